@@ -1,0 +1,21 @@
+//! Every byte that crosses a process boundary, as plain data: approval-socket frames ([`socket`]), the approvals
+//! document ([`document`]), the control channel between the command line and the app ([`control`]), and what the
+//! web UI sees ([`ui`]).
+//!
+//! This crate never decides, reads a file, looks at a clock or starts a task. Types that the UI sees derive
+//! `ts_rs::TS`; `cargo test -p countersign-protocol` writes them to `ui/src/lib/protocol`.
+//!
+//! ```
+//! use countersign_protocol::vocabulary::{Ask, Security};
+//! // Variants are ordered from permissive to strict, so the stricter of two is the greater.
+//! assert_eq!(Security::Full.max(Security::Allowlist), Security::Allowlist);
+//! assert_eq!(Ask::Always.max(Ask::Off), Ask::Always);
+//! ```
+
+pub mod control;
+pub mod document;
+pub mod limits;
+pub mod secret;
+pub mod socket;
+pub mod ui;
+pub mod vocabulary;

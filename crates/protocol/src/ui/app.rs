@@ -1,0 +1,293 @@
+//! Settings, status, commands and events of the app.
+
+use super::{Card, Confirmation, DocumentEdit, HistoryEntry, Outcome, RuleScope, SocketState, StoreState};
+use crate::vocabulary::Decision;
+use serde::{Deserialize, Serialize};
+use ts_rs::TS;
+
+ui_words! {
+    /// Colour theme.
+    pub enum Theme {
+        /// As the desktop.
+        System,
+        /// Light.
+        Light,
+        /// Dark.
+        Dark,
+    }
+
+    /// Language of the UI.
+    pub enum Language {
+        /// As the desktop.
+        System,
+        /// English.
+        En,
+        /// 简体中文.
+        Zh,
+        /// 한국어.
+        Ko,
+    }
+
+    /// When a grant that was given elsewhere is honoured.
+    pub enum ForwardedGrants {
+        /// Only with a policy snapshot that is still current.
+        WithSnapshot,
+        /// Never: the person is asked again.
+        Never,
+    }
+
+    /// Whether something of the desktop is there.
+    pub enum Presence {
+        /// It answered.
+        Present,
+        /// It is not there.
+        Missing,
+        /// Not established yet.
+        Unknown,
+    }
+
+    /// A page of the main window.
+    pub enum Page {
+        /// Pending requests.
+        Inbox,
+        /// Allowlist editor.
+        Allowlist,
+        /// Policy switches.
+        Policy,
+        /// What happened.
+        History,
+        /// Settings.
+        Settings,
+    }
+}
+
+ui! {
+    /// The person's settings.
+    #[derive(Eq)]
+    #[serde(default)]
+    pub struct Settings {
+        /// Colour theme.
+        pub theme: Theme,
+        /// Language.
+        pub language: Language,
+        /// Milliseconds before Allow arms; at least 1500.
+        pub arm_delay_ms: u32,
+        /// Whether notifications are sent.
+        pub notifications: bool,
+        /// Trust in forwarded grants.
+        pub forwarded_grants: ForwardedGrants,
+    }
+
+    /// What works at the moment.
+    pub struct Status {
+        /// The app's version.
+        pub version: String,
+        /// The document.
+        pub store: StoreState,
+        /// Its path.
+        pub store_path: String,
+        /// The socket.
+        pub socket: SocketState,
+        /// Its path.
+        pub socket_path: String,
+        /// Something that shows the tray icon.
+        pub tray: Presence,
+        /// A notification server.
+        pub notifications: Presence,
+        /// Whether prompts stay in the inbox instead of opening.
+        pub paused: bool,
+    }
+
+    /// Everything a fresh window needs.
+    pub struct Snapshot {
+        /// Messages up to this number are contained.
+        pub seq: u64,
+        /// The app's clock, Unix milliseconds.
+        pub now_ms: i64,
+        /// Oldest first.
+        pub cards: Vec<Card>,
+        /// Oldest first.
+        pub confirmations: Vec<Confirmation>,
+        /// What works.
+        pub status: Status,
+        /// The person's settings.
+        pub settings: Settings,
+    }
+
+    /// An event with its number.
+    pub struct UiMessage {
+        /// Counts up by one.
+        pub seq: u64,
+        /// What happened.
+        pub event: UiEvent,
+    }
+
+    /// An answer to a card as it was painted.
+    pub struct DecideParams {
+        /// Request id.
+        pub id: String,
+        /// The card's generation.
+        pub generation: u32,
+        /// What `card_painted` returned.
+        pub paint: u64,
+        /// The answer.
+        pub decision: Decision,
+        /// What to store, only with `allow-always`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        pub scope: Option<RuleScope>,
+    }
+
+    /// An edit of the document from a window.
+    pub struct EditParams {
+        /// Hash the edit was made from.
+        pub base_hash: String,
+        /// In order; all or none.
+        pub edits: Vec<DocumentEdit>,
+        /// Whether the person confirmed that it gets looser.
+        pub confirmed: bool,
+    }
+
+    /// A command to try against the policy. Nothing runs.
+    pub struct TestParams {
+        /// Agent id.
+        pub agent: String,
+        /// Command text.
+        pub command: String,
+        /// Working directory; absent means the home directory.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        pub cwd: Option<String>,
+    }
+
+    /// What the policy says about a tried command.
+    pub struct TestResult {
+        /// `allow`, `ask` or `deny`.
+        pub verdict: TestVerdict,
+        /// The same evaluator's trace, one step a line: code and detail.
+        pub trace: Vec<TraceStep>,
+    }
+
+    /// One step of an evaluation.
+    pub struct TraceStep {
+        /// What was looked at: `policy`, `segment`, `resolution`, `entry`, `bind`, `verdict`.
+        pub step: String,
+        /// What came of it, in plain technical words, escaped.
+        pub detail: String,
+        /// Whether it speaks for running; absent when it does neither.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        pub ok: Option<bool>,
+    }
+
+    /// An error of a command.
+    #[derive(Eq)]
+    pub struct CommandError {
+        /// For the UI to branch on.
+        pub code: ErrorCode,
+        /// For the person.
+        pub message: String,
+    }
+}
+
+ui_words! {
+    /// A verdict without side effects.
+    pub enum TestVerdict {
+        /// Would run unasked.
+        Allow,
+        /// Would ask.
+        Ask,
+        /// Would be denied.
+        Deny,
+    }
+
+    /// A code exists only if the UI branches on it.
+    pub enum ErrorCode {
+        /// The request was answered, expired or withdrawn before.
+        Gone,
+        /// Too early after painting.
+        NotArmed,
+        /// The document changed since it was read.
+        Stale,
+        /// The document cannot be read or written.
+        Store,
+        /// Bad input.
+        Invalid,
+        /// Anything else.
+        Internal,
+    }
+}
+
+ui_tagged! {
+    /// What happened, for every window.
+    pub enum UiEvent {
+        /// A request waits.
+        CardAdded {
+            /// It.
+            card: Card,
+        },
+        /// A request no longer waits.
+        CardClosed {
+            /// Request id.
+            id: String,
+            /// How it ended.
+            outcome: Outcome,
+            /// Who decided.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            #[ts(optional)]
+            by: Option<String>,
+        },
+        /// A loosening waits for confirmation.
+        ConfirmationAdded {
+            /// It.
+            confirmation: Confirmation,
+        },
+        /// It was confirmed, refused or expired.
+        ConfirmationClosed {
+            /// Its id.
+            id: String,
+            /// Whether it was applied.
+            applied: bool,
+        },
+        /// The document changed, by whomever.
+        DocumentChanged {
+            /// Its hash now.
+            hash: String,
+        },
+        /// The history grew.
+        HistoryAppended {
+            /// The line.
+            entry: HistoryEntry,
+        },
+        /// Settings changed.
+        SettingsChanged {
+            /// All of them.
+            settings: Settings,
+        },
+        /// Something started or stopped working.
+        StatusChanged {
+            /// All of it.
+            status: Status,
+        },
+        /// The main window should show this page.
+        ShowPage {
+            /// Which.
+            page: Page,
+        },
+    }
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            theme: Theme::System,
+            language: Language::System,
+            arm_delay_ms: MIN_ARM_DELAY_MS,
+            notifications: true,
+            forwarded_grants: ForwardedGrants::WithSnapshot,
+        }
+    }
+}
+
+/// Least time between painting a card and allowing it, in milliseconds (a glance is not reading). May be longer, never shorter.
+pub const MIN_ARM_DELAY_MS: u32 = 1_500;

@@ -1,0 +1,315 @@
+//! A request waiting for a person, and how requests end.
+
+use super::{CommandView, Shown};
+use crate::vocabulary::{Ask, Decision, Security};
+use serde::{Deserialize, Serialize};
+use ts_rs::TS;
+
+ui_words! {
+    /// What an allow does.
+    pub enum CardKind {
+        /// The app runs the command itself.
+        Exec,
+        /// The app only answers; the asker runs it.
+        Ask,
+    }
+
+    /// Where the command would run.
+    pub enum HostKind {
+        /// This machine.
+        ThisMachine,
+        /// Another machine.
+        Remote,
+        /// A sandbox.
+        Sandbox,
+    }
+
+    /// What happens when nobody answers in time.
+    pub enum OnExpiry {
+        /// The command does not run.
+        NotRun,
+        /// The asker gets no answer and applies its own fallback.
+        NoAnswer,
+    }
+
+    /// How wide a rule reaches.
+    pub enum RuleScope {
+        /// These arguments, in this folder.
+        Exact,
+        /// This program with any arguments.
+        Program,
+    }
+
+    /// Why nothing can be remembered.
+    pub enum AlwaysUnavailable {
+        /// Policy asks for every command.
+        AskAlways,
+        /// A carrier or wrapper could run anything.
+        Carrier,
+        /// The program interprets its arguments.
+        Interpreter,
+        /// The asker did not offer it.
+        NotOffered,
+        /// The command could not be split into arguments.
+        Opaque,
+        /// The policy is not an allowlist, so a rule would have no effect.
+        SecurityNotAllowlist,
+        /// The document cannot be written now.
+        StoreUnavailable,
+        /// The program was not found.
+        Unresolved,
+    }
+
+    /// Why Allow is impossible.
+    pub enum AllowBlocked {
+        /// Longer than a person can read through.
+        TooLong,
+        /// More arguments than can be shown one by one.
+        TooManyArguments,
+    }
+
+    /// Why the person is asked.
+    pub enum WhyReason {
+        /// Policy asks for every command.
+        AskAlways,
+        /// No entry covers the command.
+        AllowlistMiss,
+        /// The command could not be analysed.
+        Opaque,
+        /// Another program asks for a person's word.
+        PeerAsks,
+    }
+
+    /// Which layer of the policy set a value.
+    pub enum PolicyLayer {
+        /// The request itself hardened it.
+        Requested,
+        /// The agent's own entry.
+        Agent,
+        /// The entry for every agent.
+        Wildcard,
+        /// The document's defaults.
+        Defaults,
+        /// Nothing in the document says so: the built-in value.
+        BuiltIn,
+    }
+
+    /// Through which door a request came.
+    pub enum Via {
+        /// The approval socket.
+        Socket,
+        /// The `countersign` command.
+        CommandLine,
+    }
+}
+
+ui! {
+    /// Where the command would run.
+    pub struct HostView {
+        /// Which kind of host.
+        pub kind: HostKind,
+        /// Its name, when it is not this machine.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        pub name: Option<Shown>,
+    }
+
+    /// Why the person is asked.
+    pub struct Why {
+        /// The cause.
+        pub reason: WhyReason,
+        /// Code of what could not be analysed (`redirect`, `pipeline`, …), only with `opaque`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        pub opaque: Option<String>,
+        /// Index of the segment that missed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        pub segment: Option<u32>,
+        /// Effective security.
+        pub security: Security,
+        /// Effective ask.
+        pub ask: Ask,
+        /// The layer that set `ask`.
+        pub layer: PolicyLayer,
+        /// Entries that were compared.
+        pub entries_checked: u32,
+    }
+
+    /// One thing that "always" could store.
+    pub struct AlwaysOption {
+        /// How wide it reaches.
+        pub scope: RuleScope,
+        /// The pattern that would be stored.
+        pub pattern: Shown,
+        /// The folder it is bound to, only for `exact`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        pub cwd: Option<Shown>,
+    }
+
+    /// A request that waits for a person.
+    pub struct Card {
+        /// Request id.
+        pub id: String,
+        /// Generation of the connection that brought it; a decision must carry the same.
+        pub generation: u32,
+        /// What an allow does.
+        pub kind: CardKind,
+        /// Door it came through.
+        pub via: Via,
+        /// The agent, as claimed.
+        pub agent: Shown,
+        /// The session, as claimed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        pub session: Option<Shown>,
+        /// The asking program, from the kernel's word about the connection.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        pub peer: Option<Shown>,
+        /// Where it would run.
+        pub host: HostView,
+        /// Unix milliseconds.
+        pub created_at_ms: i64,
+        /// Unix milliseconds.
+        pub expires_at_ms: i64,
+        /// What happens then.
+        pub on_expiry: OnExpiry,
+        /// The command.
+        pub command: CommandView,
+        /// Probed facts, flagged ones first.
+        pub facts: Vec<Fact>,
+        /// Why the person is asked.
+        pub why: Why,
+        /// Decisions offered, in the asker's order.
+        pub decisions: Vec<Decision>,
+        /// What "always" could store, narrowest first; empty when nothing.
+        pub always: Vec<AlwaysOption>,
+        /// Why `always` is empty.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        pub always_unavailable: Option<AlwaysUnavailable>,
+        /// Why Allow is impossible.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        pub allow_blocked: Option<AllowBlocked>,
+    }
+
+    /// One environment override.
+    pub struct EnvOverride {
+        /// Name.
+        pub name: Shown,
+        /// Value.
+        pub value: Shown,
+    }
+}
+
+ui_tagged! {
+    /// Something probed about the request; never the agent's own words.
+    pub enum Fact {
+        /// The program that would run.
+        Program {
+            /// Where it was found; absent when it was not.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            #[ts(optional)]
+            path: Option<Shown>,
+            /// Where links lead, when that is elsewhere.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            #[ts(optional)]
+            real_path: Option<Shown>,
+            /// Whether this user could replace it.
+            writable: bool,
+        },
+        /// The real working directory.
+        Folder {
+            /// Where links lead.
+            path: Shown,
+            /// As it was given, when that is different.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            #[ts(optional)]
+            given: Option<Shown>,
+        },
+        /// Environment overrides that will be set.
+        Environment {
+            /// Sorted by name.
+            overrides: Vec<EnvOverride>,
+        },
+        /// Runs with another user's rights.
+        Elevation {
+            /// `sudo`, `doas`, `pkexec`, `su`.
+            program: String,
+        },
+        /// The program's purpose is to talk to other machines.
+        Network {
+            /// Its name.
+            program: String,
+        },
+        /// A script that an interpreter would run.
+        Script {
+            /// Real path.
+            path: Shown,
+            /// Lines in the whole script.
+            lines: u32,
+            /// Its beginning.
+            content: Shown,
+            /// Whether `content` is all of it.
+            complete: bool,
+        },
+        /// The run is ended after this time.
+        TimeLimit {
+            /// Milliseconds.
+            ms: u64,
+        },
+    }
+
+    /// How a request ended. Every way is distinct, in the UI, the history and on the wire.
+    #[derive(Eq)]
+    pub enum Outcome {
+        /// The policy lets everything run.
+        AllowedByPolicy,
+        /// An allowlist entry covers it.
+        AllowedByRule,
+        /// A person allowed this run.
+        AllowedOnce,
+        /// A person allowed it and a rule was stored.
+        AllowedAlways,
+        /// A grant that a person gave elsewhere was honoured.
+        AllowedElsewhere,
+        /// Nobody could be asked and the fallback let it run.
+        AllowedByFallback,
+        /// A person denied it.
+        Denied,
+        /// The policy denies it.
+        DeniedByPolicy {
+            /// `security=deny`, `allowlist-miss`, …
+            reason: String,
+        },
+        /// Denied where it was asked first.
+        DeniedElsewhere,
+        /// Nobody answered in time.
+        Expired,
+        /// Withdrawn before an answer.
+        Cancelled {
+            /// Why.
+            cause: CancelCause,
+        },
+        /// Nobody could be shown the request and the fallback denies.
+        NotShown,
+        /// The request was answerable but not runnable: bad input or something changed since it was shown.
+        Refused {
+            /// What differed or was wrong.
+            reason: String,
+        },
+    }
+}
+
+ui_words! {
+    /// Why a request was withdrawn.
+    pub enum CancelCause {
+        /// The asker closed its connection.
+        RequesterGone,
+        /// The app was closing.
+        Shutdown,
+    }
+}

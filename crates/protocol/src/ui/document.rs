@@ -1,0 +1,251 @@
+//! The approvals document as the policy and allowlist pages see and edit it.
+
+use super::{PolicyLayer, Shown};
+use crate::vocabulary::{Ask, Security};
+use serde::{Deserialize, Serialize};
+use ts_rs::TS;
+
+ui_tagged! {
+    /// State of the approvals document.
+    pub enum StoreState {
+        /// Readable and writable.
+        Ready,
+        /// No document yet.
+        Missing,
+        /// Something is there that is no usable document; nothing is written until the person says so.
+        Unreadable {
+            /// What is wrong with it.
+            problem: String,
+        },
+        /// OpenClaw keeps approvals in its database; the file must never be written.
+        Sqlite {
+            /// The database.
+            database: String,
+        },
+    }
+
+    /// State of the approval socket.
+    pub enum SocketState {
+        /// Accepting connections.
+        Listening,
+        /// Not accepting; tried again with back-off.
+        Retrying {
+            /// What is in the way.
+            problem: String,
+        },
+        /// Not meant to accept.
+        Off {
+            /// Why.
+            reason: String,
+        },
+    }
+
+    /// One change to the document.
+    pub enum DocumentEdit {
+        /// Sets or clears one policy value.
+        SetPolicy {
+            /// `defaults`, `*`, or an agent id.
+            scope: String,
+            /// Which value.
+            field: PolicyField,
+            /// A word of that field, `true`/`false` for skills, or absent to clear it.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            #[ts(optional)]
+            value: Option<String>,
+        },
+        /// Adds an allowlist entry at the end.
+        AddEntry {
+            /// `*` or an agent id.
+            agent: String,
+            /// Pattern; trimmed, not blank.
+            pattern: String,
+            /// Argument pattern.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            #[ts(optional)]
+            arg_pattern: Option<String>,
+            /// `allow-always` for an entry a person's answer made.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            #[ts(optional)]
+            source: Option<String>,
+        },
+        /// Changes an entry's pattern. A generated entry becomes a manual one: its source and argument pattern go.
+        EditEntry {
+            /// `*` or an agent id.
+            agent: String,
+            /// The entry.
+            entry: String,
+            /// New pattern.
+            pattern: String,
+        },
+        /// Removes an entry; an agent left without any member goes too.
+        DeleteEntry {
+            /// `*` or an agent id.
+            agent: String,
+            /// The entry.
+            entry: String,
+        },
+        /// Puts an entry back exactly as it was, unknown members included (undo).
+        RestoreEntry {
+            /// `*` or an agent id.
+            agent: String,
+            /// Position among the agent's entries.
+            index: u32,
+            /// The entry's JSON text.
+            json: String,
+        },
+    }
+}
+
+ui_words! {
+    /// One policy value.
+    pub enum PolicyField {
+        /// [`Security`].
+        Security,
+        /// [`Ask`].
+        Ask,
+        /// [`Security`], used when nobody can be asked.
+        AskFallback,
+        /// Whether programs of skills run without an entry.
+        AutoAllowSkills,
+    }
+
+    /// What an allowlist entry matches on.
+    pub enum EntryKind {
+        /// A real path, perhaps with wildcards.
+        Path,
+        /// A bare name, typed without a path.
+        Name,
+        /// Everything.
+        Any,
+        /// One exact command text (`=command:`).
+        ExactCommand,
+        /// Made by an answer: path and bound arguments.
+        Generated,
+        /// A marker that matches nothing by itself (`=node-command:`).
+        Marker,
+    }
+}
+
+ui! {
+    /// The document as the policy and allowlist pages see it.
+    pub struct DocumentView {
+        /// Where it is.
+        pub path: String,
+        /// Its state.
+        pub state: StoreState,
+        /// Base hash that an edit must carry.
+        pub hash: String,
+        /// `defaults`, `*`, then agents by name.
+        pub scopes: Vec<ScopeView>,
+        /// What is in force, for the defaults (agent absent from the document) and each agent.
+        pub effective: Vec<EffectiveView>,
+    }
+
+    /// What one scope of the document says, and its allowlist.
+    pub struct ScopeView {
+        /// `defaults`, `*`, or an agent id.
+        pub scope: String,
+        /// Absent when not set or not understood.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        pub security: Option<Security>,
+        /// Absent when not set or not understood.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        pub ask: Option<Ask>,
+        /// Absent when not set or not understood.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        pub ask_fallback: Option<Security>,
+        /// Absent when not set.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        pub auto_allow_skills: Option<bool>,
+        /// In document order; always empty for `defaults`.
+        pub entries: Vec<EntryView>,
+    }
+
+    /// One allowlist entry.
+    pub struct EntryView {
+        /// Stable id.
+        pub id: String,
+        /// What it matches on.
+        pub kind: EntryKind,
+        /// Pattern as stored.
+        pub pattern: String,
+        /// Pattern made safe to look at.
+        pub shown: Shown,
+        /// Argument pattern as stored.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        pub arg_pattern: Option<String>,
+        /// Unix milliseconds.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        pub last_used_at_ms: Option<i64>,
+        /// Last command it let run.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        pub last_used_command: Option<Shown>,
+        /// Path that command resolved to.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        pub last_resolved_path: Option<Shown>,
+    }
+
+    /// What is in force for one agent.
+    pub struct EffectiveView {
+        /// Agent id; `*` stands for any agent the document does not name.
+        pub agent: String,
+        /// Security and the layer that set it.
+        pub security: Security,
+        /// Layer of `security`.
+        pub security_layer: PolicyLayer,
+        /// Ask and the layer that set it.
+        pub ask: Ask,
+        /// Layer of `ask`.
+        pub ask_layer: PolicyLayer,
+        /// Fallback and the layer that set it.
+        pub ask_fallback: Security,
+        /// Layer of `ask_fallback`.
+        pub ask_fallback_layer: PolicyLayer,
+    }
+
+    /// One way in which a change lets more run than before.
+    pub struct Loosening {
+        /// `defaults`, `*`, or an agent id.
+        pub scope: String,
+        /// Which value; absent for an allowlist entry.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        pub field: Option<PolicyField>,
+        /// Value in force before, or empty.
+        pub from: String,
+        /// Value in force after, or the entry's pattern.
+        pub to: String,
+    }
+
+    /// Answer to an edit.
+    pub struct EditResult {
+        /// Hash of the document now.
+        pub hash: String,
+        /// False when it loosens and was not confirmed: nothing was written.
+        pub applied: bool,
+        /// What it loosens.
+        pub loosenings: Vec<Loosening>,
+        /// Edits that take it back.
+        pub undo: Vec<DocumentEdit>,
+    }
+
+    /// A loosening asked for from the command line, waiting for a person in the window.
+    pub struct Confirmation {
+        /// Its id.
+        pub id: String,
+        /// Unix milliseconds.
+        pub created_at_ms: i64,
+        /// Unix milliseconds; then it is refused.
+        pub expires_at_ms: i64,
+        /// What would get looser.
+        pub loosenings: Vec<Loosening>,
+    }
+}

@@ -1,0 +1,123 @@
+//! What happened.
+
+use super::{CardKind, Loosening, Outcome, Via};
+use serde::{Deserialize, Serialize};
+use ts_rs::TS;
+
+ui! {
+    /// What a run came to.
+    pub struct RunView {
+        /// Exit code; absent on timeout or when it could not start.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        pub exit_code: Option<i32>,
+        /// Whether the limit ended it.
+        pub timed_out: bool,
+        /// Milliseconds.
+        pub duration_ms: u64,
+        /// Why it could not start.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        pub error: Option<String>,
+        /// End of the output, control characters escaped.
+        pub output_tail: String,
+    }
+
+    /// One line of the history.
+    pub struct HistoryEntry {
+        /// Position since the first line ever, from 1.
+        pub seq: u64,
+        /// Unix milliseconds.
+        pub at_ms: i64,
+        /// The request, or absent for a policy change.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        pub request_id: Option<String>,
+        /// What happened.
+        pub event: HistoryEvent,
+    }
+}
+
+ui_tagged! {
+    /// What a history line records.
+    pub enum HistoryEvent {
+        /// A request ended.
+        Request {
+            /// The agent, escaped.
+            agent: String,
+            /// The session, escaped.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            #[ts(optional)]
+            session: Option<String>,
+            /// Door it came through.
+            via: Via,
+            /// Whether the app ran it or only answered.
+            card: CardKind,
+            /// The command, escaped and with secrets masked.
+            command: String,
+            /// SHA-256 of the exact command: of the text, or of the arguments joined by NUL.
+            command_sha256: String,
+            /// Working directory, escaped.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            #[ts(optional)]
+            cwd: Option<String>,
+            /// How it ended.
+            outcome: Outcome,
+            /// Who decided, when somebody did.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            #[ts(optional)]
+            by: Option<String>,
+            /// Milliseconds the person took.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            #[ts(optional)]
+            answered_after_ms: Option<u64>,
+            /// What came of the run, when it ran here.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            #[ts(optional)]
+            run: Option<RunView>,
+        },
+        /// The document changed.
+        Document {
+            /// `window`, `command-line`, `answer`, `first-run`, or `another-program`.
+            writer: String,
+            /// Hash before.
+            before: String,
+            /// Hash after.
+            after: String,
+            /// What got looser.
+            loosenings: Vec<Loosening>,
+        },
+    }
+}
+
+ui! {
+    /// A page of history, newest first.
+    pub struct HistoryPage {
+        /// The entries.
+        pub entries: Vec<HistoryEntry>,
+        /// Ask again with `before` = this for older ones; absent at the end.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        pub next_before: Option<u64>,
+    }
+
+    /// What checking the hash chain found.
+    pub struct ChainReport {
+        /// Lines read.
+        pub lines: u64,
+        /// Position of the first line that does not fit, and why.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        pub broken: Option<ChainBreak>,
+    }
+
+    /// Where the chain breaks.
+    pub struct ChainBreak {
+        /// File name.
+        pub file: String,
+        /// Line number in it, from 1.
+        pub line: u64,
+        /// What is wrong.
+        pub problem: String,
+    }
+}
