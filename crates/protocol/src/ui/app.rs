@@ -269,6 +269,11 @@ ui_tagged! {
             /// All of it.
             status: Status,
         },
+        /// The prompt window should show this request.
+        ShowCard {
+            /// Request id.
+            id: String,
+        },
         /// The main window should show this page.
         ShowPage {
             /// Which.

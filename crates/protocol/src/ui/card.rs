@@ -76,6 +76,8 @@ ui_words! {
         AllowlistMiss,
         /// The command could not be analysed.
         Opaque,
+        /// It overrides the environment in a way that no rule covers.
+        Environment,
         /// Another program asks for a person's word.
         PeerAsks,
     }

@@ -1074,7 +1074,11 @@ settings: Settings, } | { "kind": "status-changed",
 /**
  * All of it.
  */
-status: Status, } | { "kind": "show-page", 
+status: Status, } | { "kind": "show-card", 
+/**
+ * Request id.
+ */
+id: string, } | { "kind": "show-page", 
 /**
  * Which.
  */
@@ -1134,4 +1138,4 @@ entriesChecked: number, };
 /**
  * Why the person is asked.
  */
-export type WhyReason = "ask-always" | "allowlist-miss" | "opaque" | "peer-asks";
+export type WhyReason = "ask-always" | "allowlist-miss" | "opaque" | "environment" | "peer-asks";
