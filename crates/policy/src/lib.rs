@@ -1,1 +1,22 @@
-//! Skeleton.
+//! Pure decisions: what a command is ([`analysis`]), whether a rule covers it ([`allowlist`]), what is in force
+//! ([`effective`]), and what follows ([`evaluate()`]).
+//!
+//! Nothing here touches a file, a clock, randomness, a process or an async runtime: facts about programs and folders
+//! are gathered outside ([`facts`]) and passed in. Only this crate can make an [`ApprovedCommand`].
+
+pub mod allowlist;
+pub mod always;
+pub mod analysis;
+pub mod approved;
+pub mod bind;
+pub mod currency;
+pub mod display;
+pub mod document;
+pub mod effective;
+pub mod environment;
+pub mod evaluate;
+pub mod facts;
+pub mod raw_command;
+
+pub use approved::ApprovedCommand;
+pub use evaluate::evaluate;

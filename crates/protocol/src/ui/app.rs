@@ -169,6 +169,7 @@ ui! {
     }
 
     /// One step of an evaluation.
+    #[derive(Eq)]
     pub struct TraceStep {
         /// What was looked at: `policy`, `segment`, `resolution`, `entry`, `bind`, `verdict`.
         pub step: String,

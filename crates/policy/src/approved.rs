@@ -1,0 +1,95 @@
+//! The one thing that the executor runs. Made only here, from an [`Evaluation`] that allows.
+
+use crate::evaluate::{Evaluation, Evidence, Verdict};
+use crate::facts::{Facts, FileIdentity, FolderFacts, ScriptFacts};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// A command that may run exactly once: neither `Clone` nor constructible outside this crate.
+#[must_use]
+#[derive(Debug)]
+pub struct ApprovedCommand {
+    argv: Vec<String>,
+    program: PathBuf,
+    pins: Pins,
+    env: BTreeMap<String, String>,
+    timeout: Option<Duration>,
+    evidence: Evidence,
+}
+
+/// What must still be the same at spawn.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Pins {
+    /// The executable and its identity.
+    pub program: (PathBuf, FileIdentity),
+    /// The working directory.
+    pub cwd: FolderFacts,
+    /// The script operand.
+    pub script: Option<ScriptFacts>,
+}
+
+/// How an allowed command is to be run.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Argument list as requested.
+    pub argv: Vec<String>,
+    /// Overrides, already checked.
+    pub env: BTreeMap<String, String>,
+    /// Run limit.
+    pub timeout: Option<Duration>,
+}
+
+/// Why an evaluation gives nothing to run.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum NotRunnable {
+    /// The verdict is no allow.
+    #[error("the evaluation does not allow it")]
+    NotAllowed,
+    /// The program was not found.
+    #[error("program not found: {0}")]
+    ProgramNotFound(String),
+    /// The folder is gone.
+    #[error("Working directory does not exist, is inaccessible, or is not a directory.")]
+    CwdUnavailable,
+}
+
+impl ApprovedCommand {
+    /// The command that `evaluation` allows. With a person's or a forwarded grant the argument list is the requested one,
+    /// started at the resolved program; under a rule it is the bound one (real path first).
+    pub fn new(evaluation: Evaluation, facts: &Facts, plan: Plan) -> Result<Self, NotRunnable> {
+        let _ = (&evaluation.verdict, facts, plan, Verdict::Allow);
+        todo!()
+    }
+
+    /// Argument list; `argv[0]` as the program will see it.
+    pub fn argv(&self) -> &[String] {
+        &self.argv
+    }
+
+    /// The file to start.
+    pub fn program(&self) -> &std::path::Path {
+        &self.program
+    }
+
+    /// What must still be the same.
+    pub fn pins(&self) -> &Pins {
+        &self.pins
+    }
+
+    /// Environment overrides.
+    pub fn env(&self) -> &BTreeMap<String, String> {
+        &self.env
+    }
+
+    /// Run limit.
+    pub fn timeout(&self) -> Option<Duration> {
+        self.timeout
+    }
+
+    /// Why it may run.
+    pub fn evidence(&self) -> &Evidence {
+        &self.evidence
+    }
+}

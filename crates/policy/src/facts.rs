@@ -1,0 +1,79 @@
+//! What was probed outside about the things a command names. Gathered by the node, only compared here.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// Everything probed for one request.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Facts {
+    /// By the name as it was typed.
+    pub programs: BTreeMap<String, ProgramFacts>,
+    /// The working directory; absent when it does not exist, is no directory or cannot be entered.
+    pub cwd: Option<FolderFacts>,
+    /// The script that an interpreter would run, when there is exactly one such operand.
+    pub script: Option<ScriptFacts>,
+    /// Home directory for `~` in patterns.
+    pub home: PathBuf,
+}
+
+/// One program.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct ProgramFacts {
+    /// Where it was found: an executable regular file.
+    pub path: Option<PathBuf>,
+    /// `path` with every link followed.
+    pub real_path: Option<PathBuf>,
+    /// Identity of the file at `real_path`.
+    pub identity: Option<FileIdentity>,
+    /// Whether this user could replace or rewrite it.
+    pub writable: bool,
+}
+
+/// A folder.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct FolderFacts {
+    /// As given.
+    pub given: PathBuf,
+    /// With every link followed.
+    pub real_path: PathBuf,
+    /// Device number.
+    pub dev: u64,
+    /// Inode number.
+    pub ino: u64,
+}
+
+/// A script operand.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct ScriptFacts {
+    /// Index in argv.
+    pub index: usize,
+    /// With every link followed.
+    pub real_path: PathBuf,
+    /// Identity, always with a digest.
+    pub identity: FileIdentity,
+    /// The beginning of its content, decoded lossily.
+    pub head: String,
+    /// Whether `head` is all of it.
+    pub complete: bool,
+    /// Lines in the whole script.
+    pub lines: u32,
+}
+
+/// What makes a file the same file.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct FileIdentity {
+    /// Device number.
+    pub dev: u64,
+    /// Inode number.
+    pub ino: u64,
+    /// Bytes.
+    pub size: u64,
+    /// Last change of content, nanoseconds since the epoch.
+    pub mtime_ns: i128,
+    /// Last change of the inode, nanoseconds since the epoch.
+    pub ctime_ns: i128,
+    /// Permission bits and type.
+    pub mode: u32,
+    /// SHA-256, taken when this user could rewrite the file.
+    pub sha256: Option<[u8; 32]>,
+}
