@@ -1,1 +1,16 @@
-//! Skeleton.
+//! Waiting for an answer, answering, and remembering.
+//!
+//! # Theory of operation
+//! [`book`] is the state machine of a pending approval: pure, told the time and the ids, so that tests run a million
+//! interleavings without a clock. [`Approvals`] is the one task that owns a book; its handle is cloned freely. A request
+//! is in the book before anybody hears of it, ends exactly once, and every waiter gets the same [`book::Ending`].
+//! [`store`] owns the approvals document, [`history`] the hash-chained record of what happened. Nothing here decides
+//! whether a command may run, and nothing here runs one.
+
+pub mod actor;
+pub mod book;
+pub mod history;
+pub mod ports;
+pub mod store;
+
+pub use actor::{Approvals, SubmitError, Ticket};
