@@ -1,2 +1,74 @@
-//! Skeleton.
-fn main() {}
+//! `cargo xtask …`: everything a developer or a CI machine does with this project, as one program.
+//!
+//! It prepares the machine, builds in the right order, runs the app, runs every test, and checks the architecture.
+//! It is never part of what users install, and it depends on none of the project's crates.
+//!
+//! ```text
+//! cargo xtask run --demo
+//! cargo xtask test
+//! ```
+
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    clippy::disallowed_methods,
+    reason = "a developer's tool: it talks to a terminal and starts programs"
+)]
+
+mod bench;
+mod demo;
+mod icons;
+mod process;
+mod run;
+mod session;
+mod setup;
+mod test;
+mod tidy;
+mod ui;
+mod webdriver;
+mod workspace;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+/// Set-up, run, test, bench and checks of Countersign.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Cli {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Install what is missing on this machine to build, run and test.
+    Setup(setup::Options),
+    /// Build what changed and start the app; under Xvfb when there is no display.
+    Run(run::Options),
+    /// Run every check that must hold before a change lands.
+    Test(test::Options),
+    /// Measure the release build.
+    Bench(bench::Options),
+    /// Check the architecture's invariants.
+    Tidy,
+    /// Draw the PNG icons from their SVG sources.
+    Icons,
+}
+
+fn main() -> ExitCode {
+    let outcome = match Cli::parse().task {
+        Task::Setup(options) => setup::main(&options),
+        Task::Run(options) => run::main(&options),
+        Task::Test(options) => test::main(&options),
+        Task::Bench(options) => bench::main(&options),
+        Task::Tidy => tidy::main(),
+        Task::Icons => icons::main(),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -4,6 +4,7 @@ use crate::ports::Ports;
 use countersign_policy::document::Use;
 use countersign_protocol::document::Document;
 use countersign_protocol::secret::SocketToken;
+use countersign_protocol::socket::PolicySnapshot;
 use countersign_protocol::ui::{DocumentEdit, EditResult, StoreState};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -103,6 +104,9 @@ pub enum StoreError {
     /// An edit makes no sense.
     #[error(transparent)]
     Edit(#[from] countersign_policy::document::EditError),
+    /// The policy became stricter or lost a rule since it was shown.
+    #[error(transparent)]
+    Outdated(#[from] countersign_policy::currency::Outdated),
     /// The system refused.
     #[error("{doing} {path}: {source}")]
     Io {
@@ -169,9 +173,22 @@ impl Store {
         todo!()
     }
 
-    /// Records uses of entries, if `still_valid` holds for the document under the lock.
-    pub async fn record_uses(&self, uses: Vec<Use>) -> Result<(), StoreError> {
+    /// Records uses of entries soon: coalesced and written within a second, and before the store closes. Never blocks;
+    /// when the bounded queue is full the oldest uses are forgotten (bookkeeping, not authority).
+    pub fn record_uses(&self, uses: Vec<Use>) {
         let _ = uses;
+        todo!()
+    }
+
+    /// Stores what a grant given elsewhere asks for, if the policy of `agent` is still at least as permissive as `shown`:
+    /// checked and written under one lock.
+    pub async fn commit_grant(
+        &self,
+        agent: String,
+        shown: PolicySnapshot,
+        edits: Vec<DocumentEdit>,
+    ) -> Result<(), StoreError> {
+        let _ = (agent, shown, edits);
         todo!()
     }
 
