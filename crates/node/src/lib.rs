@@ -1,1 +1,9 @@
-//! Skeleton.
+//! This machine as exec host: the approval socket, the decision flow of one request ([`host`]), what is probed about a
+//! command ([`facts`]) and the one place that starts processes ([`executor`]).
+//!
+//! Nothing here decides by itself: verdicts come from `countersign_policy`, answers from `countersign_approvals`.
+
+pub mod executor;
+pub mod facts;
+pub mod host;
+pub mod socket;

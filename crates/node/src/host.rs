@@ -1,0 +1,1 @@
+//! The decision flow of one request.
