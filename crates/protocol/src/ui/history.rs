@@ -41,7 +41,7 @@ ui! {
 ui_tagged! {
     /// What a history line records.
     pub enum HistoryEvent {
-        /// A request ended.
+        /// A request ended. When it was allowed to run here this line is written before the command starts.
         Request {
             /// The agent, escaped.
             agent: String,
@@ -71,10 +71,11 @@ ui_tagged! {
             #[serde(default, skip_serializing_if = "Option::is_none")]
             #[ts(optional)]
             answered_after_ms: Option<u64>,
-            /// What came of the run, when it ran here.
-            #[serde(default, skip_serializing_if = "Option::is_none")]
-            #[ts(optional)]
-            run: Option<RunView>,
+        },
+        /// What came of the run of an allowed request; the line's `requestId` names it.
+        Run {
+            /// How it went.
+            run: RunView,
         },
         /// The document changed.
         Document {

@@ -620,11 +620,11 @@ by?: string,
 /**
  * Milliseconds the person took.
  */
-answeredAfterMs?: number, 
+answeredAfterMs?: number, } | { "kind": "run", 
 /**
- * What came of the run, when it ran here.
+ * How it went.
  */
-run?: RunView, } | { "kind": "document", 
+run: RunView, } | { "kind": "document", 
 /**
  * `window`, `command-line`, `answer`, `first-run`, or `another-program`.
  */
