@@ -57,15 +57,15 @@ enum Task {
 
 fn main() -> ExitCode {
     let outcome = match Cli::parse().task {
-        Task::Setup(options) => setup::main(&options),
-        Task::Run(options) => run::main(&options),
         Task::Test(options) => test::main(&options),
-        Task::Bench(options) => bench::main(&options),
-        Task::Tidy => tidy::main(),
-        Task::Icons => icons::main(),
+        Task::Setup(options) => setup::main(&options).map(|()| ExitCode::SUCCESS),
+        Task::Run(options) => run::main(&options).map(|()| ExitCode::SUCCESS),
+        Task::Bench(options) => bench::main(&options).map(|()| ExitCode::SUCCESS),
+        Task::Tidy => tidy::main().map(|()| ExitCode::SUCCESS),
+        Task::Icons => icons::main().map(|()| ExitCode::SUCCESS),
     };
     match outcome {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(error) => {
             eprintln!("error: {error:#}");
             ExitCode::FAILURE

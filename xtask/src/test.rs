@@ -1,0 +1,377 @@
+//! Every check that must hold before a change lands, in the order in which a fault is cheapest to find.
+
+use crate::process::describe;
+use crate::session::Session;
+use crate::setup::{self, Purpose};
+use crate::ui;
+use crate::workspace::{Binaries, Profile, cargo, npm, root, state_dir};
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Options of `cargo xtask test`.
+#[derive(Args)]
+pub(crate) struct Options {
+    /// Also fuzz each target below tests/fuzz for 30 s, if there are any (needs cargo-fuzz).
+    #[arg(long)]
+    all: bool,
+    /// Only the UI: lint, types, unit tests, build, browser tests.
+    #[arg(long, conflicts_with_all = ["all", "desktop"])]
+    ui: bool,
+    /// Only the desktop app and its end-to-end tests.
+    #[arg(long, conflicts_with = "all")]
+    desktop: bool,
+    /// Go on after a failure.
+    #[arg(long)]
+    keep_going: bool,
+    /// Only tests whose name contains this: neither formats nor lints nor runs the browser tests.
+    filter: Option<String>,
+}
+
+/// Run the steps; the last line of output is `N passed, N failed`.
+pub(crate) fn main(options: &Options) -> Result<ExitCode> {
+    let mut steps = select(options)?;
+    let planned = steps.len();
+    let logs = state_dir().join("logs");
+    if logs.is_dir() {
+        fs::remove_dir_all(&logs)?;
+    }
+    fs::create_dir_all(&logs)?;
+    let started = Instant::now();
+    let mut summary = Vec::new();
+    for (index, step) in steps.iter_mut().enumerate() {
+        println!("[{:>2}/{planned}] {}", index + 1, step.name);
+        let log = logs.join(format!("{:02}-{}.log", index + 1, step.name.replace(' ', "-")));
+        let begun = Instant::now();
+        let outcome = step.run(&log);
+        let row = Row { name: step.name, elapsed: begun.elapsed(), tests: count_tests(&log), outcome };
+        println!("        {row}");
+        if let Err(error) = &row.outcome {
+            print_tail(&log, error);
+        }
+        let failed = row.outcome.is_err();
+        summary.push(row);
+        if failed && !options.keep_going {
+            break;
+        }
+    }
+    print_summary(&summary, planned, started.elapsed());
+    let failed = summary.iter().any(|row| row.outcome.is_err());
+    Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// One counted step.
+struct Step {
+    name: &'static str,
+    part: Part,
+    work: Work,
+}
+
+/// What a step belongs to; the options choose among these.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Part {
+    /// The machine and the built UI: needed by everything else.
+    Base,
+    /// Lint and types of the UI.
+    UiCheck,
+    /// Unit tests of the UI: these take a filter.
+    UiTest,
+    /// Tests in a browser.
+    UiBrowser,
+    /// Format and lint of the Rust code.
+    RustCheck,
+    /// Rust tests without a desktop: these take a filter.
+    RustTest,
+    /// The real app: these take a filter.
+    Desktop,
+    /// Only with `--all`.
+    Long,
+}
+
+enum Work {
+    /// A function of this program.
+    Call(fn() -> Result<()>),
+    /// A program that must end with 0.
+    Program(Command),
+    /// The same, in a private desktop session.
+    InSession(Command),
+    /// The Rust tests, which also rewrite the UI's generated types: these must come out as they are.
+    KeepingGeneratedTypes(Command),
+}
+
+impl Step {
+    fn run(&mut self, log: &Path) -> Result<()> {
+        match &mut self.work {
+            Work::Call(work) => work(),
+            Work::Program(program) => run_logged(program, log),
+            Work::InSession(program) => {
+                let session = Session::start()?;
+                run_logged(session.enter(program), log)
+            }
+            Work::KeepingGeneratedTypes(program) => {
+                let before = generated_types()?;
+                run_logged(program, log)?;
+                compare_types(&before, &generated_types()?)
+            }
+        }
+    }
+}
+
+fn select(options: &Options) -> Result<Vec<Step>> {
+    let filter = options.filter.as_deref();
+    let mut steps = all_steps(filter);
+    if options.all {
+        steps.extend(fuzz_steps()?);
+    }
+    let wanted = |part: Part| match part {
+        Part::Base => true,
+        Part::UiCheck | Part::UiBrowser => !options.desktop && filter.is_none(),
+        Part::UiTest => !options.desktop,
+        Part::RustCheck => !options.ui && !options.desktop && filter.is_none(),
+        Part::RustTest => !options.ui && !options.desktop,
+        Part::Desktop => !options.ui,
+        Part::Long => options.all,
+    };
+    steps.retain(|step| wanted(step.part));
+    Ok(steps)
+}
+
+fn all_steps(filter: Option<&str>) -> Vec<Step> {
+    let program = |name, part, command| Step { name, part, work: Work::Program(command) };
+    let call = |name, part, function| Step { name, part, work: Work::Call(function) };
+    let binaries = Binaries::locate(Profile::Debug);
+
+    let mut unit = npm(["run", "--silent", "test"]);
+    let mut rust = cargo(["test"]);
+    let mut app = cargo(["test", "--package", "countersign-desktop"]);
+    let mut stories = cargo(["test", "--package", "countersign-tests", "--features", "desktop"]);
+    if let Some(filter) = filter {
+        unit.args(["--", "-t", filter]);
+        for tests in [&mut rust, &mut app, &mut stories] {
+            tests.arg(filter);
+        }
+    }
+    rust.envs(binaries.environment());
+    stories.envs(binaries.environment());
+    vec![
+        call("machine set-up", Part::Base, || setup::ensure(Purpose::Test)),
+        call("UI dependencies", Part::Base, ui::ensure_dependencies),
+        program("UI lint", Part::UiCheck, npm(["run", "--silent", "lint"])),
+        program("UI types", Part::UiCheck, npm(["run", "--silent", "check"])),
+        program("UI unit tests", Part::UiTest, unit),
+        call("UI build", Part::Base, ui::ensure_built),
+        program("Rust format", Part::RustCheck, cargo(["fmt", "--all", "--check"])),
+        program("Rust lint", Part::RustCheck, cargo(LINT)),
+        program("command line build", Part::RustTest, cargo(["build", "--package", "countersign"])),
+        Step {
+            name: "Rust tests and generated types",
+            part: Part::RustTest,
+            work: Work::KeepingGeneratedTypes(rust),
+        },
+        program("UI browser tests", Part::UiBrowser, npm(["run", "--silent", "e2e"])),
+        program("app build", Part::Desktop, cargo(BUILD_APP)),
+        program("app tests", Part::Desktop, app),
+        Step { name: "desktop stories", part: Part::Desktop, work: Work::InSession(stories) },
+    ]
+}
+
+const LINT: [&str; 6] = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
+const BUILD_APP: [&str; 5] = ["build", "--package", "countersign", "--package", "countersign-desktop"];
+
+/// One step for each fuzz target that the project has.
+fn fuzz_steps() -> Result<Vec<Step>> {
+    let folder = root().join("tests/fuzz/fuzz_targets");
+    if !folder.is_dir() {
+        return Ok(Vec::new());
+    }
+    let mut targets: Vec<PathBuf> = Vec::new();
+    for entry in fs::read_dir(&folder)? {
+        targets.push(entry?.path());
+    }
+    targets.sort();
+    let step = |target: &PathBuf| {
+        let mut fuzz = cargo(["fuzz", "run", "--fuzz-dir", "tests/fuzz"]);
+        fuzz.arg(target.file_stem().unwrap_or_default()).args(["--", FUZZ_TIME]);
+        // cargo-fuzz uses compiler flags that only a nightly toolchain takes otherwise.
+        fuzz.env("RUSTC_BOOTSTRAP", "1");
+        Step { name: "fuzz smoke", part: Part::Long, work: Work::Program(fuzz) }
+    };
+    Ok(targets.iter().map(step).collect())
+}
+
+/// Run with output to a file, saying now and then that it still runs.
+fn run_logged(program: &mut Command, log: &Path) -> Result<()> {
+    let shown = describe(program);
+    let file = File::create(log)?;
+    program.stdout(file.try_clone()?).stderr(file);
+    let mut child = program.spawn().with_context(|| format!("could not start `{shown}`"))?;
+    let started = Instant::now();
+    let mut announced = Duration::ZERO;
+    let status = loop {
+        if let Some(status) = child.try_wait()? {
+            break status;
+        }
+        if started.elapsed() >= announced + SIGN_OF_LIFE {
+            announced = started.elapsed();
+            println!("        still running, {} s: {}", announced.as_secs(), last_line(log));
+        }
+        thread::sleep(LOOK_EVERY);
+    };
+    if !status.success() {
+        bail!("`{shown}` ended with {status}");
+    }
+    Ok(())
+}
+
+/// Every generated TypeScript file and its content.
+fn generated_types() -> Result<BTreeMap<PathBuf, String>> {
+    let folder = root().join("ui/src/lib/protocol");
+    let mut files = BTreeMap::new();
+    for entry in fs::read_dir(&folder).with_context(|| format!("cannot read {}", folder.display()))? {
+        let path = entry?.path();
+        if path.is_file() {
+            files.insert(path.clone(), fs::read_to_string(&path)?);
+        }
+    }
+    Ok(files)
+}
+
+fn compare_types(before: &BTreeMap<PathBuf, String>, after: &BTreeMap<PathBuf, String>) -> Result<()> {
+    let changed: Vec<String> = after
+        .iter()
+        .filter(|(path, content)| before.get(*path) != Some(content))
+        .map(|(path, _)| path.strip_prefix(root()).unwrap_or(path).display().to_string())
+        .collect();
+    if changed.is_empty() {
+        return Ok(());
+    }
+    bail!("these generated types were not up to date and are now; commit them: {}", changed.join(", "));
+}
+
+/// A line of the summary.
+struct Row {
+    name: &'static str,
+    elapsed: Duration,
+    tests: usize,
+    outcome: Result<()>,
+}
+
+impl std::fmt::Display for Row {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let word = if self.outcome.is_ok() { "passed" } else { "FAILED" };
+        write!(out, "{word}  {:>7.1} s", self.elapsed.as_secs_f64())?;
+        if self.tests > 0 {
+            write!(out, "  {} tests", self.tests)?;
+        }
+        Ok(())
+    }
+}
+
+fn print_summary(rows: &[Row], planned: usize, elapsed: Duration) {
+    println!("\nSummary after {:.0} s", elapsed.as_secs_f64());
+    for row in rows {
+        println!("  {:<32} {row}", row.name);
+    }
+    if rows.len() < planned {
+        println!("  {} further steps did not run", planned - rows.len());
+    }
+    let failed = rows.iter().filter(|row| row.outcome.is_err()).count();
+    println!("{} passed, {failed} failed", rows.len() - failed);
+}
+
+fn print_tail(log: &Path, error: &anyhow::Error) {
+    let text = fs::read_to_string(log).unwrap_or_default();
+    let lines: Vec<&str> = text.lines().collect();
+    for line in &lines[lines.len().saturating_sub(TAIL_LINES)..] {
+        println!("        | {line}");
+    }
+    println!("        {error:#}\n        all of its output: {}", log.display());
+}
+
+fn last_line(log: &Path) -> String {
+    let text = fs::read(log).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text);
+    text.lines().rev().map(str::trim).find(|line| !line.is_empty()).unwrap_or("no output yet").to_owned()
+}
+
+/// How many tests a log says have passed, as cargo, vitest and Node's test runner put it.
+fn count_tests(log: &Path) -> usize {
+    fs::read_to_string(log).unwrap_or_default().lines().filter_map(passed_in_line).sum()
+}
+
+fn passed_in_line(line: &str) -> Option<usize> {
+    let line = line.trim();
+    if let Some(count) = line.strip_prefix("# pass ").or_else(|| line.strip_prefix("ℹ pass ")) {
+        return count.parse().ok();
+    }
+    let counted = line.strip_prefix("test result: ok. ").or_else(|| line.strip_prefix("Tests "))?;
+    let (count, _) = counted.split_once(" passed")?;
+    count.split_whitespace().last()?.parse().ok()
+}
+
+/// How long each fuzz target runs.
+const FUZZ_TIME: &str = "-max_total_time=30";
+
+/// A step that says nothing for longer looks stuck to a person and to some CI systems.
+const SIGN_OF_LIFE: Duration = Duration::from_secs(30);
+
+/// How soon the end of a step is noticed.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// Lines of a failed step's output that are repeated: a compiler error or a test's report with its context.
+const TAIL_LINES: usize = 120;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tests_are_counted_from_the_lines_of_each_runner() {
+        let check = |line, expected| assert_eq!(passed_in_line(line), expected, "{line}");
+        check("test result: ok. 12 passed; 0 failed; 0 ignored", Some(12));
+        check("      Tests  45 passed (45)", Some(45));
+        check(" Test Files  6 passed (6)", None);
+        check("# pass 17", Some(17));
+        check("ℹ pass 17", Some(17));
+        check("Compiling passed (thing)", None);
+    }
+
+    #[test]
+    fn a_filter_leaves_only_steps_that_take_it() {
+        let options = Options {
+            all: false,
+            ui: false,
+            desktop: false,
+            keep_going: false,
+            filter: Some("glob".to_owned()),
+        };
+        let steps = select(&options).unwrap();
+        assert!(
+            steps.iter().all(|step| !matches!(step.part, Part::UiCheck | Part::RustCheck | Part::UiBrowser))
+        );
+        assert!(steps.iter().any(|step| step.part == Part::RustTest));
+    }
+
+    #[test]
+    fn the_desktop_steps_still_build_the_ui_they_show() {
+        let options = Options { all: false, ui: false, desktop: true, keep_going: false, filter: None };
+        let names: Vec<_> = select(&options).unwrap().iter().map(|step| step.name).collect();
+        assert_eq!(
+            names,
+            ["machine set-up", "UI dependencies", "UI build", "app build", "app tests", "desktop stories"]
+        );
+    }
+
+    #[test]
+    fn a_changed_or_added_type_is_named() {
+        let files = |content: &str| BTreeMap::from([(root().join("ui/a.ts"), content.to_owned())]);
+        assert!(compare_types(&files("1"), &files("1")).is_ok());
+        assert!(compare_types(&files("1"), &files("2")).unwrap_err().to_string().contains("ui/a.ts"));
+        assert!(compare_types(&BTreeMap::new(), &files("1")).is_err());
+    }
+}

@@ -1,0 +1,283 @@
+//! Which crate may know and do what.
+
+use super::rust::{code, imported_paths, is_beside_production, lines_with, production_code};
+use super::{Finding, Tree};
+use std::collections::BTreeSet;
+
+/// The declared diagram: a crate's folder and the crates of ours that it uses.
+const EDGES: &[(&str, &[&str])] = &[
+    ("crates/protocol", &[]),
+    ("crates/policy", &["countersign-protocol"]),
+    ("crates/approvals", &["countersign-policy", "countersign-protocol"]),
+    ("crates/node", &["countersign-approvals", "countersign-policy", "countersign-protocol"]),
+    (
+        "crates/companion",
+        &["countersign-approvals", "countersign-node", "countersign-policy", "countersign-protocol"],
+    ),
+    ("src-tauri", &["countersign", "countersign-protocol"]),
+    ("xtask", &[]),
+];
+
+/// May use any of ours: it tests them.
+const TESTS: &str = "tests";
+
+/// Every crate's folder.
+pub(super) fn crate_folders() -> impl Iterator<Item = &'static str> {
+    EDGES.iter().map(|(folder, _)| *folder).chain([TESTS])
+}
+
+/// Every crate uses exactly the crates of ours that the diagram gives it.
+pub(super) fn dependency_edges(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (folder, declared) in EDGES {
+        let path = format!("{folder}/Cargo.toml");
+        let Some(manifest) = tree.get(&path) else {
+            findings.push(Finding::in_file(&path, "this crate is in the diagram and has no manifest"));
+            continue;
+        };
+        let used = dependencies(manifest);
+        let ours = used.iter().filter(|(_, name)| name == "countersign" || name.starts_with("countersign-"));
+        for (line, name) in ours.filter(|(_, name)| !declared.contains(&name.as_str())) {
+            findings.push(Finding::at(&path, *line, format!("the diagram has no edge to {name}")));
+        }
+        for name in declared.iter().filter(|name| !used.iter().any(|(_, used)| used == *name)) {
+            findings.push(Finding::in_file(&path, format!("the diagram's edge to {name} is not there")));
+        }
+    }
+    let known: BTreeSet<&str> = crate_folders().collect();
+    for (path, text) in tree.below("", &["toml"]) {
+        let folder = path.strip_suffix("/Cargo.toml").unwrap_or_default();
+        let uses_workspace = text.lines().any(|line| line.trim() == "version.workspace = true");
+        if !folder.is_empty() && uses_workspace && !known.contains(folder) {
+            findings.push(Finding::in_file(path, "this crate is not in the diagram"));
+        }
+    }
+    findings
+}
+
+/// The names in all dependency tables of a manifest, with their lines.
+fn dependencies(manifest: &str) -> Vec<(usize, String)> {
+    let mut is_dependency_table = false;
+    let mut names = Vec::new();
+    for (line, number) in manifest.lines().zip(1..) {
+        let line = line.trim();
+        if let Some(table) = line.strip_prefix('[') {
+            is_dependency_table = table.trim_end_matches(']').ends_with("dependencies");
+        } else if is_dependency_table && !line.starts_with('#') {
+            let name: String =
+                line.chars().take_while(|c| c.is_alphanumeric() || "-_".contains(*c)).collect();
+            if !name.is_empty() {
+                names.push((number, name));
+            }
+        }
+    }
+    names
+}
+
+/// policy and protocol touch no file, clock, randomness, process, network or async runtime.
+pub(super) fn purity(tree: &Tree) -> Vec<Finding> {
+    const CRATES: [&str; 2] = ["crates/policy", "crates/protocol"];
+    let mut findings = Vec::new();
+    for folder in CRATES {
+        if tree.below(folder, &["rs"]).next().is_none() {
+            findings.push(Finding::in_file(folder, "has no sources"));
+        }
+        for (path, text) in tree.below(folder, &["rs"]).filter(|(path, _)| !is_beside_production(path)) {
+            let code = production_code(text);
+            let mut lines: BTreeSet<(usize, &str)> = BTreeSet::new();
+            for impure in IMPURE_PATHS {
+                lines.extend(lines_with(&code, impure).map(|line| (line, *impure)));
+                let imported = |path: &str| path == *impure || path.starts_with(&format!("{impure}::"));
+                lines.extend(
+                    imported_paths(&code)
+                        .iter()
+                        .filter(|(_, path)| imported(path))
+                        .map(|(line, _)| (*line, *impure)),
+                );
+            }
+            let finding = |(line, what): (usize, &str)| {
+                Finding::at(
+                    path,
+                    line,
+                    format!("a pure crate may not use `{what}`; take facts and `now` as arguments"),
+                )
+            };
+            findings.extend(lines.into_iter().map(finding));
+        }
+    }
+    findings
+}
+
+const IMPURE_PATHS: &[&str] = &[
+    "getrandom",
+    "rand",
+    "std::env",
+    "std::fs",
+    "std::net",
+    "std::process",
+    "std::thread",
+    "std::time::Instant",
+    "std::time::SystemTime",
+    "tokio",
+    "uuid",
+];
+
+/// `cargo test` without arguments needs neither WebKitGTK nor the built UI.
+pub(super) fn default_members(tree: &Tree) -> Vec<Finding> {
+    let Some(manifest) = tree.get("Cargo.toml") else {
+        return vec![Finding::in_file("Cargo.toml", "is not there")];
+    };
+    let mut lines = manifest.lines().zip(1..).skip_while(|(line, _)| !line.starts_with("default-members"));
+    let Some((first, number)) = lines.next() else {
+        return vec![Finding::in_file(
+            "Cargo.toml",
+            "names no default-members, so `cargo test` builds the app",
+        )];
+    };
+    let mut list = first.to_owned();
+    while !list.contains(']')
+        && let Some((line, _)) = lines.next()
+    {
+        list.push_str(line);
+    }
+    if list.contains("\"src-tauri\"") || list.contains("\"*\"") {
+        return vec![Finding::at("Cargo.toml", number, "default-members must leave out src-tauri")];
+    }
+    Vec::new()
+}
+
+/// A process starts in the node's executor and nowhere else.
+pub(super) fn process_starts(tree: &Tree) -> Vec<Finding> {
+    let outside = |path: &str| !path.starts_with("crates/node/src/executor") && !is_beside_production(path);
+    let mut findings = Vec::new();
+    for (path, text) in tree.below("", &["rs"]).filter(|(path, _)| outside(path)) {
+        let code = production_code(text);
+        let message = "only crates/node/src/executor may start a process";
+        findings.extend(lines_with(&code, "Command::new").map(|line| Finding::at(path, line, message)));
+    }
+    findings
+}
+
+/// `ApprovedCommand` comes from policy's checked constructor and cannot be assembled, copied or decoded elsewhere.
+pub(super) fn approved_command(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let mut declared = false;
+    for (path, text) in tree.below("", &["rs"]).filter(|(path, _)| !path.starts_with("xtask/")) {
+        let code = code(text);
+        let in_policy = path.starts_with("crates/policy/src/");
+        for (at, _) in code.match_indices("ApprovedCommand") {
+            let line = code[..at].matches('\n').count() + 1;
+            let before = code[..at].trim_end();
+            let after = code[at + "ApprovedCommand".len()..].trim_start();
+            let is_declaration = before.ends_with("struct");
+            if is_declaration && in_policy {
+                declared = true;
+                findings.extend(declaration_faults(&code, at).map(|fault| Finding::at(path, line, fault)));
+            }
+            let is_literal = after.starts_with('{') && !NOT_LITERAL.iter().any(|word| before.ends_with(word));
+            if !in_policy && (is_literal || is_declaration) {
+                findings.push(Finding::at(path, line, "only crates/policy makes an ApprovedCommand"));
+            }
+        }
+    }
+    if !declared {
+        findings.push(Finding::in_file("crates/policy", "declares no struct ApprovedCommand"));
+    }
+    findings
+}
+
+/// What may stand before a type's name and a brace without making a value.
+const NOT_LITERAL: [&str; 5] = ["->", "for", "impl", "struct", "let"];
+
+/// Ways by which the declaration itself would let others make one.
+fn declaration_faults(code: &str, at: usize) -> impl Iterator<Item = String> {
+    let attributes_start = code[..at].rfind(['}', ';']).map_or(0, |end| end + 1);
+    let attributes = &code[attributes_start..at];
+    let end = code[at..].find(['}', ';']).map_or(code.len(), |end| at + end);
+    let body = &code[at..end];
+    let derived = ["Clone", "Default", "Deserialize"]
+        .into_iter()
+        .filter(|name| lines_with(attributes, name).next().is_some())
+        .map(|name| format!("ApprovedCommand derives {name}, by which others could make one"));
+    let open_field =
+        lines_with(body, "pub").next().map(|_| "ApprovedCommand has a field that is not private".to_owned());
+    derived.chain(open_field).collect::<Vec<_>>().into_iter()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::check;
+    use super::*;
+
+    #[test]
+    fn edges_that_are_missing_or_too_many_are_found() {
+        let mut files = vec![
+            (
+                "crates/protocol/Cargo.toml".to_owned(),
+                "[dependencies]\ncountersign-policy.workspace = true".to_owned(),
+            ),
+            ("crates/extra/Cargo.toml".to_owned(), "[package]\nversion.workspace = true".to_owned()),
+        ];
+        for (folder, uses) in &EDGES[1..] {
+            let lines: Vec<String> = uses.iter().map(|name| format!("{name}.workspace = true")).collect();
+            files.push((format!("{folder}/Cargo.toml"), format!("[dependencies]\n{}", lines.join("\n"))));
+        }
+        files.retain(|(path, _)| path != "src-tauri/Cargo.toml");
+        files.push((
+            "src-tauri/Cargo.toml".to_owned(),
+            "[dependencies]\ncountersign-protocol = \"1\"".to_owned(),
+        ));
+        let files: Vec<(&str, &str)> =
+            files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+        let expected = [
+            "crates/protocol/Cargo.toml:2: the diagram has no edge to countersign-policy",
+            "src-tauri/Cargo.toml: the diagram's edge to countersign is not there",
+            "crates/extra/Cargo.toml: this crate is not in the diagram",
+        ];
+        check(dependency_edges, &files, &expected);
+    }
+
+    #[test]
+    fn impure_code_is_found_and_tests_and_texts_are_not() {
+        let sample = "use std::{collections::BTreeMap, fs};\n// std::fs in a comment\nfn f() { std::time::SystemTime::now(); }\n\
+                      #[cfg(test)]\nmod tests { use std::fs; }";
+        let files =
+            [("crates/policy/src/a.rs", sample), ("crates/protocol/src/lib.rs", "let x = \"tokio\";")];
+        check(purity, &files, &["crates/policy/src/a.rs:1: ", "crates/policy/src/a.rs:3: "]);
+    }
+
+    #[test]
+    fn default_members_with_the_app_are_found() {
+        check(default_members, &[("Cargo.toml", "default-members = [\n\"src-tauri\"]")], &["Cargo.toml:1:"]);
+        check(default_members, &[("Cargo.toml", "[workspace]")], &["Cargo.toml: names no"]);
+        check(
+            default_members,
+            &[("Cargo.toml", "members = [\"src-tauri\"]\ndefault-members = [\"tests\"]")],
+            &[],
+        );
+    }
+
+    #[test]
+    fn a_process_start_outside_the_executor_is_found() {
+        let start = "fn f() {\n    tokio::process::Command::new(x)\n}";
+        let files = [
+            ("crates/node/src/executor/spawn.rs", start),
+            ("crates/node/src/facts.rs", start),
+            ("tests/src/lib.rs", start),
+        ];
+        check(process_starts, &files, &["crates/node/src/facts.rs:2:"]);
+    }
+
+    #[test]
+    fn an_approved_command_made_elsewhere_is_found() {
+        let good = "pub struct ApprovedCommand { argv: u8 }\nimpl ApprovedCommand { fn f() -> ApprovedCommand { ApprovedCommand { argv: 1 } } }";
+        let user = "fn run(x: Evaluation) -> ApprovedCommand { ApprovedCommand::new(x) }";
+        check(approved_command, &[("crates/policy/src/a.rs", good), ("crates/node/src/b.rs", user)], &[]);
+        let maker = "fn run() { let x =\n ApprovedCommand { argv: 1 }; }";
+        let files = [("crates/node/src/b.rs", maker), ("crates/policy/src/a.rs", good)];
+        check(approved_command, &files, &["crates/node/src/b.rs:2:"]);
+        let open = "#[derive(Debug, Deserialize)]\npub struct ApprovedCommand { pub argv: u8 }";
+        check(approved_command, &[("crates/policy/src/a.rs", open)], &["crates/policy/src/a.rs:2:"; 2]);
+        check(approved_command, &[], &["crates/policy: declares no"]);
+    }
+}

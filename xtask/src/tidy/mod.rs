@@ -1,0 +1,111 @@
+//! The architecture's invariants, checked in the sources themselves.
+//!
+//! Each check is a function from the tree of sources to findings with a place. They run as tests of this crate, so a
+//! change that breaks an invariant fails `cargo test`; `cargo xtask tidy` prints the same findings.
+
+mod documents;
+mod layers;
+mod rust;
+mod sources;
+mod tauri;
+mod tree;
+
+pub(crate) use tree::Tree;
+
+use crate::workspace::root;
+use anyhow::{Result, bail};
+use std::fmt;
+
+/// Where an invariant does not hold, and why.
+#[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub(crate) struct Finding {
+    /// Path from the root of the checkout.
+    pub(crate) path: String,
+    /// Line from 1; 0 when the file as a whole is meant.
+    pub(crate) line: usize,
+    /// What is wrong.
+    pub(crate) message: String,
+}
+
+impl Finding {
+    /// About one line.
+    pub(crate) fn at(path: &str, line: usize, message: impl Into<String>) -> Self {
+        Self { path: path.to_owned(), line, message: message.into() }
+    }
+
+    /// About a file, or about its absence.
+    pub(crate) fn in_file(path: &str, message: impl Into<String>) -> Self {
+        Self::at(path, 0, message)
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            0 => write!(out, "{}: {}", self.path, self.message),
+            line => write!(out, "{}:{line}: {}", self.path, self.message),
+        }
+    }
+}
+
+type Check = (&'static str, fn(&Tree) -> Vec<Finding>);
+
+const CHECKS: &[Check] = &[
+    ("crates depend on each other as declared", layers::dependency_edges),
+    ("the policy and protocol crates are pure", layers::purity),
+    ("default members build without WebKit", layers::default_members),
+    ("only the executor starts processes", layers::process_starts),
+    ("only policy makes an approved command", layers::approved_command),
+    ("the desktop takes no decisions", tauri::no_decisions),
+    ("only the IPC folder imports Tauri", tauri::imports),
+    ("commands are the same on both sides", tauri::commands),
+    ("files stay readable in length", sources::length),
+    ("file names carry no generation", sources::generations),
+    ("no test is skipped", sources::skipped_tests),
+    ("README and ARCHITECTURE name every crate", documents::crates_named),
+    ("each tested threat names its tests", documents::threats),
+];
+
+/// Print every finding; an error when there is one.
+pub(crate) fn main() -> Result<()> {
+    let tree = Tree::load(&root())?;
+    let mut count = 0;
+    for (name, check) in CHECKS {
+        let findings = check(&tree);
+        println!("{} {name}", if findings.is_empty() { "ok  " } else { "FAIL" });
+        for finding in &findings {
+            println!("       {finding}");
+        }
+        count += findings.len();
+    }
+    if count > 0 {
+        bail!("{count} findings");
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Run a check over sample files and compare the places it names.
+    pub(super) fn check(check: fn(&Tree) -> Vec<Finding>, files: &[(&str, &str)], expected: &[&str]) {
+        let found: Vec<String> = check(&Tree::of(files)).iter().map(ToString::to_string).collect();
+        assert_eq!(found.len(), expected.len(), "{found:#?}");
+        for (finding, start) in found.iter().zip(expected) {
+            assert!(finding.starts_with(start), "`{finding}` does not start with `{start}`");
+        }
+    }
+
+    #[test]
+    fn the_project_keeps_its_invariants() {
+        let tree = Tree::load(&root()).unwrap();
+        let findings: Vec<String> = CHECKS
+            .iter()
+            .flat_map(|(name, check)| {
+                check(&tree).into_iter().map(move |finding| format!("{name}: {finding}"))
+            })
+            .collect();
+        assert!(findings.is_empty(), "{}", findings.join("\n"));
+    }
+}

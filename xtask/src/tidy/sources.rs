@@ -1,0 +1,78 @@
+//! What holds for every source file, whatever its place.
+
+use super::rust::code;
+use super::{Finding, Tree};
+
+/// Most lines of a source file. Beyond it nobody reads a file whole.
+const MOST_LINES: usize = 800;
+
+/// Written by `cargo test`, read by the compiler only.
+const GENERATED: &str = "ui/src/lib/protocol/";
+
+/// No source file is longer than a person reads.
+pub(super) fn length(tree: &Tree) -> Vec<Finding> {
+    tree.below("", &["css", "py", "rs", "svelte", "ts"])
+        .map(|(path, text)| (path, text.lines().count()))
+        .filter(|(path, lines)| *lines > MOST_LINES && !path.starts_with(GENERATED))
+        .map(|(path, lines)| Finding::in_file(path, format!("has {lines} lines, more than {MOST_LINES}")))
+        .collect()
+}
+
+/// A file is named after what it holds, not after when it was written.
+pub(super) fn generations(tree: &Tree) -> Vec<Finding> {
+    let is_generation = |part: &str| {
+        let number = part.strip_prefix('v').or_else(|| part.strip_prefix('V'));
+        let is_version = number.is_some_and(|n| !n.is_empty() && n.chars().all(|c| c.is_ascii_digit()));
+        is_version || ["legacy", "new", "old"].contains(&part)
+    };
+    tree.below("", &["css", "py", "rs", "svelte", "ts"])
+        .filter(|(path, _)| {
+            let name = path.rsplit('/').next().unwrap_or(path);
+            name.split(['.', '_', '-']).any(is_generation)
+        })
+        .map(|(path, _)| Finding::in_file(path, "is named after a generation"))
+        .collect()
+}
+
+/// A test that does not run protects nothing.
+pub(super) fn skipped_tests(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (path, text) in tree.below("", &["rs"]) {
+        let code = code(text);
+        let lines = code.lines().zip(1..).filter(|(line, _)| line.trim_start().starts_with("#[ignore"));
+        findings.extend(lines.map(|(_, line)| Finding::at(path, line, "this test is ignored")));
+    }
+    for (path, text) in tree.below("", &["js", "mjs", "ts"]) {
+        let lines = text.lines().zip(1..).filter(|(line, _)| SKIPS.iter().any(|skip| line.contains(skip)));
+        findings.extend(lines.map(|(_, line)| Finding::at(path, line, "a test is skipped, or runs alone")));
+    }
+    findings
+}
+
+const SKIPS: [&str; 6] = [".only(", ".skip(", ".skipIf(", ".todo(", "xdescribe(", "xit("];
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::check;
+    use super::*;
+
+    #[test]
+    fn a_file_over_the_limit_is_found() {
+        let long = "x\n".repeat(MOST_LINES + 1);
+        let full = "x\n".repeat(MOST_LINES);
+        check(length, &[("a.rs", &long), ("b.ts", &full), ("c.md", &long)], &["a.rs: has 801 lines"]);
+    }
+
+    #[test]
+    fn a_name_with_a_generation_is_found() {
+        let files = [("crates/a/src/store_v2.rs", ""), ("ui/src/new-card.ts", ""), ("ui/src/news.ts", "")];
+        check(generations, &files, &["crates/a/src/store_v2.rs", "ui/src/new-card.ts"]);
+    }
+
+    #[test]
+    fn a_test_that_does_not_run_is_found() {
+        let ignored = "#[test]\n#[ignore = \"slow\"]\nfn a() { x.iter().skip(1); }";
+        let files = [("a.rs", ignored), ("b.ts", "it('a', f);\nit.skip('b', f);")];
+        check(skipped_tests, &files, &["a.rs:2:", "b.ts:2:"]);
+    }
+}
