@@ -12,11 +12,15 @@ use std::io::Write;
 use std::path::Path;
 use std::process::Stdio;
 
-/// A panel's brightness, the ink that is read on it, and the ink of an alarm.
-const PANELS: [(&str, &str, &str); 2] = [("light", "#14181f", "#a0141e"), ("dark", "#eef1f5", "#ff9f9c")];
+/// A panel's brightness, the ink that is read on it, and the red of an alarm.
+const PANELS: [(&str, &str, &str); 2] =
+    [("light", "#14181f", ALARM_IN_SOURCE), ("dark", "#eef1f5", "#dd5d61")];
+
+/// The red that the source of the alarm is drawn in.
+const ALARM_IN_SOURCE: &str = "#cb333c";
 
 /// Tray states drawn as they are.
-const STATES: [&str; 3] = ["idle", "paused", "disconnected"];
+const STATES: [&str; 5] = ["alarm", "disconnected", "idle", "paused", "waiting-many"];
 
 /// Pixels of a tray icon: 22 at double density.
 const TRAY_PIXELS: u32 = 44;
@@ -33,22 +37,20 @@ pub(crate) fn main() -> Result<()> {
     for (name, pixels) in APP {
         draw(&app, pixels, &icons.join(name))?;
     }
-    for (panel, ink, alarm_ink) in PANELS {
+    for (panel, ink, alarm) in PANELS {
         let folder = icons.join("tray").join(panel);
         fs::create_dir_all(&folder)?;
-        let tray = |source: &str| read(&icons.join("tray").join(source));
-        let paint = |svg: &str, ink: &str, name: &str| {
-            draw(&svg.replace("currentColor", ink), TRAY_PIXELS, &folder.join(format!("{name}.png")))
+        let paint = |svg: &str, name: &str| {
+            let painted = svg.replace("currentColor", ink).replace(ALARM_IN_SOURCE, alarm);
+            draw(&painted, TRAY_PIXELS, &folder.join(format!("{name}.png")))
         };
         for state in STATES {
-            paint(&tray(&format!("{state}.svg"))?, ink, state)?;
+            paint(&read(&icons.join(format!("tray/{state}.svg")))?, state)?;
         }
-        let waiting = tray("waiting.svg")?;
+        let waiting = read(&icons.join("tray/waiting.svg"))?;
         for count in 1..=9 {
-            paint(&waiting.replace(">9<", &format!(">{count}<")), ink, &format!("waiting-{count}"))?;
+            paint(&waiting.replace(">9<", &format!(">{count}<")), &format!("waiting-{count}"))?;
         }
-        paint(&tray("waiting-many.svg")?, ink, "waiting-many")?;
-        paint(&tray("alarm.svg")?, alarm_ink, "alarm")?;
     }
     Ok(())
 }
