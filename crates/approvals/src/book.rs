@@ -1,9 +1,34 @@
 //! The approval state machine (system.md P1), sans IO.
+//!
+//! A [`Book`] is told the time and the ids, keeps no task and no timer, and answers every operation with a [`Step`]: what
+//! the caller asked for, and the [`Effect`]s that everybody else must hear of. Before anything else, each operation ends
+//! what is overdue at its `now_ms`, so that an answer that comes too late is late even if no timer has fired yet.
 
 use countersign_policy::always::Proposal;
 use countersign_protocol::ui::{CancelCause, Card};
 use countersign_protocol::vocabulary::Decision;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
+use std::time::Duration;
+
+/// How long a person may take when nobody says otherwise (system.md P1).
+pub const DEFAULT_TIMEOUT: Duration = Duration::from_millis(120_000);
+
+/// Shortest time that a person may be given: a request with none would never be seen.
+pub const MIN_TIMEOUT: Duration = Duration::from_millis(1);
+
+/// Longest time that a person may be given: peers keep it in a signed 32-bit number of milliseconds.
+pub const MAX_TIMEOUT: Duration = Duration::from_millis(2_147_000_000);
+
+/// Milliseconds that an ended request stays known, so that late waiters learn how it ended and its id is not reused.
+pub const GRACE_MS: i64 = 15_000;
+
+/// How many requests may wait when nobody says otherwise: more than a person can answer, little enough to hold.
+pub const DEFAULT_MAX_PENDING: usize = 256;
+
+/// How many requests may be held, waiting and ended ones together: bounds the memory that a flood of requests which end
+/// at once takes during their grace.
+pub const MAX_HELD: usize = 4_096;
 
 /// What waits for a person.
 #[derive(Clone, Debug, PartialEq)]
@@ -66,4 +91,283 @@ pub struct Record {
     pub ending: Option<Ending>,
     /// Whether an allow-once was used up.
     pub consumed: bool,
+}
+
+/// What everybody else must hear of.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Effect {
+    /// A request waits.
+    Added(Arc<Record>),
+    /// A request ended.
+    Closed(Arc<Record>),
+}
+
+/// What an operation came to.
+#[must_use]
+#[derive(Clone, Debug, PartialEq)]
+pub struct Step<T> {
+    /// For the caller.
+    pub outcome: T,
+    /// For everybody else, in order.
+    pub effects: Vec<Effect>,
+}
+
+/// How a request was taken.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Registered {
+    /// It waits now.
+    Added(Arc<Record>),
+    /// The same request waits already under this id: it has the same end.
+    Joined(Arc<Record>),
+}
+
+/// Why a request was not taken.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RegisterError {
+    /// The id ended within the grace.
+    #[error("approval id '{0}' already resolved")]
+    AlreadyResolved(String),
+    /// The id waits, for something else or for somebody else: an answer to that is no answer to this.
+    #[error("approval id '{0}' is already waiting with another request")]
+    AnotherRequest(String),
+    /// Too many are held.
+    #[error("{held} approvals are already held, at most {limit} may be")]
+    Full {
+        /// How many.
+        held: usize,
+        /// The bound that was reached.
+        limit: usize,
+    },
+}
+
+/// The pending approvals and those that ended a moment ago.
+#[derive(Debug)]
+pub struct Book {
+    max_pending: usize,
+    entries: HashMap<String, Entry>,
+    /// When which entry is due next: it expires, or its grace is over. Ordered by time, then by age.
+    due: BTreeMap<(i64, u64), String>,
+    /// Waiting entries by age.
+    waiting: BTreeMap<u64, String>,
+    next_serial: u64,
+    latest_ms: i64,
+}
+
+#[derive(Debug)]
+struct Entry {
+    /// Tells this entry from a later one with the same id.
+    serial: u64,
+    due_at_ms: i64,
+    record: Arc<Record>,
+}
+
+impl Record {
+    /// Builds a record and stamps its card. A blank or absent id is taken from `fresh_id`, a given one is trimmed; the
+    /// timeout is clamped to [`MIN_TIMEOUT`]…[`MAX_TIMEOUT`]. Touches no book.
+    pub fn create(
+        mut request: Request,
+        timeout: Duration,
+        id: Option<&str>,
+        requested_by: RequestedBy,
+        now_ms: i64,
+        fresh_id: impl FnOnce() -> String,
+    ) -> Self {
+        let id = match id.map(str::trim) {
+            Some(id) if !id.is_empty() => id.to_owned(),
+            _ => fresh_id(),
+        };
+        let timeout_ms = timeout.clamp(MIN_TIMEOUT, MAX_TIMEOUT).as_millis();
+        let expires_at_ms = now_ms.saturating_add(i64::try_from(timeout_ms).unwrap_or(i64::MAX));
+        request.card.id.clone_from(&id);
+        request.card.created_at_ms = now_ms;
+        request.card.expires_at_ms = expires_at_ms;
+        Self {
+            id,
+            request: Arc::new(request),
+            created_at_ms: now_ms,
+            expires_at_ms,
+            requested_by,
+            resolved_at_ms: None,
+            ending: None,
+            consumed: false,
+        }
+    }
+
+    /// Whether an answer to this one answers `other` too: the same subject for the same client. Times and connections
+    /// may differ (a client that reconnects and asks again).
+    fn covers(&self, other: &Self) -> bool {
+        let (mine, theirs) = (&self.request, &other.request);
+        let mut card = theirs.card.clone();
+        card.created_at_ms = mine.card.created_at_ms;
+        card.expires_at_ms = mine.card.expires_at_ms;
+        card.generation = mine.card.generation;
+        mine.card == card
+            && mine.proposals == theirs.proposals
+            && mine.agent == theirs.agent
+            && mine.session == theirs.session
+            && self.requested_by.device == other.requested_by.device
+            && self.requested_by.client == other.requested_by.client
+    }
+}
+
+impl Book {
+    /// An empty book in which at most `max_pending` requests may wait.
+    pub fn new(max_pending: usize) -> Self {
+        Self {
+            max_pending,
+            entries: HashMap::new(),
+            due: BTreeMap::new(),
+            waiting: BTreeMap::new(),
+            next_serial: 0,
+            latest_ms: i64::MIN,
+        }
+    }
+
+    /// Inserts a record. While the same request waits under the same id it joins it; an id that ended within the grace
+    /// is refused.
+    pub fn register(&mut self, record: Record, now_ms: i64) -> Step<Result<Registered, RegisterError>> {
+        let (_, mut effects) = self.advanced(now_ms);
+        let outcome = self.insert(record);
+        if let Ok(Registered::Added(record)) = &outcome {
+            effects.push(Effect::Added(Arc::clone(record)));
+        }
+        Step { outcome, effects }
+    }
+
+    /// Answers once. False when unknown or ended.
+    pub fn resolve(&mut self, id: &str, decision: Decision, by: &str, now_ms: i64) -> Step<bool> {
+        self.end(id, Ending::Decided { decision, by: by.to_owned() }, now_ms)
+    }
+
+    /// Withdraws once. False when unknown or ended.
+    pub fn cancel(&mut self, id: &str, cause: CancelCause, now_ms: i64) -> Step<bool> {
+        self.end(id, Ending::Cancelled(cause), now_ms)
+    }
+
+    /// Ends a request that nobody can be shown. False when unknown or ended.
+    pub fn not_shown(&mut self, id: &str, now_ms: i64) -> Step<bool> {
+        self.end(id, Ending::NotShown, now_ms)
+    }
+
+    /// Withdraws everything that waits, oldest first; says how many.
+    pub fn cancel_all(&mut self, cause: CancelCause, now_ms: i64) -> Step<usize> {
+        let (now_ms, mut effects) = self.advanced(now_ms);
+        let ids: Vec<String> = self.waiting.values().cloned().collect();
+        for id in &ids {
+            effects.extend(self.close(id, Ending::Cancelled(cause), now_ms));
+        }
+        Step { outcome: ids.len(), effects }
+    }
+
+    /// Expires what is due and forgets what is past its grace.
+    pub fn advance(&mut self, now_ms: i64) -> Step<()> {
+        let (_, effects) = self.advanced(now_ms);
+        Step { outcome: (), effects }
+    }
+
+    /// Uses up an allow-once: true exactly once, and only while the record is held.
+    pub fn consume_allow_once(&mut self, id: &str, now_ms: i64) -> Step<bool> {
+        let (_, effects) = self.advanced(now_ms);
+        let outcome = self.entries.get_mut(id).is_some_and(|entry| {
+            let allowed =
+                matches!(entry.record.ending, Some(Ending::Decided { decision: Decision::AllowOnce, .. }));
+            let first = allowed && !entry.record.consumed;
+            if first {
+                Arc::make_mut(&mut entry.record).consumed = true;
+            }
+            first
+        });
+        Step { outcome, effects }
+    }
+
+    /// A record that waits or is within its grace.
+    pub fn snapshot(&self, id: &str) -> Option<Arc<Record>> {
+        self.entries.get(id).map(|entry| Arc::clone(&entry.record))
+    }
+
+    /// What waits, oldest first.
+    pub fn pending(&self) -> Vec<Arc<Record>> {
+        self.waiting.values().filter_map(|id| self.snapshot(id)).collect()
+    }
+
+    /// How many wait.
+    pub fn pending_count(&self) -> usize {
+        self.waiting.len()
+    }
+
+    /// Whether nothing is held at all.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// When [`Self::advance`] has something to do next, Unix milliseconds.
+    pub fn next_deadline_ms(&self) -> Option<i64> {
+        self.due.keys().next().map(|(at_ms, _)| *at_ms)
+    }
+
+    fn insert(&mut self, record: Record) -> Result<Registered, RegisterError> {
+        if let Some(held) = self.entries.get(&record.id) {
+            return match &held.record.ending {
+                Some(_) => Err(RegisterError::AlreadyResolved(record.id)),
+                None if held.record.covers(&record) => Ok(Registered::Joined(Arc::clone(&held.record))),
+                None => Err(RegisterError::AnotherRequest(record.id)),
+            };
+        }
+        for (held, limit) in [(self.waiting.len(), self.max_pending), (self.entries.len(), MAX_HELD)] {
+            if held >= limit {
+                return Err(RegisterError::Full { held, limit });
+            }
+        }
+        let serial = self.next_serial;
+        self.next_serial += 1;
+        let record = Arc::new(record);
+        let id = record.id.clone();
+        self.due.insert((record.expires_at_ms, serial), id.clone());
+        self.waiting.insert(serial, id.clone());
+        let entry = Entry { serial, due_at_ms: record.expires_at_ms, record: Arc::clone(&record) };
+        self.entries.insert(id, entry);
+        Ok(Registered::Added(record))
+    }
+
+    fn end(&mut self, id: &str, ending: Ending, now_ms: i64) -> Step<bool> {
+        let (now_ms, mut effects) = self.advanced(now_ms);
+        let closed = self.close(id, ending, now_ms);
+        let outcome = closed.is_some();
+        effects.extend(closed);
+        Step { outcome, effects }
+    }
+
+    /// Does what is due, and returns the time that counts: the book's time never runs backwards while it holds anything.
+    fn advanced(&mut self, now_ms: i64) -> (i64, Vec<Effect>) {
+        let now_ms = if self.entries.is_empty() { now_ms } else { now_ms.max(self.latest_ms) };
+        self.latest_ms = now_ms;
+        let mut effects = Vec::new();
+        while let Some((&(at_ms, serial), _)) = self.due.first_key_value()
+            && at_ms <= now_ms
+        {
+            let Some(id) = self.due.remove(&(at_ms, serial)) else { break };
+            // Only that same entry: an id can be in use again.
+            let Some(entry) = self.entries.get(&id).filter(|entry| entry.serial == serial) else { continue };
+            if entry.record.ending.is_none() {
+                effects.extend(self.close(&id, Ending::Expired, now_ms));
+            } else {
+                self.entries.remove(&id);
+            }
+        }
+        (now_ms, effects)
+    }
+
+    /// The only place where a request ends.
+    fn close(&mut self, id: &str, ending: Ending, now_ms: i64) -> Option<Effect> {
+        let entry = self.entries.get_mut(id).filter(|entry| entry.record.ending.is_none())?;
+        let record = Arc::make_mut(&mut entry.record);
+        record.ending = Some(ending);
+        record.resolved_at_ms = Some(now_ms);
+        self.waiting.remove(&entry.serial);
+        self.due.remove(&(entry.due_at_ms, entry.serial));
+        entry.due_at_ms = now_ms.saturating_add(GRACE_MS);
+        self.due.insert((entry.due_at_ms, entry.serial), id.to_owned());
+        Some(Effect::Closed(Arc::clone(&entry.record)))
+    }
 }
