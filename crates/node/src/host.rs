@@ -1,1 +1,0 @@
-//! The decision flow of one request.

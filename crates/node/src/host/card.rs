@@ -1,0 +1,275 @@
+//! What the person is shown about a request: the command as boxes, probed facts, and why they are asked.
+
+use countersign_approvals::book::Request;
+use countersign_policy::always::{self, Proposal};
+use countersign_policy::analysis::Analysis;
+use countersign_policy::display::{self, Secrets};
+use countersign_policy::effective::Effective;
+use countersign_policy::evaluate::{AskReason, Evaluation};
+use countersign_policy::facts::Facts;
+use countersign_protocol::ui::{
+    AlwaysOption, AlwaysUnavailable, Card, CardKind, CommandView, EnvOverride, Fact, HostKind, HostView,
+    OnExpiry, Shown, Span, SpanKind, Via, Why, WhyReason,
+};
+use countersign_protocol::vocabulary::{Ask, Decision};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use crate::socket::server::Peer;
+
+/// Everything about one request that a card shows.
+pub(super) struct Material<'a> {
+    pub(super) kind: CardKind,
+    pub(super) generation: u32,
+    pub(super) peer: &'a Peer,
+    pub(super) via: Via,
+    pub(super) agent: &'a str,
+    pub(super) session: Option<&'a str>,
+    pub(super) host: HostView,
+    pub(super) command: CommandView,
+    pub(super) facts: Vec<Fact>,
+    pub(super) why: Why,
+    pub(super) offer: Offer,
+}
+
+/// Which decisions are offered, and what "always" would store.
+pub(super) struct Offer {
+    pub(super) decisions: Vec<Decision>,
+    pub(super) proposals: Vec<Proposal>,
+    pub(super) unavailable: Option<AlwaysUnavailable>,
+}
+
+impl Offer {
+    /// What the policy lets a person decide about a command that runs here.
+    pub(super) fn for_exec(argv: &[String], analysis: &Analysis, facts: &Facts, policy: &Effective) -> Self {
+        match always::proposals(argv, analysis, facts, policy) {
+            Ok(proposals) => Self {
+                decisions: vec![Decision::AllowOnce, Decision::AllowAlways, Decision::Deny],
+                proposals,
+                unavailable: None,
+            },
+            Err(reason) => Self {
+                decisions: vec![Decision::AllowOnce, Decision::Deny],
+                proposals: Vec::new(),
+                unavailable: Some(reason),
+            },
+        }
+    }
+
+    /// What an asker offers (approval-socket.md §5.3): its own list in its order, else by its ask.
+    pub(super) fn for_ask(allowed: &[Decision], ask: Option<&str>) -> Self {
+        let ask_always = ask.map(str::trim).and_then(Ask::from_word) == Some(Ask::Always);
+        let decisions = if !allowed.is_empty() {
+            let mut unique = Vec::new();
+            for decision in allowed {
+                if !unique.contains(decision) {
+                    unique.push(*decision);
+                }
+            }
+            unique
+        } else if ask_always {
+            vec![Decision::AllowOnce, Decision::Deny]
+        } else {
+            vec![Decision::AllowOnce, Decision::AllowAlways, Decision::Deny]
+        };
+        let unavailable = (!decisions.contains(&Decision::AllowAlways)).then_some(if ask_always {
+            AlwaysUnavailable::AskAlways
+        } else {
+            AlwaysUnavailable::NotOffered
+        });
+        Self { decisions, proposals: Vec::new(), unavailable }
+    }
+}
+
+impl Material<'_> {
+    /// The request as the book keeps it; ids and times are stamped there.
+    pub(super) fn into_request(self) -> Request {
+        let allow_blocked = display::allow_blocked(&self.command);
+        let always = self.offer.proposals.iter().map(option).collect();
+        Request {
+            card: Card {
+                id: String::new(),
+                generation: self.generation,
+                kind: self.kind,
+                via: self.via,
+                agent: plain(self.agent),
+                session: self.session.map(plain),
+                peer: self.peer.program.as_deref().map(plain),
+                host: self.host,
+                created_at_ms: 0,
+                expires_at_ms: 0,
+                on_expiry: match self.kind {
+                    CardKind::Exec => OnExpiry::NotRun,
+                    CardKind::Ask => OnExpiry::NoAnswer,
+                },
+                command: self.command,
+                facts: self.facts,
+                why: self.why,
+                decisions: self.offer.decisions,
+                always,
+                always_unavailable: self.offer.unavailable,
+                allow_blocked,
+            },
+            proposals: self.offer.proposals,
+            agent: self.agent.to_owned(),
+            session: self.session.map(str::to_owned),
+        }
+    }
+}
+
+/// Why a command that would run here is asked about.
+pub(super) fn why(policy: &Effective, evaluation: &Evaluation, reason: AskReason, entries: usize) -> Why {
+    let (code, opaque) = match reason {
+        AskReason::Always => (WhyReason::AskAlways, None),
+        AskReason::Miss => (WhyReason::AllowlistMiss, None),
+        AskReason::Opaque(cause) => (WhyReason::Opaque, Some(cause.as_str().to_owned())),
+        AskReason::Environment => (WhyReason::Environment, None),
+    };
+    Why {
+        reason: code,
+        opaque,
+        segment: evaluation.missed_segment.and_then(|index| u32::try_from(index).ok()),
+        security: policy.security.value,
+        ask: policy.ask.value,
+        layer: policy.ask.layer,
+        entries_checked: u32::try_from(entries).unwrap_or(u32::MAX),
+    }
+}
+
+/// This machine, or what the asker calls its host.
+pub(super) fn host_view(claimed: Option<&str>) -> HostView {
+    match claimed.map(str::trim) {
+        None | Some("" | "node" | "gateway") => HostView { kind: HostKind::ThisMachine, name: None },
+        Some("sandbox") => HostView { kind: HostKind::Sandbox, name: None },
+        Some(other) => HostView { kind: HostKind::Remote, name: Some(plain(other)) },
+    }
+}
+
+/// Probed facts, flagged ones first.
+pub(super) fn facts(
+    words: &[String],
+    facts: &Facts,
+    given_cwd: &str,
+    env: &BTreeMap<String, String>,
+    timeout: Option<Duration>,
+) -> Vec<Fact> {
+    let mut shown = Vec::new();
+    if !env.is_empty() {
+        shown.push(Fact::Environment {
+            overrides: env
+                .iter()
+                .map(|(name, value)| EnvOverride { name: plain(name), value: override_value(name, value) })
+                .collect(),
+        });
+    }
+    let program = words.first().map(|word| base_name(word));
+    if let Some(program) = program.filter(|name| ELEVATING.contains(name)) {
+        shown.push(Fact::Elevation { program: program.to_owned() });
+    }
+    if let Some(program) = program.filter(|name| NETWORK.contains(name)) {
+        shown.push(Fact::Network { program: program.to_owned() });
+    }
+    if let Some(script) = &facts.script {
+        shown.push(Fact::Script {
+            path: path_shown(&script.real_path),
+            lines: script.lines,
+            content: display::shown(&script.head, Secrets::Show),
+            complete: script.complete,
+        });
+    }
+    if let Some(word) = words.first() {
+        let program = facts.programs.get(word);
+        let path = program.and_then(|found| found.path.as_deref());
+        let real_path =
+            program.and_then(|found| found.real_path.as_deref()).filter(|real| Some(*real) != path);
+        shown.push(Fact::Program {
+            path: path.map(path_shown),
+            real_path: real_path.map(path_shown),
+            writable: program.is_some_and(|found| found.writable),
+        });
+    }
+    if let Some(folder) = &facts.cwd {
+        let given = (folder.real_path != Path::new(given_cwd)).then(|| plain(given_cwd));
+        shown.push(Fact::Folder { path: path_shown(&folder.real_path), given });
+    }
+    if let Some(limit) = timeout {
+        shown.push(Fact::TimeLimit { ms: u64::try_from(limit.as_millis()).unwrap_or(u64::MAX) });
+    }
+    shown
+}
+
+/// Text without secrets to cover.
+pub(super) fn plain(text: &str) -> Shown {
+    display::shown(text, Secrets::Show)
+}
+
+fn option(proposal: &Proposal) -> AlwaysOption {
+    AlwaysOption {
+        scope: proposal.scope,
+        pattern: plain(&proposal.pattern),
+        cwd: proposal.cwd.as_deref().map(plain),
+    }
+}
+
+/// A value whose name says that it is secret is covered as a whole, whatever it looks like.
+fn override_value(name: &str, value: &str) -> Shown {
+    let covered = display::shown(&format!("{name}={value}"), Secrets::Mask)
+        .spans
+        .iter()
+        .any(|span| span.kind == SpanKind::Secret);
+    if !covered {
+        return plain(value);
+    }
+    Shown {
+        spans: vec![Span {
+            kind: SpanKind::Secret,
+            text: "••••••••".to_owned(),
+            raw: Some(value.to_owned()),
+        }],
+    }
+}
+
+fn path_shown(path: &Path) -> Shown {
+    plain(&path.to_string_lossy())
+}
+
+fn base_name(word: &str) -> &str {
+    word.rsplit('/').next().unwrap_or(word)
+}
+
+/// Programs that give another user's rights.
+const ELEVATING: &[&str] = &["doas", "pkexec", "run0", "su", "sudo"];
+
+/// Programs whose purpose is to talk to other machines.
+const NETWORK: &[&str] = &[
+    "curl", "ftp", "nc", "ncat", "netcat", "nmap", "rsync", "scp", "sftp", "socat", "ssh", "telnet", "wget",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+
+    #[test]
+    fn offered_decisions_follow_the_asker_then_its_ask() {
+        use Decision::{AllowAlways, AllowOnce, Deny};
+        for (allowed, ask, expected) in [
+            (vec![Deny, AllowOnce], Some("on-miss"), vec![Deny, AllowOnce]),
+            (vec![Deny, AllowOnce, Deny], None, vec![Deny, AllowOnce]),
+            (vec![], Some("always"), vec![AllowOnce, Deny]),
+            (vec![], Some("on-miss"), vec![AllowOnce, AllowAlways, Deny]),
+            (vec![], None, vec![AllowOnce, AllowAlways, Deny]),
+        ] {
+            assert_eq!(Offer::for_ask(&allowed, ask).decisions, expected, "{allowed:?} {ask:?}");
+        }
+    }
+
+    #[test]
+    fn another_machine_is_never_called_this_one() {
+        assert_eq!(host_view(None).kind, HostKind::ThisMachine);
+        assert_eq!(host_view(Some("node")).kind, HostKind::ThisMachine);
+        assert_eq!(host_view(Some("build-02")).kind, HostKind::Remote);
+        assert_eq!(host_view(Some("sandbox")).kind, HostKind::Sandbox);
+    }
+}

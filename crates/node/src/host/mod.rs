@@ -1,0 +1,724 @@
+//! The decision flow of one request (approval-socket.md §7): check, evaluate, ask if needed, evaluate again with the
+//! answer, check that the policy is still current, and only then run.
+//!
+//! The same flow serves the socket and, without an app, the command line: then nobody can be asked and the fallback
+//! decides.
+
+mod card;
+mod record;
+
+use crate::executor::{self, NotStarted};
+use crate::facts::{self, Places};
+use crate::socket::server::{Call, Handler, Peer};
+use card::{Material, Offer};
+use countersign_approvals::book::{Ending, RequestedBy};
+use countersign_approvals::history::History;
+use countersign_approvals::ports::Ports;
+use countersign_approvals::store::Store;
+use countersign_approvals::{Approvals, SubmitError};
+use countersign_policy::allowlist::Rule;
+use countersign_policy::analysis::{self, Analysis};
+use countersign_policy::approved::{ApprovedCommand, NotRunnable, Plan};
+use countersign_policy::document::{self, Use};
+use countersign_policy::effective::{Effective, Requested};
+use countersign_policy::environment::{self, Overrides, Target};
+use countersign_policy::evaluate::{
+    Answer, DenyReason, Evaluation, Evidence, Origin, Subject, Verdict, evaluate,
+};
+use countersign_policy::facts::Facts;
+use countersign_policy::{currency, display, raw_command};
+use countersign_protocol::document::{Document, MAIN_AGENT};
+use countersign_protocol::socket::{AskRequest, ExecError, ExecPayload, ExecRequest, PolicySnapshot};
+use countersign_protocol::ui::{
+    CancelCause, CardKind, DocumentEdit, ForwardedGrants, Outcome, Settings, TestParams, TestResult,
+    TestVerdict, Via, Why, WhyReason,
+};
+use countersign_protocol::vocabulary::{Ask, Decision, Security};
+use record::Recorder;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+/// What a host is made of.
+pub struct Parts {
+    /// Asks people.
+    pub approvals: Approvals,
+    /// The document.
+    pub store: Store,
+    /// What happened.
+    pub history: History,
+    /// Time and ids.
+    pub ports: Ports,
+    /// The person's settings.
+    pub settings: watch::Receiver<Settings>,
+    /// This process's environment, not yet sanitised.
+    pub environment: BTreeMap<String, String>,
+    /// Home directory: default working directory, and `~` in patterns.
+    pub home: PathBuf,
+    /// Door that requests come through.
+    pub via: Via,
+}
+
+/// This machine as exec host.
+pub struct Host {
+    parts: Parts,
+    base_env: BTreeMap<String, String>,
+    path: OsString,
+    generation: u32,
+}
+
+/// Why a command was not run. Codes, messages and reasons are the peers'.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Refusal {
+    /// For the wire.
+    pub error: ExecError,
+    /// For the history and for exit codes.
+    pub outcome: Outcome,
+}
+
+/// One request after the checks that need no policy.
+struct Checked {
+    argv: Vec<String>,
+    command_text: String,
+    cwd: String,
+    env: Overrides,
+    timeout: Option<Duration>,
+    agent: String,
+    session: Option<String>,
+    origin: Origin,
+    forwarded: Option<PolicySnapshot>,
+    approval_wait: Duration,
+}
+
+/// A request with everything that judging it needs.
+struct Judged {
+    analysis: Analysis,
+    facts: Facts,
+    policy: Effective,
+    rules: Vec<Rule>,
+    shown: PolicySnapshot,
+}
+
+impl Host {
+    /// A host. Nothing starts yet.
+    pub fn new(parts: Parts) -> Self {
+        let base_env = environment::inherited(parts.environment.clone());
+        let path = base_env.get("PATH").map_or_else(|| OsString::from(DEFAULT_PATH), OsString::from);
+        Self { parts, base_env, path, generation: 1 }
+    }
+
+    /// Has a command run, asking if needed. `gone` withdraws the question or ends the run.
+    pub async fn exec(
+        &self,
+        request: ExecRequest,
+        peer: &Peer,
+        gone: CancellationToken,
+    ) -> Result<ExecPayload, Refusal> {
+        let mut recorder = Recorder::exec(&self.parts, &request);
+        let result = self.exec_recorded(request, peer, gone, &mut recorder).await;
+        if let Err(refusal) = &result {
+            recorder.ended(refusal.outcome.clone()).await;
+        }
+        result
+    }
+
+    /// Asks a person about a command that somebody else runs. `None` means silence.
+    pub async fn ask(&self, request: AskRequest, peer: &Peer, gone: CancellationToken) -> Option<Decision> {
+        let agent = agent_name(request.agent_id.as_deref());
+        let mut recorder = Recorder::ask(&self.parts, &request, &agent);
+        let analysis = analysis::analyze_text(&request.command);
+        let words: Vec<String> = analysis
+            .segments
+            .first()
+            .map(|segment| segment.words.iter().map(|word| word.text.clone()).collect())
+            .unwrap_or_default();
+        let given_cwd = request.cwd.clone().unwrap_or_default();
+        let facts = self.gather(&words, &analysis, if given_cwd.is_empty() { "/" } else { &given_cwd });
+        let mut shown_facts = card::facts(&words, &facts, &given_cwd, &BTreeMap::new(), None);
+        if given_cwd.is_empty() {
+            shown_facts.retain(|fact| !matches!(fact, countersign_protocol::ui::Fact::Folder { .. }));
+        }
+        let material = Material {
+            kind: CardKind::Ask,
+            generation: self.generation,
+            peer,
+            via: self.parts.via,
+            agent: &agent,
+            session: request.session_key.as_deref(),
+            host: card::host_view(request.host.as_deref()),
+            command: display::text_view(&request.command, &analysis),
+            facts: shown_facts,
+            why: Why {
+                reason: WhyReason::PeerAsks,
+                opaque: analysis.opaque.as_ref().map(|opaque| opaque.reason.as_str().to_owned()),
+                segment: None,
+                security: word(request.security.as_deref()).unwrap_or(Security::Allowlist),
+                ask: word(request.ask.as_deref()).unwrap_or(Ask::OnMiss),
+                layer: countersign_protocol::ui::PolicyLayer::Requested,
+                entries_checked: 0,
+            },
+            offer: Offer::for_ask(&request.allowed_decisions, request.ask.as_deref()),
+        };
+        let ending =
+            self.submit(material, wait_of(request.approval_timeout_ms), peer, &gone, &mut recorder).await;
+        let (decision, outcome) = match ending {
+            Ok(Ending::Decided { decision, .. }) => (Some(decision), decided(decision)),
+            Ok(Ending::Expired) => (None, Outcome::Expired),
+            Ok(Ending::Cancelled(cause)) => (None, Outcome::Cancelled { cause }),
+            Ok(Ending::NotShown) => (None, Outcome::NotShown),
+            Err(error) => (None, Outcome::Refused { reason: error.to_string() }),
+        };
+        recorder.ended(outcome).await;
+        decision
+    }
+
+    /// What the policy says about a command text, with the real evaluator and real facts. Nothing runs.
+    pub async fn test(&self, params: &TestParams) -> TestResult {
+        let document = self.live_document().await;
+        let agent = agent_name(Some(&params.agent));
+        let (policy, rules) = resolve(document.as_ref(), &agent);
+        let analysis = analysis::analyze_text(&params.command);
+        let argv: Vec<String> = analysis
+            .segments
+            .first()
+            .map(|segment| segment.words.iter().map(|word| word.text.clone()).collect())
+            .unwrap_or_default();
+        // What runs here is an argument list: `sh -c TEXT` typed as text is judged as that list.
+        let analysis = if argv.is_empty() { analysis } else { analysis::analyze_argv(&argv) };
+        let home = self.parts.home.to_string_lossy().into_owned();
+        let facts = self.gather(&argv, &analysis, params.cwd.as_deref().unwrap_or(&home));
+        let evaluation = evaluate(
+            &Subject {
+                argv: &argv,
+                analysis: &analysis,
+                facts: &facts,
+                policy: &policy,
+                rules: &rules,
+                unusual_env: &[],
+                origin: Origin::Fresh,
+            },
+            None,
+        );
+        TestResult {
+            verdict: match evaluation.verdict {
+                Verdict::Allow(_) => TestVerdict::Allow,
+                Verdict::Ask(_) => TestVerdict::Ask,
+                Verdict::Deny(_) => TestVerdict::Deny,
+            },
+            trace: evaluation.trace,
+        }
+    }
+
+    /// Whether the fallback lets `argv` run when nobody can be asked. Nothing runs.
+    pub async fn fallback_allows(&self, agent: &str, argv: &[String], cwd: Option<&str>) -> bool {
+        let document = self.live_document().await;
+        let (policy, rules) = resolve(document.as_ref(), &agent_name(Some(agent)));
+        let analysis = analysis::analyze_argv(argv);
+        let home = self.parts.home.to_string_lossy().into_owned();
+        let facts = self.gather(argv, &analysis, cwd.unwrap_or(&home));
+        let subject = Subject {
+            argv,
+            analysis: &analysis,
+            facts: &facts,
+            policy: &policy,
+            rules: &rules,
+            unusual_env: &[],
+            origin: Origin::Fresh,
+        };
+        let verdict = match evaluate(&subject, None).verdict {
+            Verdict::Ask(_) => evaluate(&subject, Some(&Answer::Nobody)).verdict,
+            decided => decided,
+        };
+        matches!(verdict, Verdict::Allow(_))
+    }
+
+    async fn exec_recorded(
+        &self,
+        request: ExecRequest,
+        peer: &Peer,
+        gone: CancellationToken,
+        recorder: &mut Recorder<'_>,
+    ) -> Result<ExecPayload, Refusal> {
+        let needs_screen_recording = request.needs_screen_recording == Some(true);
+        let forwarded_grants = self.parts.settings.borrow().forwarded_grants;
+        let checked = check(request, &self.parts.home, forwarded_grants)?;
+        let judged = self.judge(&checked).await?;
+        let first = evaluate(&judged.subject(&checked), None);
+        let evaluation = match first.verdict {
+            Verdict::Allow(_) => first,
+            Verdict::Deny(reason) => return Err(denied(reason, checked.origin)),
+            Verdict::Ask(reason) => {
+                let answer =
+                    self.ask_person(&checked, &judged, &first, reason, peer, &gone, recorder).await?;
+                let second = evaluate(&judged.subject(&checked), Some(&answer));
+                match second.verdict {
+                    Verdict::Allow(_) => second,
+                    Verdict::Deny(reason) => return Err(answered_no(reason, &answer)),
+                    // The second pass never asks; should that ever break, nothing runs.
+                    Verdict::Ask(_) => return Err(denied(DenyReason::AllowlistMiss, checked.origin)),
+                }
+            }
+        };
+        if needs_screen_recording {
+            return Err(Refusal::unavailable(
+                "PERMISSION_MISSING: screenRecording",
+                "permission:screenRecording",
+            ));
+        }
+        self.commit(&checked, &judged, &evaluation).await?;
+        self.run(checked, judged, evaluation, gone, recorder).await
+    }
+
+    /// Resolves policy and facts. The document is read again if it changed on disk.
+    async fn judge(&self, checked: &Checked) -> Result<Judged, Refusal> {
+        let document = self.live_document().await;
+        let (policy, rules) = resolve(document.as_ref(), &checked.agent);
+        let shown = snapshot(document.as_ref(), &checked.agent);
+        let analysis = analysis::analyze_argv(&checked.argv);
+        let facts = self.gather(&checked.argv, &analysis, &checked.cwd);
+        if facts.cwd.is_none() {
+            return Err(Refusal::unavailable(&NotRunnable::CwdUnavailable.to_string(), "cwd-unavailable"));
+        }
+        Ok(Judged { analysis, facts, policy, rules, shown })
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "one call site; a struct would only rename them")]
+    async fn ask_person(
+        &self,
+        checked: &Checked,
+        judged: &Judged,
+        first: &Evaluation,
+        reason: countersign_policy::evaluate::AskReason,
+        peer: &Peer,
+        gone: &CancellationToken,
+        recorder: &mut Recorder<'_>,
+    ) -> Result<Answer, Refusal> {
+        let material = Material {
+            kind: CardKind::Exec,
+            generation: self.generation,
+            peer,
+            via: self.parts.via,
+            agent: &checked.agent,
+            session: checked.session.as_deref(),
+            host: card::host_view(None),
+            command: display::argv_view(&checked.argv, first.missed_segment),
+            facts: card::facts(
+                &checked.argv,
+                &judged.facts,
+                &checked.cwd,
+                &checked.env.accepted,
+                checked.timeout,
+            ),
+            why: card::why(&judged.policy, first, reason, judged.rules.len()),
+            offer: Offer::for_exec(&checked.argv, &judged.analysis, &judged.facts, &judged.policy),
+        };
+        match self.submit(material, checked.approval_wait, peer, gone, recorder).await {
+            Ok(Ending::Decided { decision, .. }) => {
+                Ok(Answer::Person { request_id: recorder.request_id().to_owned(), decision })
+            }
+            Ok(Ending::NotShown) => Ok(Answer::Nobody),
+            Ok(Ending::Expired) => Err(Refusal::unanswered(Outcome::Expired)),
+            Ok(Ending::Cancelled(cause)) => Err(Refusal::unanswered(Outcome::Cancelled { cause })),
+            Err(error) => Err(Refusal {
+                error: exec_error(
+                    "UNAVAILABLE",
+                    &format!("SYSTEM_RUN_DENIED: {error}"),
+                    Some("too-many-pending"),
+                ),
+                outcome: Outcome::Refused { reason: error.to_string() },
+            }),
+        }
+    }
+
+    async fn submit(
+        &self,
+        material: Material<'_>,
+        wait: Duration,
+        peer: &Peer,
+        gone: &CancellationToken,
+        recorder: &mut Recorder<'_>,
+    ) -> Result<Ending, SubmitError> {
+        let by = RequestedBy {
+            connection: peer.pid.map(|pid| format!("pid {pid}")),
+            device: None,
+            client: peer.program.clone(),
+        };
+        // The wire's id is never the book's: a second request under the same id would share the first one's answer.
+        let ticket = self.parts.approvals.submit(material.into_request(), wait, None, by).await?;
+        recorder.asked(ticket.id());
+        let id = ticket.id().to_owned();
+        let ending = tokio::select! {
+            ending = ticket.ended() => ending,
+            () = gone.cancelled() => Ending::Cancelled(CancelCause::RequesterGone),
+        };
+        if let Ending::Decided { by, .. } = &ending {
+            recorder.answered(by);
+        }
+        tracing::debug!(request_id = %id, ?ending, "request ended");
+        Ok(ending)
+    }
+
+    /// Stores what has to be stored before the run, and refuses if the policy moved meanwhile.
+    async fn commit(
+        &self,
+        checked: &Checked,
+        judged: &Judged,
+        evaluation: &Evaluation,
+    ) -> Result<(), Refusal> {
+        let shown = checked.forwarded.as_ref().unwrap_or(&judged.shown);
+        let store_always =
+            matches!(&evaluation.verdict, Verdict::Allow(Evidence::Forwarded(Decision::AllowAlways)))
+                && judged.policy.security.value == Security::Allowlist;
+        if store_always {
+            let offer = Offer::for_exec(&checked.argv, &judged.analysis, &judged.facts, &judged.policy);
+            let edits = offer.proposals.first().map(|proposal| {
+                vec![DocumentEdit::AddEntry {
+                    agent: checked.agent.clone(),
+                    pattern: proposal.pattern.clone(),
+                    arg_pattern: proposal.arg_pattern.clone(),
+                    source: proposal.generated.then(|| "allow-always".to_owned()),
+                }]
+            });
+            let written = self
+                .parts
+                .store
+                .commit_grant(checked.agent.clone(), shown.clone(), edits.unwrap_or_default())
+                .await;
+            return written.map_err(|error| {
+                tracing::info!(%error, "a forwarded grant was not stored");
+                Refusal::outdated(&error.to_string())
+            });
+        }
+        let document = self.live_document().await;
+        let live = snapshot(document.as_ref(), &checked.agent);
+        currency::still_current(shown, &live).map_err(|outdated| Refusal::outdated(&outdated.to_string()))
+    }
+
+    async fn run(
+        &self,
+        checked: Checked,
+        judged: Judged,
+        evaluation: Evaluation,
+        gone: CancellationToken,
+        recorder: &mut Recorder<'_>,
+    ) -> Result<ExecPayload, Refusal> {
+        let outcome = allowed(&evaluation.verdict);
+        let uses = self.uses(&checked, &judged, &evaluation);
+        let plan = Plan { argv: checked.argv, env: checked.env.accepted, timeout: checked.timeout };
+        let command = match ApprovedCommand::new(evaluation, &judged.facts, plan) {
+            Ok(command) => command,
+            // Like any shell would say it: allowed, but there is nothing to start.
+            Err(NotRunnable::ProgramNotFound(name)) => {
+                recorder.ended(outcome).await;
+                let payload = not_found(&name);
+                recorder.ran(&payload, Duration::ZERO).await;
+                return Ok(payload);
+            }
+            Err(error) => return Err(Refusal::unavailable(&error.to_string(), "cwd-unavailable")),
+        };
+        if !uses.is_empty() {
+            self.parts.store.record_uses(uses);
+        }
+        recorder.ended(outcome).await;
+        match executor::run(command, &self.base_env, gone).await {
+            Ok(output) => {
+                recorder.ran(&output.payload, output.duration).await;
+                Ok(output.payload)
+            }
+            Err(NotStarted::Cancelled) => {
+                Err(Refusal::unanswered(Outcome::Cancelled { cause: CancelCause::RequesterGone }))
+            }
+            Err(error) => Err(Refusal::changed(&error.to_string())),
+        }
+    }
+
+    fn uses(&self, checked: &Checked, judged: &Judged, evaluation: &Evaluation) -> Vec<Use> {
+        let by_rule =
+            matches!(&evaluation.verdict, Verdict::Allow(Evidence::Rules | Evidence::FallbackRules));
+        if !by_rule {
+            return Vec::new();
+        }
+        let at_ms = self.parts.ports.clock.now_ms();
+        let resolved = evaluation.bound.as_ref().and_then(|argv| argv.first()).cloned();
+        let resolved = resolved.or_else(|| {
+            let name = judged.analysis.programs().first().copied()?;
+            let real = judged.facts.programs.get(name)?.real_path.as_ref()?;
+            Some(real.to_string_lossy().into_owned())
+        });
+        evaluation
+            .matched
+            .iter()
+            .map(|rule| Use {
+                agent: rule.agent.clone(),
+                pattern: rule.pattern.clone(),
+                arg_pattern: rule.arg_pattern.clone(),
+                at_ms,
+                command: checked.command_text.clone(),
+                resolved_path: resolved.clone(),
+            })
+            .collect()
+    }
+
+    fn gather(&self, argv: &[String], analysis: &Analysis, cwd: &str) -> Facts {
+        facts::gather(argv, analysis, Places { path: &self.path, cwd: cwd.as_ref(), home: &self.parts.home })
+    }
+
+    async fn live_document(&self) -> Option<Document> {
+        self.parts.store.refresh().await.document.clone()
+    }
+}
+
+impl Handler for Host {
+    async fn ask(&self, call: Call<AskRequest>) -> Option<Decision> {
+        Host::ask(self, call.request, &call.peer, call.gone).await
+    }
+
+    async fn exec(&self, call: Call<ExecRequest>) -> Result<ExecPayload, ExecError> {
+        Host::exec(self, call.request, &call.peer, call.gone).await.map_err(|refusal| refusal.error)
+    }
+}
+
+impl Judged {
+    fn subject<'a>(&'a self, checked: &'a Checked) -> Subject<'a> {
+        Subject {
+            argv: &checked.argv,
+            analysis: &self.analysis,
+            facts: &self.facts,
+            policy: &self.policy,
+            rules: &self.rules,
+            unusual_env: &checked.env.unusual,
+            origin: checked.origin,
+        }
+    }
+}
+
+impl Refusal {
+    fn invalid(message: &str) -> Self {
+        Self {
+            error: exec_error("INVALID_REQUEST", message, Some("invalid")),
+            outcome: Outcome::Refused { reason: message.to_owned() },
+        }
+    }
+
+    fn unavailable(message: &str, reason: &str) -> Self {
+        Self {
+            error: exec_error("UNAVAILABLE", message, Some(reason)),
+            outcome: Outcome::Refused { reason: message.to_owned() },
+        }
+    }
+
+    fn unanswered(outcome: Outcome) -> Self {
+        let message = "SYSTEM_RUN_DENIED: approval prompt closed without decision";
+        Self { error: exec_error("UNAVAILABLE", message, Some("approval-cancelled")), outcome }
+    }
+
+    fn outdated(detail: &str) -> Self {
+        let message = "SYSTEM_RUN_DENIED: exec approvals update unavailable";
+        Self {
+            error: exec_error("UNAVAILABLE", message, Some("approval-store-unavailable")),
+            outcome: Outcome::Refused { reason: detail.to_owned() },
+        }
+    }
+
+    fn changed(detail: &str) -> Self {
+        Self {
+            error: exec_error(
+                "UNAVAILABLE",
+                &format!("SYSTEM_RUN_DENIED: {detail}"),
+                Some("execution-plan-miss"),
+            ),
+            outcome: Outcome::Refused { reason: detail.to_owned() },
+        }
+    }
+}
+
+/// The checks that need neither policy nor facts, in the peers' order.
+fn check(request: ExecRequest, home: &std::path::Path, grants: ForwardedGrants) -> Result<Checked, Refusal> {
+    let argv = request.command;
+    let Some(program) = argv.first().filter(|program| !program.trim().is_empty()) else {
+        return Err(Refusal::invalid("command required"));
+    };
+    if program.trim() != program {
+        return Err(Refusal::invalid("executable has surrounding whitespace"));
+    }
+    if let Some(index) = argv.iter().position(|word| word.contains('\0')) {
+        return Err(Refusal::invalid(&format!("command: expected no NUL, got one in argument {index}")));
+    }
+    let agreed = raw_command::check(&argv, request.raw_command.as_deref())
+        .map_err(|mismatch| Refusal::invalid(&mismatch.to_string()))?;
+    let origin = origin(
+        request.approval_decision,
+        request.approval_source.as_deref(),
+        request.policy_snapshot.is_some(),
+        grants,
+    )?;
+    let target = if agreed.shell_payload.is_some() { Target::ShellWrapper } else { Target::Program };
+    let env = environment::overrides(&request.env.unwrap_or_default(), target)
+        .map_err(|rejected| Refusal::invalid(&rejected.to_string()))?;
+    let timeout = match request.timeout_ms {
+        None | Some(0) => None,
+        Some(ms) => match u64::try_from(ms) {
+            Ok(ms) => Some(Duration::from_millis(ms)),
+            Err(_) => {
+                return Err(Refusal::invalid(&format!(
+                    "timeoutMs: expected 0 or more milliseconds, got {ms}"
+                )));
+            }
+        },
+    };
+    Ok(Checked {
+        command_text: agreed.command_text,
+        cwd: request
+            .cwd
+            .filter(|cwd| !cwd.trim().is_empty())
+            .unwrap_or_else(|| home.to_string_lossy().into_owned()),
+        env,
+        timeout,
+        agent: agent_name(request.agent_id.as_deref()),
+        session: request.session_key.filter(|key| !key.trim().is_empty()),
+        // A grant that is not honoured brings no snapshot to be compared with either.
+        forwarded: request.policy_snapshot.filter(|_| origin != Origin::Fresh),
+        origin,
+        approval_wait: wait_of(request.approval_timeout_ms),
+        argv,
+    })
+}
+
+/// What a forwarded grant counts for (approval-socket.md §7 step 3, §13).
+fn origin(
+    decision: Option<Decision>,
+    source: Option<&str>,
+    with_snapshot: bool,
+    grants: ForwardedGrants,
+) -> Result<Origin, Refusal> {
+    let source = match source {
+        None => None,
+        Some("ask-fallback") => Some(Origin::AskFallback),
+        Some("auto-review") => Some(Origin::AutoReview),
+        Some(_) => return Err(Refusal::invalid("approvalSource invalid")),
+    };
+    if source.is_some() && decision.is_some() {
+        return Err(Refusal::invalid("approvalSource cannot be combined with explicit approval"));
+    }
+    let origin = source.or(decision.map(Origin::Forwarded)).unwrap_or(Origin::Fresh);
+    let grant = match origin {
+        Origin::Forwarded(decision) => decision.allows(),
+        Origin::AutoReview => true,
+        Origin::Fresh | Origin::AskFallback => false,
+    };
+    if !grant {
+        return Ok(origin);
+    }
+    if !with_snapshot {
+        return Err(Refusal::invalid("delayed approval requires a prepared policy snapshot"));
+    }
+    Ok(match grants {
+        ForwardedGrants::WithSnapshot => origin,
+        ForwardedGrants::Never => Origin::Fresh,
+    })
+}
+
+fn resolve(document: Option<&Document>, agent: &str) -> (Effective, Vec<Rule>) {
+    match document {
+        Some(document) => document::resolve(document, Some(agent), Requested::default()),
+        // No usable document: the built-in values deny.
+        None => (countersign_policy::effective::BUILT_IN, Vec::new()),
+    }
+}
+
+fn snapshot(document: Option<&Document>, agent: &str) -> PolicySnapshot {
+    match document {
+        Some(document) => document::snapshot(document, Some(agent)),
+        None => document::snapshot(&document::empty(), Some(agent)),
+    }
+}
+
+fn agent_name(id: Option<&str>) -> String {
+    id.map(str::trim).filter(|id| !id.is_empty()).unwrap_or(MAIN_AGENT).to_owned()
+}
+
+fn word<T: std::str::FromStr>(text: Option<&str>) -> Option<T> {
+    text.and_then(|text| text.trim().parse().ok())
+}
+
+fn wait_of(asked_ms: Option<u64>) -> Duration {
+    asked_ms.map_or(DEFAULT_APPROVAL_WAIT, |ms| {
+        Duration::from_millis(ms).clamp(MIN_APPROVAL_WAIT, MAX_APPROVAL_WAIT)
+    })
+}
+
+fn denied(reason: DenyReason, origin: Origin) -> Refusal {
+    let outcome = match (reason, origin) {
+        (DenyReason::UserDenied, _) => Outcome::DeniedElsewhere,
+        _ => Outcome::DeniedByPolicy { reason: reason.as_str().to_owned() },
+    };
+    Refusal { error: deny_error(reason), outcome }
+}
+
+fn answered_no(reason: DenyReason, answer: &Answer) -> Refusal {
+    let outcome = match answer {
+        Answer::Person { .. } if reason == DenyReason::UserDenied => Outcome::Denied,
+        Answer::Person { .. } => Outcome::DeniedByPolicy { reason: reason.as_str().to_owned() },
+        Answer::Nobody => Outcome::NotShown,
+    };
+    Refusal { error: deny_error(reason), outcome }
+}
+
+fn deny_error(reason: DenyReason) -> ExecError {
+    let message = match reason {
+        DenyReason::SecurityDeny => "SYSTEM_RUN_DISABLED: security=deny",
+        DenyReason::UserDenied => "SYSTEM_RUN_DENIED: user denied",
+        DenyReason::AskAlways => "SYSTEM_RUN_DENIED: ask=always",
+        DenyReason::AllowlistMiss => "SYSTEM_RUN_DENIED: allowlist miss",
+        DenyReason::AllowlistUnbound => "SYSTEM_RUN_DENIED: reusable approval could not bind executable",
+    };
+    exec_error("UNAVAILABLE", message, Some(reason.as_str()))
+}
+
+fn exec_error(code: &str, message: &str, reason: Option<&str>) -> ExecError {
+    ExecError { code: code.to_owned(), message: message.to_owned(), reason: reason.map(str::to_owned) }
+}
+
+fn allowed(verdict: &Verdict) -> Outcome {
+    match verdict {
+        Verdict::Allow(evidence) => match evidence {
+            Evidence::Policy => Outcome::AllowedByPolicy,
+            Evidence::Rules => Outcome::AllowedByRule,
+            Evidence::Person { decision, .. } => decided(*decision),
+            Evidence::Forwarded(_) | Evidence::AutoReview => Outcome::AllowedElsewhere,
+            Evidence::Fallback | Evidence::FallbackRules => Outcome::AllowedByFallback,
+        },
+        Verdict::Ask(_) | Verdict::Deny(_) => Outcome::Refused { reason: "not allowed".to_owned() },
+    }
+}
+
+fn decided(decision: Decision) -> Outcome {
+    match decision {
+        Decision::AllowOnce => Outcome::AllowedOnce,
+        Decision::AllowAlways => Outcome::AllowedAlways,
+        Decision::Deny => Outcome::Denied,
+    }
+}
+
+fn not_found(name: &str) -> ExecPayload {
+    ExecPayload {
+        error: Some(format!("failed to start: {} was not found", display::escape(name))),
+        ..ExecPayload::default()
+    }
+}
+
+/// Search path when the environment has none.
+const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+
+/// How long a person has when the asker does not say: the peers' runner gives up after 20 s, prompt and run together
+/// (approval-socket.md §6.6, §7 step 8).
+const DEFAULT_APPROVAL_WAIT: Duration = Duration::from_secs(15);
+
+/// Shorter than this nobody can read anything.
+const MIN_APPROVAL_WAIT: Duration = Duration::from_secs(1);
+
+/// Longer than this a question is forgotten, not pending.
+const MAX_APPROVAL_WAIT: Duration = Duration::from_secs(30 * 60);

@@ -1,0 +1,117 @@
+//! Writes a request's way into the history: one line when it is decided, one when its run ended.
+
+use super::Parts;
+use countersign_policy::display;
+use countersign_protocol::limits::OUTPUT_TAIL_CHARS;
+use countersign_protocol::socket::{AskRequest, ExecPayload, ExecRequest};
+use countersign_protocol::ui::{CardKind, HistoryEvent, Outcome, RunView};
+use sha2::{Digest, Sha256};
+use std::time::Duration;
+
+/// Collects what is known about one request.
+pub(super) struct Recorder<'a> {
+    parts: &'a Parts,
+    request_id: String,
+    agent: String,
+    session: Option<String>,
+    card: CardKind,
+    command: String,
+    command_sha256: String,
+    cwd: Option<String>,
+    by: Option<String>,
+    asked_at_ms: Option<i64>,
+    answered_after_ms: Option<u64>,
+}
+
+impl<'a> Recorder<'a> {
+    pub(super) fn exec(parts: &'a Parts, request: &ExecRequest) -> Self {
+        Self {
+            parts,
+            request_id: parts.ports.ids.uuid(),
+            agent: display::escape(&super::agent_name(request.agent_id.as_deref())),
+            session: request.session_key.as_deref().map(display::escape),
+            card: CardKind::Exec,
+            command: display::masked_argv_line(&request.command),
+            command_sha256: digest(&request.command.join("\0")),
+            cwd: request.cwd.as_deref().map(display::escape),
+            by: None,
+            asked_at_ms: None,
+            answered_after_ms: None,
+        }
+    }
+
+    pub(super) fn ask(parts: &'a Parts, request: &AskRequest, agent: &str) -> Self {
+        Self {
+            parts,
+            request_id: parts.ports.ids.uuid(),
+            agent: display::escape(agent),
+            session: request.session_key.as_deref().map(display::escape),
+            card: CardKind::Ask,
+            command: display::masked_text(&request.command),
+            command_sha256: digest(&request.command),
+            cwd: request.cwd.as_deref().map(display::escape),
+            by: None,
+            asked_at_ms: None,
+            answered_after_ms: None,
+        }
+    }
+
+    /// The request's id in book and history.
+    pub(super) fn request_id(&self) -> &str {
+        &self.request_id
+    }
+
+    /// It is in the book under `id`.
+    pub(super) fn asked(&mut self, id: &str) {
+        self.request_id = id.to_owned();
+        self.asked_at_ms = Some(self.parts.ports.clock.now_ms());
+    }
+
+    /// Somebody answered.
+    pub(super) fn answered(&mut self, by: &str) {
+        self.by = Some(by.to_owned());
+        let now = self.parts.ports.clock.now_ms();
+        self.answered_after_ms = self.asked_at_ms.and_then(|asked| u64::try_from(now - asked).ok());
+    }
+
+    /// Writes how it was decided. A history that cannot be written never stops or frees a decision: it is logged.
+    pub(super) async fn ended(&self, outcome: Outcome) {
+        let event = HistoryEvent::Request {
+            agent: self.agent.clone(),
+            session: self.session.clone(),
+            via: self.parts.via,
+            card: self.card,
+            command: self.command.clone(),
+            command_sha256: self.command_sha256.clone(),
+            cwd: self.cwd.clone(),
+            outcome,
+            by: self.by.clone(),
+            answered_after_ms: self.answered_after_ms,
+        };
+        self.append(event).await;
+    }
+
+    /// Writes what came of the run.
+    pub(super) async fn ran(&self, payload: &ExecPayload, duration: Duration) {
+        let output = [payload.stdout.as_str(), payload.stderr.as_str()].join("\n");
+        let tail = display::output_tail(output.trim(), OUTPUT_TAIL_CHARS);
+        let run = RunView {
+            exit_code: payload.exit_code,
+            timed_out: payload.timed_out,
+            duration_ms: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
+            error: payload.error.clone(),
+            output_tail: tail.lines().map(display::escape).collect::<Vec<_>>().join("\n"),
+        };
+        self.append(HistoryEvent::Run { run }).await;
+    }
+
+    async fn append(&self, event: HistoryEvent) {
+        if let Err(error) = self.parts.history.append(Some(self.request_id.clone()), event).await {
+            tracing::error!(%error, request_id = %self.request_id, "the history could not be written");
+        }
+    }
+}
+
+fn digest(text: &str) -> String {
+    Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+}
