@@ -1,1 +1,15 @@
-//! Skeleton.
+//! The composition root: joins policy, approvals and node into one running companion ([`Companion`]), gives the windows
+//! one surface ([`Desk`]) and the command line its commands ([`cli`]).
+//!
+//! Nothing here decides: wiring, views and words only.
+
+pub mod cli;
+pub mod control;
+pub mod desk;
+pub mod desktop;
+pub mod paths;
+pub mod settings;
+mod wiring;
+
+pub use desk::Desk;
+pub use wiring::{Companion, StartError};

@@ -1,2 +1,5 @@
-//! Skeleton.
-fn main() {}
+//! The `countersign` command.
+
+fn main() -> std::process::ExitCode {
+    countersign::cli::main()
+}

@@ -1,0 +1,241 @@
+//! `countersign doctor`: what is wrong, and what to do about it.
+
+use super::Exit;
+use super::output::Output;
+use crate::control::{self, ControlError};
+use crate::desktop;
+use crate::paths::Paths;
+use countersign_approvals::store::{Current, Store};
+use countersign_policy::document;
+use countersign_protocol::control::{ControlRequest, ControlResponse};
+use countersign_protocol::ui::{Presence, SocketState, Status, StoreState};
+use serde::Serialize;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::Path;
+use std::time::Duration;
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+enum Level {
+    Ok,
+    Warning,
+    Problem,
+}
+
+/// One thing that was looked at.
+#[derive(Serialize)]
+struct Finding {
+    check: &'static str,
+    level: Level,
+    message: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    remedy: Option<String>,
+}
+
+pub(super) async fn doctor(paths: &Paths, output: &Output) -> anyhow::Result<Exit> {
+    let current = Store::read(&paths.openclaw_state);
+    let app = app(paths).await;
+    let mut findings = vec![folder("state folder", &paths.state), generation(&current), store(&current)];
+    findings.extend(permissions(&current));
+    findings.push(token(&current));
+    findings.push(app_finding(&app));
+    findings.push(socket(&app, &current));
+    findings.push(display());
+    findings.push(presence("tray", desktop::tray().await, TRAY_REMEDY));
+    findings.push(presence("notifications", desktop::notifications().await, NOTIFICATIONS_REMEDY));
+    findings.push(history(paths));
+    output.result(&findings, |out| {
+        for finding in &findings {
+            let mark = match finding.level {
+                Level::Ok => "ok     ",
+                Level::Warning => "warning",
+                Level::Problem => "PROBLEM",
+            };
+            writeln!(out, "{mark}  {}: {}", finding.check, finding.message)?;
+            if let Some(remedy) = &finding.remedy {
+                writeln!(out, "         do: {remedy}")?;
+            }
+        }
+        Ok(())
+    })?;
+    let healthy = findings.iter().all(|finding| finding.level != Level::Problem);
+    Ok(if healthy { Exit::Ok } else { Exit::Failed })
+}
+
+async fn app(paths: &Paths) -> Result<(Status, u32), ControlError> {
+    match control::call(&paths.control_socket(), &ControlRequest::Status, ANSWER_WAIT).await? {
+        ControlResponse::Status { status, pid } => Ok((status, pid)),
+        other => Err(ControlError::Broken(std::io::Error::other(format!("unexpected answer {other:?}")))),
+    }
+}
+
+fn app_finding(app: &Result<(Status, u32), ControlError>) -> Finding {
+    match app {
+        Ok((status, pid)) => ok("app", format!("version {} is running, process {pid}", status.version)),
+        Err(error) => problem("app", error.to_string(), "start it: countersign-desktop --hidden".to_owned()),
+    }
+}
+
+fn generation(current: &Current) -> Finding {
+    match &current.state {
+        StoreState::Sqlite { database } => Finding {
+            check: "storage generation",
+            level: Level::Warning,
+            message: format!("OpenClaw keeps approvals in {database}; Countersign never writes the file beside it"),
+            remedy: Some(
+                "edit through the gateway (`openclaw approvals set`), or give Countersign its own OPENCLAW_STATE_DIR"
+                    .to_owned(),
+            ),
+        },
+        _ => ok("storage generation", "approvals are kept in a file".to_owned()),
+    }
+}
+
+fn store(current: &Current) -> Finding {
+    let path = current.path.display();
+    match &current.state {
+        StoreState::Ready => ok("document", format!("{path} is usable")),
+        StoreState::Missing => Finding {
+            check: "document",
+            level: Level::Warning,
+            message: format!("{path} does not exist, so the built-in values apply: everything is denied"),
+            remedy: Some("start the app once, or save a policy in it".to_owned()),
+        },
+        StoreState::Unreadable { problem: reason } => problem(
+            "document",
+            format!("{path}: {reason}; everything is denied"),
+            "mend the file, or open the app's Settings and put it aside".to_owned(),
+        ),
+        StoreState::Sqlite { .. } => ok("document", "kept by OpenClaw".to_owned()),
+    }
+}
+
+fn permissions(current: &Current) -> Option<Finding> {
+    let mode = current.path.symlink_metadata().ok()?.permissions().mode() & 0o777;
+    Some(if mode & 0o077 == 0 {
+        ok("document permissions", format!("{mode:03o}"))
+    } else {
+        problem(
+            "document permissions",
+            format!("{mode:03o}: others on this machine can reach the socket token"),
+            format!("chmod 600 {}", current.path.display()),
+        )
+    })
+}
+
+fn token(current: &Current) -> Finding {
+    match current.document.as_ref().map(document::socket) {
+        Some((_, Some(_))) => ok("socket token", "present".to_owned()),
+        _ => Finding {
+            check: "socket token",
+            level: Level::Warning,
+            message: "none in the document, so nobody can reach the app over its socket".to_owned(),
+            remedy: Some("start the app: it adds one".to_owned()),
+        },
+    }
+}
+
+fn socket(app: &Result<(Status, u32), ControlError>, current: &Current) -> Finding {
+    match app {
+        Ok((status, _)) => match &status.socket {
+            SocketState::Listening => ok("approval socket", format!("listening on {}", status.socket_path)),
+            SocketState::Retrying { problem: reason } => problem(
+                "approval socket",
+                format!("{}: {reason}", status.socket_path),
+                "remove what is in the way; the app tries again by itself".to_owned(),
+            ),
+            SocketState::Off { reason } => {
+                problem("approval socket", format!("off: {reason}"), "mend the document first".to_owned())
+            }
+        },
+        Err(_) => {
+            let path = current.document.as_ref().and_then(|document| document::socket(document).0);
+            let path = path.unwrap_or_else(|| "the socket".to_owned());
+            problem("approval socket", format!("nobody serves {path}"), "start the app".to_owned())
+        }
+    }
+}
+
+fn folder(check: &'static str, path: &Path) -> Finding {
+    match path.metadata() {
+        Ok(metadata) if !metadata.is_dir() => problem(
+            check,
+            format!("{} is not a folder", path.display()),
+            format!("move {} away", path.display()),
+        ),
+        Ok(metadata) if metadata.mode() & 0o077 != 0 => problem(
+            check,
+            format!("{} is open to others ({:03o})", path.display(), metadata.mode() & 0o777),
+            format!("chmod 700 {}", path.display()),
+        ),
+        Ok(_) => ok(check, path.display().to_string()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            ok(check, format!("{} does not exist yet; the app makes it", path.display()))
+        }
+        Err(error) => {
+            problem(check, format!("{}: {error}", path.display()), "check its permissions".to_owned())
+        }
+    }
+}
+
+fn display() -> Finding {
+    let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    if set("WAYLAND_DISPLAY") || set("DISPLAY") {
+        ok("display", "a graphical session is there".to_owned())
+    } else {
+        Finding {
+            check: "display",
+            level: Level::Warning,
+            message: "no graphical session, so no window can ask".to_owned(),
+            remedy: Some("run it inside the desktop session; without it the fallback decides".to_owned()),
+        }
+    }
+}
+
+fn presence(check: &'static str, presence: Presence, remedy: &str) -> Finding {
+    match presence {
+        Presence::Present => ok(check, "present".to_owned()),
+        Presence::Missing => Finding {
+            check,
+            level: Level::Warning,
+            message: "nothing on this desktop provides it".to_owned(),
+            remedy: Some(remedy.to_owned()),
+        },
+        Presence::Unknown => Finding {
+            check,
+            level: Level::Warning,
+            message: "the session bus cannot be asked".to_owned(),
+            remedy: Some("run it inside the desktop session".to_owned()),
+        },
+    }
+}
+
+fn history(paths: &Paths) -> Finding {
+    match countersign_approvals::history::verify(&paths.history()) {
+        Ok(report) => match report.broken {
+            None => ok("history", format!("{} lines, the chain is whole", report.lines)),
+            Some(broken) => problem(
+                "history",
+                format!("{} line {}: {}", broken.file, broken.line, broken.problem),
+                "somebody or something changed the record; keep a copy before anything else".to_owned(),
+            ),
+        },
+        Err(error) => problem("history", error.to_string(), "check the folder's permissions".to_owned()),
+    }
+}
+
+fn ok(check: &'static str, message: String) -> Finding {
+    Finding { check, level: Level::Ok, message, remedy: None }
+}
+
+fn problem(check: &'static str, message: String, remedy: String) -> Finding {
+    Finding { check, level: Level::Problem, message, remedy: Some(remedy) }
+}
+
+/// The app answers this at once.
+const ANSWER_WAIT: Duration = Duration::from_secs(5);
+
+const TRAY_REMEDY: &str =
+    "on GNOME install the AppIndicator extension; without a tray, start the app again to see its window";
+
+const NOTIFICATIONS_REMEDY: &str = "start a notification service; prompts open as windows either way";

@@ -1,0 +1,291 @@
+//! `countersign exec` and `countersign ask`: through the app when it runs, else under the fallback.
+
+use super::output::Output;
+use super::{AgentArg, CwdArg, Exit};
+use crate::paths::Paths;
+use crate::wiring::Core;
+use anyhow::Context;
+use clap::Args;
+use countersign_approvals::store::Store;
+use countersign_node::host::Refusal;
+use countersign_node::socket::client::{self, ClientError};
+use countersign_node::socket::server::Peer;
+use countersign_policy::{display, document};
+use countersign_protocol::secret::SocketToken;
+use countersign_protocol::socket::{AskRequest, ExecError, ExecPayload, ExecRequest};
+use countersign_protocol::ui::{Outcome, Via};
+use countersign_protocol::vocabulary::Decision;
+use serde::Serialize;
+use std::path::PathBuf;
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+
+/// Arguments of `exec`.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct ExecArgs {
+    #[command(flatten)]
+    agent: AgentArg,
+    #[command(flatten)]
+    cwd: CwdArg,
+    /// End the command after this many seconds.
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    timeout: Option<Duration>,
+    #[command(flatten)]
+    wait: WaitArg,
+    /// The session this belongs to, shown on the prompt.
+    #[arg(long)]
+    session: Option<String>,
+    /// The command and its arguments, exactly as they will run: no shell reads them.
+    #[arg(last = true, required = true, value_name = "CMD")]
+    command: Vec<String>,
+}
+
+/// Arguments of `ask`.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct AskArgs {
+    #[command(flatten)]
+    agent: AgentArg,
+    #[command(flatten)]
+    cwd: CwdArg,
+    #[command(flatten)]
+    wait: WaitArg,
+    /// The session this belongs to, shown on the prompt.
+    #[arg(long)]
+    session: Option<String>,
+    /// The command and its arguments.
+    #[arg(last = true, required = true, value_name = "CMD")]
+    command: Vec<String>,
+}
+
+/// How long a person may take.
+#[derive(Args, Clone, Debug)]
+struct WaitArg {
+    /// How long the person may take to answer, in seconds.
+    #[arg(long, value_name = "SECONDS", default_value = "120", value_parser = seconds)]
+    wait: Duration,
+}
+
+/// What `exec --json` prints.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ExecReport<'a> {
+    ran: bool,
+    app: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    payload: Option<&'a ExecPayload>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<&'a ExecError>,
+    exit: u8,
+}
+
+/// What `ask --json` prints.
+#[derive(Serialize)]
+struct AskReport {
+    decision: Option<Decision>,
+    app: bool,
+}
+
+pub(super) async fn exec(paths: &Paths, args: ExecArgs, output: &Output) -> anyhow::Result<Exit> {
+    let request = ExecRequest {
+        command: args.command,
+        cwd: Some(args.cwd.absolute()?),
+        timeout_ms: args.timeout.map(|limit| i64::try_from(limit.as_millis())).transpose()?,
+        agent_id: Some(args.agent.agent),
+        session_key: args.session,
+        approval_timeout_ms: Some(u64::try_from(args.wait.wait.as_millis())?),
+        ..ExecRequest::default()
+    };
+    let overall = args.timeout.map_or(UNLIMITED_RUN, |limit| limit + MARGIN) + args.wait.wait + MARGIN;
+    let answer = match endpoint(paths) {
+        Some((socket, token)) => {
+            let now_ms = countersign_approvals::ports::Ports::system().clock.now_ms();
+            match client::exec(&socket, &token, &request, now_ms, overall).await {
+                Err(ClientError::NoApp { .. }) => None,
+                other => Some(other),
+            }
+        }
+        None => None,
+    };
+    match answer {
+        Some(Ok(answer)) => match (answer.payload, answer.error) {
+            (Some(payload), _) => ran(&payload, true, output),
+            (None, Some(error)) => {
+                let exit = exit_of(&error);
+                not_run(&error, exit, true, output)
+            }
+            (None, None) => anyhow::bail!("the app's answer holds neither a result nor an error"),
+        },
+        Some(Err(error)) => Err(error).context("the app did not run the command"),
+        None => without_app(paths, request, output).await,
+    }
+}
+
+pub(super) async fn ask(paths: &Paths, args: AskArgs, output: &Output) -> anyhow::Result<Exit> {
+    let request = AskRequest {
+        command: display::shell_quoted(&args.command),
+        cwd: Some(args.cwd.absolute()?),
+        agent_id: Some(args.agent.agent.clone()),
+        session_key: args.session,
+        approval_timeout_ms: Some(u64::try_from(args.wait.wait.as_millis())?),
+        ..AskRequest::default()
+    };
+    let answer = match endpoint(paths) {
+        Some((socket, token)) => {
+            match client::ask(&socket, &token, &request, args.wait.wait + MARGIN).await {
+                Err(ClientError::NoApp { .. }) => None,
+                other => Some(other),
+            }
+        }
+        None => None,
+    };
+    let (decision, app) = match answer {
+        Some(Ok(decision)) => (Some(decision), true),
+        Some(Err(ClientError::NoAnswer | ClientError::TimedOut(_))) => (None, true),
+        Some(Err(error)) => return Err(error).context("the app did not answer"),
+        None => {
+            output.note(NO_APP);
+            let core = Core::start(paths, Via::CommandLine)?;
+            let allowed =
+                core.host.fallback_allows(&args.agent.agent, &args.command, request.cwd.as_deref()).await;
+            core.stop().await;
+            (Some(if allowed { Decision::AllowOnce } else { Decision::Deny }), false)
+        }
+    };
+    output.result(&AskReport { decision, app }, |out| {
+        writeln!(out, "{}", decision.map_or("no answer", Decision::as_str))
+    })?;
+    Ok(match (decision, app) {
+        (Some(decision), _) if decision.allows() => Exit::Ok,
+        (Some(_), true) => Exit::Denied,
+        (Some(_), false) => Exit::NoApp,
+        (None, _) => Exit::Expired,
+    })
+}
+
+/// Nobody can be asked: the same flow as in the app, with the fallback deciding.
+async fn without_app(paths: &Paths, request: ExecRequest, output: &Output) -> anyhow::Result<Exit> {
+    output.note(NO_APP);
+    let core = Core::start(paths, Via::CommandLine)?;
+    let gone = CancellationToken::new();
+    let interrupted = gone.clone();
+    let host = core.host.clone();
+    let running = async move { host.exec(request, &Peer::default(), gone).await };
+    tokio::pin!(running);
+    let result = tokio::select! {
+        result = &mut running => result,
+        _ = tokio::signal::ctrl_c() => {
+            interrupted.cancel();
+            running.await
+        }
+    };
+    let exit = match result {
+        Ok(payload) => ran(&payload, false, output),
+        Err(Refusal { error, outcome }) => {
+            let exit = match outcome {
+                Outcome::NotShown => Exit::NoApp,
+                _ => exit_of(&error),
+            };
+            not_run(&error, exit, false, output)
+        }
+    };
+    core.stop().await;
+    exit
+}
+
+fn ran(payload: &ExecPayload, app: bool, output: &Output) -> anyhow::Result<Exit> {
+    let exit = match (payload.timed_out, payload.exit_code) {
+        (true, _) => Exit::TimedOut,
+        (false, Some(code)) => Exit::Command(u8::try_from(code).unwrap_or(u8::MAX)),
+        (false, None) => Exit::Failed,
+    };
+    if output.is_json() {
+        let report = ExecReport { ran: true, app, payload: Some(payload), error: None, exit: exit.code() };
+        output.result(&report, |_| Ok(()))?;
+    } else {
+        output.streams(&payload.stdout, &payload.stderr)?;
+        if payload.exit_code.is_none() {
+            output.note(payload.error.as_deref().unwrap_or("the command ended without an exit code"));
+        }
+    }
+    Ok(exit)
+}
+
+fn not_run(error: &ExecError, exit: Exit, app: bool, output: &Output) -> anyhow::Result<Exit> {
+    if output.is_json() {
+        let report = ExecReport { ran: false, app, payload: None, error: Some(error), exit: exit.code() };
+        output.result(&report, |_| Ok(()))?;
+    } else {
+        output.note(&error.message);
+    }
+    Ok(exit)
+}
+
+fn exit_of(error: &ExecError) -> Exit {
+    match error.reason.as_deref() {
+        Some("approval-cancelled") => Exit::Expired,
+        Some("user-denied" | "security=deny" | "allowlist-miss" | "allowlist-unbound" | "ask=always") => {
+            Exit::Denied
+        }
+        _ => Exit::Refused,
+    }
+}
+
+/// Socket and token, when a document names them.
+fn endpoint(paths: &Paths) -> Option<(PathBuf, SocketToken)> {
+    let current = Store::read(&paths.openclaw_state);
+    let (path, token) = document::socket(current.document.as_ref()?);
+    let path = path.map_or_else(
+        || paths.openclaw_state.join(countersign_protocol::document::SOCKET_NAME),
+        |path| match path.strip_prefix("~/") {
+            Some(rest) => paths.home.join(rest),
+            None => PathBuf::from(path),
+        },
+    );
+    Some((path, token?))
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    text.parse::<f64>()
+        .ok()
+        .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
+        .filter(|duration| !duration.is_zero() && *duration <= MAX_SECONDS)
+        .ok_or_else(|| {
+            format!("expected seconds above 0 and at most {}, got {text:?}", MAX_SECONDS.as_secs())
+        })
+}
+
+const NO_APP: &str = "the Countersign app is not running, so nobody can be asked; askFallback decides";
+
+/// A command without a limit may run this long before the command line gives up waiting for the app.
+const UNLIMITED_RUN: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// What the app may take beyond the person and the command.
+const MARGIN: Duration = Duration::from_secs(5);
+
+/// A week: longer is a mistake in the unit.
+const MAX_SECONDS: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seconds_are_positive_and_bounded() {
+        assert_eq!(seconds("1.5"), Ok(Duration::from_millis(1_500)));
+        for bad in ["0", "-1", "nan", "inf", "1e30", "abc", ""] {
+            assert!(seconds(bad).unwrap_err().contains("expected seconds"), "{bad}");
+        }
+    }
+
+    #[test]
+    fn silence_and_denial_have_different_codes() {
+        let error = |reason: &str| ExecError {
+            code: String::new(),
+            message: String::new(),
+            reason: Some(reason.into()),
+        };
+        assert_eq!(exit_of(&error("approval-cancelled")), Exit::Expired);
+        assert_eq!(exit_of(&error("user-denied")), Exit::Denied);
+        assert_eq!(exit_of(&error("execution-plan-miss")), Exit::Refused);
+    }
+}

@@ -1,0 +1,177 @@
+//! The `countersign` command. It can ask, run what a person or a rule allows, show, tighten, list and deny; it can never
+//! allow, and what it loosens waits for a person in the app's window.
+
+mod doctor;
+mod document;
+mod exec;
+mod history;
+mod inbox;
+mod output;
+
+use crate::paths::Paths;
+use clap::{Args, Parser, Subcommand};
+use output::Output;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// What a command line ended with, beyond a command's own exit code.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Exit {
+    /// Everything went well.
+    Ok,
+    /// Exit code of the command that ran.
+    Command(u8),
+    /// Something failed; the message says what.
+    Failed,
+    /// A person, or the policy, said no.
+    Denied,
+    /// Nobody answered in time.
+    Expired,
+    /// No app is running and the fallback does not allow it.
+    NoApp,
+    /// The request was not runnable: bad input, or something changed since it was shown.
+    Refused,
+    /// The command's time limit ended it.
+    TimedOut,
+}
+
+impl Exit {
+    /// The process's exit code.
+    pub const fn code(self) -> u8 {
+        match self {
+            Self::Ok => 0,
+            Self::Command(code) => code,
+            Self::Failed => 1,
+            Self::Denied => 200,
+            Self::Expired => 201,
+            Self::NoApp => 202,
+            Self::Refused => 203,
+            Self::TimedOut => 204,
+        }
+    }
+}
+
+/// Stand between an agent and this machine: ask before it runs, remember what is allowed.
+#[derive(Debug, Parser)]
+#[command(name = "countersign", version, after_help = EXIT_CODES)]
+struct Cli {
+    /// Print one JSON document instead of text.
+    #[arg(long, global = true)]
+    json: bool,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run a command, asking if the policy says so; prints its output and exits with its code.
+    Exec(exec::ExecArgs),
+    /// Ask whether a command may run, without running it; prints the decision.
+    Ask(exec::AskArgs),
+    /// List what waits for an answer.
+    Pending,
+    /// Deny what waits. There is no allow here: whoever may run commands could otherwise approve itself.
+    Deny(inbox::DenyArgs),
+    /// Show or change the policy.
+    #[command(subcommand)]
+    Policy(document::PolicyCommand),
+    /// Show, change or try the allowlist.
+    #[command(subcommand)]
+    Allowlist(document::AllowlistCommand),
+    /// Show what happened, or check that nobody changed the record.
+    History(history::HistoryArgs),
+    /// Check the installation and say how to mend what is wrong.
+    Doctor,
+}
+
+/// Which agent.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct AgentArg {
+    /// Agent id; `*` means all agents where that makes sense.
+    #[arg(long, short, default_value = "main")]
+    agent: String,
+}
+
+/// Where a command runs.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct CwdArg {
+    /// Working directory [default: the current one].
+    #[arg(long)]
+    cwd: Option<PathBuf>,
+}
+
+impl CwdArg {
+    fn absolute(&self) -> std::io::Result<String> {
+        let path = match &self.cwd {
+            Some(path) => std::path::absolute(path)?,
+            None => std::env::current_dir()?,
+        };
+        path.into_os_string().into_string().map_err(|path| {
+            std::io::Error::new(
+                std::io::ErrorKind::InvalidInput,
+                format!("the working directory must be UTF-8, got {path:?}"),
+            )
+        })
+    }
+}
+
+/// Parses this process's arguments and runs the command.
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let output = Output::new(cli.json);
+    let exit = match run(cli.command, &output) {
+        Ok(exit) => exit,
+        Err(error) => {
+            output.failure(&error);
+            Exit::Failed
+        }
+    };
+    ExitCode::from(exit.code())
+}
+
+fn run(command: Command, output: &Output) -> anyhow::Result<Exit> {
+    let paths = Paths::of_process()?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let exit = runtime.block_on(async {
+        match command {
+            Command::Exec(args) => exec::exec(&paths, args, output).await,
+            Command::Ask(args) => exec::ask(&paths, args, output).await,
+            Command::Pending => inbox::pending(&paths, output).await,
+            Command::Deny(args) => inbox::deny(&paths, args, output).await,
+            Command::Policy(command) => document::policy(&paths, command, output).await,
+            Command::Allowlist(command) => document::allowlist(&paths, command, output).await,
+            Command::History(args) => history::history(&paths, args, output).await,
+            Command::Doctor => doctor::doctor(&paths, output).await,
+        }
+    });
+    // A blocked reader or watcher thread must not keep a finished command alive.
+    runtime.shutdown_background();
+    exit
+}
+
+const EXIT_CODES: &str = "\
+Exit codes: the command's own for `exec`, else 0 done, 1 failed, 2 wrong usage, 200 denied,
+201 nobody answered, 202 no app is running and the fallback denies, 203 refused (bad input, or
+something changed since it was shown), 204 the command's time limit ended it.";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_well_formed_and_offers_no_allow() {
+        Cli::command().debug_assert();
+        assert!(Cli::try_parse_from(["countersign", "allow", "x"]).is_err());
+        assert!(Cli::try_parse_from(["countersign", "approve", "x"]).is_err());
+        assert!(Cli::try_parse_from(["countersign", "exec", "--", "id", "--json"]).is_ok());
+    }
+
+    #[test]
+    fn every_way_to_end_has_its_own_code() {
+        let ends =
+            [Exit::Ok, Exit::Failed, Exit::Denied, Exit::Expired, Exit::NoApp, Exit::Refused, Exit::TimedOut];
+        let codes: std::collections::BTreeSet<u8> = ends.iter().map(|end| end.code()).collect();
+        assert_eq!(codes.len(), ends.len());
+    }
+}

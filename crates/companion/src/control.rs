@@ -1,0 +1,171 @@
+//! The control channel: the command line talks to the running app. One JSON line each way, then the connection ends.
+
+use crate::desk::Desk;
+use countersign_node::socket::listener::{BindError, Listener};
+use countersign_protocol::control::{ControlRequest, ControlResponse};
+use countersign_protocol::limits::CONTROL_LINE_BYTES;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::net::UnixStream;
+use tokio::sync::Semaphore;
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+/// Why the app gave no answer.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ControlError {
+    /// Nobody listens.
+    #[error("the Countersign app is not running")]
+    NotRunning,
+    /// The connection broke or the answer made no sense.
+    #[error("the Countersign app did not answer: {0}")]
+    Broken(#[from] io::Error),
+}
+
+/// Binds the control socket; it doubles as the single-instance lock of a state directory.
+pub fn bind(path: &Path) -> Result<Listener, BindError> {
+    Listener::bind(path)
+}
+
+/// Serves the channel until `stop`.
+pub fn serve(listener: Listener, desk: Desk, tracker: &TaskTracker, stop: CancellationToken) {
+    let permits = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    let connections = tracker.clone();
+    tracker.spawn(async move {
+        loop {
+            let permit = tokio::select! {
+                () = stop.cancelled() => return,
+                permit = permits.clone().acquire_owned() => permit,
+            };
+            let stream = tokio::select! {
+                () = stop.cancelled() => return,
+                accepted = listener.accept() => accepted,
+            };
+            match stream {
+                Ok(stream) => {
+                    let desk = desk.clone();
+                    let stop = stop.clone();
+                    connections.spawn(async move {
+                        let _permit = permit;
+                        tokio::select! {
+                            () = stop.cancelled() => {}
+                            result = answer(stream, desk) => if let Err(error) = result {
+                                tracing::debug!(%error, "a control connection ended early");
+                            }
+                        }
+                    });
+                }
+                Err(error) => {
+                    tracing::warn!(%error, "the control socket does not accept");
+                    tokio::time::sleep(ACCEPT_PAUSE).await;
+                }
+            }
+        }
+    });
+}
+
+/// Sends one request to the app and waits for the answer, at most `wait`. Dropping the future closes the connection, which
+/// takes back a confirmation that still waits.
+pub async fn call(
+    path: &Path,
+    request: &ControlRequest,
+    wait: Duration,
+) -> Result<ControlResponse, ControlError> {
+    let mut stream = UnixStream::connect(path).await.map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => ControlError::NotRunning,
+        _ => ControlError::Broken(error),
+    })?;
+    let exchange = async {
+        let mut line = serde_json::to_vec(request)?;
+        line.push(b'\n');
+        stream.write_all(&line).await?;
+        let answer = read_line(&mut stream).await?;
+        serde_json::from_slice(&answer).map_err(io::Error::from)
+    };
+    match timeout(wait, exchange).await {
+        Ok(answer) => Ok(answer?),
+        Err(_) => Err(ControlError::Broken(io::ErrorKind::TimedOut.into())),
+    }
+}
+
+async fn answer(mut stream: UnixStream, desk: Desk) -> io::Result<()> {
+    let peer = stream.peer_cred()?;
+    if peer.uid() != rustix::process::geteuid().as_raw() {
+        return Err(io::ErrorKind::PermissionDenied.into());
+    }
+    let line = timeout(READ_WAIT, read_line(&mut stream)).await??;
+    let response = match serde_json::from_slice::<ControlRequest>(&line) {
+        Ok(request) => {
+            let (mut reading, _writing) = stream.split();
+            let mut rest = [0_u8; 1];
+            // The asker's going away takes back what it asked for.
+            tokio::select! {
+                response = respond(request, &desk) => response,
+                _ = reading.read(&mut rest) => return Ok(()),
+            }
+        }
+        Err(error) => ControlResponse::Error { message: format!("expected a control request, got: {error}") },
+    };
+    let mut line = serde_json::to_vec(&response)?;
+    line.push(b'\n');
+    timeout(READ_WAIT, stream.write_all(&line)).await?
+}
+
+async fn respond(request: ControlRequest, desk: &Desk) -> ControlResponse {
+    match request {
+        ControlRequest::Status => ControlResponse::Status { status: desk.status(), pid: std::process::id() },
+        ControlRequest::Pending => {
+            let snapshot = desk.snapshot().await;
+            ControlResponse::Pending { cards: snapshot.cards, confirmations: snapshot.confirmations }
+        }
+        ControlRequest::Deny { id: Some(id) } => {
+            let denied = desk.deny(&id, "command-line").await;
+            if denied {
+                ControlResponse::Denied { ids: vec![id] }
+            } else {
+                ControlResponse::Error { message: format!("no request {id} is waiting") }
+            }
+        }
+        ControlRequest::Deny { id: None } => {
+            ControlResponse::Denied { ids: desk.deny_all("command-line").await }
+        }
+        ControlRequest::Edit { base_hash, edits } => {
+            match desk.edit_from_command_line(base_hash, edits).await {
+                Ok(result) => ControlResponse::Edited { result },
+                Err(error) => ControlResponse::Error { message: error.message },
+            }
+        }
+        ControlRequest::Show { page } => {
+            desk.show_page(page);
+            ControlResponse::Shown
+        }
+    }
+}
+
+async fn read_line(stream: &mut UnixStream) -> io::Result<Vec<u8>> {
+    let mut line = Vec::new();
+    let limit = u64::try_from(CONTROL_LINE_BYTES).unwrap_or(u64::MAX);
+    let mut reader = BufReader::new(stream.take(limit));
+    reader.read_until(b'\n', &mut line).await?;
+    if line.is_empty() {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    if line.len() >= CONTROL_LINE_BYTES {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "the line is too long"));
+    }
+    Ok(line)
+}
+
+/// Connections served at once: one person's terminals.
+const MAX_CONNECTIONS: usize = 32;
+
+/// How long a connected client may take to send its line, or to take the answer.
+const READ_WAIT: Duration = Duration::from_secs(15);
+
+/// Pause after a failed accept (out of file descriptors), so that the loop does not spin.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);

@@ -1,0 +1,610 @@
+//! What the windows, the tray and the control channel may see and do: one handle, [`Desk`].
+//!
+//! A decision is taken only for a card as it was painted: its id, its generation, and the paint it was read from. The
+//! arming delay is kept by the windows for the eye and again here, so that no window can be made to skip it.
+
+mod confirmations;
+mod paints;
+
+use crate::settings::SettingsFile;
+use confirmations::Confirmations;
+use countersign_approvals::Approvals;
+use countersign_approvals::actor::{Event, PresenterGuard};
+use countersign_approvals::history::{self, History};
+use countersign_approvals::ports::Ports;
+use countersign_approvals::store::{Change, Changed, Looser, Store, StoreError, Writer};
+use countersign_node::host::Host;
+use countersign_policy::{display, document};
+use countersign_protocol::ui::{
+    CardKind, ChainReport, CommandError, Confirmation, DecideParams, DocumentEdit, DocumentView, EditParams,
+    EditResult, ErrorCode, HistoryEntry, HistoryEvent, HistoryPage, Outcome, Page, Presence, Settings,
+    Snapshot, SocketState, Status, TestParams, TestResult, UiEvent, UiMessage,
+};
+use countersign_protocol::vocabulary::Decision;
+use paints::Paints;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::sync::{broadcast, watch};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+/// What a desk is made of.
+pub struct Parts {
+    /// Asks people.
+    pub approvals: Approvals,
+    /// The document.
+    pub store: Store,
+    /// What happened.
+    pub history: History,
+    /// Its folder.
+    pub history_dir: PathBuf,
+    /// Time and ids.
+    pub ports: Ports,
+    /// The person's settings.
+    pub settings: SettingsFile,
+    /// Tries commands against the policy.
+    pub host: Arc<Host>,
+    /// State of the approval socket.
+    pub socket: watch::Receiver<SocketState>,
+    /// Its path when the document names none.
+    pub socket_path: PathBuf,
+}
+
+/// Handle of the desk.
+#[derive(Clone)]
+pub struct Desk {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    parts: Parts,
+    live: Mutex<Live>,
+    messages: broadcast::Sender<UiMessage>,
+    pending: watch::Receiver<usize>,
+    paused: watch::Sender<Pause>,
+}
+
+/// What changes while running. Never locked across an await.
+struct Live {
+    seq: u64,
+    paints: Paints,
+    confirmations: Confirmations,
+    tray: Presence,
+    notifications: Presence,
+}
+
+/// Whether prompts open by themselves.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Pause {
+    /// They open.
+    Prompting,
+    /// They stay in the inbox.
+    Paused,
+}
+
+/// A part of the desktop whose presence is probed.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Part {
+    /// Something that shows the tray icon.
+    Tray,
+    /// A notification server.
+    Notifications,
+}
+
+impl Desk {
+    /// A desk that follows approvals, document, history, settings and socket until `stop`.
+    pub fn start(parts: Parts, tracker: &TaskTracker, stop: CancellationToken) -> Self {
+        let desk = Self {
+            inner: Arc::new(Inner {
+                pending: parts.approvals.count(),
+                live: Mutex::new(Live {
+                    seq: 0,
+                    paints: Paints::default(),
+                    confirmations: Confirmations::default(),
+                    tray: Presence::Unknown,
+                    notifications: Presence::Unknown,
+                }),
+                messages: broadcast::Sender::new(MESSAGES),
+                paused: watch::Sender::new(Pause::Prompting),
+                parts,
+            }),
+        };
+        // Subscribed here and not in the task: nothing that happens from now on is missed.
+        let follower = desk.clone().follow(Sources {
+            events: desk.inner.parts.approvals.events(),
+            changes: desk.inner.parts.store.changes(),
+            appended: desk.inner.parts.history.appended(),
+            settings: desk.inner.parts.settings.watch(),
+            socket: desk.inner.parts.socket.clone(),
+            store: desk.inner.parts.store.watch(),
+        });
+        tracker.spawn(async move {
+            tokio::select! {
+                () = stop.cancelled() => {}
+                () = follower => {}
+            }
+        });
+        desk
+    }
+
+    /// Announces a window that can show requests; without one they end as not shown and the fallback decides.
+    pub fn presenter(&self) -> PresenterGuard {
+        self.inner.parts.approvals.presenter()
+    }
+
+    /// Follows what happens. A receiver that lags asks for a snapshot.
+    pub fn messages(&self) -> broadcast::Receiver<UiMessage> {
+        self.inner.messages.subscribe()
+    }
+
+    /// Follows how many requests wait.
+    pub fn pending(&self) -> watch::Receiver<usize> {
+        self.inner.pending.clone()
+    }
+
+    /// Follows whether prompts open by themselves.
+    pub fn pause(&self) -> watch::Receiver<Pause> {
+        self.inner.paused.subscribe()
+    }
+
+    /// Everything a fresh window needs. What happens meanwhile arrives as a message with a greater number.
+    pub async fn snapshot(&self) -> Snapshot {
+        let (seq, confirmations) = {
+            let live = self.live();
+            (live.seq, live.confirmations.list())
+        };
+        let records = self.inner.parts.approvals.pending().await;
+        Snapshot {
+            seq,
+            now_ms: self.now_ms(),
+            cards: records.iter().map(|record| record.request.card.clone()).collect(),
+            confirmations,
+            status: self.status(),
+            settings: self.settings(),
+        }
+    }
+
+    /// What works at the moment.
+    pub fn status(&self) -> Status {
+        let current = self.inner.parts.store.current();
+        let socket_path = current
+            .document
+            .as_ref()
+            .and_then(|document| document::socket(document).0)
+            .unwrap_or_else(|| self.inner.parts.socket_path.display().to_string());
+        let live = self.live();
+        Status {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            store: current.state.clone(),
+            store_path: current.path.display().to_string(),
+            socket: self.inner.parts.socket.borrow().clone(),
+            socket_path,
+            tray: live.tray,
+            notifications: live.notifications,
+            paused: *self.inner.paused.borrow() == Pause::Paused,
+        }
+    }
+
+    /// The person's settings.
+    pub fn settings(&self) -> Settings {
+        self.inner.parts.settings.watch().borrow().clone()
+    }
+
+    /// Takes new settings.
+    pub fn set_settings(&self, settings: Settings) -> Result<(), CommandError> {
+        self.inner.parts.settings.set(settings).map_err(|error| invalid(&error))
+    }
+
+    /// Whether prompts open by themselves.
+    pub fn set_paused(&self, pause: Pause) {
+        self.inner.paused.send_replace(pause);
+        self.status_changed();
+    }
+
+    /// Says whether a part of the desktop is there.
+    pub fn set_presence(&self, part: Part, presence: Presence) {
+        {
+            let mut live = self.live();
+            match part {
+                Part::Tray => live.tray = presence,
+                Part::Notifications => live.notifications = presence,
+            }
+        }
+        self.status_changed();
+    }
+
+    /// A window painted a card. The number goes into the decision.
+    pub async fn card_painted(&self, id: &str, generation: u32) -> Result<u64, CommandError> {
+        let record = self.inner.parts.approvals.snapshot(id).await.filter(|record| record.ending.is_none());
+        let card = &record.as_ref().ok_or_else(|| gone(id))?.request.card;
+        if card.generation != generation {
+            return Err(gone(id));
+        }
+        let now_ms = self.now_ms();
+        Ok(self.live().paints.painted(id, generation, now_ms))
+    }
+
+    /// A person's answer from the window. An allow needs a paint that is old enough; "always" stores its rule first.
+    pub async fn decide(&self, params: &DecideParams) -> Result<Outcome, CommandError> {
+        let id = params.id.as_str();
+        let record = self.inner.parts.approvals.snapshot(id).await.filter(|record| record.ending.is_none());
+        let record = record.ok_or_else(|| gone(id))?;
+        let card = &record.request.card;
+        if card.generation != params.generation {
+            return Err(gone(id));
+        }
+        if !card.decisions.contains(&params.decision) {
+            return Err(error(
+                ErrorCode::Invalid,
+                format!("{} was not offered for this request", params.decision),
+            ));
+        }
+        if params.decision.allows() {
+            if card.allow_blocked.is_some() {
+                return Err(error(
+                    ErrorCode::Invalid,
+                    "this request is too long to be read, so it cannot be allowed",
+                ));
+            }
+            let arm_delay = i64::from(self.settings().arm_delay_ms);
+            let painted_at = self.live().paints.painted_at(params.paint, id, params.generation);
+            if painted_at.is_none_or(|at| self.now_ms().saturating_sub(at) < arm_delay) {
+                return Err(error(ErrorCode::NotArmed, "the request was not in view long enough"));
+            }
+        }
+        if params.decision == Decision::AllowAlways && card.kind == CardKind::Exec {
+            self.store_rule(&record, params).await?;
+        }
+        if !self.inner.parts.approvals.resolve(id, params.decision, "window").await {
+            return Err(gone(id));
+        }
+        Ok(match params.decision {
+            Decision::AllowOnce => Outcome::AllowedOnce,
+            Decision::AllowAlways => Outcome::AllowedAlways,
+            Decision::Deny => Outcome::Denied,
+        })
+    }
+
+    /// Denies one request. False when it no longer waits.
+    pub async fn deny(&self, id: &str, by: &str) -> bool {
+        self.inner.parts.approvals.resolve(id, Decision::Deny, by).await
+    }
+
+    /// Denies everything that waits, loosenings included. The ids that were denied.
+    pub async fn deny_all(&self, by: &str) -> Vec<String> {
+        let confirmations = self.live().confirmations.list();
+        for confirmation in confirmations {
+            let _ = self.answer_confirmation(&confirmation.id, Answer::Keep);
+        }
+        let mut denied = Vec::new();
+        for record in self.inner.parts.approvals.pending().await {
+            if self.deny(&record.id, by).await {
+                denied.push(record.id.clone());
+            }
+        }
+        denied
+    }
+
+    /// The document as the pages show it.
+    pub async fn document(&self) -> DocumentView {
+        let current = self.inner.parts.store.refresh().await;
+        let (scopes, effective) = match &current.document {
+            Some(document) => document::views(document),
+            None => document::views(&document::empty()),
+        };
+        DocumentView {
+            path: current.path.display().to_string(),
+            state: current.state.clone(),
+            hash: current.hash.clone(),
+            scopes,
+            effective,
+        }
+    }
+
+    /// Changes the document from a window. What loosens comes back unapplied until it is confirmed.
+    pub async fn edit(&self, params: EditParams) -> Result<EditResult, CommandError> {
+        let change = Change {
+            base_hash: Some(params.base_hash),
+            edits: params.edits,
+            looser: if params.confirmed { Looser::Confirmed } else { Looser::Refuse },
+            writer: Writer::Window,
+        };
+        self.inner.parts.store.edit(change).await.map_err(store_error)
+    }
+
+    /// Changes the document from the command line. What loosens waits for a person in the window; dropping the future
+    /// takes the question back.
+    pub async fn edit_from_command_line(
+        &self,
+        base_hash: Option<String>,
+        edits: Vec<DocumentEdit>,
+    ) -> Result<EditResult, CommandError> {
+        let base_hash = base_hash.unwrap_or_else(|| self.inner.parts.store.current().hash.clone());
+        let mut change =
+            Change { base_hash: Some(base_hash), edits, looser: Looser::Refuse, writer: Writer::CommandLine };
+        let result = self.inner.parts.store.edit(change.clone()).await.map_err(store_error)?;
+        if result.applied || result.loosenings.is_empty() {
+            return Ok(result);
+        }
+        let answer = self.ask_confirmation(&result).await?;
+        match answer {
+            Answer::Keep => Ok(result),
+            Answer::Apply => {
+                change.looser = Looser::Confirmed;
+                self.inner.parts.store.edit(change).await.map_err(store_error)
+            }
+        }
+    }
+
+    /// A person's answer to a loosening from the command line.
+    pub fn answer_confirmation(&self, id: &str, answer: Answer) -> Result<(), CommandError> {
+        let now_ms = self.now_ms();
+        let arm_delay = i64::from(self.settings().arm_delay_ms);
+        self.live().confirmations.answer(id, answer, now_ms, arm_delay)?;
+        self.emit(UiEvent::ConfirmationClosed { id: id.to_owned(), applied: answer == Answer::Apply });
+        Ok(())
+    }
+
+    /// Puts an unusable document aside and starts a fresh one. The path of what was put aside.
+    pub async fn reset_document(&self) -> Result<String, CommandError> {
+        let backup = self.inner.parts.store.reset().await.map_err(store_error)?;
+        Ok(backup.display().to_string())
+    }
+
+    /// What the policy says about a command. Nothing runs.
+    pub async fn test(&self, params: &TestParams) -> TestResult {
+        self.inner.parts.host.test(params).await
+    }
+
+    /// A page of history, newest first.
+    pub async fn history(&self, before: Option<u64>, limit: usize) -> Result<HistoryPage, CommandError> {
+        let dir = self.inner.parts.history_dir.clone();
+        let limit = limit.clamp(1, HISTORY_PAGE);
+        blocking(move || history::page(&dir, before, limit)).await
+    }
+
+    /// Checks the history's chain.
+    pub async fn verify_history(&self) -> Result<ChainReport, CommandError> {
+        let dir = self.inner.parts.history_dir.clone();
+        blocking(move || history::verify(&dir)).await
+    }
+
+    /// Asks the main window to show a page.
+    pub fn show_page(&self, page: Page) {
+        self.emit(UiEvent::ShowPage { page });
+    }
+
+    /// Asks the prompt window to show a request.
+    pub fn show_card(&self, id: &str) {
+        self.emit(UiEvent::ShowCard { id: id.to_owned() });
+    }
+
+    async fn store_rule(
+        &self,
+        record: &countersign_approvals::book::Record,
+        params: &DecideParams,
+    ) -> Result<(), CommandError> {
+        let request = &record.request;
+        let proposal = params
+            .scope
+            .and_then(|scope| request.proposals.iter().find(|proposal| proposal.scope == scope))
+            .ok_or_else(|| error(ErrorCode::Invalid, "scope: expected one of those offered on the card"))?;
+        let change = Change {
+            base_hash: None,
+            edits: vec![DocumentEdit::AddEntry {
+                agent: request.agent.clone(),
+                pattern: proposal.pattern.clone(),
+                arg_pattern: proposal.arg_pattern.clone(),
+                source: proposal.generated.then(|| "allow-always".to_owned()),
+            }],
+            looser: Looser::Confirmed,
+            writer: Writer::Answer,
+        };
+        self.inner.parts.store.edit(change).await.map(|_| ()).map_err(store_error)
+    }
+
+    async fn ask_confirmation(&self, result: &EditResult) -> Result<Answer, CommandError> {
+        let confirmation = Confirmation {
+            id: self.inner.parts.ports.ids.uuid(),
+            created_at_ms: self.now_ms(),
+            expires_at_ms: self.now_ms() + confirmations::WAIT_MS,
+            loosenings: result.loosenings.clone(),
+        };
+        let id = confirmation.id.clone();
+        let answered = self.live().confirmations.add(confirmation.clone())?;
+        let withdrawn = Withdraw { desk: self, id: &id };
+        self.emit(UiEvent::ConfirmationAdded { confirmation });
+        self.show_page(Page::Inbox);
+        let wait = std::time::Duration::from_millis(confirmations::WAIT_MS.unsigned_abs());
+        let answer = match tokio::time::timeout(wait, answered).await {
+            Ok(Ok(answer)) => answer,
+            Ok(Err(_)) | Err(_) => Answer::Keep,
+        };
+        drop(withdrawn);
+        Ok(answer)
+    }
+
+    async fn follow(self, mut sources: Sources) {
+        loop {
+            tokio::select! {
+                event = sources.events.recv() => match event {
+                    Ok(Event::Added(record)) => self.emit(UiEvent::CardAdded { card: record.request.card.clone() }),
+                    Ok(Event::Closed(record)) => self.closed(&record),
+                    Err(broadcast::error::RecvError::Lagged(_)) => self.skip(),
+                    Err(broadcast::error::RecvError::Closed) => return,
+                },
+                changed = sources.changes.recv() => match changed {
+                    Ok(changed) => self.document_changed(changed).await,
+                    Err(broadcast::error::RecvError::Lagged(_)) => self.skip(),
+                    Err(broadcast::error::RecvError::Closed) => return,
+                },
+                entry = sources.appended.recv() => match entry {
+                    Ok(entry) => self.emit(UiEvent::HistoryAppended { entry }),
+                    Err(broadcast::error::RecvError::Lagged(_)) => self.skip(),
+                    Err(broadcast::error::RecvError::Closed) => return,
+                },
+                Ok(()) = sources.settings.changed() => {
+                    let settings = sources.settings.borrow_and_update().clone();
+                    self.emit(UiEvent::SettingsChanged { settings });
+                }
+                Ok(()) = sources.socket.changed() => {
+                    sources.socket.mark_unchanged();
+                    self.status_changed();
+                }
+                Ok(()) = sources.store.changed() => {
+                    sources.store.mark_unchanged();
+                    self.status_changed();
+                }
+            }
+        }
+    }
+
+    fn closed(&self, record: &countersign_approvals::book::Record) {
+        use countersign_approvals::book::Ending;
+        let (outcome, by) = match &record.ending {
+            Some(Ending::Decided { decision, by }) => {
+                let outcome = match decision {
+                    Decision::AllowOnce => Outcome::AllowedOnce,
+                    Decision::AllowAlways => Outcome::AllowedAlways,
+                    Decision::Deny => Outcome::Denied,
+                };
+                (outcome, Some(by.clone()))
+            }
+            Some(Ending::Cancelled(cause)) => (Outcome::Cancelled { cause: *cause }, None),
+            Some(Ending::NotShown) => (Outcome::NotShown, None),
+            Some(Ending::Expired) | None => (Outcome::Expired, None),
+        };
+        self.live().paints.forget(&record.id);
+        self.emit(UiEvent::CardClosed { id: record.id.clone(), outcome, by });
+    }
+
+    async fn document_changed(&self, changed: Changed) {
+        let loosenings = match (&changed.before.document, &changed.after.document) {
+            (Some(before), Some(after)) => document::loosenings(before, after),
+            (None, Some(after)) => document::loosenings(&document::empty(), after),
+            (_, None) => Vec::new(),
+        };
+        let event = HistoryEvent::Document {
+            writer: writer(changed.writer).to_owned(),
+            before: changed.before.hash.clone(),
+            after: changed.after.hash.clone(),
+            loosenings: loosenings
+                .into_iter()
+                .map(|mut loosening| {
+                    loosening.to = display::escape(&loosening.to);
+                    loosening
+                })
+                .collect(),
+        };
+        if let Err(error) = self.inner.parts.history.append(None, event).await {
+            tracing::error!(%error, "a change of the document could not be written to the history");
+        }
+        self.emit(UiEvent::DocumentChanged { hash: changed.after.hash.clone() });
+    }
+
+    fn status_changed(&self) {
+        let status = self.status();
+        self.emit(UiEvent::StatusChanged { status });
+    }
+
+    fn emit(&self, event: UiEvent) {
+        let mut live = self.live();
+        live.seq += 1;
+        // Sent under the lock, so that numbers leave in order. Nobody listening is fine: a window asks for a snapshot.
+        let _ = self.inner.messages.send(UiMessage { seq: live.seq, event });
+    }
+
+    /// Something was missed: the gap in the numbers makes every window ask for a snapshot.
+    fn skip(&self) {
+        self.live().seq += 1;
+        self.status_changed();
+    }
+
+    fn live(&self) -> MutexGuard<'_, Live> {
+        self.inner.live.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn now_ms(&self) -> i64 {
+        self.inner.parts.ports.clock.now_ms()
+    }
+}
+
+/// An answer to a loosening from the command line.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Answer {
+    /// The policy gets looser.
+    Apply,
+    /// It stays as it is.
+    Keep,
+}
+
+struct Sources {
+    events: broadcast::Receiver<Event>,
+    changes: broadcast::Receiver<Changed>,
+    appended: broadcast::Receiver<HistoryEntry>,
+    settings: watch::Receiver<Settings>,
+    socket: watch::Receiver<SocketState>,
+    store: watch::Receiver<Arc<countersign_approvals::store::Current>>,
+}
+
+/// Takes a question back when its asker goes away.
+struct Withdraw<'a> {
+    desk: &'a Desk,
+    id: &'a str,
+}
+
+impl Drop for Withdraw<'_> {
+    fn drop(&mut self) {
+        let removed = self.desk.live().confirmations.remove(self.id);
+        if removed {
+            self.desk.emit(UiEvent::ConfirmationClosed { id: self.id.to_owned(), applied: false });
+        }
+    }
+}
+
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, history::HistoryError> + Send + 'static,
+) -> Result<T, CommandError> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(Ok(value)) => Ok(value),
+        Ok(Err(failure)) => Err(error(ErrorCode::Internal, failure.to_string())),
+        Err(failure) => Err(error(ErrorCode::Internal, failure.to_string())),
+    }
+}
+
+fn store_error(failure: StoreError) -> CommandError {
+    let code = match &failure {
+        StoreError::Stale { .. } => ErrorCode::Stale,
+        StoreError::Edit(_) => ErrorCode::Invalid,
+        _ => ErrorCode::Store,
+    };
+    error(code, failure.to_string())
+}
+
+fn error(code: ErrorCode, message: impl Into<String>) -> CommandError {
+    CommandError { code, message: message.into() }
+}
+
+fn invalid(failure: &dyn std::error::Error) -> CommandError {
+    error(ErrorCode::Invalid, failure.to_string())
+}
+
+fn gone(id: &str) -> CommandError {
+    error(ErrorCode::Gone, format!("request {id} is no longer waiting"))
+}
+
+fn writer(writer: Writer) -> &'static str {
+    match writer {
+        Writer::Answer => "answer",
+        Writer::AnotherProgram => "another-program",
+        Writer::CommandLine => "command-line",
+        Writer::FirstRun => "first-run",
+        Writer::Window => "window",
+    }
+}
+
+/// Messages kept for a window that is slow; one that lags further asks for a snapshot.
+const MESSAGES: usize = 1_024;
+
+/// Most history entries a page holds.
+const HISTORY_PAGE: usize = 200;

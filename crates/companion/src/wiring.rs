@@ -1,0 +1,141 @@
+//! Starts the parts in order and joins them; stops them in the reverse order.
+
+use crate::control;
+use crate::desk::{self, Desk};
+use crate::paths::{Paths, process_environment};
+use crate::settings::SettingsFile;
+use countersign_approvals::Approvals;
+use countersign_approvals::history::{History, HistoryError};
+use countersign_approvals::ports::Ports;
+use countersign_approvals::store::Store;
+use countersign_node::host::{self, Host};
+use countersign_node::socket::listener::BindError;
+use countersign_node::socket::server;
+use countersign_protocol::document;
+use countersign_protocol::ui::Via;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+/// Everything behind the windows, running.
+pub struct Companion {
+    desk: Desk,
+    tracker: TaskTracker,
+    stop: CancellationToken,
+}
+
+/// Why the companion did not start.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StartError {
+    /// Another instance serves this state directory.
+    #[error("Countersign is already running for this state directory")]
+    AlreadyRunning,
+    /// The control socket cannot be made.
+    #[error(transparent)]
+    Control(BindError),
+    /// The history cannot be opened; without a record nothing is decided.
+    #[error(transparent)]
+    History(#[from] HistoryError),
+}
+
+/// The parts that both the app and the command line without an app need.
+pub(crate) struct Core {
+    pub(crate) approvals: Approvals,
+    pub(crate) store: Store,
+    pub(crate) history: History,
+    pub(crate) ports: Ports,
+    pub(crate) settings: SettingsFile,
+    pub(crate) host: Arc<Host>,
+    pub(crate) tracker: TaskTracker,
+    pub(crate) stop: CancellationToken,
+}
+
+impl Core {
+    /// Starts the parts. Must be called inside a tokio runtime.
+    pub(crate) fn start(paths: &Paths, via: Via) -> Result<Self, HistoryError> {
+        let tracker = TaskTracker::new();
+        let stop = CancellationToken::new();
+        let ports = Ports::system();
+        let settings = SettingsFile::open(paths.settings());
+        let approvals = Approvals::start(ports.clone(), MAX_PENDING, &tracker, stop.child_token());
+        let store = Store::open(paths.openclaw_state.clone(), ports.clone(), &tracker, stop.child_token());
+        let history = History::open(paths.history(), ports.clone(), &tracker, stop.child_token())?;
+        let host = Arc::new(Host::new(host::Parts {
+            approvals: approvals.clone(),
+            store: store.clone(),
+            history: history.clone(),
+            ports: ports.clone(),
+            settings: settings.watch(),
+            environment: process_environment(),
+            home: paths.home.clone(),
+            via,
+        }));
+        Ok(Self { approvals, store, history, ports, settings, host, tracker, stop })
+    }
+
+    /// Stops everything and waits, at most [`STOP_WAIT`].
+    pub(crate) async fn stop(self) {
+        self.stop.cancel();
+        self.tracker.close();
+        if tokio::time::timeout(STOP_WAIT, self.tracker.wait()).await.is_err() {
+            tracing::warn!("some tasks did not stop in time");
+        }
+    }
+}
+
+impl Companion {
+    /// Takes the state directory, then starts the parts, the sockets and the desk. Must be called inside a tokio runtime.
+    pub fn start(paths: &Paths) -> Result<Self, StartError> {
+        let control = control::bind(&paths.control_socket()).map_err(|error| match error {
+            BindError::Held(_) => StartError::AlreadyRunning,
+            other => StartError::Control(other),
+        })?;
+        let core = Core::start(paths, Via::Socket)?;
+        let socket = server::start(
+            core.store.clone(),
+            core.ports.clone(),
+            core.host.clone(),
+            &core.tracker,
+            core.stop.child_token(),
+        );
+        let desk = Desk::start(
+            desk::Parts {
+                approvals: core.approvals,
+                store: core.store,
+                history: core.history,
+                history_dir: paths.history(),
+                ports: core.ports,
+                settings: core.settings,
+                host: core.host,
+                socket,
+                socket_path: paths.openclaw_state.join(document::SOCKET_NAME),
+            },
+            &core.tracker,
+            core.stop.child_token(),
+        );
+        control::serve(control, desk.clone(), &core.tracker, core.stop.child_token());
+        Ok(Self { desk, tracker: core.tracker, stop: core.stop })
+    }
+
+    /// What windows, tray and control channel talk to.
+    pub fn desk(&self) -> &Desk {
+        &self.desk
+    }
+
+    /// Stops accepting, withdraws what waits, ends what runs, flushes, removes the sockets. Bounded.
+    pub async fn stop(self) {
+        self.stop.cancel();
+        self.tracker.close();
+        if tokio::time::timeout(STOP_WAIT, self.tracker.wait()).await.is_err() {
+            tracing::warn!("some tasks did not stop in time");
+        }
+    }
+}
+
+/// Requests that may wait at once (system.md P1).
+const MAX_PENDING: usize = 256;
+
+/// How long stopping may take: a command gets TERM, then KILL, within it.
+const STOP_WAIT: Duration = Duration::from_secs(3);
