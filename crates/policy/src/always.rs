@@ -1,9 +1,13 @@
 //! What "always" may store for a command, narrowest first, or why nothing (approvals-store.md §10).
 
-use crate::analysis::Analysis;
+use crate::allowlist::bound_arguments;
+use crate::analysis::{Analysis, OpaqueReason};
+use crate::bind::{Unbound, bind};
 use crate::effective::Effective;
 use crate::facts::Facts;
+use crate::programs::Name;
 use countersign_protocol::ui::{AlwaysUnavailable, RuleScope};
+use countersign_protocol::vocabulary::{Ask, Security};
 
 /// One entry that could be stored.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -28,6 +32,55 @@ pub fn proposals(
     facts: &Facts,
     policy: &Effective,
 ) -> Result<Vec<Proposal>, AlwaysUnavailable> {
-    let _ = (argv, analysis, facts, policy);
-    todo!()
+    match policy.security.value {
+        Security::Allowlist => {}
+        Security::Full | Security::Deny => return Err(AlwaysUnavailable::SecurityNotAllowlist),
+    }
+    match policy.ask.value {
+        Ask::Always => return Err(AlwaysUnavailable::AskAlways),
+        Ask::Off | Ask::OnMiss => {}
+    }
+    if let Some(opaque) = &analysis.opaque {
+        return Err(match opaque.reason {
+            OpaqueReason::Carrier | OpaqueReason::Shell => AlwaysUnavailable::Carrier,
+            _ => AlwaysUnavailable::Opaque,
+        });
+    }
+    let typed = analysis.segments.first().and_then(|segment| segment.words.first());
+    let typed = typed.ok_or(AlwaysUnavailable::Opaque)?;
+    let bound = bind(argv, analysis, facts).map_err(|unbound| match unbound {
+        Unbound::Carrier => AlwaysUnavailable::Carrier,
+        Unbound::NotStatic => AlwaysUnavailable::Opaque,
+        Unbound::Unresolved => AlwaysUnavailable::Unresolved,
+    })?;
+    let (program, arguments) = bound.split_first().ok_or(AlwaysUnavailable::Opaque)?;
+    if Name::of(&typed.text).is_interpreter() || Name::of(program).is_interpreter() {
+        return Err(AlwaysUnavailable::Interpreter);
+    }
+    // A stored pattern has no escapes: one with a wildcard in it, or blanks around it, would say something else.
+    if program.contains(['*', '?', '\\']) || program.trim() != program {
+        return Err(AlwaysUnavailable::Unresolved);
+    }
+    let cwd = facts
+        .cwd
+        .as_ref()
+        .and_then(|folder| folder.real_path.to_str())
+        .ok_or(AlwaysUnavailable::Unresolved)?;
+    let mut proposals = vec![Proposal {
+        scope: RuleScope::Exact,
+        pattern: program.clone(),
+        arg_pattern: Some(bound_arguments(cwd, arguments)),
+        generated: true,
+        cwd: Some(cwd.to_owned()),
+    }];
+    if facts.programs.get(&typed.text).is_some_and(|program| !program.writable) {
+        proposals.push(Proposal {
+            scope: RuleScope::Program,
+            pattern: program.clone(),
+            arg_pattern: None,
+            generated: false,
+            cwd: None,
+        });
+    }
+    Ok(proposals)
 }

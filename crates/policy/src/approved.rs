@@ -47,6 +47,9 @@ pub enum NotRunnable {
     /// The verdict is no allow.
     #[error("the evaluation does not allow it")]
     NotAllowed,
+    /// The plan is for another argument list than the one that was judged.
+    #[error("the evaluation is about another command")]
+    NotTheJudgedCommand,
     /// The program was not found.
     #[error("program not found: {0}")]
     ProgramNotFound(String),
@@ -59,8 +62,31 @@ impl ApprovedCommand {
     /// The command that `evaluation` allows. With a person's or a forwarded grant the argument list is the requested one,
     /// started at the resolved program; under a rule it is the bound one (real path first).
     pub fn new(evaluation: Evaluation, facts: &Facts, plan: Plan) -> Result<Self, NotRunnable> {
-        let _ = (&evaluation.verdict, facts, plan, Verdict::Allow);
-        todo!()
+        if evaluation.argv() != plan.argv {
+            return Err(NotRunnable::NotTheJudgedCommand);
+        }
+        let Evaluation { verdict: Verdict::Allow(evidence), bound, .. } = evaluation else {
+            return Err(NotRunnable::NotAllowed);
+        };
+        let argv = match evidence {
+            // Nobody looked at this very command, so only its bound form may run.
+            Evidence::Rules | Evidence::FallbackRules => bound.ok_or(NotRunnable::NotAllowed)?,
+            Evidence::Policy
+            | Evidence::Person { .. }
+            | Evidence::Forwarded(_)
+            | Evidence::AutoReview
+            | Evidence::Fallback => plan.argv,
+        };
+        let program = pinned_program(&argv, facts)?;
+        let cwd = facts.cwd.clone().ok_or(NotRunnable::CwdUnavailable)?;
+        Ok(Self {
+            argv,
+            program: program.0.clone(),
+            pins: Pins { program, cwd, script: facts.script.clone() },
+            env: plan.env,
+            timeout: plan.timeout,
+            evidence,
+        })
     }
 
     /// Argument list; `argv[0]` as the program will see it.
@@ -92,4 +118,18 @@ impl ApprovedCommand {
     pub fn evidence(&self) -> &Evidence {
         &self.evidence
     }
+}
+
+/// The file that `argv[0]` names, as it was probed: by its typed name, or by real path for a bound argument list.
+fn pinned_program(argv: &[String], facts: &Facts) -> Result<(PathBuf, FileIdentity), NotRunnable> {
+    let name = argv.first().map(String::as_str).unwrap_or_default();
+    let typed = facts.programs.get(name);
+    let resolved = typed.or_else(|| {
+        facts.programs.values().find(|program| {
+            program.real_path.as_deref().is_some_and(|path| path == std::path::Path::new(name))
+        })
+    });
+    resolved
+        .and_then(|program| Some((program.real_path.clone()?, program.identity.clone()?)))
+        .ok_or_else(|| NotRunnable::ProgramNotFound(name.to_owned()))
 }

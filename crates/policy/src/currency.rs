@@ -1,6 +1,7 @@
 //! Is the live policy still at least as permissive as the one that was shown (approval-socket.md §7, cases M425–M427)?
 
-use countersign_protocol::socket::PolicySnapshot;
+use countersign_protocol::socket::{PolicySnapshot, SnapshotRule};
+use std::fmt::Display;
 
 /// What got stricter or was lost since.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
@@ -23,6 +24,101 @@ pub enum Outdated {
 
 /// Additions and promotions are fine; anything stricter or lost is not.
 pub fn still_current(shown: &PolicySnapshot, live: &PolicySnapshot) -> Result<(), Outdated> {
-    let _ = (shown, live);
-    todo!()
+    not_stricter("security", shown.security, live.security)?;
+    not_stricter("ask", shown.ask, live.ask)?;
+    not_stricter("askFallback", shown.ask_fallback, live.ask_fallback)?;
+    // Trusting skill programs is the permissive value, so the order is turned round.
+    if shown.auto_allow_skills && !live.auto_allow_skills {
+        return Err(Outdated::Stricter {
+            what: "autoAllowSkills",
+            from: true.to_string(),
+            to: false.to_string(),
+        });
+    }
+    match shown.allowlist_rules.iter().find(|rule| !is_kept(rule, &live.allowlist_rules)) {
+        Some(lost) => Err(Outdated::RuleGone(lost.pattern.clone())),
+        None => Ok(()),
+    }
+}
+
+fn not_stricter<T: Ord + Display>(what: &'static str, shown: T, live: T) -> Result<(), Outdated> {
+    if live > shown {
+        return Err(Outdated::Stricter { what, from: shown.to_string(), to: live.to_string() });
+    }
+    Ok(())
+}
+
+/// A manual rule that an answer has since made durable still stands; the reverse lost its durability.
+fn is_kept(shown: &SnapshotRule, live: &[SnapshotRule]) -> bool {
+    live.iter().any(|rule| {
+        rule.pattern == shown.pattern
+            && rule.arg_pattern == shown.arg_pattern
+            && (rule.source == shown.source || shown.source.is_none())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use countersign_protocol::vocabulary::{Ask, Security};
+
+    fn rule(pattern: &str, source: Option<&str>) -> SnapshotRule {
+        SnapshotRule { pattern: pattern.into(), arg_pattern: None, source: source.map(Into::into) }
+    }
+
+    fn snapshot(security: Security, ask: Ask, rules: &[SnapshotRule]) -> PolicySnapshot {
+        PolicySnapshot {
+            security,
+            ask,
+            ask_fallback: Security::Deny,
+            auto_allow_skills: false,
+            allowlist_rules: rules.to_vec(),
+        }
+    }
+
+    #[test]
+    fn m425_a_revoked_rule_makes_the_grant_outdated() {
+        let shown = snapshot(Security::Allowlist, Ask::OnMiss, &[rule("/usr/bin/git", None)]);
+        let live = snapshot(Security::Allowlist, Ask::OnMiss, &[]);
+        assert_eq!(still_current(&shown, &live), Err(Outdated::RuleGone("/usr/bin/git".into())));
+    }
+
+    #[test]
+    fn m426_an_added_rule_is_fine() {
+        let shown = snapshot(Security::Allowlist, Ask::OnMiss, &[]);
+        let live = snapshot(Security::Allowlist, Ask::OnMiss, &[rule("/usr/bin/git", None)]);
+        assert_eq!(still_current(&shown, &live), Ok(()));
+    }
+
+    #[test]
+    fn m427_promotion_is_fine_and_demotion_is_not() {
+        let manual = snapshot(Security::Allowlist, Ask::OnMiss, &[rule("/x", None)]);
+        let durable = snapshot(Security::Allowlist, Ask::OnMiss, &[rule("/x", Some("allow-always"))]);
+        assert_eq!(still_current(&manual, &durable), Ok(()));
+        assert_eq!(still_current(&durable, &manual), Err(Outdated::RuleGone("/x".into())));
+    }
+
+    #[test]
+    fn only_stricter_values_are_outdated() {
+        for (shown_security, live_security) in pairs(Security::ALL) {
+            for (shown_ask, live_ask) in pairs(Ask::ALL) {
+                let shown = snapshot(shown_security, shown_ask, &[]);
+                let live = snapshot(live_security, live_ask, &[]);
+                let looser = live_security <= shown_security && live_ask <= shown_ask;
+                assert_eq!(still_current(&shown, &live).is_ok(), looser, "{shown:?} {live:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn losing_trust_in_skills_is_stricter() {
+        let live = snapshot(Security::Full, Ask::Off, &[]);
+        let shown = PolicySnapshot { auto_allow_skills: true, ..live.clone() };
+        assert!(still_current(&shown, &live).is_err());
+        assert!(still_current(&live, &shown).is_ok());
+    }
+
+    fn pairs<T: Copy>(all: &[T]) -> Vec<(T, T)> {
+        all.iter().flat_map(|first| all.iter().map(|second| (*first, *second))).collect()
+    }
 }

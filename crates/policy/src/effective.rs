@@ -45,14 +45,79 @@ pub const BUILT_IN: Effective = Effective {
 impl Effective {
     /// The stricter of each value; the layer is `Requested` where the request was stricter.
     #[must_use]
-    pub fn hardened(self, requested: Requested) -> Self {
-        let _ = requested;
-        todo!()
+    pub fn hardened(mut self, requested: Requested) -> Self {
+        if let Some(security) = requested.security {
+            self.security =
+                self.security.stricter(Layered { value: security, layer: PolicyLayer::Requested });
+        }
+        if let Some(ask) = requested.ask {
+            self.ask = self.ask.stricter(Layered { value: ask, layer: PolicyLayer::Requested });
+        }
+        self
     }
 
     /// Security reduced to at most the fallback, for a run that nobody could be asked about.
     #[must_use]
-    pub fn fallen_back(self) -> Self {
-        todo!()
+    pub fn fallen_back(mut self) -> Self {
+        self.security = self.security.stricter(self.ask_fallback);
+        self
+    }
+}
+
+impl<T: Ord> Layered<T> {
+    /// The stricter of two values. On a tie this one stays, so that the layer named is the one that decided first.
+    fn stricter(self, other: Self) -> Self {
+        if other.value > self.value { other } else { self }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn effective(security: Security, ask: Ask, ask_fallback: Security) -> Effective {
+        let layer = PolicyLayer::Agent;
+        Effective {
+            security: Layered { value: security, layer },
+            ask: Layered { value: ask, layer },
+            ask_fallback: Layered { value: ask_fallback, layer },
+            auto_allow_skills: false,
+        }
+    }
+
+    #[test]
+    fn a_request_can_only_harden() {
+        for security in Security::ALL {
+            for wish in Security::ALL {
+                for ask in Ask::ALL {
+                    for ask_wish in Ask::ALL {
+                        let requested = Requested { security: Some(*wish), ask: Some(*ask_wish) };
+                        let before = effective(*security, *ask, Security::Deny);
+                        let after = before.clone().hardened(requested);
+                        assert_eq!(after.security.value, *security.max(wish));
+                        assert_eq!(after.ask.value, *ask.max(ask_wish));
+                        assert_eq!(after.security.layer == PolicyLayer::Requested, wish > security);
+                        assert_eq!(after.ask.layer == PolicyLayer::Requested, ask_wish > ask);
+                        assert_eq!(after.ask_fallback, before.ask_fallback);
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_request_without_wishes_changes_nothing() {
+        let before = effective(Security::Full, Ask::Off, Security::Allowlist);
+        assert_eq!(before.clone().hardened(Requested::default()), before);
+    }
+
+    #[test]
+    fn the_fallback_never_loosens() {
+        for security in Security::ALL {
+            for fallback in Security::ALL {
+                let fallen = effective(*security, Ask::OnMiss, *fallback).fallen_back();
+                assert_eq!(fallen.security.value, *security.max(fallback));
+            }
+        }
     }
 }

@@ -18,5 +18,7 @@ pub mod evaluate;
 pub mod facts;
 pub mod raw_command;
 
+mod programs;
+
 pub use approved::ApprovedCommand;
 pub use evaluate::evaluate;

@@ -1,0 +1,213 @@
+//! Does an entry cover a program (command-analysis.md §3)? Case-sensitive on POSIX; `*` and `?` never cross `/`.
+
+mod arguments;
+mod glob;
+
+use crate::document::hex;
+use crate::facts::ProgramFacts;
+use countersign_protocol::ui::EntryKind;
+use sha2::{Digest, Sha256};
+use std::borrow::Cow;
+use std::path::Path;
+
+/// One allowlist entry as matching sees it.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Rule {
+    /// `*` or the agent id it is stored under.
+    pub agent: String,
+    /// Entry id.
+    pub id: String,
+    /// Pattern as stored.
+    pub pattern: String,
+    /// Argument pattern; blank counts as absent.
+    pub arg_pattern: Option<String>,
+    /// Whether an answer made it (`source: allow-always`).
+    pub generated: bool,
+}
+
+/// What is matched: one segment's program, arguments and folder.
+#[derive(Clone, Copy, Debug)]
+pub struct Target<'a> {
+    /// As typed.
+    pub typed: &'a str,
+    /// What it resolved to.
+    pub program: &'a ProgramFacts,
+    /// Arguments after the executable.
+    pub args: &'a [String],
+    /// Real working directory, for bound arguments: a link that leads elsewhere later must not carry the grant along.
+    pub cwd: Option<&'a str>,
+    /// Home directory for `~`.
+    pub home: &'a Path,
+}
+
+/// Index of the entry that wins, in evaluation order, or `None`: the first with a fitting argument pattern, else the
+/// first without one.
+pub fn matching(rules: &[Rule], target: Target<'_>) -> Option<usize> {
+    let mut any_arguments = None;
+    for (index, rule) in rules.iter().enumerate() {
+        let narrow = rule.arg_pattern.as_deref().filter(|pattern| !pattern.trim().is_empty());
+        // Beyond the first path-only match only a narrower one could still win.
+        if narrow.is_none() && (any_arguments.is_some() || rule.generated) {
+            continue;
+        }
+        if !program_matches(rule, narrow, target) {
+            continue;
+        }
+        match narrow {
+            None => any_arguments = Some(index),
+            Some(pattern) if arguments_match(rule, pattern, target) => return Some(index),
+            Some(_) => {}
+        }
+    }
+    any_arguments
+}
+
+/// Index of the entry that grants this very command text (approvals-store.md §1); only an answer can have made one.
+pub fn exact_grant(rules: &[Rule], text: &str) -> Option<usize> {
+    if !rules.iter().any(|rule| rule.generated && rule.pattern.starts_with(EXACT_COMMAND)) {
+        return None;
+    }
+    let wanted = exact_command(text);
+    rules.iter().position(|rule| rule.generated && rule.pattern.trim() == wanted)
+}
+
+/// What an entry matches on.
+pub fn kind(rule: &Rule) -> EntryKind {
+    let pattern = rule.pattern.trim();
+    if pattern.starts_with(EXACT_COMMAND) {
+        EntryKind::ExactCommand
+    } else if pattern.starts_with(MARKER) {
+        EntryKind::Marker
+    } else if rule.generated {
+        EntryKind::Generated
+    } else if pattern == ANYTHING {
+        EntryKind::Any
+    } else if is_path(pattern) {
+        EntryKind::Path
+    } else {
+        EntryKind::Name
+    }
+}
+
+/// The generated argument pattern that binds folder and arguments (approvals-store.md §10.1).
+pub fn bound_arguments(cwd: &str, args: &[String]) -> String {
+    let cwd = normal_path(cwd).replace('\\', "/");
+    let mut hash = Sha256::new();
+    let mut feed = |text: &str| {
+        hash.update(text.as_bytes());
+        hash.update([0]);
+    };
+    feed(&cwd.len().to_string());
+    feed(&cwd);
+    feed(&args.len().to_string());
+    for argument in args {
+        feed(&argument.len().to_string());
+        feed(argument);
+    }
+    format!("{BOUND_ARGUMENTS}{}", hex(&hash.finalize()))
+}
+
+/// The pattern of an exact command text, `=command:` and 16 hex digits (approvals-store.md §1).
+pub fn exact_command(text: &str) -> String {
+    let digest = Sha256::digest(text.trim_matches(is_js_space).as_bytes());
+    format!("{EXACT_COMMAND}{}", hex(digest.get(..8).unwrap_or_default()))
+}
+
+fn program_matches(rule: &Rule, narrow: Option<&str>, target: Target<'_>) -> bool {
+    let pattern = rule.pattern.trim_matches(is_js_space);
+    if pattern.is_empty() || pattern.starts_with(EXACT_COMMAND) || pattern.starts_with(MARKER) {
+        return false;
+    }
+    if pattern == ANYTHING {
+        // With arguments it would name no program at all; the peers ignore it then.
+        return narrow.is_none();
+    }
+    if !is_path(pattern) {
+        return name_matches(pattern, target);
+    }
+    let Some(path) = target.program.real_path.as_deref().or(target.program.path.as_deref()) else {
+        return false;
+    };
+    let Some(path) = path.to_str() else { return false };
+    let pattern = expand_home(pattern, target.home);
+    if glob::has_wildcard(&pattern) {
+        // A wildcard must not be led out of its folder by `..`.
+        return glob::matches(&pattern, &normal_path(path));
+    }
+    pattern == path
+}
+
+/// A bare name covers only what was typed as a bare name.
+fn name_matches(pattern: &str, target: Target<'_>) -> bool {
+    let typed = target.typed.trim();
+    if is_path(typed) {
+        return false;
+    }
+    let found = target.program.path.as_deref().and_then(Path::file_name).and_then(|name| name.to_str());
+    [Some(typed), found].into_iter().flatten().any(|name| glob::matches(pattern, name))
+}
+
+fn arguments_match(rule: &Rule, pattern: &str, target: Target<'_>) -> bool {
+    let pattern = pattern.trim();
+    if pattern.starts_with(BOUND_ARGUMENTS) {
+        return target.cwd.is_some_and(|cwd| bound_arguments(cwd, target.args) == pattern);
+    }
+    // An answer stores nothing but the bound form; an older one no longer says what it was bound to.
+    !rule.generated && !pattern.starts_with(OLD_BOUND_ARGUMENTS) && arguments::matches(pattern, target.args)
+}
+
+/// Whether a pattern or a typed program names a place rather than something to look up.
+fn is_path(text: &str) -> bool {
+    text.contains(['/', '\\', '~'])
+}
+
+fn expand_home<'a>(pattern: &'a str, home: &Path) -> Cow<'a, str> {
+    let Some(rest) = pattern.strip_prefix('~') else { return Cow::Borrowed(pattern) };
+    match home.to_str() {
+        Some(home) if rest.is_empty() || rest.starts_with('/') => Cow::Owned(format!("{home}{rest}")),
+        _ => Cow::Borrowed(pattern),
+    }
+}
+
+/// A path without `//`, `.` and `..`; a slash at the end stays, as in the peers' normal form.
+fn normal_path(path: &str) -> String {
+    let absolute = path.starts_with('/');
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." if parts.last().is_some_and(|last| *last != "..") => {
+                parts.pop();
+            }
+            ".." if absolute => {}
+            _ => parts.push(part),
+        }
+    }
+    let joined = parts.join("/");
+    let slash = if path.ends_with('/') && !joined.is_empty() { "/" } else { "" };
+    match (absolute, joined.is_empty()) {
+        (true, _) => format!("/{joined}{slash}"),
+        (false, true) => ".".to_owned() + if path.ends_with('/') { "/" } else { "" },
+        (false, false) => format!("{joined}{slash}"),
+    }
+}
+
+/// What JavaScript trims: white space and the byte order mark, but not the next-line control.
+fn is_js_space(c: char) -> bool {
+    (c.is_whitespace() && c != '\u{85}') || c == '\u{feff}'
+}
+
+/// Prefix of an argument pattern that binds folder and arguments.
+pub(crate) const BOUND_ARGUMENTS: &str = "sha256:cwd-argv:v1:";
+
+/// Prefix of its predecessor, which bound the arguments only.
+const OLD_BOUND_ARGUMENTS: &str = "sha256:argv:";
+
+/// Prefix of a grant for one exact command text.
+const EXACT_COMMAND: &str = "=command:";
+
+/// Prefix of a marker that the peers write beside generated entries.
+const MARKER: &str = "=node-command:";
+
+/// The pattern that covers every program.
+const ANYTHING: &str = "*";

@@ -1,0 +1,142 @@
+//! What the document says for an agent (approvals-store.md §4): agent before `*` before defaults before built-in.
+
+use super::{AGENTS, ALLOWLIST, DEFAULTS, GENERATED, LEGACY_MAIN, blank_is_absent, entry_ids, member};
+use crate::allowlist::Rule;
+use crate::effective::{BUILT_IN, Effective, Layered, Requested};
+use countersign_protocol::document::{Document, MAIN_AGENT, WILDCARD_AGENT};
+use countersign_protocol::socket::{PolicySnapshot, SnapshotRule};
+use countersign_protocol::ui::{PolicyField, PolicyLayer};
+use serde_json::{Map, Value};
+use std::collections::BTreeSet;
+
+/// Policy and rules of an agent (blank or absent means `main`), the request's wishes applied.
+pub fn resolve(document: &Document, agent: Option<&str>, requested: Requested) -> (Effective, Vec<Rule>) {
+    let agent = agent.map(str::trim).filter(|agent| !agent.is_empty()).unwrap_or(MAIN_AGENT);
+    let layers = Layers::of(document, agent);
+    let policy = Effective {
+        security: layers.word("security").unwrap_or(BUILT_IN.security),
+        ask: layers.word("ask").unwrap_or(BUILT_IN.ask),
+        ask_fallback: layers.word("askFallback").unwrap_or(BUILT_IN.ask_fallback),
+        auto_allow_skills: layers.skills(),
+    };
+    (policy.hardened(requested), rules(document, agent))
+}
+
+/// What a forwarded grant is compared with (approval-socket.md §6.4).
+pub fn snapshot(document: &Document, agent: Option<&str>) -> PolicySnapshot {
+    let (policy, rules) = resolve(document, agent, Requested::default());
+    let rules: BTreeSet<SnapshotRule> = rules
+        .into_iter()
+        .map(|rule| SnapshotRule {
+            pattern: rule.pattern.trim().to_owned(),
+            arg_pattern: rule.arg_pattern,
+            source: rule.generated.then(|| GENERATED.to_owned()),
+        })
+        .collect();
+    PolicySnapshot {
+        security: policy.security.value,
+        ask: policy.ask.value,
+        ask_fallback: policy.ask_fallback.value,
+        auto_allow_skills: policy.auto_allow_skills,
+        allowlist_rules: rules.into_iter().collect(),
+    }
+}
+
+/// The name of a field in the document.
+pub(super) fn field_name(field: PolicyField) -> &'static str {
+    match field {
+        PolicyField::Security => "security",
+        PolicyField::Ask => "ask",
+        PolicyField::AskFallback => "askFallback",
+        PolicyField::AutoAllowSkills => "autoAllowSkills",
+    }
+}
+
+/// The objects that may set a value, most specific first.
+struct Layers<'a>(Vec<(PolicyLayer, &'a Map<String, Value>)>);
+
+impl<'a> Layers<'a> {
+    fn of(document: &'a Document, agent: &str) -> Self {
+        let root = &document.0;
+        let own = if agent == WILDCARD_AGENT { Vec::new() } else { own_scopes(agent) };
+        let mut layers: Vec<_> = own
+            .into_iter()
+            .filter_map(|name| member(root, AGENTS, name))
+            .map(|scope| (PolicyLayer::Agent, scope))
+            .collect();
+        layers.extend(member(root, AGENTS, WILDCARD_AGENT).map(|scope| (PolicyLayer::Wildcard, scope)));
+        layers.extend(
+            root.get(DEFAULTS).and_then(Value::as_object).map(|scope| (PolicyLayer::Defaults, scope)),
+        );
+        Self(layers)
+    }
+
+    /// The first layer that has the member decides. When what it says is no word of the field, only the defaults are
+    /// asked further (§4.1): a broken agent must not fall into a permissive `*`.
+    fn word<T: std::str::FromStr>(&self, name: &str) -> Option<Layered<T>> {
+        let mut broken = false;
+        for (layer, scope) in &self.0 {
+            if broken && *layer != PolicyLayer::Defaults {
+                continue;
+            }
+            let Some(value) = scope.get(name) else { continue };
+            match value.as_str().and_then(|word| word.parse().ok()) {
+                Some(value) => return Some(Layered { value, layer: *layer }),
+                None => broken = true,
+            }
+        }
+        None
+    }
+
+    fn skills(&self) -> bool {
+        let set = self.0.iter().find_map(|(_, scope)| scope.get("autoAllowSkills"));
+        set.and_then(Value::as_bool).unwrap_or(BUILT_IN.auto_allow_skills)
+    }
+}
+
+/// Entries of `*`, then the agent's own, each under the scope it is stored in.
+fn rules(document: &Document, agent: &str) -> Vec<Rule> {
+    let mut rules = Vec::new();
+    scope_rules(document, WILDCARD_AGENT, &mut rules);
+    if agent == WILDCARD_AGENT {
+        return rules;
+    }
+    for scope in own_scopes(agent) {
+        scope_rules(document, scope, &mut rules);
+    }
+    rules
+}
+
+/// `default` is the old name of `main`; where both are, `main` comes first.
+fn own_scopes(agent: &str) -> Vec<&str> {
+    match agent {
+        MAIN_AGENT => vec![MAIN_AGENT, LEGACY_MAIN],
+        // After the renaming nothing is stored under the old name any more.
+        LEGACY_MAIN => Vec::new(),
+        other => vec![other],
+    }
+}
+
+fn scope_rules(document: &Document, scope: &str, rules: &mut Vec<Rule>) {
+    let Some(list) = member(&document.0, AGENTS, scope).and_then(|agent| agent.get(ALLOWLIST)?.as_array())
+    else {
+        return;
+    };
+    for (entry, id) in list.iter().zip(entry_ids(list)) {
+        if let Some(rule) = rule(scope, entry, id) {
+            rules.push(rule);
+        }
+    }
+}
+
+/// One entry as a rule; `None` when it has no usable pattern.
+pub(super) fn rule(scope: &str, entry: &Value, id: String) -> Option<Rule> {
+    let pattern = entry.as_str().or_else(|| entry.get("pattern")?.as_str())?;
+    (!pattern.trim().is_empty()).then(|| Rule {
+        agent: scope.to_owned(),
+        id,
+        pattern: pattern.to_owned(),
+        arg_pattern: blank_is_absent(entry.get("argPattern")).map(str::to_owned),
+        generated: entry.get("source").and_then(Value::as_str) == Some(GENERATED),
+    })
+}

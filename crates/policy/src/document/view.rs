@@ -1,0 +1,82 @@
+//! The document as the policy and allowlist pages show it.
+
+use super::resolve::{resolve, rule};
+use super::{AGENTS, ALLOWLIST, DEFAULTS, LEGACY_MAIN, entry_ids};
+use crate::allowlist;
+use crate::display::{Secrets, shown};
+use crate::effective::Requested;
+use countersign_protocol::document::{Document, MAIN_AGENT, WILDCARD_AGENT};
+use countersign_protocol::ui::{EffectiveView, EntryView, ScopeView, Shown};
+use serde_json::{Map, Value};
+use std::collections::BTreeSet;
+
+/// What the pages show: scopes (`defaults`, `*`, agents by name) and what is in force for `*` and each agent.
+pub fn views(document: &Document) -> (Vec<ScopeView>, Vec<EffectiveView>) {
+    let none = Map::new();
+    let object = |value: Option<&Value>| value.and_then(Value::as_object).cloned().unwrap_or_default();
+    let agents = document.0.get(AGENTS).and_then(Value::as_object).unwrap_or(&none);
+    let mut scopes = vec![
+        scope_view(DEFAULTS, &object(document.0.get(DEFAULTS))),
+        scope_view(WILDCARD_AGENT, &object(agents.get(WILDCARD_AGENT))),
+    ];
+    let names: BTreeSet<&str> =
+        agents.keys().map(String::as_str).filter(|name| *name != WILDCARD_AGENT).collect();
+    scopes.extend(names.iter().map(|name| scope_view(name, &object(agents.get(*name)))));
+    let real: BTreeSet<&str> =
+        names.into_iter().map(|name| if name == LEGACY_MAIN { MAIN_AGENT } else { name }).collect();
+    let effective = std::iter::once(WILDCARD_AGENT).chain(real);
+    (scopes, effective.map(|agent| effective_view(document, agent)).collect())
+}
+
+fn scope_view(scope: &str, members: &Map<String, Value>) -> ScopeView {
+    let word = |name: &str| members.get(name).and_then(Value::as_str);
+    let none = Vec::new();
+    // Only agents have entries; a list elsewhere has no effect and is not shown as if it had.
+    let list = match members.get(ALLOWLIST).and_then(Value::as_array) {
+        Some(list) if scope != DEFAULTS => list,
+        _ => &none,
+    };
+    ScopeView {
+        scope: scope.to_owned(),
+        security: word("security").and_then(|word| word.parse().ok()),
+        ask: word("ask").and_then(|word| word.parse().ok()),
+        ask_fallback: word("askFallback").and_then(|word| word.parse().ok()),
+        auto_allow_skills: members.get("autoAllowSkills").and_then(Value::as_bool),
+        entries: list
+            .iter()
+            .zip(entry_ids(list))
+            .filter_map(|(entry, id)| entry_view(scope, entry, id))
+            .collect(),
+    }
+}
+
+fn entry_view(scope: &str, entry: &Value, id: String) -> Option<EntryView> {
+    let rule = rule(scope, entry, id)?;
+    let text = |name: &str| -> Option<Shown> {
+        entry.get(name).and_then(Value::as_str).map(|text| shown(text, Secrets::Mask))
+    };
+    let used_at = entry.get("lastUsedAt");
+    Some(EntryView {
+        kind: allowlist::kind(&rule),
+        shown: shown(&rule.pattern, Secrets::Show),
+        last_used_at_ms: used_at.and_then(|at| at.as_i64().or_else(|| at.as_f64().map(|at| at as i64))),
+        last_used_command: text("lastUsedCommand"),
+        last_resolved_path: text("lastResolvedPath"),
+        id: rule.id,
+        pattern: rule.pattern,
+        arg_pattern: rule.arg_pattern,
+    })
+}
+
+fn effective_view(document: &Document, agent: &str) -> EffectiveView {
+    let (policy, _) = resolve(document, Some(agent), Requested::default());
+    EffectiveView {
+        agent: agent.to_owned(),
+        security: policy.security.value,
+        security_layer: policy.security.layer,
+        ask: policy.ask.value,
+        ask_layer: policy.ask.layer,
+        ask_fallback: policy.ask_fallback.value,
+        ask_fallback_layer: policy.ask_fallback.layer,
+    }
+}

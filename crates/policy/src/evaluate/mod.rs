@@ -1,0 +1,341 @@
+//! The precedence function: one numbered list, run twice. The first pass has no answer and may say [`Verdict::Ask`];
+//! the second has one. Its [`Evaluation::trace`] is its own output, not a second implementation.
+
+mod coverage;
+
+use crate::allowlist::Rule;
+use crate::analysis::{Analysis, OpaqueReason};
+use crate::effective::{Effective, Layered};
+use crate::facts::Facts;
+use countersign_protocol::ui::{PolicyLayer, TraceStep};
+use countersign_protocol::vocabulary::{Ask, Decision, Security};
+use coverage::Coverage;
+
+/// What is judged.
+#[derive(Clone, Copy, Debug)]
+pub struct Subject<'a> {
+    /// The argument list that would run.
+    pub argv: &'a [String],
+    /// It taken apart.
+    pub analysis: &'a Analysis,
+    /// What was probed.
+    pub facts: &'a Facts,
+    /// What is in force.
+    pub policy: &'a Effective,
+    /// Entries in evaluation order: those of `*` first.
+    pub rules: &'a [Rule],
+    /// Environment overrides that no rule can cover: with any of these the allowlist counts as missed.
+    pub unusual_env: &'a [String],
+    /// How the request was decided elsewhere.
+    pub origin: Origin,
+}
+
+/// What the requester says was decided before (approval-socket.md §6.4, §7). Checked by the caller against the policy
+/// snapshot before it gets here.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Origin {
+    /// Nothing.
+    #[default]
+    Fresh,
+    /// Nobody could be asked there: security is at most the fallback, and nobody is asked here.
+    AskFallback,
+    /// A reviewer program let it pass there.
+    AutoReview,
+    /// A person answered there, under a policy that is still current.
+    Forwarded(Decision),
+}
+
+/// An answer to the question of the first pass.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Answer {
+    /// A person answered a recorded request.
+    Person {
+        /// The request in the book and the history.
+        request_id: String,
+        /// The answer.
+        decision: Decision,
+    },
+    /// Nobody can be asked: the fallback decides.
+    Nobody,
+}
+
+/// What follows.
+#[must_use]
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Evaluation {
+    /// Allow, deny or ask.
+    pub verdict: Verdict,
+    /// How it came about, in order.
+    pub trace: Vec<TraceStep>,
+    /// Winning entry of each segment, when every segment is covered.
+    pub matched: Vec<Rule>,
+    /// The first segment that no entry covers.
+    pub missed_segment: Option<usize>,
+    /// The argument list to run when nobody looked: real path first. Absent when it cannot be bound.
+    pub bound: Option<Vec<String>>,
+    /// What was judged. Private, so that no evaluation is made by hand.
+    argv: Vec<String>,
+}
+
+impl Evaluation {
+    /// The argument list that was judged.
+    pub fn argv(&self) -> &[String] {
+        &self.argv
+    }
+}
+
+/// Allow, deny or ask.
+#[must_use]
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Verdict {
+    /// It may run, for this reason.
+    Allow(Evidence),
+    /// A person must be asked.
+    Ask(AskReason),
+    /// It must not run.
+    Deny(DenyReason),
+}
+
+/// Why something may run. There is no allow without one of these.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Evidence {
+    /// Security is full and nobody needs to be asked.
+    Policy,
+    /// Every segment is covered by an entry and the command is bound.
+    Rules,
+    /// A person allowed this recorded request.
+    Person {
+        /// The request.
+        request_id: String,
+        /// Once or always.
+        decision: Decision,
+    },
+    /// A person allowed it elsewhere, under a policy that is still current.
+    Forwarded(Decision),
+    /// A reviewer program let it pass elsewhere, under a policy that is still current.
+    AutoReview,
+    /// Nobody could be asked, and the fallback is full.
+    Fallback,
+    /// Nobody could be asked, and the fallback is allowlist with every segment covered.
+    FallbackRules,
+}
+
+impl Evidence {
+    /// For traces and logs.
+    pub const fn as_str(&self) -> &'static str {
+        match self {
+            Self::Policy => "security=full",
+            Self::Rules => "allowlist",
+            Self::Person { .. } => "a person allowed it",
+            Self::Forwarded(_) => "a person allowed it elsewhere",
+            Self::AutoReview => "a reviewer let it pass elsewhere",
+            Self::Fallback => "fallback=full",
+            Self::FallbackRules => "fallback=allowlist",
+        }
+    }
+}
+
+/// Why a person must be asked.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum AskReason {
+    /// Ask is always.
+    Always,
+    /// No entry covers it.
+    Miss,
+    /// It could not be taken apart.
+    Opaque(OpaqueReason),
+    /// It overrides the environment in an unusual way.
+    Environment,
+}
+
+impl AskReason {
+    /// For traces and logs.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Always => "ask=always",
+            Self::Miss => "allowlist-miss",
+            Self::Opaque(reason) => reason.as_str(),
+            Self::Environment => "environment",
+        }
+    }
+}
+
+/// Why it must not run; the texts are the peers'.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum DenyReason {
+    /// Security is deny.
+    SecurityDeny,
+    /// A person said no.
+    UserDenied,
+    /// A reviewer program cannot answer for a person when ask is always.
+    AskAlways,
+    /// Not covered, and nobody is or was asked.
+    AllowlistMiss,
+    /// Covered, but it cannot be pinned to one program.
+    AllowlistUnbound,
+}
+
+impl DenyReason {
+    /// For programs: `security=deny`, `user-denied`, `ask=always`, `allowlist-miss`, `allowlist-unbound`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::SecurityDeny => "security=deny",
+            Self::UserDenied => "user-denied",
+            Self::AskAlways => "ask=always",
+            Self::AllowlistMiss => "allowlist-miss",
+            Self::AllowlistUnbound => "allowlist-unbound",
+        }
+    }
+}
+
+/// Judges `subject`. Without an answer the verdict may be [`Verdict::Ask`]; with one it never is.
+pub fn evaluate(subject: &Subject<'_>, answer: Option<&Answer>) -> Evaluation {
+    let mut trace = vec![policy_step(subject.policy)];
+    let coverage = Coverage::of(subject, &mut trace);
+    let verdict = precedence(subject, &coverage, answer);
+    trace.push(verdict_step(&verdict));
+    Evaluation {
+        verdict,
+        trace,
+        matched: coverage.winners(subject.rules),
+        missed_segment: coverage.missed_segment,
+        bound: coverage.bound.ok(),
+        argv: subject.argv.to_vec(),
+    }
+}
+
+/// Whether a person must be asked (command-analysis.md §1).
+pub fn needs_prompt(security: Security, ask: Ask, covered: Covered) -> bool {
+    match (ask, security, covered) {
+        (Ask::Always, _, _) | (Ask::OnMiss, Security::Allowlist, Covered::No) => true,
+        (Ask::OnMiss, Security::Allowlist, Covered::ByRules)
+        | (Ask::OnMiss, Security::Full | Security::Deny, _)
+        | (Ask::Off, _, _) => false,
+    }
+}
+
+/// Whether entries cover the whole command and what they cover can be pinned.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Covered {
+    /// Every segment.
+    ByRules,
+    /// Not all of it, or not in a way that can be pinned.
+    No,
+}
+
+/// The precedence of all that has a say.
+fn precedence(subject: &Subject<'_>, coverage: &Coverage, answer: Option<&Answer>) -> Verdict {
+    let Effective { security, ask, .. } = subject.policy;
+    // 1. Security deny: nothing runs, whoever says so.
+    if security.value == Security::Deny {
+        return Verdict::Deny(DenyReason::SecurityDeny);
+    }
+    // 2. A person said no, here or elsewhere.
+    let grant = match grant(subject.origin, answer) {
+        Grant::Refused => return Verdict::Deny(DenyReason::UserDenied),
+        other => other,
+    };
+    // 3. A reviewer program does not stand in for a person where every command needs one.
+    if subject.origin == Origin::AutoReview && ask.value == Ask::Always && !matches!(grant, Grant::Given(_)) {
+        return Verdict::Deny(DenyReason::AskAlways);
+    }
+    // 4. Ask, as long as that is still possible.
+    let open = subject.origin == Origin::Fresh && answer.is_none();
+    if open && needs_prompt(security.value, ask.value, coverage.covered) {
+        return Verdict::Ask(coverage.ask_reason(ask.value));
+    }
+    // 5. Nobody can be asked: the fallback decides.
+    if grant == Grant::NobodyCanBeAsked {
+        return match subject.policy.clone().fallen_back().security.value {
+            Security::Deny => Verdict::Deny(DenyReason::SecurityDeny),
+            Security::Allowlist => covered_or_miss(coverage, Evidence::FallbackRules),
+            Security::Full => Verdict::Allow(Evidence::Fallback),
+        };
+    }
+    // 6. A grant given for this command.
+    if let Grant::Given(evidence) = grant {
+        return Verdict::Allow(evidence);
+    }
+    // 7. The allowlist, when it is what counts; 8. else security is full and nobody needs to be asked.
+    match security.value {
+        Security::Allowlist => covered_or_miss(coverage, Evidence::Rules),
+        Security::Full => Verdict::Allow(Evidence::Policy),
+        Security::Deny => Verdict::Deny(DenyReason::SecurityDeny),
+    }
+}
+
+/// What origin and answer come to together.
+#[derive(Debug, Eq, PartialEq)]
+enum Grant {
+    /// It may run because of this.
+    Given(Evidence),
+    /// It must not run.
+    Refused,
+    /// Nobody can be asked.
+    NobodyCanBeAsked,
+    /// Nothing was said.
+    None,
+}
+
+fn grant(origin: Origin, answer: Option<&Answer>) -> Grant {
+    match (origin, answer) {
+        (Origin::Forwarded(Decision::Deny), _)
+        | (_, Some(Answer::Person { decision: Decision::Deny, .. })) => Grant::Refused,
+        (Origin::AskFallback, _) | (_, Some(Answer::Nobody)) => Grant::NobodyCanBeAsked,
+        (_, Some(Answer::Person { request_id, decision })) => {
+            Grant::Given(Evidence::Person { request_id: request_id.clone(), decision: *decision })
+        }
+        (Origin::Forwarded(decision), None) => Grant::Given(Evidence::Forwarded(decision)),
+        (Origin::AutoReview, None) => Grant::Given(Evidence::AutoReview),
+        (Origin::Fresh, None) => Grant::None,
+    }
+}
+
+/// Rules decide and nobody may be asked any more.
+fn covered_or_miss(coverage: &Coverage, evidence: Evidence) -> Verdict {
+    match coverage.covered {
+        Covered::ByRules => Verdict::Allow(evidence),
+        Covered::No if coverage.only_binding_failed() => Verdict::Deny(DenyReason::AllowlistUnbound),
+        Covered::No => Verdict::Deny(DenyReason::AllowlistMiss),
+    }
+}
+
+fn policy_step(policy: &Effective) -> TraceStep {
+    fn part<T: std::fmt::Display>(name: &str, value: &Layered<T>) -> String {
+        format!("{name} {} ({})", value.value, layer_name(value.layer))
+    }
+    step(
+        "policy",
+        None,
+        [
+            part("security", &policy.security),
+            part("ask", &policy.ask),
+            part("fallback", &policy.ask_fallback),
+        ]
+        .join(", "),
+    )
+}
+
+fn layer_name(layer: PolicyLayer) -> &'static str {
+    match layer {
+        PolicyLayer::Requested => "requested",
+        PolicyLayer::Agent => "agent",
+        PolicyLayer::Wildcard => "*",
+        PolicyLayer::Defaults => "defaults",
+        PolicyLayer::BuiltIn => "built-in",
+    }
+}
+
+fn verdict_step(verdict: &Verdict) -> TraceStep {
+    let (ok, detail) = match verdict {
+        Verdict::Allow(evidence) => (Some(true), format!("allow: {}", evidence.as_str())),
+        Verdict::Ask(reason) => (None, format!("ask: {}", reason.as_str())),
+        Verdict::Deny(reason) => (Some(false), format!("deny: {}", reason.as_str())),
+    };
+    step("verdict", ok, detail)
+}
+
+/// One line of the trace; `detail` must be escaped where it repeats what was asked for.
+fn step(step: &str, ok: Option<bool>, detail: String) -> TraceStep {
+    TraceStep { step: step.to_owned(), detail, ok }
+}

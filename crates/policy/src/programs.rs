@@ -1,0 +1,325 @@
+//! What programs are known to do, by name: shells, carriers that run another program, interpreters, multi-call files
+//! (command-analysis.md §4.3, §6, §10). Names are compared as the peers do: base name, lower case, without a Windows
+//! extension, and without a trailing version so that `python3.12` is `python`.
+
+/// Whether starting this file runs something that its own name does not say: a shell, a carrier or a multi-call file.
+pub(crate) fn runs_others<'a>(program: &str, args: impl Iterator<Item = &'a str>) -> bool {
+    let name = Name::of(program);
+    name.is_in(SHELLS) || name.is_in(MULTI_CALL) || name.is_carrier(args)
+}
+
+/// A program's name as the tables spell it.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct Name {
+    full: String,
+    unversioned: String,
+}
+
+impl Name {
+    /// The name of a typed word or a path.
+    pub(crate) fn of(program: &str) -> Self {
+        let base = program.rsplit(['/', '\\']).next().unwrap_or(program);
+        let mut full = base.to_lowercase();
+        for extension in [".exe", ".cmd", ".bat", ".com"] {
+            if let Some(stem) = full.strip_suffix(extension) {
+                full.truncate(stem.len());
+                break;
+            }
+        }
+        let unversioned =
+            full.trim_end_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | '-' | '_')).to_owned();
+        Self { full, unversioned }
+    }
+
+    /// Whether this is a command interpreter for text.
+    pub(crate) fn is_shell(&self) -> bool {
+        self.is_in(SHELLS)
+    }
+
+    /// Whether it is a shell whose `-c` takes POSIX text.
+    pub(crate) fn reads_posix_text(&self) -> bool {
+        matches!(
+            self.full.as_str(),
+            "ash" | "bash" | "dash" | "ksh" | "mksh" | "sh" | "yash" | "zsh" | "fish"
+        )
+    }
+
+    /// Whether it is the shell that is called by its standard name.
+    pub(crate) fn is_plain_sh(&self) -> bool {
+        self.full == "sh"
+    }
+
+    /// Whether one file contains many programs and picks by its first argument or name.
+    pub(crate) fn is_multi_call(&self) -> bool {
+        self.is_in(MULTI_CALL)
+    }
+
+    /// Whether it runs another program that its arguments name.
+    pub(crate) fn is_carrier<'a>(&self, mut args: impl Iterator<Item = &'a str>) -> bool {
+        if self.full == "find" || self.unversioned == "find" {
+            return args.any(|arg| FIND_ACTIONS.contains(&arg));
+        }
+        self.is_in(CARRIERS)
+    }
+
+    /// Whether its arguments or files are a program in themselves, so that "always" would allow anything.
+    pub(crate) fn is_interpreter(&self) -> bool {
+        self.is_in(INTERPRETERS)
+    }
+
+    fn is_in(&self, sorted: &[&str]) -> bool {
+        sorted.binary_search(&self.full.as_str()).is_ok()
+            || (!self.unversioned.is_empty() && sorted.binary_search(&self.unversioned.as_str()).is_ok())
+    }
+}
+
+/// Sorted; searched by halves.
+const SHELLS: &[&str] = &[
+    "ash",
+    "bash",
+    "cmd",
+    "csh",
+    "dash",
+    "elvish",
+    "fish",
+    "ksh",
+    "lksh",
+    "mksh",
+    "nu",
+    "osh",
+    "posh",
+    "powershell",
+    "pwsh",
+    "rbash",
+    "rksh",
+    "rzsh",
+    "sash",
+    "sh",
+    "tcsh",
+    "xonsh",
+    "yash",
+    "zsh",
+];
+
+/// Sorted; one file with many programs inside.
+const MULTI_CALL: &[&str] = &["busybox", "coreutils", "sbase-box", "toybox", "ubase-box", "uutils"];
+
+/// Actions of `find` that run a program.
+const FIND_ACTIONS: &[&str] = &["-exec", "-execdir", "-ok", "-okdir"];
+
+/// Sorted. Everything that starts a program which its arguments name: the peers' transparent and blocked wrappers,
+/// package runners, elevation, tracers, remote shells, and the shell's own builtins of that kind. An unknown one of
+/// this kind needs a rule of its own before it runs anything unasked.
+const CARRIERS: &[&str] = &[
+    ".",
+    "alias",
+    "arch",
+    "bubblewrap",
+    "builtin",
+    "bun",
+    "bunx",
+    "bwrap",
+    "caffeinate",
+    "catchsegv",
+    "chronic",
+    "chroot",
+    "chrt",
+    "command",
+    "coproc",
+    "cpulimit",
+    "dbus-launch",
+    "dbus-run-session",
+    "deno",
+    "doas",
+    "eatmydata",
+    "entr",
+    "env",
+    "eval",
+    "exec",
+    "fakechroot",
+    "fakeroot",
+    "firejail",
+    "flatpak-spawn",
+    "flock",
+    "gdb",
+    "gosu",
+    "gtimeout",
+    "ifne",
+    "ionice",
+    "linux32",
+    "linux64",
+    "lldb",
+    "ltrace",
+    "newgrp",
+    "nice",
+    "nohup",
+    "npm",
+    "npx",
+    "nsenter",
+    "numactl",
+    "parallel",
+    "pipx",
+    "pkexec",
+    "pnpm",
+    "pnpx",
+    "prlimit",
+    "proot",
+    "proxychains",
+    "proxychains4",
+    "rlwrap",
+    "rsh",
+    "run-parts",
+    "runcon",
+    "runuser",
+    "sandbox-exec",
+    "script",
+    "scriptlive",
+    "setarch",
+    "setpriv",
+    "setsid",
+    "sg",
+    "softlimit",
+    "source",
+    "ssh",
+    "sshpass",
+    "start-stop-daemon",
+    "stdbuf",
+    "strace",
+    "su",
+    "su-exec",
+    "sudo",
+    "systemd-inhibit",
+    "systemd-nspawn",
+    "systemd-run",
+    "taskset",
+    "time",
+    "timeout",
+    "tini",
+    "torify",
+    "torsocks",
+    "trap",
+    "tsocks",
+    "unbuffer",
+    "unshare",
+    "uvx",
+    "valgrind",
+    "watch",
+    "watchexec",
+    "xargs",
+    "xcrun",
+    "xvfb-run",
+    "yarn",
+    "yarnpkg",
+];
+
+/// Sorted; without trailing versions. Containers and terminal multiplexers are here because what they start is in their
+/// arguments too, although a person may well list them.
+const INTERPRETERS: &[&str] = &[
+    "apptainer",
+    "at",
+    "awk",
+    "batch",
+    "bun",
+    "clj",
+    "clojure",
+    "deno",
+    "distrobox",
+    "docker",
+    "ed",
+    "elixir",
+    "emacs",
+    "erl",
+    "ex",
+    "expect",
+    "find",
+    "flatpak",
+    "gawk",
+    "gdb",
+    "ghc",
+    "ghci",
+    "gmake",
+    "groovy",
+    "gsed",
+    "guile",
+    "iex",
+    "irb",
+    "java",
+    "jjs",
+    "jshell",
+    "julia",
+    "lldb",
+    "lua",
+    "luajit",
+    "m4",
+    "machinectl",
+    "make",
+    "mawk",
+    "nawk",
+    "nerdctl",
+    "node",
+    "nodejs",
+    "nvim",
+    "octave",
+    "osascript",
+    "perl",
+    "php",
+    "podman",
+    "pypy",
+    "python",
+    "pythonw",
+    "r",
+    "raku",
+    "rscript",
+    "ruby",
+    "runghc",
+    "runhaskell",
+    "scala",
+    "scala-cli",
+    "screen",
+    "sed",
+    "singularity",
+    "sqlite",
+    "swift",
+    "tclsh",
+    "tmux",
+    "toolbox",
+    "ts-node",
+    "tsx",
+    "vi",
+    "view",
+    "vim",
+    "werl",
+    "wish",
+    "xargs",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_table_is_sorted_so_that_the_search_finds_all_of_it() {
+        for table in [SHELLS, MULTI_CALL, CARRIERS, INTERPRETERS] {
+            for name in table {
+                assert!(Name::of(name).is_in(table), "{name}");
+            }
+            assert!(table.windows(2).all(|pair| pair[0] < pair[1]), "{table:?}");
+        }
+    }
+
+    #[test]
+    fn names_ignore_folder_case_extension_and_version() {
+        for name in ["/usr/bin/python3.12", "PYTHON3", "python.exe", "python-3.12", "Python"] {
+            assert!(Name::of(name).is_interpreter(), "{name}");
+        }
+        assert!(Name::of("/bin/BASH").is_shell());
+        assert!(Name::of("bash-5.2").is_shell());
+        assert!(!Name::of("bashful").is_shell());
+    }
+
+    #[test]
+    fn find_carries_only_with_an_action() {
+        assert!(!runs_others("/usr/bin/find", ["-name", "x"].into_iter()));
+        assert!(runs_others("find", [".", "-exec", "rm", "{}", ";"].into_iter()));
+    }
+}
