@@ -1,0 +1,17 @@
+const frame = () => new Promise<void>((resolve) => requestAnimationFrame(() => resolve()));
+
+/** Resolves after the present content was painted: in the callback of the second frame from now. */
+export async function painted(): Promise<void> {
+  await frame();
+  await frame();
+}
+
+/** As {@link painted}, but gives up after `ms`: a hidden window draws no frames. */
+export function paintedWithin(ms: number): Promise<void> {
+  return Promise.race([painted(), pause(ms)]);
+}
+
+/** Resolves after `ms` milliseconds. */
+export function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

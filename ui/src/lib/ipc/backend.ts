@@ -1,0 +1,75 @@
+import type {
+  ChainReport,
+  CommandError,
+  DecideParams,
+  DocumentView,
+  EditParams,
+  EditResult,
+  ErrorCode,
+  HistoryPage,
+  Outcome,
+  Page,
+  Settings,
+  Snapshot,
+  TestParams,
+  TestResult,
+  UiMessage,
+} from '../protocol';
+
+/** What the windows may ask of the app. Every method rejects with a {@link BackendError} and with nothing else. */
+export interface Backend {
+  /** Calls `receive` for every message from now on, until the returned function is called. */
+  follow(receive: (message: UiMessage) => void): Promise<() => void>;
+  snapshot(): Promise<Snapshot>;
+  /** Says that the card's content is on the screen; the number returned goes into the decision. */
+  cardPainted(id: string, generation: number): Promise<number>;
+  decide(params: DecideParams): Promise<Outcome>;
+  /** The card stays in the inbox, unanswered. */
+  dismiss(id: string): Promise<void>;
+  /** Says that the prompt page shows nothing, so that its window may be hidden. */
+  promptBlank(): Promise<void>;
+  /** Denies everything that waits; returns how many that were. */
+  denyAll(): Promise<number>;
+  setPaused(paused: boolean): Promise<void>;
+  document(): Promise<DocumentView>;
+  editDocument(params: EditParams): Promise<EditResult>;
+  answerConfirmation(id: string, apply: boolean): Promise<void>;
+  /** Moves an unusable document aside and starts a new one; returns the path of the old one. */
+  resetDocument(): Promise<string>;
+  testCommand(params: TestParams): Promise<TestResult>;
+  /** History newest first; `before` is exclusive, `null` means from the newest. */
+  history(before: number | null, limit: number): Promise<HistoryPage>;
+  verifyHistory(): Promise<ChainReport>;
+  setSettings(settings: Settings): Promise<void>;
+  autostart(): Promise<boolean>;
+  setAutostart(enabled: boolean): Promise<boolean>;
+  openMain(page: Page | null, card: string | null): Promise<void>;
+  openPrompt(id: string): Promise<void>;
+}
+
+const CODES: readonly string[] = ['gone', 'not-armed', 'stale', 'store', 'invalid', 'internal'] satisfies ErrorCode[];
+
+/** A refusal or failure of the app, with a code to branch on. */
+export class BackendError extends Error {
+  override readonly name = 'BackendError';
+
+  constructor(
+    readonly code: ErrorCode,
+    message: string,
+  ) {
+    super(message);
+  }
+
+  /** Whatever was thrown, as one of these; anything unknown is `internal`. */
+  static from(thrown: unknown): BackendError {
+    if (thrown instanceof BackendError) return thrown;
+    if (isCommandError(thrown)) return new BackendError(thrown.code, thrown.message);
+    return new BackendError('internal', thrown instanceof Error ? thrown.message : String(thrown));
+  }
+}
+
+function isCommandError(value: unknown): value is CommandError {
+  if (typeof value !== 'object' || value === null) return false;
+  const { code, message } = value as Partial<Record<keyof CommandError, unknown>>;
+  return typeof code === 'string' && CODES.includes(code) && typeof message === 'string';
+}

@@ -1,0 +1,1 @@
+export { BackendError, type Backend } from './backend';

@@ -1,0 +1,39 @@
+import { invoke as tauriInvoke, type InvokeArgs } from '@tauri-apps/api/core';
+import { listen } from '@tauri-apps/api/event';
+import type { UiMessage } from '../protocol';
+import { BackendError, type Backend } from './backend';
+
+/** The one channel on which every event arrives. */
+const CHANNEL = 'countersign';
+
+async function invoke<T>(name: string, args?: InvokeArgs): Promise<T> {
+  try {
+    return await tauriInvoke<T>(name, args);
+  } catch (error) {
+    throw BackendError.from(error);
+  }
+}
+
+/** The app behind Tauri's IPC: one line for each command. */
+export const tauriBackend: Backend = {
+  follow: (receive) => listen<UiMessage>(CHANNEL, (event) => receive(event.payload)),
+  snapshot: () => invoke('snapshot'),
+  cardPainted: (id, generation) => invoke('card_painted', { id, generation }),
+  decide: (params) => invoke('decide', { params }),
+  dismiss: (id) => invoke('dismiss', { id }),
+  promptBlank: () => invoke('prompt_blank'),
+  denyAll: () => invoke('deny_all'),
+  setPaused: (paused) => invoke('set_paused', { paused }),
+  document: () => invoke('document'),
+  editDocument: (params) => invoke('edit_document', { params }),
+  answerConfirmation: (id, apply) => invoke('answer_confirmation', { id, apply }),
+  resetDocument: () => invoke('reset_document'),
+  testCommand: (params) => invoke('test_command', { params }),
+  history: (before, limit) => invoke('history', { before, limit }),
+  verifyHistory: () => invoke('verify_history'),
+  setSettings: (settings) => invoke('set_settings', { settings }),
+  autostart: () => invoke('autostart'),
+  setAutostart: (enabled) => invoke('set_autostart', { enabled }),
+  openMain: (page, card) => invoke('open_main', { page, card }),
+  openPrompt: (id) => invoke('open_prompt', { id }),
+};

@@ -1,0 +1,44 @@
+import type { Card, Shown, Span } from './protocol';
+
+/** The text that a reader sees, for names and titles; masked values stay masked. */
+export function plain(shown: Shown): string {
+  return shown.spans.map((span) => span.text).join('');
+}
+
+/** What stands for a blank inside an argument. */
+export const VISIBLE_SPACE = '␣';
+
+/** Spans of one argument beyond which blanks are no longer elements of their own. */
+const MANY_SPANS = 200;
+
+/**
+ * Spans to paint. In an argument with very many of them, blanks become visible characters of the text around them: a page
+ * with tens of thousands of elements would be slow, and slow is unreadable.
+ */
+export function toPaint(shown: Shown): Span[] {
+  if (shown.spans.length <= MANY_SPANS) return shown.spans;
+  const merged: Span[] = [];
+  let text = '';
+  const flush = () => {
+    if (text) merged.push({ kind: 'plain', text });
+    text = '';
+  };
+  for (const span of shown.spans) {
+    if (span.kind === 'plain') text += span.text;
+    else if (span.kind === 'space') text += VISIBLE_SPACE;
+    else {
+      flush();
+      merged.push(span);
+    }
+  }
+  flush();
+  return merged;
+}
+
+/** The name of the program that a card would run first, without its folder. */
+export function programName(card: Card): string | null {
+  const first = card.command.segments[0]?.args.find((arg) => arg.role === 'executable');
+  if (!first) return null;
+  const name = plain(first.shown);
+  return name.slice(name.lastIndexOf('/') + 1) || name;
+}

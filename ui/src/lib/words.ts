@@ -1,0 +1,47 @@
+import { t } from './i18n/index.svelte';
+import type { BackendError } from './ipc';
+import type { Loosening, PolicyField } from './protocol';
+
+/** The scope of the document that holds for every agent not named. */
+export const ALL_AGENTS = '*';
+
+/** The scope of the document's defaults. */
+export const DEFAULTS = 'defaults';
+
+export function scopeName(scope: string): string {
+  const words = t().loosen;
+  if (scope === DEFAULTS) return words.defaults;
+  return scope === ALL_AGENTS ? words.all : words.agent(scope);
+}
+
+/** A policy value in the reader's words; a value nobody knows is shown as it is. */
+export function policyValue(field: PolicyField, value: string | undefined): string {
+  if (value === undefined || value === '') return t().common.notSet;
+  const table: Record<string, string> = field === 'ask' ? t().ask : t().security;
+  return table[value] ?? value;
+}
+
+/** What gets looser, as one sentence. An entry's pattern follows the sentence and is not part of it. */
+export function looseningSentence({ scope, field, from, to }: Loosening): string {
+  const name = scopeName(scope);
+  if (field === undefined) return t().loosen.entry(name);
+  return t().loosen[field](name, policyValue(field, from), policyValue(field, to));
+}
+
+/** What happened, why, and what to do. */
+export function errorSentence(error: BackendError): string {
+  const words = t().error;
+  switch (error.code) {
+    case 'stale':
+      return words.stale;
+    case 'store':
+      return words.store(error.message);
+    case 'invalid':
+    case 'not-armed':
+      return words.invalid(error.message);
+    case 'gone':
+      return words.gone;
+    case 'internal':
+      return `${words.internal(error.message)} ${words.retryHint}`;
+  }
+}

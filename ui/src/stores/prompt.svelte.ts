@@ -1,0 +1,339 @@
+import { tick } from 'svelte';
+import { painted, paintedWithin, pause } from '../lib/frames';
+import { BackendError } from '../lib/ipc';
+import type { Card, Decision, Outcome, RuleScope, UiEvent } from '../lib/protocol';
+import { Arming } from './arming.svelte';
+import type { Clock } from './clock.svelte';
+import type { Closed, Feed } from './feed.svelte';
+
+/** What the window shows. */
+export type Phase = 'blank' | 'card' | 'outcome';
+
+/** Something that went wrong with an answer; the card stays. */
+export type Problem = { kind: 'store' | 'not-armed' | 'not-painted' | 'failed'; message: string };
+
+/** How the shown card ended; `null` when that was not told. */
+export type Ending = Closed | 'unknown';
+
+/** Milliseconds an outcome stays: long enough to read a few words, and the next request is not held up. */
+const OUTCOME_MS = 1_000;
+
+/** The same for an outcome that the person did not expect after allowing. */
+const SURPRISE_MS = 4_000;
+
+/** Milliseconds of the movement that replaces a card, as `--t-move` in the tokens. */
+const MOVE_MS = 160;
+
+/** Milliseconds to wait for a frame that only blanks the window; a hidden window draws none. */
+const BLANK_MS = 100;
+
+/**
+ * The prompt window: which card is shown, when it may be answered, and what became of it. A card is replaced only after
+ * the person acted or it ended, and always through a blank frame.
+ */
+export class Prompt {
+  phase = $state<Phase>('blank');
+  card = $state.raw<Card | null>(null);
+  ending = $state.raw<Ending | null>(null);
+  problem = $state.raw<Problem | null>(null);
+  /** Whether the card is on its way out. */
+  leaving = $state(false);
+  /** Whether an answer is under way. */
+  answering = $state(false);
+  /** The "Allow…" sheet. */
+  sheet = $state(false);
+  /** Whether masked values are readable. */
+  revealed = $state(false);
+  readonly arming = new Arming();
+
+  /** Requests that the person sent to the inbox. */
+  #aside = $state.raw<ReadonlySet<string>>(new Set());
+  /** The request that the person chose to see next. */
+  #chosen: string | null = null;
+  /** Told apart from every other showing of a card, also of the same one. */
+  #showing = 0;
+  #paint: Promise<number> | null = null;
+  #moving = false;
+  #stops: (() => void)[] = [];
+
+  constructor(
+    readonly feed: Feed,
+    readonly clock: Clock,
+  ) {}
+
+  /** Cards of this window, oldest first. */
+  readonly queue = $derived.by(() =>
+    this.feed.cards.filter((card) => card.id === this.card?.id || !this.#aside.has(card.id)),
+  );
+
+  /** Whether the card can still be answered. */
+  readonly answerable = $derived(this.phase === 'card' && !this.leaving && this.card !== null);
+
+  /** Shows `first` when the feed knows it, else the oldest, and follows the feed from then on. */
+  start(first: string | null): void {
+    this.#chosen = first;
+    this.#stops.push(
+      this.feed.on((event) => this.#receive(event)),
+      this.feed.onSync(() => this.#synced()),
+    );
+    if (this.feed.ready) this.#synced();
+  }
+
+  stop(): void {
+    for (const stop of this.#stops) stop();
+    this.#showing += 1;
+    this.arming.reset();
+  }
+
+  /** Whether "allow" means anything for this card now. */
+  readonly allowable = $derived.by(() => {
+    if (!this.answerable || !this.card || this.card.allowBlocked !== undefined) return false;
+    return this.clock.now < this.card.expiresAtMs;
+  });
+
+  offers(decision: Decision): boolean {
+    return this.card?.decisions.includes(decision) ?? false;
+  }
+
+  async allowOnce(): Promise<void> {
+    if (!this.offers('allow-once') || !this.allowable || !this.arming.armed) return;
+    await this.#decide('allow-once', null);
+  }
+
+  async allowAlways(scope: RuleScope | null): Promise<void> {
+    if (!this.offers('allow-always') || !this.allowable || !this.arming.armed || !this.sheet) return;
+    await this.#decide('allow-always', scope);
+  }
+
+  async deny(): Promise<void> {
+    if (!this.answerable || !this.offers('deny')) return;
+    await this.#decide('deny', null);
+  }
+
+  /** The card goes to the inbox without an answer. */
+  async dismiss(): Promise<void> {
+    const card = this.card;
+    if (!this.answerable || this.answering || !card) return;
+    this.#aside = new Set([...this.#aside, card.id]);
+    await Promise.all([this.feed.backend.dismiss(card.id).catch(() => undefined), this.#replace()]);
+  }
+
+  /** Shows another card; choosing it is an act of the person. */
+  async choose(id: string): Promise<void> {
+    this.#aside = new Set([...this.#aside].filter((other) => other !== id));
+    if (this.answering || (this.answerable && this.card?.id === id)) return;
+    this.#chosen = id;
+    await this.#replace();
+  }
+
+  openSheet(): void {
+    if (!this.answerable || this.answering) return;
+    this.sheet = true;
+    this.arming.restart();
+  }
+
+  closeSheet(): void {
+    this.sheet = false;
+    this.arming.restart();
+  }
+
+  /** Masked values become readable or masked again; that is new content, read from the start. */
+  async reveal(revealed: boolean): Promise<void> {
+    this.revealed = revealed;
+    this.arming.forgetEnd();
+    await tick();
+  }
+
+  /** The window has the keyboard again: what was armed before counts no longer. */
+  focused(): void {
+    if (this.problem?.kind === 'not-painted' && this.card) void this.#present(this.card);
+    else this.arming.restart();
+  }
+
+  #receive(event: UiEvent): void {
+    switch (event.kind) {
+      case 'card-added':
+        if (event.card.id === this.card?.id) void this.#changed(event.card);
+        else this.#fill();
+        break;
+      case 'card-closed':
+        this.#forget(event.id);
+        if (event.id === this.card?.id && !this.answering) {
+          void this.#end({ outcome: event.outcome, by: event.by ?? null }, OUTCOME_MS);
+        }
+        break;
+      case 'show-card':
+        void this.choose(event.id);
+        break;
+      case 'status-changed':
+        this.#fill();
+        break;
+      default:
+        break;
+    }
+  }
+
+  #synced(): void {
+    const shown = this.card;
+    if (!shown) return this.#fill();
+    if (this.phase !== 'card' || this.answering) return;
+    const now = this.feed.card(shown.id);
+    if (!now) void this.#end(this.feed.closed(shown.id) ?? 'unknown', OUTCOME_MS);
+    else void this.#changed(now);
+  }
+
+  /** Shows the next card if there is room for one. */
+  #fill(): void {
+    if (this.phase === 'blank' && !this.#moving) void this.#replace();
+  }
+
+  #next(): Card | null {
+    const chosen = this.#chosen === null ? null : this.feed.card(this.#chosen);
+    if (chosen) return chosen;
+    if (this.feed.status?.paused) return null;
+    return this.feed.cards.find((card) => !this.#aside.has(card.id)) ?? null;
+  }
+
+  async #changed(card: Card): Promise<void> {
+    if (this.phase !== 'card' || JSON.stringify(card) === JSON.stringify(this.card)) return;
+    this.#chosen = card.id;
+    await this.#replace();
+  }
+
+  /** Takes the present card out, blanks the window, and brings the next card, if any. */
+  async #replace(): Promise<void> {
+    if (this.#moving) return;
+    this.#moving = true;
+    try {
+      if (this.card) {
+        this.#disarm();
+        this.leaving = true;
+        await pause(MOVE_MS);
+      }
+      this.#blank();
+      await tick();
+      await paintedWithin(BLANK_MS);
+    } finally {
+      this.#moving = false;
+    }
+    const next = this.#next();
+    this.#chosen = null;
+    if (next) await this.#present(next);
+    else await this.feed.backend.promptBlank().catch(() => undefined);
+  }
+
+  #blank(): void {
+    this.phase = 'blank';
+    this.card = null;
+    this.ending = null;
+    this.problem = null;
+    this.leaving = false;
+    this.answering = false;
+    this.revealed = false;
+    this.#disarm();
+  }
+
+  #disarm(): void {
+    this.#showing += 1;
+    this.#paint = null;
+    this.sheet = false;
+    this.arming.reset();
+  }
+
+  async #present(card: Card): Promise<void> {
+    this.#disarm();
+    const showing = this.#showing;
+    this.card = card;
+    this.phase = 'card';
+    this.problem = null;
+    this.arming.delay = this.feed.settings?.armDelayMs ?? 0;
+    await tick();
+    await painted();
+    if (showing !== this.#showing) return;
+    const paint = this.feed.backend.cardPainted(card.id, card.generation);
+    this.#paint = paint;
+    try {
+      await paint;
+      if (showing === this.#showing) this.arming.painted();
+    } catch (thrown) {
+      if (showing !== this.#showing) return;
+      const error = BackendError.from(thrown);
+      if (error.code === 'gone') await this.#end(this.feed.closed(card.id) ?? 'unknown', OUTCOME_MS);
+      else this.problem = { kind: 'not-painted', message: error.message };
+    }
+  }
+
+  async #decide(decision: Decision, scope: RuleScope | null): Promise<void> {
+    const card = this.card;
+    if (!card || this.answering) return;
+    const showing = this.#showing;
+    this.answering = true;
+    this.problem = null;
+    try {
+      const params = { id: card.id, generation: card.generation, paint: await this.#paintOf(decision), decision };
+      const outcome = await this.feed.backend.decide(scope ? { ...params, scope } : params);
+      if (showing !== this.#showing) return;
+      this.#forget(card.id);
+      this.answering = false;
+      if (expected(decision, outcome)) await this.#replaceAnswered(card.id);
+      else await this.#end({ outcome, by: null }, SURPRISE_MS);
+    } catch (thrown) {
+      if (showing !== this.#showing) return;
+      this.answering = false;
+      await this.#refused(card, BackendError.from(thrown));
+    }
+  }
+
+  /** A denial needs no paint to be valid, and must not wait for one that failed. */
+  async #paintOf(decision: Decision): Promise<number> {
+    if (decision !== 'deny') return (await this.#paint) ?? 0;
+    return this.#paint ? await this.#paint.catch(() => 0) : 0;
+  }
+
+  async #replaceAnswered(id: string): Promise<void> {
+    // The event that closes it may still be on its way.
+    if (this.feed.card(id)) this.#aside = new Set([...this.#aside, id]);
+    await this.#replace();
+  }
+
+  async #refused(card: Card, error: BackendError): Promise<void> {
+    const closed = this.feed.closed(card.id);
+    if (error.code === 'gone' || closed) return this.#end(closed ?? 'unknown', OUTCOME_MS);
+    if (error.code === 'not-armed') {
+      this.problem = { kind: 'not-armed', message: error.message };
+      this.arming.restart();
+    } else {
+      this.problem = { kind: error.code === 'store' ? 'store' : 'failed', message: error.message };
+    }
+  }
+
+  /** Says in the card what became of it, without buttons, and moves on. */
+  async #end(ending: Ending, ms: number): Promise<void> {
+    if (this.phase !== 'card' || this.leaving) return;
+    this.#disarm();
+    const showing = this.#showing;
+    this.phase = 'outcome';
+    this.ending = ending;
+    this.problem = null;
+    this.revealed = false;
+    await pause(ms);
+    if (showing === this.#showing) await this.#replace();
+  }
+
+  #forget(id: string): void {
+    if (this.#aside.has(id)) this.#aside = new Set([...this.#aside].filter((other) => other !== id));
+    if (this.#chosen === id) this.#chosen = null;
+  }
+}
+
+/** Whether the answer had the effect that its button names. */
+function expected(decision: Decision, outcome: Outcome): boolean {
+  switch (decision) {
+    case 'allow-once':
+      return outcome.kind === 'allowed-once';
+    case 'allow-always':
+      return outcome.kind === 'allowed-always';
+    case 'deny':
+      return outcome.kind === 'denied';
+  }
+}
