@@ -1,9 +1,17 @@
 //! Probes what a command names: where its program really is, who could change it, what folder and script it means.
 
+mod identity;
+mod script;
+mod search;
+
 use countersign_policy::analysis::Analysis;
 use countersign_policy::approved::Pins;
-use countersign_policy::facts::Facts;
+use countersign_policy::facts::{Facts, FolderFacts, ProgramFacts, ScriptFacts};
+use identity::Content;
+use rustix::fs::{Access, AtFlags, CWD, Mode, OFlags};
+use rustix::io::Errno;
 use std::ffi::OsStr;
+use std::os::fd::OwnedFd;
 use std::path::Path;
 
 /// Where to look.
@@ -17,10 +25,43 @@ pub struct Places<'a> {
     pub home: &'a Path,
 }
 
-/// Probes everything that judging and showing `argv` needs. Blocking, bounded: scripts are read up to a limit.
+/// Probes everything that judging and showing `argv` needs. Blocking, bounded: programs and scripts are hashed up to 64 MiB
+/// each, and only where this user could rewrite them.
 pub fn gather(argv: &[String], analysis: &Analysis, places: Places<'_>) -> Facts {
-    let _ = (argv, analysis, places);
-    todo!()
+    let named = argv.first().map(String::as_str).into_iter().chain(analysis.programs());
+    let mut facts = Facts { cwd: folder(places.cwd), home: places.home.to_owned(), ..Facts::default() };
+    for name in named {
+        if !facts.programs.contains_key(name) {
+            facts.programs.insert(name.to_owned(), program(name, places));
+        }
+    }
+    facts.script = script::find(argv, places);
+    facts
+}
+
+fn program(name: &str, places: Places<'_>) -> ProgramFacts {
+    let Some(path) = search::find(name, places) else { return ProgramFacts::default() };
+    let Ok(real_path) = std::fs::canonicalize(&path) else {
+        return ProgramFacts { path: Some(path), ..ProgramFacts::default() };
+    };
+    let writable = identity::is_writable(&real_path);
+    let content = if writable { Content::Hashed } else { Content::Trusted };
+    // A program that may be run but not read has no digest; inode and times have to do.
+    let identity = identity::identify(&real_path, content)
+        .or_else(|_| identity::identify(&real_path, Content::Trusted))
+        .ok();
+    ProgramFacts { path: Some(path), real_path: Some(real_path), identity, writable }
+}
+
+fn folder(given: &Path) -> Option<FolderFacts> {
+    if !given.is_absolute() {
+        return None;
+    }
+    let real_path = std::fs::canonicalize(given).ok()?;
+    let opened = rustix::fs::open(&real_path, FOLDER, Mode::empty()).ok()?;
+    rustix::fs::accessat(CWD, &real_path, Access::EXEC_OK, AtFlags::EACCESS).ok()?;
+    let stat = rustix::fs::fstat(&opened).ok()?;
+    Some(FolderFacts { given: given.to_owned(), real_path, dev: stat.st_dev, ino: stat.st_ino })
 }
 
 /// What is no longer what was shown.
@@ -35,8 +76,81 @@ pub struct Drift {
     pub difference: String,
 }
 
-/// Compares what was pinned with what is there now.
-pub fn recheck(pins: &Pins) -> Result<(), Drift> {
-    let _ = pins;
-    todo!()
+impl Drift {
+    fn new(what: &'static str, path: &Path, difference: impl Into<String>) -> Self {
+        Self { what, path: path.display().to_string(), difference: difference.into() }
+    }
 }
+
+/// Compares what was pinned with what is there now. Blocking: content that was hashed is hashed again, because a file can
+/// be changed through a memory mapping without a trace in its times.
+pub fn recheck(pins: &Pins) -> Result<(), Drift> {
+    open_folder(&pins.cwd)?;
+    recheck_files(pins)
+}
+
+/// The program and the script of `pins`.
+pub(crate) fn recheck_files(pins: &Pins) -> Result<(), Drift> {
+    let (path, expected) = &pins.program;
+    same_file("program", path, expected)?;
+    match &pins.script {
+        Some(script) => same_file("script", &script.real_path, &script.identity),
+        None => Ok(()),
+    }
+}
+
+/// Whether the operand by which an interpreter will find its script still leads to the script that was pinned.
+pub(crate) fn recheck_operand(argv: &[String], script: &ScriptFacts, cwd: &FolderFacts) -> Result<(), Drift> {
+    let Some(operand) = argv.get(script.index) else {
+        return Err(Drift::new(
+            "script",
+            &script.real_path,
+            "expected as an argument, found no such argument",
+        ));
+    };
+    let named = cwd.real_path.join(operand);
+    let found =
+        std::fs::canonicalize(&named).map_err(|error| Drift::new("script", &named, error.to_string()))?;
+    if found == script.real_path {
+        return Ok(());
+    }
+    let difference = format!("expected {}, found {}", script.real_path.display(), found.display());
+    Err(Drift::new("script", &named, difference))
+}
+
+/// Opens the folder that was pinned and nothing else. What is done through the descriptor cannot be redirected.
+pub(crate) fn open_folder(expected: &FolderFacts) -> Result<OwnedFd, Drift> {
+    let drift = |difference: String| Drift::new("working directory", &expected.real_path, difference);
+    let opened = match rustix::fs::open(&expected.real_path, FOLDER | OFlags::NOFOLLOW, Mode::empty()) {
+        Ok(opened) => opened,
+        Err(Errno::LOOP | Errno::NOTDIR) => {
+            return Err(drift("expected a folder, found a link or file".into()));
+        }
+        Err(Errno::NOENT) => return Err(drift("expected a folder, found nothing".into())),
+        Err(errno) => return Err(drift(errno.to_string())),
+    };
+    let stat = rustix::fs::fstat(&opened).map_err(|errno| drift(errno.to_string()))?;
+    if (stat.st_dev, stat.st_ino) == (expected.dev, expected.ino) {
+        return Ok(opened);
+    }
+    Err(drift(format!(
+        "inode: expected {} on device {}, found {} on device {}",
+        expected.ino, expected.dev, stat.st_ino, stat.st_dev
+    )))
+}
+
+fn same_file(
+    what: &'static str,
+    path: &Path,
+    expected: &countersign_policy::facts::FileIdentity,
+) -> Result<(), Drift> {
+    let content = if expected.sha256.is_some() { Content::Hashed } else { Content::Trusted };
+    match identity::identify(path, content) {
+        Ok(found) => {
+            identity::difference(expected, &found).map_or(Ok(()), |text| Err(Drift::new(what, path, text)))
+        }
+        Err(error) => Err(Drift::new(what, path, format!("expected a file, found: {error}"))),
+    }
+}
+
+const FOLDER: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
