@@ -1,10 +1,24 @@
 //! The only place that starts processes: exactly the approved argument list, nothing that a shell reads.
 
-use crate::facts::Drift;
+mod group;
+mod output;
+
+use crate::facts::{self, Drift};
 use countersign_policy::ApprovedCommand;
+use countersign_policy::approved::Pins;
+use countersign_protocol::limits::OUTPUT_BYTES;
 use countersign_protocol::socket::ExecPayload;
+use group::Group;
+use output::{Capture, Pipes};
+use rustix::process::Signal;
 use std::collections::BTreeMap;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
+use tokio::process::{Child, ChildStderr, ChildStdout, Command};
+use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
 /// What a run came to.
@@ -26,15 +40,260 @@ pub enum NotStarted {
     /// Something is no longer what was shown.
     #[error(transparent)]
     Drift(#[from] Drift),
+    /// An argument or an environment override cannot be passed to a program as it is.
+    #[error("cannot be passed to a program: {0}")]
+    Unpassable(&'static str),
 }
 
 /// Runs an approved command to its end. `base_env` is the sanitised inherited environment. Cancelling ends the whole
-/// process group (TERM, then KILL) and returns what it had printed; dropping the future does the same.
+/// process group (TERM, then KILL) and returns what it had printed; dropping the future kills the group.
+///
+/// A failure to start after the checks is a result like any other: `failed to start: …`, without an exit code.
 pub async fn run(
     command: ApprovedCommand,
     base_env: &BTreeMap<String, String>,
     cancel: CancellationToken,
 ) -> Result<RunOutput, NotStarted> {
-    let _ = (command, base_env, cancel);
-    todo!()
+    let launch = Launch {
+        program: command.program(),
+        argv: command.argv(),
+        pins: command.pins(),
+        env: command.env(),
+        timeout: command.timeout(),
+    };
+    start(&launch, base_env, &cancel).await
 }
+
+/// The parts of an [`ApprovedCommand`].
+#[derive(Clone, Copy, Debug)]
+struct Launch<'a> {
+    program: &'a Path,
+    argv: &'a [String],
+    pins: &'a Pins,
+    env: &'a BTreeMap<String, String>,
+    timeout: Option<Duration>,
+}
+
+async fn start(
+    launch: &Launch<'_>,
+    base_env: &BTreeMap<String, String>,
+    cancel: &CancellationToken,
+) -> Result<RunOutput, NotStarted> {
+    passable(launch)?;
+    if cancel.is_cancelled() {
+        return Err(NotStarted::Cancelled);
+    }
+    let folder = verify(launch).await?;
+    if cancel.is_cancelled() {
+        return Err(NotStarted::Cancelled);
+    }
+    let started = Instant::now();
+    let payload = match spawn(launch, base_env, &folder) {
+        Ok(child) => Run::of(child).finish(launch.timeout, started, cancel).await,
+        Err(error) => {
+            ExecPayload { error: Some(format!("failed to start: {error}")), ..ExecPayload::default() }
+        }
+    };
+    Ok(RunOutput { payload, duration: started.elapsed() })
+}
+
+fn passable(launch: &Launch<'_>) -> Result<(), NotStarted> {
+    if launch.argv.is_empty() {
+        return Err(NotStarted::Unpassable("the argument list is empty"));
+    }
+    if launch.argv.iter().any(|argument| argument.contains('\0')) {
+        return Err(NotStarted::Unpassable("an argument contains a NUL character"));
+    }
+    let bad_name = |name: &String| name.is_empty() || name.contains(['=', '\0']);
+    if launch.env.iter().any(|(name, value)| bad_name(name) || value.contains('\0')) {
+        return Err(NotStarted::Unpassable("an environment override is not representable"));
+    }
+    Ok(())
+}
+
+/// Compares everything that was pinned, last of all before the spawn. Big files are hashed on another thread.
+async fn verify(launch: &Launch<'_>) -> Result<OwnedFd, Drift> {
+    let pins = launch.pins;
+    let script = pins.script.as_ref().map(|script| &script.identity);
+    let hashed: u64 = [Some(&pins.program.1), script]
+        .into_iter()
+        .flatten()
+        .filter(|identity| identity.sha256.is_some())
+        .map(|identity| identity.size)
+        .sum();
+    if hashed > INLINE_HASH_BYTES {
+        let pins = pins.clone();
+        let path = launch.program.display().to_string();
+        match tokio::task::spawn_blocking(move || facts::recheck_files(&pins)).await {
+            Ok(checked) => checked?,
+            Err(error) => {
+                return Err(Drift {
+                    what: "program",
+                    path,
+                    difference: format!("could not be checked: {error}"),
+                });
+            }
+        }
+    } else {
+        facts::recheck_files(pins)?;
+    }
+    if let Some(script) = &pins.script {
+        facts::recheck_operand(launch.argv, script, &pins.cwd)?;
+    }
+    facts::open_folder(&pins.cwd)
+}
+
+/// Starts the program in its own process group, in the folder behind `folder` wherever its path leads by now.
+#[expect(clippy::disallowed_methods, reason = "this is the one place that starts processes")]
+fn spawn(
+    launch: &Launch<'_>,
+    base_env: &BTreeMap<String, String>,
+    folder: &OwnedFd,
+) -> std::io::Result<Child> {
+    let (name, arguments) = launch.argv.split_first().ok_or(std::io::ErrorKind::InvalidInput)?;
+    Command::new(launch.program)
+        .arg0(name)
+        .args(arguments)
+        .env_clear()
+        .envs(base_env)
+        .envs(launch.env)
+        .env("OPENCLAW_CLI", "1")
+        .env("PWD", &launch.pins.cwd.real_path)
+        .current_dir(format!("/proc/self/fd/{}", folder.as_raw_fd()))
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .process_group(0)
+        .kill_on_drop(true)
+        .spawn()
+}
+
+/// A started command.
+struct Run {
+    // Dropped in this order: the group is killed before its leader can be reaped.
+    group: Group,
+    child: Child,
+    pipes: Pipes<ChildStdout, ChildStderr>,
+    capture: Capture,
+}
+
+/// How a run ended.
+enum End {
+    Exited(ExitStatus),
+    TimedOut,
+    Cancelled,
+    /// Its status could not be learned.
+    Lost(std::io::Error),
+}
+
+impl Run {
+    fn of(mut child: Child) -> Self {
+        Self {
+            group: Group::led_by(child.id()),
+            pipes: Pipes::new(child.stdout.take(), child.stderr.take()),
+            capture: Capture::new(OUTPUT_BYTES),
+            child,
+        }
+    }
+
+    async fn finish(
+        mut self,
+        limit: Option<Duration>,
+        started: Instant,
+        cancel: &CancellationToken,
+    ) -> ExecPayload {
+        let end = self.end(limit.and_then(|limit| started.checked_add(limit)), cancel).await;
+        match end {
+            End::Exited(_) | End::Lost(_) => self.group.release(),
+            End::TimedOut | End::Cancelled => self.kill().await,
+        }
+        self.drain().await;
+        let (stdout, stderr) = self.capture.finish();
+        payload(end, stdout, stderr)
+    }
+
+    async fn end(&mut self, deadline: Option<Instant>, cancel: &CancellationToken) -> End {
+        let late = async {
+            match deadline {
+                Some(deadline) => sleep_until(deadline).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::pin!(late);
+        loop {
+            tokio::select! {
+                biased;
+                () = cancel.cancelled() => return End::Cancelled,
+                () = &mut late => return End::TimedOut,
+                status = self.child.wait() => return status.map_or_else(End::Lost, End::Exited),
+                () = self.pipes.pump(&mut self.capture) => {}
+            }
+        }
+    }
+
+    /// Ends the group. Its leader is reaped last: until then the group's number is nobody else's.
+    async fn kill(&mut self) {
+        self.group.signal(Signal::TERM);
+        let grace = async {
+            loop {
+                self.pipes.pump(&mut self.capture).await;
+            }
+        };
+        let _: Result<(), _> = timeout(TERM_GRACE, grace).await;
+        self.group.signal(Signal::KILL);
+        if timeout(REAP_TIMEOUT, self.child.wait()).await.is_ok() {
+            self.group.release();
+        }
+    }
+
+    /// Takes what is still in the pipes. Whoever outlives the command and keeps them open is not waited for.
+    async fn drain(&mut self) {
+        let until_quiet = async {
+            while !self.pipes.ended() {
+                if timeout(DRAIN_QUIET, self.pipes.pump(&mut self.capture)).await.is_err() {
+                    return;
+                }
+            }
+        };
+        let _ = timeout(DRAIN_TOTAL, until_quiet).await;
+    }
+}
+
+fn payload(end: End, stdout: String, stderr: String) -> ExecPayload {
+    let (exit_code, error) = match &end {
+        End::Exited(status) => match status.code().or_else(|| status.signal()) {
+            Some(0) => (Some(0), None),
+            Some(code) => (Some(code), Some(format!("exit {code}"))),
+            None => (None, Some("ended without a status".into())),
+        },
+        End::TimedOut => (None, Some("timeout".into())),
+        End::Cancelled => (None, Some("cancelled".into())),
+        End::Lost(error) => (None, Some(format!("ended without a status: {error}"))),
+    };
+    ExecPayload {
+        success: exit_code == Some(0),
+        exit_code,
+        timed_out: matches!(end, End::TimedOut),
+        stdout,
+        stderr,
+        error,
+    }
+}
+
+/// Between TERM and KILL, as the peers do (approval-socket.md §7.1).
+const TERM_GRACE: Duration = Duration::from_millis(100);
+
+/// Longest wait for a killed leader; one that hangs in the kernel is reaped whenever it ends.
+const REAP_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// Silence on the pipes after which nobody waits for a process that outlived the command.
+const DRAIN_QUIET: Duration = Duration::from_millis(200);
+
+/// Longest reading after the end, for a process that outlived the command and keeps printing.
+const DRAIN_TOTAL: Duration = Duration::from_secs(2);
+
+/// Content that is hashed without leaving the async thread, in bytes: well under a millisecond.
+const INLINE_HASH_BYTES: u64 = 256 * 1_024;
+
+#[cfg(test)]
+mod tests;

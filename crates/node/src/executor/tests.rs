@@ -1,0 +1,417 @@
+//! Runs of real programs, and what was changed before them.
+
+use super::*;
+use crate::facts::{Places, gather};
+use countersign_policy::analysis::Analysis;
+use countersign_policy::facts::Facts;
+use pretty_assertions::assert_eq;
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::PathBuf;
+use tempfile::TempDir;
+
+/// A folder with commands that are approved there.
+struct Bench {
+    folder: TempDir,
+    env: BTreeMap<String, String>,
+    timeout: Option<Duration>,
+    cancel: CancellationToken,
+}
+
+impl Bench {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("work")).unwrap();
+        Self { folder, env: BTreeMap::new(), timeout: None, cancel: CancellationToken::new() }
+    }
+
+    fn work(&self) -> PathBuf {
+        self.folder.path().join("work")
+    }
+
+    fn write(&self, name: &str, content: &str) -> PathBuf {
+        let path = self.work().join(name);
+        fs::write(&path, content).unwrap();
+        path
+    }
+
+    fn program(&self, name: &str, content: &str) -> PathBuf {
+        let path = self.write(name, content);
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        path
+    }
+
+    fn probe(&self, argv: &[String]) -> Facts {
+        let analysis = Analysis { source: String::new(), segments: Vec::new(), opaque: None };
+        gather_without_analysis(argv, &analysis, &self.work())
+    }
+
+    fn pins(&self, argv: &[String]) -> Pins {
+        let mut facts = self.probe(argv);
+        let program = facts.programs.remove(&argv[0]).unwrap();
+        Pins {
+            program: (program.real_path.unwrap(), program.identity.unwrap()),
+            cwd: facts.cwd.unwrap(),
+            script: facts.script,
+        }
+    }
+
+    async fn start(&self, argv: &[String], pins: &Pins) -> Result<RunOutput, NotStarted> {
+        let launch = Launch { program: &pins.program.0, argv, pins, env: &self.env, timeout: self.timeout };
+        let base = BTreeMap::from([("PATH".to_owned(), "/usr/bin:/bin".to_owned())]);
+        start(&launch, &base, &self.cancel).await
+    }
+
+    async fn run(&self, argv: &[&str]) -> ExecPayload {
+        let argv = owned(argv);
+        self.start(&argv, &self.pins(&argv)).await.unwrap().payload
+    }
+
+    async fn drift(&self, argv: &[&str], change: impl FnOnce()) -> Drift {
+        let argv = owned(argv);
+        let pins = self.pins(&argv);
+        change();
+        match self.start(&argv, &pins).await {
+            Err(NotStarted::Drift(drift)) => drift,
+            other => panic!("expected a drift, got {other:?}"),
+        }
+    }
+}
+
+fn gather_without_analysis(argv: &[String], analysis: &Analysis, cwd: &Path) -> Facts {
+    gather(argv, analysis, Places { path: OsStr::new("/usr/bin:/bin"), cwd, home: Path::new("/nowhere") })
+}
+
+fn owned(argv: &[&str]) -> Vec<String> {
+    argv.iter().map(|argument| (*argument).to_owned()).collect()
+}
+
+#[tokio::test]
+async fn t07_arguments_arrive_byte_for_byte() {
+    let bench = Bench::new();
+    let odd = [
+        " lead",
+        "trail ",
+        "",
+        "a\tb\nc",
+        "$HOME `id` $(id)",
+        "*",
+        "~",
+        "\"'\\",
+        "é\u{202E}\u{200B}",
+        "-n",
+        "A=b",
+    ];
+    let mut argv = vec!["/usr/bin/printf", "%s\\0"];
+    argv.extend(odd);
+    let payload = bench.run(&argv).await;
+    assert_eq!(payload.stdout.split_terminator('\0').collect::<Vec<_>>(), odd);
+}
+
+#[tokio::test]
+async fn t07_the_program_sees_its_typed_name_and_the_shown_folder() {
+    let bench = Bench::new();
+    let payload = bench.run(&["sh", "-c", "tr '\\0' ' ' < /proc/$$/cmdline; echo; pwd; echo $PWD"]).await;
+    let real = fs::canonicalize(bench.work()).unwrap();
+    let lines: Vec<_> = payload.stdout.lines().collect();
+    assert!(lines[0].starts_with("sh -c "), "{payload:?}");
+    assert_eq!(lines[1..], [real.to_str().unwrap(), real.to_str().unwrap()]);
+}
+
+#[tokio::test]
+async fn the_environment_is_the_base_with_overrides_and_the_marker() {
+    let mut bench = Bench::new();
+    bench.env.insert("LANG".into(), "C".into());
+    let payload = bench.run(&["env"]).await;
+    let mut lines: Vec<_> = payload.stdout.lines().collect();
+    lines.sort_unstable();
+    let pwd = format!("PWD={}", fs::canonicalize(bench.work()).unwrap().display());
+    assert_eq!(lines, ["LANG=C", "OPENCLAW_CLI=1", "PATH=/usr/bin:/bin", &pwd]);
+}
+
+#[tokio::test]
+async fn standard_input_is_empty() {
+    let payload = Bench::new().run(&["cat"]).await;
+    assert_eq!((payload.exit_code, payload.stdout.as_str()), (Some(0), ""));
+}
+
+#[tokio::test]
+async fn l402_an_exit_code_is_reported() {
+    let payload = Bench::new().run(&["sh", "-c", "echo out; echo err >&2; exit 3"]).await;
+    assert_eq!(
+        payload,
+        ExecPayload {
+            exit_code: Some(3),
+            timed_out: false,
+            success: false,
+            stdout: "out\n".into(),
+            stderr: "err\n".into(),
+            error: Some("exit 3".into()),
+        }
+    );
+}
+
+#[tokio::test]
+async fn a_signalled_command_exits_with_the_signals_number() {
+    let payload = Bench::new().run(&["sh", "-c", "kill -9 $$"]).await;
+    assert_eq!((payload.exit_code, payload.error.as_deref()), (Some(9), Some("exit 9")));
+}
+
+#[tokio::test]
+async fn l403_a_run_limit_ends_the_command_and_keeps_its_output() {
+    let mut bench = Bench::new();
+    bench.timeout = Some(Duration::from_millis(200));
+    let payload = bench.run(&["sh", "-c", "echo begun; exec sleep 30"]).await;
+    assert_eq!(
+        payload,
+        ExecPayload {
+            exit_code: None,
+            timed_out: true,
+            success: false,
+            stdout: "begun\n".into(),
+            stderr: String::new(),
+            error: Some("timeout".into()),
+        }
+    );
+}
+
+#[tokio::test]
+async fn a_run_limit_ends_the_whole_group_even_if_it_ignores_the_signal() {
+    let mut bench = Bench::new();
+    bench.timeout = Some(Duration::from_millis(100));
+    let text = "trap '' TERM; (trap '' TERM; sleep 30) & echo $!; while :; do sleep 30; done";
+    let payload = bench.run(&["sh", "-c", text]).await;
+    assert!(payload.timed_out);
+    let inner: i32 = payload.stdout.trim().parse().unwrap();
+    wait_until_gone(inner).await;
+}
+
+#[tokio::test]
+async fn cancelling_ends_the_command_and_keeps_its_output() {
+    let bench = Bench::new();
+    let marker = bench.work().join("begun");
+    let cancel = bench.cancel.clone();
+    let (payload, ()) = tokio::join!(bench.run(&["sh", "-c", "echo one; : > begun; sleep 30"]), async {
+        wait_for_file(&marker).await;
+        cancel.cancel();
+    });
+    assert_eq!((payload.stdout.as_str(), payload.error.as_deref()), ("one\n", Some("cancelled")));
+    assert_eq!((payload.exit_code, payload.timed_out, payload.success), (None, false, false));
+}
+
+#[tokio::test]
+async fn a_cancelled_command_is_not_started() {
+    let bench = Bench::new();
+    bench.cancel.cancel();
+    let argv = owned(&["sh", "-c", ": > begun"]);
+    assert!(matches!(bench.start(&argv, &bench.pins(&argv)).await, Err(NotStarted::Cancelled)));
+    assert!(!bench.work().join("begun").exists());
+}
+
+#[tokio::test]
+async fn dropping_a_run_kills_the_group() {
+    let bench = Bench::new();
+    let pid_file = bench.work().join("pid");
+    {
+        let run = bench.run(&["sh", "-c", "sleep 30 & echo $! > tmp; mv tmp pid; wait"]);
+        tokio::select! {
+            payload = run => panic!("ended: {payload:?}"),
+            () = wait_for_file(&pid_file) => {}
+        }
+    }
+    wait_until_gone(fs::read_to_string(pid_file).unwrap().trim().parse().unwrap()).await;
+}
+
+#[tokio::test]
+async fn a_daemon_that_keeps_the_pipes_is_not_waited_for() {
+    let bench = Bench::new();
+    let began = Instant::now();
+    let payload = bench.run(&["sh", "-c", "echo done; setsid sleep 5 & echo $! >&2"]).await;
+    assert_eq!((payload.exit_code, payload.stdout.as_str()), (Some(0), "done\n"));
+    assert!(began.elapsed() < Duration::from_secs(4), "{:?}", began.elapsed());
+    let daemon = payload.stderr.trim().parse().unwrap();
+    rustix::process::kill_process(rustix::process::Pid::from_raw(daemon).unwrap(), Signal::KILL).unwrap();
+}
+
+#[tokio::test]
+async fn a_gigabyte_of_output_is_read_and_mostly_thrown_away() {
+    let before = peak_memory();
+    let payload = Bench::new().run(&["sh", "-c", "head -c 1000000000 /dev/zero; echo end >&2"]).await;
+    assert_eq!(payload.exit_code, Some(0));
+    assert!(payload.stdout.len() + payload.stderr.len() <= OUTPUT_BYTES);
+    assert!(payload.stdout.ends_with("... (truncated)"), "{}", payload.stdout.len());
+    assert!(peak_memory() - before < 64 * 1_024, "{before} kB before, {} kB after", peak_memory());
+}
+
+#[tokio::test]
+async fn output_is_cut_at_a_character_and_marked_on_standard_error_if_there_is_any() {
+    let text = "printf 'warning' >&2; yes é | head -c 3145728";
+    let payload = Bench::new().run(&["sh", "-c", text]).await;
+    assert!(payload.stderr.ends_with("warning\n... (truncated)"), "{:?}", payload.stderr);
+    assert!(payload.stdout.starts_with("é\né\n"));
+    let total = payload.stdout.len() + payload.stderr.len();
+    assert!((OUTPUT_BYTES - 2..=OUTPUT_BYTES).contains(&total), "{total}");
+}
+
+#[tokio::test]
+async fn invalid_utf8_is_replaced_and_still_bounded() {
+    let payload = Bench::new().run(&["sh", "-c", "head -c 300000 /dev/zero | tr '\\0' '\\377'"]).await;
+    assert!(payload.stdout.starts_with("\u{FFFD}\u{FFFD}"));
+    assert!(payload.stdout.len() <= OUTPUT_BYTES && payload.stdout.ends_with("... (truncated)"));
+}
+
+#[tokio::test]
+async fn what_cannot_start_is_a_result_without_an_exit_code() {
+    let bench = Bench::new();
+    let path = bench.program("broken", "#!/nowhere/interpreter\n");
+    let payload = bench.run(&[path.to_str().unwrap()]).await;
+    assert_eq!(payload.exit_code, None);
+    assert!(!payload.success && !payload.timed_out);
+    assert!(payload.error.as_deref().unwrap().starts_with("failed to start: "), "{payload:?}");
+}
+
+#[tokio::test]
+async fn what_no_program_can_receive_is_refused() {
+    let mut bench = Bench::new();
+    let pins = bench.pins(&owned(&["true"]));
+    for argv in [owned(&[]), owned(&["true", "a\0b"])] {
+        assert!(matches!(bench.start(&argv, &pins).await, Err(NotStarted::Unpassable(_))), "{argv:?}");
+    }
+    for (name, value) in [("A=B", "c"), ("", "c"), ("A", "b\0")] {
+        bench.env = BTreeMap::from([(name.to_owned(), value.to_owned())]);
+        let refused = bench.start(&owned(&["true"]), &pins).await;
+        assert!(matches!(refused, Err(NotStarted::Unpassable(_))), "{name:?}={value:?}");
+    }
+}
+
+#[tokio::test]
+async fn t14_a_script_edited_after_it_was_shown_does_not_run() {
+    let bench = Bench::new();
+    let script = bench.write("task.sh", "echo shown\n");
+    assert_eq!(bench.run(&["sh", "task.sh"]).await.stdout, "shown\n");
+    let drift = bench.drift(&["sh", "task.sh"], || fs::write(&script, "echo other\n").unwrap()).await;
+    assert_eq!(drift.what, "script");
+    assert!(drift.difference.contains("sha256: expected "), "{drift}");
+}
+
+#[tokio::test]
+async fn t14_a_script_replaced_behind_its_link_does_not_run() {
+    let bench = Bench::new();
+    let shown = bench.write("shown.sh", "echo shown\n");
+    let other = bench.write("other.sh", "echo other\n");
+    let link = bench.work().join("task.sh");
+    symlink(&shown, &link).unwrap();
+    let drift = bench
+        .drift(&["sh", "task.sh"], || {
+            fs::remove_file(&link).unwrap();
+            symlink(&other, &link).unwrap();
+        })
+        .await;
+    assert_eq!(drift.what, "script");
+    assert!(
+        drift.difference.contains("shown.sh, found ") && drift.difference.ends_with("other.sh"),
+        "{drift}"
+    );
+}
+
+#[tokio::test]
+async fn t15_a_program_replaced_after_it_was_shown_does_not_run() {
+    let bench = Bench::new();
+    let path = bench.program("tool", "#!/bin/sh\necho shown\n");
+    let other = bench.program("other", "#!/bin/sh\necho other\n");
+    let name = path.to_str().unwrap();
+    assert_eq!(bench.run(&[name]).await.stdout, "shown\n");
+    let drift = bench.drift(&[name], || fs::rename(&other, &path).unwrap()).await;
+    assert_eq!(drift.what, "program");
+    assert!(drift.difference.contains("inode: expected "), "{drift}");
+    let drift = bench.drift(&[name], || fs::remove_file(&path).unwrap()).await;
+    assert!(drift.difference.contains("expected a file, found: "), "{drift}");
+}
+
+#[tokio::test]
+async fn t15_a_program_put_earlier_in_the_search_path_does_not_run() {
+    let bench = Bench::new();
+    let argv = owned(&["printf", "shown"]);
+    let pins = bench.pins(&argv);
+    bench.program("printf", "#!/bin/sh\necho other\n");
+    let mut hijacked = Bench { env: BTreeMap::new(), ..bench };
+    hijacked.env.insert("PATH".into(), hijacked.work().display().to_string());
+    assert_eq!(hijacked.start(&argv, &pins).await.unwrap().payload.stdout, "shown");
+}
+
+#[tokio::test]
+async fn t16_a_folder_swapped_for_a_link_after_it_was_shown_is_not_entered() {
+    let bench = Bench::new();
+    let (work, moved) = (bench.work(), bench.folder.path().join("moved"));
+    let drift = bench
+        .drift(&["pwd"], || {
+            fs::rename(&work, &moved).unwrap();
+            symlink(&moved, &work).unwrap();
+        })
+        .await;
+    assert_eq!(
+        (drift.what, drift.difference.as_str()),
+        ("working directory", "expected a folder, found a link or file")
+    );
+}
+
+#[tokio::test]
+async fn t16_another_folder_behind_the_same_path_is_not_entered() {
+    let bench = Bench::new();
+    let (work, moved) = (bench.work(), bench.folder.path().join("moved"));
+    let drift = bench
+        .drift(&["pwd"], || {
+            fs::rename(&work, &moved).unwrap();
+            fs::create_dir(&work).unwrap();
+        })
+        .await;
+    assert_eq!(drift.what, "working directory");
+    assert!(drift.difference.starts_with("inode: expected "), "{drift}");
+    let drift = bench.drift(&["pwd"], || fs::remove_dir(&work).unwrap()).await;
+    assert_eq!(drift.difference, "expected a folder, found nothing");
+}
+
+#[tokio::test]
+async fn t16_a_folder_moved_between_check_and_spawn_stays_the_one_that_was_shown() {
+    let bench = Bench::new();
+    let argv = owned(&["sh", "-c", "pwd -P"]);
+    let pins = bench.pins(&argv);
+    let launch =
+        Launch { program: &pins.program.0, argv: &argv, pins: &pins, env: &bench.env, timeout: None };
+    let folder = verify(&launch).await.unwrap();
+    let moved = bench.folder.path().join("moved");
+    fs::rename(bench.work(), &moved).unwrap();
+    fs::create_dir(bench.work()).unwrap();
+    let base = BTreeMap::from([("PATH".to_owned(), "/usr/bin:/bin".to_owned())]);
+    let child = spawn(&launch, &base, &folder).unwrap();
+    let payload = Run::of(child).finish(None, Instant::now(), &bench.cancel).await;
+    assert_eq!(Path::new(payload.stdout.trim_end()), fs::canonicalize(moved).unwrap());
+}
+
+/// Waits on the file system, yielding to the runtime.
+async fn wait_for_file(path: &Path) {
+    while !path.exists() {
+        tokio::task::yield_now().await;
+    }
+}
+
+/// Waits until a process has ended; one that only waits to be reaped has.
+async fn wait_until_gone(pid: i32) {
+    let began = Instant::now();
+    loop {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        match stat.rsplit(") ").next().and_then(|rest| rest.chars().next()) {
+            None | Some('Z' | 'X') => return,
+            Some(_) => assert!(began.elapsed() < Duration::from_secs(10), "process {pid} lives on: {stat}"),
+        }
+        tokio::task::yield_now().await;
+    }
+}
+
+/// Highest resident memory of this process so far, in kB.
+fn peak_memory() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse().unwrap()
+}
