@@ -1,12 +1,29 @@
 //! Binding a Unix socket so that nobody else can stand in for it (approval-socket.md §2.1, newest generation): the whole
 //! path is walked, a lifecycle lock is held, the file is 0600, and on stop it is removed only if it is still ours.
 
-use std::path::{Path, PathBuf};
+use rustix::fs::{FileType, FlockOperation, Mode, OFlags, Stat};
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
+use std::collections::VecDeque;
+use std::ffi::{OsStr, OsString};
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Component, Path, PathBuf};
 
 /// A bound socket and its lock. Dropping it removes the socket file if it is still the one that was bound.
 #[derive(Debug)]
 pub struct Listener {
-    // filled by its author
+    // Dropped in this order: the file goes while the lock is still held.
+    file: SocketFile,
+    accepting: tokio::net::UnixListener,
+    lock: Lock,
+}
+
+/// The lifecycle lock of a socket path: while it lives, nobody else binds there.
+#[must_use]
+#[derive(Debug)]
+pub struct Lock {
+    _file: OwnedFd,
 }
 
 /// Why a socket was not bound.
@@ -58,12 +75,276 @@ pub enum BindError {
 impl Listener {
     /// Binds `path`. Needs a tokio runtime. Blocking file access, a few calls.
     pub fn bind(path: &Path) -> Result<Self, BindError> {
-        let _ = path;
-        todo!()
+        let path = canonical_path(path)?;
+        let lock = Lock::take(&path)?;
+        clear_stale(&path)?;
+        let (socket, file) = bind_private(&path)?;
+        rustix::net::listen(&socket, BACKLOG).map_err(io("listen on", &path))?;
+        let accepting = tokio::net::UnixListener::from_std(socket.into())
+            .map_err(|source| BindError::Io { doing: "listen on", path, source })?;
+        Ok(Self { file, accepting, lock })
     }
 
-    /// The next connection.
+    /// The next connection. Cancellation safe.
     pub async fn accept(&self) -> std::io::Result<tokio::net::UnixStream> {
-        todo!()
+        self.accepting.accept().await.map(|(stream, _)| stream)
+    }
+
+    /// Stops accepting and removes the file, but keeps the lock for as long as connections are being ended.
+    pub fn retire(self) -> Lock {
+        self.lock
+    }
+
+    /// Where it is bound, links followed.
+    pub fn path(&self) -> &Path {
+        &self.file.path
     }
 }
+
+impl Lock {
+    fn take(socket: &Path) -> Result<Self, BindError> {
+        let mut path = socket.as_os_str().to_owned();
+        path.push(".lifecycle.lock");
+        let path = PathBuf::from(path);
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        let file = match rustix::fs::open(&path, flags, Mode::RUSR | Mode::WUSR) {
+            Ok(file) => file,
+            Err(Errno::LOOP | Errno::ISDIR | Errno::NXIO) => return Err(BindError::UnsafeLock(path)),
+            Err(errno) => return Err(io("open", &path)(errno)),
+        };
+        let opened = rustix::fs::fstat(&file).map_err(io("fstat", &path))?;
+        let named = rustix::fs::lstat(&path).map_err(io("lstat", &path))?;
+        let ours = kind(&opened) == FileType::RegularFile
+            && opened.st_uid == euid()
+            && opened.st_nlink == 1
+            && opened.st_mode & OTHERS_WRITE == 0
+            && identity(&opened) == identity(&named);
+        if !ours {
+            return Err(BindError::UnsafeLock(path));
+        }
+        match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(Self { _file: file }),
+            Err(Errno::WOULDBLOCK) => Err(BindError::Held(path)),
+            Err(errno) => Err(io("lock", &path)(errno)),
+        }
+    }
+}
+
+/// The socket's name in the file system, while it is still the one that was bound.
+#[derive(Debug)]
+struct SocketFile {
+    path: PathBuf,
+    identity: (u64, u64),
+}
+
+impl Drop for SocketFile {
+    fn drop(&mut self) {
+        let still_ours = rustix::fs::lstat(&self.path).is_ok_and(|stat| identity(&stat) == self.identity);
+        if still_ours && let Err(errno) = rustix::fs::unlink(&self.path) {
+            tracing::warn!(path = %self.path.display(), %errno, "socket file was not removed");
+        }
+    }
+}
+
+/// Creates the socket file with 0600 from its first moment: Linux gives a socket's file the mode of the unbound socket,
+/// so that the process-wide umask, which other threads use, stays as it is.
+fn bind_private(path: &Path) -> Result<(OwnedFd, SocketFile), BindError> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)
+        .map_err(io("create socket for", path))?;
+    rustix::fs::fchmod(&socket, PRIVATE).map_err(io("chmod socket for", path))?;
+    let address = SocketAddrUnix::new(path).map_err(io("address", path))?;
+    rustix::net::bind(&socket, &address).map_err(io("bind", path))?;
+    let stat = rustix::fs::lstat(path).map_err(io("lstat", path))?;
+    let file = SocketFile { path: path.to_owned(), identity: identity(&stat) };
+    if stat.st_mode & PERMISSIONS != PRIVATE.bits() {
+        rustix::fs::chmod(path, PRIVATE).map_err(io("chmod", path))?;
+        let stat = rustix::fs::lstat(path).map_err(io("lstat", path))?;
+        if identity(&stat) != file.identity || stat.st_mode & PERMISSIONS != PRIVATE.bits() {
+            return Err(BindError::Occupied { path: path.to_owned(), kind: "replaced while binding".into() });
+        }
+    }
+    Ok((socket, file))
+}
+
+/// Removes a socket that nobody listens on; refuses anything else that is in the way.
+fn clear_stale(path: &Path) -> Result<(), BindError> {
+    let stat = match rustix::fs::lstat(path) {
+        Ok(stat) => stat,
+        Err(Errno::NOENT) => return Ok(()),
+        Err(errno) => return Err(io("lstat", path)(errno)),
+    };
+    if kind(&stat) != FileType::Socket {
+        return Err(BindError::Occupied { path: path.to_owned(), kind: kind_name(&stat).into() });
+    }
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let probe = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)
+        .map_err(io("create socket for", path))?;
+    let address = SocketAddrUnix::new(path).map_err(io("address", path))?;
+    match rustix::net::connect(&probe, &address) {
+        // A full backlog and a socket of another type are signs of life as well.
+        Ok(()) | Err(Errno::AGAIN | Errno::INPROGRESS | Errno::PROTOTYPE) => {
+            Err(BindError::Held(path.to_owned()))
+        }
+        Err(Errno::CONNREFUSED) => rustix::fs::unlink(path).map_err(io("unlink", path)),
+        Err(Errno::NOENT) => Ok(()),
+        Err(errno) => Err(io("connect to", path)(errno)),
+    }
+}
+
+/// Walks `path` and returns it with every link followed, missing folders created.
+fn canonical_path(path: &Path) -> Result<PathBuf, BindError> {
+    let bad = |problem: &str| BindError::BadPath { path: path.to_owned(), problem: problem.into() };
+    if !path.is_absolute() {
+        return Err(bad("not absolute"));
+    }
+    if path.components().any(|component| component == Component::ParentDir) {
+        return Err(bad("has `..`"));
+    }
+    if path.as_os_str().as_bytes().ends_with(b"/") {
+        return Err(bad("names a folder"));
+    }
+    if path.as_os_str().len() >= PATH_BYTES {
+        return Err(bad("too long for a socket address"));
+    }
+    let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+        return Err(bad("names no file"));
+    };
+    let canonical = walk(parent)?.join(name);
+    if canonical.as_os_str().len() >= PATH_BYTES {
+        return Err(bad("too long for a socket address once links are followed"));
+    }
+    Ok(canonical)
+}
+
+/// Follows `parent` component by component, so that nobody but root and this user can turn it into something else.
+fn walk(parent: &Path) -> Result<PathBuf, BindError> {
+    let mut real = PathBuf::from("/");
+    check_ancestor(&real, &stat_of(&real)?)?;
+    let mut todo: VecDeque<OsString> = names(parent);
+    let mut links = 0;
+    while let Some(name) = todo.pop_front() {
+        if name == ".." {
+            real.pop();
+            continue;
+        }
+        let here = real.join(&name);
+        let stat = match rustix::fs::lstat(&here) {
+            Ok(stat) => stat,
+            Err(Errno::NOENT) => create_folder(&here)?,
+            Err(errno) => return Err(io("lstat", &here)(errno)),
+        };
+        match kind(&stat) {
+            FileType::Symlink => {
+                links += 1;
+                if links > MAX_LINKS {
+                    return Err(unsafe_parent(&here, "too many links"));
+                }
+                check_owner(&here, &stat)?;
+                let target = rustix::fs::readlink(&here, Vec::new()).map_err(io("readlink", &here))?;
+                let target = PathBuf::from(OsString::from_vec(target.into_bytes()));
+                if target.is_absolute() {
+                    real = PathBuf::from("/");
+                }
+                for name in names(&target).into_iter().rev() {
+                    todo.push_front(name);
+                }
+            }
+            FileType::Directory => {
+                check_ancestor(&here, &stat)?;
+                real = here;
+            }
+            _ => return Err(unsafe_parent(&here, kind_name(&stat))),
+        }
+    }
+    let stat = stat_of(&real)?;
+    if stat.st_uid != euid() {
+        return Err(unsafe_parent(&real, "not owned by this user"));
+    }
+    if stat.st_mode & OTHERS_WRITE != 0 {
+        return Err(unsafe_parent(&real, "writable by others"));
+    }
+    Ok(real)
+}
+
+fn names(path: &Path) -> VecDeque<OsString> {
+    let name = |component| match component {
+        Component::Normal(name) => Some(name),
+        Component::ParentDir => Some(OsStr::new("..")),
+        Component::Prefix(_) | Component::RootDir | Component::CurDir => None,
+    };
+    path.components().filter_map(name).map(OsStr::to_owned).collect()
+}
+
+fn create_folder(path: &Path) -> Result<Stat, BindError> {
+    match rustix::fs::mkdir(path, Mode::RWXU) {
+        // Whoever was faster is checked like any folder that was there before.
+        Ok(()) | Err(Errno::EXIST) => stat_of(path),
+        Err(errno) => Err(io("create folder", path)(errno)),
+    }
+}
+
+fn check_ancestor(path: &Path, stat: &Stat) -> Result<(), BindError> {
+    check_owner(path, stat)?;
+    if stat.st_mode & OTHERS_WRITE != 0 && stat.st_mode & STICKY == 0 {
+        return Err(unsafe_parent(path, "writable by others"));
+    }
+    Ok(())
+}
+
+fn check_owner(path: &Path, stat: &Stat) -> Result<(), BindError> {
+    if stat.st_uid == 0 || stat.st_uid == euid() {
+        return Ok(());
+    }
+    Err(unsafe_parent(path, "owned by another user"))
+}
+
+fn stat_of(path: &Path) -> Result<Stat, BindError> {
+    rustix::fs::lstat(path).map_err(io("lstat", path))
+}
+
+fn unsafe_parent(path: &Path, problem: &str) -> BindError {
+    BindError::UnsafeParent { path: path.to_owned(), problem: problem.into() }
+}
+
+fn io(doing: &'static str, path: &Path) -> impl FnOnce(Errno) -> BindError {
+    move |errno| BindError::Io { doing, path: path.to_owned(), source: errno.into() }
+}
+
+fn euid() -> u32 {
+    rustix::process::geteuid().as_raw()
+}
+
+fn kind(stat: &Stat) -> FileType {
+    FileType::from_raw_mode(stat.st_mode)
+}
+
+fn kind_name(stat: &Stat) -> &'static str {
+    match kind(stat) {
+        FileType::RegularFile => "file",
+        FileType::Directory => "directory",
+        FileType::Symlink => "symlink",
+        FileType::Socket => "socket",
+        FileType::Fifo => "fifo",
+        _ => "device",
+    }
+}
+
+fn identity(stat: &Stat) -> (u64, u64) {
+    (stat.st_dev, stat.st_ino)
+}
+
+/// Bytes of a socket address on Linux, the final NUL included.
+const PATH_BYTES: usize = 108;
+
+/// Links followed on the way at most, as the kernel does.
+const MAX_LINKS: u32 = 40;
+
+/// Connections the kernel holds for us until we accept them. The peers use 16; a full backlog makes `connect` fail at
+/// once for clients that do not block, so there is room for a thousand agents that start together.
+const BACKLOG: i32 = 1_024;
+
+const PRIVATE: Mode = Mode::RUSR.union(Mode::WUSR);
+const PERMISSIONS: u32 = 0o7777;
+const OTHERS_WRITE: u32 = 0o022;
+const STICKY: u32 = 0o1000;

@@ -2,5 +2,8 @@
 
 pub mod auth;
 pub mod client;
+mod connection;
+mod hangup;
 pub mod listener;
+mod rate;
 pub mod server;

@@ -1,13 +1,18 @@
 //! The app's side of the approval socket: limits, peer check, framing, authentication; then a [`Handler`].
 
+use super::connection::{self, GONE_GRACE, Gate, Shared};
+use super::listener::{BindError, Listener};
 use countersign_approvals::ports::Ports;
-use countersign_approvals::store::Store;
+use countersign_approvals::store::{Current, Store, StoreError};
+use countersign_policy::document;
+use countersign_protocol::secret::SocketToken;
 use countersign_protocol::socket::{AskRequest, ExecError, ExecPayload, ExecRequest};
-use countersign_protocol::ui::SocketState;
+use countersign_protocol::ui::{SocketState, StoreState};
 use countersign_protocol::vocabulary::Decision;
 use std::future::Future;
 use std::sync::Arc;
-use tokio::sync::watch;
+use std::time::Duration;
+use tokio::sync::{Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -29,7 +34,8 @@ pub struct Call<R> {
     pub peer: Peer,
     /// What.
     pub request: R,
-    /// Cancelled when the requester closed its connection entirely (never on half-close).
+    /// Cancelled when the requester closed its connection entirely (never on half-close), and when the server stops. The
+    /// handler's future is dropped a few seconds later if it has not ended by then.
     pub gone: CancellationToken,
 }
 
@@ -43,6 +49,8 @@ pub trait Handler: Send + Sync + 'static {
 
 /// Starts the server: endpoint from `store.ensure_socket()`, re-read on every try; back-off 1 s doubling to 30 s. Ends,
 /// answering nothing more and removing the socket, when `stop` is cancelled. The receiver tells its state.
+///
+/// The token is looked up in the document at each authentication: a rotated one takes effect at once.
 pub fn start<H: Handler>(
     store: Store,
     ports: Ports,
@@ -50,6 +58,158 @@ pub fn start<H: Handler>(
     tracker: &TaskTracker,
     stop: CancellationToken,
 ) -> watch::Receiver<SocketState> {
-    let _ = (store, ports, handler, tracker, stop);
-    todo!()
+    let (state, receiver) = watch::channel(SocketState::Off { reason: "starting".into() });
+    let token = {
+        let store = store.clone();
+        Box::new(move || token_of(&store.current()))
+    };
+    let owner = rustix::process::geteuid().as_raw();
+    let shared = Arc::new(Shared { handler, ports, token, owner, gate: Gate::new() });
+    tracker.spawn(keep_listening(store, shared, stop, state));
+    receiver
 }
+
+/// Binds, serves, and tries again, until `stop`.
+async fn keep_listening<H: Handler>(
+    store: Store,
+    shared: Arc<Shared<H>>,
+    stop: CancellationToken,
+    state: watch::Sender<SocketState>,
+) {
+    let mut documents = store.watch();
+    let mut pause = FIRST_PAUSE;
+    while !stop.is_cancelled() {
+        let seen = Endpoint::of(&documents.borrow_and_update());
+        match open(&store).await {
+            Ok(listener) => {
+                pause = FIRST_PAUSE;
+                // What was filled in just now is no change.
+                let seen = Endpoint::of(&store.current());
+                tracing::info!(path = %listener.path().display(), "approval socket: listening");
+                state.send_replace(SocketState::Listening);
+                let moved = seen.changes(&mut documents);
+                serve(listener, &shared, &stop, moved).await;
+                continue;
+            }
+            Err(NotOpen::Off(reason)) => {
+                tracing::info!(reason, "approval socket: off");
+                state.send_replace(SocketState::Off { reason });
+                wait(&stop, LAST_PAUSE, seen.changes(&mut documents)).await;
+            }
+            Err(NotOpen::Later(problem)) => {
+                tracing::warn!(problem, pause_s = pause.as_secs(), "approval socket: not listening");
+                state.send_replace(SocketState::Retrying { problem });
+                wait(&stop, pause, seen.changes(&mut documents)).await;
+                pause = (pause * 2).min(LAST_PAUSE);
+            }
+        }
+    }
+    state.send_replace(SocketState::Off { reason: "stopped".into() });
+}
+
+/// Why there is no socket.
+enum NotOpen {
+    /// There should be none as long as the document is as it is.
+    Off(String),
+    /// Something is in the way.
+    Later(String),
+}
+
+async fn open(store: &Store) -> Result<Listener, NotOpen> {
+    let (path, _) = store.ensure_socket().await.map_err(|error| match error {
+        StoreError::Sqlite { .. } | StoreError::Unreadable { .. } => NotOpen::Off(error.to_string()),
+        other => NotOpen::Later(other.to_string()),
+    })?;
+    Listener::bind(&path).map_err(|error: BindError| NotOpen::Later(error.to_string()))
+}
+
+/// Accepts until `stop`, until the document names another endpoint, or until the listener fails. The socket file goes at
+/// once; its lock is held until the last connection has ended.
+async fn serve<H: Handler>(
+    listener: Listener,
+    shared: &Arc<Shared<H>>,
+    stop: &CancellationToken,
+    moved: impl Future<Output = ()>,
+) {
+    let connections = TaskTracker::new();
+    let ending = stop.child_token();
+    let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    let accepting = async {
+        loop {
+            // Taken before accepting: what is over the limit waits in the kernel's queue.
+            let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
+            match listener.accept().await {
+                Ok(stream) => {
+                    let conversation = connection::serve(stream, Arc::clone(shared), ending.clone());
+                    connections.spawn(async move {
+                        Box::pin(conversation).await;
+                        drop(place);
+                    });
+                }
+                Err(error) => {
+                    tracing::warn!(%error, "approval socket: accept failed");
+                    tokio::time::sleep(ACCEPT_PAUSE).await;
+                }
+            }
+        }
+    };
+    tokio::select! {
+        biased;
+        () = stop.cancelled() => {}
+        () = moved => tracing::info!("approval socket: the document names another endpoint"),
+        () = accepting => {}
+    }
+    let lock = listener.retire();
+    ending.cancel();
+    connections.close();
+    if tokio::time::timeout(DRAIN_TIMEOUT, connections.wait()).await.is_err() {
+        tracing::warn!(left = connections.len(), "approval socket: connections did not end in time");
+    }
+    drop(lock);
+}
+
+async fn wait(stop: &CancellationToken, pause: Duration, changed: impl Future<Output = ()>) {
+    tokio::select! {
+        () = stop.cancelled() => {}
+        () = tokio::time::sleep(pause) => {}
+        () = changed => {}
+    }
+}
+
+/// The part of the document that decides where to listen.
+#[derive(Clone, Debug, PartialEq)]
+struct Endpoint {
+    state: StoreState,
+    path: Option<String>,
+}
+
+impl Endpoint {
+    fn of(current: &Current) -> Self {
+        let path = current.document.as_ref().and_then(|document| document::socket(document).0);
+        Self { state: current.state.clone(), path }
+    }
+
+    /// Resolves when the document names another endpoint; never when the store is closed.
+    async fn changes(self, documents: &mut watch::Receiver<Arc<Current>>) {
+        if documents.wait_for(|current| Self::of(current) != self).await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
+fn token_of(current: &Current) -> Option<SocketToken> {
+    current.document.as_ref().and_then(|document| document::socket(document).1)
+}
+
+/// Connections served at once. More wait in the kernel's queue: each may hold a line of 256 000 bytes and a prompt.
+const MAX_CONNECTIONS: usize = 64;
+
+/// First and longest pause between tries to listen (approval-socket.md §2.1).
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const LAST_PAUSE: Duration = Duration::from_secs(30);
+
+/// Pause after a failed accept, which is usually a lack of descriptors: lets some be closed instead of spinning.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(200);
+
+/// How long the end of connections is waited for: their handlers get [`GONE_GRACE`] each, all at the same time.
+const DRAIN_TIMEOUT: Duration = GONE_GRACE.saturating_add(Duration::from_secs(1));

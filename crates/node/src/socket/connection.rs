@@ -1,0 +1,296 @@
+//! One connection: one line in, at most one line out. What is malformed, unauthenticated or in a hurry ends here; nothing
+//! of a frame is ever logged.
+
+use super::auth::{self, Replays, Seen};
+use super::hangup::Hangup;
+use super::rate::Bucket;
+use super::server::{Call, Handler, Peer};
+use countersign_approvals::ports::Ports;
+use countersign_protocol::limits::{SOCKET_REQUEST_LINE_BYTES, SOCKET_RESPONSE_LINE_BYTES};
+use countersign_protocol::secret::SocketToken;
+use countersign_protocol::socket::{
+    AnswerLine, AskFrame, ExecAnswer, ExecError, ExecFrame, ExecPayload, ExecRequest, RequestLine,
+};
+use countersign_protocol::vocabulary::Decision;
+use std::future::Future;
+use std::pin::pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::UnixStream;
+use tokio_util::sync::CancellationToken;
+
+/// What all connections of a server share.
+pub(super) struct Shared<H> {
+    pub(super) handler: Arc<H>,
+    pub(super) ports: Ports,
+    /// The token in force now; none while the document is not usable.
+    pub(super) token: Box<dyn Fn() -> Option<SocketToken> + Send + Sync>,
+    /// The only user that is listened to.
+    pub(super) owner: u32,
+    pub(super) gate: Gate,
+}
+
+/// Limits over all connections.
+#[derive(Debug)]
+pub(super) struct Gate(Mutex<Counters>);
+
+#[derive(Debug)]
+struct Counters {
+    failures: Bucket,
+    requests: Bucket,
+    replays: Replays,
+}
+
+impl Gate {
+    pub(super) fn new() -> Self {
+        let now = Instant::now();
+        Self(Mutex::new(Counters {
+            failures: Bucket::new(FAILURE_BURST, FAILURES_PER_SECOND, now),
+            requests: Bucket::new(REQUEST_BURST, REQUESTS_PER_SECOND, now),
+            replays: Replays::default(),
+        }))
+    }
+
+    fn counters(&self) -> MutexGuard<'_, Counters> {
+        // The counters stay meaningful whatever a panicking holder was doing.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether a failed authentication is still worth an answer.
+    fn answers_failure(&self) -> bool {
+        self.counters().failures.take(Instant::now())
+    }
+
+    fn admits_request(&self) -> bool {
+        self.counters().requests.take(Instant::now())
+    }
+
+    fn admits_frame(&self, frame: &ExecFrame) -> Result<(), ExecError> {
+        let now = Instant::now();
+        let mut counters = self.counters();
+        if !counters.requests.take(now) {
+            return Err(too_many());
+        }
+        match counters.replays.note(frame, now) {
+            Seen::First => Ok(()),
+            Seen::Again => Err(invalid("replayed request", "replay")),
+            Seen::Full => Err(too_many()),
+        }
+    }
+}
+
+/// Serves one connection to its end. Cancelling `stop` ends it without an answer.
+pub(super) async fn serve<H: Handler>(
+    mut stream: UnixStream,
+    shared: Arc<Shared<H>>,
+    stop: CancellationToken,
+) {
+    let answer = match peer_of(&stream, shared.owner) {
+        Some(peer) => {
+            let line = tokio::select! {
+                line = tokio::time::timeout(READ_TIMEOUT, read_line(&mut stream)) => line,
+                () = stop.cancelled() => return,
+            };
+            let Ok(Ok(line)) = line else { return };
+            match serde_json::from_slice(&line) {
+                Ok(RequestLine::Request(frame)) => ask(&stream, &shared, &stop, peer, frame).await,
+                Ok(RequestLine::Exec(frame)) => exec(&stream, &shared, &stop, peer, frame).await,
+                Err(_) => {
+                    tracing::debug!(bytes = line.len(), "approval socket: line not understood");
+                    None
+                }
+            }
+        }
+        None => {
+            tracing::warn!("approval socket: connection of another user refused");
+            Some(AnswerLine::Decision { id: shared.ports.ids.uuid(), decision: Decision::Deny })
+        }
+    };
+    if let Some(answer) = answer {
+        tokio::select! {
+            _ = tokio::time::timeout(WRITE_TIMEOUT, write_line(&mut stream, &answer)) => {}
+            () = stop.cancelled() => {}
+        }
+    }
+}
+
+/// The peer, if the kernel says that it is `owner`'s.
+fn peer_of(stream: &UnixStream, owner: u32) -> Option<Peer> {
+    let credentials = stream.peer_cred().ok().filter(|credentials| credentials.uid() == owner)?;
+    let pid = credentials.pid();
+    let program = pid
+        .and_then(|pid| std::fs::read_link(format!("/proc/{pid}/exe")).ok())
+        .map(|path| path.to_string_lossy().into_owned());
+    Some(Peer { pid, program })
+}
+
+/// Reads up to the first newline, the end of the stream, or the limit, whichever comes first.
+async fn read_line(stream: &mut UnixStream) -> std::io::Result<Vec<u8>> {
+    let mut line = Vec::with_capacity(READ_CHUNK_BYTES);
+    let mut chunk = [0; READ_CHUNK_BYTES];
+    while line.len() < SOCKET_REQUEST_LINE_BYTES {
+        let room = READ_CHUNK_BYTES.min(SOCKET_REQUEST_LINE_BYTES - line.len());
+        let count = stream.read(chunk.get_mut(..room).unwrap_or_default()).await?;
+        let read = chunk.get(..count).unwrap_or_default();
+        let newline = read.iter().position(|byte| *byte == b'\n');
+        line.extend_from_slice(read.get(..newline.unwrap_or(count)).unwrap_or_default());
+        if newline.is_some() || count == 0 {
+            break;
+        }
+    }
+    Ok(line)
+}
+
+async fn write_line(stream: &mut UnixStream, answer: &AnswerLine) {
+    let Ok(mut line) = serde_json::to_vec(answer) else { return };
+    line.push(b'\n');
+    if line.len() > SOCKET_RESPONSE_LINE_BYTES {
+        tracing::error!(bytes = line.len(), "approval socket: answer is longer than a client reads");
+        return;
+    }
+    if stream.write_all(&line).await.is_ok() {
+        let _ = stream.shutdown().await;
+    }
+}
+
+async fn ask<H: Handler>(
+    stream: &UnixStream,
+    shared: &Shared<H>,
+    stop: &CancellationToken,
+    peer: Peer,
+    frame: AskFrame,
+) -> Option<AnswerLine> {
+    let AskFrame { token: given, id, request } = frame;
+    if !(shared.token)().is_some_and(|token| auth::token_matches(&token, &given)) {
+        tracing::warn!(pid = peer.pid, "approval socket: wrong token");
+        let denied = AnswerLine::Decision { id, decision: Decision::Deny };
+        return shared.gate.answers_failure().then_some(denied);
+    }
+    if !shared.gate.admits_request() {
+        tracing::warn!(pid = peer.pid, "approval socket: too many requests");
+        return None;
+    }
+    let gone = CancellationToken::new();
+    let call = Call { id: id.clone(), peer, request, gone: gone.clone() };
+    let decision = attend(stream, stop, gone, shared.handler.ask(call)).await??;
+    Some(AnswerLine::Decision { id, decision })
+}
+
+async fn exec<H: Handler>(
+    stream: &UnixStream,
+    shared: &Shared<H>,
+    stop: &CancellationToken,
+    peer: Peer,
+    frame: ExecFrame,
+) -> Option<AnswerLine> {
+    let id = frame.id.clone();
+    let result = match authenticate(shared, &frame) {
+        Authentication::Passed(request) => {
+            let gone = CancellationToken::new();
+            let call = Call { id: id.clone(), peer, request, gone: gone.clone() };
+            attend(stream, stop, gone, shared.handler.exec(call)).await?
+        }
+        Authentication::Refused(error) => {
+            tracing::warn!(pid = peer.pid, reason = error.reason, "approval socket: frame refused");
+            Err(error)
+        }
+        Authentication::Ignored => return None,
+    };
+    Some(AnswerLine::ExecRes(exec_answer(id, result)))
+}
+
+enum Authentication {
+    Passed(ExecRequest),
+    Refused(ExecError),
+    Ignored,
+}
+
+/// In the peers' order: time, signature, then what only a signed frame may cause (approval-socket.md §6.3).
+fn authenticate<H>(shared: &Shared<H>, frame: &ExecFrame) -> Authentication {
+    if !auth::is_fresh(frame, shared.ports.clock.now_ms()) {
+        return Authentication::Refused(invalid("expired request", "ttl"));
+    }
+    if !(shared.token)().is_some_and(|token| auth::is_signed(&token, frame)) {
+        return match shared.gate.answers_failure() {
+            true => Authentication::Refused(invalid("invalid auth", "hmac")),
+            false => Authentication::Ignored,
+        };
+    }
+    if let Err(error) = shared.gate.admits_frame(frame) {
+        return Authentication::Refused(error);
+    }
+    match serde_json::from_str(&frame.request_json) {
+        Ok(request) => Authentication::Passed(request),
+        Err(_) => Authentication::Refused(invalid("invalid payload", "json")),
+    }
+}
+
+fn exec_answer(id: String, result: Result<ExecPayload, ExecError>) -> ExecAnswer {
+    match result {
+        Ok(payload) => ExecAnswer { id, ok: true, payload: Some(payload), error: None },
+        Err(error) => ExecAnswer { id, ok: false, payload: None, error: Some(error) },
+    }
+}
+
+/// Runs `work` for as long as somebody waits for it. `None` when the requester left or the server stops: `gone` is
+/// cancelled, and `work` gets a moment to end by itself before it is dropped.
+async fn attend<T>(
+    stream: &UnixStream,
+    stop: &CancellationToken,
+    gone: CancellationToken,
+    work: impl Future<Output = T>,
+) -> Option<T> {
+    let hangup = match Hangup::watch(stream) {
+        Ok(hangup) => hangup,
+        Err(error) => {
+            tracing::error!(%error, "approval socket: connection cannot be watched");
+            return None;
+        }
+    };
+    let mut work = pin!(work);
+    tokio::select! {
+        biased;
+        () = hangup.wait() => {}
+        () = stop.cancelled() => {}
+        answer = work.as_mut() => return Some(answer),
+    }
+    gone.cancel();
+    if tokio::time::timeout(GONE_GRACE, work).await.is_err() {
+        tracing::warn!("approval socket: a request did not end after its requester left; dropped");
+    }
+    None
+}
+
+fn invalid(message: &str, reason: &str) -> ExecError {
+    ExecError { code: "INVALID_REQUEST".into(), message: message.into(), reason: Some(reason.into()) }
+}
+
+fn too_many() -> ExecError {
+    ExecError {
+        code: "UNAVAILABLE".into(),
+        message: "too many requests".into(),
+        reason: Some("rate-limited".into()),
+    }
+}
+
+/// Longest wait for a request line, as the peers set it.
+const READ_TIMEOUT: Duration = Duration::from_secs(15);
+
+/// Longest wait for a client that does not read its answer, as the peers set it.
+const WRITE_TIMEOUT: Duration = Duration::from_secs(15);
+
+/// How long a request may take to end once nobody waits for it: longer than ending a process group takes.
+pub(super) const GONE_GRACE: Duration = Duration::from_secs(3);
+
+/// Bytes read at once, as the peers do.
+const READ_CHUNK_BYTES: usize = 4_096;
+
+/// Failed authentications that get an answer: 20 at once, then 2 a second (20 in 10 s). More are closed without one,
+/// so that guessing is slow to learn from and cheap to refuse; right tokens are not affected.
+const FAILURE_BURST: u32 = 20;
+const FAILURES_PER_SECOND: u32 = 2;
+
+/// Authenticated requests: 64 a second with bursts of twice that. An agent that sends more floods its person.
+const REQUEST_BURST: u32 = 128;
+const REQUESTS_PER_SECOND: u32 = 64;
