@@ -39,7 +39,7 @@ impl Session {
         fs::write(&config, BUS_CONFIG)?;
         let mut bus = command("dbus-daemon");
         bus.arg("--config-file").arg(&config).args(["--nofork", "--print-address=1"]);
-        let (bus, bus_address) = start_and_read_line(&mut bus)?;
+        let (bus, bus_address) = start_and_read_line(bus.stderr(Stdio::null()))?;
 
         let mut manager = command("openbox");
         manager.args(["--sm-disable", "--startup", "echo ready"]).env("DISPLAY", &display);
