@@ -1,0 +1,121 @@
+//! What the windows may call: convert, call the desk, hand the answer back.
+
+use crate::shell::State;
+use countersign::desk::{Answer, Pause};
+use countersign_protocol::ui::{
+    ChainReport, CommandError, DecideParams, DocumentView, EditParams, EditResult, ErrorCode, HistoryPage,
+    Outcome, Page, Settings, Snapshot, TestParams, TestResult,
+};
+use tauri::{AppHandle, Manager, State as Managed};
+use tauri_plugin_autostart::ManagerExt;
+
+type Result<T> = std::result::Result<T, CommandError>;
+
+#[tauri::command]
+pub(crate) async fn snapshot(state: Managed<'_, State>) -> Result<Snapshot> {
+    Ok(state.desk.snapshot().await)
+}
+
+#[tauri::command]
+pub(crate) async fn card_painted(state: Managed<'_, State>, id: String, generation: u32) -> Result<u64> {
+    state.desk.card_painted(&id, generation).await
+}
+
+#[tauri::command]
+pub(crate) async fn decide(state: Managed<'_, State>, params: DecideParams) -> Result<Outcome> {
+    state.desk.decide(&params).await
+}
+
+#[tauri::command]
+pub(crate) async fn dismiss(state: Managed<'_, State>, id: String) -> Result<()> {
+    state.desk.dismiss(&id).await;
+    Ok(())
+}
+
+#[tauri::command]
+pub(crate) async fn deny_all(state: Managed<'_, State>) -> Result<usize> {
+    Ok(state.desk.deny_all("window").await.len())
+}
+
+#[tauri::command]
+pub(crate) fn set_paused(state: Managed<'_, State>, paused: bool) {
+    state.desk.set_paused(if paused { Pause::Paused } else { Pause::Prompting });
+}
+
+#[tauri::command]
+pub(crate) async fn document(state: Managed<'_, State>) -> Result<DocumentView> {
+    Ok(state.desk.document().await)
+}
+
+#[tauri::command]
+pub(crate) async fn edit_document(state: Managed<'_, State>, params: EditParams) -> Result<EditResult> {
+    state.desk.edit(params).await
+}
+
+#[tauri::command]
+pub(crate) fn answer_confirmation(state: Managed<'_, State>, id: String, apply: bool) -> Result<()> {
+    state.desk.answer_confirmation(&id, if apply { Answer::Apply } else { Answer::Keep })
+}
+
+#[tauri::command]
+pub(crate) async fn reset_document(state: Managed<'_, State>) -> Result<String> {
+    state.desk.reset_document().await
+}
+
+#[tauri::command]
+pub(crate) async fn test_command(state: Managed<'_, State>, params: TestParams) -> Result<TestResult> {
+    Ok(state.desk.test(&params).await)
+}
+
+#[tauri::command]
+pub(crate) async fn history(
+    state: Managed<'_, State>,
+    before: Option<u64>,
+    limit: usize,
+) -> Result<HistoryPage> {
+    state.desk.history(before, limit).await
+}
+
+#[tauri::command]
+pub(crate) async fn verify_history(state: Managed<'_, State>) -> Result<ChainReport> {
+    state.desk.verify_history().await
+}
+
+#[tauri::command]
+pub(crate) fn set_settings(state: Managed<'_, State>, settings: Settings) -> Result<()> {
+    state.desk.set_settings(settings)
+}
+
+#[tauri::command]
+pub(crate) fn autostart(app: AppHandle) -> Result<bool> {
+    app.autolaunch().is_enabled().map_err(|error| internal(&error))
+}
+
+#[tauri::command]
+pub(crate) fn set_autostart(app: AppHandle, enabled: bool) -> Result<bool> {
+    let autolaunch = app.autolaunch();
+    let changed = if enabled { autolaunch.enable() } else { autolaunch.disable() };
+    changed.and_then(|()| autolaunch.is_enabled()).map_err(|error| internal(&error))
+}
+
+#[tauri::command]
+pub(crate) async fn prompt_blank(state: Managed<'_, State>) -> Result<()> {
+    state.windows.hide_prompt().map_err(|error| internal(&error))
+}
+
+#[tauri::command]
+pub(crate) async fn open_prompt(state: Managed<'_, State>, id: String) -> Result<()> {
+    state.desk.show_card(&id);
+    state.windows.show_prompt(Some(&id)).map_err(|error| internal(&error))
+}
+
+#[tauri::command]
+pub(crate) async fn open_main(app: AppHandle, page: Page) -> Result<()> {
+    let state = app.state::<State>();
+    state.desk.show_page(page);
+    Ok(())
+}
+
+fn internal(error: &dyn std::error::Error) -> CommandError {
+    CommandError { code: ErrorCode::Internal, message: error.to_string() }
+}

@@ -1,0 +1,138 @@
+//! The Tauri application: builds it, follows the desk, and stops the companion when it ends.
+
+use crate::notifications::Notifications;
+use crate::windows::Windows;
+use crate::{commands, tray};
+use countersign::desk::{Part, Pause};
+use countersign::{Companion, Desk, desktop};
+use countersign_protocol::ui::{Page, UiEvent, UiMessage};
+use tauri::{AppHandle, Emitter, Manager, RunEvent};
+use tokio::sync::broadcast;
+
+/// What commands work with: built before the application runs, never changed.
+pub(crate) struct State {
+    pub(crate) desk: Desk,
+    pub(crate) windows: Windows,
+}
+
+/// Runs the application until it quits; then the companion is stopped.
+pub(crate) fn run(
+    companion: Companion,
+    hidden: bool,
+    runtime: &tokio::runtime::Runtime,
+) -> anyhow::Result<()> {
+    let desk = companion.desk().clone();
+    let app = tauri::Builder::default()
+        .plugin(tauri_plugin_autostart::init(
+            tauri_plugin_autostart::MacosLauncher::LaunchAgent,
+            Some(vec!["--hidden"]),
+        ))
+        .invoke_handler(tauri::generate_handler![
+            commands::answer_confirmation,
+            commands::autostart,
+            commands::card_painted,
+            commands::decide,
+            commands::deny_all,
+            commands::dismiss,
+            commands::document,
+            commands::edit_document,
+            commands::history,
+            commands::open_main,
+            commands::open_prompt,
+            commands::prompt_blank,
+            commands::reset_document,
+            commands::set_autostart,
+            commands::set_paused,
+            commands::set_settings,
+            commands::snapshot,
+            commands::test_command,
+            commands::verify_history,
+        ])
+        .setup(move |app| {
+            let handle = app.handle().clone();
+            let windows = Windows::new(handle.clone());
+            // Subscribed before anything is shown: a request that comes now is not missed.
+            let messages = desk.messages();
+            app.manage(State { desk: desk.clone(), windows });
+            tray::build(&handle, desk.clone())?;
+            tauri::async_runtime::spawn(follow(handle.clone(), desk.clone(), messages));
+            tauri::async_runtime::spawn(probe(desk));
+            if !hidden {
+                app.state::<State>().windows.show_main(Page::Inbox)?;
+            }
+            Ok(())
+        })
+        .build(tauri::generate_context!())?;
+    app.run(|_, event| {
+        // Closing the last window leaves the tray running; only Quit ends the app.
+        if let RunEvent::ExitRequested { api, code: None, .. } = event {
+            api.prevent_exit();
+        }
+    });
+    runtime.block_on(companion.stop());
+    Ok(())
+}
+
+/// Hands every message to the windows, and opens what has to be seen.
+async fn follow(app: AppHandle, desk: Desk, mut messages: broadcast::Receiver<UiMessage>) {
+    let _presenter = desk.presenter();
+    let mut notifications = Notifications::new(app.clone(), desk.clone());
+    for card in desk.snapshot().await.cards {
+        present(&app, &desk, &mut notifications, &card);
+    }
+    loop {
+        let message = match messages.recv().await {
+            Ok(message) => message,
+            // The next number shows the windows a gap, and they ask for a snapshot.
+            Err(broadcast::error::RecvError::Lagged(missed)) => {
+                tracing::warn!(missed, "the windows are slow");
+                continue;
+            }
+            Err(broadcast::error::RecvError::Closed) => return,
+        };
+        if let Err(error) = app.emit(EVENT, &message) {
+            tracing::error!(%error, "a message did not reach the windows");
+        }
+        match &message.event {
+            UiEvent::CardAdded { card } => present(&app, &desk, &mut notifications, card),
+            UiEvent::CardClosed { id, .. } => notifications.close(id),
+            UiEvent::ShowPage { page } => report(app.state::<State>().windows.show_main(*page)),
+            UiEvent::ConfirmationAdded { .. }
+            | UiEvent::ConfirmationClosed { .. }
+            | UiEvent::DocumentChanged { .. }
+            | UiEvent::HistoryAppended { .. }
+            | UiEvent::SettingsChanged { .. }
+            | UiEvent::ShowCard { .. }
+            | UiEvent::StatusChanged { .. } => {}
+        }
+    }
+}
+
+fn present(
+    app: &AppHandle,
+    desk: &Desk,
+    notifications: &mut Notifications,
+    card: &countersign_protocol::ui::Card,
+) {
+    if *desk.pause().borrow() == Pause::Prompting {
+        report(app.state::<State>().windows.show_prompt(None));
+    }
+    if desk.settings().notifications {
+        notifications.show(card);
+    }
+}
+
+async fn probe(desk: Desk) {
+    desk.set_presence(Part::Tray, desktop::tray().await);
+    desk.set_presence(Part::Notifications, desktop::notifications().await);
+}
+
+/// A window that does not open must not stop the rest: the request stays in the inbox and runs into its expiry.
+pub(crate) fn report(result: tauri::Result<()>) {
+    if let Err(error) = result {
+        tracing::error!(%error, "a window could not be shown");
+    }
+}
+
+/// The one channel on which windows hear of anything.
+const EVENT: &str = "countersign";
