@@ -22,6 +22,7 @@ use countersign_protocol::ui::{
 };
 use countersign_protocol::vocabulary::Decision;
 use paints::Paints;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{broadcast, watch};
@@ -69,6 +70,8 @@ struct Live {
     seq: u64,
     paints: Paints,
     confirmations: Confirmations,
+    /// Requests put aside; those that ended are removed.
+    dismissed: BTreeSet<String>,
     tray: Presence,
     notifications: Presence,
 }
@@ -101,6 +104,7 @@ impl Desk {
                     seq: 0,
                     paints: Paints::default(),
                     confirmations: Confirmations::default(),
+                    dismissed: BTreeSet::new(),
                     tray: Presence::Unknown,
                     notifications: Presence::Unknown,
                 }),
@@ -149,15 +153,16 @@ impl Desk {
 
     /// Everything a fresh window needs. What happens meanwhile arrives as a message with a greater number.
     pub async fn snapshot(&self) -> Snapshot {
-        let (seq, confirmations) = {
+        let (seq, confirmations, dismissed) = {
             let live = self.live();
-            (live.seq, live.confirmations.list())
+            (live.seq, live.confirmations.list(), live.dismissed.clone())
         };
         let records = self.inner.parts.approvals.pending().await;
         Snapshot {
             seq,
             now_ms: self.now_ms(),
             cards: records.iter().map(|record| record.request.card.clone()).collect(),
+            dismissed: dismissed.into_iter().collect(),
             confirmations,
             status: self.status(),
             settings: self.settings(),
@@ -374,8 +379,17 @@ impl Desk {
         self.emit(UiEvent::ShowPage { page });
     }
 
-    /// Asks the prompt window to show a request.
+    /// The person put a request aside: it waits in the inbox and its prompt does not come back by itself.
+    pub async fn dismiss(&self, id: &str) {
+        let waits = self.inner.parts.approvals.snapshot(id).await.is_some_and(|record| record.ending.is_none());
+        if waits {
+            self.live().dismissed.insert(id.to_owned());
+        }
+    }
+
+    /// Asks the prompt window to show a request, also one that was put aside.
     pub fn show_card(&self, id: &str) {
+        self.live().dismissed.remove(id);
         self.emit(UiEvent::ShowCard { id: id.to_owned() });
     }
 
@@ -474,7 +488,11 @@ impl Desk {
             Some(Ending::NotShown) => (Outcome::NotShown, None),
             Some(Ending::Expired) | None => (Outcome::Expired, None),
         };
-        self.live().paints.forget(&record.id);
+        {
+            let mut live = self.live();
+            live.paints.forget(&record.id);
+            live.dismissed.remove(&record.id);
+        }
         self.emit(UiEvent::CardClosed { id: record.id.clone(), outcome, by });
     }
 

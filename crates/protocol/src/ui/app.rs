@@ -106,6 +106,8 @@ ui! {
         pub now_ms: i64,
         /// Oldest first.
         pub cards: Vec<Card>,
+        /// Ids of requests that the person put aside: the prompt does not open them by itself.
+        pub dismissed: Vec<String>,
         /// Oldest first.
         pub confirmations: Vec<Confirmation>,
         /// What works.

@@ -873,6 +873,10 @@ nowMs: number,
  */
 cards: Array<Card>, 
 /**
+ * Ids of requests that the person put aside: the prompt does not open them by itself.
+ */
+dismissed: Array<string>, 
+/**
  * Oldest first.
  */
 confirmations: Array<Confirmation>, 
