@@ -220,7 +220,7 @@ fn opaque(reason: OpaqueReason, span: Range<usize>) -> Opaque {
 }
 
 /// Words of the grammar where a command is expected, those of bash included.
-const RESERVED: &[&str] = &[
+pub(crate) const RESERVED: &[&str] = &[
     "!",
     "[[",
     "]]",

@@ -14,8 +14,6 @@ pub struct Analysis {
     /// The text that the spans point into: the typed text, for an argument list its canonical text, for a shell that
     /// was looked through its inline text.
     pub source: String,
-    /// The first element of an argument list: what is started when a person allows the list as it is.
-    pub executable: Option<String>,
     /// Simple commands in order; empty when opaque.
     pub segments: Vec<Segment>,
     /// Why it could not be taken apart.
@@ -55,6 +53,19 @@ pub enum Operator {
     PipeBoth,
     /// `;` or newline
     Then,
+}
+
+impl Operator {
+    /// As it is typed.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::And => "&&",
+            Self::Or => "||",
+            Self::Pipe => "|",
+            Self::PipeBoth => "|&",
+            Self::Then => ";",
+        }
+    }
 }
 
 /// Why a command is opaque, and where.
@@ -146,20 +157,17 @@ pub fn analyze_text(text: &str) -> Analysis {
 /// Takes an argument list apart: elements are literal, no shell reads them. `sh -c TEXT` (exactly so) is looked
 /// through when TEXT is one static simple command; other shells, wrappers and carriers are opaque.
 pub fn analyze_argv(argv: &[String]) -> Analysis {
-    let mut analysis = match argv {
+    match argv {
         [shell, flag, text] if is_plain_sh(shell) && flag == "-c" => look_through(argv, text),
         _ => literal(argv),
-    };
-    analysis.executable = argv.first().cloned();
-    analysis
+    }
 }
 
 impl Analysis {
-    /// Names of programs whose facts an evaluation or a run needs, each once.
+    /// Names of programs whose facts an evaluation needs, each once.
     pub fn programs(&self) -> Vec<&str> {
-        let executables = self.segments.iter().filter_map(|segment| segment.words.first());
-        let mut names: Vec<&str> = self.executable.as_deref().into_iter().collect();
-        for word in executables {
+        let mut names: Vec<&str> = Vec::new();
+        for word in self.segments.iter().filter_map(|segment| segment.words.first()) {
             if !names.contains(&word.text.as_str()) {
                 names.push(&word.text);
             }
@@ -168,7 +176,7 @@ impl Analysis {
     }
 
     fn opaque(source: String, opaque: Opaque) -> Self {
-        Self { source, executable: None, segments: Vec::new(), opaque: Some(opaque) }
+        Self { source, segments: Vec::new(), opaque: Some(opaque) }
     }
 }
 
@@ -227,7 +235,7 @@ fn classified(source: String, words: Vec<Word>) -> Analysis {
     }
     let span = first.span.start..last.span.end;
     let segments = vec![Segment { operator: None, words, span }];
-    Analysis { source, executable: None, segments, opaque: None }
+    Analysis { source, segments, opaque: None }
 }
 
 /// Longest canonical text of an argument list that is taken apart, in bytes: the peers' limit for command texts.

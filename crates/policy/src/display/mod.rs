@@ -1,0 +1,102 @@
+//! What a person sees. Lossless: what is shown can be parsed back to exactly what runs. For the eye only: nothing
+//! shown here ever feeds matching or execution.
+
+mod hidden;
+mod line;
+mod secrets;
+mod spans;
+
+pub use line::{
+    argv_line, escape, masked_argv_line, masked_text, output_tail, parse_argv_line, shell_quoted, unescape,
+};
+
+use crate::analysis::{Analysis, Operator};
+use countersign_protocol::limits::{DISPLAY_ARGUMENTS, DISPLAY_INPUT_UNITS};
+use countersign_protocol::ui::{
+    AllowBlocked, ArgRole, ArgView, CommandForm, CommandView, SegmentView, Shown, SpanKind,
+};
+use spans::Blanks;
+
+/// Whether look-alike secrets are covered.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Secrets {
+    /// Masked, with the value kept beside the mask.
+    Mask,
+    /// Shown.
+    Show,
+}
+
+/// Any text (agent, path, environment value) as spans: hidden, control and bidirectional characters as codes, look-alike
+/// letters marked, blanks plain.
+pub fn shown(text: &str, secrets: Secrets) -> Shown {
+    let secrets = match secrets {
+        Secrets::Mask => secrets::in_text(text),
+        Secrets::Show => Vec::new(),
+    };
+    spans::spans(text, &secrets, Blanks::Plain)
+}
+
+/// The original of shown spans.
+pub fn original(shown: &Shown) -> Option<String> {
+    spans::original(shown)
+}
+
+/// An argument list as boxes. `missed` is the segment index that no rule covers.
+pub fn argv_view(argv: &[String], missed: Option<usize>) -> CommandView {
+    let segment = segment_view(argv, None, missed == Some(0));
+    view(CommandForm::Argv, vec![segment], shell_quoted(argv))
+}
+
+/// A command text that somebody else interprets, as boxes when it could be taken apart, else as one text.
+pub fn text_view(text: &str, analysis: &Analysis) -> CommandView {
+    let taken_apart = analysis.opaque.is_none() && analysis.source == text && !analysis.segments.is_empty();
+    let segments = if taken_apart {
+        let boxes = analysis.segments.iter().map(|segment| {
+            let words: Vec<String> = segment.words.iter().map(|word| word.text.clone()).collect();
+            segment_view(&words, segment.operator, false)
+        });
+        boxes.collect()
+    } else {
+        let whole = ArgView { role: ArgRole::Text, shown: shown(text, Secrets::Mask), missed: false };
+        vec![SegmentView { operator: None, args: vec![whole], missed: false }]
+    };
+    view(CommandForm::Text, segments, text.to_owned())
+}
+
+/// Why a command of this size cannot be allowed.
+pub fn allow_blocked(view: &CommandView) -> Option<AllowBlocked> {
+    let args = || view.segments.iter().flat_map(|segment| &segment.args);
+    if args().count() > DISPLAY_ARGUMENTS {
+        return Some(AllowBlocked::TooManyArguments);
+    }
+    let spans = args().flat_map(|arg| &arg.shown.spans);
+    let units: usize =
+        spans.map(|span| span.raw.as_deref().unwrap_or(&span.text).encode_utf16().count()).sum();
+    (units > DISPLAY_INPUT_UNITS).then_some(AllowBlocked::TooLong)
+}
+
+fn segment_view(words: &[String], operator: Option<Operator>, missed: bool) -> SegmentView {
+    let args = words.iter().zip(secrets::in_argv(words)).enumerate().map(|(index, (word, secrets))| {
+        let role = if index == 0 { ArgRole::Executable } else { ArgRole::Argument };
+        ArgView { role, shown: spans::spans(word, &secrets, Blanks::Visible), missed: missed && index == 0 }
+    });
+    let operator = operator.map(|operator| operator.as_str().to_owned());
+    SegmentView { operator, args: args.collect(), missed }
+}
+
+fn view(form: CommandForm, segments: Vec<SegmentView>, copy: String) -> CommandView {
+    let args = || segments.iter().flat_map(|segment| &segment.args);
+    let count = |kind: SpanKind, of: fn(&str) -> usize| {
+        let spans = args().flat_map(|arg| &arg.shown.spans).filter(|span| span.kind == kind);
+        saturated(spans.map(|span| of(&span.text)).sum())
+    };
+    let arguments = saturated(args().filter(|arg| arg.role == ArgRole::Argument).count());
+    let hidden = count(SpanKind::Escape, |_| 1);
+    let lookalikes = count(SpanKind::Lookalike, |letters| letters.chars().count());
+    let secrets = count(SpanKind::Secret, |_| 1);
+    CommandView { form, segments, copy, arguments, hidden, lookalikes, secrets }
+}
+
+fn saturated(count: usize) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,103 @@
+//! Text as spans, and back.
+
+use super::hidden::{Hiding, lookalikes};
+use super::secrets::MASK;
+use countersign_protocol::ui::{Shown, Span, SpanKind};
+use std::ops::Range;
+
+/// How blanks are painted.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Blanks {
+    /// As they are.
+    Plain,
+    /// Visibly: they are inside one argument.
+    Visible,
+}
+
+/// `text` as spans, with `secrets` (in order, apart) masked.
+pub(super) fn spans(text: &str, secrets: &[Range<usize>], blanks: Blanks) -> Shown {
+    let mut builder = Builder::default();
+    let mut hiding = Hiding::default();
+    let mut secrets = secrets.iter().peekable();
+    for ((at, c), lookalike) in text.char_indices().zip(lookalikes(text)) {
+        while secrets.next_if(|secret| secret.end <= at).is_some() {}
+        let masked = secrets.peek().is_some_and(|secret| secret.contains(&at));
+        let kind = if hiding.hides(c) {
+            SpanKind::Escape
+        } else if masked {
+            SpanKind::Secret
+        } else if lookalike {
+            SpanKind::Lookalike
+        } else if c == ' ' && blanks == Blanks::Visible {
+            SpanKind::Space
+        } else {
+            SpanKind::Plain
+        };
+        builder.push(kind, c, secrets.peek().map_or(0, |secret| secret.start));
+    }
+    builder.finish()
+}
+
+/// The original of shown spans.
+pub(super) fn original(shown: &Shown) -> Option<String> {
+    let mut text = String::new();
+    for span in &shown.spans {
+        match span.kind {
+            SpanKind::Plain | SpanKind::Lookalike | SpanKind::Space => text.push_str(&span.text),
+            SpanKind::Escape => text.push(decode(&span.text)?),
+            SpanKind::Secret => text.push_str(span.raw.as_deref()?),
+        }
+    }
+    Some(text)
+}
+
+fn decode(code: &str) -> Option<char> {
+    let digits = code.strip_prefix("U+")?;
+    let is_code = (4..=6).contains(&digits.len()) && digits.bytes().all(|b| b.is_ascii_hexdigit());
+    if !is_code {
+        return None;
+    }
+    char::from_u32(u32::from_str_radix(digits, 16).ok()?)
+}
+
+#[derive(Default)]
+struct Builder {
+    spans: Vec<Span>,
+    kind: Option<SpanKind>,
+    run: String,
+    secret: usize,
+}
+
+impl Builder {
+    /// Codes stand alone; other runs of one kind are one span, two secrets side by side are two.
+    fn push(&mut self, kind: SpanKind, c: char, secret: usize) {
+        let continues = self.kind == Some(kind)
+            && kind != SpanKind::Escape
+            && (kind != SpanKind::Secret || self.secret == secret);
+        if !continues {
+            self.close();
+        }
+        self.kind = Some(kind);
+        self.secret = secret;
+        self.run.push(c);
+    }
+
+    fn close(&mut self) {
+        let run = std::mem::take(&mut self.run);
+        let Some(kind) = self.kind.take() else { return };
+        let span = match kind {
+            SpanKind::Plain | SpanKind::Lookalike | SpanKind::Space => Span { kind, text: run, raw: None },
+            SpanKind::Escape => {
+                let code = run.chars().next().map_or(0, u32::from);
+                Span { kind, text: format!("U+{code:04X}"), raw: None }
+            }
+            SpanKind::Secret => Span { kind, text: MASK.to_owned(), raw: Some(run) },
+        };
+        self.spans.push(span);
+    }
+
+    fn finish(mut self) -> Shown {
+        self.close();
+        Shown { spans: self.spans }
+    }
+}
