@@ -7,3 +7,6 @@ mod hangup;
 pub mod listener;
 mod rate;
 pub mod server;
+
+#[cfg(test)]
+mod tests;

@@ -125,7 +125,7 @@ async fn open(store: &Store) -> Result<Listener, NotOpen> {
 
 /// Accepts until `stop`, until the document names another endpoint, or until the listener fails. The socket file goes at
 /// once; its lock is held until the last connection has ended.
-async fn serve<H: Handler>(
+pub(super) async fn serve<H: Handler>(
     listener: Listener,
     shared: &Arc<Shared<H>>,
     stop: &CancellationToken,
