@@ -3,6 +3,7 @@
 use anyhow::{Context, Result, bail};
 use rustix::process::{Pid, Signal, kill_process};
 use std::ffi::OsStr;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -30,9 +31,10 @@ pub(crate) fn output_of(command: &mut Command) -> Option<String> {
     Some(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// The command as a person would type it, without its environment.
+/// The command as a person would type it: without its environment, and without the folder of the program.
 pub(crate) fn describe(command: &Command) -> String {
-    std::iter::once(command.get_program())
+    let program = Path::new(command.get_program());
+    std::iter::once(program.file_name().unwrap_or(command.get_program()))
         .chain(command.get_args())
         .map(|word| word.to_string_lossy())
         .collect::<Vec<_>>()

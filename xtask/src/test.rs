@@ -290,7 +290,10 @@ fn print_tail(log: &Path, error: &anyhow::Error) {
     for line in &lines[lines.len().saturating_sub(TAIL_LINES)..] {
         println!("        | {line}");
     }
-    println!("        {error:#}\n        all of its output: {}", log.display());
+    println!("        {error:#}");
+    if log.exists() {
+        println!("        all of its output: {}", log.display());
+    }
 }
 
 fn last_line(log: &Path) -> String {
