@@ -5,7 +5,6 @@ mod output;
 
 use crate::facts::{self, Drift};
 use countersign_policy::ApprovedCommand;
-use countersign_policy::approved::Pins;
 use countersign_protocol::limits::OUTPUT_BYTES;
 use countersign_protocol::socket::ExecPayload;
 use group::Group;
@@ -14,7 +13,6 @@ use rustix::process::Signal;
 use std::collections::BTreeMap;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::process::ExitStatusExt;
-use std::path::Path;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 use tokio::process::{Child, ChildStderr, ChildStdout, Command};
@@ -54,42 +52,17 @@ pub async fn run(
     base_env: &BTreeMap<String, String>,
     cancel: CancellationToken,
 ) -> Result<RunOutput, NotStarted> {
-    let launch = Launch {
-        program: command.program(),
-        argv: command.argv(),
-        pins: command.pins(),
-        env: command.env(),
-        timeout: command.timeout(),
-    };
-    start(&launch, base_env, &cancel).await
-}
-
-/// The parts of an [`ApprovedCommand`].
-#[derive(Clone, Copy, Debug)]
-struct Launch<'a> {
-    program: &'a Path,
-    argv: &'a [String],
-    pins: &'a Pins,
-    env: &'a BTreeMap<String, String>,
-    timeout: Option<Duration>,
-}
-
-async fn start(
-    launch: &Launch<'_>,
-    base_env: &BTreeMap<String, String>,
-    cancel: &CancellationToken,
-) -> Result<RunOutput, NotStarted> {
-    passable(launch)?;
+    passable(&command)?;
     if cancel.is_cancelled() {
         return Err(NotStarted::Cancelled);
     }
-    let folder = verify(launch).await?;
+    let folder = verify(&command).await?;
     if cancel.is_cancelled() {
         return Err(NotStarted::Cancelled);
     }
     let started = Instant::now();
-    let payload = match spawn(launch, base_env, &folder) {
-        Ok(child) => Run::of(child).finish(launch.timeout, started, cancel).await,
+    let payload = match spawn(&command, base_env, &folder) {
+        Ok(child) => Run::of(child).finish(command.timeout(), started, &cancel).await,
         Err(error) => {
             ExecPayload { error: Some(format!("failed to start: {error}")), ..ExecPayload::default() }
         }
@@ -97,23 +70,20 @@ async fn start(
     Ok(RunOutput { payload, duration: started.elapsed() })
 }
 
-fn passable(launch: &Launch<'_>) -> Result<(), NotStarted> {
-    if launch.argv.is_empty() {
-        return Err(NotStarted::Unpassable("the argument list is empty"));
-    }
-    if launch.argv.iter().any(|argument| argument.contains('\0')) {
+fn passable(command: &ApprovedCommand) -> Result<(), NotStarted> {
+    if command.argv().iter().any(|argument| argument.contains('\0')) {
         return Err(NotStarted::Unpassable("an argument contains a NUL character"));
     }
     let bad_name = |name: &String| name.is_empty() || name.contains(['=', '\0']);
-    if launch.env.iter().any(|(name, value)| bad_name(name) || value.contains('\0')) {
+    if command.env().iter().any(|(name, value)| bad_name(name) || value.contains('\0')) {
         return Err(NotStarted::Unpassable("an environment override is not representable"));
     }
     Ok(())
 }
 
 /// Compares everything that was pinned, last of all before the spawn. Big files are hashed on another thread.
-async fn verify(launch: &Launch<'_>) -> Result<OwnedFd, Drift> {
-    let pins = launch.pins;
+async fn verify(command: &ApprovedCommand) -> Result<OwnedFd, Drift> {
+    let pins = command.pins();
     let script = pins.script.as_ref().map(|script| &script.identity);
     let hashed: u64 = [Some(&pins.program.1), script]
         .into_iter()
@@ -123,7 +93,7 @@ async fn verify(launch: &Launch<'_>) -> Result<OwnedFd, Drift> {
         .sum();
     if hashed > INLINE_HASH_BYTES {
         let pins = pins.clone();
-        let path = launch.program.display().to_string();
+        let path = command.program().display().to_string();
         match tokio::task::spawn_blocking(move || facts::recheck_files(&pins)).await {
             Ok(checked) => checked?,
             Err(error) => {
@@ -138,7 +108,7 @@ async fn verify(launch: &Launch<'_>) -> Result<OwnedFd, Drift> {
         facts::recheck_files(pins)?;
     }
     if let Some(script) = &pins.script {
-        facts::recheck_operand(launch.argv, script, &pins.cwd)?;
+        facts::recheck_operand(command.argv(), script, &pins.cwd)?;
     }
     facts::open_folder(&pins.cwd)
 }
@@ -146,19 +116,19 @@ async fn verify(launch: &Launch<'_>) -> Result<OwnedFd, Drift> {
 /// Starts the program in its own process group, in the folder behind `folder` wherever its path leads by now.
 #[expect(clippy::disallowed_methods, reason = "this is the one place that starts processes")]
 fn spawn(
-    launch: &Launch<'_>,
+    command: &ApprovedCommand,
     base_env: &BTreeMap<String, String>,
     folder: &OwnedFd,
 ) -> std::io::Result<Child> {
-    let (name, arguments) = launch.argv.split_first().ok_or(std::io::ErrorKind::InvalidInput)?;
-    Command::new(launch.program)
+    let (name, arguments) = command.argv().split_first().ok_or(std::io::ErrorKind::InvalidInput)?;
+    Command::new(command.program())
         .arg0(name)
         .args(arguments)
         .env_clear()
         .envs(base_env)
-        .envs(launch.env)
+        .envs(command.env())
         .env("OPENCLAW_CLI", "1")
-        .env("PWD", &launch.pins.cwd.real_path)
+        .env("PWD", &command.pins().cwd.real_path)
         .current_dir(format!("/proc/self/fd/{}", folder.as_raw_fd()))
         .stdin(Stdio::null())
         .stdout(Stdio::piped())

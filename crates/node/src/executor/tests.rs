@@ -2,13 +2,16 @@
 
 use super::*;
 use crate::facts::{Places, gather};
-use countersign_policy::analysis::Analysis;
-use countersign_policy::facts::Facts;
+use countersign_policy::analysis::analyze_argv;
+use countersign_policy::approved::Plan;
+use countersign_policy::effective::{BUILT_IN, Effective, Layered, Requested};
+use countersign_policy::evaluate::{Answer, Origin, Subject, evaluate};
+use countersign_protocol::vocabulary::{Decision, Security};
 use pretty_assertions::assert_eq;
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 /// A folder with commands that are approved there.
@@ -42,45 +45,49 @@ impl Bench {
         path
     }
 
-    fn probe(&self, argv: &[String]) -> Facts {
-        let analysis = Analysis { source: String::new(), segments: Vec::new(), opaque: None };
-        gather_without_analysis(argv, &analysis, &self.work())
+    /// What a person allowed, pinned as it is now.
+    fn approve(&self, argv: &[String]) -> ApprovedCommand {
+        let analysis = analyze_argv(argv);
+        let work = self.work();
+        let places = Places { path: OsStr::new("/usr/bin:/bin"), cwd: &work, home: Path::new("/nowhere") };
+        let facts = gather(argv, &analysis, places);
+        let policy = BUILT_IN.hardened(Requested::default());
+        let policy =
+            Effective { security: Layered { value: Security::Allowlist, ..policy.security }, ..policy };
+        let subject = Subject {
+            argv,
+            analysis: &analysis,
+            facts: &facts,
+            policy: &policy,
+            rules: &[],
+            unusual_env: &[],
+            origin: Origin::Fresh,
+        };
+        let answer = Answer::Person { request_id: "1".into(), decision: Decision::AllowOnce };
+        let plan = Plan { argv: argv.to_vec(), env: self.env.clone(), timeout: self.timeout };
+        ApprovedCommand::new(evaluate(&subject, Some(&answer)), &facts, plan).unwrap()
     }
 
-    fn pins(&self, argv: &[String]) -> Pins {
-        let mut facts = self.probe(argv);
-        let program = facts.programs.remove(&argv[0]).unwrap();
-        Pins {
-            program: (program.real_path.unwrap(), program.identity.unwrap()),
-            cwd: facts.cwd.unwrap(),
-            script: facts.script,
-        }
-    }
-
-    async fn start(&self, argv: &[String], pins: &Pins) -> Result<RunOutput, NotStarted> {
-        let launch = Launch { program: &pins.program.0, argv, pins, env: &self.env, timeout: self.timeout };
-        let base = BTreeMap::from([("PATH".to_owned(), "/usr/bin:/bin".to_owned())]);
-        start(&launch, &base, &self.cancel).await
+    async fn start(&self, command: ApprovedCommand) -> Result<RunOutput, NotStarted> {
+        run(command, &base_env(), self.cancel.clone()).await
     }
 
     async fn run(&self, argv: &[&str]) -> ExecPayload {
-        let argv = owned(argv);
-        self.start(&argv, &self.pins(&argv)).await.unwrap().payload
+        self.start(self.approve(&owned(argv))).await.unwrap().payload
     }
 
     async fn drift(&self, argv: &[&str], change: impl FnOnce()) -> Drift {
-        let argv = owned(argv);
-        let pins = self.pins(&argv);
+        let command = self.approve(&owned(argv));
         change();
-        match self.start(&argv, &pins).await {
+        match self.start(command).await {
             Err(NotStarted::Drift(drift)) => drift,
             other => panic!("expected a drift, got {other:?}"),
         }
     }
 }
 
-fn gather_without_analysis(argv: &[String], analysis: &Analysis, cwd: &Path) -> Facts {
-    gather(argv, analysis, Places { path: OsStr::new("/usr/bin:/bin"), cwd, home: Path::new("/nowhere") })
+fn base_env() -> BTreeMap<String, String> {
+    BTreeMap::from([("PATH".to_owned(), "/usr/bin:/bin".to_owned())])
 }
 
 fn owned(argv: &[&str]) -> Vec<String> {
@@ -204,8 +211,8 @@ async fn cancelling_ends_the_command_and_keeps_its_output() {
 async fn a_cancelled_command_is_not_started() {
     let bench = Bench::new();
     bench.cancel.cancel();
-    let argv = owned(&["sh", "-c", ": > begun"]);
-    assert!(matches!(bench.start(&argv, &bench.pins(&argv)).await, Err(NotStarted::Cancelled)));
+    let command = bench.approve(&owned(&["sh", "-c", ": > begun"]));
+    assert!(matches!(bench.start(command).await, Err(NotStarted::Cancelled)));
     assert!(!bench.work().join("begun").exists());
 }
 
@@ -274,13 +281,11 @@ async fn what_cannot_start_is_a_result_without_an_exit_code() {
 #[tokio::test]
 async fn what_no_program_can_receive_is_refused() {
     let mut bench = Bench::new();
-    let pins = bench.pins(&owned(&["true"]));
-    for argv in [owned(&[]), owned(&["true", "a\0b"])] {
-        assert!(matches!(bench.start(&argv, &pins).await, Err(NotStarted::Unpassable(_))), "{argv:?}");
-    }
+    let command = bench.approve(&owned(&["true", "a\0b"]));
+    assert!(matches!(bench.start(command).await, Err(NotStarted::Unpassable(_))));
     for (name, value) in [("A=B", "c"), ("", "c"), ("A", "b\0")] {
         bench.env = BTreeMap::from([(name.to_owned(), value.to_owned())]);
-        let refused = bench.start(&owned(&["true"]), &pins).await;
+        let refused = bench.start(bench.approve(&owned(&["true"]))).await;
         assert!(matches!(refused, Err(NotStarted::Unpassable(_))), "{name:?}={value:?}");
     }
 }
@@ -331,13 +336,11 @@ async fn t15_a_program_replaced_after_it_was_shown_does_not_run() {
 
 #[tokio::test]
 async fn t15_a_program_put_earlier_in_the_search_path_does_not_run() {
-    let bench = Bench::new();
-    let argv = owned(&["printf", "shown"]);
-    let pins = bench.pins(&argv);
+    let mut bench = Bench::new();
+    bench.env.insert("PATH".into(), bench.work().display().to_string());
+    let command = bench.approve(&owned(&["printf", "shown"]));
     bench.program("printf", "#!/bin/sh\necho other\n");
-    let mut hijacked = Bench { env: BTreeMap::new(), ..bench };
-    hijacked.env.insert("PATH".into(), hijacked.work().display().to_string());
-    assert_eq!(hijacked.start(&argv, &pins).await.unwrap().payload.stdout, "shown");
+    assert_eq!(bench.start(command).await.unwrap().payload.stdout, "shown");
 }
 
 #[tokio::test]
@@ -375,16 +378,12 @@ async fn t16_another_folder_behind_the_same_path_is_not_entered() {
 #[tokio::test]
 async fn t16_a_folder_moved_between_check_and_spawn_stays_the_one_that_was_shown() {
     let bench = Bench::new();
-    let argv = owned(&["sh", "-c", "pwd -P"]);
-    let pins = bench.pins(&argv);
-    let launch =
-        Launch { program: &pins.program.0, argv: &argv, pins: &pins, env: &bench.env, timeout: None };
-    let folder = verify(&launch).await.unwrap();
+    let command = bench.approve(&owned(&["sh", "-c", "pwd -P"]));
+    let folder = verify(&command).await.unwrap();
     let moved = bench.folder.path().join("moved");
     fs::rename(bench.work(), &moved).unwrap();
     fs::create_dir(bench.work()).unwrap();
-    let base = BTreeMap::from([("PATH".to_owned(), "/usr/bin:/bin".to_owned())]);
-    let child = spawn(&launch, &base, &folder).unwrap();
+    let child = spawn(&command, &base_env(), &folder).unwrap();
     let payload = Run::of(child).finish(None, Instant::now(), &bench.cancel).await;
     assert_eq!(Path::new(payload.stdout.trim_end()), fs::canonicalize(moved).unwrap());
 }
