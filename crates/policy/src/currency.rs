@@ -7,10 +7,20 @@ use std::fmt::Display;
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Outdated {
+    /// A value that decides about others than this request changed, in whichever direction.
+    #[error("{what} changed: {from} to {to}")]
+    Changed {
+        /// `askFallback` or `autoAllowSkills`.
+        what: &'static str,
+        /// Value shown.
+        from: String,
+        /// Live value.
+        to: String,
+    },
     /// A value became stricter.
     #[error("{what} became stricter: {from} to {to}")]
     Stricter {
-        /// `security`, `ask`, `askFallback` or `autoAllowSkills`.
+        /// `security` or `ask`.
         what: &'static str,
         /// Value shown.
         from: String,
@@ -22,19 +32,13 @@ pub enum Outdated {
     RuleGone(String),
 }
 
-/// Additions and promotions are fine; anything stricter or lost is not.
+/// Additions and promotions are fine; anything stricter or lost is not. Like the newest peer this also insists on the
+/// fallback and the trust in skills that were shown.
 pub fn still_current(shown: &PolicySnapshot, live: &PolicySnapshot) -> Result<(), Outdated> {
     not_stricter("security", shown.security, live.security)?;
     not_stricter("ask", shown.ask, live.ask)?;
-    not_stricter("askFallback", shown.ask_fallback, live.ask_fallback)?;
-    // Trusting skill programs is the permissive value, so the order is turned round.
-    if shown.auto_allow_skills && !live.auto_allow_skills {
-        return Err(Outdated::Stricter {
-            what: "autoAllowSkills",
-            from: true.to_string(),
-            to: false.to_string(),
-        });
-    }
+    unchanged("askFallback", shown.ask_fallback, live.ask_fallback)?;
+    unchanged("autoAllowSkills", shown.auto_allow_skills, live.auto_allow_skills)?;
     match shown.allowlist_rules.iter().find(|rule| !is_kept(rule, &live.allowlist_rules)) {
         Some(lost) => Err(Outdated::RuleGone(lost.pattern.clone())),
         None => Ok(()),
@@ -44,6 +48,13 @@ pub fn still_current(shown: &PolicySnapshot, live: &PolicySnapshot) -> Result<()
 fn not_stricter<T: Ord + Display>(what: &'static str, shown: T, live: T) -> Result<(), Outdated> {
     if live > shown {
         return Err(Outdated::Stricter { what, from: shown.to_string(), to: live.to_string() });
+    }
+    Ok(())
+}
+
+fn unchanged<T: Eq + Display>(what: &'static str, shown: T, live: T) -> Result<(), Outdated> {
+    if live != shown {
+        return Err(Outdated::Changed { what, from: shown.to_string(), to: live.to_string() });
     }
     Ok(())
 }
@@ -111,11 +122,15 @@ mod tests {
     }
 
     #[test]
-    fn losing_trust_in_skills_is_stricter() {
-        let live = snapshot(Security::Full, Ask::Off, &[]);
-        let shown = PolicySnapshot { auto_allow_skills: true, ..live.clone() };
-        assert!(still_current(&shown, &live).is_err());
-        assert!(still_current(&live, &shown).is_ok());
+    fn another_fallback_or_trust_in_skills_is_outdated_in_either_direction() {
+        let one = snapshot(Security::Full, Ask::Off, &[]);
+        for other in [
+            PolicySnapshot { auto_allow_skills: true, ..one.clone() },
+            PolicySnapshot { ask_fallback: Security::Full, ..one.clone() },
+        ] {
+            assert!(still_current(&one, &other).is_err());
+            assert!(still_current(&other, &one).is_err());
+        }
     }
 
     fn pairs<T: Copy>(all: &[T]) -> Vec<(T, T)> {

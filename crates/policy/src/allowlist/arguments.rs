@@ -134,10 +134,11 @@ impl Translator<'_> {
             'v' => '\u{b}',
             'f' => '\u{c}',
             '0' if !self.rest.peek().is_some_and(char::is_ascii_digit) => '\0',
+            'c' => char::from(u8::try_from(self.rest.next().filter(char::is_ascii_alphabetic)?).ok()? & 0x1f),
             'x' => self.hex(2)?,
             'u' => self.hex(4)?,
-            // Letters and digits without a meaning are kept for meanings to come.
-            _ if c.is_alphanumeric() => return None,
+            // Back references, properties, and letters whose meaning may still come.
+            _ if c.is_ascii_alphanumeric() => return None,
             _ => c,
         })
     }

@@ -19,7 +19,7 @@ pub struct Rule {
     pub id: String,
     /// Pattern as stored.
     pub pattern: String,
-    /// Argument pattern; blank counts as absent.
+    /// Argument pattern; an empty one counts as absent.
     pub arg_pattern: Option<String>,
     /// Whether an answer made it (`source: allow-always`).
     pub generated: bool,
@@ -45,7 +45,7 @@ pub struct Target<'a> {
 pub fn matching(rules: &[Rule], target: Target<'_>) -> Option<usize> {
     let mut any_arguments = None;
     for (index, rule) in rules.iter().enumerate() {
-        let narrow = rule.arg_pattern.as_deref().filter(|pattern| !pattern.trim().is_empty());
+        let narrow = rule.arg_pattern.as_deref().filter(|pattern| !pattern.is_empty());
         // Beyond the first path-only match only a narrower one could still win.
         if narrow.is_none() && (any_arguments.is_some() || rule.generated) {
             continue;
@@ -137,18 +137,17 @@ fn program_matches(rule: &Rule, narrow: Option<&str>, target: Target<'_>) -> boo
     pattern == path
 }
 
-/// A bare name covers only what was typed as a bare name.
+/// A bare name covers only what was typed as a bare name and found.
 fn name_matches(pattern: &str, target: Target<'_>) -> bool {
     let typed = target.typed.trim();
     if is_path(typed) {
         return false;
     }
-    let found = target.program.path.as_deref().and_then(Path::file_name).and_then(|name| name.to_str());
-    [Some(typed), found].into_iter().flatten().any(|name| glob::matches(pattern, name))
+    let Some(found) = target.program.path.as_deref().and_then(Path::file_name) else { return false };
+    [Some(typed), found.to_str()].into_iter().flatten().any(|name| glob::matches(pattern, name))
 }
 
 fn arguments_match(rule: &Rule, pattern: &str, target: Target<'_>) -> bool {
-    let pattern = pattern.trim();
     if pattern.starts_with(BOUND_ARGUMENTS) {
         return target.cwd.is_some_and(|cwd| bound_arguments(cwd, target.args) == pattern);
     }

@@ -2,8 +2,8 @@
 
 use super::resolve::field_name;
 use super::{
-    AGENTS, ALLOWLIST, DEFAULTS, EditError, Edited, FORBIDDEN_AGENT, GENERATED, Use, blank_is_absent,
-    entry_ids, is_generated_arguments,
+    AGENTS, ALLOWLIST, DEFAULTS, EditError, Edited, FORBIDDEN_AGENT, GENERATED, Use,
+    arg_pattern as stored_arg_pattern, blank_is_absent, entry_ids, is_generated_arguments,
 };
 use countersign_protocol::document::Document;
 use countersign_protocol::ui::{DocumentEdit, PolicyField};
@@ -40,8 +40,7 @@ pub fn with_uses(document: &Document, uses: &[Use]) -> Document {
 fn is_used(entry: &Value, one: &Use) -> bool {
     let pattern = entry.as_str().or_else(|| entry.get("pattern")?.as_str());
     pattern == Some(&one.pattern)
-        && blank_is_absent(entry.get("argPattern"))
-            == one.arg_pattern.as_deref().filter(|p| !p.trim().is_empty())
+        && stored_arg_pattern(entry) == one.arg_pattern.as_deref().filter(|pattern| !pattern.is_empty())
 }
 
 fn record_use(entry: &mut Value, one: &Use) {
@@ -147,11 +146,11 @@ fn add_entry(
         return Err(EditError::BadValue { field: "source", expected: GENERATED, got: source.to_owned() });
     }
     let pattern = checked_pattern(pattern, source)?;
-    let arg_pattern = arg_pattern.filter(|pattern| !pattern.trim().is_empty());
+    let arg_pattern = arg_pattern.filter(|pattern| !pattern.is_empty());
     let same = |entry: &Value| {
         let stored = entry.as_str().or_else(|| entry.get("pattern")?.as_str());
         stored.map(str::trim) == Some(pattern)
-            && blank_is_absent(entry.get("argPattern")) == arg_pattern
+            && stored_arg_pattern(entry) == arg_pattern
             && (entry.get("source").and_then(Value::as_str) == Some(GENERATED)) == source.is_some()
     };
     if existing_list(root, agent).is_some_and(|list| list.iter().any(same)) {

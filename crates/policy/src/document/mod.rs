@@ -128,6 +128,11 @@ fn blank_is_absent(value: Option<&Value>) -> Option<&str> {
     value.and_then(Value::as_str).filter(|text| !text.trim().is_empty())
 }
 
+/// An entry's argument pattern. Only an empty one is absent: blanks are a pattern, and one that seldom matches.
+fn arg_pattern(entry: &Value) -> Option<&str> {
+    entry.get("argPattern").and_then(Value::as_str).filter(|pattern| !pattern.is_empty())
+}
+
 /// Whether an entry's arguments are stored as a hash.
 fn is_generated_arguments(value: Option<&Value>) -> bool {
     value.and_then(Value::as_str).is_some_and(|pattern| pattern.starts_with(BOUND_ARGUMENTS))

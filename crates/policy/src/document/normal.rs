@@ -119,7 +119,8 @@ fn normal_entry(entry: &Value, new_id: &mut dyn FnMut() -> String) -> Option<Val
         _ => return None,
     };
     blank_is_absent(members.get("pattern"))?;
-    if blank_is_absent(members.get("id")).is_none() {
+    let has_id = members.get("id").is_some_and(|id| id.as_str().is_none_or(|id| !id.trim().is_empty()));
+    if !has_id {
         members.insert("id".into(), new_id().into());
     }
     members.shift_remove("commandText");

@@ -1,6 +1,6 @@
 //! What the document says for an agent (approvals-store.md §4): agent before `*` before defaults before built-in.
 
-use super::{AGENTS, ALLOWLIST, DEFAULTS, GENERATED, LEGACY_MAIN, blank_is_absent, entry_ids, member};
+use super::{AGENTS, ALLOWLIST, DEFAULTS, GENERATED, LEGACY_MAIN, arg_pattern, entry_ids, member};
 use crate::allowlist::Rule;
 use crate::effective::{BUILT_IN, Effective, Layered, Requested};
 use countersign_protocol::document::{Document, MAIN_AGENT, WILDCARD_AGENT};
@@ -136,7 +136,7 @@ pub(super) fn rule(scope: &str, entry: &Value, id: String) -> Option<Rule> {
         agent: scope.to_owned(),
         id,
         pattern: pattern.to_owned(),
-        arg_pattern: blank_is_absent(entry.get("argPattern")).map(str::to_owned),
+        arg_pattern: arg_pattern(entry).map(str::to_owned),
         generated: entry.get("source").and_then(Value::as_str) == Some(GENERATED),
     })
 }

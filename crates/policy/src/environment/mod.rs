@@ -183,7 +183,6 @@ fn inherited_variable(name: &str, value: String) -> Option<(String, String)> {
         "GIT_PROTOCOL_FROM_USER" => value,
         _ if is_always_blocked(&upper) => return None,
         _ if listed(OVERRIDE_BLOCKED, &upper) && !listed(INHERITED_ANYWAY, &upper) => return None,
-        _ if upper.starts_with("CARGO_TARGET_") && is_blocked_override(&upper) => return None,
         _ => value,
     };
     Some((trimmed.to_owned(), value))
@@ -198,10 +197,7 @@ fn safe_protocols(value: &str) -> String {
 /// What git takes for "yes": its words, and any number but zero.
 fn is_truthy(value: &str) -> bool {
     let word = value.trim().to_ascii_lowercase();
-    match word.as_str() {
-        "" | "0" | "false" | "no" | "off" => false,
-        _ => word.trim_start_matches(['-', '+']).bytes().any(|digit| digit != b'0'),
-    }
+    matches!(word.as_str(), "true" | "yes" | "on") || word.parse::<i64>().is_ok_and(|number| number != 0)
 }
 
 /// Longest value that can be harmless, in bytes; locales and zones are far shorter.
