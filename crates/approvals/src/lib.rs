@@ -9,8 +9,11 @@
 
 pub mod actor;
 pub mod book;
+mod folder;
 pub mod history;
 pub mod ports;
 pub mod store;
+#[cfg(test)]
+mod testing;
 
 pub use actor::{Approvals, SubmitError, Ticket};

@@ -1,14 +1,33 @@
 //! The approvals document on disk: reading, generation detection, compare-and-swap writes, watching.
+//!
+//! What cannot be understood is [`StoreState::Unreadable`] and is never replaced without a person's word; a state directory
+//! whose approvals are in a database is [`StoreState::Sqlite`] and is never written to. Programs of ours keep out of each
+//! other's way by a lock beside the file; OpenClaw's older releases take no lock, so a write also checks at the last moment
+//! that the file is still the one it read.
 
+mod actor;
+#[cfg(test)]
+mod fault;
+mod file;
+mod generation;
+mod keeper;
+#[cfg(test)]
+mod tests;
+mod uses;
+mod watcher;
+
+use self::actor::{Actor, Message};
+use self::keeper::Keeper;
+use self::uses::Uses;
 use crate::ports::Ports;
 use countersign_policy::document::Use;
 use countersign_protocol::document::Document;
 use countersign_protocol::secret::SocketToken;
 use countersign_protocol::socket::PolicySnapshot;
 use countersign_protocol::ui::{DocumentEdit, EditResult, StoreState};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use tokio::sync::{broadcast, watch};
+use tokio::sync::{broadcast, mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -123,6 +142,34 @@ pub enum StoreError {
         /// Milliseconds.
         waited_ms: u64,
     },
+    /// There is none, and the folder is OpenClaw's, so none is made unasked.
+    #[error(
+        "there is no approvals document at {path}, and OpenClaw keeps its files beside it; save a policy to create one"
+    )]
+    NoDocument {
+        /// Where it would be.
+        path: PathBuf,
+    },
+    /// Only what is unusable is moved aside.
+    #[error("{path} is not in the way; nothing was reset")]
+    NothingToReset {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The document names a socket that cannot be.
+    #[error("the approvals document names the socket {path:?}, which is no absolute path")]
+    SocketPath {
+        /// As stored.
+        path: String,
+    },
+    /// Somebody else could replace the document.
+    #[error("{path} is not safe to keep approvals in: {problem}")]
+    UnsafeFolder {
+        /// The folder.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+    },
     /// The store was closed.
     #[error("the approvals store is closed")]
     Closed,
@@ -131,75 +178,113 @@ pub enum StoreError {
 /// Handle of the store.
 #[derive(Clone, Debug)]
 pub struct Store {
-    // filled by the store's author
+    messages: mpsc::Sender<Message>,
+    current: watch::Receiver<Arc<Current>>,
+    changes: broadcast::Sender<Changed>,
+    uses: Arc<Uses>,
 }
 
 impl Store {
-    /// Opens the document of an OpenClaw state directory and follows foreign edits until `stop`. Nothing is written.
+    /// Opens the document of an OpenClaw state directory and follows foreign edits until `stop`. Reads once before it
+    /// returns; the document is not written.
     pub fn open(
         openclaw_state_dir: PathBuf,
         ports: Ports,
         tracker: &TaskTracker,
         stop: CancellationToken,
     ) -> Self {
-        let _ = (openclaw_state_dir, ports, tracker, stop);
-        todo!()
+        let keeper = Keeper::open(&openclaw_state_dir, ports);
+        let (messages, inbox) = mpsc::channel(INBOX);
+        let (current, followed) = watch::channel(Arc::clone(keeper.current()));
+        let (changes, _) = broadcast::channel(CHANGES);
+        let uses = Arc::new(Uses::default());
+        let actor = Actor::new(keeper, Arc::clone(&uses), current, changes.clone());
+        tracker.spawn(actor.run(inbox, stop));
+        Self { messages, current: followed, changes, uses }
+    }
+
+    /// Reads the document of an OpenClaw state directory once, without following it. Blocking, a few calls.
+    pub fn read(openclaw_state_dir: &Path) -> Current {
+        Keeper::open(openclaw_state_dir, Ports::system()).current().as_ref().clone()
     }
 
     /// The document as last read.
     pub fn current(&self) -> Arc<Current> {
-        todo!()
+        Arc::clone(&self.current.borrow())
     }
 
     /// Follows the document.
     pub fn watch(&self) -> watch::Receiver<Arc<Current>> {
-        todo!()
+        self.current.clone()
     }
 
-    /// Follows who changed what.
+    /// Follows who changed what. Recorded uses are no change. A receiver that lags has missed changes, not the document.
     pub fn changes(&self) -> broadcast::Receiver<Changed> {
-        todo!()
+        self.changes.subscribe()
     }
 
-    /// Reads the file again now, for a decision that must not use a stale view.
+    /// Reads the file again now if it changed, for a decision that must not use a stale view. A closed store says that
+    /// nothing can be read. Cancel-safe.
     pub async fn refresh(&self) -> Arc<Current> {
-        todo!()
+        match self.ask(|reply| Message::Refresh { reply }).await {
+            Some(current) => current,
+            None => {
+                let last = self.current();
+                let state = StoreState::Unreadable { problem: StoreError::Closed.to_string() };
+                Arc::new(Current { state, document: None, path: last.path.clone(), hash: last.hash.clone() })
+            }
+        }
     }
 
     /// Applies edits to the document as it is on disk. Compare-and-swap under a lock, atomic, with a backup of the
-    /// document before. Not cancelled half-way: dropping the future leaves the old or the new document.
+    /// document before. Where there is no document one is made, with the defaults of a first start and then the edits.
+    /// Not cancelled half-way: dropping the future leaves the old or the new document.
     pub async fn edit(&self, change: Change) -> Result<EditResult, StoreError> {
-        let _ = change;
-        todo!()
+        self.ask(|reply| Message::Edit { change, reply }).await.unwrap_or(Err(StoreError::Closed))
     }
 
     /// Records uses of entries soon: coalesced and written within a second, and before the store closes. Never blocks;
     /// when the bounded queue is full the oldest uses are forgotten (bookkeeping, not authority).
     pub fn record_uses(&self, uses: Vec<Use>) {
-        let _ = uses;
-        todo!()
+        self.uses.push(uses);
     }
 
     /// Stores what a grant given elsewhere asks for, if the policy of `agent` is still at least as permissive as `shown`:
-    /// checked and written under one lock.
+    /// checked and written under one lock. Not cancelled half-way.
     pub async fn commit_grant(
         &self,
         agent: String,
         shown: PolicySnapshot,
         edits: Vec<DocumentEdit>,
     ) -> Result<(), StoreError> {
-        let _ = (agent, shown, edits);
-        todo!()
+        let shown = Box::new(shown);
+        self.ask(|reply| Message::CommitGrant { agent, shown, edits, reply })
+            .await
+            .unwrap_or(Err(StoreError::Closed))
     }
 
-    /// Fills in socket path and token when missing; creates the document with `defaults` when there is none and no
-    /// OpenClaw owns the state directory. Returns what the socket needs.
+    /// Fills in socket path and token when missing; creates the document with the defaults of a first start when there is
+    /// none and nothing of OpenClaw is in the state directory. Returns what the socket needs. Not cancelled half-way.
     pub async fn ensure_socket(&self) -> Result<(PathBuf, SocketToken), StoreError> {
-        todo!()
+        self.ask(|reply| Message::EnsureSocket { reply }).await.unwrap_or(Err(StoreError::Closed))
     }
 
-    /// Moves an unusable file aside and starts a fresh document; only on a person's word. Returns the backup's path.
+    /// Moves an unusable file aside and starts a fresh document; only on a person's word. Returns where the unusable one
+    /// is now. Not cancelled half-way.
     pub async fn reset(&self) -> Result<PathBuf, StoreError> {
-        todo!()
+        self.ask(|reply| Message::Reset { reply }).await.unwrap_or(Err(StoreError::Closed))
+    }
+
+    /// `None` when the store has closed.
+    async fn ask<T>(&self, message: impl FnOnce(oneshot::Sender<T>) -> Message) -> Option<T> {
+        let (reply, answer) = oneshot::channel();
+        self.messages.send(message(reply)).await.ok()?;
+        answer.await.ok()
     }
 }
+
+/// Messages that may wait for the store; senders wait when there are more.
+const INBOX: usize = 64;
+
+/// Changes that a slow listener may be behind; documents change by hand.
+const CHANGES: usize = 64;

@@ -1,0 +1,222 @@
+//! The document's file: checked reads and atomic writes. No tasks, no meaning.
+
+use crate::folder::{FILE_MODE, Folder, OTHERS_WRITE, is_ours};
+use rustix::fs::{self, AtFlags, FileType, Mode, OFlags, RenameFlags, Stat};
+use rustix::io::Errno;
+use std::fs::File;
+use std::io::{self, Read, Write};
+
+/// Largest document that is read or written, in bytes: what OpenClaw's importer accepts (approvals-store.md §0).
+pub(crate) const MAX_BYTES: u64 = 4 * 1024 * 1024;
+
+/// Bytes handed to the system at once. Every piece is a place where a crash is tested.
+const PIECE_BYTES: usize = 64 * 1024;
+
+/// Milliseconds after which a temporary file is nobody's: a write takes far less.
+const STALE_TEMP_MS: i64 = 60 * 60 * 1000;
+
+/// Prefix and suffix of temporary files; in between stand process id and a random id, as peers name theirs.
+const TEMP: (&str, &str) = (".exec-approvals.", ".tmp");
+
+/// Tells one state of a file from another without reading it.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct Stamp {
+    dev: u64,
+    ino: u64,
+    size: i64,
+    mode: u32,
+    mtime: (i64, i64),
+    ctime: (i64, i64),
+}
+
+/// What is stored under a name.
+#[derive(Debug, Eq, PartialEq)]
+pub(crate) enum Found {
+    /// Nothing.
+    Nothing,
+    /// A file that may be read.
+    Bytes {
+        /// Its content.
+        bytes: Vec<u8>,
+        /// Its permission bits.
+        mode: u32,
+    },
+    /// Something that is not used.
+    Refused {
+        /// Why not.
+        problem: String,
+    },
+}
+
+/// What to do with the bytes that a write replaces.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Backup {
+    /// Keep them beside the file.
+    Keep,
+    /// They say the same: leave the backup as it is.
+    Skip,
+}
+
+/// The file's stamp now; `None` when there is nothing.
+pub(crate) fn stamp(folder: &Folder, name: &str) -> io::Result<Option<Stamp>> {
+    Ok(folder.stat(name)?.as_ref().map(Stamp::of))
+}
+
+/// Reads a file that is regular, ours alone to write, not linked, and not too large.
+pub(crate) fn read(folder: &Folder, name: &str) -> Found {
+    match folder.open_file(name, OFlags::RDONLY) {
+        Ok(file) => read_open(&file).unwrap_or_else(|error| refused(format!("it cannot be read: {error}"))),
+        Err(Errno::NOENT) => Found::Nothing,
+        Err(Errno::LOOP) => refused("it is a symbolic link"),
+        Err(Errno::NXIO) => refused(NOT_A_FILE),
+        Err(error) => refused(format!("it cannot be opened: {}", io::Error::from(error))),
+    }
+}
+
+/// Replaces a file's bytes. After a crash anywhere in here the old or the new bytes are there, whole.
+pub(crate) fn write(
+    folder: &Folder,
+    name: &str,
+    bytes: &[u8],
+    before: Option<(&[u8], Mode)>,
+    backup: Backup,
+    fresh: &dyn Fn() -> String,
+) -> io::Result<()> {
+    if let (Some((old, _)), Backup::Keep) = (before, backup) {
+        replace(folder, &backup_name(name), old, FILE_MODE, &fresh())?;
+    }
+    let mode = before.map_or(FILE_MODE, |(_, mode)| mode & FILE_MODE);
+    replace(folder, name, bytes, mode, &fresh())?;
+    folder.sync()?;
+    #[cfg(test)]
+    super::fault::step();
+    Ok(())
+}
+
+/// Name of the file that keeps the bytes before.
+pub(crate) fn backup_name(name: &str) -> String {
+    format!("{name}.bak")
+}
+
+/// Moves whatever is under `name` to a free name made of it and the time; returns that name.
+pub(crate) fn set_aside(folder: &Folder, name: &str, now_ms: i64) -> io::Result<String> {
+    let mut at_ms = now_ms;
+    loop {
+        let aside = format!("{name}.unusable-{at_ms}");
+        match fs::renameat_with(folder, name, folder, aside.as_str(), RenameFlags::NOREPLACE) {
+            Ok(()) => {
+                folder.sync()?;
+                return Ok(aside);
+            }
+            Err(Errno::EXIST) => at_ms += 1,
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// Removes temporary files that a crash left behind; says how many.
+pub(crate) fn remove_stale_temps(folder: &Folder, now_ms: i64) -> io::Result<usize> {
+    let mut removed = 0;
+    for name in folder.names()? {
+        if !is_temp_name(&name) {
+            continue;
+        }
+        let Some(stat) = folder.stat(&name)? else { continue };
+        let age_ms = now_ms.saturating_sub(stat.st_mtime.saturating_mul(1000));
+        if FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile
+            && is_ours(&stat)
+            && age_ms >= STALE_TEMP_MS
+        {
+            fs::unlinkat(folder, name.as_str(), AtFlags::empty())?;
+            removed += 1;
+        }
+    }
+    Ok(removed)
+}
+
+impl Stamp {
+    fn of(stat: &Stat) -> Self {
+        Self {
+            dev: stat.st_dev,
+            ino: stat.st_ino,
+            size: stat.st_size,
+            mode: stat.st_mode,
+            mtime: (stat.st_mtime, nanoseconds(stat.st_mtime_nsec)),
+            ctime: (stat.st_ctime, nanoseconds(stat.st_ctime_nsec)),
+        }
+    }
+}
+
+/// The type of these members differs between platforms.
+fn nanoseconds(value: impl TryInto<i64>) -> i64 {
+    value.try_into().unwrap_or(0)
+}
+
+const NOT_A_FILE: &str = "it is not a regular file";
+
+fn refused(problem: impl Into<String>) -> Found {
+    Found::Refused { problem: problem.into() }
+}
+
+fn read_open(file: &File) -> io::Result<Found> {
+    let stat = fs::fstat(file)?;
+    let mode = stat.st_mode & 0o7777;
+    if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+        return Ok(refused(NOT_A_FILE));
+    }
+    if !is_ours(&stat) {
+        return Ok(refused("it belongs to another user"));
+    }
+    if stat.st_nlink > 1 {
+        return Ok(refused("it has another name (hard link), so a change would show there too"));
+    }
+    if mode & OTHERS_WRITE != 0 {
+        return Ok(refused(format!("others may write it (mode {mode:04o}); run chmod 600 on it")));
+    }
+    let mut bytes = Vec::new();
+    file.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MAX_BYTES {
+        return Ok(refused(format!("it is larger than {MAX_BYTES} bytes")));
+    }
+    Ok(Found::Bytes { bytes, mode })
+}
+
+/// Writes beside, then renames over.
+fn replace(folder: &Folder, name: &str, bytes: &[u8], mode: Mode, fresh: &str) -> io::Result<()> {
+    let (prefix, suffix) = TEMP;
+    let temp = format!("{prefix}{}.{fresh}{suffix}", std::process::id());
+    let file = folder.open_file(&temp, OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL)?;
+    #[cfg(test)]
+    super::fault::step();
+    let written = fill(&file, bytes, mode).and_then(|()| {
+        #[cfg(test)]
+        super::fault::step();
+        Ok(fs::renameat(folder, temp.as_str(), folder, name)?)
+    });
+    if written.is_err() {
+        // The first error is the one to report.
+        let _ = fs::unlinkat(folder, temp.as_str(), AtFlags::empty());
+    }
+    written?;
+    #[cfg(test)]
+    super::fault::step();
+    Ok(())
+}
+
+fn fill(mut file: &File, bytes: &[u8], mode: Mode) -> io::Result<()> {
+    fs::fchmod(file, mode)?;
+    for piece in bytes.chunks(PIECE_BYTES) {
+        file.write_all(piece)?;
+        #[cfg(test)]
+        super::fault::step();
+    }
+    file.sync_all()
+}
+
+fn is_temp_name(name: &str) -> bool {
+    let (prefix, suffix) = TEMP;
+    let middle = name.strip_prefix(prefix).and_then(|rest| rest.strip_suffix(suffix));
+    middle.and_then(|middle| middle.split_once('.')).is_some_and(|(pid, id)| {
+        !pid.is_empty() && pid.bytes().all(|byte| byte.is_ascii_digit()) && !id.is_empty()
+    })
+}

@@ -1,0 +1,585 @@
+use super::*;
+use crate::testing::{FakeClock, ports};
+use countersign_policy::document::EditError;
+use countersign_protocol::vocabulary::{Ask, Security};
+use pretty_assertions::assert_eq;
+use serde_json::json;
+use std::fs as std_fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use tempfile::TempDir;
+
+/// A state directory and its keeper.
+struct Desk {
+    dir: TempDir,
+    clock: Arc<FakeClock>,
+    keeper: Keeper,
+}
+
+impl Desk {
+    fn empty() -> Self {
+        Self::prepared(|_| {})
+    }
+
+    fn with(text: &str) -> Self {
+        Self::prepared(|dir| {
+            std_fs::write(dir.join(FILE_NAME), text).unwrap();
+            set_mode(&dir.join(FILE_NAME), 0o600);
+        })
+    }
+
+    fn prepared(prepare: impl FnOnce(&Path)) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        prepare(dir.path());
+        let (ports, clock) = ports();
+        let keeper = Keeper::open(dir.path(), ports).with_patience(Duration::from_millis(30));
+        Self { dir, clock, keeper }
+    }
+
+    fn path(&self) -> PathBuf {
+        self.dir.path().join(FILE_NAME)
+    }
+
+    fn text(&self) -> String {
+        std_fs::read_to_string(self.path()).unwrap()
+    }
+
+    fn json(&self) -> serde_json::Value {
+        serde_json::from_str(&self.text()).unwrap()
+    }
+
+    fn names(&self) -> Vec<String> {
+        let mut names: Vec<_> = std_fs::read_dir(self.dir.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+
+    /// Another program replaces the document.
+    fn replaced_by_another_program(&self, text: &str) {
+        let temp = self.dir.path().join("exec-approvals.other");
+        std_fs::write(&temp, text).unwrap();
+        std_fs::rename(temp, self.path()).unwrap();
+    }
+
+    fn refreshed(&mut self) -> Current {
+        self.keeper.refresh();
+        Current::clone(self.keeper.current())
+    }
+
+    fn problem(&mut self) -> String {
+        match self.refreshed().state {
+            StoreState::Unreadable { problem } => problem,
+            state => panic!("{state:?}"),
+        }
+    }
+
+    fn writers(&mut self) -> Vec<Writer> {
+        self.keeper.take_changes().iter().map(|change| change.writer).collect()
+    }
+}
+
+const PLAIN: &str = r#"{
+  "version": 1,
+  "socket": { "path": "/run/x.sock", "token": "demo" },
+  "x-theirs": [1, {"b": 2, "a": 1}],
+  "defaults": { "security": "allowlist", "x-mine": null },
+  "agents": { "main": { "allowlist": [ { "id": "one", "pattern": "/usr/bin/git", "x-extra": 1 } ] } }
+}
+"#;
+
+fn set_mode(path: &Path, mode: u32) {
+    std_fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
+}
+
+fn mode(path: &Path) -> u32 {
+    std_fs::metadata(path).unwrap().permissions().mode() & 0o7777
+}
+
+fn add(pattern: &str) -> DocumentEdit {
+    DocumentEdit::AddEntry {
+        agent: "main".to_owned(),
+        pattern: pattern.to_owned(),
+        arg_pattern: None,
+        source: None,
+    }
+}
+
+fn set(field: PolicyField, value: &str) -> DocumentEdit {
+    DocumentEdit::SetPolicy { scope: "defaults".to_owned(), field, value: Some(value.to_owned()) }
+}
+
+fn confirmed(edits: Vec<DocumentEdit>) -> Change {
+    Change { base_hash: None, edits, looser: Looser::Confirmed, writer: Writer::Window }
+}
+
+fn a_use(agent: &str, pattern: &str) -> Use {
+    Use {
+        agent: agent.to_owned(),
+        pattern: pattern.to_owned(),
+        arg_pattern: None,
+        at_ms: 7,
+        command: "git status".to_owned(),
+        resolved_path: Some("/usr/bin/git".to_owned()),
+    }
+}
+
+#[test]
+fn o444_a_missing_document_is_empty_and_hashes_as_nothing() {
+    let desk = Desk::empty();
+    let current = desk.keeper.current();
+    assert_eq!(current.state, StoreState::Missing);
+    assert_eq!(current.hash, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+    assert_eq!(desk.names(), Vec::<String>::new());
+}
+
+#[test]
+fn o445_o446_what_is_no_document_is_unreadable_and_stays() {
+    let cases: [&[u8]; 8] = [
+        b"{broken",
+        b"{\"version\":2}",
+        b"",
+        b"[]",
+        b"null",
+        b"\xff\xfe",
+        b"{\"version\":1,\"defaults\":{\"security\":\"none\"}}",
+        b"{\"version\":1} trailing",
+    ];
+    for bytes in cases {
+        let mut desk = Desk::prepared(|dir| {
+            std_fs::write(dir.join(FILE_NAME), bytes).unwrap();
+            set_mode(&dir.join(FILE_NAME), 0o600);
+        });
+        desk.problem();
+        assert!(matches!(desk.keeper.edit(&confirmed(vec![add("/a")])), Err(StoreError::Unreadable { .. })));
+        assert!(matches!(desk.keeper.ensure_socket(), Err(StoreError::Unreadable { .. })));
+        desk.keeper.record_uses(&[a_use("main", "/a")]).unwrap();
+        assert_eq!(std_fs::read(desk.path()).unwrap(), bytes, "{}", bytes.escape_ascii());
+    }
+}
+
+#[test]
+fn o447_a_bare_version_is_a_document() {
+    let desk = Desk::with(r#"{"version":1}"#);
+    assert_eq!(desk.keeper.current().state, StoreState::Ready);
+}
+
+#[test]
+fn a_file_that_others_could_change_is_not_believed() {
+    let check = |prepare: &dyn Fn(&Path), expected: &str| {
+        let mut desk = Desk::prepared(|dir| {
+            std_fs::write(dir.join(FILE_NAME), PLAIN).unwrap();
+            set_mode(&dir.join(FILE_NAME), 0o600);
+            prepare(dir);
+        });
+        let problem = desk.problem();
+        assert!(problem.contains(expected), "{problem}");
+        assert!(matches!(desk.keeper.edit(&confirmed(vec![add("/a")])), Err(StoreError::Unreadable { .. })));
+    };
+    check(&|dir| set_mode(&dir.join(FILE_NAME), 0o620), "others may write");
+    check(&|dir| set_mode(&dir.join(FILE_NAME), 0o602), "others may write");
+    check(&|dir| std_fs::hard_link(dir.join(FILE_NAME), dir.join("other")).unwrap(), "hard link");
+    check(
+        &|dir| {
+            std_fs::rename(dir.join(FILE_NAME), dir.join("real")).unwrap();
+            symlink("real", dir.join(FILE_NAME)).unwrap();
+        },
+        "symbolic link",
+    );
+    check(
+        &|dir| {
+            std_fs::remove_file(dir.join(FILE_NAME)).unwrap();
+            std_fs::create_dir(dir.join(FILE_NAME)).unwrap();
+        },
+        "not a regular file",
+    );
+    check(
+        &|dir| {
+            std_fs::remove_file(dir.join(FILE_NAME)).unwrap();
+            let fifo = dir.join(FILE_NAME);
+            rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, Mode::RUSR, 0).unwrap();
+        },
+        "not a regular file",
+    );
+    check(
+        &|dir| {
+            let file = std_fs::File::options().append(true).open(dir.join(FILE_NAME)).unwrap();
+            file.set_len(file::MAX_BYTES + 1).unwrap();
+        },
+        "larger than",
+    );
+}
+
+#[test]
+fn a_file_of_another_user_is_not_believed() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let mut desk = Desk::with(PLAIN);
+    std::os::unix::fs::chown(desk.path(), Some(12_345), None).unwrap();
+    assert!(desk.problem().contains("another user"));
+}
+
+#[test]
+fn a_file_that_others_may_read_is_used_and_tightened_by_the_next_write() {
+    let mut desk = Desk::with(PLAIN);
+    set_mode(&desk.path(), 0o644);
+    assert_eq!(desk.refreshed().state, StoreState::Ready);
+    desk.keeper.edit(&confirmed(vec![add("/a")])).unwrap();
+    assert_eq!(mode(&desk.path()), 0o600);
+    set_mode(&desk.path(), 0o400);
+    desk.keeper.edit(&confirmed(vec![add("/b")])).unwrap();
+    assert_eq!(mode(&desk.path()), 0o400, "a stricter mode stays");
+}
+
+#[test]
+fn a_folder_that_others_may_write_is_not_written_to() {
+    let mut desk = Desk::with(PLAIN);
+    set_mode(desk.dir.path(), 0o770);
+    assert_eq!(desk.refreshed().state, StoreState::Ready);
+    let error = desk.keeper.edit(&confirmed(vec![add("/a")])).unwrap_err();
+    assert!(matches!(error, StoreError::UnsafeFolder { .. }), "{error}");
+    assert_eq!(desk.text(), PLAIN);
+}
+
+#[test]
+fn an_edit_keeps_what_it_does_not_know_and_the_bytes_before() {
+    let mut desk = Desk::with(PLAIN);
+    let result = desk.keeper.edit(&confirmed(vec![add("/usr/bin/ls")])).unwrap();
+    assert!(result.applied);
+    assert_eq!(result.hash, document::hash(Some(desk.text().as_bytes())));
+    let mut expected: serde_json::Value = serde_json::from_str(PLAIN).unwrap();
+    let added = desk.json()["agents"]["main"]["allowlist"][1].clone();
+    assert_eq!(added["pattern"], "/usr/bin/ls");
+    expected["agents"]["main"]["allowlist"].as_array_mut().unwrap().push(added);
+    assert_eq!(desk.json().to_string(), expected.to_string(), "members and their order");
+    let backup = desk.dir.path().join("exec-approvals.json.bak");
+    assert_eq!(std_fs::read_to_string(&backup).unwrap(), PLAIN);
+    assert_eq!((mode(&backup), mode(&desk.path())), (0o600, 0o600));
+    assert_eq!(desk.names(), [FILE_NAME, "exec-approvals.json.bak", "exec-approvals.json.lock"]);
+    assert_eq!(desk.writers(), [Writer::Window]);
+    let undone = desk.keeper.edit(&confirmed(result.undo)).unwrap();
+    assert!(undone.applied);
+    assert_eq!(desk.json(), serde_json::from_str::<serde_json::Value>(PLAIN).unwrap());
+}
+
+#[test]
+fn a_loosening_is_returned_unapplied_unless_confirmed() {
+    let mut desk = Desk::with(PLAIN);
+    let mut change = confirmed(vec![set(PolicyField::Security, "full")]);
+    change.looser = Looser::Refuse;
+    let result = desk.keeper.edit(&change).unwrap();
+    assert!(!result.applied && !result.loosenings.is_empty() && result.undo.is_empty());
+    assert_eq!(desk.text(), PLAIN);
+    assert_eq!(result.hash, desk.keeper.current().hash);
+    assert_eq!(desk.writers(), []);
+    change.looser = Looser::Confirmed;
+    assert!(desk.keeper.edit(&change).unwrap().applied);
+    assert_eq!(desk.json()["defaults"]["security"], "full");
+    change.looser = Looser::Refuse;
+    change.edits = vec![set(PolicyField::Security, "deny")];
+    assert!(desk.keeper.edit(&change).unwrap().applied, "what tightens needs no word");
+}
+
+#[test]
+fn o465_an_edit_of_a_version_that_is_gone_is_stale() {
+    let mut desk = Desk::with(PLAIN);
+    let seen = desk.keeper.current().hash.clone();
+    desk.replaced_by_another_program(r#"{"version":1,"agents":{}}"#);
+    let mut change = confirmed(vec![add("/a")]);
+    change.base_hash = Some(seen.clone());
+    match desk.keeper.edit(&change) {
+        Err(StoreError::Stale { expected, found }) => {
+            assert_eq!(expected, seen);
+            assert_eq!(found, desk.keeper.current().hash);
+        }
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(desk.text(), r#"{"version":1,"agents":{}}"#);
+    assert_eq!(desk.writers(), [Writer::AnotherProgram]);
+    change.base_hash = Some(desk.keeper.current().hash.clone());
+    assert!(desk.keeper.edit(&change).unwrap().applied);
+}
+
+#[test]
+fn an_edit_without_a_base_goes_on_top_of_what_is_there() {
+    let mut desk = Desk::with(PLAIN);
+    desk.replaced_by_another_program(
+        r#"{"version":1,"agents":{"main":{"allowlist":[{"pattern":"/theirs"}]}}}"#,
+    );
+    desk.keeper.edit(&confirmed(vec![add("/ours")])).unwrap();
+    let list = &desk.json()["agents"]["main"]["allowlist"];
+    assert_eq!((&list[0]["pattern"], &list[1]["pattern"]), (&json!("/theirs"), &json!("/ours")));
+    assert_eq!(desk.writers(), [Writer::AnotherProgram, Writer::Window]);
+}
+
+#[test]
+fn bookkeeping_makes_no_edit_stale_and_no_news() {
+    let mut desk = Desk::with(PLAIN);
+    let seen = desk.keeper.current().hash.clone();
+    desk.keeper.record_uses(&[a_use("main", "/usr/bin/git"), a_use("other", "/usr/bin/git")]).unwrap();
+    let entry = desk.json()["agents"]["main"]["allowlist"][0].clone();
+    assert_eq!((&entry["lastUsedAt"], &entry["lastUsedCommand"]), (&json!(7), &json!("git status")));
+    assert!(desk.json()["agents"].get("other").is_none(), "no empty lists are created (O471)");
+    assert!(!desk.dir.path().join("exec-approvals.json.bak").exists());
+    assert_ne!(desk.keeper.current().hash, seen);
+    assert_eq!(desk.writers(), []);
+    let mut change = confirmed(vec![add("/a")]);
+    change.base_hash = Some(seen);
+    desk.keeper.edit(&change).unwrap();
+    assert!(matches!(desk.keeper.edit(&change), Err(StoreError::Stale { .. })), "but an edit does");
+}
+
+#[test]
+fn a_foreign_write_between_reading_and_writing_is_not_overwritten() {
+    let mut desk = Desk::with(PLAIN);
+    let path = desk.path();
+    let mut calls = 0;
+    desk.keeper
+        .transact(|_, current| {
+            calls += 1;
+            if calls == 1 {
+                std_fs::write(&path, r#"{"version":1,"agents":{"x":{"security":"deny"}}}"#).unwrap();
+            }
+            let document = current.document.clone().unwrap();
+            let edited = document::apply(&document, &[add("/a")], &mut || "id".to_owned())?;
+            Ok(Act::Write { document: edited.document, as_what: Kind::Policy(Writer::Window), then: () })
+        })
+        .unwrap();
+    assert_eq!(calls, 2);
+    assert_eq!(desk.json()["agents"]["x"]["security"], "deny", "the revocation won");
+    assert_eq!(desk.json()["agents"]["main"]["allowlist"][0]["pattern"], "/a");
+}
+
+#[test]
+fn foreign_edits_are_seen_and_our_own_are_not_foreign() {
+    let mut desk = Desk::with(PLAIN);
+    desk.keeper.edit(&confirmed(vec![add("/a")])).unwrap();
+    desk.keeper.refresh();
+    assert_eq!(desk.writers(), [Writer::Window]);
+    desk.replaced_by_another_program(PLAIN);
+    desk.keeper.refresh();
+    let changes = desk.keeper.take_changes();
+    assert_eq!(changes.len(), 1);
+    assert_eq!(changes[0].writer, Writer::AnotherProgram);
+    assert_eq!(changes[0].after.hash, document::hash(Some(PLAIN.as_bytes())));
+    assert_ne!(changes[0].before.hash, changes[0].after.hash);
+    std_fs::remove_file(desk.path()).unwrap();
+    assert_eq!(desk.refreshed().state, StoreState::Missing);
+}
+
+#[test]
+fn two_quick_changes_of_the_same_size_are_both_seen() {
+    let mut desk = Desk::with(r#"{"version":1,"x":0}"#);
+    for n in 1..10 {
+        let text = format!("{{\"version\":1,\"x\":{n}}}");
+        std_fs::write(desk.path(), &text).unwrap();
+        assert_eq!(desk.refreshed().hash, document::hash(Some(text.as_bytes())));
+    }
+}
+
+#[test]
+fn a_database_is_never_written_beside() {
+    let mut desk = Desk::prepared(|dir| {
+        std_fs::create_dir(dir.join("state")).unwrap();
+        std_fs::write(dir.join("state/openclaw.sqlite"), "db").unwrap();
+    });
+    let database = desk.dir.path().join("state/openclaw.sqlite");
+    assert_eq!(desk.keeper.current().state, StoreState::Sqlite { database: database.display().to_string() });
+    let is_sqlite = |error: StoreError| assert!(matches!(error, StoreError::Sqlite { .. }), "{error}");
+    is_sqlite(desk.keeper.edit(&confirmed(vec![add("/a")])).unwrap_err());
+    is_sqlite(desk.keeper.ensure_socket().unwrap_err());
+    is_sqlite(desk.keeper.reset().unwrap_err());
+    is_sqlite(desk.keeper.commit_grant("main", &snapshot(), &[add("/a")]).unwrap_err());
+    desk.keeper.record_uses(&[a_use("main", "/a")]).unwrap();
+    assert_eq!(desk.keeper.sweep().unwrap(), 0);
+    assert_eq!(desk.names(), ["state"]);
+}
+
+#[test]
+fn a_database_that_appears_later_ends_all_writing() {
+    let mut desk = Desk::with(PLAIN);
+    std_fs::create_dir(desk.dir.path().join("state")).unwrap();
+    std_fs::write(desk.dir.path().join("state/openclaw.sqlite"), "db").unwrap();
+    assert!(matches!(desk.keeper.edit(&confirmed(vec![add("/a")])), Err(StoreError::Sqlite { .. })));
+    assert_eq!(desk.text(), PLAIN);
+    assert!(!desk.dir.path().join("exec-approvals.json.lock").exists());
+    assert_eq!(desk.writers(), [Writer::AnotherProgram]);
+}
+
+#[test]
+fn o472_the_first_start_writes_out_its_defaults() {
+    let mut desk = Desk::empty();
+    let (path, token) = desk.keeper.ensure_socket().unwrap();
+    assert_eq!(path, desk.dir.path().join(SOCKET_NAME));
+    let expected = json!({
+        "version": 1,
+        "socket": { "path": path, "token": token.expose() },
+        "defaults": { "security": "allowlist", "ask": "on-miss", "askFallback": "deny" },
+        "agents": {},
+    });
+    assert_eq!(desk.json(), expected);
+    assert!(desk.text().starts_with("{\n  \"version\": 1,\n") && desk.text().ends_with("}\n"));
+    assert_eq!(mode(&desk.path()), 0o600);
+    assert_eq!(desk.writers(), [Writer::FirstRun]);
+    let before = desk.text();
+    let (_, again) = desk.keeper.ensure_socket().unwrap();
+    assert_eq!(again.expose(), token.expose());
+    assert_eq!(desk.text(), before);
+    assert_eq!(desk.writers(), []);
+}
+
+#[test]
+fn the_first_start_makes_a_private_folder() {
+    let parent = tempfile::tempdir().unwrap();
+    let dir = parent.path().join("state-dir");
+    Keeper::open(&dir, ports().0).ensure_socket().unwrap();
+    assert_eq!(mode(&dir), 0o700);
+}
+
+#[test]
+fn a_document_keeps_its_socket_and_gets_what_is_missing() {
+    let mut desk = Desk::with(PLAIN);
+    let (path, token) = desk.keeper.ensure_socket().unwrap();
+    assert_eq!((path, token.expose()), (PathBuf::from("/run/x.sock"), "demo"));
+    assert_eq!(desk.text(), PLAIN);
+    let mut desk = Desk::with(r#"{"version":1,"x":1,"socket":{"path":"/run/y.sock","token":" "}}"#);
+    let (path, token) = desk.keeper.ensure_socket().unwrap();
+    assert_eq!(path, PathBuf::from("/run/y.sock"));
+    assert_eq!(desk.json()["socket"]["token"], token.expose());
+    assert_eq!(desk.json()["x"], 1);
+    assert!(desk.json().get("defaults").is_none(), "a document that is there gets no defaults");
+}
+
+#[test]
+fn a_relative_socket_path_names_no_place() {
+    let mut desk = Desk::with(r#"{"version":1,"socket":{"path":"x.sock","token":"t"}}"#);
+    assert!(matches!(desk.keeper.ensure_socket(), Err(StoreError::SocketPath { .. })));
+    let mut desk = Desk::with(r#"{"version":1,"socket":{"path":"~/x.sock","token":"t"}}"#);
+    assert_eq!(desk.keeper.ensure_socket().unwrap().0, std::env::home_dir().unwrap().join("x.sock"));
+}
+
+#[test]
+fn beside_files_of_openclaw_nothing_is_made_until_the_person_saves() {
+    for theirs in ["openclaw.json", "node.json", "identity"] {
+        let mut desk = Desk::prepared(|dir| std_fs::create_dir(dir.join(theirs)).unwrap());
+        let error = desk.keeper.ensure_socket().unwrap_err();
+        assert!(matches!(error, StoreError::NoDocument { .. }), "{error}");
+        assert!(error.to_string().contains("save a policy"), "{error}");
+        assert_eq!(desk.names(), [theirs]);
+        assert_eq!(desk.keeper.current().state, StoreState::Missing);
+        let mut change = confirmed(vec![add("/a")]);
+        change.looser = Looser::Refuse;
+        assert!(!desk.keeper.edit(&change).unwrap().applied, "a rule that was not there lets more run");
+        assert!(!desk.path().exists());
+        assert!(desk.keeper.edit(&confirmed(vec![add("/a")])).unwrap().applied);
+        assert_eq!(desk.json()["defaults"]["security"], "allowlist");
+        assert_eq!(desk.json()["agents"]["main"]["allowlist"][0]["pattern"], "/a");
+        desk.keeper.ensure_socket().unwrap();
+    }
+}
+
+fn snapshot() -> PolicySnapshot {
+    let document = match document::parse(Some(PLAIN.as_bytes())) {
+        Parsed::Usable(document) => document,
+        other => panic!("{other:?}"),
+    };
+    document::snapshot(&document, Some("main"))
+}
+
+#[test]
+fn a_grant_is_stored_while_the_policy_it_was_shown_stands() {
+    let mut desk = Desk::with(PLAIN);
+    let shown = snapshot();
+    assert_eq!((shown.security, shown.ask), (Security::Allowlist, Ask::OnMiss));
+    desk.keeper.commit_grant("main", &shown, &[add("/granted")]).unwrap();
+    assert_eq!(desk.json()["agents"]["main"]["allowlist"][1]["pattern"], "/granted");
+    assert_eq!(desk.writers(), [Writer::Answer]);
+    desk.keeper.commit_grant("main", &shown, &[]).unwrap();
+    assert_eq!(desk.writers(), []);
+}
+
+#[test]
+fn t42_a_revocation_wins_over_a_grant_that_was_shown_before() {
+    let mut desk = Desk::with(PLAIN);
+    let shown = snapshot();
+    let revoked = PLAIN.replace("\"allowlist\", \"x-mine\"", "\"deny\", \"x-mine\"");
+    desk.replaced_by_another_program(&revoked);
+    let error = desk.keeper.commit_grant("main", &shown, &[add("/granted")]).unwrap_err();
+    assert!(matches!(error, StoreError::Outdated(_)), "{error}");
+    assert_eq!(desk.text(), revoked);
+    std_fs::remove_file(desk.path()).unwrap();
+    assert!(desk.keeper.commit_grant("main", &shown, &[add("/granted")]).is_err());
+    assert!(!desk.path().exists(), "a refused save does not make the document again");
+}
+
+#[test]
+fn an_edit_that_makes_no_sense_writes_nothing() {
+    let mut desk = Desk::with(PLAIN);
+    let edits = vec![add("/fine"), add(" ")];
+    let error = desk.keeper.edit(&confirmed(edits)).unwrap_err();
+    assert!(matches!(error, StoreError::Edit(EditError::BadPattern(_))), "{error}");
+    assert_eq!(desk.text(), PLAIN);
+    assert!(!desk.names().iter().any(|name| name.ends_with(".bak")));
+}
+
+#[test]
+fn a_document_that_could_not_be_read_again_is_not_written() {
+    let mut desk = Desk::with(PLAIN);
+    let pattern = format!("/{}", "x".repeat(usize::try_from(file::MAX_BYTES).unwrap()));
+    let error = desk.keeper.edit(&confirmed(vec![add(&pattern)])).unwrap_err();
+    assert!(matches!(error, StoreError::Io { doing: "write", .. }), "{error}");
+    assert_eq!(desk.text(), PLAIN);
+}
+
+#[test]
+fn reset_moves_only_what_is_unusable_aside() {
+    let cases: [&dyn Fn(&Path); 3] = [
+        &|path| std_fs::write(path, "{broken").unwrap(),
+        &|path| std_fs::create_dir(path).unwrap(),
+        &|path| symlink("/nowhere", path).unwrap(),
+    ];
+    for prepare in cases {
+        let mut desk = Desk::prepared(|dir| prepare(&dir.join(FILE_NAME)));
+        desk.clock.set(1_234);
+        let aside = desk.keeper.reset().unwrap();
+        assert_eq!(aside, desk.dir.path().join("exec-approvals.json.unusable-1234"));
+        assert!(aside.symlink_metadata().is_ok());
+        assert_eq!(desk.keeper.current().state, StoreState::Ready);
+        assert_eq!(desk.json()["defaults"]["security"], "allowlist");
+        assert_eq!(desk.json()["socket"]["token"].as_str().unwrap().len(), 32);
+        assert!(matches!(desk.keeper.reset(), Err(StoreError::NothingToReset { .. })));
+        std_fs::write(desk.path(), "{broken").unwrap();
+        assert_eq!(desk.keeper.reset().unwrap(), desk.dir.path().join("exec-approvals.json.unusable-1235"));
+    }
+    let mut desk = Desk::empty();
+    assert!(matches!(desk.keeper.reset(), Err(StoreError::NothingToReset { .. })));
+}
+
+#[test]
+fn a_lock_held_elsewhere_is_waited_for_and_then_reported() {
+    let mut desk = Desk::with(PLAIN);
+    let folder = Folder::open(desk.dir.path()).unwrap().unwrap();
+    let held = folder.lock(&lock_name(), Duration::ZERO).unwrap();
+    let error = desk.keeper.edit(&confirmed(vec![add("/a")])).unwrap_err();
+    assert!(matches!(error, StoreError::Locked { waited_ms: 30 }), "{error}");
+    drop(held);
+    desk.keeper.edit(&confirmed(vec![add("/a")])).unwrap();
+}
+
+#[test]
+fn only_old_temporary_files_of_the_document_are_swept() {
+    let desk = Desk::with(PLAIN);
+    let temp = ".exec-approvals.123.0b1c.tmp";
+    for name in [temp, ".exec-approvals.x.0b1c.tmp", "notes.tmp"] {
+        std_fs::write(desk.dir.path().join(name), "x").unwrap();
+    }
+    let written = std_fs::metadata(desk.dir.path().join(temp)).unwrap();
+    let written_ms = std::os::unix::fs::MetadataExt::mtime(&written) * 1000;
+    desk.clock.set(written_ms + 60 * 60 * 1000 - 1);
+    assert_eq!(desk.keeper.sweep().unwrap(), 0);
+    desk.clock.set(written_ms + 60 * 60 * 1000);
+    assert_eq!(desk.keeper.sweep().unwrap(), 1);
+    assert_eq!(desk.names(), [".exec-approvals.x.0b1c.tmp", FILE_NAME, "notes.tmp"]);
+}

@@ -1,0 +1,84 @@
+//! Wakes the store when something may have changed in the state directory. Only wakes: what changed is read from disk.
+
+use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::Notify;
+
+/// How often to look when the system reports nothing: no such directory, no watches left, a network file system.
+pub(crate) const POLL: Duration = Duration::from_secs(2);
+
+/// How often to look although the system reports changes: some file systems lose reports.
+pub(crate) const SAFETY_POLL: Duration = Duration::from_secs(30);
+
+/// Follows a state directory and its `state` folder, where a database would appear.
+#[derive(Debug)]
+pub(crate) struct Watcher {
+    dir: PathBuf,
+    wake: Arc<Notify>,
+    watching: Option<Watching>,
+}
+
+#[derive(Debug)]
+struct Watching {
+    _watcher: RecommendedWatcher,
+    /// The directories, by device and inode: a directory that was replaced reports nothing any more.
+    identities: Vec<Option<(u64, u64)>>,
+}
+
+impl Watcher {
+    /// Watches nothing yet.
+    pub(crate) fn new(dir: PathBuf, wake: Arc<Notify>) -> Self {
+        Self { dir, wake, watching: None }
+    }
+
+    /// Follows the directories that are there now; returns how long to wait before looking without being woken.
+    pub(crate) fn follow(&mut self) -> Duration {
+        let dirs = [self.dir.clone(), self.dir.join("state")];
+        let identities: Vec<_> = dirs.iter().map(|dir| identity(dir)).collect();
+        if self.watching.as_ref().is_some_and(|watching| watching.identities == identities) {
+            return SAFETY_POLL;
+        }
+        self.watching = match self.start(&dirs, &identities) {
+            Ok(watcher) => watcher.map(|watcher| Watching { _watcher: watcher, identities }),
+            Err(error) => {
+                tracing::debug!(%error, dir = %self.dir.display(), "no watch on the state directory; polling");
+                None
+            }
+        };
+        if self.watching.is_none() {
+            return POLL;
+        }
+        // Something may have happened before the watch was there.
+        self.wake.notify_one();
+        SAFETY_POLL
+    }
+
+    fn start(
+        &self,
+        dirs: &[PathBuf],
+        identities: &[Option<(u64, u64)>],
+    ) -> notify::Result<Option<RecommendedWatcher>> {
+        if identities.first().copied().flatten().is_none() {
+            return Ok(None);
+        }
+        let wake = Arc::clone(&self.wake);
+        let mut watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
+            // Our own reads are no change. An error means that reports were lost: look.
+            if !event.is_ok_and(|event| matches!(event.kind, EventKind::Access(_))) {
+                wake.notify_one();
+            }
+        })?;
+        for (dir, _) in dirs.iter().zip(identities).filter(|(_, identity)| identity.is_some()) {
+            watcher.watch(dir, RecursiveMode::NonRecursive)?;
+        }
+        Ok(Some(watcher))
+    }
+}
+
+fn identity(dir: &Path) -> Option<(u64, u64)> {
+    let metadata = dir.metadata().ok().filter(std::fs::Metadata::is_dir)?;
+    Some((metadata.dev(), metadata.ino()))
+}

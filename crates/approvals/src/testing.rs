@@ -1,0 +1,42 @@
+//! Chosen time and ids for tests.
+
+use crate::ports::{Clock, IdSource, Ports};
+use countersign_protocol::secret::SocketToken;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+
+/// A clock that stands where it was set.
+#[derive(Debug)]
+pub(crate) struct FakeClock(AtomicI64);
+
+impl FakeClock {
+    pub(crate) fn set(&self, now_ms: i64) {
+        self.0.store(now_ms, Ordering::SeqCst);
+    }
+}
+
+impl Clock for FakeClock {
+    fn now_ms(&self) -> i64 {
+        self.0.load(Ordering::SeqCst)
+    }
+}
+
+#[derive(Debug, Default)]
+struct CountingIds(AtomicU64);
+
+impl IdSource for CountingIds {
+    fn uuid(&self) -> String {
+        format!("00000000-0000-4000-8000-{:012x}", self.0.fetch_add(1, Ordering::SeqCst))
+    }
+
+    fn token(&self) -> SocketToken {
+        SocketToken::parse(&format!("{:032}", self.0.fetch_add(1, Ordering::SeqCst))).unwrap()
+    }
+}
+
+/// Ports with a clock at a million milliseconds and ids that count up.
+pub(crate) fn ports() -> (Ports, Arc<FakeClock>) {
+    let clock = Arc::new(FakeClock(AtomicI64::new(1_000_000)));
+    let shared: Arc<dyn Clock> = clock.clone();
+    (Ports { clock: shared, ids: Arc::new(CountingIds::default()) }, clock)
+}
