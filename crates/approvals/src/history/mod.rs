@@ -1,9 +1,26 @@
 //! What happened, as hash-chained JSON lines with rotation. Each line carries the hash of the one before.
+//!
+//! The chain (see `history/chain.rs` for the formula) shows any line that was changed, removed, added or moved after it
+//! was written, back to the oldest file that is kept. It has no key: whoever may write the folder could make a new chain.
+//! Lines that are cut off at the very end show by the head file, which says how far the chain had come at the last flush.
+//! Nothing here is synced line by line; a power failure may lose the last second.
 
+mod chain;
+mod files;
+mod read;
+#[cfg(test)]
+mod tests;
+mod writer;
+
+pub use self::read::{MAX_PAGE, page, verify};
+
+use self::writer::Writer;
 use crate::ports::Ports;
-use countersign_protocol::ui::{ChainReport, HistoryEntry, HistoryEvent, HistoryPage};
-use std::path::{Path, PathBuf};
-use tokio::sync::broadcast;
+use countersign_protocol::ui::{HistoryEntry, HistoryEvent};
+use std::path::PathBuf;
+use std::time::Duration;
+use tokio::sync::{broadcast, mpsc, oneshot};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -21,6 +38,28 @@ pub enum HistoryError {
         /// Why not.
         source: std::io::Error,
     },
+    /// Another program holds the lock.
+    #[error("the history is locked by another program for more than {waited_ms} ms")]
+    Locked {
+        /// Milliseconds.
+        waited_ms: u64,
+    },
+    /// A line would be too long to be read again.
+    #[error("a history line of {bytes} bytes is too long, at most {limit} may be")]
+    TooLong {
+        /// Its bytes.
+        bytes: usize,
+        /// The bound.
+        limit: usize,
+    },
+    /// Somebody else could write the history.
+    #[error("{path} is not safe to keep the history in: {problem}")]
+    Unsafe {
+        /// The folder.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+    },
     /// The history was closed.
     #[error("the history is closed")]
     Closed,
@@ -29,45 +68,124 @@ pub enum HistoryError {
 /// Handle of the history's writer.
 #[derive(Clone, Debug)]
 pub struct History {
-    // filled by the history's author
+    messages: mpsc::Sender<Box<Append>>,
+    appended: broadcast::Sender<HistoryEntry>,
 }
 
 impl History {
-    /// Opens the folder (made 0700), continuing its chain.
+    /// Opens the folder (made 0700), continuing its chain. What was appended is flushed when `stop` is cancelled.
     pub fn open(
         dir: PathBuf,
         ports: Ports,
         tracker: &TaskTracker,
         stop: CancellationToken,
     ) -> Result<Self, HistoryError> {
-        let _ = (dir, ports, tracker, stop);
-        todo!()
+        let writer = Writer::open(dir, ports, writer::ROTATE_BYTES)?;
+        let (messages, inbox) = mpsc::channel(INBOX);
+        let (appended, _) = broadcast::channel(APPENDED);
+        tracker.spawn(run(writer, inbox, appended.clone(), stop));
+        Ok(Self { messages, appended })
     }
 
-    /// Appends a line and returns it once it is on disk.
+    /// Appends a line and returns it once it is written. Dropping the future before that may or may not append it.
     pub async fn append(
         &self,
         request_id: Option<String>,
         event: HistoryEvent,
     ) -> Result<HistoryEntry, HistoryError> {
-        let _ = (request_id, event);
-        todo!()
+        let (reply, answer) = oneshot::channel();
+        let message = Box::new(Append { request_id, event, reply });
+        self.messages.send(message).await.map_err(|_| HistoryError::Closed)?;
+        answer.await.unwrap_or(Err(HistoryError::Closed))
     }
 
-    /// Follows new lines.
+    /// Follows new lines of this handle and its clones. A receiver that lags must read pages again.
     pub fn appended(&self) -> broadcast::Receiver<HistoryEntry> {
-        todo!()
+        self.appended.subscribe()
     }
 }
 
-/// Newest first, starting below `before` (or at the end). At most `limit` entries.
-pub fn page(dir: &Path, before: Option<u64>, limit: usize) -> Result<HistoryPage, HistoryError> {
-    let _ = (dir, before, limit);
-    todo!()
+struct Append {
+    request_id: Option<String>,
+    event: HistoryEvent,
+    reply: oneshot::Sender<Result<HistoryEntry, HistoryError>>,
 }
 
-/// Checks every line of the chain, across rotated files.
-pub fn verify(dir: &Path) -> Result<ChainReport, HistoryError> {
-    let _ = dir;
-    todo!()
+/// Appends in order. Lines that wait when `stop` is cancelled are still written: they are about things that happened.
+async fn run(
+    mut writer: Writer,
+    mut inbox: mpsc::Receiver<Box<Append>>,
+    appended: broadcast::Sender<HistoryEntry>,
+    stop: CancellationToken,
+) {
+    let mut flush_at: Option<Instant> = None;
+    loop {
+        let step = tokio::select! {
+            () = stop.cancelled(), if !inbox.is_closed() => {
+                inbox.close();
+                continue;
+            }
+            append = inbox.recv() => append.map_or(Step::End, Step::Append),
+            () = until(flush_at) => Step::Flush,
+        };
+        let ends = matches!(step, Step::End);
+        if matches!(step, Step::Append(_)) {
+            flush_at.get_or_insert_with(|| Instant::now() + FLUSH_AFTER);
+        } else {
+            flush_at = None;
+        }
+        let appended = appended.clone();
+        let done = tokio::task::spawn_blocking(move || {
+            take_step(&mut writer, step, &appended);
+            writer
+        });
+        // The runtime is going away, or the step panicked: every later call says that the history is closed.
+        let Ok(again) = done.await else { return };
+        if ends {
+            return;
+        }
+        writer = again;
+    }
 }
+
+enum Step {
+    Append(Box<Append>),
+    Flush,
+    End,
+}
+
+fn take_step(writer: &mut Writer, step: Step, appended: &broadcast::Sender<HistoryEntry>) {
+    match step {
+        Step::Append(append) => {
+            let Append { request_id, event, reply } = *append;
+            let result = writer.append(request_id, event);
+            if let Ok(entry) = &result {
+                // Nobody listening is not an error.
+                let _ = appended.send(entry.clone());
+            }
+            // Nor is an asker that left: the line is written.
+            let _ = reply.send(result);
+        }
+        Step::Flush | Step::End => {
+            if let Err(error) = writer.flush() {
+                tracing::warn!(%error, "the history was not flushed");
+            }
+        }
+    }
+}
+
+async fn until(at: Option<Instant>) {
+    match at {
+        Some(at) => tokio::time::sleep_until(at).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Lines that may wait to be written; askers wait when there are more, so that nothing runs unrecorded.
+const INBOX: usize = 256;
+
+/// Lines that a slow listener may be behind.
+const APPENDED: usize = 256;
+
+/// What was appended is synced this long after, all together.
+const FLUSH_AFTER: Duration = Duration::from_secs(1);
