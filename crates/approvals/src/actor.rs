@@ -462,3 +462,6 @@ const INBOX: usize = 256;
 
 /// Events that a slow listener may be behind before it must ask for everything again: each pending request twice.
 const EVENTS: usize = 512;
+
+#[cfg(test)]
+mod tests;

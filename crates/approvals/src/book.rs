@@ -371,3 +371,6 @@ impl Book {
         Some(Effect::Closed(Arc::clone(&entry.record)))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,5 +1,6 @@
 //! Chosen time and ids for tests.
 
+use crate::book::Request;
 use crate::ports::{Clock, IdSource, Ports};
 use countersign_protocol::secret::SocketToken;
 use std::sync::Arc;
@@ -39,4 +40,24 @@ pub(crate) fn ports() -> (Ports, Arc<FakeClock>) {
     let clock = Arc::new(FakeClock(AtomicI64::new(1_000_000)));
     let shared: Arc<dyn Clock> = clock.clone();
     (Ports { clock: shared, ids: Arc::new(CountingIds::default()) }, clock)
+}
+
+/// A request to run a command text.
+pub(crate) fn request(command: &str) -> Request {
+    let card = serde_json::from_value(serde_json::json!({
+        "id": "", "generation": 0, "kind": "exec", "via": "socket",
+        "agent": { "spans": [] }, "host": { "kind": "this-machine" },
+        "createdAtMs": 0, "expiresAtMs": 0, "onExpiry": "not-run",
+        "command": {
+            "form": "text", "segments": [], "copy": command, "arguments": 0,
+            "hidden": 0, "lookalikes": 0, "secrets": 0,
+        },
+        "facts": [],
+        "why": {
+            "reason": "allowlist-miss", "security": "allowlist", "ask": "on-miss",
+            "layer": "defaults", "entriesChecked": 0,
+        },
+        "decisions": ["allow-once", "deny"], "always": [],
+    }));
+    Request { card: card.unwrap(), proposals: Vec::new(), agent: "main".to_owned(), session: None }
 }
