@@ -236,7 +236,8 @@ fn precedence(subject: &Subject<'_>, coverage: &Coverage, answer: Option<&Answer
         other => other,
     };
     // 3. A reviewer program does not stand in for a person where every command needs one.
-    if subject.origin == Origin::AutoReview && ask.value == Ask::Always && !matches!(grant, Grant::Given(_)) {
+    let a_person_answered = matches!(answer, Some(Answer::Person { .. }));
+    if subject.origin == Origin::AutoReview && ask.value == Ask::Always && !a_person_answered {
         return Verdict::Deny(DenyReason::AskAlways);
     }
     // 4. Ask, as long as that is still possible.
