@@ -722,3 +722,6 @@ const MIN_APPROVAL_WAIT: Duration = Duration::from_secs(1);
 
 /// Longer than this a question is forgotten, not pending.
 const MAX_APPROVAL_WAIT: Duration = Duration::from_secs(30 * 60);
+
+#[cfg(test)]
+mod tests;

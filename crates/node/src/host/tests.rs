@@ -1,0 +1,426 @@
+//! The decision table of a forwarded or fresh request (cases M404–M429), against a real document, a real book and real
+//! processes. A person is played by whoever answers the book.
+
+use super::*;
+use countersign_approvals::actor::Event;
+use countersign_approvals::book::Record;
+use countersign_protocol::socket::SnapshotRule;
+use countersign_protocol::ui::{AlwaysUnavailable, RuleScope};
+use pretty_assertions::assert_eq;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use tempfile::TempDir;
+use tokio_util::task::TaskTracker;
+
+/// Who sits at the desk.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Desk {
+    /// Answers everything so.
+    Answers(Decision),
+    /// Nobody can be shown anything.
+    Empty,
+}
+
+/// What came of a request, in short.
+#[derive(Debug, Eq, PartialEq)]
+enum Came {
+    /// It ran, and this is what it printed.
+    Ran(String),
+    /// It did not: message, reason.
+    Refused(String, String),
+}
+
+struct Rig {
+    _dir: TempDir,
+    host: Host,
+    approvals: Approvals,
+    store: Store,
+    work: PathBuf,
+    stop: CancellationToken,
+}
+
+impl Rig {
+    async fn new(document: &str, grants: ForwardedGrants) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let state = dir.path().join("openclaw");
+        let work = dir.path().join("work");
+        for folder in [&state, &work] {
+            std::fs::create_dir(folder).unwrap();
+            private(folder, 0o700);
+        }
+        std::fs::write(state.join("exec-approvals.json"), document).unwrap();
+        private(&state.join("exec-approvals.json"), 0o600);
+        let (tracker, stop, ports) = (TaskTracker::new(), CancellationToken::new(), Ports::system());
+        let approvals = Approvals::start(ports.clone(), 8, &tracker, stop.clone());
+        let store = Store::open(state, ports.clone(), &tracker, stop.clone());
+        let history =
+            History::open(dir.path().join("history"), ports.clone(), &tracker, stop.clone()).unwrap();
+        let settings = watch::Sender::new(Settings { forwarded_grants: grants, ..Settings::default() });
+        let host = Host::new(Parts {
+            approvals: approvals.clone(),
+            store: store.clone(),
+            history,
+            ports,
+            settings: settings.subscribe(),
+            environment: BTreeMap::from([("PATH".to_owned(), "/usr/bin:/bin".to_owned())]),
+            home: work.clone(),
+            via: Via::Socket,
+        });
+        Self { _dir: dir, host, approvals, store, work, stop }
+    }
+
+    /// Sends `request` while `desk` answers, and tells whether a person was asked.
+    async fn send(&self, request: ExecRequest, desk: Desk) -> (Came, Option<Arc<Record>>) {
+        let mut events = self.approvals.events();
+        let presenter = (desk != Desk::Empty).then(|| self.approvals.presenter());
+        let approvals = self.approvals.clone();
+        let asked: Arc<Mutex<Option<Arc<Record>>>> = Arc::default();
+        let seen = asked.clone();
+        let answering = tokio::spawn(async move {
+            while let Ok(event) = events.recv().await {
+                if let (Event::Added(record), Desk::Answers(decision)) = (event, desk) {
+                    *seen.lock().unwrap() = Some(record.clone());
+                    approvals.resolve(&record.id, decision, "window").await;
+                }
+            }
+        });
+        let result = self.host.exec(request, &Peer::default(), CancellationToken::new()).await;
+        answering.abort();
+        let record = asked.lock().unwrap().take();
+        drop(presenter);
+        let came = match result {
+            Ok(payload) => Came::Ran(payload.stdout),
+            Err(refusal) => Came::Refused(refusal.error.message, refusal.error.reason.unwrap_or_default()),
+        };
+        (came, record)
+    }
+
+    fn rules(&self) -> Vec<String> {
+        let current = self.store.current();
+        let (_, rules) = document::resolve(current.document.as_ref().unwrap(), None, Requested::default());
+        rules.into_iter().map(|rule| rule.pattern).collect()
+    }
+}
+
+impl Drop for Rig {
+    fn drop(&mut self) {
+        self.stop.cancel();
+    }
+}
+
+fn private(path: &Path, mode: u32) {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+}
+
+fn policy(security: &str, ask: &str, fallback: &str, allowlist: &[&str]) -> String {
+    let entries: Vec<_> = allowlist.iter().map(|pattern| serde_json::json!({ "pattern": pattern })).collect();
+    serde_json::json!({
+        "version": 1,
+        "defaults": { "security": security, "ask": ask, "askFallback": fallback },
+        "agents": { "main": { "allowlist": entries } },
+    })
+    .to_string()
+}
+
+fn echo() -> ExecRequest {
+    ExecRequest { command: vec!["echo".into(), "ran".into()], ..ExecRequest::default() }
+}
+
+fn snapshot_of(security: Security, ask: Ask, rules: &[&str]) -> PolicySnapshot {
+    PolicySnapshot {
+        security,
+        ask,
+        ask_fallback: Security::Deny,
+        auto_allow_skills: false,
+        allowlist_rules: rules
+            .iter()
+            .map(|pattern| SnapshotRule { pattern: (*pattern).to_owned(), arg_pattern: None, source: None })
+            .collect(),
+    }
+}
+
+fn echo_path() -> String {
+    std::fs::canonicalize("/usr/bin/echo").unwrap().to_str().unwrap().to_owned()
+}
+
+/// One row of the table: what the policy says, what is sent, what comes.
+struct Row<'a> {
+    policy: (&'a str, &'a str, &'a str),
+    allowlist: &'a [&'a str],
+    request: ExecRequest,
+    desk: Desk,
+    ran: bool,
+    reason: &'a str,
+    asked: bool,
+}
+
+async fn check(name: &str, row: Row<'_>) {
+    let (security, ask, fallback) = row.policy;
+    let rig = Rig::new(&policy(security, ask, fallback, row.allowlist), ForwardedGrants::WithSnapshot).await;
+    let (came, record) = rig.send(row.request, row.desk).await;
+    match came {
+        Came::Ran(output) => assert!(row.ran && output == "ran\n", "{name}: ran and printed {output:?}"),
+        Came::Refused(message, reason) => {
+            assert!(!row.ran, "{name}: refused with {message}");
+            assert_eq!(reason, row.reason, "{name}: {message}");
+        }
+    }
+    assert_eq!(record.is_some(), row.asked, "{name}: whether a person was asked");
+}
+
+const YES: Desk = Desk::Answers(Decision::AllowOnce);
+const NO: Desk = Desk::Answers(Decision::Deny);
+
+#[tokio::test(flavor = "multi_thread")]
+async fn m404_to_m414_fresh_requests() {
+    let echo_path = echo_path();
+    let hit: &[&str] = &[&echo_path];
+    let granted = |decision| ExecRequest {
+        approval_decision: Some(decision),
+        policy_snapshot: Some(snapshot_of(Security::Deny, Ask::Always, &[])),
+        ..echo()
+    };
+    let login = || ExecRequest {
+        command: vec!["sh".into(), "-lc".into(), "echo ran".into()],
+        ..ExecRequest::default()
+    };
+    for (name, policy, allowlist, request, desk, ran, reason, asked) in [
+        (
+            "m404",
+            ("deny", "always", "deny"),
+            &[][..],
+            granted(Decision::AllowOnce),
+            YES,
+            false,
+            "security=deny",
+            false,
+        ),
+        ("m405", ("full", "off", "deny"), &[], granted(Decision::Deny), YES, false, "user-denied", false),
+        ("m406", ("full", "off", "deny"), &[], echo(), NO, true, "", false),
+        ("m407", ("full", "on-miss", "deny"), &[], echo(), NO, true, "", false),
+        ("m408 yes", ("full", "always", "deny"), &[], echo(), YES, true, "", true),
+        ("m408 no", ("full", "always", "deny"), &[], echo(), NO, false, "user-denied", true),
+        ("m409", ("allowlist", "off", "deny"), &[], echo(), YES, false, "allowlist-miss", false),
+        ("m410 yes", ("allowlist", "on-miss", "deny"), &[], echo(), YES, true, "", true),
+        ("m410 no", ("allowlist", "on-miss", "deny"), &[], echo(), NO, false, "user-denied", true),
+        ("m411", ("allowlist", "on-miss", "deny"), hit, echo(), NO, true, "", false),
+        ("m412", ("allowlist", "on-miss", "deny"), hit, login(), NO, false, "user-denied", true),
+        ("m414", ("allowlist", "always", "deny"), hit, echo(), NO, false, "user-denied", true),
+    ] {
+        check(name, Row { policy, allowlist, request, desk, ran, reason, asked }).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn m415_to_m424_what_was_decided_elsewhere() {
+    let sent =
+        |decision: Option<Decision>, source: Option<&str>, snapshot: bool, security, ask| ExecRequest {
+            approval_decision: decision,
+            approval_source: source.map(str::to_owned),
+            policy_snapshot: snapshot.then(|| snapshot_of(security, ask, &[])),
+            ..echo()
+        };
+    let (miss, full, off, always) = (Security::Allowlist, Security::Full, Ask::Off, Ask::Always);
+    let once = Some(Decision::AllowOnce);
+    for (name, policy, request, ran, reason) in [
+        (
+            "m415",
+            ("allowlist", "on-miss", "deny"),
+            sent(once, None, false, miss, Ask::OnMiss),
+            false,
+            "invalid",
+        ),
+        ("m416", ("allowlist", "on-miss", "deny"), sent(once, None, true, miss, Ask::OnMiss), true, ""),
+        ("m417", ("full", "off", "deny"), sent(Some(Decision::AllowAlways), None, true, full, off), true, ""),
+        ("m418", ("full", "always", "full"), sent(None, Some("ask-fallback"), false, full, always), true, ""),
+        (
+            "m419",
+            ("full", "always", "allowlist"),
+            sent(None, Some("ask-fallback"), false, full, always),
+            false,
+            "allowlist-miss",
+        ),
+        (
+            "m420",
+            ("full", "always", "deny"),
+            sent(None, Some("ask-fallback"), false, full, always),
+            false,
+            "security=deny",
+        ),
+        (
+            "m421",
+            ("allowlist", "on-miss", "deny"),
+            sent(None, Some("auto-review"), true, miss, Ask::OnMiss),
+            true,
+            "",
+        ),
+        (
+            "m422",
+            ("full", "always", "deny"),
+            sent(None, Some("auto-review"), true, full, always),
+            false,
+            "ask=always",
+        ),
+        ("m423", ("full", "off", "deny"), sent(once, Some("auto-review"), true, full, off), false, "invalid"),
+        ("m424", ("full", "off", "deny"), sent(None, Some("other"), false, full, off), false, "invalid"),
+    ] {
+        check(name, Row { policy, allowlist: &[], request, desk: NO, ran, reason, asked: false }).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn m416_a_forwarded_always_is_stored_and_m417_not_under_full() {
+    for (security, ask, stored) in [("allowlist", "on-miss", 1), ("full", "off", 0)] {
+        let rig = Rig::new(&policy(security, ask, "deny", &[]), ForwardedGrants::WithSnapshot).await;
+        let request = ExecRequest {
+            approval_decision: Some(Decision::AllowAlways),
+            policy_snapshot: Some(snapshot_of(security.parse().unwrap(), ask.parse().unwrap(), &[])),
+            ..echo()
+        };
+        assert_eq!(rig.send(request, NO).await.0, Came::Ran("ran\n".into()), "{security}");
+        assert_eq!(rig.rules().len(), stored, "{security}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn m425_to_m427_a_grant_is_as_good_as_the_policy_it_was_given_under() {
+    for (name, live, shown, ran) in [
+        ("m425 rule revoked", &[][..], &["/opt/a"][..], false),
+        ("m426 rule added", &["/opt/a", "/opt/b"], &["/opt/a"], true),
+    ] {
+        let rig =
+            Rig::new(&policy("allowlist", "on-miss", "deny", live), ForwardedGrants::WithSnapshot).await;
+        let request = ExecRequest {
+            approval_decision: Some(Decision::AllowOnce),
+            policy_snapshot: Some(snapshot_of(Security::Allowlist, Ask::OnMiss, shown)),
+            ..echo()
+        };
+        match rig.send(request, NO).await.0 {
+            Came::Ran(_) => assert!(ran, "{name}"),
+            Came::Refused(_, reason) => {
+                assert!(!ran, "{name}");
+                assert_eq!(reason, "approval-store-unavailable", "{name}");
+            }
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn m428_and_m429_after_the_policy_said_yes() {
+    let request = ExecRequest { needs_screen_recording: Some(true), ..echo() };
+    let policy = ("full", "off", "deny");
+    let row =
+        |request, reason| Row { policy, allowlist: &[], request, desk: NO, ran: false, reason, asked: false };
+    check("m428", row(request, "permission:screenRecording")).await;
+    let request = ExecRequest { cwd: Some("/nonexistent/folder".into()), ..echo() };
+    check("m429", row(request, "cwd-unavailable")).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn t01_a_grant_from_the_wire_is_asked_about_when_the_person_never_trusts_them() {
+    let rig = Rig::new(&policy("allowlist", "on-miss", "deny", &[]), ForwardedGrants::Never).await;
+    let request = ExecRequest {
+        approval_decision: Some(Decision::AllowOnce),
+        policy_snapshot: Some(snapshot_of(Security::Allowlist, Ask::OnMiss, &[])),
+        ..echo()
+    };
+    let (came, record) = rig.send(request, NO).await;
+    assert_eq!(came, Came::Refused("SYSTEM_RUN_DENIED: user denied".into(), "user-denied".into()));
+    assert!(record.is_some());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_anybody_to_ask_the_fallback_decides() {
+    let path = echo_path();
+    for (fallback, allowlist, ran) in
+        [("deny", &[][..], false), ("allowlist", &[], false), ("full", &[], true)]
+    {
+        let rig =
+            Rig::new(&policy("full", "always", fallback, allowlist), ForwardedGrants::WithSnapshot).await;
+        let came = rig.send(echo(), Desk::Empty).await.0;
+        assert_eq!(matches!(came, Came::Ran(_)), ran, "{fallback}: {came:?}");
+    }
+    let rig = Rig::new(&policy("full", "always", "allowlist", &[&path]), ForwardedGrants::WithSnapshot).await;
+    assert_eq!(rig.send(echo(), Desk::Empty).await.0, Came::Ran("ran\n".into()));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn t08_bad_argument_lists_are_refused_before_anybody_is_asked() {
+    for command in [
+        vec![],
+        vec![String::new()],
+        vec!["  ".to_owned()],
+        vec![" echo ".to_owned(), "ran".to_owned()],
+        vec!["echo".to_owned(), "a\0b".to_owned()],
+    ] {
+        let request = ExecRequest { command, ..ExecRequest::default() };
+        check(
+            "bad argv",
+            Row {
+                policy: ("full", "always", "full"),
+                allowlist: &[],
+                request,
+                desk: YES,
+                ran: false,
+                reason: "invalid",
+                asked: false,
+            },
+        )
+        .await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn t17_a_blocked_override_refuses_and_an_unusual_one_is_asked_about() {
+    let path = echo_path();
+    let with =
+        |name: &str| ExecRequest { env: Some(BTreeMap::from([(name.to_owned(), "x".to_owned())])), ..echo() };
+    let row = |request, reason, asked| Row {
+        policy: ("allowlist", "on-miss", "deny"),
+        allowlist: &[],
+        request,
+        desk: NO,
+        ran: false,
+        reason,
+        asked,
+    };
+    check("blocked", row(with("LD_PRELOAD"), "invalid", false)).await;
+    let mut unusual = row(with("SOMETHING_ELSE"), "user-denied", true);
+    let allowlist = [path.as_str()];
+    unusual.allowlist = &allowlist;
+    check("unusual", unusual).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_ask_frame_runs_nothing_and_offers_what_the_asker_offers() {
+    let rig = Rig::new(&policy("allowlist", "on-miss", "deny", &[]), ForwardedGrants::WithSnapshot).await;
+    let marker = rig.work.join("marker");
+    let request = AskRequest { command: format!("touch {}", marker.display()), ..AskRequest::default() };
+    let mut events = rig.approvals.events();
+    let _presenter = rig.approvals.presenter();
+    let approvals = rig.approvals.clone();
+    let answering = tokio::spawn(async move {
+        let Ok(Event::Added(record)) = events.recv().await else { panic!("expected a request") };
+        approvals.resolve(&record.id, Decision::AllowOnce, "window").await;
+        record
+    });
+    let decision = rig.host.ask(request, &Peer::default(), CancellationToken::new()).await;
+    assert_eq!(decision, Some(Decision::AllowOnce));
+    assert!(!marker.exists());
+    let card = answering.await.unwrap().request.card.clone();
+    assert_eq!(card.kind, CardKind::Ask);
+    assert!(card.always.is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_card_offers_exact_then_program_and_says_why_when_it_cannot() {
+    let rig = Rig::new(&policy("allowlist", "on-miss", "deny", &[]), ForwardedGrants::WithSnapshot).await;
+    let record = rig.send(echo(), NO).await.1.unwrap();
+    let scopes: Vec<_> = record.request.card.always.iter().map(|option| option.scope).collect();
+    assert_eq!(scopes.first(), Some(&RuleScope::Exact));
+    let shell =
+        ExecRequest { command: vec!["bash".into(), "-c".into(), "id".into()], ..ExecRequest::default() };
+    let record = rig.send(shell, NO).await.1.unwrap();
+    assert_eq!(record.request.card.always_unavailable, Some(AlwaysUnavailable::Carrier));
+}
