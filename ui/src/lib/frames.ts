@@ -1,7 +1,15 @@
 const frame = () => new Promise<void>((resolve) => requestAnimationFrame(() => resolve()));
 
-/** Resolves after the present content was painted: in the callback of the second frame from now. */
+/** Resolves when the window can be seen. */
+async function visible(): Promise<void> {
+  while (document.hidden) {
+    await new Promise((resolve) => document.addEventListener('visibilitychange', resolve, { once: true }));
+  }
+}
+
+/** Resolves after the present content was painted where it can be seen: in the callback of the second frame from now. */
 export async function painted(): Promise<void> {
+  await visible();
   await frame();
   await frame();
 }

@@ -12,10 +12,10 @@ export const VISIBLE_SPACE = '␣';
 const MANY_SPANS = 200;
 
 /**
- * Spans to paint. In an argument with very many of them, blanks become visible characters of the text around them: a page
+ * Spans to paint. In an argument with very many of them, blanks become part of the text around them, as `blank`: a page
  * with tens of thousands of elements would be slow, and slow is unreadable.
  */
-export function toPaint(shown: Shown): Span[] {
+export function toPaint(shown: Shown, blank: string): Span[] {
   if (shown.spans.length <= MANY_SPANS) return shown.spans;
   const merged: Span[] = [];
   let text = '';
@@ -25,7 +25,7 @@ export function toPaint(shown: Shown): Span[] {
   };
   for (const span of shown.spans) {
     if (span.kind === 'plain') text += span.text;
-    else if (span.kind === 'space') text += VISIBLE_SPACE;
+    else if (span.kind === 'space') text += blank;
     else {
       flush();
       merged.push(span);

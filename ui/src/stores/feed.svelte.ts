@@ -26,6 +26,8 @@ export class Feed {
   /** Oldest first. */
   cards = $state.raw<Card[]>([]);
   confirmations = $state.raw<Confirmation[]>([]);
+  /** Requests that the person had put aside when the last snapshot was taken. */
+  dismissed: readonly string[] = [];
   status = $state.raw<Status | null>(null);
   settings = $state.raw<Settings | null>(null);
   /** Milliseconds to add to the local clock to get the app's. */
@@ -95,6 +97,7 @@ export class Feed {
         this.#seq = snapshot.seq;
         this.cards = snapshot.cards.filter((card) => !this.#closed.has(card.id));
         this.confirmations = snapshot.confirmations;
+        this.dismissed = snapshot.dismissed;
         this.status = snapshot.status;
         this.settings = snapshot.settings;
         this.ready = true;

@@ -150,6 +150,11 @@ export class Prompt {
     else this.arming.restart();
   }
 
+  /** The window can be seen again: what it shows counts as painted only from now on. */
+  shown(): void {
+    if (this.answerable && !this.answering && this.card) void this.#present(this.card);
+  }
+
   #receive(event: UiEvent): void {
     switch (event.kind) {
       case 'card-added':
@@ -174,6 +179,9 @@ export class Prompt {
   }
 
   #synced(): void {
+    const waiting = new Set(this.feed.cards.map((card) => card.id));
+    const aside = [...this.#aside, ...this.feed.dismissed].filter((id) => waiting.has(id));
+    this.#aside = new Set(aside);
     const shown = this.card;
     if (!shown) return this.#fill();
     if (this.phase !== 'card' || this.answering) return;

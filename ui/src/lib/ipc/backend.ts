@@ -43,7 +43,7 @@ export interface Backend {
   setSettings(settings: Settings): Promise<void>;
   autostart(): Promise<boolean>;
   setAutostart(enabled: boolean): Promise<boolean>;
-  openMain(page: Page | null, card: string | null): Promise<void>;
+  openMain(page: Page, card: string | null): Promise<void>;
   openPrompt(id: string): Promise<void>;
 }
 

@@ -1,0 +1,140 @@
+import { BackendError } from '../lib/ipc';
+import { outcomeTone } from '../lib/outcome';
+import type { ChainReport, HistoryEntry, HistoryEvent, RunView } from '../lib/protocol';
+import type { Feed } from './feed.svelte';
+
+/** Lines asked for at once: a few screens. */
+const PAGE_LINES = 100;
+
+/** Which lines are shown. */
+export type Group = 'all' | 'allowed' | 'denied' | 'unanswered' | 'changes';
+
+export const GROUPS: readonly Group[] = ['all', 'allowed', 'denied', 'unanswered', 'changes'];
+
+/** A line, and what came of the run that it allowed, when that is known. */
+export interface Row {
+  entry: HistoryEntry;
+  run: RunView | null;
+}
+
+/** Lines of the history, newest first, as far back as was asked for. */
+export class HistoryStore {
+  entries = $state.raw<HistoryEntry[]>([]);
+  nextBefore = $state.raw<number | null>(null);
+  loaded = $state(false);
+  busy = $state(false);
+  error = $state.raw<BackendError | null>(null);
+  report = $state.raw<ChainReport | null>(null);
+  group = $state<Group>('all');
+  search = $state('');
+
+  #stop: (() => void)[] = [];
+
+  constructor(readonly feed: Feed) {}
+
+  /** Lines as rows: what came of a run belongs to the line that allowed it. */
+  readonly rows = $derived.by(() => {
+    const runs = new Map<string, RunView>();
+    const asked = new Set<string>();
+    for (const { requestId, event } of this.entries) {
+      if (requestId === undefined) continue;
+      if (event.kind === 'run') runs.set(requestId, event.run);
+      if (event.kind === 'request') asked.add(requestId);
+    }
+    return this.entries
+      .filter(({ requestId, event }) => event.kind !== 'run' || requestId === undefined || !asked.has(requestId))
+      .map((entry): Row => ({ entry, run: runOf(entry, runs) }));
+  });
+
+  readonly shown = $derived.by(() => {
+    const wanted = this.search.trim().toLowerCase();
+    return this.rows.filter(
+      ({ entry }) => inGroup(entry.event, this.group) && (wanted === '' || words(entry.event).includes(wanted)),
+    );
+  });
+
+  start(): void {
+    this.#stop.push(
+      this.feed.on((event) => {
+        if (event.kind === 'history-appended') this.#append(event.entry);
+      }),
+      this.feed.onSync(() => void this.load()),
+    );
+  }
+
+  stop(): void {
+    for (const stop of this.#stop) stop();
+  }
+
+  /** Reads from the newest line again. */
+  load(): Promise<void> {
+    return this.#run(async () => {
+      const page = await this.feed.backend.history(null, PAGE_LINES);
+      this.entries = page.entries;
+      this.nextBefore = page.nextBefore ?? null;
+      this.loaded = true;
+    });
+  }
+
+  older(): Promise<void> {
+    const before = this.nextBefore;
+    if (before === null) return Promise.resolve();
+    return this.#run(async () => {
+      const page = await this.feed.backend.history(before, PAGE_LINES);
+      this.entries = [...this.entries, ...page.entries];
+      this.nextBefore = page.nextBefore ?? null;
+    });
+  }
+
+  verify(): Promise<void> {
+    return this.#run(async () => {
+      this.report = null;
+      this.report = await this.feed.backend.verifyHistory();
+    });
+  }
+
+  #append(entry: HistoryEntry): void {
+    if (this.entries.every(({ seq }) => seq < entry.seq)) this.entries = [entry, ...this.entries];
+  }
+
+  async #run(work: () => Promise<void>): Promise<void> {
+    if (this.busy) return;
+    this.busy = true;
+    this.error = null;
+    try {
+      await work();
+    } catch (thrown) {
+      this.error = BackendError.from(thrown);
+    } finally {
+      this.busy = false;
+    }
+  }
+}
+
+function runOf({ requestId, event }: HistoryEntry, runs: Map<string, RunView>): RunView | null {
+  if (event.kind === 'run') return event.run;
+  return event.kind === 'request' && requestId !== undefined ? (runs.get(requestId) ?? null) : null;
+}
+
+function inGroup(event: HistoryEvent, group: Group): boolean {
+  if (group === 'all') return true;
+  if (group === 'changes') return event.kind === 'document';
+  if (event.kind !== 'request') return false;
+  const tone = outcomeTone(event.outcome);
+  if (group === 'allowed' || group === 'denied') return tone === group;
+  return tone !== 'allowed' && tone !== 'denied';
+}
+
+function words(event: HistoryEvent): string {
+  switch (event.kind) {
+    case 'request':
+      return [event.command, event.agent, event.session ?? '', event.cwd ?? ''].join('\n').toLowerCase();
+    case 'run':
+      return event.run.outputTail.toLowerCase();
+    case 'document':
+      return event.loosenings
+        .map(({ scope, to }) => `${scope} ${to}`)
+        .join('\n')
+        .toLowerCase();
+  }
+}

@@ -1,0 +1,123 @@
+// Serves the mock build and drives the system's Chromium.
+import { createServer } from 'node:http';
+import { readFile } from 'node:fs/promises';
+import { extname, join, normalize } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { chromium } from 'playwright-core';
+
+const ROOT = fileURLToPath(new URL('../test-results/mock', import.meta.url));
+const TYPES = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css' };
+
+/** As strict as the app's own policy: nothing inline, nothing evaluated, nothing from elsewhere. */
+const POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'";
+
+/** Serves the mock build on a free port of this machine. */
+export async function serve() {
+  const server = createServer(async (request, response) => {
+    const path = normalize(new URL(request.url, 'http://localhost').pathname);
+    if (path === '/favicon.ico') return void response.writeHead(204).end();
+    try {
+      const body = await readFile(join(ROOT, path));
+      response.writeHead(200, { 'content-type': TYPES[extname(path)], 'content-security-policy': POLICY });
+      response.end(body);
+    } catch {
+      response.writeHead(404).end();
+    }
+  });
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const base = `http://127.0.0.1:${server.address().port}`;
+  return { base, close: () => new Promise((resolve) => server.close(resolve)) };
+}
+
+/** One browser and one server for a file of tests. */
+export async function start() {
+  const server = await serve();
+  const browser = await chromium.launch({
+    executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+    args: ['--no-sandbox'],
+  });
+  return {
+    open: (page, options) => open(browser, server.base, page, options),
+    close: async () => {
+      await browser.close();
+      await server.close();
+    },
+  };
+}
+
+/**
+ * Opens a page of the mock. `start` holds members of the mock backend to begin with. Anything that the page logs as an
+ * error, a violation of the content security policy included, is collected in `errors`.
+ */
+async function open(browser, base, page, options = {}) {
+  const {
+    width = 560,
+    height = 600,
+    theme = 'light',
+    language = 'en',
+    scale = 1,
+    start = {},
+    query = {},
+    motion = 'reduce',
+  } = options;
+  const context = await browser.newContext({
+    viewport: { width: Math.round(width / scale), height: Math.round(height / scale) },
+    deviceScaleFactor: scale,
+    colorScheme: theme,
+    reducedMotion: motion,
+    locale: 'en-GB',
+    timezoneId: 'UTC',
+    bypassCSP: false,
+  });
+  const tab = await context.newPage();
+  const errors = [];
+  tab.on('pageerror', (error) => errors.push(String(error)));
+  tab.on('console', (message) => {
+    if (message.type() === 'error') errors.push(message.text());
+  });
+  const settings = {
+    theme,
+    language,
+    armDelayMs: 1500,
+    notifications: true,
+    forwardedGrants: 'with-snapshot',
+    ...start.settings,
+  };
+  const search = new URLSearchParams({ start: JSON.stringify({ ...start, settings }), ...query });
+  await tab.goto(`${base}/${page === 'main' ? 'index' : page}.html?${search}`);
+  await tab.waitForFunction(() => window.mock?.started);
+  return Object.assign(tab, { errors, done: () => context.close() });
+}
+
+/** Adds a sample card to the page's backend: `make` names a function of tests/mock/cards.ts. */
+export async function add(tab, make, id, ...rest) {
+  await tab.evaluate(
+    ([make, id, rest]) => {
+      const card = window.cards[make](id, Date.now(), ...rest);
+      window.mock.emit({ kind: 'card-added', card });
+    },
+    [make, id, rest],
+  );
+  return id;
+}
+
+/** Waits until the window shows the card `id`. */
+export function shows(tab, id) {
+  return tab.waitForSelector(`[data-testid="card"][data-id="${id}"]`);
+}
+
+/** Waits until Allow once works. */
+export function armed(tab) {
+  return tab.waitForSelector('[data-testid="allow-once"][data-armed="true"]');
+}
+
+export function state(tab, wanted) {
+  return tab.waitForSelector(`body[data-state="${wanted}"]`);
+}
+
+/** Calls that the page made of one method. */
+export function calls(tab, name) {
+  return tab.evaluate((name) => window.mock.calls.filter((call) => call.name === name).map((call) => call.args), name);
+}
+
+export const at = (id) => `[data-testid="${id}"]`;

@@ -1,0 +1,258 @@
+import { BackendError, type Backend } from '../../src/lib/ipc';
+import type {
+  Card,
+  Confirmation,
+  DocumentEdit,
+  DocumentView,
+  ErrorCode,
+  HistoryEntry,
+  Loosening,
+  Outcome,
+  ScopeView,
+  Settings,
+  Status,
+  UiEvent,
+  UiMessage,
+} from '../../src/lib/protocol';
+import { document as sampleDocument, history as sampleHistory, tested } from './document';
+
+/** A call that a page made, for tests to look at. */
+export interface Call {
+  name: string;
+  args: unknown[];
+}
+
+/** The app, played by a few lists. Tests reach it as `window.mock`. */
+export class MockBackend implements Backend {
+  calls: Call[] = [];
+  cards: Card[] = [];
+  confirmations: Confirmation[] = [];
+  dismissed: string[] = [];
+  status: Status = {
+    version: '0.1.0',
+    store: { kind: 'ready' },
+    storePath: '/home/mina/.openclaw/exec-approvals.json',
+    socket: { kind: 'listening' },
+    socketPath: '/home/mina/.openclaw/exec-approvals.sock',
+    tray: 'present',
+    notifications: 'present',
+    paused: false,
+  };
+  settings: Settings = {
+    theme: 'system',
+    language: 'en',
+    armDelayMs: 1_500,
+    notifications: true,
+    forwardedGrants: 'with-snapshot',
+  };
+  view: DocumentView = sampleDocument(Date.now());
+  lines: HistoryEntry[] = sampleHistory(Date.now());
+  /** What the next edit would loosen. */
+  loosens: Loosening[] = [];
+  /** Errors for the next calls, by method. */
+  failures: Partial<Record<keyof Backend, { code: ErrorCode; message: string }[]>> = {};
+  /** Outcome of the next decision, when it is not the one its button names. */
+  surprise: Outcome | null = null;
+  started = false;
+
+  #seq = 0;
+  #paint = 0;
+  #hash = 1;
+  #followers = new Set<(message: UiMessage) => void>();
+
+  /** Tells every page, as the app would. */
+  emit(event: UiEvent): void {
+    if (event.kind === 'card-added') this.cards = [...this.cards.filter(({ id }) => id !== event.card.id), event.card];
+    if (event.kind === 'card-closed') this.cards = this.cards.filter(({ id }) => id !== event.id);
+    if (event.kind === 'settings-changed') this.settings = event.settings;
+    if (event.kind === 'status-changed') this.status = event.status;
+    if (event.kind === 'confirmation-added') this.confirmations = [...this.confirmations, event.confirmation];
+    if (event.kind === 'confirmation-closed') {
+      this.confirmations = this.confirmations.filter(({ id }) => id !== event.id);
+    }
+    this.#seq += 1;
+    for (const follower of this.#followers) follower({ seq: this.#seq, event });
+  }
+
+  /** Uses up a number without telling anybody, as a lost message would. */
+  skip(): void {
+    this.#seq += 1;
+  }
+
+  fail(name: keyof Backend, code: ErrorCode, message: string): void {
+    (this.failures[name] ??= []).push({ code, message });
+  }
+
+  /** Another program writes the document. */
+  changeElsewhere(): void {
+    this.#bump();
+    this.emit({ kind: 'document-changed', hash: this.view.hash });
+  }
+
+  follow = async (receive: (message: UiMessage) => void) => {
+    this.#followers.add(receive);
+    this.started = true;
+    return () => void this.#followers.delete(receive);
+  };
+
+  snapshot = () =>
+    this.#call('snapshot', [], () => ({
+      seq: this.#seq,
+      nowMs: Date.now(),
+      cards: this.cards,
+      confirmations: this.confirmations,
+      dismissed: this.dismissed,
+      status: this.status,
+      settings: this.settings,
+    }));
+
+  cardPainted = (id: string, generation: number) =>
+    this.#call('cardPainted', [id, generation], () => (this.#paint += 1));
+
+  decide: Backend['decide'] = (params) =>
+    this.#call('decide', [params], () => {
+      const outcome = this.surprise ?? NAMED[params.decision];
+      this.surprise = null;
+      this.emit({ kind: 'card-closed', id: params.id, outcome });
+      return outcome;
+    });
+
+  dismiss = (id: string) => this.#call('dismiss', [id], () => undefined);
+  promptBlank = () => this.#call('promptBlank', [], () => undefined);
+
+  denyAll = () =>
+    this.#call('denyAll', [], () => {
+      const ids = this.cards.map(({ id }) => id);
+      for (const id of ids) this.emit({ kind: 'card-closed', id, outcome: { kind: 'denied' } });
+      return ids.length;
+    });
+
+  setPaused = (paused: boolean) =>
+    this.#call('setPaused', [paused], () => this.emit({ kind: 'status-changed', status: { ...this.status, paused } }));
+
+  document = () => this.#call('document', [], () => structuredClone(this.view));
+
+  editDocument: Backend['editDocument'] = (params) =>
+    this.#call('editDocument', [params], () => {
+      if (params.baseHash !== this.view.hash) throw new BackendError('stale', 'the hash differs');
+      if (this.loosens.length > 0 && !params.confirmed) {
+        return { hash: this.view.hash, applied: false, loosenings: this.loosens, undo: [] };
+      }
+      const undo = params.edits.map((edit) => this.#apply(edit)).reverse();
+      const loosenings = this.loosens;
+      this.loosens = [];
+      this.#bump();
+      this.emit({ kind: 'document-changed', hash: this.view.hash });
+      return { hash: this.view.hash, applied: true, loosenings, undo };
+    });
+
+  answerConfirmation = (id: string, apply: boolean) =>
+    this.#call('answerConfirmation', [id, apply], () => this.emit({ kind: 'confirmation-closed', id, applied: apply }));
+
+  resetDocument = () =>
+    this.#call('resetDocument', [], () => {
+      this.view = { ...this.view, state: { kind: 'ready' } };
+      this.emit({ kind: 'status-changed', status: { ...this.status, store: { kind: 'ready' } } });
+      return `${this.view.path}.bak`;
+    });
+
+  testCommand: Backend['testCommand'] = (params) => this.#call('testCommand', [params], () => tested(params.command));
+
+  history: Backend['history'] = (before, limit) =>
+    this.#call('history', [before, limit], () => {
+      const older = this.lines.filter(({ seq }) => before === null || seq < before);
+      const entries = older.slice(0, limit);
+      const last = entries.at(-1);
+      return older.length > limit && last ? { entries, nextBefore: last.seq } : { entries };
+    });
+
+  verifyHistory: Backend['verifyHistory'] = () => this.#call('verifyHistory', [], () => ({ lines: this.lines.length }));
+
+  setSettings = (settings: Settings) =>
+    this.#call('setSettings', [settings], () => this.emit({ kind: 'settings-changed', settings }));
+
+  autostart = () => this.#call('autostart', [], () => false);
+  setAutostart = (enabled: boolean) => this.#call('setAutostart', [enabled], () => enabled);
+  openMain: Backend['openMain'] = (page, card) => this.#call('openMain', [page, card], () => undefined);
+  openPrompt = (id: string) => this.#call('openPrompt', [id], () => undefined);
+
+  async #call<T>(name: keyof Backend, args: unknown[], work: () => T): Promise<T> {
+    this.calls.push({ name, args });
+    await Promise.resolve();
+    const failure = this.failures[name]?.shift();
+    if (failure) throw new BackendError(failure.code, failure.message);
+    return work();
+  }
+
+  #bump(): void {
+    this.#hash += 1;
+    this.view = { ...this.view, hash: `hash-${this.#hash}` };
+  }
+
+  /** Applies one edit and returns what takes it back. */
+  #apply(edit: DocumentEdit): DocumentEdit {
+    switch (edit.kind) {
+      case 'set-policy':
+        return this.#setPolicy(edit);
+      case 'add-entry': {
+        const id = `new-${this.#hash}`;
+        this.#entries(edit.agent).push({
+          id,
+          kind: 'path',
+          pattern: edit.pattern,
+          shown: { spans: [{ kind: 'plain', text: edit.pattern }] },
+        });
+        return { kind: 'delete-entry', agent: edit.agent, entry: id };
+      }
+      case 'edit-entry': {
+        const entry = this.#entries(edit.agent).find(({ id }) => id === edit.entry);
+        if (!entry) throw new BackendError('invalid', 'no such entry');
+        const before = entry.pattern;
+        Object.assign(entry, { pattern: edit.pattern, shown: { spans: [{ kind: 'plain', text: edit.pattern }] } });
+        return { ...edit, pattern: before };
+      }
+      case 'delete-entry': {
+        const entries = this.#entries(edit.agent);
+        const index = entries.findIndex(({ id }) => id === edit.entry);
+        const [entry] = entries.splice(index, 1);
+        return { kind: 'restore-entry', agent: edit.agent, index, json: JSON.stringify(entry) };
+      }
+      case 'restore-entry': {
+        const entry = JSON.parse(edit.json);
+        this.#entries(edit.agent).splice(edit.index, 0, entry);
+        return { kind: 'delete-entry', agent: edit.agent, entry: entry.id };
+      }
+    }
+  }
+
+  #setPolicy(edit: Extract<DocumentEdit, { kind: 'set-policy' }>): DocumentEdit {
+    const member = {
+      security: 'security',
+      ask: 'ask',
+      'ask-fallback': 'askFallback',
+      'auto-allow-skills': 'autoAllowSkills',
+    }[edit.field];
+    const scope = this.#scope(edit.scope) as unknown as Record<string, unknown>;
+    const before = scope[member];
+    scope[member] = edit.value;
+    return before === undefined ? { ...edit, value: undefined } : { ...edit, value: String(before) };
+  }
+
+  #scope(name: string) {
+    const known = this.view.scopes.find(({ scope }) => scope === name);
+    if (known) return known;
+    const fresh: ScopeView = { scope: name, entries: [] };
+    this.view.scopes.push(fresh);
+    return fresh;
+  }
+
+  #entries(agent: string) {
+    return this.#scope(agent).entries;
+  }
+}
+
+const NAMED = {
+  'allow-once': { kind: 'allowed-once' },
+  'allow-always': { kind: 'allowed-always' },
+  deny: { kind: 'denied' },
+} as const satisfies Record<string, Outcome>;

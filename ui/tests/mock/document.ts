@@ -1,0 +1,159 @@
+import type { DocumentView, EntryView, HistoryEntry, TestResult } from '../../src/lib/protocol';
+import { shown } from './text';
+
+const HOUR = 3_600_000;
+
+function entry(id: string, kind: EntryView['kind'], pattern: string, more: Partial<EntryView> = {}): EntryView {
+  return { id, kind, pattern, shown: shown(pattern), ...more };
+}
+
+export function document(now: number): DocumentView {
+  return {
+    path: '/home/mina/.openclaw/exec-approvals.json',
+    state: { kind: 'ready' },
+    hash: 'hash-1',
+    scopes: [
+      { scope: 'defaults', security: 'allowlist', ask: 'on-miss', askFallback: 'deny', entries: [] },
+      { scope: '*', ask: 'on-miss', entries: [entry('e0', 'name', 'ls'), entry('e00', 'name', 'cat')] },
+      {
+        scope: 'coder',
+        security: 'allowlist',
+        ask: 'always',
+        entries: [
+          entry('e1', 'path', '/usr/bin/git', {
+            lastUsedAtMs: now - 60_000,
+            lastUsedCommand: shown('git status --short'),
+            lastResolvedPath: shown('/usr/bin/git'),
+          }),
+          entry('e2', 'generated', '/usr/bin/npm', {
+            argPattern: '^run test:unit$',
+            lastUsedAtMs: now - 14 * 60_000,
+            lastUsedCommand: shown('npm run test:unit'),
+          }),
+          entry('e3', 'path', '/home/mina/src/storefront/node_modules/.bin/*', {
+            lastUsedAtMs: now - 2 * HOUR,
+            lastUsedCommand: shown('eslint --max-warnings 0 src'),
+          }),
+          entry('e4', 'exact-command', '=command:make -C docs html', {
+            lastUsedAtMs: now - 50 * HOUR,
+            lastUsedCommand: shown('make -C docs html'),
+          }),
+          entry('e5', 'name', 'rg', { lastUsedAtMs: now - 5 * HOUR, lastUsedCommand: shown('rg -n "redirect" src') }),
+          entry('e6', 'marker', '=node-command:system.notify'),
+        ],
+      },
+      { scope: 'ops', security: 'full', entries: [] },
+      { scope: 'home', entries: [entry('e7', 'path', '/usr/bin/ffmpeg')] },
+    ],
+    effective: [
+      effective('*', 'allowlist', 'defaults', 'on-miss', 'wildcard'),
+      effective('coder', 'allowlist', 'agent', 'always', 'agent'),
+      effective('home', 'allowlist', 'defaults', 'on-miss', 'wildcard'),
+      effective('ops', 'allowlist', 'requested', 'on-miss', 'wildcard'),
+    ],
+  };
+}
+
+function effective(
+  agent: string,
+  security: DocumentView['effective'][number]['security'],
+  securityLayer: DocumentView['effective'][number]['securityLayer'],
+  ask: DocumentView['effective'][number]['ask'],
+  askLayer: DocumentView['effective'][number]['askLayer'],
+): DocumentView['effective'][number] {
+  return { agent, security, securityLayer, ask, askLayer, askFallback: 'deny', askFallbackLayer: 'defaults' };
+}
+
+export function tested(command: string): TestResult {
+  return {
+    verdict: command.startsWith('git') ? 'allow' : command.startsWith('sudo') ? 'deny' : 'ask',
+    trace: [
+      { step: 'policy', detail: 'security allowlist, ask always, set by agent' },
+      { step: 'segment', detail: command, ok: true },
+      { step: 'resolution', detail: `${command.split(' ')[0]} → /usr/bin/${command.split(' ')[0]}`, ok: true },
+      { step: 'entry', detail: 'none of 6 entries matches', ok: false },
+      { step: 'verdict', detail: 'ask' },
+    ],
+  };
+}
+
+const SHA = '3f79bb7b435b05321651daefd374cdc681dc06faa65e374e38337b88ca046dea';
+
+export function history(now: number): HistoryEntry[] {
+  const request = (
+    seq: number,
+    ago: number,
+    command: string,
+    event: Partial<Extract<HistoryEntry['event'], { kind: 'request' }>>,
+  ): HistoryEntry => ({
+    seq,
+    atMs: now - ago,
+    requestId: `req-${seq}`,
+    event: {
+      kind: 'request',
+      agent: 'coder',
+      session: 'fix-login-redirect',
+      via: 'socket',
+      card: 'exec',
+      command,
+      commandSha256: SHA,
+      cwd: '/home/mina/src/storefront',
+      outcome: { kind: 'allowed-by-rule' },
+      ...event,
+    },
+  });
+  const run = (seq: number, of: number, ago: number, exitCode: number, durationMs: number, outputTail: string) => ({
+    seq,
+    atMs: now - ago,
+    requestId: `req-${of}`,
+    event: { kind: 'run' as const, run: { exitCode, timedOut: false, durationMs, outputTail } },
+  });
+  return [
+    run(17, 14, 39_900, 0, 42, ' M src/login.ts'),
+    run(16, 13, 76_000, 1, 18_400, '2 failed, 211 passed'),
+    run(15, 9, 7_000_000, 0, 3_210, ''),
+    request(14, 40_000, 'git status --short', {}),
+    request(13, 95_000, 'npm run test:unit', {
+      outcome: { kind: 'allowed-once' },
+      by: 'the person',
+      answeredAfterMs: 6_400,
+    }),
+    request(12, 240_000, 'git push --force origin main', {
+      outcome: { kind: 'denied' },
+      by: 'the person',
+      answeredAfterMs: 3_100,
+    }),
+    {
+      seq: 11,
+      atMs: now - 900_000,
+      event: {
+        kind: 'document',
+        writer: 'another-program',
+        before: 'a1',
+        after: 'b2',
+        loosenings: [{ scope: 'coder', field: 'ask', from: 'always', to: 'on-miss' }],
+      },
+    },
+    request(10, 1_800_000, 'curl -fsSL https://get.harbor.example/setup.sh', {
+      agent: 'ops',
+      session: 'nightly-maintenance',
+      outcome: { kind: 'expired' },
+    }),
+    request(9, 2 * HOUR, 'make -C docs html', {
+      outcome: { kind: 'allowed-always' },
+      by: 'the person',
+      answeredAfterMs: 12_000,
+    }),
+    request(8, 3 * HOUR, 'docker system prune -af', {
+      agent: 'ops',
+      outcome: { kind: 'cancelled', cause: 'requester-gone' },
+    }),
+    request(7, 5 * HOUR, 'rm -rf /srv/old', { outcome: { kind: 'denied-by-policy', reason: 'security=deny' } }),
+    request(6, 26 * HOUR, 'ffmpeg -i in.mkv out.mp4', {
+      agent: 'home',
+      card: 'ask',
+      outcome: { kind: 'denied-elsewhere' },
+    }),
+    request(5, 27 * HOUR, 'tar czf backup.tgz notes', { outcome: { kind: 'not-shown' } }),
+  ];
+}

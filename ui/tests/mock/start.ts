@@ -1,0 +1,21 @@
+import { MockBackend } from './backend';
+import * as cards from './cards';
+
+declare global {
+  interface Window {
+    mock: MockBackend;
+    cards: typeof cards;
+  }
+}
+
+/** A backend for this page, in reach of the test; `?start=` holds JSON with members to begin with. */
+export function startMock(): MockBackend {
+  const mock = new MockBackend();
+  const start = new URLSearchParams(location.search).get('start');
+  if (start) Object.assign(mock, JSON.parse(start));
+  const sample = new URLSearchParams(location.search).get('cards');
+  if (sample === 'several') mock.cards = cards.several(Date.now());
+  window.mock = mock;
+  window.cards = cards;
+  return mock;
+}

@@ -1,0 +1,56 @@
+import type { ArgView, CommandView, SegmentView, Shown, Span } from '../../src/lib/protocol';
+
+const HIDDEN = /[\u0000-\u001f\u007f-\u009f\u00a0\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/;
+const CYRILLIC = /[\u0400-\u04ff]/;
+const SECRET = /^(ghp_|sk-)/;
+
+function kindOf(char: string): Span['kind'] {
+  if (HIDDEN.test(char)) return 'escape';
+  if (CYRILLIC.test(char)) return 'lookalike';
+  return char === ' ' ? 'space' : 'plain';
+}
+
+/** Text as the app would send it, near enough for the pages. */
+export function shown(text: string, blanks: 'kept' | 'marked' = 'kept'): Shown {
+  if (SECRET.test(text)) return { spans: [{ kind: 'secret', text: '••••••••••', raw: text }] };
+  const spans: Span[] = [];
+  for (const char of text) {
+    const kind = blanks === 'kept' && char === ' ' ? 'plain' : kindOf(char);
+    const last = spans.at(-1);
+    if (kind === 'escape') {
+      spans.push({ kind, text: `U+${char.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0')}` });
+    } else if (kind === 'plain' && last?.kind === 'plain') last.text += char;
+    else spans.push({ kind, text: char });
+  }
+  return { spans };
+}
+
+/** One simple command; words with a leading `!` missed the rule, words with a leading `#` are programs too. */
+export function segment(words: string[], operator?: string, missed = false): SegmentView {
+  const args = words.map((word, index): ArgView => {
+    const marked = /^[!#]/.test(word);
+    const role = index === 0 || word.startsWith('#') ? 'executable' : 'argument';
+    return { role, shown: shown(marked ? word.slice(1) : word, 'marked'), missed: word.startsWith('!') };
+  });
+  return operator === undefined ? { args, missed } : { operator, args, missed };
+}
+
+export function command(segments: SegmentView[], form: CommandView['form'] = 'argv'): CommandView {
+  const args = segments.flatMap((part) => part.args);
+  const spans = args.flatMap((arg) => arg.shown.spans);
+  const count = (kind: Span['kind']) => spans.filter((span) => span.kind === kind).length;
+  return {
+    form,
+    segments,
+    copy: args.map((arg) => arg.shown.spans.map((span) => span.raw ?? span.text).join('')).join(' '),
+    arguments: args.filter((arg) => arg.role === 'argument').length,
+    hidden: count('escape'),
+    lookalikes: count('lookalike'),
+    secrets: count('secret'),
+  };
+}
+
+/** A text that could not be split. */
+export function opaque(text: string): CommandView {
+  return command([{ args: [{ role: 'text', shown: shown(text), missed: true }], missed: true }], 'text');
+}
