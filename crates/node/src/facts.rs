@@ -154,3 +154,6 @@ fn same_file(
 }
 
 const FOLDER: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+
+#[cfg(test)]
+mod tests;

@@ -85,11 +85,19 @@ pub(super) fn is_writable(real_path: &Path) -> bool {
     let mut owner = stat.st_uid;
     real_path.ancestors().skip(1).any(|folder| {
         let Ok(stat) = rustix::fs::stat(folder) else { return true };
-        let child_owner = std::mem::replace(&mut owner, stat.st_uid);
-        let sticky = stat.st_mode & STICKY != 0 && child_owner != me() && stat.st_uid != me();
-        let root_sticky = me() == 0 && stat.st_mode & STICKY != 0 && child_owner == 0 && stat.st_uid == 0;
-        changeable(folder, &stat) && !sticky && !root_sticky
+        let inner_owner = std::mem::replace(&mut owner, stat.st_uid);
+        changeable(folder, &stat) && !keeps_names(&stat, inner_owner)
     })
+}
+
+/// Whether a sticky folder keeps what is in it from being renamed or removed.
+fn keeps_names(folder: &Stat, inner_owner: u32) -> bool {
+    let owners = [folder.st_uid, inner_owner];
+    let others = match me() {
+        0 => owners == [0, 0],
+        me => !owners.contains(&me),
+    };
+    others && folder.st_mode & STICKY != 0
 }
 
 fn changeable(path: &Path, stat: &Stat) -> bool {
