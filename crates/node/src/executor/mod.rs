@@ -11,6 +11,7 @@ use group::Group;
 use output::{Capture, Pipes};
 use rustix::process::Signal;
 use std::collections::BTreeMap;
+use std::io::ErrorKind;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{ExitStatus, Stdio};
@@ -56,12 +57,22 @@ pub async fn run(
     if cancel.is_cancelled() {
         return Err(NotStarted::Cancelled);
     }
-    let folder = verify(&command).await?;
-    if cancel.is_cancelled() {
-        return Err(NotStarted::Cancelled);
-    }
-    let started = Instant::now();
-    let payload = match spawn(&command, base_env, &folder) {
+    let mut pause = FIRST_BUSY_PAUSE;
+    let (started, spawned) = loop {
+        let folder = verify(&command).await?;
+        if cancel.is_cancelled() {
+            return Err(NotStarted::Cancelled);
+        }
+        let started = Instant::now();
+        match spawn(&command, base_env, &folder) {
+            Err(error) if error.kind() == ErrorKind::ExecutableFileBusy && pause <= LAST_BUSY_PAUSE => {
+                tokio::time::sleep(pause).await;
+                pause *= 2;
+            }
+            spawned => break (started, spawned),
+        }
+    };
+    let payload = match spawned {
         Ok(child) => Run::of(child).finish(command.timeout(), started, &cancel).await,
         Err(error) => {
             ExecPayload { error: Some(format!("failed to start: {error}")), ..ExecPayload::default() }
@@ -120,7 +131,7 @@ fn spawn(
     base_env: &BTreeMap<String, String>,
     folder: &OwnedFd,
 ) -> std::io::Result<Child> {
-    let (name, arguments) = command.argv().split_first().ok_or(std::io::ErrorKind::InvalidInput)?;
+    let (name, arguments) = command.argv().split_first().ok_or(ErrorKind::InvalidInput)?;
     Command::new(command.program())
         .arg0(name)
         .args(arguments)
@@ -264,6 +275,11 @@ const DRAIN_TOTAL: Duration = Duration::from_secs(2);
 
 /// Content that is hashed without leaving the async thread, in bytes: well under a millisecond.
 const INLINE_HASH_BYTES: u64 = 256 * 1_024;
+
+/// Pauses while somebody has the program open for writing. That is short if it is a fork of this very app that has not
+/// executed its own program yet; everything is compared again after each.
+const FIRST_BUSY_PAUSE: Duration = Duration::from_millis(2);
+const LAST_BUSY_PAUSE: Duration = Duration::from_millis(64);
 
 #[cfg(test)]
 mod tests;
