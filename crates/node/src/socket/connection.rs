@@ -280,8 +280,9 @@ const READ_TIMEOUT: Duration = Duration::from_secs(15);
 /// Longest wait for a client that does not read its answer, as the peers set it.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// How long a request may take to end once nobody waits for it: longer than ending a process group takes.
-pub(super) const GONE_GRACE: Duration = Duration::from_secs(3);
+/// How long a request may take to end once nobody waits for it: longer than the executor's bounds for ending a process
+/// group that resists, so that its end is recorded.
+pub(super) const GONE_GRACE: Duration = Duration::from_secs(5);
 
 /// Bytes read at once, as the peers do.
 const READ_CHUNK_BYTES: usize = 4_096;
