@@ -3,6 +3,8 @@
 use crate::book::Request;
 use crate::ports::{Clock, IdSource, Ports};
 use countersign_protocol::secret::SocketToken;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
@@ -61,3 +63,31 @@ pub(crate) fn request(command: &str) -> Request {
     }));
     Request { card: card.unwrap(), proposals: Vec::new(), agent: "main".to_owned(), session: None }
 }
+
+/// Starts this test binary again with one ignored test, which plays `role` on `dir` in a process of its own. `limit` is
+/// the largest file that it may write, in 512-byte blocks.
+#[expect(clippy::disallowed_methods, reason = "a test needs a process that it can kill")]
+pub(crate) fn start_child(test: &str, role: &str, dir: &Path, limit: Option<u32>) -> Child {
+    let program = std::env::current_exe().unwrap();
+    let mut command = match limit {
+        None => Command::new(program),
+        Some(blocks) => {
+            let mut shell = Command::new("/bin/sh");
+            // Ignored signals stay ignored in the program: a write over the limit is then an error.
+            shell.args(["-c", &format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" \"$@\"")]);
+            shell.arg(program);
+            shell
+        }
+    };
+    command.args(["--exact", test, "--ignored", "--nocapture", "--test-threads=1"]);
+    command.env(ROLE, role).env(DIR, dir).stdout(Stdio::null()).stderr(Stdio::inherit());
+    command.spawn().unwrap()
+}
+
+/// What this process was started for, and where: `None` in a process that nobody started with [`start_child`].
+pub(crate) fn child_role() -> Option<(String, PathBuf)> {
+    Some((std::env::var(ROLE).ok()?, std::env::var_os(DIR)?.into()))
+}
+
+const ROLE: &str = "COUNTERSIGN_TEST_ROLE";
+const DIR: &str = "COUNTERSIGN_TEST_DIR";

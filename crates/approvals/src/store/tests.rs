@@ -1,1 +1,305 @@
+use super::*;
+use crate::testing::{child_role, ports, start_child};
+use countersign_protocol::document::FILE_NAME;
+use pretty_assertions::assert_eq;
+use serde_json::{Value, json};
+use std::fs;
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::time::Duration;
+use tempfile::TempDir;
+use tokio::time::Instant;
 
+/// Rules that each of two competing processes adds.
+const RULES: usize = 100;
+
+/// How long a test waits for what the system reports, in real time.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A running store.
+struct Desk {
+    dir: TempDir,
+    store: Store,
+    tracker: TaskTracker,
+    stop: CancellationToken,
+}
+
+impl Desk {
+    fn start(dir: TempDir) -> Self {
+        let (tracker, stop) = (TaskTracker::new(), CancellationToken::new());
+        let store = Store::open(dir.path().to_owned(), ports().0, &tracker, stop.clone());
+        Self { dir, store, tracker, stop }
+    }
+
+    fn with(document: &Value) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join(FILE_NAME), document.to_string()).unwrap();
+        Self::start(dir)
+    }
+
+    fn json(&self) -> Value {
+        read_json(self.dir.path())
+    }
+
+    async fn end(&self) {
+        self.stop.cancel();
+        self.tracker.close();
+        self.tracker.wait().await;
+    }
+}
+
+fn read_json(dir: &Path) -> Value {
+    serde_json::from_slice(&fs::read(dir.join(FILE_NAME)).unwrap()).unwrap()
+}
+
+fn plain() -> Value {
+    json!({ "version": 1, "agents": { "main": { "allowlist": [{ "id": "one", "pattern": "/usr/bin/git" }] } } })
+}
+
+fn adding(pattern: &str) -> Change {
+    let edit = DocumentEdit::AddEntry {
+        agent: "main".to_owned(),
+        pattern: pattern.to_owned(),
+        arg_pattern: None,
+        source: None,
+    };
+    Change { base_hash: None, edits: vec![edit], looser: Looser::Confirmed, writer: Writer::Window }
+}
+
+fn a_use(at_ms: i64) -> Use {
+    Use {
+        agent: "main".to_owned(),
+        pattern: "/usr/bin/git".to_owned(),
+        arg_pattern: None,
+        at_ms,
+        command: "git status".to_owned(),
+        resolved_path: None,
+    }
+}
+
+async fn soon<T>(future: impl Future<Output = T>) -> T {
+    tokio::time::timeout(PATIENCE, future).await.expect("it happens in time")
+}
+
+#[tokio::test]
+async fn a_foreign_edit_is_noticed_unasked() {
+    let desk = Desk::with(&plain());
+    let (mut changes, mut watch) = (desk.store.changes(), desk.store.watch());
+    // After the first message the store watches.
+    desk.store.refresh().await;
+    fs::write(desk.dir.path().join(FILE_NAME), json!({ "version": 1, "x": 1 }).to_string()).unwrap();
+    let change = soon(changes.recv()).await.unwrap();
+    assert_eq!(change.writer, Writer::AnotherProgram);
+    soon(watch.wait_for(|current| current.hash == change.after.hash)).await.unwrap();
+    desk.end().await;
+}
+
+#[tokio::test]
+async fn a_database_that_appears_is_noticed_unasked() {
+    let desk = Desk::with(&plain());
+    let mut watch = desk.store.watch();
+    desk.store.refresh().await;
+    fs::create_dir(desk.dir.path().join("state")).unwrap();
+    fs::write(desk.dir.path().join("state/openclaw.sqlite"), "db").unwrap();
+    soon(watch.wait_for(|current| matches!(current.state, StoreState::Sqlite { .. }))).await.unwrap();
+    desk.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_folder_that_is_not_there_yet_is_polled_for() {
+    let parent = tempfile::tempdir().unwrap();
+    let dir = parent.path().join("later");
+    let (tracker, stop) = (TaskTracker::new(), CancellationToken::new());
+    let store = Store::open(dir.clone(), ports().0, &tracker, stop.clone());
+    assert_eq!(store.current().state, StoreState::Missing);
+    fs::create_dir(&dir).unwrap();
+    fs::write(dir.join(FILE_NAME), plain().to_string()).unwrap();
+    let mut watch = store.watch();
+    watch.wait_for(|current| current.state == StoreState::Ready).await.unwrap();
+    stop.cancel();
+}
+
+#[tokio::test]
+async fn a_change_of_ours_reaches_every_follower() {
+    let desk = Desk::with(&plain());
+    let (mut changes, watch) = (desk.store.changes(), desk.store.watch());
+    let result = desk.store.edit(adding("/a")).await.unwrap();
+    assert_eq!(watch.borrow().hash, result.hash);
+    assert_eq!(desk.store.current().hash, result.hash);
+    let change = changes.recv().await.unwrap();
+    assert_eq!((change.writer, &change.after.hash), (Writer::Window, &result.hash));
+    desk.store.refresh().await;
+    desk.end().await;
+    drop(desk.store);
+    assert!(changes.recv().await.is_err(), "our own write is not reported as somebody else's");
+}
+
+#[tokio::test(start_paused = true)]
+async fn uses_are_written_together_within_a_second() {
+    let desk = Desk::with(&plain());
+    let mut watch = desk.store.watch();
+    let begin = Instant::now();
+    for at_ms in 0..50 {
+        desk.store.record_uses(vec![a_use(at_ms)]);
+    }
+    watch.changed().await.unwrap();
+    assert!(begin.elapsed() <= Duration::from_secs(1), "{:?}", begin.elapsed());
+    assert_eq!(desk.json()["agents"]["main"]["allowlist"][0]["lastUsedAt"], 49);
+    desk.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn uses_are_written_before_the_store_closes() {
+    let desk = Desk::with(&plain());
+    desk.store.record_uses(vec![a_use(5)]);
+    desk.end().await;
+    assert_eq!(desk.json()["agents"]["main"]["allowlist"][0]["lastUsedAt"], 5);
+}
+
+#[tokio::test]
+async fn an_edit_whose_asker_left_is_whole_or_not_at_all() {
+    let desk = Desk::with(&plain());
+    for n in 0..20 {
+        let edit = desk.store.edit(adding(&format!("/{n}")));
+        drop(tokio::time::timeout(Duration::from_micros(n * 50), edit).await);
+        assert!(read_json(desk.dir.path()).is_object());
+    }
+    desk.store.refresh().await;
+    assert_eq!(desk.store.current().state, StoreState::Ready);
+    desk.end().await;
+}
+
+#[tokio::test]
+async fn two_stores_on_one_document_lose_nothing() {
+    let desk = Desk::with(&plain());
+    let other = Store::open(desk.dir.path().to_owned(), ports().0, &desk.tracker, desk.stop.clone());
+    let add = async |store: &Store, name: &str| {
+        for n in 0..20 {
+            store.edit(adding(&format!("/{name}/{n}"))).await.unwrap();
+        }
+    };
+    tokio::join!(add(&desk.store, "one"), add(&other, "other"));
+    assert_eq!(desk.json()["agents"]["main"]["allowlist"].as_array().unwrap().len(), 41);
+    desk.end().await;
+}
+
+#[tokio::test]
+async fn a_closed_store_says_so() {
+    let desk = Desk::with(&plain());
+    desk.end().await;
+    assert!(matches!(desk.store.edit(adding("/a")).await, Err(StoreError::Closed)));
+    assert!(matches!(desk.store.ensure_socket().await, Err(StoreError::Closed)));
+    assert!(matches!(desk.store.reset().await, Err(StoreError::Closed)));
+    let current = desk.store.refresh().await;
+    assert!(matches!(current.state, StoreState::Unreadable { .. }), "a stale view allows nothing");
+    assert_eq!(current.document, None);
+}
+
+/// The name under which a child finds [`child`].
+const CHILD: &str = "store::tests::child";
+
+#[test]
+#[ignore = "other tests start it as a process of its own"]
+fn child() {
+    let Some((role, dir)) = child_role() else { panic!("started by hand") };
+    let mut keeper = Keeper::open(&dir, Ports::system());
+    match role.split_once(':').unwrap() {
+        ("die", step) => {
+            fault::die_at(step.parse().unwrap());
+            keeper.edit(&adding("/new")).unwrap();
+        }
+        ("add", name) => {
+            for n in 0..RULES {
+                keeper.edit(&adding(&format!("/{name}/{n}"))).unwrap();
+            }
+        }
+        ("fail", doing) => {
+            let error = keeper.edit(&adding("/new")).unwrap_err();
+            assert!(error.to_string().starts_with(doing), "{error}");
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+/// A document of several pieces.
+fn large() -> Value {
+    let entries: Vec<Value> = (0..3_000)
+        .map(|n| json!({ "id": n.to_string(), "pattern": format!("/opt/tools/bin/{n}") }))
+        .collect();
+    json!({ "version": 1, "agents": { "main": { "allowlist": entries } } })
+}
+
+/// The document that an edit of [`large`] leaves, but for the new entry's id.
+fn is_large_with_new(text: &str) -> bool {
+    let mut after: Value = serde_json::from_str(text).unwrap();
+    let added = after["agents"]["main"]["allowlist"].as_array_mut().unwrap().pop().unwrap();
+    added["pattern"] == "/new" && after == large()
+}
+
+#[test]
+fn killed_at_any_step_of_a_write_the_document_is_the_old_or_the_new_one() {
+    let old = large().to_string();
+    let (mut olds, mut news) = (0, 0);
+    for step in 1.. {
+        assert!(step < 100, "a write has an end");
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join(FILE_NAME);
+        fs::write(&path, &old).unwrap();
+        let status = start_child(CHILD, &format!("die:{step}"), dir.path(), None).wait().unwrap();
+        if status.success() {
+            break;
+        }
+        assert_eq!(status.signal(), Some(9), "step {step}");
+        let text = fs::read_to_string(&path).unwrap();
+        if text == old {
+            olds += 1;
+        } else {
+            assert!(is_large_with_new(&text), "step {step}");
+            news += 1;
+        }
+        recovers(dir.path());
+    }
+    assert!(olds >= 8 && news >= 1, "{olds} times the old, {news} times the new document");
+}
+
+/// A later writer is not in the way of what a killed one left, and sweeps it.
+fn recovers(dir: &Path) {
+    let (ports, clock) = ports();
+    let mut keeper = Keeper::open(dir, ports).with_patience(Duration::ZERO);
+    keeper.edit(&adding("/later")).unwrap();
+    let list = read_json(dir)["agents"]["main"]["allowlist"].as_array().unwrap().clone();
+    assert_eq!(list.last().unwrap()["pattern"], "/later");
+    clock.set(Ports::system().clock.now_ms() + 2 * 60 * 60 * 1000);
+    keeper.sweep().unwrap();
+    for entry in fs::read_dir(dir).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        assert!(name.starts_with(FILE_NAME), "{name} is left");
+    }
+}
+
+#[test]
+fn two_processes_that_write_at_once_lose_no_rule() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join(FILE_NAME), plain().to_string()).unwrap();
+    let children = ["a", "b"].map(|name| start_child(CHILD, &format!("add:{name}"), dir.path(), None));
+    for mut child in children {
+        assert!(child.wait().unwrap().success());
+    }
+    let document = read_json(dir.path());
+    let list = document["agents"]["main"]["allowlist"].as_array().unwrap();
+    let patterns: std::collections::BTreeSet<&str> =
+        list.iter().map(|entry| entry["pattern"].as_str().unwrap()).collect();
+    assert_eq!((list.len(), patterns.len()), (1 + 2 * RULES, 1 + 2 * RULES));
+}
+
+#[test]
+fn on_a_full_disk_the_document_stays_as_it_is() {
+    let dir = tempfile::tempdir().unwrap();
+    let old = large().to_string();
+    fs::write(dir.path().join(FILE_NAME), &old).unwrap();
+    // Enough for the lock, not for the document.
+    let status = start_child(CHILD, "fail:write ", dir.path(), Some(64)).wait().unwrap();
+    assert!(status.success());
+    assert_eq!(fs::read_to_string(dir.path().join(FILE_NAME)).unwrap(), old);
+    recovers(dir.path());
+}
