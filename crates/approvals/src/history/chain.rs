@@ -1,14 +1,5 @@
-//! One line of the history and how it is tied to the line before.
-//!
-//! A line is the entry's JSON object with two more members at its very end:
-//!
-//! ```text
-//! {"seq":2,"atMs":…,"event":{…},"prev":"<64 hex>","hash":"<64 hex>"}
-//! ```
-//!
-//! `hash` is the SHA-256, in lower-case hex, of the 64 characters of `prev` followed by the bytes of the entry, which are
-//! the line without `,"prev":…` and what follows it, closed by `}`. `prev` is the `hash` of the line before, and 64 zeros
-//! in the first line ever. Hashing the stored bytes makes every change of them visible, blanks included.
+//! One line of the history and how it is tied to the line before. The formula is in the documentation
+//! of [`super`].
 
 use countersign_protocol::ui::HistoryEntry;
 use sha2::{Digest, Sha256};

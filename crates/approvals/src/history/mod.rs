@@ -1,9 +1,24 @@
 //! What happened, as hash-chained JSON lines with rotation. Each line carries the hash of the one before.
 //!
-//! The chain (see `history/chain.rs` for the formula) shows any line that was changed, removed, added or moved after it
-//! was written, back to the oldest file that is kept. It has no key: whoever may write the folder could make a new chain.
-//! Lines that are cut off at the very end show by the head file, which says how far the chain had come at the last flush.
-//! Nothing here is synced line by line; a power failure may lose the last second.
+//! # Format
+//! `history.jsonl` grows; once it is full it becomes `history-<position of its first line>.jsonl`, and the oldest files are
+//! removed. A line is the entry's JSON object with two more members at its very end:
+//!
+//! ```text
+//! {"seq":2,"atMs":…,"event":{…},"prev":"<64 hex>","hash":"<64 hex>"}
+//! ```
+//!
+//! `hash` is the SHA-256, in lower-case hex, of the 64 characters of `prev` followed by the bytes of the entry, which are
+//! the line without `,"prev":…` and what follows it, closed by `}`. `prev` is the `hash` of the line before, and 64 zeros
+//! in the first line ever. Hashing the stored bytes makes every change of them visible, blanks included.
+//!
+//! # What it shows, and what not
+//! Any line that was changed, removed, added or moved after it was written, back to the oldest file that is kept, whose
+//! first line is trusted. Lines that are cut off at the very end show by `history.head`, which says how far the chain had
+//! come at the last flush. The chain has no key: whoever may write the folder could make a new one.
+//!
+//! Lines are not synced one by one: a power failure may lose the last second. The beginning of a line that a crash cut off
+//! is moved to `history.torn` by the next writer, and the chain goes on with the line before it.
 
 mod chain;
 mod files;

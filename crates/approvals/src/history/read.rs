@@ -14,9 +14,11 @@ pub const MAX_PAGE: usize = 500;
 /// A page is also cut once its lines have this many bytes, so that long commands do not make huge answers.
 const MAX_PAGE_BYTES: usize = 1024 * 1024;
 
-/// Newest first, starting below `before` (or at the end). At most `limit` entries, and never more than [`MAX_PAGE`].
-/// Lines that make no sense are left out; [`verify`] reports them.
+/// A page of the history in `dir`, newest first, starting below `before` (or at the end). At most `limit` entries, and never more than [`MAX_PAGE`].
+/// Lines that make no sense are left out; [`verify`] reports them. Blocks while another program writes.
 pub fn page(dir: &Path, before: Option<u64>, limit: usize) -> Result<HistoryPage, HistoryError> {
+    // A rotation in the middle would leave a gap in the page.
+    let _lock = writer::lock(dir)?;
     let limit = limit.min(MAX_PAGE);
     let before = before.unwrap_or(u64::MAX);
     let mut page = HistoryPage { entries: Vec::new(), next_before: None };
@@ -31,7 +33,7 @@ pub fn page(dir: &Path, before: Option<u64>, limit: usize) -> Result<HistoryPage
         while let Some(line) = lines.next_line().map_err(failed)? {
             let Line::Whole(line) = line else { continue };
             let Ok(link) = chain::open(&line) else { continue };
-            // A line seen already: its file was rotated while the page was read.
+            // Also leaves out what stands where it cannot belong.
             let last = page.entries.last().map_or(before, |entry| entry.seq);
             if link.entry.seq >= last {
                 continue;

@@ -178,7 +178,9 @@ impl Keeper {
             let applied = loosenings.is_empty() || change.looser == Looser::Confirmed;
             let undo = if applied { edited.undo } else { Vec::new() };
             let then = EditResult { hash: String::new(), applied, loosenings, undo };
-            Ok(if applied {
+            // Nothing new is no reason to make a document, or to format somebody else's anew.
+            let is_news = !change.edits.is_empty() && current.document.as_ref() != Some(&edited.document);
+            Ok(if applied && is_news {
                 Act::Write { document: edited.document, as_what: Kind::Policy(change.writer), then }
             } else {
                 Act::Leave(then)

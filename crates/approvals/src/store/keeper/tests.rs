@@ -136,7 +136,7 @@ fn o444_a_missing_document_is_empty_and_hashes_as_nothing() {
 
 #[test]
 fn o445_o446_what_is_no_document_is_unreadable_and_stays() {
-    let cases: [&[u8]; 8] = [
+    let cases: [&[u8]; 15] = [
         b"{broken",
         b"{\"version\":2}",
         b"",
@@ -145,6 +145,13 @@ fn o445_o446_what_is_no_document_is_unreadable_and_stays() {
         b"\xff\xfe",
         b"{\"version\":1,\"defaults\":{\"security\":\"none\"}}",
         b"{\"version\":1} trailing",
+        b"{\"version\":1,\"defaults\":{\"ask\":\"ON-MISS\"}}",
+        b"{\"version\":1,\"defaults\":{\"security\":\" full \"}}",
+        b"{\"version\":1,\"defaults\":{\"autoAllowSkills\":\"yes\"}}",
+        b"{\"version\":1,\"agents\":{\"__proto__\":{}}}",
+        b"{\"version\":1,\"agents\":{\"x\":{\"allowlist\":[{\"pattern\":\" \"}]}}}",
+        b"{\"version\":1,\"agents\":{\"x\":{\"allowlist\":[{\"pattern\":\"/a\",\"lastUsedAt\":null}]}}}",
+        b"{\"version\":1,\"agents\":[]}",
     ];
     for bytes in cases {
         let mut desk = Desk::prepared(|dir| {
@@ -265,6 +272,20 @@ fn an_edit_keeps_what_it_does_not_know_and_the_bytes_before() {
 }
 
 #[test]
+fn o469_adding_what_is_there_changes_no_byte() {
+    let mut desk = Desk::with(PLAIN);
+    for pattern in ["/usr/bin/git", "  /usr/bin/git "] {
+        assert!(desk.keeper.edit(&confirmed(vec![add(pattern)])).unwrap().applied);
+    }
+    assert!(desk.keeper.edit(&confirmed(vec![])).unwrap().applied);
+    assert_eq!(desk.text(), PLAIN);
+    assert_eq!(desk.writers(), []);
+    let mut desk = Desk::empty();
+    desk.keeper.edit(&confirmed(vec![])).unwrap();
+    assert!(!desk.path().exists(), "nothing to save makes no document");
+}
+
+#[test]
 fn a_loosening_is_returned_unapplied_unless_confirmed() {
     let mut desk = Desk::with(PLAIN);
     let mut change = confirmed(vec![set(PolicyField::Security, "full")]);
@@ -380,7 +401,7 @@ fn two_quick_changes_of_the_same_size_are_both_seen() {
 }
 
 #[test]
-fn a_database_is_never_written_beside() {
+fn t41_a_database_is_never_written_beside() {
     let mut desk = Desk::prepared(|dir| {
         std_fs::create_dir(dir.join("state")).unwrap();
         std_fs::write(dir.join("state/openclaw.sqlite"), "db").unwrap();
@@ -398,7 +419,7 @@ fn a_database_is_never_written_beside() {
 }
 
 #[test]
-fn a_database_that_appears_later_ends_all_writing() {
+fn t41_a_database_that_appears_later_ends_all_writing() {
     let mut desk = Desk::with(PLAIN);
     std_fs::create_dir(desk.dir.path().join("state")).unwrap();
     std_fs::write(desk.dir.path().join("state/openclaw.sqlite"), "db").unwrap();
