@@ -22,6 +22,8 @@ pub(crate) fn run(
     runtime: &tokio::runtime::Runtime,
 ) -> anyhow::Result<()> {
     let desk = companion.desk().clone();
+    // The sockets are open already: a request that comes before GTK has started waits for the window.
+    let presenter = desk.presenter();
     let app = tauri::Builder::default()
         .plugin(tauri_plugin_autostart::init(
             tauri_plugin_autostart::MacosLauncher::LaunchAgent,
@@ -55,7 +57,11 @@ pub(crate) fn run(
             let messages = desk.messages();
             app.manage(State { desk: desk.clone(), windows });
             tray::build(&handle, desk.clone())?;
-            tauri::async_runtime::spawn(follow(handle.clone(), desk.clone(), messages));
+            let following = follow(handle.clone(), desk.clone(), messages);
+            tauri::async_runtime::spawn(async move {
+                following.await;
+                drop(presenter);
+            });
             tauri::async_runtime::spawn(probe(desk));
             if !hidden {
                 app.state::<State>().windows.show_main(Page::Inbox)?;
@@ -75,7 +81,6 @@ pub(crate) fn run(
 
 /// Hands every message to the windows, and opens what has to be seen.
 async fn follow(app: AppHandle, desk: Desk, mut messages: broadcast::Receiver<UiMessage>) {
-    let _presenter = desk.presenter();
     let mut notifications = Notifications::new(app.clone(), desk.clone());
     for card in desk.snapshot().await.cards {
         present(&app, &desk, &mut notifications, &card);
