@@ -24,7 +24,7 @@ use tempfile::TempDir;
 /// Show both sample requests and print what came of each. Anything that did not happen is an error.
 pub(crate) fn run(binaries: &Binaries) -> Result<()> {
     let session = if has_display() { None } else { Some(Session::start()?) };
-    let stage = Stage { binaries, home: Home::create()?, session };
+    let stage = Stage { binaries, session, home: Home::create()? };
     if stage.session.is_none() { ask_the_person(&stage) } else { answer_in_the_window(&stage) }
 }
 
@@ -59,8 +59,9 @@ const REQUESTS: [(&[&str], Answer); 2] =
 /// Where a demo takes place. The session is private, or the person's own when there is none.
 struct Stage<'a> {
     binaries: &'a Binaries,
-    home: Home,
+    // Ends before the home goes: whatever still runs in it dies with its display.
     session: Option<Session>,
+    home: Home,
 }
 
 fn ask_the_person(stage: &Stage<'_>) -> Result<()> {
@@ -110,8 +111,17 @@ fn drive(stage: &Stage<'_>, driver: Driver) -> Result<()> {
         Ok(stage.home.app_listens().then_some(()))
     })?;
     let [(first, _), _] = REQUESTS;
-    let mut raised = Some(stage.raise(first)?);
+    let mut first = stage.raise(first)?;
+    wait_for("the prompt's window", WINDOW_LIMIT, || {
+        let has_ended = first.try_wait()?.is_some();
+        Ok((has_ended || opening.is_finished()).then_some(()))
+    })?;
+    if !opening.is_finished() {
+        let finished = Finished::from(first.wait_with_output()?);
+        bail!("the first request ended without a window: {}", finished.output);
+    }
     let browser = opening.join().map_err(|_| anyhow!("the driver's thread ended early"))??;
+    let mut raised = Some(first);
     for (number, (argv, answer)) in (1..).zip(REQUESTS) {
         let running = match raised.take() {
             Some(running) => running,

@@ -62,7 +62,8 @@ impl Driver {
              Content-Length: {}\r\nConnection: close\r\n\r\n{body}",
             body.len()
         )?;
-        let answer: Value = serde_json::from_slice(&read_body(stream)?)?;
+        let body = read_body(stream).with_context(|| format!("no answer to {method} {path}"))?;
+        let answer: Value = serde_json::from_slice(&body)?;
         let value = answer.get("value").cloned().unwrap_or_default();
         if let Some(code) = value.get("error").and_then(Value::as_str) {
             bail!("{code}: {}", value["message"].as_str().unwrap_or_default());
