@@ -2,6 +2,8 @@
 //! what a peer accepts the ids or classes are listed with the reason; nowhere does it accept what the newest peer
 //! refuses.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use countersign_policy::allowlist::{self, Rule, Target};
 use countersign_policy::document::{self, Parsed};
 use countersign_policy::effective::{BUILT_IN, Layered, Requested};

@@ -26,7 +26,7 @@ pub(super) fn in_argv(argv: &[String]) -> Vec<Vec<Range<usize>>> {
         .map(|argument| {
             let before = std::mem::replace(&mut flag, argument);
             if is_secret_flag(before) && !argument.is_empty() && !argument.starts_with('-') {
-                return vec![0..argument.len()];
+                return std::iter::once(0..argument.len()).collect();
             }
             let mut found = in_text(argument);
             found.extend(assigned(argument));

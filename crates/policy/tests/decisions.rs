@@ -1,0 +1,277 @@
+//! The rows M404–M429, N430–N443 and P476–P505 of the behaviour cases: what the app decides, what it can pin, and when
+//! it must ask.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod support;
+
+use countersign_policy::always::proposals;
+use countersign_policy::analysis::{OpaqueReason, analyze_argv};
+use countersign_policy::approved::{ApprovedCommand, NotRunnable, Plan};
+use countersign_policy::bind::{Unbound, bind};
+use countersign_policy::evaluate::{
+    Answer, AskReason, Covered, DenyReason, Evidence, Origin, Verdict, needs_prompt,
+};
+use countersign_protocol::ui::AlwaysUnavailable;
+use countersign_protocol::vocabulary::{Ask, Decision, Security};
+use std::collections::BTreeMap;
+use support::{World, person, strings};
+
+const DEMO: &[&str] = &["scan", "-q"];
+
+fn world(security: Security, ask: Ask) -> World {
+    World::new(DEMO, security, ask)
+}
+
+fn check(world: &World, expected: Verdict) {
+    let evaluation = world.judge(None);
+    assert_eq!(evaluation.verdict, expected, "{world:?}\n{:?}", evaluation.trace);
+}
+
+#[test]
+fn m404_security_deny_outranks_a_forwarded_grant() {
+    let world = world(Security::Deny, Ask::Always).from(Origin::Forwarded(Decision::AllowOnce));
+    check(&world, Verdict::Deny(DenyReason::SecurityDeny));
+}
+
+#[test]
+fn m405_a_forwarded_deny_is_the_persons() {
+    let world = world(Security::Full, Ask::Off).from(Origin::Forwarded(Decision::Deny));
+    check(&world, Verdict::Deny(DenyReason::UserDenied));
+}
+
+#[test]
+fn m406_m407_full_without_always_runs_by_policy() {
+    check(&world(Security::Full, Ask::Off), Verdict::Allow(Evidence::Policy));
+    check(&world(Security::Full, Ask::OnMiss), Verdict::Allow(Evidence::Policy));
+}
+
+#[test]
+fn m408_full_with_always_asks() {
+    check(&world(Security::Full, Ask::Always), Verdict::Ask(AskReason::Always));
+}
+
+#[test]
+fn m409_m410_a_miss_is_denied_or_asked_about() {
+    check(&world(Security::Allowlist, Ask::Off), Verdict::Deny(DenyReason::AllowlistMiss));
+    check(&world(Security::Allowlist, Ask::OnMiss), Verdict::Ask(AskReason::Miss));
+}
+
+#[test]
+fn m411_a_match_runs_by_its_real_path() {
+    let world = world(Security::Allowlist, Ask::OnMiss).with_rules(&["/usr/bin/scan"]);
+    check(&world, Verdict::Allow(Evidence::Rules));
+    let evaluation = world.judge(None);
+    assert_eq!(evaluation.bound, Some(strings(&["/usr/bin/scan", "-q"])));
+    assert_eq!(evaluation.matched, world.rules);
+}
+
+#[test]
+fn m412_a_match_that_cannot_be_pinned_is_a_miss() {
+    let argv = ["sh", "-lc", "scan -q"];
+    let login = World::new(&argv, Security::Allowlist, Ask::OnMiss).with_rules(&["/usr/bin/*"]);
+    check(&login, Verdict::Ask(AskReason::Opaque(OpaqueReason::Shell)));
+    let mut unresolved = world(Security::Allowlist, Ask::OnMiss).with_rules(&["*"]);
+    unresolved.facts.programs.clear();
+    check(&unresolved, Verdict::Ask(AskReason::Miss));
+    unresolved.policy.ask.value = Ask::Off;
+    check(&unresolved, Verdict::Deny(DenyReason::AllowlistUnbound));
+}
+
+#[test]
+fn m414_a_match_is_asked_about_when_everything_is() {
+    let world = world(Security::Allowlist, Ask::Always).with_rules(&["/usr/bin/scan"]);
+    check(&world, Verdict::Ask(AskReason::Always));
+}
+
+#[test]
+fn m415_m416_a_forwarded_grant_lets_a_miss_run() {
+    for decision in [Decision::AllowOnce, Decision::AllowAlways] {
+        let world = world(Security::Allowlist, Ask::OnMiss).from(Origin::Forwarded(decision));
+        check(&world, Verdict::Allow(Evidence::Forwarded(decision)));
+    }
+}
+
+#[test]
+fn m417_always_stores_nothing_when_security_is_full() {
+    let full = world(Security::Full, Ask::Off);
+    let refused = proposals(&full.argv, &full.analysis(), &full.facts, &full.policy);
+    assert_eq!(refused, Err(AlwaysUnavailable::SecurityNotAllowlist));
+}
+
+#[test]
+fn m418_m419_m420_the_fallback_decides_where_nobody_could_be_asked() {
+    let at = |fallback| world(Security::Full, Ask::Always).with_fallback(fallback);
+    for (world, answer) in
+        [(at(Security::Full).from(Origin::AskFallback), None), (at(Security::Full), Some(Answer::Nobody))]
+    {
+        assert_eq!(world.judge(answer.as_ref()).verdict, Verdict::Allow(Evidence::Fallback));
+    }
+    check(&at(Security::Allowlist).from(Origin::AskFallback), Verdict::Deny(DenyReason::AllowlistMiss));
+    check(&at(Security::Deny).from(Origin::AskFallback), Verdict::Deny(DenyReason::SecurityDeny));
+    let covered = at(Security::Allowlist).from(Origin::AskFallback).with_rules(&["/usr/bin/scan"]);
+    check(&covered, Verdict::Allow(Evidence::FallbackRules));
+}
+
+#[test]
+fn m421_m422_a_reviewer_counts_unless_a_person_must_answer() {
+    check(
+        &world(Security::Allowlist, Ask::OnMiss).from(Origin::AutoReview),
+        Verdict::Allow(Evidence::AutoReview),
+    );
+    check(&world(Security::Full, Ask::Always).from(Origin::AutoReview), Verdict::Deny(DenyReason::AskAlways));
+}
+
+#[test]
+fn m429_a_missing_folder_gives_nothing_to_run() {
+    let mut world = world(Security::Full, Ask::Off);
+    world.facts.cwd = None;
+    assert_eq!(approve(&world, None).unwrap_err(), NotRunnable::CwdUnavailable);
+}
+
+#[test]
+fn a_person_outranks_a_miss_but_not_a_denying_policy() {
+    let allow = person(Decision::AllowOnce);
+    let evidence = Evidence::Person { request_id: "r-1".into(), decision: Decision::AllowOnce };
+    let miss = world(Security::Allowlist, Ask::OnMiss);
+    assert_eq!(miss.judge(Some(&allow)).verdict, Verdict::Allow(evidence));
+    let denied = miss.judge(Some(&person(Decision::Deny)));
+    assert_eq!(denied.verdict, Verdict::Deny(DenyReason::UserDenied));
+    let policy = world(Security::Deny, Ask::OnMiss);
+    assert_eq!(policy.judge(Some(&allow)).verdict, Verdict::Deny(DenyReason::SecurityDeny));
+}
+
+fn approve(world: &World, answer: Option<&Answer>) -> Result<ApprovedCommand, NotRunnable> {
+    let plan = Plan { argv: world.argv.clone(), env: BTreeMap::new(), timeout: None };
+    ApprovedCommand::new(world.judge(answer), &world.facts, plan)
+}
+
+#[test]
+fn what_runs_is_the_bound_list_under_a_rule_and_the_requested_one_under_a_grant() {
+    let argv = ["sh", "-c", "scan -q"];
+    let world = World::new(&argv, Security::Allowlist, Ask::OnMiss).with_rules(&["/usr/bin/scan"]);
+    let ruled = approve(&world, None).unwrap();
+    assert_eq!(ruled.argv(), ["/usr/bin/scan", "-q"]);
+    assert_eq!(ruled.program(), std::path::Path::new("/usr/bin/scan"));
+    let granted = approve(&world, Some(&person(Decision::AllowOnce))).unwrap();
+    assert_eq!(granted.argv(), argv);
+    assert_eq!(granted.program(), std::path::Path::new("/usr/bin/sh"));
+    assert_eq!(granted.pins().program.1, support::identity("/usr/bin/sh"));
+}
+
+#[test]
+fn nothing_runs_without_an_allowing_verdict_or_a_program() {
+    let miss = world(Security::Allowlist, Ask::OnMiss);
+    assert_eq!(approve(&miss, None).unwrap_err(), NotRunnable::NotAllowed);
+    let mut lost = world(Security::Full, Ask::Off);
+    lost.facts.programs.clear();
+    assert_eq!(approve(&lost, None).unwrap_err(), NotRunnable::ProgramNotFound("scan".into()));
+}
+
+/// `argv` binds to `expected`, or is refused, or was opaque before.
+fn check_bind(argv: &[&str], expected: Result<&[&str], Unbound>) {
+    let world = World::new(argv, Security::Allowlist, Ask::OnMiss);
+    let bound = bind(&world.argv, &world.analysis(), &world.facts);
+    assert_eq!(bound, expected.map(strings), "{argv:?}");
+}
+
+#[test]
+fn n430_n431_n436_n442_static_commands_bind_to_the_real_path() {
+    check_bind(&["/usr/bin/id", "-u"], Ok(&["/usr/bin/id", "-u"]));
+    check_bind(&["sh", "-c", "id -u"], Ok(&["/usr/bin/id", "-u"]));
+    check_bind(&["sh", "-c", "id \"a\\\\b\""], Ok(&["/usr/bin/id", "a\\b"]));
+    check_bind(&["sh", "-c", "echo '$(date)'"], Ok(&["/usr/bin/echo", "$(date)"]));
+}
+
+#[test]
+fn n432_to_n441_everything_else_does_not_bind() {
+    for shell in [
+        &["sh", "-lc", "id -u"][..],
+        &["bash", "-c", "id"],
+        &["sh", "-c", "id && whoami"],
+        &["sh", "-c", "id $HOME"],
+        &["sh", "-c", "id \"a\\nb\""],
+        &["sh", "-c", "X=1 id"],
+        &["sh", "-c", "id `date`"],
+        &["sh", "-c", "id $(date)"],
+        &["sh", "-c", "id <(date)"],
+        &["sh", "-c", "id", "x"],
+        &["sh", "-c", "-e", "id"],
+        &["sh", "-c", "sh -c id"],
+    ] {
+        check_bind(shell, Err(Unbound::NotStatic));
+    }
+    check_bind(&["env", "X=1", "sh", "-c", "id"], Err(Unbound::Carrier));
+    check_bind(&["nice", "id"], Err(Unbound::Carrier));
+}
+
+#[test]
+fn n443_always_is_not_offered_for_an_interpreter_that_a_rule_may_name() {
+    let python =
+        World::new(&["python3", "x.py"], Security::Allowlist, Ask::OnMiss).with_rules(&["/usr/bin/python3"]);
+    let refused = proposals(&python.argv, &python.analysis(), &python.facts, &python.policy);
+    assert_eq!(refused, Err(AlwaysUnavailable::Interpreter));
+    check(&python, Verdict::Allow(Evidence::Rules));
+}
+
+#[test]
+fn p476_to_p505_a_prompt_is_needed_exactly_where_the_table_says() {
+    for security in Security::ALL {
+        for covered in [Covered::ByRules, Covered::No] {
+            assert!(!needs_prompt(*security, Ask::Off, covered));
+            assert!(needs_prompt(*security, Ask::Always, covered));
+            let miss = *security == Security::Allowlist && covered == Covered::No;
+            assert_eq!(needs_prompt(*security, Ask::OnMiss, covered), miss);
+        }
+    }
+}
+
+#[test]
+fn o474_o475_a_grant_for_the_exact_text_counts_only_from_an_answer_and_never_under_always() {
+    let mut granted = World::new(&["scan", "--now"], Security::Allowlist, Ask::OnMiss)
+        .with_rules(&["=command:aeeea9528b56de06"]);
+    check(&granted, Verdict::Ask(AskReason::Miss));
+    granted.rules[0].generated = true;
+    check(&granted, Verdict::Allow(Evidence::Rules));
+    granted.policy.ask.value = Ask::Always;
+    check(&granted, Verdict::Ask(AskReason::Always));
+}
+
+#[test]
+fn a_grant_for_a_text_does_not_cover_another_list_with_the_same_text() {
+    let text = countersign_policy::allowlist::exact_command("scan && wipe");
+    let mut world =
+        World::new(&["scan", "&&", "wipe"], Security::Allowlist, Ask::OnMiss).with_rules(&[&text]);
+    world.rules[0].generated = true;
+    check(&world, Verdict::Ask(AskReason::Miss));
+}
+
+#[test]
+fn an_unusual_environment_is_asked_about_although_a_rule_covers_the_command() {
+    let mut world = world(Security::Allowlist, Ask::OnMiss).with_rules(&["/usr/bin/scan"]);
+    world.unusual_env = vec!["SCAN_PLUGIN".into()];
+    check(&world, Verdict::Ask(AskReason::Environment));
+    world.policy.ask.value = Ask::Off;
+    check(&world, Verdict::Deny(DenyReason::AllowlistMiss));
+}
+
+#[test]
+fn the_trace_names_the_step_that_missed() {
+    let steps = |world: &World| -> Vec<(String, Option<bool>)> {
+        world.judge(None).trace.into_iter().map(|step| (step.step, step.ok)).collect()
+    };
+    let miss = world(Security::Allowlist, Ask::OnMiss).with_rules(&["/usr/bin/other"]);
+    assert!(steps(&miss).contains(&("entry".into(), Some(false))));
+    assert_eq!(miss.judge(None).missed_segment, Some(0));
+    let hit = world(Security::Allowlist, Ask::OnMiss).with_rules(&["/usr/bin/scan"]);
+    assert!(steps(&hit).contains(&("entry".into(), Some(true))));
+    assert_eq!(steps(&hit).last(), Some(&("verdict".into(), Some(true))));
+    assert_eq!(hit.judge(None).missed_segment, None);
+}
+
+#[test]
+fn an_empty_list_is_nothing_to_run() {
+    for argv in [&[][..], &[""], &["  ", "x"]] {
+        let analysis = analyze_argv(&strings(argv));
+        assert_eq!(analysis.opaque.map(|opaque| opaque.reason), Some(OpaqueReason::Empty));
+    }
+}

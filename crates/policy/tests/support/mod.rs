@@ -1,0 +1,135 @@
+//! A small world to judge commands in: facts, a policy and rules without a machine behind them.
+#![allow(dead_code, reason = "each test file uses what it needs")]
+
+use countersign_policy::allowlist::Rule;
+use countersign_policy::analysis::{Analysis, analyze_argv};
+use countersign_policy::effective::{Effective, Layered};
+use countersign_policy::evaluate::{Answer, Evaluation, Origin, Subject, Verdict, evaluate};
+use countersign_policy::facts::{Facts, FileIdentity, FolderFacts, ProgramFacts};
+use countersign_protocol::ui::PolicyLayer;
+use countersign_protocol::vocabulary::{Ask, Decision, Security};
+use std::path::PathBuf;
+
+/// Folder that every command starts in.
+pub(crate) const CWD: &str = "/srv/app";
+
+/// A command and all that its verdict depends on.
+#[derive(Clone, Debug)]
+pub(crate) struct World {
+    pub(crate) argv: Vec<String>,
+    pub(crate) facts: Facts,
+    pub(crate) policy: Effective,
+    pub(crate) rules: Vec<Rule>,
+    pub(crate) unusual_env: Vec<String>,
+    pub(crate) origin: Origin,
+}
+
+impl World {
+    /// `argv` under `security` and `ask`, with a denying fallback, no rules, and every named program in `/usr/bin`.
+    pub(crate) fn new(argv: &[&str], security: Security, ask: Ask) -> Self {
+        let argv = strings(argv);
+        let analysis = analyze_argv(&argv);
+        let mut facts = facts();
+        for name in argv.first().map(String::as_str).into_iter().chain(analysis.programs()) {
+            let base = name.rsplit('/').next().unwrap_or(name);
+            let path = if name.starts_with('/') { name.to_owned() } else { format!("/usr/bin/{base}") };
+            facts.programs.insert(name.to_owned(), program(&path));
+        }
+        Self {
+            argv,
+            facts,
+            policy: policy(security, ask, Security::Deny),
+            rules: Vec::new(),
+            unusual_env: Vec::new(),
+            origin: Origin::Fresh,
+        }
+    }
+
+    pub(crate) fn with_rules(mut self, patterns: &[&str]) -> Self {
+        self.rules = patterns.iter().map(|pattern| rule(pattern)).collect();
+        self
+    }
+
+    pub(crate) fn with_fallback(mut self, fallback: Security) -> Self {
+        self.policy.ask_fallback.value = fallback;
+        self
+    }
+
+    pub(crate) fn from(mut self, origin: Origin) -> Self {
+        self.origin = origin;
+        self
+    }
+
+    pub(crate) fn analysis(&self) -> Analysis {
+        analyze_argv(&self.argv)
+    }
+
+    pub(crate) fn judge(&self, answer: Option<&Answer>) -> Evaluation {
+        let subject = Subject {
+            argv: &self.argv,
+            analysis: &self.analysis(),
+            facts: &self.facts,
+            policy: &self.policy,
+            rules: &self.rules,
+            unusual_env: &self.unusual_env,
+            origin: self.origin,
+        };
+        evaluate(&subject, answer)
+    }
+
+    pub(crate) fn verdict(&self) -> Verdict {
+        self.judge(None).verdict
+    }
+}
+
+pub(crate) fn person(decision: Decision) -> Answer {
+    Answer::Person { request_id: "r-1".into(), decision }
+}
+
+pub(crate) fn strings(list: &[&str]) -> Vec<String> {
+    list.iter().map(|text| (*text).to_owned()).collect()
+}
+
+pub(crate) fn policy(security: Security, ask: Ask, fallback: Security) -> Effective {
+    let layer = PolicyLayer::Defaults;
+    Effective {
+        security: Layered { value: security, layer },
+        ask: Layered { value: ask, layer },
+        ask_fallback: Layered { value: fallback, layer },
+        auto_allow_skills: false,
+    }
+}
+
+pub(crate) fn rule(pattern: &str) -> Rule {
+    Rule {
+        agent: "main".into(),
+        id: pattern.into(),
+        pattern: pattern.into(),
+        arg_pattern: None,
+        generated: false,
+    }
+}
+
+pub(crate) fn facts() -> Facts {
+    let folder = FolderFacts { given: PathBuf::from(CWD), real_path: PathBuf::from(CWD), dev: 1, ino: 2 };
+    Facts { cwd: Some(folder), home: PathBuf::from("/home/ada"), ..Facts::default() }
+}
+
+/// A system program: found, and not this user's to change.
+pub(crate) fn program(path: &str) -> ProgramFacts {
+    linked_program(path, path)
+}
+
+pub(crate) fn linked_program(path: &str, real_path: &str) -> ProgramFacts {
+    ProgramFacts {
+        path: Some(PathBuf::from(path)),
+        real_path: Some(PathBuf::from(real_path)),
+        identity: Some(identity(real_path)),
+        writable: false,
+    }
+}
+
+pub(crate) fn identity(path: &str) -> FileIdentity {
+    let ino = path.bytes().fold(7, |ino: u64, byte| ino.wrapping_mul(31).wrapping_add(u64::from(byte)));
+    FileIdentity { dev: 1, ino, size: 10, mtime_ns: 1, ctime_ns: 1, mode: 0o100_755, sha256: None }
+}
