@@ -117,7 +117,9 @@ enum NotOpen {
 
 async fn open(store: &Store) -> Result<Listener, NotOpen> {
     let (path, _) = store.ensure_socket().await.map_err(|error| match error {
-        StoreError::Sqlite { .. } | StoreError::Unreadable { .. } => NotOpen::Off(error.to_string()),
+        StoreError::NoDocument { .. } | StoreError::Sqlite { .. } | StoreError::Unreadable { .. } => {
+            NotOpen::Off(error.to_string())
+        }
         other => NotOpen::Later(other.to_string()),
     })?;
     Listener::bind(&path).map_err(|error: BindError| NotOpen::Later(error.to_string()))

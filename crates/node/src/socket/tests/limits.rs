@@ -1,7 +1,9 @@
 //! What a requester can cost.
 
 use super::*;
+use crate::socket::connection;
 use pretty_assertions::assert_eq;
+use proptest::prelude::*;
 use std::time::Instant;
 
 #[tokio::test]
@@ -118,4 +120,96 @@ async fn idle_connections_do_not_stop_the_server_from_stopping() {
     for stream in idle {
         assert_eq!(read_all(stream).await, "");
     }
+}
+
+/// Serves one connection that sends `line` and returns what came back and whether the handler heard of it.
+fn outcome_of(line: &[u8]) -> (String, bool) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let (asked_in, mut asked) = mpsc::unbounded_channel();
+        let (ordered_in, mut ordered) = mpsc::unbounded_channel();
+        let shared = Arc::new(Shared {
+            handler: Arc::new(Desk { asked: asked_in, ordered: ordered_in }),
+            ports: fake_ports(),
+            token: Box::new(|| Some(token("right"))),
+            owner: rustix::process::geteuid().as_raw(),
+            gate: Gate::new(),
+        });
+        let (ours, mut theirs) = UnixStream::pair().unwrap();
+        let client = async move {
+            let _ = theirs.write_all(line).await;
+            let _ = theirs.shutdown().await;
+            read_all(theirs).await
+        };
+        let server = connection::serve(ours, shared, CancellationToken::new());
+        let mut heard = false;
+        let handler = async {
+            tokio::select! {
+                Some(asked) = asked.recv() => { heard = true; drop(asked.reply) }
+                Some(ordered) = ordered.recv() => { heard = true; ordered.reply.send(Ok(ExecPayload::default())).unwrap() }
+                else => {}
+            }
+        };
+        let (answer, (), ()) = tokio::join!(client, server, handler);
+        (answer, heard)
+    })
+}
+
+fn mutated(line: Value) -> impl Strategy<Value = Vec<u8>> {
+    let bytes = line.to_string().into_bytes();
+    let places = 0..bytes.len();
+    proptest::collection::vec((places, any::<u8>()), 0..3).prop_map(move |changes| {
+        let mut bytes = bytes.clone();
+        for (place, byte) in changes {
+            bytes[place] = byte;
+        }
+        bytes
+    })
+}
+
+proptest! {
+    #[test]
+    fn whatever_arrives_without_the_token_gets_silence_or_a_refusal(
+        line in prop_oneof![
+            proptest::collection::vec(any::<u8>(), 0..200),
+            mutated(question("wrong")),
+            mutated(order("wrong", "n", NOW, "{\"command\":[\"id\"]}")),
+        ],
+    ) {
+        let (answer, heard) = outcome_of(&line);
+        prop_assert!(!heard);
+        prop_assert!(
+            answer.is_empty()
+                || answer.contains(r#""decision":"deny""#)
+                || answer.contains(r#""ok":false,"error":{"code":"INVALID_REQUEST""#),
+            "{answer}"
+        );
+    }
+
+    #[test]
+    fn a_changed_frame_is_not_a_signed_frame(line in mutated(order("right", "n", NOW, "{\"command\":[\"id\"]}"))) {
+        let original: Value = order("right", "n", NOW, "{\"command\":[\"id\"]}");
+        let (answer, heard) = outcome_of(&line);
+        let same = serde_json::from_slice::<Value>(line.split(|byte| *byte == b'\n').next().unwrap())
+            .is_ok_and(|changed| ["type", "nonce", "ts", "hmac", "requestJson"].iter().all(|key| changed[*key] == original[*key]));
+        prop_assert_eq!(heard, same && answer.contains(r#""ok":true"#), "{}", answer);
+    }
+}
+
+#[tokio::test]
+async fn the_sixty_fifth_connection_waits_for_one_to_end() {
+    let mut rig = Rig::start();
+    let mut served = Vec::new();
+    for _ in 0..64 {
+        let stream = rig.send(format!("{}\n", question("right"))).await;
+        served.push((stream, rig.asked().await));
+    }
+    let last = rig.send(format!("{}\n", order("right", "n", NOW, r#"{"command":["id"]}"#))).await;
+    for _ in 0..1_000 {
+        tokio::task::yield_now().await;
+    }
+    assert!(rig.heard_nothing());
+    served.pop();
+    rig.ordered().await.reply.send(Ok(ExecPayload::default())).unwrap();
+    assert!(read_all(last).await.contains(r#""ok":true"#));
 }
