@@ -1,6 +1,6 @@
 //! Which crate may know and do what.
 
-use super::rust::{code, imported_paths, is_beside_production, lines_with, production_code};
+use super::rust::{code, imported_paths, lines_with, production_code, production_files};
 use super::{Finding, Tree};
 use std::collections::BTreeSet;
 
@@ -82,7 +82,8 @@ pub(super) fn purity(tree: &Tree) -> Vec<Finding> {
         if tree.below(folder, &["rs"]).next().is_none() {
             findings.push(Finding::in_file(folder, "has no sources"));
         }
-        for (path, text) in tree.below(folder, &["rs"]).filter(|(path, _)| !is_beside_production(path)) {
+        for (path, text) in production_files(tree).filter(|(path, _)| path.starts_with(&format!("{folder}/")))
+        {
             let code = production_code(text);
             let mut lines: BTreeSet<(usize, &str)> = BTreeSet::new();
             for impure in IMPURE_PATHS {
@@ -148,9 +149,10 @@ pub(super) fn default_members(tree: &Tree) -> Vec<Finding> {
 
 /// A process starts in the node's executor and nowhere else.
 pub(super) fn process_starts(tree: &Tree) -> Vec<Finding> {
-    let outside = |path: &str| !path.starts_with("crates/node/src/executor") && !is_beside_production(path);
     let mut findings = Vec::new();
-    for (path, text) in tree.below("", &["rs"]).filter(|(path, _)| outside(path)) {
+    for (path, text) in
+        production_files(tree).filter(|(path, _)| !path.starts_with("crates/node/src/executor"))
+    {
         let code = production_code(text);
         let message = "only crates/node/src/executor may start a process";
         findings.extend(lines_with(&code, "Command::new").map(|line| Finding::at(path, line, message)));

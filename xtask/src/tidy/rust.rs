@@ -1,5 +1,7 @@
 //! Reading Rust sources well enough for the checks: without comments, texts and tests.
 
+use super::Tree;
+
 /// The source with every comment, string and character literal blanked out; lines stay where they are.
 pub(super) fn code(source: &str) -> String {
     let mut out = String::with_capacity(source.len());
@@ -29,15 +31,38 @@ pub(super) fn production_code(source: &str) -> String {
     out
 }
 
-/// Whether a file holds nothing but tests, benchmarks or build steps.
-pub(super) fn is_beside_production(path: &str) -> bool {
-    path.starts_with("tests/")
-        || path.starts_with("xtask/")
-        || path.contains("/tests/")
-        || path.contains("/benches/")
-        || path.ends_with("/tests.rs")
-        || path.ends_with("_tests.rs")
-        || path.ends_with("/build.rs")
+/// Every Rust file that is part of a product, with its path: no tests, benchmarks, build steps or tools.
+pub(super) fn production_files(tree: &Tree) -> impl Iterator<Item = (&str, &str)> {
+    let test_modules = test_modules(tree);
+    tree.below("", &["rs"]).filter(move |(path, _)| {
+        let is_test_module = test_modules.iter().any(|module| {
+            path.strip_prefix(module.as_str()).is_some_and(|rest| rest == ".rs" || rest.starts_with('/'))
+        });
+        let beside = path.starts_with("tests/")
+            || path.starts_with("xtask/")
+            || path.contains("/tests/")
+            || path.contains("/benches/")
+            || path.ends_with("/build.rs");
+        !is_test_module && !beside
+    })
+}
+
+/// Paths, without extension, of modules that are declared as `#[cfg(test)] mod name;`.
+fn test_modules(tree: &Tree) -> Vec<String> {
+    let mut modules = Vec::new();
+    for (path, text) in tree.below("", &["rs"]) {
+        let stem = path.strip_suffix(".rs").unwrap_or(path);
+        let is_root = ["lib", "main", "mod"].iter().any(|name| stem.ends_with(&format!("/{name}")));
+        let folder = if is_root { stem.rsplit_once('/').map_or("", |(folder, _)| folder) } else { stem };
+        for declaration in code(text).split("#[cfg(test)]").skip(1) {
+            let head = declaration.split(['{', ';']).next().unwrap_or_default();
+            let is_elsewhere = declaration[head.len()..].starts_with(';');
+            if let Some((_, name)) = head.rsplit_once("mod ").filter(|_| is_elsewhere) {
+                modules.push(format!("{folder}/{}", name.trim()));
+            }
+        }
+    }
+    modules
 }
 
 /// Lines (from 1) on which `wanted` stands as whole words.
@@ -223,6 +248,25 @@ mod tests {
         for (name, stays) in [("a", true), ("b", false), ("c", true), ("d", false), ("e", true)] {
             assert_eq!(contains_words(&production, name), stays, "{name}");
         }
+    }
+
+    #[test]
+    fn files_of_test_modules_are_not_production_code() {
+        let files = [
+            (
+                "crates/a/src/lib.rs",
+                "mod b;\n#[cfg(test)]\npub(crate) mod testing;\n#[cfg(test)]\nmod inline { mod x; }",
+            ),
+            ("crates/a/src/b.rs", "#[cfg(test)]\nmod cases;"),
+            ("crates/a/src/b/cases.rs", ""),
+            ("crates/a/src/cases.rs", ""),
+            ("crates/a/src/testing.rs", ""),
+            ("crates/a/src/testing/deeper.rs", ""),
+            ("crates/a/tests/story.rs", ""),
+        ];
+        let tree = Tree::of(&files);
+        let paths: Vec<&str> = production_files(&tree).map(|(path, _)| path).collect();
+        assert_eq!(paths, ["crates/a/src/b.rs", "crates/a/src/cases.rs", "crates/a/src/lib.rs"]);
     }
 
     #[test]
