@@ -1,0 +1,106 @@
+"""Uses the running app through its approval socket as a foreign requester would, and through its window as a person.
+
+    python3 tests/socket_client/run.py [--row L366 …] [--list]
+
+Builds nothing: `countersign` and `countersign-desktop` are taken from target/debug, or from COUNTERSIGN_BIN and
+COUNTERSIGN_DESKTOP_BIN. Needs Python 3.11, dbus-daemon, WebKitWebDriver, and Xvfb where there is no display.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+import traceback
+
+sys.dont_write_bytecode = True
+
+from bad_input import BAD_INPUT  # noqa: E402 (after bytecode is off, so that nothing is written into the sources)
+from context import Context, Row, Skipped  # noqa: E402
+from rows import ROWS  # noqa: E402
+
+TESTS: dict[str, Row] = {**ROWS, **BAD_INPUT}
+
+
+def chosen(wanted: list[str]) -> dict[str, Row]:
+    """The tests whose names begin with one of the wanted words; all of them when there are none."""
+    words = tuple(word.upper() for word in wanted)
+    tests = {name: test for name, test in TESTS.items() if not words or name.startswith(words)}
+    if not tests:
+        raise SystemExit(f"no test begins with {' or '.join(words)}; --list names them")
+    return tests
+
+
+def first_sentence(test: Row) -> str:
+    """What a test expects, on one line."""
+    return " ".join((test.__doc__ or "").split())
+
+
+def run(tests: dict[str, Row]) -> int:
+    """Runs the tests, prints one line for each and the summary; the number of failures."""
+    context = Context()
+    deviations: list[str] = []
+    skipped = failed = passed = 0
+    started = time.monotonic()
+    try:
+        for name, test in tests.items():
+            begun = time.monotonic()
+            try:
+                deviation = test(context)
+                context.tidy()
+            except Skipped as reason:
+                skipped += 1
+                print(f"{name} skipped: {reason}", flush=True)
+                continue
+            except Exception:  # noqa: BLE001 (every fault of a test is that test's failure)
+                failed += 1
+                seconds = time.monotonic() - begun
+                print(f"{name} FAILED after {seconds:.1f} s: {first_sentence(test)}")
+                print(indented(traceback.format_exc()), flush=True)
+                recover(context)
+                continue
+            passed += 1
+            seconds = time.monotonic() - begun
+            title = test.__name__.split("_", 1)[1].replace("_", " ")
+            print(f"{name} ok {seconds:5.1f} s  {title}", flush=True)
+            if deviation:
+                deviations.append(f"{name}: {deviation}")
+                print(f"        ours: {deviation}", flush=True)
+    finally:
+        context.close()
+    print(f"\nSummary after {time.monotonic() - started:.0f} s: {len(deviations)} deviate on purpose, {skipped} skipped")
+    for deviation in deviations:
+        print(f"  {deviation}")
+    print(f"{passed} passed, {failed} failed")
+    return failed
+
+
+def recover(context: Context) -> None:
+    """After a failure: what cannot be tidied is said, and the next test begins anyway."""
+    try:
+        context.tidy()
+    except Exception:  # noqa: BLE001 (the failure itself was reported)
+        print(indented(traceback.format_exc()), flush=True)
+
+
+def indented(text: str) -> str:
+    """Text below a test's line."""
+    return "".join(f"    | {line}\n" for line in text.rstrip().splitlines()).rstrip()
+
+
+def main() -> int:
+    """Reads the arguments and runs what they choose."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--row", action="append", default=[], metavar="NAME", help="only tests whose name begins so")
+    parser.add_argument("--list", action="store_true", help="name the tests and what they expect")
+    arguments = parser.parse_args()
+    tests = chosen(arguments.row)
+    if arguments.list:
+        for name, test in tests.items():
+            print(f"{name}  {first_sentence(test)}")
+        return 0
+    return 1 if run(tests) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
