@@ -1,6 +1,8 @@
 //! A small world to judge commands in: facts, a policy and rules without a machine behind them.
 #![allow(dead_code, reason = "each test file uses what it needs")]
 
+pub(crate) mod inputs;
+
 use countersign_policy::allowlist::Rule;
 use countersign_policy::analysis::{Analysis, analyze_argv};
 use countersign_policy::effective::{Effective, Layered};
@@ -132,4 +134,13 @@ pub(crate) fn linked_program(path: &str, real_path: &str) -> ProgramFacts {
 pub(crate) fn identity(path: &str) -> FileIdentity {
     let ino = path.bytes().fold(7, |ino: u64, byte| ino.wrapping_mul(31).wrapping_add(u64::from(byte)));
     FileIdentity { dev: 1, ino, size: 10, mtime_ns: 1, ctime_ns: 1, mode: 0o100_755, sha256: None }
+}
+
+/// From "runs" over "asks" to "does not run".
+pub(crate) fn strictness(verdict: &Verdict) -> u8 {
+    match verdict {
+        Verdict::Allow(_) => 0,
+        Verdict::Ask(_) => 1,
+        Verdict::Deny(_) => 2,
+    }
 }
