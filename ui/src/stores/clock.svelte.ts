@@ -5,29 +5,22 @@ const TICK_MS = 250;
 
 /** The app's clock, ticking while somebody looks. */
 export class Clock {
-  now = $state(0);
-
+  #local = $state(Date.now());
   #timer: ReturnType<typeof setInterval> | null = null;
 
-  constructor(readonly feed: Feed) {
-    this.now = this.#read();
+  constructor(readonly feed: Feed) {}
+
+  /** Unix milliseconds at the last tick. */
+  get now(): number {
+    return this.#local + this.feed.offset;
   }
 
   start(): void {
-    this.#timer ??= setInterval(() => (this.now = this.#read()), TICK_MS);
+    this.#timer ??= setInterval(() => (this.#local = Date.now()), TICK_MS);
   }
 
   stop(): void {
     if (this.#timer !== null) clearInterval(this.#timer);
     this.#timer = null;
-  }
-
-  /** The app's time at this moment, not at the last tick. */
-  exact(): number {
-    return this.#read();
-  }
-
-  #read(): number {
-    return Date.now() + this.feed.offset;
   }
 }

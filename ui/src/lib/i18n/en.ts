@@ -19,13 +19,10 @@ export const en = {
     keep: 'Keep',
     loading: 'Loading…',
     working: 'Working…',
-    retry: 'Try again',
     notSet: 'not set',
     none: 'none',
     filter: 'Filter',
-    showMore: 'Show all',
     list: (items: string[]) => items.join(', '),
-    armsIn: 'The button works after a moment, and only by pointer.',
   },
   prompt: {
     title: 'Countersign: a command waits for your answer',
@@ -56,7 +53,6 @@ export const en = {
     needsEnd: 'Read to the end of the command; then Allow works.',
     needsTime: 'Allow works in a moment.',
     needsPointer: 'Use the pointer or Ctrl+Shift+Enter to allow.',
-    needsPaint: 'Allow works once the request is painted.',
     isReady: 'Allow works now, by pointer or Ctrl+Shift+Enter.',
     blockedTooLong: 'Allow is impossible: the command is longer than a person can read through.',
     blockedTooMany: 'Allow is impossible: there are more arguments than can be shown one by one.',
@@ -159,7 +155,6 @@ export const en = {
     noOverrides: 'no environment overrides',
     noElevation: 'no elevation',
     timeLimit: (time: string) => `ended after ${time}`,
-    noTimeLimit: 'no time limit',
     agentName: 'The agent calls itself {name}.',
   },
   sheet: {
@@ -253,7 +248,6 @@ export const en = {
     lookalike: 'look-alike letters',
     elevated: 'other rights',
     overrides: 'environment',
-    denyFailed: (why: string) => `Some requests could not be denied. ${why}`,
   },
   loosen: {
     title: 'This lets more run than before',

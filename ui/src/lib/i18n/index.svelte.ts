@@ -56,9 +56,14 @@ export function duration(ms: number): string {
   return unit.seconds(seconds);
 }
 
+/** The reader's own variant of the present language, if the desktop names one. */
+function regional(): string {
+  return navigator.languages.find((tag) => tag.toLowerCase().split('-')[0] === locale) ?? locale;
+}
+
 /** Date and time in the reader's language and zone. */
 export function dateTime(ms: number): string {
-  return new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'medium' }).format(ms);
+  return new Intl.DateTimeFormat(regional(), { dateStyle: 'medium', timeStyle: 'medium' }).format(ms);
 }
 
 /** How long ago, in words of one unit. */

@@ -21,13 +21,10 @@ export const ko: Catalogue = {
     keep: '유지',
     loading: '불러오는 중…',
     working: '처리 중…',
-    retry: '다시 시도',
     notSet: '설정 안 됨',
     none: '없음',
     filter: '필터',
-    showMore: '모두 표시',
     list: (items) => items.join(', '),
-    armsIn: '버튼은 잠시 후에 작동하며 포인터로만 누를 수 있습니다.',
   },
   prompt: {
     title: 'Countersign: 명령이 답을 기다립니다',
@@ -58,7 +55,6 @@ export const ko: Catalogue = {
     needsEnd: '명령을 끝까지 읽어야 허용할 수 있습니다.',
     needsTime: '잠시 후 허용할 수 있습니다.',
     needsPointer: '허용하려면 포인터나 Ctrl+Shift+Enter를 쓰세요.',
-    needsPaint: '요청이 화면에 그려진 뒤에 허용할 수 있습니다.',
     isReady: '이제 포인터나 Ctrl+Shift+Enter로 허용할 수 있습니다.',
     blockedTooLong: '허용할 수 없음: 사람이 다 읽을 수 없을 만큼 명령이 깁니다.',
     blockedTooMany: '허용할 수 없음: 하나씩 보여 줄 수 없을 만큼 인수가 많습니다.',
@@ -145,7 +141,6 @@ export const ko: Catalogue = {
     noOverrides: '환경 변수 변경 없음',
     noElevation: '권한 상승 없음',
     timeLimit: (time) => `${time} 후 종료`,
-    noTimeLimit: '시간 제한 없음',
     agentName: '에이전트가 밝힌 이름: {name}',
   },
   sheet: {
@@ -238,7 +233,6 @@ export const ko: Catalogue = {
     lookalike: '닮은꼴 글자',
     elevated: '다른 권한',
     overrides: '환경 변수',
-    denyFailed: (why) => `일부 요청을 거부하지 못했습니다. ${why}`,
   },
   loosen: {
     title: '이전보다 더 많은 명령이 실행됩니다',

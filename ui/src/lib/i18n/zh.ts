@@ -21,13 +21,10 @@ export const zh: Catalogue = {
     keep: '保持',
     loading: '正在加载…',
     working: '正在处理…',
-    retry: '重试',
     notSet: '未设置',
     none: '无',
     filter: '筛选',
-    showMore: '全部显示',
     list: (items) => items.join('、'),
-    armsIn: '按钮稍后才可用，且只能用指针点击。',
   },
   prompt: {
     title: 'Countersign：有命令等待您的答复',
@@ -58,7 +55,6 @@ export const zh: Catalogue = {
     needsEnd: '请先读到命令末尾，之后才能允许。',
     needsTime: '稍后即可允许。',
     needsPointer: '请用指针点击或按 Ctrl+Shift+Enter 来允许。',
-    needsPaint: '请求显示出来之后才能允许。',
     isReady: '现在可以用指针点击或按 Ctrl+Shift+Enter 来允许。',
     blockedTooLong: '无法允许：命令太长，人无法读完。',
     blockedTooMany: '无法允许：参数太多，无法逐个显示。',
@@ -144,7 +140,6 @@ export const zh: Catalogue = {
     noOverrides: '没有环境变量改动',
     noElevation: '没有提权',
     timeLimit: (time) => `${time}后终止`,
-    noTimeLimit: '没有时限',
     agentName: '代理自称 {name}。',
   },
   sheet: {
@@ -237,7 +232,6 @@ export const zh: Catalogue = {
     lookalike: '形近字母',
     elevated: '其他权限',
     overrides: '环境变量',
-    denyFailed: (why) => `有些请求未能拒绝。${why}`,
   },
   loosen: {
     title: '这会让更多命令运行',

@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { add, armed, at, shows, start } from '../harness.mjs';
+
+const AXE = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const PAGES = ['inbox', 'allowlist', 'policy', 'history', 'settings'];
+
+let browser;
+before(async () => (browser = await start()));
+after(() => browser.close());
+
+/** Violations of the accessibility rules, as short lines. */
+async function violations(tab) {
+  // Playwright's own evaluation is not bound by the page's policy.
+  await tab.evaluate(AXE);
+  return tab.evaluate(async () => {
+    const { violations } = await window.axe.run(document, { resultTypes: ['violations'] });
+    return violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html.slice(0, 160)).join(' | ')}`);
+  });
+}
+
+/** Every part of the verdict row lies inside of the window, and nothing scrolls the page itself. */
+async function assertVerdict(tab, buttons = ['deny', 'allow-once']) {
+  const size = tab.viewportSize();
+  for (const id of ['verdict', 'countdown', ...buttons]) {
+    const box = await tab.locator(at(id)).boundingBox();
+    assert.ok(box, id);
+    assert.ok(box.x >= -0.5 && box.x + box.width <= size.width + 0.5, `${id} is cut: ${JSON.stringify(box)}`);
+    assert.ok(box.y >= 0 && box.y + box.height <= size.height + 0.5, `${id} is below: ${JSON.stringify(box)}`);
+  }
+  const scrolls = await tab.evaluate(() => document.scrollingElement.scrollHeight > innerHeight);
+  assert.equal(scrolls, false);
+  const body = await tab.locator(at('body')).boundingBox();
+  assert.ok(body.height >= 40, `the body has only ${body.height} px`);
+}
+
+for (const [width, height] of [
+  [360, 300],
+  [560, 600],
+  [720, 480],
+  [1160, 800],
+]) {
+  for (const scale of [1, 2]) {
+    test(`the verdict row is whole at ${width}×${height} and ${scale * 100} %`, async () => {
+      for (const [make, ...rest] of [['card'], ['hostile'], ['longArgument', 200_000], ['unanalysed']]) {
+        for (const language of ['en', 'zh', 'ko']) {
+          const tab = await browser.open('prompt', { width, height, scale, language });
+          await add(tab, make, 'a', ...rest);
+          await shows(tab, 'a');
+          await assertVerdict(tab);
+          await tab.done();
+        }
+      }
+    });
+  }
+}
+
+test('labels keep their place and size when allow arms', async () => {
+  const tab = await browser.open('prompt');
+  await add(tab, 'card', 'a');
+  await shows(tab, 'a');
+  const before = await tab.locator(at('allow-once')).boundingBox();
+  await armed(tab);
+  assert.deepEqual(await tab.locator(at('allow-once')).boundingBox(), before);
+  await tab.done();
+});
+
+for (const page of PAGES) {
+  test(`${page} fits from 720×480 to 1160×800`, async () => {
+    for (const [width, height] of [
+      [720, 480],
+      [1160, 800],
+    ]) {
+      for (const language of ['en', 'zh', 'ko']) {
+        const tab = await browser.open('main', { width, height, language, query: { page, cards: 'several' } });
+        await tab.waitForSelector(at('content'));
+        const wide = await tab.evaluate(() => {
+          const content = document.querySelector('[data-testid="content"]');
+          return [document.scrollingElement.scrollWidth - innerWidth, content.scrollWidth - content.clientWidth];
+        });
+        assert.ok(
+          wide.every((excess) => excess <= 0),
+          `${language} ${width}: ${wide}`,
+        );
+        await tab.done();
+      }
+    }
+  });
+}
+
+for (const theme of ['light', 'dark']) {
+  for (const language of ['en', 'zh', 'ko']) {
+    test(`no accessibility violation: prompt, ${theme}, ${language}`, async () => {
+      for (const make of ['card', 'hostile', 'unanalysed']) {
+        const tab = await browser.open('prompt', { theme, language });
+        await add(tab, make, 'a');
+        await add(tab, 'card', 'b');
+        await shows(tab, 'a');
+        await tab.waitForSelector(at('queue-button'));
+        assert.deepEqual(await violations(tab), []);
+        if (make === 'card') {
+          await tab.click(at('queue-button'));
+          assert.deepEqual(await violations(tab), [], 'queue');
+          await tab.keyboard.press('Escape');
+          await tab.click(at('allow-more'));
+          assert.deepEqual(await violations(tab), [], 'sheet');
+        }
+        assert.deepEqual(tab.errors, []);
+        await tab.done();
+      }
+      const blank = await browser.open('prompt', { theme, language });
+      assert.deepEqual(await violations(blank), [], 'blank');
+      await blank.done();
+    });
+
+    test(`no accessibility violation: main window, ${theme}, ${language}`, async () => {
+      for (const page of PAGES) {
+        const tab = await browser.open('main', {
+          width: 1160,
+          height: 800,
+          theme,
+          language,
+          query: { page, cards: 'several' },
+        });
+        await tab.waitForSelector(at('content'));
+        assert.deepEqual(await violations(tab), [], page);
+        if (page === 'allowlist') {
+          await tab.check('input[name="agent"][value="coder"]');
+          await tab.fill(at('test-command'), 'npm run build');
+          await tab.waitForSelector(at('test-verdict'));
+          assert.deepEqual(await violations(tab), [], 'allowlist with a trace');
+          await tab.click(at('entry-add'));
+          assert.deepEqual(await violations(tab), [], 'entry dialog');
+        }
+        assert.deepEqual(tab.errors, []);
+        await tab.done();
+      }
+    });
+  }
+}

@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { add, armed, at, shows, start } from '../harness.mjs';
+
+let browser;
+before(async () => (browser = await start()));
+after(() => browser.close());
+
+async function prompt(make, body, options) {
+  const tab = await browser.open('prompt', options);
+  await add(tab, ...make);
+  await shows(tab, make[1]);
+  await body(tab);
+  assert.deepEqual(tab.errors, []);
+  await tab.done();
+}
+
+test('each argument is a box, an empty one too, and blanks inside are visible', () =>
+  prompt(['hostile', 'a'], async (tab) => {
+    const words = await tab.locator(at('argument')).allTextContents();
+    assert.equal(words.length, 28);
+    assert.ok(words.includes('nightly␣run␣ok'));
+    assert.ok(words.some((word) => word.includes('empty argument')));
+  }));
+
+test('hidden characters are painted as codes, and nothing hidden reaches the page', () =>
+  prompt(['hostile', 'a'], async (tab) => {
+    const text = await tab.textContent(at('command'));
+    assert.match(text, /U\+202E/);
+    assert.match(text, /U\+200B/);
+    assert.ok(!/[\u202a-\u202e\u200b\u2066-\u2069]/.test(text));
+    assert.match(text, /3 hidden characters and 1 look-alike letter/);
+  }));
+
+test('a secret is masked until it is revealed, and revealing starts the arming again', () =>
+  prompt(['hostile', 'a'], async (tab) => {
+    assert.ok(!(await tab.content()).includes('ghp_x81jQm2'));
+    await tab.keyboard.press('End');
+    await armed(tab);
+    await tab.click(at('reveal'));
+    assert.match(await tab.textContent(at('command')), /ghp_x81jQm2/);
+    assert.equal(await tab.getAttribute(at('allow-once'), 'data-armed'), 'false');
+    await tab.click(at('reveal'));
+    assert.ok(!(await tab.content()).includes('ghp_x81jQm2'));
+  }));
+
+test('copy puts the exact command on the clipboard, also where the clipboard is not granted', () =>
+  prompt(['card', 'a'], async (tab) => {
+    await tab.evaluate(() => {
+      document.addEventListener('copy', () => (window.copied = document.activeElement.value));
+      Object.defineProperty(navigator, 'clipboard', {
+        value: { writeText: () => Promise.reject(new Error('denied')) },
+      });
+    });
+    await tab.click(at('copy'));
+    await tab.waitForSelector(`${at('copy')}:has-text("Copied")`);
+    assert.equal(await tab.evaluate(() => window.copied), 'git push --force origin main');
+  }));
+
+test('another machine is said in words, and the agent’s words never become markup', async () => {
+  await prompt(['hostile', 'a'], async (tab) => {
+    assert.equal(await tab.getAttribute(at('verb'), 'data-host'), 'remote');
+    assert.match(await tab.textContent(at('verb')), /build-02[\s\S]*another machine/);
+  });
+  const tab = await browser.open('prompt');
+  await tab.evaluate(() => {
+    const agent = { spans: [{ kind: 'plain', text: '<img src=x onerror=alert(1)>' + 'x'.repeat(300) }] };
+    window.mock.emit({ kind: 'card-added', card: window.cards.card('a', Date.now(), { agent }) });
+  });
+  await shows(tab, 'a');
+  assert.equal(await tab.locator('img').count(), 0);
+  assert.ok((await tab.locator(at('verdict')).boundingBox()).y > 300);
+  assert.deepEqual(tab.errors, []);
+  await tab.done();
+});
+
+test('flagged facts come first and ordinary ones are folded', () =>
+  prompt(['hostile', 'a'], async (tab) => {
+    const order = await tab.locator('[data-fact]').evaluateAll((rows) => rows.map((row) => row.dataset.fact));
+    assert.deepEqual(order, ['environment', 'elevation', 'network', 'script', 'program', 'folder']);
+  }));
+
+test('the countdown follows the app’s clock, not the local one', async () => {
+  const tab = await browser.open('prompt');
+  await tab.evaluate(() => {
+    const ahead = 3_600_000;
+    const now = Date.now() + ahead;
+    const { snapshot } = window.mock;
+    window.mock.snapshot = async () => ({ ...(await snapshot()), nowMs: Date.now() + ahead });
+    window.mock.skip();
+    window.mock.emit({ kind: 'card-added', card: window.cards.card('a', now, { expiresAtMs: now + 50_500 }) });
+  });
+  await shows(tab, 'a');
+  assert.match(await tab.textContent(at('countdown')), /Expires in (4\d|5[01]) s, then it does not run/);
+  await tab.done();
+});
+
+test('time left is read out at few moments', async () => {
+  const tab = await browser.open('prompt');
+  await tab.evaluate(() => {
+    const now = Date.now();
+    window.mock.emit({ kind: 'card-added', card: window.cards.card('a', now, { expiresAtMs: now + 11_200 }) });
+  });
+  await shows(tab, 'a');
+  assert.match(await tab.textContent(at('spoken')), /coder waits/);
+  await tab.waitForSelector(`${at('spoken')}:has-text("10 s left")`);
+  await tab.done();
+});
+
+for (const [name, make] of [
+  ['one argument of 200 kB', ['longArgument', 'a', 200_000]],
+  ['4096 arguments', ['manyArguments', 'a', 4_096]],
+]) {
+  test(`${name} is on the screen quickly, complete, and arms only at its end`, async () => {
+    const tab = await browser.open('prompt');
+    const began = Date.now();
+    await add(tab, ...make);
+    await tab.waitForFunction(() => window.mock.calls.some((call) => call.name === 'cardPainted'));
+    assert.ok(Date.now() - began < 3_000, `took ${Date.now() - began} ms`);
+    const length = (await tab.textContent(at('command'))).length;
+    assert.ok(length > 40_000, String(length));
+    assert.ok((await tab.locator('*').count()) < 6_000);
+    await tab.waitForFunction(() => !document.querySelector('.running'));
+    assert.equal(await tab.getAttribute(at('allow-once'), 'data-armed'), 'false');
+    await tab.keyboard.press('End');
+    await armed(tab);
+    await tab.done();
+  });
+}

@@ -1,0 +1,392 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { add, armed, at, calls, shows, start, state } from '../harness.mjs';
+
+const ALLOW = at('allow-once');
+
+let browser;
+before(async () => (browser = await start()));
+after(() => browser.close());
+
+/** Runs `body` on a prompt window that shows one card made by `make`. */
+async function prompt(make, body, options) {
+  const tab = await browser.open('prompt', options);
+  await add(tab, make, 'a');
+  await shows(tab, 'a');
+  await body(tab);
+  assert.deepEqual(tab.errors, []);
+  await tab.done();
+}
+
+/** The decisions that were sent, as words. */
+async function decisions(tab) {
+  return (await calls(tab, 'decide')).map(([params]) => params.decision);
+}
+
+/** Lets everything that was started settle: two frames and the microtasks between. */
+function settle(tab) {
+  return tab.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+}
+
+test('deny has the first focus, and Enter on it denies', () =>
+  prompt('card', async (tab) => {
+    assert.equal(await tab.evaluate(() => document.activeElement.dataset.testid), 'deny');
+    await tab.keyboard.press('Enter');
+    await state(tab, 'blank');
+    assert.deepEqual(await decisions(tab), ['deny']);
+  }));
+
+test('space on deny denies, and Ctrl+D denies from anywhere', async () => {
+  await prompt('card', async (tab) => {
+    await tab.keyboard.press('Space');
+    await state(tab, 'blank');
+    assert.deepEqual(await decisions(tab), ['deny']);
+  });
+  await prompt('card', async (tab) => {
+    await tab.focus(at('copy'));
+    await tab.keyboard.press('Control+d');
+    await state(tab, 'blank');
+    assert.deepEqual(await decisions(tab), ['deny']);
+  });
+});
+
+test('allow arms only after the delay, and a click before that does nothing', () =>
+  prompt('card', async (tab) => {
+    assert.equal(await tab.getAttribute(ALLOW, 'data-armed'), 'false');
+    assert.equal(await tab.getAttribute(ALLOW, 'aria-disabled'), 'true');
+    assert.equal(await tab.getAttribute(ALLOW, 'disabled'), null);
+    // By force: the driver waits for a button that says it is disabled.
+    await tab.click(ALLOW, { force: true });
+    await settle(tab);
+    assert.deepEqual(await decisions(tab), []);
+    const began = Date.now();
+    await armed(tab);
+    assert.ok(Date.now() - began > 700, 'armed much too early');
+    await tab.click(ALLOW);
+    await state(tab, 'blank');
+    assert.deepEqual(await decisions(tab), ['allow-once']);
+  }));
+
+test('a decision carries the id, the generation and the paint of the card that was seen', () =>
+  prompt('card', async (tab) => {
+    await armed(tab);
+    await tab.click(ALLOW);
+    await state(tab, 'blank');
+    assert.deepEqual(await calls(tab, 'cardPainted'), [['a', 1]]);
+    assert.deepEqual(await calls(tab, 'decide'), [[{ id: 'a', generation: 1, paint: 1, decision: 'allow-once' }]]);
+  }));
+
+test('the settings cannot make the delay shorter than its minimum', () =>
+  prompt(
+    'card',
+    async (tab) => {
+      const began = Date.now();
+      await armed(tab);
+      assert.ok(Date.now() - began > 700);
+    },
+    { start: { settings: { armDelayMs: 1 } } },
+  ));
+
+test('no key allows: not Enter, not Space, not a letter, also with an armed allow button in focus', () =>
+  prompt('card', async (tab) => {
+    await armed(tab);
+    await tab.focus(ALLOW);
+    for (const key of ['Enter', 'Space', 'a', 'y', 'Control+Enter', 'Shift+Enter', 'Alt+Enter']) {
+      await tab.keyboard.press(key);
+    }
+    await tab.evaluate((selector) => document.querySelector(selector).click(), ALLOW);
+    await settle(tab);
+    assert.deepEqual(await decisions(tab), []);
+    assert.equal(await tab.getAttribute('body', 'data-state'), 'card');
+  }));
+
+test('Ctrl+Shift+Enter allows once, but only when armed', () =>
+  prompt('card', async (tab) => {
+    await tab.keyboard.press('Control+Shift+Enter');
+    await settle(tab);
+    assert.deepEqual(await decisions(tab), []);
+    await armed(tab);
+    await tab.keyboard.press('Control+Shift+Enter');
+    await state(tab, 'blank');
+    assert.deepEqual(await decisions(tab), ['allow-once']);
+  }));
+
+test('a press that began before arming does not allow when it ends after', () =>
+  prompt('card', async (tab) => {
+    await tab.hover(ALLOW);
+    await tab.mouse.down();
+    await armed(tab);
+    await tab.mouse.up();
+    await settle(tab);
+    assert.deepEqual(await decisions(tab), []);
+  }));
+
+test('regaining the focus disarms and starts the whole delay again', () =>
+  prompt('card', async (tab) => {
+    await armed(tab);
+    await tab.evaluate(() => window.dispatchEvent(new Event('focus')));
+    assert.equal(await tab.getAttribute(ALLOW, 'data-armed'), 'false');
+    await armed(tab);
+  }));
+
+test('allow stays unarmed until the end of a long command was in view', () =>
+  prompt('hostile', async (tab) => {
+    await tab.waitForSelector(at('command-more'));
+    assert.match(await tab.textContent(at('command-more')), /more commands? below/);
+    await tab.waitForFunction(() => !document.querySelector('.running'));
+    assert.equal(await tab.getAttribute(ALLOW, 'data-armed'), 'false');
+    const description = await tab.getAttribute(ALLOW, 'aria-describedby');
+    assert.match(await tab.textContent(`#${description}`), /Read to the end/);
+    await tab.keyboard.press('End');
+    await armed(tab);
+  }));
+
+test('a changed card is painted and armed anew', () =>
+  prompt('card', async (tab) => {
+    await armed(tab);
+    await tab.evaluate(() => {
+      const [card] = window.mock.cards;
+      window.mock.emit({ kind: 'card-added', card: { ...card, generation: 2 } });
+    });
+    await tab.waitForSelector(`${at('card')}[data-generation="2"]`);
+    assert.equal(await tab.getAttribute(ALLOW, 'data-armed'), 'false');
+    await armed(tab);
+    assert.deepEqual((await calls(tab, 'cardPainted')).at(-1), ['a', 2]);
+  }));
+
+test('the shown card is not replaced by a new one, and the next is armed anew', () =>
+  prompt('card', async (tab) => {
+    await add(tab, 'hostile', 'b');
+    await tab.waitForSelector(at('queue-button'));
+    assert.equal(await tab.getAttribute(at('card'), 'data-id'), 'a');
+    await tab.click(at('deny'));
+    await shows(tab, 'b');
+    assert.equal(await tab.getAttribute(ALLOW, 'data-armed'), 'false');
+    assert.equal(await tab.evaluate(() => document.activeElement.dataset.testid), 'deny');
+  }));
+
+test('the second click of a double click on deny does not deny the next card', () =>
+  prompt('card', async (tab) => {
+    await add(tab, 'card', 'b');
+    await tab.waitForSelector(at('queue-button'));
+    await tab.dblclick(at('deny'));
+    await shows(tab, 'b');
+    await settle(tab);
+    assert.equal((await calls(tab, 'decide')).length, 1);
+  }));
+
+test('the list of the others shows another card, and the first still waits', () =>
+  prompt('card', async (tab) => {
+    await add(tab, 'hostile', 'b');
+    await tab.click(at('queue-button'));
+    assert.match(await tab.textContent(at('queue-button')), /1 of 2/);
+    await tab.keyboard.press('ArrowDown');
+    await tab.keyboard.press('Enter');
+    await shows(tab, 'b');
+    assert.match(await tab.textContent(at('queue-button')), /2 of 2/);
+    assert.deepEqual(await decisions(tab), []);
+  }));
+
+test('Esc sends the card to the inbox and blanks the window', () =>
+  prompt('card', async (tab) => {
+    await tab.keyboard.press('Escape');
+    await state(tab, 'blank');
+    await tab.waitForFunction(() => window.mock.calls.some((call) => call.name === 'promptBlank'));
+    assert.deepEqual(await calls(tab, 'dismiss'), [['a']]);
+    assert.deepEqual(await decisions(tab), []);
+    const html = await tab.innerHTML('body');
+    for (const word of ['coder', 'origin', '--force', 'fix-login']) assert.ok(!html.includes(word), word);
+  }));
+
+test('a card that was put aside comes back when the person opens it', () =>
+  prompt('card', async (tab) => {
+    await tab.keyboard.press('Escape');
+    await state(tab, 'blank');
+    await tab.evaluate(() => window.mock.emit({ kind: 'show-card', id: 'a' }));
+    await shows(tab, 'a');
+  }));
+
+test('put aside cards of the snapshot are not shown by themselves', async () => {
+  const tab = await browser.open('prompt', { start: { dismissed: ['a'] } });
+  await add(tab, 'card', 'b');
+  await shows(tab, 'b');
+  await tab.done();
+});
+
+test('while prompts are paused nothing is shown unless the person chooses it', async () => {
+  const tab = await browser.open('prompt');
+  await tab.evaluate(() =>
+    window.mock.emit({ kind: 'status-changed', status: { ...window.mock.status, paused: true } }),
+  );
+  await add(tab, 'card', 'a');
+  await settle(tab);
+  assert.equal(await tab.getAttribute('body', 'data-state'), 'blank');
+  await tab.evaluate(() => window.mock.emit({ kind: 'show-card', id: 'a' }));
+  await shows(tab, 'a');
+  await tab.done();
+});
+
+for (const [name, outcome, words] of [
+  ['expired', { kind: 'expired' }, /Expired unanswered/],
+  ['withdrawn', { kind: 'cancelled', cause: 'requester-gone' }, /Withdrawn: the asker is gone/],
+  ['answered elsewhere', { kind: 'denied-elsewhere' }, /Denied elsewhere/],
+]) {
+  test(`a card that ${name === 'expired' ? '' : 'was '}${name} says so without buttons, then goes`, () =>
+    prompt('card', async (tab) => {
+      await armed(tab);
+      await tab.evaluate(
+        (outcome) => window.mock.emit({ kind: 'card-closed', id: 'a', outcome, by: 'phone' }),
+        outcome,
+      );
+      await state(tab, 'outcome');
+      assert.match(await tab.textContent(at('outcome')), words);
+      assert.equal(await tab.locator(ALLOW).count(), 0);
+      assert.equal(await tab.locator(at('deny')).count(), 0);
+      await state(tab, 'blank');
+      assert.equal(await tab.locator(at('card')).count(), 0);
+    }));
+}
+
+test('a refusal after allowing is shown, not passed over', () =>
+  prompt('card', async (tab) => {
+    await armed(tab);
+    await tab.evaluate(() => (window.mock.surprise = { kind: 'refused', reason: 'the program changed' }));
+    await tab.click(ALLOW);
+    await state(tab, 'outcome');
+    assert.match(await tab.textContent(at('outcome')), /the program changed/);
+  }));
+
+test('errors of a decision: gone shows what happened, too early arms again, a store problem keeps the card', () =>
+  prompt('card', async (tab) => {
+    const answer = async (code) => {
+      await armed(tab);
+      await tab.evaluate((code) => window.mock.fail('decide', code, 'disk full'), code);
+      await tab.click(ALLOW);
+    };
+    await answer('not-armed');
+    await tab.waitForSelector(at('problem'));
+    assert.equal(await tab.getAttribute(ALLOW, 'data-armed'), 'false');
+    await answer('store');
+    await tab.waitForSelector(`${at('problem')}:has-text("disk full")`);
+    assert.equal(await tab.getAttribute(at('card'), 'data-id'), 'a');
+    await answer('gone');
+    await state(tab, 'outcome');
+  }));
+
+test('when the paint is not confirmed allow never arms, and deny still works', async () => {
+  const tab = await browser.open('prompt');
+  await tab.evaluate(() => window.mock.fail('cardPainted', 'internal', 'no answer'));
+  await add(tab, 'card', 'a');
+  await tab.waitForSelector(at('problem'));
+  assert.equal(await tab.getAttribute(ALLOW, 'data-armed'), 'false');
+  await tab.click(at('deny'));
+  await state(tab, 'blank');
+  assert.deepEqual(await decisions(tab), ['deny']);
+  await tab.done();
+});
+
+test('a card that closed before it was added never appears', async () => {
+  const tab = await browser.open('prompt');
+  await tab.evaluate(() => window.mock.emit({ kind: 'card-closed', id: 'a', outcome: { kind: 'denied' } }));
+  await add(tab, 'card', 'a');
+  await add(tab, 'card', 'b');
+  await shows(tab, 'b');
+  assert.equal(await tab.locator(at('queue-button')).count(), 0);
+  await tab.done();
+});
+
+test('after a lost message the window asks for a snapshot', () =>
+  prompt('card', async (tab) => {
+    await tab.evaluate(() => {
+      window.mock.cards = [];
+      window.mock.skip();
+      window.mock.emit({ kind: 'document-changed', hash: 'x' });
+    });
+    await state(tab, 'outcome');
+    assert.ok((await calls(tab, 'snapshot')).length >= 2);
+  }));
+
+test('only what was offered has a button, and Esc works without deny', async () => {
+  const tab = await browser.open('prompt');
+  await tab.evaluate(() => {
+    const card = window.cards.card('a', Date.now(), { decisions: ['allow-once'] });
+    window.mock.emit({ kind: 'card-added', card });
+  });
+  await shows(tab, 'a');
+  assert.equal(await tab.locator(at('deny')).count(), 0);
+  assert.equal(await tab.locator(at('allow-more')).count(), 0);
+  await tab.keyboard.press('Control+d');
+  await tab.keyboard.press('Escape');
+  await state(tab, 'blank');
+  assert.deepEqual(await decisions(tab), []);
+  await tab.done();
+});
+
+test('a command that is too long to read cannot be allowed, and the card says why', async () => {
+  const tab = await browser.open('prompt');
+  await tab.evaluate(() => {
+    const card = window.cards.card('a', Date.now(), { allowBlocked: 'too-long' });
+    window.mock.emit({ kind: 'card-added', card });
+  });
+  await shows(tab, 'a');
+  assert.match(await tab.textContent(at('blocked')), /longer than a person can read/);
+  await tab.waitForFunction(() => window.mock.calls.some((call) => call.name === 'cardPainted'));
+  await tab.keyboard.press('Control+Shift+Enter');
+  await tab.click(ALLOW, { force: true });
+  assert.equal(await tab.getAttribute(ALLOW, 'aria-disabled'), 'true');
+  assert.deepEqual(await decisions(tab), []);
+  await tab.done();
+});
+
+test('the sheet names the right, arms by the same rules and stores the picked scope', () =>
+  prompt('card', async (tab) => {
+    await armed(tab);
+    await tab.click(at('allow-more'));
+    await tab.waitForSelector(at('sheet'));
+    const confirm = at('allow-always-confirm');
+    assert.equal(await tab.getAttribute(confirm, 'data-armed'), 'false');
+    assert.match(await tab.textContent(confirm), /Allow this exact command always/);
+    await tab.keyboard.press('Control+Shift+Enter');
+    await tab.check(`${at('sheet-option')}[value="program"]`);
+    assert.match(await tab.textContent(confirm), /Allow git always/);
+    await tab.waitForSelector(`${confirm}[data-armed="true"]`);
+    await tab.focus(confirm);
+    await tab.keyboard.press('Enter');
+    await tab.keyboard.press('Space');
+    await settle(tab);
+    assert.deepEqual(await decisions(tab), []);
+    await tab.click(confirm);
+    await state(tab, 'blank');
+    const [[params]] = await calls(tab, 'decide');
+    assert.equal(params.decision, 'allow-always');
+    assert.equal(params.scope, 'program');
+  }));
+
+test('Esc and Back close the sheet only', () =>
+  prompt('card', async (tab) => {
+    await tab.click(at('allow-more'));
+    await tab.keyboard.press('Escape');
+    await tab.waitForSelector(at('sheet'), { state: 'detached' });
+    await tab.click(at('allow-more'));
+    await tab.click(at('sheet-back'));
+    await tab.waitForSelector(at('sheet'), { state: 'detached' });
+    assert.deepEqual(await calls(tab, 'dismiss'), []);
+  }));
+
+test('an asker that remembers by itself gets allow-always without a scope', () =>
+  prompt('peerAsk', async (tab) => {
+    await armed(tab);
+    await tab.click(at('allow-more'));
+    assert.match(await tab.textContent(at('sheet')), /asker remembers/);
+    await tab.waitForSelector(`${at('allow-always-confirm')}[data-armed="true"]`);
+    await tab.click(at('allow-always-confirm'));
+    await state(tab, 'blank');
+    const [[params]] = await calls(tab, 'decide');
+    assert.deepEqual(Object.keys(params).sort(), ['decision', 'generation', 'id', 'paint']);
+  }));
+
+test('when nothing can be remembered the card says why', () =>
+  prompt('unanalysed', async (tab) => {
+    assert.equal(await tab.locator(at('allow-more')).count(), 0);
+    assert.match(await tab.textContent(at('always-unavailable')), /could not be split/);
+  }));

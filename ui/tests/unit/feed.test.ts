@@ -1,0 +1,81 @@
+import { expect, test, vi } from 'vitest';
+import { Feed } from '../../src/stores/feed.svelte';
+import { MockBackend } from '../mock/backend';
+import { card } from '../mock/cards';
+
+const NOW = Date.now();
+
+async function started(mock = new MockBackend()): Promise<{ mock: MockBackend; feed: Feed }> {
+  const feed = new Feed(mock);
+  await feed.start();
+  return { mock, feed };
+}
+
+const ids = (feed: Feed) => feed.cards.map(({ id }) => id);
+
+test('it has what the snapshot had and follows what comes after', async () => {
+  const mock = new MockBackend();
+  mock.cards = [card('a', NOW)];
+  const { feed } = await started(mock);
+  mock.emit({ kind: 'card-added', card: card('b', NOW) });
+  expect(ids(feed)).toEqual(['a', 'b']);
+  mock.emit({ kind: 'card-closed', id: 'a', outcome: { kind: 'expired' }, by: 'clock' });
+  expect(ids(feed)).toEqual(['b']);
+  expect(feed.closed('a')).toEqual({ outcome: { kind: 'expired' }, by: 'clock' });
+});
+
+test('messages that arrive during the snapshot are applied once', async () => {
+  const mock = new MockBackend();
+  const snapshot = mock.snapshot;
+  mock.snapshot = async () => {
+    mock.emit({ kind: 'card-added', card: card('before', NOW) });
+    const taken = await snapshot();
+    mock.emit({ kind: 'card-added', card: card('after', NOW) });
+    return taken;
+  };
+  const { feed } = await started(mock);
+  expect(ids(feed)).toEqual(['before', 'after']);
+});
+
+test('a gap in the numbers brings a new snapshot', async () => {
+  const { mock, feed } = await started();
+  mock.cards = [card('lost', NOW)];
+  mock.skip();
+  const synced = vi.fn();
+  feed.onSync(synced);
+  mock.emit({ kind: 'card-added', card: card('seen', NOW) });
+  await vi.waitFor(() => expect(synced).toHaveBeenCalledOnce());
+  expect(ids(feed)).toEqual(['lost', 'seen']);
+});
+
+test('a request that closed before it was added stays closed, also through a snapshot', async () => {
+  const { mock, feed } = await started();
+  mock.emit({ kind: 'card-closed', id: 'a', outcome: { kind: 'denied' } });
+  mock.emit({ kind: 'card-added', card: card('a', NOW) });
+  expect(ids(feed)).toEqual([]);
+  mock.skip();
+  mock.emit({ kind: 'document-changed', hash: 'x' });
+  await vi.waitFor(() => expect(mock.calls.filter(({ name }) => name === 'snapshot')).toHaveLength(2));
+  expect(ids(feed)).toEqual([]);
+});
+
+test('the memory of closed requests is bounded', async () => {
+  const { mock, feed } = await started();
+  for (let index = 0; index <= 1_000; index += 1) {
+    mock.emit({ kind: 'card-closed', id: `r${index}`, outcome: { kind: 'denied' } });
+  }
+  expect(feed.closed('r0')).toBeNull();
+  expect(feed.closed('r1000')).not.toBeNull();
+});
+
+test('a snapshot that fails is asked for again', async () => {
+  vi.useFakeTimers();
+  const mock = new MockBackend();
+  mock.fail('snapshot', 'internal', 'not yet');
+  const feed = new Feed(mock);
+  const start = feed.start();
+  await vi.advanceTimersByTimeAsync(1_000);
+  await start;
+  vi.useRealTimers();
+  expect(feed.ready).toBe(true);
+});

@@ -1,0 +1,61 @@
+import { expect, test, vi } from 'vitest';
+import { Feed } from '../../src/stores/feed.svelte';
+import { HistoryStore, type Group } from '../../src/stores/history.svelte';
+import { MockBackend } from '../mock/backend';
+
+async function opened() {
+  const mock = new MockBackend();
+  const feed = new Feed(mock);
+  const store = new HistoryStore(feed);
+  store.start();
+  await feed.start();
+  await vi.waitFor(() => expect(store.loaded).toBe(true));
+  return { mock, store };
+}
+
+const seqs = (store: HistoryStore) => store.shown.map(({ entry }) => entry.seq);
+
+test('what came of a run is shown at the line that allowed it', async () => {
+  const { store } = await opened();
+  const row = store.rows.find(({ entry }) => entry.seq === 14);
+  expect(row?.run?.exitCode).toBe(0);
+  expect(seqs(store)).not.toContain(17);
+});
+
+test('each group shows its own lines', async () => {
+  const { store } = await opened();
+  const expected: Record<Group, number[]> = {
+    all: [14, 13, 12, 11, 10, 9, 8, 7, 6, 5],
+    allowed: [14, 13, 9],
+    denied: [12, 7, 6],
+    unanswered: [10, 8, 5],
+    changes: [11],
+  };
+  for (const [group, lines] of Object.entries(expected)) {
+    store.group = group as Group;
+    expect(seqs(store), group).toEqual(lines);
+  }
+});
+
+test('the filter looks at command, agent and folder', async () => {
+  const { store } = await opened();
+  for (const [search, lines] of [
+    ['FORCE', [12]],
+    ['ops', [10, 8]],
+    ['nothing like it', []],
+  ] as const) {
+    store.search = search;
+    expect(seqs(store)).toEqual(lines);
+  }
+});
+
+test('a new line appears on top, and only once', async () => {
+  const { mock, store } = await opened();
+  const [newest] = mock.lines;
+  if (!newest) throw new Error('the sample has lines');
+  const entry = { ...newest, seq: 18, requestId: 'other' };
+  mock.emit({ kind: 'history-appended', entry });
+  mock.emit({ kind: 'history-appended', entry });
+  expect(seqs(store).filter((seq) => seq === 18)).toHaveLength(1);
+  expect(seqs(store)[0]).toBe(18);
+});

@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest';
+import { BackendError } from '../../src/lib/ipc';
+import { plain, programName, toPaint, VISIBLE_SPACE } from '../../src/lib/shown';
+import { card } from '../mock/cards';
+import { command, segment, shown } from '../mock/text';
+
+test('an argument of few spans is painted span by span', () => {
+  const text = shown('a b\u202ec', 'marked');
+  expect(toPaint(text, VISIBLE_SPACE)).toBe(text.spans);
+});
+
+test('an argument of very many spans keeps every character in few elements', () => {
+  const text = shown('word '.repeat(40_000) + '\u202eend', 'marked');
+  const painted = toPaint(text, VISIBLE_SPACE);
+  expect(painted.map(({ kind }) => kind)).toEqual(['plain', 'escape', 'plain']);
+  expect(painted[0]?.text).toBe(`word${VISIBLE_SPACE}`.repeat(40_000));
+});
+
+test('a masked secret stays masked in plain text', () => {
+  expect(plain(shown('ghp_secret'))).not.toContain('secret');
+});
+
+test('a program is named without its folder', () => {
+  const of = (word: string) => programName(card('a', 0, { command: command([segment([word])]) }));
+  expect([of('/usr/bin/git'), of('git'), of('./')]).toEqual(['git', 'git', './']);
+});
+
+test('whatever is thrown becomes an error with a known code', () => {
+  const code = (thrown: unknown) => BackendError.from(thrown).code;
+  expect(code({ code: 'gone', message: 'x' })).toBe('gone');
+  expect(code({ code: 'surprise', message: 'x' })).toBe('internal');
+  expect(code('text')).toBe('internal');
+  expect(code(null)).toBe('internal');
+  expect(code(new Error('x'))).toBe('internal');
+});
