@@ -7,6 +7,7 @@ use countersign::desk::{Part, Pause};
 use countersign::{Companion, Desk, desktop};
 use countersign_protocol::ui::{Page, UiEvent, UiMessage};
 use tauri::{AppHandle, Emitter, Manager, RunEvent};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::broadcast;
 
 /// What commands work with: built before the application runs, never changed.
@@ -22,6 +23,11 @@ pub(crate) fn run(
     runtime: &tokio::runtime::Runtime,
 ) -> anyhow::Result<()> {
     let desk = companion.desk().clone();
+    let signals = {
+        let _inside = runtime.enter();
+        // Before GTK starts, so that none is lost.
+        Signals::follow()?
+    };
     // The sockets are open already: a request that comes before GTK has started waits for the window.
     let presenter = desk.presenter();
     let app = tauri::Builder::default()
@@ -63,14 +69,16 @@ pub(crate) fn run(
                 drop(presenter);
             });
             tauri::async_runtime::spawn(probe(desk));
+            tauri::async_runtime::spawn(quit_on_signal(handle.clone(), signals));
             if !hidden {
                 app.state::<State>().windows.show_main(Page::Inbox)?;
             }
             Ok(())
         })
         .build(tauri::generate_context!())?;
-    app.run(|_, event| {
-        // Closing the last window leaves the tray running; only Quit ends the app.
+    // `run` would end the process by itself, and the companion would never be stopped.
+    app.run_return(|_, event| {
+        // Closing the last window leaves the tray running; only Quit and a signal end the app.
         if let RunEvent::ExitRequested { api, code: None, .. } = event {
             api.prevent_exit();
         }
@@ -130,6 +138,35 @@ fn present(
 async fn probe(desk: Desk) {
     desk.set_presence(Part::Tray, desktop::tray().await);
     desk.set_presence(Part::Notifications, desktop::notifications().await);
+}
+
+/// Logging out, a service manager or Ctrl+C end programs by a signal: that is a Quit like any other, so that nothing keeps
+/// running unwatched and no socket stays behind.
+async fn quit_on_signal(app: AppHandle, mut signals: Signals) {
+    tokio::select! {
+        _ = signals.hangup.recv() => {}
+        _ = signals.interrupt.recv() => {}
+        _ = signals.terminate.recv() => {}
+    }
+    app.exit(0);
+}
+
+/// The signals that mean Quit.
+struct Signals {
+    hangup: Signal,
+    interrupt: Signal,
+    terminate: Signal,
+}
+
+impl Signals {
+    /// Follows them from now on. Must be called inside a tokio runtime.
+    fn follow() -> std::io::Result<Self> {
+        Ok(Self {
+            hangup: signal(SignalKind::hangup())?,
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+        })
+    }
 }
 
 /// A window that does not open must not stop the rest: the request stays in the inbox and runs into its expiry.
