@@ -100,7 +100,10 @@ pub(crate) fn set_autostart(app: AppHandle, enabled: bool) -> Result<bool> {
 
 #[tauri::command]
 pub(crate) async fn prompt_blank(state: Managed<'_, State>) -> Result<()> {
-    state.windows.hide_prompt().map_err(|error| internal(&error))
+    let hidden = state.windows.hide_prompt();
+    // A request that came while the window blanked itself has raised it already, and would now wait unseen.
+    let shown = if state.desk.wants_prompt().await { state.windows.show_prompt(None) } else { Ok(()) };
+    hidden.and(shown).map_err(|error| internal(&error))
 }
 
 #[tauri::command]

@@ -381,10 +381,21 @@ impl Desk {
 
     /// The person put a request aside: it waits in the inbox and its prompt does not come back by itself.
     pub async fn dismiss(&self, id: &str) {
-        let waits = self.inner.parts.approvals.snapshot(id).await.is_some_and(|record| record.ending.is_none());
+        let waits =
+            self.inner.parts.approvals.snapshot(id).await.is_some_and(|record| record.ending.is_none());
         if waits {
             self.live().dismissed.insert(id.to_owned());
         }
+    }
+
+    /// Whether a request waits that was not put aside, and prompts open by themselves.
+    pub async fn wants_prompt(&self) -> bool {
+        if *self.inner.paused.borrow() == Pause::Paused {
+            return false;
+        }
+        let records = self.inner.parts.approvals.pending().await;
+        let live = self.live();
+        records.iter().any(|record| !live.dismissed.contains(&record.id))
     }
 
     /// Asks the prompt window to show a request, also one that was put aside.
