@@ -31,6 +31,8 @@ NO_SNAPSHOT = ("delayed approval requires a prepared policy snapshot", "invalid"
 TOUCH_RULE = {"id": "rule-touch", "pattern": TOUCH}
 OTHER_RULE = {"id": "rule-other", "pattern": "/usr/bin/uptime"}
 
+SHELLS = ("/bin/sh", "/usr/bin/dash", "/usr/bin/bash")
+
 
 def expect_refusal(context: Context, refusal: tuple[str, ...], **members: Any) -> None:
     """The shared app refuses in these words, nothing runs, and nobody was asked."""
@@ -133,10 +135,10 @@ def m411_a_match_runs_at_its_real_path(context: Context) -> Deviation:
 
 def m412_a_login_shell_cannot_be_bound_and_asks(context: Context) -> Deviation:
     """allowlist, on-miss, a match inside a login shell: counts as a miss, so it asks. Nothing can be remembered."""
-    context.policy("allowlist", "on-miss", rules=[TOUCH_RULE, {"pattern": "/bin/sh"}, {"pattern": "/usr/bin/dash"}])
+    context.policy("allowlist", "on-miss", rules=[TOUCH_RULE, *({"pattern": shell} for shell in SHELLS)])
     trace = context.trace("m412")
-    for arguments in (["-lc"], ["-c"], ["-l", "-c"]):
-        command = ["/bin/sh", *arguments, f"{TOUCH} {trace}"]
+    for shell in (["/bin/sh", "-lc"], ["/bin/sh", "-l", "-c"], ["/usr/bin/bash", "--login", "-c"]):
+        command = [*shell, f"{TOUCH} {trace}"]
         exchange = context.app.client.exec(command, approvalTimeoutMs=PATIENCE_MS)
         context.expect_prompt_then_deny(exchange, trace, ONCE_OR_DENY)
     return None
