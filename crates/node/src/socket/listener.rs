@@ -221,9 +221,9 @@ fn canonical_path(path: &Path) -> Result<PathBuf, BindError> {
 fn walk(parent: &Path) -> Result<PathBuf, BindError> {
     let mut real = PathBuf::from("/");
     check_ancestor(&real, &stat_of(&real)?)?;
-    let mut todo: VecDeque<OsString> = names(parent);
+    let mut ahead: VecDeque<OsString> = names(parent);
     let mut links = 0;
-    while let Some(name) = todo.pop_front() {
+    while let Some(name) = ahead.pop_front() {
         if name == ".." {
             real.pop();
             continue;
@@ -247,7 +247,7 @@ fn walk(parent: &Path) -> Result<PathBuf, BindError> {
                     real = PathBuf::from("/");
                 }
                 for name in names(&target).into_iter().rev() {
-                    todo.push_front(name);
+                    ahead.push_front(name);
                 }
             }
             FileType::Directory => {

@@ -87,7 +87,7 @@ async fn keep_listening<H: Handler>(
                 let seen = Endpoint::of(&store.current());
                 tracing::info!(path = %listener.path().display(), "approval socket: listening");
                 state.send_replace(SocketState::Listening);
-                let moved = seen.changes(&mut documents);
+                let moved = seen.moves(&mut documents);
                 serve(listener, &shared, &stop, moved).await;
                 continue;
             }
@@ -191,6 +191,18 @@ impl Endpoint {
         Self { state: current.state.clone(), path }
     }
 
+    /// Resolves when the document has named another endpoint for a while. What is written piece by piece is unreadable in
+    /// between: that authenticates nobody, but is no reason to withdraw what waits.
+    async fn moves(self, documents: &mut watch::Receiver<Arc<Current>>) {
+        loop {
+            self.clone().changes(documents).await;
+            let back = documents.wait_for(|current| Self::of(current) == self);
+            if !matches!(tokio::time::timeout(SETTLE, back).await, Ok(Ok(_))) {
+                return;
+            }
+        }
+    }
+
     /// Resolves when the document names another endpoint; never when the store is closed.
     async fn changes(self, documents: &mut watch::Receiver<Arc<Current>>) {
         if documents.wait_for(|current| Self::of(current) != self).await.is_err() {
@@ -209,6 +221,10 @@ const MAX_CONNECTIONS: usize = 64;
 /// First and longest pause between tries to listen (approval-socket.md §2.1).
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LAST_PAUSE: Duration = Duration::from_secs(30);
+
+/// How long a document must name another endpoint before this one is given up: longer than a write takes on a busy
+/// machine, short beside the patience of whoever edits it.
+const SETTLE: Duration = Duration::from_secs(2);
 
 /// Pause after a failed accept, which is usually a lack of descriptors: lets some be closed instead of spinning.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(200);

@@ -152,9 +152,10 @@ impl App {
 }
 
 fn write_document(folder: &Path, socket: &Value) {
-    let path = folder.join("exec-approvals.json");
-    fs::write(&path, json!({"version": 1, "socket": socket}).to_string()).unwrap();
-    fs::set_permissions(path, fs::Permissions::from_mode(0o600)).unwrap();
+    let (path, whole) = (folder.join("exec-approvals.json"), folder.join("whole"));
+    fs::write(&whole, json!({"version": 1, "socket": socket}).to_string()).unwrap();
+    fs::set_permissions(&whole, fs::Permissions::from_mode(0o600)).unwrap();
+    fs::rename(whole, path).unwrap();
 }
 
 #[tokio::test]
@@ -194,6 +195,31 @@ async fn another_token_and_another_path_take_effect_without_a_restart() {
     .await;
     assert!(!first.exists());
     app.is_answered_at(&second, "new").await;
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn a_document_that_is_unreadable_for_a_moment_withdraws_nothing() {
+    let folder = private_folder();
+    let path = folder.path().join("s");
+    let document = json!({"path": path, "token": "t"});
+    let mut app = App::start(|state| write_document(state, &document));
+    app.listens().await;
+    let mut stream = UnixStream::connect(&path).await.unwrap();
+    stream.write_all(format!("{}\n", question("t")).as_bytes()).await.unwrap();
+    let asked = within(app.asked.recv()).await.unwrap();
+
+    fs::write(app.folder.path().join("exec-approvals.json"), "").unwrap();
+    app.store.refresh().await;
+    let request = AskRequest { command: "id".into(), ..AskRequest::default() };
+    let meanwhile = client::ask(&path, &token("t"), &request, PATIENCE).await;
+    assert_eq!(meanwhile.unwrap(), Decision::Deny);
+    write_document(app.folder.path(), &document);
+    app.store.refresh().await;
+
+    asked.reply.send(Some(Decision::AllowOnce)).unwrap();
+    assert_eq!(read_all(stream).await, decision("q1", "allow-once"));
+    app.is_answered_at(&path, "t").await;
     app.finish().await;
 }
 
