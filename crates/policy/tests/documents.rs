@@ -374,7 +374,7 @@ fn an_added_widened_or_moved_entry_is_a_loosening_only_where_it_was_not_before()
     let list = |agent: &str, entry: Value| json!({ "agents": { agent: { "allowlist": [entry] } } });
     let narrow = json!({ "pattern": "/a", "argPattern": "^x$" });
     check_loosenings(json!({}), list("x", json!("/a")), &["x + /a"]);
-    check_loosenings(list("x", narrow.clone()), list("x", json!("/a")), &["x + /a"]);
+    check_loosenings(list("x", narrow), list("x", json!("/a")), &["x + /a"]);
     check_loosenings(list("x", json!("/a")), list("*", json!("/a")), &["* + /a"]);
     check_loosenings(list("*", json!("/a")), list("x", json!("/a")), &[]);
     check_loosenings(list("x", json!("/a")), list("x", json!({ "pattern": " /a", "id": "n" })), &[]);

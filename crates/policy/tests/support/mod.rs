@@ -27,14 +27,17 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// `argv` under `security` and `ask`, with a denying fallback, no rules, and every named program in `/usr/bin`.
+    /// `argv` under `security` and `ask`, with a denying fallback, no rules, and every bare name in `/usr/bin`.
     pub(crate) fn new(argv: &[&str], security: Security, ask: Ask) -> Self {
         let argv = strings(argv);
         let analysis = analyze_argv(&argv);
         let mut facts = facts();
         for name in argv.first().map(String::as_str).into_iter().chain(analysis.programs()) {
-            let base = name.rsplit('/').next().unwrap_or(name);
-            let path = if name.starts_with('/') { name.to_owned() } else { format!("/usr/bin/{base}") };
+            let path = match name {
+                _ if name.starts_with('/') => name.to_owned(),
+                _ if name.contains('/') => format!("{CWD}/{name}"),
+                _ => format!("/usr/bin/{name}"),
+            };
             facts.programs.insert(name.to_owned(), program(&path));
         }
         Self {
