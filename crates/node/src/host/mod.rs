@@ -6,6 +6,8 @@
 
 mod card;
 mod record;
+mod refusal;
+mod request;
 
 use crate::executor::{self, NotStarted};
 use crate::facts::{self, Places};
@@ -21,20 +23,23 @@ use countersign_policy::analysis::{self, Analysis};
 use countersign_policy::approved::{ApprovedCommand, NotRunnable, Plan};
 use countersign_policy::document::{self, Use};
 use countersign_policy::effective::{Effective, Requested};
-use countersign_policy::environment::{self, Overrides, Target};
+use countersign_policy::environment;
 use countersign_policy::evaluate::{
-    Answer, DenyReason, Evaluation, Evidence, Origin, Subject, Verdict, evaluate,
+    Answer, AskReason, DenyReason, Evaluation, Evidence, Origin, Subject, Verdict, evaluate,
 };
 use countersign_policy::facts::Facts;
-use countersign_policy::{currency, display, raw_command};
-use countersign_protocol::document::{Document, MAIN_AGENT};
+use countersign_policy::{currency, display};
+use countersign_protocol::document::Document;
 use countersign_protocol::socket::{AskRequest, ExecError, ExecPayload, ExecRequest, PolicySnapshot};
 use countersign_protocol::ui::{
-    CancelCause, CardKind, DocumentEdit, ForwardedGrants, Outcome, Settings, TestParams, TestResult,
+    CancelCause, CardKind, DocumentEdit, Fact, Outcome, PolicyLayer, Settings, TestParams, TestResult,
     TestVerdict, Via, Why, WhyReason,
 };
 use countersign_protocol::vocabulary::{Ask, Decision, Security};
 use record::Recorder;
+pub use refusal::Refusal;
+use refusal::{answered_no, decided, denied, exec_error};
+use request::{Checked, agent_name, check, wait_of};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -68,29 +73,6 @@ pub struct Host {
     base_env: BTreeMap<String, String>,
     path: OsString,
     generation: u32,
-}
-
-/// Why a command was not run. Codes, messages and reasons are the peers'.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Refusal {
-    /// For the wire.
-    pub error: ExecError,
-    /// For the history and for exit codes.
-    pub outcome: Outcome,
-}
-
-/// One request after the checks that need no policy.
-struct Checked {
-    argv: Vec<String>,
-    command_text: String,
-    cwd: String,
-    env: Overrides,
-    timeout: Option<Duration>,
-    agent: String,
-    session: Option<String>,
-    origin: Origin,
-    forwarded: Option<PolicySnapshot>,
-    approval_wait: Duration,
 }
 
 /// A request with everything that judging it needs.
@@ -139,7 +121,7 @@ impl Host {
         let facts = self.gather(&words, &analysis, if given_cwd.is_empty() { "/" } else { &given_cwd });
         let mut shown_facts = card::facts(&words, &facts, &given_cwd, &BTreeMap::new(), None);
         if given_cwd.is_empty() {
-            shown_facts.retain(|fact| !matches!(fact, countersign_protocol::ui::Fact::Folder { .. }));
+            shown_facts.retain(|fact| !matches!(fact, Fact::Folder { .. }));
         }
         let material = Material {
             kind: CardKind::Ask,
@@ -157,7 +139,7 @@ impl Host {
                 segment: None,
                 security: word(request.security.as_deref()).unwrap_or(Security::Allowlist),
                 ask: word(request.ask.as_deref()).unwrap_or(Ask::OnMiss),
-                layer: countersign_protocol::ui::PolicyLayer::Requested,
+                layer: PolicyLayer::Requested,
                 entries_checked: 0,
             },
             offer: Offer::for_ask(&request.allowed_decisions, request.ask.as_deref()),
@@ -291,7 +273,7 @@ impl Host {
         checked: &Checked,
         judged: &Judged,
         first: &Evaluation,
-        reason: countersign_policy::evaluate::AskReason,
+        reason: AskReason,
         peer: &Peer,
         gone: &CancellationToken,
         recorder: &mut Recorder<'_>,
@@ -403,7 +385,7 @@ impl Host {
         judged: Judged,
         evaluation: Evaluation,
         gone: CancellationToken,
-        recorder: &mut Recorder<'_>,
+        recorder: &Recorder<'_>,
     ) -> Result<ExecPayload, Refusal> {
         let outcome = allowed(&evaluation.verdict);
         let uses = self.uses(&checked, &judged, &evaluation);
@@ -495,132 +477,6 @@ impl Judged {
     }
 }
 
-impl Refusal {
-    fn invalid(message: &str) -> Self {
-        Self {
-            error: exec_error("INVALID_REQUEST", message, Some("invalid")),
-            outcome: Outcome::Refused { reason: message.to_owned() },
-        }
-    }
-
-    fn unavailable(message: &str, reason: &str) -> Self {
-        Self {
-            error: exec_error("UNAVAILABLE", message, Some(reason)),
-            outcome: Outcome::Refused { reason: message.to_owned() },
-        }
-    }
-
-    fn unanswered(outcome: Outcome) -> Self {
-        let message = "SYSTEM_RUN_DENIED: approval prompt closed without decision";
-        Self { error: exec_error("UNAVAILABLE", message, Some("approval-cancelled")), outcome }
-    }
-
-    fn outdated(detail: &str) -> Self {
-        let message = "SYSTEM_RUN_DENIED: exec approvals update unavailable";
-        Self {
-            error: exec_error("UNAVAILABLE", message, Some("approval-store-unavailable")),
-            outcome: Outcome::Refused { reason: detail.to_owned() },
-        }
-    }
-
-    fn changed(detail: &str) -> Self {
-        Self {
-            error: exec_error(
-                "UNAVAILABLE",
-                &format!("SYSTEM_RUN_DENIED: {detail}"),
-                Some("execution-plan-miss"),
-            ),
-            outcome: Outcome::Refused { reason: detail.to_owned() },
-        }
-    }
-}
-
-/// The checks that need neither policy nor facts, in the peers' order.
-fn check(request: ExecRequest, home: &std::path::Path, grants: ForwardedGrants) -> Result<Checked, Refusal> {
-    let argv = request.command;
-    let Some(program) = argv.first().filter(|program| !program.trim().is_empty()) else {
-        return Err(Refusal::invalid("command required"));
-    };
-    if program.trim() != program {
-        return Err(Refusal::invalid("executable has surrounding whitespace"));
-    }
-    if let Some(index) = argv.iter().position(|word| word.contains('\0')) {
-        return Err(Refusal::invalid(&format!("command: expected no NUL, got one in argument {index}")));
-    }
-    let agreed = raw_command::check(&argv, request.raw_command.as_deref())
-        .map_err(|mismatch| Refusal::invalid(&mismatch.to_string()))?;
-    let origin = origin(
-        request.approval_decision,
-        request.approval_source.as_deref(),
-        request.policy_snapshot.is_some(),
-        grants,
-    )?;
-    let target = if agreed.shell_payload.is_some() { Target::ShellWrapper } else { Target::Program };
-    let env = environment::overrides(&request.env.unwrap_or_default(), target)
-        .map_err(|rejected| Refusal::invalid(&rejected.to_string()))?;
-    let timeout = match request.timeout_ms {
-        None | Some(0) => None,
-        Some(ms) => match u64::try_from(ms) {
-            Ok(ms) => Some(Duration::from_millis(ms)),
-            Err(_) => {
-                return Err(Refusal::invalid(&format!(
-                    "timeoutMs: expected 0 or more milliseconds, got {ms}"
-                )));
-            }
-        },
-    };
-    Ok(Checked {
-        command_text: agreed.command_text,
-        cwd: request
-            .cwd
-            .filter(|cwd| !cwd.trim().is_empty())
-            .unwrap_or_else(|| home.to_string_lossy().into_owned()),
-        env,
-        timeout,
-        agent: agent_name(request.agent_id.as_deref()),
-        session: request.session_key.filter(|key| !key.trim().is_empty()),
-        // A grant that is not honoured brings no snapshot to be compared with either.
-        forwarded: request.policy_snapshot.filter(|_| origin != Origin::Fresh),
-        origin,
-        approval_wait: wait_of(request.approval_timeout_ms),
-        argv,
-    })
-}
-
-/// What a forwarded grant counts for (approval-socket.md §7 step 3, §13).
-fn origin(
-    decision: Option<Decision>,
-    source: Option<&str>,
-    with_snapshot: bool,
-    grants: ForwardedGrants,
-) -> Result<Origin, Refusal> {
-    let source = match source {
-        None => None,
-        Some("ask-fallback") => Some(Origin::AskFallback),
-        Some("auto-review") => Some(Origin::AutoReview),
-        Some(_) => return Err(Refusal::invalid("approvalSource invalid")),
-    };
-    if source.is_some() && decision.is_some() {
-        return Err(Refusal::invalid("approvalSource cannot be combined with explicit approval"));
-    }
-    let origin = source.or(decision.map(Origin::Forwarded)).unwrap_or(Origin::Fresh);
-    let grant = match origin {
-        Origin::Forwarded(decision) => decision.allows(),
-        Origin::AutoReview => true,
-        Origin::Fresh | Origin::AskFallback => false,
-    };
-    if !grant {
-        return Ok(origin);
-    }
-    if !with_snapshot {
-        return Err(Refusal::invalid("delayed approval requires a prepared policy snapshot"));
-    }
-    Ok(match grants {
-        ForwardedGrants::WithSnapshot => origin,
-        ForwardedGrants::Never => Origin::Fresh,
-    })
-}
-
 fn resolve(document: Option<&Document>, agent: &str) -> (Effective, Vec<Rule>) {
     match document {
         Some(document) => document::resolve(document, Some(agent), Requested::default()),
@@ -636,50 +492,8 @@ fn snapshot(document: Option<&Document>, agent: &str) -> PolicySnapshot {
     }
 }
 
-fn agent_name(id: Option<&str>) -> String {
-    id.map(str::trim).filter(|id| !id.is_empty()).unwrap_or(MAIN_AGENT).to_owned()
-}
-
 fn word<T: std::str::FromStr>(text: Option<&str>) -> Option<T> {
     text.and_then(|text| text.trim().parse().ok())
-}
-
-fn wait_of(asked_ms: Option<u64>) -> Duration {
-    asked_ms.map_or(DEFAULT_APPROVAL_WAIT, |ms| {
-        Duration::from_millis(ms).clamp(MIN_APPROVAL_WAIT, MAX_APPROVAL_WAIT)
-    })
-}
-
-fn denied(reason: DenyReason, origin: Origin) -> Refusal {
-    let outcome = match (reason, origin) {
-        (DenyReason::UserDenied, _) => Outcome::DeniedElsewhere,
-        _ => Outcome::DeniedByPolicy { reason: reason.as_str().to_owned() },
-    };
-    Refusal { error: deny_error(reason), outcome }
-}
-
-fn answered_no(reason: DenyReason, answer: &Answer) -> Refusal {
-    let outcome = match answer {
-        Answer::Person { .. } if reason == DenyReason::UserDenied => Outcome::Denied,
-        Answer::Person { .. } => Outcome::DeniedByPolicy { reason: reason.as_str().to_owned() },
-        Answer::Nobody => Outcome::NotShown,
-    };
-    Refusal { error: deny_error(reason), outcome }
-}
-
-fn deny_error(reason: DenyReason) -> ExecError {
-    let message = match reason {
-        DenyReason::SecurityDeny => "SYSTEM_RUN_DISABLED: security=deny",
-        DenyReason::UserDenied => "SYSTEM_RUN_DENIED: user denied",
-        DenyReason::AskAlways => "SYSTEM_RUN_DENIED: ask=always",
-        DenyReason::AllowlistMiss => "SYSTEM_RUN_DENIED: allowlist miss",
-        DenyReason::AllowlistUnbound => "SYSTEM_RUN_DENIED: reusable approval could not bind executable",
-    };
-    exec_error("UNAVAILABLE", message, Some(reason.as_str()))
-}
-
-fn exec_error(code: &str, message: &str, reason: Option<&str>) -> ExecError {
-    ExecError { code: code.to_owned(), message: message.to_owned(), reason: reason.map(str::to_owned) }
 }
 
 fn allowed(verdict: &Verdict) -> Outcome {
@@ -695,14 +509,6 @@ fn allowed(verdict: &Verdict) -> Outcome {
     }
 }
 
-fn decided(decision: Decision) -> Outcome {
-    match decision {
-        Decision::AllowOnce => Outcome::AllowedOnce,
-        Decision::AllowAlways => Outcome::AllowedAlways,
-        Decision::Deny => Outcome::Denied,
-    }
-}
-
 fn not_found(name: &str) -> ExecPayload {
     ExecPayload {
         error: Some(format!("failed to start: {} was not found", display::escape(name))),
@@ -712,16 +518,6 @@ fn not_found(name: &str) -> ExecPayload {
 
 /// Search path when the environment has none.
 const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
-
-/// How long a person has when the asker does not say: the peers' runner gives up after 20 s, prompt and run together
-/// (approval-socket.md §6.6, §7 step 8).
-const DEFAULT_APPROVAL_WAIT: Duration = Duration::from_secs(15);
-
-/// Shorter than this nobody can read anything.
-const MIN_APPROVAL_WAIT: Duration = Duration::from_secs(1);
-
-/// Longer than this a question is forgotten, not pending.
-const MAX_APPROVAL_WAIT: Duration = Duration::from_secs(30 * 60);
 
 #[cfg(test)]
 mod tests;

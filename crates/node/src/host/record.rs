@@ -28,7 +28,7 @@ impl<'a> Recorder<'a> {
         Self {
             parts,
             request_id: parts.ports.ids.uuid(),
-            agent: display::escape(&super::agent_name(request.agent_id.as_deref())),
+            agent: display::escape(&super::request::agent_name(request.agent_id.as_deref())),
             session: request.session_key.as_deref().map(display::escape),
             card: CardKind::Exec,
             command: display::masked_argv_line(&request.command),

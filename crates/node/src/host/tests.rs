@@ -5,7 +5,7 @@ use super::*;
 use countersign_approvals::actor::Event;
 use countersign_approvals::book::Record;
 use countersign_protocol::socket::SnapshotRule;
-use countersign_protocol::ui::{AlwaysUnavailable, RuleScope};
+use countersign_protocol::ui::{AlwaysUnavailable, ForwardedGrants, RuleScope};
 use pretty_assertions::assert_eq;
 use std::path::Path;
 use std::sync::{Arc, Mutex};

@@ -1,0 +1,98 @@
+//! Why a command was not run: for the wire, for the history, for exit codes.
+
+use countersign_policy::evaluate::{Answer, DenyReason, Origin};
+use countersign_protocol::socket::ExecError;
+use countersign_protocol::ui::Outcome;
+use countersign_protocol::vocabulary::Decision;
+
+/// Why a command was not run. Codes, messages and reasons are the peers'.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Refusal {
+    /// For the wire.
+    pub error: ExecError,
+    /// For the history and for exit codes.
+    pub outcome: Outcome,
+}
+
+impl Refusal {
+    pub(super) fn invalid(message: &str) -> Self {
+        Self {
+            error: exec_error("INVALID_REQUEST", message, Some("invalid")),
+            outcome: Outcome::Refused { reason: message.to_owned() },
+        }
+    }
+
+    pub(super) fn unavailable(message: &str, reason: &str) -> Self {
+        Self {
+            error: exec_error("UNAVAILABLE", message, Some(reason)),
+            outcome: Outcome::Refused { reason: message.to_owned() },
+        }
+    }
+
+    pub(super) fn unanswered(outcome: Outcome) -> Self {
+        let message = "SYSTEM_RUN_DENIED: approval prompt closed without decision";
+        Self { error: exec_error("UNAVAILABLE", message, Some("approval-cancelled")), outcome }
+    }
+
+    pub(super) fn outdated(detail: &str) -> Self {
+        let message = "SYSTEM_RUN_DENIED: exec approvals update unavailable";
+        Self {
+            error: exec_error("UNAVAILABLE", message, Some("approval-store-unavailable")),
+            outcome: Outcome::Refused { reason: detail.to_owned() },
+        }
+    }
+
+    pub(super) fn changed(detail: &str) -> Self {
+        Self {
+            error: exec_error(
+                "UNAVAILABLE",
+                &format!("SYSTEM_RUN_DENIED: {detail}"),
+                Some("execution-plan-miss"),
+            ),
+            outcome: Outcome::Refused { reason: detail.to_owned() },
+        }
+    }
+}
+
+/// The policy, or a person elsewhere, said no.
+pub(super) fn denied(reason: DenyReason, origin: Origin) -> Refusal {
+    let outcome = match (reason, origin) {
+        (DenyReason::UserDenied, _) => Outcome::DeniedElsewhere,
+        _ => Outcome::DeniedByPolicy { reason: reason.as_str().to_owned() },
+    };
+    Refusal { error: deny_error(reason), outcome }
+}
+
+/// The answer to the question was no.
+pub(super) fn answered_no(reason: DenyReason, answer: &Answer) -> Refusal {
+    let outcome = match answer {
+        Answer::Person { .. } if reason == DenyReason::UserDenied => Outcome::Denied,
+        Answer::Person { .. } => Outcome::DeniedByPolicy { reason: reason.as_str().to_owned() },
+        Answer::Nobody => Outcome::NotShown,
+    };
+    Refusal { error: deny_error(reason), outcome }
+}
+
+fn deny_error(reason: DenyReason) -> ExecError {
+    let message = match reason {
+        DenyReason::SecurityDeny => "SYSTEM_RUN_DISABLED: security=deny",
+        DenyReason::UserDenied => "SYSTEM_RUN_DENIED: user denied",
+        DenyReason::AskAlways => "SYSTEM_RUN_DENIED: ask=always",
+        DenyReason::AllowlistMiss => "SYSTEM_RUN_DENIED: allowlist miss",
+        DenyReason::AllowlistUnbound => "SYSTEM_RUN_DENIED: reusable approval could not bind executable",
+    };
+    exec_error("UNAVAILABLE", message, Some(reason.as_str()))
+}
+
+pub(super) fn exec_error(code: &str, message: &str, reason: Option<&str>) -> ExecError {
+    ExecError { code: code.to_owned(), message: message.to_owned(), reason: reason.map(str::to_owned) }
+}
+
+/// What a person's answer comes to.
+pub(super) fn decided(decision: Decision) -> Outcome {
+    match decision {
+        Decision::AllowOnce => Outcome::AllowedOnce,
+        Decision::AllowAlways => Outcome::AllowedAlways,
+        Decision::Deny => Outcome::Denied,
+    }
+}

@@ -1,0 +1,135 @@
+//! What can be said about a request before policy and facts: whether it is well-formed, and what a decision made elsewhere
+//! counts for.
+
+use super::refusal::Refusal;
+use countersign_policy::environment::{self, Overrides, Target};
+use countersign_policy::evaluate::Origin;
+use countersign_policy::raw_command;
+use countersign_protocol::document::MAIN_AGENT;
+use countersign_protocol::socket::{ExecRequest, PolicySnapshot};
+use countersign_protocol::ui::ForwardedGrants;
+use countersign_protocol::vocabulary::Decision;
+use std::path::Path;
+use std::time::Duration;
+
+/// One request after the checks that need no policy.
+pub(super) struct Checked {
+    pub(super) argv: Vec<String>,
+    pub(super) command_text: String,
+    pub(super) cwd: String,
+    pub(super) env: Overrides,
+    pub(super) timeout: Option<Duration>,
+    pub(super) agent: String,
+    pub(super) session: Option<String>,
+    pub(super) origin: Origin,
+    pub(super) forwarded: Option<PolicySnapshot>,
+    pub(super) approval_wait: Duration,
+}
+
+/// The checks that need neither policy nor facts, in the peers' order.
+pub(super) fn check(request: ExecRequest, home: &Path, grants: ForwardedGrants) -> Result<Checked, Refusal> {
+    let argv = request.command;
+    let Some(program) = argv.first().filter(|program| !program.trim().is_empty()) else {
+        return Err(Refusal::invalid("command required"));
+    };
+    if program.trim() != program {
+        return Err(Refusal::invalid("executable has surrounding whitespace"));
+    }
+    if let Some(index) = argv.iter().position(|word| word.contains('\0')) {
+        return Err(Refusal::invalid(&format!("command: expected no NUL, got one in argument {index}")));
+    }
+    let agreed = raw_command::check(&argv, request.raw_command.as_deref())
+        .map_err(|mismatch| Refusal::invalid(&mismatch.to_string()))?;
+    let origin = origin(
+        request.approval_decision,
+        request.approval_source.as_deref(),
+        request.policy_snapshot.is_some(),
+        grants,
+    )?;
+    let target = if agreed.shell_payload.is_some() { Target::ShellWrapper } else { Target::Program };
+    let env = environment::overrides(&request.env.unwrap_or_default(), target)
+        .map_err(|rejected| Refusal::invalid(&rejected.to_string()))?;
+    let timeout = match request.timeout_ms {
+        None | Some(0) => None,
+        Some(ms) => match u64::try_from(ms) {
+            Ok(ms) => Some(Duration::from_millis(ms)),
+            Err(_) => {
+                return Err(Refusal::invalid(&format!(
+                    "timeoutMs: expected 0 or more milliseconds, got {ms}"
+                )));
+            }
+        },
+    };
+    Ok(Checked {
+        command_text: agreed.command_text,
+        cwd: request
+            .cwd
+            .filter(|cwd| !cwd.trim().is_empty())
+            .unwrap_or_else(|| home.to_string_lossy().into_owned()),
+        env,
+        timeout,
+        agent: agent_name(request.agent_id.as_deref()),
+        session: request.session_key.filter(|key| !key.trim().is_empty()),
+        // A grant that is not honoured brings no snapshot to be compared with either.
+        forwarded: request.policy_snapshot.filter(|_| origin != Origin::Fresh),
+        origin,
+        approval_wait: wait_of(request.approval_timeout_ms),
+        argv,
+    })
+}
+
+/// What a forwarded grant counts for (approval-socket.md §7 step 3, §13).
+fn origin(
+    decision: Option<Decision>,
+    source: Option<&str>,
+    with_snapshot: bool,
+    grants: ForwardedGrants,
+) -> Result<Origin, Refusal> {
+    let source = match source {
+        None => None,
+        Some("ask-fallback") => Some(Origin::AskFallback),
+        Some("auto-review") => Some(Origin::AutoReview),
+        Some(_) => return Err(Refusal::invalid("approvalSource invalid")),
+    };
+    if source.is_some() && decision.is_some() {
+        return Err(Refusal::invalid("approvalSource cannot be combined with explicit approval"));
+    }
+    let origin = source.or(decision.map(Origin::Forwarded)).unwrap_or(Origin::Fresh);
+    let grant = match origin {
+        Origin::Forwarded(decision) => decision.allows(),
+        Origin::AutoReview => true,
+        Origin::Fresh | Origin::AskFallback => false,
+    };
+    if !grant {
+        return Ok(origin);
+    }
+    if !with_snapshot {
+        return Err(Refusal::invalid("delayed approval requires a prepared policy snapshot"));
+    }
+    Ok(match grants {
+        ForwardedGrants::WithSnapshot => origin,
+        ForwardedGrants::Never => Origin::Fresh,
+    })
+}
+
+/// The agent that is meant: blank means `main`.
+pub(super) fn agent_name(id: Option<&str>) -> String {
+    id.map(str::trim).filter(|id| !id.is_empty()).unwrap_or(MAIN_AGENT).to_owned()
+}
+
+/// How long the person may take.
+pub(super) fn wait_of(asked_ms: Option<u64>) -> Duration {
+    asked_ms.map_or(DEFAULT_APPROVAL_WAIT, |ms| {
+        Duration::from_millis(ms).clamp(MIN_APPROVAL_WAIT, MAX_APPROVAL_WAIT)
+    })
+}
+
+/// How long a person has when the asker does not say: the peers' runner gives up after 20 s, prompt and run together
+/// (approval-socket.md §6.6, §7 step 8).
+const DEFAULT_APPROVAL_WAIT: Duration = Duration::from_secs(15);
+
+/// Shorter than this nobody can read anything.
+const MIN_APPROVAL_WAIT: Duration = Duration::from_secs(1);
+
+/// Longer than this a question is forgotten, not pending.
+const MAX_APPROVAL_WAIT: Duration = Duration::from_secs(30 * 60);
