@@ -21,7 +21,7 @@ pub(crate) const FILE_MODE: Mode = Mode::RUSR.union(Mode::WUSR);
 pub(crate) const OTHERS_WRITE: u32 = 0o022;
 
 /// Pause between two tries to take a lock. Writers hold it for milliseconds.
-const LOCK_PAUSE: Duration = Duration::from_millis(10);
+pub(crate) const LOCK_PAUSE: Duration = Duration::from_millis(10);
 
 /// An open folder.
 #[derive(Debug)]

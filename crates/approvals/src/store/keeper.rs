@@ -6,7 +6,7 @@
 use super::file::{self, Backup, Found, Stamp};
 use super::generation::{self, Generation};
 use super::{Change, Changed, Current, Looser, StoreError, Writer};
-use crate::folder::{Folder, FolderError, Lock};
+use crate::folder::{Folder, FolderError, LOCK_PAUSE, Lock};
 use crate::ports::Ports;
 use countersign_policy::currency;
 use countersign_policy::document::{self, Parsed, Use};
@@ -22,6 +22,10 @@ use std::time::{Duration, Instant};
 
 /// How long another writer may hold the lock. Writers take milliseconds; a longer wait would look like a hang.
 pub(crate) const LOCK_PATIENCE: Duration = Duration::from_secs(5);
+
+/// A program that has just written lets others try before it locks again; they try every [`LOCK_PAUSE`]. Without it, one
+/// that writes all the time would keep everybody else out.
+const COURTESY: Duration = LOCK_PAUSE.saturating_mul(2);
 
 /// How often a write starts over because somebody without the lock wrote meanwhile.
 const WRITE_TRIES: u32 = 3;
@@ -52,6 +56,7 @@ pub(crate) struct Keeper {
     bookkept: Vec<String>,
     changes: Vec<Changed>,
     patience: Duration,
+    wrote: Option<Instant>,
 }
 
 /// When the current content was read.
@@ -110,6 +115,7 @@ impl Keeper {
             bookkept: Vec::new(),
             changes: Vec::new(),
             patience: LOCK_PATIENCE,
+            wrote: None,
         };
         keeper.refresh();
         keeper.changes.clear();
@@ -289,6 +295,9 @@ impl Keeper {
         self.check_generation()?;
         let folder = Folder::open_or_make(&self.dir).map_err(|source| self.io("open", source))?;
         folder.check_private().map_err(|error| self.folder_error(error))?;
+        if let Some(wrote) = self.wrote.take() {
+            std::thread::sleep(COURTESY.saturating_sub(wrote.elapsed()));
+        }
         let lock = folder.lock(&lock_name(), self.patience).map_err(|error| self.folder_error(error))?;
         self.check_generation()?;
         let stamp = file::stamp(&folder, FILE_NAME).map_err(|source| self.io("look at", source))?;
@@ -327,6 +336,7 @@ impl Keeper {
             self.refresh();
             return Err(self.io("write", source));
         }
+        self.wrote = Some(Instant::now());
         let (read, _) = self.look(&Generation::File, Some(&locked.folder), 1);
         let stamp = file::stamp(&locked.folder, FILE_NAME).ok().flatten();
         self.seen =

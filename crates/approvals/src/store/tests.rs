@@ -98,8 +98,10 @@ async fn a_foreign_edit_is_noticed_unasked() {
 async fn a_database_that_appears_is_noticed_unasked() {
     let desk = Desk::with(&plain());
     let mut watch = desk.store.watch();
-    desk.store.refresh().await;
     fs::create_dir(desk.dir.path().join("state")).unwrap();
+    // After two messages the store watches the new folder too.
+    desk.store.refresh().await;
+    desk.store.refresh().await;
     fs::write(desk.dir.path().join("state/openclaw.sqlite"), "db").unwrap();
     soon(watch.wait_for(|current| matches!(current.state, StoreState::Sqlite { .. }))).await.unwrap();
     desk.end().await;

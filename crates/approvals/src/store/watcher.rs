@@ -82,3 +82,64 @@ fn identity(dir: &Path) -> Option<(u64, u64)> {
     let metadata = dir.metadata().ok().filter(std::fs::Metadata::is_dir)?;
     Some((metadata.dev(), metadata.ino()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    /// How long a report may take, in real time.
+    const PATIENCE: Duration = Duration::from_secs(20);
+
+    async fn woken(wake: &Notify) {
+        tokio::time::timeout(PATIENCE, wake.notified()).await.expect("a change is reported");
+    }
+
+    /// A watcher that follows `dir` and whose first wake-up is taken.
+    async fn following(dir: &Path) -> (Watcher, Arc<Notify>) {
+        let wake = Arc::new(Notify::new());
+        let mut watcher = Watcher::new(dir.to_owned(), Arc::clone(&wake));
+        assert_eq!(watcher.follow(), SAFETY_POLL);
+        woken(&wake).await;
+        (watcher, wake)
+    }
+
+    #[tokio::test]
+    async fn a_change_in_the_directory_wakes() {
+        let dir = tempfile::tempdir().unwrap();
+        let (_watcher, wake) = following(dir.path()).await;
+        fs::write(dir.path().join("x"), "").unwrap();
+        woken(&wake).await;
+    }
+
+    #[tokio::test]
+    async fn a_database_that_appears_wakes() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir(dir.path().join("state")).unwrap();
+        let (_watcher, wake) = following(dir.path()).await;
+        fs::write(dir.path().join("state/openclaw.sqlite"), "").unwrap();
+        woken(&wake).await;
+    }
+
+    #[tokio::test]
+    async fn a_directory_that_was_replaced_is_followed_again() {
+        let parent = tempfile::tempdir().unwrap();
+        let dir = parent.path().join("dir");
+        fs::create_dir(&dir).unwrap();
+        let (mut watcher, wake) = following(&dir).await;
+        fs::rename(&dir, parent.path().join("old")).unwrap();
+        assert_eq!(watcher.follow(), POLL);
+        fs::create_dir(&dir).unwrap();
+        assert_eq!(watcher.follow(), SAFETY_POLL);
+        woken(&wake).await;
+        fs::write(dir.join("x"), "").unwrap();
+        woken(&wake).await;
+    }
+
+    #[tokio::test]
+    async fn a_directory_that_is_not_there_is_polled_for() {
+        let parent = tempfile::tempdir().unwrap();
+        let mut watcher = Watcher::new(parent.path().join("none"), Arc::new(Notify::new()));
+        assert_eq!(watcher.follow(), POLL);
+    }
+}

@@ -401,6 +401,32 @@ fn two_quick_changes_of_the_same_size_are_both_seen() {
 }
 
 #[test]
+fn a_change_that_keeps_the_stamp_is_seen_until_the_stamp_has_settled() {
+    let check = |settled: bool| {
+        let mut desk = Desk::with(PLAIN);
+        let text = r#"{"version":1}"#;
+        std_fs::write(desk.path(), text).unwrap();
+        // As on a file system whose clock has not ticked since the first read.
+        let folder = Folder::open(desk.dir.path()).unwrap().unwrap();
+        let stamp = file::stamp(&folder, FILE_NAME).unwrap();
+        desk.keeper.seen = desk.keeper.seen.map(|seen| Seen { stamp, settled, ..seen });
+        desk.refreshed().hash == document::hash(Some(text.as_bytes()))
+    };
+    assert!(check(false));
+    assert!(!check(true), "a settled file is not read again");
+}
+
+#[test]
+fn a_stamp_settles_so_that_looking_stays_cheap() {
+    let mut desk = Desk::with(PLAIN);
+    assert!(!desk.keeper.seen.unwrap().settled);
+    let seen = desk.keeper.seen.unwrap();
+    desk.keeper.seen = Some(Seen { first: seen.first.checked_sub(SETTLED_AFTER).unwrap(), ..seen });
+    desk.keeper.refresh();
+    assert!(desk.keeper.seen.unwrap().settled);
+}
+
+#[test]
 fn t41_a_database_is_never_written_beside() {
     let mut desk = Desk::prepared(|dir| {
         std_fs::create_dir(dir.join("state")).unwrap();
