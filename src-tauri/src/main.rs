@@ -52,7 +52,7 @@ fn run(args: Args) -> anyhow::Result<()> {
         Companion::start(&paths)
     };
     match started {
-        Ok(companion) => shell::run(companion, args.hidden, &runtime),
+        Ok((companion, presenter)) => shell::run(companion, presenter, args.hidden, &runtime),
         // The app that runs already shows itself instead.
         Err(StartError::AlreadyRunning) if args.hidden => Ok(()),
         Err(StartError::AlreadyRunning) => runtime

@@ -4,7 +4,7 @@ use crate::notifications::Notifications;
 use crate::windows::Windows;
 use crate::{commands, tray};
 use countersign::desk::{Part, Pause};
-use countersign::{Companion, Desk, desktop};
+use countersign::{Companion, Desk, PresenterGuard, desktop};
 use countersign_protocol::ui::{Page, UiEvent, UiMessage};
 use tauri::{AppHandle, Emitter, Manager, RunEvent};
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -19,6 +19,7 @@ pub(crate) struct State {
 /// Runs the application until it quits; then the companion is stopped.
 pub(crate) fn run(
     companion: Companion,
+    presenter: PresenterGuard,
     hidden: bool,
     runtime: &tokio::runtime::Runtime,
 ) -> anyhow::Result<()> {
@@ -28,8 +29,6 @@ pub(crate) fn run(
         // Before GTK starts, so that none is lost.
         Signals::follow()?
     };
-    // The sockets are open already: a request that comes before GTK has started waits for the window.
-    let presenter = desk.presenter();
     let app = tauri::Builder::default()
         .plugin(tauri_plugin_autostart::init(
             tauri_plugin_autostart::MacosLauncher::LaunchAgent,
@@ -69,7 +68,7 @@ pub(crate) fn run(
                 drop(presenter);
             });
             tauri::async_runtime::spawn(probe(desk));
-            tauri::async_runtime::spawn(quit_on_signal(handle.clone(), signals));
+            tauri::async_runtime::spawn(quit_on_signal(handle, signals));
             if !hidden {
                 app.state::<State>().windows.show_main(Page::Inbox)?;
             }

@@ -11,5 +11,6 @@ pub mod paths;
 pub mod settings;
 mod wiring;
 
+pub use countersign_approvals::actor::PresenterGuard;
 pub use desk::Desk;
 pub use wiring::{Companion, StartError};

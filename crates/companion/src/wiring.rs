@@ -5,6 +5,7 @@ use crate::desk::{self, Desk};
 use crate::paths::{Paths, process_environment};
 use crate::settings::SettingsFile;
 use countersign_approvals::Approvals;
+use countersign_approvals::actor::PresenterGuard;
 use countersign_approvals::history::{History, HistoryError};
 use countersign_approvals::ports::Ports;
 use countersign_approvals::store::Store;
@@ -87,12 +88,16 @@ impl Core {
 
 impl Companion {
     /// Takes the state directory, then starts the parts, the sockets and the desk. Must be called inside a tokio runtime.
-    pub fn start(paths: &Paths) -> Result<Self, StartError> {
+    /// The guard announces the windows to come: as long as it lives a request waits for them, and without it the fallback
+    /// decides.
+    pub fn start(paths: &Paths) -> Result<(Self, PresenterGuard), StartError> {
         let control = control::bind(&paths.control_socket()).map_err(|error| match error {
             BindError::Held(_) => StartError::AlreadyRunning,
             other => StartError::Control(other),
         })?;
         let core = Core::start(paths, Via::Socket)?;
+        // Before the sockets open, so that no request slips in between.
+        let presenter = core.approvals.presenter();
         let socket = server::start(
             core.store.clone(),
             core.ports.clone(),
@@ -116,7 +121,7 @@ impl Companion {
             core.stop.child_token(),
         );
         control::serve(control, desk.clone(), &core.tracker, core.stop.child_token());
-        Ok(Self { desk, tracker: core.tracker, stop: core.stop })
+        Ok((Self { desk, tracker: core.tracker, stop: core.stop }, presenter))
     }
 
     /// What windows, tray and control channel talk to.

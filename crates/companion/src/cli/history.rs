@@ -43,17 +43,19 @@ pub(super) async fn history(paths: &Paths, args: HistoryArgs, output: &Output) -
         last = entry.seq;
         print(&entry, output)?;
     }
-    if last == 0 && !args.follow {
-        output.note("nothing has happened yet");
+    if !args.follow {
+        if last == 0 {
+            output.note("nothing has happened yet");
+        }
+        return Ok(Exit::Ok);
     }
-    while args.follow {
+    loop {
         tokio::time::sleep(FOLLOW_PAUSE).await;
         for entry in latest(&dir, FOLLOW_LINES, last)? {
             last = entry.seq;
             print(&entry, output)?;
         }
     }
-    Ok(Exit::Ok)
 }
 
 /// The newest `lines` entries after `after`, oldest first.

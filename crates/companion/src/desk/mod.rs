@@ -9,7 +9,7 @@ mod paints;
 use crate::settings::SettingsFile;
 use confirmations::Confirmations;
 use countersign_approvals::Approvals;
-use countersign_approvals::actor::{Event, PresenterGuard};
+use countersign_approvals::actor::Event;
 use countersign_approvals::history::{self, History};
 use countersign_approvals::ports::Ports;
 use countersign_approvals::store::{Change, Changed, Looser, Store, StoreError, Writer};
@@ -129,11 +129,6 @@ impl Desk {
             }
         });
         desk
-    }
-
-    /// Announces a window that can show requests; without one they end as not shown and the fallback decides.
-    pub fn presenter(&self) -> PresenterGuard {
-        self.inner.parts.approvals.presenter()
     }
 
     /// Follows what happens. A receiver that lags asks for a snapshot.
