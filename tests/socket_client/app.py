@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import secrets
@@ -17,7 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from client import Client
+from client import Client, line_of
 from webdriver import PromptWindow, WebDriverError, poll
 
 #: Binaries of a development build; two variables name others.
@@ -266,6 +267,17 @@ class App:
         """Findings of ``countersign doctor``, by what was looked at."""
         findings = json.loads(self.cli("--json", "doctor").stdout)
         return {finding["check"]: finding for finding in findings}
+
+    def control(self, request: dict[str, Any]) -> dict[str, Any]:
+        """One request over the channel between the command line and the app."""
+        answer = Client(self.state / "control.sock", "").connect().send(line_of(request)).answer()
+        if answer is None:
+            raise AssertionError("the app closed its control channel without an answer")
+        return answer
+
+    def document_hash(self) -> str:
+        """What an edit has to name as the document it was made from."""
+        return hashlib.sha256(self.document_path.read_bytes()).hexdigest()
 
     def pending(self) -> list[dict[str, Any]]:
         """Cards that wait."""

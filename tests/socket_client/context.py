@@ -117,13 +117,13 @@ class Context:
 
     def expect_alive(self, app: App | None = None) -> None:
         """A fresh valid request is answered. Whatever the policy, an argument list without a program is refused as such,
-        so that this works under every document."""
+        so that this works under every document. A document that was written just now may not have been seen yet."""
         app = app or self.app
 
         def answers() -> bool:
             exchange = app.client.exec([])
             answer = exchange.answer()
-            if reason(answer) == "rate-limited":
+            if reason(answer) in ("rate-limited", "hmac"):
                 return False
             refused(answer, exchange, "command required", "invalid", "INVALID_REQUEST")
             return True

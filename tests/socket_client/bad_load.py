@@ -1,0 +1,84 @@
+"""Too much at once: a thousand connections that do nothing, that dawdle, or that all want something."""
+
+from __future__ import annotations
+
+import json
+import resource
+from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator
+
+from client import Exchange, ask_frame, exec_frame, line_of
+from context import TOUCH, Context, Deviation, did_not_run, reason, same, silent
+
+#: Connections at once.
+MANY = 1_000
+
+#: Seconds after which the app closes a connection that has not sent its line.
+READ_SECONDS = 15
+
+
+@contextmanager
+def many_connections(context: Context) -> Iterator[list[Exchange]]:
+    """As many open connections; closed at the end."""
+    needed = MANY + 200
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft < needed:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))
+    with ExitStack() as closing:
+        opened = []
+        for _ in range(MANY):
+            exchange = context.app.client.connect()
+            closing.callback(exchange.close)
+            opened.append(exchange)
+        yield opened
+
+
+def b20_a_thousand_idle_connections(context: Context) -> Deviation:
+    """They send nothing: the first are closed after 15 s, and once all have gone the app serves at once."""
+    with many_connections(context) as opened:
+        silent(opened[0].answer(READ_SECONDS + 5))
+    context.expect_alive()
+    return None
+
+
+def b21_a_thousand_slow_connections(context: Context) -> Deviation:
+    """They send a frame byte by byte and never its end: nothing runs."""
+    context.policy("full", "off")
+    trace = context.trace("b21")
+    line = line_of(exec_frame(context.app.client.token, json.dumps({"command": [TOUCH, str(trace)]})))
+    with many_connections(context) as opened:
+        for index in range(20):
+            for exchange in opened:
+                exchange.send(line[index : index + 1])
+    context.expect_alive()
+    did_not_run(trace)
+    return None
+
+
+def b22_a_thousand_requests_at_once(context: Context) -> Deviation:
+    """All signed, all for a command that the policy denies: each is refused, as denied or as too much at once."""
+    context.policy("allowlist", "off")
+    trace = context.trace("b22")
+    inner = json.dumps({"command": [TOUCH, str(trace)]})
+    with many_connections(context) as opened:
+        for exchange in opened:
+            exchange.send(line_of(exec_frame(context.app.client.token, inner))).half_close()
+        reasons = [reason(exchange.answer()) for exchange in opened]
+    same(set(reasons) - {"allowlist-miss", "rate-limited"}, set(), "reasons")
+    assert reasons.count("allowlist-miss") >= 64, f"only {reasons.count('allowlist-miss')} were judged"
+    did_not_run(trace)
+    context.expect_alive()
+    return None
+
+
+def b23_a_thousand_wrong_tokens(context: Context) -> Deviation:
+    """Guessing is answered a few times and then met with silence; the right token works all the same."""
+    with many_connections(context) as opened:
+        for exchange in opened:
+            exchange.send(line_of(ask_frame("guess", {"command": "id"}))).half_close()
+        answers = [exchange.answer() for exchange in opened]
+    same({answer["decision"] for answer in answers if answer}, {"deny"}, "decisions")
+    assert answers.count(None) > MANY / 2, f"{MANY - answers.count(None)} guesses were answered"
+    context.expect_alive()
+    same(context.app.pending(), [], "what waits")
+    return None
