@@ -35,9 +35,29 @@ async function main(name, page, options, then) {
   await shot(name, tab);
 }
 
+/** What makes a page show more of itself. */
+const THEN = {
+  allowlist: async (tab) => {
+    await tab.check(`${at('scopes')} [value="coder"]`);
+    await tab.fill(at('test-command'), 'npm run build');
+    await tab.waitForSelector(at('test-verdict'));
+    await tab
+      .locator(`${at('entry')} input`)
+      .nth(1)
+      .check();
+  },
+  policy: async (tab) => {
+    await tab.check(`${at('scopes')} [value="coder"]`);
+    await tab.check(`${at('switch-ask')} [value="on-miss"]`);
+  },
+};
+
 for (const theme of ['light', 'dark']) {
   await prompt(`prompt-short-${theme}`, ['card'], { theme }, armed);
-  await prompt(`prompt-hostile-${theme}`, ['hostile'], { theme, width: 680, height: 900 });
+  await prompt(`prompt-hostile-${theme}`, ['hostile'], { theme, width: 680, height: 900 }, async (tab) => {
+    for (const id of ['b', 'c', 'd']) await add(tab, 'card', id);
+    await tab.waitForSelector(at('queue-button'));
+  });
   await prompt(`prompt-360x300-${theme}`, ['card'], { theme, width: 360, height: 300 });
   await prompt(`prompt-hostile-360x300-${theme}`, ['hostile'], { theme, width: 360, height: 300 });
   await prompt(`prompt-sheet-${theme}`, ['card'], { theme }, async (tab) => {
@@ -57,7 +77,7 @@ await prompt('prompt-expired', ['card'], { motion: 'reduce' }, async (tab) => {
 });
 for (const theme of ['light', 'dark']) {
   for (const page of ['inbox', 'allowlist', 'policy', 'history', 'settings']) {
-    await main(`${page}-${theme}`, page, { theme });
+    await main(`${page}-${theme}`, page, { theme }, THEN[page]);
   }
 }
 for (const page of ['inbox', 'allowlist', 'policy', 'history', 'settings']) {

@@ -1,0 +1,187 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { at, calls, start } from '../harness.mjs';
+
+let browser;
+before(async () => (browser = await start()));
+after(() => browser.close());
+
+/** Runs `body` on a page of the main window. */
+async function main(page, body, options = {}) {
+  const tab = await browser.open('main', { width: 1160, height: 800, ...options, query: { page, cards: 'several' } });
+  await tab.waitForSelector(at('content'));
+  await body(tab);
+  assert.deepEqual(tab.errors, []);
+  await tab.done();
+}
+
+const LOOSER = [{ scope: 'coder', field: 'ask', from: 'always', to: 'on-miss' }];
+
+test('the inbox denies one or several and never offers an allow', () =>
+  main('inbox', async (tab) => {
+    assert.equal(await tab.locator(at('inbox-row')).count(), 4);
+    assert.equal(await tab.getByRole('button', { name: /allow once/i }).count(), 0);
+    await tab.locator(at('inbox-deny')).first().click();
+    await tab.waitForFunction(() => document.querySelectorAll('[data-testid="inbox-row"]').length === 3);
+    for (const box of await tab.locator(`${at('inbox-row')} input`).all()) await box.check();
+    await tab.click(at('deny-selected'));
+    await tab.waitForSelector(at('empty'));
+    const sent = (await calls(tab, 'decide')).map(([params]) => params.decision);
+    assert.deepEqual(sent, ['deny', 'deny', 'deny', 'deny']);
+  }));
+
+test('the inbox opens a request in the prompt window', () =>
+  main('inbox', async (tab) => {
+    await tab.locator(at('inbox-open')).first().click();
+    assert.deepEqual(await calls(tab, 'openPrompt'), [['req-ops']]);
+  }));
+
+test('a loosening from the command line is named in words and is not applied by a key', () =>
+  main('inbox', async (tab) => {
+    await tab.evaluate((loosenings) => {
+      const confirmation = { id: 'c', createdAtMs: Date.now(), expiresAtMs: Date.now() + 60_000, loosenings };
+      window.mock.emit({ kind: 'confirmation-added', confirmation });
+    }, LOOSER);
+    const apply = at('confirmation-apply');
+    assert.match(await tab.textContent(at('loosening')), /Agent coder: asking you goes from “always” to “on miss”/);
+    assert.equal(await tab.getAttribute(apply, 'data-armed'), 'false');
+    await tab.waitForSelector(`${apply}[data-armed="true"]`);
+    await tab.focus(apply);
+    await tab.keyboard.press('Enter');
+    await tab.keyboard.press('Space');
+    assert.deepEqual(await calls(tab, 'answerConfirmation'), []);
+    await tab.click(apply);
+    await tab.waitForSelector(at('confirmation'), { state: 'detached' });
+    assert.deepEqual(await calls(tab, 'answerConfirmation'), [['c', true]]);
+  }));
+
+test('everything is denied only after a confirmation', () =>
+  main('inbox', async (tab) => {
+    await tab.click(at('deny-all'));
+    assert.deepEqual(await calls(tab, 'denyAll'), []);
+    assert.match(await tab.textContent(at('deny-all-dialog')), /4 requests are denied/);
+    await tab.click(at('deny-all-confirm'));
+    await tab.waitForSelector(`${at('said')}:has-text("4 requests were denied")`);
+  }));
+
+test('prompts can be paused, and the window says so', () =>
+  main('inbox', async (tab) => {
+    await tab.click(at('pause'));
+    await tab.waitForSelector(at('paused'));
+    await tab.click(at('pause'));
+    await tab.waitForSelector(at('paused'), { state: 'detached' });
+  }));
+
+test('a policy that gets looser is written only after each loosening was shown and confirmed', () =>
+  main('policy', async (tab) => {
+    await tab.evaluate((loosenings) => (window.mock.loosens = loosenings), LOOSER);
+    await tab.check(`${at('scopes')} [value="coder"]`);
+    await tab.check(`${at('switch-ask')} [value="on-miss"]`);
+    assert.match(await tab.textContent(at('draft')), /Agent coder, Ask: always → on miss/);
+    await tab.click(at('draft-apply'));
+    await tab.waitForSelector(at('confirm-loosening'));
+    await tab.waitForSelector(`${at('loosen-apply')}[data-armed="true"]`);
+    await tab.click(at('loosen-apply'));
+    await tab.waitForSelector(at('applied'));
+    const sent = (await calls(tab, 'editDocument')).map(([params]) => params.confirmed);
+    assert.deepEqual(sent, [false, true]);
+    assert.equal(await tab.locator(at('draft')).count(), 0);
+  }));
+
+test('the policy page says when a value is without effect and which layer decides', () =>
+  main('policy', async (tab) => {
+    await tab.check(`${at('scopes')} [value="ops"]`);
+    assert.match(await tab.textContent(at('without-effect')), /the request itself decides/);
+    assert.equal(await tab.textContent(at('result-security')), 'allowlist');
+  }));
+
+test('a draft is kept when another program changes the document', () =>
+  main('policy', async (tab) => {
+    await tab.check(`${at('presets')} [value="locked"]`);
+    await tab.evaluate(() => window.mock.changeElsewhere());
+    await tab.waitForSelector(at('changed-elsewhere'));
+    assert.equal(await tab.isChecked(`${at('presets')} [value="locked"]`), true);
+    await tab.click(at('draft-keep'));
+    assert.equal(await tab.isChecked(`${at('presets')} [value="cautious"]`), true);
+  }));
+
+test('entries are added, changed, deleted, taken back and searched', () =>
+  main('allowlist', async (tab) => {
+    const count = (n) => tab.waitForFunction((n) => document.querySelectorAll('[data-testid="entry"]').length === n, n);
+    await tab.check(`${at('scopes')} [value="coder"]`);
+    await count(6);
+    await tab.click(at('entry-add'));
+    await tab.fill(at('entry-pattern'), '/usr/bin/jq');
+    await tab.click(at('entry-save'));
+    await count(7);
+    await tab.click(at('undo'));
+    await count(6);
+    await tab.click(at('redo'));
+    await count(7);
+    await tab.locator(at('entry-delete')).first().click();
+    await count(6);
+    for (const box of (await tab.locator(`${at('entry')} input`).all()).slice(0, 2)) await box.check();
+    await tab.click(at('delete-selected'));
+    await count(4);
+    await tab.fill('input[type="search"]', 'jq');
+    await count(1);
+    await tab.locator(at('entry-edit')).click();
+    await tab.fill(at('entry-pattern'), '/usr/bin/yq');
+    await tab.click(at('entry-save'));
+    await tab.waitForSelector(at('entry-dialog'), { state: 'detached' });
+    assert.equal((await calls(tab, 'editDocument')).at(-1)[0].edits[0].pattern, '/usr/bin/yq');
+  }));
+
+test('a stale edit says so and reads the document again', () =>
+  main('allowlist', async (tab) => {
+    await tab.waitForSelector(at('entry'));
+    await tab.evaluate(() => window.mock.fail('editDocument', 'stale', 'x'));
+    await tab.locator(at('entry-delete')).first().click();
+    assert.match(await tab.textContent(at('document-error')), /changed meanwhile/);
+  }));
+
+test('a command is tested while it is typed, and nothing runs', () =>
+  main('allowlist', async (tab) => {
+    await tab.fill(at('test-command'), 'sudo rm -rf /');
+    await tab.waitForSelector(`${at('test-verdict')}[data-verdict="deny"]`);
+    await tab.fill(at('test-command'), 'npm ci');
+    await tab.waitForSelector(`${at('test-verdict')}[data-verdict="ask"]`);
+    assert.match(await tab.textContent(at('test-panel')), /none of 6 entries/);
+  }));
+
+test('the history filters, checks its chain and shows what came of runs', () =>
+  main('history', async (tab) => {
+    assert.match(await tab.textContent(`${at('history-row')}[data-seq="13"]`), /exit 1/);
+    await tab.check(`${at('groups')} [value="changes"]`);
+    assert.equal(await tab.locator(at('history-row')).count(), 1);
+    await tab.click(at('verify'));
+    assert.match(await tab.textContent(at('chain')), /All 13 lines fit together/);
+  }));
+
+test('settings hold at once, and the delay cannot be too short', () =>
+  main('settings', async (tab) => {
+    await tab.check(`${at('language')} [value="ko"]`);
+    await tab.waitForSelector('html[lang="ko"]');
+    await tab.check(`${at('theme')} [value="dark"]`);
+    await tab.waitForSelector('html[data-theme="dark"]');
+    await tab.fill(at('arm-delay'), '0.2');
+    await tab.locator(at('arm-delay')).blur();
+    assert.equal((await calls(tab, 'setSettings')).at(-1)[0].armDelayMs, 1_500);
+    assert.equal(await tab.inputValue(at('arm-delay')), '1.5');
+  }));
+
+test('an unusable document is reset only after the word was typed', () =>
+  main('settings', async (tab) => {
+    await tab.evaluate(() => {
+      const store = { kind: 'unreadable', problem: 'line 3: not JSON' };
+      window.mock.emit({ kind: 'status-changed', status: { ...window.mock.status, store } });
+    });
+    await tab.click(at('reset'));
+    await tab.fill(at('reset-word'), 'reset');
+    assert.equal(await tab.getAttribute(at('reset-confirm'), 'data-armed'), 'false');
+    await tab.fill(at('reset-word'), 'RESET');
+    await tab.waitForSelector(`${at('reset-confirm')}[data-armed="true"]`);
+    await tab.click(at('reset-confirm'));
+    await tab.waitForSelector(at('backup'));
+    assert.equal((await calls(tab, 'resetDocument')).length, 1);
+  }));
