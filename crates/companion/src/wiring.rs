@@ -22,8 +22,7 @@ use tokio_util::task::TaskTracker;
 /// Everything behind the windows, running.
 pub struct Companion {
     desk: Desk,
-    tracker: TaskTracker,
-    stop: CancellationToken,
+    phases: Phases,
 }
 
 /// Why the companion did not start.
@@ -49,20 +48,39 @@ pub(crate) struct Core {
     pub(crate) ports: Ports,
     pub(crate) settings: SettingsFile,
     pub(crate) host: Arc<Host>,
-    pub(crate) tracker: TaskTracker,
-    pub(crate) stop: CancellationToken,
+    phases: Phases,
+}
+
+/// Two groups of tasks: what decides and runs, and what it is written down by. The second is stopped when the first has
+/// ended, so that the end of every request is still recorded.
+#[derive(Default)]
+struct Phases {
+    acting: Phase,
+    recording: Phase,
+}
+
+#[derive(Default)]
+struct Phase {
+    tracker: TaskTracker,
+    stop: CancellationToken,
 }
 
 impl Core {
     /// Starts the parts. Must be called inside a tokio runtime.
     pub(crate) fn start(paths: &Paths, via: Via) -> Result<Self, HistoryError> {
-        let tracker = TaskTracker::new();
-        let stop = CancellationToken::new();
+        let phases = Phases::default();
+        let Phases { acting, recording } = &phases;
         let ports = Ports::system();
         let settings = SettingsFile::open(paths.settings());
-        let approvals = Approvals::start(ports.clone(), MAX_PENDING, &tracker, stop.child_token());
-        let store = Store::open(paths.openclaw_state.clone(), ports.clone(), &tracker, stop.child_token());
-        let history = History::open(paths.history(), ports.clone(), &tracker, stop.child_token())?;
+        let approvals = Approvals::start(ports.clone(), MAX_PENDING, &acting.tracker, acting.stop.clone());
+        let store = Store::open(
+            paths.openclaw_state.clone(),
+            ports.clone(),
+            &recording.tracker,
+            recording.stop.clone(),
+        );
+        let history =
+            History::open(paths.history(), ports.clone(), &recording.tracker, recording.stop.clone())?;
         let host = Arc::new(Host::new(host::Parts {
             approvals: approvals.clone(),
             store: store.clone(),
@@ -73,15 +91,28 @@ impl Core {
             home: paths.home.clone(),
             via,
         }));
-        Ok(Self { approvals, store, history, ports, settings, host, tracker, stop })
+        Ok(Self { approvals, store, history, ports, settings, host, phases })
     }
 
-    /// Stops everything and waits, at most [`STOP_WAIT`].
+    /// Stops everything. Bounded.
     pub(crate) async fn stop(self) {
+        self.phases.stop().await;
+    }
+}
+
+impl Phases {
+    async fn stop(self) {
+        self.acting.stop("what decides and runs").await;
+        self.recording.stop("what records").await;
+    }
+}
+
+impl Phase {
+    async fn stop(self, what: &str) {
         self.stop.cancel();
         self.tracker.close();
         if tokio::time::timeout(STOP_WAIT, self.tracker.wait()).await.is_err() {
-            tracing::warn!("some tasks did not stop in time");
+            tracing::warn!(what, "some tasks did not stop in time");
         }
     }
 }
@@ -102,8 +133,8 @@ impl Companion {
             core.store.clone(),
             core.ports.clone(),
             core.host.clone(),
-            &core.tracker,
-            core.stop.child_token(),
+            &core.phases.acting.tracker,
+            core.phases.acting.stop.clone(),
         );
         let desk = Desk::start(
             desk::Parts {
@@ -117,11 +148,11 @@ impl Companion {
                 socket,
                 socket_path: paths.openclaw_state.join(document::SOCKET_NAME),
             },
-            &core.tracker,
-            core.stop.child_token(),
+            &core.phases.acting.tracker,
+            core.phases.acting.stop.clone(),
         );
-        control::serve(control, desk.clone(), &core.tracker, core.stop.child_token());
-        Ok((Self { desk, tracker: core.tracker, stop: core.stop }, presenter))
+        control::serve(control, desk.clone(), &core.phases.acting.tracker, core.phases.acting.stop.clone());
+        Ok((Self { desk, phases: core.phases }, presenter))
     }
 
     /// What windows, tray and control channel talk to.
@@ -129,18 +160,15 @@ impl Companion {
         &self.desk
     }
 
-    /// Stops accepting, withdraws what waits, ends what runs, flushes, removes the sockets. Bounded.
+    /// Stops accepting, withdraws what waits, ends what runs, removes the sockets, then flushes document and history.
+    /// Bounded.
     pub async fn stop(self) {
-        self.stop.cancel();
-        self.tracker.close();
-        if tokio::time::timeout(STOP_WAIT, self.tracker.wait()).await.is_err() {
-            tracing::warn!("some tasks did not stop in time");
-        }
+        self.phases.stop().await;
     }
 }
 
 /// Requests that may wait at once (system.md P1).
 const MAX_PENDING: usize = 256;
 
-/// How long stopping may take: a command gets TERM, then KILL, within it.
-const STOP_WAIT: Duration = Duration::from_secs(3);
+/// How long each phase of stopping may take: a command gets TERM, then KILL, and its end is recorded within it.
+const STOP_WAIT: Duration = Duration::from_secs(5);
