@@ -44,6 +44,9 @@ pub struct Target<'a> {
 /// first without one.
 pub fn matching(rules: &[Rule], target: Target<'_>) -> Option<usize> {
     let mut any_arguments = None;
+    // One answer for all bound entries: a document can have hundreds for one program.
+    let bound = std::cell::OnceCell::new();
+    let bound = || bound.get_or_init(|| target.cwd.map(|cwd| bound_arguments(cwd, target.args))).as_deref();
     for (index, rule) in rules.iter().enumerate() {
         let narrow = rule.arg_pattern.as_deref().filter(|pattern| !pattern.is_empty());
         // Beyond the first path-only match only a narrower one could still win.
@@ -55,7 +58,7 @@ pub fn matching(rules: &[Rule], target: Target<'_>) -> Option<usize> {
         }
         match narrow {
             None => any_arguments = Some(index),
-            Some(pattern) if arguments_match(rule, pattern, target) => return Some(index),
+            Some(pattern) if arguments_match(rule, pattern, target.args, bound) => return Some(index),
             Some(_) => {}
         }
     }
@@ -147,12 +150,17 @@ fn name_matches(pattern: &str, target: Target<'_>) -> bool {
     [Some(typed), found.to_str()].into_iter().flatten().any(|name| glob::matches(pattern, name))
 }
 
-fn arguments_match(rule: &Rule, pattern: &str, target: Target<'_>) -> bool {
+fn arguments_match<'a>(
+    rule: &Rule,
+    pattern: &str,
+    args: &[String],
+    bound: impl Fn() -> Option<&'a str>,
+) -> bool {
     if pattern.starts_with(BOUND_ARGUMENTS) {
-        return target.cwd.is_some_and(|cwd| bound_arguments(cwd, target.args) == pattern);
+        return bound() == Some(pattern);
     }
     // An answer stores nothing but the bound form; an older one no longer says what it was bound to.
-    !rule.generated && !pattern.starts_with(OLD_BOUND_ARGUMENTS) && arguments::matches(pattern, target.args)
+    !rule.generated && !pattern.starts_with(OLD_BOUND_ARGUMENTS) && arguments::matches(pattern, args)
 }
 
 /// Whether a pattern or a typed program names a place rather than something to look up.
