@@ -1,0 +1,17 @@
+//! Any bytes are a document or a problem; a document survives being written, normalised, shown and compared.
+#![no_main]
+
+use countersign_policy::document::{
+    Parsed, loosenings, normalised, parse, redacted, resolve, serialise, snapshot, socket, views,
+};
+use countersign_policy::effective::Requested;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| {
+    let Parsed::Usable(document) = parse(Some(bytes)) else { return };
+    assert_eq!(parse(Some(serialise(&document).as_bytes())), Parsed::Usable(document.clone()));
+    let normal = normalised(&document, &mut || "id".to_owned());
+    assert!(loosenings(&document, &document).is_empty());
+    assert!(socket(&redacted(&document)).1.is_none());
+    let _ = (resolve(&normal, None, Requested::default()), snapshot(&document, None), views(&document));
+});
