@@ -1,6 +1,6 @@
 """Uses the running app through its approval socket as a foreign requester would, and through its window as a person.
 
-    python3 tests/socket_client/run.py [--row L366 …] [--list]
+    python3 tests/socket_client/run.py [--row L366 …] [--list] [PART]
 
 Builds nothing: `countersign` and `countersign-desktop` are taken from target/debug, or from COUNTERSIGN_BIN and
 COUNTERSIGN_DESKTOP_BIN. Needs Python 3.11, dbus-daemon, WebKitWebDriver, and Xvfb where there is no display.
@@ -22,13 +22,19 @@ from rows import ROWS  # noqa: E402
 TESTS: dict[str, Row] = {**ROWS, **BAD_INPUT}
 
 
-def chosen(wanted: list[str]) -> dict[str, Row]:
-    """The tests whose names begin with one of the wanted words; all of them when there are none."""
-    words = tuple(word.upper() for word in wanted)
+def chosen(rows: list[str], part: str) -> dict[str, Row]:
+    """The tests whose number begins with one of the rows, or all, and whose title contains the part. A row that there is
+    not is a mistake; a part that no title contains leaves nothing to run, as with every test runner of the project."""
+    words = tuple(row.upper() for row in rows)
     tests = {name: test for name, test in TESTS.items() if not words or name.startswith(words)}
     if not tests:
         raise SystemExit(f"no test begins with {' or '.join(words)}; --list names them")
-    return tests
+    return {name: test for name, test in tests.items() if part.replace(" ", "_") in test.__name__}
+
+
+def title(test: Row) -> str:
+    """The sentence that a test's name is."""
+    return test.__name__.split("_", 1)[1].replace("_", " ")
 
 
 def first_sentence(test: Row) -> str:
@@ -61,8 +67,7 @@ def run(tests: dict[str, Row]) -> int:
                 continue
             passed += 1
             seconds = time.monotonic() - begun
-            title = test.__name__.split("_", 1)[1].replace("_", " ")
-            print(f"{name} ok {seconds:5.1f} s  {title}", flush=True)
+            print(f"{name} ok {seconds:5.1f} s  {title(test)}", flush=True)
             if deviation:
                 deviations.append(f"{name}: {deviation}")
                 print(f"        ours: {deviation}", flush=True)
@@ -91,10 +96,11 @@ def indented(text: str) -> str:
 def main() -> int:
     """Reads the arguments and runs what they choose."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("part", nargs="?", default="", help="only tests whose title contains this")
     parser.add_argument("--row", action="append", default=[], metavar="NAME", help="only tests whose name begins so")
     parser.add_argument("--list", action="store_true", help="name the tests and what they expect")
     arguments = parser.parse_args()
-    tests = chosen(arguments.row)
+    tests = chosen(arguments.row, arguments.part)
     if arguments.list:
         for name, test in tests.items():
             print(f"{name}  {first_sentence(test)}")

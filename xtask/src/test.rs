@@ -1,6 +1,6 @@
 //! Every check that must hold before a change lands, in the order in which a fault is cheapest to find.
 
-use crate::process::describe;
+use crate::process::{command, describe};
 use crate::session::Session;
 use crate::setup::{self, Purpose};
 use crate::ui;
@@ -150,14 +150,17 @@ fn all_steps(filter: Option<&str>) -> Vec<Step> {
     let mut rust = cargo(["test"]);
     let mut app = cargo(["test", "--package", "countersign-desktop"]);
     let mut stories = cargo(["test", "--package", "countersign-tests", "--features", "desktop"]);
+    let mut socket = command("python3");
+    socket.arg(root().join("tests/socket_client/run.py"));
     if let Some(filter) = filter {
         unit.args(["--", "-t", filter]);
-        for tests in [&mut rust, &mut app, &mut stories] {
+        for tests in [&mut rust, &mut app, &mut stories, &mut socket] {
             tests.arg(filter);
         }
     }
     rust.envs(binaries.environment());
     stories.envs(binaries.environment());
+    socket.envs(binaries.environment());
     vec![
         call("machine set-up", Part::Base, || setup::ensure(Purpose::Test)),
         call("UI dependencies", Part::Base, ui::ensure_dependencies),
@@ -177,6 +180,7 @@ fn all_steps(filter: Option<&str>) -> Vec<Step> {
         program("app build", Part::Desktop, cargo(BUILD_APP)),
         program("app tests", Part::Desktop, app),
         Step { name: "desktop stories", part: Part::Desktop, work: Work::InSession(stories) },
+        Step { name: "socket client in Python", part: Part::Desktop, work: Work::InSession(socket) },
     ]
 }
 
@@ -302,7 +306,7 @@ fn last_line(log: &Path) -> String {
     text.lines().rev().map(str::trim).find(|line| !line.is_empty()).unwrap_or("no output yet").to_owned()
 }
 
-/// How many tests a log says have passed, as cargo, vitest and Node's test runner put it.
+/// How many tests a log says have passed, as cargo, vitest, Node's test runner and the socket client put it.
 fn count_tests(log: &Path) -> usize {
     fs::read_to_string(log).unwrap_or_default().lines().filter_map(passed_in_line).sum()
 }
@@ -311,6 +315,9 @@ fn passed_in_line(line: &str) -> Option<usize> {
     let line = line.trim();
     if let Some(count) = line.strip_prefix("# pass ").or_else(|| line.strip_prefix("ℹ pass ")) {
         return count.parse().ok();
+    }
+    if let Some((count, failed)) = line.split_once(" passed, ") {
+        return failed.ends_with(" failed").then(|| count.parse().ok()).flatten();
     }
     let counted = line.strip_prefix("test result: ok. ").or_else(|| line.strip_prefix("Tests "))?;
     let (count, _) = counted.split_once(" passed")?;
@@ -341,6 +348,7 @@ mod tests {
         check(" Test Files  6 passed (6)", None);
         check("# pass 17", Some(17));
         check("ℹ pass 17", Some(17));
+        check("83 passed, 0 failed", Some(83));
         check("Compiling passed (thing)", None);
     }
 
@@ -366,7 +374,15 @@ mod tests {
         let names: Vec<_> = select(&options).unwrap().iter().map(|step| step.name).collect();
         assert_eq!(
             names,
-            ["machine set-up", "UI dependencies", "UI build", "app build", "app tests", "desktop stories"]
+            [
+                "machine set-up",
+                "UI dependencies",
+                "UI build",
+                "app build",
+                "app tests",
+                "desktop stories",
+                "socket client in Python"
+            ]
         );
     }
 
