@@ -24,8 +24,8 @@ pub struct Proposal {
     pub cwd: Option<String>,
 }
 
-/// Proposals for a command. `Program` is not offered for programs that this user could rewrite, and nothing at all for
-/// shells, interpreters, wrappers and multi-call programs.
+/// Proposals for a command: nothing for shells, interpreters, wrappers and multi-call programs, nor for programs that this
+/// user could rewrite (such a command is one-shot, approvals-store.md §10).
 pub fn proposals(
     argv: &[String],
     analysis: &Analysis,
@@ -66,21 +66,24 @@ pub fn proposals(
         .as_ref()
         .and_then(|folder| folder.real_path.to_str())
         .ok_or(AlwaysUnavailable::Unresolved)?;
-    let mut proposals = vec![Proposal {
-        scope: RuleScope::Exact,
-        pattern: program.clone(),
-        arg_pattern: Some(bound_arguments(cwd, arguments)),
-        generated: true,
-        cwd: Some(cwd.to_owned()),
-    }];
-    if facts.programs.get(&typed.text).is_some_and(|program| !program.writable) {
-        proposals.push(Proposal {
+    // Whoever rewrites the file between two runs would run under a rule that was given for another program.
+    if facts.programs.get(&typed.text).is_none_or(|program| program.writable) {
+        return Err(AlwaysUnavailable::Writable);
+    }
+    Ok(vec![
+        Proposal {
+            scope: RuleScope::Exact,
+            pattern: program.clone(),
+            arg_pattern: Some(bound_arguments(cwd, arguments)),
+            generated: true,
+            cwd: Some(cwd.to_owned()),
+        },
+        Proposal {
             scope: RuleScope::Program,
             pattern: program.clone(),
             arg_pattern: None,
             generated: false,
             cwd: None,
-        });
-    }
-    Ok(proposals)
+        },
+    ])
 }

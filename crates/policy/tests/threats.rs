@@ -420,10 +420,15 @@ fn t12_nothing_is_offered_for_what_could_run_anything() {
 }
 
 #[test]
-fn t12_a_program_that_this_user_can_rewrite_gets_no_rule_for_any_arguments() {
+fn t12_a_program_that_this_user_can_rewrite_gets_no_rule() {
     let mut world = allowlisted(&["scan", "a"]);
+    assert_eq!(
+        offered(&world).iter().map(|option| option.scope).collect::<Vec<_>>(),
+        [RuleScope::Exact, RuleScope::Program]
+    );
     world.facts.programs.get_mut("scan").unwrap().writable = true;
-    assert_eq!(offered(&world).iter().map(|option| option.scope).collect::<Vec<_>>(), [RuleScope::Exact]);
+    let offered = proposals(&world.argv, &world.analysis(), &world.facts, &world.policy);
+    assert_eq!(offered, Err(AlwaysUnavailable::Writable));
 }
 
 #[test]

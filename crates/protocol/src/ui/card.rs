@@ -58,6 +58,8 @@ ui_words! {
         StoreUnavailable,
         /// The program was not found.
         Unresolved,
+        /// This user could replace the program between two runs.
+        Writable,
     }
 
     /// Why Allow is impossible.

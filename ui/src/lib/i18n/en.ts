@@ -183,6 +183,7 @@ export const en = {
     'security-not-allowlist': 'the policy is not an allowlist, so a rule would have no effect.',
     'store-unavailable': 'the approvals document cannot be written now.',
     unresolved: 'the program was not found.',
+    writable: 'this user could replace the program between two runs.',
   },
   outcome: {
     'allowed-by-policy': 'Allowed by policy',

@@ -169,6 +169,7 @@ export const ko: Catalogue = {
     'security-not-allowlist': '정책이 허용 목록이 아니어서 규칙이 효력이 없습니다.',
     'store-unavailable': '지금은 승인 문서에 쓸 수 없습니다.',
     unresolved: '프로그램을 찾지 못했습니다.',
+    writable: '현재 사용자가 두 실행 사이에 이 프로그램을 바꿀 수 있습니다.',
   },
   outcome: {
     'allowed-by-policy': '정책으로 허용됨',

@@ -168,6 +168,7 @@ export const zh: Catalogue = {
     'security-not-allowlist': '策略不是允许列表，规则不会生效。',
     'store-unavailable': '现在无法写入审批文档。',
     unresolved: '找不到此程序。',
+    writable: '当前用户可以在两次运行之间替换此程序。',
   },
   outcome: {
     'allowed-by-policy': '策略允许',

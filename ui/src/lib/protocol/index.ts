@@ -25,7 +25,7 @@ cwd?: Shown, };
 /**
  * Why nothing can be remembered.
  */
-export type AlwaysUnavailable = "ask-always" | "carrier" | "interpreter" | "not-offered" | "opaque" | "security-not-allowlist" | "store-unavailable" | "unresolved";
+export type AlwaysUnavailable = "ask-always" | "carrier" | "interpreter" | "not-offered" | "opaque" | "security-not-allowlist" | "store-unavailable" | "unresolved" | "writable";
 
 /**
  * What an argument is in its command.
