@@ -13,7 +13,7 @@ use countersign_node::socket::server::Peer;
 use countersign_policy::{display, document};
 use countersign_protocol::secret::SocketToken;
 use countersign_protocol::socket::{AskRequest, ExecError, ExecPayload, ExecRequest};
-use countersign_protocol::ui::{Outcome, Via};
+use countersign_protocol::ui::{Outcome, StoreState, Via};
 use countersign_protocol::vocabulary::Decision;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -143,7 +143,7 @@ pub(super) async fn ask(paths: &Paths, args: AskArgs, output: &Output) -> anyhow
         Some(Err(ClientError::NoAnswer | ClientError::TimedOut(_))) => (None, true),
         Some(Err(error)) => return Err(error).context("the app did not answer"),
         None => {
-            output.note(NO_APP);
+            output.note(&why_nobody(paths));
             let core = Core::start(paths, Via::CommandLine)?;
             let allowed =
                 core.host.fallback_allows(&args.agent.agent, &args.command, request.cwd.as_deref()).await;
@@ -164,7 +164,7 @@ pub(super) async fn ask(paths: &Paths, args: AskArgs, output: &Output) -> anyhow
 
 /// Nobody can be asked: the same flow as in the app, with the fallback deciding.
 async fn without_app(paths: &Paths, request: ExecRequest, output: &Output) -> anyhow::Result<Exit> {
-    output.note(NO_APP);
+    output.note(&why_nobody(paths));
     let core = Core::start(paths, Via::CommandLine)?;
     let gone = CancellationToken::new();
     let interrupted = gone.clone();
@@ -242,6 +242,20 @@ fn endpoint(paths: &Paths) -> Option<(PathBuf, SocketToken)> {
         },
     );
     Some((path, token?))
+}
+
+/// Why the app was not asked: it need not be the app that is missing.
+fn why_nobody(paths: &Paths) -> String {
+    let current = Store::read(&paths.openclaw_state);
+    match &current.state {
+        StoreState::Unreadable { problem } => {
+            format!("{} is not usable, so everything is denied: {problem}", current.path.display())
+        }
+        StoreState::Sqlite { database } => format!(
+            "OpenClaw keeps approvals in {database}, which Countersign does not read, so everything is denied"
+        ),
+        StoreState::Ready | StoreState::Missing => NO_APP.to_owned(),
+    }
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {
