@@ -77,7 +77,10 @@ def expect_bad_document(context: Context, app: App, put: Callable[[Path], Any], 
     finding = app.doctor()["document"]
     assert finding.get("remedy"), "the doctor has no remedy"
     expect_nothing_runs(context, app)
-    same(app.doctor()["app"]["level"], "ok", "finding about the app")
+    said = app.cli("exec", "--", "/usr/bin/true").stderr
+    assert "is not usable, so everything is denied" in said, f"the command line blames something else: {said}"
+    findings = app.doctor()
+    same([findings[check]["level"] for check in ("app", "history")], ["ok", "ok"], "findings about app and history")
     same(identity_of(app.document_path), before, "what was in the document's place")
     remove(app.document_path)
     app.write_document(LOOSE)
@@ -142,11 +145,12 @@ def b41_things_that_are_no_file(context: Context) -> Deviation:
 
 
 def b42_a_document_that_others_may_change(context: Context) -> Deviation:
-    """Others may write it: nothing runs. Others may only read it: it is in force, and the doctor warns of the token. Its
+    """Others may write it, or its owner may not read it: nothing runs. Others may only read it: it is in force, and the doctor warns of the token. Its
     mode is never changed behind the owner's back."""
     with running(started(context)) as app:
         app.wait_listening()
-        for mode in (0o620, 0o602, 0o666, 0o777):
+        unreadable = () if os.geteuid() == 0 else (0o000, 0o200)
+        for mode in (0o620, 0o602, 0o666, 0o777, *unreadable):
             app.document_path.chmod(mode)
             poll("the doctor sees it", lambda: app.doctor()["document"]["level"] == "problem")
             expect_nothing_runs(context, app)
