@@ -327,6 +327,14 @@ def identity_of(path: Path) -> tuple[int, int, int]:
     return status.st_ino, status.st_size, status.st_mtime_ns
 
 
+def is_alive(pid: int) -> bool:
+    """Whether a process runs (one that only waits to be reaped does not)."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
 @contextmanager
 def running(app: App) -> Iterator[App]:
     """The app, started without a driver and ended afterwards."""

@@ -1,4 +1,5 @@
-"""Bad documents: unreadable, of another version, of another kind, open to others, on a full disk, changed under an edit.
+"""Bad documents: unreadable, of another version, of another kind, open to others, on a full disk, changed under an
+edit.
 
 Under none of them may anything run that they do not clearly allow, and none of them may lose a byte.
 """
@@ -35,7 +36,7 @@ BAD_TEXTS: dict[str, bytes] = {
     "defaults of another kind": b'{"version":1,"defaults":7}',
     "unknown word": b'{"version":1,"defaults":{"security":"everything","ask":"off"}}',
     "agents of another kind": b'{"version":1,"defaults":{"security":"full","ask":"off"},"agents":[]}',
-    "rule of another kind": b'{"version":1,"defaults":{"security":"full","ask":"off"},"agents":{"main":{"allowlist":[7]}}}',
+    "rule of another kind": b'{"version":1,"defaults":{"security":"full","ask":"off"},"agents":{"a":{"allowlist":[7]}}}',
     "forbidden agent": b'{"version":1,"defaults":{"security":"full","ask":"off"},"agents":{"__proto__":{}}}',
     "not UTF-8": b'{"version":1,"defaults":{"security":"full","ask":"off"},"x":"\xff"}',
     "noise": bytes(range(256)),
@@ -88,8 +89,8 @@ def expect_bad_document(context: Context, app: App, put: Callable[[Path], Any], 
 
 
 def started(context: Context) -> App:
-    """An app of its own under which everything may run. Its state directory is OpenClaw's as well, so that it never makes
-    a first document by itself."""
+    """An app of its own under which everything may run. Its state directory is OpenClaw's as well, so that it never
+    makes a first document by itself."""
     app = context.other_app()
     (app.openclaw / "openclaw.json").write_text("{}")
     app.write_document(LOOSE)
@@ -120,8 +121,8 @@ def b40_texts_that_are_no_document(context: Context) -> Deviation:
 
 
 def b41_things_that_are_no_file(context: Context) -> Deviation:
-    """A folder, links to a good document, to nothing and in a circle, a second name of the file, a pipe, a socket: nothing
-    runs, and all stay."""
+    """A folder, links to a good document, to nothing and in a circle, a second name of the file, a pipe, a socket:
+    nothing runs, and all stay."""
     with running(started(context)) as app:
         app.wait_listening()
         good = app.root / "good.json"
@@ -145,8 +146,8 @@ def b41_things_that_are_no_file(context: Context) -> Deviation:
 
 
 def b42_a_document_that_others_may_change(context: Context) -> Deviation:
-    """Others may write it, or its owner may not read it: nothing runs. Others may only read it: it is in force, and the doctor warns of the token. Its
-    mode is never changed behind the owner's back."""
+    """Others may write it, or its owner may not read it: nothing runs. Others may only read it: it is in force, and
+    the doctor warns of the token. Its mode is never changed behind the owner's back."""
     with running(started(context)) as app:
         app.wait_listening()
         unreadable = () if os.geteuid() == 0 else (0o000, 0o200)
@@ -178,8 +179,8 @@ def tiny_disk(path: Path) -> Iterator[None]:
 
 
 def b43_a_full_disk(context: Context) -> Deviation:
-    """The document's disk is full: a grant that must be stored first does not run, and the document keeps every byte; with
-    room again it runs and is stored."""
+    """The document's disk is full: a grant that must be stored first does not run, and the document keeps every byte;
+    with room again it runs and is stored."""
     folder = context.trace("b43")
     with tiny_disk(folder):
         app = context.other_app(folder)
@@ -236,8 +237,8 @@ def b44_a_document_changed_under_an_edit(context: Context) -> Deviation:
 
 
 def b45_no_document_and_no_folder(context: Context) -> Deviation:
-    """Document or state directory are removed while the app runs: nothing runs under the policy that was; back again, it
-    works again."""
+    """Document or state directory are removed while the app runs: nothing runs under the policy that was; back again,
+    it works again."""
     with running(started(context)) as app:
         app.wait_listening()
         app.document_path.unlink()
@@ -251,7 +252,8 @@ def b45_no_document_and_no_folder(context: Context) -> Deviation:
 
 
 def expect_denied_or_silent(context: Context, app: App) -> None:
-    """Without a document the built-in policy denies; the app may also make a first one, which allows nothing by itself."""
+    """Without a document the built-in policy denies; the app may also make a first one, which allows nothing by
+    itself."""
     trace = context.trace("document")
     try:
         answer = app.client.exec([TOUCH, str(trace)], approvalTimeoutMs=1_000).answer()

@@ -157,8 +157,8 @@ def b01_wrong_proofs(context: Context) -> Deviation:
 
 
 def b02_lines_that_are_no_frames(context: Context) -> Deviation:
-    """Nothing, blanks, other JSON, two objects, duplicate members, half a frame, bad UTF-8, lone surrogates, UTF-16, NUL,
-    deep nesting, noise: closed without a line."""
+    """Nothing, blanks, other JSON, two objects, duplicate members, half a frame, bad UTF-8, lone surrogates, UTF-16,
+    NUL, deep nesting, noise: closed without a line."""
     context.policy("full", "off")
     client = context.app.client
     trace = context.trace("b02")
@@ -262,8 +262,8 @@ def b04_wrong_kinds_in_a_request(context: Context) -> Deviation:
 
 
 def b05_wrong_kinds_in_an_exec(context: Context) -> Deviation:
-    """Every member of an `exec` with a value of every kind, signed where it can be: what does not fit is closed without a
-    line."""
+    """Every member of an `exec` with a value of every kind, signed where it can be: what does not fit is closed
+    without a line."""
     context.policy("allowlist", "off")
     client = context.app.client
     trace = context.trace("b05")
@@ -331,6 +331,7 @@ def b06_wrong_kinds_in_the_signed_request(context: Context) -> Deviation:
     twice = json.dumps(subject).replace('"command"', '"command": ["/usr/bin/true"], "command"')
     expect(twice, False, "a member twice")
     did_not_run(trace)
+    context.let_rest()
     context.expect_alive()
     return None
 
@@ -381,6 +382,7 @@ def b08_places_that_cannot_be(context: Context) -> Deviation:
         same(reason(answer), "cwd-unavailable", f"cwd {cwd[:40]!r}")
     did_not_run(trace)
     here = os.fspath(context.session.root)
-    same(ran(*unhurried(lambda: context.app.client.exec(["/bin/pwd"], cwd=here)))["stdout"], here + "\n", "working directory")
+    answer, exchange = unhurried(lambda: context.app.client.exec(["/bin/pwd"], cwd=here))
+    same(ran(answer, exchange)["stdout"], here + "\n", "working directory")
     context.expect_alive()
     return None

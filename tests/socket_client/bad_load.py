@@ -1,4 +1,5 @@
-"""Too much at once: a thousand connections that do nothing, that dawdle, or that all want something."""
+"""Too much at once: a thousand connections that do nothing, that dawdle, or that all want something;
+and an app that ends in the middle."""
 
 from __future__ import annotations
 
@@ -7,8 +8,10 @@ import resource
 from contextlib import ExitStack, contextmanager
 from collections.abc import Iterator
 
+from app import document, is_alive, running
 from client import Exchange, ask_frame, exec_frame, line_of
 from context import TOUCH, Context, Deviation, did_not_run, reason, same, silent
+from webdriver import poll
 
 #: Connections at once.
 MANY = 1_000
@@ -67,6 +70,7 @@ def b22_a_thousand_requests_at_once(context: Context) -> Deviation:
     same(set(reasons) - {"allowlist-miss", "rate-limited"}, set(), "reasons")
     assert reasons.count("allowlist-miss") >= 64, f"only {reasons.count('allowlist-miss')} were judged"
     did_not_run(trace)
+    context.let_rest()
     context.expect_alive()
     return None
 
@@ -81,4 +85,24 @@ def b23_a_thousand_wrong_tokens(context: Context) -> Deviation:
     assert answers.count(None) > MANY / 2, f"{MANY - answers.count(None)} guesses were answered"
     context.expect_alive()
     same(context.app.pending(), [], "what waits")
+    return None
+
+
+def b24_the_app_ends_in_the_middle(context: Context) -> Deviation:
+    """While a command runs and a prompt waits, the app is told to end: the command and all that it started are ended,
+    the prompt is withdrawn in silence, both connections are closed, and the socket is gone."""
+    app = context.other_app()
+    app.write_document(document("full", "off"))
+    pids = context.trace("b24")
+    with running(app):
+        app.wait_listening()
+        runs = app.client.exec(["/bin/sh", "-c", f"sleep 60 & echo $$ $! > {pids}; wait"])
+        poll("the command runs", lambda: pids.exists() and len(pids.read_text().split()) == 2)
+        waits = app.client.ask("apply", approvalTimeoutMs=60_000)
+        poll("the prompt waits", app.pending)
+        app.quit()
+        for exchange in (runs, waits):
+            silent(exchange.answer())
+        poll("every process ends", lambda: not any(is_alive(int(pid)) for pid in pids.read_text().split()))
+        assert not app.client.path.exists(), "the app left its socket behind"
     return None

@@ -172,8 +172,8 @@ class Client:
 
 
 def policy_snapshot(document: dict[str, Any], agent: str = "main") -> dict[str, Any]:
-    """What a forwarded grant was given under: the effective values of the agent, and its rules, unique and sorted by the
-    UTF-8 bytes of (pattern, argPattern, source), absent before present."""
+    """What a forwarded grant was given under: the effective values of the agent, and its rules, unique and sorted by
+    the UTF-8 bytes of (pattern, argPattern, source), absent before present."""
     scopes = document.get("agents", {})
     layers = [scopes.get(agent, {}), scopes.get("*", {}), document.get("defaults", {})]
 

@@ -116,8 +116,9 @@ class Context:
         did_not_run(trace)
 
     def expect_alive(self, app: App | None = None) -> None:
-        """A fresh valid request is answered. Whatever the policy, an argument list without a program is refused as such,
-        so that this works under every document. A document that was written just now may not have been seen yet."""
+        """A fresh valid request is answered. Whatever the policy, an argument list without a program is refused as
+        such, so that this works under every document. A document that was written just now may not have been seen
+        yet."""
         app = app or self.app
 
         def answers() -> bool:
@@ -130,6 +131,18 @@ class Context:
 
         app.wait_listening()
         poll("a fresh request is answered", answers)
+
+    def let_rest(self) -> None:
+        """After a flood: until the shared app takes requests again as from anybody. Each look asks for less than the
+        app gains meanwhile, so a row of good ones means that there is room for more."""
+        in_a_row = 0
+
+        def takes() -> bool:
+            nonlocal in_a_row
+            in_a_row = 0 if reason(self.app.client.exec([]).answer()) == "rate-limited" else in_a_row + 1
+            return in_a_row == 20
+
+        poll("the app takes requests again", takes)
 
 
 def same(got: Any, expected: Any, what: str) -> None:

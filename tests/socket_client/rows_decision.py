@@ -145,8 +145,8 @@ def m412_a_login_shell_cannot_be_bound_and_asks(context: Context) -> Deviation:
 
 
 def m413_a_skill_program_asks_here(context: Context) -> Deviation:
-    """allowlist, on-miss, trusted skills. Peers run a skill's program; ours is told of no skills on this host, so it asks
-    like about any other."""
+    """allowlist, on-miss, trusted skills. Peers run a skill's program; ours is told of no skills on this host, so it
+    asks like about any other."""
     context.policy("allowlist", "on-miss", autoAllowSkills=True)
     expect_prompt(context, ONCE_ALWAYS_OR_DENY)
     return "no skills are known on this host, so autoAllowSkills allows nothing by itself: it asks (peers: run)"
@@ -259,8 +259,8 @@ def expect_outdated(context: Context, shown: dict[str, Any], live: dict[str, Any
 
 
 def m425_a_revoked_rule_takes_back_the_grant(context: Context) -> Deviation:
-    """allowlist, on-miss, miss, a grant under a policy with a rule that has gone since: approval-store-unavailable. So it
-    is when a value became stricter since."""
+    """allowlist, on-miss, miss, a grant under a policy with a rule that has gone since: approval-store-unavailable.
+    So it is when a value became stricter since."""
     shown = context.policy("allowlist", "on-miss", rules=[OTHER_RULE, {"pattern": "/usr/bin/id"}])
     live = context.policy("allowlist", "on-miss", rules=[OTHER_RULE])
     expect_outdated(context, shown, live)

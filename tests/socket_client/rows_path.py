@@ -38,8 +38,8 @@ def expect_private_socket(app: App) -> None:
 
 
 def expect_refused_then_served(context: Context, app: App, why: str, remove: str) -> None:
-    """Whatever is in the way stays untouched while the app lives on and says why it does not listen; once it is removed,
-    the app serves by itself."""
+    """Whatever is in the way stays untouched while the app lives on and says why it does not listen; once it is
+    removed, the app serves by itself."""
     path = app.client.path
     before = identity_of(path)
     with running(app):
@@ -127,8 +127,8 @@ def l397_missing_folders_are_made_for_the_owner_only(context: Context) -> Deviat
 
 
 def l398_a_folder_that_others_may_write_is_refused(context: Context) -> Deviation:
-    """The socket's folder is group-writable. Newest peers refuse and change nothing (older ones chmod it); ours too, and
-    it serves once the owner has closed the folder."""
+    """The socket's folder is group-writable. Newest peers refuse and change nothing (older ones chmod it); ours too,
+    and it serves once the owner has closed the folder."""
     app = context.other_app()
     folder = app.root / "shared"
     folder.mkdir()

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from app import document, mode_of
+from app import document, is_alive, mode_of
 from client import Client, Exchange, ask_frame, exec_frame, line_of, now_ms, sign
 from context import (
     ONCE_ALWAYS_OR_DENY,
@@ -24,7 +24,6 @@ from context import (
     Skipped,
     decided,
     did_not_run,
-    did_run,
     ran,
     reason,
     refused,
@@ -80,12 +79,13 @@ def first_bytes_as(user: int, path: Path) -> bytes:
 
 
 def l365_a_peer_of_another_user_is_told_deny_unread(context: Context) -> Deviation:
-    """A peer whose user is not the app's: one `decision` line with a fresh UUID and `deny`, then the end. Nothing of the
-    request is read: the answer comes though none was sent."""
+    """A peer whose user is not the app's: one `decision` line with a fresh UUID and `deny`, then the end. Nothing of
+    the request is read: the answer comes though none was sent."""
     if os.geteuid() != 0:
         raise Skipped("only root can connect as another user")
     app = context.app
-    with open_to_others([context.session.root, app.root, app.openclaw], 0o001), open_to_others([app.client.path], 0o002):
+    folders = [context.session.root, app.root, app.openclaw]
+    with open_to_others(folders, 0o001), open_to_others([app.client.path], 0o002):
         answers = [json.loads(first_bytes_as(NOBODY, app.client.path)) for _ in range(2)]
     for answer in answers:
         same(answer, {"type": "decision", "id": str(uuid.UUID(answer["id"])), "decision": "deny"}, "answer")
@@ -360,7 +360,8 @@ def l388_an_empty_command_is_refused(context: Context) -> Deviation:
 
 
 def l389_a_program_with_blanks_around_it_is_refused(context: Context) -> Deviation:
-    """`[" /usr/bin/id "]`, newest: INVALID_REQUEST, executable has surrounding whitespace. It is not trimmed and run."""
+    """`[" /usr/bin/id "]`, newest: INVALID_REQUEST, executable has surrounding whitespace. It is not trimmed and
+    run."""
     context.policy("full", "off")
     exchange = context.app.client.exec([" /usr/bin/id "])
     refused(exchange.answer(), exchange, "executable has surrounding whitespace", "invalid", "INVALID_REQUEST")
@@ -383,7 +384,8 @@ def l391_a_token_beyond_ascii_signs_as_its_utf8(context: Context) -> Deviation:
     with FakeApp(client.client.path, lambda request: [answer_to(request)]) as fake:
         same(client.cli("exec", "--", "héllo", "\x01").returncode, 0, "exit code")
     (frame,) = fake.requests
-    same(frame["hmac"], sign("tök", frame["nonce"], frame["ts"], frame["requestJson"]), "signature of the command line")
+    expected = sign("tök", frame["nonce"], frame["ts"], frame["requestJson"])
+    same(frame["hmac"], expected, "signature of the command line")
     assert abs(frame["ts"] - now_ms()) < FRESH_MS
     same(json.loads(frame["requestJson"])["command"], ["héllo", "\x01"], "what was signed")
     return None
@@ -414,7 +416,8 @@ def answer_to(request: dict[str, Any], **payload: Any) -> dict[str, Any]:
 
 
 def l393_ok_without_a_payload_is_no_app(context: Context) -> Deviation:
-    """An answer with ok=true and nothing else: as if there were no app. The command line fails and runs nothing itself."""
+    """An answer with ok=true and nothing else: as if there were no app. The command line fails and runs nothing
+    itself."""
     client = context.other_app()
     client.write_document(document("full", "off", "full"))
     trace = context.trace("l393")
@@ -493,11 +496,3 @@ def l403_a_run_that_takes_too_long_is_ended(context: Context) -> Deviation:
     same(said[0], "begun", "what was printed before")
     poll("the process in the background ends", lambda: not is_alive(int(said[1])), 3)
     return None
-
-
-def is_alive(pid: int) -> bool:
-    """Whether a process runs (one that only waits to be reaped does not)."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
-    except FileNotFoundError:
-        return False

@@ -23,8 +23,9 @@ TESTS: dict[str, Row] = {**ROWS, **BAD_INPUT}
 
 
 def chosen(rows: list[str], part: str) -> dict[str, Row]:
-    """The tests whose number begins with one of the rows, or all, and whose title contains the part. A row that there is
-    not is a mistake; a part that no title contains leaves nothing to run, as with every test runner of the project."""
+    """The tests whose number begins with one of the rows, or all, and whose title contains the part. A row that there
+    is not is a mistake; a part that no title contains leaves nothing to run, as with every test runner of the
+    project."""
     words = tuple(row.upper() for row in rows)
     tests = {name: test for name, test in TESTS.items() if not words or name.startswith(words)}
     if not tests:
@@ -73,7 +74,8 @@ def run(tests: dict[str, Row]) -> int:
                 print(f"        ours: {deviation}", flush=True)
     finally:
         context.close()
-    print(f"\nSummary after {time.monotonic() - started:.0f} s: {len(deviations)} deviate on purpose, {skipped} skipped")
+    seconds = time.monotonic() - started
+    print(f"\nSummary after {seconds:.0f} s: {len(deviations)} deviate on purpose, {skipped} skipped")
     for deviation in deviations:
         print(f"  {deviation}")
     print(f"{passed} passed, {failed} failed")
