@@ -24,6 +24,8 @@ pub(crate) fn run(
     runtime: &tokio::runtime::Runtime,
 ) -> anyhow::Result<()> {
     let desk = companion.desk().clone();
+    // The sockets serve already, and GTK takes a while to start: what comes meanwhile is shown then, not missed.
+    let messages = desk.messages();
     let signals = {
         let _inside = runtime.enter();
         // Before GTK starts, so that none is lost.
@@ -58,8 +60,6 @@ pub(crate) fn run(
         .setup(move |app| {
             let handle = app.handle().clone();
             let windows = Windows::new(handle.clone());
-            // Subscribed before anything is shown: a request that comes now is not missed.
-            let messages = desk.messages();
             app.manage(State { desk: desk.clone(), windows });
             tray::build(&handle, desk.clone())?;
             let following = follow(handle.clone(), desk.clone(), messages);
