@@ -1,1 +1,17 @@
-//! Skeleton.
+//! What the stories are told with: a throw-away home, the real `countersign` command, the approval socket as bytes, and,
+//! with the feature `desktop`, a private desktop session with the real app in it.
+//!
+//! Every wait is for a state, with a deadline; every program that is started here is ended here, by its process id.
+
+#[cfg(feature = "desktop")]
+pub mod app;
+#[cfg(feature = "desktop")]
+pub mod bus;
+pub mod cli;
+#[cfg(feature = "desktop")]
+pub mod driver;
+pub mod home;
+pub mod process;
+#[cfg(feature = "desktop")]
+pub mod session;
+pub mod wire;

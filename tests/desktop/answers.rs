@@ -1,0 +1,122 @@
+//! What each answer does.
+
+use crate::{Story, asking};
+use anyhow::ensure;
+use countersign_protocol::ui::Outcome;
+use countersign_tests::app::{App, Window};
+use countersign_tests::process::{PATIENCE, wait_for};
+use serde_json::json;
+use std::path::Path;
+
+#[test]
+fn allow_once_runs_exactly_what_was_shown_and_brings_back_its_output_and_exit_code() -> Story {
+    asking(|app| {
+        let argv =
+            ["sh", "-c", "printf '%s|' \"$0\" \"$@\"; echo oops >&2; exit 7", "a  b", "", "$HOME", "*"];
+        let (running, prompt) = app.raise(&argv)?;
+        assert_eq!(prompt.words.len(), argv.len(), "{:?}", prompt.words);
+        assert_eq!(prompt.words[5..], ["$HOME", "*"]);
+        app.allow_once()?;
+        let finished = running.finish()?.expect_code(7)?;
+        assert_eq!(finished.stdout, "a  b||$HOME|*|");
+        assert_eq!(finished.stderr, "oops\n");
+        assert_eq!(app.home.outcomes()?, [Outcome::AllowedOnce]);
+        assert_eq!(app.home.entries("main")?, Vec::<serde_json::Value>::new());
+
+        let (running, _) = app.raise(&argv)?;
+        app.deny()?;
+        running.finish()?.expect_code(200).map(|_| ())
+    })
+}
+
+#[test]
+fn deny_runs_nothing_and_the_asker_learns_that_a_person_denied() -> Story {
+    asking(|app| {
+        let file = app.home.file("made");
+        let (running, _) = app.raise(&["touch", &file])?;
+        app.deny()?;
+        let finished = running.finish()?.expect_code(200)?;
+        assert!(finished.stderr.contains("user denied"), "{finished:?}");
+        assert!(!Path::new(&file).exists());
+        assert_eq!(app.home.outcomes()?, [Outcome::Denied]);
+        app.wait_for_blank().map(|_| ())
+    })
+}
+
+#[test]
+fn always_for_exactly_this_remembers_this_command_and_no_other() -> Story {
+    asking(|app| {
+        let (first, second) = (app.home.file("first"), app.home.file("second"));
+        let (running, _) = app.raise(&["touch", &first])?;
+        allow_always(app, "exact")?;
+        running.finish()?.expect_code(0)?;
+        std::fs::remove_file(&first)?;
+
+        app.home.exec(&["touch", &first])?.finish()?.expect_code(0)?;
+        assert!(Path::new(&first).exists(), "the remembered command did not run");
+        assert_eq!(app.home.outcomes()?, [Outcome::AllowedAlways, Outcome::AllowedByRule]);
+        let entry = wait_for("the use of the entry is stored", PATIENCE, || {
+            let entry = app.home.entries("main")?.into_iter().next();
+            Ok(entry.filter(|entry| entry["lastUsedAt"].is_i64()))
+        })?;
+        // The arguments are kept as a hash only, so the command is not written beside it either.
+        assert_eq!(entry["lastUsedCommand"], serde_json::Value::Null, "{entry}");
+        assert!(entry["lastResolvedPath"].as_str().is_some_and(|path| path.starts_with('/')), "{entry}");
+        assert_eq!(entry["source"], "allow-always");
+
+        let (other, _) = app.raise(&["touch", &second])?;
+        app.deny()?;
+        other.finish()?.expect_code(200)?;
+        assert!(!Path::new(&second).exists());
+        Ok(())
+    })
+}
+
+#[test]
+fn always_for_a_program_lets_it_run_with_other_arguments_and_in_other_folders() -> Story {
+    asking(|app| {
+        let (first, second) = (app.home.file("first"), app.home.file("second"));
+        let (running, _) = app.raise(&["touch", &first])?;
+        allow_always(app, "program")?;
+        running.finish()?.expect_code(0)?;
+        app.home.start(&["exec", "--cwd", "/", "--", "touch", &second])?.finish()?.expect_code(0)?;
+        assert!(Path::new(&second).exists());
+        wait_for("the last command of the entry is stored", PATIENCE, || {
+            let entry = app.home.entries("main")?.into_iter().next().unwrap_or_default();
+            let command = entry["lastUsedCommand"].as_str().unwrap_or_default();
+            Ok(command.contains(&second).then_some(()))
+        })?;
+
+        let (other, _) = app.raise(&["rm", &second])?;
+        app.deny()?;
+        other.finish()?.expect_code(200)?;
+        assert!(Path::new(&second).exists());
+        Ok(())
+    })
+}
+
+#[test]
+fn an_interpreter_can_only_be_allowed_once() -> Story {
+    asking(|app| {
+        let (running, _) = app.raise(&["perl", "-e", "1"])?;
+        app.wait_for_element(Window::Prompt, "[data-testid=\"always-unavailable\"]")?;
+        let more: bool = app.browser()?.run(MORE_IS_OFFERED, json!([]))?;
+        ensure!(!more, "\"Allow…\" is offered for an interpreter");
+        app.deny()?;
+        running.finish()?.expect_code(200).map(|_| ())
+    })
+}
+
+/// Opens the sheet, picks how far the rule reaches, and confirms it.
+fn allow_always(app: &App, scope: &str) -> Story {
+    app.click(Window::Prompt, "allow-more")?;
+    let option = format!("[data-testid=\"sheet-option\"][value=\"{scope}\"]");
+    // The button itself is drawn by its label.
+    let label = format!("label:has({option})");
+    app.wait_for_element(Window::Prompt, &label)?;
+    ensure!(app.browser()?.click(&label)?, "the sheet went away");
+    app.wait_for_element(Window::Prompt, &format!("{option}:checked"))?;
+    app.click_armed(Window::Prompt, "allow-always-confirm")
+}
+
+const MORE_IS_OFFERED: &str = r#"return document.querySelector('[data-testid="allow-more"]') !== null"#;

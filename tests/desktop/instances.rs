@@ -1,0 +1,79 @@
+//! Starting, starting again, and ending the app.
+
+use crate::{Story, asking, story};
+use anyhow::ensure;
+use countersign_tests::app::{App, Window};
+use countersign_tests::bus::Shell;
+use countersign_tests::home::Home;
+use countersign_tests::process::{Background, PATIENCE, countersign_desktop, wait_for};
+use std::path::Path;
+
+#[test]
+fn starting_the_app_again_shows_the_window_of_the_one_that_runs() -> Story {
+    asking(|app| {
+        assert_eq!(app.start_again(&["--hidden"])?, 0);
+        assert_eq!(app.start_again(&[])?, 0);
+        app.wait_for_element(Window::Main, "body[data-ready=\"true\"][data-page=\"inbox\"]")?;
+        ensure!(app.runs(), "the first app ended");
+        assert_eq!(app.home.status()?.map(|(_, pid)| pid), Some(app.pid));
+        Ok(())
+    })
+}
+
+#[test]
+fn two_apps_with_folders_of_their_own_live_side_by_side() -> Story {
+    asking(|app| {
+        let other = Home::asking()?;
+        let mut command = app.command(countersign_desktop()?);
+        other.enter(command.arg("--hidden"));
+        let second = Background::start(&mut command)?;
+        wait_for("the second app answers", PATIENCE, || {
+            Ok(other.status()?.filter(|(_, pid)| *pid == second.pid()))
+        })?;
+        wait_for("its socket is there", PATIENCE, || Ok(other.socket().exists().then_some(())))?;
+
+        let (first, _) = app.raise(&["echo", "mine"])?;
+        let elsewhere = other.exec(&["echo", "theirs"])?;
+        wait_for("the other request waits", PATIENCE, || Ok((other.pending()?.0.len() == 1).then_some(())))?;
+        assert_eq!(app.pending_ids()?.len(), 1);
+        other.countersign(&["deny", "--all"])?.expect_code(0)?;
+        elsewhere.finish()?.expect_code(200)?;
+        assert_eq!(app.pending_ids()?.len(), 1);
+        app.allow_once()?;
+        assert_eq!(first.finish()?.expect_code(0)?.stdout, "mine\n");
+        Ok(())
+    })
+}
+
+#[test]
+fn quitting_withdraws_what_waits_and_leaves_no_socket_behind() -> Story {
+    story(Home::asking(), Shell::Full, |app| {
+        let file = app.home.file("made");
+        let (running, _) = app.raise(&["touch", &file])?;
+        app.desktop.choose("Quit")?;
+        wait_for("the app has ended", PATIENCE, || Ok((!app.runs()).then_some(())))?;
+        let finished = running.finish()?;
+        ensure!(finished.code != 0, "{finished:?}");
+        assert!(!Path::new(&file).exists());
+        ensure!(!app.home.socket().exists(), "the approval socket is still there");
+        ensure!(!app.home.control_socket().exists(), "the control socket is still there");
+        Ok(())
+    })
+}
+
+#[test]
+fn an_app_that_crashed_can_be_started_again_at_once() -> Story {
+    let home = Home::asking()?;
+    let app = App::start(home, Shell::Bare)?;
+    countersign_tests::process::kill(app.pid);
+    wait_for("the app is gone", PATIENCE, || Ok((!app.runs()).then_some(())))?;
+    let mut command = app.command(countersign_desktop()?);
+    let second = Background::start(command.arg("--hidden"))?;
+    wait_for("the next app answers", PATIENCE, || {
+        Ok(app.home.status()?.filter(|(_, pid)| *pid == second.pid()))
+    })?;
+    let request = app.home.exec(&["echo", "again"])?;
+    wait_for("its socket takes requests", PATIENCE, || Ok((app.home.pending()?.0.len() == 1).then_some(())))?;
+    app.home.countersign(&["deny", "--all"])?.expect_code(0)?;
+    request.finish()?.expect_code(200).map(|_| ())
+}

@@ -1,0 +1,37 @@
+//! Stories in the real app: its windows, its tray, its notifications, and the real command line beside them. Each test is
+//! named as what a person is promised.
+
+mod answers;
+mod arming;
+mod ending;
+mod hostile;
+mod instances;
+mod looks;
+mod policy;
+mod queue;
+mod shell;
+mod threats;
+
+use anyhow::{Context, Result};
+use countersign_tests::app::{App, Window};
+use countersign_tests::bus::Shell;
+use countersign_tests::home::Home;
+
+/// How a story ends.
+type Story = Result<()>;
+
+/// Tells a story with the app in this home. When it fails, the end of the app's log is part of the failure.
+fn story(home: Result<Home>, shell: Shell, tell: impl FnOnce(&App) -> Story) -> Story {
+    let app = App::start(home?, shell)?;
+    tell(&app).with_context(|| {
+        // The picture is a help for whoever looks; without it the story has failed all the same.
+        let name = std::thread::current().name().unwrap_or("story").replace("::", "-");
+        app.shoot(Window::Prompt, &format!("failed-{name}")).ok();
+        app.log()
+    })
+}
+
+/// A story in a home where everything is asked, on a desktop without tray and notifications.
+fn asking(tell: impl FnOnce(&App) -> Story) -> Story {
+    story(Home::asking(), Shell::Bare, tell)
+}

@@ -1,0 +1,166 @@
+//! The policy while the app runs: nobody makes it looser without a person, and nobody changes it unseen.
+
+use crate::{Story, asking, story};
+use anyhow::{Context, ensure};
+use countersign_protocol::ui::{HistoryEvent, StoreState};
+use countersign_tests::app::{App, Window};
+use countersign_tests::bus::Shell;
+use countersign_tests::home::Home;
+use countersign_tests::process::{PATIENCE, wait_for};
+use serde_json::json;
+
+#[test]
+fn a_looser_policy_from_the_command_line_needs_a_person_in_the_window() -> Story {
+    asking(|app| {
+        let mut setting = app.home.start(&["policy", "set", "security", "full"])?;
+        app.wait_for_element(Window::Main, "[data-testid=\"confirmation\"]")?;
+        ensure!(setting.runs()?, "the policy was set without a person");
+        assert_eq!(app.home.document()?["defaults"]["security"], "allowlist");
+        app.shoot(Window::Main, "inbox-confirmation")?;
+        app.click_armed(Window::Main, "confirmation-apply")?;
+        setting.finish()?.expect_code(0)?;
+        assert_eq!(app.home.document()?["defaults"]["security"], "full");
+        wait_for_writer(app, "command-line")
+    })
+}
+
+#[test]
+fn keeping_the_policy_refuses_what_the_command_line_wanted() -> Story {
+    asking(|app| {
+        let adding = app.home.start(&["allowlist", "add", "/usr/bin/*"])?;
+        app.click(Window::Main, "confirmation-keep")?;
+        adding.finish()?.expect_code(200)?;
+        assert_eq!(app.home.entries("main")?.len(), 0);
+        Ok(())
+    })
+}
+
+#[test]
+fn a_loosening_whose_asker_is_gone_can_no_longer_be_applied() -> Story {
+    asking(|app| {
+        let setting = app.home.start(&["policy", "set", "ask", "off"])?;
+        app.wait_for_element(Window::Main, "[data-testid=\"confirmation\"]")?;
+        let id = app.home.pending()?.1.first().context("no confirmation")?.id.clone();
+        setting.kill()?;
+        let gone = "return document.querySelector('[data-testid=\"confirmation\"]') === null";
+        app.wait_in(Window::Main, "the question is gone", gone)?;
+        let late = app.invoke(Window::Main, "answer_confirmation", json!({ "id": id, "apply": true }))?;
+        assert_eq!(late.err().map(|error| error["code"].clone()), Some(json!("gone")));
+        assert_eq!(app.home.document()?["defaults"]["ask"], "on-miss");
+        Ok(())
+    })
+}
+
+#[test]
+fn a_loosening_cannot_be_applied_before_it_could_be_read() -> Story {
+    asking(|app| {
+        let mut setting = app.home.start(&["policy", "set", "security", "full"])?;
+        let id = wait_for("the question waits", PATIENCE, || {
+            Ok(app.home.pending()?.1.first().map(|confirmation| confirmation.id.clone()))
+        })?;
+        let early = app.invoke(Window::Main, "answer_confirmation", json!({ "id": id, "apply": true }))?;
+        assert_eq!(early.err().map(|error| error["code"].clone()), Some(json!("not-armed")));
+        ensure!(setting.runs()?);
+        assert_eq!(app.home.document()?["defaults"]["security"], "allowlist");
+        Ok(())
+    })
+}
+
+#[test]
+fn a_stricter_policy_from_the_command_line_holds_at_once() -> Story {
+    asking(|app| {
+        app.home.countersign(&["policy", "set", "security", "deny"])?.expect_code(0)?;
+        app.home.exec(&["true"])?.finish()?.expect_code(200)?;
+        assert_eq!(app.home.document()?["defaults"]["security"], "deny");
+        Ok(())
+    })
+}
+
+#[test]
+fn a_document_that_another_program_changes_is_noticed_and_recorded() -> Story {
+    asking(|app| {
+        app.start_again(&[])?;
+        let security = "return document.body.dataset.ready === 'true'";
+        app.wait_in(Window::Main, "the window is ready", security)?;
+        app.home.edit_document(|document| document["defaults"]["security"] = json!("full"))?;
+        wait_for_writer(app, "another-program")?;
+        let loosened = app.home.history()?.into_iter().any(|entry| {
+            matches!(entry.event, HistoryEvent::Document { loosenings, .. } if !loosenings.is_empty())
+        });
+        ensure!(loosened, "the loosening is not in the history");
+        app.home.exec(&["true"])?.finish()?.expect_code(0)?;
+        let view = app.invoke(Window::Main, "document", json!({}))?;
+        let view = view.map_err(|error| anyhow::anyhow!("{error}"))?;
+        assert_eq!(view["effective"][0]["security"], "full", "{view}");
+        Ok(())
+    })
+}
+
+#[test]
+fn a_change_of_the_policy_while_a_prompt_is_open_voids_the_answer() -> Story {
+    asking(|app| {
+        let (running, _) = app.raise(&["echo", "outdated"])?;
+        app.home.edit_document(|document| document["defaults"]["security"] = json!("deny"))?;
+        wait_for_writer(app, "another-program")?;
+        app.allow_once()?;
+        let finished = running.finish()?;
+        ensure!(finished.code == 200 || finished.code == 203, "{finished:?}");
+        assert_eq!(finished.stdout, "");
+        Ok(())
+    })
+}
+
+#[test]
+fn an_unusable_document_denies_everything_until_the_person_puts_it_aside() -> Story {
+    let home = Home::empty()?;
+    home.write_private(&home.document_path(), b"{broken")?;
+    let app = App::start_unready(home, Shell::Bare)?;
+    wait_for("the app says that the document is unusable", PATIENCE, || {
+        let (status, _) = app.home.status()?.context("the app does not answer")?;
+        Ok(matches!(status.store, StoreState::Unreadable { .. }).then_some(()))
+    })?;
+    let refused = app.home.exec(&["true"])?.finish()?;
+    ensure!(refused.code == 200 || refused.code == 202, "{refused:?}");
+    app.start_again(&[])?;
+    app.wait_for_element(Window::Main, "body[data-ready=\"true\"]")?;
+    assert_eq!(std::fs::read(app.home.document_path())?, b"{broken");
+
+    let backup = app.invoke(Window::Main, "reset_document", json!({}))?;
+    let backup = backup.map_err(|error| anyhow::anyhow!("{error}"))?;
+    let backup = backup.as_str().context("no path of what was put aside")?;
+    assert_eq!(std::fs::read(backup)?, b"{broken");
+    wait_for("the document is usable", PATIENCE, || {
+        let (status, _) = app.home.status()?.context("the app does not answer")?;
+        Ok(matches!(status.store, StoreState::Ready).then_some(()))
+    })?;
+    assert_eq!(app.home.document()?["version"], 1);
+    Ok(())
+}
+
+#[test]
+fn a_fresh_home_gets_a_careful_document_of_its_own() -> Story {
+    story(Home::empty(), Shell::Bare, |app| {
+        let document = app.home.document()?;
+        assert_eq!(document["version"], 1);
+        let token = document["socket"]["token"].as_str().unwrap_or_default().to_owned();
+        assert_eq!(token.len(), 32);
+        assert_eq!(
+            document["defaults"],
+            json!({ "security": "allowlist", "ask": "on-miss", "askFallback": "deny" })
+        );
+        let (running, _) = app.raise(&["true"])?;
+        app.deny()?;
+        running.finish()?.expect_code(200)?;
+        Ok(())
+    })
+}
+
+fn wait_for_writer(app: &App, wanted: &str) -> Story {
+    wait_for(&format!("the history says that {wanted} changed the document"), PATIENCE, || {
+        let found =
+            app.home.history()?.into_iter().any(
+                |entry| matches!(entry.event, HistoryEvent::Document { writer, .. } if writer == wanted),
+            );
+        Ok(found.then_some(()))
+    })
+}

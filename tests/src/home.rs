@@ -1,0 +1,215 @@
+//! A home folder of a story's own: the approvals document, our state, and the control channel of the app that serves it.
+
+use crate::process::command;
+use anyhow::{Context, Result, bail};
+use countersign_protocol::control::{ControlRequest, ControlResponse};
+use countersign_protocol::ui::{Card, Confirmation, HistoryEntry, HistoryEvent, Outcome, Status};
+use serde_json::{Value, json};
+use std::fs::{self, DirBuilder, OpenOptions};
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+use tempfile::TempDir;
+
+/// The folder, removed when dropped.
+#[derive(Debug)]
+pub struct Home {
+    folder: TempDir,
+}
+
+impl Home {
+    /// An empty home: no document, no state.
+    pub fn empty() -> Result<Self> {
+        let home = Self { folder: tempfile::Builder::new().prefix("countersign-story-").tempdir()? };
+        for private in [home.state(), home.openclaw(), home.work()] {
+            DirBuilder::new().mode(0o700).create(private)?;
+        }
+        Ok(home)
+    }
+
+    /// A home whose document asks about everything that no entry covers, and denies when nobody can be asked.
+    pub fn asking() -> Result<Self> {
+        Self::with_defaults("allowlist", "on-miss", "deny")
+    }
+
+    /// A home with these defaults and a socket token, as the app would have left it.
+    pub fn with_defaults(security: &str, ask: &str, ask_fallback: &str) -> Result<Self> {
+        let home = Self::empty()?;
+        home.write_document(&json!({
+            "version": 1,
+            "socket": { "path": home.socket(), "token": TOKEN },
+            "defaults": { "security": security, "ask": ask, "askFallback": ask_fallback },
+            "agents": {},
+        }))?;
+        Ok(home)
+    }
+
+    /// The home folder itself.
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// An empty folder in which commands run.
+    pub fn work(&self) -> PathBuf {
+        self.path().join("work")
+    }
+
+    /// Our own state: settings, history, control socket.
+    pub fn state(&self) -> PathBuf {
+        self.path().join("countersign")
+    }
+
+    /// OpenClaw's state: document and approval socket.
+    pub fn openclaw(&self) -> PathBuf {
+        self.path().join("openclaw")
+    }
+
+    /// The approvals document.
+    pub fn document_path(&self) -> PathBuf {
+        self.openclaw().join("exec-approvals.json")
+    }
+
+    /// The approval socket.
+    pub fn socket(&self) -> PathBuf {
+        self.openclaw().join("exec-approvals.sock")
+    }
+
+    /// The control socket.
+    pub fn control_socket(&self) -> PathBuf {
+        self.state().join("control.sock")
+    }
+
+    /// A path in the work folder, as text for a command.
+    pub fn file(&self, name: &str) -> String {
+        self.work().join(name).to_string_lossy().into_owned()
+    }
+
+    /// Puts a program into this home.
+    pub fn enter<'a>(&self, program: &'a mut Command) -> &'a mut Command {
+        for (name, below) in [
+            ("XDG_CACHE_HOME", ".cache"),
+            ("XDG_CONFIG_HOME", ".config"),
+            ("XDG_DATA_HOME", ".local/share"),
+            ("XDG_STATE_HOME", ".local/state"),
+        ] {
+            program.env(name, self.path().join(below));
+        }
+        program
+            .env("HOME", self.path())
+            .env("COUNTERSIGN_STATE_DIR", self.state())
+            .env("OPENCLAW_STATE_DIR", self.openclaw())
+            .current_dir(self.work())
+    }
+
+    /// A program to start in this home.
+    pub fn command(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
+        let mut command = command(program);
+        self.enter(&mut command);
+        command
+    }
+
+    /// The document as it is stored.
+    pub fn document(&self) -> Result<Value> {
+        let path = self.document_path();
+        let bytes = fs::read(&path).with_context(|| path.display().to_string())?;
+        serde_json::from_slice(&bytes).context("the document is no JSON")
+    }
+
+    /// Replaces the document by a new file, as another program does.
+    pub fn write_document(&self, document: &Value) -> Result<()> {
+        self.write_private(&self.document_path(), format!("{document:#}\n").as_bytes())
+    }
+
+    /// Reads the document, changes it and replaces it.
+    pub fn edit_document(&self, change: impl FnOnce(&mut Value)) -> Result<()> {
+        let mut document = self.document()?;
+        change(&mut document);
+        self.write_document(&document)
+    }
+
+    /// Writes the app's settings file.
+    pub fn write_settings(&self, settings: &Value) -> Result<()> {
+        self.write_private(&self.state().join("settings.json"), settings.to_string().as_bytes())
+    }
+
+    /// Replaces a file by a private one.
+    pub fn write_private(&self, path: &Path, bytes: &[u8]) -> Result<()> {
+        let fresh = path.with_extension("fresh");
+        let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&fresh)?;
+        file.write_all(bytes)?;
+        Ok(fs::rename(fresh, path)?)
+    }
+
+    /// The entries of an agent's allowlist as stored; empty when there is none.
+    pub fn entries(&self, agent: &str) -> Result<Vec<Value>> {
+        let document = self.document()?;
+        Ok(document["agents"][agent]["allowlist"].as_array().cloned().unwrap_or_default())
+    }
+
+    /// Everything that the history says, oldest first, read from its files.
+    pub fn history(&self) -> Result<Vec<HistoryEntry>> {
+        let mut entries = Vec::new();
+        let mut before = None;
+        loop {
+            let page = countersign_approvals::history::page(&self.state().join("history"), before, 200)?;
+            let more = page.next_before.filter(|_| !page.entries.is_empty());
+            entries.extend(page.entries);
+            match more {
+                Some(_) => before = more,
+                None => break,
+            }
+        }
+        entries.reverse();
+        Ok(entries)
+    }
+
+    /// How every request ended, oldest first.
+    pub fn outcomes(&self) -> Result<Vec<Outcome>> {
+        Ok(self
+            .history()?
+            .into_iter()
+            .filter_map(|entry| match entry.event {
+                HistoryEvent::Request { outcome, .. } => Some(outcome),
+                HistoryEvent::Run { .. } | HistoryEvent::Document { .. } => None,
+            })
+            .collect())
+    }
+
+    /// Asks the app that serves this home; `None` when no app does.
+    pub fn control(&self, request: &ControlRequest) -> Result<Option<ControlResponse>> {
+        let Ok(mut stream) = UnixStream::connect(self.control_socket()) else { return Ok(None) };
+        stream.set_read_timeout(Some(CONTROL_WAIT))?;
+        let mut line = serde_json::to_vec(request)?;
+        line.push(b'\n');
+        stream.write_all(&line)?;
+        let mut answer = String::new();
+        BufReader::new(stream).read_line(&mut answer)?;
+        Ok(Some(serde_json::from_str(&answer).with_context(|| format!("control answered {answer:?}"))?))
+    }
+
+    /// What works in the app and its process id; `None` when no app serves this home.
+    pub fn status(&self) -> Result<Option<(Status, u32)>> {
+        match self.control(&ControlRequest::Status)? {
+            Some(ControlResponse::Status { status, pid }) => Ok(Some((status, pid))),
+            None => Ok(None),
+            Some(other) => bail!("expected a status, got {other:?}"),
+        }
+    }
+
+    /// What waits in the app.
+    pub fn pending(&self) -> Result<(Vec<Card>, Vec<Confirmation>)> {
+        match self.control(&ControlRequest::Pending)? {
+            Some(ControlResponse::Pending { cards, confirmations }) => Ok((cards, confirmations)),
+            other => bail!("expected what is pending, got {other:?}"),
+        }
+    }
+}
+
+/// The socket token of every story's document.
+pub const TOKEN: &str = "story-token-story-token-story-to";
+
+/// The app answers the control channel at once.
+const CONTROL_WAIT: Duration = Duration::from_secs(10);

@@ -1,0 +1,146 @@
+//! Programs that stories start, and waiting for what they do.
+
+use anyhow::{Context, Result, bail};
+use rustix::process::{Pid, Signal, kill_process, test_kill_process};
+use std::ffi::OsStr;
+use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// A program to start, with nothing of this process's environment but the search path.
+#[expect(clippy::disallowed_methods, reason = "stories start the programs that users start")]
+pub fn command(program: impl AsRef<OsStr>) -> Command {
+    let mut command = Command::new(program);
+    command.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default()).env("LANG", "C.UTF-8");
+    command
+}
+
+/// Asks `attempt` again until it has something, or fails saying that `what` did not happen within `limit`. An error ends
+/// it at once.
+pub fn wait_for<T>(what: &str, limit: Duration, mut attempt: impl FnMut() -> Result<Option<T>>) -> Result<T> {
+    let started = Instant::now();
+    loop {
+        if let Some(found) = attempt().with_context(|| format!("while waiting for: {what}"))? {
+            return Ok(found);
+        }
+        if started.elapsed() >= limit {
+            bail!("did not happen within {} ms: {what}", limit.as_millis());
+        }
+        thread::sleep(POLL);
+    }
+}
+
+/// The `countersign` command: `COUNTERSIGN_BIN`, else built from this checkout, so that a stale one is never tested.
+pub fn countersign() -> Result<PathBuf> {
+    static BUILT: OnceLock<Result<PathBuf, String>> = OnceLock::new();
+    if let Some(named) = std::env::var_os("COUNTERSIGN_BIN") {
+        return Ok(named.into());
+    }
+    BUILT.get_or_init(|| build().map_err(|error| format!("{error:#}"))).clone().map_err(anyhow::Error::msg)
+}
+
+/// The desktop app: `COUNTERSIGN_DESKTOP_BIN`, else the one in the target folder. It is not built here: that takes the
+/// built UI and minutes.
+pub fn countersign_desktop() -> Result<PathBuf> {
+    let path = match std::env::var_os("COUNTERSIGN_DESKTOP_BIN") {
+        Some(named) => named.into(),
+        None => target_dir().join("debug/countersign-desktop"),
+    };
+    anyhow::ensure!(path.is_file(), "{} is not there: build the desktop app first", path.display());
+    Ok(path)
+}
+
+fn build() -> Result<PathBuf> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    #[expect(clippy::disallowed_methods, reason = "cargo needs the environment that this process has")]
+    let output = Command::new(cargo)
+        .args(["build", "--package", "countersign"])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .stdin(Stdio::null())
+        .output()?;
+    anyhow::ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    Ok(target_dir().join("debug/countersign"))
+}
+
+fn target_dir() -> PathBuf {
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..");
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), |named| root.join(named))
+}
+
+/// Whether a process is there, by its id.
+pub fn is_alive(pid: u32) -> bool {
+    as_pid(pid).is_some_and(|pid| test_kill_process(pid).is_ok()) && !is_zombie(pid)
+}
+
+/// Ends a process at once, as a crash would. One that is gone already is fine.
+pub fn kill(pid: u32) {
+    if let Some(pid) = as_pid(pid) {
+        // It may have ended by itself in between.
+        let _ = kill_process(pid, Signal::KILL);
+    }
+}
+
+fn as_pid(pid: u32) -> Option<Pid> {
+    i32::try_from(pid).ok().and_then(Pid::from_raw)
+}
+
+/// A process that ended but whose parent did not look yet.
+fn is_zombie(pid: u32) -> bool {
+    std::fs::read_to_string(format!("/proc/{pid}/stat"))
+        .is_ok_and(|stat| stat.rsplit_once(')').is_some_and(|(_, rest)| rest.trim_start().starts_with('Z')))
+}
+
+/// A program in the background. It is ended when this is dropped.
+#[derive(Debug)]
+pub struct Background {
+    name: String,
+    child: Child,
+}
+
+impl Background {
+    /// Starts it.
+    pub fn start(command: &mut Command) -> Result<Self> {
+        let name = command.get_program().to_string_lossy().into_owned();
+        let child = command.spawn().with_context(|| format!("could not start {name}"))?;
+        Ok(Self { name, child })
+    }
+
+    /// Starts a program that says on its first line that it is ready, and returns that line.
+    pub fn start_and_read_line(command: &mut Command) -> Result<(Self, String)> {
+        let mut background = Self::start(command.stdin(Stdio::null()).stdout(Stdio::piped()))?;
+        let output = background.child.stdout.take().context("standard output was not piped")?;
+        let mut line = String::new();
+        BufReader::new(output).read_line(&mut line)?;
+        if line.trim().is_empty() {
+            bail!("{} ended before it was ready", background.name);
+        }
+        Ok((background, line.trim().to_owned()))
+    }
+
+    /// Its process id.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Its exit code once it has ended; -1 when a signal ended it.
+    pub fn ended(&mut self) -> Result<Option<i32>> {
+        Ok(self.child.try_wait()?.map(|status| status.code().unwrap_or(-1)))
+    }
+}
+
+impl Drop for Background {
+    fn drop(&mut self) {
+        // Nothing here has anything to save; a program that ended by itself cannot be killed, which is fine.
+        self.child.kill().ok();
+        self.child.wait().ok();
+    }
+}
+
+/// Pause between two looks at a state: short beside a window's start of 300 ms.
+pub const POLL: Duration = Duration::from_millis(20);
+
+/// Longest wait for what happens within a second on an idle machine; builds and other stories may run beside.
+pub const PATIENCE: Duration = Duration::from_secs(30);
