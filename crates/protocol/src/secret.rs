@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn never_prints_itself() {
+    fn t03_the_token_never_prints_itself() {
         let token = SocketToken::parse("  demo-token-A ").unwrap();
         assert_eq!(token.expose(), "demo-token-A");
         assert!(!format!("{token:?}").contains("demo"));

@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn another_machine_is_never_called_this_one() {
+    fn t04_another_machine_is_never_called_this_one() {
         assert_eq!(host_view(None).kind, HostKind::ThisMachine);
         assert_eq!(host_view(Some("node")).kind, HostKind::ThisMachine);
         assert_eq!(host_view(Some("build-02")).kind, HostKind::Remote);

@@ -427,7 +427,7 @@ fn a_stamp_settles_so_that_looking_stays_cheap() {
 }
 
 #[test]
-fn t41_a_database_is_never_written_beside() {
+fn a_database_is_never_written_beside() {
     let mut desk = Desk::prepared(|dir| {
         std_fs::create_dir(dir.join("state")).unwrap();
         std_fs::write(dir.join("state/openclaw.sqlite"), "db").unwrap();
@@ -445,7 +445,7 @@ fn t41_a_database_is_never_written_beside() {
 }
 
 #[test]
-fn t41_a_database_that_appears_later_ends_all_writing() {
+fn a_database_that_appears_later_ends_all_writing() {
     let mut desk = Desk::with(PLAIN);
     std_fs::create_dir(desk.dir.path().join("state")).unwrap();
     std_fs::write(desk.dir.path().join("state/openclaw.sqlite"), "db").unwrap();
@@ -548,7 +548,7 @@ fn a_grant_is_stored_while_the_policy_it_was_shown_stands() {
 }
 
 #[test]
-fn t42_a_revocation_wins_over_a_grant_that_was_shown_before() {
+fn a_revocation_wins_over_a_grant_that_was_shown_before() {
     let mut desk = Desk::with(PLAIN);
     let shown = snapshot();
     let revoked = PLAIN.replace("\"allowlist\", \"x-mine\"", "\"deny\", \"x-mine\"");
