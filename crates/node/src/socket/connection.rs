@@ -131,7 +131,10 @@ async fn read_line(stream: &mut UnixStream) -> std::io::Result<Vec<u8>> {
     let mut chunk = [0; READ_CHUNK_BYTES];
     while line.len() < SOCKET_REQUEST_LINE_BYTES {
         let room = READ_CHUNK_BYTES.min(SOCKET_REQUEST_LINE_BYTES - line.len());
-        let count = stream.read(chunk.get_mut(..room).unwrap_or_default()).await?;
+        let reading = stream.read(chunk.get_mut(..room).unwrap_or_default());
+        // Somebody who connects and says nothing must not keep the place of somebody who asks.
+        let wait = if line.is_empty() { FIRST_BYTE_TIMEOUT } else { READ_TIMEOUT };
+        let count = tokio::time::timeout(wait, reading).await??;
         let read = chunk.get(..count).unwrap_or_default();
         let newline = read.iter().position(|byte| *byte == b'\n');
         line.extend_from_slice(read.get(..newline.unwrap_or(count)).unwrap_or_default());
@@ -276,6 +279,9 @@ fn too_many() -> ExecError {
 
 /// Longest wait for a request line, as the peers set it.
 const READ_TIMEOUT: Duration = Duration::from_secs(15);
+
+/// Longest wait for the first bytes of a request line: the peers write as soon as they are connected.
+const FIRST_BYTE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Longest wait for a client that does not read its answer, as the peers set it.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(15);
