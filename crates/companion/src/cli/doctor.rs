@@ -37,7 +37,7 @@ pub(super) async fn doctor(paths: &Paths, output: &Output) -> anyhow::Result<Exi
     let app = app(paths).await;
     let mut findings = vec![folder("state folder", &paths.state), generation(&current), store(&current)];
     findings.extend(permissions(&current));
-    findings.push(token(&current));
+    findings.extend(token(&current));
     findings.push(app_finding(&app));
     findings.push(socket(&app, &current));
     findings.push(display());
@@ -123,16 +123,18 @@ fn permissions(current: &Current) -> Option<Finding> {
     })
 }
 
-fn token(current: &Current) -> Finding {
-    match current.document.as_ref().map(document::socket) {
-        Some((_, Some(_))) => ok("socket token", "present".to_owned()),
-        _ => Finding {
+/// Says nothing about a document that cannot be used: that is a finding of its own.
+fn token(current: &Current) -> Option<Finding> {
+    let (_, token) = document::socket(current.document.as_ref()?);
+    Some(match token {
+        Some(_) => ok("socket token", "present".to_owned()),
+        None => Finding {
             check: "socket token",
             level: Level::Warning,
             message: "none in the document, so nobody can reach the app over its socket".to_owned(),
             remedy: Some("start the app: it adds one".to_owned()),
         },
-    }
+    })
 }
 
 fn socket(app: &Result<(Status, u32), ControlError>, current: &Current) -> Finding {
