@@ -26,7 +26,17 @@ pub(crate) fn main(options: &Options) -> Result<()> {
     setup::ensure(Purpose::Test)?;
     let binaries = run::build(Profile::Release)?;
     let session = Session::start()?;
-    let mut bench = cargo(["run", "--release", "--package", "countersign-tests", "--bin", "bench", "--"]);
+    let mut bench = cargo([
+        "run",
+        "--release",
+        "--package",
+        "countersign-tests",
+        "--features",
+        "bench",
+        "--bin",
+        "bench",
+        "--",
+    ]);
     if let Some(file) = &options.json {
         // The bench starts at the root, the path was typed elsewhere.
         bench.arg("--json").arg(env::current_dir().unwrap_or_else(|_| root()).join(file));

@@ -1,0 +1,65 @@
+//! Measures the release build: what a person waits for, what a run costs on top, what it takes to be there all day.
+//!
+//! Prints a table and, with `--json`, the same figures as JSON. Nothing here is a test: figures are read by people.
+
+mod exec;
+mod figures;
+mod memory;
+mod policy;
+mod prompt;
+mod screen;
+mod start;
+
+use anyhow::{Context, Result};
+use clap::Parser;
+use figures::{Figure, table};
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Measure Countersign.
+#[derive(Debug, Parser)]
+struct Args {
+    /// Also write the figures to this file.
+    #[arg(long)]
+    json: Option<PathBuf>,
+    /// Prompts per series.
+    #[arg(long, default_value_t = 20)]
+    prompts: usize,
+    /// Runs per series of the exec path.
+    #[arg(long, default_value_t = 300)]
+    runs: usize,
+    /// Also measure memory this many minutes after a prompt was closed; its window is given up after 10.
+    #[arg(long)]
+    idle_minutes: Option<u64>,
+}
+
+fn main() -> Result<()> {
+    let args = Args::parse();
+    let mut figures: Vec<Figure> = Vec::new();
+    say("policy decisions")?;
+    figures.extend(policy::measure());
+    say("starts")?;
+    figures.extend(start::measure(STARTS)?);
+    say("exec path")?;
+    figures.extend(exec::measure(args.runs)?);
+    say("prompts")?;
+    figures.extend(prompt::measure(args.prompts)?);
+    say("memory")?;
+    figures.extend(memory::measure(args.idle_minutes.map(|minutes| Duration::from_secs(minutes * 60)))?);
+    let mut stdout = std::io::stdout().lock();
+    stdout.write_all(table(&figures).as_bytes())?;
+    if let Some(path) = args.json {
+        let json = serde_json::to_vec_pretty(&figures)?;
+        std::fs::write(&path, json).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    Ok(())
+}
+
+/// Progress: a series takes up to a minute.
+fn say(what: &str) -> Result<()> {
+    Ok(writeln!(std::io::stderr(), "measuring {what} …")?)
+}
+
+/// Starts of the app: each takes a second.
+const STARTS: usize = 12;

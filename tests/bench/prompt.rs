@@ -1,0 +1,75 @@
+//! From the last byte of a request on the socket to the Deny button on the screen.
+
+use crate::figures::Figure;
+use crate::screen::Screen;
+use crate::start::start;
+use anyhow::{Context, Result};
+use countersign_protocol::control::ControlRequest;
+use countersign_tests::home::Home;
+use countersign_tests::process::wait_for;
+use countersign_tests::session::Session;
+use countersign_tests::wire::Wire;
+use serde_json::json;
+use std::time::{Duration, Instant};
+
+/// The first prompt of fresh processes, prompts whose window is created anew, and prompts in the window kept warm.
+pub(crate) fn measure(count: usize) -> Result<Vec<Figure>> {
+    let mut first = Vec::new();
+    for _ in 0..FIRST {
+        let rig = Rig::new()?;
+        first.push(rig.prompt()?);
+    }
+    let rig = Rig::new()?;
+    rig.prompt()?;
+    let (mut cold, mut warm) = (Vec::new(), Vec::new());
+    for _ in 0..count {
+        rig.screen.close_prompt()?;
+        cold.push(rig.prompt()?);
+    }
+    for _ in 0..count {
+        warm.push(rig.prompt()?);
+    }
+    Ok(vec![
+        Figure::times("request to pixels, window kept warm", &warm, "≤ 33 p95"),
+        Figure::times("request to pixels, window created anew", &cold, "≤ 350 median"),
+        Figure::times("request to pixels, first prompt of a process", &first, ""),
+    ])
+}
+
+struct Rig {
+    screen: Screen,
+    home: Home,
+    _app: countersign_tests::process::Background,
+    _session: Session,
+}
+
+impl Rig {
+    fn new() -> Result<Self> {
+        let session = Session::start()?;
+        let home = Home::asking()?;
+        home.write_settings(&json!({ "theme": "light", "notifications": false }))?;
+        let app = start(&session, &home)?;
+        wait_for("the app answers", LIMIT, || home.status())?;
+        wait_for("the approval socket is there", LIMIT, || Ok(home.socket().exists().then_some(())))?;
+        Ok(Self { screen: Screen::open(session.display())?, home, _app: app, _session: session })
+    }
+
+    /// Raises a request, waits for its pixels, denies it, and waits until the window is hidden again.
+    fn prompt(&self) -> Result<Duration> {
+        let request =
+            json!({ "command": ["git", "push", "--force", "origin", "main"], "cwd": self.home.work() });
+        let started = Instant::now();
+        let waiting = Wire::exec(&self.home, &request)?;
+        self.screen.wait_for_deny_button(LIMIT)?;
+        let painted = started.elapsed();
+        self.home.control(&ControlRequest::Deny { id: None })?.context("the app is gone")?;
+        waiting.answer()?;
+        self.screen.wait_until_hidden(LIMIT)?;
+        Ok(painted)
+    }
+}
+
+/// Fresh processes for the first prompt: each takes seconds.
+const FIRST: usize = 5;
+
+const LIMIT: Duration = Duration::from_secs(20);
