@@ -108,7 +108,8 @@ fn without_tray_and_notifications_prompts_work_all_the_same() -> Story {
     asking(|app| {
         let missing = wait_for("the app knows what is missing", PATIENCE, || {
             let (status, _) = app.home.status()?.context("the app does not answer")?;
-            Ok((status.tray != Presence::Unknown).then_some((status.tray, status.notifications)))
+            let known = status.tray != Presence::Unknown && status.notifications != Presence::Unknown;
+            Ok(known.then_some((status.tray, status.notifications)))
         })?;
         assert_eq!(missing, (Presence::Missing, Presence::Missing));
         let (running, _) = app.raise(&["echo", "bare"])?;

@@ -15,6 +15,7 @@ use std::fs::{self, File};
 use std::path::PathBuf;
 use std::process::Command;
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 /// A window of the app, by its page.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -255,12 +256,16 @@ impl App {
     /// when it is the first that this card gets.
     pub fn deny(&self) -> Result<()> {
         let shown = self.prompt()?.card;
+        let mut clicked: Option<Instant> = None;
         wait_for("the card is denied", PATIENCE, || {
             let now = self.prompt()?;
             if now.state != "card" || now.card != shown {
                 return Ok(Some(()));
             }
-            self.browser()?.click("[data-testid=\"deny\"]")?;
+            if clicked.is_none_or(|at| at.elapsed() > DOUBLE_CLICK) {
+                self.browser()?.click("[data-testid=\"deny\"]")?;
+                clicked = Some(Instant::now());
+            }
             Ok(None)
         })
     }
@@ -362,6 +367,9 @@ const PROMPT_NOW: &str = r#"
       focus: document.activeElement?.dataset?.testid ?? null,
     };
 "#;
+
+/// Clicks that are further apart are single ones, as GTK counts them.
+const DOUBLE_CLICK: Duration = Duration::from_millis(600);
 
 /// Where driver and app write, in the home.
 const LOG: &str = "app.log";

@@ -1,0 +1,9 @@
+//! Stories without a display and without the app: what the command line promises by itself.
+
+mod fallback;
+mod policy;
+mod record;
+mod words;
+
+/// How a story ends.
+type Story = anyhow::Result<()>;

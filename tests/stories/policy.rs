@@ -1,0 +1,109 @@
+//! Policy and allowlist from the command line, without the app: stricter at once, looser never.
+
+use crate::Story;
+use countersign_tests::home::Home;
+use serde_json::{Value, json};
+
+#[test]
+fn the_policy_in_force_is_shown_with_the_layer_that_says_so() -> Story {
+    let home = Home::asking()?;
+    home.edit_document(|document| document["agents"]["strict"] = json!({ "security": "deny" }))?;
+    let view = home.countersign(&["--json", "policy", "show"])?.expect_code(0)?.json()?;
+    let row = |agent: &str| {
+        let rows = view["effective"].as_array().cloned().unwrap_or_default();
+        rows.into_iter().find(|row| row["agent"] == agent).unwrap_or_default()
+    };
+    assert_eq!(
+        (&row("strict")["security"], &row("strict")["securityLayer"]),
+        (&json!("deny"), &json!("agent"))
+    );
+    assert_eq!(
+        (&row("*")["security"], &row("*")["securityLayer"]),
+        (&json!("allowlist"), &json!("defaults"))
+    );
+    Ok(())
+}
+
+#[test]
+fn without_the_app_the_policy_gets_stricter_and_never_looser() -> Story {
+    let home = Home::asking()?;
+    for (field, value, code) in [
+        ("security", "full", 200),
+        ("ask", "off", 200),
+        ("ask-fallback", "full", 200),
+        ("ask-fallback", "allowlist", 200),
+        ("auto-allow-skills", "true", 200),
+        ("ask", "always", 0),
+        ("security", "deny", 0),
+        ("security", "allowlist", 200),
+    ] {
+        let finished = home.countersign(&["policy", "set", field, value])?;
+        assert_eq!(finished.code, code, "{field}={value}: {finished:?}");
+    }
+    let defaults = home.document()?["defaults"].clone();
+    assert_eq!(defaults, json!({ "security": "deny", "ask": "always", "askFallback": "deny" }));
+    Ok(())
+}
+
+#[test]
+fn values_that_mean_nothing_are_refused_and_change_nothing() -> Story {
+    let home = Home::asking()?;
+    let before = home.document()?;
+    for (field, value) in
+        [("security", "none"), ("ask", "ON-MISS"), ("ask-fallback", " full "), ("auto-allow-skills", "yes")]
+    {
+        home.countersign(&["policy", "set", field, value])?.expect_code(1)?;
+    }
+    home.countersign(&["policy", "set", "armDelay", "0"])?.expect_code(2)?;
+    assert_eq!(home.document()?, before);
+    Ok(())
+}
+
+#[test]
+fn entries_are_listed_and_removed_but_not_added_without_a_person() -> Story {
+    let home = Home::asking()?;
+    home.edit_document(|document| {
+        document["agents"]["main"]["allowlist"] =
+            json!([{ "id": ID, "pattern": "/usr/bin/id", "note": "kept" }, { "pattern": "/usr/bin/env" }]);
+        document["unknown"] = json!({ "kept": true });
+    })?;
+    let rows = home.countersign(&["--json", "allowlist", "list"])?.expect_code(0)?.json()?;
+    let patterns: Vec<&Value> =
+        rows.as_array().into_iter().flatten().map(|row| &row["entry"]["pattern"]).collect();
+    assert_eq!(patterns, ["/usr/bin/id", "/usr/bin/env"]);
+
+    home.countersign(&["allowlist", "add", "/usr/bin/*"])?.expect_code(200)?;
+    home.countersign(&["allowlist", "remove", "/usr/bin/*"])?.expect_code(1)?;
+    assert_eq!(home.entries("main")?.len(), 2);
+    home.countersign(&["allowlist", "remove", "/usr/bin/env"])?.expect_code(0)?;
+    assert_eq!(home.entries("main")?, [json!({ "id": ID, "pattern": "/usr/bin/id", "note": "kept" })]);
+    assert_eq!(home.document()?["unknown"], json!({ "kept": true }));
+    home.countersign(&["allowlist", "remove", ID])?.expect_code(0)?;
+    assert_eq!(home.entries("main")?.len(), 0);
+    Ok(())
+}
+
+#[test]
+fn a_command_can_be_tried_without_running_it() -> Story {
+    let home = Home::asking()?;
+    home.edit_document(|document| {
+        document["agents"]["main"]["allowlist"] = json!([{ "pattern": "/usr/bin/touch" }]);
+    })?;
+    let file = home.file("made");
+    let check = |command: &[&str], code: i32, verdict: &str| {
+        let arguments = [&["--json", "allowlist", "test", "--"], command].concat();
+        let result = home.countersign(&arguments)?.expect_code(code)?.json()?;
+        assert_eq!(result["verdict"], verdict, "{result}");
+        assert!(result["trace"].as_array().is_some_and(|trace| !trace.is_empty()), "{result}");
+        anyhow::Ok(())
+    };
+    check(&["touch", &file], 0, "allow")?;
+    check(&["rm", "-rf", &file], 1, "ask")?;
+    check(&["sh", "-c", "touch x; rm y"], 1, "ask")?;
+    home.edit_document(|document| document["defaults"]["security"] = json!("deny"))?;
+    check(&["touch", &file], 200, "deny")?;
+    assert!(!std::path::Path::new(&file).exists());
+    Ok(())
+}
+
+const ID: &str = "7a1f3c9e-0000-4000-8000-000000000001";

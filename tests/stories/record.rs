@@ -1,0 +1,107 @@
+//! The history and the doctor: what happened stays on record, and what is wrong is said.
+
+use crate::Story;
+use anyhow::Context;
+use countersign_tests::home::Home;
+use serde_json::Value;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+
+#[test]
+fn what_ran_is_on_record_with_how_it_ended() -> Story {
+    let home = Home::with_defaults("full", "off", "deny")?;
+    home.exec(&["sh", "-c", "exit 3"])?.finish()?.expect_code(3)?;
+    let lines = home.countersign(&["--json", "history"])?.expect_code(0)?.stdout;
+    let lines: Vec<Value> = lines.lines().map(serde_json::from_str).collect::<Result<_, _>>()?;
+    let kinds: Vec<&Value> = lines.iter().map(|line| &line["event"]["kind"]).collect();
+    assert_eq!(kinds, ["request", "run"], "{lines:?}");
+    assert_eq!(lines[0]["event"]["outcome"]["kind"], "allowed-by-policy");
+    assert_eq!(lines[1]["event"]["run"]["exitCode"], 3);
+    assert_eq!(lines[0]["requestId"], lines[1]["requestId"]);
+    Ok(())
+}
+
+#[test]
+fn a_changed_removed_or_moved_line_of_the_history_is_found() -> Story {
+    let changes: [(&str, fn(Vec<String>) -> Vec<String>); 3] = [
+        ("changed", |lines| lines.iter().map(|line| line.replace("allowed-by-policy", "denied")).collect()),
+        ("removed", |mut lines| {
+            lines.remove(1);
+            lines
+        }),
+        ("moved", |mut lines| {
+            lines.swap(0, 2);
+            lines
+        }),
+    ];
+    for (name, change) in changes {
+        let home = Home::with_defaults("full", "off", "deny")?;
+        home.exec(&["true"])?.finish()?.expect_code(0)?;
+        home.exec(&["true"])?.finish()?.expect_code(0)?;
+        home.countersign(&["history", "verify"])?.expect_code(0)?;
+        let file = history_file(&home)?;
+        let lines = fs::read_to_string(&file)?.lines().map(str::to_owned).collect();
+        fs::write(&file, change(lines).join("\n") + "\n")?;
+        let verified = home.countersign(&["--json", "history", "verify"])?;
+        assert_eq!(verified.code, 1, "{name}: {verified:?}");
+        assert!(verified.json()?["broken"]["line"].is_u64(), "{name}: {verified:?}");
+        let doctor = finding(&home, "history")?;
+        assert_eq!(doctor["level"], "problem", "{name}: {doctor}");
+    }
+    Ok(())
+}
+
+#[test]
+fn secrets_on_a_command_line_are_not_written_to_the_history() -> Story {
+    let home = Home::with_defaults("full", "off", "deny")?;
+    home.exec(&["true", "--token", SECRET, &format!("Authorization: Bearer {SECRET}")])?
+        .finish()?
+        .expect_code(0)?;
+    let text = fs::read_to_string(history_file(&home)?)?;
+    assert!(text.contains("--token"), "{text}");
+    assert!(!text.contains(SECRET), "{text}");
+    Ok(())
+}
+
+#[test]
+fn the_doctor_says_what_is_wrong_and_what_to_do() -> Story {
+    let home = Home::asking()?;
+    assert_eq!(finding(&home, "document")?["level"], "ok");
+    assert_eq!(finding(&home, "app")?["level"], "problem");
+    assert!(
+        finding(&home, "app")?["remedy"]
+            .as_str()
+            .is_some_and(|remedy| remedy.contains("countersign-desktop"))
+    );
+
+    fs::set_permissions(home.document_path(), fs::Permissions::from_mode(0o644))?;
+    assert_eq!(finding(&home, "document permissions")?["level"], "problem");
+    fs::set_permissions(home.state(), fs::Permissions::from_mode(0o755))?;
+    assert_eq!(finding(&home, "state folder")?["level"], "problem");
+    home.write_private(&home.document_path(), b"{broken")?;
+    assert_eq!(finding(&home, "document")?["level"], "problem");
+    fs::remove_file(home.document_path())?;
+    assert_eq!(finding(&home, "document")?["level"], "warning");
+    Ok(())
+}
+
+fn finding(home: &Home, check: &str) -> anyhow::Result<Value> {
+    let findings = home.countersign(&["--json", "doctor"])?.json()?;
+    let found = findings.as_array().into_iter().flatten().find(|finding| finding["check"] == check);
+    found.cloned().with_context(|| format!("no finding {check:?} in {findings}"))
+}
+
+fn history_file(home: &Home) -> anyhow::Result<PathBuf> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(home.state().join("history"))? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|extension| extension == "jsonl") {
+            files.push(path);
+        }
+    }
+    files.sort();
+    files.pop().context("there is no history file")
+}
+
+const SECRET: &str = "ghp_0123456789abcdefghijklmnopqrstuvwxyz";
