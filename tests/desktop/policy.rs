@@ -5,6 +5,7 @@ use anyhow::{Context, ensure};
 use countersign_protocol::ui::{HistoryEvent, StoreState};
 use countersign_tests::app::{App, Window};
 use countersign_tests::bus::Shell;
+use countersign_tests::driver::Key;
 use countersign_tests::home::Home;
 use countersign_tests::process::{PATIENCE, wait_for};
 use serde_json::json;
@@ -79,9 +80,8 @@ fn a_stricter_policy_from_the_command_line_holds_at_once() -> Story {
 #[test]
 fn a_document_that_another_program_changes_is_noticed_and_recorded() -> Story {
     asking(|app| {
-        app.start_again(&[])?;
-        let security = "return document.body.dataset.ready === 'true'";
-        app.wait_in(Window::Main, "the window is ready", security)?;
+        open_page(app, "policy")?;
+        wait_for_result(app, "allowlist")?;
         app.home.edit_document(|document| document["defaults"]["security"] = json!("full"))?;
         wait_for_writer(app, "another-program")?;
         let loosened = app.home.history()?.into_iter().any(|entry| {
@@ -89,10 +89,27 @@ fn a_document_that_another_program_changes_is_noticed_and_recorded() -> Story {
         });
         ensure!(loosened, "the loosening is not in the history");
         app.home.exec(&["true"])?.finish()?.expect_code(0)?;
-        let view = app.invoke(Window::Main, "document", json!({}))?;
-        let view = view.map_err(|error| anyhow::anyhow!("{error}"))?;
-        assert_eq!(view["effective"][0]["security"], "full", "{view}");
-        Ok(())
+        wait_for_result(app, "full")
+    })
+}
+
+#[test]
+fn a_looser_policy_from_the_window_is_read_before_it_is_applied() -> Story {
+    asking(|app| {
+        open_page(app, "policy")?;
+        let full = "[data-testid=\"switch-security\"] label:has(input[value=\"full\"])";
+        app.wait_for_element(Window::Main, full)?;
+        app.browser()?.click(full)?;
+        app.click(Window::Main, "draft-apply")?;
+        app.click(Window::Main, "loosen-keep")?;
+        assert_eq!(app.home.document()?["defaults"]["security"], "allowlist");
+
+        app.click(Window::Main, "draft-apply")?;
+        app.wait_for_element(Window::Main, "[data-testid=\"loosening\"]")?;
+        app.click_armed(Window::Main, "loosen-apply")?;
+        wait_for_writer(app, "window")?;
+        assert_eq!(app.home.document()?["defaults"]["security"], "full");
+        wait_for_result(app, "full")
     })
 }
 
@@ -121,14 +138,24 @@ fn an_unusable_document_denies_everything_until_the_person_puts_it_aside() -> St
     })?;
     let refused = app.home.exec(&["true"])?.finish()?;
     ensure!(refused.code == 200 || refused.code == 202, "{refused:?}");
-    app.start_again(&[])?;
-    app.wait_for_element(Window::Main, "body[data-ready=\"true\"]")?;
+    open_page(&app, "settings")?;
+    app.click(Window::Main, "reset")?;
+    app.wait_for_element(Window::Main, "[data-testid=\"reset-confirm\"]")?;
+    app.browser()?.click("[data-testid=\"reset-confirm\"]")?;
     assert_eq!(std::fs::read(app.home.document_path())?, b"{broken");
-
-    let backup = app.invoke(Window::Main, "reset_document", json!({}))?;
-    let backup = backup.map_err(|error| anyhow::anyhow!("{error}"))?;
-    let backup = backup.as_str().context("no path of what was put aside")?;
-    assert_eq!(std::fs::read(backup)?, b"{broken");
+    app.click(Window::Main, "reset-word")?;
+    for letter in "RESET".chars() {
+        app.browser()?.press(&[Key::Char(letter)])?;
+    }
+    app.click_armed(Window::Main, "reset-confirm")?;
+    let backup = "return document.querySelector('[data-testid=\"backup\"]')?.textContent ?? null";
+    let backup = app.wait_in(Window::Main, "the page says where the old document is", backup)?;
+    let kept = std::fs::read_dir(app.home.openclaw())?.filter_map(Result::ok).find(|file| {
+        backup.as_str().is_some_and(|text| text.contains(file.file_name().to_string_lossy().as_ref()))
+            && file.path() != app.home.document_path()
+            && std::fs::read(file.path()).is_ok_and(|bytes| bytes == b"{broken")
+    });
+    ensure!(kept.is_some(), "the old document is not where the page says: {backup}");
     wait_for("the document is usable", PATIENCE, || {
         let (status, _) = app.home.status()?.context("the app does not answer")?;
         Ok(matches!(status.store, StoreState::Ready).then_some(()))
@@ -153,6 +180,21 @@ fn a_fresh_home_gets_a_careful_document_of_its_own() -> Story {
         running.finish()?.expect_code(200)?;
         Ok(())
     })
+}
+
+fn open_page(app: &App, page: &str) -> Story {
+    app.start_again(&[])?;
+    app.wait_for_element(Window::Main, "body[data-ready=\"true\"]")?;
+    app.click(Window::Main, &format!("nav-{page}"))?;
+    app.wait_for_element(Window::Main, &format!("body[data-page=\"{page}\"]"))
+}
+
+/// Waits until the policy page says what security is in force.
+fn wait_for_result(app: &App, word: &str) -> Story {
+    let script = format!(
+        "return document.querySelector('[data-testid=\"result-security\"]')?.textContent.trim() === '{word}'"
+    );
+    app.wait_in(Window::Main, &format!("the page says that security is {word}"), &script).map(|_| ())
 }
 
 fn wait_for_writer(app: &App, wanted: &str) -> Story {

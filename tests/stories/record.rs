@@ -24,7 +24,7 @@ fn what_ran_is_on_record_with_how_it_ended() -> Story {
 
 #[test]
 fn a_changed_removed_or_moved_line_of_the_history_is_found() -> Story {
-    let changes: [(&str, fn(Vec<String>) -> Vec<String>); 3] = [
+    let changes: [(&str, Change); 3] = [
         ("changed", |lines| lines.iter().map(|line| line.replace("allowed-by-policy", "denied")).collect()),
         ("removed", |mut lines| {
             lines.remove(1);
@@ -85,6 +85,8 @@ fn the_doctor_says_what_is_wrong_and_what_to_do() -> Story {
     assert_eq!(finding(&home, "document")?["level"], "warning");
     Ok(())
 }
+
+type Change = fn(Vec<String>) -> Vec<String>;
 
 fn finding(home: &Home, check: &str) -> anyhow::Result<Value> {
     let findings = home.countersign(&["--json", "doctor"])?.json()?;
