@@ -38,6 +38,8 @@ export class Prompt {
   problem = $state.raw<Problem | null>(null);
   /** Whether the card is on its way out. */
   leaving = $state(false);
+  /** Whether the card took the place of another; one that comes into a blank window is there at once. */
+  replacing = $state(false);
   /** Whether an answer is under way. */
   answering = $state(false);
   /** The "Allow…" sheet. */
@@ -211,19 +213,21 @@ export class Prompt {
   /** Takes the present card out, blanks the window, and brings the next card, if any. */
   async #replace(): Promise<void> {
     if (this.#moving) return;
-    this.#moving = true;
-    try {
-      if (this.card) {
+    const old = this.card;
+    if (old) {
+      this.#moving = true;
+      try {
         this.#disarm();
         this.leaving = true;
         await pause(MOVE_MS);
+        this.#blank();
+        await tick();
+        await paintedWithin(BLANK_MS);
+      } finally {
+        this.#moving = false;
       }
-      this.#blank();
-      await tick();
-      await paintedWithin(BLANK_MS);
-    } finally {
-      this.#moving = false;
     }
+    this.replacing = old !== null;
     const next = this.#next();
     this.#chosen = null;
     if (next) await this.#present(next);
