@@ -6,7 +6,7 @@ use countersign_protocol::control::{ControlRequest, ControlResponse};
 use countersign_protocol::ui::{Card, Confirmation, HistoryEntry, HistoryEvent, Outcome, Status};
 use serde_json::{Value, json};
 use std::fs::{self, DirBuilder, OpenOptions};
-use std::io::{BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader, ErrorKind, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -178,16 +178,28 @@ impl Home {
             .collect())
     }
 
-    /// Asks the app that serves this home; `None` when no app does.
+    /// Asks the app that serves this home; `None` when no app does, or when it ends before it answers.
     pub fn control(&self, request: &ControlRequest) -> Result<Option<ControlResponse>> {
-        let Ok(mut stream) = UnixStream::connect(self.control_socket()) else { return Ok(None) };
+        let answer = match self.control_line(request) {
+            Ok(answer) => answer,
+            Err(error) if GONE.contains(&error.kind()) => return Ok(None),
+            Err(error) => return Err(error.into()),
+        };
+        if answer.is_empty() {
+            return Ok(None);
+        }
+        Ok(Some(serde_json::from_str(&answer).with_context(|| format!("control answered {answer:?}"))?))
+    }
+
+    fn control_line(&self, request: &ControlRequest) -> io::Result<String> {
+        let mut stream = UnixStream::connect(self.control_socket())?;
         stream.set_read_timeout(Some(CONTROL_WAIT))?;
         let mut line = serde_json::to_vec(request)?;
         line.push(b'\n');
         stream.write_all(&line)?;
         let mut answer = String::new();
         BufReader::new(stream).read_line(&mut answer)?;
-        Ok(Some(serde_json::from_str(&answer).with_context(|| format!("control answered {answer:?}"))?))
+        Ok(answer)
     }
 
     /// What works in the app and its process id; `None` when no app serves this home.
@@ -210,6 +222,10 @@ impl Home {
 
 /// The socket token of every story's document.
 pub const TOKEN: &str = "story-token-story-token-story-to";
+
+/// What a connection to an app fails with that is not there, not there yet, or just ending.
+const GONE: [ErrorKind; 4] =
+    [ErrorKind::NotFound, ErrorKind::ConnectionRefused, ErrorKind::ConnectionReset, ErrorKind::BrokenPipe];
 
 /// The app answers the control channel at once.
 const CONTROL_WAIT: Duration = Duration::from_secs(10);

@@ -87,10 +87,16 @@ fn as_pid(pid: u32) -> Option<Pid> {
     i32::try_from(pid).ok().and_then(Pid::from_raw)
 }
 
-/// A process that ended but whose parent did not look yet.
+/// A process that ended but whose parent did not look yet. Its first thread is a zombie while others still end and hold
+/// its files open, so all of them are looked at.
 fn is_zombie(pid: u32) -> bool {
-    std::fs::read_to_string(format!("/proc/{pid}/stat"))
-        .is_ok_and(|stat| stat.rsplit_once(')').is_some_and(|(_, rest)| rest.trim_start().starts_with('Z')))
+    let Ok(threads) = std::fs::read_dir(format!("/proc/{pid}/task")) else { return true };
+    threads.filter_map(Result::ok).all(|thread| {
+        // A thread that is gone meanwhile has ended as well.
+        std::fs::read_to_string(thread.path().join("stat")).map_or(true, |stat| {
+            stat.rsplit_once(')').is_some_and(|(_, rest)| rest.trim_start().starts_with(['Z', 'X']))
+        })
+    })
 }
 
 /// A program in the background. It is ended when this is dropped.
