@@ -30,7 +30,7 @@ fn two_apps_with_folders_of_their_own_live_side_by_side() -> Story {
         wait_for("the second app answers", PATIENCE, || {
             Ok(other.status()?.filter(|(_, pid)| *pid == second.pid()))
         })?;
-        wait_for("its socket is there", PATIENCE, || Ok(other.socket().exists().then_some(())))?;
+        other.wait_until_listening()?;
 
         let (first, _) = app.raise(&["echo", "mine"])?;
         let elsewhere = other.exec(&["echo", "theirs"])?;
@@ -72,6 +72,7 @@ fn an_app_that_crashed_can_be_started_again_at_once() -> Story {
     wait_for("the next app answers", PATIENCE, || {
         Ok(app.home.status()?.filter(|(_, pid)| *pid == second.pid()))
     })?;
+    app.home.wait_until_listening()?;
     let request = app.home.exec(&["echo", "again"])?;
     wait_for("its socket takes requests", PATIENCE, || Ok((app.home.pending()?.0.len() == 1).then_some(())))?;
     app.home.countersign(&["deny", "--all"])?.expect_code(0)?;

@@ -7,7 +7,6 @@ use crate::home::Home;
 use crate::process::{self, Background, PATIENCE, is_alive, kill, wait_for};
 use crate::session::Session;
 use anyhow::{Context, Result, anyhow, bail, ensure};
-use countersign_protocol::ui::SocketState;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::cell::{Cell, OnceCell};
@@ -79,10 +78,7 @@ impl App {
     /// Starts the app hidden, in this home, and waits until it takes requests.
     pub fn start(home: Home, shell: Shell) -> Result<Self> {
         let app = Self::start_unready(home, shell)?;
-        wait_for("the approval socket listens", PATIENCE, || {
-            let status = app.home.status()?.map(|(status, _)| status);
-            Ok(status.filter(|status| matches!(status.socket, SocketState::Listening)))
-        })?;
+        app.home.wait_until_listening()?;
         Ok(app)
     }
 

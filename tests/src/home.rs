@@ -1,9 +1,11 @@
 //! A home folder of a story's own: the approvals document, our state, and the control channel of the app that serves it.
 
-use crate::process::command;
+use crate::process::{PATIENCE, command, wait_for};
 use anyhow::{Context, Result, bail};
 use countersign_protocol::control::{ControlRequest, ControlResponse};
-use countersign_protocol::ui::{Card, Confirmation, HistoryEntry, HistoryEvent, Outcome, Status};
+use countersign_protocol::ui::{
+    Card, Confirmation, HistoryEntry, HistoryEvent, Outcome, SocketState, Status,
+};
 use serde_json::{Value, json};
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, BufRead, BufReader, ErrorKind, Write};
@@ -209,6 +211,14 @@ impl Home {
             None => Ok(None),
             Some(other) => bail!("expected a status, got {other:?}"),
         }
+    }
+
+    /// Waits until the app, which may still be starting, takes requests. Before that, commands see no app.
+    pub fn wait_until_listening(&self) -> Result<()> {
+        wait_for("the approval socket listens", PATIENCE, || {
+            let status = self.status()?.map(|(status, _)| status);
+            Ok(status.filter(|status| matches!(status.socket, SocketState::Listening)).map(|_| ()))
+        })
     }
 
     /// What waits in the app.
