@@ -230,6 +230,17 @@ impl Home {
     }
 }
 
+impl Drop for Home {
+    fn drop(&mut self) {
+        // The app's helper processes may write for a moment longer than the app lives. What is left then stays behind.
+        let removed = || Ok(fs::remove_dir_all(self.path()).is_ok().then_some(()));
+        wait_for("the home is removed", REMOVAL_WAIT, removed).ok();
+    }
+}
+
+/// Longer than the app's helper processes outlive it.
+const REMOVAL_WAIT: Duration = Duration::from_secs(2);
+
 /// The socket token of every story's document.
 pub const TOKEN: &str = "story-token-story-token-story-to";
 
