@@ -6,6 +6,7 @@ mod notifications;
 mod shell;
 mod tray;
 mod windows;
+mod words;
 
 use anyhow::Context;
 use clap::Parser;

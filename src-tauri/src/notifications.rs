@@ -2,6 +2,7 @@
 //! actions, show none, or are not there at all.
 
 use crate::shell::{State, report};
+use crate::words::Words;
 use countersign::Desk;
 use countersign_protocol::ui::Card;
 use notify_rust::{Notification, NotificationHandle, NotificationResponse, Timeout, Urgency};
@@ -31,8 +32,9 @@ impl Notifications {
         let (closer, closed) = oneshot::channel();
         self.shown.insert(card.id.clone(), closer);
         let (app, desk, id) = (self.app.clone(), self.desk.clone(), card.id.clone());
+        let words = Words::of(self.desk.settings().language);
         tauri::async_runtime::spawn(async move {
-            let Some(handle) = send().await else { return };
+            let Some(handle) = send(words).await else { return };
             let mut answer = None;
             tokio::select! {
                 () = handle.wait_for_action_async(|response| answer = Some(response.clone())) => {}
@@ -59,19 +61,19 @@ impl Notifications {
 
 /// Says only that something waits: what is asked needs the window, where it can be read in full. Actions are offered only
 /// to a server that shows them.
-async fn send() -> Option<NotificationHandle> {
+async fn send(words: &'static Words) -> Option<NotificationHandle> {
     let sent = tokio::time::timeout(SEND_WAIT, async {
         let asked = tokio::task::spawn_blocking(notify_rust::get_capabilities).await;
         let capabilities = asked.unwrap_or_else(|_| Ok(Vec::new()))?;
         let mut notification = Notification::new();
         notification
             .appname("Countersign")
-            .summary("A request waits for you")
-            .body("An agent wants to run a command. Open it to read what it is.")
+            .summary(words.summary)
+            .body(words.body)
             .urgency(Urgency::Normal)
             .timeout(Timeout::Default);
         if capabilities.iter().any(|capability| capability == "actions") {
-            notification.action("default", "Open").action(OPEN, "Open").action(DENY, "Deny");
+            notification.action("default", words.show).action(OPEN, words.show).action(DENY, words.deny);
         }
         notification.show_async().await
     });

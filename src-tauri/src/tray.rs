@@ -1,6 +1,7 @@
 //! The tray icon: state by shape, the number that waits, and a menu that says the same in words.
 
 use crate::shell::{State, report};
+use crate::words::Words;
 use countersign::Desk;
 use countersign::desk::Pause;
 use countersign_protocol::ui::Page;
@@ -11,11 +12,12 @@ use tauri::{AppHandle, Manager, Wry};
 
 /// Builds the tray and keeps it true.
 pub(crate) fn build(app: &AppHandle, desk: Desk) -> tauri::Result<()> {
-    let waiting = MenuItemBuilder::with_id(WAITING, waiting_text(0)).build(app)?;
-    let open = MenuItemBuilder::with_id(OPEN, "Open Countersign").build(app)?;
-    let pause = CheckMenuItem::with_id(app, PAUSE, "Pause prompts", true, false, None::<&str>)?;
-    let deny = MenuItemBuilder::with_id(DENY, "Deny everything that waits").build(app)?;
-    let quit = MenuItemBuilder::with_id(QUIT, "Quit").build(app)?;
+    let words = Words::of(desk.settings().language);
+    let waiting = MenuItemBuilder::with_id(WAITING, words.waiting(0)).build(app)?;
+    let open = MenuItemBuilder::with_id(OPEN, words.open).build(app)?;
+    let pause = CheckMenuItem::with_id(app, PAUSE, words.pause, true, false, None::<&str>)?;
+    let deny = MenuItemBuilder::with_id(DENY, words.deny_all).build(app)?;
+    let quit = MenuItemBuilder::with_id(QUIT, words.quit).build(app)?;
     let menu = MenuBuilder::new(app)
         .items(&[&waiting, &open])
         .separator()
@@ -25,30 +27,36 @@ pub(crate) fn build(app: &AppHandle, desk: Desk) -> tauri::Result<()> {
         .build()?;
     let tray = TrayIconBuilder::with_id("countersign")
         .icon(icon(0, Pause::Prompting)?)
-        .tooltip(waiting_text(0))
+        .tooltip(words.waiting(0))
         .menu(&menu)
         .on_menu_event(|app, event| clicked(app, event.id.as_ref()))
         .build(app)?;
-    tauri::async_runtime::spawn(keep_true(Parts { tray, waiting, pause }, desk));
+    tauri::async_runtime::spawn(keep_true(Parts { tray, waiting, open, pause, deny, quit }, desk));
     Ok(())
 }
 
 struct Parts {
     tray: TrayIcon,
     waiting: MenuItem<Wry>,
+    open: MenuItem<Wry>,
     pause: CheckMenuItem<Wry>,
+    deny: MenuItem<Wry>,
+    quit: MenuItem<Wry>,
 }
 
 async fn keep_true(parts: Parts, desk: Desk) {
     let mut pending = desk.pending();
     let mut paused = desk.pause();
+    let mut settings = desk.follow_settings();
     loop {
         let count = *pending.borrow_and_update();
         let pause = *paused.borrow_and_update();
-        report(show(&parts, count, pause));
+        let words = Words::of(settings.borrow_and_update().language);
+        report(show(&parts, words, count, pause));
         let changed = tokio::select! {
             changed = pending.changed() => changed,
             changed = paused.changed() => changed,
+            changed = settings.changed() => changed,
         };
         if changed.is_err() {
             return;
@@ -56,11 +64,15 @@ async fn keep_true(parts: Parts, desk: Desk) {
     }
 }
 
-fn show(parts: &Parts, count: usize, pause: Pause) -> tauri::Result<()> {
+fn show(parts: &Parts, words: &Words, count: usize, pause: Pause) -> tauri::Result<()> {
     parts.tray.set_icon(Some(icon(count, pause)?))?;
-    parts.tray.set_tooltip(Some(waiting_text(count)))?;
+    parts.tray.set_tooltip(Some(words.waiting(count)))?;
     parts.tray.set_title((count > 0).then(|| count.to_string()))?;
-    parts.waiting.set_text(waiting_text(count))?;
+    parts.waiting.set_text(words.waiting(count))?;
+    parts.open.set_text(words.open)?;
+    parts.pause.set_text(words.pause)?;
+    parts.deny.set_text(words.deny_all)?;
+    parts.quit.set_text(words.quit)?;
     parts.pause.set_checked(pause == Pause::Paused)
 }
 
@@ -81,14 +93,6 @@ fn clicked(app: &AppHandle, id: &str) {
         }
         QUIT => app.exit(0),
         other => tracing::warn!(id = other, "an unknown tray item was chosen"),
-    }
-}
-
-fn waiting_text(count: usize) -> String {
-    match count {
-        0 => "Nothing waits for you".to_owned(),
-        1 => "1 request waits for you".to_owned(),
-        count => format!("{count} requests wait for you"),
     }
 }
 

@@ -55,7 +55,7 @@ impl Exit {
 #[derive(Debug, Parser)]
 #[command(name = "countersign", version, after_help = EXIT_CODES)]
 struct Cli {
-    /// Print one JSON document instead of text.
+    /// Print JSON instead of text: one document, or for `history` one a line.
     #[arg(long, global = true)]
     json: bool,
     #[command(subcommand)]

@@ -190,6 +190,11 @@ impl Desk {
         self.inner.parts.settings.watch().borrow().clone()
     }
 
+    /// Follows the person's settings.
+    pub fn follow_settings(&self) -> watch::Receiver<Settings> {
+        self.inner.parts.settings.watch()
+    }
+
     /// Takes new settings.
     pub fn set_settings(&self, settings: Settings) -> Result<(), CommandError> {
         self.inner.parts.settings.set(settings).map_err(|error| invalid(&error))
