@@ -191,15 +191,13 @@ fn edit_entry(
         members.shift_remove(name);
     }
     members.insert("pattern".into(), pattern.into());
-    let mut undo = Vec::new();
     if blank_is_absent(members.get("id")).is_none() {
-        let id = new_id();
-        members.insert("id".into(), id.clone().into());
-        undo.push(DocumentEdit::DeleteEntry { agent: agent.to_owned(), entry: id });
+        members.insert("id".into(), new_id().into());
     }
     list[index] = Value::Object(members);
-    undo.push(restored(agent, index, &before));
-    Ok(undo)
+    let edited = entry_ids(list).swap_remove(index);
+    let remove = DocumentEdit::DeleteEntry { agent: agent.to_owned(), entry: edited };
+    Ok(vec![remove, restored(agent, index, &before)])
 }
 
 fn delete_entry(
@@ -216,7 +214,7 @@ fn delete_entry(
     Ok(vec![restored(agent, index, &before)])
 }
 
-/// Puts an entry in its place: over the one there when it has the same id, else before it.
+/// Puts an entry back in its place, before whatever is there now: two entries may carry the same id.
 fn restore_entry(
     root: &mut Map<String, Value>,
     agent: &str,
@@ -231,11 +229,6 @@ fn restore_entry(
     }
     let list = list_or_new(root, agent)?;
     let index = usize::try_from(index).unwrap_or(usize::MAX).min(list.len());
-    let id = blank_is_absent(entry.get("id"));
-    if id.is_some() && id == list.get(index).and_then(|other| blank_is_absent(other.get("id"))) {
-        let before = std::mem::replace(&mut list[index], entry);
-        return Ok(vec![restored(agent, index, &before)]);
-    }
     list.insert(index, entry);
     let id = entry_ids(list).swap_remove(index);
     Ok(vec![DocumentEdit::DeleteEntry { agent: agent.to_owned(), entry: id }])
