@@ -76,6 +76,7 @@ class Card:
     """What the window shows of one request."""
 
     id: str
+    painted: bool
     command: str
     text: str
     outcome: str | None
@@ -97,6 +98,7 @@ const buttons = [...card.querySelectorAll('[data-testid="verdict"] button[data-t
 }));
 return {
   id: card.dataset.id,
+  painted: card.dataset.painted === 'true',
   command: card.querySelector('[data-testid="command"]')?.innerText ?? '',
   text: card.innerText,
   outcome: card.querySelector('[data-testid="outcome"]')?.dataset.outcome ?? null,
@@ -136,7 +138,8 @@ class PromptWindow:
 
         def look() -> Card | None:
             card = self.card()
-            return card if card and text in card.command and card.outcome is None and card.buttons else None
+            answerable = card and card.painted and card.outcome is None and card.buttons
+            return card if answerable and text in card.command else None
 
         return poll(f"a card in the window with {text!r} in its command", look, seconds)
 

@@ -44,6 +44,8 @@ pub struct Prompt {
     pub card: Option<String>,
     /// Its generation.
     pub generation: Option<u32>,
+    /// Whether it is on the screen: before, there is nothing to point at.
+    pub painted: bool,
     /// Whether "Allow once" says that it works.
     pub armed: bool,
     /// Words of the command, as the boxes show them.
@@ -207,7 +209,7 @@ impl App {
     /// Waits until the prompt shows a command that has `word` among its words.
     pub fn wait_for_card(&self, word: &str) -> Result<Prompt> {
         self.wait_for_prompt(&format!("the prompt shows {word:?}"), |prompt| {
-            prompt.state == "card" && prompt.words.iter().any(|shown| shown.contains(word))
+            prompt.state == "card" && prompt.painted && prompt.words.iter().any(|shown| shown.contains(word))
         })
     }
 
@@ -226,7 +228,7 @@ impl App {
         })?;
         let Some(id) = waiting else { bail!("the request ended unasked: {:?}", running.finish()?) };
         let prompt = self.wait_for_prompt("the prompt shows the request", |prompt| {
-            prompt.state == "card" && prompt.card.as_ref() == Some(&id)
+            prompt.state == "card" && prompt.painted && prompt.card.as_ref() == Some(&id)
         })?;
         Ok((running, prompt))
     }
@@ -353,6 +355,7 @@ const PROMPT_NOW: &str = r#"
       state: document.body.dataset.state ?? '',
       card: card?.dataset.id ?? null,
       generation: card ? Number(card.dataset.generation) : null,
+      painted: card?.dataset.painted === 'true',
       armed: part('allow-once')?.dataset.armed === 'true',
       words: [...document.querySelectorAll('[data-testid="command"] [data-testid="argument"]')]
         .slice(0, 64).map((argument) => argument.textContent),

@@ -10,11 +10,12 @@ export class Arming {
   /** Whether the delay is running. */
   counting = $state(false);
   endSeen = $state(false);
+  /** Whether the content is on the screen, and the app knows. */
+  isPainted = $state(false);
   /** Counts up whenever the delay starts again, so that its picture can start again too. */
   round = $state(0);
 
   #delay = MIN_ARM_DELAY_MS;
-  #painted = false;
   #elapsed = false;
   #timer: ReturnType<typeof setTimeout> | null = null;
 
@@ -29,21 +30,21 @@ export class Arming {
 
   /** Nothing is painted. */
   reset(): void {
-    this.#painted = false;
+    this.isPainted = false;
     this.endSeen = false;
     this.#stop();
   }
 
   /** The content is on the screen, and the app knows. */
   painted(): void {
-    this.#painted = true;
+    this.isPainted = true;
     this.restart();
   }
 
   /** Starts the whole delay again: the window came back, or the content changed. */
   restart(): void {
     this.#stop();
-    if (!this.#painted) return;
+    if (!this.isPainted) return;
     this.counting = true;
     this.round += 1;
     this.#timer = setTimeout(() => {
@@ -66,7 +67,7 @@ export class Arming {
   }
 
   #update(): void {
-    this.armed = this.#painted && this.#elapsed && this.endSeen;
+    this.armed = this.isPainted && this.#elapsed && this.endSeen;
   }
 
   #stop(): void {
