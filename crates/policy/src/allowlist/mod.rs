@@ -47,13 +47,14 @@ pub fn matching(rules: &[Rule], target: Target<'_>) -> Option<usize> {
     // One answer for all bound entries: a document can have hundreds for one program.
     let bound = std::cell::OnceCell::new();
     let bound = || bound.get_or_init(|| target.cwd.map(|cwd| bound_arguments(cwd, target.args))).as_deref();
+    let found = Found::of(target.program);
     for (index, rule) in rules.iter().enumerate() {
         let narrow = rule.arg_pattern.as_deref().filter(|pattern| !pattern.is_empty());
         // Beyond the first path-only match only a narrower one could still win.
         if narrow.is_none() && (any_arguments.is_some() || rule.generated) {
             continue;
         }
-        if !program_matches(rule, narrow, target) {
+        if !program_matches(rule, narrow, target, found.as_ref()) {
             continue;
         }
         match narrow {
@@ -116,7 +117,21 @@ pub fn exact_command(text: &str) -> String {
     format!("{EXACT_COMMAND}{}", hex(digest.get(..8).unwrap_or_default()))
 }
 
-fn program_matches(rule: &Rule, narrow: Option<&str>, target: Target<'_>) -> bool {
+/// Where a program was found, as entries see it.
+struct Found<'a> {
+    path: &'a str,
+    /// For patterns with wildcards, which must not be led out of their folder by `..`.
+    normal: String,
+}
+
+impl<'a> Found<'a> {
+    fn of(program: &'a ProgramFacts) -> Option<Self> {
+        let path = program.real_path.as_deref().or(program.path.as_deref())?.to_str()?;
+        Some(Self { path, normal: normal_path(path) })
+    }
+}
+
+fn program_matches(rule: &Rule, narrow: Option<&str>, target: Target<'_>, found: Option<&Found<'_>>) -> bool {
     let pattern = rule.pattern.trim_matches(is_js_space);
     if pattern.is_empty() || pattern.starts_with(EXACT_COMMAND) || pattern.starts_with(MARKER) {
         return false;
@@ -128,16 +143,9 @@ fn program_matches(rule: &Rule, narrow: Option<&str>, target: Target<'_>) -> boo
     if !is_path(pattern) {
         return name_matches(pattern, target);
     }
-    let Some(path) = target.program.real_path.as_deref().or(target.program.path.as_deref()) else {
-        return false;
-    };
-    let Some(path) = path.to_str() else { return false };
+    let Some(found) = found else { return false };
     let pattern = expand_home(pattern, target.home);
-    if glob::has_wildcard(&pattern) {
-        // A wildcard must not be led out of its folder by `..`.
-        return glob::matches(&pattern, &normal_path(path));
-    }
-    pattern == path
+    if glob::has_wildcard(&pattern) { glob::matches(&pattern, &found.normal) } else { pattern == found.path }
 }
 
 /// A bare name covers only what was typed as a bare name and found.
