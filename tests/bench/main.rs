@@ -23,6 +23,9 @@ struct Args {
     /// Also write the figures to this file.
     #[arg(long)]
     json: Option<PathBuf>,
+    /// Only this series.
+    #[arg(long, value_enum)]
+    only: Option<Series>,
     /// Prompts per series.
     #[arg(long, default_value_t = 20)]
     prompts: usize,
@@ -34,19 +37,40 @@ struct Args {
     idle_minutes: Option<u64>,
 }
 
+/// What can be measured alone.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, clap::ValueEnum)]
+enum Series {
+    Policy,
+    Start,
+    Exec,
+    Prompt,
+    Memory,
+}
+
 fn main() -> Result<()> {
     let args = Args::parse();
+    let wanted = |series: Series| args.only.is_none_or(|only| only == series);
     let mut figures: Vec<Figure> = Vec::new();
-    say("policy decisions")?;
-    figures.extend(policy::measure());
-    say("starts")?;
-    figures.extend(start::measure(STARTS)?);
-    say("exec path")?;
-    figures.extend(exec::measure(args.runs)?);
-    say("prompts")?;
-    figures.extend(prompt::measure(args.prompts)?);
-    say("memory")?;
-    figures.extend(memory::measure(args.idle_minutes.map(|minutes| Duration::from_secs(minutes * 60)))?);
+    if wanted(Series::Policy) {
+        say("policy decisions")?;
+        figures.extend(policy::measure());
+    }
+    if wanted(Series::Start) {
+        say("starts")?;
+        figures.extend(start::measure(STARTS)?);
+    }
+    if wanted(Series::Exec) {
+        say("exec path")?;
+        figures.extend(exec::measure(args.runs)?);
+    }
+    if wanted(Series::Prompt) {
+        say("prompts")?;
+        figures.extend(prompt::measure(args.prompts)?);
+    }
+    if wanted(Series::Memory) {
+        say("memory")?;
+        figures.extend(memory::measure(args.idle_minutes.map(|minutes| Duration::from_secs(minutes * 60)))?);
+    }
     let mut stdout = std::io::stdout().lock();
     stdout.write_all(table(&figures).as_bytes())?;
     if let Some(path) = args.json {

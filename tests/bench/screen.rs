@@ -30,6 +30,8 @@ impl Screen {
             {
                 return Ok(());
             }
+            // Asking without a pause would take a core from those who draw.
+            std::thread::sleep(GLANCE);
         }
         bail!("no prompt on the screen within {} s", limit.as_secs())
     }
@@ -128,6 +130,9 @@ const MIN_DARK: usize = 25;
 
 /// Anything narrower is a tray icon or a helper window.
 const MIN_WIDTH: u16 = 300;
+
+/// Between two looks at the pixels; it is the error of a time measured with them.
+const GLANCE: Duration = Duration::from_millis(1);
 
 const POLL: Duration = Duration::from_millis(5);
 const CLOSE_LIMIT: Duration = Duration::from_secs(5);
