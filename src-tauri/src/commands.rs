@@ -100,16 +100,19 @@ pub(crate) fn set_autostart(app: AppHandle, enabled: bool) -> Result<bool> {
 
 #[tauri::command]
 pub(crate) async fn prompt_blank(state: Managed<'_, State>) -> Result<()> {
-    let hidden = state.windows.hide_prompt();
+    state.windows.hide_prompt();
     // A request that came while the window blanked itself has raised it already, and would now wait unseen.
-    let shown = if state.desk.wants_prompt().await { state.windows.show_prompt(None) } else { Ok(()) };
-    hidden.and(shown).map_err(|error| internal(&error))
+    if state.desk.wants_prompt().await {
+        state.windows.show_prompt(None);
+    }
+    Ok(())
 }
 
 #[tauri::command]
 pub(crate) async fn open_prompt(state: Managed<'_, State>, id: String) -> Result<()> {
     state.desk.show_card(&id);
-    state.windows.show_prompt(Some(&id)).map_err(|error| internal(&error))
+    state.windows.show_prompt(Some(&id));
+    Ok(())
 }
 
 #[tauri::command]

@@ -1,7 +1,7 @@
 //! A desktop notification per request, with Deny and Open. It allows nothing, and nothing depends on it: servers lose
 //! actions, show none, or are not there at all.
 
-use crate::shell::{State, report};
+use crate::shell::State;
 use crate::words::Words;
 use countersign::Desk;
 use countersign_protocol::ui::Card;
@@ -92,7 +92,7 @@ async fn send(words: &'static Words) -> Option<NotificationHandle> {
 
 fn open(app: &AppHandle, desk: &Desk, id: &str) {
     desk.show_card(id);
-    report(app.state::<State>().windows.show_prompt(Some(id)));
+    app.state::<State>().windows.show_prompt(Some(id));
 }
 
 const DENY: &str = "deny";

@@ -70,7 +70,7 @@ pub(crate) fn run(
             tauri::async_runtime::spawn(probe(desk));
             tauri::async_runtime::spawn(quit_on_signal(handle, signals));
             if !hidden {
-                app.state::<State>().windows.show_main(Page::Inbox)?;
+                app.state::<State>().windows.show_main(Page::Inbox);
             }
             Ok(())
         })
@@ -108,7 +108,7 @@ async fn follow(app: AppHandle, desk: Desk, mut messages: broadcast::Receiver<Ui
         match &message.event {
             UiEvent::CardAdded { card } => present(&app, &desk, &mut notifications, card),
             UiEvent::CardClosed { id, .. } => notifications.close(id),
-            UiEvent::ShowPage { page } => report(app.state::<State>().windows.show_main(*page)),
+            UiEvent::ShowPage { page } => app.state::<State>().windows.show_main(*page),
             UiEvent::ConfirmationAdded { .. }
             | UiEvent::ConfirmationClosed { .. }
             | UiEvent::DocumentChanged { .. }
@@ -127,7 +127,7 @@ fn present(
     card: &countersign_protocol::ui::Card,
 ) {
     if *desk.pause().borrow() == Pause::Prompting {
-        report(app.state::<State>().windows.show_prompt(None));
+        app.state::<State>().windows.show_prompt(None);
     }
     if desk.settings().notifications {
         notifications.show(card);
@@ -165,13 +165,6 @@ impl Signals {
             interrupt: signal(SignalKind::interrupt())?,
             terminate: signal(SignalKind::terminate())?,
         })
-    }
-}
-
-/// A window that does not open must not stop the rest: the request stays in the inbox and runs into its expiry.
-pub(crate) fn report(result: tauri::Result<()>) {
-    if let Err(error) = result {
-        tracing::error!(%error, "a window could not be shown");
     }
 }
 

@@ -1,6 +1,6 @@
 //! The tray icon: state by shape, the number that waits, and a menu that says the same in words.
 
-use crate::shell::{State, report};
+use crate::shell::State;
 use crate::words::Words;
 use countersign::Desk;
 use countersign::desk::Pause;
@@ -52,7 +52,9 @@ async fn keep_true(parts: Parts, desk: Desk) {
         let count = *pending.borrow_and_update();
         let pause = *paused.borrow_and_update();
         let words = Words::of(settings.borrow_and_update().language);
-        report(show(&parts, words, count, pause));
+        if let Err(error) = show(&parts, words, count, pause) {
+            tracing::error!(%error, "the tray could not be brought up to date");
+        }
         let changed = tokio::select! {
             changed = pending.changed() => changed,
             changed = paused.changed() => changed,

@@ -1,5 +1,7 @@
 //! The two windows. The prompt is kept warm for a while after use, blank and hidden, so that the next request is on
 //! screen within a frame or two; then it is destroyed to give its memory back.
+//!
+//! Everything here happens on the main thread in the order in which it was asked for, whoever asked.
 
 use countersign_protocol::ui::Page;
 use std::sync::Arc;
@@ -22,61 +24,85 @@ impl Windows {
 
     /// Shows the prompt without taking the keyboard from what the person is doing. A new window learns from its address
     /// which request was chosen; a warm one is told by an event.
-    pub(crate) fn show_prompt(&self, card: Option<&str>) -> tauri::Result<()> {
+    pub(crate) fn show_prompt(&self, card: Option<&str>) {
         self.prompt_shows.fetch_add(1, Ordering::SeqCst);
-        match self.app.get_webview_window(PROMPT) {
-            Some(window) => raise(&window, if card.is_some() { Focus::Take } else { Focus::Leave }),
-            None => {
-                let query = card.map(|id| format!("?card={}", encoded(id))).unwrap_or_default();
-                WebviewWindowBuilder::new(
-                    &self.app,
-                    PROMPT,
-                    WebviewUrl::App(format!("prompt.html{query}").into()),
-                )
-                .title("Countersign")
-                .inner_size(560.0, 600.0)
-                .min_inner_size(360.0, 300.0)
-                .center()
-                .focused(card.is_some())
-                .build()
-                .map(|_| ())
-            }
-        }
+        let focus = if card.is_some() { Focus::Take } else { Focus::Leave };
+        let query = card.map(|id| format!("?card={}", encoded(id))).unwrap_or_default();
+        self.on_main_thread(move |app| match app.get_webview_window(PROMPT) {
+            Some(window) => raise(&window, focus),
+            None => open(
+                WebviewWindowBuilder::new(app, PROMPT, WebviewUrl::App(format!("prompt.html{query}").into()))
+                    .inner_size(560.0, 600.0)
+                    .min_inner_size(360.0, 300.0)
+                    .center()
+                    .focused(focus == Focus::Take),
+            ),
+        });
     }
 
     /// Hides the prompt, which has blanked itself, and destroys it if it is not used again for [`KEEP_WARM`].
-    pub(crate) fn hide_prompt(&self) -> tauri::Result<()> {
-        let Some(window) = self.app.get_webview_window(PROMPT) else { return Ok(()) };
-        window.hide()?;
+    pub(crate) fn hide_prompt(&self) {
         let shows = self.prompt_shows.load(Ordering::SeqCst);
+        self.on_main_thread(|app| app.get_webview_window(PROMPT).map_or(Ok(()), |window| window.hide()));
         let this = self.clone();
         tauri::async_runtime::spawn(async move {
             tokio::time::sleep(KEEP_WARM).await;
-            if this.prompt_shows.load(Ordering::SeqCst) != shows {
-                return;
-            }
-            if let Some(window) = this.app.get_webview_window(PROMPT) {
-                crate::shell::report(window.destroy());
+            if this.prompt_shows.load(Ordering::SeqCst) == shows {
+                this.on_main_thread(|app| {
+                    app.get_webview_window(PROMPT).map_or(Ok(()), |window| window.destroy())
+                });
             }
         });
-        Ok(())
     }
 
     /// Shows the main window at a page. A new window learns it from its address; an open one is told by an event.
-    pub(crate) fn show_main(&self, page: Page) -> tauri::Result<()> {
-        match self.app.get_webview_window(MAIN) {
+    pub(crate) fn show_main(&self, page: Page) {
+        self.on_main_thread(move |app| match app.get_webview_window(MAIN) {
             Some(window) => raise(&window, Focus::Take),
             None => {
                 let address = format!("index.html?page={}", page_word(page));
-                WebviewWindowBuilder::new(&self.app, MAIN, WebviewUrl::App(address.into()))
-                    .title("Countersign")
-                    .inner_size(1160.0, 800.0)
-                    .min_inner_size(720.0, 480.0)
-                    .build()
-                    .map(|_| ())
+                open(
+                    WebviewWindowBuilder::new(app, MAIN, WebviewUrl::App(address.into()))
+                        .inner_size(1160.0, 800.0)
+                        .min_inner_size(720.0, 480.0),
+                )
             }
-        }
+        });
     }
+
+    /// A window that does not open must not stop the rest: a request stays in the inbox and runs into its expiry.
+    fn on_main_thread(&self, act: impl FnOnce(&AppHandle) -> tauri::Result<()> + Send + 'static) {
+        let app = self.app.clone();
+        let report = |result: tauri::Result<()>| {
+            if let Err(error) = result {
+                tracing::error!(%error, "a window could not be shown");
+            }
+        };
+        report(self.app.run_on_main_thread(move || report(act(&app))));
+    }
+}
+
+fn open(builder: WebviewWindowBuilder<'_, tauri::Wry, AppHandle>) -> tauri::Result<()> {
+    let window = builder.title("Countersign").build()?;
+    draw_without_gpu(&window)
+}
+
+/// The pages are still text. On the processor the first prompt of a process is there in a third of the time (no GL to set
+/// up, no shaders to compile), takes less memory, and does not depend on a driver: a prompt that stays blank on some
+/// graphics card could not be answered.
+#[cfg(target_os = "linux")]
+fn draw_without_gpu(window: &WebviewWindow) -> tauri::Result<()> {
+    use webkit2gtk::{HardwareAccelerationPolicy, SettingsExt, WebViewExt};
+    window.with_webview(|webview| {
+        if let Some(settings) = webview.inner().settings() {
+            settings.set_hardware_acceleration_policy(HardwareAccelerationPolicy::Never);
+        }
+    })
+}
+
+#[cfg(not(target_os = "linux"))]
+fn draw_without_gpu(_: &WebviewWindow) -> tauri::Result<()> {
+    Ok(())
 }
 
 #[derive(Clone, Copy, Eq, PartialEq)]
