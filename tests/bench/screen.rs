@@ -24,13 +24,16 @@ impl Screen {
     /// Returns as soon as the prompt's Deny button has its colour on the screen.
     pub(crate) fn wait_for_deny_button(&self, limit: Duration) -> Result<()> {
         let started = Instant::now();
+        // The hidden window of a warm prompt is known before: searching the whole tree again and again would take a core
+        // from those who draw, and so would asking without a pause.
+        let known = self.app_windows()?;
         while started.elapsed() < limit {
-            if let Some(window) = self.prompt()?
-                && self.shows_deny_button(window).unwrap_or(false)
-            {
-                return Ok(());
+            let found = if known.is_empty() { self.app_windows()? } else { known.clone() };
+            for window in found {
+                if self.shows_deny_button(window).unwrap_or(false) {
+                    return Ok(());
+                }
             }
-            // Asking without a pause would take a core from those who draw.
             std::thread::sleep(GLANCE);
         }
         bail!("no prompt on the screen within {} s", limit.as_secs())
@@ -46,6 +49,13 @@ impl Screen {
             std::thread::sleep(POLL);
         }
         bail!("the prompt is still on the screen after {} s", limit.as_secs())
+    }
+
+    /// Whether a GTK program has already asked GL about this display.
+    pub(crate) fn has_gdk_visuals(&self) -> Result<bool> {
+        let atom = self.connection.intern_atom(false, b"GDK_VISUALS")?.reply()?.atom;
+        let property = self.connection.get_property(false, self.root, atom, AtomEnum::ANY, 0, 8)?.reply()?;
+        Ok(property.value_len > 0)
     }
 
     /// Has the hidden prompt window destroyed, as its close button does.
@@ -104,7 +114,7 @@ impl Screen {
         Ok(found)
     }
 
-    /// Looks at a column through the button, beside its label.
+    /// Looks at a column through the button, beside its label; a window that is not visible has no pixels to look at.
     fn shows_deny_button(&self, window: Window) -> Result<bool> {
         let geometry = self.connection.get_geometry(window)?.reply()?;
         let top = i16::try_from(geometry.height.saturating_sub(STRIP))?;
