@@ -17,6 +17,7 @@ pub mod environment;
 pub mod evaluate;
 pub mod facts;
 pub mod raw_command;
+pub mod safe_bins;
 
 mod programs;
 

@@ -10,6 +10,7 @@ use countersign_policy::effective::{BUILT_IN, Layered, Requested};
 use countersign_policy::environment;
 use countersign_policy::evaluate::{Covered, needs_prompt};
 use countersign_policy::facts::ProgramFacts;
+use countersign_policy::safe_bins::{self, CustomProfile, SafeBins};
 use countersign_policy::{currency, display, raw_command};
 use countersign_protocol::document::Document;
 use countersign_protocol::secret::SocketToken;
@@ -235,6 +236,36 @@ fn run_environment(case: &Value) -> Ours {
             None => says("invalid", rejected.invalid.into_iter().next(), None),
         },
     }
+}
+
+#[test]
+fn safe_bins_are_safe_where_the_newest_peer_says_so() {
+    check("safe-bin.jsonl", run_safe_bin, &[]);
+}
+
+fn run_safe_bin(case: &Value) -> Ours {
+    let input = &case["input"];
+    let list = |name: &str| input[name].is_array().then(|| strings(&input[name]));
+    let custom = |profile: &Value| CustomProfile {
+        min_positional: profile["minPositional"].as_u64().unwrap_or_default() as usize,
+        max_positional: profile["maxPositional"].as_u64().map(|most| most as usize),
+        allowed_value_flags: strings(&profile["allowedValueFlags"]),
+        denied_flags: strings(&profile["deniedFlags"]),
+    };
+    let profiles = input["safeBinProfiles"].as_object().into_iter().flatten();
+    let trusted = list("trustedDirs").unwrap_or_else(|| vec![format!("{ROOT}/safe")]);
+    let bins = SafeBins::new(safe_bins::Settings {
+        names: list("safeBins"),
+        trusted_dirs: Some(trusted.into_iter().map(PathBuf::from).collect()),
+        profiles: profiles.map(|(name, profile)| (name.clone(), custom(profile))).collect(),
+    });
+    let path = Path::new(input["resolvedPath"].as_str().unwrap());
+    let platform = match input["platform"].as_str() {
+        Some("win32") => safe_bins::Platform::Windows,
+        _ => safe_bins::Platform::Posix,
+    };
+    let verdict = bins.check(&strings(&input["argv"]), path, path, platform);
+    Ours::Says(json!({ "satisfied": verdict.is_ok() }))
 }
 
 #[test]
