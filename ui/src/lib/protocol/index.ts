@@ -50,6 +50,49 @@ shown: Shown,
 missed: boolean, };
 
 /**
+ * What the arguments must be.
+ */
+export type ArgumentRule = "any" | { "exact": { 
+/**
+ * After the program.
+ */
+args: Array<string>, 
+/**
+ * Real path of the working directory.
+ */
+folder: string, } } | { "shape": ArgumentShape };
+
+/**
+ * Arguments that are alike: the same words first, then known flags and operands of known kinds, in any order. A word
+ * that a shell could expand fits nothing.
+ */
+export type ArgumentShape = { 
+/**
+ * Literal words that come first, such as `remote` `show`.
+ */
+subcommand?: Array<string>, 
+/**
+ * How the program reads flags.
+ */
+style: FlagStyle, 
+/**
+ * Flags that may stand before the subcommand.
+ */
+leading?: Array<FlagRule>, 
+/**
+ * Flags that may stand after it.
+ */
+flags: FlagSet, 
+/**
+ * What else there may be.
+ */
+operands: OperandRule, 
+/**
+ * Whether words that look like the place of a secret fit.
+ */
+secrets: SecretPlaces, };
+
+/**
  * When a person is asked. Ordered from permissive to strict: the stricter of two is `max`.
  */
 export type Ask = "off" | "on-miss" | "always";
@@ -188,6 +231,51 @@ message: string, };
  * Where a command's words come from.
  */
 export type CommandForm = "argv" | "text";
+
+/**
+ * One rule about one program.
+ */
+export type CommandRule = { 
+/**
+ * Stable id.
+ */
+id: string, 
+/**
+ * `*` or an agent id.
+ */
+agent: string, 
+/**
+ * What follows when it matches.
+ */
+effect: RuleEffect, 
+/**
+ * Glob over the program's real path, or a bare name for what was typed as a bare name.
+ */
+program: string, 
+/**
+ * What its arguments must be.
+ */
+arguments: ArgumentRule, 
+/**
+ * The working directory must be this real path or below it.
+ */
+folder?: string, 
+/**
+ * When it ends.
+ */
+limits?: RuleLimits, 
+/**
+ * The person's own words.
+ */
+note?: string, 
+/**
+ * Unix milliseconds.
+ */
+createdAtMs: number, 
+/**
+ * How it came to be.
+ */
+from: RuleOrigin, };
 
 /**
  * A command as a person reads it.
@@ -552,6 +640,38 @@ complete: boolean, } | { "kind": "time-limit",
 ms: number, };
 
 /**
+ * One allowed flag under all its names.
+ */
+export type FlagRule = { 
+/**
+ * With their dashes: `-n`, `--max-count`. `-#` stands for a dash and digits, `--` for the end of flags.
+ */
+names: Array<string>, 
+/**
+ * What may come with it.
+ */
+value: FlagValue, };
+
+/**
+ * Which flags fit.
+ */
+export type FlagSet = "any" | { "listed": Array<FlagRule> };
+
+/**
+ * How a program reads flags.
+ */
+export type FlagStyle = "clustered" | "words";
+
+/**
+ * What may come with a flag. A separate value never begins with a dash.
+ */
+export type FlagValue = "none" | "any" | "optional" | "number" | { "one-of": Array<string> } | { "path": { 
+/**
+ * Absolute folders; empty: the working directory.
+ */
+below: Array<string>, } };
+
+/**
  * When a grant that was given elsewhere is honoured.
  */
 export type ForwardedGrants = "with-snapshot" | "never";
@@ -705,6 +825,36 @@ to: string, };
 export type OnExpiry = "not-run" | "no-answer";
 
 /**
+ * Kind of an operand.
+ */
+export type OperandKind = "any" | "data" | { "one-of": Array<string> } | { "path": { 
+/**
+ * Absolute folders; empty: the working directory.
+ */
+below: Array<string>, } } | { "plain-path": { 
+/**
+ * Absolute folders; empty: the working directory.
+ */
+below: Array<string>, } } | { "prefix": Array<string> } | "sed-print" | "jq-filter";
+
+/**
+ * How many operands, and of which kinds. The default is none.
+ */
+export type OperandRule = { 
+/**
+ * At least this many.
+ */
+min: number, 
+/**
+ * At most this many.
+ */
+max: number, 
+/**
+ * Each operand must be of one of these.
+ */
+kinds?: Array<OperandKind>, };
+
+/**
  * How a request ended. Every way is distinct, in the UI, the history and on the wire.
  */
 export type Outcome = { "kind": "allowed-by-policy" } | { "kind": "allowed-by-rule" } | { "kind": "allowed-once" } | { "kind": "allowed-always" } | { "kind": "allowed-elsewhere" } | { "kind": "allowed-by-fallback" } | { "kind": "denied" } | { "kind": "denied-by-policy", 
@@ -740,6 +890,50 @@ export type PolicyLayer = "requested" | "agent" | "wildcard" | "defaults" | "bui
  * Whether something of the desktop is there.
  */
 export type Presence = "present" | "missing" | "unknown";
+
+/**
+ * The document.
+ */
+export type RuleDocument = { 
+/**
+ * [`VERSION`].
+ */
+version: number, 
+/**
+ * In the order in which they are tried. Refusals win whatever their place.
+ */
+rules: Array<CommandRule>, };
+
+/**
+ * What follows when a rule matches.
+ */
+export type RuleEffect = "allow" | "deny";
+
+/**
+ * When a rule ends: whatever comes first. It is dead afterwards, not deleted.
+ */
+export type RuleLimits = { 
+/**
+ * Unix milliseconds from which it no longer counts.
+ */
+untilMs?: number, 
+/**
+ * How many runs it may let through in all.
+ */
+uses?: number, 
+/**
+ * The only session it counts in.
+ */
+session?: string, };
+
+/**
+ * How a rule came to be.
+ */
+export type RuleOrigin = "typed" | "answer" | { "preset": { 
+/**
+ * Which one.
+ */
+name: string, } };
 
 /**
  * How wide a rule reaches.
@@ -799,6 +993,11 @@ autoAllowSkills?: boolean,
  * In document order; always empty for `defaults`.
  */
 entries: Array<EntryView>, };
+
+/**
+ * Whether words that look like the place of a secret fit.
+ */
+export type SecretPlaces = "allowed" | "refused";
 
 /**
  * What may run at all. Ordered from permissive to strict: the stricter of two is `max`.

@@ -1,0 +1,329 @@
+//! Rules that the peers' document cannot hold, kept in a document of our own: structured arguments, folders, limits and
+//! refusals. Plain data; what they mean is in `countersign_policy::rules`.
+//!
+//! An unknown member makes the whole document unusable on purpose: it could be what made a rule narrow. For the same
+//! reason unions are a word or an object with one member; with a tag inside, serde would ignore what stands beside it.
+
+use serde::{Deserialize, Serialize};
+use ts_rs::TS;
+
+/// File name in Countersign's configuration folder.
+pub const FILE_NAME: &str = "rules.json";
+
+/// The only version there is.
+pub const VERSION: u32 = 1;
+
+macro_rules! stored {
+    ($($(#[$meta:meta])* pub struct $name:ident $body:tt)+) => {$(
+        #[derive(Clone, Debug, Deserialize, Eq, Hash, PartialEq, Serialize, TS)]
+        #[serde(rename_all = "camelCase", deny_unknown_fields)]
+        #[ts(export, export_to = "index.ts")]
+        $(#[$meta])*
+        pub struct $name $body
+    )+};
+}
+
+macro_rules! stored_tagged {
+    ($($(#[$meta:meta])* pub enum $name:ident $body:tt)+) => {$(
+        #[derive(Clone, Debug, Deserialize, Eq, Hash, PartialEq, Serialize, TS)]
+        #[serde(rename_all = "kebab-case", rename_all_fields = "camelCase", deny_unknown_fields)]
+        #[ts(export, export_to = "index.ts")]
+        $(#[$meta])*
+        pub enum $name $body
+    )+};
+}
+
+macro_rules! stored_words {
+    ($($(#[$meta:meta])* pub enum $name:ident $body:tt)+) => {$(
+        #[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize, TS)]
+        #[serde(rename_all = "kebab-case")]
+        #[ts(export, export_to = "index.ts")]
+        $(#[$meta])*
+        pub enum $name $body
+    )+};
+}
+
+stored! {
+    /// The document.
+    pub struct RuleDocument {
+        /// [`VERSION`].
+        pub version: u32,
+        /// In the order in which they are tried. Refusals win whatever their place.
+        pub rules: Vec<CommandRule>,
+    }
+
+    /// One rule about one program.
+    pub struct CommandRule {
+        /// Stable id.
+        pub id: String,
+        /// `*` or an agent id.
+        pub agent: String,
+        /// What follows when it matches.
+        pub effect: RuleEffect,
+        /// Glob over the program's real path, or a bare name for what was typed as a bare name.
+        pub program: String,
+        /// What its arguments must be.
+        pub arguments: ArgumentRule,
+        /// The working directory must be this real path or below it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        pub folder: Option<String>,
+        /// When it ends.
+        #[serde(default, skip_serializing_if = "RuleLimits::is_unlimited")]
+        #[ts(optional, as = "Option<RuleLimits>")]
+        pub limits: RuleLimits,
+        /// The person's own words.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        pub note: Option<String>,
+        /// Unix milliseconds.
+        #[ts(type = "number")]
+        pub created_at_ms: i64,
+        /// How it came to be.
+        pub from: RuleOrigin,
+    }
+
+    /// When a rule ends: whatever comes first. It is dead afterwards, not deleted.
+    #[derive(Default)]
+    pub struct RuleLimits {
+        /// Unix milliseconds from which it no longer counts.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional, type = "number")]
+        pub until_ms: Option<i64>,
+        /// How many runs it may let through in all.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        pub uses: Option<u32>,
+        /// The only session it counts in.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        pub session: Option<String>,
+    }
+
+    /// Arguments that are alike: the same words first, then known flags and operands of known kinds, in any order. A word
+    /// that a shell could expand fits nothing.
+    pub struct ArgumentShape {
+        /// Literal words that come first, such as `remote` `show`.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub subcommand: Vec<String>,
+        /// How the program reads flags.
+        #[serde(default)]
+        pub style: FlagStyle,
+        /// Flags that may stand before the subcommand.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub leading: Vec<FlagRule>,
+        /// Flags that may stand after it.
+        #[serde(default)]
+        pub flags: FlagSet,
+        /// What else there may be.
+        #[serde(default)]
+        pub operands: OperandRule,
+        /// Whether words that look like the place of a secret fit.
+        #[serde(default)]
+        pub secrets: SecretPlaces,
+    }
+
+    /// One allowed flag under all its names.
+    pub struct FlagRule {
+        /// With their dashes: `-n`, `--max-count`. `-#` stands for a dash and digits, `--` for the end of flags.
+        pub names: Vec<String>,
+        /// What may come with it.
+        #[serde(default)]
+        pub value: FlagValue,
+    }
+
+    /// How many operands, and of which kinds. The default is none.
+    #[derive(Default)]
+    pub struct OperandRule {
+        /// At least this many.
+        #[serde(default)]
+        pub min: u32,
+        /// At most this many.
+        #[serde(default)]
+        pub max: u32,
+        /// Each operand must be of one of these.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub kinds: Vec<OperandKind>,
+    }
+}
+
+stored_tagged! {
+    /// How a rule came to be.
+    pub enum RuleOrigin {
+        /// A person wrote it.
+        Typed,
+        /// A person's answer to a prompt.
+        Answer,
+        /// Part of a preset.
+        Preset {
+            /// Which one.
+            name: String,
+        },
+    }
+
+    /// What the arguments must be.
+    pub enum ArgumentRule {
+        /// Anything.
+        Any,
+        /// Exactly these, in exactly this folder.
+        Exact {
+            /// After the program.
+            args: Vec<String>,
+            /// Real path of the working directory.
+            folder: String,
+        },
+        /// Anything of this shape.
+        Shape(ArgumentShape),
+    }
+
+    /// Which flags fit.
+    pub enum FlagSet {
+        /// Any.
+        Any,
+        /// These and no others.
+        Listed(Vec<FlagRule>),
+    }
+
+    /// What may come with a flag. A separate value never begins with a dash.
+    #[derive(Default)]
+    pub enum FlagValue {
+        /// Nothing.
+        #[default]
+        None,
+        /// One literal, glued or separate.
+        Any,
+        /// Nothing, or a literal glued to it.
+        Optional,
+        /// Digits, with or without a sign, glued or separate.
+        Number,
+        /// One of these, glued or separate.
+        OneOf(Vec<String>),
+        /// A path below one of these, glued or separate.
+        Path {
+            /// Absolute folders; empty: the working directory.
+            below: Vec<String>,
+        },
+    }
+
+    /// Kind of an operand.
+    pub enum OperandKind {
+        /// Any literal.
+        Any,
+        /// What can hardly be a verb: with a digit, a capital, a blank or a sign in it, but no path.
+        Data,
+        /// One of these.
+        OneOf(Vec<String>),
+        /// A path below one of these; `-` counts too.
+        Path {
+            /// Absolute folders; empty: the working directory.
+            below: Vec<String>,
+        },
+        /// The same, but only when a slash or a dot shows that it is a path.
+        PlainPath {
+            /// Absolute folders; empty: the working directory.
+            below: Vec<String>,
+        },
+        /// Begins with one of these and has no `..` component.
+        Prefix(Vec<String>),
+        /// A `sed` script that only prints lines.
+        SedPrint,
+        /// A `jq` filter that reads nothing but its input.
+        JqFilter,
+    }
+}
+
+stored_words! {
+    /// What follows when a rule matches.
+    pub enum RuleEffect {
+        /// It may run.
+        Allow,
+        /// It must not run, whatever else allows it.
+        Deny,
+    }
+
+    /// How a program reads flags.
+    #[derive(Default)]
+    pub enum FlagStyle {
+        /// `-abc`, `-n5`, `-n 5`, `--name=value`, `--name value`.
+        #[default]
+        Clustered,
+        /// `-name value`, `-name=value`: one dash and a whole word.
+        Words,
+    }
+
+    /// Whether words that look like the place of a secret fit.
+    #[derive(Default)]
+    pub enum SecretPlaces {
+        /// They do.
+        Allowed,
+        /// They do not.
+        #[default]
+        Refused,
+    }
+}
+
+impl RuleLimits {
+    /// Whether it never ends.
+    pub fn is_unlimited(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl Default for FlagSet {
+    fn default() -> Self {
+        Self::Listed(Vec::new())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    fn rule() -> Value {
+        json!({
+            "id": "1", "agent": "*", "effect": "allow", "program": "git",
+            "arguments": {"shape": {
+                "subcommand": ["log"],
+                "leading": [{"names": ["-C"], "value": {"path": {"below": ["/src"]}}}],
+                "flags": {"listed": [{"names": ["-n", "--max-count"], "value": "number"}]},
+                "operands": {"max": 9, "kinds": [{"one-of": ["main"]}, "data"]},
+            }},
+            "folder": "/src", "limits": {"uses": 3},
+            "createdAtMs": 5, "from": {"preset": {"name": "everyday"}},
+        })
+    }
+
+    #[test]
+    fn a_rule_survives_being_stored() {
+        let read: CommandRule = serde_json::from_value(rule()).unwrap();
+        let stored = serde_json::to_value(&read).unwrap();
+        assert_eq!(serde_json::from_value::<CommandRule>(stored).unwrap(), read);
+        let ArgumentRule::Shape(shape) = read.arguments else { panic!("{read:?}") };
+        assert_eq!(shape.secrets, SecretPlaces::Refused);
+    }
+
+    #[test]
+    fn an_unknown_member_anywhere_makes_a_rule_unusable() {
+        let places = [
+            "",
+            "/arguments",
+            "/arguments/shape",
+            "/arguments/shape/leading/0",
+            "/arguments/shape/leading/0/value",
+            "/arguments/shape/leading/0/value/path",
+            "/arguments/shape/flags",
+            "/arguments/shape/flags/listed/0",
+            "/arguments/shape/operands",
+            "/arguments/shape/operands/kinds/0",
+            "/limits",
+            "/from",
+            "/from/preset",
+        ];
+        for place in places {
+            let mut changed = rule();
+            changed.pointer_mut(place).unwrap().as_object_mut().unwrap().insert("only".into(), json!("x"));
+            assert!(serde_json::from_value::<CommandRule>(changed).is_err(), "{place}");
+        }
+    }
+}
