@@ -16,6 +16,7 @@ pub mod effective;
 pub mod environment;
 pub mod evaluate;
 pub mod facts;
+pub mod inline_eval;
 pub mod raw_command;
 pub mod safe_bins;
 

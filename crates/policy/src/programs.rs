@@ -31,6 +31,16 @@ impl Name {
         Self { full, unversioned }
     }
 
+    /// Base name in lower case, without a Windows extension, version included.
+    pub(crate) fn as_str(&self) -> &str {
+        &self.full
+    }
+
+    /// Whether the name, with or without its version, is one of these, which are sorted.
+    pub(crate) fn is_one_of(&self, sorted: &[&str]) -> bool {
+        self.is_in(sorted)
+    }
+
     /// Whether this is a command interpreter for text.
     pub(crate) fn is_shell(&self) -> bool {
         self.is_in(SHELLS)

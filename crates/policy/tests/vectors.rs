@@ -10,6 +10,7 @@ use countersign_policy::effective::{BUILT_IN, Layered, Requested};
 use countersign_policy::environment;
 use countersign_policy::evaluate::{Covered, needs_prompt};
 use countersign_policy::facts::ProgramFacts;
+use countersign_policy::inline_eval;
 use countersign_policy::safe_bins::{self, CustomProfile, SafeBins};
 use countersign_policy::{currency, display, raw_command};
 use countersign_protocol::document::Document;
@@ -266,6 +267,24 @@ fn run_safe_bin(case: &Value) -> Ours {
     };
     let verdict = bins.check(&strings(&input["argv"]), path, path, platform);
     Ours::Says(json!({ "satisfied": verdict.is_ok() }))
+}
+
+#[test]
+fn inline_programs_are_found_where_the_newest_peer_finds_them() {
+    check("inline-eval.jsonl", run_inline_eval, &[]);
+}
+
+fn run_inline_eval(case: &Value) -> Ours {
+    if let Some(pattern) = case["input"]["pattern"].as_str() {
+        return Ours::Says(json!({ "interpreterLike": inline_eval::interpreter_like(pattern) }));
+    }
+    let hit = inline_eval::detect(&strings(&case["input"]["argv"]));
+    Ours::Says(json!({
+        "hit": hit.is_some(),
+        "executable": hit.as_ref().map(|hit| &hit.executable),
+        "flag": hit.as_ref().map(|hit| hit.carrier.to_string()),
+        "label": hit.as_ref().map(inline_eval::Hit::label),
+    }))
 }
 
 #[test]
