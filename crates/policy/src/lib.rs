@@ -19,6 +19,7 @@ pub mod facts;
 pub mod inline_eval;
 pub mod raw_command;
 pub mod safe_bins;
+pub mod windows;
 
 mod programs;
 

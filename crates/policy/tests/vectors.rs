@@ -12,7 +12,7 @@ use countersign_policy::evaluate::{Covered, needs_prompt};
 use countersign_policy::facts::ProgramFacts;
 use countersign_policy::inline_eval;
 use countersign_policy::safe_bins::{self, CustomProfile, SafeBins};
-use countersign_policy::{currency, display, raw_command};
+use countersign_policy::{currency, display, raw_command, windows};
 use countersign_protocol::document::Document;
 use countersign_protocol::secret::SocketToken;
 use countersign_protocol::ui::{PolicyLayer, SpanKind};
@@ -285,6 +285,23 @@ fn run_inline_eval(case: &Value) -> Ours {
         "flag": hit.as_ref().map(|hit| hit.carrier.to_string()),
         "label": hit.as_ref().map(inline_eval::Hit::label),
     }))
+}
+
+#[test]
+fn windows_texts_are_words_where_the_newest_peer_reads_words() {
+    check("windows.jsonl", run_windows, &[]);
+}
+
+fn run_windows(case: &Value) -> Ours {
+    let input = &case["input"];
+    if let Some(value) = input["value"].as_str() {
+        let escaped = windows::escape(value);
+        return Ours::Says(json!({ "ok": escaped.is_ok(), "escaped": escaped.ok() }));
+    }
+    Ours::Says(match windows::analyze(input["command"].as_str().unwrap()) {
+        Ok(argv) => json!({ "ok": true, "argv": argv, "reason": null }),
+        Err(opaque) => json!({ "ok": false, "argv": null, "reason": opaque.to_string() }),
+    })
 }
 
 #[test]
