@@ -87,6 +87,8 @@ pub enum OpaqueReason {
     Background,
     /// A program that runs another one.
     Carrier,
+    /// `case`.
+    Case,
     /// `$(…)` or backticks.
     CommandSubstitution,
     /// `if`, `for`, `{`, `(`, functions.
@@ -99,8 +101,18 @@ pub enum OpaqueReason {
     Empty,
     /// Unquoted `*`, `?`, `[`, `{`, or `~`.
     Expansion,
-    /// `<<` or `<<<`.
+    /// `for` and `select`.
+    For,
+    /// `name() …` and `function name …`.
+    FunctionDefinition,
+    /// `{ … }` and `((…))`.
+    Group,
+    /// `<<`.
     Heredoc,
+    /// `<<<`.
+    HereString,
+    /// `if`.
+    If,
     /// Backslash-newline.
     LineContinuation,
     /// `<(…)` or `>(…)`.
@@ -111,10 +123,14 @@ pub enum OpaqueReason {
     Sequence,
     /// A shell whose text cannot be pinned to one program.
     Shell,
+    /// `( … )`.
+    Subshell,
     /// Unbalanced quotes, a control character, or the like.
     SyntaxError,
     /// Over a limit.
     TooLong,
+    /// `while` and `until`.
+    While,
 }
 
 impl OpaqueReason {
@@ -124,20 +140,28 @@ impl OpaqueReason {
             Self::Assignment => "assignment",
             Self::Background => "background",
             Self::Carrier => "carrier",
+            Self::Case => "case",
             Self::CommandSubstitution => "command-substitution",
             Self::Compound => "compound",
             Self::DynamicArgument => "dynamic-argument",
             Self::DynamicExecutable => "dynamic-executable",
             Self::Empty => "empty",
             Self::Expansion => "expansion",
+            Self::For => "for",
+            Self::FunctionDefinition => "function-definition",
+            Self::Group => "group",
             Self::Heredoc => "heredoc",
+            Self::HereString => "here-string",
+            Self::If => "if",
             Self::LineContinuation => "line-continuation",
             Self::ProcessSubstitution => "process-substitution",
             Self::Redirect => "redirect",
             Self::Sequence => "sequence",
             Self::Shell => "shell",
+            Self::Subshell => "subshell",
             Self::SyntaxError => "syntax-error",
             Self::TooLong => "too-long",
+            Self::While => "while",
         }
     }
 }
