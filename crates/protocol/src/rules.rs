@@ -141,7 +141,10 @@ stored! {
         /// At most this many.
         #[serde(default)]
         pub max: u32,
-        /// Each operand must be of one of these.
+        /// What the first ones must be, one by one.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub first: Vec<OperandKind>,
+        /// Each further one must be of one of these.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         pub kinds: Vec<OperandKind>,
     }
@@ -194,6 +197,8 @@ stored_tagged! {
         Any,
         /// Nothing, or a literal glued to it.
         Optional,
+        /// Two separate literals.
+        Pair,
         /// Digits, with or without a sign, glued or separate.
         Number,
         /// One of these, glued or separate.
@@ -229,6 +234,8 @@ stored_tagged! {
         SedPrint,
         /// A `jq` filter that reads nothing but its input.
         JqFilter,
+        /// An `awk` program that prints from its input and does nothing else.
+        AwkPrint,
     }
 }
 
@@ -259,6 +266,8 @@ stored_words! {
         /// They do not.
         #[default]
         Refused,
+        /// Nor do folders around the home directory: for programs that read whole trees.
+        RefusedInTrees,
     }
 }
 

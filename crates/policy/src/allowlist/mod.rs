@@ -1,7 +1,7 @@
 //! Does an entry cover a program (command-analysis.md §3)? Case-sensitive on POSIX; `*` and `?` never cross `/`.
 
 mod arguments;
-mod glob;
+pub(crate) mod glob;
 
 use crate::document::hex;
 use crate::facts::ProgramFacts;
@@ -118,16 +118,24 @@ pub fn exact_command(text: &str) -> String {
 }
 
 /// Where a program was found, as entries see it.
-struct Found<'a> {
+pub(crate) struct Found<'a> {
     path: &'a str,
     /// For patterns with wildcards, which must not be led out of their folder by `..`.
     normal: String,
 }
 
 impl<'a> Found<'a> {
-    fn of(program: &'a ProgramFacts) -> Option<Self> {
-        let path = program.real_path.as_deref().or(program.path.as_deref())?.to_str()?;
-        Some(Self { path, normal: normal_path(path) })
+    pub(crate) fn of(program: &'a ProgramFacts) -> Option<Self> {
+        program.real_path.as_deref().or(program.path.as_deref())?.to_str().map(Self::at)
+    }
+
+    pub(crate) fn at(path: &'a str) -> Self {
+        Self { path, normal: normal_path(path) }
+    }
+
+    /// Whether a pattern with its `~` expanded covers it.
+    pub(crate) fn is_covered_by(&self, pattern: &str) -> bool {
+        if glob::has_wildcard(pattern) { glob::matches(pattern, &self.normal) } else { pattern == self.path }
     }
 }
 
@@ -144,8 +152,7 @@ fn program_matches(rule: &Rule, narrow: Option<&str>, target: Target<'_>, found:
         return name_matches(pattern, target);
     }
     let Some(found) = found else { return false };
-    let pattern = expand_home(pattern, target.home);
-    if glob::has_wildcard(&pattern) { glob::matches(&pattern, &found.normal) } else { pattern == found.path }
+    found.is_covered_by(&expand_home(pattern, target.home))
 }
 
 /// A bare name covers only what was typed as a bare name and found.
@@ -172,11 +179,11 @@ fn arguments_match<'a>(
 }
 
 /// Whether a pattern or a typed program names a place rather than something to look up.
-fn is_path(text: &str) -> bool {
+pub(crate) fn is_path(text: &str) -> bool {
     text.contains(['/', '\\', '~'])
 }
 
-fn expand_home<'a>(pattern: &'a str, home: &Path) -> Cow<'a, str> {
+pub(crate) fn expand_home<'a>(pattern: &'a str, home: &Path) -> Cow<'a, str> {
     let Some(rest) = pattern.strip_prefix('~') else { return Cow::Borrowed(pattern) };
     match home.to_str() {
         Some(home) if rest.is_empty() || rest.starts_with('/') => Cow::Owned(format!("{home}{rest}")),

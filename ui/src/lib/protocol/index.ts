@@ -665,7 +665,7 @@ export type FlagStyle = "clustered" | "words";
 /**
  * What may come with a flag. A separate value never begins with a dash.
  */
-export type FlagValue = "none" | "any" | "optional" | "number" | { "one-of": Array<string> } | { "path": { 
+export type FlagValue = "none" | "any" | "optional" | "pair" | "number" | { "one-of": Array<string> } | { "path": { 
 /**
  * Absolute folders; empty: the working directory.
  */
@@ -835,7 +835,7 @@ below: Array<string>, } } | { "plain-path": {
 /**
  * Absolute folders; empty: the working directory.
  */
-below: Array<string>, } } | { "prefix": Array<string> } | "sed-print" | "jq-filter";
+below: Array<string>, } } | { "prefix": Array<string> } | "sed-print" | "jq-filter" | "awk-print";
 
 /**
  * How many operands, and of which kinds. The default is none.
@@ -850,7 +850,11 @@ min: number,
  */
 max: number, 
 /**
- * Each operand must be of one of these.
+ * What the first ones must be, one by one.
+ */
+first?: Array<OperandKind>, 
+/**
+ * Each further one must be of one of these.
  */
 kinds?: Array<OperandKind>, };
 
@@ -997,7 +1001,7 @@ entries: Array<EntryView>, };
 /**
  * Whether words that look like the place of a secret fit.
  */
-export type SecretPlaces = "allowed" | "refused";
+export type SecretPlaces = "allowed" | "refused" | "refused-in-trees";
 
 /**
  * What may run at all. Ordered from permissive to strict: the stricter of two is `max`.

@@ -1,0 +1,210 @@
+//! Rules that the peers' document cannot hold (`countersign_protocol::rules`): structured arguments, folders, limits, and
+//! refusals, which win over everything.
+//!
+//! Pure: time, session and use counts are passed in. An allowing rule matches only what is certainly meant by it, a
+//! refusing one whatever could be meant by it.
+
+mod places;
+mod scripts;
+mod shape;
+
+use crate::allowlist::{Found, expand_home, glob, is_path};
+use crate::facts::ProgramFacts;
+use countersign_protocol::document::WILDCARD_AGENT;
+use countersign_protocol::rules::{ArgumentRule, CommandRule, RuleEffect};
+use places::Place;
+use std::collections::HashMap;
+use std::path::Path;
+
+/// One simple command as rules see it.
+#[derive(Clone, Copy, Debug)]
+pub struct Invocation<'a> {
+    /// The program as typed.
+    pub typed: &'a str,
+    /// What it resolved to.
+    pub program: &'a ProgramFacts,
+    /// After the program.
+    pub arguments: &'a [Argument<'a>],
+    /// Real working directory.
+    pub folder: Option<&'a str>,
+    /// Home directory.
+    pub home: &'a Path,
+}
+
+/// One argument.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub struct Argument<'a> {
+    /// Its value.
+    pub text: &'a str,
+    /// Whether a shell could make something else of it.
+    pub expands: bool,
+}
+
+/// Under which circumstances rules are asked.
+#[derive(Clone, Copy, Debug)]
+pub struct Moment<'a> {
+    /// Agent id.
+    pub agent: &'a str,
+    /// The session that the request belongs to.
+    pub session: Option<&'a str>,
+    /// Unix milliseconds.
+    pub now_ms: i64,
+    /// How many runs each rule has let through, by rule id.
+    pub uses: &'a HashMap<String, u32>,
+}
+
+/// What the rules say, with the index of the rule that says it.
+#[must_use]
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Ruling {
+    /// It may run.
+    Allow(usize),
+    /// It must not run.
+    Deny(usize),
+}
+
+/// The first refusing rule that matches, else the first allowing one, else nothing.
+pub fn ruling(rules: &[CommandRule], invocation: Invocation<'_>, moment: Moment<'_>) -> Option<Ruling> {
+    let mut allowed = None;
+    for (index, rule) in rules.iter().enumerate() {
+        match rule.effect {
+            RuleEffect::Allow if allowed.is_some() => continue,
+            RuleEffect::Allow | RuleEffect::Deny => {}
+        }
+        if is_live(rule, moment) && matches(rule, invocation) {
+            match rule.effect {
+                RuleEffect::Allow => allowed = Some(Ruling::Allow(index)),
+                RuleEffect::Deny => return Some(Ruling::Deny(index)),
+            }
+        }
+    }
+    allowed
+}
+
+/// Whether a rule counts for this agent, now and in this session.
+pub fn is_live(rule: &CommandRule, moment: Moment<'_>) -> bool {
+    let limits = &rule.limits;
+    let used = || moment.uses.get(&rule.id).copied().unwrap_or_default();
+    (rule.agent == WILDCARD_AGENT || rule.agent == moment.agent)
+        && limits.until_ms.is_none_or(|until_ms| moment.now_ms < until_ms)
+        && limits.uses.is_none_or(|uses| used() < uses)
+        && limits.session.as_deref().is_none_or(|session| moment.session == Some(session))
+}
+
+/// Whether a rule is about this command, whoever asks and whenever.
+pub fn matches(rule: &CommandRule, invocation: Invocation<'_>) -> bool {
+    match rule.effect {
+        RuleEffect::Allow => {
+            program_is_certain(&rule.program, invocation)
+                && rule.folder.as_deref().is_none_or(|scope| {
+                    invocation.folder.is_some_and(|folder| places::is_below(folder, scope))
+                })
+                && arguments_are_certain(&rule.arguments, invocation)
+        }
+        RuleEffect::Deny => {
+            program_is_possible(&rule.program, invocation)
+                && rule.folder.as_deref().is_none_or(|scope| {
+                    invocation.folder.is_none_or(|folder| places::is_below(folder, scope))
+                })
+                && arguments_are_possible(&rule.arguments, invocation)
+        }
+    }
+}
+
+/// What is wrong with a rule, before it is stored.
+pub fn check(rule: &CommandRule) -> Result<(), RuleProblem> {
+    let absolute = |path: &str| path.starts_with('/');
+    if rule.program.trim().is_empty() || rule.program.trim() != rule.program {
+        return Err(RuleProblem::Program);
+    }
+    if rule.agent.trim().is_empty() {
+        return Err(RuleProblem::Agent);
+    }
+    if !rule.folder.as_deref().is_none_or(absolute) {
+        return Err(RuleProblem::Folder);
+    }
+    match &rule.arguments {
+        ArgumentRule::Any => Ok(()),
+        ArgumentRule::Exact { folder, .. } if !absolute(folder) => Err(RuleProblem::Folder),
+        ArgumentRule::Exact { .. } => Ok(()),
+        ArgumentRule::Shape(shape) if !shape::is_sound(shape) => Err(RuleProblem::Shape),
+        ArgumentRule::Shape(_) => Ok(()),
+    }
+}
+
+/// Why a rule cannot be stored.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RuleProblem {
+    /// No program, or blanks around it.
+    #[error("the program is blank or has blanks around it")]
+    Program,
+    /// No agent.
+    #[error("the agent is blank")]
+    Agent,
+    /// A folder that depends on where one stands.
+    #[error("the folder is not absolute")]
+    Folder,
+    /// Flags without a dash, more required than allowed, or too many flags.
+    #[error("the shape of the arguments contradicts itself or is too large")]
+    Shape,
+}
+
+/// A bare name stands for what was typed as one, and never for a program that this user could put there.
+fn program_is_certain(pattern: &str, invocation: Invocation<'_>) -> bool {
+    if is_path(pattern) {
+        return Found::of(invocation.program)
+            .is_some_and(|found| path_matches(pattern, &found, invocation.home));
+    }
+    let name = invocation.program.path.as_deref().and_then(Path::file_name).and_then(|name| name.to_str());
+    !is_path(invocation.typed)
+        && !invocation.program.writable
+        && name.is_some_and(|name| glob::matches(pattern, name) || glob::matches(pattern, invocation.typed))
+}
+
+/// Any of the names and paths that the program goes by.
+fn program_is_possible(pattern: &str, invocation: Invocation<'_>) -> bool {
+    let facts = invocation.program;
+    let paths = || {
+        let known = [facts.real_path.as_deref(), facts.path.as_deref()];
+        known.into_iter().flatten().filter_map(Path::to_str).chain([invocation.typed])
+    };
+    if is_path(pattern) {
+        return paths().any(|path| path_matches(pattern, &Found::at(path), invocation.home));
+    }
+    paths().any(|path| glob::matches(pattern, path.rsplit('/').next().unwrap_or(path)))
+}
+
+fn path_matches(pattern: &str, found: &Found<'_>, home: &Path) -> bool {
+    found.is_covered_by(&expand_home(pattern, home))
+}
+
+fn arguments_are_certain(rule: &ArgumentRule, invocation: Invocation<'_>) -> bool {
+    match rule {
+        ArgumentRule::Any => true,
+        ArgumentRule::Exact { args, folder } => {
+            invocation.folder == Some(folder.as_str())
+                && args.len() == invocation.arguments.len()
+                && args
+                    .iter()
+                    .zip(invocation.arguments)
+                    .all(|(known, word)| !word.expands && known == word.text)
+        }
+        ArgumentRule::Shape(shape) => shape::fits(shape, invocation.arguments, place(invocation)),
+    }
+}
+
+fn arguments_are_possible(rule: &ArgumentRule, invocation: Invocation<'_>) -> bool {
+    match rule {
+        ArgumentRule::Any => true,
+        ArgumentRule::Exact { args, folder } => {
+            invocation.folder.is_none_or(|real| real == folder)
+                && args.iter().map(String::as_str).eq(invocation.arguments.iter().map(|word| word.text))
+        }
+        ArgumentRule::Shape(shape) => shape::touches(shape, invocation.arguments, place(invocation)),
+    }
+}
+
+fn place<'a>(invocation: Invocation<'a>) -> Place<'a> {
+    Place { folder: invocation.folder, home: invocation.home.to_str() }
+}

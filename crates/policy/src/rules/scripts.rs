@@ -1,0 +1,275 @@
+//! Small programs in arguments that are known to only print: `sed` scripts, `jq` filters, `awk` programs. Whatever is not
+//! understood counts as harmful.
+
+/// Whether a `sed` script does nothing but select, print, delete from the output and substitute.
+pub(super) fn sed_prints(script: &str) -> bool {
+    if script.len() > SCRIPT_BYTES {
+        return false;
+    }
+    let mut rest = script.trim_matches([' ', '\t', '\n', ';']);
+    while !rest.is_empty() {
+        let Some(after) = sed_command(rest) else { return false };
+        let trimmed = after.trim_start_matches([' ', '\t']);
+        if !trimmed.is_empty() && !trimmed.starts_with([';', '\n', '}']) {
+            return false;
+        }
+        rest = trimmed.trim_start_matches([';', '\n', ' ', '\t', '}']);
+    }
+    true
+}
+
+/// What comes after one command with its addresses.
+fn sed_command(text: &str) -> Option<&str> {
+    let mut rest = sed_addresses(text)?.trim_start_matches([' ', '\t']);
+    rest = rest.strip_prefix('!').unwrap_or(rest).trim_start_matches([' ', '\t']);
+    let mut chars = rest.chars();
+    match chars.next()? {
+        '{' => sed_command(chars.as_str().trim_start_matches([' ', '\t', '\n', ';'])),
+        'p' | '=' | 'd' | 'D' | 'P' | 'n' | 'N' | 'g' | 'G' | 'h' | 'H' | 'x' | 'l' => Some(chars.as_str()),
+        'q' | 'Q' => Some(chars.as_str().trim_start_matches(|c: char| c.is_ascii_digit())),
+        's' => {
+            let delimiter = chars.next().filter(|c| c.is_ascii_punctuation() && *c != '\\' && *c != ';')?;
+            let (_, rest) = delimited(chars.as_str(), delimiter, Brackets::Closed)?;
+            let (_, rest) = delimited(rest, delimiter, Brackets::Literal)?;
+            // Of the flags `e` runs the result and `w` writes a file.
+            Some(rest.trim_start_matches(|c: char| matches!(c, 'g' | 'p' | 'i' | 'I') || c.is_ascii_digit()))
+        }
+        _ => None,
+    }
+}
+
+fn sed_addresses(text: &str) -> Option<&str> {
+    let rest = sed_address(text)?;
+    match rest.trim_start_matches(' ').strip_prefix(',') {
+        Some(second) => {
+            let second = second.trim_start_matches(' ');
+            sed_address(second.strip_prefix(['+', '~']).unwrap_or(second))
+        }
+        None => Some(rest),
+    }
+}
+
+/// Line number, `first~step`, `$`, `/expression/` or nothing.
+fn sed_address(text: &str) -> Option<&str> {
+    let digits = text.trim_start_matches(|c: char| c.is_ascii_digit());
+    if digits.len() < text.len() {
+        return Some(match digits.strip_prefix('~') {
+            Some(step) => step.trim_start_matches(|c: char| c.is_ascii_digit()),
+            None => digits,
+        });
+    }
+    if let Some(rest) = text.strip_prefix('$') {
+        return Some(rest);
+    }
+    match text.strip_prefix('/') {
+        Some(rest) => {
+            delimited(rest, '/', Brackets::Closed).map(|(_, rest)| rest.strip_prefix('I').unwrap_or(rest))
+        }
+        None => Some(text),
+    }
+}
+
+#[derive(Clone, Copy, Eq, PartialEq)]
+enum Brackets {
+    /// Mean a set, which must be closed: versions differ on whether the delimiter ends an expression inside one.
+    Closed,
+    /// Mean themselves.
+    Literal,
+}
+
+/// What stands before the first unescaped delimiter, and what after it.
+fn delimited(text: &str, delimiter: char, brackets: Brackets) -> Option<(&str, &str)> {
+    let mut set = Set::Outside;
+    let mut chars = text.char_indices();
+    while let Some((at, c)) = chars.next() {
+        if c == delimiter {
+            return (set == Set::Outside).then(|| (&text[..at], &text[at + c.len_utf8()..]));
+        }
+        match c {
+            '\n' => return None,
+            '\\' => {
+                let (_, escaped) = chars.next()?;
+                // Inside a set a backslash is a member to some and an escape to others.
+                if set != Set::Outside && (escaped == ']' || escaped == '\\' || escaped == delimiter) {
+                    return None;
+                }
+            }
+            '[' if set != Set::Outside && text[at + 1..].starts_with([':', '.', '=']) => return None,
+            _ if brackets == Brackets::Closed => set = set.after(c),
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Where a reader is in a bracket expression.
+#[derive(Clone, Copy, Eq, PartialEq)]
+enum Set {
+    Outside,
+    /// After `[`: a `^` keeps it here, a `]` is a member.
+    Opened,
+    Negated,
+    Inside,
+}
+
+impl Set {
+    fn after(self, c: char) -> Self {
+        match (self, c) {
+            (Self::Outside, '[') => Self::Opened,
+            (Self::Outside, _) | (Self::Inside, ']') => Self::Outside,
+            (Self::Opened, '^') => Self::Negated,
+            (Self::Opened | Self::Negated | Self::Inside, _) => Self::Inside,
+        }
+    }
+}
+
+/// Whether a `jq` filter reads nothing but its input: no environment, no other files.
+pub(super) fn jq_filters(filter: &str) -> bool {
+    filter.len() <= SCRIPT_BYTES && !words(filter).any(|word| JQ_READS.contains(&word))
+}
+
+/// Whether an `awk` program prints from its input and does nothing else. Comparing with `>` counts as writing.
+pub(super) fn awk_prints(program: &str) -> bool {
+    program.len() <= SCRIPT_BYTES
+        && !program.contains(['>', '@'])
+        && !program.replace("||", "").contains('|')
+        && !words(program).any(|word| AWK_ACTS.contains(&word))
+}
+
+/// Names and keywords, wherever they stand.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|word| !word.is_empty())
+}
+
+/// Longest script that is read, in bytes; nobody reads through a longer one.
+const SCRIPT_BYTES: usize = 16_384;
+
+/// Words of `jq` that reach the environment or other files.
+const JQ_READS: &[&str] =
+    &["ENV", "env", "get_search_list", "import", "include", "input_filename", "modulemeta", "__prog_args"];
+
+/// Words of `awk` that start programs, touch files, or reach the environment and the list of files.
+const AWK_ACTS: &[&str] = &[
+    "ARGC",
+    "ARGV",
+    "ENVIRON",
+    "FUNCTAB",
+    "PROCINFO",
+    "SYMTAB",
+    "close",
+    "extension",
+    "getline",
+    "load",
+    "system",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(judge: fn(&str) -> bool, expected: bool, scripts: &[&str]) {
+        for script in scripts {
+            assert_eq!(judge(script), expected, "{script:?}");
+        }
+    }
+
+    #[test]
+    fn a_sed_script_that_only_prints_is_known() {
+        check(
+            sed_prints,
+            true,
+            &[
+                "1,50p",
+                "10p;20p",
+                "/start/,/end/p",
+                "$p",
+                "s/a/b/g",
+                "s|a/b|c|",
+                "1,5!d",
+                "2q",
+                "/x/{p;q}",
+                "s/[^]x]y/z/",
+                "s/[0-9]*$//",
+                "/foo/,+3p",
+                "0~4p",
+                "1d",
+                "$=",
+                "s/^[ \t]*//;s/x/y/p",
+                "120,$p",
+                "/a\\/b/p",
+                "/x/I p",
+            ],
+        );
+        check(
+            sed_prints,
+            false,
+            &[
+                "w out",
+                "1e",
+                "e date",
+                "s/a/b/w out",
+                "s/a/b/e",
+                "s/x/date/ge",
+                "r /etc/shadow",
+                "1,5w x",
+                "p;w x",
+                "s/[/]e/x/",
+                "/x/{w out\n}",
+                "1,5p\nw x",
+                "a\\\ntext",
+                "s/a/b",
+                "F",
+                "R x",
+                "W x",
+                "i\\",
+                "y/a/b/",
+                "p w x",
+                "s;a;b;w x",
+                "/a",
+                "bx",
+                ":x",
+                "s\na\nb\ne",
+                "s/[]/]/p;/w x/p",
+                "s/[^]/]/p;/w x/p",
+                "s/[\\]/]/p;/w x/p",
+                "s/[[:a/]/p;/w x/p",
+                "/[/]/p",
+            ],
+        );
+    }
+
+    #[test]
+    fn a_filter_that_reaches_out_is_known() {
+        check(jq_filters, true, &[".", ".a[] | select(.b == 1)", "keys", "\"\\(.x): \\(.y)\""]);
+        check(
+            jq_filters,
+            false,
+            &["env", "$ENV.HOME", "\"\\(env.X)\"", "import \"a\" as a; .", "$__prog_args"],
+        );
+    }
+
+    #[test]
+    fn an_awk_program_that_acts_is_known() {
+        check(
+            awk_prints,
+            true,
+            &["{print $1}", "NR==1 || /x/ {print}", "BEGIN{FS=\",\"} {s+=$2} END{print s}"],
+        );
+        check(
+            awk_prints,
+            false,
+            &[
+                "{print > \"x\"}",
+                "BEGIN{system(\"id\")}",
+                "{print | \"sh\"}",
+                "BEGIN{while((\"id\"|getline x)>0)print x}",
+                "BEGIN{getline x < \"/etc/shadow\"}",
+                "@load \"filefuncs\"",
+                "BEGIN{print ENVIRON[\"X\"]}",
+                "BEGIN{ARGV[1]=\"k\"}",
+                "{print |& \"sh\"}",
+                "{ print ||| \"sh\" }",
+            ],
+        );
+    }
+}

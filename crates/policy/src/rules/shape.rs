@@ -1,0 +1,259 @@
+//! Do arguments have a shape? One pass over the words, no backtracking. For an allowing rule every word must fit; for a
+//! refusing one it is enough that the words could mean what is refused.
+
+use super::places::Place;
+use super::{Argument, scripts};
+use countersign_protocol::rules::{
+    ArgumentShape, FlagRule, FlagSet, FlagStyle, FlagValue, OperandKind, OperandRule, SecretPlaces,
+};
+use std::slice::Iter;
+
+/// Whether every word fits an allowing shape.
+pub(super) fn fits(shape: &ArgumentShape, arguments: &[Argument<'_>], place: Place<'_>) -> bool {
+    let unclear = |argument: &Argument<'_>| argument.expands || place.is_secret(shape.secrets, argument.text);
+    if arguments.len() > ARGUMENTS || arguments.iter().any(unclear) || place.is_secret_folder(shape.secrets) {
+        return false;
+    }
+    let mut words = Words(arguments.iter());
+    if !shape.subcommand.is_empty() {
+        while let Some(word) = words.flag_ahead() {
+            words.0.next();
+            if !takes_flag(&shape.leading, shape.style, word, &mut words, place) {
+                return false;
+            }
+        }
+    }
+    if !shape.subcommand.iter().all(|expected| words.next() == Some(expected)) {
+        return false;
+    }
+    rest_fits(shape, words, place)
+}
+
+fn rest_fits(shape: &ArgumentShape, mut words: Words<'_>, place: Place<'_>) -> bool {
+    let mut operands = 0;
+    let mut flags_ended = false;
+    while let Some(word) = words.next() {
+        if flags_ended || !is_flag(word) {
+            if !operand_fits(&shape.operands, operands, word, place) {
+                return false;
+            }
+            operands += 1;
+            continue;
+        }
+        flags_ended = word == END_OF_FLAGS;
+        match &shape.flags {
+            FlagSet::Any => {}
+            FlagSet::Listed(flags) => {
+                if !takes_flag(flags, shape.style, word, &mut words, place) {
+                    return false;
+                }
+            }
+        }
+    }
+    (shape.operands.min..=shape.operands.max).contains(&operands)
+}
+
+/// Words yet to be read.
+struct Words<'a>(Iter<'a, Argument<'a>>);
+
+impl<'a> Words<'a> {
+    fn next(&mut self) -> Option<&'a str> {
+        self.0.next().map(|argument| argument.text)
+    }
+
+    fn flag_ahead(&self) -> Option<&'a str> {
+        self.0.as_slice().first().map(|argument| argument.text).filter(|word| is_flag(word))
+    }
+
+    /// A value in a word of its own. One that begins with a dash could be read as a flag by another version.
+    fn value(&mut self) -> Option<&'a str> {
+        self.next().filter(|word| !is_flag(word))
+    }
+}
+
+fn is_flag(word: &str) -> bool {
+    word.len() > 1 && word.starts_with('-')
+}
+
+/// Whether `word`, and the values that it takes from `words`, are allowed.
+fn takes_flag(
+    flags: &[FlagRule],
+    style: FlagStyle,
+    word: &str,
+    words: &mut Words<'_>,
+    place: Place<'_>,
+) -> bool {
+    let named = |name: &str| flags.iter().find(|flag| flag.names.iter().any(|known| known == name));
+    if word == END_OF_FLAGS {
+        return named(word).is_some_and(|flag| flag.value == FlagValue::None);
+    }
+    if word.bytes().skip(1).all(|byte| byte.is_ascii_digit()) {
+        return named(NUMBER_FLAG).is_some();
+    }
+    if style == FlagStyle::Words || word.starts_with("--") {
+        let (name, glued) = match word.split_once('=') {
+            Some((name, value)) => (name, Some(value)),
+            None => (word, None),
+        };
+        return named(name).is_some_and(|flag| takes_value(&flag.value, glued, words, place));
+    }
+    // A cluster: every letter must be known, and the first that takes a value takes the rest.
+    let mut buffer = String::with_capacity(8);
+    for (at, letter) in word.char_indices().skip(1) {
+        buffer.clear();
+        buffer.push('-');
+        buffer.push(letter);
+        let Some(flag) = named(&buffer) else { return false };
+        let rest = &word[at + letter.len_utf8()..];
+        if flag.value != FlagValue::None {
+            return takes_value(&flag.value, (!rest.is_empty()).then_some(rest), words, place);
+        }
+    }
+    true
+}
+
+fn takes_value(value: &FlagValue, glued: Option<&str>, words: &mut Words<'_>, place: Place<'_>) -> bool {
+    match value {
+        FlagValue::None => glued.is_none(),
+        FlagValue::Optional => true,
+        FlagValue::Any => glued.or_else(|| words.value()).is_some(),
+        FlagValue::Pair => glued.is_none() && words.value().is_some() && words.value().is_some(),
+        FlagValue::Number => glued.or_else(|| words.next()).is_some_and(is_number),
+        FlagValue::OneOf(values) => {
+            glued.or_else(|| words.next()).is_some_and(|word| values.iter().any(|value| value == word))
+        }
+        FlagValue::Path { below } => {
+            glued.or_else(|| words.value()).is_some_and(|word| place.holds(below, word))
+        }
+    }
+}
+
+fn is_number(word: &str) -> bool {
+    let digits = word.strip_prefix(['-', '+']).unwrap_or(word);
+    !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+fn operand_fits(rule: &OperandRule, index: u32, word: &str, place: Place<'_>) -> bool {
+    let first = usize::try_from(index).ok().and_then(|index| rule.first.get(index));
+    match first {
+        Some(kind) => is_of_kind(kind, word, place),
+        None => rule.kinds.iter().any(|kind| is_of_kind(kind, word, place)),
+    }
+}
+
+fn is_of_kind(kind: &OperandKind, word: &str, place: Place<'_>) -> bool {
+    match kind {
+        OperandKind::Any => true,
+        OperandKind::Data => is_data(word),
+        OperandKind::OneOf(words) => words.iter().any(|known| known == word),
+        OperandKind::Path { below } => place.holds(below, word),
+        OperandKind::PlainPath { below } => word.contains(['/', '.']) && place.holds(below, word),
+        OperandKind::Prefix(prefixes) => {
+            prefixes.iter().any(|prefix| !prefix.is_empty() && word.starts_with(prefix.as_str()))
+                && !word.split('/').any(|part| part == "..")
+        }
+        OperandKind::SedPrint => scripts::sed_prints(word),
+        OperandKind::JqFilter => scripts::jq_filters(word),
+        OperandKind::AwkPrint => scripts::awk_prints(word),
+    }
+}
+
+/// What can hardly be a verb, a path, a variable or a reference to a file.
+pub(super) fn is_data(word: &str) -> bool {
+    let told = |c: char| c.is_ascii_digit() || c.is_uppercase() || c == ' ';
+    !is_flag(word)
+        && word.contains(told)
+        && !word.contains(['/', '\\', '~', '=', '@', '$', '`', ':'])
+        && !word.contains(char::is_control)
+        && !word.starts_with('.')
+}
+
+/// Whether the words could mean what a refusing shape names: the subcommand after any flags, one of the listed flags (when
+/// there are any) and one operand of the kinds (when there are any).
+pub(super) fn touches(shape: &ArgumentShape, arguments: &[Argument<'_>], place: Place<'_>) -> bool {
+    let Some(rest) = after_subcommand(shape, arguments) else { return false };
+    let flagged = match &shape.flags {
+        FlagSet::Any => true,
+        FlagSet::Listed(flags) if flags.is_empty() => true,
+        FlagSet::Listed(flags) => {
+            rest.iter().any(|argument| argument.expands || could_be(flags, shape.style, argument.text))
+        }
+    };
+    let kinds = || shape.operands.first.iter().chain(&shape.operands.kinds);
+    let meant = |argument: &Argument<'_>| {
+        argument.expands
+            || kinds().any(|kind| is_of_kind(kind, argument.text, place))
+            // A glued value is an operand in disguise.
+            || argument.text.split_once('=').is_some_and(|(_, value)| kinds().any(|kind| is_of_kind(kind, value, place)))
+    };
+    flagged && (kinds().next().is_none() || rest.iter().any(meant))
+}
+
+/// The words after the subcommand, which may come after any flags and their values.
+fn after_subcommand<'a>(shape: &ArgumentShape, arguments: &'a [Argument<'a>]) -> Option<&'a [Argument<'a>]> {
+    let length = shape.subcommand.len();
+    if length == 0 {
+        return Some(arguments);
+    }
+    for start in 0..arguments.len() {
+        let window = arguments.get(start..start + length)?;
+        if window
+            .iter()
+            .zip(&shape.subcommand)
+            .all(|(argument, word)| argument.expands || argument.text == word)
+        {
+            return arguments.get(start + length..);
+        }
+        let after_flag = start > 0 && is_flag(arguments[start - 1].text);
+        if !is_flag(arguments[start].text) && !after_flag {
+            return None;
+        }
+    }
+    None
+}
+
+/// Whether a word could be one of these flags, abbreviated or in a cluster.
+fn could_be(flags: &[FlagRule], style: FlagStyle, word: &str) -> bool {
+    let name = word.split('=').next().unwrap_or(word);
+    flags.iter().flat_map(|flag| &flag.names).any(|known| {
+        let short =
+            known.strip_prefix('-').filter(|rest| !rest.starts_with('-') && rest.chars().count() == 1);
+        match short {
+            Some(letter) if style == FlagStyle::Clustered => {
+                is_flag(word) && !word.starts_with("--") && word.contains(letter)
+            }
+            _ => {
+                known == name
+                    || (name.len() > "--".len() && name.starts_with("--") && known.starts_with(name))
+            }
+        }
+    })
+}
+
+/// Whether a shape can be used at all: what the editor and the store check.
+pub(super) fn is_sound(shape: &ArgumentShape) -> bool {
+    let flags = match &shape.flags {
+        FlagSet::Any => &[],
+        FlagSet::Listed(flags) => flags.as_slice(),
+    };
+    let named = |flag: &FlagRule| {
+        !flag.names.is_empty() && flag.names.iter().all(|name| is_flag(name) && !name.contains(['=', ' ']))
+    };
+    flags.len() + shape.leading.len() <= FLAGS
+        && flags.iter().chain(&shape.leading).all(named)
+        && shape.subcommand.iter().all(|word| !word.is_empty() && !is_flag(word))
+        && shape.operands.min <= shape.operands.max
+        && (shape.secrets != SecretPlaces::RefusedInTrees || shape.operands.max > 0)
+}
+
+/// Ends the flags.
+const END_OF_FLAGS: &str = "--";
+
+/// Name under which a dash and digits are listed.
+const NUMBER_FLAG: &str = "-#";
+
+/// Most arguments that can have a shape; who lists more has something unusual in mind.
+const ARGUMENTS: usize = 1_024;
+
+/// Most flags of one shape; with the arguments it bounds the work of a match.
+const FLAGS: usize = 256;
