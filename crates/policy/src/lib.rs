@@ -20,6 +20,7 @@ pub mod inline_eval;
 pub mod raw_command;
 pub mod rules;
 pub mod safe_bins;
+pub mod shell;
 pub mod windows;
 
 mod programs;

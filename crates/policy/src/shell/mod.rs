@@ -1,0 +1,121 @@
+//! A command text as a POSIX shell would split it: simple commands joined by `&&`, `||`, `;`, newlines and pipes, every
+//! word literal, or the reason why it is opaque (command-analysis.md §4.1). It never guesses: what two shells might read
+//! differently is opaque, or says so in [`Script::dialect`].
+//!
+//! ```
+//! let script = countersign_policy::shell::parse("make -s 'all of it' && ls").unwrap();
+//! let words: Vec<&str> = script.commands[0].words.iter().map(|word| word.text.as_str()).collect();
+//! assert_eq!(words, ["make", "-s", "all of it"]);
+//! ```
+
+mod ansi;
+mod lexer;
+mod parser;
+mod redirect;
+mod word;
+
+use crate::analysis::{Opaque, OpaqueReason, Operator};
+use std::ops::Range;
+
+/// A text taken apart.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Script {
+    /// Simple commands in the order of the text; never empty.
+    pub commands: Vec<SimpleCommand>,
+    /// Where the text goes beyond what the newest peer understands, in the order of the text. A profile that does not
+    /// know an extension treats the whole text as opaque, for [`Extension::reason`].
+    pub extensions: Vec<(Extension, Range<usize>)>,
+    /// Which shells read the text as it is taken apart here.
+    pub dialect: Dialect,
+}
+
+/// One simple command.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct SimpleCommand {
+    /// How it is joined to the one before; `None` for the first. The first of a group has the operator before the group.
+    pub operator: Option<Operator>,
+    /// Whether `!` turns its (pipeline's) status around.
+    pub negated: bool,
+    /// `NAME=value` words before the executable.
+    pub assignments: Vec<Word>,
+    /// Executable first; never empty.
+    pub words: Vec<Word>,
+    /// Bytes of the source it covers, redirections included.
+    pub span: Range<usize>,
+}
+
+/// One word after quote removal.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Word {
+    /// Its value, with unquoted wildcards, braces and tildes left as they are.
+    pub text: String,
+    /// Bytes of the source it covers, quotes included.
+    pub span: Range<usize>,
+    /// Whether a shell could make something else of it: an unquoted `*`, `?`, `[` or `{`, a `~` in front or after an
+    /// unquoted `=` or `:`, or [`Extension::ExitStatus`]. The words `[` and `{}` alone stay what they are.
+    pub expands: bool,
+    /// Whether any part of it is quoted or escaped: such a word is never a keyword or a redirection.
+    pub quoted: bool,
+}
+
+/// Who reads a text as it is taken apart here. Later variants include what the earlier ones allow.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub enum Dialect {
+    /// Every POSIX shell.
+    Posix,
+    /// Only bash: `|&`, `$'…'`, `&>`. The text must not be given to a plain `sh`.
+    Bash,
+    /// Shells are divided: `time`, `coproc` and `]]` are grammar to some and programs to others, some keep the carriage
+    /// return of a CRLF in the word before, some take a text that begins with `-` for options. The text as it is must
+    /// not be given to any shell; programs may be started with its words.
+    Divided,
+}
+
+/// Something that the newest peer refuses to analyse although it cannot run, read or write anything else.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+#[non_exhaustive]
+pub enum Extension {
+    /// `2>&1`, `1>&2`, `>&2`: one of the command's own streams becomes another.
+    StreamDuplicate,
+    /// `>/dev/null`, `2>/dev/null`, `&>/dev/null`, `</dev/null`.
+    NullDevice,
+    /// Backslash-newline that joins nothing: between words, where every shell removes it before it reads on, or where it
+    /// is not one at all, as in single quotes and comments.
+    LineContinuation,
+    /// `$?` as a whole argument or in double quotes: nothing but digits.
+    ExitStatus,
+    /// `( … )` and `{ …; }` around commands: they run the same commands. The span covers the whole group.
+    Group,
+}
+
+impl Extension {
+    /// The word for cards and programs, such as `stream-duplicate`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::StreamDuplicate => "stream-duplicate",
+            Self::NullDevice => "null-device",
+            Self::LineContinuation => "line-continuation",
+            Self::ExitStatus => "exit-status",
+            Self::Group => "group",
+        }
+    }
+
+    /// Why the newest peer refuses a text with it.
+    pub const fn reason(self) -> OpaqueReason {
+        match self {
+            Self::StreamDuplicate | Self::NullDevice => OpaqueReason::Redirect,
+            Self::LineContinuation => OpaqueReason::LineContinuation,
+            Self::ExitStatus => OpaqueReason::DynamicArgument,
+            Self::Group => OpaqueReason::Group,
+        }
+    }
+}
+
+/// Takes `text` apart. Total: never panics, linear in time and memory, bounded by the limits of command-analysis.md §4.1.
+pub fn parse(text: &str) -> Result<Script, Opaque> {
+    parser::parse(text)
+}
+
+fn opaque(reason: OpaqueReason, span: Range<usize>) -> Opaque {
+    Opaque { reason, span }
+}

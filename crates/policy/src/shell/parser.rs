@@ -1,0 +1,298 @@
+//! Commands and how they are joined. A stack of open groups stands in for recursion, so that no nesting can exhaust the
+//! program's own stack.
+
+use super::lexer::{Lexer, Position, Token, TokenKind};
+use super::{Dialect, Extension, Script, SimpleCommand, Word, opaque};
+use crate::analysis::{Opaque, OpaqueReason, Operator};
+use std::ops::Range;
+
+pub(super) fn parse(text: &str) -> Result<Script, Opaque> {
+    let mut parser = Parser {
+        lexer: Lexer::new(text)?,
+        commands: Vec::new(),
+        groups: Vec::new(),
+        operator: None,
+        expected: Expected::Any,
+    };
+    while parser.step()? == Progress::More {}
+    let Parser { lexer, commands, .. } = parser;
+    let mut extensions = lexer.extensions;
+    extensions.sort_by_key(|(_, span)| span.start);
+    Ok(Script { commands, extensions, dialect: lexer.dialect })
+}
+
+struct Parser<'a> {
+    lexer: Lexer<'a>,
+    commands: Vec<SimpleCommand>,
+    groups: Vec<Group>,
+    /// What joins the next command to the one before.
+    operator: Option<Operator>,
+    expected: Expected,
+}
+
+/// A group that is not closed yet.
+struct Group {
+    opener: Opener,
+    start: usize,
+}
+
+#[derive(Clone, Copy, Eq, PartialEq)]
+enum Opener {
+    Brace,
+    Parenthesis,
+}
+
+/// What may come next.
+#[derive(Clone, Copy, Eq, PartialEq)]
+enum Expected {
+    /// A command, the end of a group or of the text: at the start and after `;` or a newline.
+    Any,
+    /// A command: after `&&`, `||`, `|` and the start of a group.
+    Command,
+    /// What joins or ends: after a command or a group.
+    Joint,
+}
+
+#[derive(Clone, Copy, Eq, PartialEq)]
+enum Progress {
+    Done,
+    More,
+}
+
+impl Parser<'_> {
+    fn step(&mut self) -> Result<Progress, Opaque> {
+        if self.expected == Expected::Joint {
+            let token = self.lexer.next(Position::Argument)?;
+            return self.joint(token);
+        }
+        let token = self.lexer.next(Position::Command)?;
+        match token.kind {
+            TokenKind::Newline => Ok(Progress::More),
+            TokenKind::Open => self.open(Opener::Parenthesis, token.span),
+            TokenKind::Word(word) => self.word(word),
+            TokenKind::Assignment(word) => self.simple_command(Start::Assignment(word)),
+            TokenKind::Redirection => Err(opaque(OpaqueReason::Redirect, token.span)),
+            TokenKind::Close | TokenKind::End if self.expected == Expected::Any => self.joint(token),
+            TokenKind::Close | TokenKind::End | TokenKind::Operator(_) | TokenKind::Semicolon => {
+                Err(opaque(OpaqueReason::SyntaxError, token.span))
+            }
+        }
+    }
+
+    /// After a command: an operator, or the end of the group or the text.
+    fn joint(&mut self, token: Token) -> Result<Progress, Opaque> {
+        let (operator, expected) = match token.kind {
+            TokenKind::Operator(operator) => (operator, Expected::Command),
+            TokenKind::Semicolon | TokenKind::Newline => (Operator::Then, Expected::Any),
+            TokenKind::Redirection => return Ok(Progress::More),
+            TokenKind::Close => return self.close(Opener::Parenthesis, token.span),
+            TokenKind::End => return self.end(),
+            TokenKind::Open | TokenKind::Word(_) | TokenKind::Assignment(_) => {
+                return Err(opaque(OpaqueReason::SyntaxError, token.span));
+            }
+        };
+        self.operator = Some(operator);
+        self.expected = expected;
+        Ok(Progress::More)
+    }
+
+    fn end(&self) -> Result<Progress, Opaque> {
+        if let Some(group) = self.groups.last() {
+            return Err(opaque(group.opener.reason(), group.start..group.start + 1));
+        }
+        if self.commands.is_empty() {
+            return Err(opaque(OpaqueReason::Empty, 0..self.lexer.text.len()));
+        }
+        Ok(Progress::Done)
+    }
+
+    fn open(&mut self, opener: Opener, span: Range<usize>) -> Result<Progress, Opaque> {
+        // Arithmetic to some shells, two groups to others.
+        if opener == Opener::Parenthesis && self.lexer.follows("(") {
+            return Err(opaque(OpaqueReason::Group, span));
+        }
+        if opener == Opener::Brace && !self.lexer.rest().starts_with([' ', '\t', '\n']) {
+            return Err(opaque(OpaqueReason::SyntaxError, span));
+        }
+        if self.groups.len() == NESTED_GROUPS {
+            return Err(opaque(OpaqueReason::TooLong, span));
+        }
+        self.groups.push(Group { opener, start: span.start });
+        self.expected = Expected::Command;
+        Ok(Progress::More)
+    }
+
+    fn close(&mut self, opener: Opener, span: Range<usize>) -> Result<Progress, Opaque> {
+        match self.groups.pop() {
+            Some(group) if group.opener == opener => {
+                self.lexer.extend(Extension::Group, group.start..span.end);
+                self.expected = Expected::Joint;
+                Ok(Progress::More)
+            }
+            _ => Err(opaque(OpaqueReason::SyntaxError, span)),
+        }
+    }
+
+    /// A word where a command may begin: grammar, or an executable.
+    fn word(&mut self, word: Word) -> Result<Progress, Opaque> {
+        if word.quoted {
+            return self.simple_command(Start::Word(word));
+        }
+        match word.text.as_str() {
+            "{" => self.open(Opener::Brace, word.span),
+            "}" if self.expected == Expected::Any => self.close(Opener::Brace, word.span),
+            "!" => self.negated(word.span),
+            _ => self.simple_command(Start::Word(word)),
+        }
+    }
+
+    /// `!` before a pipeline. Elsewhere, twice, or before a group shells differ or the status has nowhere to stand.
+    fn negated(&mut self, bang: Range<usize>) -> Result<Progress, Opaque> {
+        let token = self.lexer.next(Position::Command)?;
+        let start = match token.kind {
+            TokenKind::Word(word) if word.quoted || !["!", "{", "}"].contains(&word.text.as_str()) => {
+                Start::Word(word)
+            }
+            TokenKind::Assignment(word) => Start::Assignment(word),
+            TokenKind::Open => return Err(opaque(OpaqueReason::Subshell, token.span)),
+            TokenKind::Word(word) if word.text == "{" => return Err(opaque(OpaqueReason::Group, word.span)),
+            _ => return Err(opaque(OpaqueReason::SyntaxError, bang)),
+        };
+        if matches!(self.operator, Some(Operator::Pipe | Operator::PipeBoth)) {
+            return Err(opaque(OpaqueReason::SyntaxError, bang));
+        }
+        let at = self.commands.len();
+        let progress = self.simple_command(start)?;
+        if let Some(command) = self.commands.get_mut(at) {
+            command.negated = true;
+            command.span.start = bang.start;
+        }
+        Ok(progress)
+    }
+
+    /// The rest of a simple command and what comes after it.
+    fn simple_command(&mut self, start: Start) -> Result<Progress, Opaque> {
+        let mut assignments = Vec::new();
+        let mut next = match start {
+            Start::Word(word) => TokenKind::Word(word),
+            Start::Assignment(word) => TokenKind::Assignment(word),
+        };
+        while let TokenKind::Assignment(word) = next {
+            assignments.push(word);
+            next = self.lexer.next(Position::Command)?.kind;
+        }
+        let TokenKind::Word(executable) = next else {
+            let span = assignments.first().map_or(0..0, |word| word.span.clone());
+            return Err(opaque(OpaqueReason::Assignment, span));
+        };
+        self.check_executable(&executable)?;
+        let begin = assignments.first().map_or(executable.span.start, |word| word.span.start);
+        let mut end = executable.span.end;
+        let mut words = vec![executable];
+        let after = loop {
+            let token = self.lexer.next(Position::Argument)?;
+            match token.kind {
+                TokenKind::Word(word) | TokenKind::Assignment(word) => {
+                    end = word.span.end;
+                    words.push(word);
+                }
+                TokenKind::Redirection => end = token.span.end,
+                TokenKind::Open => return Err(self.parenthesis(&words, token.span)),
+                TokenKind::Operator(_)
+                | TokenKind::Semicolon
+                | TokenKind::Newline
+                | TokenKind::Close
+                | TokenKind::End => break token,
+            }
+        };
+        check_test(&words)?;
+        let operator = self.operator;
+        self.commands.push(SimpleCommand { operator, negated: false, assignments, words, span: begin..end });
+        self.joint(after)
+    }
+
+    /// Words that are grammar to a shell, and executables that no peer and no person reads as the shell does.
+    fn check_executable(&mut self, word: &Word) -> Result<(), Opaque> {
+        let text = word.text.as_str();
+        if !word.quoted && ["time", "coproc", "]]"].contains(&text) {
+            self.lexer.needs(Dialect::Divided);
+            return Ok(());
+        }
+        let reason = if text.is_empty() {
+            Some(OpaqueReason::Empty)
+        } else if text.starts_with(is_blank) || text.ends_with(is_blank) {
+            Some(OpaqueReason::SyntaxError)
+        } else if word.quoted {
+            None
+        } else {
+            keyword(text)
+        };
+        reason.map_or(Ok(()), |reason| Err(opaque(reason, word.span.clone())))
+    }
+
+    /// `(` after words: a function, or nothing that any shell accepts.
+    fn parenthesis(&self, words: &[Word], span: Range<usize>) -> Opaque {
+        let is_function = words.len() == 1 && self.lexer.follows(")");
+        let reason = if is_function { OpaqueReason::FunctionDefinition } else { OpaqueReason::Subshell };
+        opaque(reason, span)
+    }
+}
+
+enum Start {
+    Assignment(Word),
+    Word(Word),
+}
+
+impl Opener {
+    const fn reason(self) -> OpaqueReason {
+        match self {
+            Self::Brace => OpaqueReason::Group,
+            Self::Parenthesis => OpaqueReason::Subshell,
+        }
+    }
+}
+
+/// Blanks that somebody trims: those of Unicode and the byte order mark.
+fn is_blank(next: char) -> bool {
+    next.is_whitespace() || next == '\u{feff}'
+}
+
+/// Why a word of the grammar makes the text opaque.
+fn keyword(text: &str) -> Option<OpaqueReason> {
+    Some(match text {
+        "case" => OpaqueReason::Case,
+        "for" | "select" => OpaqueReason::For,
+        "function" => OpaqueReason::FunctionDefinition,
+        "if" => OpaqueReason::If,
+        "until" | "while" => OpaqueReason::While,
+        "{" => OpaqueReason::Group,
+        "do" | "done" | "elif" | "else" | "esac" | "fi" | "in" | "then" | "}" | "!" => {
+            OpaqueReason::SyntaxError
+        }
+        _ => return None,
+    })
+}
+
+/// `[` must end with `]`, have no other one, and compare no order: the peers refuse those, and `[` itself mostly too.
+fn check_test(words: &[Word]) -> Result<(), Opaque> {
+    let [first, inner @ .., last] = words else {
+        return match words {
+            [only] if only.text == "[" => Err(opaque(OpaqueReason::SyntaxError, only.span.clone())),
+            _ => Ok(()),
+        };
+    };
+    if first.text != "[" {
+        return Ok(());
+    }
+    let odd = inner.iter().find(|word| ["]", "<", ">"].contains(&word.text.as_str()));
+    match odd {
+        Some(word) => Err(opaque(OpaqueReason::SyntaxError, word.span.clone())),
+        None if last.text != "]" || last.quoted || inner.is_empty() => {
+            Err(opaque(OpaqueReason::SyntaxError, last.span.clone()))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Deepest nesting of groups: more than anybody writes by hand.
+const NESTED_GROUPS: usize = 32;

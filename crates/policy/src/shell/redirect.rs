@@ -1,0 +1,60 @@
+//! Redirections: the few that only join streams or throw them away are tokens, all others make the text opaque.
+
+use super::lexer::{Lexer, TokenKind};
+use super::{Dialect, Extension, opaque};
+use crate::analysis::{Opaque, OpaqueReason};
+
+impl Lexer<'_> {
+    /// Whether the digit here is the number of a stream and not the begin of a word.
+    pub(super) fn is_descriptor(&self) -> bool {
+        self.rest().trim_start_matches(|next: char| next.is_ascii_digit()).starts_with(['<', '>'])
+    }
+
+    /// A harmless redirection. Glued to a word it is refused: who reads `a2>&1` sees something else than a shell does.
+    pub(super) fn redirection(&mut self) -> Result<TokenKind, Opaque> {
+        let start = self.at;
+        let rest = self.rest();
+        let operator = rest.trim_start_matches(|next: char| next.is_ascii_digit());
+        let recognised = if self.after_blank() { harmless(rest) } else { None };
+        let Some((extension, length)) = recognised else {
+            let end = start + (rest.len() - operator.len()) + 1;
+            return Err(opaque(refused(operator), start..end));
+        };
+        if rest.starts_with('&') {
+            self.needs(Dialect::Bash);
+        }
+        self.at += length;
+        self.extend(extension, start..self.at);
+        Ok(TokenKind::Redirection)
+    }
+}
+
+/// Which extension `text` begins with, and its length in bytes.
+fn harmless(text: &str) -> Option<(Extension, usize)> {
+    for operator in ["2>&1", "1>&2", ">&2", "2>&2", "1>&1", ">&1"] {
+        if let Some(rest) = text.strip_prefix(operator) {
+            return ends_here(rest).then_some((Extension::StreamDuplicate, operator.len()));
+        }
+    }
+    let operators = ["&>", "1>>", "2>>", ">>", "1>", "2>", ">", "0<", "<"];
+    let rest = operators.into_iter().find_map(|operator| text.strip_prefix(operator))?;
+    let rest = rest.trim_start_matches([' ', '\t']).strip_prefix("/dev/null")?;
+    ends_here(rest).then_some((Extension::NullDevice, text.len() - rest.len()))
+}
+
+/// Whether a word that was read so far ends before `rest`. A further redirection must not be glued to it either.
+fn ends_here(rest: &str) -> bool {
+    rest.is_empty() || rest.starts_with([' ', '\t', '\n', ';', '|', ')', '&']) || rest.starts_with("\r\n")
+}
+
+fn refused(operator: &str) -> OpaqueReason {
+    if operator.starts_with("<(") || operator.starts_with(">(") {
+        OpaqueReason::ProcessSubstitution
+    } else if operator.starts_with("<<<") {
+        OpaqueReason::HereString
+    } else if operator.starts_with("<<") {
+        OpaqueReason::Heredoc
+    } else {
+        OpaqueReason::Redirect
+    }
+}

@@ -1,0 +1,267 @@
+//! One word: quotes and backslashes are taken away, expansions are refused, what a shell could still expand is noted.
+
+use super::lexer::{Lexer, Position, TokenKind};
+use super::{Dialect, Extension, Word, opaque};
+use crate::analysis::{Opaque, OpaqueReason};
+
+/// A word as far as it was read.
+struct Partial {
+    word: Word,
+    role: Role,
+}
+
+/// What a word is for, as far as it is known.
+#[derive(Clone, Copy, Eq, PartialEq)]
+enum Role {
+    Argument,
+    /// An executable, or the name of an assignment: no `=` was seen.
+    Undecided,
+    Executable,
+    /// The value of an assignment, from the `=` on.
+    Value,
+}
+
+impl Role {
+    const fn names_program(self) -> bool {
+        matches!(self, Self::Undecided | Self::Executable)
+    }
+}
+
+impl Lexer<'_> {
+    pub(super) fn word(&mut self, position: Position) -> Result<TokenKind, Opaque> {
+        self.count(WORD_NODES)?;
+        let start = self.at;
+        let word = Word { text: String::new(), span: start..start, expands: false, quoted: false };
+        let role = match position {
+            Position::Argument => Role::Argument,
+            Position::Command => Role::Undecided,
+        };
+        let mut partial = Partial { word, role };
+        while let Some(next) = self.peek() {
+            match next {
+                ' ' | '\t' | '\n' | ';' | '|' | '&' | '(' | ')' => break,
+                '\r' if self.follows("\r\n") => break,
+                '<' | '>' => break,
+                '\'' | '"' | '\\' => self.quoted_part(next, &mut partial)?,
+                '$' if self.follows("$'") => self.quoted_part(next, &mut partial)?,
+                '$' if self.follows("$\"") => {
+                    // A translated string to some, a dollar sign and a string to others.
+                    self.needs(Dialect::Divided);
+                    self.at += 1;
+                }
+                '$' => self.exit_status_argument(&mut partial)?,
+                _ => self.bare(next, &mut partial)?,
+            }
+        }
+        partial.word.span.end = self.at;
+        let Partial { word, role } = partial;
+        Ok(if role == Role::Value { TokenKind::Assignment(word) } else { TokenKind::Word(word) })
+    }
+
+    fn quoted_part(&mut self, next: char, partial: &mut Partial) -> Result<(), Opaque> {
+        self.count(QUOTE_NODES)?;
+        partial.word.quoted = true;
+        match next {
+            '\'' => self.single_quoted(&mut partial.word.text),
+            '"' => self.double_quoted(partial),
+            '$' => self.ansi_quoted(&mut partial.word.text),
+            _ => self.escaped(&mut partial.word.text),
+        }
+    }
+
+    /// An unquoted character.
+    fn bare(&mut self, next: char, partial: &mut Partial) -> Result<(), Opaque> {
+        let start = self.at;
+        let width = next.len_utf8();
+        let names_program = partial.role.names_program();
+        let at_start = start == partial.word.span.start;
+        let alone = at_start && ends_word(self.rest().get(width..).unwrap_or_default());
+        let reason = match next {
+            '`' if names_program => Some(OpaqueReason::DynamicExecutable),
+            '`' => Some(OpaqueReason::CommandSubstitution),
+            '[' if names_program && at_start && self.rest().strip_prefix("[[").is_some_and(ends_word) => {
+                Some(OpaqueReason::Compound)
+            }
+            '*' | '?' | '[' if names_program && !(next == '[' && alone) => {
+                Some(OpaqueReason::DynamicExecutable)
+            }
+            '{' if names_program && !alone => Some(OpaqueReason::Expansion),
+            '#' if names_program => Some(OpaqueReason::SyntaxError),
+            '\0' | '\r' | '\u{b}' | '\u{c}' => Some(OpaqueReason::SyntaxError),
+            _ if !next.is_ascii() && next.is_whitespace() => Some(OpaqueReason::SyntaxError),
+            '=' if partial.role == Role::Undecided && !partial.word.quoted => {
+                let head = self.text.get(partial.word.span.start..start).unwrap_or_default();
+                partial.role = if is_name(head) { Role::Value } else { Role::Executable };
+                let is_odd =
+                    partial.role == Role::Executable && !head.starts_with('-') && !head.contains('/');
+                is_odd.then_some(OpaqueReason::Assignment)
+            }
+            _ => None,
+        };
+        if let Some(reason) = reason {
+            return Err(opaque(reason, start..start + width));
+        }
+        partial.word.expands |= match next {
+            '*' | '?' => true,
+            '[' => !alone,
+            '{' => {
+                let placeholder = at_start && self.rest().strip_prefix("{}").is_some_and(ends_word);
+                !alone && !placeholder
+            }
+            '~' => at_start || self.text.get(..start).is_some_and(|before| before.ends_with(['=', ':'])),
+            _ => false,
+        };
+        partial.word.text.push(next);
+        self.at += width;
+        Ok(())
+    }
+
+    /// `$?` as a whole argument; any other unquoted `$` is refused.
+    fn exit_status_argument(&mut self, partial: &mut Partial) -> Result<(), Opaque> {
+        let start = self.at;
+        let whole = start == partial.word.span.start
+            && partial.role == Role::Argument
+            && self.rest().strip_prefix("$?").is_some_and(ends_word);
+        if !whole {
+            return Err(self.dollar(partial));
+        }
+        self.exit_status(partial);
+        Ok(())
+    }
+
+    fn exit_status(&mut self, partial: &mut Partial) {
+        let start = self.at;
+        self.at += 2;
+        self.extend(Extension::ExitStatus, start..self.at);
+        partial.word.text.push_str("$?");
+        partial.word.expands = true;
+    }
+
+    /// Why the `$` here is refused.
+    fn dollar(&self, partial: &Partial) -> Opaque {
+        let start = self.at;
+        let reason = if partial.role.names_program() {
+            OpaqueReason::DynamicExecutable
+        } else if self.follows("$(") && !self.follows("$((") {
+            OpaqueReason::CommandSubstitution
+        } else {
+            OpaqueReason::DynamicArgument
+        };
+        opaque(reason, start..start + 1)
+    }
+
+    fn single_quoted(&mut self, value: &mut String) -> Result<(), Opaque> {
+        let open = self.at;
+        self.at += 1;
+        while let Some(next) = self.take() {
+            if next == '\'' {
+                return Ok(());
+            }
+            if next == '\\' && self.follows("\n") {
+                self.extend(Extension::LineContinuation, self.at - 1..self.at + 1);
+            }
+            self.quoted_char(next, value)?;
+        }
+        Err(opaque(OpaqueReason::SyntaxError, open..self.text.len()))
+    }
+
+    fn double_quoted(&mut self, partial: &mut Partial) -> Result<(), Opaque> {
+        let open = self.at;
+        self.at += 1;
+        while let Some(next) = self.peek() {
+            match next {
+                '"' => {
+                    self.at += 1;
+                    return Ok(());
+                }
+                '$' if self.follows("$?") && partial.role == Role::Argument => self.exit_status(partial),
+                '$' if !self.is_literal_dollar() => return Err(self.dollar(partial)),
+                '`' if partial.role.names_program() => {
+                    return Err(opaque(OpaqueReason::DynamicExecutable, self.at..self.at + 1));
+                }
+                '`' => return Err(opaque(OpaqueReason::CommandSubstitution, self.at..self.at + 1)),
+                '\\' => self.escaped_in_quotes(&mut partial.word.text)?,
+                _ => {
+                    self.at += next.len_utf8();
+                    self.quoted_char(next, &mut partial.word.text)?;
+                }
+            }
+        }
+        Err(opaque(OpaqueReason::SyntaxError, open..self.text.len()))
+    }
+
+    /// Whether the `$` here, in double quotes, stands for itself to every shell.
+    fn is_literal_dollar(&self) -> bool {
+        let after = self.rest().chars().nth(1);
+        after.is_some_and(|next| matches!(next, '"' | '\'' | ' ' | '%' | '.' | ',' | '/' | ':'))
+    }
+
+    /// A character between quotes, already taken. A carriage return there is kept by shells and lost by some peers.
+    pub(super) fn quoted_char(&self, next: char, value: &mut String) -> Result<(), Opaque> {
+        if matches!(next, '\0' | '\r') {
+            return Err(opaque(OpaqueReason::SyntaxError, self.at - next.len_utf8()..self.at));
+        }
+        value.push(next);
+        Ok(())
+    }
+
+    fn escaped(&mut self, value: &mut String) -> Result<(), Opaque> {
+        let start = self.at;
+        self.at += 1;
+        match self.take() {
+            Some('\n') => Err(opaque(OpaqueReason::LineContinuation, start..self.at)),
+            Some('\r') if self.follows("\n") => {
+                Err(opaque(OpaqueReason::LineContinuation, start..self.at + 1))
+            }
+            None | Some('\0' | '\r' | '\u{b}' | '\u{c}') => {
+                Err(opaque(OpaqueReason::SyntaxError, start..self.at))
+            }
+            Some(next) => {
+                if next == '\\' && self.follows("\n") {
+                    self.extend(Extension::LineContinuation, self.at - 1..self.at + 1);
+                }
+                value.push(next);
+                Ok(())
+            }
+        }
+    }
+
+    /// Before anything but these every shell keeps the backslash.
+    fn escaped_in_quotes(&mut self, value: &mut String) -> Result<(), Opaque> {
+        let start = self.at;
+        self.at += 1;
+        match self.take() {
+            Some('\n') => Err(opaque(OpaqueReason::LineContinuation, start..self.at)),
+            None | Some('\0' | '\r') => Err(opaque(OpaqueReason::SyntaxError, start..self.at)),
+            Some(next) => {
+                if !matches!(next, '$' | '`' | '"' | '\\') {
+                    value.push('\\');
+                }
+                if next == '\\' && self.follows("\n") {
+                    self.extend(Extension::LineContinuation, self.at - 1..self.at + 1);
+                }
+                value.push(next);
+                Ok(())
+            }
+        }
+    }
+}
+
+fn is_name(text: &str) -> bool {
+    let mut bytes = text.bytes();
+    bytes.next().is_some_and(|first| first.is_ascii_alphabetic() || first == b'_')
+        && bytes.all(|next| next.is_ascii_alphanumeric() || next == b'_')
+}
+
+/// Whether a word that was read so far ends before `rest`.
+fn ends_word(rest: &str) -> bool {
+    rest.is_empty()
+        || rest.starts_with([' ', '\t', '\n', ';', '|', '&', '(', ')', '<', '>'])
+        || rest.starts_with("\r\n")
+}
+
+/// What a word may need in a syntax tree besides its token: the word, its name and its concatenation.
+const WORD_NODES: usize = 2;
+
+/// What a quoted part may need: itself, its content, its two quotes, and the unquoted part after it.
+const QUOTE_NODES: usize = 6;
