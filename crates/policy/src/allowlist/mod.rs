@@ -2,6 +2,8 @@
 
 mod arguments;
 pub(crate) mod glob;
+mod index;
+pub(crate) mod programs;
 
 use crate::document::hex;
 use crate::facts::ProgramFacts;
@@ -9,6 +11,8 @@ use countersign_protocol::ui::EntryKind;
 use sha2::{Digest, Sha256};
 use std::borrow::Cow;
 use std::path::Path;
+
+pub use index::Index;
 
 /// One allowlist entry as matching sees it.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -119,9 +123,9 @@ pub fn exact_command(text: &str) -> String {
 
 /// Where a program was found, as entries see it.
 pub(crate) struct Found<'a> {
-    path: &'a str,
+    pub(crate) path: &'a str,
     /// For patterns with wildcards, which must not be led out of their folder by `..`.
-    normal: String,
+    pub(crate) normal: String,
 }
 
 impl<'a> Found<'a> {
