@@ -18,6 +18,7 @@ pub mod evaluate;
 pub mod facts;
 pub mod inline_eval;
 pub mod raw_command;
+pub mod reference;
 pub mod rules;
 pub mod safe_bins;
 pub mod shell;

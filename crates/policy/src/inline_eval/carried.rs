@@ -6,13 +6,14 @@ use crate::programs::Name;
 /// The words that run in the end, with all known wrappers taken off.
 pub(super) fn innermost<'a, 'b>(words: &'a [&'b str]) -> &'a [&'b str] {
     let mut words = words;
-    while let Some(inner) = inner(words) {
+    while let Some(inner) = started_by(words) {
         words = inner;
     }
     words
 }
 
-fn inner<'a, 'b>(words: &'a [&'b str]) -> Option<&'a [&'b str]> {
+/// The words that the first one starts, when it is a known wrapper.
+pub(crate) fn started_by<'a, 'b>(words: &'a [&'b str]) -> Option<&'a [&'b str]> {
     let (wrapper, rest) = words.split_first()?;
     let name = Name::of(wrapper.trim());
     if name.reads_posix_text() {

@@ -13,6 +13,8 @@
 mod carried;
 mod languages;
 
+pub(crate) use carried::started_by;
+
 use crate::programs::Name;
 use languages::{LANGUAGES, Language, Operand};
 use std::fmt;
