@@ -5,10 +5,15 @@ use countersign_policy::allowlist::{
     Index, Rule, Target, bound_arguments, exact_command, exact_grant, matching,
 };
 use countersign_policy::facts::ProgramFacts;
+use countersign_policy::rules::{Argument, Invocation, Moment, RuleIndex, ruling};
+use countersign_protocol::rules::{
+    ArgumentRule, ArgumentShape, CommandRule, FlagSet, RuleEffect, RuleLimits, RuleOrigin,
+};
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
+use std::collections::HashMap;
 use std::path::PathBuf;
 
 fn pattern() -> impl Strategy<Value = String> {
@@ -75,6 +80,40 @@ fn path() -> impl Strategy<Value = Option<PathBuf>> {
     )
 }
 
+fn argument_rule() -> impl Strategy<Value = ArgumentRule> {
+    let shape = ArgumentShape {
+        subcommand: vec!["a".into()],
+        style: Default::default(),
+        leading: Vec::new(),
+        flags: FlagSet::Any,
+        operands: Default::default(),
+        secrets: Default::default(),
+    };
+    prop_oneof![
+        Just(ArgumentRule::Any),
+        Just(ArgumentRule::Shape(shape)),
+        (folder(), arguments())
+            .prop_map(|(folder, args)| ArgumentRule::Exact { args, folder: folder.to_owned() }),
+    ]
+}
+
+fn command_rules() -> impl Strategy<Value = Vec<CommandRule>> {
+    let rule = (pattern(), argument_rule(), any::<bool>(), option::weighted(0.2, Just(1)), 0..3_i64)
+        .prop_map(|(program, arguments, denies, uses, until)| CommandRule {
+            id: "r".into(),
+            agent: "*".into(),
+            effect: if denies { RuleEffect::Deny } else { RuleEffect::Allow },
+            program,
+            arguments,
+            folder: None,
+            limits: RuleLimits { uses, until_ms: (until == 0).then_some(0), session: None },
+            note: None,
+            created_at_ms: 0,
+            from: RuleOrigin::Typed,
+        });
+    vec(rule, 0..8)
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 1_500, ..ProptestConfig::default() })]
 
@@ -98,5 +137,25 @@ proptest! {
     fn lookup_finds_the_grant_of_the_scan(rules in rules(), text in select(&["scan -q", "deploy", "scan"][..])) {
         let index = Index::new(rules.clone());
         prop_assert_eq!(index.exact_grant(text), exact_grant(&rules, text));
+    }
+
+    #[test]
+    fn lookup_finds_the_ruling_of_the_scan(
+        rules in command_rules(),
+        typed in select(&["scan", "deploy", "/usr/bin/scan", "./bin/scan", "~/bin/scan"][..]),
+        path in path(),
+        real_path in path(),
+        args in arguments(),
+        folder in option::weighted(0.8, folder()),
+        home in select(&["/home/u", "/home/u/", "/", "/home/*", ""][..]),
+        used in 0..2_u32,
+    ) {
+        let program = ProgramFacts { path, real_path, ..ProgramFacts::default() };
+        let arguments: Vec<Argument<'_>> = args.iter().map(|text| Argument { text, expands: false }).collect();
+        let invocation = Invocation { typed, program: &program, arguments: &arguments, folder, home: home.as_ref() };
+        let uses = HashMap::from([("r".to_owned(), used)]);
+        let moment = Moment { agent: "main", session: None, now_ms: 1, uses: &uses };
+        let index = RuleIndex::new(rules.clone());
+        prop_assert_eq!(index.ruling(invocation, moment), ruling(&rules, invocation, moment));
     }
 }

@@ -4,6 +4,7 @@
 //! Pure: time, session and use counts are passed in. An allowing rule matches only what is certainly meant by it, a
 //! refusing one whatever could be meant by it.
 
+mod index;
 mod places;
 mod scripts;
 mod shape;
@@ -15,6 +16,8 @@ use countersign_protocol::rules::{ArgumentRule, CommandRule, RuleEffect};
 use places::Place;
 use std::collections::HashMap;
 use std::path::Path;
+
+pub use index::RuleIndex;
 
 /// One simple command as rules see it.
 #[derive(Clone, Copy, Debug)]
