@@ -10,9 +10,7 @@ use countersign_policy::effective::{BUILT_IN, Layered, Requested};
 use countersign_policy::environment;
 use countersign_policy::evaluate::{Covered, needs_prompt};
 use countersign_policy::facts::ProgramFacts;
-use countersign_policy::inline_eval;
-use countersign_policy::safe_bins::{self, CustomProfile, SafeBins};
-use countersign_policy::{currency, display, raw_command, windows};
+use countersign_policy::{currency, display, raw_command};
 use countersign_protocol::document::Document;
 use countersign_protocol::secret::SocketToken;
 use countersign_protocol::ui::{PolicyLayer, SpanKind};
@@ -237,71 +235,6 @@ fn run_environment(case: &Value) -> Ours {
             None => says("invalid", rejected.invalid.into_iter().next(), None),
         },
     }
-}
-
-#[test]
-fn safe_bins_are_safe_where_the_newest_peer_says_so() {
-    check("safe-bin.jsonl", run_safe_bin, &[]);
-}
-
-fn run_safe_bin(case: &Value) -> Ours {
-    let input = &case["input"];
-    let list = |name: &str| input[name].is_array().then(|| strings(&input[name]));
-    let custom = |profile: &Value| CustomProfile {
-        min_positional: profile["minPositional"].as_u64().unwrap_or_default() as usize,
-        max_positional: profile["maxPositional"].as_u64().map(|most| most as usize),
-        allowed_value_flags: strings(&profile["allowedValueFlags"]),
-        denied_flags: strings(&profile["deniedFlags"]),
-    };
-    let profiles = input["safeBinProfiles"].as_object().into_iter().flatten();
-    let trusted = list("trustedDirs").unwrap_or_else(|| vec![format!("{ROOT}/safe")]);
-    let bins = SafeBins::new(safe_bins::Settings {
-        names: list("safeBins"),
-        trusted_dirs: Some(trusted.into_iter().map(PathBuf::from).collect()),
-        profiles: profiles.map(|(name, profile)| (name.clone(), custom(profile))).collect(),
-    });
-    let path = Path::new(input["resolvedPath"].as_str().unwrap());
-    let platform = match input["platform"].as_str() {
-        Some("win32") => safe_bins::Platform::Windows,
-        _ => safe_bins::Platform::Posix,
-    };
-    let verdict = bins.check(&strings(&input["argv"]), path, path, platform);
-    Ours::Says(json!({ "satisfied": verdict.is_ok() }))
-}
-
-#[test]
-fn inline_programs_are_found_where_the_newest_peer_finds_them() {
-    check("inline-eval.jsonl", run_inline_eval, &[]);
-}
-
-fn run_inline_eval(case: &Value) -> Ours {
-    if let Some(pattern) = case["input"]["pattern"].as_str() {
-        return Ours::Says(json!({ "interpreterLike": inline_eval::interpreter_like(pattern) }));
-    }
-    let hit = inline_eval::detect(&strings(&case["input"]["argv"]));
-    Ours::Says(json!({
-        "hit": hit.is_some(),
-        "executable": hit.as_ref().map(|hit| &hit.executable),
-        "flag": hit.as_ref().map(|hit| hit.carrier.to_string()),
-        "label": hit.as_ref().map(inline_eval::Hit::label),
-    }))
-}
-
-#[test]
-fn windows_texts_are_words_where_the_newest_peer_reads_words() {
-    check("windows.jsonl", run_windows, &[]);
-}
-
-fn run_windows(case: &Value) -> Ours {
-    let input = &case["input"];
-    if let Some(value) = input["value"].as_str() {
-        let escaped = windows::escape(value);
-        return Ours::Says(json!({ "ok": escaped.is_ok(), "escaped": escaped.ok() }));
-    }
-    Ours::Says(match windows::analyze(input["command"].as_str().unwrap()) {
-        Ok(argv) => json!({ "ok": true, "argv": argv, "reason": null }),
-        Err(opaque) => json!({ "ok": false, "argv": null, "reason": opaque.to_string() }),
-    })
 }
 
 #[test]

@@ -2,6 +2,7 @@
 //! app's window.
 
 use super::output::Output;
+use super::policy_eval::{self, EvalArgs};
 use super::{AgentArg, Exit};
 use crate::control::{self, ControlError};
 use crate::paths::Paths;
@@ -23,6 +24,8 @@ pub(crate) enum PolicyCommand {
     Show,
     /// Set one value, or clear it so that the layer below decides.
     Set(SetArgs),
+    /// Answer cases about commands and policies in bulk, for tests. Nothing runs and nothing is written.
+    Eval(EvalArgs),
 }
 
 /// Arguments of `policy set`.
@@ -127,6 +130,7 @@ pub(super) async fn policy(paths: &Paths, command: PolicyCommand, output: &Outpu
             let value = (args.value != "unset").then_some(args.value);
             edit(paths, vec![DocumentEdit::SetPolicy { scope: args.scope, field, value }], output).await
         }
+        PolicyCommand::Eval(args) => policy_eval::eval(&args, output),
     }
 }
 

@@ -7,6 +7,7 @@ mod exec;
 mod history;
 mod inbox;
 mod output;
+mod policy_eval;
 
 use crate::paths::Paths;
 use clap::{Args, Parser, Subcommand};

@@ -1,0 +1,221 @@
+//! The peers' vectors, in the reference profile as the peers answer and in our own with every deviation counted by reason;
+//! and lines that are no cases.
+
+use super::*;
+use pretty_assertions::assert_eq;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Where the peers' fixture tree was, for cases that name it.
+const ROOT: &str = "/fx";
+
+/// Why an answer may differ, for the cases that a function picks.
+type Deviations<'a> = &'a [(&'static str, usize, fn(&Value) -> bool)];
+
+fn surroundings(profile: Profile) -> Surroundings {
+    Surroundings { profile, fixture: Some(ROOT.into()), home: format!("{ROOT}/home").into() }
+}
+
+fn answers(text: &str, profile: Profile) -> Vec<Value> {
+    let mut out = Vec::new();
+    answer_all(text.as_bytes(), &mut out, &surroundings(profile)).unwrap();
+    out.split(|byte| *byte == b'\n')
+        .filter(|line| !line.is_empty())
+        .map(|line| serde_json::from_slice(line).unwrap())
+        .collect()
+}
+
+/// Runs every case of a file and compares the members that count.
+fn check(file: &str, profile: Profile, members: &[&str], deviations: Deviations<'_>) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/vectors").join(file);
+    let text = std::fs::read_to_string(path).unwrap().replace("$FX", ROOT);
+    let mut counted: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut wrong = Vec::new();
+    for (line, answer) in text.lines().zip(answers(&text, profile)) {
+        let case: Value = serde_json::from_str(line).unwrap();
+        let mut ours = answer["result"].clone();
+        without_generated(&mut ours);
+        let agrees =
+            |member: &&str| case["expect"].get(*member).is_none_or(|theirs| *theirs == ours[*member]);
+        if ours.is_object() && members.iter().all(agrees) {
+            continue;
+        }
+        match deviations.iter().find(|(_, _, explains)| explains(&case)) {
+            Some((reason, _, _)) if ours.is_object() => *counted.entry(reason).or_default() += 1,
+            _ => wrong.push(format!(
+                "{} {}\n  expected {}\n  got {answer}",
+                case["id"], case["input"], case["expect"]
+            )),
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {file} differ:\n{}", wrong.len(), wrong.join("\n"));
+    let expected = deviations.iter().map(|(reason, count, _)| (*reason, *count)).collect();
+    assert_eq!(counted, expected, "{file}: deviations and how often");
+}
+
+/// Ids and tokens that are made up on the way, as the vectors write them.
+fn without_generated(value: &mut Value) {
+    match value {
+        Value::Array(items) => items.iter_mut().for_each(without_generated),
+        Value::Object(members) => {
+            for (name, value) in members {
+                match value.as_str() {
+                    Some(text) if name == "id" && uuid::Uuid::parse_str(text).is_ok() => {
+                        *value = json!("<uuid>")
+                    }
+                    Some(text) if name == "token" && text.len() == 32 => *value = json!("<generated>"),
+                    _ => without_generated(value),
+                }
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+fn is_old(case: &Value) -> bool {
+    case["input"]["version"] == "2026.2.19"
+}
+
+const DOCUMENT: &[&str] = &[
+    "exists", "valid", "hash", "document", "agent", "defaults", "patterns", "socket", "text", "snapshot",
+    "current",
+];
+
+const DISPLAY: &[&str] = &["text", "truncated", "oversized", "commandText", "commandPreview"];
+
+const LANGUAGE: &str =
+    "look-behind, back references and halves of characters are not understood, so they never match";
+
+fn is_beyond_our_expressions(case: &Value) -> bool {
+    ["MP-d0101", "MP-d0104", "MP-d0105"].iter().any(|id| case["id"] == *id)
+}
+
+#[test]
+fn what_both_profiles_answer_alike_agrees_with_the_newest_peer() {
+    for profile in [Profile::Attentive, Profile::Reference] {
+        check("safe-bin.jsonl", profile, &["satisfied"], &[]);
+        check("inline-eval.jsonl", profile, &["hit", "interpreterLike", "executable", "flag", "label"], &[]);
+        check("windows.jsonl", profile, &["ok", "argv", "escaped", "reason"], &[]);
+        check("policy.jsonl", profile, &["value"], &[]);
+        check("hash.jsonl", profile, &["value"], &[]);
+        check(
+            "match-pattern.jsonl",
+            profile,
+            &["matches", "index"],
+            &[(LANGUAGE, 3, is_beyond_our_expressions)],
+        );
+    }
+}
+
+#[test]
+fn the_reference_profile_answers_as_the_peers_do() {
+    let profile = Profile::Reference;
+    check("display.jsonl", profile, DISPLAY, &[]);
+    check("document.jsonl", profile, DOCUMENT, &[]);
+    check("env-override.jsonl", profile, &["verdict", "key", "value"], &[]);
+    check("raw-command.jsonl", profile, &["ok", "commandText", "shellPayload", "preview", "code"], &[]);
+    check("requires-approval.jsonl", profile, &["required", "durable", "decisions"], &[]);
+}
+
+#[test]
+fn our_own_profile_is_stricter_where_we_mean_it() {
+    let profile = Profile::Attentive;
+    check(
+        "env-override.jsonl",
+        profile,
+        &["verdict", "key", "value"],
+        &[("a blocked name is refused before a shell could drop it", 1, |case| {
+            case["expect"]["verdict"] == "dropped"
+        })],
+    );
+    check(
+        "raw-command.jsonl",
+        profile,
+        &["ok", "commandText"],
+        &[
+            ("an older contract, looser than the newest one", 10, is_old),
+            ("a payload behind a wrapper or an uncommon shell does not stand for the command", 10, |case| {
+                case["expect"]["ok"] == true
+            }),
+        ],
+    );
+    check(
+        "requires-approval.jsonl",
+        profile,
+        &["required", "durable", "decisions"],
+        &[("a legacy member that the peers remove on reading grants nothing here", 3, |case| {
+            case["expect"]["durable"] == true
+        })],
+    );
+}
+
+#[test]
+fn our_own_profile_reads_documents_as_the_newest_peer_with_stricter_values() {
+    check(
+        "document.jsonl",
+        Profile::Attentive,
+        &["exists", "valid", "document", "patterns", "socket", "text", "current"],
+        &[
+            (
+                "the older release takes what it cannot read for empty, and keeps words that mean nothing",
+                58,
+                is_old,
+            ),
+            ("what cannot be read is no document at all", 43, |case| case["expect"]["valid"] == false),
+            ("members that nobody knows are kept", 4, |case| case["input"].to_string().contains("note")),
+            ("a request without an agent is the main agent's", 1, |case| case["input"]["agentId"].is_null()),
+            ("the entries of all agents count once", 2, |case| case["input"]["agentId"] == "*"),
+        ],
+    );
+}
+
+#[test]
+fn our_own_profile_hides_at_least_what_the_peers_hide() {
+    check(
+        "display.jsonl",
+        Profile::Attentive,
+        DISPLAY,
+        &[
+            ("characters are counted here, UTF-16 units there", 3, |case| {
+                case["input"]["kind"] == "output-tail"
+            }),
+            ("nothing is cut here: what is too long cannot be allowed", 4, |case| {
+                case["expect"]["truncated"] == true || case["expect"]["oversized"] == true
+            }),
+            ("a preview of the requester is not shown", 10, |case| case["input"]["kind"] == "preview"),
+            ("line ends are codes in a warning too", 4, |case| {
+                case["expect"]["text"].as_str().is_some_and(|text| text.contains('\n'))
+            }),
+            ("more is hidden here", 9, |_| true),
+        ],
+    );
+}
+
+#[test]
+fn a_line_that_is_no_case_says_what_was_expected_and_what_came() {
+    let line = |text: &str| answers(text, Profile::Attentive).remove(0);
+    let answer = line(r#"{"id":"x","op":"safe-bin","input":{"argv":"head"}}"#);
+    assert_eq!(answer["id"], "x");
+    assert_eq!(answer["error"]["got"], r#"{"argv":"head"}"#);
+    assert!(answer["error"]["expected"].as_str().unwrap().starts_with("argv and resolvedPath"));
+    assert!(answer["error"]["problem"].as_str().unwrap().contains("expected a sequence"));
+    assert_eq!(line(r#"{"id":7,"op":"nothing","input":{}}"#)["error"]["got"], "\"nothing\"");
+    assert_eq!(line("{broken")["id"], Value::Null);
+    assert_eq!(line(r#"{"id":"x"}"#)["error"]["expected"], "{\"id\":…,\"op\":…,\"input\":{…}}");
+}
+
+#[test]
+fn a_bad_or_endless_line_does_not_stop_the_rest() {
+    let good = r#"{"id":"good","op":"policy","input":{"fn":"mode","mode":"deny"}}"#;
+    let text = format!("\n{}\n{good}\n", "x".repeat(LINE_BYTES + 10));
+    let mut out = Vec::new();
+    let failed = answer_all(text.as_bytes(), &mut out, &surroundings(Profile::Attentive)).unwrap();
+    assert_eq!(failed, 1);
+    let last: Value =
+        serde_json::from_slice(out.trim_ascii().rsplit(|byte| *byte == b'\n').next().unwrap()).unwrap();
+    assert_eq!(
+        last,
+        json!({ "id": "good", "result": { "value": { "security": "deny", "ask": "off", "autoReview": false } } })
+    );
+}
