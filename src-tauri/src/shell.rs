@@ -113,6 +113,7 @@ async fn follow(app: AppHandle, desk: Desk, mut messages: broadcast::Receiver<Ui
             | UiEvent::ConfirmationClosed { .. }
             | UiEvent::DocumentChanged { .. }
             | UiEvent::HistoryAppended { .. }
+            | UiEvent::RulesChanged { .. }
             | UiEvent::SettingsChanged { .. }
             | UiEvent::ShowCard { .. }
             | UiEvent::StatusChanged { .. } => {}

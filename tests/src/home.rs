@@ -175,7 +175,9 @@ impl Home {
             .into_iter()
             .filter_map(|entry| match entry.event {
                 HistoryEvent::Request { outcome, .. } => Some(outcome),
-                HistoryEvent::Run { .. } | HistoryEvent::Document { .. } => None,
+                HistoryEvent::Run { .. } | HistoryEvent::Document { .. } | HistoryEvent::Rules { .. } => {
+                    None
+                },
             })
             .collect())
     }

@@ -48,8 +48,35 @@ stored! {
     pub struct RuleDocument {
         /// [`VERSION`].
         pub version: u32,
+        /// Names of the presets that are switched on.
+        #[serde(default)]
+        pub presets: Vec<String>,
         /// In the order in which they are tried. Refusals win whatever their place.
         pub rules: Vec<CommandRule>,
+    }
+
+    /// A rule as somebody proposes it: what the store gives it when it is stored is missing.
+    pub struct RuleDraft {
+        /// `*` or an agent id.
+        pub agent: String,
+        /// What follows when it matches.
+        pub effect: RuleEffect,
+        /// Glob over the program's real path, or a bare name for what was typed as a bare name.
+        pub program: String,
+        /// What its arguments must be.
+        pub arguments: ArgumentRule,
+        /// The working directory must be this real path or below it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        pub folder: Option<String>,
+        /// When it ends.
+        #[serde(default, skip_serializing_if = "RuleLimits::is_unlimited")]
+        #[ts(optional, as = "Option<RuleLimits>")]
+        pub limits: RuleLimits,
+        /// The person's own words.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        pub note: Option<String>,
     }
 
     /// One rule about one program.
@@ -268,6 +295,21 @@ stored_words! {
         Refused,
         /// Nor do folders around the home directory: for programs that read whole trees.
         RefusedInTrees,
+    }
+}
+
+impl RuleDocument {
+    /// No rules, no presets.
+    pub const fn empty() -> Self {
+        Self { version: VERSION, presets: Vec::new(), rules: Vec::new() }
+    }
+}
+
+impl RuleDraft {
+    /// The rule that is stored.
+    pub fn into_rule(self, id: String, created_at_ms: i64, from: RuleOrigin) -> CommandRule {
+        let Self { agent, effect, program, arguments, folder, limits, note } = self;
+        CommandRule { id, agent, effect, program, arguments, folder, limits, note, created_at_ms, from }
     }
 }
 

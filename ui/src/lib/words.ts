@@ -21,11 +21,19 @@ export function policyValue(field: PolicyField, value: string | undefined): stri
   return table[value] ?? value;
 }
 
-/** What gets looser, as one sentence. An entry's pattern follows the sentence and is not part of it. */
-export function looseningSentence({ scope, field, from, to }: Loosening): string {
+/** What gets looser, as one sentence. An entry's pattern or a rule follows the sentence and is not part of it. */
+export function looseningSentence({ scope, field, rule, from, to }: Loosening): string {
   const name = scopeName(scope);
+  if (rule !== undefined) return t().loosen.rules[rule](name);
   if (field === undefined) return t().loosen.entry(name);
   return t().loosen[field](name, policyValue(field, from), policyValue(field, to));
+}
+
+/** The entry or rule that a loosening is about, before and after. */
+export function looseningDetail({ field, rule, from, to }: Loosening): string[] {
+  if (field !== undefined) return [];
+  if (rule === undefined || from === '') return [to];
+  return to === '' ? [from] : [from, `→ ${to}`];
 }
 
 /** What happened, why, and what to do. */

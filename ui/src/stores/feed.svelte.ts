@@ -152,6 +152,7 @@ export class Feed {
         break;
       case 'document-changed':
       case 'history-appended':
+      case 'rules-changed':
       case 'show-card':
       case 'show-page':
         break;

@@ -118,7 +118,7 @@ function runOf({ requestId, event }: HistoryEntry, runs: Map<string, RunView>): 
 
 function inGroup(event: HistoryEvent, group: Group): boolean {
   if (group === 'all') return true;
-  if (group === 'changes') return event.kind === 'document';
+  if (group === 'changes') return event.kind === 'document' || event.kind === 'rules';
   if (event.kind !== 'request') return false;
   const tone = outcomeTone(event.outcome);
   if (group === 'allowed' || group === 'denied') return tone === group;
@@ -132,8 +132,9 @@ function words(event: HistoryEvent): string {
     case 'run':
       return event.run.outputTail.toLowerCase();
     case 'document':
+    case 'rules':
       return event.loosenings
-        .map(({ scope, to }) => `${scope} ${to}`)
+        .map(({ scope, from, to }) => `${scope} ${from} ${to}`)
         .join('\n')
         .toLowerCase();
   }

@@ -90,6 +90,7 @@ fn event(writer: &str) -> HistoryEvent {
         loosenings: vec![Loosening {
             scope: "main".to_owned(),
             field: None,
+            rule: None,
             from: String::new(),
             to: "/é".to_owned(),
         }],

@@ -100,6 +100,10 @@ fn text(entry: &HistoryEntry, out: &mut dyn Write) -> io::Result<()> {
             let looser = if loosenings.is_empty() { "" } else { ", looser" };
             writeln!(out, "{time}  policy changed by {writer}{looser}")
         }
+        HistoryEvent::Rules { writer, loosenings, .. } => {
+            let looser = if loosenings.is_empty() { "" } else { ", looser" };
+            writeln!(out, "{time}  rules changed by {writer}{looser}")
+        }
     }
 }
 

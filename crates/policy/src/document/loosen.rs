@@ -55,6 +55,7 @@ impl Change {
         let loosening = |(field, from, to): &Reach| Loosening {
             scope: scope.to_owned(),
             field: *field,
+            rule: None,
             from: from.clone(),
             to: to.clone(),
         };

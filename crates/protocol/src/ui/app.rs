@@ -257,6 +257,11 @@ ui_tagged! {
             /// Its hash now.
             hash: String,
         },
+        /// The rules, the presets or their use counts changed, by whomever.
+        RulesChanged {
+            /// Hash of the rule document now.
+            hash: String,
+        },
         /// The history grew.
         HistoryAppended {
             /// The line.

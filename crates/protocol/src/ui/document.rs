@@ -109,6 +109,16 @@ ui_words! {
         AutoAllowSkills,
     }
 
+    /// How a change of the rules lets more run.
+    pub enum RuleLoosening {
+        /// A rule that allows is new, reaches further or lasts longer.
+        Allows,
+        /// A preset was switched on.
+        Preset,
+        /// A rule that refuses is gone, reaches less far or ends sooner.
+        RefusesLess,
+    }
+
     /// What an allowlist entry matches on.
     pub enum EntryKind {
         /// A real path, perhaps with wildcards.
@@ -215,13 +225,17 @@ ui! {
     pub struct Loosening {
         /// `defaults`, `*`, or an agent id.
         pub scope: String,
-        /// Which value; absent for an allowlist entry.
+        /// Which value; absent for an allowlist entry or a rule.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[ts(optional)]
         pub field: Option<PolicyField>,
+        /// What happens to a rule; absent when none is concerned.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        pub rule: Option<RuleLoosening>,
         /// Value in force before, or empty.
         pub from: String,
-        /// Value in force after, or the entry's pattern.
+        /// Value in force after, the entry's pattern, or what the rule says.
         pub to: String,
     }
 

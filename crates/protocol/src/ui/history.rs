@@ -88,6 +88,17 @@ ui_tagged! {
             /// What got looser.
             loosenings: Vec<Loosening>,
         },
+        /// The rules or the presets changed.
+        Rules {
+            /// `window`, `command-line`, `answer`, or `another-program`.
+            writer: String,
+            /// Hash before.
+            before: String,
+            /// Hash after.
+            after: String,
+            /// What got looser.
+            loosenings: Vec<Loosening>,
+        },
     }
 }
 

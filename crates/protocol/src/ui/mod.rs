@@ -37,10 +37,12 @@ mod app;
 mod card;
 mod document;
 mod history;
+mod rules;
 mod shown;
 
 pub use app::*;
 pub use card::*;
 pub use document::*;
 pub use history::*;
+pub use rules::*;
 pub use shown::*;

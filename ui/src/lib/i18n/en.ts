@@ -261,6 +261,11 @@ export const en = {
     'auto-allow-skills': (scope: string, from: string, to: string) =>
       `${scope}: programs of skills run unasked, from “${from}” to “${to}”.`,
     entry: (scope: string) => `${scope}: commands matching this pattern run unasked:`,
+    rules: {
+      allows: (scope: string) => `${scope}: what this rule covers runs unasked:`,
+      preset: (scope: string) => `${scope}: everything in this preset runs unasked:`,
+      'refuses-less': (scope: string) => `${scope}: this rule no longer refuses all that it did:`,
+    },
     keep: 'Keep as it is',
     apply: 'Apply…',
     applyNow: 'Apply, let more run',
@@ -419,6 +424,7 @@ export const en = {
     sha: 'SHA-256 of the command',
     folder: 'Folder',
     documentChanged: 'Policy document changed',
+    rulesChanged: 'Rules changed',
     looser: 'looser than before',
     writers: {
       window: 'in this window',

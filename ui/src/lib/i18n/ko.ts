@@ -245,6 +245,11 @@ export const ko: Catalogue = {
     'auto-allow-skills': (scope, from, to) =>
       `${scope}: 스킬 프로그램을 묻지 않고 실행, ‘${from}’에서 ‘${to}’(으)로 바뀝니다.`,
     entry: (scope) => `${scope}: 이 패턴에 맞는 명령은 묻지 않고 실행됩니다:`,
+    rules: {
+      allows: (scope) => `${scope}: 이 규칙에 맞는 명령은 묻지 않고 실행됩니다:`,
+      preset: (scope) => `${scope}: 이 프리셋에 든 명령은 모두 묻지 않고 실행됩니다:`,
+      'refuses-less': (scope) => `${scope}: 이 규칙이 거부하던 것 중 일부를 더는 거부하지 않습니다:`,
+    },
     keep: '그대로 두기',
     apply: '적용…',
     applyNow: '적용하고 더 허용',
@@ -398,6 +403,7 @@ export const ko: Catalogue = {
     sha: '명령의 SHA-256',
     folder: '폴더',
     documentChanged: '정책 문서가 바뀜',
+    rulesChanged: '규칙이 바뀜',
     looser: '이전보다 느슨함',
     writers: {
       window: '이 창에서',

@@ -243,6 +243,11 @@ export const zh: Catalogue = {
     'ask-fallback': (scope, from, to) => `${scope}：无法询问时，从“${from}”变为“${to}”。`,
     'auto-allow-skills': (scope, from, to) => `${scope}：技能的程序无需询问即可运行，从“${from}”变为“${to}”。`,
     entry: (scope) => `${scope}：匹配此模式的命令无需询问即可运行：`,
+    rules: {
+      allows: (scope) => `${scope}：此规则涵盖的命令无需询问即可运行：`,
+      preset: (scope) => `${scope}：此预设中的命令全部无需询问即可运行：`,
+      'refuses-less': (scope) => `${scope}：此规则不再拒绝它原先拒绝的全部命令：`,
+    },
     keep: '保持现状',
     apply: '应用…',
     applyNow: '应用，允许更多运行',
@@ -396,6 +401,7 @@ export const zh: Catalogue = {
     sha: '命令的 SHA-256',
     folder: '文件夹',
     documentChanged: '策略文档已更改',
+    rulesChanged: '规则已更改',
     looser: '比以前宽松',
     writers: {
       window: '在此窗口中',

@@ -760,6 +760,22 @@ after: string,
 /**
  * What got looser.
  */
+loosenings: Array<Loosening>, } | { "kind": "rules", 
+/**
+ * `window`, `command-line`, `answer`, or `another-program`.
+ */
+writer: string, 
+/**
+ * Hash before.
+ */
+before: string, 
+/**
+ * Hash after.
+ */
+after: string, 
+/**
+ * What got looser.
+ */
 loosenings: Array<Loosening>, };
 
 /**
@@ -807,15 +823,19 @@ export type Loosening = {
  */
 scope: string, 
 /**
- * Which value; absent for an allowlist entry.
+ * Which value; absent for an allowlist entry or a rule.
  */
 field?: PolicyField, 
+/**
+ * What happens to a rule; absent when none is concerned.
+ */
+rule?: RuleLoosening, 
 /**
  * Value in force before, or empty.
  */
 from: string, 
 /**
- * Value in force after, or the entry's pattern.
+ * Value in force after, the entry's pattern, or what the rule says.
  */
 to: string, };
 
@@ -896,6 +916,28 @@ export type PolicyLayer = "requested" | "agent" | "wildcard" | "defaults" | "bui
 export type Presence = "present" | "missing" | "unknown";
 
 /**
+ * Whether a preset counts.
+ */
+export type PresetSwitch = "off" | "on";
+
+/**
+ * One preset.
+ */
+export type PresetView = { 
+/**
+ * Its name.
+ */
+name: string, 
+/**
+ * Whether it counts.
+ */
+switch: PresetSwitch, 
+/**
+ * What it allows and refuses, one rule a line; empty when this version does not know it.
+ */
+rules: Array<Shown>, };
+
+/**
  * The document.
  */
 export type RuleDocument = { 
@@ -904,9 +946,129 @@ export type RuleDocument = {
  */
 version: number, 
 /**
+ * Names of the presets that are switched on.
+ */
+presets: Array<string>, 
+/**
  * In the order in which they are tried. Refusals win whatever their place.
  */
 rules: Array<CommandRule>, };
+
+/**
+ * A rule as somebody proposes it: what the store gives it when it is stored is missing.
+ */
+export type RuleDraft = { 
+/**
+ * `*` or an agent id.
+ */
+agent: string, 
+/**
+ * What follows when it matches.
+ */
+effect: RuleEffect, 
+/**
+ * Glob over the program's real path, or a bare name for what was typed as a bare name.
+ */
+program: string, 
+/**
+ * What its arguments must be.
+ */
+arguments: ArgumentRule, 
+/**
+ * The working directory must be this real path or below it.
+ */
+folder?: string, 
+/**
+ * When it ends.
+ */
+limits?: RuleLimits, 
+/**
+ * The person's own words.
+ */
+note?: string, };
+
+/**
+ * One change to the rules.
+ */
+export type RuleEdit = { "kind": "add-rule", 
+/**
+ * It.
+ */
+rule: RuleDraft, } | { "kind": "move-rule", 
+/**
+ * Its id.
+ */
+id: string, 
+/**
+ * Its place afterwards, from 0; beyond the end means the end.
+ */
+index: number, } | { "kind": "remove-rule", 
+/**
+ * Its id.
+ */
+id: string, } | { "kind": "replace-rule", 
+/**
+ * Its id.
+ */
+id: string, 
+/**
+ * What it says from now on.
+ */
+rule: RuleDraft, } | { "kind": "restore-rule", 
+/**
+ * Its place.
+ */
+index: number, 
+/**
+ * It.
+ */
+rule: CommandRule, } | { "kind": "switch-preset", 
+/**
+ * Its name.
+ */
+name: string, 
+/**
+ * Which.
+ */
+to: PresetSwitch, };
+
+/**
+ * An edit of the rules from a window.
+ */
+export type RuleEditParams = { 
+/**
+ * Hash the edit was made from.
+ */
+baseHash: string, 
+/**
+ * In order; all or none.
+ */
+edits: Array<RuleEdit>, 
+/**
+ * Whether the person confirmed that it gets looser.
+ */
+confirmed: boolean, };
+
+/**
+ * Answer to an edit of the rules.
+ */
+export type RuleEditResult = { 
+/**
+ * Hash of the document now.
+ */
+hash: string, 
+/**
+ * False when it loosens and was not confirmed: nothing was written.
+ */
+applied: boolean, 
+/**
+ * What it loosens.
+ */
+loosenings: Array<Loosening>, 
+/**
+ * Edits that take it back.
+ */
+undo: Array<RuleEdit>, };
 
 /**
  * What follows when a rule matches.
@@ -931,6 +1093,11 @@ uses?: number,
 session?: string, };
 
 /**
+ * How a change of the rules lets more run.
+ */
+export type RuleLoosening = "allows" | "preset" | "refuses-less";
+
+/**
  * How a rule came to be.
  */
 export type RuleOrigin = "typed" | "answer" | { "preset": { 
@@ -943,6 +1110,70 @@ name: string, } };
  * How wide a rule reaches.
  */
 export type RuleScope = "exact" | "program";
+
+/**
+ * Whether a rule counts.
+ */
+export type RuleState = "live" | "expired" | "spent" | "session-over";
+
+/**
+ * One rule with what became of it.
+ */
+export type RuleView = { 
+/**
+ * As stored.
+ */
+rule: CommandRule, 
+/**
+ * The rule in one line, made safe to look at.
+ */
+shown: Shown, 
+/**
+ * Whether it counts.
+ */
+state: RuleState, 
+/**
+ * Runs that it has let through.
+ */
+uses: number, 
+/**
+ * Unix milliseconds.
+ */
+lastUsedAtMs?: number, };
+
+/**
+ * State of the rule document.
+ */
+export type RulesState = { "kind": "ready" } | { "kind": "missing" } | { "kind": "unreadable", 
+/**
+ * What is wrong with it.
+ */
+problem: string, };
+
+/**
+ * The rules as the pages see them.
+ */
+export type RulesView = { 
+/**
+ * Where they are stored.
+ */
+path: string, 
+/**
+ * State of the document.
+ */
+state: RulesState, 
+/**
+ * Base hash that an edit must carry.
+ */
+hash: string, 
+/**
+ * All presets there are, and those that are on and unknown.
+ */
+presets: Array<PresetView>, 
+/**
+ * In the order in which they are tried.
+ */
+rules: Array<RuleView>, };
 
 /**
  * What a run came to.
@@ -1268,6 +1499,10 @@ id: string,
 applied: boolean, } | { "kind": "document-changed", 
 /**
  * Its hash now.
+ */
+hash: string, } | { "kind": "rules-changed", 
+/**
+ * Hash of the rule document now.
  */
 hash: string, } | { "kind": "history-appended", 
 /**

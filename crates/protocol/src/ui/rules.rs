@@ -1,0 +1,150 @@
+//! Rules and presets as the windows and the command line see and edit them.
+
+use super::{Loosening, Shown};
+use crate::rules::{CommandRule, RuleDraft};
+use serde::{Deserialize, Serialize};
+use ts_rs::TS;
+
+ui_tagged! {
+    /// State of the rule document.
+    pub enum RulesState {
+        /// Readable and writable.
+        Ready,
+        /// No document yet: no rules.
+        Missing,
+        /// Something is there that cannot be understood. It allows nothing, and because it may have refused something,
+        /// a person is asked about everything.
+        Unreadable {
+            /// What is wrong with it.
+            problem: String,
+        },
+    }
+
+    /// One change to the rules.
+    pub enum RuleEdit {
+        /// Adds a rule at the end.
+        AddRule {
+            /// It.
+            rule: RuleDraft,
+        },
+        /// Moves a rule to another place.
+        MoveRule {
+            /// Its id.
+            id: String,
+            /// Its place afterwards, from 0; beyond the end means the end.
+            index: u32,
+        },
+        /// Removes a rule.
+        RemoveRule {
+            /// Its id.
+            id: String,
+        },
+        /// Says something else under the same id; its uses go on being counted.
+        ReplaceRule {
+            /// Its id.
+            id: String,
+            /// What it says from now on.
+            rule: RuleDraft,
+        },
+        /// Puts a rule back exactly as it was (undo).
+        RestoreRule {
+            /// Its place.
+            index: u32,
+            /// It.
+            rule: CommandRule,
+        },
+        /// Switches a preset on or off.
+        SwitchPreset {
+            /// Its name.
+            name: String,
+            /// Which.
+            to: PresetSwitch,
+        },
+    }
+}
+
+ui_words! {
+    /// Whether a preset counts.
+    pub enum PresetSwitch {
+        /// It does not.
+        Off,
+        /// It does.
+        On,
+    }
+
+    /// Whether a rule counts.
+    pub enum RuleState {
+        /// It does, where agent and session fit.
+        Live,
+        /// Its time is over.
+        Expired,
+        /// It has let through as many runs as it may.
+        Spent,
+        /// Its session has been quiet for too long to be the same one.
+        SessionOver,
+    }
+}
+
+ui! {
+    /// The rules as the pages see them.
+    pub struct RulesView {
+        /// Where they are stored.
+        pub path: String,
+        /// State of the document.
+        pub state: RulesState,
+        /// Base hash that an edit must carry.
+        pub hash: String,
+        /// All presets there are, and those that are on and unknown.
+        pub presets: Vec<PresetView>,
+        /// In the order in which they are tried.
+        pub rules: Vec<RuleView>,
+    }
+
+    /// One preset.
+    pub struct PresetView {
+        /// Its name.
+        pub name: String,
+        /// Whether it counts.
+        pub switch: PresetSwitch,
+        /// What it allows and refuses, one rule a line; empty when this version does not know it.
+        pub rules: Vec<Shown>,
+    }
+
+    /// One rule with what became of it.
+    pub struct RuleView {
+        /// As stored.
+        pub rule: CommandRule,
+        /// The rule in one line, made safe to look at.
+        pub shown: Shown,
+        /// Whether it counts.
+        pub state: RuleState,
+        /// Runs that it has let through.
+        pub uses: u32,
+        /// Unix milliseconds.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        pub last_used_at_ms: Option<i64>,
+    }
+
+    /// An edit of the rules from a window.
+    pub struct RuleEditParams {
+        /// Hash the edit was made from.
+        pub base_hash: String,
+        /// In order; all or none.
+        pub edits: Vec<RuleEdit>,
+        /// Whether the person confirmed that it gets looser.
+        pub confirmed: bool,
+    }
+
+    /// Answer to an edit of the rules.
+    pub struct RuleEditResult {
+        /// Hash of the document now.
+        pub hash: String,
+        /// False when it loosens and was not confirmed: nothing was written.
+        pub applied: bool,
+        /// What it loosens.
+        pub loosenings: Vec<Loosening>,
+        /// Edits that take it back.
+        pub undo: Vec<RuleEdit>,
+    }
+}
