@@ -10,11 +10,15 @@
 
 pub mod actor;
 pub mod book;
+#[cfg(test)]
+mod fault;
+mod file;
 mod folder;
 pub mod history;
 pub mod ports;
 pub mod store;
 #[cfg(test)]
 mod testing;
+mod watcher;
 
 pub use actor::{Approvals, SubmitError, Ticket};

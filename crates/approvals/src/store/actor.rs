@@ -2,12 +2,12 @@
 
 use super::keeper::Keeper;
 use super::uses::Uses;
-use super::watcher::{POLL, Watcher};
 use super::{Change, Changed, Current, StoreError};
+use crate::watcher::{POLL, Watcher};
 use countersign_protocol::secret::SocketToken;
 use countersign_protocol::socket::PolicySnapshot;
 use countersign_protocol::ui::{DocumentEdit, EditResult};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{Notify, broadcast, mpsc, oneshot, watch};
@@ -56,7 +56,7 @@ impl Actor {
         changes: broadcast::Sender<Changed>,
     ) -> Self {
         let wake = Arc::new(Notify::new());
-        let watcher = Watcher::new(keeper.dir().to_owned(), Arc::clone(&wake));
+        let watcher = Watcher::new(watched(keeper.dir()), Arc::clone(&wake));
         Self { keeper, watcher, wake, uses, current, changes }
     }
 
@@ -177,6 +177,11 @@ impl Actor {
         .await
         .ok()
     }
+}
+
+/// The state directory and its folder in which a database would appear.
+fn watched(dir: &Path) -> Vec<PathBuf> {
+    vec![dir.to_owned(), dir.join("state")]
 }
 
 enum Wake {

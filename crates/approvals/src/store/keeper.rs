@@ -3,9 +3,9 @@
 //! Every write is the same transaction: look at the generation, lock, look again, read, decide, check that the file is
 //! still the one that was read, replace it. OpenClaw's older releases take no lock, hence the last check.
 
-use super::file::{self, Backup, Found, Stamp};
 use super::generation::{self, Generation};
 use super::{Change, Changed, Current, Looser, StoreError, Writer};
+use crate::file::{self, Backup, Found, Stamp};
 use crate::folder::{Folder, FolderError, LOCK_PAUSE, Lock};
 use crate::ports::Ports;
 use countersign_policy::currency;
@@ -167,7 +167,9 @@ impl Keeper {
     /// Removes what a crash left behind. Does nothing where a database is in charge.
     pub(crate) fn sweep(&self) -> io::Result<usize> {
         match (generation::detect(&self.dir), Folder::open(&self.dir)?) {
-            (Generation::File, Some(folder)) => file::remove_stale_temps(&folder, self.ports.clock.now_ms()),
+            (Generation::File, Some(folder)) => {
+                file::remove_stale_temps(&folder, FILE_NAME, self.ports.clock.now_ms())
+            }
             _ => Ok(0),
         }
     }
@@ -306,7 +308,7 @@ impl Keeper {
             Some(Seen { generation: GenerationKind::File, stamp, first: Instant::now(), settled: false });
         self.publish(read, Kind::Policy(Writer::AnotherProgram));
         #[cfg(test)]
-        super::fault::step();
+        crate::fault::step();
         Ok(Locked { folder, _lock: lock, before, stamp })
     }
 

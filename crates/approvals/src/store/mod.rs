@@ -6,15 +6,11 @@
 //! that the file is still the one it read.
 
 mod actor;
-#[cfg(test)]
-mod fault;
-mod file;
 mod generation;
 mod keeper;
 #[cfg(test)]
 mod tests;
 mod uses;
-mod watcher;
 
 use self::actor::{Actor, Message};
 use self::keeper::Keeper;

@@ -1,4 +1,5 @@
 use super::*;
+use crate::fault;
 use crate::testing::{child_role, ports, start_child};
 use countersign_protocol::document::FILE_NAME;
 use pretty_assertions::assert_eq;

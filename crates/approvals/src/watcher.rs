@@ -1,4 +1,4 @@
-//! Wakes the store when something may have changed in the state directory. Only wakes: what changed is read from disk.
+//! Wakes a store when something may have changed in its directories. Only wakes: what changed is read from disk.
 
 use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 use std::os::unix::fs::MetadataExt;
@@ -13,10 +13,10 @@ pub(crate) const POLL: Duration = Duration::from_secs(2);
 /// How often to look although the system reports changes: some file systems lose reports.
 pub(crate) const SAFETY_POLL: Duration = Duration::from_secs(30);
 
-/// Follows a state directory and its `state` folder, where a database would appear.
+/// Follows directories that may come and go; without the first of them it polls.
 #[derive(Debug)]
 pub(crate) struct Watcher {
-    dir: PathBuf,
+    dirs: Vec<PathBuf>,
     wake: Arc<Notify>,
     watching: Option<Watching>,
 }
@@ -30,21 +30,20 @@ struct Watching {
 
 impl Watcher {
     /// Watches nothing yet.
-    pub(crate) fn new(dir: PathBuf, wake: Arc<Notify>) -> Self {
-        Self { dir, wake, watching: None }
+    pub(crate) fn new(dirs: Vec<PathBuf>, wake: Arc<Notify>) -> Self {
+        Self { dirs, wake, watching: None }
     }
 
     /// Follows the directories that are there now; returns how long to wait before looking without being woken.
     pub(crate) fn follow(&mut self) -> Duration {
-        let dirs = [self.dir.clone(), self.dir.join("state")];
-        let identities: Vec<_> = dirs.iter().map(|dir| identity(dir)).collect();
+        let identities: Vec<_> = self.dirs.iter().map(|dir| identity(dir)).collect();
         if self.watching.as_ref().is_some_and(|watching| watching.identities == identities) {
             return SAFETY_POLL;
         }
-        self.watching = match self.start(&dirs, &identities) {
+        self.watching = match self.start(&identities) {
             Ok(watcher) => watcher.map(|watcher| Watching { _watcher: watcher, identities }),
             Err(error) => {
-                tracing::debug!(%error, dir = %self.dir.display(), "no watch on the state directory; polling");
+                tracing::debug!(%error, dirs = ?self.dirs, "no watch on the directories; polling");
                 None
             }
         };
@@ -56,11 +55,7 @@ impl Watcher {
         SAFETY_POLL
     }
 
-    fn start(
-        &self,
-        dirs: &[PathBuf],
-        identities: &[Option<(u64, u64)>],
-    ) -> notify::Result<Option<RecommendedWatcher>> {
+    fn start(&self, identities: &[Option<(u64, u64)>]) -> notify::Result<Option<RecommendedWatcher>> {
         if identities.first().copied().flatten().is_none() {
             return Ok(None);
         }
@@ -71,7 +66,7 @@ impl Watcher {
                 wake.notify_one();
             }
         })?;
-        for (dir, _) in dirs.iter().zip(identities).filter(|(_, identity)| identity.is_some()) {
+        for (dir, _) in self.dirs.iter().zip(identities).filter(|(_, identity)| identity.is_some()) {
             watcher.watch(dir, RecursiveMode::NonRecursive)?;
         }
         Ok(Some(watcher))
@@ -98,7 +93,7 @@ mod tests {
     /// A watcher that follows `dir` and whose first wake-up is taken.
     async fn following(dir: &Path) -> (Watcher, Arc<Notify>) {
         let wake = Arc::new(Notify::new());
-        let mut watcher = Watcher::new(dir.to_owned(), Arc::clone(&wake));
+        let mut watcher = Watcher::new(vec![dir.to_owned(), dir.join("state")], Arc::clone(&wake));
         assert_eq!(watcher.follow(), SAFETY_POLL);
         woken(&wake).await;
         (watcher, wake)
@@ -139,7 +134,7 @@ mod tests {
     #[tokio::test]
     async fn a_directory_that_is_not_there_is_polled_for() {
         let parent = tempfile::tempdir().unwrap();
-        let mut watcher = Watcher::new(parent.path().join("none"), Arc::new(Notify::new()));
+        let mut watcher = Watcher::new(vec![parent.path().join("none")], Arc::new(Notify::new()));
         assert_eq!(watcher.follow(), POLL);
     }
 }

@@ -1,4 +1,4 @@
-//! The document's file: checked reads and atomic writes. No tasks, no meaning.
+//! Checked reads and atomic writes of a small private file. No tasks, no meaning.
 
 use crate::folder::{FILE_MODE, Folder, OTHERS_WRITE, is_ours};
 use rustix::fs::{self, AtFlags, FileType, Mode, OFlags, RenameFlags, Stat};
@@ -6,7 +6,8 @@ use rustix::io::Errno;
 use std::fs::File;
 use std::io::{self, Read, Write};
 
-/// Largest document that is read or written, in bytes: what OpenClaw's importer accepts (approvals-store.md §0).
+/// Largest file that is read or written, in bytes: what OpenClaw's importer accepts of its document
+/// (approvals-store.md §0).
 pub(crate) const MAX_BYTES: u64 = 4 * 1024 * 1024;
 
 /// Bytes handed to the system at once. Every piece is a place where a crash is tested.
@@ -15,8 +16,9 @@ const PIECE_BYTES: usize = 64 * 1024;
 /// Milliseconds after which a temporary file is nobody's: a write takes far less.
 const STALE_TEMP_MS: i64 = 60 * 60 * 1000;
 
-/// Prefix and suffix of temporary files; in between stand process id and a random id, as peers name theirs.
-const TEMP: (&str, &str) = (".exec-approvals.", ".tmp");
+/// End of a temporary file's name. Before it stand a dot, the file's name up to its first dot, process id and a random
+/// id, as peers name theirs.
+const TEMP: &str = ".tmp";
 
 /// Tells one state of a file from another without reading it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -89,7 +91,7 @@ pub(crate) fn write(
     replace(folder, name, bytes, mode, &fresh())?;
     folder.sync()?;
     #[cfg(test)]
-    super::fault::step();
+    crate::fault::step();
     Ok(())
 }
 
@@ -114,20 +116,20 @@ pub(crate) fn set_aside(folder: &Folder, name: &str, now_ms: i64) -> io::Result<
     }
 }
 
-/// Removes temporary files that a crash left behind; says how many.
-pub(crate) fn remove_stale_temps(folder: &Folder, now_ms: i64) -> io::Result<usize> {
+/// Removes temporary files of `name` that a crash left behind; says how many.
+pub(crate) fn remove_stale_temps(folder: &Folder, name: &str, now_ms: i64) -> io::Result<usize> {
     let mut removed = 0;
-    for name in folder.names()? {
-        if !is_temp_name(&name) {
+    for temp in folder.names()? {
+        if !is_temp_of(name, &temp) {
             continue;
         }
-        let Some(stat) = folder.stat(&name)? else { continue };
+        let Some(stat) = folder.stat(&temp)? else { continue };
         let age_ms = now_ms.saturating_sub(stat.st_mtime.saturating_mul(1000));
         if FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile
             && is_ours(&stat)
             && age_ms >= STALE_TEMP_MS
         {
-            fs::unlinkat(folder, name.as_str(), AtFlags::empty())?;
+            fs::unlinkat(folder, temp.as_str(), AtFlags::empty())?;
             removed += 1;
         }
     }
@@ -183,14 +185,13 @@ fn read_open(file: &File) -> io::Result<Found> {
 
 /// Writes beside, then renames over.
 fn replace(folder: &Folder, name: &str, bytes: &[u8], mode: Mode, fresh: &str) -> io::Result<()> {
-    let (prefix, suffix) = TEMP;
-    let temp = format!("{prefix}{}.{fresh}{suffix}", std::process::id());
+    let temp = format!("{}{}.{fresh}{TEMP}", temp_prefix(name), std::process::id());
     let file = folder.open_file(&temp, OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL)?;
     #[cfg(test)]
-    super::fault::step();
+    crate::fault::step();
     let written = fill(&file, bytes, mode).and_then(|()| {
         #[cfg(test)]
-        super::fault::step();
+        crate::fault::step();
         Ok(fs::renameat(folder, temp.as_str(), folder, name)?)
     });
     if written.is_err() {
@@ -199,7 +200,7 @@ fn replace(folder: &Folder, name: &str, bytes: &[u8], mode: Mode, fresh: &str) -
     }
     written?;
     #[cfg(test)]
-    super::fault::step();
+    crate::fault::step();
     Ok(())
 }
 
@@ -208,14 +209,17 @@ fn fill(mut file: &File, bytes: &[u8], mode: Mode) -> io::Result<()> {
     for piece in bytes.chunks(PIECE_BYTES) {
         file.write_all(piece)?;
         #[cfg(test)]
-        super::fault::step();
+        crate::fault::step();
     }
     file.sync_all()
 }
 
-fn is_temp_name(name: &str) -> bool {
-    let (prefix, suffix) = TEMP;
-    let middle = name.strip_prefix(prefix).and_then(|rest| rest.strip_suffix(suffix));
+fn temp_prefix(name: &str) -> String {
+    format!(".{}.", name.split('.').next().unwrap_or(name))
+}
+
+fn is_temp_of(name: &str, temp: &str) -> bool {
+    let middle = temp.strip_prefix(&temp_prefix(name)).and_then(|rest| rest.strip_suffix(TEMP));
     middle.and_then(|middle| middle.split_once('.')).is_some_and(|(pid, id)| {
         !pid.is_empty() && pid.bytes().all(|byte| byte.is_ascii_digit()) && !id.is_empty()
     })
