@@ -4,6 +4,7 @@
 //! accident. What is not understood — look-around, back references, properties, odd escapes — never matches.
 
 use regex::{Regex, RegexBuilder};
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -24,8 +25,27 @@ pub(crate) fn matches(pattern: &str, args: &[String]) -> bool {
             cache.clear();
         }
         let regex = cache.entry(pattern.to_owned()).or_insert_with(|| compile(pattern));
-        regex.as_ref().is_some_and(|regex| regex.is_match(&subject))
+        regex.as_ref().is_some_and(|regex| regex.is_match(&in_units(&subject)))
     })
+}
+
+/// The text with characters of two UTF-16 units as two stand-ins: JavaScript counts and compares units. Stand-ins are
+/// characters of two units themselves, so none is left over from the text.
+fn in_units(text: &str) -> Cow<'_, str> {
+    if text.chars().all(|c| c.len_utf16() == 1) {
+        return Cow::Borrowed(text);
+    }
+    text.encode_utf16().filter_map(unit_char).collect()
+}
+
+fn unit_char(unit: u16) -> Option<char> {
+    let code = u32::from(unit);
+    char::from_u32(code).or_else(|| char::from_u32(HALVES + code))
+}
+
+/// The unit that a character of a text in units stands for.
+fn unit_of(c: char) -> u32 {
+    u32::from(c) % HALVES
 }
 
 /// The pattern for the other engine, or `None` when it cannot mean exactly the same.
@@ -33,6 +53,7 @@ fn compile(pattern: &str) -> Option<Regex> {
     if pattern.len() > PATTERN_BYTES {
         return None;
     }
+    let pattern = in_units(pattern);
     let mut translator = Translator { rest: pattern.chars().peekable(), out: String::new(), depth: 0 };
     translator.alternatives()?;
     if translator.rest.next().is_some() {
@@ -111,7 +132,7 @@ impl Translator<'_> {
                 let (members, negated) = class_escape(c)?;
                 self.out.push_str(if negated { "[^" } else { "[" });
                 self.out.push_str(members);
-                self.out.push_str(if negated { ASTRAL_AND_CLOSE } else { "]" });
+                self.out.push(']');
             }
             'b' => {
                 self.out.push_str("(?-u:\\b)");
@@ -148,14 +169,11 @@ impl Translator<'_> {
         for _ in 0..digits {
             value = value * 16 + self.rest.next()?.to_digit(16)?;
         }
-        char::from_u32(value)
+        unit_char(u16::try_from(value).ok()?)
     }
 
-    /// A character for itself. One outside the basic plane is two units to JavaScript, which a repetition would split.
+    /// A character for itself.
     fn literal(&mut self, c: char) -> Option<()> {
-        if c.len_utf16() == 2 {
-            return None;
-        }
         // A brace that opens no repetition, and a closing bracket alone, are literals to JavaScript.
         if c == '{' && self.opens_repetition() {
             return None;
@@ -186,24 +204,22 @@ impl Translator<'_> {
                 c => {
                     let (end, end_is_set) = self.class_member(c, &mut members)?;
                     // A range from or to a set is an error in the strict grammar and odd in the lax one.
-                    if is_set || end_is_set || start > end {
+                    if is_set || end_is_set || unit_of(start) > unit_of(end) {
                         return None;
                     }
-                    push_code(&mut members, start);
-                    members.push('-');
-                    push_code(&mut members, end);
+                    push_range(&mut members, unit_of(start), unit_of(end));
                 }
             }
         }
         match (members.is_empty(), negated) {
             // The empty class matches nothing and its opposite anything.
             (true, false) => self.out.push_str("[^\\x{0}-\\x{10FFFF}]"),
-            (true, true) => self.out.push_str("[\\x{0}-\\x{FFFF}]"),
+            (true, true) => self.out.push_str("[\\x{0}-\\x{10FFFF}]"),
             (false, false) => {
                 let _ = write!(self.out, "[{members}]");
             }
             (false, true) => {
-                let _ = write!(self.out, "[^{members}{ASTRAL_AND_CLOSE}");
+                let _ = write!(self.out, "[^{members}]");
             }
         }
         Some(())
@@ -217,7 +233,7 @@ impl Translator<'_> {
                 c @ ('d' | 'D' | 'w' | 'W' | 's' | 'S') => {
                     let (set, negated) = class_escape(c)?;
                     if negated {
-                        let _ = write!(members, "[^{set}{ASTRAL_AND_CLOSE}");
+                        let _ = write!(members, "[^{set}]");
                     } else {
                         members.push_str(set);
                     }
@@ -227,7 +243,7 @@ impl Translator<'_> {
             },
             c => c,
         };
-        (c.len_utf16() == 1).then_some((c, false))
+        Some((c, false))
     }
 
     fn not_repeated(&mut self) -> Option<()> {
@@ -297,16 +313,26 @@ fn push_code(out: &mut String, c: char) {
     let _ = write!(out, "\\x{{{:X}}}", u32::from(c));
 }
 
+/// A range of units: halves of characters lie in its middle, their stand-ins do not.
+fn push_range(out: &mut String, start: u32, end: u32) {
+    for (low, high, offset) in [(0, 0xd7ff, 0), (0xd800, 0xdfff, HALVES), (0xe000, 0xffff, 0)] {
+        let (from, to) = (start.max(low), end.min(high));
+        if from <= to {
+            let _ = write!(out, "\\x{{{:X}}}-\\x{{{:X}}}", from + offset, to + offset);
+        }
+    }
+}
+
 thread_local! {
     /// Compiled patterns; the same few are asked about again and again.
     static CACHE: RefCell<HashMap<String, Option<Regex>>> = RefCell::default();
 }
 
-/// What a dot stands for: no line end, and nothing that is two units to JavaScript.
-const DOT: &str = "[^\\n\\r\\x{2028}\\x{2029}\\x{10000}-\\x{10FFFF}]";
+/// What a dot stands for: no line end.
+const DOT: &str = "[^\\n\\r\\x{2028}\\x{2029}]";
 
-/// End of a negated class: characters of two units are outside every class.
-const ASTRAL_AND_CLOSE: &str = "\\x{10000}-\\x{10FFFF}]";
+/// Distance from halves of characters to their stand-ins, in a plane for private use.
+const HALVES: u32 = 0xf_0000;
 
 /// Members of `\s`.
 const SPACES: &str = "\\t\\n\\x{B}\\x{C}\\r \\x{A0}\\x{1680}\\x{2000}-\\x{200A}\\x{2028}\\x{2029}\\x{202F}\\x{205F}\\x{3000}\\x{FEFF}";
@@ -377,6 +403,16 @@ mod tests {
         check("^\\/x\\.$", &["/x."], true);
         check("a # b", &["a # b"], true);
         check("^[^a]$", &["\u{1f600}"], false);
+        check("^[^a]{2}$", &["\u{1f600}"], true);
+        check("^..$", &["\u{1f600}"], true);
+        check("^.$", &["\u{1f600}"], false);
+        check("^\u{1f600}+$", &["\u{1f600}"], true);
+        check("^\u{1f600}+$", &["\u{1f600}\u{1f600}"], false);
+        check("^\\uD83D\\uDE00$", &["\u{1f600}"], true);
+        check("^[\u{1f600}]$", &["\u{1f600}"], false);
+        check("^[\\uD83D-\\uE000]{2}$", &["\u{1f600}"], true);
+        check("[^\\0-\\uFFFF]", &["\u{1f600}\u{f0000}"], false);
+        check("^[\u{1f600}-\u{1f602}]+$", &["\u{1f601}"], false);
     }
 
     #[test]

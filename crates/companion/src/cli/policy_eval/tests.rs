@@ -84,11 +84,10 @@ const DOCUMENT: &[&str] = &[
 
 const DISPLAY: &[&str] = &["text", "truncated", "oversized", "commandText", "commandPreview"];
 
-const LANGUAGE: &str =
-    "look-behind, back references and halves of characters are not understood, so they never match";
+const LANGUAGE: &str = "look-behind and back references are not understood, so they never match";
 
 fn is_beyond_our_expressions(case: &Value) -> bool {
-    ["MP-d0101", "MP-d0104", "MP-d0105"].iter().any(|id| case["id"] == *id)
+    ["MP-d0104", "MP-d0105"].iter().any(|id| case["id"] == *id)
 }
 
 #[test]
@@ -103,7 +102,7 @@ fn what_both_profiles_answer_alike_agrees_with_the_newest_peer() {
             "match-pattern.jsonl",
             profile,
             &["matches", "index"],
-            &[(LANGUAGE, 3, is_beyond_our_expressions)],
+            &[(LANGUAGE, 2, is_beyond_our_expressions)],
         );
     }
 }
