@@ -15,6 +15,10 @@ impl Lexer<'_> {
             match self.take() {
                 None => return Err(opaque(OpaqueReason::SyntaxError, open..self.text.len())),
                 Some('\'') => return Ok(()),
+                // Some read the quote as escaped.
+                Some('\\') if self.follows("\\'") => {
+                    return Err(opaque(OpaqueReason::SyntaxError, start..self.at + 2));
+                }
                 Some('\\') if self.follows("\n") => {
                     return Err(opaque(OpaqueReason::LineContinuation, start..self.at + 1));
                 }

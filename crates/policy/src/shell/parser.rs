@@ -2,6 +2,7 @@
 //! program's own stack.
 
 use super::lexer::{Lexer, Position, Token, TokenKind};
+use super::word::is_name;
 use super::{Dialect, Extension, Script, SimpleCommand, Word, opaque};
 use crate::analysis::{Opaque, OpaqueReason, Operator};
 use std::ops::Range;
@@ -259,6 +260,10 @@ fn is_blank(next: char) -> bool {
 
 /// Why a word of the grammar makes the text opaque.
 fn keyword(text: &str) -> Option<OpaqueReason> {
+    if text.strip_suffix(':').is_some_and(is_name) {
+        // A label to some shells.
+        return Some(OpaqueReason::SyntaxError);
+    }
     Some(match text {
         "case" => OpaqueReason::Case,
         "for" | "select" => OpaqueReason::For,

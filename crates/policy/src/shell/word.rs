@@ -14,7 +14,7 @@ struct Partial {
 #[derive(Clone, Copy, Eq, PartialEq)]
 enum Role {
     Argument,
-    /// An executable, or the name of an assignment: no `=` was seen.
+    /// An executable, or the name of an assignment: no `=` and no `/` was seen.
     Undecided,
     Executable,
     /// The value of an assignment, from the `=` on.
@@ -77,6 +77,8 @@ impl Lexer<'_> {
         let at_start = start == partial.word.span.start;
         let alone = at_start && ends_word(self.rest().get(width..).unwrap_or_default());
         let reason = match next {
+            // An operator of tests to the peers' grammar, wherever it stands.
+            '=' if at_start && self.follows("=~") => Some(OpaqueReason::SyntaxError),
             '`' if names_program => Some(OpaqueReason::DynamicExecutable),
             '`' => Some(OpaqueReason::CommandSubstitution),
             '[' if names_program && at_start && self.rest().strip_prefix("[[").is_some_and(ends_word) => {
@@ -86,7 +88,8 @@ impl Lexer<'_> {
                 Some(OpaqueReason::DynamicExecutable)
             }
             '{' if names_program && !alone => Some(OpaqueReason::Expansion),
-            '#' if names_program => Some(OpaqueReason::SyntaxError),
+            // A job to some shells, and an error to the peers' grammar.
+            '#' | '%' | '@' if partial.role == Role::Undecided => Some(OpaqueReason::SyntaxError),
             '\0' | '\r' | '\u{b}' | '\u{c}' => Some(OpaqueReason::SyntaxError),
             _ if !next.is_ascii() && next.is_whitespace() => Some(OpaqueReason::SyntaxError),
             '=' if partial.role == Role::Undecided && !partial.word.quoted => {
@@ -100,6 +103,9 @@ impl Lexer<'_> {
         };
         if let Some(reason) = reason {
             return Err(opaque(reason, start..start + width));
+        }
+        if next == '/' && partial.role == Role::Undecided {
+            partial.role = Role::Executable;
         }
         partial.word.expands |= match next {
             '*' | '?' => true,
@@ -247,7 +253,8 @@ impl Lexer<'_> {
     }
 }
 
-fn is_name(text: &str) -> bool {
+/// Whether it could be the name of a variable.
+pub(super) fn is_name(text: &str) -> bool {
     let mut bytes = text.bytes();
     bytes.next().is_some_and(|first| first.is_ascii_alphabetic() || first == b'_')
         && bytes.all(|next| next.is_ascii_alphanumeric() || next == b'_')
