@@ -1,0 +1,179 @@
+//! Does every shell do what the parser says? Command texts are generated and mutated; each one that
+//! [`countersign_policy::shell`] accepts is given to the shells of this machine, in an empty folder and with a PATH where
+//! every program is this one, which only writes down its arguments. Whatever a shell starts must be what was predicted,
+//! and a second grammar of bash must find the same commands.
+//!
+//! ```sh
+//! cargo run --release -p countersign-tests --features differential --bin differential -- --seconds 60 --seed 1
+//! ```
+
+mod generate;
+mod minimise;
+mod predict;
+mod printer;
+mod random;
+mod shells;
+mod syntax;
+
+use anyhow::{Context, Result, bail};
+use clap::Parser;
+use countersign_policy::shell::{self, Dialect, Script};
+use generate::Generator;
+use shells::{Bench, Shell};
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+/// Compare the parser with shells.
+#[derive(Debug, Parser)]
+struct Args {
+    /// How long.
+    #[arg(long, default_value_t = 30)]
+    seconds: u64,
+    /// Where the random texts begin; the same seed makes the same texts.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Another shell than those in the system's folders; may be repeated.
+    #[arg(long)]
+    shell: Vec<PathBuf>,
+    /// Only this text.
+    #[arg(long)]
+    text: Option<String>,
+    /// Stop after this many differences.
+    #[arg(long, default_value_t = 10)]
+    differences: usize,
+}
+
+/// A text that is run, with what is expected of it.
+#[derive(Debug)]
+struct Case {
+    text: String,
+    script: Script,
+}
+
+#[derive(Debug, Default)]
+struct Count {
+    generated: usize,
+    accepted: usize,
+    divided: usize,
+    unpredictable: usize,
+    runs: usize,
+    differences: usize,
+}
+
+fn main() -> Result<ExitCode> {
+    if let Some(status) = printer::print()? {
+        return Ok(ExitCode::from(status));
+    }
+    let args = Args::parse();
+    let shells = shells::installed(&args.shell)?;
+    if shells.is_empty() {
+        bail!("there is no shell to compare with");
+    }
+    let bench = Bench::new()?;
+    let mut count = Count::default();
+    let until = Instant::now() + Duration::from_secs(args.seconds);
+    let mut generator = Generator::new(args.seed, corpus()?);
+    if let Some(text) = args.text {
+        examine(&bench, &shells, vec![text], args.seed, &mut count)?;
+    } else {
+        let mut round = args.seed;
+        while Instant::now() < until && count.differences < args.differences {
+            let texts: Vec<String> = (0..ROUND).map(|_| generator.text()).collect();
+            round = round.wrapping_add(1);
+            examine(&bench, &shells, texts, round, &mut count)?;
+        }
+    }
+    report(&shells, &count)?;
+    Ok(if count.differences == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Runs those of `texts` that can be predicted in every shell that must agree.
+fn examine(bench: &Bench, shells: &[Shell], texts: Vec<String>, seed: u64, count: &mut Count) -> Result<()> {
+    count.generated += texts.len();
+    let cases = predictable(texts, count)?;
+    for shell in shells {
+        let chosen: Vec<&Case> = cases.iter().filter(|case| shell.reads(&case.script)).collect();
+        count.runs += chosen.len();
+        for (case, why) in bench.differing(shell, &chosen, seed)? {
+            let still = |text: &str| -> Result<bool> {
+                let Some(case) = case_of(text) else { return Ok(false) };
+                Ok(shell.reads(&case.script) && bench.difference(shell, &case, seed)?.is_some())
+            };
+            // A shell that reads many texts from one program could be led astray by the one before: alone, it counts.
+            if still(&case.text)? {
+                let smallest = minimise::smallest(&case.text, still)?;
+                count.differences += 1;
+                say(&format!(
+                    "DIFFERENCE {}: {:?}\n  from {:?}\n  {why}",
+                    shell.name(),
+                    smallest,
+                    case.text
+                ))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn predictable(texts: Vec<String>, count: &mut Count) -> Result<Vec<Case>> {
+    let mut cases = Vec::new();
+    for text in texts {
+        let Ok(script) = shell::parse(&text) else { continue };
+        count.accepted += 1;
+        if let Some(why) = syntax::difference(&text, &script) {
+            let still = |text: &str| -> Result<bool> {
+                Ok(shell::parse(text).is_ok_and(|script| syntax::difference(text, &script).is_some()))
+            };
+            let smallest = minimise::smallest(&text, still)?;
+            count.differences += 1;
+            say(&format!("DIFFERENCE grammar: {smallest:?}\n  from {text:?}\n  {why}"))?;
+        }
+        if script.dialect == Dialect::Divided {
+            count.divided += 1;
+        } else if predict::is_predictable(&script) {
+            cases.push(Case { text, script });
+        } else {
+            count.unpredictable += 1;
+        }
+    }
+    Ok(cases)
+}
+
+fn case_of(text: &str) -> Option<Case> {
+    let script = shell::parse(text).ok()?;
+    predict::is_predictable(&script).then(|| Case { text: text.to_owned(), script })
+}
+
+/// The committed texts.
+fn corpus() -> Result<Vec<String>> {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("corpus/shell");
+    let mut texts = Vec::new();
+    for entry in folder.read_dir().with_context(|| format!("no corpus in {}", folder.display()))? {
+        let text = std::fs::read_to_string(entry?.path())?;
+        texts.extend(text.split(SEPARATOR).map(|part| part.trim_end_matches('\n').to_owned()));
+    }
+    texts.sort();
+    Ok(texts)
+}
+
+fn report(shells: &[Shell], count: &Count) -> Result<()> {
+    let names: Vec<&str> = shells.iter().map(Shell::name).collect();
+    say(&format!("shells: {}", names.join(", ")))?;
+    say(&format!(
+        "{} texts generated, {} accepted ({} read differently by shells and not run, {} not predictable), {} runs, {} \
+         differences",
+        count.generated, count.accepted, count.divided, count.unpredictable, count.runs, count.differences
+    ))
+}
+
+fn say(what: &str) -> Result<()> {
+    Ok(writeln!(std::io::stdout(), "{what}")?)
+}
+
+/// Texts per round: so many share one process of each shell.
+const ROUND: usize = 512;
+
+/// A line between two texts of the corpus.
+const SEPARATOR: &str = "----\n";
