@@ -61,7 +61,6 @@ fn payload(argv: &[String]) -> Option<Payload> {
     let mut plain = true;
     for _ in 0..WRAPPERS {
         let Some((wrapper, inner)) = unwrapped(&words) else { break };
-        // `env` with anything of its own changes what the text would do.
         plain &= wrapper != Wrapper::Changing;
         words = inner;
     }
@@ -89,26 +88,46 @@ fn unwrapped<'a>(words: &[&'a str]) -> Option<(Wrapper, Vec<&'a str>)> {
         let applet = rest.strip_prefix(&["--"]).unwrap_or(rest);
         return Name::of(applet.first()?).is_shell().then(|| (Wrapper::Plain, applet.to_vec()));
     }
-    let transparent =
-        ["caffeinate", "env", "flock", "nice", "nohup", "sandbox-exec", "stdbuf", "time", "timeout"];
-    if !transparent.contains(&name.as_str()) {
-        return None;
-    }
+    let wrapper = TRANSPARENT.iter().find(|wrapper| wrapper.name == name.as_str())?;
     let inner = crate::inline_eval::started_by(words)?;
     let own = rest.get(..rest.len() - inner.len()).unwrap_or_default();
-    let is_changing = name.as_str() == "env" && own.iter().any(|word| !matches!(*word, "-" | "--"));
+    if !own.iter().all(|word| wrapper.takes(word)) {
+        return None;
+    }
+    // `env` with anything of its own changes what the text would do.
+    let is_changing = wrapper.name == "env" && own.iter().any(|word| !matches!(*word, "-" | "--"));
     Some((if is_changing { Wrapper::Changing } else { Wrapper::Plain }, inner.to_vec()))
 }
 
+/// A wrapper that only starts what it is given.
+struct Transparent {
+    name: &'static str,
+    /// Its options, separated by blanks; one that ends in `=` carries its value.
+    flags: &'static str,
+    /// Letters of options that may stand together, digits for a number.
+    letters: &'static str,
+}
+
+impl Transparent {
+    fn takes(&self, word: &str) -> bool {
+        let Some(letters) = word.strip_prefix('-').filter(|letters| !letters.is_empty()) else { return true };
+        self.name == "env"
+            || self
+                .flags
+                .split(' ')
+                .any(|flag| flag == word || (flag.ends_with('=') && word.starts_with(flag)))
+            || letters.chars().all(|letter| self.letters.contains(letter))
+    }
+}
+
 fn in_cmd(rest: &[&str]) -> Option<Payload> {
-    let flag =
-        rest.iter().position(|word| word.eq_ignore_ascii_case("/c") || word.eq_ignore_ascii_case("/k"))?;
+    let flag = rest.iter().position(|word| word.eq_ignore_ascii_case("/c"))?;
     let text = rest.get(flag + 1..)?.join(" ");
     (!text.is_empty()).then_some(Payload { text, stands_alone: true })
 }
 
 fn in_powershell(rest: &[&str]) -> Option<Payload> {
-    let flags = ["-c", "-command", "--command", "-e", "-ec", "-enc", "-encodedcommand"];
+    let flags = ["-c", "-command", "--command", "-e", "-enc", "-encodedcommand"];
     let flag = rest.iter().position(|word| flags.iter().any(|flag| flag.eq_ignore_ascii_case(word)))?;
     let text = (*rest.get(flag + 1)?).to_owned();
     Some(Payload { text, stands_alone: rest.len() == flag + 2 })
@@ -120,14 +139,16 @@ fn in_posix_shell(name: &Name, rest: &[&str]) -> Option<Payload> {
     loop {
         let word = *rest.get(at)?;
         let letters = word.strip_prefix('-').filter(|letters| !letters.starts_with('-'));
-        starts_up |= matches!(word, "--login" | "--interactive")
-            || letters.is_some_and(|letters| letters.contains(['l', 'i']));
+        // Whatever else is spelled out could read a file first.
+        starts_up |= (word.starts_with("--") && !QUIET_FLAGS.contains(&word))
+            || letters.is_some_and(|letters| letters.contains(['l', 'i']))
+            || (name.as_str() == "fish" && letters.is_some_and(|letters| letters.contains('C')));
         if matches!(word, "--command" | "--commands") || letters.is_some_and(|letters| letters.contains('c'))
         {
             break;
         }
         at += match word {
-            "-O" | "+O" | "-o" | "+o" | "--rcfile" | "--init-file" => 2,
+            "-O" | "+O" | "-o" | "+o" | "--rcfile" | "--init-file" | "--startup-file" => 2,
             _ if word.starts_with(['-', '+']) && word.len() > 1 => 1,
             _ => return None,
         };
@@ -138,5 +159,74 @@ fn in_posix_shell(name: &Name, rest: &[&str]) -> Option<Payload> {
     Some(Payload { text, stands_alone: rest.len() == at + 2 && (!starts_up || is_gateway_form) })
 }
 
+const TRANSPARENT: &[Transparent] = &[
+    Transparent { name: "caffeinate", flags: "--", letters: "dimsutw" },
+    Transparent { name: "env", flags: "", letters: "" },
+    Transparent {
+        name: "flock",
+        flags: "-- -E -w --close --exclusive --nonblock --shared --timeout --timeout= --wait --wait= \
+                --conflict-exit-code --conflict-exit-code=",
+        letters: "eFnosx",
+    },
+    Transparent {
+        name: "nice",
+        flags: "-- -n --adjustment --adjustment= --priority --priority=",
+        letters: "n0123456789",
+    },
+    Transparent { name: "nohup", flags: "--", letters: "" },
+    Transparent { name: "sandbox-exec", flags: "-- -f -p -d", letters: "" },
+    Transparent {
+        name: "stdbuf",
+        flags: "-- -i -o -e --input --input= --output --output= --error --error=",
+        letters: "",
+    },
+    Transparent { name: "time", flags: "-- -f", letters: "ahlpqvV" },
+    Transparent {
+        name: "timeout",
+        flags: "-- -k -s --kill-after --kill-after= --signal --signal= --foreground --preserve-status",
+        letters: "v",
+    },
+];
+
+/// Options of shells that read no file.
+const QUIET_FLAGS: &[&str] = &["--", "--command", "--commands", "--noprofile", "--norc", "--posix"];
+
 /// Most wrappers that are looked through.
 const WRAPPERS: usize = 4;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn agrees(line: &str, raw: &str) -> bool {
+        let argv: Vec<String> = line.split(' ').map(str::to_owned).collect();
+        check(Release::Newest, &argv, Some(raw)).is_ok()
+    }
+
+    #[test]
+    fn a_text_stands_for_the_command_only_behind_wrappers_that_change_nothing() {
+        for line in [
+            "nice -n 5 sh -c scan",
+            "nohup -- sh -c scan",
+            "timeout -k 1 5 bash -ec scan",
+            "env - sh -c scan",
+        ] {
+            assert!(agrees(line, "scan"), "{line}");
+        }
+        for line in [
+            "stdbuf -oL sh -c scan",
+            "time -o x sh -c scan",
+            "env A=1 sh -c scan",
+            "env -i sh -c scan",
+            "setsid sh -c scan",
+            "nice nice nice nice nice sh -c scan",
+            "bash --rcfile x -c scan",
+            "bash -lc scan",
+            "bash -c scan x",
+            "csh -c scan",
+        ] {
+            assert!(!agrees(line, "scan"), "{line}");
+            assert!(agrees(line, line), "{line}");
+        }
+    }
+}
