@@ -4,7 +4,7 @@ use crate::figures::Figure;
 use countersign_policy::allowlist::Rule;
 use countersign_policy::analysis::analyze_argv;
 use countersign_policy::effective::{BUILT_IN, Effective, Layered};
-use countersign_policy::evaluate::{Origin, Subject, evaluate};
+use countersign_policy::evaluate::{Origin, Subject, Trust, evaluate};
 use countersign_policy::facts::{Facts, FileIdentity, FolderFacts, ProgramFacts};
 use countersign_protocol::ui::PolicyLayer;
 use countersign_protocol::vocabulary::Security;
@@ -32,6 +32,7 @@ pub(crate) fn measure() -> Vec<Figure> {
 }
 
 fn samples(argv: &[String], facts: &Facts, policy: &Effective, rules: &[Rule]) -> Vec<f64> {
+    let trust = &Trust::default();
     let judge = || {
         let analysis = analyze_argv(black_box(argv));
         let subject = Subject {
@@ -40,6 +41,7 @@ fn samples(argv: &[String], facts: &Facts, policy: &Effective, rules: &[Rule]) -
             facts,
             policy,
             rules,
+            trust: trust,
             unusual_env: &[],
             origin: Origin::Fresh,
         };

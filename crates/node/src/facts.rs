@@ -28,11 +28,12 @@ pub struct Places<'a> {
 /// Probes everything that judging and showing `argv` needs. Blocking, bounded: programs and scripts are hashed up to 64 MiB
 /// each, and only where this user could rewrite them.
 pub fn gather(argv: &[String], analysis: &Analysis, places: Places<'_>) -> Facts {
-    let named = argv.first().map(String::as_str).into_iter().chain(analysis.programs());
+    let first = argv.first().map(|name| name.as_str().into());
     let mut facts = Facts { cwd: folder(places.cwd), home: places.home.to_owned(), ..Facts::default() };
-    for name in named {
-        if !facts.programs.contains_key(name) {
-            facts.programs.insert(name.to_owned(), program(name, places));
+    for name in first.into_iter().chain(analysis.programs()) {
+        if !facts.programs.contains_key(&*name) {
+            let program = program(&name, places);
+            facts.programs.insert(name.into_owned(), program);
         }
     }
     facts.script = script::find(argv, places);
@@ -89,10 +90,11 @@ pub fn recheck(pins: &Pins) -> Result<(), Drift> {
     recheck_files(pins)
 }
 
-/// The program and the script of `pins`.
+/// The programs and the script of `pins`.
 pub(crate) fn recheck_files(pins: &Pins) -> Result<(), Drift> {
-    let (path, expected) = &pins.program;
-    same_file("program", path, expected)?;
+    for (path, expected) in &pins.programs {
+        same_file("program", path, expected)?;
+    }
     match &pins.script {
         Some(script) => same_file("script", &script.real_path, &script.identity),
         None => Ok(()),

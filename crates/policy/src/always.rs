@@ -1,8 +1,9 @@
 //! What "always" may store for a command, narrowest first, or why nothing (approvals-store.md §10).
 
 use crate::allowlist::bound_arguments;
-use crate::analysis::{Analysis, OpaqueReason};
-use crate::bind::{Unbound, bind};
+use crate::analysis::Analysis;
+use crate::bind::{Bound, Unbound, bind};
+use crate::command::Mode;
 use crate::effective::Effective;
 use crate::facts::Facts;
 use crate::programs::Name;
@@ -27,7 +28,6 @@ pub struct Proposal {
 /// Proposals for a command: nothing for shells, interpreters, wrappers and multi-call programs, nor for programs that this
 /// user could rewrite (such a command is one-shot, approvals-store.md §10).
 pub fn proposals(
-    argv: &[String],
     analysis: &Analysis,
     facts: &Facts,
     policy: &Effective,
@@ -40,19 +40,21 @@ pub fn proposals(
         Ask::Always => return Err(AlwaysUnavailable::AskAlways),
         Ask::Off | Ask::OnMiss => {}
     }
-    if let Some(opaque) = &analysis.opaque {
-        return Err(match opaque.reason {
-            OpaqueReason::Carrier | OpaqueReason::Shell => AlwaysUnavailable::Carrier,
-            _ => AlwaysUnavailable::Opaque,
-        });
+    if analysis.opaque.is_some() {
+        return Err(AlwaysUnavailable::Opaque);
     }
-    let typed = analysis.segments.first().and_then(|segment| segment.words.first());
-    let typed = typed.ok_or(AlwaysUnavailable::Opaque)?;
-    let bound = bind(argv, analysis, facts).map_err(|unbound| match unbound {
-        Unbound::Carrier => AlwaysUnavailable::Carrier,
-        Unbound::NotStatic => AlwaysUnavailable::Opaque,
+    // One entry answers for one program; what stands beside it would have to be asked about all the same.
+    let [segment] = analysis.segments.as_slice() else { return Err(AlwaysUnavailable::Opaque) };
+    if segment.candidate.mode != Mode::Executable || segment.candidate.shell.is_some() {
+        return Err(AlwaysUnavailable::Carrier);
+    }
+    let typed = segment.effective().first().ok_or(AlwaysUnavailable::Opaque)?;
+    let bound = bind(analysis, facts).map_err(|unbound| match unbound {
+        Unbound::Carrier | Unbound::ShellText => AlwaysUnavailable::Carrier,
+        Unbound::Expansion | Unbound::NotStatic | Unbound::RelativeAfterMove => AlwaysUnavailable::Opaque,
         Unbound::Unresolved => AlwaysUnavailable::Unresolved,
     })?;
+    let Bound::Argv(bound) = bound else { return Err(AlwaysUnavailable::Opaque) };
     let (program, arguments) = bound.split_first().ok_or(AlwaysUnavailable::Opaque)?;
     if Name::of(&typed.text).is_interpreter() || Name::of(program).is_interpreter() {
         return Err(AlwaysUnavailable::Interpreter);

@@ -1,9 +1,9 @@
 //! The one thing that the executor runs. Made only here, from an [`Evaluation`] that allows.
 
 use crate::evaluate::{Evaluation, Evidence, Verdict};
-use crate::facts::{Facts, FileIdentity, FolderFacts, ScriptFacts};
+use crate::facts::{Facts, FileIdentity, FolderFacts, ProgramFacts, ScriptFacts};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// A command that may run exactly once: neither `Clone` nor constructible outside this crate.
@@ -21,8 +21,8 @@ pub struct ApprovedCommand {
 /// What must still be the same at spawn.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Pins {
-    /// The executable and its identity.
-    pub program: (PathBuf, FileIdentity),
+    /// Every program that runs and its identity; what is started comes first.
+    pub programs: Vec<(PathBuf, FileIdentity)>,
     /// The working directory.
     pub cwd: FolderFacts,
     /// The script operand.
@@ -68,21 +68,29 @@ impl ApprovedCommand {
         let Evaluation { verdict: Verdict::Allow(evidence), bound, .. } = evaluation else {
             return Err(NotRunnable::NotAllowed);
         };
-        let argv = match evidence {
+        let (argv, programs) = match evidence {
             // Nobody looked at this very command, so only its bound form may run.
-            Evidence::Rules | Evidence::FallbackRules => bound.ok_or(NotRunnable::NotAllowed)?,
+            Evidence::Rules | Evidence::FallbackRules => {
+                let bound = bound.ok_or(NotRunnable::NotAllowed)?;
+                let programs =
+                    bound.programs().map(|path| at_path(path, facts)).collect::<Result<Vec<_>, _>>()?;
+                (bound.argv(), programs)
+            }
             Evidence::Policy
             | Evidence::Person { .. }
             | Evidence::Forwarded(_)
             | Evidence::AutoReview
-            | Evidence::Fallback => plan.argv,
+            | Evidence::Fallback => {
+                let program = typed(&plan.argv, facts)?;
+                (plan.argv, vec![program])
+            }
         };
-        let program = pinned_program(&argv, facts)?;
+        let program = programs.first().map(|(path, _)| path.clone()).ok_or(NotRunnable::NotAllowed)?;
         let cwd = facts.cwd.clone().ok_or(NotRunnable::CwdUnavailable)?;
         Ok(Self {
+            program,
             argv,
-            program: program.0.clone(),
-            pins: Pins { program, cwd, script: facts.script.clone() },
+            pins: Pins { programs, cwd, script: facts.script.clone() },
             env: plan.env,
             timeout: plan.timeout,
             evidence,
@@ -95,7 +103,7 @@ impl ApprovedCommand {
     }
 
     /// The file to start.
-    pub fn program(&self) -> &std::path::Path {
+    pub fn program(&self) -> &Path {
         &self.program
     }
 
@@ -120,16 +128,22 @@ impl ApprovedCommand {
     }
 }
 
-/// The file that `argv[0]` names, as it was probed: by its typed name, or by real path for a bound argument list.
-fn pinned_program(argv: &[String], facts: &Facts) -> Result<(PathBuf, FileIdentity), NotRunnable> {
+/// The file that `argv[0]` names, as it was probed.
+fn typed(argv: &[String], facts: &Facts) -> Result<(PathBuf, FileIdentity), NotRunnable> {
     let name = argv.first().map(String::as_str).unwrap_or_default();
-    let typed = facts.programs.get(name);
-    let resolved = typed.or_else(|| {
-        facts.programs.values().find(|program| {
-            program.real_path.as_deref().is_some_and(|path| path == std::path::Path::new(name))
-        })
-    });
-    resolved
-        .and_then(|program| Some((program.real_path.clone()?, program.identity.clone()?)))
-        .ok_or_else(|| NotRunnable::ProgramNotFound(name.to_owned()))
+    pinned(facts.programs.get(name)).ok_or_else(|| NotRunnable::ProgramNotFound(name.to_owned()))
+}
+
+/// The file at a real path, as it was probed under whatever name.
+fn at_path(path: &str, facts: &Facts) -> Result<(PathBuf, FileIdentity), NotRunnable> {
+    let found = facts
+        .programs
+        .values()
+        .find(|program| program.real_path.as_deref() == Some(Path::new(path)) && program.identity.is_some());
+    pinned(found).ok_or_else(|| NotRunnable::ProgramNotFound(path.to_owned()))
+}
+
+fn pinned(program: Option<&ProgramFacts>) -> Option<(PathBuf, FileIdentity)> {
+    let program = program?;
+    Some((program.real_path.clone()?, program.identity.clone()?))
 }

@@ -1,48 +1,171 @@
-//! Which argument list runs without anybody looking: one program at its real path with literal arguments
-//! (command-analysis.md §4.3). What cannot be bound may still be asked about.
+//! Which argument list runs without anybody looking: one program at its real path, or a text for a shell in which every
+//! program is named by its real path and every word is literal (command-analysis.md §4.3, §7). What cannot be bound may
+//! still be asked about.
 
-use crate::analysis::{Analysis, OpaqueReason};
-use crate::facts::Facts;
+mod render;
+
+use crate::analysis::{Analysis, Form, OpaqueReason, SHELL, Segment, Transport};
+use crate::command::{self, Mode, WrapperKind};
+use crate::facts::{Facts, ProgramFacts};
 use crate::programs;
+use crate::shell;
 
-/// The argument list with the real path first, or why there is none.
-pub fn bind(argv: &[String], analysis: &Analysis, facts: &Facts) -> Result<Vec<String>, Unbound> {
-    if let Some(opaque) = &analysis.opaque {
-        return Err(match opaque.reason {
-            OpaqueReason::Carrier => Unbound::Carrier,
-            _ => Unbound::NotStatic,
-        });
+/// What runs.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Bound {
+    /// One program: its real path first, then its arguments.
+    Argv(Vec<String>),
+    /// A text for a plain shell.
+    Shell {
+        /// The shell's real path.
+        shell: String,
+        /// The text.
+        text: String,
+        /// Real paths of the programs that it names, each once.
+        programs: Vec<String>,
+    },
+}
+
+impl Bound {
+    /// The argument list that is started. A shell is called by its name, which tells it how to behave.
+    pub fn argv(&self) -> Vec<String> {
+        match self {
+            Self::Argv(argv) => argv.clone(),
+            Self::Shell { text, .. } => vec![SHELL.to_owned(), "-c".to_owned(), text.clone()],
+        }
     }
-    let ([segment], false) = (analysis.segments.as_slice(), argv.is_empty()) else {
-        return Err(Unbound::NotStatic);
-    };
-    let Some((executable, arguments)) = segment.words.split_first() else {
-        return Err(Unbound::NotStatic);
-    };
-    let program = facts.programs.get(&executable.text).ok_or(Unbound::Unresolved)?;
-    let (Some(real_path), Some(_)) = (&program.real_path, &program.identity) else {
-        return Err(Unbound::Unresolved);
-    };
-    // A path that is not UTF-8 cannot be shown or stored faithfully.
-    let real_path = real_path.to_str().ok_or(Unbound::Unresolved)?;
-    // Started by its real path a multi-call program forgets which applet it was, and a link may hide a carrier.
-    if programs::runs_others(real_path, arguments.iter().map(|word| word.text.as_str())) {
-        return Err(Unbound::Carrier);
+
+    /// Real paths of everything that runs, what is started first.
+    pub fn programs(&self) -> impl Iterator<Item = &str> {
+        let (first, rest) = match self {
+            Self::Argv(argv) => (argv.first(), [].as_slice()),
+            Self::Shell { shell, programs, .. } => (Some(shell), programs.as_slice()),
+        };
+        first.into_iter().chain(rest).map(String::as_str)
     }
-    let mut bound = Vec::with_capacity(segment.words.len());
-    bound.push(real_path.to_owned());
-    bound.extend(arguments.iter().map(|word| word.text.clone()));
-    Ok(bound)
 }
 
 /// Why a command cannot be bound.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Unbound {
-    /// The program runs another one or interprets its arguments.
+    /// A program runs another one or interprets its arguments.
     Carrier,
-    /// Not exactly one static simple command.
+    /// A shell would make something else of a word.
+    Expansion,
+    /// It could not be taken apart, or a plain shell reads it differently.
     NotStatic,
-    /// The program was not found.
+    /// A program is named relative to a folder that was left.
+    RelativeAfterMove,
+    /// The commands stand in a text for another shell.
+    ShellText,
+    /// A program was not found.
     Unresolved,
+}
+
+impl Unbound {
+    /// A short text for traces.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Carrier => "runs another program",
+            Self::Expansion => "a shell would expand a word",
+            Self::NotStatic => "not only plain commands",
+            Self::RelativeAfterMove => "a relative program after the folder changed",
+            Self::ShellText => "a text for another shell",
+            Self::Unresolved => "program not found",
+        }
+    }
+}
+
+/// What runs for `analysis`, or why nothing may without a look.
+pub fn bind(analysis: &Analysis, facts: &Facts) -> Result<Bound, Unbound> {
+    if let Some(opaque) = &analysis.opaque {
+        return Err(match opaque.reason {
+            OpaqueReason::Carrier => Unbound::Carrier,
+            _ => Unbound::NotStatic,
+        });
+    }
+    if analysis.transport == Transport::ShellWrapper {
+        return Err(Unbound::ShellText);
+    }
+    let mut moved = false;
+    let mut steps = Vec::with_capacity(analysis.segments.len());
+    for segment in &analysis.segments {
+        steps.push(step(analysis, segment, facts, moved)?);
+        moved |= command::moves(&segment.words);
+    }
+    match (analysis.segments.as_slice(), steps.as_slice()) {
+        ([segment], [Step::Program { path }]) if is_bare(analysis, segment) => {
+            let arguments = segment.effective().iter().skip(1).map(|word| word.text.clone());
+            Ok(Bound::Argv(std::iter::once(path.clone()).chain(arguments).collect()))
+        }
+        _ if analysis.form == Form::Text => text(analysis, &steps, facts),
+        _ => Err(Unbound::NotStatic),
+    }
+}
+
+/// What one segment comes to.
+enum Step {
+    /// A builtin of the shell, by its name.
+    Builtin,
+    /// A program at this real path.
+    Program { path: String },
+}
+
+fn step(analysis: &Analysis, segment: &Segment, facts: &Facts, moved: bool) -> Result<Step, Unbound> {
+    if segment.candidate.mode != Mode::Executable || segment.candidate.shell.is_some() {
+        return Err(Unbound::Carrier);
+    }
+    if segment.words.iter().any(|word| word.expands && !analysis.is_status(word)) {
+        return Err(Unbound::Expansion);
+    }
+    if analysis.is_harmless_builtin(segment) {
+        return Ok(Step::Builtin);
+    }
+    // A package runner would start what the folder has under this name.
+    if segment.candidate.wrappers.iter().any(|wrapper| wrapper.kind == WrapperKind::Package) {
+        return Err(Unbound::Carrier);
+    }
+    let (executable, arguments) = segment.effective().split_first().ok_or(Unbound::NotStatic)?;
+    if moved && executable.text.contains('/') && !executable.text.starts_with('/') {
+        return Err(Unbound::RelativeAfterMove);
+    }
+    let path = real_path(facts.programs.get(&executable.text))?;
+    // Started by its real path a multi-call program forgets which applet it was, and a link may hide a carrier.
+    let arguments = || arguments.iter().map(|word| word.text.as_str());
+    if programs::runs_others(path, arguments()) || programs::runs_others(&executable.text, arguments()) {
+        return Err(Unbound::Carrier);
+    }
+    Ok(Step::Program { path: path.to_owned() })
+}
+
+/// Whether a segment is nothing but its words.
+fn is_bare(analysis: &Analysis, segment: &Segment) -> bool {
+    // A backslash-newline between words joins nothing; it is gone when the words are read.
+    let is_gone = |extension: shell::Extension| extension == shell::Extension::LineContinuation;
+    !segment.negated
+        && segment.assignments.is_empty()
+        && analysis.extensions.iter().all(|(extension, _)| is_gone(*extension))
+}
+
+fn text(analysis: &Analysis, steps: &[Step], facts: &Facts) -> Result<Bound, Unbound> {
+    let shell = real_path(facts.programs.get(SHELL))?.to_owned();
+    let text = render::text(analysis, steps)?;
+    let mut programs: Vec<String> = Vec::new();
+    for step in steps {
+        match step {
+            Step::Program { path } if !programs.contains(path) => programs.push(path.clone()),
+            Step::Program { .. } | Step::Builtin => {}
+        }
+    }
+    Ok(Bound::Shell { shell, text, programs })
+}
+
+/// The real path of a program that was identified. A path that is not UTF-8 cannot be shown or stored faithfully.
+fn real_path(program: Option<&ProgramFacts>) -> Result<&str, Unbound> {
+    let program = program.ok_or(Unbound::Unresolved)?;
+    match (&program.path, &program.real_path, &program.identity) {
+        (Some(_), Some(real_path), Some(_)) => real_path.to_str().ok_or(Unbound::Unresolved),
+        _ => Err(Unbound::Unresolved),
+    }
 }

@@ -1,5 +1,5 @@
-//! Pure decisions: what a command is ([`analysis`]), whether a rule covers it ([`allowlist`]), what is in force
-//! ([`effective`]), and what follows ([`evaluate()`]).
+//! Pure decisions: what a command is ([`analysis`]) and would really run ([`command`]), whether a rule covers it
+//! ([`allowlist`]), what is in force ([`effective`]), and what follows ([`evaluate()`]).
 //!
 //! Nothing here touches a file, a clock, randomness, a process or an async runtime: facts about programs and folders
 //! are gathered outside ([`facts`]) and passed in. Only this crate can make an [`ApprovedCommand`].
@@ -9,6 +9,7 @@ pub mod always;
 pub mod analysis;
 pub mod approved;
 pub mod bind;
+pub mod command;
 pub mod currency;
 pub mod display;
 pub mod document;
@@ -17,6 +18,7 @@ pub mod environment;
 pub mod evaluate;
 pub mod facts;
 pub mod inline_eval;
+pub mod profile;
 pub mod raw_command;
 pub mod reference;
 pub mod rules;

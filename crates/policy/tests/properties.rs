@@ -81,7 +81,7 @@ proptest! {
         }
         let refs: Vec<&str> = argv.iter().map(String::as_str).collect();
         let mut world = World::new(&refs, Security::Allowlist, Ask::OnMiss);
-        let offered = proposals(&world.argv, &world.analysis(), &world.facts, &world.policy);
+        let offered = proposals(&world.analysis(), &world.facts, &world.policy);
         let Ok(offered) = offered else {
             return Err(TestCaseError::fail(format!("nothing offered: {offered:?}")));
         };

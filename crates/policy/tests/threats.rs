@@ -6,6 +6,7 @@ mod support;
 use countersign_policy::always::{Proposal, proposals};
 use countersign_policy::analysis::{OpaqueReason, analyze_argv, analyze_text};
 use countersign_policy::approved::{ApprovedCommand, NotRunnable, Plan};
+use countersign_policy::bind::Bound;
 use countersign_policy::display::{
     Secrets, allow_blocked, argv_line, argv_view, escape, masked_argv_line, masked_text, original, shown,
     text_view,
@@ -191,15 +192,9 @@ fn t09_letters_of_another_script_in_a_word_are_marked_and_whole_words_are_not() 
 
 /// Everything that starts another program, each as it would be typed in front of one.
 const WRAPPERS: &[&[&str]] = &[
-    &["env"],
     &["env", "-S"],
     &["env", "A=1"],
     &["env", "-i"],
-    &["nice"],
-    &["nice", "-n", "5"],
-    &["nohup"],
-    &["timeout", "5"],
-    &["time"],
     &["stdbuf", "-oL"],
     &["xargs"],
     &["find", ".", "-exec"],
@@ -225,10 +220,6 @@ const WRAPPERS: &[&[&str]] = &[
     &["runuser"],
     &["taskset", "1"],
     &["chrt"],
-    &["flock", "/l"],
-    &["command"],
-    &["builtin"],
-    &["exec"],
     &["eval"],
     &["source"],
     &["."],
@@ -250,9 +241,6 @@ const WRAPPERS: &[&[&str]] = &[
     &["parallel"],
     &["arch"],
     &["xcrun"],
-    &["sandbox-exec"],
-    &["caffeinate"],
-    &["/usr/bin/NICE"],
     &["sudo.exe"],
     &["bash", "-c"],
     &["sh"],
@@ -263,6 +251,52 @@ const WRAPPERS: &[&[&str]] = &[
     &["cmd", "/c"],
     &["bash-5.2", "-c"],
 ];
+
+/// Wrappers that change nothing about what runs: the program behind them runs without them.
+const TRANSPARENT: &[&[&str]] = &[
+    &["env"],
+    &["env", "--"],
+    &["nice"],
+    &["nice", "-n", "5"],
+    &["nohup"],
+    &["timeout", "5"],
+    &["timeout", "-s", "KILL", "5"],
+    &["time"],
+    &["stdbuf", "-o", "L"],
+    &["flock", "/run/l"],
+    &["caffeinate", "-t", "5"],
+    &["sandbox-exec", "-p", "x"],
+    &["command"],
+    &["builtin"],
+    &["exec"],
+    &["/usr/bin/NICE"],
+];
+
+#[test]
+fn t10_behind_a_transparent_wrapper_the_program_itself_runs_and_only_four_deep() {
+    for wrapper in TRANSPARENT {
+        for depth in 1..=8 {
+            let mut argv: Vec<&str> = wrapper.iter().copied().cycle().take(wrapper.len() * depth).collect();
+            argv.extend(["scan", "-q"]);
+            let listed = allowlisted(&argv).with_rules(&["/usr/bin/scan"]);
+            let wrapper_listed =
+                allowlisted(&argv).with_rules(&["/usr/bin/nice", "/usr/bin/env", "env", "nice"]);
+            assert!(matches!(wrapper_listed.verdict(), Verdict::Ask(_)), "{argv:?}");
+            if depth > 4 {
+                let deep = Verdict::Ask(AskReason::Opaque(OpaqueReason::Carrier));
+                assert_eq!(listed.verdict(), deep, "{argv:?}");
+            } else {
+                let evaluation = listed.judge(None);
+                assert_eq!(evaluation.verdict, Verdict::Allow(Evidence::Rules), "{argv:?}");
+                assert_eq!(
+                    evaluation.bound,
+                    Some(Bound::Argv(strings(&["/usr/bin/scan", "-q"]))),
+                    "{argv:?}"
+                );
+            }
+        }
+    }
+}
 
 #[test]
 fn t10_a_wrapper_is_asked_about_at_every_depth_whatever_the_rules_say() {
@@ -286,18 +320,21 @@ fn t10_a_wrapper_is_asked_about_at_every_depth_whatever_the_rules_say() {
 #[test]
 fn t10_a_wrapper_inside_looked_through_text_is_seen() {
     for text in [
-        "env scan",
+        "env A=1 scan",
         "sudo scan",
+        "scan && sudo scan",
         "sh -c scan",
         "bash -c scan",
-        "nice nice scan",
+        "scan | bash",
+        "nice nice nice nice nice scan",
         "A=1 scan",
-        "exec scan",
+        "exec -a x scan",
         "eval scan",
+        "scan; . ./x",
+        "busybox scan",
     ] {
         let world = allowlisted(&["sh", "-c", text]).with_rules(&["*", "/usr/bin/*"]);
         assert!(matches!(world.verdict(), Verdict::Ask(_)), "{text}");
-        assert!(analyze_text(text).opaque.is_some(), "{text}");
     }
 }
 
@@ -306,8 +343,8 @@ fn t10_a_link_to_a_wrapper_is_not_run_unasked() {
     for target in ["/usr/bin/env", "/bin/bash", "/usr/bin/sudo", "/bin/busybox"] {
         let mut world = allowlisted(&["scan", "wipe"]).with_rules(&["*", "scan", target]);
         world.facts.programs.insert("scan".into(), linked_program("/usr/bin/scan", target));
-        assert_eq!(world.verdict(), Verdict::Ask(AskReason::Miss), "{target}");
-        let offered = proposals(&world.argv, &world.analysis(), &world.facts, &world.policy);
+        assert_eq!(world.verdict(), Verdict::Ask(AskReason::Opaque(OpaqueReason::Carrier)), "{target}");
+        let offered = proposals(&world.analysis(), &world.facts, &world.policy);
         assert_eq!(offered, Err(AlwaysUnavailable::Carrier), "{target}");
     }
 }
@@ -318,12 +355,12 @@ fn t11_a_multi_call_file_is_never_a_rule_for_one_of_its_applets() {
         let mut world = allowlisted(&["ls", "-l"]).with_rules(&[file, "/bin/*", "/usr/bin/*", "ls", "*"]);
         world.facts.programs.insert("ls".into(), linked_program("/bin/ls", file));
         assert!(matches!(world.verdict(), Verdict::Ask(_)), "{file}");
-        assert!(proposals(&world.argv, &world.analysis(), &world.facts, &world.policy).is_err(), "{file}");
+        assert!(proposals(&world.analysis(), &world.facts, &world.policy).is_err(), "{file}");
     }
 }
 
 fn offered(world: &World) -> Vec<Proposal> {
-    proposals(&world.argv, &world.analysis(), &world.facts, &world.policy).unwrap()
+    proposals(&world.analysis(), &world.facts, &world.policy).unwrap()
 }
 
 fn stored(proposal: &Proposal) -> allowlist::Rule {
@@ -358,6 +395,7 @@ fn mutations() -> Vec<Vec<&'static str>> {
         vec!["sh", "-c", "scan 'a b'; wipe"],
         vec!["sh", "-c", "scan a b"],
         vec!["env", "scan", "a b"],
+        vec!["env", "scan", "a"],
     ]
 }
 
@@ -365,6 +403,10 @@ fn mutations() -> Vec<Vec<&'static str>> {
 fn t12_an_exact_rule_matches_no_other_command() {
     let exact = stored(&offered(&allowlisted(&["scan", "a b"]))[0]);
     for argv in mutations() {
+        // Without the wrapper that changes nothing this is the same command.
+        if argv == ["env", "scan", "a b"] {
+            continue;
+        }
         let mut other = allowlisted(&argv);
         other.rules = vec![exact.clone()];
         assert!(matches!(other.verdict(), Verdict::Ask(_)), "{argv:?}");
@@ -392,7 +434,8 @@ fn t12_a_program_rule_matches_that_program_only() {
         let is_that_program = argv[0] == "scan";
         let allowed = other.verdict() == Verdict::Allow(Evidence::Rules);
         let through_sh = argv == ["sh", "-c", "scan a b"];
-        assert_eq!(allowed, is_that_program || through_sh, "{argv:?}");
+        let peeled = argv[0] == "env";
+        assert_eq!(allowed, is_that_program || through_sh || peeled, "{argv:?}");
     }
 }
 
@@ -400,15 +443,15 @@ fn t12_a_program_rule_matches_that_program_only() {
 fn t12_nothing_is_offered_for_what_could_run_anything() {
     let check = |argv: &[&str], expected: AlwaysUnavailable| {
         let world = allowlisted(argv);
-        let offered = proposals(&world.argv, &world.analysis(), &world.facts, &world.policy);
+        let offered = proposals(&world.analysis(), &world.facts, &world.policy);
         assert_eq!(offered, Err(expected), "{argv:?}");
     };
     for carrier in [
         &["bash", "-c", "scan"][..],
-        &["env", "scan"],
+        &["env", "A=1", "scan"],
         &["sudo", "scan"],
         &["busybox", "ls"],
-        &["sh", "-c", "a; b"],
+        &["npx", "scan"],
     ] {
         check(carrier, AlwaysUnavailable::Carrier);
     }
@@ -427,7 +470,7 @@ fn t12_a_program_that_this_user_can_rewrite_gets_no_rule() {
         [RuleScope::Exact, RuleScope::Program]
     );
     world.facts.programs.get_mut("scan").unwrap().writable = true;
-    let offered = proposals(&world.argv, &world.analysis(), &world.facts, &world.policy);
+    let offered = proposals(&world.analysis(), &world.facts, &world.policy);
     assert_eq!(offered, Err(AlwaysUnavailable::Writable));
 }
 
@@ -436,7 +479,7 @@ fn t12_a_path_that_would_be_read_as_a_pattern_is_not_offered() {
     for path in ["/opt/a*b", "/opt/a?", "/opt/a ", "/opt/a\\b"] {
         let mut world = allowlisted(&["scan"]);
         world.facts.programs.insert("scan".into(), program(path));
-        let offered = proposals(&world.argv, &world.analysis(), &world.facts, &world.policy);
+        let offered = proposals(&world.analysis(), &world.facts, &world.policy);
         assert_eq!(offered, Err(AlwaysUnavailable::Unresolved), "{path}");
     }
 }
@@ -565,18 +608,28 @@ fn t20_a_label_of_the_agents_is_no_input() {
     // that a new member must be looked at by whoever adds it.
     let world = allowlisted(&["scan"]);
     let analysis = world.analysis();
-    let countersign_policy::evaluate::Subject { argv, analysis, facts, policy, rules, unusual_env, origin } =
-        countersign_policy::evaluate::Subject {
-            argv: &world.argv,
-            analysis: &analysis,
-            facts: &world.facts,
-            policy: &world.policy,
-            rules: &world.rules,
-            unusual_env: &world.unusual_env,
-            origin: world.origin,
-        };
+    let countersign_policy::evaluate::Subject {
+        argv,
+        analysis,
+        facts,
+        policy,
+        rules,
+        trust,
+        unusual_env,
+        origin,
+    } = countersign_policy::evaluate::Subject {
+        argv: &world.argv,
+        analysis: &analysis,
+        facts: &world.facts,
+        policy: &world.policy,
+        rules: &world.rules,
+        trust: &world.trust,
+        unusual_env: &world.unusual_env,
+        origin: world.origin,
+    };
     assert_eq!((argv.len(), analysis.segments.len(), rules.len(), unusual_env.len()), (1, 1, 0, 0));
     assert_eq!((facts, policy, origin), (&world.facts, &world.policy, world.origin));
+    assert!(trust.skills.is_empty());
     // A preview can replace the text of a shell only when it is that very text.
     let argv = strings(&["sh", "-c", "wipe"]);
     assert!(raw_command::check(&argv, Some("list files")).is_err());
@@ -591,7 +644,7 @@ fn t21_what_is_too_complex_is_asked_about_and_not_remembered() {
         assert!(analyze_text(text).opaque.is_some());
         let world = allowlisted(&["sh", "-c", text]).with_rules(&["*", "**"]);
         assert!(matches!(world.verdict(), Verdict::Ask(_)));
-        assert!(proposals(&world.argv, &world.analysis(), &world.facts, &world.policy).is_err());
+        assert!(proposals(&world.analysis(), &world.facts, &world.policy).is_err());
     }
     let mut argv = vec!["scan"];
     argv.resize(5_000, "x");

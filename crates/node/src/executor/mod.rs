@@ -96,9 +96,11 @@ fn passable(command: &ApprovedCommand) -> Result<(), NotStarted> {
 async fn verify(command: &ApprovedCommand) -> Result<OwnedFd, Drift> {
     let pins = command.pins();
     let script = pins.script.as_ref().map(|script| &script.identity);
-    let hashed: u64 = [Some(&pins.program.1), script]
-        .into_iter()
-        .flatten()
+    let hashed: u64 = pins
+        .programs
+        .iter()
+        .map(|(_, identity)| identity)
+        .chain(script)
         .filter(|identity| identity.sha256.is_some())
         .map(|identity| identity.size)
         .sum();

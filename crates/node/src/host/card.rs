@@ -42,8 +42,8 @@ pub(super) struct Offer {
 
 impl Offer {
     /// What the policy lets a person decide about a command that runs here.
-    pub(super) fn for_exec(argv: &[String], analysis: &Analysis, facts: &Facts, policy: &Effective) -> Self {
-        match always::proposals(argv, analysis, facts, policy) {
+    pub(super) fn for_exec(analysis: &Analysis, facts: &Facts, policy: &Effective) -> Self {
+        match always::proposals(analysis, facts, policy) {
             Ok(proposals) => Self {
                 decisions: vec![Decision::AllowOnce, Decision::AllowAlways, Decision::Deny],
                 proposals,

@@ -25,7 +25,7 @@ use countersign_policy::document::{self, Use};
 use countersign_policy::effective::{Effective, Requested};
 use countersign_policy::environment;
 use countersign_policy::evaluate::{
-    Answer, AskReason, DenyReason, Evaluation, Evidence, Origin, Subject, Verdict, evaluate,
+    Answer, AskReason, DenyReason, Evaluation, Evidence, Origin, Subject, Trust, Verdict, evaluate,
 };
 use countersign_policy::facts::Facts;
 use countersign_policy::{currency, display};
@@ -71,6 +71,8 @@ pub struct Parts {
 pub struct Host {
     parts: Parts,
     base_env: BTreeMap<String, String>,
+    /// What runs without an entry.
+    trust: Trust,
     path: OsString,
     generation: u32,
 }
@@ -89,7 +91,7 @@ impl Host {
     pub fn new(parts: Parts) -> Self {
         let base_env = environment::inherited(parts.environment.clone());
         let path = base_env.get("PATH").map_or_else(|| OsString::from(DEFAULT_PATH), OsString::from);
-        Self { parts, base_env, path, generation: 1 }
+        Self { parts, base_env, trust: Trust::default(), path, generation: 1 }
     }
 
     /// Has a command run, asking if needed. `gone` withdraws the question or ends the run.
@@ -162,35 +164,34 @@ impl Host {
         let document = self.live_document().await;
         let agent = agent_name(Some(&params.agent));
         let (policy, rules) = resolve(document.as_ref(), &agent);
-        let analysis = analysis::analyze_text(&params.command);
-        let argv: Vec<String> = analysis
-            .segments
-            .first()
-            .map(|segment| segment.words.iter().map(|word| word.text.clone()).collect())
-            .unwrap_or_default();
-        // What runs here is an argument list: `sh -c TEXT` typed as text is judged as that list.
-        let analysis = if argv.is_empty() { analysis } else { analysis::analyze_argv(&argv) };
+        let text = analysis::analyze_text(&params.command);
+        // What runs here is an argument list: one plain command is judged as that list, whatever needs a shell as the
+        // shell's.
+        let argv: Vec<String> = match text.segments.as_slice() {
+            [only] if text.words_say_it_all() => only.words.iter().map(|word| word.text.clone()).collect(),
+            _ => vec!["sh".to_owned(), "-c".to_owned(), params.command.clone()],
+        };
+        let analysis = analysis::analyze_argv(&argv);
         let home = self.parts.home.to_string_lossy().into_owned();
         let facts = self.gather(&argv, &analysis, params.cwd.as_deref().unwrap_or(&home));
-        let evaluation = evaluate(
-            &Subject {
-                argv: &argv,
-                analysis: &analysis,
-                facts: &facts,
-                policy: &policy,
-                rules: &rules,
-                unusual_env: &[],
-                origin: Origin::Fresh,
-            },
-            None,
-        );
+        let subject = Subject {
+            argv: &argv,
+            analysis: &analysis,
+            facts: &facts,
+            policy: &policy,
+            rules: &rules,
+            trust: &self.trust,
+            unusual_env: &[],
+            origin: Origin::Fresh,
+        };
+        let evaluation = evaluate(&subject, None);
         TestResult {
             verdict: match evaluation.verdict {
                 Verdict::Allow(_) => TestVerdict::Allow,
                 Verdict::Ask(_) => TestVerdict::Ask,
                 Verdict::Deny(_) => TestVerdict::Deny,
             },
-            trace: evaluation.trace,
+            trace: evaluation.trace(&subject),
         }
     }
 
@@ -207,6 +208,7 @@ impl Host {
             facts: &facts,
             policy: &policy,
             rules: &rules,
+            trust: &self.trust,
             unusual_env: &[],
             origin: Origin::Fresh,
         };
@@ -228,14 +230,14 @@ impl Host {
         let forwarded_grants = self.parts.settings.borrow().forwarded_grants;
         let checked = check(request, &self.parts.home, forwarded_grants)?;
         let judged = self.judge(&checked).await?;
-        let first = evaluate(&judged.subject(&checked), None);
+        let first = evaluate(&judged.subject(&checked, &self.trust), None);
         let evaluation = match first.verdict {
             Verdict::Allow(_) => first,
             Verdict::Deny(reason) => return Err(denied(reason, checked.origin)),
             Verdict::Ask(reason) => {
                 let answer =
                     self.ask_person(&checked, &judged, &first, reason, peer, &gone, recorder).await?;
-                let second = evaluate(&judged.subject(&checked), Some(&answer));
+                let second = evaluate(&judged.subject(&checked, &self.trust), Some(&answer));
                 match second.verdict {
                     Verdict::Allow(_) => second,
                     Verdict::Deny(reason) => return Err(answered_no(reason, &answer)),
@@ -295,7 +297,7 @@ impl Host {
                 checked.timeout,
             ),
             why: card::why(&judged.policy, first, reason, judged.rules.len()),
-            offer: Offer::for_exec(&checked.argv, &judged.analysis, &judged.facts, &judged.policy),
+            offer: Offer::for_exec(&judged.analysis, &judged.facts, &judged.policy),
         };
         match self.submit(material, checked.approval_wait, peer, gone, recorder).await {
             Ok(Ending::Decided { decision, .. }) => {
@@ -355,7 +357,7 @@ impl Host {
             matches!(&evaluation.verdict, Verdict::Allow(Evidence::Forwarded(Decision::AllowAlways)))
                 && judged.policy.security.value == Security::Allowlist;
         if store_always {
-            let offer = Offer::for_exec(&checked.argv, &judged.analysis, &judged.facts, &judged.policy);
+            let offer = Offer::for_exec(&judged.analysis, &judged.facts, &judged.policy);
             let edits = offer.proposals.first().map(|proposal| {
                 vec![DocumentEdit::AddEntry {
                     agent: checked.agent.clone(),
@@ -424,15 +426,14 @@ impl Host {
             return Vec::new();
         }
         let at_ms = self.parts.ports.clock.now_ms();
-        let resolved = evaluation.bound.as_ref().and_then(|argv| argv.first()).cloned();
-        let resolved = resolved.or_else(|| {
-            let name = judged.analysis.programs().first().copied()?;
-            let real = judged.facts.programs.get(name)?.real_path.as_ref()?;
+        let resolved = judged.analysis.segments.first().and_then(|segment| {
+            let real = judged.facts.programs.get(&segment.policy()?.text)?.real_path.as_ref()?;
             Some(real.to_string_lossy().into_owned())
         });
         evaluation
             .matched
             .iter()
+            .filter_map(|index| judged.rules.get(*index))
             .map(|rule| Use {
                 agent: rule.agent.clone(),
                 pattern: rule.pattern.clone(),
@@ -464,13 +465,14 @@ impl Handler for Host {
 }
 
 impl Judged {
-    fn subject<'a>(&'a self, checked: &'a Checked) -> Subject<'a> {
+    fn subject<'a>(&'a self, checked: &'a Checked, trust: &'a Trust) -> Subject<'a> {
         Subject {
             argv: &checked.argv,
             analysis: &self.analysis,
             facts: &self.facts,
             policy: &self.policy,
             rules: &self.rules,
+            trust,
             unusual_env: &checked.env.unusual,
             origin: checked.origin,
         }

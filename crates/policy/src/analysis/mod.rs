@@ -1,12 +1,19 @@
-//! What a command is made of: segments with byte spans, or the reason why it is opaque (command-analysis.md §4).
+//! What a command is made of: segments with byte spans and what each would really run, or the reason why it is opaque
+//! (command-analysis.md §4–6).
 //!
-//! Accepted for now: one simple command of plain and quoted words. Everything else is opaque, which means: ask.
+//! Opaque means: ask. A segment that was taken apart can still be one that no entry covers, see
+//! [`Mode`].
 
-pub(crate) mod lexer;
+mod build;
+mod complete;
 
-use crate::programs::Name;
-use crate::raw_command::canonical_word;
+use crate::command::{self, Candidate, Carried, ShellUse};
+use crate::profile::{Extension, Profile};
+use crate::shell::{self, Dialect};
+use std::borrow::Cow;
 use std::ops::Range;
+
+pub use crate::shell::Word;
 
 /// A command taken apart.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -18,6 +25,16 @@ pub struct Analysis {
     pub segments: Vec<Segment>,
     /// Why it could not be taken apart.
     pub opaque: Option<Opaque>,
+    /// Who reads the segments.
+    pub form: Form,
+    /// Where in the text the segments stand.
+    pub transport: Transport,
+    /// Which shells read the text as it was taken apart.
+    pub dialect: Dialect,
+    /// How far the text was understood.
+    pub profile: Profile,
+    /// Where the text goes beyond what the newest peer understands.
+    pub extensions: Vec<(shell::Extension, Range<usize>)>,
 }
 
 /// One simple command.
@@ -25,19 +42,44 @@ pub struct Analysis {
 pub struct Segment {
     /// How it is joined to the one before.
     pub operator: Option<Operator>,
+    /// Whether `!` turns its status around.
+    pub negated: bool,
+    /// `NAME=value` words before the executable.
+    pub assignments: Vec<Word>,
     /// Executable first; never empty.
     pub words: Vec<Word>,
     /// Bytes of the source it covers.
     pub span: Range<usize>,
+    /// What it would really run.
+    pub candidate: Candidate,
 }
 
-/// One word after quote removal.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Word {
-    /// Its value.
-    pub text: String,
-    /// Bytes of the source it covers, quotes included.
-    pub span: Range<usize>,
+/// Who reads the segments.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub enum Form {
+    /// Nobody: it is an argument list.
+    Arguments,
+    /// A shell, with its builtins and expansions.
+    Text,
+}
+
+/// Where the segments stand.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub enum Transport {
+    /// In the text itself.
+    Direct,
+    /// In a text that the text hands to another shell. Their spans cover all of that inner text.
+    ShellWrapper,
+}
+
+impl Transport {
+    /// The word for programs.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Direct => "direct",
+            Self::ShellWrapper => "shell-wrapper",
+        }
+    }
 }
 
 /// How two segments are joined.
@@ -166,104 +208,179 @@ impl OpaqueReason {
     }
 }
 
-/// Takes a command text apart. Total: never panics, linear in `text`.
+/// Takes a command text apart, as far as the product understands texts. Total: never panics, linear in `text`.
 pub fn analyze_text(text: &str) -> Analysis {
-    let words = lexer::split(text).and_then(|words| match words.first() {
-        None => Err(Opaque { reason: OpaqueReason::Empty, span: 0..text.len() }),
-        Some(_) => Ok(words),
-    });
-    match words {
-        Ok(words) => classified(text.to_owned(), words),
-        Err(opaque) => Analysis::opaque(text.to_owned(), opaque),
-    }
+    analyze_text_as(text, Profile::ATTENTIVE)
+}
+
+/// Takes a command text apart, as far as `profile` understands texts.
+pub fn analyze_text_as(text: &str, profile: Profile) -> Analysis {
+    build::text(text, profile)
 }
 
 /// Takes an argument list apart: elements are literal, no shell reads them. `sh -c TEXT` (exactly so) is looked
-/// through when TEXT is one static simple command; other shells, wrappers and carriers are opaque.
+/// through: what counts is its text. Other shells and wrappers are segments like any other.
 pub fn analyze_argv(argv: &[String]) -> Analysis {
-    match argv {
-        [shell, flag, text] if is_plain_sh(shell) && flag == "-c" => look_through(argv, text),
-        _ => literal(argv),
+    analyze_argv_as(argv, Profile::ATTENTIVE)
+}
+
+/// The same as far as `profile` understands texts. The newest peer looks through no shell here: its node turns a shell's
+/// call into a text first.
+pub fn analyze_argv_as(argv: &[String], profile: Profile) -> Analysis {
+    match (argv, profile) {
+        ([shell, flag, text], Profile::Attentive(_)) if is_plain_sh(shell) && flag == "-c" => {
+            let inner = analyze_text_as(text, profile);
+            if inner.opaque.is_none() { inner } else { build::arguments(argv, profile) }
+        }
+        _ => build::arguments(argv, profile),
     }
 }
 
 impl Analysis {
-    /// Names of programs whose facts an evaluation needs, each once.
-    pub fn programs(&self) -> Vec<&str> {
-        let mut names: Vec<&str> = Vec::new();
-        for word in self.segments.iter().filter_map(|segment| segment.words.first()) {
-            if !names.contains(&word.text.as_str()) {
-                names.push(&word.text);
+    /// Names of programs whose facts an evaluation needs, each once. A name with a slash stands for that file, whether
+    /// it can be run or not; others are looked up.
+    pub fn programs(&self) -> Vec<Cow<'_, str>> {
+        let mut names: Vec<Cow<'_, str>> = Vec::new();
+        let mut need = |name: Cow<'_, str>| {
+            if !names.contains(&name) {
+                names.push(Cow::Owned(name.into_owned()));
             }
+        };
+        for segment in &self.segments {
+            for word in [segment.execution(), segment.policy(), segment.carried()].into_iter().flatten() {
+                need(Cow::Borrowed(&word.text));
+            }
+            if let Some(script) = segment.script() {
+                need(script);
+            }
+        }
+        if self.form == Form::Text && !self.segments.is_empty() {
+            need(Cow::Borrowed(SHELL));
         }
         names
     }
 
-    fn opaque(source: String, opaque: Opaque) -> Self {
-        Self { source, segments: Vec::new(), opaque: Some(opaque) }
+    /// Whether the words and operators say all that the text says, so that they can stand for it before a person.
+    pub fn words_say_it_all(&self) -> bool {
+        let plain = |segment: &Segment| !segment.negated && segment.assignments.is_empty();
+        self.opaque.is_none()
+            && self.transport == Transport::Direct
+            && self.extensions.is_empty()
+            && self.segments.iter().all(plain)
+            && self.only_operators_between()
+    }
+
+    /// Whether a shell that reads the text runs `segment` itself, without any effect: a safe builtin, or one that only
+    /// prints what its words say.
+    pub(crate) fn is_harmless_builtin(&self, segment: &Segment) -> bool {
+        if self.form != Form::Text || !segment.assignments.is_empty() {
+            return false;
+        }
+        let prints = self.profile.understands(Extension::LiteralOutput)
+            && segment.words.iter().all(|word| !word.expands || self.is_status(word));
+        command::is_safe_builtin(&segment.words) || (prints && command::literal_output(&segment.words))
+    }
+
+    /// Whether a word stands for the last command's status.
+    pub(crate) fn is_status(&self, word: &Word) -> bool {
+        self.extensions.iter().any(|(extension, span)| {
+            *extension == shell::Extension::ExitStatus
+                && word.span.start <= span.start
+                && span.end <= word.span.end
+        })
+    }
+
+    /// Whether nothing but blanks and the operators stands outside the words.
+    fn only_operators_between(&self) -> bool {
+        let gap = |from: usize, to: usize, operator: Option<Operator>| {
+            let between = self.source.get(from..to).unwrap_or("?").trim_matches([' ', '\t', '\n']);
+            match operator {
+                Some(Operator::Then) => between.is_empty() || between == ";",
+                Some(operator) => between == operator.as_str(),
+                None => between.is_empty(),
+            }
+        };
+        let mut at = 0;
+        for segment in &self.segments {
+            let mut operator = segment.operator;
+            for word in &segment.words {
+                if !gap(at, word.span.start, operator.take()) {
+                    return false;
+                }
+                at = word.span.end;
+            }
+        }
+        let rest = self.source.get(at..).unwrap_or("?").trim_matches([' ', '\t', '\n']);
+        rest.is_empty() || rest == ";"
+    }
+
+    fn opaque(source: String, form: Form, profile: Profile, opaque: Opaque) -> Self {
+        Self {
+            source,
+            segments: Vec::new(),
+            opaque: Some(opaque),
+            form,
+            transport: Transport::Direct,
+            dialect: Dialect::Posix,
+            profile,
+            extensions: Vec::new(),
+        }
+    }
+}
+
+impl Segment {
+    /// The word that is started in the end, see [`Candidate::execution`].
+    pub fn execution(&self) -> Option<&Word> {
+        self.words.get(self.candidate.execution)
+    }
+
+    /// The word that path entries are compared with, see [`Candidate::policy`].
+    pub fn policy(&self) -> Option<&Word> {
+        self.words.get(self.candidate.policy)
+    }
+
+    /// The argument list that patterns are compared with, executable first.
+    pub fn effective(&self) -> &[Word] {
+        self.words.get(self.candidate.arguments..).unwrap_or_default()
+    }
+
+    /// The program that a shell's text such as `"$0" "$@"` runs.
+    pub fn carried(&self) -> Option<&Word> {
+        match self.candidate.shell {
+            Some(ShellUse::Inline { payload, carried: Some(_), .. }) => self.effective().get(payload + 1),
+            _ => None,
+        }
+    }
+
+    /// Which of the words behind such a text run.
+    pub fn carried_arguments(&self) -> Option<(Carried, &[Word])> {
+        match self.candidate.shell {
+            Some(ShellUse::Inline { payload, carried: Some(carried), .. }) => {
+                Some((carried, self.effective().get(payload + 2..).unwrap_or_default()))
+            }
+            _ => None,
+        }
+    }
+
+    /// The file that a shell was told to run, as a name with a slash: shells take it for a file before anything else.
+    pub fn script(&self) -> Option<Cow<'_, str>> {
+        let Some(ShellUse::Script { operand }) = self.candidate.shell else { return None };
+        let name = &self.effective().get(operand)?.text;
+        let is_place = name.contains('/') || name.starts_with('~');
+        Some(if is_place { Cow::Borrowed(name.as_str()) } else { Cow::Owned(format!("./{name}")) })
+    }
+
+    /// Arguments of the script.
+    pub fn script_arguments(&self) -> &[Word] {
+        let Some(ShellUse::Script { operand }) = self.candidate.shell else { return &[] };
+        self.effective().get(operand + 1..).unwrap_or_default()
     }
 }
 
 /// Only the plain name: `bash`, `dash` and the like read start-up files or have a grammar of their own (N433).
 fn is_plain_sh(shell: &str) -> bool {
-    shell.rsplit('/').next() == Some("sh")
+    shell.rsplit('/').next() == Some(SHELL)
 }
 
-fn look_through(argv: &[String], text: &str) -> Analysis {
-    let inner = analyze_text(text);
-    if inner.opaque.is_none() {
-        return inner;
-    }
-    literal(argv)
-}
-
-fn literal(argv: &[String]) -> Analysis {
-    let mut source = String::new();
-    let mut words = Vec::with_capacity(argv.len());
-    for argument in argv {
-        if !source.is_empty() {
-            source.push(' ');
-        }
-        let start = source.len();
-        source.push_str(&canonical_word(argument));
-        words.push(Word { text: argument.clone(), span: start..source.len() });
-    }
-    let blank = argv.first().is_none_or(|executable| executable.trim().is_empty());
-    if blank {
-        let span = 0..source.len();
-        return Analysis::opaque(source, Opaque { reason: OpaqueReason::Empty, span });
-    }
-    if source.len() > ARGUMENT_BYTES || argv.len() > ARGUMENTS {
-        let span = 0..source.len();
-        return Analysis::opaque(source, Opaque { reason: OpaqueReason::TooLong, span });
-    }
-    classified(source, words)
-}
-
-/// One segment, unless its program runs something else than its name says.
-fn classified(source: String, words: Vec<Word>) -> Analysis {
-    let (Some(first), Some(last)) = (words.first(), words.last()) else {
-        return Analysis::opaque(source, Opaque { reason: OpaqueReason::Empty, span: 0..0 });
-    };
-    let name = Name::of(&first.text);
-    let reason = if name.is_shell() {
-        Some(OpaqueReason::Shell)
-    } else if name.is_multi_call() || name.is_carrier(words.iter().skip(1).map(|word| word.text.as_str())) {
-        Some(OpaqueReason::Carrier)
-    } else {
-        None
-    };
-    if let Some(reason) = reason {
-        let span = first.span.clone();
-        return Analysis::opaque(source, Opaque { reason, span });
-    }
-    let span = first.span.start..last.span.end;
-    let segments = vec![Segment { operator: None, words, span }];
-    Analysis { source, segments, opaque: None }
-}
-
-/// Longest canonical text of an argument list that is taken apart, in bytes: the peers' limit for command texts.
-const ARGUMENT_BYTES: usize = 131_072;
-
-/// Most arguments that are taken apart: what cannot be shown one by one is not remembered or run unasked either.
-const ARGUMENTS: usize = countersign_protocol::limits::DISPLAY_ARGUMENTS;
+/// The shell that reads texts.
+pub(crate) const SHELL: &str = "sh";

@@ -2,7 +2,7 @@
 
 use super::hidden::Hiding;
 use super::secrets::{self, MASK};
-use crate::analysis::lexer;
+use crate::command::RESERVED;
 use std::fmt::Write;
 use std::ops::Range;
 
@@ -80,7 +80,7 @@ pub fn shell_quoted(argv: &[String]) -> String {
         }
         // An equals sign is quoted because it would make the first word an assignment.
         let is_plain = |b: u8| b.is_ascii_alphanumeric() || b"_@%+:,./-".contains(&b);
-        let is_grammar = index == 0 && lexer::RESERVED.contains(&argument.as_str());
+        let is_grammar = index == 0 && RESERVED.contains(&argument.as_str());
         if !argument.is_empty() && argument.bytes().all(is_plain) && !is_grammar {
             line.push_str(argument);
         } else {

@@ -49,8 +49,7 @@ pub fn argv_view(argv: &[String], missed: Option<usize>) -> CommandView {
 
 /// A command text that somebody else interprets, as boxes when it could be taken apart, else as one text.
 pub fn text_view(text: &str, analysis: &Analysis) -> CommandView {
-    let taken_apart = analysis.opaque.is_none() && analysis.source == text && !analysis.segments.is_empty();
-    let segments = if taken_apart {
+    let segments = if analysis.source == text && analysis.words_say_it_all() {
         let boxes = analysis.segments.iter().map(|segment| {
             let words: Vec<String> = segment.words.iter().map(|word| word.text.clone()).collect();
             segment_view(&words, segment.operator, false)

@@ -144,7 +144,7 @@ fn survives_a_shell(name: &str, value: &str) -> bool {
 
 /// Names that change at most how output looks, for every program worth naming, with values that name no file. Exactly
 /// as spelled: a program that looks for another spelling does not look for these.
-fn is_harmless(name: &str, value: &str) -> bool {
+pub(crate) fn is_harmless(name: &str, value: &str) -> bool {
     let is_word = value.len() <= HARMLESS_VALUE_BYTES
         && value
             .bytes()

@@ -1,67 +1,84 @@
-//! Do entries cover a command, and can what they cover be pinned? The steps go into the trace as they happen.
+//! Is a command covered, and can what is covered be pinned?
 
-use super::{AskReason, Covered, Subject, step};
-use crate::allowlist::{self, Rule, Target};
-use crate::analysis::{OpaqueReason, Segment, lexer};
-use crate::bind::{Unbound, bind};
-use crate::display::escape;
-use crate::facts::ProgramFacts;
+use super::segments::{Cover, Miss, Skills, covers};
+use super::{AskReason, Covered, Subject};
+use crate::allowlist;
+use crate::analysis::{OpaqueReason, Segment};
+use crate::bind::{Bound, Unbound, bind};
+use crate::command::{Mode, PromptReason};
+use crate::programs::Name;
 use crate::raw_command::canonical_text;
-use countersign_protocol::ui::TraceStep;
+use crate::shell;
 use countersign_protocol::vocabulary::Ask;
 
-/// What the entries say about a command.
+/// What entries, safe bins, builtins and skills come to for a command.
 pub(super) struct Coverage {
     pub(super) covered: Covered,
-    /// The first segment that no entry covers.
+    pub(super) covers: Vec<Result<Cover, Miss>>,
+    /// The first segment that nothing covers.
     pub(super) missed_segment: Option<usize>,
-    pub(super) bound: Result<Vec<String>, Unbound>,
-    opaque: Option<OpaqueReason>,
-    /// Index of the winning entry of each segment; empty unless every segment has one.
-    winners: Vec<usize>,
+    pub(super) bound: Result<Bound, Unbound>,
+    /// Whether everything is covered, pinned or not.
+    satisfied: bool,
+    /// A grant for this very text.
+    grant: Option<usize>,
     plain_environment: bool,
+    /// What makes it more than a plain miss.
+    reason: Option<OpaqueReason>,
 }
 
 impl Coverage {
-    pub(super) fn of(subject: &Subject<'_>, trace: &mut Vec<TraceStep>) -> Self {
-        let bound = bind(subject.argv, subject.analysis, subject.facts);
-        let (winners, missed_segment) = winners(subject, trace);
-        trace.push(match &bound {
-            Ok(argv) => step("bind", Some(true), argv.first().map(|path| escape(path)).unwrap_or_default()),
-            Err(unbound) => step("bind", Some(false), unbound_text(*unbound).to_owned()),
-        });
-        let plain_environment = subject.unusual_env.is_empty();
-        if !plain_environment {
-            let names: Vec<String> = subject.unusual_env.iter().map(|name| escape(name)).collect();
-            trace.push(step("environment", Some(false), names.join(", ")));
-        }
-        let covered = if !winners.is_empty() && bound.is_ok() && plain_environment {
-            Covered::ByRules
-        } else {
-            Covered::No
+    pub(super) fn of(subject: &Subject<'_>) -> Self {
+        let analysis = subject.analysis;
+        let bound = bind(analysis, subject.facts);
+        let grant = exact_grant(subject).filter(|_| analysis.opaque.is_none());
+        let skills = if subject.policy.auto_allow_skills { Skills::Allowed } else { Skills::NotAllowed };
+        let covers = covers(analysis, subject.facts, subject.rules, subject.trust, skills);
+        let missed_segment = match grant {
+            Some(_) => None,
+            None => covers.iter().position(Result::is_err),
         };
-        let opaque = subject.analysis.opaque.as_ref().map(|opaque| opaque.reason);
-        Self { covered, missed_segment, bound, opaque, winners, plain_environment }
+        let satisfied = analysis.opaque.is_none() && missed_segment.is_none();
+        let plain_environment = subject.unusual_env.is_empty();
+        let covered =
+            if satisfied && bound.is_ok() && plain_environment { Covered::ByRules } else { Covered::No };
+        let reason = match &analysis.opaque {
+            Some(opaque) => Some(opaque.reason),
+            None if satisfied => bound.as_ref().err().copied().and_then(unbound_reason),
+            None => missed_segment.and_then(|index| missed_reason(analysis.segments.get(index)?)),
+        };
+        Self { covered, covers, missed_segment, bound, satisfied, grant, plain_environment, reason }
     }
 
-    /// The winning entries, when they cover everything.
-    pub(super) fn winners(&self, rules: &[Rule]) -> Vec<Rule> {
-        match self.covered {
-            Covered::ByRules => self.winners.iter().filter_map(|index| rules.get(*index)).cloned().collect(),
-            Covered::No => Vec::new(),
+    /// Indexes of the entries that cover it, each once.
+    pub(super) fn winners(&self) -> Vec<usize> {
+        if self.covered == Covered::No {
+            return Vec::new();
         }
+        if let Some(grant) = self.grant {
+            return vec![grant];
+        }
+        let mut winners = Vec::new();
+        for cover in &self.covers {
+            if let Ok(Cover::Entry(index)) = cover
+                && !winners.contains(index)
+            {
+                winners.push(*index);
+            }
+        }
+        winners
     }
 
-    /// Whether entries matched everything and only pinning failed.
+    /// Whether everything is covered and only pinning failed.
     pub(super) fn only_binding_failed(&self) -> bool {
-        !self.winners.is_empty() && self.bound.is_err()
+        self.satisfied && self.bound.is_err()
     }
 
     pub(super) fn ask_reason(&self, ask: Ask) -> AskReason {
-        match (ask, self.opaque) {
+        match (ask, self.reason) {
             (Ask::Always, _) => AskReason::Always,
             (Ask::Off | Ask::OnMiss, Some(reason)) => AskReason::Opaque(reason),
-            (Ask::Off | Ask::OnMiss, None) if !self.winners.is_empty() && !self.plain_environment => {
+            (Ask::Off | Ask::OnMiss, None) if self.satisfied && !self.plain_environment => {
                 AskReason::Environment
             }
             (Ask::Off | Ask::OnMiss, None) => AskReason::Miss,
@@ -69,73 +86,50 @@ impl Coverage {
     }
 }
 
-/// The winning entry of each segment and no miss, or no winners and the first miss.
-fn winners(subject: &Subject<'_>, trace: &mut Vec<TraceStep>) -> (Vec<usize>, Option<usize>) {
-    let analysis = subject.analysis;
-    if let Some(opaque) = &analysis.opaque {
-        trace.push(step("segment", Some(false), opaque.reason.as_str().to_owned()));
-        return (Vec::new(), None);
-    }
-    if let Some(index) = exact_grant(subject) {
-        trace.push(entry_step(subject.rules.get(index)));
-        return (vec![index], None);
-    }
-    let mut winners = Vec::with_capacity(analysis.segments.len());
-    for (position, segment) in analysis.segments.iter().enumerate() {
-        let Some(index) = segment_winner(subject, segment, trace) else {
-            return (Vec::new(), Some(position));
-        };
-        winners.push(index);
-    }
-    (winners, None)
-}
-
 /// A grant for the exact text counts only when the text means these very arguments to a shell: it was given for a text,
 /// and different argument lists can have the same one.
 fn exact_grant(subject: &Subject<'_>) -> Option<usize> {
+    // Most documents have none, and then the text is not needed.
+    if !subject.rules.iter().any(|rule| rule.generated && rule.pattern.starts_with('=')) {
+        return None;
+    }
     let text = canonical_text(subject.argv);
     let index = allowlist::exact_grant(subject.rules, &text)?;
-    let words = lexer::split(&text).ok()?;
-    words.iter().map(|word| &word.text).eq(subject.argv).then_some(index)
+    let script = shell::parse(&text).ok()?;
+    let [command] = script.commands.as_slice() else { return None };
+    let plain = script.extensions.is_empty() && command.assignments.is_empty() && !command.negated;
+    let literal = command.words.iter().all(|word| !word.expands);
+    let same = command.words.iter().map(|word| &word.text).eq(subject.argv);
+    (plain && literal && same).then_some(index)
 }
 
-fn segment_winner(subject: &Subject<'_>, segment: &Segment, trace: &mut Vec<TraceStep>) -> Option<usize> {
-    let (executable, arguments) = segment.words.split_first()?;
-    trace.push(step("segment", None, escape(&executable.text)));
-    let unknown = ProgramFacts::default();
-    let program = subject.facts.programs.get(&executable.text).unwrap_or(&unknown);
-    trace.push(match program.real_path.as_deref().or(program.path.as_deref()) {
-        Some(path) => step("resolution", Some(true), escape(&path.to_string_lossy())),
-        None => step("resolution", Some(false), "not found".to_owned()),
-    });
-    let args: Vec<String> = arguments.iter().map(|word| word.text.clone()).collect();
-    let winner = allowlist::matching(
-        subject.rules,
-        Target {
-            typed: &executable.text,
-            program,
-            args: &args,
-            cwd: subject.facts.cwd.as_ref().and_then(|folder| folder.real_path.to_str()),
-            home: &subject.facts.home,
-        },
-    );
-    trace.push(entry_step(winner.and_then(|index| subject.rules.get(index))));
-    winner
-}
-
-fn entry_step(rule: Option<&Rule>) -> TraceStep {
-    match rule {
-        Some(rule) => {
-            step("entry", Some(true), format!("{} ({})", escape(&rule.pattern), escape(&rule.agent)))
-        }
-        None => step("entry", Some(false), "no entry covers it".to_owned()),
+/// What a person is told about a command that entries cover and that cannot be pinned.
+fn unbound_reason(unbound: Unbound) -> Option<OpaqueReason> {
+    match unbound {
+        Unbound::Carrier => Some(OpaqueReason::Carrier),
+        Unbound::Expansion => Some(OpaqueReason::Expansion),
+        Unbound::NotStatic => Some(OpaqueReason::Sequence),
+        Unbound::ShellText => Some(OpaqueReason::Shell),
+        Unbound::RelativeAfterMove | Unbound::Unresolved => None,
     }
 }
 
-fn unbound_text(unbound: Unbound) -> &'static str {
-    match unbound {
-        Unbound::Carrier => "runs another program",
-        Unbound::NotStatic => "not one plain command",
-        Unbound::Unresolved => "program not found",
+/// What a person is told about a segment that nothing covers, where it is more than that.
+fn missed_reason(segment: &Segment) -> Option<OpaqueReason> {
+    match segment.candidate.mode {
+        Mode::PromptOnly(PromptReason::Assignment) => return Some(OpaqueReason::Assignment),
+        Mode::PromptOnly(PromptReason::OddName) => return None,
+        Mode::PromptOnly(_) => return Some(OpaqueReason::Carrier),
+        Mode::ExactCommand => return Some(OpaqueReason::Shell),
+        Mode::Executable => {}
+    }
+    let (program, arguments) = segment.effective().split_first()?;
+    let name = Name::of(&program.text);
+    if segment.candidate.shell.is_some() || name.is_shell() {
+        Some(OpaqueReason::Shell)
+    } else if name.is_multi_call() || name.is_carrier(arguments.iter().map(|word| word.text.as_str())) {
+        Some(OpaqueReason::Carrier)
+    } else {
+        None
     }
 }

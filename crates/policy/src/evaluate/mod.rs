@@ -2,12 +2,17 @@
 //! the second has one. Its [`Evaluation::trace`] is its own output, not a second implementation.
 
 mod coverage;
+mod segments;
+mod trace;
+
+pub use segments::{Cover, InlineEval, Miss, SkillBin, Skills, Trust, covers};
 
 use crate::allowlist::Rule;
 use crate::analysis::{Analysis, OpaqueReason};
-use crate::effective::{Effective, Layered};
+use crate::bind::{Bound, Unbound};
+use crate::effective::Effective;
 use crate::facts::Facts;
-use countersign_protocol::ui::{PolicyLayer, TraceStep};
+use countersign_protocol::ui::TraceStep;
 use countersign_protocol::vocabulary::{Ask, Decision, Security};
 use coverage::Coverage;
 
@@ -24,6 +29,8 @@ pub struct Subject<'a> {
     pub policy: &'a Effective,
     /// Entries in evaluation order: those of `*` first.
     pub rules: &'a [Rule],
+    /// What runs without an entry, and what needs a person in spite of one.
+    pub trust: &'a Trust,
     /// Environment overrides that no rule can cover: with any of these the allowlist counts as missed.
     pub unusual_env: &'a [String],
     /// How the request was decided elsewhere.
@@ -65,14 +72,16 @@ pub enum Answer {
 pub struct Evaluation {
     /// Allow, deny or ask.
     pub verdict: Verdict,
-    /// How it came about, in order.
-    pub trace: Vec<TraceStep>,
-    /// Winning entry of each segment, when every segment is covered.
-    pub matched: Vec<Rule>,
-    /// The first segment that no entry covers.
+    /// What covers each segment, or why nothing does; empty for an opaque command.
+    pub covers: Vec<Result<Cover, Miss>>,
+    /// Indexes of the entries that cover it, each once, when every segment is covered.
+    pub matched: Vec<usize>,
+    /// The first segment that nothing covers.
     pub missed_segment: Option<usize>,
-    /// The argument list to run when nobody looked: real path first. Absent when it cannot be bound.
-    pub bound: Option<Vec<String>>,
+    /// What runs when nobody looked. Absent when it cannot be bound.
+    pub bound: Option<Bound>,
+    /// Why it cannot.
+    pub unbound: Option<Unbound>,
     /// What was judged. Private, so that no evaluation is made by hand.
     argv: Vec<String>,
 }
@@ -81,6 +90,12 @@ impl Evaluation {
     /// The argument list that was judged.
     pub fn argv(&self) -> &[String] {
         &self.argv
+    }
+
+    /// How it came about, in order; `subject` is what was judged. Written out only here: most decisions are never
+    /// explained.
+    pub fn trace(&self, subject: &Subject<'_>) -> Vec<TraceStep> {
+        trace::steps(subject, self)
     }
 }
 
@@ -190,15 +205,14 @@ impl DenyReason {
 
 /// Judges `subject`. Without an answer the verdict may be [`Verdict::Ask`]; with one it never is.
 pub fn evaluate(subject: &Subject<'_>, answer: Option<&Answer>) -> Evaluation {
-    let mut trace = vec![policy_step(subject.policy)];
-    let coverage = Coverage::of(subject, &mut trace);
+    let coverage = Coverage::of(subject);
     let verdict = precedence(subject, &coverage, answer);
-    trace.push(verdict_step(&verdict));
     Evaluation {
         verdict,
-        trace,
-        matched: coverage.winners(subject.rules),
+        matched: coverage.winners(),
         missed_segment: coverage.missed_segment,
+        covers: coverage.covers,
+        unbound: coverage.bound.as_ref().err().copied(),
         bound: coverage.bound.ok(),
         argv: subject.argv.to_vec(),
     }
@@ -299,44 +313,4 @@ fn covered_or_miss(coverage: &Coverage, evidence: Evidence) -> Verdict {
         Covered::No if coverage.only_binding_failed() => Verdict::Deny(DenyReason::AllowlistUnbound),
         Covered::No => Verdict::Deny(DenyReason::AllowlistMiss),
     }
-}
-
-fn policy_step(policy: &Effective) -> TraceStep {
-    fn part<T: std::fmt::Display>(name: &str, value: &Layered<T>) -> String {
-        format!("{name} {} ({})", value.value, layer_name(value.layer))
-    }
-    step(
-        "policy",
-        None,
-        [
-            part("security", &policy.security),
-            part("ask", &policy.ask),
-            part("fallback", &policy.ask_fallback),
-        ]
-        .join(", "),
-    )
-}
-
-fn layer_name(layer: PolicyLayer) -> &'static str {
-    match layer {
-        PolicyLayer::Requested => "requested",
-        PolicyLayer::Agent => "agent",
-        PolicyLayer::Wildcard => "*",
-        PolicyLayer::Defaults => "defaults",
-        PolicyLayer::BuiltIn => "built-in",
-    }
-}
-
-fn verdict_step(verdict: &Verdict) -> TraceStep {
-    let (ok, detail) = match verdict {
-        Verdict::Allow(evidence) => (Some(true), format!("allow: {}", evidence.as_str())),
-        Verdict::Ask(reason) => (None, format!("ask: {}", reason.as_str())),
-        Verdict::Deny(reason) => (Some(false), format!("deny: {}", reason.as_str())),
-    };
-    step("verdict", ok, detail)
-}
-
-/// One line of the trace; `detail` must be escaped where it repeats what was asked for.
-fn step(step: &str, ok: Option<bool>, detail: String) -> TraceStep {
-    TraceStep { step: step.to_owned(), detail, ok }
 }

@@ -1,14 +1,15 @@
 //! A small world to judge commands in: facts, a policy and rules without a machine behind them.
 #![allow(dead_code, reason = "each test file uses what it needs")]
 
+pub(crate) mod fixture;
 pub(crate) mod inputs;
 
 use countersign_policy::allowlist::Rule;
 use countersign_policy::analysis::{Analysis, analyze_argv};
 use countersign_policy::effective::{Effective, Layered};
-use countersign_policy::evaluate::{Answer, Evaluation, Origin, Subject, Verdict, evaluate};
+use countersign_policy::evaluate::{Answer, Evaluation, Origin, Subject, Trust, Verdict, evaluate};
 use countersign_policy::facts::{Facts, FileIdentity, FolderFacts, ProgramFacts};
-use countersign_protocol::ui::PolicyLayer;
+use countersign_protocol::ui::{PolicyLayer, TraceStep};
 use countersign_protocol::vocabulary::{Ask, Decision, Security};
 use std::path::PathBuf;
 
@@ -22,6 +23,7 @@ pub(crate) struct World {
     pub(crate) facts: Facts,
     pub(crate) policy: Effective,
     pub(crate) rules: Vec<Rule>,
+    pub(crate) trust: Trust,
     pub(crate) unusual_env: Vec<String>,
     pub(crate) origin: Origin,
 }
@@ -32,19 +34,21 @@ impl World {
         let argv = strings(argv);
         let analysis = analyze_argv(&argv);
         let mut facts = facts();
-        for name in argv.first().map(String::as_str).into_iter().chain(analysis.programs()) {
-            let path = match name {
-                _ if name.starts_with('/') => name.to_owned(),
-                _ if name.contains('/') => format!("{CWD}/{name}"),
-                _ => format!("/usr/bin/{name}"),
+        let first = argv.first().map(|name| name.as_str().into());
+        for name in first.into_iter().chain(analysis.programs()) {
+            let path = match &*name {
+                name if name.starts_with('/') => name.to_owned(),
+                name if name.contains('/') => format!("{CWD}/{name}"),
+                name => format!("/usr/bin/{name}"),
             };
-            facts.programs.insert(name.to_owned(), program(&path));
+            facts.programs.insert(name.into_owned(), program(&path));
         }
         Self {
             argv,
             facts,
             policy: policy(security, ask, Security::Deny),
             rules: Vec::new(),
+            trust: Trust::default(),
             unusual_env: Vec::new(),
             origin: Origin::Fresh,
         }
@@ -70,16 +74,27 @@ impl World {
     }
 
     pub(crate) fn judge(&self, answer: Option<&Answer>) -> Evaluation {
-        let subject = Subject {
+        evaluate(&self.subject(&self.analysis()), answer)
+    }
+
+    /// How the first pass came about.
+    pub(crate) fn trace(&self) -> Vec<TraceStep> {
+        let analysis = self.analysis();
+        let subject = self.subject(&analysis);
+        evaluate(&subject, None).trace(&subject)
+    }
+
+    fn subject<'a>(&'a self, analysis: &'a Analysis) -> Subject<'a> {
+        Subject {
             argv: &self.argv,
-            analysis: &self.analysis(),
+            analysis,
             facts: &self.facts,
             policy: &self.policy,
             rules: &self.rules,
+            trust: &self.trust,
             unusual_env: &self.unusual_env,
             origin: self.origin,
-        };
-        evaluate(&subject, answer)
+        }
     }
 
     pub(crate) fn verdict(&self) -> Verdict {

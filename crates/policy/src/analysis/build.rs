@@ -1,0 +1,261 @@
+//! Segments from texts and argument lists.
+
+use super::complete::is_whole;
+use super::{Analysis, Form, Opaque, OpaqueReason, Segment, Transport, Word};
+use crate::command::{self, Mode, PromptReason, ShellUse};
+use crate::environment;
+use crate::profile::{Extension, Profile};
+use crate::raw_command::canonical_word;
+use crate::shell::{self, Dialect, Script, SimpleCommand};
+use std::ops::Range;
+
+/// A text taken apart, and the text of a shell that is all of it.
+pub(super) fn text(text: &str, profile: Profile) -> Analysis {
+    let script = shell::parse(text).and_then(|script| {
+        within(&script, text, profile).or_else(|opaque| torn_inside(&script, opaque))?;
+        Ok(script)
+    });
+    match script {
+        Ok(script) => from_script(text, script, profile),
+        Err(opaque) => Analysis::opaque(text.to_owned(), Form::Text, profile, opaque),
+    }
+}
+
+/// An argument list taken apart.
+pub(super) fn arguments(argv: &[String], profile: Profile) -> Analysis {
+    let mut source = String::new();
+    let mut words = Vec::with_capacity(argv.len());
+    for argument in argv {
+        // The newest peer drops blank elements before it looks; the program would still get them.
+        let dropped = profile == Profile::Reference && is_blank(argument);
+        if !source.is_empty() {
+            source.push(' ');
+        }
+        let start = source.len();
+        source.push_str(&canonical_word(argument));
+        if !dropped {
+            let span = start..source.len();
+            words.push(Word { text: argument.clone(), span, expands: false, quoted: true });
+        }
+    }
+    let span = 0..source.len();
+    if words.first().is_none_or(|executable| is_blank(&executable.text)) {
+        return Analysis::opaque(
+            source,
+            Form::Arguments,
+            profile,
+            Opaque { reason: OpaqueReason::Empty, span },
+        );
+    }
+    if source.len() > ARGUMENT_BYTES || words.len() > ARGUMENTS {
+        return Analysis::opaque(
+            source,
+            Form::Arguments,
+            profile,
+            Opaque { reason: OpaqueReason::TooLong, span },
+        );
+    }
+    let candidate = command::resolve(&words);
+    let segment = Segment { operator: None, negated: false, assignments: Vec::new(), words, span, candidate };
+    Analysis {
+        source,
+        segments: vec![segment],
+        opaque: None,
+        form: Form::Arguments,
+        transport: Transport::Direct,
+        dialect: Dialect::Posix,
+        profile,
+        extensions: Vec::new(),
+    }
+}
+
+/// Whether the profile understands all of a text.
+fn within(script: &Script, text: &str, profile: Profile) -> Result<(), Opaque> {
+    let beyond = script.extensions.iter().find(|(used, _)| !profile.understands(Extension::Text(*used)));
+    if let Some((extension, span)) = beyond {
+        return Err(Opaque { reason: extension.reason(), span: span.clone() });
+    }
+    let words: usize = script.commands.iter().map(|command| command.words.len()).sum();
+    if words > ARGUMENTS && profile != Profile::Reference {
+        return Err(Opaque { reason: OpaqueReason::TooLong, span: 0..text.len() });
+    }
+    Ok(())
+}
+
+/// A line torn inside the text of the one shell that is all of `script` is that text's own business.
+fn torn_inside(script: &Script, opaque: Opaque) -> Result<(), Opaque> {
+    let [command] = script.commands.as_slice() else { return Err(opaque) };
+    let candidate = command::resolve(&command.words);
+    let Some(ShellUse::Inline { payload, .. }) = candidate.shell.filter(|_| candidate.wrappers.is_empty())
+    else {
+        return Err(opaque);
+    };
+    let inside = command
+        .words
+        .get(payload)
+        .is_some_and(|word| word.span.start <= opaque.span.start && opaque.span.end <= word.span.end);
+    if inside && opaque.reason == OpaqueReason::LineContinuation { Ok(()) } else { Err(opaque) }
+}
+
+fn from_script(text: &str, script: Script, profile: Profile) -> Analysis {
+    let Script { commands, extensions, dialect } = script;
+    let mut segments: Vec<Segment> = commands.into_iter().map(|command| segment(command, profile)).collect();
+    if profile == Profile::Reference {
+        // To the newest peer these are no commands.
+        segments.retain(|segment| segment.words.first().is_some_and(|word| word.text != "unset"));
+        if segments.is_empty() {
+            let opaque = Opaque { reason: OpaqueReason::Empty, span: 0..text.len() };
+            return Analysis::opaque(text.to_owned(), Form::Text, profile, opaque);
+        }
+    }
+    if let Some(renamed) = segments.iter().find(|segment| is_renamed(segment)) {
+        let opaque = Opaque { reason: OpaqueReason::Carrier, span: renamed.span.clone() };
+        return Analysis::opaque(text.to_owned(), Form::Text, profile, opaque);
+    }
+    let mut transport = Transport::Direct;
+    match payload_of_all(&segments, profile) {
+        Payload::None => {}
+        Payload::Segments(inner) => {
+            segments = inner;
+            transport = Transport::ShellWrapper;
+        }
+        Payload::Opaque(opaque) => return Analysis::opaque(text.to_owned(), Form::Text, profile, opaque),
+    }
+    let source = text.to_owned();
+    Analysis { source, segments, opaque: None, form: Form::Text, transport, dialect, profile, extensions }
+}
+
+fn segment(command: SimpleCommand, profile: Profile) -> Segment {
+    let SimpleCommand { operator, negated, assignments, words, span } = command;
+    let mut candidate = command::resolve(&words);
+    let harmless = profile.understands(Extension::PlainAssignments) && assignments.iter().all(is_harmless);
+    if !assignments.is_empty() && !harmless {
+        candidate.mode = Mode::PromptOnly(PromptReason::Assignment);
+    }
+    Segment { operator, negated, assignments, words, span, candidate }
+}
+
+/// What would run under another name than its own is nothing that its words say.
+fn is_renamed(segment: &Segment) -> bool {
+    segment.candidate.mode == Mode::PromptOnly(PromptReason::Renamed)
+}
+
+/// Names that change at most how output looks, with a plain word as value.
+fn is_harmless(word: &Word) -> bool {
+    let Some((name, value)) = word.text.split_once('=') else { return false };
+    !word.expands && environment::is_harmless(name, value)
+}
+
+/// What the texts of shells in a text come to.
+enum Payload {
+    /// Nothing that would change the segments.
+    None,
+    /// The text is one shell, and these are what its text runs.
+    Segments(Vec<Segment>),
+    /// One of them makes the whole text opaque.
+    Opaque(Opaque),
+}
+
+/// Looks into the texts of all shells. One shell alone is replaced by what it runs, or stays one command that only an
+/// entry for the very call covers; among other commands a text that cannot be taken apart makes all of it opaque.
+fn payload_of_all(segments: &[Segment], profile: Profile) -> Payload {
+    let alone = match segments {
+        [only] if only.candidate.wrappers.is_empty() => Some(only),
+        _ => None,
+    };
+    for segment in segments {
+        match payload(segment, profile, 0) {
+            Ok(_) => {}
+            // Alone it is one command that only an entry for the very call covers.
+            Err(opaque) if alone.is_some() && opaque.reason != OpaqueReason::SyntaxError => {
+                return Payload::None;
+            }
+            Err(opaque) => return Payload::Opaque(opaque),
+        }
+    }
+    let Some(shell) = alone.filter(|shell| is_plain(shell)) else { return Payload::None };
+    match payload(shell, profile, 0) {
+        Ok(Some(Inner { segments: inner, at })) if inner.iter().all(is_looked_up) => {
+            Payload::Segments(inner.into_iter().map(|segment| moved(segment, &at)).collect())
+        }
+        _ => Payload::None,
+    }
+}
+
+/// What a shell's text runs, and where it stands.
+struct Inner {
+    segments: Vec<Segment>,
+    at: Range<usize>,
+}
+
+/// What a shell's text runs, `None` when there is none that could be taken apart.
+fn payload(segment: &Segment, profile: Profile, depth: usize) -> Result<Option<Inner>, Opaque> {
+    let Some(ShellUse::Inline { payload: at, language: command::Language::Posix, .. }) =
+        segment.candidate.shell
+    else {
+        return Ok(None);
+    };
+    if depth >= PAYLOAD_DEPTH || segment.candidate.mode == Mode::PromptOnly(PromptReason::ShellThroughCarrier)
+    {
+        return Ok(None);
+    }
+    let Some(word) = segment.effective().get(at).filter(|word| !word.expands) else { return Ok(None) };
+    let at = word.span.clone();
+    let parsed =
+        shell::parse(&word.text).and_then(|script| within(&script, &word.text, profile).map(|()| script));
+    let script = match parsed {
+        Ok(script) => script,
+        Err(opaque) if opaque.reason == OpaqueReason::Empty => return Ok(None),
+        Err(opaque) if is_whole(&word.text) => return Err(Opaque { reason: opaque.reason, span: at }),
+        Err(_) => return Err(Opaque { reason: OpaqueReason::SyntaxError, span: at }),
+    };
+    // What the outer text may do with streams and groups, an inner one says in words that are not shown.
+    if let Some((extension, _)) = script.extensions.first() {
+        return Err(Opaque { reason: extension.reason(), span: at });
+    }
+    let inner: Vec<Segment> =
+        script.commands.into_iter().map(|command| self::segment(command, profile)).collect();
+    for segment in &inner {
+        payload(segment, profile, depth + 1)
+            .map_err(|opaque| Opaque { reason: opaque.reason, span: at.clone() })?;
+    }
+    Ok(Some(Inner { segments: inner, at }))
+}
+
+/// Whether a shell does nothing but run its text: found by name, without start-up files or assignments.
+fn is_plain(segment: &Segment) -> bool {
+    let typed_name = segment.words.first().is_some_and(|word| !word.text.contains(['/', '\\']));
+    typed_name && segment.assignments.is_empty() && segment.candidate.mode == Mode::ExactCommand
+}
+
+/// Whether a command inside a shell's text is found by name. The newest peer keeps its hands off others, and off whatever
+/// calls itself a wrapper.
+fn is_looked_up(segment: &Segment) -> bool {
+    segment.words.first().is_some_and(|word| {
+        !word.text.trim().is_empty()
+            && !word.text.contains(['/', '\\'])
+            && !command::base_name(&word.text).ends_with("-wrapper")
+    })
+}
+
+/// A segment of an inner text, painted as the whole of that text.
+fn moved(mut segment: Segment, at: &Range<usize>) -> Segment {
+    segment.span = at.clone();
+    for word in segment.words.iter_mut().chain(&mut segment.assignments) {
+        word.span = at.clone();
+    }
+    segment
+}
+
+fn is_blank(text: &str) -> bool {
+    text.chars().all(|c| c.is_whitespace() || c == '\u{feff}')
+}
+
+/// How many shells inside shells have their texts taken apart.
+const PAYLOAD_DEPTH: usize = 2;
+
+/// Longest canonical text of an argument list that is taken apart, in bytes: the peers' limit for command texts.
+const ARGUMENT_BYTES: usize = 131_072;
+
+/// Most arguments that are taken apart: what cannot be shown one by one is not remembered or run unasked either.
+const ARGUMENTS: usize = countersign_protocol::limits::DISPLAY_ARGUMENTS;

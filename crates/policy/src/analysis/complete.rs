@@ -1,0 +1,360 @@
+//! Whether a text that is not taken apart is at least whole: nothing open, nothing missing. A rough check that would
+//! rather say no: what is not whole makes all of the text around it opaque.
+
+use std::iter::Peekable;
+use std::str::Chars;
+
+/// Whether every quote, bracket and block of `text` is closed and every operator has what it needs.
+pub(super) fn is_whole(text: &str) -> bool {
+    let mut reader = Reader {
+        rest: text.chars().peekable(),
+        open: Vec::new(),
+        here: None,
+        last: Last::Start,
+        after_blank: true,
+        words: Words::default(),
+    };
+    reader.read().is_some() && reader.open.is_empty() && reader.last != Last::Joins && reader.words.balanced()
+}
+
+struct Reader<'a> {
+    rest: Peekable<Chars<'a>>,
+    /// Closing brackets that are still missing, innermost last.
+    open: Vec<char>,
+    /// Delimiter of a here-document whose body follows at the next line.
+    here: Option<String>,
+    last: Last,
+    after_blank: bool,
+    words: Words,
+}
+
+/// What stands before.
+#[derive(Clone, Copy, Eq, PartialEq)]
+enum Last {
+    Start,
+    Word,
+    /// `;`, `&` or a newline.
+    Ends,
+    /// `&&`, `||`, `|`.
+    Joins,
+}
+
+impl Reader<'_> {
+    fn read(&mut self) -> Option<()> {
+        while let Some(next) = self.rest.next() {
+            let after_blank = std::mem::replace(&mut self.after_blank, matches!(next, ' ' | '\t' | '\n'));
+            match next {
+                // Elsewhere than after a blank it would join what stands around it.
+                '\\' if self.rest.next_if_eq(&'\n').is_some() => {
+                    if !after_blank {
+                        return None;
+                    }
+                    self.after_blank = true;
+                }
+                ' ' | '\t' | '\r' => self.words.end(),
+                '\n' => {
+                    self.words.end();
+                    if let Some(delimiter) = self.here.take() {
+                        self.here_document(&delimiter)?;
+                    }
+                    if self.last == Last::Word {
+                        self.last = Last::Ends;
+                    }
+                }
+                ';' | '&' | '|' => self.operator(next)?,
+                '<' | '>' => self.redirection(next)?,
+                '(' => self.parenthesis()?,
+                ')' | '}' if self.open.last() == Some(&next) => {
+                    self.open.pop();
+                    self.words.end();
+                    self.last = Last::Word;
+                }
+                ')' => return None,
+                '#' if self.words.current.is_empty() => while self.rest.next_if(|c| *c != '\n').is_some() {},
+                _ => {
+                    self.last = Last::Word;
+                    self.character(next)?;
+                }
+            }
+        }
+        self.words.end();
+        self.here.is_none().then_some(())
+    }
+
+    /// A character of a word.
+    fn character(&mut self, next: char) -> Option<()> {
+        match next {
+            '\'' => self.until('\''),
+            '"' => self.double_quoted(),
+            '`' => self.until('`'),
+            '\\' => {
+                self.words.current.push('\\');
+                self.rest.next().map(drop)
+            }
+            '$' => self.dollar(),
+            other => {
+                self.words.current.push(other);
+                Some(())
+            }
+        }
+    }
+
+    fn until(&mut self, quote: char) -> Option<()> {
+        self.words.current.push(quote);
+        loop {
+            match self.rest.next()? {
+                '\\' if quote == '`' => drop(self.rest.next()?),
+                c if c == quote => return Some(()),
+                _ => {}
+            }
+        }
+    }
+
+    fn double_quoted(&mut self) -> Option<()> {
+        self.words.current.push('"');
+        loop {
+            match self.rest.next()? {
+                '"' => return Some(()),
+                '\\' => drop(self.rest.next()?),
+                '`' => self.until('`')?,
+                // Brackets inside quotes are counted by nobody here.
+                '$' if self.rest.peek().is_some_and(|c| matches!(c, '(' | '{')) => self.nested()?,
+                '$' => self.dollar()?,
+                _ => {}
+            }
+        }
+    }
+
+    /// Skips `$(…)` or `${…}` inside quotes.
+    fn nested(&mut self) -> Option<()> {
+        let mut depth = 0_usize;
+        loop {
+            match self.rest.next()? {
+                '(' | '{' => depth += 1,
+                ')' | '}' if depth == 1 => return Some(()),
+                ')' | '}' => depth -= 1,
+                '\'' => self.until('\'')?,
+                '"' => return None,
+                '\\' => drop(self.rest.next()?),
+                _ => {}
+            }
+        }
+    }
+
+    fn dollar(&mut self) -> Option<()> {
+        self.words.current.push('$');
+        match self.rest.peek() {
+            Some('(') => {
+                self.rest.next();
+                self.open.push(')');
+                self.words.end();
+                self.last = Last::Start;
+            }
+            Some('{') => {
+                self.rest.next();
+                self.rest.peek().filter(|c| c.is_ascii_alphanumeric() || "_@*#?!-$".contains(**c))?;
+                self.nested_braces()?;
+            }
+            Some(c) if !c.is_ascii() => return None,
+            _ => {}
+        }
+        Some(())
+    }
+
+    fn nested_braces(&mut self) -> Option<()> {
+        let mut depth = 1_usize;
+        while depth > 0 {
+            match self.rest.next()? {
+                '{' => depth += 1,
+                '}' => depth -= 1,
+                '\'' => self.until('\'')?,
+                '\\' => drop(self.rest.next()?),
+                _ => {}
+            }
+        }
+        Some(())
+    }
+
+    fn operator(&mut self, first: char) -> Option<()> {
+        self.words.end();
+        if self.last != Last::Word {
+            return None;
+        }
+        self.last = match first {
+            '|' => {
+                let _ = self.rest.next_if(|c| matches!(c, '|' | '&'));
+                Last::Joins
+            }
+            '&' if self.rest.next_if_eq(&'&').is_some() => Last::Joins,
+            '&' if self.rest.peek() == Some(&'>') => Last::Word,
+            _ => Last::Ends,
+        };
+        Some(())
+    }
+
+    /// An operator with a word behind it.
+    fn redirection(&mut self, first: char) -> Option<()> {
+        self.words.end();
+        self.last = Last::Word;
+        if self.rest.peek() == Some(&'(') {
+            self.rest.next();
+            self.open.push(')');
+            self.last = Last::Start;
+            return Some(());
+        }
+        let mut here = false;
+        if first == '<' && self.rest.next_if_eq(&'<').is_some() {
+            here = self.rest.next_if_eq(&'<').is_none();
+            let _ = self.rest.next_if_eq(&'-');
+        } else {
+            let _ = self.rest.next_if(|c| matches!(c, '>' | '&' | '|'));
+        }
+        while self.rest.next_if(|c| matches!(c, ' ' | '\t')).is_some() {}
+        let word =
+            self.rest.peek().is_some_and(|c| !matches!(c, ';' | '&' | '|' | '<' | '>' | '(' | ')' | '\n'));
+        if here && word {
+            let delimiter: String = std::iter::from_fn(|| {
+                self.rest.next_if(|c| !c.is_whitespace() && !matches!(c, ';' | '&' | '|' | ')'))
+            })
+            .filter(|c| !matches!(c, '\'' | '"' | '\\'))
+            .collect();
+            self.here = Some(delimiter);
+        }
+        word.then_some(())
+    }
+
+    /// Skips the body up to the delimiter.
+    fn here_document(&mut self, delimiter: &str) -> Option<()> {
+        loop {
+            let mut line = String::new();
+            let mut ended = true;
+            for c in self.rest.by_ref() {
+                if c == '\n' {
+                    ended = false;
+                    break;
+                }
+                line.push(c);
+            }
+            if line.trim_start_matches('\t') == delimiter {
+                return Some(());
+            }
+            if ended {
+                return None;
+            }
+        }
+    }
+
+    /// A group, or the empty pair of a function; nowhere else.
+    fn parenthesis(&mut self) -> Option<()> {
+        let at_command = self.last != Last::Word || self.words.is_keyword_before();
+        let is_array = self.words.current.ends_with('=');
+        let is_function = self.rest.peek() == Some(&')');
+        if !at_command && !is_array && !is_function {
+            return None;
+        }
+        self.words.end();
+        if is_function {
+            self.rest.next();
+        } else {
+            self.open.push(')');
+        }
+        self.last = if is_array { Last::Word } else { Last::Start };
+        Some(())
+    }
+}
+
+/// Words of the grammar, counted.
+#[derive(Default)]
+struct Words {
+    current: String,
+    before: String,
+    blocks: [i32; 4],
+}
+
+impl Words {
+    fn end(&mut self) {
+        if self.current.is_empty() {
+            return;
+        }
+        self.before = std::mem::take(&mut self.current);
+        let (block, step) = match self.before.as_str() {
+            "if" => (0, 1),
+            "fi" => (0, -1),
+            "case" => (1, 1),
+            "esac" => (1, -1),
+            "for" | "while" | "until" | "select" => (2, 1),
+            "done" => (2, -1),
+            "{" => (3, 1),
+            "}" => (3, -1),
+            _ => return,
+        };
+        self.blocks[block] += step;
+    }
+
+    fn is_keyword_before(&self) -> bool {
+        self.current.is_empty()
+            && matches!(self.before.as_str(), "!" | "{" | "then" | "do" | "else" | "if" | "while" | "time")
+            || self.current == "!"
+    }
+
+    fn balanced(&self) -> bool {
+        self.blocks.iter().all(|block| *block == 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_whole;
+
+    #[test]
+    fn whole_texts_are_told_from_torn_ones() {
+        for whole in [
+            "scan > out",
+            "scan $x \"${y:-a}\" $(id) `id`",
+            "scan <<E\nbody\nE",
+            "(scan)",
+            "{ scan; } > x",
+            "! (scan)",
+            "if a; then b; fi",
+            "while true; do scan; done",
+            "f() (scan)",
+            "f() { scan; }",
+            "scan &",
+            "scan &> a.log",
+            "scan 3<notes.txt",
+            "scan $((`deploy`))",
+            "a=(b c) scan",
+            "scan <(x)",
+            "scan \\\n--all",
+            "(scan) &",
+        ] {
+            assert!(is_whole(whole), "{whole:?}");
+        }
+        for torn in [
+            "scan ${",
+            "scan >",
+            "scan *(x)",
+            "+(x)",
+            "(scan",
+            "scan &; deploy",
+            "scan $é",
+            "scan $((1",
+            "scan)",
+            "scan 'a",
+            "scan \"a",
+            "scan `a",
+            "scan | ",
+            "&& scan",
+            "if a; then b",
+            "{ scan;",
+            "scan <<E\nbody",
+            "scan ;; a",
+            "scan > | x",
+            "scan ${}",
+            "scan \\",
+            "scan &\\\n& x",
+        ] {
+            assert!(!is_whole(torn), "{torn:?}");
+        }
+    }
+}

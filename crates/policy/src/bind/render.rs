@@ -1,0 +1,156 @@
+//! The text for the shell: every word quoted anew, every program by its real path, what stands between them only if it is
+//! an operator, a group or a redirection that every shell reads alike. The result is read again and must say the same.
+
+use super::{Step, Unbound};
+use crate::analysis::{Analysis, Segment, Word};
+use crate::shell::{self, Dialect, Extension};
+use std::fmt::Write;
+use std::ops::Range;
+
+/// The text that runs `steps` as `analysis` joins them.
+pub(super) fn text(analysis: &Analysis, steps: &[Step]) -> Result<String, Unbound> {
+    let mut pieces = pieces(analysis, steps)?;
+    pieces.sort_by_key(|(span, _)| span.start);
+    let source = analysis.source.as_str();
+    let mut text = String::with_capacity(source.len() + EXTRA_BYTES);
+    let mut at = 0;
+    for (span, piece) in pieces {
+        gap(&mut text, source.get(at..span.start).ok_or(Unbound::NotStatic)?)?;
+        text.push_str(&piece);
+        at = span.end;
+    }
+    gap(&mut text, source.get(at..).ok_or(Unbound::NotStatic)?)?;
+    if text.len() > TEXT_BYTES || !says_the_same(&text, analysis, steps) {
+        return Err(Unbound::NotStatic);
+    }
+    Ok(text)
+}
+
+type Piece = (Range<usize>, String);
+
+/// What replaces what in the source.
+fn pieces(analysis: &Analysis, steps: &[Step]) -> Result<Vec<Piece>, Unbound> {
+    let mut pieces = Vec::new();
+    for (segment, step) in analysis.segments.iter().zip(steps) {
+        for word in &segment.assignments {
+            let (name, value) = word.text.split_once('=').ok_or(Unbound::NotStatic)?;
+            pieces.push((word.span.clone(), format!("{name}={}", quoted(value))));
+        }
+        let first = first_word(segment, step);
+        for (index, word) in segment.words.iter().enumerate() {
+            let piece = match step {
+                _ if index < first => String::new(),
+                // Some shells look for the very character.
+                Step::Builtin if is_closing_bracket(segment, index) => "]".to_owned(),
+                Step::Program { path } if index == first => quoted(path),
+                Step::Program { .. } | Step::Builtin => argument(analysis, word)?,
+            };
+            pieces.push((word.span.clone(), piece));
+        }
+    }
+    for (extension, span) in &analysis.extensions {
+        let source = analysis.source.get(span.clone()).ok_or(Unbound::NotStatic)?;
+        match extension {
+            Extension::StreamDuplicate => pieces.push((span.clone(), source.to_owned())),
+            // To a plain shell `&>` is an ampersand, which would let the command run on its own.
+            Extension::NullDevice if source.starts_with('&') => {
+                pieces.push((span.clone(), ">/dev/null 2>&1".to_owned()));
+            }
+            Extension::NullDevice => pieces.push((span.clone(), source.to_owned())),
+            // Words and gaps are written anew anyway.
+            Extension::LineContinuation | Extension::ExitStatus | Extension::Group => {}
+        }
+    }
+    Ok(pieces)
+}
+
+fn first_word(segment: &Segment, step: &Step) -> usize {
+    match step {
+        Step::Program { .. } => segment.candidate.arguments,
+        Step::Builtin => 0,
+    }
+}
+
+/// Whether the word at `index` closes a `[`.
+fn is_closing_bracket(segment: &Segment, index: usize) -> bool {
+    let opens = segment.words.first().is_some_and(|word| word.text == "[");
+    let closes = segment.words.get(index).is_some_and(|word| word.text == "]");
+    opens && closes && index + 1 == segment.words.len()
+}
+
+/// A literal word, or one that prints the last status and was written in a way that can only mean that.
+fn argument(analysis: &Analysis, word: &Word) -> Result<String, Unbound> {
+    if !word.expands {
+        return Ok(quoted(&word.text));
+    }
+    let source = analysis.source.get(word.span.clone()).ok_or(Unbound::NotStatic)?;
+    if source == "$?" {
+        return Ok("\"$?\"".to_owned());
+    }
+    let inner = source.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).ok_or(Unbound::Expansion)?;
+    if inner.contains(['"', '\\', '`']) || inner.replace("$?", "").contains('$') {
+        return Err(Unbound::Expansion);
+    }
+    Ok(source.to_owned())
+}
+
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "'\\''"))
+}
+
+/// Writes what stands between two pieces.
+fn gap(text: &mut String, gap: &str) -> Result<(), Unbound> {
+    let mut rest = gap.chars().peekable();
+    while let Some(next) = rest.next() {
+        match next {
+            ' ' | '\t' => text.push(' '),
+            '\n' | ';' | '(' | ')' | '{' | '}' | '!' => text.push(next),
+            // Some shells would keep it in the word before.
+            '\r' if rest.peek() == Some(&'\n') => {}
+            '\\' if rest.next_if_eq(&'\n').is_some() => text.push(' '),
+            '&' if rest.next_if_eq(&'&').is_some() => text.push_str("&&"),
+            '|' if rest.next_if_eq(&'|').is_some() => text.push_str("||"),
+            '|' if rest.peek() != Some(&'&') => text.push('|'),
+            '#' => while rest.next_if(|next| *next != '\n').is_some() {},
+            _ => return Err(Unbound::NotStatic),
+        }
+    }
+    Ok(())
+}
+
+/// Reads the text again, as a plain shell would.
+fn says_the_same(text: &str, analysis: &Analysis, steps: &[Step]) -> bool {
+    let Ok(script) = shell::parse(text) else { return false };
+    let groups = |extensions: &[(Extension, Range<usize>)]| {
+        extensions.iter().filter(|(extension, _)| *extension == Extension::Group).count()
+    };
+    script.dialect == Dialect::Posix
+        && script.commands.len() == analysis.segments.len()
+        && groups(&script.extensions) == groups(&analysis.extensions)
+        && script.commands.iter().zip(&analysis.segments).zip(steps).all(|((command, segment), step)| {
+            let mut wanted = String::new();
+            let words = segment.words.get(first_word(segment, step)..).unwrap_or_default();
+            for (index, word) in words.iter().enumerate() {
+                let word = match step {
+                    Step::Program { path } if index == 0 => path,
+                    Step::Program { .. } | Step::Builtin => &word.text,
+                };
+                let _ = write!(wanted, "{word}\0");
+            }
+            let mut found = String::new();
+            for word in &command.words {
+                let _ = write!(found, "{}\0", word.text);
+            }
+            let texts = |words: &[Word]| words.iter().map(|word| word.text.clone()).collect::<Vec<_>>();
+            wanted == found
+                && command.operator == segment.operator
+                && command.negated == segment.negated
+                && texts(&command.assignments) == texts(&segment.assignments)
+        })
+}
+
+/// Room for quotes and real paths, in bytes.
+const EXTRA_BYTES: usize = 256;
+
+/// Longest text, in bytes: one argument of a program is no longer on Linux.
+const TEXT_BYTES: usize = 131_071;

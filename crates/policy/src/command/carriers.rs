@@ -1,0 +1,65 @@
+//! Builtins of the shell that run their arguments, and programs that take the program to run from their arguments or
+//! input.
+
+use super::{Layer, PromptReason};
+use crate::shell::Word;
+
+/// `command`, `builtin` and `exec`, exactly as typed: a file of that name is another thing.
+pub(super) fn builtin(words: &[Word]) -> Layer {
+    let Some(first) = words.first() else { return Layer::Program };
+    match first.text.as_str() {
+        // Every option of these looks elsewhere or only asks.
+        "command" | "builtin" => {
+            let dashes = words.get(1).is_some_and(|word| word.text == "--");
+            inner(words, if dashes { 2 } else { 1 })
+        }
+        "exec" => exec(words),
+        _ => Layer::Program,
+    }
+}
+
+/// `-c` and `-l` change the environment and the zeroth argument's dash; `-a` could make a multi-call file another
+/// program.
+fn exec(words: &[Word]) -> Layer {
+    let mut at = 1;
+    while let Some(word) = words.get(at) {
+        match word.text.as_str() {
+            "--" => return inner(words, at + 1),
+            "-c" | "-l" | "-cl" | "-lc" => at += 1,
+            _ => break,
+        }
+    }
+    inner(words, at)
+}
+
+/// Whether `exec` is told to give the program another name.
+pub(super) fn renames(words: &[Word]) -> bool {
+    let mut words = words.iter().map(|word| word.text.as_str());
+    words.next() == Some("exec")
+        && words
+            .take_while(|word| word.starts_with('-') && *word != "--")
+            .any(|option| !option.starts_with("--") && option.contains('a'))
+}
+
+fn inner(words: &[Word], at: usize) -> Layer {
+    let is_option = words.get(at).is_some_and(|word| word.text.starts_with('-'));
+    Layer::through(words, (!is_option).then_some(at))
+}
+
+/// Why `words`, whose program is called `name`, can run anything whatever entries say.
+pub(super) fn prompt_only(name: &str, words: &[Word]) -> Option<PromptReason> {
+    match name {
+        "eval" => Some(PromptReason::Eval),
+        "." | "source" => Some(PromptReason::Source),
+        "alias" => Some(PromptReason::Alias),
+        "xargs" => Some(PromptReason::Carrier),
+        "find" => {
+            let acts = words.iter().any(|word| FIND_ACTIONS.contains(&word.text.as_str()));
+            acts.then_some(PromptReason::Carrier)
+        }
+        _ => None,
+    }
+}
+
+/// Actions of `find` that run a program.
+const FIND_ACTIONS: &[&str] = &["-exec", "-execdir", "-ok", "-okdir"];

@@ -1,0 +1,305 @@
+//! What covers each segment, as the newest peer decides it: entry, safe bin, safe builtin, skill, in this order
+//! (command-analysis.md §2–5). Whether the covered command can also be pinned is decided elsewhere.
+
+use crate::allowlist::{self, Rule, Target};
+use crate::analysis::{Analysis, Segment, Word};
+use crate::command::{self, Carried, Mode, PromptReason, ShellUse, moves};
+use crate::facts::{Facts, ProgramFacts};
+use crate::inline_eval;
+use crate::safe_bins::{self, Platform, SafeBins};
+use std::borrow::Cow;
+use std::path::{Component, Path, PathBuf};
+
+/// What may run without an entry, and what needs a person in spite of one.
+#[derive(Clone, Debug, Default)]
+pub struct Trust {
+    /// Programs that only filter their input.
+    pub safe_bins: SafeBins,
+    /// Programs of installed skills; they count only where the policy says so.
+    pub skills: Vec<SkillBin>,
+    /// Programs on the command line.
+    pub inline_eval: InlineEval,
+}
+
+/// A program of an installed skill as it was resolved when it was trusted.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct SkillBin {
+    /// Its bare name.
+    pub name: String,
+    /// Where it is, every link followed.
+    pub real_path: PathBuf,
+}
+
+/// Whether an entry for an interpreter covers a program on its command line.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum InlineEval {
+    /// It does.
+    #[default]
+    Covered,
+    /// A person looks at each.
+    NeedsApproval,
+}
+
+/// What covers a segment.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Cover {
+    /// The entry with this index.
+    Entry(usize),
+    /// A safe bin with harmless arguments.
+    SafeBin,
+    /// A builtin of every shell.
+    SafeBuiltin,
+    /// A skill's program.
+    Skill,
+}
+
+impl Cover {
+    /// The word for programs.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Entry(_) => "allowlist",
+            Self::SafeBin => "safeBins",
+            Self::SafeBuiltin => "safeBuiltins",
+            Self::Skill => "skills",
+        }
+    }
+}
+
+/// Why nothing covers a segment.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum Miss {
+    /// It is a program on the command line, and a person looks at each.
+    InlineEval(inline_eval::Hit),
+    /// No entry, and no safe bin for this reason.
+    NoEntry(Option<safe_bins::Refusal>),
+    /// No entry may cover it.
+    PromptOnly(PromptReason),
+    /// A relative name after the folder was left: nobody knows which file that is.
+    RelativeAfterMove,
+    /// A peeled wrapper would create a file in the home directory.
+    TouchesHome,
+}
+
+/// What covers each segment, or why nothing does.
+pub fn covers(
+    analysis: &Analysis,
+    facts: &Facts,
+    rules: &[Rule],
+    trust: &Trust,
+    skills: Skills,
+) -> Vec<Result<Cover, Miss>> {
+    let mut moved = false;
+    let judge = Judge { analysis, facts, rules, trust, skills };
+    analysis
+        .segments
+        .iter()
+        .map(|segment| {
+            let result = judge.segment(segment, moved);
+            moved |= moves(&segment.words);
+            result
+        })
+        .collect()
+}
+
+/// Whether skills' programs run without an entry.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Skills {
+    /// They do.
+    Allowed,
+    /// They do not.
+    NotAllowed,
+}
+
+struct Judge<'a> {
+    analysis: &'a Analysis,
+    facts: &'a Facts,
+    rules: &'a [Rule],
+    trust: &'a Trust,
+    skills: Skills,
+}
+
+impl Judge<'_> {
+    fn segment(&self, segment: &Segment, moved: bool) -> Result<Cover, Miss> {
+        if let Mode::PromptOnly(reason) = segment.candidate.mode {
+            return Err(Miss::PromptOnly(reason));
+        }
+        if moved && names_relative_file(segment) {
+            return Err(Miss::RelativeAfterMove);
+        }
+        if self.touches_home(segment) {
+            return Err(Miss::TouchesHome);
+        }
+        let effective = strings(segment.effective());
+        let found = self.cover(segment, &effective);
+        if found.is_ok()
+            && self.trust.inline_eval == InlineEval::NeedsApproval
+            && let Some(hit) = inline_eval::detect(&effective)
+        {
+            return Err(Miss::InlineEval(hit));
+        }
+        found
+    }
+
+    fn cover(&self, segment: &Segment, effective: &[String]) -> Result<Cover, Miss> {
+        if let Some(index) = self.entry(segment, effective) {
+            return Ok(Cover::Entry(index));
+        }
+        let safe_bin = self.safe_bin(segment);
+        if safe_bin == Ok(()) {
+            return Ok(Cover::SafeBin);
+        }
+        if self.analysis.is_harmless_builtin(segment) {
+            return Ok(Cover::SafeBuiltin);
+        }
+        if self.skills == Skills::Allowed && self.is_skill(segment) {
+            return Ok(Cover::Skill);
+        }
+        Err(Miss::NoEntry(safe_bin.err().flatten()))
+    }
+
+    /// The entry that covers a segment: for its program, for the program that a shell's text only hands on, or for the
+    /// script that a shell runs.
+    fn entry(&self, segment: &Segment, effective: &[String]) -> Option<usize> {
+        self.program_entry(segment, effective)
+            .or_else(|| self.carried_entry(segment))
+            .or_else(|| self.script_entry(segment))
+    }
+
+    fn program_entry(&self, segment: &Segment, effective: &[String]) -> Option<usize> {
+        if segment.carried().is_some() {
+            return None;
+        }
+        let index = self.matching(&segment.policy()?.text, effective.get(1..).unwrap_or_default())?;
+        let rule = self.rules.get(index)?;
+        let narrow = rule.arg_pattern.as_deref().is_some_and(|pattern| !pattern.trim().is_empty());
+        let any = rule.pattern.trim() == ANYTHING;
+        // For a shell with arguments its path says nothing about what runs.
+        let is_told = match segment.candidate.shell {
+            None | Some(ShellUse::Bare) => false,
+            Some(_) => segment.candidate.policy == segment.candidate.arguments,
+        };
+        (!is_told || narrow || any).then_some(index)
+    }
+
+    fn carried_entry(&self, segment: &Segment) -> Option<usize> {
+        let (carried, arguments) = segment.carried_arguments()?;
+        let program = segment.carried()?;
+        let words = segment.effective();
+        let from = words.len().checked_sub(arguments.len() + 1)?;
+        let runs_another = command::resolve(words.get(from..)?);
+        if runs_another.mode != Mode::Executable
+            || !runs_another.wrappers.is_empty()
+            || runs_another.shell.is_some()
+        {
+            return None;
+        }
+        let arguments = match carried {
+            Carried::All => strings(arguments),
+            Carried::ProgramAlone => Vec::new(),
+            Carried::Some => Vec::new(),
+        };
+        let index = self.matching(&program.text, &arguments)?;
+        let rule = self.rules.get(index)?;
+        let narrow = rule.arg_pattern.as_deref().filter(|pattern| !pattern.trim().is_empty());
+        let fits = match (narrow, carried) {
+            (None, _) | (Some(_), Carried::ProgramAlone) => true,
+            (Some(pattern), Carried::All) => pattern.starts_with(allowlist::BOUND_ARGUMENTS),
+            (Some(_), Carried::Some) => false,
+        };
+        fits.then_some(index)
+    }
+
+    fn script_entry(&self, segment: &Segment) -> Option<usize> {
+        let script = segment.script()?;
+        self.matching(&script, &strings(segment.script_arguments()))
+    }
+
+    fn matching(&self, typed: &str, args: &[String]) -> Option<usize> {
+        let program = self.program(typed);
+        let cwd = self.facts.cwd.as_ref().and_then(|folder| folder.real_path.to_str());
+        let target = Target { typed, program: &program, args, cwd, home: &self.facts.home };
+        allowlist::matching(self.rules, target)
+    }
+
+    /// What was probed. A name with a slash stands for that place even when nothing was found there.
+    fn program(&self, typed: &str) -> Cow<'_, ProgramFacts> {
+        match self.facts.programs.get(typed) {
+            Some(known) if known.path.is_some() || known.real_path.is_some() => Cow::Borrowed(known),
+            _ => Cow::Owned(ProgramFacts { path: self.place(typed), ..ProgramFacts::default() }),
+        }
+    }
+
+    fn place(&self, typed: &str) -> Option<PathBuf> {
+        let given = match typed.strip_prefix("~/") {
+            Some(rest) => self.facts.home.join(rest),
+            None if typed == "~" => self.facts.home.clone(),
+            None if !typed.contains('/') => return None,
+            None => self.facts.cwd.as_ref()?.given.join(typed),
+        };
+        Some(normal(&given))
+    }
+
+    fn safe_bin(&self, segment: &Segment) -> Result<(), Option<safe_bins::Refusal>> {
+        let execution = segment.execution().ok_or(None)?;
+        let program = self.facts.programs.get(&execution.text).ok_or(None)?;
+        let found = program.path.as_deref().ok_or(None)?;
+        let real = program.real_path.as_deref().unwrap_or(found);
+        let argv = strings(segment.words.get(segment.candidate.execution..).unwrap_or_default());
+        self.trust.safe_bins.check(&argv, found, real, Platform::Posix).map_err(Some)
+    }
+
+    /// A bare name that still leads to the file that was trusted under this name.
+    fn is_skill(&self, segment: &Segment) -> bool {
+        let Some(typed) = segment.execution().filter(|word| !word.text.contains(['/', '\\', '~'])) else {
+            return false;
+        };
+        let Some(program) = self.facts.programs.get(&typed.text) else { return false };
+        let name = program
+            .path
+            .as_deref()
+            .and_then(Path::file_name)
+            .map(|name| name.to_string_lossy().to_lowercase());
+        let real = program.real_path.as_deref();
+        self.trust.skills.iter().any(|skill| {
+            Some(skill.name.trim().to_lowercase()) == name && Some(skill.real_path.as_path()) == real
+        })
+    }
+
+    fn touches_home(&self, segment: &Segment) -> bool {
+        let touched = segment.candidate.touches.and_then(|at| segment.words.get(at));
+        touched.and_then(|word| self.place(&word.text)).is_some_and(|place| {
+            self.facts.home.components().next().is_some() && place.starts_with(&self.facts.home)
+        })
+    }
+}
+
+/// Whether what runs is named relative to the folder.
+fn names_relative_file(segment: &Segment) -> bool {
+    let relative = |name: &str| name.contains('/') && !name.starts_with(['/', '~']);
+    let named = [segment.execution(), segment.policy(), segment.carried(), segment.effective().first()];
+    named.into_iter().flatten().any(|word| relative(&word.text))
+        || segment.script().is_some_and(|script| relative(&script))
+}
+
+pub(super) fn strings(words: &[Word]) -> Vec<String> {
+    words.iter().map(|word| word.text.clone()).collect()
+}
+
+/// A path without `.`, `..`, doubled slashes and one at the end.
+fn normal(path: &Path) -> PathBuf {
+    let mut normal = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                normal.pop();
+            }
+            Component::Prefix(_) | Component::RootDir | Component::Normal(_) => normal.push(component),
+        }
+    }
+    normal
+}
+
+/// The pattern that covers every program.
+const ANYTHING: &str = "*";

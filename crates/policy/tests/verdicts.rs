@@ -1,0 +1,243 @@
+//! Whole commands whose verdicts came from running published peers (`tests/vectors`), judged in the peers' fixture tree.
+//! Where this crate refuses what a peer accepts the reasons are counted; nowhere does it accept what the newest peer
+//! refuses.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod support;
+
+use countersign_policy::allowlist::Rule;
+use countersign_policy::analysis::{Analysis, analyze_argv_as, analyze_text_as};
+use countersign_policy::bind::{Bound, bind};
+use countersign_policy::evaluate::{Cover, Miss, SkillBin, Skills, Trust, covers};
+use countersign_policy::facts::Facts;
+use countersign_policy::profile::Profile;
+use countersign_policy::safe_bins::{SafeBins, Settings};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use support::fixture::{Places, ROOT, Tree};
+
+/// What we say about a case.
+struct Ours {
+    analysis: Analysis,
+    facts: Facts,
+    covers: Vec<Result<Cover, Miss>>,
+}
+
+impl Ours {
+    fn of(tree: &Tree, case: &Value, profile: Profile) -> Self {
+        let input = &case["input"];
+        let analysis = match input["command"].as_str() {
+            Some(command) => analyze_text_as(command, profile),
+            None => analyze_argv_as(&strings(&input["argv"]), profile),
+        };
+        let path = input["path"].as_str().map_or_else(|| format!("{ROOT}/bin:{ROOT}/safe"), str::to_owned);
+        let cwd = input["cwd"].as_str().map_or_else(|| format!("{ROOT}/work"), str::to_owned);
+        let facts = tree.facts(&analysis, &Places { path: &path, cwd: &cwd });
+        let dirs = match &input["trustedDirs"] {
+            Value::Null => vec![PathBuf::from(format!("{ROOT}/safe"))],
+            dirs => strings(dirs).into_iter().map(PathBuf::from).collect(),
+        };
+        let names = (!input["safeBins"].is_null()).then(|| strings(&input["safeBins"]));
+        let skill = |skill: &Value| SkillBin {
+            name: skill["name"].as_str().unwrap().to_owned(),
+            real_path: skill["resolvedPath"].as_str().unwrap().into(),
+        };
+        let trust = Trust {
+            safe_bins: SafeBins::new(Settings { names, trusted_dirs: Some(dirs), ..Settings::default() }),
+            skills: input["skillBins"].as_array().into_iter().flatten().map(skill).collect(),
+            ..Trust::default()
+        };
+        let skills = if input["autoAllowSkills"] == true { Skills::Allowed } else { Skills::NotAllowed };
+        let rules: Vec<Rule> = input["allowlist"].as_array().into_iter().flatten().map(rule).collect();
+        let covers = covers(&analysis, &facts, &rules, &trust, skills);
+        Self { analysis, facts, covers }
+    }
+
+    fn satisfied(&self) -> bool {
+        self.analysis.opaque.is_none() && !self.covers.is_empty() && self.covers.iter().all(Result::is_ok)
+    }
+
+    fn lists(&self) -> Value {
+        let words = self
+            .analysis
+            .segments
+            .iter()
+            .map(|segment| segment.words.iter().map(|word| word.text.as_str()).collect::<Vec<_>>());
+        json!(words.collect::<Vec<_>>())
+    }
+}
+
+fn strings(list: &Value) -> Vec<String> {
+    list.as_array().unwrap().iter().map(|text| text.as_str().unwrap().to_owned()).collect()
+}
+
+fn rule(entry: &Value) -> Rule {
+    let pattern = entry.as_str().or_else(|| entry["pattern"].as_str()).unwrap().to_owned();
+    Rule {
+        agent: "main".into(),
+        id: pattern.clone(),
+        pattern,
+        arg_pattern: entry["argPattern"].as_str().map(str::to_owned),
+        generated: entry["source"] == "allow-always",
+    }
+}
+
+fn cases(file: &str) -> Vec<Value> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/vectors").join(file);
+    let text = std::fs::read_to_string(path).unwrap().replace("$FX", ROOT);
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// How we stand to a peer on one case.
+enum Standing {
+    Agrees,
+    /// The peer allows or takes apart, we do not, for this reason.
+    Stricter(String),
+    /// Taken apart by both, into other words.
+    Differs,
+    /// We allow or take apart what the peer does not.
+    Looser,
+}
+
+fn standing(case: &Value, ours: &Ours) -> Standing {
+    let expect = &case["expect"];
+    let analysed = case["op"] == "analyze-shell";
+    let peer = if analysed { expect["ok"] == true } else { expect["satisfied"] == true };
+    let we = if analysed { ours.analysis.opaque.is_none() } else { ours.satisfied() };
+    match (peer, we) {
+        (true, false) => Standing::Stricter(match &ours.analysis.opaque {
+            Some(opaque) => opaque.reason.as_str().to_owned(),
+            None => "no entry covers it".to_owned(),
+        }),
+        (false, true) => Standing::Looser,
+        (true, true) if analysed && ours.lists() != peers_lists(expect) => Standing::Differs,
+        (true, true) | (false, false) => Standing::Agrees,
+    }
+}
+
+fn peers_lists(expect: &Value) -> Value {
+    expect["segments"].as_array().unwrap().iter().map(|segment| segment["argv"].clone()).collect()
+}
+
+/// Runs every case of a file. `stricter` counts what we refuse, by our reason.
+fn check(file: &str, agreeing: usize, differing: usize, stricter: &[(&str, usize)]) {
+    let tree = Tree::load();
+    let (mut agrees, mut differs) = (0, 0);
+    let mut counted: BTreeMap<String, usize> = BTreeMap::new();
+    let mut looser = Vec::new();
+    for case in cases(file) {
+        match standing(&case, &Ours::of(&tree, &case, Profile::Reference)) {
+            Standing::Agrees => agrees += 1,
+            Standing::Differs => differs += 1,
+            Standing::Stricter(reason) => *counted.entry(reason).or_default() += 1,
+            Standing::Looser => looser.push(format!("{} {}", case["id"], case["input"])),
+        }
+    }
+    assert!(looser.is_empty(), "{file}: allowed although the newest peer refuses:\n{}", looser.join("\n"));
+    let expected: BTreeMap<String, usize> =
+        stricter.iter().map(|(reason, count)| ((*reason).to_owned(), *count)).collect();
+    assert_eq!((agrees, differs, counted), (agreeing, differing, expected), "{file}");
+}
+
+#[test]
+fn texts_are_taken_apart_like_the_newest_peer_or_refused() {
+    check(
+        "analyze-shell.jsonl",
+        951,
+        16,
+        &[
+            ("assignment", 6),
+            ("compound", 4),
+            ("dynamic-argument", 3),
+            ("empty", 1),
+            ("group", 2),
+            ("syntax-error", 28),
+        ],
+    );
+}
+
+#[test]
+fn texts_are_covered_like_by_the_newest_peer_or_refused() {
+    check(
+        "evaluate.jsonl",
+        929,
+        0,
+        &[
+            // No other program could be meant by these, but shells disagree about them.
+            ("assignment", 1),
+            ("dynamic-argument", 1),
+            ("syntax-error", 3),
+            // Look-around and back references, and a builtin that the peer does not see.
+            ("no entry covers it", 3),
+        ],
+    );
+}
+
+#[test]
+fn argument_lists_are_covered_like_by_the_newest_peer() {
+    check("evaluate-argv.jsonl", 148, 0, &[]);
+}
+
+#[test]
+fn wrappers_are_looked_through_like_by_the_newest_peer() {
+    check("wrapper.jsonl", 738, 0, &[]);
+}
+
+#[test]
+fn what_the_newest_peer_allows_too_easily_is_refused() {
+    let tree = Tree::load();
+    for case in cases("oracle-too-lenient.jsonl") {
+        for profile in [Profile::Reference, Profile::ATTENTIVE] {
+            let ours = Ours::of(&tree, &case, profile);
+            let lenient =
+                if case["op"] == "analyze-shell" { ours.analysis.opaque.is_none() } else { ours.satisfied() };
+            let bound = bind(&ours.analysis, &ours.facts);
+            // A single assignment-free program is only looked up under its own name.
+            assert!(!lenient, "{profile:?} {} {} {bound:?}", case["id"], case["input"]);
+        }
+    }
+}
+
+#[test]
+fn attempts_to_run_an_unlisted_program_are_refused_whatever_texts_are_understood() {
+    let tree = Tree::load();
+    let mut attempts = 0;
+    for file in ["evaluate.jsonl", "evaluate-argv.jsonl", "wrapper.jsonl"] {
+        for case in cases(file).iter().filter(|case| case["mustNotAllow"] == true) {
+            for profile in [Profile::Reference, Profile::ATTENTIVE] {
+                let ours = Ours::of(&tree, case, profile);
+                assert!(!ours.satisfied(), "{profile:?} {} {}", case["id"], case["input"]);
+            }
+            attempts += 1;
+        }
+    }
+    assert!(attempts > 500, "{attempts}");
+}
+
+#[test]
+fn what_is_covered_and_bound_runs_listed_programs_only() {
+    let tree = Tree::load();
+    let mut bound_texts = 0;
+    for file in ["evaluate.jsonl", "wrapper.jsonl", "oracle-too-lenient.jsonl"] {
+        for case in cases(file).iter().filter(|case| case["op"] != "analyze-shell") {
+            let ours = Ours::of(&tree, case, Profile::ATTENTIVE);
+            let plain = case["input"]["allowlist"].as_array().unwrap().iter().all(Value::is_string);
+            if !plain || !ours.satisfied() {
+                continue;
+            }
+            let Ok(bound) = bind(&ours.analysis, &ours.facts) else { continue };
+            bound_texts += usize::from(matches!(bound, Bound::Shell { .. }));
+            let listed = strings(&case["input"]["allowlist"]);
+            for program in bound.programs().filter(|program| !program.ends_with("/bin/sh")) {
+                let covered = listed
+                    .iter()
+                    .any(|entry| entry.contains(['*', '?']) || entry == program || !entry.contains('/'));
+                let safe = program.starts_with(&format!("{ROOT}/safe/"));
+                let skill = !case["input"]["skillBins"].is_null();
+                assert!(covered || safe || skill, "{} {} runs {program}", case["id"], case["input"]);
+            }
+        }
+    }
+    assert!(bound_texts > 20, "{bound_texts}");
+}
