@@ -1,5 +1,9 @@
 //! What "always" may store for a command, narrowest first, or why nothing (approvals-store.md §10).
 
+mod peer;
+
+pub use peer::{Entry, OneShot, Remembered, remembered};
+
 use crate::allowlist::bound_arguments;
 use crate::analysis::Analysis;
 use crate::bind::{Bound, Unbound, bind};

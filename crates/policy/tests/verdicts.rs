@@ -6,9 +6,10 @@
 mod support;
 
 use countersign_policy::allowlist::Rule;
+use countersign_policy::always::{Remembered, remembered};
 use countersign_policy::analysis::{Analysis, analyze_argv_as, analyze_text_as};
 use countersign_policy::bind::{Bound, bind};
-use countersign_policy::evaluate::{Cover, Miss, SkillBin, Skills, Trust, covers};
+use countersign_policy::evaluate::{Cover, InlineEval, Miss, SkillBin, Skills, Trust, covers};
 use countersign_policy::facts::Facts;
 use countersign_policy::profile::Profile;
 use countersign_policy::safe_bins::{SafeBins, Settings};
@@ -182,6 +183,32 @@ fn argument_lists_are_covered_like_by_the_newest_peer() {
 #[test]
 fn wrappers_are_looked_through_like_by_the_newest_peer() {
     check("wrapper.jsonl", 738, 0, &[]);
+}
+
+#[test]
+fn what_always_would_store_is_what_the_newest_peer_stores() {
+    let tree = Tree::load();
+    for case in cases("allow-always.jsonl") {
+        let ours = Ours::of(&tree, &case, Profile::Reference);
+        let strict = case["input"]["strictInlineEval"] == true;
+        let strictness = if strict { InlineEval::NeedsApproval } else { InlineEval::Covered };
+        let stored = match remembered(&ours.analysis, &ours.facts, strictness) {
+            Ok(Remembered { entries, marker }) => json!({
+                "offered": true,
+                "kind": "patterns",
+                "reasons": [],
+                "entries": entries
+                    .iter()
+                    .map(|entry| json!({"pattern": entry.pattern, "argPattern": entry.arg_pattern}))
+                    .collect::<Vec<_>>(),
+                "marker": marker,
+            }),
+            Err(reason) => json!({
+                "offered": false, "kind": "one-shot", "reasons": [reason.as_str()], "entries": [], "marker": false,
+            }),
+        };
+        assert_eq!(stored, case["expect"], "{} {}", case["id"], case["input"]);
+    }
 }
 
 #[test]

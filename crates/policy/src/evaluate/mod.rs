@@ -5,6 +5,7 @@ mod coverage;
 mod segments;
 mod trace;
 
+pub(crate) use segments::place_of;
 pub use segments::{Cover, InlineEval, Miss, SkillBin, Skills, Trust, covers};
 
 use crate::allowlist::Rule;

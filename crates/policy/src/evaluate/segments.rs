@@ -226,18 +226,8 @@ impl Judge<'_> {
     fn program(&self, typed: &str) -> Cow<'_, ProgramFacts> {
         match self.facts.programs.get(typed) {
             Some(known) if known.path.is_some() || known.real_path.is_some() => Cow::Borrowed(known),
-            _ => Cow::Owned(ProgramFacts { path: self.place(typed), ..ProgramFacts::default() }),
+            _ => Cow::Owned(ProgramFacts { path: place_of(typed, self.facts), ..ProgramFacts::default() }),
         }
-    }
-
-    fn place(&self, typed: &str) -> Option<PathBuf> {
-        let given = match typed.strip_prefix("~/") {
-            Some(rest) => self.facts.home.join(rest),
-            None if typed == "~" => self.facts.home.clone(),
-            None if !typed.contains('/') => return None,
-            None => self.facts.cwd.as_ref()?.given.join(typed),
-        };
-        Some(normal(&given))
     }
 
     fn safe_bin(&self, segment: &Segment) -> Result<(), Option<safe_bins::Refusal>> {
@@ -268,10 +258,21 @@ impl Judge<'_> {
 
     fn touches_home(&self, segment: &Segment) -> bool {
         let touched = segment.candidate.touches.and_then(|at| segment.words.get(at));
-        touched.and_then(|word| self.place(&word.text)).is_some_and(|place| {
+        touched.and_then(|word| place_of(&word.text, self.facts)).is_some_and(|place| {
             self.facts.home.components().next().is_some() && place.starts_with(&self.facts.home)
         })
     }
+}
+
+/// The place that a name with a slash stands for, whether anything is there or not.
+pub(crate) fn place_of(name: &str, facts: &Facts) -> Option<PathBuf> {
+    let given = match name.strip_prefix("~/") {
+        Some(rest) => facts.home.join(rest),
+        None if name == "~" => facts.home.clone(),
+        None if !name.contains('/') => return None,
+        None => facts.cwd.as_ref()?.given.join(name),
+    };
+    Some(normal(&given))
 }
 
 /// Whether what runs is named relative to the folder.
