@@ -52,8 +52,8 @@ export class Prompt {
   #aside = $state.raw<ReadonlySet<string>>(new Set());
   /** The request that the person chose to see next. */
   #chosen: string | null = null;
-  /** Told apart from every other showing of a card, also of the same one. */
-  #showing = 0;
+  /** Tells a showing of a card from every other one, also of the same card: what was seen in one counts in no other. */
+  showing = $state(0);
   #paint: Promise<number> | null = null;
   #moving = false;
   #stops: (() => void)[] = [];
@@ -83,7 +83,7 @@ export class Prompt {
 
   stop(): void {
     for (const stop of this.#stops) stop();
-    this.#showing += 1;
+    this.showing += 1;
     this.arming.reset();
   }
 
@@ -246,7 +246,7 @@ export class Prompt {
   }
 
   #disarm(): void {
-    this.#showing += 1;
+    this.showing += 1;
     this.#paint = null;
     this.sheet = false;
     this.arming.reset();
@@ -254,21 +254,21 @@ export class Prompt {
 
   async #present(card: Card): Promise<void> {
     this.#disarm();
-    const showing = this.#showing;
+    const showing = this.showing;
     this.card = card;
     this.phase = 'card';
     this.problem = null;
     this.arming.delay = this.feed.settings?.armDelayMs ?? 0;
     await tick();
     await painted();
-    if (showing !== this.#showing) return;
+    if (showing !== this.showing) return;
     const paint = this.feed.backend.cardPainted(card.id, card.generation);
     this.#paint = paint;
     try {
       await paint;
-      if (showing === this.#showing) this.arming.painted();
+      if (showing === this.showing) this.arming.painted();
     } catch (thrown) {
-      if (showing !== this.#showing) return;
+      if (showing !== this.showing) return;
       const error = BackendError.from(thrown);
       if (error.code === 'gone') await this.#end(this.feed.closed(card.id) ?? 'unknown', OUTCOME_MS);
       else this.problem = { kind: 'not-painted', message: error.message };
@@ -278,19 +278,19 @@ export class Prompt {
   async #decide(decision: Decision, scope: RuleScope | null): Promise<void> {
     const card = this.card;
     if (!card || this.answering) return;
-    const showing = this.#showing;
+    const showing = this.showing;
     this.answering = true;
     this.problem = null;
     try {
       const params = { id: card.id, generation: card.generation, paint: await this.#paintOf(decision), decision };
       const outcome = await this.feed.backend.decide(scope ? { ...params, scope } : params);
-      if (showing !== this.#showing) return;
+      if (showing !== this.showing) return;
       this.#forget(card.id);
       this.answering = false;
       if (expected(decision, outcome)) await this.#replaceAnswered(card.id);
       else await this.#end({ outcome, by: null }, SURPRISE_MS);
     } catch (thrown) {
-      if (showing !== this.#showing) return;
+      if (showing !== this.showing) return;
       this.answering = false;
       await this.#refused(card, BackendError.from(thrown));
     }
@@ -323,13 +323,13 @@ export class Prompt {
   async #end(ending: Ending, ms: number): Promise<void> {
     if (this.phase !== 'card' || this.leaving) return;
     this.#disarm();
-    const showing = this.#showing;
+    const showing = this.showing;
     this.phase = 'outcome';
     this.ending = ending;
     this.problem = null;
     this.revealed = false;
     await pause(ms);
-    if (showing === this.#showing) await this.#replace();
+    if (showing === this.showing) await this.#replace();
   }
 
   #forget(id: string): void {

@@ -121,6 +121,14 @@ test('a press that began before arming does not allow when it ends after', () =>
     assert.deepEqual(await decisions(tab), []);
   }));
 
+test('a window that can be seen again disarms, and its end is in view as before', () =>
+  prompt('card', async (tab) => {
+    await armed(tab);
+    await tab.evaluate(() => document.dispatchEvent(new Event('visibilitychange')));
+    assert.equal(await tab.getAttribute(ALLOW, 'data-armed'), 'false');
+    await armed(tab);
+  }));
+
 test('regaining the focus disarms and starts the whole delay again', () =>
   prompt('card', async (tab) => {
     await armed(tab);
