@@ -1,6 +1,7 @@
 //! Segments from texts and argument lists.
 
 use super::complete::is_whole;
+use super::peer::is_dynamic_to_the_peer;
 use super::{Analysis, Form, Opaque, OpaqueReason, Segment, Transport, Word};
 use crate::command::{self, Mode, PromptReason, ShellUse};
 use crate::environment;
@@ -75,8 +76,15 @@ fn within(script: &Script, text: &str, profile: Profile) -> Result<(), Opaque> {
     if let Some((extension, span)) = beyond {
         return Err(Opaque { reason: extension.reason(), span: span.clone() });
     }
-    let words: usize = script.commands.iter().map(|command| command.words.len()).sum();
-    if words > ARGUMENTS && profile != Profile::Reference {
+    let mut words = script.commands.iter().flat_map(|command| &command.words);
+    if profile == Profile::Reference {
+        let dynamic = words.find(|word| text.get(word.span.clone()).is_some_and(is_dynamic_to_the_peer));
+        return match dynamic {
+            Some(word) => Err(Opaque { reason: OpaqueReason::DynamicArgument, span: word.span.clone() }),
+            None => Ok(()),
+        };
+    }
+    if words.count() > ARGUMENTS {
         return Err(Opaque { reason: OpaqueReason::TooLong, span: 0..text.len() });
     }
     Ok(())

@@ -6,6 +6,7 @@
 
 mod build;
 mod complete;
+mod peer;
 
 use crate::command::{self, Candidate, Carried, ShellUse};
 use crate::profile::{Extension, Profile};
