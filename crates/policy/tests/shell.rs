@@ -46,6 +46,7 @@ fn quotes_and_backslashes_are_removed_as_shells_remove_them() {
     check(&[
         ("scan a  b\tc", "<scan><a><b><c>"),
         ("scan 'a b' \"c d\" e\\ f", "<scan><a b><c d><e f>"),
+        ("scan e\\  f\\\tg \\==", "<scan><e ><f\tg><==>"),
         ("scan '' \"\" x''\"\"", "<scan><><><x>"),
         ("s'c'a\"n\" it\\'s", "<scan><it's>"),
         (r#"scan "a\"b\\c\$d\`e\f""#, "<scan><a\"b\\c$d`e\\f>"),

@@ -187,6 +187,10 @@ impl Parser<'_> {
             return Err(opaque(OpaqueReason::Assignment, span));
         };
         self.check_executable(&executable)?;
+        if !assignments.is_empty() && !executable.quoted && executable.text.contains(':') {
+            // An error to the peers' grammar.
+            return Err(opaque(OpaqueReason::Assignment, executable.span));
+        }
         let begin = assignments.first().map_or(executable.span.start, |word| word.span.start);
         let mut end = executable.span.end;
         let mut words = vec![executable];
@@ -206,7 +210,7 @@ impl Parser<'_> {
                 | TokenKind::End => break token,
             }
         };
-        check_test(&words)?;
+        self.check_arguments(&words)?;
         let operator = self.operator;
         self.commands.push(SimpleCommand { operator, negated: false, assignments, words, span: begin..end });
         self.joint(after)
@@ -229,6 +233,19 @@ impl Parser<'_> {
             keyword(text)
         };
         reason.map_or(Ok(()), |reason| Err(opaque(reason, word.span.clone())))
+    }
+
+    /// Arguments that are operators of tests to the peers' grammar, wherever they stand.
+    fn check_arguments(&self, words: &[Word]) -> Result<(), Opaque> {
+        if let [first, inner @ .., last] = words
+            && first.text == "["
+        {
+            return check_test(inner, last);
+        }
+        let source = |word: &Word| self.lexer.text.get(word.span.clone()).unwrap_or_default();
+        let is_operator = |word: &&Word| source(word).starts_with("==") || source(word).starts_with("=~");
+        let odd = words.iter().skip(1).find(is_operator).or(words.first().filter(|word| word.text == "["));
+        odd.map_or(Ok(()), |word| Err(opaque(OpaqueReason::SyntaxError, word.span.clone())))
     }
 
     /// `(` after words: a function, or nothing that any shell accepts.
@@ -279,17 +296,8 @@ fn keyword(text: &str) -> Option<OpaqueReason> {
 }
 
 /// `[` must end with `]`, have no other one, and compare no order: the peers refuse those, and `[` itself mostly too.
-fn check_test(words: &[Word]) -> Result<(), Opaque> {
-    let [first, inner @ .., last] = words else {
-        return match words {
-            [only] if only.text == "[" => Err(opaque(OpaqueReason::SyntaxError, only.span.clone())),
-            _ => Ok(()),
-        };
-    };
-    if first.text != "[" {
-        return Ok(());
-    }
-    let odd = inner.iter().find(|word| ["]", "<", ">"].contains(&word.text.as_str()));
+fn check_test(inner: &[Word], last: &Word) -> Result<(), Opaque> {
+    let odd = inner.iter().find(|word| ["]", "<", ">", "=~"].contains(&word.text.as_str()));
     match odd {
         Some(word) => Err(opaque(OpaqueReason::SyntaxError, word.span.clone())),
         None if last.text != "]" || last.quoted || inner.is_empty() => {

@@ -65,7 +65,7 @@ impl Lexer<'_> {
             '\'' => self.single_quoted(&mut partial.word.text),
             '"' => self.double_quoted(partial),
             '$' => self.ansi_quoted(&mut partial.word.text),
-            _ => self.escaped(&mut partial.word.text),
+            _ => self.escaped(partial),
         }
     }
 
@@ -77,8 +77,6 @@ impl Lexer<'_> {
         let at_start = start == partial.word.span.start;
         let alone = at_start && ends_word(self.rest().get(width..).unwrap_or_default());
         let reason = match next {
-            // An operator of tests to the peers' grammar, wherever it stands.
-            '=' if at_start && self.follows("=~") => Some(OpaqueReason::SyntaxError),
             '`' if names_program => Some(OpaqueReason::DynamicExecutable),
             '`' => Some(OpaqueReason::CommandSubstitution),
             '[' if names_program && at_start && self.rest().strip_prefix("[[").is_some_and(ends_word) => {
@@ -88,6 +86,14 @@ impl Lexer<'_> {
                 Some(OpaqueReason::DynamicExecutable)
             }
             '{' if names_program && !alone => Some(OpaqueReason::Expansion),
+            // A number with its base to the peers' grammar.
+            '#' if self
+                .text
+                .get(..start)
+                .is_some_and(|before| before.ends_with(|c: char| c.is_ascii_digit())) =>
+            {
+                Some(OpaqueReason::SyntaxError)
+            }
             // A job to some shells, and an error to the peers' grammar.
             '#' | '%' | '@' if partial.role == Role::Undecided => Some(OpaqueReason::SyntaxError),
             '\0' | '\r' | '\u{b}' | '\u{c}' => Some(OpaqueReason::SyntaxError),
@@ -211,25 +217,39 @@ impl Lexer<'_> {
         Ok(())
     }
 
-    fn escaped(&mut self, value: &mut String) -> Result<(), Opaque> {
+    fn escaped(&mut self, partial: &mut Partial) -> Result<(), Opaque> {
         let start = self.at;
+        let at_start = start == partial.word.span.start;
+        // A peer joins a line to the one before when it begins with a backslash.
+        let before = self.text.get(..start).unwrap_or_default();
+        let begins_line = before.ends_with('\n');
         self.at += 1;
-        match self.take() {
-            Some('\n') => Err(opaque(OpaqueReason::LineContinuation, start..self.at)),
-            Some('\r') if self.follows("\n") => {
-                Err(opaque(OpaqueReason::LineContinuation, start..self.at + 1))
+        let next = self.take();
+        let reason = match next {
+            Some('\n') => Some(OpaqueReason::LineContinuation),
+            Some('\r') if self.follows("\n") => Some(OpaqueReason::LineContinuation),
+            None | Some('\0' | '\r' | '\u{b}' | '\u{c}') => Some(OpaqueReason::SyntaxError),
+            Some(blank @ (' ' | '\t')) if at_start || self.is_lost(before, blank) => {
+                Some(OpaqueReason::SyntaxError)
             }
-            None | Some('\0' | '\r' | '\u{b}' | '\u{c}') => {
-                Err(opaque(OpaqueReason::SyntaxError, start..self.at))
-            }
-            Some(next) => {
-                if next == '\\' && self.follows("\n") {
-                    self.extend(Extension::LineContinuation, self.at - 1..self.at + 1);
-                }
-                value.push(next);
-                Ok(())
-            }
+            Some(_) => begins_line.then_some(OpaqueReason::SyntaxError),
+        };
+        if let Some(reason) = reason {
+            return Err(opaque(reason, start..self.at));
         }
+        if next == Some('\\') && self.follows("\n") {
+            self.extend(Extension::LineContinuation, self.at - 1..self.at + 1);
+        }
+        partial.word.text.extend(next);
+        Ok(())
+    }
+
+    /// Whether the peers lose the escaped blank that was just taken: after quotes, and at the end of a word or the text.
+    fn is_lost(&self, before: &str, blank: char) -> bool {
+        let rest = self.rest();
+        before.ends_with(['\'', '"'])
+            || (blank == '\t' && ends_word(rest))
+            || rest.trim_start_matches([' ', '\t', '\n']).is_empty()
     }
 
     /// Before anything but these every shell keeps the backslash.
