@@ -276,7 +276,12 @@ fn compare(prediction: &Prediction<'_>, observed: &Observed) -> Option<String> {
 
 fn same_in_any_order(prediction: &Prediction<'_>, records: &[Record]) -> bool {
     let mut left: Vec<&Record> = records.iter().collect();
-    for command in &prediction.started {
+    // Those with words that expand match many records, so they choose last, the least certain one at the end.
+    let mut started = prediction.started.clone();
+    started.sort_by_key(|command| {
+        (command.words.iter().any(|word| word.expands), std::cmp::Reverse(command.words.len()))
+    });
+    for command in started {
         let Some(at) = left.iter().position(|record| predict::matches(command, &record.argv)) else {
             return false;
         };
