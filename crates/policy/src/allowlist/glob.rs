@@ -6,7 +6,9 @@ pub(crate) fn matches(pattern: &str, text: &str) -> bool {
     if !has_wildcard(pattern) {
         return pattern == text;
     }
-    if pattern.len() > PATTERN_BYTES || text.len() > TEXT_BYTES {
+    // Most patterns name another folder, which needs no further look.
+    let literal = pattern.find(['*', '?']).and_then(|end| pattern.get(..end)).unwrap_or_default();
+    if pattern.len() > PATTERN_BYTES || text.len() > TEXT_BYTES || !text.starts_with(literal) {
         return false;
     }
     let tokens = tokens(pattern);
