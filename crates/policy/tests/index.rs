@@ -88,6 +88,7 @@ fn argument_rule() -> impl Strategy<Value = ArgumentRule> {
         flags: FlagSet::Any,
         operands: Default::default(),
         secrets: Default::default(),
+        orders: Default::default(),
     };
     prop_oneof![
         Just(ArgumentRule::Any),

@@ -148,6 +148,9 @@ stored! {
         /// Whether words that look like the place of a secret fit.
         #[serde(default)]
         pub secrets: SecretPlaces,
+        /// Whether words that look like an order to destroy, publish or run something fit.
+        #[serde(default)]
+        pub orders: OrderWords,
     }
 
     /// One allowed flag under all its names.
@@ -157,6 +160,9 @@ stored! {
         /// What may come with it.
         #[serde(default)]
         pub value: FlagValue,
+        /// Whether it may be missing.
+        #[serde(default)]
+        pub presence: FlagPresence,
     }
 
     /// How many operands, and of which kinds. The default is none.
@@ -283,6 +289,26 @@ stored_words! {
         Clustered,
         /// `-name value`, `-name=value`: one dash and a whole word.
         Words,
+    }
+
+    /// Whether a flag may be missing.
+    #[derive(Default)]
+    pub enum FlagPresence {
+        /// It may.
+        #[default]
+        Optional,
+        /// It may not: without `--dry-run` a command is another one.
+        Required,
+    }
+
+    /// Whether words that look like an order to destroy, publish or run something fit.
+    #[derive(Default)]
+    pub enum OrderWords {
+        /// They do, where the rest of the shape lets them.
+        Allowed,
+        /// They do not, except as the subcommand.
+        #[default]
+        Refused,
     }
 
     /// Whether words that look like the place of a secret fit.

@@ -5,9 +5,13 @@
 //! refusing one whatever could be meant by it.
 
 mod index;
+mod knowledge;
+mod ladder;
 mod places;
+mod presets;
 mod scripts;
 mod shape;
+mod whole;
 
 use crate::allowlist::{Found, expand_home, glob, is_path};
 use crate::facts::ProgramFacts;
@@ -18,6 +22,9 @@ use std::collections::HashMap;
 use std::path::Path;
 
 pub use index::RuleIndex;
+pub use ladder::{Offer, Rung, Step, Withheld, ladder};
+pub use presets::{PRESETS, Preset};
+pub use whole::{Folders, folders_of, rulings, visited, with_invocations};
 
 /// One simple command as rules see it.
 #[derive(Clone, Copy, Debug)]

@@ -56,7 +56,8 @@ impl Place<'_> {
         }
         let Some(path) = self.resolve(word) else { return false };
         // A mere word such as `token` is more often looked for than opened.
-        path.to_ascii_lowercase().split('/').any(is_secret_name) || self.is_hidden_at_home(&path)
+        path.to_ascii_lowercase().split('/').any(is_secret_name)
+            || (self.is_hidden_at_home(&path) && !is_source(&path.to_ascii_lowercase()))
     }
 
     /// A dot entry of the home directory: that is where programs keep tokens. Not when the work is done in there.
@@ -107,12 +108,17 @@ pub(super) fn is_below(path: &str, scope: &str) -> bool {
 
 fn is_secret_path(path: &str) -> bool {
     let lower = path.to_ascii_lowercase();
-    let name = lower.rsplit('/').next().unwrap_or_default();
-    let source = name.rsplit_once('.').is_some_and(|(_, extension)| SOURCE.contains(&extension));
+    let source = is_source(&lower);
     let several = lower.contains('/');
     lower.split(['/', '\\']).any(|part| {
         is_secret_name(part) || (!source && (several || part.contains('.')) && is_secret_stem(part))
     })
+}
+
+/// Whether a path in lower case is one of source code or prose.
+fn is_source(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or_default();
+    name.rsplit_once('.').is_some_and(|(stem, extension)| !stem.is_empty() && SOURCE.contains(&extension))
 }
 
 /// A name that means a secret wherever it stands.
@@ -331,6 +337,7 @@ mod tests {
             ".github/workflows/ci.yml",
             "a/b.ts",
             "/home/u/notes",
+            "/home/u/.tool/skills/x.md",
         ] {
             check_secret(word, false);
         }

@@ -2,55 +2,103 @@
 //! refusing one it is enough that the words could mean what is refused.
 
 use super::places::Place;
-use super::{Argument, scripts};
+use super::{Argument, knowledge, scripts};
 use countersign_protocol::rules::{
-    ArgumentShape, FlagRule, FlagSet, FlagStyle, FlagValue, OperandKind, OperandRule, SecretPlaces,
+    ArgumentShape, FlagPresence, FlagRule, FlagSet, FlagStyle, FlagValue, OperandKind, OperandRule,
+    OrderWords,
 };
 use std::slice::Iter;
 
 /// Whether every word fits an allowing shape.
 pub(super) fn fits(shape: &ArgumentShape, arguments: &[Argument<'_>], place: Place<'_>) -> bool {
-    let unclear = |argument: &Argument<'_>| argument.expands || place.is_secret(shape.secrets, argument.text);
-    if arguments.len() > ARGUMENTS || arguments.iter().any(unclear) || place.is_secret_folder(shape.secrets) {
+    let mut operands = 0;
+    let all = walk(shape, arguments, place, |word| {
+        operands += 1;
+        operand_fits(&shape.operands, operands - 1, word, place)
+    });
+    all && (shape.operands.min..=shape.operands.max).contains(&operands)
+}
+
+/// The operands, when everything else fits.
+pub(super) fn operands<'a>(
+    shape: &ArgumentShape,
+    arguments: &'a [Argument<'a>],
+    place: Place<'_>,
+) -> Option<Vec<&'a str>> {
+    let mut operands = Vec::new();
+    let all = walk(shape, arguments, place, |word| {
+        operands.push(word);
+        true
+    });
+    all.then_some(operands)
+}
+
+/// The words from the subcommand on, when those before it are leading flags of the shape.
+pub(super) fn after_leading<'a>(
+    shape: &ArgumentShape,
+    arguments: &'a [Argument<'a>],
+    place: Place<'_>,
+) -> Option<&'a [Argument<'a>]> {
+    let mut words = Words(arguments.iter());
+    while let Some(word) = words.flag_ahead() {
+        words.0.next();
+        takes_flag(&shape.leading, shape.style, word, &mut words, place)?;
+    }
+    Some(words.0.as_slice())
+}
+
+/// Reads all words; false when one does not fit or `operand` refuses one.
+fn walk<'a>(
+    shape: &ArgumentShape,
+    arguments: &'a [Argument<'a>],
+    place: Place<'_>,
+    mut operand: impl FnMut(&'a str) -> bool,
+) -> bool {
+    if arguments.len() > ARGUMENTS || arguments.iter().any(|argument| argument.expands) {
         return false;
     }
-    let mut words = Words(arguments.iter());
-    if !shape.subcommand.is_empty() {
-        while let Some(word) = words.flag_ahead() {
-            words.0.next();
-            if !takes_flag(&shape.leading, shape.style, word, &mut words, place) {
-                return false;
-            }
-        }
-    }
+    let rest =
+        if shape.subcommand.is_empty() { Some(arguments) } else { after_leading(shape, arguments, place) };
+    let Some(rest) = rest else { return false };
+    let mut words = Words(rest.iter());
     if !shape.subcommand.iter().all(|expected| words.next() == Some(expected)) {
         return false;
     }
-    rest_fits(shape, words, place)
-}
-
-fn rest_fits(shape: &ArgumentShape, mut words: Words<'_>, place: Place<'_>) -> bool {
-    let mut operands = 0;
+    // Every word, whether it is a flag, a value or an operand: programs differ on which is which.
+    if place.is_secret_folder(shape.secrets)
+        || arguments.iter().any(|argument| place.is_secret(shape.secrets, argument.text))
+    {
+        return false;
+    }
+    let ordered = |argument: &Argument<'_>| knowledge::is_order(argument.text);
+    if shape.orders == OrderWords::Refused && words.0.as_slice().iter().any(ordered) {
+        return false;
+    }
+    // Which flags came, by position; there are at most FLAGS.
+    let mut seen = Vec::new();
     let mut flags_ended = false;
     while let Some(word) = words.next() {
         if flags_ended || !is_flag(word) {
-            if !operand_fits(&shape.operands, operands, word, place) {
+            if !operand(word) {
                 return false;
             }
-            operands += 1;
             continue;
         }
         flags_ended = word == END_OF_FLAGS;
-        match &shape.flags {
-            FlagSet::Any => {}
-            FlagSet::Listed(flags) => {
-                if !takes_flag(flags, shape.style, word, &mut words, place) {
-                    return false;
-                }
+        if let FlagSet::Listed(flags) = &shape.flags {
+            match takes_flag(flags, shape.style, word, &mut words, place) {
+                Some(found) => seen.extend(found),
+                None => return false,
             }
         }
     }
-    (shape.operands.min..=shape.operands.max).contains(&operands)
+    match &shape.flags {
+        FlagSet::Any => true,
+        FlagSet::Listed(flags) => flags
+            .iter()
+            .enumerate()
+            .all(|(at, flag)| flag.presence == FlagPresence::Optional || seen.contains(&at)),
+    }
 }
 
 /// Words yet to be read.
@@ -71,45 +119,54 @@ impl<'a> Words<'a> {
     }
 }
 
-fn is_flag(word: &str) -> bool {
+pub(super) fn is_flag(word: &str) -> bool {
     word.len() > 1 && word.starts_with('-')
 }
 
-/// Whether `word`, and the values that it takes from `words`, are allowed.
+/// Which flags `word` stands for, when they and the values that they take from `words` are allowed.
 fn takes_flag(
     flags: &[FlagRule],
     style: FlagStyle,
     word: &str,
     words: &mut Words<'_>,
     place: Place<'_>,
-) -> bool {
-    let named = |name: &str| flags.iter().find(|flag| flag.names.iter().any(|known| known == name));
+) -> Option<Vec<usize>> {
+    let named = |name: &str| {
+        let at = flags.iter().position(|flag| flag.names.iter().any(|known| known == name))?;
+        flags.get(at).map(|flag| (at, flag))
+    };
     if word == END_OF_FLAGS {
-        return named(word).is_some_and(|flag| flag.value == FlagValue::None);
+        return named(word).filter(|(_, flag)| flag.value == FlagValue::None).map(|(at, _)| vec![at]);
     }
-    if word.bytes().skip(1).all(|byte| byte.is_ascii_digit()) {
-        return named(NUMBER_FLAG).is_some();
+    if word.bytes().skip(1).all(|byte| byte.is_ascii_digit())
+        && let Some((at, _)) = named(NUMBER_FLAG)
+    {
+        return Some(vec![at]);
     }
     if style == FlagStyle::Words || word.starts_with("--") {
         let (name, glued) = match word.split_once('=') {
             Some((name, value)) => (name, Some(value)),
             None => (word, None),
         };
-        return named(name).is_some_and(|flag| takes_value(&flag.value, glued, words, place));
+        let (at, flag) = named(name)?;
+        return takes_value(&flag.value, glued, words, place).then(|| vec![at]);
     }
     // A cluster: every letter must be known, and the first that takes a value takes the rest.
+    let mut found = Vec::new();
     let mut buffer = String::with_capacity(8);
     for (at, letter) in word.char_indices().skip(1) {
         buffer.clear();
         buffer.push('-');
         buffer.push(letter);
-        let Some(flag) = named(&buffer) else { return false };
+        let (index, flag) = named(&buffer)?;
+        found.push(index);
         let rest = &word[at + letter.len_utf8()..];
         if flag.value != FlagValue::None {
-            return takes_value(&flag.value, (!rest.is_empty()).then_some(rest), words, place);
+            return takes_value(&flag.value, (!rest.is_empty()).then_some(rest), words, place)
+                .then_some(found);
         }
     }
-    true
+    Some(found)
 }
 
 fn takes_value(value: &FlagValue, glued: Option<&str>, words: &mut Words<'_>, place: Place<'_>) -> bool {
@@ -241,9 +298,8 @@ pub(super) fn is_sound(shape: &ArgumentShape) -> bool {
     };
     flags.len() + shape.leading.len() <= FLAGS
         && flags.iter().chain(&shape.leading).all(named)
-        && shape.subcommand.iter().all(|word| !word.is_empty() && !is_flag(word))
+        && !shape.subcommand.iter().any(String::is_empty)
         && shape.operands.min <= shape.operands.max
-        && (shape.secrets != SecretPlaces::RefusedInTrees || shape.operands.max > 0)
 }
 
 /// Ends the flags.

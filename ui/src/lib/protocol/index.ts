@@ -90,7 +90,11 @@ operands: OperandRule,
 /**
  * Whether words that look like the place of a secret fit.
  */
-secrets: SecretPlaces, };
+secrets: SecretPlaces, 
+/**
+ * Whether words that look like an order to destroy, publish or run something fit.
+ */
+orders: OrderWords, };
 
 /**
  * When a person is asked. Ordered from permissive to strict: the stricter of two is `max`.
@@ -640,6 +644,11 @@ complete: boolean, } | { "kind": "time-limit",
 ms: number, };
 
 /**
+ * Whether a flag may be missing.
+ */
+export type FlagPresence = "optional" | "required";
+
+/**
  * One allowed flag under all its names.
  */
 export type FlagRule = { 
@@ -650,7 +659,11 @@ names: Array<string>,
 /**
  * What may come with it.
  */
-value: FlagValue, };
+value: FlagValue, 
+/**
+ * Whether it may be missing.
+ */
+presence: FlagPresence, };
 
 /**
  * Which flags fit.
@@ -877,6 +890,11 @@ first?: Array<OperandKind>,
  * Each further one must be of one of these.
  */
 kinds?: Array<OperandKind>, };
+
+/**
+ * Whether words that look like an order to destroy, publish or run something fit.
+ */
+export type OrderWords = "allowed" | "refused";
 
 /**
  * How a request ended. Every way is distinct, in the UI, the history and on the wire.

@@ -1,0 +1,251 @@
+//! What well-known programs do with which arguments, from their manuals: subcommands that only read, their harmless
+//! flags, and what must never be generalised. A flag that is not listed may write, execute or send.
+//!
+//! Flags are written as in `-n,--max-count=#`: nothing after the names for no value, `=` any value, `=#` a number, `=/` a
+//! path, `=2` two values, `=a|b` one of these, `[=]` a glued value or none. `-#` is a dash and digits, `--` ends flags.
+
+mod builds;
+mod files;
+mod git;
+mod github;
+mod orders;
+
+pub(super) use orders::{is_order, is_uncovered};
+
+use crate::programs::Name;
+use countersign_protocol::rules::{
+    ArgumentRule, ArgumentShape, FlagPresence, FlagRule, FlagSet, FlagStyle, FlagValue, OperandKind, OperandRule,
+    OrderWords, SecretPlaces,
+};
+
+/// A program and its subcommands. One that is not listed is only ever covered exactly.
+#[derive(Debug)]
+pub(super) struct Program {
+    /// Its names.
+    pub(super) names: &'static [&'static str],
+    /// How it reads flags.
+    pub(super) style: FlagStyle,
+    /// Flags before the subcommand.
+    pub(super) leading: &'static str,
+    /// Longer ones first where one begins with another.
+    pub(super) commands: &'static [Command],
+}
+
+/// A subcommand, or the whole program when it has none.
+#[derive(Debug)]
+pub(super) struct Command {
+    /// `remote show`; empty when the program has no subcommands.
+    pub(super) words: &'static str,
+    /// What it does.
+    pub(super) nature: Nature,
+    /// Its harmless flags.
+    pub(super) flags: &'static str,
+    /// What else it takes.
+    pub(super) operands: Operands,
+}
+
+/// What a subcommand does with its harmless flags.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Nature {
+    /// Prints its own words.
+    Prints,
+    /// Prints what it reads on this machine.
+    Reads,
+    /// Prints what it reads in whole trees of folders.
+    ReadsTrees,
+    /// Prints what it reads over the network.
+    Asks,
+    /// Runs the project's own code or tools, or writes build results.
+    Builds,
+    /// Adds to the working tree or the repository; can be taken back.
+    Adds,
+}
+
+/// What a subcommand takes besides flags.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Operands {
+    /// Nothing.
+    None,
+    /// Anything, also what looks like a flag and what a shell could expand: it only repeats its words.
+    Anything,
+    /// Anything literal.
+    Text,
+    /// Paths; when generalised they stay below the working directory.
+    Paths,
+    /// Names that decide what happens: never generalised.
+    Names,
+    /// Ids and numbers: generalised to others.
+    Ids,
+    /// One word that begins so.
+    Prefixed(&'static [&'static str]),
+    /// Any number of these words.
+    Words(&'static [&'static str]),
+    /// A script first, then paths.
+    Script(Script),
+}
+
+/// Language of a script.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Script {
+    Awk,
+    Jq,
+    Sed,
+}
+
+impl Script {
+    fn kind(self) -> OperandKind {
+        match self {
+            Self::Awk => OperandKind::AwkPrint,
+            Self::Jq => OperandKind::JqFilter,
+            Self::Sed => OperandKind::SedPrint,
+        }
+    }
+}
+
+/// The program of this name or path.
+pub(super) fn program(name: &str) -> Option<&'static Program> {
+    let base = name.rsplit('/').next().unwrap_or(name);
+    programs().find(|program| program.names.contains(&base))
+}
+
+/// Every program.
+pub(super) fn programs() -> impl Iterator<Item = &'static Program> {
+    [files::PROGRAMS, git::PROGRAMS, github::PROGRAMS, builds::PROGRAMS].into_iter().flatten()
+}
+
+/// Whether a program starts what its arguments name or reads a program from them. [`program`] may know better.
+pub(super) fn runs_its_arguments(name: &str) -> bool {
+    let name = Name::of(name);
+    name.is_shell()
+        || name.is_multi_call()
+        || name.is_carrier(std::iter::once("-exec"))
+        || name.is_interpreter()
+}
+
+impl Program {
+    /// The subcommand that these words (after leading flags) call.
+    pub(super) fn command(&self, words: &[&str]) -> Option<&'static Command> {
+        self.commands.iter().find(|command| {
+            command.words.split_whitespace().enumerate().all(|(at, word)| words.get(at) == Some(&word))
+        })
+    }
+
+    /// Everything harmless that a subcommand takes, as a rule says it.
+    pub(super) fn arguments(&self, command: &Command) -> ArgumentRule {
+        match command.operands {
+            Operands::Anything => ArgumentRule::Any,
+            _ => ArgumentRule::Shape(self.shape(command)),
+        }
+    }
+
+    /// Everything harmless that a subcommand takes.
+    pub(super) fn shape(&self, command: &Command) -> ArgumentShape {
+        ArgumentShape {
+            subcommand: command.words.split_whitespace().map(str::to_owned).collect(),
+            style: self.style,
+            leading: flags(self.leading),
+            flags: FlagSet::Listed(flags(command.flags)),
+            operands: command.operands.rule(),
+            secrets: command.nature.secrets(),
+            orders: OrderWords::Allowed,
+        }
+    }
+}
+
+impl Nature {
+    pub(super) fn secrets(self) -> SecretPlaces {
+        match self {
+            Self::Prints => SecretPlaces::Allowed,
+            Self::ReadsTrees => SecretPlaces::RefusedInTrees,
+            Self::Reads | Self::Asks | Self::Builds | Self::Adds => SecretPlaces::Refused,
+        }
+    }
+}
+
+impl Operands {
+    /// Everything it takes.
+    fn rule(self) -> OperandRule {
+        let some = |kind| OperandRule { min: 0, max: OPERANDS, first: Vec::new(), kinds: vec![kind] };
+        match self {
+            Self::None | Self::Names => OperandRule::default(),
+            Self::Anything | Self::Text | Self::Paths => some(OperandKind::Any),
+            Self::Ids => some(OperandKind::Data),
+            Self::Words(words) => some(OperandKind::OneOf(owned(words))),
+            Self::Prefixed(prefixes) => OperandRule { max: 1, ..some(OperandKind::Prefix(owned(prefixes))) },
+            Self::Script(script) => {
+                OperandRule { min: 1, first: vec![script.kind()], ..some(OperandKind::Any) }
+            }
+        }
+    }
+}
+
+fn owned(words: &[&str]) -> Vec<String> {
+    words.iter().map(|word| (*word).to_owned()).collect()
+}
+
+/// The flags of a table.
+pub(super) fn flags(text: &str) -> Vec<FlagRule> {
+    text.split_whitespace().map(flag).collect()
+}
+
+fn flag(text: &str) -> FlagRule {
+    let (names, value) = match text.split_once("[=]") {
+        Some((names, _)) => (names, FlagValue::Optional),
+        None => match text.split_once('=') {
+            None => (text, FlagValue::None),
+            Some((names, "")) => (names, FlagValue::Any),
+            Some((names, "#")) => (names, FlagValue::Number),
+            Some((names, "/")) => (names, FlagValue::Path { below: Vec::new() }),
+            Some((names, "2")) => (names, FlagValue::Pair),
+            Some((names, words)) => (names, FlagValue::OneOf(words.split('|').map(str::to_owned).collect())),
+        },
+    };
+    FlagRule { names: names.split(',').map(str::to_owned).collect(), value, presence: FlagPresence::Optional }
+}
+
+/// Most operands of a generalised rule; more is a list that nobody reads.
+pub(super) const OPERANDS: u32 = 256;
+
+#[cfg(test)]
+mod tests {
+    use super::super::shape::is_sound;
+    use super::*;
+
+    #[test]
+    fn every_table_gives_sound_shapes() {
+        for program in programs() {
+            for command in program.commands {
+                assert!(is_sound(&program.shape(command)), "{} {}", program.names[0], command.words);
+            }
+        }
+    }
+
+    #[test]
+    fn no_name_is_listed_twice() {
+        let mut names: Vec<&str> = programs().flat_map(|program| program.names).copied().collect();
+        let all = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), all);
+    }
+
+    #[test]
+    fn a_longer_subcommand_is_found_before_a_shorter_one() {
+        for program in programs() {
+            for command in program.commands {
+                let words: Vec<&str> = command.words.split_whitespace().collect();
+                let found = program.command(&words).map(|found| found.words);
+                assert_eq!(found, Some(command.words), "{}", program.names[0]);
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_is_both_known_and_uncovered() {
+        for program in programs() {
+            for name in program.names {
+                assert!(!is_uncovered(name), "{name}");
+            }
+        }
+    }
+}

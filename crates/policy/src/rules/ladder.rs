@@ -1,0 +1,526 @@
+//! What could be remembered about a command, narrowest first, or why a rung is missing. A proposal never generalises what
+//! decides over good and bad: operands of programs that delete, overwrite, publish or send, flags that are not known to be
+//! harmless, paths outside the working directory.
+
+use super::knowledge::{self, Command, Nature, Operands, Program};
+use super::{Argument, Invocation, matches, place, shape};
+use countersign_protocol::rules::{
+    ArgumentRule, ArgumentShape, CommandRule, FlagPresence, FlagRule, FlagSet, FlagStyle, FlagValue,
+    OperandKind, OperandRule, OrderWords, RuleEffect, RuleLimits, RuleOrigin, SecretPlaces,
+};
+use std::path::Path;
+
+/// How wide a proposal reaches.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub enum Rung {
+    /// These words in this folder.
+    Exact,
+    /// The same program and subcommand with the same flags and operands of the same kinds.
+    Shape,
+    /// This subcommand with whatever is harmless.
+    Subcommand,
+    /// This program with whatever is harmless.
+    Program,
+}
+
+/// One rung: the proposal, or why there is none.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Step {
+    /// Which.
+    pub rung: Rung,
+    /// What would be stored.
+    pub offer: Result<Offer, Withheld>,
+}
+
+/// What would be stored, without who and when.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Offer {
+    /// Real path.
+    pub program: String,
+    /// Arguments.
+    pub arguments: ArgumentRule,
+    /// Folder that the rule stays in.
+    pub folder: Option<String>,
+}
+
+/// Why a rung is missing.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub enum Withheld {
+    /// The program was not found, or its path cannot be stored.
+    Unresolved,
+    /// The working directory is unknown.
+    NoFolder,
+    /// A shell could make something else of a word.
+    Expands,
+    /// It runs its arguments or reads a program from them.
+    RunsItsArguments,
+    /// This user could replace the program.
+    Writable,
+    /// It deletes, overwrites, publishes, sends, or changes rights or global state.
+    Dangerous,
+    /// Something in it is not known to be harmless.
+    NotKnownHarmless,
+    /// It names what looks like the place of a secret.
+    Secret,
+    /// The program has no subcommands, or none is named.
+    NoSubcommand,
+}
+
+impl Offer {
+    /// The rule that a person's answer makes of it.
+    pub fn into_rule(self, id: String, agent: String, created_at_ms: i64) -> CommandRule {
+        CommandRule {
+            id,
+            agent,
+            effect: RuleEffect::Allow,
+            program: self.program,
+            arguments: self.arguments,
+            folder: self.folder,
+            limits: RuleLimits::default(),
+            note: None,
+            created_at_ms,
+            from: RuleOrigin::Answer,
+        }
+    }
+}
+
+/// The four rungs for one simple command.
+pub fn ladder(invocation: Invocation<'_>) -> Vec<Step> {
+    let program = storable_path(invocation);
+    let wider = program.and_then(|_| Wider::of(invocation));
+    [Rung::Exact, Rung::Shape, Rung::Subcommand, Rung::Program]
+        .into_iter()
+        .map(|rung| {
+            let offer = program.and_then(|program| {
+                let (arguments, folder) = match rung {
+                    Rung::Exact => (exact(invocation)?, None),
+                    Rung::Shape => wider.as_ref().map_err(|withheld| *withheld)?.shape(invocation)?,
+                    Rung::Subcommand => {
+                        wider.as_ref().map_err(|withheld| *withheld)?.subcommand(invocation)?
+                    }
+                    Rung::Program => wider.as_ref().map_err(|withheld| *withheld)?.program(invocation)?,
+                };
+                let offer = Offer { program: program.to_owned(), arguments, folder };
+                // What does not cover the command it was made from is no proposal.
+                let rule = offer.clone().into_rule(String::new(), String::new(), 0);
+                if matches(&rule, invocation) { Ok(offer) } else { Err(why_not(invocation)) }
+            });
+            Step { rung, offer }
+        })
+        .collect()
+}
+
+type Scoped = (ArgumentRule, Option<String>);
+
+/// Stored patterns have no escapes: a path with a wildcard in it, or blanks around it, would say something else.
+fn storable_path<'a>(invocation: Invocation<'a>) -> Result<&'a str, Withheld> {
+    let path = invocation.program.real_path.as_deref().and_then(Path::to_str).ok_or(Withheld::Unresolved)?;
+    let plain = path.starts_with('/') && !path.contains(['*', '?', '\\', '~']) && path.trim() == path;
+    if plain { Ok(path) } else { Err(Withheld::Unresolved) }
+}
+
+fn exact(invocation: Invocation<'_>) -> Result<ArgumentRule, Withheld> {
+    if invocation.arguments.iter().any(|argument| argument.expands) {
+        return Err(Withheld::Expands);
+    }
+    let folder = invocation.folder.ok_or(Withheld::NoFolder)?.to_owned();
+    let args = invocation.arguments.iter().map(|argument| argument.text.to_owned()).collect();
+    Ok(ArgumentRule::Exact { args, folder })
+}
+
+/// What is beyond the exact command: a program that is described, or one about which nothing is known.
+enum Wider {
+    Known(&'static Program),
+    Unknown,
+}
+
+impl Wider {
+    fn of(invocation: Invocation<'_>) -> Result<Self, Withheld> {
+        let facts = invocation.program;
+        let real = facts.real_path.as_deref().and_then(Path::to_str).unwrap_or_default();
+        let names = [invocation.typed, real];
+        if names.iter().any(|name| knowledge::is_uncovered(name)) {
+            return Err(Withheld::Dangerous);
+        }
+        if facts.writable {
+            return Err(Withheld::Writable);
+        }
+        if invocation.arguments.iter().any(|argument| argument.expands) {
+            return Err(Withheld::Expands);
+        }
+        let known = names.map(knowledge::program);
+        match known {
+            [Some(typed), Some(real)] if std::ptr::eq(typed, real) => return Ok(Self::Known(typed)),
+            // Typed under one known name, found under another: whatever it is, it is not what the name says.
+            [Some(_), Some(_)] => return Err(Withheld::NotKnownHarmless),
+            [None, Some(known)] | [Some(known), None] => {
+                let other = names.into_iter().zip(known_names(&names)).find(|(_, is_known)| !is_known);
+                return match other {
+                    Some((name, _)) if knowledge::runs_its_arguments(name) => Err(Withheld::RunsItsArguments),
+                    _ => Ok(Self::Known(known)),
+                };
+            }
+            [None, None] => {}
+        }
+        if names.iter().any(|name| knowledge::runs_its_arguments(name)) {
+            return Err(Withheld::RunsItsArguments);
+        }
+        let ordered = |word: &str| knowledge::is_order(word.rsplit('/').next().unwrap_or(word));
+        if ordered(invocation.typed) || invocation.arguments.iter().any(|word| knowledge::is_order(word.text))
+        {
+            return Err(Withheld::Dangerous);
+        }
+        Ok(Self::Unknown)
+    }
+
+    fn shape(&self, invocation: Invocation<'_>) -> Result<Scoped, Withheld> {
+        match self {
+            Self::Known(program) => {
+                let (command, full) = harmless(program, invocation)?;
+                narrowed(command, full, invocation)
+            }
+            Self::Unknown => {
+                let folder = invocation.folder.ok_or(Withheld::NoFolder)?;
+                let shape = cautious(invocation.arguments, invocation).ok_or(Withheld::NotKnownHarmless)?;
+                Ok((ArgumentRule::Shape(shape), Some(folder.to_owned())))
+            }
+        }
+    }
+
+    fn subcommand(&self, invocation: Invocation<'_>) -> Result<Scoped, Withheld> {
+        match self {
+            Self::Known(program) => {
+                let (command, full) = harmless(program, invocation)?;
+                if command.words.is_empty() {
+                    return Err(Withheld::NoSubcommand);
+                }
+                everything_harmless(command, full, invocation)
+            }
+            Self::Unknown => {
+                let folder = invocation.folder.ok_or(Withheld::NoFolder)?;
+                let first = invocation.arguments.first().filter(|word| is_plain(word.text));
+                let first = first.ok_or(Withheld::NoSubcommand)?;
+                let shape = ArgumentShape { subcommand: vec![first.text.to_owned()], ..anything_careful() };
+                Ok((ArgumentRule::Shape(shape), Some(folder.to_owned())))
+            }
+        }
+    }
+
+    fn program(&self, invocation: Invocation<'_>) -> Result<Scoped, Withheld> {
+        match self {
+            Self::Known(program) => match program.commands {
+                [command] if command.words.is_empty() => {
+                    everything_harmless(command, program.shape(command), invocation)
+                }
+                // Among its other subcommands are some that no rule should reach.
+                _ => Err(Withheld::Dangerous),
+            },
+            Self::Unknown => Ok((ArgumentRule::Shape(anything_careful()), None)),
+        }
+    }
+}
+
+fn known_names(names: &[&str; 2]) -> [bool; 2] {
+    names.map(|name| knowledge::program(name).is_some())
+}
+
+fn why_not(invocation: Invocation<'_>) -> Withheld {
+    let place = place(invocation);
+    let secret = |argument: &Argument<'_>| place.is_secret(SecretPlaces::RefusedInTrees, argument.text);
+    if invocation.arguments.iter().any(secret) { Withheld::Secret } else { Withheld::NotKnownHarmless }
+}
+
+/// The subcommand and all that it may harmlessly be given.
+fn harmless(
+    program: &'static Program,
+    invocation: Invocation<'_>,
+) -> Result<(&'static Command, ArgumentShape), Withheld> {
+    let leading =
+        ArgumentShape { leading: knowledge::flags(program.leading), style: program.style, ..nothing() };
+    let rest = match program.commands {
+        [command] if command.words.is_empty() => invocation.arguments,
+        _ => shape::after_leading(&leading, invocation.arguments, place(invocation))
+            .ok_or(Withheld::NotKnownHarmless)?,
+    };
+    let words: Vec<&str> = rest.iter().map(|argument| argument.text).collect();
+    let command = program.command(&words).ok_or(Withheld::Dangerous)?;
+    Ok((command, program.shape(command)))
+}
+
+/// The flags that were used, and operands like those that were given.
+fn narrowed(command: &Command, full: ArgumentShape, invocation: Invocation<'_>) -> Result<Scoped, Withheld> {
+    let folder = scope(command, invocation)?;
+    let place = place(invocation);
+    // Where only certain operands are harmless, others are no beginning for a rule either.
+    let free = match command.operands {
+        Operands::Names | Operands::Ids | Operands::Paths | Operands::Text | Operands::Anything => true,
+        Operands::None | Operands::Prefixed(_) | Operands::Script(_) | Operands::Words(_) => false,
+    };
+    if !free && !shape::fits(&full, invocation.arguments, place) {
+        return Err(why_not(invocation));
+    }
+    let mut shape = full;
+    let given = |shape: &ArgumentShape| shape::operands(shape, invocation.arguments, place);
+    fix_outside_paths(&mut shape, invocation, &folder);
+    let operands = given(&shape).ok_or_else(|| why_not(invocation))?;
+    keep_used(&mut shape, |shape| given(shape).is_some_and(|left| left == operands));
+    if folder.is_some() {
+        keep_restraints(&mut shape);
+    }
+    let max = if operands.is_empty() { 0 } else { knowledge::OPERANDS };
+    shape.operands = match command.operands {
+        Operands::None => OperandRule::default(),
+        Operands::Anything => return Ok((ArgumentRule::Any, folder)),
+        Operands::Names => literal(&operands),
+        Operands::Prefixed(_) if command.nature == Nature::Asks => prefixed(&operands),
+        Operands::Prefixed(prefixes) if prefixes != ["+"] => literal(&operands),
+        Operands::Ids => OperandRule {
+            max: count(&operands),
+            ..of_kinds(&operands, |word| shape::is_data(word).then_some(OperandKind::Data))
+        },
+        Operands::Paths if folder.is_some() => {
+            let below = folder.clone().into_iter().collect::<Vec<_>>();
+            let kind =
+                |word: &str| place.holds(&below, word).then(|| OperandKind::Path { below: below.clone() });
+            OperandRule { max, ..of_kinds(&operands, kind) }
+        }
+        Operands::Text | Operands::Paths | Operands::Words(_) | Operands::Prefixed(_) => {
+            OperandRule { max, ..shape.operands }
+        }
+        Operands::Script(_) => {
+            let max = if operands.len() > 1 { knowledge::OPERANDS } else { 1 };
+            OperandRule { max, ..shape.operands }
+        }
+    };
+    Ok((ArgumentRule::Shape(shape), folder))
+}
+
+/// Everything harmless, within the folder for what changes something in it.
+fn everything_harmless(
+    command: &Command,
+    full: ArgumentShape,
+    invocation: Invocation<'_>,
+) -> Result<Scoped, Withheld> {
+    let folder = scope(command, invocation)?;
+    let mut shape = full;
+    match (command.operands, &folder) {
+        (Operands::Names, _) => return Err(Withheld::Dangerous),
+        (Operands::Anything, _) => return Ok((ArgumentRule::Any, folder)),
+        (Operands::Paths, Some(folder)) => {
+            shape.operands.kinds = vec![OperandKind::Path { below: vec![folder.clone()] }];
+        }
+        _ => {}
+    }
+    fix_outside_paths(&mut shape, invocation, &folder);
+    Ok((ArgumentRule::Shape(shape), folder))
+}
+
+/// What changes something stays where it was allowed.
+fn scope(command: &Command, invocation: Invocation<'_>) -> Result<Option<String>, Withheld> {
+    match command.nature {
+        Nature::Prints | Nature::Reads | Nature::ReadsTrees | Nature::Asks => Ok(None),
+        Nature::Builds | Nature::Adds => Ok(Some(invocation.folder.ok_or(Withheld::NoFolder)?.to_owned())),
+    }
+}
+
+/// Path values of flags stay below the folder; one that already lies outside stays as it is.
+fn fix_outside_paths(shape: &mut ArgumentShape, invocation: Invocation<'_>, folder: &Option<String>) {
+    let place = place(invocation);
+    let FlagSet::Listed(flags) = &mut shape.flags else { return };
+    for flag in flags {
+        let FlagValue::Path { below } = &mut flag.value else { continue };
+        below.extend(folder.clone());
+        let below = below.clone();
+        let outside = |word: &&str| word.contains('/') && !place.holds(&below, word);
+        let values = invocation.arguments.iter().enumerate().filter_map(|(at, argument)| {
+            let (name, glued) = argument.text.split_once('=').unzip();
+            let is_name = |text: &str| flag.names.iter().any(|known| known == text);
+            match (name, glued) {
+                (Some(name), Some(value)) if is_name(name) => Some(value),
+                _ if is_name(argument.text) => invocation.arguments.get(at + 1).map(|next| next.text),
+                _ => None,
+            }
+        });
+        let outside: Vec<String> = values.filter(outside).map(str::to_owned).collect();
+        if !outside.is_empty() {
+            flag.value = FlagValue::OneOf(outside);
+        }
+    }
+}
+
+/// Drops every flag without which the command still reads the same.
+fn keep_used(shape: &mut ArgumentShape, reads_the_same: impl Fn(&ArgumentShape) -> bool) {
+    fn without(flags: &[FlagRule], at: usize) -> Vec<FlagRule> {
+        flags.iter().enumerate().filter(|(index, _)| *index != at).map(|(_, flag)| flag.clone()).collect()
+    }
+    let FlagSet::Listed(all) = shape.flags.clone() else { return };
+    let mut kept = all;
+    for at in (0..kept.len()).rev() {
+        let fewer = without(&kept, at);
+        shape.flags = FlagSet::Listed(fewer.clone());
+        if reads_the_same(shape) {
+            kept = fewer;
+        }
+    }
+    shape.flags = FlagSet::Listed(kept);
+    let mut leading = shape.leading.clone();
+    for at in (0..leading.len()).rev() {
+        let fewer = without(&leading, at);
+        shape.leading.clone_from(&fewer);
+        if reads_the_same(shape) {
+            leading = fewer;
+        }
+    }
+    shape.leading = leading;
+}
+
+/// Of the flags of a command that changes something, those that hold it back may not go missing later.
+fn keep_restraints(shape: &mut ArgumentShape) {
+    let FlagSet::Listed(flags) = &mut shape.flags else { return };
+    for flag in flags {
+        if flag.names.iter().any(|name| RESTRAINTS.contains(&name.as_str())) {
+            flag.presence = FlagPresence::Required;
+        }
+    }
+}
+
+/// Exactly these, though in any order.
+fn literal(operands: &[&str]) -> OperandRule {
+    let count = count(operands);
+    OperandRule { min: count, max: count, ..of_kinds(operands, |_| None) }
+}
+
+/// A kind for each operand that has one, the others as they are.
+fn of_kinds(operands: &[&str], kind: impl Fn(&str) -> Option<OperandKind>) -> OperandRule {
+    let mut kinds = Vec::new();
+    let mut words: Vec<String> = Vec::new();
+    for word in operands {
+        match kind(word) {
+            Some(kind) if kinds.contains(&kind) => {}
+            Some(kind) => kinds.push(kind),
+            None if words.iter().any(|known| known == word) => {}
+            None => words.push((*word).to_owned()),
+        }
+    }
+    if !words.is_empty() {
+        kinds.push(OperandKind::OneOf(words));
+    }
+    OperandRule { kinds, ..OperandRule::default() }
+}
+
+/// The same repository, or the very words.
+fn prefixed(operands: &[&str]) -> OperandRule {
+    let kind = |word: &str| {
+        let rest = word.strip_prefix('/').unwrap_or(word);
+        let end = rest.match_indices('/').nth(2).map(|(at, _)| at + 1 + word.len() - rest.len())?;
+        rest.starts_with("repos/").then(|| OperandKind::Prefix(vec![word[..end].to_owned()]))
+    };
+    OperandRule { min: 1, max: 1, ..of_kinds(operands, kind) }
+}
+
+/// Arguments of a program about which nothing is known: the same verbs, all the same flags, data like that which was there.
+fn cautious(arguments: &[Argument<'_>], invocation: Invocation<'_>) -> Option<ArgumentShape> {
+    let place = place(invocation);
+    let verbs = arguments.iter().take_while(|argument| is_plain(argument.text)).take(VERBS).count();
+    let (verbs, rest) = arguments.split_at(verbs);
+    let below: Vec<String> = invocation.folder.map(str::to_owned).into_iter().collect();
+    let path = |word: &str| word.contains(['/', '.']) && !word.contains("://") && place.holds(&below, word);
+    let mut flags: Vec<FlagRule> = Vec::new();
+    let mut operands = Vec::new();
+    for argument in rest {
+        let word = argument.text;
+        if word == "--" {
+            return None;
+        }
+        if !shape::is_flag(word) {
+            operands.push(word);
+            continue;
+        }
+        let (name, value) = match word.split_once('=') {
+            None => (word, FlagValue::None),
+            Some((name, value)) if value.bytes().all(|byte| byte.is_ascii_digit()) => {
+                (name, FlagValue::Number)
+            }
+            Some((name, value)) => (name, FlagValue::OneOf(vec![value.to_owned()])),
+        };
+        match flags.iter().find(|flag| flag.names == [name]) {
+            Some(known) if known.value != value => return None,
+            Some(_) => {}
+            None => {
+                flags.push(FlagRule { names: vec![name.to_owned()], value, presence: FlagPresence::Required })
+            }
+        }
+    }
+    let kind = |word: &str| {
+        if path(word) {
+            Some(OperandKind::PlainPath { below: below.clone() })
+        } else {
+            shape::is_data(word).then_some(OperandKind::Data)
+        }
+    };
+    let count = count(&operands);
+    let only_paths = count > 0 && operands.iter().all(|word| path(word));
+    let (min, max) = if only_paths { (1, knowledge::OPERANDS) } else { (count, count) };
+    Some(ArgumentShape {
+        subcommand: verbs.iter().map(|verb| verb.text.to_owned()).collect(),
+        style: FlagStyle::Words,
+        flags: FlagSet::Listed(flags),
+        operands: OperandRule { min, max, ..of_kinds(&operands, kind) },
+        ..nothing()
+    })
+}
+
+/// Anything but secrets and orders.
+fn anything_careful() -> ArgumentShape {
+    ArgumentShape {
+        style: FlagStyle::Words,
+        flags: FlagSet::Any,
+        operands: OperandRule {
+            min: 0,
+            max: knowledge::OPERANDS,
+            first: Vec::new(),
+            kinds: vec![OperandKind::Any],
+        },
+        ..nothing()
+    }
+}
+
+fn nothing() -> ArgumentShape {
+    ArgumentShape {
+        subcommand: Vec::new(),
+        style: FlagStyle::Clustered,
+        leading: Vec::new(),
+        flags: FlagSet::Listed(Vec::new()),
+        operands: OperandRule::default(),
+        secrets: SecretPlaces::Refused,
+        orders: OrderWords::Refused,
+    }
+}
+
+/// Whether a word could be a verb: lower-case letters, perhaps in parts.
+fn is_plain(word: &str) -> bool {
+    word.starts_with(|c: char| c.is_ascii_lowercase())
+        && word.bytes().all(|byte| byte.is_ascii_lowercase() || matches!(byte, b'-' | b'_' | b':'))
+}
+
+fn count(operands: &[&str]) -> u32 {
+    u32::try_from(operands.len()).unwrap_or(u32::MAX)
+}
+
+/// Flags that hold a command back; without one it may do what was not allowed.
+const RESTRAINTS: &[&str] = &[
+    "-n",
+    "--dry-run",
+    "--check",
+    "--diff",
+    "-d",
+    "-l",
+    "--list",
+    "--noEmit",
+    "--collect-only",
+    "--ff-only",
+    "--no-run",
+];
+
+/// Most leading words that are taken for verbs.
+const VERBS: usize = 3;
