@@ -2,7 +2,6 @@
 //! program's own stack.
 
 use super::lexer::{Lexer, Position, Token, TokenKind};
-use super::word::is_name;
 use super::{Dialect, Extension, Script, SimpleCommand, Word, opaque};
 use crate::analysis::{Opaque, OpaqueReason, Operator};
 use std::ops::Range;
@@ -225,7 +224,8 @@ impl Parser<'_> {
         }
         let reason = if text.is_empty() {
             Some(OpaqueReason::Empty)
-        } else if text.starts_with(is_blank) || text.ends_with(is_blank) {
+        } else if text.starts_with(is_blank) || text.ends_with(is_blank) || text.starts_with('%') {
+            // The last is a job to bash, even when it is quoted.
             Some(OpaqueReason::SyntaxError)
         } else if word.quoted {
             None
@@ -277,7 +277,7 @@ fn is_blank(next: char) -> bool {
 
 /// Why a word of the grammar makes the text opaque.
 fn keyword(text: &str) -> Option<OpaqueReason> {
-    if text.strip_suffix(':').is_some_and(is_name) {
+    if text.len() > 1 && text.ends_with(':') {
         // A label to some shells.
         return Some(OpaqueReason::SyntaxError);
     }

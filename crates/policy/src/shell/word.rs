@@ -101,9 +101,8 @@ impl Lexer<'_> {
             '=' if partial.role == Role::Undecided && !partial.word.quoted => {
                 let head = self.text.get(partial.word.span.start..start).unwrap_or_default();
                 partial.role = if is_name(head) { Role::Value } else { Role::Executable };
-                let is_odd =
-                    partial.role == Role::Executable && !head.starts_with('-') && !head.contains('/');
-                is_odd.then_some(OpaqueReason::Assignment)
+                // Some shells or peers see an assignment in it nevertheless.
+                (partial.role == Role::Executable).then_some(OpaqueReason::Assignment)
             }
             _ => None,
         };
@@ -274,7 +273,7 @@ impl Lexer<'_> {
 }
 
 /// Whether it could be the name of a variable.
-pub(super) fn is_name(text: &str) -> bool {
+fn is_name(text: &str) -> bool {
     let mut bytes = text.bytes();
     bytes.next().is_some_and(|first| first.is_ascii_alphabetic() || first == b'_')
         && bytes.all(|next| next.is_ascii_alphanumeric() || next == b'_')
