@@ -88,7 +88,7 @@ pub(super) fn usage(words: &[Word]) -> Option<ShellUse> {
     if OPAQUE.contains(&&*name) {
         return Some(script(words));
     }
-    Some(match inline(words) {
+    Some(match inline(&name, words) {
         Inline::At { payload, starts_up } => {
             // fish starts with commands of its own option too.
             let init =
@@ -117,7 +117,7 @@ enum Inline {
     Unclear,
 }
 
-fn inline(words: &[Word]) -> Inline {
+fn inline(name: &str, words: &[Word]) -> Inline {
     let mut starts_up = StartUp::Nothing;
     let mut at = 1;
     while let Some(word) = words.get(at).map(|word| word.text.as_str()) {
@@ -137,7 +137,9 @@ fn inline(words: &[Word]) -> Inline {
         let tells = matches!(word, "--command" | "--commands" | "--cmdline")
             || letters.is_some_and(|set| set.contains('c'));
         if tells {
-            if letters.is_some_and(|set| !set.bytes().all(|b| b.is_ascii_alphabetic())) {
+            // Behind the letter some shells read more options and others the text itself.
+            let behind = letters.and_then(|set| set.split_once('c')).map_or("", |(_, behind)| behind);
+            if !behind.bytes().all(|b| PLAIN_OPTIONS.contains(&b)) || (!behind.is_empty() && name == "fish") {
                 return Inline::Unclear;
             }
             let payload = at + 1 + values;
@@ -237,5 +239,8 @@ const FOREIGN: &[&str] = &["cmd", "csh", "elvish", "nu", "osh", "powershell", "p
 
 /// Shells that read start-up files whatever they are told.
 const OPAQUE: &[&str] = &["cmd", "csh", "osh", "tcsh"];
+
+/// Options without values that may share a word with `-c`.
+const PLAIN_OPTIONS: &[u8] = b"abefhmnpuvx";
 
 const STARTUP_FILES: &[&str] = &["--rcfile", "--init-file", "--startup-file"];

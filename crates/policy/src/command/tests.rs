@@ -131,6 +131,9 @@ fn shells_tell_their_text_script_or_neither() {
     assert_eq!(inline("sh -c '$0' 'scan x'"), Some((2, StartUp::Nothing, None)));
     assert_eq!(inline("sh -c '\"$0\"; id' scan"), Some((2, StartUp::Nothing, None)));
     assert_eq!(inline("bash -c -x scan"), None);
+    assert_eq!(inline("bash -cx scan"), Some((2, StartUp::Nothing, None)));
+    assert_eq!(inline("fish -cwipe scan"), None);
+    assert_eq!(inline("sh -cwipe scan"), None);
     assert_eq!(script("bash -x run.sh -c"), Some(2));
     assert_eq!(script("bash -s run.sh"), None);
     assert_eq!(script("bash --rcfile x run.sh"), None);

@@ -143,8 +143,7 @@ const SANDBOX_VALUES: &[&str] = &["-f", "-p", "-d"];
 const TIME_FLAGS: &[&str] =
     &["-a", "--append", "-h", "--help", "-l", "-p", "-q", "--quiet", "-v", "--verbose", "-V", "--version"];
 
-const FLOCK_FLAGS: &[&str] =
-    &["--close", "--exclusive", "--nb", "--no-fork", "--nonblock", "--shared", "--verbose"];
+const FLOCK_FLAGS: &[&str] = &["--close", "--exclusive", "--no-fork", "--nonblock", "--shared", "--verbose"];
 
 /// Sorted. Wrappers that change who, where or with what the rest runs.
 const BLOCKED: &[&str] = &[
