@@ -1,8 +1,10 @@
-//! Argument patterns (command-analysis.md §3.4): JavaScript expressions without flags, run by a linear-time engine.
+//! Argument patterns (command-analysis.md §3.4): JavaScript expressions without flags, run by a linear-time engine, or
+//! where that cannot be (look-around, back references) by a bounded one.
 //!
 //! The pattern is read here and written anew for the other engine, so that nothing is understood differently by
-//! accident. What is not understood — look-around, back references, properties, odd escapes — never matches.
+//! accident. What is not understood — properties, odd escapes — never matches.
 
+use super::backtrack::Program;
 use regex::{Regex, RegexBuilder};
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -24,9 +26,31 @@ pub(crate) fn matches(pattern: &str, args: &[String]) -> bool {
         if cache.len() >= CACHED && !cache.contains_key(pattern) {
             cache.clear();
         }
-        let regex = cache.entry(pattern.to_owned()).or_insert_with(|| compile(pattern));
-        regex.as_ref().is_some_and(|regex| regex.is_match(&in_units(&subject)))
+        match cache.entry(pattern.to_owned()).or_insert_with(|| Expression::new(pattern)) {
+            Expression::Linear(regex) => regex.is_match(&in_units(&subject)),
+            Expression::Bounded(program) => program.is_match(&subject),
+            Expression::Never => false,
+        }
     })
+}
+
+/// A pattern made ready.
+#[derive(Debug)]
+enum Expression {
+    Linear(Regex),
+    Bounded(Program),
+    /// It is not understood.
+    Never,
+}
+
+impl Expression {
+    fn new(pattern: &str) -> Self {
+        if pattern.len() > PATTERN_BYTES {
+            return Self::Never;
+        }
+        let linear = compile(pattern).map(Self::Linear);
+        linear.or_else(|| Program::new(pattern).map(Self::Bounded)).unwrap_or(Self::Never)
+    }
 }
 
 /// The text with characters of two UTF-16 units as two stand-ins: JavaScript counts and compares units. Stand-ins are
@@ -50,9 +74,6 @@ fn unit_of(c: char) -> u32 {
 
 /// The pattern for the other engine, or `None` when it cannot mean exactly the same.
 fn compile(pattern: &str) -> Option<Regex> {
-    if pattern.len() > PATTERN_BYTES {
-        return None;
-    }
     let pattern = in_units(pattern);
     let mut translator = Translator { rest: pattern.chars().peekable(), out: String::new(), depth: 0 };
     translator.alternatives()?;
@@ -325,7 +346,7 @@ fn push_range(out: &mut String, start: u32, end: u32) {
 
 thread_local! {
     /// Compiled patterns; the same few are asked about again and again.
-    static CACHE: RefCell<HashMap<String, Option<Regex>>> = RefCell::default();
+    static CACHE: RefCell<HashMap<String, Expression>> = RefCell::default();
 }
 
 /// What a dot stands for: no line end.
@@ -361,11 +382,6 @@ mod tests {
     #[test]
     fn an_expression_that_is_not_understood_never_matches() {
         for pattern in [
-            "(?=a)a",
-            "(?!b)a",
-            "(?<=x)a",
-            "(?<n>a)",
-            "(a)\\1",
             "\\p{L}",
             "a**",
             "a{2}{3}",
@@ -381,7 +397,6 @@ mod tests {
             "a{100000}",
             "(?i)a",
             "[\\d-x]",
-            "\\B",
             "a{1001}{1001}",
         ] {
             check(pattern, &["a"], false);
@@ -413,6 +428,16 @@ mod tests {
         check("^[\\uD83D-\\uE000]{2}$", &["\u{1f600}"], true);
         check("[^\\0-\\uFFFF]", &["\u{1f600}\u{f0000}"], false);
         check("^[\u{1f600}-\u{1f602}]+$", &["\u{1f601}"], false);
+    }
+
+    #[test]
+    fn look_around_and_back_references_are_understood_within_bounds() {
+        check("^(?!.*--force).*$", &["push", "origin"], true);
+        check("^(?!.*--force).*$", &["push", "--force"], false);
+        check("^(\\w+) \\1$", &["a", "a"], true);
+        check("^(\\w+) \\1$", &["a", "b"], false);
+        check("(?<=^run )x", &["run", "x"], true);
+        check("^(?=a)(a+)+$", &[&("a".repeat(50_000) + "!")], false);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Does an entry cover a program (command-analysis.md §3)? Case-sensitive on POSIX; `*` and `?` never cross `/`.
 
 mod arguments;
+mod backtrack;
 pub(crate) mod glob;
 mod index;
 pub(crate) mod programs;
