@@ -32,14 +32,14 @@ const WRITE_TRIES: u32 = 3;
 
 /// How often content that makes no sense is read again after a change: older releases overwrite in place, so a reader can
 /// see half of it.
-const TORN_TRIES: u32 = 5;
+pub(crate) const TORN_TRIES: u32 = 5;
 
 /// Pause before reading it again.
-const TORN_PAUSE: Duration = Duration::from_millis(20);
+pub(crate) const TORN_PAUSE: Duration = Duration::from_millis(20);
 
 /// A file may change twice within one tick of its file system's clock and keep its stamp. A read that began this long
 /// after the stamp was first seen has the last content.
-const SETTLED_AFTER: Duration = Duration::from_millis(50);
+pub(crate) const SETTLED_AFTER: Duration = Duration::from_millis(50);
 
 /// Hashes of versions that differ from the current one in bookkeeping only. More than uses are flushed while a person
 /// looks at a form.

@@ -14,6 +14,7 @@ mod uses;
 
 use self::actor::{Actor, Message};
 use self::keeper::Keeper;
+pub(crate) use self::keeper::{LOCK_PATIENCE, SETTLED_AFTER, TORN_PAUSE, TORN_TRIES};
 use self::uses::Uses;
 use crate::ports::Ports;
 use countersign_policy::document::Use;
@@ -51,6 +52,8 @@ pub enum Writer {
     CommandLine,
     /// The first start.
     FirstRun,
+    /// Nobody: what is long dead is removed.
+    Upkeep,
     /// A window.
     Window,
 }

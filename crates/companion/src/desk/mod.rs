@@ -628,6 +628,7 @@ fn writer(writer: Writer) -> &'static str {
         Writer::AnotherProgram => "another-program",
         Writer::CommandLine => "command-line",
         Writer::FirstRun => "first-run",
+        Writer::Upkeep => "upkeep",
         Writer::Window => "window",
     }
 }

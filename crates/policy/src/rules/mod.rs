@@ -4,6 +4,7 @@
 //! Pure: time, session and use counts are passed in. An allowing rule matches only what is certainly meant by it, a
 //! refusing one whatever could be meant by it.
 
+mod describe;
 mod index;
 mod knowledge;
 mod ladder;
@@ -21,6 +22,7 @@ use places::Place;
 use std::collections::HashMap;
 use std::path::Path;
 
+pub use describe::describe;
 pub use index::RuleIndex;
 pub use ladder::{Offer, Rung, Step, Withheld, ladder};
 pub use presets::{PRESETS, Preset};

@@ -1,0 +1,207 @@
+//! Changing the rule document, with the edits that take a change back.
+
+use countersign_policy::rules::{self, PRESETS, RuleProblem};
+use countersign_protocol::rules::{CommandRule, RuleDocument, RuleDraft, RuleEffect, RuleOrigin};
+use countersign_protocol::ui::{PresetSwitch, RuleEdit};
+use std::collections::HashSet;
+
+/// Rules that a document may hold. More than anybody reads; the bound keeps comparing two documents quick.
+pub(crate) const MAX_RULES: usize = 2_000;
+
+/// Longest note, in characters: a sentence or two.
+const MAX_NOTE_CHARS: usize = 500;
+
+/// An edit that makes no sense.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RuleEditError {
+    /// No such rule.
+    #[error("there is no rule {0}")]
+    NoRule(String),
+    /// What would come back is there.
+    #[error("there is a rule {0} already")]
+    Exists(String),
+    /// A rule without an id.
+    #[error("the rule has a blank id")]
+    NoId,
+    /// No such preset.
+    #[error("there is no preset {0}")]
+    NoPreset(String),
+    /// Something in the rule contradicts itself.
+    #[error("the rule cannot be stored: {0}")]
+    Rule(#[from] RuleProblem),
+    /// A limit that makes no sense.
+    #[error("the rule cannot be stored: {0}")]
+    Limit(&'static str),
+    /// Too much text.
+    #[error("the note is longer than {MAX_NOTE_CHARS} characters")]
+    Note,
+    /// Too many rules.
+    #[error("there are {MAX_RULES} rules already; remove some first")]
+    TooMany,
+}
+
+/// The document after edits, and the edits that take them back.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Edited {
+    pub(super) document: RuleDocument,
+    /// In the order in which to apply them.
+    pub(super) undo: Vec<RuleEdit>,
+}
+
+/// What a new rule is stamped with.
+pub(super) struct NewRule<'a> {
+    pub(super) new_id: &'a mut dyn FnMut() -> String,
+    pub(super) now_ms: i64,
+    pub(super) from: RuleOrigin,
+}
+
+/// Applies edits, all or none. Adding a rule without limits that is there already changes nothing.
+pub(super) fn apply(
+    document: &RuleDocument,
+    edits: &[RuleEdit],
+    mut stamp: NewRule<'_>,
+) -> Result<Edited, RuleEditError> {
+    let mut document = document.clone();
+    let mut undo = Vec::new();
+    for edit in edits {
+        undo.extend(apply_one(&mut document, edit, &mut stamp)?);
+    }
+    undo.reverse();
+    Ok(Edited { document, undo })
+}
+
+/// Whether a document could be stored and read back.
+pub(super) fn check(document: &RuleDocument) -> Result<(), RuleEditError> {
+    if document.rules.len() > MAX_RULES {
+        return Err(RuleEditError::TooMany);
+    }
+    let mut ids = HashSet::new();
+    for rule in &document.rules {
+        check_rule(rule)?;
+        if !ids.insert(&rule.id) {
+            return Err(RuleEditError::Exists(rule.id.clone()));
+        }
+    }
+    Ok(())
+}
+
+fn apply_one(
+    document: &mut RuleDocument,
+    edit: &RuleEdit,
+    stamp: &mut NewRule<'_>,
+) -> Result<Option<RuleEdit>, RuleEditError> {
+    let rules = &mut document.rules;
+    Ok(match edit {
+        RuleEdit::AddRule { rule: draft } => {
+            if rules.iter().any(|rule| rule.limits.is_unlimited() && says(rule) == *draft) {
+                return Ok(None);
+            }
+            let rule = draft.clone().into_rule((stamp.new_id)(), stamp.now_ms, stamp.from.clone());
+            let id = rule.id.clone();
+            insert(rules, usize::MAX, rule)?;
+            Some(RuleEdit::RemoveRule { id })
+        }
+        RuleEdit::RestoreRule { index, rule } => {
+            insert(rules, place(*index), rule.clone())?;
+            Some(RuleEdit::RemoveRule { id: rule.id.clone() })
+        }
+        RuleEdit::RemoveRule { id } => {
+            let at = find(rules, id)?;
+            Some(RuleEdit::RestoreRule { index: index_of(at), rule: rules.remove(at) })
+        }
+        RuleEdit::ReplaceRule { id, rule: draft } => {
+            let at = find(rules, id)?;
+            let old = rules.get(at).ok_or_else(|| RuleEditError::NoRule(id.clone()))?;
+            let new = draft.clone().into_rule(old.id.clone(), old.created_at_ms, old.from.clone());
+            check_rule(&new)?;
+            let before = says(old);
+            if let Some(rule) = rules.get_mut(at) {
+                *rule = new;
+            }
+            Some(RuleEdit::ReplaceRule { id: id.clone(), rule: before })
+        }
+        RuleEdit::MoveRule { id, index } => {
+            let at = find(rules, id)?;
+            let rule = rules.remove(at);
+            rules.insert(place(*index).min(rules.len()), rule);
+            Some(RuleEdit::MoveRule { id: id.clone(), index: index_of(at) })
+        }
+        RuleEdit::SwitchPreset { name, to } => switch(&mut document.presets, name, *to)?,
+    })
+}
+
+fn switch(
+    presets: &mut Vec<String>,
+    name: &str,
+    to: PresetSwitch,
+) -> Result<Option<RuleEdit>, RuleEditError> {
+    let is_on = presets.iter().any(|preset| preset == name);
+    let back = match (to, is_on) {
+        (PresetSwitch::On, true) | (PresetSwitch::Off, false) => return Ok(None),
+        (PresetSwitch::On, false) => {
+            if !PRESETS.iter().any(|preset| preset.name == name) {
+                return Err(RuleEditError::NoPreset(name.to_owned()));
+            }
+            presets.push(name.to_owned());
+            PresetSwitch::Off
+        }
+        (PresetSwitch::Off, true) => {
+            presets.retain(|preset| preset != name);
+            PresetSwitch::On
+        }
+    };
+    Ok(Some(RuleEdit::SwitchPreset { name: name.to_owned(), to: back }))
+}
+
+fn insert(rules: &mut Vec<CommandRule>, at: usize, rule: CommandRule) -> Result<(), RuleEditError> {
+    check_rule(&rule)?;
+    if rules.iter().any(|other| other.id == rule.id) {
+        return Err(RuleEditError::Exists(rule.id));
+    }
+    if rules.len() >= MAX_RULES {
+        return Err(RuleEditError::TooMany);
+    }
+    rules.insert(at.min(rules.len()), rule);
+    Ok(())
+}
+
+fn check_rule(rule: &CommandRule) -> Result<(), RuleEditError> {
+    if rule.id.trim().is_empty() {
+        return Err(RuleEditError::NoId);
+    }
+    rules::check(rule)?;
+    let limits = &rule.limits;
+    if rule.effect == RuleEffect::Deny && limits.uses.is_some() {
+        // It would be counted down by what it refuses, and then let it through.
+        return Err(RuleEditError::Limit("a refusing rule has no number of uses"));
+    }
+    if limits.uses == Some(0) {
+        return Err(RuleEditError::Limit("it could never be used"));
+    }
+    if limits.session.as_deref().is_some_and(|session| session.trim().is_empty()) {
+        return Err(RuleEditError::Limit("the session is blank"));
+    }
+    if rule.note.as_deref().is_some_and(|note| note.chars().count() > MAX_NOTE_CHARS) {
+        return Err(RuleEditError::Note);
+    }
+    Ok(())
+}
+
+/// What a rule says, without what the store gave it.
+fn says(rule: &CommandRule) -> RuleDraft {
+    let CommandRule { agent, effect, program, arguments, folder, limits, note, .. } = rule.clone();
+    RuleDraft { agent, effect, program, arguments, folder, limits, note }
+}
+
+fn find(rules: &[CommandRule], id: &str) -> Result<usize, RuleEditError> {
+    rules.iter().position(|rule| rule.id == id).ok_or_else(|| RuleEditError::NoRule(id.to_owned()))
+}
+
+fn place(index: u32) -> usize {
+    usize::try_from(index).unwrap_or(usize::MAX)
+}
+
+fn index_of(at: usize) -> u32 {
+    u32::try_from(at).unwrap_or(u32::MAX)
+}
