@@ -274,20 +274,38 @@ fn compare(prediction: &Prediction<'_>, observed: &Observed) -> Option<String> {
     ))
 }
 
+/// Whether every record can be paired with a command. Words that expand match many records, so a pair may have to be
+/// given up for another one.
 fn same_in_any_order(prediction: &Prediction<'_>, records: &[Record]) -> bool {
-    let mut left: Vec<&Record> = records.iter().collect();
-    // Those with words that expand match many records, so they choose last, the least certain one at the end.
-    let mut started = prediction.started.clone();
-    started.sort_by_key(|command| {
-        (command.words.iter().any(|word| word.expands), std::cmp::Reverse(command.words.len()))
-    });
-    for command in started {
-        let Some(at) = left.iter().position(|record| predict::matches(command, &record.argv)) else {
-            return false;
+    let mut pairs: Vec<Option<usize>> = vec![None; records.len()];
+    let commands = 0..prediction.started.len();
+    records.len() == prediction.started.len()
+        && commands
+            .into_iter()
+            .all(|command| pair(prediction, records, command, &mut pairs, &mut HashSet::new()))
+}
+
+fn pair(
+    prediction: &Prediction<'_>,
+    records: &[Record],
+    command: usize,
+    pairs: &mut Vec<Option<usize>>,
+    tried: &mut HashSet<usize>,
+) -> bool {
+    for (at, record) in records.iter().enumerate() {
+        if !predict::matches(prediction.started[command], &record.argv) || !tried.insert(at) {
+            continue;
+        }
+        let free = match pairs[at] {
+            None => true,
+            Some(other) => pair(prediction, records, other, pairs, tried),
         };
-        left.swap_remove(at);
+        if free {
+            pairs[at] = Some(command);
+            return true;
+        }
     }
-    left.is_empty()
+    false
 }
 
 /// A round takes seconds; a shell that waits for something waits forever.

@@ -293,6 +293,8 @@ fn what_no_shell_or_not_every_shell_accepts_is_refused() {
         "then a",
         "a; done",
         "in a",
+        "a; if''",
+        "done\"\"",
         "}",
         "'a",
         "\"a",

@@ -227,10 +227,10 @@ impl Parser<'_> {
         } else if text.starts_with(is_blank) || text.ends_with(is_blank) || text.starts_with('%') {
             // The last is a job to bash, even when it is quoted.
             Some(OpaqueReason::SyntaxError)
-        } else if word.quoted {
-            None
         } else {
-            keyword(text)
+            // The peers' grammar stumbles over a keyword in front of quotes.
+            let source = self.lexer.text.get(word.span.clone()).unwrap_or_default();
+            source.split(['\'', '"', '\\', '$']).next().and_then(keyword)
         };
         reason.map_or(Ok(()), |reason| Err(opaque(reason, word.span.clone())))
     }
