@@ -1,0 +1,124 @@
+//! One replay of a stream under one setting.
+
+use crate::judge::Judged;
+use crate::stream::Line;
+use countersign_policy::rules::{Moment, PRESETS, RuleIndex, Rung, Withheld, ladder, matches};
+use countersign_protocol::rules::CommandRule;
+use std::collections::{BTreeMap, HashMap};
+
+/// What is stored at the beginning, and what an answer stores.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Setting {
+    /// For tables.
+    pub(crate) name: &'static str,
+    start: Start,
+    learned: Option<Rung>,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Start {
+    Nothing,
+    Everyday,
+}
+
+/// Every setting.
+pub(crate) const SETTINGS: &[Setting] = &[
+    Setting { name: "nothing", start: Start::Nothing, learned: None },
+    Setting { name: "everyday", start: Start::Everyday, learned: None },
+    Setting { name: "exact", start: Start::Everyday, learned: Some(Rung::Exact) },
+    Setting { name: "shape", start: Start::Everyday, learned: Some(Rung::Shape) },
+    Setting { name: "subcommand", start: Start::Everyday, learned: Some(Rung::Subcommand) },
+    Setting { name: "program", start: Start::Everyday, learned: Some(Rung::Program) },
+    Setting { name: "shape only", start: Start::Nothing, learned: Some(Rung::Shape) },
+];
+
+/// What came of it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Outcome {
+    /// The setting.
+    pub(crate) name: &'static str,
+    /// Prompts by source.
+    pub(crate) prompts: BTreeMap<String, usize>,
+    /// Sensitive commands that ran without a prompt.
+    pub(crate) sensitive_unasked: Vec<String>,
+    /// Prompts by what caused them: why the text is opaque, or the first program that no rule covers.
+    pub(crate) causes: BTreeMap<String, usize>,
+    /// Rules that answers stored.
+    pub(crate) stored: usize,
+    /// Why an answer could store nothing for a part, and how often.
+    pub(crate) withheld: BTreeMap<Withheld, usize>,
+}
+
+/// Replays all lines; what is learned is forgotten when the source changes.
+pub(crate) fn replay(setting: Setting, lines: &[Line], judged: &[Judged]) -> Outcome {
+    let mut outcome = Outcome { name: setting.name, ..Outcome::default() };
+    let start = match setting.start {
+        Start::Nothing => Vec::new(),
+        Start::Everyday => PRESETS.first().map(|preset| preset.rules(0)).unwrap_or_default(),
+    };
+    let mut memory: HashMap<&str, RuleIndex> = HashMap::new();
+    let uses = HashMap::new();
+    let moment = Moment { agent: AGENT, session: None, now_ms: 0, uses: &uses };
+    for (line, judged) in lines.iter().zip(judged) {
+        let rules = memory.entry(&line.source).or_insert_with(|| RuleIndex::new(start.clone()));
+        let missed = judged.missed(rules, moment);
+        if judged.hindrance.is_none() && missed.is_empty() {
+            if line.sensitive {
+                outcome.sensitive_unasked.push(line.command.clone());
+            }
+            continue;
+        }
+        *outcome.prompts.entry(line.source.clone()).or_default() += 1;
+        *outcome.causes.entry(cause(judged, &missed)).or_default() += 1;
+        if let (Some(rung), false) = (setting.learned, line.sensitive) {
+            let learned = learn(judged, &missed, rung, rules, &mut outcome);
+            if !learned.is_empty() {
+                let mut all = rules.rules().to_vec();
+                all.extend(learned);
+                *rules = RuleIndex::new(all);
+            }
+        }
+    }
+    outcome
+}
+
+/// Why a person is asked: what no rule can help with, or the first program that no rule covers.
+fn cause(judged: &Judged, missed: &[usize]) -> String {
+    match (judged.hindrance, missed.first().and_then(|at| judged.segment(*at))) {
+        (Some(hindrance), _) => format!("[{hindrance}]"),
+        (None, Some(segment)) => segment.words.first().map(|word| word.text.clone()).unwrap_or_default(),
+        (None, None) => String::new(),
+    }
+}
+
+/// Answers with `rung`, or with the widest narrower one that is offered.
+fn learn(
+    judged: &Judged,
+    missed: &[usize],
+    rung: Rung,
+    known: &RuleIndex,
+    outcome: &mut Outcome,
+) -> Vec<CommandRule> {
+    let mut learned: Vec<CommandRule> = Vec::new();
+    for at in missed {
+        judged.ask(*at, |invocation| {
+            if known.rules().iter().chain(&learned).any(|rule| matches(rule, invocation)) {
+                return;
+            }
+            let steps = ladder(invocation);
+            for step in &steps {
+                if let (true, Err(withheld)) = (step.rung == rung, &step.offer) {
+                    *outcome.withheld.entry(*withheld).or_default() += 1;
+                }
+            }
+            let narrower = steps.into_iter().filter(|step| step.rung <= rung);
+            if let Some(offer) = narrower.filter_map(|step| step.offer.ok()).next_back() {
+                outcome.stored += 1;
+                learned.push(offer.into_rule(outcome.stored.to_string(), AGENT.to_owned(), 0));
+            }
+        });
+    }
+    learned
+}
+
+const AGENT: &str = "main";
