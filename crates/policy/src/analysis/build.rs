@@ -107,14 +107,10 @@ fn torn_inside(script: &Script, opaque: Opaque) -> Result<(), Opaque> {
 
 fn from_script(text: &str, script: Script, profile: Profile) -> Analysis {
     let Script { commands, extensions, dialect } = script;
-    let mut segments: Vec<Segment> = commands.into_iter().map(|command| segment(command, profile)).collect();
-    if profile == Profile::Reference {
-        // To the newest peer these are no commands.
-        segments.retain(|segment| segment.words.first().is_some_and(|word| word.text != "unset"));
-        if segments.is_empty() {
-            let opaque = Opaque { reason: OpaqueReason::Empty, span: 0..text.len() };
-            return Analysis::opaque(text.to_owned(), Form::Text, profile, opaque);
-        }
+    let mut segments = segments(commands, profile);
+    if segments.is_empty() {
+        let opaque = Opaque { reason: OpaqueReason::Empty, span: 0..text.len() };
+        return Analysis::opaque(text.to_owned(), Form::Text, profile, opaque);
     }
     if let Some(renamed) = segments.iter().find(|segment| is_renamed(segment)) {
         let opaque = Opaque { reason: OpaqueReason::Carrier, span: renamed.span.clone() };
@@ -131,6 +127,18 @@ fn from_script(text: &str, script: Script, profile: Profile) -> Analysis {
     }
     let source = text.to_owned();
     Analysis { source, segments, opaque: None, form: Form::Text, transport, dialect, profile, extensions }
+}
+
+fn segments(commands: Vec<SimpleCommand>, profile: Profile) -> Vec<Segment> {
+    // To the newest peer this is no command.
+    let is_none = |command: &SimpleCommand| {
+        profile == Profile::Reference && command.words.first().is_some_and(|word| word.text == "unset")
+    };
+    commands
+        .into_iter()
+        .filter(|command| !is_none(command))
+        .map(|command| segment(command, profile))
+        .collect()
 }
 
 fn segment(command: SimpleCommand, profile: Profile) -> Segment {
@@ -221,8 +229,10 @@ fn payload(segment: &Segment, profile: Profile, depth: usize) -> Result<Option<I
     if let Some((extension, _)) = script.extensions.first() {
         return Err(Opaque { reason: extension.reason(), span: at });
     }
-    let inner: Vec<Segment> =
-        script.commands.into_iter().map(|command| self::segment(command, profile)).collect();
+    let inner = segments(script.commands, profile);
+    if inner.is_empty() {
+        return Ok(None);
+    }
     for segment in &inner {
         payload(segment, profile, depth + 1)
             .map_err(|opaque| Opaque { reason: opaque.reason, span: at.clone() })?;
