@@ -91,6 +91,11 @@ impl<'a> Lexer<'a> {
         self.text.get(self.at..).unwrap_or_default()
     }
 
+    /// What was read so far.
+    pub(super) fn before(&self) -> &'a str {
+        self.text.get(..self.at).unwrap_or_default()
+    }
+
     pub(super) fn follows(&self, text: &str) -> bool {
         self.rest().starts_with(text)
     }
@@ -103,7 +108,7 @@ impl<'a> Lexer<'a> {
 
     /// Whether the character before is a blank or newline, or there is none.
     pub(super) fn after_blank(&self) -> bool {
-        self.text.get(..self.at).is_none_or(|before| before.is_empty() || before.ends_with([' ', '\t', '\n']))
+        self.at == 0 || self.before().ends_with([' ', '\t', '\n'])
     }
 
     pub(super) fn needs(&mut self, dialect: Dialect) {
@@ -164,7 +169,7 @@ impl<'a> Lexer<'a> {
         while let Some(next) = self.peek() {
             match next {
                 '\n' => {
-                    if self.text.get(..self.at).is_some_and(|before| before.ends_with('\\')) {
+                    if self.before().ends_with('\\') {
                         self.extend(Extension::LineContinuation, self.at - 1..self.at + 1);
                     }
                     return Ok(());

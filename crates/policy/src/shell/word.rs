@@ -71,60 +71,69 @@ impl Lexer<'_> {
 
     /// An unquoted character.
     fn bare(&mut self, next: char, partial: &mut Partial) -> Result<(), Opaque> {
-        let start = self.at;
         let width = next.len_utf8();
-        let names_program = partial.role.names_program();
-        let at_start = start == partial.word.span.start;
-        let alone = at_start && ends_word(self.rest().get(width..).unwrap_or_default());
-        let reason = match next {
-            '`' if names_program => Some(OpaqueReason::DynamicExecutable),
-            '`' => Some(OpaqueReason::CommandSubstitution),
-            '[' if names_program && at_start && self.rest().strip_prefix("[[").is_some_and(ends_word) => {
-                Some(OpaqueReason::Compound)
-            }
-            '*' | '?' | '[' if names_program && !(next == '[' && alone) => {
-                Some(OpaqueReason::DynamicExecutable)
-            }
-            '{' if names_program && !alone => Some(OpaqueReason::Expansion),
-            // A number with its base to the peers' grammar.
-            '#' if self
-                .text
-                .get(..start)
-                .is_some_and(|before| before.ends_with(|c: char| c.is_ascii_digit())) =>
-            {
-                Some(OpaqueReason::SyntaxError)
-            }
-            // A job to some shells, and an error to the peers' grammar.
-            '#' | '%' | '@' if partial.role == Role::Undecided => Some(OpaqueReason::SyntaxError),
-            '\0' | '\r' | '\u{b}' | '\u{c}' => Some(OpaqueReason::SyntaxError),
-            _ if !next.is_ascii() && next.is_whitespace() => Some(OpaqueReason::SyntaxError),
-            '=' if partial.role == Role::Undecided && !partial.word.quoted => {
-                let head = self.text.get(partial.word.span.start..start).unwrap_or_default();
-                partial.role = if is_name(head) { Role::Value } else { Role::Executable };
-                // Some shells or peers see an assignment in it nevertheless.
-                (partial.role == Role::Executable).then_some(OpaqueReason::Assignment)
-            }
-            _ => None,
+        let at_start = self.at == partial.word.span.start;
+        let reason = if partial.role.names_program() {
+            self.refused_in_program(next, partial)
+        } else {
+            (next == '`').then_some(OpaqueReason::CommandSubstitution)
         };
-        if let Some(reason) = reason {
-            return Err(opaque(reason, start..start + width));
+        if let Some(reason) = reason.or_else(|| self.refused_anywhere(next)) {
+            return Err(opaque(reason, self.at..self.at + width));
         }
         if next == '/' && partial.role == Role::Undecided {
             partial.role = Role::Executable;
         }
         partial.word.expands |= match next {
-            '*' | '?' => true,
-            '[' => !alone,
-            '{' => {
-                let placeholder = at_start && self.rest().strip_prefix("{}").is_some_and(ends_word);
-                !alone && !placeholder
-            }
-            '~' => at_start || self.text.get(..start).is_some_and(|before| before.ends_with(['=', ':'])),
+            '[' | '{' if self.is_whole_word(next, partial) => false,
+            '*' | '?' | '[' => true,
+            '{' => !at_start || !self.rest().strip_prefix("{}").is_some_and(ends_word),
+            '~' => at_start || self.before().ends_with(['=', ':']),
             _ => false,
         };
         partial.word.text.push(next);
         self.at += width;
         Ok(())
+    }
+
+    /// Whether the character here is all of the word.
+    fn is_whole_word(&self, next: char, partial: &Partial) -> bool {
+        self.at == partial.word.span.start
+            && ends_word(self.rest().get(next.len_utf8()..).unwrap_or_default())
+    }
+
+    /// Why an unquoted character must not be in an executable. At the first `=` it turns out what the word is for.
+    fn refused_in_program(&self, next: char, partial: &mut Partial) -> Option<OpaqueReason> {
+        let undecided = partial.role == Role::Undecided;
+        match next {
+            '`' => Some(OpaqueReason::DynamicExecutable),
+            '[' if partial.word.text.is_empty() && self.rest().strip_prefix("[[").is_some_and(ends_word) => {
+                Some(OpaqueReason::Compound)
+            }
+            '[' | '{' if self.is_whole_word(next, partial) => None,
+            '*' | '?' | '[' => Some(OpaqueReason::DynamicExecutable),
+            '{' => Some(OpaqueReason::Expansion),
+            // A job to some shells, and an error to the peers' grammar.
+            '#' | '%' | '@' => undecided.then_some(OpaqueReason::SyntaxError),
+            '=' if undecided && !partial.word.quoted => {
+                let head = self.text.get(partial.word.span.start..self.at).unwrap_or_default();
+                partial.role = if is_name(head) { Role::Value } else { Role::Executable };
+                // Some shells or peers see an assignment in it nevertheless.
+                (partial.role == Role::Executable).then_some(OpaqueReason::Assignment)
+            }
+            _ => None,
+        }
+    }
+
+    /// Why an unquoted character must not be in any word.
+    fn refused_anywhere(&self, next: char) -> Option<OpaqueReason> {
+        let refused = match next {
+            // A number with its base to the peers' grammar.
+            '#' => self.before().ends_with(|before: char| before.is_ascii_digit()),
+            '\0' | '\r' | '\u{b}' | '\u{c}' => true,
+            _ => !next.is_ascii() && next.is_whitespace(),
+        };
+        refused.then_some(OpaqueReason::SyntaxError)
     }
 
     /// `$?` as a whole argument; any other unquoted `$` is refused.
@@ -220,7 +229,7 @@ impl Lexer<'_> {
         let start = self.at;
         let at_start = start == partial.word.span.start;
         // A peer joins a line to the one before when it begins with a backslash.
-        let before = self.text.get(..start).unwrap_or_default();
+        let before = self.before();
         let begins_line = before.ends_with('\n');
         self.at += 1;
         let next = self.take();

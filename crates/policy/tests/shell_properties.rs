@@ -1,0 +1,172 @@
+//! What holds for every command text: it is taken apart or refused, with spans in it, in linear time, and its words stay
+//! the same wherever they stand.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use countersign_policy::analysis::OpaqueReason;
+use countersign_policy::display::shell_quoted;
+use countersign_policy::shell::parse;
+use proptest::collection::vec;
+use proptest::prelude::*;
+use std::time::{Duration, Instant};
+
+/// Everything with a meaning, and a few things without.
+const PIECES: &[&str] = &[
+    "a",
+    "b1",
+    " ",
+    "\t",
+    "\n",
+    "\r\n",
+    "'",
+    "\"",
+    "\\",
+    "\\\n",
+    "$",
+    "$?",
+    "$'",
+    "$x",
+    "`",
+    "#",
+    "!",
+    "&",
+    "&&",
+    "|",
+    "||",
+    ";",
+    "(",
+    ")",
+    "{ ",
+    "; }",
+    "{",
+    "}",
+    "<",
+    ">",
+    "2>&1",
+    " >/dev/null",
+    "=",
+    "A=1 ",
+    "~",
+    "*",
+    "[",
+    "]",
+    "é",
+    "漢",
+    "\0",
+    "\u{a0}",
+    "time ",
+    "if ",
+    "'x y'",
+    "\"x\"",
+];
+
+fn texts() -> impl Strategy<Value = String> {
+    prop_oneof![
+        any::<String>(),
+        vec(proptest::sample::select(PIECES), 0..12).prop_map(|pieces| pieces.concat())
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(4_000))]
+
+    #[test]
+    fn every_text_is_taken_apart_or_refused_with_spans_in_it(text in texts()) {
+        match parse(&text) {
+            Err(opaque) => prop_assert!(text.get(opaque.span.clone()).is_some(), "{:?}", opaque),
+            Ok(script) => {
+                let mut end = 0;
+                prop_assert!(!script.commands.is_empty());
+                prop_assert!(script.commands[0].operator.is_none());
+                for (number, command) in script.commands.iter().enumerate() {
+                    prop_assert_eq!(command.operator.is_none(), number == 0);
+                    prop_assert!(end <= command.span.start && text.get(command.span.clone()).is_some());
+                    let mut at = command.span.start;
+                    for word in command.assignments.iter().chain(&command.words) {
+                        prop_assert!(at <= word.span.start && word.span.end <= command.span.end);
+                        prop_assert!(text.get(word.span.clone()).is_some_and(|source| !source.is_empty()));
+                        at = word.span.end;
+                    }
+                    prop_assert!(!command.words.is_empty());
+                    end = command.span.end;
+                }
+                for (_, span) in &script.extensions {
+                    prop_assert!(text.get(span.clone()).is_some());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn words_read_alone_are_the_same_words(text in texts()) {
+        let Ok(script) = parse(&text) else { return Ok(()) };
+        for word in script.commands.iter().flat_map(|command| &command.words[1..]) {
+            let alone = format!("a {}", &text[word.span.clone()]);
+            let again = parse(&alone).unwrap();
+            let again = &again.commands[0].words[1];
+            prop_assert_eq!((&again.text, again.expands, again.quoted), (&word.text, word.expands, word.quoted));
+        }
+    }
+
+    #[test]
+    fn quoted_words_come_back(words in vec("[^\\x00\\r]{0,8}", 0..6)) {
+        let mut argv = vec!["scan".to_owned()];
+        argv.extend(words);
+        let script = parse(&shell_quoted(&argv)).unwrap();
+        let again: Vec<&str> = script.commands[0].words.iter().map(|word| word.text.as_str()).collect();
+        prop_assert_eq!(again, argv);
+    }
+}
+
+#[test]
+fn hostile_texts_take_time_in_proportion_to_their_length() {
+    let long = |part: &str| part.repeat(131_072 / part.encode_utf16().count());
+    let nested = |open: &str, close: &str| format!("{}a{}", open.repeat(10_000), close.repeat(10_000));
+    let mut texts: Vec<String> = PIECES.iter().map(|piece| long(piece)).collect();
+    texts.extend(PIECES.iter().map(|piece| format!("a {}", piece.repeat(60_000 / piece.len()))));
+    texts.extend([
+        nested("( ", " )"),
+        nested("{ ", "; }"),
+        nested("(", ")"),
+        nested("$(", ")"),
+        nested("'", "'"),
+        nested("! ", ""),
+    ]);
+    texts.extend([
+        long("a="),
+        long("a/="),
+        long("-="),
+        format!("a{}/{}", "b".repeat(60_000), "=".repeat(60_000)),
+    ]);
+    texts.extend([
+        long("1"),
+        long("1>"),
+        long("a; "),
+        long("a|"),
+        long("\\ "),
+        long("a \\\n"),
+        long("#\n"),
+        long("😀"),
+    ]);
+    for text in texts {
+        let start = Instant::now();
+        let parsed = parse(&text);
+        let taken = start.elapsed();
+        let shown: String = text.chars().take(20).collect();
+        assert!(taken < HOSTILE, "{shown:?}… took {taken:?}: {:?}", parsed.err());
+    }
+}
+
+#[test]
+fn limits_are_those_of_the_peers_or_lower() {
+    let text = |length: usize| format!("a {}", "b".repeat(length - 2));
+    assert!(parse(&text(131_072)).is_ok());
+    assert_eq!(parse(&text(131_073)).unwrap_err().reason, OpaqueReason::TooLong);
+    assert!(parse(&"a ".repeat(12_000)).is_ok());
+    assert_eq!(parse(&"a ".repeat(50_000)).unwrap_err().reason, OpaqueReason::TooLong);
+    let nested = |depth: usize| format!("{}a{}", "( ".repeat(depth), " )".repeat(depth));
+    assert!(parse(&nested(32)).is_ok());
+    assert_eq!(parse(&nested(33)).unwrap_err().reason, OpaqueReason::TooLong);
+}
+
+/// A thousand times what a text of this length takes, and a fraction of what quadratic work would.
+const HOSTILE: Duration = Duration::from_secs(2);
