@@ -1,7 +1,7 @@
 //! What each kind of case means. The shapes are those of the peers' published vectors.
 
 use super::line::CaseError;
-use super::{Profile, display, document};
+use super::{Profile, commands, display, document};
 use countersign_node::socket::auth;
 use countersign_policy::allowlist::{self, Rule, Target};
 use countersign_policy::effective::{BUILT_IN, Requested};
@@ -18,6 +18,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// What a case does not say itself.
@@ -28,13 +29,41 @@ pub(super) struct Surroundings {
     pub(super) home: PathBuf,
 }
 
+impl Surroundings {
+    /// Where a command runs.
+    pub(super) fn cwd(&self) -> PathBuf {
+        match &self.fixture {
+            Some(fixture) => fixture.join("work"),
+            None => std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/")),
+        }
+    }
+
+    /// Where its programs are looked up.
+    pub(super) fn path(&self) -> OsString {
+        match &self.fixture {
+            Some(fixture) => {
+                let mut path = fixture.join("bin").into_os_string();
+                path.push(":");
+                path.push(fixture.join("safe"));
+                path
+            }
+            None => std::env::var_os("PATH").unwrap_or_default(),
+        }
+    }
+}
+
 /// The result of a case.
 pub(super) fn answer(op: &str, input: &Value, surroundings: &Surroundings) -> Result<Value, CaseError> {
     let profile = surroundings.profile;
     Ok(match op {
+        "allow-always" => commands::allow_always(&read(input, commands::EXPECTED)?, surroundings),
+        "analyze-shell" => commands::analyze(&read(input, commands::EXPECTED)?, surroundings),
         "display" => display::answer(read(input, display::EXPECTED)?, profile),
         "document" => document::answer(read(input, document::EXPECTED)?, surroundings),
         "env-override" => environment(read(input, "key and value, scope?, shellWrapper?")?, profile),
+        "evaluate" | "evaluate-argv" | "wrapper" => {
+            commands::evaluate(read(input, commands::EXPECTED)?, surroundings)
+        }
         "hash" => hash(read(input, "fn command, cwd-argv or hmac with its members")?),
         "inline-eval" => inline_eval(&read(input, "argv or pattern")?),
         "match-pattern" => matching(&read(input, "entries and target, argv?, cwd?")?, surroundings),
@@ -457,8 +486,8 @@ fn windows_text(case: &WindowsText) -> Value {
     }
 }
 
-const OPS: &str = "display, document, env-override, hash, inline-eval, match-pattern, policy, raw-command, \
-                   requires-approval, safe-bin or windows";
+const OPS: &str = "allow-always, analyze-shell, display, document, env-override, evaluate, evaluate-argv, hash, inline-eval, \
+                   match-pattern, policy, raw-command, requires-approval, safe-bin, windows or wrapper";
 
 const APPROVAL: &str = "ask, security, analysisOk and satisfied, or kind exact-command, durable or decisions";
 

@@ -2,6 +2,7 @@
 //! runs, nothing is written; only files that a case names are looked at.
 
 mod cases;
+mod commands;
 mod display;
 mod document;
 mod line;
@@ -86,6 +87,11 @@ A case is {\"id\":\"…\",\"op\":\"…\",\"input\":{…}}, an answer {\"id\":\"�
 as each is known. Exit code 0 when every line had a result, else 1.
 
 op and members of input ('?' = may be missing):
+  evaluate, evaluate-argv, wrapper
+                     command | argv, allowlist, cwd?, path?, safeBins?, trustedDirs?, safeBinProfiles?,
+                     autoAllowSkills?, skillBins? [{name, resolvedPath}]
+  analyze-shell      command, cwd?, path?
+  allow-always       command, cwd, strictInlineEval?
   safe-bin           argv, resolvedPath, safeBins?, trustedDirs?, safeBinProfiles?, platform?
   inline-eval        argv | pattern
   match-pattern      entries, target {typed, name, path, realPath} | null, argv?, cwd?
@@ -98,8 +104,8 @@ op and members of input ('?' = may be missing):
   display            kind command | warning, text | preview, request | output-tail, text, max
   windows            kind analyze, command | kind escape, value
 
-Example, with jq, that fails when a command would no longer count as a safe bin:
-  echo '{\"id\":\"1\",\"op\":\"safe-bin\",\"input\":{\"argv\":[\"head\",\"-n\",\"3\"],\"resolvedPath\":\"/usr/bin/head\"}}' \\
+Example, with jq, that fails when a list of entries would no longer cover a command:
+  echo '{\"id\":\"1\",\"op\":\"evaluate\",\"input\":{\"command\":\"git status | head -n 3\",\"allowlist\":[\"/usr/bin/git\"]}}' \\
     | countersign policy eval --jsonl | jq -e .result.satisfied";
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use super::*;
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 /// Where the peers' fixture tree was, for cases that name it.
@@ -13,13 +14,18 @@ const ROOT: &str = "/fx";
 /// Why an answer may differ, for the cases that a function picks.
 type Deviations<'a> = &'a [(&'static str, usize, fn(&Value) -> bool)];
 
-fn surroundings(profile: Profile) -> Surroundings {
-    Surroundings { profile, fixture: Some(ROOT.into()), home: format!("{ROOT}/home").into() }
+fn surroundings(profile: Profile, root: &Path) -> Surroundings {
+    Surroundings { profile, fixture: Some(root.to_owned()), home: root.join("home") }
 }
 
-fn answers(text: &str, profile: Profile) -> Vec<Value> {
+fn vectors(file: &str, root: &Path) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/vectors").join(file);
+    std::fs::read_to_string(path).unwrap().replace("$FX", root.to_str().unwrap())
+}
+
+fn answers(text: &str, profile: Profile, root: &Path) -> Vec<Value> {
     let mut out = Vec::new();
-    answer_all(text.as_bytes(), &mut out, &surroundings(profile)).unwrap();
+    answer_all(text.as_bytes(), &mut out, &surroundings(profile, root)).unwrap();
     out.split(|byte| *byte == b'\n')
         .filter(|line| !line.is_empty())
         .map(|line| serde_json::from_slice(line).unwrap())
@@ -28,11 +34,10 @@ fn answers(text: &str, profile: Profile) -> Vec<Value> {
 
 /// Runs every case of a file and compares the members that count.
 fn check(file: &str, profile: Profile, members: &[&str], deviations: Deviations<'_>) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/vectors").join(file);
-    let text = std::fs::read_to_string(path).unwrap().replace("$FX", ROOT);
+    let text = vectors(file, Path::new(ROOT));
     let mut counted: BTreeMap<&str, usize> = BTreeMap::new();
     let mut wrong = Vec::new();
-    for (line, answer) in text.lines().zip(answers(&text, profile)) {
+    for (line, answer) in text.lines().zip(answers(&text, profile, Path::new(ROOT))) {
         let case: Value = serde_json::from_str(line).unwrap();
         let mut ours = answer["result"].clone();
         without_generated(&mut ours);
@@ -180,9 +185,76 @@ fn our_own_profile_hides_at_least_what_the_peers_hide() {
     );
 }
 
+/// Puts the peers' fixture tree on disk.
+fn fixture() -> tempfile::TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path().canonicalize().unwrap();
+    let fixture: Value = serde_json::from_str(&vectors("fixture.json", &root)).unwrap();
+    for entry in fixture["entries"].as_array().unwrap() {
+        let path = Path::new(entry["path"].as_str().unwrap());
+        let mode = |entry: &Value| u32::from_str_radix(entry["mode"].as_str().unwrap(), 8).unwrap();
+        match entry["kind"].as_str().unwrap() {
+            "dir" => std::fs::create_dir_all(path).unwrap(),
+            "symlink" => std::os::unix::fs::symlink(entry["linkTarget"].as_str().unwrap(), path).unwrap(),
+            _ => {
+                std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+                std::fs::write(path, entry["content"].as_str().unwrap_or_default()).unwrap();
+                std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode(entry))).unwrap();
+            }
+        }
+    }
+    dir
+}
+
+/// Runs every case of a file in the tree: never looser than the peer, and like it in all but `stricter` percent.
+fn check_commands(file: &str, root: &Path, verdict: &str, stricter: usize) {
+    let text = vectors(file, root);
+    let (mut cases, mut refused) = (0, 0);
+    for (line, answer) in text.lines().zip(answers(&text, Profile::Reference, root)) {
+        let case: Value = serde_json::from_str(line).unwrap();
+        let (theirs, ours) = (&case["expect"][verdict], &answer["result"][verdict]);
+        assert!(ours.is_boolean(), "{} {answer}", case["id"]);
+        assert!(ours == theirs || *theirs == true, "{} {} is allowed", case["id"], case["input"]);
+        cases += 1;
+        refused += usize::from(ours != theirs);
+        if *ours == true && verdict == "offered" {
+            assert_eq!(answer["result"]["entries"], case["expect"]["entries"], "{}", case["id"]);
+        }
+    }
+    assert!(
+        refused * 100 <= cases * stricter,
+        "{file}: {refused} of {cases} refused although the peer allows"
+    );
+}
+
+#[test]
+fn commands_are_judged_on_real_files_as_the_newest_peer_judges_them() {
+    let dir = fixture();
+    let root = dir.path().canonicalize().unwrap();
+    check_commands("analyze-shell.jsonl", &root, "ok", 6);
+    check_commands("evaluate.jsonl", &root, "satisfied", 1);
+    check_commands("evaluate-argv.jsonl", &root, "satisfied", 0);
+    check_commands("wrapper.jsonl", &root, "satisfied", 0);
+    check_commands("allow-always.jsonl", &root, "offered", 0);
+}
+
+#[test]
+fn our_own_profile_also_says_why_a_covered_command_cannot_be_pinned() {
+    let dir = fixture();
+    let root = dir.path().canonicalize().unwrap();
+    let case = json!({ "id": "x", "op": "evaluate", "input": {
+        "command": "scan *.log",
+        "allowlist": [root.join("bin/scan")],
+    } });
+    let answer = answers(&case.to_string(), Profile::Attentive, &root).remove(0);
+    assert_eq!(answer["result"]["satisfied"], false);
+    assert_eq!(answer["result"]["satisfiedBy"], json!(["allowlist"]));
+    assert_eq!(answer["result"]["unbound"], "a shell would expand a word");
+}
+
 #[test]
 fn a_line_that_is_no_case_says_what_was_expected_and_what_came() {
-    let line = |text: &str| answers(text, Profile::Attentive).remove(0);
+    let line = |text: &str| answers(text, Profile::Attentive, Path::new(ROOT)).remove(0);
     let answer = line(r#"{"id":"x","op":"safe-bin","input":{"argv":"head"}}"#);
     assert_eq!(answer["id"], "x");
     assert_eq!(answer["error"]["got"], r#"{"argv":"head"}"#);
@@ -198,7 +270,8 @@ fn a_bad_or_endless_line_does_not_stop_the_rest() {
     let good = r#"{"id":"good","op":"policy","input":{"fn":"mode","mode":"deny"}}"#;
     let text = format!("\n{}\n{good}\n", "x".repeat(LINE_BYTES + 10));
     let mut out = Vec::new();
-    let failed = answer_all(text.as_bytes(), &mut out, &surroundings(Profile::Attentive)).unwrap();
+    let failed =
+        answer_all(text.as_bytes(), &mut out, &surroundings(Profile::Attentive, Path::new(ROOT))).unwrap();
     assert_eq!(failed, 1);
     let last: Value =
         serde_json::from_slice(out.trim_ascii().rsplit(|byte| *byte == b'\n').next().unwrap()).unwrap();
