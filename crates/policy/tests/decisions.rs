@@ -222,6 +222,16 @@ fn what_a_shell_must_join_binds_to_a_text_of_real_paths_and_quoted_words() {
 }
 
 #[test]
+fn a_chain_that_nobody_would_read_is_asked_about() {
+    let chain = |commands: usize| {
+        let text = vec!["scan"; commands].join("; ");
+        World::new(&["sh", "-c", &text], Security::Allowlist, Ask::OnMiss).with_rules(&["/usr/bin/scan"])
+    };
+    check(&chain(128), Verdict::Allow(Evidence::Rules));
+    assert!(matches!(chain(129).verdict(), Verdict::Ask(_)));
+}
+
+#[test]
 fn every_program_of_a_bound_text_is_pinned() {
     let world = World::new(&["sh", "-c", "scan a && nice id | scan b"], Security::Allowlist, Ask::OnMiss)
         .with_rules(&["/usr/bin/scan", "/usr/bin/id"]);

@@ -84,7 +84,7 @@ fn within(script: &Script, text: &str, profile: Profile) -> Result<(), Opaque> {
             None => Ok(()),
         };
     }
-    if words.count() > ARGUMENTS {
+    if words.count() > ARGUMENTS || script.commands.len() > COMMANDS {
         return Err(Opaque { reason: OpaqueReason::TooLong, span: 0..text.len() });
     }
     Ok(())
@@ -274,6 +274,9 @@ const PAYLOAD_DEPTH: usize = 2;
 
 /// Longest canonical text of an argument list that is taken apart, in bytes: the peers' limit for command texts.
 const ARGUMENT_BYTES: usize = 131_072;
+
+/// Most commands of one text that are taken apart: each of them has to be looked up, and people read no longer lists.
+const COMMANDS: usize = 128;
 
 /// Most arguments that are taken apart: what cannot be shown one by one is not remembered or run unasked either.
 const ARGUMENTS: usize = countersign_protocol::limits::DISPLAY_ARGUMENTS;
