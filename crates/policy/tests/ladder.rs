@@ -78,6 +78,11 @@ fn t12_a_shape_keeps_program_subcommand_flags_and_kinds() {
         ],
     );
     check_shape(
+        "git -C /home/u/src/app/sub add a",
+        &["git -C /home/u/src/app/sub add b"],
+        &["git -C /home/u/other add a", "git -C /etc add a", "git -C.. add a"],
+    );
+    check_shape(
         "go test ./... -run TestA -count=1",
         &["go test ./x -run TestB -count=2", "go test ./..."],
         &["go test -exec sh ./...", "go build ./...", "go test ../other", "go test -o x ./...", "go run ."],

@@ -261,7 +261,7 @@ fn narrowed(command: &Command, full: ArgumentShape, invocation: Invocation<'_>) 
     }
     let mut shape = full;
     let given = |shape: &ArgumentShape| shape::operands(shape, invocation.arguments, place);
-    fix_outside_paths(&mut shape, invocation, &folder);
+    stay_in_place(&mut shape, invocation, &folder);
     let operands = given(&shape).ok_or_else(|| why_not(invocation))?;
     keep_used(&mut shape, |shape| given(shape).is_some_and(|left| left == operands));
     if folder.is_some() {
@@ -311,7 +311,7 @@ fn everything_harmless(
         }
         _ => {}
     }
-    fix_outside_paths(&mut shape, invocation, &folder);
+    stay_in_place(&mut shape, invocation, &folder);
     Ok((ArgumentRule::Shape(shape), folder))
 }
 
@@ -323,29 +323,38 @@ fn scope(command: &Command, invocation: Invocation<'_>) -> Result<Option<String>
     }
 }
 
-/// Path values of flags stay below the folder; one that already lies outside stays as it is.
-fn fix_outside_paths(shape: &mut ArgumentShape, invocation: Invocation<'_>, folder: &Option<String>) {
+/// Path values of flags stay below the folder; one that already lies outside stays as it is. So does what stands before
+/// the subcommand of something that changes its folder: `-C` says which one.
+fn stay_in_place(shape: &mut ArgumentShape, invocation: Invocation<'_>, folder: &Option<String>) {
     let place = place(invocation);
+    if folder.is_some() {
+        for flag in shape.leading.iter_mut().filter(|flag| flag.value == FlagValue::Any) {
+            flag.value = FlagValue::OneOf(values(flag, invocation));
+        }
+    }
     let FlagSet::Listed(flags) = &mut shape.flags else { return };
     for flag in flags {
         let FlagValue::Path { below } = &mut flag.value else { continue };
         below.extend(folder.clone());
         let below = below.clone();
-        let outside = |word: &&str| word.contains('/') && !place.holds(&below, word);
-        let values = invocation.arguments.iter().enumerate().filter_map(|(at, argument)| {
-            let (name, glued) = argument.text.split_once('=').unzip();
-            let is_name = |text: &str| flag.names.iter().any(|known| known == text);
-            match (name, glued) {
-                (Some(name), Some(value)) if is_name(name) => Some(value),
-                _ if is_name(argument.text) => invocation.arguments.get(at + 1).map(|next| next.text),
-                _ => None,
-            }
-        });
-        let outside: Vec<String> = values.filter(outside).map(str::to_owned).collect();
+        let mut outside = values(flag, invocation);
+        outside.retain(|word| word.contains('/') && !place.holds(&below, word));
         if !outside.is_empty() {
             flag.value = FlagValue::OneOf(outside);
         }
     }
+}
+
+/// What a flag is given in a command, glued with `=` or separate.
+fn values(flag: &FlagRule, invocation: Invocation<'_>) -> Vec<String> {
+    let is_name = |text: &str| flag.names.iter().any(|known| known == text);
+    let arguments = invocation.arguments;
+    let value = |(at, argument): (usize, &Argument<'_>)| match argument.text.split_once('=') {
+        Some((name, value)) if is_name(name) => Some(value.to_owned()),
+        _ if is_name(argument.text) => arguments.get(at + 1).map(|next| next.text.to_owned()),
+        _ => None,
+    };
+    arguments.iter().enumerate().filter_map(value).collect()
 }
 
 /// Drops every flag without which the command still reads the same.
