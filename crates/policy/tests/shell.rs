@@ -49,7 +49,8 @@ fn quotes_and_backslashes_are_removed_as_shells_remove_them() {
         (r"scan '\' \\ \# \;", r"<scan><\><\><#><;>"),
         ("scan '$x `y` $(z)' \"5$\" \"$\"", "<scan><$x `y` $(z)><5$><$>"),
         ("scan 'a\nb' \"c\nd\"", "<scan><a\nb><c\nd>"),
-        ("scan a#b '#c' x=y -a=b", "<scan><a#b><#c><x=y><-a=b>"),
+        ("scan a#b '#c' x=y -a=b x12#c", "<scan><a#b><#c><x=y><-a=b><x12#c>"),
+        ("g++ a", "<g++><a>"),
         ("scan é 工具 \u{1}\u{7f}", "<scan><é><工具><\u{1}\u{7f}>"),
     ]);
 }
@@ -307,6 +308,10 @@ fn what_no_shell_or_not_every_shell_accepts_is_refused() {
         "\" a\" b",
         "'' b",
         "a#b",
+        "a 12#",
+        "a ''2#",
+        "a+:b",
+        "a+",
         "a%b",
         "%1",
         "'%1'",

@@ -115,6 +115,9 @@ impl Lexer<'_> {
             '{' => Some(OpaqueReason::Expansion),
             // A job to some shells, and an error to the peers' grammar.
             '#' | '%' | '@' => undecided.then_some(OpaqueReason::SyntaxError),
+            '+' if undecided && matches!(self.rest().get(1..2), None | Some("" | ":")) => {
+                Some(OpaqueReason::SyntaxError)
+            }
             '=' if undecided && !partial.word.quoted => {
                 let head = self.text.get(partial.word.span.start..self.at).unwrap_or_default();
                 partial.role = if is_name(head) { Role::Value } else { Role::Executable };
@@ -128,12 +131,19 @@ impl Lexer<'_> {
     /// Why an unquoted character must not be in any word.
     fn refused_anywhere(&self, next: char) -> Option<OpaqueReason> {
         let refused = match next {
-            // A number with its base to the peers' grammar.
-            '#' => self.before().ends_with(|before: char| before.is_ascii_digit()),
+            '#' => self.ends_number(),
             '\0' | '\r' | '\u{b}' | '\u{c}' => true,
             _ => !next.is_ascii() && next.is_whitespace(),
         };
         refused.then_some(OpaqueReason::SyntaxError)
+    }
+
+    /// Whether the peers' grammar reads what stands before as the base of a number.
+    fn ends_number(&self) -> bool {
+        let before = self.before();
+        let head = before.trim_end_matches(|digit: char| digit.is_ascii_digit());
+        head.len() < before.len()
+            && !head.ends_with(|last: char| last.is_ascii_alphabetic() || "/_".contains(last))
     }
 
     /// `$?` as a whole argument; any other unquoted `$` is refused.
