@@ -11,7 +11,9 @@ use countersign_policy::bind::{Bound, Unbound, bind};
 use countersign_policy::evaluate::{
     Answer, AskReason, Covered, DenyReason, Evidence, Origin, Verdict, needs_prompt,
 };
-use countersign_protocol::ui::AlwaysUnavailable;
+use countersign_protocol::ui::{
+    Advice, AlwaysUnavailable, EntryFit, MissCause, TestVerdict, TraceStep, VerdictCause,
+};
 use countersign_protocol::vocabulary::{Ask, Decision, Security};
 use std::collections::BTreeMap;
 use support::{World, person, strings};
@@ -317,16 +319,21 @@ fn an_unusual_environment_is_asked_about_although_a_rule_covers_the_command() {
 }
 
 #[test]
-fn the_trace_names_the_step_that_missed() {
-    let steps = |world: &World| -> Vec<(String, Option<bool>)> {
-        world.trace().into_iter().map(|step| (step.step, step.ok)).collect()
-    };
+fn the_trace_names_the_step_that_missed_and_what_would_have_helped() {
     let miss = world(Security::Allowlist, Ask::OnMiss).with_rules(&["/usr/bin/other"]);
-    assert!(steps(&miss).contains(&("entry".into(), Some(false))));
+    let steps = miss.trace();
+    assert!(steps.contains(&TraceStep::Missed { cause: MissCause::NoEntry, detail: None }), "{steps:?}");
+    let subject = Some("/usr/bin/scan".to_owned());
+    let advice = TraceStep::Advice { advice: Advice::AddEntry, subject, more: 0 };
+    assert!(steps.contains(&advice), "{steps:?}");
     assert_eq!(miss.judge(None).missed_segment, Some(0));
+
     let hit = world(Security::Allowlist, Ask::OnMiss).with_rules(&["/usr/bin/scan"]);
-    assert!(steps(&hit).contains(&("entry".into(), Some(true))));
-    assert_eq!(steps(&hit).last(), Some(&("verdict".into(), Some(true))));
+    let steps = hit.trace();
+    let covers = |step: &TraceStep| matches!(step, TraceStep::Entry { fit: EntryFit::Covers, .. });
+    assert!(steps.iter().any(covers), "{steps:?}");
+    let verdict = TraceStep::Verdict { verdict: TestVerdict::Allow, cause: VerdictCause::Allowlist };
+    assert_eq!(steps.last(), Some(&verdict));
     assert_eq!(hit.judge(None).missed_segment, None);
 }
 

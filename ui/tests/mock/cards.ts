@@ -1,4 +1,5 @@
 import type { Card } from '../../src/lib/protocol';
+import { missed } from './document';
 import { command, opaque, segment, shown } from './text';
 
 const MINUTE = 60_000;
@@ -30,6 +31,7 @@ export function card(id: string, now: number, differs: Partial<Card> = {}): Card
       ask: 'on-miss',
       layer: 'agent',
       entriesChecked: 14,
+      trace: missed('git'),
     },
     decisions: ['allow-once', 'allow-always', 'deny'],
     always: [
@@ -104,7 +106,14 @@ export function hostile(id: string, now: number): Card {
       { kind: 'program', path: shown('/usr/bin/curl'), writable: false },
       { kind: 'folder', path: shown('/srv/build/work'), given: shown('/srv/current') },
     ],
-    why: { reason: 'ask-always', security: 'allowlist', ask: 'always', layer: 'defaults', entriesChecked: 0 },
+    why: {
+      reason: 'ask-always',
+      security: 'allowlist',
+      ask: 'always',
+      layer: 'defaults',
+      entriesChecked: 0,
+      trace: [],
+    },
     decisions: ['allow-once', 'deny'],
     always: [],
     alwaysUnavailable: 'ask-always',
@@ -137,7 +146,14 @@ export function peerAsk(id: string, now: number): Card {
   return card(id, now, {
     kind: 'ask',
     onExpiry: 'no-answer',
-    why: { reason: 'peer-asks', security: 'allowlist', ask: 'on-miss', layer: 'built-in', entriesChecked: 0 },
+    why: {
+      reason: 'peer-asks',
+      security: 'allowlist',
+      ask: 'on-miss',
+      layer: 'built-in',
+      entriesChecked: 0,
+      trace: [],
+    },
     always: [],
   });
 }
@@ -154,6 +170,7 @@ export function unanalysed(id: string, now: number): Card {
       ask: 'on-miss',
       layer: 'agent',
       entriesChecked: 14,
+      trace: missed('git'),
     },
     decisions: ['allow-once', 'deny'],
     always: [],

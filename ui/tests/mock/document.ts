@@ -1,4 +1,4 @@
-import type { DocumentView, EntryView, HistoryEntry, TestResult } from '../../src/lib/protocol';
+import type { DocumentView, EntryView, HistoryEntry, TestResult, TraceStep } from '../../src/lib/protocol';
 import { shown } from './text';
 
 const HOUR = 3_600_000;
@@ -64,16 +64,32 @@ function effective(
   return { agent, security, securityLayer, ask, askLayer, askFallback: 'deny', askFallbackLayer: 'defaults' };
 }
 
+/** The steps to a prompt for a program without an entry. */
+export function missed(typed: string): TraceStep[] {
+  const path = `/usr/bin/${typed}`;
+  return [
+    {
+      kind: 'policy',
+      security: 'allowlist',
+      securityLayer: 'agent',
+      ask: 'on-miss',
+      askLayer: 'defaults',
+      fallback: 'deny',
+      fallbackLayer: 'defaults',
+    },
+    { kind: 'segment', typed },
+    { kind: 'resolution', path },
+    { kind: 'missed', cause: 'no-entry' },
+    { kind: 'bound', programs: [path] },
+    { kind: 'advice', advice: 'add-entry', subject: path, more: 0 },
+    { kind: 'verdict', verdict: 'ask', cause: 'allowlist-miss' },
+  ];
+}
+
 export function tested(command: string): TestResult {
   return {
     verdict: command.startsWith('git') ? 'allow' : command.startsWith('sudo') ? 'deny' : 'ask',
-    trace: [
-      { step: 'policy', detail: 'security allowlist, ask always, set by agent' },
-      { step: 'segment', detail: command, ok: true },
-      { step: 'resolution', detail: `${command.split(' ')[0]} → /usr/bin/${command.split(' ')[0]}`, ok: true },
-      { step: 'entry', detail: 'none of 6 entries matches', ok: false },
-      { step: 'verdict', detail: 'ask' },
-    ],
+    trace: missed(command.split(' ')[0] ?? ''),
   };
 }
 

@@ -1,6 +1,7 @@
 //! `countersign policy` and `countersign allowlist`. What tightens is written at once; what loosens needs a person in the
 //! app's window.
 
+use super::explain;
 use super::output::Output;
 use super::policy_eval::{self, EvalArgs};
 use super::{AgentArg, Exit};
@@ -191,29 +192,20 @@ pub(super) async fn allowlist(
             let core = Core::start(paths, Via::CommandLine)?;
             let params = TestParams {
                 agent: agent.agent,
-                command: display::shell_quoted(&command),
+                // One argument is a command text as a shell would read it; several are an argument list.
+                command: match command.as_slice() {
+                    [text] => text.clone(),
+                    list => display::shell_quoted(list),
+                },
                 cwd: Some(cwd.absolute()?),
             };
             let result = core.host.test(&params).await;
             core.stop().await;
             output.result(&result, |out| {
                 for step in &result.trace {
-                    let mark = match step.ok {
-                        Some(true) => "+",
-                        Some(false) => "-",
-                        None => " ",
-                    };
-                    writeln!(out, "{mark} {}: {}", step.step, step.detail)?;
+                    writeln!(out, "{}", explain::line(step, explain::Language::of_process()))?;
                 }
-                writeln!(
-                    out,
-                    "{}",
-                    match result.verdict {
-                        TestVerdict::Allow => "would run without asking",
-                        TestVerdict::Ask => "would ask",
-                        TestVerdict::Deny => "would be denied",
-                    }
-                )
+                Ok(())
             })?;
             Ok(match result.verdict {
                 TestVerdict::Allow => Exit::Ok,

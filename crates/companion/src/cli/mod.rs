@@ -4,6 +4,7 @@
 mod doctor;
 mod document;
 mod exec;
+mod explain;
 mod history;
 mod inbox;
 mod output;

@@ -5,7 +5,7 @@ use countersign_policy::always::{self, Proposal};
 use countersign_policy::analysis::Analysis;
 use countersign_policy::display::{self, Secrets};
 use countersign_policy::effective::Effective;
-use countersign_policy::evaluate::{AskReason, Evaluation};
+use countersign_policy::evaluate::{AskReason, Evaluation, Subject};
 use countersign_policy::facts::Facts;
 use countersign_protocol::ui::{
     AlwaysOption, AlwaysUnavailable, Card, CardKind, CommandView, EnvOverride, Fact, HostKind, HostView,
@@ -119,7 +119,8 @@ impl Material<'_> {
 }
 
 /// Why a command that would run here is asked about.
-pub(super) fn why(policy: &Effective, evaluation: &Evaluation, reason: AskReason, entries: usize) -> Why {
+pub(super) fn why(subject: &Subject<'_>, evaluation: &Evaluation, reason: AskReason) -> Why {
+    let policy = subject.policy;
     let (code, opaque) = match reason {
         AskReason::Always => (WhyReason::AskAlways, None),
         AskReason::Miss => (WhyReason::AllowlistMiss, None),
@@ -133,7 +134,8 @@ pub(super) fn why(policy: &Effective, evaluation: &Evaluation, reason: AskReason
         security: policy.security.value,
         ask: policy.ask.value,
         layer: policy.ask.layer,
-        entries_checked: u32::try_from(entries).unwrap_or(u32::MAX),
+        entries_checked: u32::try_from(subject.rules.len()).unwrap_or(u32::MAX),
+        trace: evaluation.trace(subject),
     }
 }
 

@@ -143,6 +143,7 @@ impl Host {
                 ask: word(request.ask.as_deref()).unwrap_or(Ask::OnMiss),
                 layer: PolicyLayer::Requested,
                 entries_checked: 0,
+                trace: Vec::new(),
             },
             offer: Offer::for_ask(&request.allowed_decisions, request.ask.as_deref()),
         };
@@ -296,7 +297,7 @@ impl Host {
                 &checked.env.accepted,
                 checked.timeout,
             ),
-            why: card::why(&judged.policy, first, reason, judged.rules.len()),
+            why: card::why(&judged.subject(checked, &self.trust), first, reason),
             offer: Offer::for_exec(&judged.analysis, &judged.facts, &judged.policy),
         };
         match self.submit(material, checked.approval_wait, peer, gone, recorder).await {

@@ -1,54 +1,51 @@
-//! An evaluation in words, written from its own data.
+//! An evaluation as steps for a reader, written from its own data.
 
 use super::segments::{Cover, Miss};
-use super::{Evaluation, Subject, Verdict};
+use super::{AskReason, DenyReason, Evaluation, Evidence, Subject, Verdict};
 use crate::allowlist::Rule;
 use crate::analysis::{OpaqueReason, Segment};
 use crate::bind::Unbound;
 use crate::command::PromptReason;
 use crate::display::escape;
-use crate::effective::{Effective, Layered};
+use crate::effective::Effective;
 use crate::safe_bins::Refusal;
-use countersign_protocol::ui::{PolicyLayer, TraceStep};
+use countersign_protocol::ui::{
+    Advice, EntryFit, MissCause, TestVerdict, TraceStep, UnboundCause, VerdictCause,
+};
 use std::path::Path;
 
 /// The steps of `evaluation`, which judged `subject`.
 pub(super) fn steps(subject: &Subject<'_>, evaluation: &Evaluation) -> Vec<TraceStep> {
+    let quote = |span: &std::ops::Range<usize>| {
+        shortened(subject.analysis.source.get(span.clone()).unwrap_or_default())
+    };
     let mut steps = vec![policy(subject.policy)];
     if let Some(opaque) = &subject.analysis.opaque {
-        let text = subject.analysis.source.get(opaque.span.clone()).unwrap_or_default();
-        let detail = format!("{} at {}: {}", opaque.reason.as_str(), opaque.span.start, shortened(text));
-        steps.push(step("opaque", Some(false), detail));
+        steps.push(TraceStep::Opaque { cause: opaque.reason.as_str().to_owned(), text: quote(&opaque.span) });
     }
-    for (extension, span) in &subject.analysis.extensions {
-        let text = subject.analysis.source.get(span.clone()).unwrap_or_default();
-        steps.push(step("extension", None, format!("{}: {}", extension.as_str(), shortened(text))));
+    for (extension, span) in subject.analysis.extensions.iter().take(LISTED) {
+        steps.push(TraceStep::Extension { name: extension.as_str().to_owned(), text: quote(span) });
     }
     match evaluation.matched.as_slice() {
         [grant] if evaluation.covers.iter().any(Result::is_err) => {
-            steps.push(entry(subject.rules.get(*grant)));
+            steps.extend(entry(subject.rules.get(*grant)));
         }
         _ => {
-            for (segment, cover) in subject.analysis.segments.iter().zip(&evaluation.covers) {
+            for (segment, cover) in subject.analysis.segments.iter().zip(&evaluation.covers).take(LISTED) {
                 segment_steps(&mut steps, subject, segment, cover);
             }
         }
     }
     steps.push(match (&evaluation.bound, evaluation.unbound) {
-        (Some(bound), _) => {
-            let programs: Vec<String> = bound.programs().map(escape).collect();
-            step("bind", Some(true), programs.join(", "))
-        }
-        (None, unbound) => {
-            step("bind", Some(false), unbound.unwrap_or(Unbound::NotStatic).as_str().to_owned())
-        }
+        (Some(bound), _) => TraceStep::Bound { programs: bound.programs().map(escape).collect() },
+        (None, unbound) => TraceStep::Unbound { cause: unbound_cause(unbound.unwrap_or(Unbound::NotStatic)) },
     });
     if !subject.unusual_env.is_empty() {
-        let names: Vec<String> = subject.unusual_env.iter().map(|name| escape(name)).collect();
-        steps.push(step("environment", Some(false), names.join(", ")));
+        let names = subject.unusual_env.iter().map(|name| escape(name)).collect();
+        steps.push(TraceStep::Environment { names });
     }
     if !matches!(evaluation.verdict, Verdict::Allow(_)) {
-        steps.extend(advice(subject, evaluation).map(|detail| step("advice", None, detail)));
+        steps.extend(advice(subject, evaluation));
     }
     steps.push(verdict(&evaluation.verdict));
     steps
@@ -60,51 +57,49 @@ fn segment_steps(
     segment: &Segment,
     cover: &Result<Cover, Miss>,
 ) {
-    let typed = segment.words.first().map(|word| escape(&word.text)).unwrap_or_default();
-    steps.push(step("segment", None, typed));
+    let typed = segment.words.first().map(|word| shortened(&word.text)).unwrap_or_default();
+    steps.push(TraceStep::Segment { typed });
     if !segment.candidate.wrappers.is_empty() {
         let names = segment.candidate.wrappers.iter().filter_map(|wrapper| segment.words.get(wrapper.at));
-        let names: Vec<String> = names.map(|word| escape(&word.text)).collect();
-        let inner = segment.effective().first().map(|word| escape(&word.text)).unwrap_or_default();
-        steps.push(step("wrapper", None, format!("{} → {inner}", names.join(" → "))));
+        let through = names.map(|word| shortened(&word.text)).collect();
+        let program = segment.effective().first().map(|word| shortened(&word.text)).unwrap_or_default();
+        steps.push(TraceStep::Wrapper { through, program });
     }
     if matches!(cover, Ok(Cover::SafeBuiltin)) {
-        steps.push(step("builtin", Some(true), "the shell's own, and harmless".to_owned()));
+        steps.push(TraceStep::Builtin);
         return;
     }
     if let Err(Miss::PromptOnly(reason)) = cover {
-        steps.push(step("entry", Some(false), format!("{}: no entry counts", reason.as_str())));
+        steps.push(TraceStep::Missed { cause: prompt_cause(*reason), detail: None });
         return;
     }
-    steps.push(match path_of(subject, segment) {
-        Some(path) => step("resolution", Some(true), escape(&path.to_string_lossy())),
-        None => step("resolution", Some(false), "not found".to_owned()),
-    });
+    let path = path_of(subject, segment).map(|path| escape(&path.to_string_lossy()));
+    steps.push(TraceStep::Resolution { path });
     match cover {
-        Ok(Cover::Entry(index)) => steps.push(entry(subject.rules.get(*index))),
-        Ok(Cover::SafeBin) => steps.push(step("safe-bin", Some(true), "only filters its input".to_owned())),
+        Ok(Cover::Entry(index)) => steps.extend(entry(subject.rules.get(*index))),
+        Ok(Cover::SafeBin) => steps.push(TraceStep::SafeBin { refusal: None }),
         Ok(Cover::SafeBuiltin) => {}
-        Ok(Cover::Skill) => steps.push(step("skill", Some(true), "an installed skill's program".to_owned())),
+        Ok(Cover::Skill) => steps.push(TraceStep::Skill),
         Err(miss) => missed(steps, subject, segment, miss),
     }
 }
 
 fn missed(steps: &mut Vec<TraceStep>, subject: &Subject<'_>, segment: &Segment, miss: &Miss) {
-    let detail = match miss {
+    let (cause, detail) = match miss {
         Miss::NoEntry(_) => {
             steps.extend(near_entries(subject, segment));
-            "no entry covers it".to_owned()
+            (MissCause::NoEntry, None)
         }
-        Miss::PromptOnly(reason) => reason.as_str().to_owned(),
-        Miss::InlineEval(hit) => format!("a program on the command line: {}", escape(&hit.label())),
-        Miss::RelativeAfterMove => "a relative program after the folder changed".to_owned(),
-        Miss::TouchesHome => "would create a file in the home directory".to_owned(),
+        Miss::PromptOnly(reason) => (prompt_cause(*reason), None),
+        Miss::InlineEval(hit) => (MissCause::InlineEval, Some(escape(&hit.label()))),
+        Miss::RelativeAfterMove => (MissCause::RelativeAfterMove, None),
+        Miss::TouchesHome => (MissCause::TouchesHome, None),
     };
-    steps.push(step("entry", Some(false), detail));
+    steps.push(TraceStep::Missed { cause, detail });
     if let Miss::NoEntry(Some(refusal)) = miss {
         // For most programs this would only say that they are no filter.
         if !matches!(refusal, Refusal::NotListed(_)) {
-            steps.push(step("safe-bin", Some(false), escape(&refusal.to_string())));
+            steps.push(TraceStep::SafeBin { refusal: Some(escape(&refusal.to_string())) });
         }
     }
 }
@@ -121,43 +116,45 @@ fn near_entries(subject: &Subject<'_>, segment: &Segment) -> Vec<TraceStep> {
             return None;
         }
         let same_path = path.is_some_and(|path| Path::new(pattern) == path);
-        let why = if same_path && rule.generated {
-            "other arguments or another folder"
+        let fit = if same_path && rule.generated {
+            EntryFit::OtherArgumentsOrFolder
         } else if same_path || !pattern.contains('/') {
-            "other arguments"
+            EntryFit::OtherArguments
         } else {
-            "another file"
+            EntryFit::OtherFile
         };
-        Some(step("entry", Some(false), format!("{}: {why}", escape(pattern))))
+        Some(TraceStep::Entry { pattern: escape(pattern), agent: escape(&rule.agent), fit })
     });
     near.take(NEAR_ENTRIES).collect()
 }
 
 /// The smallest change that would have let the command run without asking, as far as there is one.
-fn advice(subject: &Subject<'_>, evaluation: &Evaluation) -> Option<String> {
+fn advice(subject: &Subject<'_>, evaluation: &Evaluation) -> Option<TraceStep> {
+    let plain = |advice| Some(TraceStep::Advice { advice, subject: None, more: 0 });
+    let about = |advice, text: String| Some(TraceStep::Advice { advice, subject: Some(text), more: 0 });
     let analysis = subject.analysis;
     if let Some(opaque) = &analysis.opaque {
         let text = shortened(analysis.source.get(opaque.span.clone()).unwrap_or_default());
         return match opaque.reason {
             OpaqueReason::Redirect | OpaqueReason::Heredoc | OpaqueReason::HereString => {
-                Some(format!("drop the redirection {text}"))
+                about(Advice::DropRedirection, text)
             }
             OpaqueReason::DynamicArgument | OpaqueReason::DynamicExecutable => {
-                Some(format!("write the value of {text} out"))
+                about(Advice::WriteValueOut, text)
             }
             OpaqueReason::CommandSubstitution | OpaqueReason::ProcessSubstitution => {
-                Some(format!("run {text} as a command of its own"))
+                about(Advice::RunSeparately, text)
             }
-            OpaqueReason::Background => Some("run it in the foreground".to_owned()),
-            OpaqueReason::LineContinuation => Some("write it on one line".to_owned()),
+            OpaqueReason::Background => plain(Advice::RunInForeground),
+            OpaqueReason::LineContinuation => plain(Advice::OneLine),
             _ => None,
         };
     }
     let Some(index) = evaluation.missed_segment else {
         return match evaluation.unbound? {
-            Unbound::Expansion => Some("write the names out instead of a wildcard, braces or ~".to_owned()),
-            Unbound::RelativeAfterMove => Some("name the program by its whole path".to_owned()),
-            Unbound::ShellText => Some("run the inner text without the shell around it".to_owned()),
+            Unbound::Expansion => plain(Advice::NameFiles),
+            Unbound::RelativeAfterMove => plain(Advice::WholePath),
+            Unbound::ShellText => plain(Advice::WithoutShell),
             Unbound::Carrier | Unbound::NotStatic | Unbound::Unresolved => None,
         };
     };
@@ -165,18 +162,20 @@ fn advice(subject: &Subject<'_>, evaluation: &Evaluation) -> Option<String> {
     match evaluation.covers.get(index)? {
         Err(Miss::PromptOnly(PromptReason::Assignment)) => {
             let names = segment.assignments.iter().map(|word| shortened(&word.text));
-            Some(format!("drop {}", names.collect::<Vec<_>>().join(" ")))
+            about(Advice::DropAssignments, names.collect::<Vec<_>>().join(" "))
         }
         Err(Miss::PromptOnly(PromptReason::BlockedWrapper | PromptReason::TooDeep)) => {
-            let outer = segment.words.first()?;
-            Some(format!("run the command without {}", escape(&outer.text)))
+            about(Advice::WithoutWrapper, shortened(&segment.words.first()?.text))
         }
-        Err(Miss::RelativeAfterMove) => Some("name the program by its whole path".to_owned()),
+        Err(Miss::RelativeAfterMove) => plain(Advice::WholePath),
         Err(Miss::NoEntry(_)) => {
             let path = path_of(subject, segment)?;
             let others = evaluation.covers.iter().filter(|cover| cover.is_err()).count() - 1;
-            let more = if others > 0 { format!(" and {others} more") } else { String::new() };
-            Some(format!("an entry for {}{more}", escape(&path.to_string_lossy())))
+            Some(TraceStep::Advice {
+                advice: Advice::AddEntry,
+                subject: Some(escape(&path.to_string_lossy())),
+                more: u32::try_from(others).unwrap_or(u32::MAX),
+            })
         }
         _ => None,
     }
@@ -187,49 +186,90 @@ fn path_of<'a>(subject: &Subject<'a>, segment: &Segment) -> Option<&'a Path> {
     program.real_path.as_deref().or(program.path.as_deref())
 }
 
-fn entry(rule: Option<&Rule>) -> TraceStep {
-    match rule {
-        Some(rule) => {
-            step("entry", Some(true), format!("{} ({})", escape(&rule.pattern), escape(&rule.agent)))
-        }
-        None => step("entry", Some(false), "no entry covers it".to_owned()),
-    }
+fn entry(rule: Option<&Rule>) -> Option<TraceStep> {
+    let rule = rule?;
+    Some(TraceStep::Entry {
+        pattern: escape(&rule.pattern),
+        agent: escape(&rule.agent),
+        fit: EntryFit::Covers,
+    })
 }
 
 fn policy(policy: &Effective) -> TraceStep {
-    fn part<T: std::fmt::Display>(name: &str, value: &Layered<T>) -> String {
-        format!("{name} {} ({})", value.value, layer_name(value.layer))
+    TraceStep::Policy {
+        security: policy.security.value,
+        security_layer: policy.security.layer,
+        ask: policy.ask.value,
+        ask_layer: policy.ask.layer,
+        fallback: policy.ask_fallback.value,
+        fallback_layer: policy.ask_fallback.layer,
     }
-    let parts = [
-        part("security", &policy.security),
-        part("ask", &policy.ask),
-        part("fallback", &policy.ask_fallback),
-    ];
-    step("policy", None, parts.join(", "))
 }
 
-fn layer_name(layer: PolicyLayer) -> &'static str {
-    match layer {
-        PolicyLayer::Requested => "requested",
-        PolicyLayer::Agent => "agent",
-        PolicyLayer::Wildcard => "*",
-        PolicyLayer::Defaults => "defaults",
-        PolicyLayer::BuiltIn => "built-in",
+fn prompt_cause(reason: PromptReason) -> MissCause {
+    match reason {
+        PromptReason::Alias => MissCause::Alias,
+        PromptReason::Assignment => MissCause::Assignment,
+        PromptReason::BlockedWrapper => MissCause::BlockedWrapper,
+        PromptReason::Carrier => MissCause::Carrier,
+        PromptReason::Eval => MissCause::Eval,
+        PromptReason::OddName => MissCause::OddName,
+        PromptReason::Renamed => MissCause::Renamed,
+        PromptReason::ShellThroughCarrier => MissCause::ShellThroughCarrier,
+        PromptReason::Source => MissCause::Source,
+        PromptReason::TooDeep => MissCause::TooDeep,
+    }
+}
+
+fn unbound_cause(unbound: Unbound) -> UnboundCause {
+    match unbound {
+        Unbound::Carrier => UnboundCause::Carrier,
+        Unbound::Expansion => UnboundCause::Expansion,
+        Unbound::NotStatic => UnboundCause::NotStatic,
+        Unbound::RelativeAfterMove => UnboundCause::RelativeAfterMove,
+        Unbound::ShellText => UnboundCause::ShellText,
+        Unbound::Unresolved => UnboundCause::Unresolved,
     }
 }
 
 fn verdict(verdict: &Verdict) -> TraceStep {
-    let (ok, detail) = match verdict {
-        Verdict::Allow(evidence) => (Some(true), format!("allow: {}", evidence.as_str())),
-        Verdict::Ask(reason) => (None, format!("ask: {}", reason.as_str())),
-        Verdict::Deny(reason) => (Some(false), format!("deny: {}", reason.as_str())),
+    let (verdict, cause) = match verdict {
+        Verdict::Allow(evidence) => (TestVerdict::Allow, evidence_cause(evidence)),
+        Verdict::Ask(reason) => (TestVerdict::Ask, ask_cause(*reason)),
+        Verdict::Deny(reason) => (TestVerdict::Deny, deny_cause(*reason)),
     };
-    step("verdict", ok, detail)
+    TraceStep::Verdict { verdict, cause }
 }
 
-/// One line of the trace; `detail` must be escaped where it repeats what was asked for.
-fn step(step: &str, ok: Option<bool>, detail: String) -> TraceStep {
-    TraceStep { step: step.to_owned(), detail, ok }
+fn evidence_cause(evidence: &Evidence) -> VerdictCause {
+    match evidence {
+        Evidence::Policy => VerdictCause::SecurityFull,
+        Evidence::Rules => VerdictCause::Allowlist,
+        Evidence::Person { .. } => VerdictCause::Person,
+        Evidence::Forwarded(_) => VerdictCause::Forwarded,
+        Evidence::AutoReview => VerdictCause::Reviewer,
+        Evidence::Fallback => VerdictCause::Fallback,
+        Evidence::FallbackRules => VerdictCause::FallbackAllowlist,
+    }
+}
+
+fn ask_cause(reason: AskReason) -> VerdictCause {
+    match reason {
+        AskReason::Always => VerdictCause::AskAlways,
+        AskReason::Miss => VerdictCause::AllowlistMiss,
+        AskReason::Opaque(_) => VerdictCause::Opaque,
+        AskReason::Environment => VerdictCause::Environment,
+    }
+}
+
+fn deny_cause(reason: DenyReason) -> VerdictCause {
+    match reason {
+        DenyReason::SecurityDeny => VerdictCause::SecurityDeny,
+        DenyReason::UserDenied => VerdictCause::UserDenied,
+        DenyReason::AskAlways => VerdictCause::AskAlways,
+        DenyReason::AllowlistMiss => VerdictCause::AllowlistMiss,
+        DenyReason::AllowlistUnbound => VerdictCause::AllowlistUnbound,
+    }
 }
 
 fn shortened(text: &str) -> String {
@@ -245,3 +285,6 @@ const QUOTED_CHARS: usize = 60;
 
 /// Most entries of the same name that are listed; a document can have hundreds.
 const NEAR_ENTRIES: usize = 5;
+
+/// Most segments and extensions that are listed; nobody reads more, and a card must stay small.
+const LISTED: usize = 40;

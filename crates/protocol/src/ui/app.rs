@@ -1,6 +1,8 @@
 //! Settings, status, commands and events of the app.
 
-use super::{Card, Confirmation, DocumentEdit, HistoryEntry, Outcome, RuleScope, SocketState, StoreState};
+use super::{
+    Card, Confirmation, DocumentEdit, HistoryEntry, Outcome, RuleScope, SocketState, StoreState, TraceStep,
+};
 use crate::vocabulary::Decision;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
@@ -166,21 +168,8 @@ ui! {
     pub struct TestResult {
         /// `allow`, `ask` or `deny`.
         pub verdict: TestVerdict,
-        /// The same evaluator's trace, one step a line: code and detail.
+        /// The same evaluator's trace.
         pub trace: Vec<TraceStep>,
-    }
-
-    /// One step of an evaluation.
-    #[derive(Eq)]
-    pub struct TraceStep {
-        /// What was looked at: `policy`, `segment`, `resolution`, `entry`, `bind`, `verdict`.
-        pub step: String,
-        /// What came of it, in plain technical words, escaped.
-        pub detail: String,
-        /// Whether it speaks for running; absent when it does neither.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        #[ts(optional)]
-        pub ok: Option<bool>,
     }
 
     /// An error of a command.

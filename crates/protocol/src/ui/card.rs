@@ -1,6 +1,6 @@
 //! A request waiting for a person, and how requests end.
 
-use super::{CommandView, Shown};
+use super::{CommandView, Shown, TraceStep};
 use crate::vocabulary::{Ask, Decision, Security};
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
@@ -138,6 +138,8 @@ ui! {
         pub layer: PolicyLayer,
         /// Entries that were compared.
         pub entries_checked: u32,
+        /// The evaluation step by step; empty when another program decides.
+        pub trace: Vec<TraceStep>,
     }
 
     /// One thing that "always" could store.

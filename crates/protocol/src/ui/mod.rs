@@ -39,6 +39,7 @@ mod document;
 mod history;
 mod rules;
 mod shown;
+mod trace;
 
 pub use app::*;
 pub use card::*;
@@ -46,3 +47,4 @@ pub use document::*;
 pub use history::*;
 pub use rules::*;
 pub use shown::*;
+pub use trace::*;

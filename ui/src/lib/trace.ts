@@ -1,0 +1,80 @@
+import { t } from './i18n/index.svelte';
+import type { TraceStep } from './protocol';
+
+/** Whether a step speaks for running, against it, or neither. */
+export type Stance = 'for' | 'against' | 'neither';
+
+/** A step in words: a sentence, and what it is about, which is shown as code. */
+export interface Explained {
+  stance: Stance;
+  text: string;
+  code?: string;
+  /** Said after the code. */
+  after?: string;
+}
+
+/** A step in words of the present language. */
+export function explained(step: TraceStep): Explained {
+  const words = t().trace;
+  const list = (items: string[]) => t().common.list(items);
+  switch (step.kind) {
+    case 'policy':
+      return {
+        stance: 'neither',
+        text: words.policy(t().security[step.security], t().ask[step.ask], t().security[step.fallback]),
+      };
+    case 'opaque':
+      return { stance: 'against', text: words.opaque(step.cause), code: step.text };
+    case 'extension':
+      return { stance: 'neither', text: words.extension(step.name), code: step.text };
+    case 'segment':
+      return { stance: 'neither', text: words.segment, code: step.typed };
+    case 'wrapper':
+      return { stance: 'neither', text: words.wrapper(step.through.join(' → ')), code: step.program };
+    case 'resolution':
+      return step.path === undefined
+        ? { stance: 'against', text: words.notFound }
+        : { stance: 'for', text: words.program, code: step.path };
+    case 'builtin':
+      return { stance: 'for', text: words.builtin };
+    case 'entry':
+      return {
+        stance: step.fit === 'covers' ? 'for' : 'against',
+        text: words.entry,
+        code: step.pattern,
+        after: words.fit[step.fit],
+      };
+    case 'rule':
+      return {
+        stance: step.standing === 'allows' ? 'for' : 'against',
+        text: words.rule[step.standing],
+        ...(step.rule ? { code: step.rule } : {}),
+      };
+    case 'safe-bin':
+      return step.refusal === undefined
+        ? { stance: 'for', text: words.filter }
+        : { stance: 'against', text: words.noFilter, code: step.refusal };
+    case 'skill':
+      return { stance: 'for', text: words.skill };
+    case 'missed':
+      return { stance: 'against', text: words.miss[step.cause], ...(step.detail ? { code: step.detail } : {}) };
+    case 'bound':
+      return { stance: 'for', text: words.bound, code: list(step.programs) };
+    case 'unbound':
+      return { stance: 'against', text: `${words.unbound} ${words.unboundCause[step.cause]}` };
+    case 'environment':
+      return { stance: 'against', text: words.environment, code: list(step.names) };
+    case 'advice':
+      return {
+        stance: 'neither',
+        text: words.advice[step.advice],
+        ...(step.subject ? { code: step.subject } : {}),
+        ...(step.more > 0 ? { after: words.more(step.more) } : {}),
+      };
+    case 'verdict':
+      return {
+        stance: step.verdict === 'allow' ? 'for' : 'against',
+        text: words.verdict[step.cause],
+      };
+  }
+}
