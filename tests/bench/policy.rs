@@ -4,7 +4,7 @@ use crate::figures::Figure;
 use countersign_policy::allowlist::Rule;
 use countersign_policy::analysis::analyze_argv;
 use countersign_policy::effective::{BUILT_IN, Effective, Layered};
-use countersign_policy::evaluate::{Origin, Subject, Trust, evaluate};
+use countersign_policy::evaluate::{LocalRules, Origin, Subject, Trust, evaluate};
 use countersign_policy::facts::{Facts, FileIdentity, FolderFacts, ProgramFacts};
 use countersign_protocol::ui::PolicyLayer;
 use countersign_protocol::vocabulary::Security;
@@ -41,7 +41,8 @@ fn samples(argv: &[String], facts: &Facts, policy: &Effective, rules: &[Rule]) -
             facts,
             policy,
             rules,
-            trust: trust,
+            local: LocalRules::None,
+            trust,
             unusual_env: &[],
             origin: Origin::Fresh,
         };

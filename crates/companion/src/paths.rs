@@ -1,5 +1,6 @@
 //! Where state lives: the peer's own files as the peer finds them, everything of ours in our own folders.
 
+use countersign_approvals::rules::Folders;
 use countersign_protocol::document;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -64,6 +65,11 @@ impl Paths {
     /// The approvals document.
     pub fn document(&self) -> PathBuf {
         self.openclaw_state.join(document::FILE_NAME)
+    }
+
+    /// Folders of our own rules.
+    pub fn rules(&self) -> Folders {
+        Folders { config: self.config.clone(), state: self.state.clone() }
     }
 
     /// Folder of the history.

@@ -8,6 +8,7 @@ use countersign_approvals::Approvals;
 use countersign_approvals::actor::PresenterGuard;
 use countersign_approvals::history::{History, HistoryError};
 use countersign_approvals::ports::Ports;
+use countersign_approvals::rules::RuleStore;
 use countersign_approvals::store::Store;
 use countersign_node::host::{self, Host};
 use countersign_node::socket::listener::BindError;
@@ -44,6 +45,7 @@ pub enum StartError {
 pub(crate) struct Core {
     pub(crate) approvals: Approvals,
     pub(crate) store: Store,
+    pub(crate) rules: RuleStore,
     pub(crate) history: History,
     pub(crate) ports: Ports,
     pub(crate) settings: SettingsFile,
@@ -79,11 +81,13 @@ impl Core {
             &recording.tracker,
             recording.stop.clone(),
         );
+        let rules = RuleStore::open(paths.rules(), ports.clone(), &recording.tracker, recording.stop.clone());
         let history =
             History::open(paths.history(), ports.clone(), &recording.tracker, recording.stop.clone())?;
         let host = Arc::new(Host::new(host::Parts {
             approvals: approvals.clone(),
             store: store.clone(),
+            rules: rules.clone(),
             history: history.clone(),
             ports: ports.clone(),
             settings: settings.watch(),
@@ -91,7 +95,7 @@ impl Core {
             home: paths.home.clone(),
             via,
         }));
-        Ok(Self { approvals, store, history, ports, settings, host, phases })
+        Ok(Self { approvals, store, rules, history, ports, settings, host, phases })
     }
 
     /// Stops everything. Bounded.

@@ -10,9 +10,10 @@ use countersign_policy::facts::{Facts, FolderFacts, ProgramFacts, ScriptFacts};
 use identity::Content;
 use rustix::fs::{Access, AtFlags, CWD, Mode, OFlags};
 use rustix::io::Errno;
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::os::fd::OwnedFd;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Where to look.
 #[derive(Clone, Copy, Debug)]
@@ -63,6 +64,11 @@ fn folder(given: &Path) -> Option<FolderFacts> {
     rustix::fs::accessat(CWD, &real_path, Access::EXEC_OK, AtFlags::EACCESS).ok()?;
     let stat = rustix::fs::fstat(&opened).ok()?;
     Some(FolderFacts { given: given.to_owned(), real_path, dev: stat.st_dev, ino: stat.st_ino })
+}
+
+/// Real paths of folders; those that cannot be followed are missing. Blocking.
+pub fn real_folders(named: Vec<PathBuf>) -> BTreeMap<PathBuf, PathBuf> {
+    named.into_iter().filter_map(|path| Some((path.clone(), std::fs::canonicalize(&path).ok()?))).collect()
 }
 
 /// What is no longer what was shown.

@@ -12,7 +12,7 @@ use countersign_policy::display::{
     text_view,
 };
 use countersign_policy::environment::{self, Target};
-use countersign_policy::evaluate::{AskReason, Evidence, Verdict};
+use countersign_policy::evaluate::{AskReason, Evidence, LocalRules, Verdict};
 use countersign_policy::facts::ProgramFacts;
 use countersign_policy::{allowlist, raw_command};
 use countersign_protocol::ui::{AllowBlocked, AlwaysUnavailable, RuleScope, SpanKind};
@@ -614,6 +614,7 @@ fn t20_a_label_of_the_agents_is_no_input() {
         facts,
         policy,
         rules,
+        local,
         trust,
         unusual_env,
         origin,
@@ -623,13 +624,14 @@ fn t20_a_label_of_the_agents_is_no_input() {
         facts: &world.facts,
         policy: &world.policy,
         rules: &world.rules,
+        local: LocalRules::None,
         trust: &world.trust,
         unusual_env: &world.unusual_env,
         origin: world.origin,
     };
     assert_eq!((argv.len(), analysis.segments.len(), rules.len(), unusual_env.len()), (1, 1, 0, 0));
     assert_eq!((facts, policy, origin), (&world.facts, &world.policy, world.origin));
-    assert!(trust.skills.is_empty());
+    assert!(trust.skills.is_empty() && matches!(local, LocalRules::None));
     // A preview can replace the text of a shell only when it is that very text.
     let argv = strings(&["sh", "-c", "wipe"]);
     assert!(raw_command::check(&argv, Some("list files")).is_err());

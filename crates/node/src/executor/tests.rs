@@ -5,7 +5,7 @@ use crate::facts::{Places, gather};
 use countersign_policy::analysis::analyze_argv;
 use countersign_policy::approved::Plan;
 use countersign_policy::effective::{BUILT_IN, Effective, Layered, Requested};
-use countersign_policy::evaluate::{Answer, Origin, Subject, Trust, evaluate};
+use countersign_policy::evaluate::{Answer, LocalRules, Origin, Subject, Trust, evaluate};
 use countersign_protocol::vocabulary::{Decision, Security};
 use pretty_assertions::assert_eq;
 use std::ffi::OsStr;
@@ -59,6 +59,7 @@ impl Bench {
             analysis: &analysis,
             facts: &facts,
             policy: &policy,
+            local: LocalRules::None,
             rules: &[],
             trust: &Trust::default(),
             unusual_env: &[],

@@ -126,6 +126,8 @@ pub(super) fn why(subject: &Subject<'_>, evaluation: &Evaluation, reason: AskRea
         AskReason::Miss => (WhyReason::AllowlistMiss, None),
         AskReason::Opaque(cause) => (WhyReason::Opaque, Some(cause.as_str().to_owned())),
         AskReason::Environment => (WhyReason::Environment, None),
+        AskReason::MayBeRefused => (WhyReason::MayBeRefused, None),
+        AskReason::RulesUnreadable => (WhyReason::RulesUnreadable, None),
     };
     Why {
         reason: code,

@@ -5,6 +5,7 @@
 //! decides.
 
 mod card;
+mod own_rules;
 mod record;
 mod refusal;
 mod request;
@@ -16,6 +17,7 @@ use card::{Material, Offer};
 use countersign_approvals::book::{Ending, RequestedBy};
 use countersign_approvals::history::History;
 use countersign_approvals::ports::Ports;
+use countersign_approvals::rules::RuleStore;
 use countersign_approvals::store::Store;
 use countersign_approvals::{Approvals, SubmitError};
 use countersign_policy::allowlist::Rule;
@@ -36,6 +38,7 @@ use countersign_protocol::ui::{
     TestVerdict, Via, Why, WhyReason,
 };
 use countersign_protocol::vocabulary::{Ask, Decision, Security};
+use own_rules::{OwnRules, Payment};
 use record::Recorder;
 pub use refusal::Refusal;
 use refusal::{answered_no, decided, denied, exec_error};
@@ -53,6 +56,8 @@ pub struct Parts {
     pub approvals: Approvals,
     /// The document.
     pub store: Store,
+    /// The rules that it cannot hold.
+    pub rules: RuleStore,
     /// What happened.
     pub history: History,
     /// Time and ids.
@@ -83,6 +88,7 @@ struct Judged {
     facts: Facts,
     policy: Effective,
     rules: Vec<Rule>,
+    own: OwnRules,
     shown: PolicySnapshot,
 }
 
@@ -121,6 +127,12 @@ impl Host {
             .unwrap_or_default();
         let given_cwd = request.cwd.clone().unwrap_or_default();
         let facts = self.gather(&words, &analysis, if given_cwd.is_empty() { "/" } else { &given_cwd });
+        if let Some(id) = self.refusing(&agent, request.session_key.as_deref(), &analysis, &facts).await {
+            recorder
+                .ended(Outcome::DeniedByPolicy { reason: format!("rule {}", display::escape(&id)) })
+                .await;
+            return Some(Decision::Deny);
+        }
         let mut shown_facts = card::facts(&words, &facts, &given_cwd, &BTreeMap::new(), None);
         if given_cwd.is_empty() {
             shown_facts.retain(|fact| !matches!(fact, Fact::Folder { .. }));
@@ -175,12 +187,14 @@ impl Host {
         let analysis = analysis::analyze_argv(&argv);
         let home = self.parts.home.to_string_lossy().into_owned();
         let facts = self.gather(&argv, &analysis, params.cwd.as_deref().unwrap_or(&home));
+        let own = self.own_rules(&agent, None, &analysis, &facts).await;
         let subject = Subject {
             argv: &argv,
             analysis: &analysis,
             facts: &facts,
             policy: &policy,
             rules: &rules,
+            local: own.local(),
             trust: &self.trust,
             unusual_env: &[],
             origin: Origin::Fresh,
@@ -199,16 +213,19 @@ impl Host {
     /// Whether the fallback lets `argv` run when nobody can be asked. Nothing runs.
     pub async fn fallback_allows(&self, agent: &str, argv: &[String], cwd: Option<&str>) -> bool {
         let document = self.live_document().await;
-        let (policy, rules) = resolve(document.as_ref(), &agent_name(Some(agent)));
+        let agent = agent_name(Some(agent));
+        let (policy, rules) = resolve(document.as_ref(), &agent);
         let analysis = analysis::analyze_argv(argv);
         let home = self.parts.home.to_string_lossy().into_owned();
         let facts = self.gather(argv, &analysis, cwd.unwrap_or(&home));
+        let own = self.own_rules(&agent, None, &analysis, &facts).await;
         let subject = Subject {
             argv,
             analysis: &analysis,
             facts: &facts,
             policy: &policy,
             rules: &rules,
+            local: own.local(),
             trust: &self.trust,
             unusual_env: &[],
             origin: Origin::Fresh,
@@ -230,31 +247,55 @@ impl Host {
         let needs_screen_recording = request.needs_screen_recording == Some(true);
         let forwarded_grants = self.parts.settings.borrow().forwarded_grants;
         let checked = check(request, &self.parts.home, forwarded_grants)?;
-        let judged = self.judge(&checked).await?;
-        let first = evaluate(&judged.subject(&checked, &self.trust), None);
-        let evaluation = match first.verdict {
-            Verdict::Allow(_) => first,
-            Verdict::Deny(reason) => return Err(denied(reason, checked.origin)),
-            Verdict::Ask(reason) => {
-                let answer =
-                    self.ask_person(&checked, &judged, &first, reason, peer, &gone, recorder).await?;
-                let second = evaluate(&judged.subject(&checked, &self.trust), Some(&answer));
-                match second.verdict {
-                    Verdict::Allow(_) => second,
-                    Verdict::Deny(reason) => return Err(answered_no(reason, &answer)),
-                    // The second pass never asks; should that ever break, nothing runs.
-                    Verdict::Ask(_) => return Err(denied(DenyReason::AllowlistMiss, checked.origin)),
+        let mut judged = self.judge(&checked).await?;
+        for _ in 0..PAYMENT_TRIES {
+            let evaluation = self.decide(&checked, &mut judged, peer, &gone, recorder).await?;
+            if needs_screen_recording {
+                return Err(Refusal::unavailable(
+                    "PERMISSION_MISSING: screenRecording",
+                    "permission:screenRecording",
+                ));
+            }
+            self.commit(&checked, &judged, &evaluation).await?;
+            match self.pay(&judged, &evaluation).await {
+                (Payment::Done, _) => return self.run(checked, judged, evaluation, gone, recorder).await,
+                (Payment::Refused, ids) => {
+                    judged = self.judge(&checked).await?;
+                    judged.own.withdraw(ids);
                 }
             }
-        };
-        if needs_screen_recording {
-            return Err(Refusal::unavailable(
-                "PERMISSION_MISSING: screenRecording",
-                "permission:screenRecording",
-            ));
         }
-        self.commit(&checked, &judged, &evaluation).await?;
-        self.run(checked, judged, evaluation, gone, recorder).await
+        Err(Refusal::outdated("the rules kept changing"))
+    }
+
+    /// Judges a request, asking a person if needed. What comes back allows.
+    async fn decide(
+        &self,
+        checked: &Checked,
+        judged: &mut Judged,
+        peer: &Peer,
+        gone: &CancellationToken,
+        recorder: &mut Recorder<'_>,
+    ) -> Result<Evaluation, Refusal> {
+        let first = evaluate(&judged.subject(checked, &self.trust), None);
+        let reason = match first.verdict {
+            Verdict::Allow(_) => return Ok(first),
+            Verdict::Deny(reason) => {
+                return Err(judged.named(denied(reason, checked.origin), &first));
+            }
+            Verdict::Ask(reason) => reason,
+        };
+        let answer = self.ask_person(checked, judged, &first, reason, peer, gone, recorder).await?;
+        // A rule that came while the person was looking refuses all the same.
+        judged.own =
+            self.own_rules(&checked.agent, checked.session.as_deref(), &judged.analysis, &judged.facts).await;
+        let second = evaluate(&judged.subject(checked, &self.trust), Some(&answer));
+        match second.verdict {
+            Verdict::Allow(_) => Ok(second),
+            Verdict::Deny(reason) => Err(judged.named(answered_no(reason, &answer), &second)),
+            // The second pass never asks; should that ever break, nothing runs.
+            Verdict::Ask(_) => Err(denied(DenyReason::AllowlistMiss, checked.origin)),
+        }
     }
 
     /// Resolves policy and facts. The document is read again if it changed on disk.
@@ -267,7 +308,8 @@ impl Host {
         if facts.cwd.is_none() {
             return Err(Refusal::unavailable(&NotRunnable::CwdUnavailable.to_string(), "cwd-unavailable"));
         }
-        Ok(Judged { analysis, facts, policy, rules, shown })
+        let own = self.own_rules(&checked.agent, checked.session.as_deref(), &analysis, &facts).await;
+        Ok(Judged { analysis, facts, policy, rules, own, shown })
     }
 
     #[expect(clippy::too_many_arguments, reason = "one call site; a struct would only rename them")]
@@ -466,6 +508,14 @@ impl Handler for Host {
 }
 
 impl Judged {
+    /// A refusal that names the rule which refuses.
+    fn named(&self, refusal: Refusal, evaluation: &Evaluation) -> Refusal {
+        match self.own.refused_by(evaluation) {
+            Some(id) => refusal.by_rule(id),
+            None => refusal,
+        }
+    }
+
     fn subject<'a>(&'a self, checked: &'a Checked, trust: &'a Trust) -> Subject<'a> {
         Subject {
             argv: &checked.argv,
@@ -473,6 +523,7 @@ impl Judged {
             facts: &self.facts,
             policy: &self.policy,
             rules: &self.rules,
+            local: self.own.local(),
             trust,
             unusual_env: &checked.env.unusual,
             origin: checked.origin,
@@ -518,6 +569,9 @@ fn not_found(name: &str) -> ExecPayload {
         ..ExecPayload::default()
     }
 }
+
+/// How often a request is judged again because a rule stopped counting between judging and running.
+const PAYMENT_TRIES: usize = 8;
 
 /// Search path when the environment has none.
 const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";

@@ -1,5 +1,6 @@
 //! Why a command was not run: for the wire, for the history, for exit codes.
 
+use countersign_policy::display;
 use countersign_policy::evaluate::{Answer, DenyReason, Origin};
 use countersign_protocol::socket::ExecError;
 use countersign_protocol::ui::Outcome;
@@ -42,6 +43,14 @@ impl Refusal {
         }
     }
 
+    /// The rule that it is for.
+    pub(super) fn by_rule(mut self, id: &str) -> Self {
+        let id = display::escape(id);
+        self.error.message = format!("{}: {id}", self.error.message);
+        self.outcome = Outcome::DeniedByPolicy { reason: format!("rule {id}") };
+        self
+    }
+
     pub(super) fn changed(detail: &str) -> Self {
         Self {
             error: exec_error(
@@ -80,6 +89,8 @@ fn deny_error(reason: DenyReason) -> ExecError {
         DenyReason::AskAlways => "SYSTEM_RUN_DENIED: ask=always",
         DenyReason::AllowlistMiss => "SYSTEM_RUN_DENIED: allowlist miss",
         DenyReason::AllowlistUnbound => "SYSTEM_RUN_DENIED: reusable approval could not bind executable",
+        DenyReason::Rule => "SYSTEM_RUN_DENIED: refused by a rule",
+        DenyReason::RuleDoubt => "SYSTEM_RUN_DENIED: a rule may refuse it, and nobody could be asked",
     };
     exec_error("UNAVAILABLE", message, Some(reason.as_str()))
 }

@@ -4,6 +4,7 @@
 use super::*;
 use countersign_approvals::actor::Event;
 use countersign_approvals::book::Record;
+use countersign_approvals::rules::Folders;
 use countersign_protocol::socket::SnapshotRule;
 use countersign_protocol::ui::{AlwaysUnavailable, ForwardedGrants, RuleScope};
 use pretty_assertions::assert_eq;
@@ -36,29 +37,42 @@ struct Rig {
     approvals: Approvals,
     store: Store,
     work: PathBuf,
+    own: PathBuf,
     stop: CancellationToken,
 }
 
 impl Rig {
     async fn new(document: &str, grants: ForwardedGrants) -> Self {
+        Self::with_rules(document, None, grants).await
+    }
+
+    async fn with_rules(document: &str, rules: Option<&str>, grants: ForwardedGrants) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let state = dir.path().join("openclaw");
         let work = dir.path().join("work");
-        for folder in [&state, &work] {
+        let own = dir.path().join("own");
+        for folder in [&state, &work, &own] {
             std::fs::create_dir(folder).unwrap();
             private(folder, 0o700);
         }
         std::fs::write(state.join("exec-approvals.json"), document).unwrap();
         private(&state.join("exec-approvals.json"), 0o600);
+        if let Some(rules) = rules {
+            std::fs::write(own.join("rules.json"), rules).unwrap();
+            private(&own.join("rules.json"), 0o600);
+        }
         let (tracker, stop, ports) = (TaskTracker::new(), CancellationToken::new(), Ports::system());
         let approvals = Approvals::start(ports.clone(), 8, &tracker, stop.clone());
         let store = Store::open(state, ports.clone(), &tracker, stop.clone());
+        let folders = Folders { config: own.clone(), state: own.clone() };
+        let rules = RuleStore::open(folders, ports.clone(), &tracker, stop.clone());
         let history =
             History::open(dir.path().join("history"), ports.clone(), &tracker, stop.clone()).unwrap();
         let settings = watch::Sender::new(Settings { forwarded_grants: grants, ..Settings::default() });
         let host = Host::new(Parts {
             approvals: approvals.clone(),
             store: store.clone(),
+            rules,
             history,
             ports,
             settings: settings.subscribe(),
@@ -66,7 +80,7 @@ impl Rig {
             home: work.clone(),
             via: Via::Socket,
         });
-        Self { _dir: dir, host, approvals, store, work, stop }
+        Self { _dir: dir, host, approvals, store, work, own, stop }
     }
 
     /// Sends `request` while `desk` answers, and tells whether a person was asked.
@@ -423,4 +437,96 @@ async fn the_card_offers_exact_then_program_and_says_why_when_it_cannot() {
         ExecRequest { command: vec!["bash".into(), "-c".into(), "id".into()], ..ExecRequest::default() };
     let record = rig.send(shell, NO).await.1.unwrap();
     assert_eq!(record.request.card.always_unavailable, Some(AlwaysUnavailable::Carrier));
+}
+
+/// A document of our own with one rule about `echo`, changed by `more`.
+fn own(more: serde_json::Value) -> String {
+    let mut rule = serde_json::json!({
+        "id": "r-1", "agent": "*", "effect": "allow", "program": "echo", "arguments": "any",
+        "createdAtMs": 0, "from": "typed",
+    });
+    rule.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    serde_json::json!({ "version": 1, "rules": [rule] }).to_string()
+}
+
+/// Sends the same request again and again; whether it ran, and whether a person was asked.
+async fn check_own(policy: &str, rules: &str, desk: Desk, expected: &[(bool, bool)]) -> Rig {
+    let rig = Rig::with_rules(policy, Some(rules), ForwardedGrants::WithSnapshot).await;
+    for (time, expected) in expected.iter().enumerate() {
+        let (came, record) = rig.send(echo(), desk).await;
+        let ran = matches!(came, Came::Ran(_));
+        assert_eq!((ran, record.is_some()), *expected, "time {time}: {came:?}");
+    }
+    rig
+}
+
+fn asking() -> String {
+    policy("allowlist", "on-miss", "deny", &[])
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rule_of_our_own_lets_run_as_often_as_it_says() {
+    let once = own(serde_json::json!({ "limits": { "uses": 1 } }));
+    let rig = check_own(&asking(), &once, NO, &[(true, false), (false, true)]).await;
+    let uses = std::fs::read_to_string(rig.own.join("rule-uses.json")).unwrap();
+    assert!(uses.contains("\"uses\": 1"), "{uses}");
+    check_own(&asking(), &own(serde_json::json!({})), NO, &[(true, false), (true, false)]).await;
+    let over = own(serde_json::json!({ "limits": { "untilMs": 1 } }));
+    check_own(&asking(), &over, NO, &[(false, true)]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_use_that_cannot_be_counted_is_asked_about() {
+    let once = own(serde_json::json!({ "limits": { "uses": 9 } }));
+    let rig = Rig::with_rules(&asking(), Some(&once), ForwardedGrants::WithSnapshot).await;
+    std::fs::create_dir(rig.own.join("rule-uses.json.lock")).unwrap();
+    let (came, record) = rig.send(echo(), YES).await;
+    assert!(matches!(came, Came::Ran(_)) && record.is_some(), "{came:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rule_that_refuses_wins_over_policy_entries_and_grants() {
+    let refuse = own(serde_json::json!({ "effect": "deny" }));
+    let open = policy("full", "off", "full", &["*"]);
+    let rig = check_own(&open, &refuse, YES, &[(false, false)]).await;
+    let granted = ExecRequest {
+        approval_decision: Some(Decision::AllowAlways),
+        policy_snapshot: Some(snapshot_of(Security::Full, Ask::Off, &[])),
+        ..echo()
+    };
+    for request in [echo(), granted] {
+        let (came, _) = rig.send(request, YES).await;
+        let message = "SYSTEM_RUN_DENIED: refused by a rule: r-1".to_owned();
+        assert_eq!(came, Came::Refused(message, "rule".to_owned()));
+    }
+    let request = AskRequest { command: "ls && echo x".to_owned(), ..AskRequest::default() };
+    let decision = rig.host.ask(request, &Peer::default(), CancellationToken::new()).await;
+    assert_eq!(decision, Some(Decision::Deny));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refusal_that_comes_while_the_person_looks_wins_over_the_answer() {
+    let rig = Rig::with_rules(&asking(), None, ForwardedGrants::WithSnapshot).await;
+    let mut events = rig.approvals.events();
+    let _presenter = rig.approvals.presenter();
+    let (approvals, rules) = (rig.approvals.clone(), rig.own.join("rules.json"));
+    let answering = tokio::spawn(async move {
+        let Ok(Event::Added(record)) = events.recv().await else { panic!("expected a request") };
+        std::fs::write(&rules, own(serde_json::json!({ "effect": "deny" }))).unwrap();
+        private(&rules, 0o600);
+        approvals.resolve(&record.id, Decision::AllowOnce, "window").await;
+    });
+    let result = rig.host.exec(echo(), &Peer::default(), CancellationToken::new()).await;
+    answering.await.unwrap();
+    assert_eq!(result.unwrap_err().error.reason.as_deref(), Some("rule"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn with_rules_that_cannot_be_read_everything_is_asked_about() {
+    let open = policy("full", "off", "full", &["*"]);
+    for unreadable in ["", "{", "{\"version\":9,\"rules\":[]}"] {
+        check_own(&open, unreadable, YES, &[(true, true)]).await;
+        check_own(&open, unreadable, NO, &[(false, true)]).await;
+        check_own(&open, unreadable, Desk::Empty, &[(false, false)]).await;
+    }
 }

@@ -1,5 +1,6 @@
 //! Is a command covered, and can what is covered be pinned?
 
+use super::local::Ruled;
 use super::segments::{Cover, Miss, Skills, covers};
 use super::{AskReason, Covered, Subject};
 use crate::allowlist;
@@ -18,6 +19,7 @@ pub(super) struct Coverage {
     /// The first segment that nothing covers.
     pub(super) missed_segment: Option<usize>,
     pub(super) bound: Result<Bound, Unbound>,
+    pub(super) ruled: Ruled,
     /// Whether everything is covered, pinned or not.
     satisfied: bool,
     /// A grant for this very text.
@@ -33,7 +35,14 @@ impl Coverage {
         let bound = bind(analysis, subject.facts);
         let grant = exact_grant(subject).filter(|_| analysis.opaque.is_none());
         let skills = if subject.policy.auto_allow_skills { Skills::Allowed } else { Skills::NotAllowed };
-        let covers = covers(analysis, subject.facts, subject.rules, subject.trust, skills);
+        let ruled = Ruled::of(subject.local, analysis, subject.facts);
+        let mut covers = covers(analysis, subject.facts, subject.rules, subject.trust, skills);
+        for (cover, rule) in covers.iter_mut().zip(&ruled.allowed) {
+            // What entries may not cover, rules may not either.
+            if let (Err(Miss::NoEntry(_)), Some(index)) = (&cover, rule) {
+                *cover = Ok(Cover::Rule(*index));
+            }
+        }
         let missed_segment = match grant {
             Some(_) => None,
             None => covers.iter().position(Result::is_err),
@@ -47,7 +56,7 @@ impl Coverage {
             None if satisfied => bound.as_ref().err().copied().and_then(unbound_reason),
             None => missed_segment.and_then(|index| missed_reason(analysis.segments.get(index)?)),
         };
-        Self { covered, covers, missed_segment, bound, satisfied, grant, plain_environment, reason }
+        Self { covered, covers, missed_segment, bound, ruled, satisfied, grant, plain_environment, reason }
     }
 
     /// Indexes of the entries that cover it, each once.
@@ -67,6 +76,22 @@ impl Coverage {
             }
         }
         winners
+    }
+
+    /// Indexes of the rules of our own that cover it, each once.
+    pub(super) fn spends(&self) -> Vec<usize> {
+        if self.covered == Covered::No || self.grant.is_some() {
+            return Vec::new();
+        }
+        let mut rules = Vec::new();
+        for cover in &self.covers {
+            if let Ok(Cover::Rule(index)) = cover
+                && !rules.contains(index)
+            {
+                rules.push(*index);
+            }
+        }
+        rules
     }
 
     /// Whether everything is covered and only pinning failed.

@@ -2,9 +2,11 @@
 //! the second has one. Its [`Evaluation::trace`] is its own output, not a second implementation.
 
 mod coverage;
+mod local;
 mod segments;
 mod trace;
 
+pub use local::LocalRules;
 pub(crate) use segments::place_of;
 pub use segments::{Cover, InlineEval, Miss, SkillBin, Skills, Trust, covers};
 
@@ -30,6 +32,8 @@ pub struct Subject<'a> {
     pub policy: &'a Effective,
     /// Entries in evaluation order: those of `*` first.
     pub rules: &'a [Rule],
+    /// Rules of our own.
+    pub local: LocalRules<'a>,
     /// What runs without an entry, and what needs a person in spite of one.
     pub trust: &'a Trust,
     /// Environment overrides that no rule can cover: with any of these the allowlist counts as missed.
@@ -77,6 +81,10 @@ pub struct Evaluation {
     pub covers: Vec<Result<Cover, Miss>>,
     /// Indexes of the entries that cover it, each once, when every segment is covered.
     pub matched: Vec<usize>,
+    /// Indexes of the rules of our own that cover the rest of it, each once. They are spent before it runs.
+    pub spends: Vec<usize>,
+    /// Index of the rule of our own that refuses it.
+    pub refused: Option<usize>,
     /// The first segment that nothing covers.
     pub missed_segment: Option<usize>,
     /// What runs when nobody looked. Absent when it cannot be bound.
@@ -162,6 +170,10 @@ pub enum AskReason {
     Opaque(OpaqueReason),
     /// It overrides the environment in an unusual way.
     Environment,
+    /// It hides what it runs, and a rule of our own may refuse that.
+    MayBeRefused,
+    /// Rules of our own cannot be read, and one may refuse it.
+    RulesUnreadable,
 }
 
 impl AskReason {
@@ -172,11 +184,13 @@ impl AskReason {
             Self::Miss => "allowlist-miss",
             Self::Opaque(reason) => reason.as_str(),
             Self::Environment => "environment",
+            Self::MayBeRefused => "may-be-refused",
+            Self::RulesUnreadable => "rules-unreadable",
         }
     }
 }
 
-/// Why it must not run; the texts are the peers'.
+/// Why it must not run; the texts are the peers', as far as they have one.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum DenyReason {
     /// Security is deny.
@@ -189,10 +203,15 @@ pub enum DenyReason {
     AllowlistMiss,
     /// Covered, but it cannot be pinned to one program.
     AllowlistUnbound,
+    /// A rule of our own refuses it.
+    Rule,
+    /// A rule of our own may refuse it, and nobody can be asked.
+    RuleDoubt,
 }
 
 impl DenyReason {
-    /// For programs: `security=deny`, `user-denied`, `ask=always`, `allowlist-miss`, `allowlist-unbound`.
+    /// For programs: `security=deny`, `user-denied`, `ask=always`, `allowlist-miss`, `allowlist-unbound`, `rule`,
+    /// `rule-doubt`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::SecurityDeny => "security=deny",
@@ -200,6 +219,8 @@ impl DenyReason {
             Self::AskAlways => "ask=always",
             Self::AllowlistMiss => "allowlist-miss",
             Self::AllowlistUnbound => "allowlist-unbound",
+            Self::Rule => "rule",
+            Self::RuleDoubt => "rule-doubt",
         }
     }
 }
@@ -211,6 +232,8 @@ pub fn evaluate(subject: &Subject<'_>, answer: Option<&Answer>) -> Evaluation {
     Evaluation {
         verdict,
         matched: coverage.winners(),
+        spends: coverage.spends(),
+        refused: coverage.ruled.refused,
         missed_segment: coverage.missed_segment,
         covers: coverage.covers,
         unbound: coverage.bound.as_ref().err().copied(),
@@ -250,17 +273,29 @@ fn precedence(subject: &Subject<'_>, coverage: &Coverage, answer: Option<&Answer
         Grant::Refused => return Verdict::Deny(DenyReason::UserDenied),
         other => other,
     };
-    // 3. A reviewer program does not stand in for a person where every command needs one.
+    // 3. A rule of ours refuses it, whoever allows it.
+    if coverage.ruled.refused.is_some() {
+        return Verdict::Deny(DenyReason::Rule);
+    }
+    // 4. A reviewer program does not stand in for a person where every command needs one.
     let a_person_answered = matches!(answer, Some(Answer::Person { .. }));
     if subject.origin == Origin::AutoReview && ask.value == Ask::Always && !a_person_answered {
         return Verdict::Deny(DenyReason::AskAlways);
     }
-    // 4. Ask, as long as that is still possible.
+    // 5. A rule of ours may refuse it: only a person who looks at it can tell.
+    let a_person_allowed = matches!(grant, Grant::Given(Evidence::Person { .. }));
+    if let (Some(doubt), false) = (coverage.ruled.doubt, a_person_allowed) {
+        return match grant {
+            Grant::NobodyCanBeAsked => Verdict::Deny(DenyReason::RuleDoubt),
+            Grant::Given(_) | Grant::Refused | Grant::None => Verdict::Ask(doubt.into()),
+        };
+    }
+    // 6. Ask, as long as that is still possible.
     let open = subject.origin == Origin::Fresh && answer.is_none();
     if open && needs_prompt(security.value, ask.value, coverage.covered) {
         return Verdict::Ask(coverage.ask_reason(ask.value));
     }
-    // 5. Nobody can be asked: the fallback decides.
+    // 7. Nobody can be asked: the fallback decides.
     if grant == Grant::NobodyCanBeAsked {
         return match subject.policy.clone().fallen_back().security.value {
             Security::Deny => Verdict::Deny(DenyReason::SecurityDeny),
@@ -268,11 +303,11 @@ fn precedence(subject: &Subject<'_>, coverage: &Coverage, answer: Option<&Answer
             Security::Full => Verdict::Allow(Evidence::Fallback),
         };
     }
-    // 6. A grant given for this command.
+    // 8. A grant given for this command.
     if let Grant::Given(evidence) = grant {
         return Verdict::Allow(evidence);
     }
-    // 7. The allowlist, when it is what counts; 8. else security is full and nobody needs to be asked.
+    // 9. The allowlist, when it is what counts; 10. else security is full and nobody needs to be asked.
     match security.value {
         Security::Allowlist => covered_or_miss(coverage, Evidence::Rules),
         Security::Full => Verdict::Allow(Evidence::Policy),

@@ -45,6 +45,8 @@ pub enum InlineEval {
 pub enum Cover {
     /// The entry with this index.
     Entry(usize),
+    /// The rule of our own with this index.
+    Rule(usize),
     /// A safe bin with harmless arguments.
     SafeBin,
     /// A builtin of every shell.
@@ -58,6 +60,7 @@ impl Cover {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Entry(_) => "allowlist",
+            Self::Rule(_) => "rules",
             Self::SafeBin => "safeBins",
             Self::SafeBuiltin => "safeBuiltins",
             Self::Skill => "skills",

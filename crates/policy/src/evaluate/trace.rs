@@ -1,16 +1,17 @@
 //! An evaluation as steps for a reader, written from its own data.
 
 use super::segments::{Cover, Miss};
-use super::{AskReason, DenyReason, Evaluation, Evidence, Subject, Verdict};
+use super::{AskReason, DenyReason, Evaluation, Evidence, LocalRules, Subject, Verdict};
 use crate::allowlist::Rule;
 use crate::analysis::{OpaqueReason, Segment};
 use crate::bind::Unbound;
 use crate::command::PromptReason;
 use crate::display::escape;
 use crate::effective::Effective;
+use crate::rules::describe;
 use crate::safe_bins::Refusal;
 use countersign_protocol::ui::{
-    Advice, EntryFit, MissCause, TestVerdict, TraceStep, UnboundCause, VerdictCause,
+    Advice, EntryFit, MissCause, RuleStanding, TestVerdict, TraceStep, UnboundCause, VerdictCause,
 };
 use std::path::Path;
 
@@ -23,6 +24,7 @@ pub(super) fn steps(subject: &Subject<'_>, evaluation: &Evaluation) -> Vec<Trace
     if let Some(opaque) = &subject.analysis.opaque {
         steps.push(TraceStep::Opaque { cause: opaque.reason.as_str().to_owned(), text: quote(&opaque.span) });
     }
+    steps.extend(refusal(subject, evaluation));
     for (extension, span) in subject.analysis.extensions.iter().take(LISTED) {
         steps.push(TraceStep::Extension { name: extension.as_str().to_owned(), text: quote(span) });
     }
@@ -77,6 +79,10 @@ fn segment_steps(
     steps.push(TraceStep::Resolution { path });
     match cover {
         Ok(Cover::Entry(index)) => steps.extend(entry(subject.rules.get(*index))),
+        Ok(Cover::Rule(index)) => {
+            let rule = local_rule(subject, *index);
+            steps.push(TraceStep::Rule { standing: RuleStanding::Allows, rule });
+        }
         Ok(Cover::SafeBin) => steps.push(TraceStep::SafeBin { refusal: None }),
         Ok(Cover::SafeBuiltin) => {}
         Ok(Cover::Skill) => steps.push(TraceStep::Skill),
@@ -195,6 +201,25 @@ fn entry(rule: Option<&Rule>) -> Option<TraceStep> {
     })
 }
 
+/// What rules of our own have against the command.
+fn refusal(subject: &Subject<'_>, evaluation: &Evaluation) -> Option<TraceStep> {
+    let (standing, rule) = match (subject.local, evaluation.refused, &evaluation.verdict) {
+        (_, Some(index), _) => (RuleStanding::Refuses, local_rule(subject, index)),
+        (LocalRules::Unreadable, ..) => (RuleStanding::Unreadable, None),
+        (_, None, Verdict::Ask(AskReason::MayBeRefused) | Verdict::Deny(DenyReason::RuleDoubt)) => {
+            (RuleStanding::MayRefuse, None)
+        }
+        (LocalRules::None | LocalRules::Known { .. }, None, _) => return None,
+    };
+    Some(TraceStep::Rule { standing, rule })
+}
+
+fn local_rule(subject: &Subject<'_>, index: usize) -> Option<String> {
+    let LocalRules::Known { rules, .. } = subject.local else { return None };
+    let rule = rules.rules().get(index)?;
+    Some(format!("{}: {} ({})", escape(&rule.id), escape(&describe(rule)), escape(&rule.agent)))
+}
+
 fn policy(policy: &Effective) -> TraceStep {
     TraceStep::Policy {
         security: policy.security.value,
@@ -259,6 +284,7 @@ fn ask_cause(reason: AskReason) -> VerdictCause {
         AskReason::Miss => VerdictCause::AllowlistMiss,
         AskReason::Opaque(_) => VerdictCause::Opaque,
         AskReason::Environment => VerdictCause::Environment,
+        AskReason::MayBeRefused | AskReason::RulesUnreadable => VerdictCause::RuleDoubt,
     }
 }
 
@@ -269,6 +295,8 @@ fn deny_cause(reason: DenyReason) -> VerdictCause {
         DenyReason::AskAlways => VerdictCause::AskAlways,
         DenyReason::AllowlistMiss => VerdictCause::AllowlistMiss,
         DenyReason::AllowlistUnbound => VerdictCause::AllowlistUnbound,
+        DenyReason::Rule => VerdictCause::RuleRefuses,
+        DenyReason::RuleDoubt => VerdictCause::RuleDoubt,
     }
 }
 

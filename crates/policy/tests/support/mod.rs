@@ -7,7 +7,9 @@ pub(crate) mod inputs;
 use countersign_policy::allowlist::Rule;
 use countersign_policy::analysis::{Analysis, analyze_argv};
 use countersign_policy::effective::{Effective, Layered};
-use countersign_policy::evaluate::{Answer, Evaluation, Origin, Subject, Trust, Verdict, evaluate};
+use countersign_policy::evaluate::{
+    Answer, Evaluation, LocalRules, Origin, Subject, Trust, Verdict, evaluate,
+};
 use countersign_policy::facts::{Facts, FileIdentity, FolderFacts, ProgramFacts};
 use countersign_protocol::ui::{PolicyLayer, TraceStep};
 use countersign_protocol::vocabulary::{Ask, Decision, Security};
@@ -91,6 +93,7 @@ impl World {
             facts: &self.facts,
             policy: &self.policy,
             rules: &self.rules,
+            local: LocalRules::None,
             trust: &self.trust,
             unusual_env: &self.unusual_env,
             origin: self.origin,

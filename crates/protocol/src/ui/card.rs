@@ -80,8 +80,12 @@ ui_words! {
         Opaque,
         /// It overrides the environment in a way that no rule covers.
         Environment,
+        /// It hides what it runs, and a rule of the person's may refuse that.
+        MayBeRefused,
         /// Another program asks for a person's word.
         PeerAsks,
+        /// The person's rules cannot be read, and one may refuse it.
+        RulesUnreadable,
     }
 
     /// Which layer of the policy set a value.

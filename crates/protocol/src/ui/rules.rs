@@ -104,10 +104,14 @@ ui! {
     pub struct PresetView {
         /// Its name.
         pub name: String,
+        /// A few words for a list; empty when this version does not know it.
+        pub title: String,
+        /// What it lets run, in a sentence.
+        pub words: String,
         /// Whether it counts.
         pub switch: PresetSwitch,
-        /// What it allows and refuses, one rule a line; empty when this version does not know it.
-        pub rules: Vec<Shown>,
+        /// How many rules it stands for.
+        pub rules: u32,
     }
 
     /// One rule with what became of it.

@@ -115,6 +115,8 @@ export const en = {
     opaque: 'The command could not be analysed, so no rule can cover it.',
     opaqueCode: (code: string) => `The command could not be analysed (${code}), so no rule can cover it.`,
     environment: 'It overrides the environment in a way that no rule covers.',
+    mayBeRefused: 'It hides what it runs, and one of your rules may refuse that.',
+    rulesUnreadable: 'Your rules cannot be read. One of them may refuse this, so you are asked about every command.',
     peerAsks: 'Another program asks for your word and runs the command itself.',
     policy: (security: string, ask: string) => `Policy: security ${security}, ask ${ask}.`,
     layerOf: (layer: string) => `Set by ${layer}.`,

@@ -101,6 +101,8 @@ export const ko: Catalogue = {
     opaque: '명령을 분석할 수 없어 어떤 규칙도 다룰 수 없습니다.',
     opaqueCode: (code) => `명령을 분석할 수 없어(${code}) 어떤 규칙도 다룰 수 없습니다.`,
     environment: '규칙이 다루지 않는 방식으로 환경 변수를 바꿉니다.',
+    mayBeRefused: '무엇을 실행하는지 알 수 없고, 규칙 중 하나가 거부할 수 있습니다.',
+    rulesUnreadable: '규칙을 읽을 수 없습니다. 규칙 중 하나가 거부할 수 있어 모든 명령을 묻습니다.',
     peerAsks: '다른 프로그램이 답을 구하고 명령을 직접 실행합니다.',
     policy: (security, ask) => `정책: 보안 ‘${security}’, 묻기 ‘${ask}’.`,
     layerOf: (layer) => `결정한 곳: ${layer}.`,

@@ -100,6 +100,8 @@ export const zh: Catalogue = {
     opaque: '无法分析此命令，因此没有规则能涵盖它。',
     opaqueCode: (code) => `无法分析此命令（${code}），因此没有规则能涵盖它。`,
     environment: '它改动环境变量的方式没有规则涵盖。',
+    mayBeRefused: '看不出它会运行什么，而您的某条规则可能拒绝它。',
+    rulesUnreadable: '无法读取您的规则。其中可能有拒绝此命令的规则，因此每条命令都会询问您。',
     peerAsks: '另一个程序请您答复，并由它自己运行命令。',
     policy: (security, ask) => `策略：安全“${security}”，询问“${ask}”。`,
     layerOf: (layer) => `由${layer}决定。`,

@@ -962,13 +962,21 @@ export type PresetView = {
  */
 name: string, 
 /**
+ * A few words for a list; empty when this version does not know it.
+ */
+title: string, 
+/**
+ * What it lets run, in a sentence.
+ */
+words: string, 
+/**
  * Whether it counts.
  */
 switch: PresetSwitch, 
 /**
- * What it allows and refuses, one rule a line; empty when this version does not know it.
+ * How many rules it stands for.
  */
-rules: Array<Shown>, };
+rules: number, };
 
 /**
  * The document.
@@ -1740,4 +1748,4 @@ trace: Array<TraceStep>, };
 /**
  * Why the person is asked.
  */
-export type WhyReason = "ask-always" | "allowlist-miss" | "opaque" | "environment" | "peer-asks";
+export type WhyReason = "ask-always" | "allowlist-miss" | "opaque" | "environment" | "may-be-refused" | "peer-asks" | "rules-unreadable";

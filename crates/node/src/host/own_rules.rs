@@ -1,0 +1,128 @@
+//! Rules of our own in the flow of a request: asked with everything else, and paid for before the run.
+
+use super::{Host, Judged};
+use crate::facts;
+use countersign_approvals::rules::Current;
+use countersign_policy::analysis::Analysis;
+use countersign_policy::evaluate::{Evaluation, Evidence, LocalRules, Verdict};
+use countersign_policy::facts::Facts;
+use countersign_policy::rules::{Folders, Moment, Ruling, rulings, visited};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// The rules as they are asked about one command.
+pub(super) struct OwnRules {
+    current: Arc<Current>,
+    folders: Folders,
+    uses: HashMap<String, u32>,
+    agent: String,
+    session: Option<String>,
+    now_ms: i64,
+}
+
+/// Why a run must be judged again.
+#[must_use]
+pub(super) enum Payment {
+    /// Nothing changed and every use is counted.
+    Done,
+    /// A rule no longer counts, could not be counted, or another one came.
+    Refused,
+}
+
+impl OwnRules {
+    pub(super) fn local(&self) -> LocalRules<'_> {
+        if !self.current.is_known() {
+            return LocalRules::Unreadable;
+        }
+        LocalRules::Known {
+            rules: &self.current.index,
+            folders: &self.folders,
+            moment: Moment {
+                agent: &self.agent,
+                session: self.session.as_deref(),
+                now_ms: self.now_ms,
+                uses: &self.uses,
+            },
+        }
+    }
+
+    /// Id of the rule that refuses.
+    pub(super) fn refused_by(&self, evaluation: &Evaluation) -> Option<&str> {
+        self.current.index.rules().get(evaluation.refused?).map(|rule| rule.id.as_str())
+    }
+
+    /// Ids of the rules without which the command would not run.
+    fn paying(&self, evaluation: &Evaluation) -> Vec<String> {
+        match evaluation.verdict {
+            Verdict::Allow(Evidence::Rules | Evidence::FallbackRules) => {}
+            Verdict::Allow(_) | Verdict::Ask(_) | Verdict::Deny(_) => return Vec::new(),
+        }
+        let rules = evaluation.spends.iter().filter_map(|index| self.current.index.rules().get(*index));
+        rules.map(|rule| rule.id.clone()).collect()
+    }
+
+    /// Takes rules for used up, whatever their counts say: they could not be counted.
+    pub(super) fn withdraw(&mut self, ids: Vec<String>) {
+        self.uses.extend(ids.into_iter().map(|id| (id, u32::MAX)));
+    }
+}
+
+impl Host {
+    /// The rules as they are on disk now, asked by `agent` in `session`.
+    pub(super) async fn own_rules(
+        &self,
+        agent: &str,
+        session: Option<&str>,
+        analysis: &Analysis,
+        facts: &Facts,
+    ) -> OwnRules {
+        let current = self.parts.rules.refresh().await;
+        OwnRules {
+            folders: facts::real_folders(visited(analysis, facts)),
+            uses: current.uses.clone(),
+            agent: agent.to_owned(),
+            session: session.map(str::to_owned),
+            now_ms: self.parts.ports.clock.now_ms(),
+            current,
+        }
+    }
+
+    /// Pays for a run with the rules that allow it, as the last thing before it starts. Ids of the rules that it would
+    /// have been paid with come along.
+    pub(super) async fn pay(&self, judged: &Judged, evaluation: &Evaluation) -> (Payment, Vec<String>) {
+        let changed = self.parts.rules.refresh().await.hash != judged.own.current.hash;
+        // What a person answered was judged by the rules as they were after the answer.
+        if changed && !matches!(evaluation.verdict, Verdict::Allow(Evidence::Person { .. })) {
+            return (Payment::Refused, Vec::new());
+        }
+        let ids = judged.own.paying(evaluation);
+        if ids.is_empty() {
+            return (Payment::Done, ids);
+        }
+        match self.parts.rules.spend(ids.clone()).await {
+            Ok(()) => (Payment::Done, ids),
+            Err(error) => {
+                tracing::info!(%error, "a rule did not pay for a run; asking");
+                (Payment::Refused, ids)
+            }
+        }
+    }
+
+    /// Id of the rule that refuses a command which somebody else would run.
+    pub(super) async fn refusing(
+        &self,
+        agent: &str,
+        session: Option<&str>,
+        analysis: &Analysis,
+        facts: &Facts,
+    ) -> Option<String> {
+        let own = self.own_rules(agent, session, analysis, facts).await;
+        let LocalRules::Known { rules, folders, moment } = own.local() else { return None };
+        let refusing =
+            rulings(analysis, facts, folders, rules, moment).into_iter().find_map(|ruling| match ruling {
+                Some(Ruling::Deny(index)) => rules.rules().get(index),
+                Some(Ruling::Allow(_)) | None => None,
+            });
+        refusing.map(|rule| rule.id.clone())
+    }
+}

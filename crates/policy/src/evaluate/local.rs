@@ -1,0 +1,105 @@
+//! What rules of our own come to for a command, see [`crate::rules`].
+
+use super::AskReason;
+use crate::analysis::{Analysis, Segment};
+use crate::command::{Mode, ShellUse};
+use crate::facts::Facts;
+use crate::rules::{Folders, Moment, RuleIndex, Ruling, is_live, rulings};
+use countersign_protocol::rules::{ArgumentRule, RuleEffect};
+
+/// Rules of our own. They stand beside the entries of the document: an allowing one counts like an entry, a refusing one
+/// wins over everything.
+#[derive(Clone, Copy, Debug)]
+pub enum LocalRules<'a> {
+    /// There are none.
+    None,
+    /// These.
+    Known {
+        /// Prepared for lookup.
+        rules: &'a RuleIndex,
+        /// Real paths of folders that the command moves to.
+        folders: &'a Folders,
+        /// Under which circumstances they are asked.
+        moment: Moment<'a>,
+    },
+    /// They could not be read, and one of them may refuse the command.
+    Unreadable,
+}
+
+/// Why rules of ours need a person, whatever else allows the command.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Doubt {
+    /// It hides what it runs, and there are rules that refuse.
+    Hidden,
+    /// Nobody knows what the rules say.
+    Unreadable,
+}
+
+impl From<Doubt> for AskReason {
+    fn from(doubt: Doubt) -> Self {
+        match doubt {
+            Doubt::Hidden => Self::MayBeRefused,
+            Doubt::Unreadable => Self::RulesUnreadable,
+        }
+    }
+}
+
+/// What they come to.
+#[derive(Debug, Default)]
+pub(super) struct Ruled {
+    /// Index of a rule that refuses.
+    pub(super) refused: Option<usize>,
+    /// Index of the rule that allows each segment; empty for an opaque command.
+    pub(super) allowed: Vec<Option<usize>>,
+    pub(super) doubt: Option<Doubt>,
+}
+
+impl Ruled {
+    pub(super) fn of(local: LocalRules<'_>, analysis: &Analysis, facts: &Facts) -> Self {
+        let (rules, folders, moment) = match local {
+            LocalRules::None => return Self::default(),
+            LocalRules::Unreadable => return Self { doubt: Some(Doubt::Unreadable), ..Self::default() },
+            LocalRules::Known { rules, folders, moment } => (rules, folders, moment),
+        };
+        if rules.rules().is_empty() {
+            return Self::default();
+        }
+        let mut ruled = Self::default();
+        for (segment, ruling) in
+            analysis.segments.iter().zip(rulings(analysis, facts, folders, rules, moment))
+        {
+            ruled.allowed.push(match ruling {
+                Some(Ruling::Deny(index)) => {
+                    ruled.refused.get_or_insert(index);
+                    None
+                }
+                Some(Ruling::Allow(index)) => Some(index).filter(|index| says_enough(rules, *index, segment)),
+                None => None,
+            });
+        }
+        let hides = analysis.opaque.is_some() || analysis.segments.iter().any(hides_what_it_runs);
+        let refuses = |rules: &RuleIndex| {
+            rules.rules().iter().any(|rule| rule.effect == RuleEffect::Deny && is_live(rule, moment))
+        };
+        if hides && refuses(rules) {
+            ruled.doubt = Some(Doubt::Hidden);
+        }
+        ruled
+    }
+}
+
+/// For a shell that was told something its name alone says nothing about what runs.
+fn says_enough(rules: &RuleIndex, index: usize, segment: &Segment) -> bool {
+    let any = rules.rules().get(index).is_none_or(|rule| rule.arguments == ArgumentRule::Any);
+    match segment.candidate.shell {
+        None | Some(ShellUse::Bare) => true,
+        Some(_) => !any,
+    }
+}
+
+/// Whether a program may stand in a word's text, where no rule finds it. Scripts are files, not words: what they run is not
+/// looked for.
+fn hides_what_it_runs(segment: &Segment) -> bool {
+    let inline = matches!(segment.candidate.shell, Some(ShellUse::Inline { .. } | ShellUse::Other));
+    !matches!(segment.candidate.mode, Mode::Executable) || inline
+}

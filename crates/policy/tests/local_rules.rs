@@ -1,0 +1,238 @@
+//! Rules of our own beside the document: a refusal wins over everything, an allowance counts like an entry, and rules that
+//! cannot be read free nothing.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod support;
+
+use countersign_policy::analysis::analyze_argv;
+use countersign_policy::evaluate::{
+    Answer, AskReason, DenyReason, Evidence, LocalRules, Origin, Subject, Verdict, evaluate,
+};
+use countersign_policy::rules::{Folders, Moment, RuleIndex};
+use countersign_protocol::rules::CommandRule;
+use countersign_protocol::vocabulary::{Ask, Decision, Security};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use std::collections::HashMap;
+use support::{World, person};
+
+/// What is known of our own rules.
+#[derive(Clone, Debug)]
+enum Own {
+    Rules(Vec<CommandRule>),
+    Unreadable,
+}
+
+fn own(rules: &[Value]) -> Own {
+    let rule = |(at, more): (usize, &Value)| {
+        let mut rule = json!({
+            "id": at.to_string(), "agent": "*", "effect": "allow", "program": "scan", "arguments": "any",
+            "createdAtMs": 0, "from": "typed",
+        });
+        rule.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        serde_json::from_value(rule).unwrap()
+    };
+    Own::Rules(rules.iter().enumerate().map(rule).collect())
+}
+
+fn deny(program: &str) -> Value {
+    json!({ "effect": "deny", "program": program })
+}
+
+/// The verdict on a command in a world, and which rules it would spend.
+fn judge(world: &World, own: &Own, answer: Option<&Answer>) -> (Verdict, Vec<usize>) {
+    let analysis = analyze_argv(&world.argv);
+    let (index, folders, uses) = match own {
+        Own::Rules(rules) => {
+            (RuleIndex::new(rules.clone()), Folders::new(), HashMap::from([("1".to_owned(), 1)]))
+        }
+        Own::Unreadable => (RuleIndex::default(), Folders::new(), HashMap::new()),
+    };
+    let moment = Moment { agent: "main", session: Some("s"), now_ms: 100, uses: &uses };
+    let local = match own {
+        Own::Rules(_) => LocalRules::Known { rules: &index, folders: &folders, moment },
+        Own::Unreadable => LocalRules::Unreadable,
+    };
+    let subject = Subject {
+        argv: &world.argv,
+        analysis: &analysis,
+        facts: &world.facts,
+        policy: &world.policy,
+        rules: &world.rules,
+        local,
+        trust: &world.trust,
+        unusual_env: &world.unusual_env,
+        origin: world.origin,
+    };
+    let evaluation = evaluate(&subject, answer);
+    let trace = evaluation.trace(&subject);
+    if evaluation.refused.is_some() || matches!(own, Own::Unreadable) {
+        assert!(trace.iter().any(|step| step.step == "rule" && step.ok == Some(false)), "{trace:?}");
+    }
+    (evaluation.verdict, evaluation.spends)
+}
+
+fn check(world: &World, rules: &[Value], expected: Verdict, spends: &[usize]) {
+    assert_eq!(judge(world, &own(rules), None), (expected, spends.to_vec()), "{:?} {rules:?}", world.argv);
+}
+
+fn miss(argv: &[&str]) -> World {
+    World::new(argv, Security::Allowlist, Ask::OnMiss)
+}
+
+const ALLOWED: Verdict = Verdict::Allow(Evidence::Rules);
+const REFUSED: Verdict = Verdict::Deny(DenyReason::Rule);
+const ASKED: Verdict = Verdict::Ask(AskReason::Miss);
+
+#[test]
+fn an_allowing_rule_counts_like_an_entry() {
+    check(&miss(&["scan"]), &[], ASKED, &[]);
+    check(&miss(&["scan"]), &[json!({})], ALLOWED, &[0]);
+    check(&miss(&["scan"]), &[json!({ "program": "/usr/bin/scan" })], ALLOWED, &[0]);
+    check(&miss(&["scan"]), &[json!({ "program": "other" })], ASKED, &[]);
+    let entry = miss(&["scan"]).with_rules(&["/usr/bin/scan"]);
+    check(&entry, &[json!({ "limits": { "uses": 1 } })], ALLOWED, &[]);
+    let chain = miss(&["sh", "-c", "scan a && scan b && wipe"]);
+    check(&chain, &[json!({})], ASKED, &[]);
+    check(&chain, &[json!({}), json!({ "program": "wipe" })], ALLOWED, &[0, 1]);
+    let bound = miss(&["scan"]).with_rules(&[]);
+    check(
+        &World { unusual_env: vec!["X".into()], ..bound },
+        &[json!({})],
+        Verdict::Ask(AskReason::Environment),
+        &[],
+    );
+}
+
+#[test]
+fn what_no_entry_may_cover_no_rule_covers() {
+    for argv in
+        [&["sh", "-c", "eval scan"][..], &["xargs", "scan"], &["bash", "x.sh"], &["bash", "-lc", "scan"]]
+    {
+        let any = |program: &str| json!({ "program": program });
+        let rules = own(&["sh", "bash", "xargs", "eval", "scan"].map(any));
+        let (verdict, spends) = judge(&miss(argv), &rules, None);
+        assert!(matches!(verdict, Verdict::Ask(_)) && spends.is_empty(), "{argv:?}: {verdict:?}");
+    }
+}
+
+#[test]
+fn a_rule_counts_for_its_agent_its_session_its_time_and_its_uses() {
+    for (more, expected) in [
+        (json!({ "agent": "main" }), ALLOWED),
+        (json!({ "agent": "other" }), ASKED),
+        (json!({ "limits": { "session": "s" } }), ALLOWED),
+        (json!({ "limits": { "session": "t" } }), ASKED),
+        (json!({ "limits": { "untilMs": 101 } }), ALLOWED),
+        (json!({ "limits": { "untilMs": 100 } }), ASKED),
+    ] {
+        let spends: &[usize] = if expected == ALLOWED { &[0] } else { &[] };
+        check(&miss(&["scan"]), &[more], expected, spends);
+    }
+    let limited = |uses: u32| [deny("x"), json!({ "limits": { "uses": uses } })];
+    check(&miss(&["scan"]), &limited(2), ALLOWED, &[1]);
+    check(&miss(&["scan"]), &limited(1), ASKED, &[]);
+}
+
+#[test]
+fn a_refusing_rule_wins_over_everything() {
+    let rules = [json!({}), deny("scan")];
+    let open = World::new(&["scan"], Security::Full, Ask::Off).with_rules(&["*"]);
+    check(&open, &rules, REFUSED, &[]);
+    let full = open.clone().with_fallback(Security::Full);
+    for (world, answer) in [
+        (open.clone(), Some(person(Decision::AllowOnce))),
+        (open.clone(), Some(person(Decision::AllowAlways))),
+        (full.clone(), Some(Answer::Nobody)),
+        (open.clone().from(Origin::Forwarded(Decision::AllowOnce)), None),
+        (open.from(Origin::AutoReview), None),
+        (full.from(Origin::AskFallback), None),
+    ] {
+        assert_eq!(judge(&world, &own(&rules), answer.as_ref()).0, REFUSED, "{answer:?} {:?}", world.origin);
+    }
+    let hidden = World::new(&["sh", "-c", "ls && nice scan x"], Security::Full, Ask::Off);
+    check(&hidden, &rules, REFUSED, &[]);
+    let denied = Verdict::Deny(DenyReason::SecurityDeny);
+    check(&World::new(&["scan"], Security::Deny, Ask::Off), &rules, denied, &[]);
+}
+
+#[test]
+fn what_hides_its_program_needs_a_person_when_something_is_refused() {
+    let asked = Verdict::Ask(AskReason::MayBeRefused);
+    for argv in [
+        &["sh", "-c", "$X y"][..],
+        &["sh", "-c", "wipe $(scan)"],
+        &["bash", "-lc", "scan"],
+        &["eval", "scan x"],
+    ] {
+        let world = World::new(argv, Security::Full, Ask::Off);
+        check(&world, &[json!({})], Verdict::Allow(Evidence::Policy), &[]);
+        check(&world, &[deny("wipe2")], asked.clone(), &[]);
+        check(
+            &world,
+            &[json!({ "effect": "deny", "agent": "other" })],
+            Verdict::Allow(Evidence::Policy),
+            &[],
+        );
+        let answered = |answer: &Answer| judge(&world, &own(&[deny("wipe2")]), Some(answer)).0;
+        assert!(matches!(answered(&person(Decision::AllowOnce)), Verdict::Allow(Evidence::Person { .. })));
+        assert_eq!(answered(&Answer::Nobody), Verdict::Deny(DenyReason::RuleDoubt));
+    }
+}
+
+#[test]
+fn rules_that_cannot_be_read_leave_everything_to_a_person() {
+    let asked = Verdict::Ask(AskReason::RulesUnreadable);
+    let open =
+        World::new(&["scan"], Security::Full, Ask::Off).with_rules(&["*"]).with_fallback(Security::Full);
+    for origin in [Origin::Fresh, Origin::AutoReview, Origin::Forwarded(Decision::AllowAlways)] {
+        let world = open.clone().from(origin);
+        assert_eq!(judge(&world, &Own::Unreadable, None).0, asked, "{origin:?}");
+        let yes = judge(&world, &Own::Unreadable, Some(&person(Decision::AllowOnce))).0;
+        assert!(matches!(yes, Verdict::Allow(Evidence::Person { .. })), "{origin:?}");
+        let nobody = judge(&world, &Own::Unreadable, Some(&Answer::Nobody)).0;
+        assert_eq!(nobody, Verdict::Deny(DenyReason::RuleDoubt), "{origin:?}");
+    }
+    let elsewhere = open.from(Origin::AskFallback);
+    assert_eq!(judge(&elsewhere, &Own::Unreadable, None).0, Verdict::Deny(DenyReason::RuleDoubt));
+}
+
+fn any_rule() -> impl Strategy<Value = Value> {
+    let programs = vec!["scan", "wipe", "*", "/usr/bin/*", "sh", "git"];
+    let limits = [json!({}), json!({ "untilMs": 50 }), json!({ "untilMs": 500 }), json!({ "session": "t" })];
+    (any::<bool>(), proptest::sample::select(programs), proptest::sample::select(limits.to_vec()))
+        .prop_map(|(allow, program, limits)| {
+            let effect = if allow { "allow" } else { "deny" };
+            json!({ "effect": effect, "program": program, "limits": limits })
+        })
+}
+
+proptest! {
+    #[test]
+    fn an_allowance_less_or_a_refusal_more_frees_nothing(
+        world in support::inputs::world(),
+        answer in support::inputs::answer(),
+        rules in proptest::collection::vec(any_rule(), 0..5),
+        change in any_rule(),
+        at in any::<proptest::sample::Index>(),
+    ) {
+        let free = |rules: &[Value]| {
+            matches!(judge(&world, &own(rules), answer.as_ref()).0, Verdict::Allow(_))
+        };
+        let mut more = rules.clone();
+        more.insert(at.index(rules.len() + 1), change.clone());
+        let (stricter, looser) = if change["effect"] == "deny" { (more, rules) } else { (rules, more) };
+        prop_assert!(!free(&stricter) || free(&looser), "{stricter:?} frees more than {looser:?}");
+        let unread = judge(&world, &Own::Unreadable, answer.as_ref()).0;
+        let by_person = matches!(unread, Verdict::Allow(Evidence::Person { .. }));
+        prop_assert!(by_person || !matches!(unread, Verdict::Allow(_)), "{unread:?}");
+    }
+
+    #[test]
+    fn without_rules_of_our_own_nothing_is_different(
+        world in support::inputs::world(),
+        answer in support::inputs::answer(),
+    ) {
+        prop_assert_eq!(judge(&world, &own(&[]), answer.as_ref()).0, world.judge(answer.as_ref()).verdict);
+    }
+}
