@@ -4,7 +4,7 @@ use crate::shell::State;
 use countersign::desk::{Answer, Pause};
 use countersign_protocol::ui::{
     ChainReport, CommandError, DecideParams, DocumentView, EditParams, EditResult, ErrorCode, HistoryPage,
-    Outcome, Page, Settings, Snapshot, TestParams, TestResult,
+    Outcome, Page, RuleEditParams, RuleEditResult, RulesView, Settings, Snapshot, TestParams, TestResult,
 };
 use tauri::{AppHandle, Manager, State as Managed};
 use tauri_plugin_autostart::ManagerExt;
@@ -60,6 +60,21 @@ pub(crate) fn answer_confirmation(state: Managed<'_, State>, id: String, apply: 
 #[tauri::command]
 pub(crate) async fn reset_document(state: Managed<'_, State>) -> Result<String> {
     state.desk.reset_document().await
+}
+
+#[tauri::command]
+pub(crate) async fn rules(state: Managed<'_, State>) -> Result<RulesView> {
+    Ok(state.desk.rules().await)
+}
+
+#[tauri::command]
+pub(crate) async fn edit_rules(state: Managed<'_, State>, params: RuleEditParams) -> Result<RuleEditResult> {
+    state.desk.edit_rules(params).await
+}
+
+#[tauri::command]
+pub(crate) async fn reset_rules(state: Managed<'_, State>) -> Result<String> {
+    state.desk.reset_rules().await
 }
 
 #[tauri::command]

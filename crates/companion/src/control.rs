@@ -140,6 +140,12 @@ async fn respond(request: ControlRequest, desk: &Desk) -> ControlResponse {
                 Err(error) => ControlResponse::Error { message: error.message },
             }
         }
+        ControlRequest::EditRules { base_hash, edits } => {
+            match desk.edit_rules_from_command_line(base_hash, edits).await {
+                Ok(result) => ControlResponse::RulesEdited { result },
+                Err(error) => ControlResponse::Error { message: error.message },
+            }
+        }
         ControlRequest::Show { page } => {
             desk.show_page(page);
             ControlResponse::Shown

@@ -144,6 +144,7 @@ impl Companion {
             desk::Parts {
                 approvals: core.approvals,
                 store: core.store,
+                rules: core.rules,
                 history: core.history,
                 history_dir: paths.history(),
                 ports: core.ports,

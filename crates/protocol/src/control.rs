@@ -3,7 +3,7 @@
 //!
 //! It can list and deny what waits, never allow: whoever may run commands could otherwise approve itself.
 
-use crate::ui::{Card, Confirmation, DocumentEdit, EditResult, Page, Status};
+use crate::ui::{Card, Confirmation, DocumentEdit, EditResult, Page, RuleEdit, RuleEditResult, Status};
 use serde::{Deserialize, Serialize};
 
 /// What the command line asks of the app.
@@ -27,6 +27,14 @@ pub enum ControlRequest {
         base_hash: Option<String>,
         /// All or none.
         edits: Vec<DocumentEdit>,
+    },
+    /// Change the rules. What gets looser waits for a person in the window.
+    EditRules {
+        /// Hash the edit was made from; absent means the current one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        base_hash: Option<String>,
+        /// All or none.
+        edits: Vec<RuleEdit>,
     },
     /// Bring up a window.
     Show {
@@ -62,6 +70,11 @@ pub enum ControlResponse {
     Edited {
         /// What came of it.
         result: EditResult,
+    },
+    /// To `edit-rules`, after the person answered if that was needed.
+    RulesEdited {
+        /// What came of it.
+        result: RuleEditResult,
     },
     /// To `show`.
     Shown,

@@ -8,6 +8,8 @@ import type {
   HistoryEntry,
   Loosening,
   Outcome,
+  RuleEdit,
+  RulesView,
   ScopeView,
   Settings,
   Status,
@@ -15,6 +17,7 @@ import type {
   UiMessage,
 } from '../../src/lib/protocol';
 import { document as sampleDocument, history as sampleHistory, tested } from './document';
+import { applyRuleEdit, rules as sampleRules } from './rules';
 
 /** A call that a page made, for tests to look at. */
 export interface Call {
@@ -47,6 +50,7 @@ export class MockBackend implements Backend {
   };
   view: DocumentView = sampleDocument(Date.now());
   lines: HistoryEntry[] = sampleHistory(Date.now());
+  ruleView: RulesView = sampleRules(Date.now());
   /** What the next edit would loosen. */
   loosens: Loosening[] = [];
   /** Errors for the next calls, by method. */
@@ -154,6 +158,30 @@ export class MockBackend implements Backend {
       this.view = { ...this.view, state: { kind: 'ready' } };
       this.emit({ kind: 'status-changed', status: { ...this.status, store: { kind: 'ready' } } });
       return `${this.view.path}.bak`;
+    });
+
+  rules = () => this.#call('rules', [], () => structuredClone(this.ruleView));
+
+  editRules: Backend['editRules'] = (params) =>
+    this.#call('editRules', [params], () => {
+      if (params.baseHash !== this.ruleView.hash) throw new BackendError('stale', 'the hash differs');
+      if (this.loosens.length > 0 && !params.confirmed) {
+        return { hash: this.ruleView.hash, applied: false, loosenings: this.loosens, undo: [] };
+      }
+      const undo: RuleEdit[] = params.edits.map((edit) => applyRuleEdit(this.ruleView, edit)).reverse();
+      const loosenings = this.loosens;
+      this.loosens = [];
+      this.#hash += 1;
+      this.ruleView = { ...this.ruleView, hash: `hash-${this.#hash}` };
+      this.emit({ kind: 'rules-changed', hash: this.ruleView.hash });
+      return { hash: this.ruleView.hash, applied: true, loosenings, undo };
+    });
+
+  resetRules = () =>
+    this.#call('resetRules', [], () => {
+      this.ruleView = { ...this.ruleView, state: { kind: 'ready' }, rules: [] };
+      this.emit({ kind: 'rules-changed', hash: this.ruleView.hash });
+      return `${this.ruleView.path}.unusable`;
     });
 
   testCommand: Backend['testCommand'] = (params) => this.#call('testCommand', [params], () => tested(params.command));

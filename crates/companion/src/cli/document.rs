@@ -17,7 +17,6 @@ use countersign_protocol::ui::{
     TestVerdict, Via,
 };
 use serde::Serialize;
-use std::time::Duration;
 
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum PolicyCommand {
@@ -219,7 +218,7 @@ pub(super) async fn allowlist(
 /// Through the app when it runs, so that a person can confirm; else directly, tightening only.
 async fn edit(paths: &Paths, edits: Vec<DocumentEdit>, output: &Output) -> anyhow::Result<Exit> {
     let request = ControlRequest::Edit { base_hash: None, edits: edits.clone() };
-    let result = match control::call(&paths.control_socket(), &request, CONFIRM_WAIT).await {
+    let result = match control::call(&paths.control_socket(), &request, super::CONFIRM_WAIT).await {
         Ok(ControlResponse::Edited { result }) => result,
         Ok(ControlResponse::Error { message }) => anyhow::bail!(message),
         Ok(other) => anyhow::bail!("expected the outcome of an edit, got {other:?}"),
@@ -289,6 +288,3 @@ fn state_word(state: &StoreState) -> String {
         }
     }
 }
-
-/// A person may take two minutes to confirm in the window.
-const CONFIRM_WAIT: Duration = Duration::from_secs(130);

@@ -9,12 +9,14 @@ mod history;
 mod inbox;
 mod output;
 mod policy_eval;
+mod rules;
 
 use crate::paths::Paths;
 use clap::{Args, Parser, Subcommand};
 use output::Output;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 /// What a command line ended with, beyond a command's own exit code.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -80,6 +82,9 @@ enum Command {
     /// Show, change or try the allowlist.
     #[command(subcommand)]
     Allowlist(document::AllowlistCommand),
+    /// Show or change Countersign's own rules: structured, temporary, refusing, and presets.
+    #[command(subcommand)]
+    Rules(rules::RulesCommand),
     /// Show what happened, or check that nobody changed the record.
     History(history::HistoryArgs),
     /// Check the installation and say how to mend what is wrong.
@@ -142,6 +147,7 @@ fn run(command: Command, output: &Output) -> anyhow::Result<Exit> {
             Command::Deny(args) => inbox::deny(&paths, args, output).await,
             Command::Policy(command) => document::policy(&paths, command, output).await,
             Command::Allowlist(command) => document::allowlist(&paths, command, output).await,
+            Command::Rules(command) => rules::rules(&paths, command, output).await,
             Command::History(args) => history::history(&paths, args, output).await,
             Command::Doctor => doctor::doctor(&paths, output).await,
         }
@@ -150,6 +156,9 @@ fn run(command: Command, output: &Output) -> anyhow::Result<Exit> {
     runtime.shutdown_background();
     exit
 }
+
+/// A person may take two minutes to confirm in the window.
+const CONFIRM_WAIT: Duration = Duration::from_secs(130);
 
 const EXIT_CODES: &str = "\
 Exit codes: the command's own for `exec`, else 0 done, 1 failed, 2 wrong usage, 200 denied,

@@ -5,6 +5,7 @@
 
 mod confirmations;
 mod paints;
+pub(crate) mod rules;
 
 use crate::settings::SettingsFile;
 use confirmations::Confirmations;
@@ -12,13 +13,14 @@ use countersign_approvals::Approvals;
 use countersign_approvals::actor::Event;
 use countersign_approvals::history::{self, History};
 use countersign_approvals::ports::Ports;
+use countersign_approvals::rules::{RuleStore, RulesChanged};
 use countersign_approvals::store::{Change, Changed, Looser, Store, StoreError, Writer};
 use countersign_node::host::Host;
 use countersign_policy::{display, document};
 use countersign_protocol::ui::{
     CardKind, ChainReport, CommandError, Confirmation, DecideParams, DocumentEdit, DocumentView, EditParams,
-    EditResult, ErrorCode, HistoryEntry, HistoryEvent, HistoryPage, Outcome, Page, Presence, Settings,
-    Snapshot, SocketState, Status, TestParams, TestResult, UiEvent, UiMessage,
+    EditResult, ErrorCode, HistoryEntry, HistoryEvent, HistoryPage, Loosening, Outcome, Page, Presence,
+    Settings, Snapshot, SocketState, Status, TestParams, TestResult, UiEvent, UiMessage,
 };
 use countersign_protocol::vocabulary::Decision;
 use paints::Paints;
@@ -35,6 +37,8 @@ pub struct Parts {
     pub approvals: Approvals,
     /// The document.
     pub store: Store,
+    /// The rules that it cannot hold.
+    pub rules: RuleStore,
     /// What happened.
     pub history: History,
     /// Its folder.
@@ -117,6 +121,8 @@ impl Desk {
         let follower = desk.clone().follow(Sources {
             events: desk.inner.parts.approvals.events(),
             changes: desk.inner.parts.store.changes(),
+            rule_changes: desk.inner.parts.rules.changes(),
+            rules: desk.inner.parts.rules.watch(),
             appended: desk.inner.parts.history.appended(),
             settings: desk.inner.parts.settings.watch(),
             socket: desk.inner.parts.socket.clone(),
@@ -331,7 +337,7 @@ impl Desk {
         if result.applied || result.loosenings.is_empty() {
             return Ok(result);
         }
-        let answer = self.ask_confirmation(&result).await?;
+        let answer = self.ask_confirmation(&result.loosenings).await?;
         match answer {
             Answer::Keep => Ok(result),
             Answer::Apply => {
@@ -428,12 +434,12 @@ impl Desk {
         self.inner.parts.store.edit(change).await.map(|_| ()).map_err(store_error)
     }
 
-    async fn ask_confirmation(&self, result: &EditResult) -> Result<Answer, CommandError> {
+    async fn ask_confirmation(&self, loosenings: &[Loosening]) -> Result<Answer, CommandError> {
         let confirmation = Confirmation {
             id: self.inner.parts.ports.ids.uuid(),
             created_at_ms: self.now_ms(),
             expires_at_ms: self.now_ms() + confirmations::WAIT_MS,
-            loosenings: result.loosenings.clone(),
+            loosenings: loosenings.to_vec(),
         };
         let id = confirmation.id.clone();
         let answered = self.live().confirmations.add(confirmation.clone())?;
@@ -463,6 +469,15 @@ impl Desk {
                     Err(broadcast::error::RecvError::Lagged(_)) => self.skip(),
                     Err(broadcast::error::RecvError::Closed) => return,
                 },
+                changed = sources.rule_changes.recv() => match changed {
+                    Ok(changed) => self.record_rules_changed(&changed).await,
+                    Err(broadcast::error::RecvError::Lagged(_)) => self.skip(),
+                    Err(broadcast::error::RecvError::Closed) => return,
+                },
+                Ok(()) = sources.rules.changed() => {
+                    let hash = sources.rules.borrow_and_update().hash.clone();
+                    self.emit(UiEvent::RulesChanged { hash });
+                }
                 entry = sources.appended.recv() => match entry {
                     Ok(entry) => self.emit(UiEvent::HistoryAppended { entry }),
                     Err(broadcast::error::RecvError::Lagged(_)) => self.skip(),
@@ -570,6 +585,8 @@ pub enum Answer {
 struct Sources {
     events: broadcast::Receiver<Event>,
     changes: broadcast::Receiver<Changed>,
+    rule_changes: broadcast::Receiver<RulesChanged>,
+    rules: watch::Receiver<Arc<countersign_approvals::rules::Current>>,
     appended: broadcast::Receiver<HistoryEntry>,
     settings: watch::Receiver<Settings>,
     socket: watch::Receiver<SocketState>,

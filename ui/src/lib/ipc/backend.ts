@@ -9,6 +9,9 @@ import type {
   HistoryPage,
   Outcome,
   Page,
+  RuleEditParams,
+  RuleEditResult,
+  RulesView,
   Settings,
   Snapshot,
   TestParams,
@@ -36,6 +39,10 @@ export interface Backend {
   answerConfirmation(id: string, apply: boolean): Promise<void>;
   /** Moves an unusable document aside and starts a new one; returns the path of the old one. */
   resetDocument(): Promise<string>;
+  rules(): Promise<RulesView>;
+  editRules(params: RuleEditParams): Promise<RuleEditResult>;
+  /** Moves unusable rules aside and starts without any; returns the path of the old ones. */
+  resetRules(): Promise<string>;
   testCommand(params: TestParams): Promise<TestResult>;
   /** History newest first; `before` is exclusive, `null` means from the newest. */
   history(before: number | null, limit: number): Promise<HistoryPage>;

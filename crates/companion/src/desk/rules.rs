@@ -1,0 +1,160 @@
+//! Rules of our own for windows and command line: looking, changing, confirming, and what the history says about it.
+
+use super::{Answer, Desk, error, writer};
+use countersign_approvals::rules::{Current, RuleChange, RulesChanged, RulesError, loosenings, state};
+use countersign_approvals::store::{Looser, Writer};
+use countersign_policy::display::{self, Secrets};
+use countersign_policy::rules::{PRESETS, describe};
+use countersign_protocol::rules::RuleDocument;
+use countersign_protocol::ui::{
+    CommandError, ErrorCode, HistoryEvent, Loosening, PresetSwitch, PresetView, RuleEdit, RuleEditParams,
+    RuleEditResult, RuleView, RulesView,
+};
+
+impl Desk {
+    /// The rules as the pages show them.
+    pub async fn rules(&self) -> RulesView {
+        let current = self.inner.parts.rules.refresh().await;
+        view(&current, self.now_ms())
+    }
+
+    /// Changes the rules from a window. What loosens comes back unapplied until it is confirmed.
+    pub async fn edit_rules(&self, params: RuleEditParams) -> Result<RuleEditResult, CommandError> {
+        let change = RuleChange {
+            base_hash: Some(params.base_hash),
+            edits: params.edits,
+            looser: if params.confirmed { Looser::Confirmed } else { Looser::Refuse },
+            writer: Writer::Window,
+        };
+        self.inner.parts.rules.edit(change).await.map_err(rules_error)
+    }
+
+    /// Changes the rules from the command line. What loosens waits for a person in the window; dropping the future takes
+    /// the question back.
+    pub async fn edit_rules_from_command_line(
+        &self,
+        base_hash: Option<String>,
+        edits: Vec<RuleEdit>,
+    ) -> Result<RuleEditResult, CommandError> {
+        let rules = &self.inner.parts.rules;
+        let base_hash = match base_hash {
+            Some(hash) => hash,
+            None => rules.refresh().await.hash.clone(),
+        };
+        let mut change = RuleChange {
+            base_hash: Some(base_hash),
+            edits,
+            looser: Looser::Refuse,
+            writer: Writer::CommandLine,
+        };
+        let result = rules.edit(change.clone()).await.map_err(rules_error)?;
+        if result.applied || result.loosenings.is_empty() {
+            return Ok(result);
+        }
+        match self.ask_confirmation(&escaped(result.loosenings.clone())).await? {
+            Answer::Keep => Ok(result),
+            Answer::Apply => {
+                change.looser = Looser::Confirmed;
+                rules.edit(change).await.map_err(rules_error)
+            }
+        }
+    }
+
+    /// Puts unusable rules aside and starts without any. The path of what was put aside.
+    pub async fn reset_rules(&self) -> Result<String, CommandError> {
+        let aside = self.inner.parts.rules.reset().await.map_err(rules_error)?;
+        Ok(aside.display().to_string())
+    }
+
+    /// Writes a change into the history.
+    pub(super) async fn record_rules_changed(&self, changed: &RulesChanged) {
+        let event = changed_event(changed, self.now_ms());
+        if let Err(error) = self.inner.parts.history.append(None, event).await {
+            tracing::error!(%error, "a change of the rules could not be written to the history");
+        }
+    }
+}
+
+/// The rules as pages and command line show them.
+pub(crate) fn view(current: &Current, now_ms: i64) -> RulesView {
+    let empty = RuleDocument::empty();
+    let document = current.document.as_ref().unwrap_or(&empty);
+    RulesView {
+        path: current.path.display().to_string(),
+        state: current.state.clone(),
+        hash: current.hash.clone(),
+        presets: presets(document),
+        rules: document
+            .rules
+            .iter()
+            .map(|rule| {
+                let count = current.counts.get(&rule.id);
+                RuleView {
+                    shown: display::shown(&describe(rule), Secrets::Show),
+                    state: state(rule, &current.counts, now_ms),
+                    uses: count.map_or(0, |count| count.uses),
+                    last_used_at_ms: count.map(|count| count.last_used_at_ms),
+                    rule: rule.clone(),
+                }
+            })
+            .collect(),
+    }
+}
+
+/// The line of the history about a change.
+pub(crate) fn changed_event(changed: &RulesChanged, now_ms: i64) -> HistoryEvent {
+    let loosenings = match (&changed.before.document, &changed.after.document) {
+        (Some(before), Some(after)) => loosenings(before, after, now_ms),
+        (None, Some(after)) => loosenings(&RuleDocument::empty(), after, now_ms),
+        (_, None) => Vec::new(),
+    };
+    HistoryEvent::Rules {
+        writer: writer(changed.writer).to_owned(),
+        before: changed.before.hash.clone(),
+        after: changed.after.hash.clone(),
+        loosenings: escaped(loosenings),
+    }
+}
+
+/// Those that there are, and those that are on and that this version does not know.
+fn presets(document: &RuleDocument) -> Vec<PresetView> {
+    let switch = |name: &str| {
+        let is_on = document.presets.iter().any(|on| on == name);
+        if is_on { PresetSwitch::On } else { PresetSwitch::Off }
+    };
+    let known = PRESETS.iter().map(|preset| PresetView {
+        name: preset.name.to_owned(),
+        title: preset.title.to_owned(),
+        words: preset.words.to_owned(),
+        switch: switch(preset.name),
+        rules: u32::try_from(preset.rules(0).len()).unwrap_or(u32::MAX),
+    });
+    let unknown = document.presets.iter().filter(|name| PRESETS.iter().all(|preset| preset.name != *name));
+    let unknown = unknown.map(|name| PresetView {
+        name: display::escape(name),
+        title: String::new(),
+        words: String::new(),
+        switch: PresetSwitch::On,
+        rules: 0,
+    });
+    known.chain(unknown).collect()
+}
+
+/// Rules can carry words of a command, and an agent chose those.
+fn escaped(mut loosenings: Vec<Loosening>) -> Vec<Loosening> {
+    for loosening in &mut loosenings {
+        for text in [&mut loosening.scope, &mut loosening.from, &mut loosening.to] {
+            *text = display::escape(text);
+        }
+    }
+    loosenings
+}
+
+fn rules_error(failure: RulesError) -> CommandError {
+    let code = match &failure {
+        RulesError::Stale { .. } => ErrorCode::Stale,
+        RulesError::Edit(_) => ErrorCode::Invalid,
+        _ => ErrorCode::Store,
+    };
+    error(code, failure.to_string())
+}
