@@ -122,9 +122,8 @@ impl Compiler {
     }
 
     fn round(&mut self, inner: &Node, groups: (usize, usize), direction: Direction) -> Option<()> {
-        if groups.0 < groups.1 {
-            self.emit(Instruction::Forget { from: groups.0 * 2, to: groups.1 * 2 })?;
-        }
+        // Also without groups, so that rounds of nothing count towards the limit.
+        self.emit(Instruction::Forget { from: groups.0 * 2, to: groups.1 * 2 })?;
         self.node(inner, direction)
     }
 
