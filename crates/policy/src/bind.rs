@@ -77,8 +77,24 @@ impl Unbound {
     }
 }
 
+/// How much of a segment was allowed.
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
+pub enum Allowed {
+    /// Its program, perhaps with arguments of some kind.
+    #[default]
+    Program,
+    /// Exactly its words in its folder: then it does not matter that the program starts what they name.
+    Words,
+}
+
 /// What runs for `analysis`, or why nothing may without a look.
 pub fn bind(analysis: &Analysis, facts: &Facts) -> Result<Bound, Unbound> {
+    bind_allowed(analysis, facts, &[])
+}
+
+/// The same when more than the program was allowed for some segments. `allowed` goes along with the segments; what is
+/// missing at its end is [`Allowed::Program`].
+pub fn bind_allowed(analysis: &Analysis, facts: &Facts, allowed: &[Allowed]) -> Result<Bound, Unbound> {
     if let Some(opaque) = &analysis.opaque {
         return Err(match opaque.reason {
             OpaqueReason::Carrier => Unbound::Carrier,
@@ -90,13 +106,14 @@ pub fn bind(analysis: &Analysis, facts: &Facts) -> Result<Bound, Unbound> {
     }
     let mut moved = false;
     let mut steps = Vec::with_capacity(analysis.segments.len());
-    for segment in &analysis.segments {
-        steps.push(step(analysis, segment, facts, moved)?);
+    for (at, segment) in analysis.segments.iter().enumerate() {
+        let allowed = allowed.get(at).copied().unwrap_or_default();
+        steps.push(step(analysis, segment, facts, allowed, moved)?);
         moved |= command::moves(&segment.words);
     }
     match (analysis.segments.as_slice(), steps.as_slice()) {
-        ([segment], [Step::Program { path }]) if is_bare(analysis, segment) => {
-            let arguments = segment.effective().iter().skip(1).map(|word| word.text.clone());
+        ([segment], [Step::Program { path, at }]) if is_bare(analysis, segment) => {
+            let arguments = segment.words.iter().skip(at + 1).map(|word| word.text.clone());
             Ok(Bound::Argv(std::iter::once(path.clone()).chain(arguments).collect()))
         }
         _ if analysis.form == Form::Text => text(analysis, &steps, facts),
@@ -108,11 +125,17 @@ pub fn bind(analysis: &Analysis, facts: &Facts) -> Result<Bound, Unbound> {
 enum Step {
     /// A builtin of the shell, by its name.
     Builtin,
-    /// A program at this real path.
-    Program { path: String },
+    /// A program at this real path, named by the word at this index.
+    Program { path: String, at: usize },
 }
 
-fn step(analysis: &Analysis, segment: &Segment, facts: &Facts, moved: bool) -> Result<Step, Unbound> {
+fn step(
+    analysis: &Analysis,
+    segment: &Segment,
+    facts: &Facts,
+    allowed: Allowed,
+    moved: bool,
+) -> Result<Step, Unbound> {
     if segment.candidate.mode != Mode::Executable || segment.candidate.shell.is_some() {
         return Err(Unbound::Carrier);
     }
@@ -122,21 +145,39 @@ fn step(analysis: &Analysis, segment: &Segment, facts: &Facts, moved: bool) -> R
     if analysis.is_harmless_builtin(segment) {
         return Ok(Step::Builtin);
     }
-    // A package runner would start what the folder has under this name.
-    if segment.candidate.wrappers.iter().any(|wrapper| wrapper.kind == WrapperKind::Package) {
-        return Err(Unbound::Carrier);
-    }
-    let (executable, arguments) = segment.effective().split_first().ok_or(Unbound::NotStatic)?;
+    let runner = segment.candidate.wrappers.iter().find(|wrapper| wrapper.kind == WrapperKind::Package);
+    let at = match (runner, allowed) {
+        (None, _) => segment.candidate.arguments,
+        // A package runner would start what the folder has under this name.
+        (Some(_), Allowed::Program) => return Err(Unbound::Carrier),
+        (Some(runner), Allowed::Words) => runner.at,
+    };
+    let words = segment.words.get(at..).unwrap_or_default();
+    let (executable, arguments) = words.split_first().ok_or(Unbound::NotStatic)?;
     if moved && executable.text.contains('/') && !executable.text.starts_with('/') {
         return Err(Unbound::RelativeAfterMove);
     }
     let path = real_path(facts.programs.get(&executable.text))?;
     // Started by its real path a multi-call program forgets which applet it was, and a link may hide a carrier.
     let arguments = || arguments.iter().map(|word| word.text.as_str());
-    if programs::runs_others(path, arguments()) || programs::runs_others(&executable.text, arguments()) {
-        return Err(Unbound::Carrier);
+    let runs_others =
+        programs::runs_others(path, arguments()) || programs::runs_others(&executable.text, arguments());
+    match allowed {
+        Allowed::Program if runs_others => return Err(Unbound::Carrier),
+        Allowed::Words if runs_others && !keeps_its_name(path, &executable.text) => {
+            return Err(Unbound::Carrier);
+        }
+        Allowed::Program | Allowed::Words => {}
     }
-    Ok(Step::Program { path: path.to_owned() })
+    Ok(Step::Program { path: path.to_owned(), at })
+}
+
+/// Whether a program that is started by its real path still has the name it was called by: `npm` behind `npm-cli.js`, but
+/// not `bunx` behind `bun`.
+fn keeps_its_name(path: &str, typed: &str) -> bool {
+    let base = |name: &str| name.rsplit('/').next().unwrap_or(name).to_owned();
+    let real = base(path);
+    real.strip_prefix(&base(typed)).is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', '.']))
 }
 
 /// Whether a segment is nothing but its words.
@@ -154,7 +195,7 @@ fn text(analysis: &Analysis, steps: &[Step], facts: &Facts) -> Result<Bound, Unb
     let mut programs: Vec<String> = Vec::new();
     for step in steps {
         match step {
-            Step::Program { path } if !programs.contains(path) => programs.push(path.clone()),
+            Step::Program { path, .. } if !programs.contains(path) => programs.push(path.clone()),
             Step::Program { .. } | Step::Builtin => {}
         }
     }

@@ -36,13 +36,13 @@ fn pieces(analysis: &Analysis, steps: &[Step]) -> Result<Vec<Piece>, Unbound> {
             let (name, value) = word.text.split_once('=').ok_or(Unbound::NotStatic)?;
             pieces.push((word.span.clone(), format!("{name}={}", quoted(value))));
         }
-        let first = first_word(segment, step);
+        let first = first_word(step);
         for (index, word) in segment.words.iter().enumerate() {
             let piece = match step {
                 _ if index < first => String::new(),
                 // Some shells look for the very character.
                 Step::Builtin if is_closing_bracket(segment, index) => "]".to_owned(),
-                Step::Program { path } if index == first => quoted(path),
+                Step::Program { path, .. } if index == first => quoted(path),
                 Step::Program { .. } | Step::Builtin => argument(analysis, word)?,
             };
             pieces.push((word.span.clone(), piece));
@@ -64,9 +64,9 @@ fn pieces(analysis: &Analysis, steps: &[Step]) -> Result<Vec<Piece>, Unbound> {
     Ok(pieces)
 }
 
-fn first_word(segment: &Segment, step: &Step) -> usize {
+fn first_word(step: &Step) -> usize {
     match step {
-        Step::Program { .. } => segment.candidate.arguments,
+        Step::Program { at, .. } => *at,
         Step::Builtin => 0,
     }
 }
@@ -129,10 +129,10 @@ fn says_the_same(text: &str, analysis: &Analysis, steps: &[Step]) -> bool {
         && groups(&script.extensions) == groups(&analysis.extensions)
         && script.commands.iter().zip(&analysis.segments).zip(steps).all(|((command, segment), step)| {
             let mut wanted = String::new();
-            let words = segment.words.get(first_word(segment, step)..).unwrap_or_default();
+            let words = segment.words.get(first_word(step)..).unwrap_or_default();
             for (index, word) in words.iter().enumerate() {
                 let word = match step {
-                    Step::Program { path } if index == 0 => path,
+                    Step::Program { path, .. } if index == 0 => path,
                     Step::Program { .. } | Step::Builtin => &word.text,
                 };
                 let _ = write!(wanted, "{word}\0");

@@ -1,0 +1,68 @@
+//! Programs that start what their arguments name run unasked only when a person allowed exactly their words.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use countersign_policy::analysis::analyze_text;
+use countersign_policy::bind::{Allowed, Bound, Unbound, bind, bind_allowed};
+use countersign_policy::facts::{Facts, FileIdentity, ProgramFacts};
+use std::path::PathBuf;
+
+/// Programs of a machine by name, with their real paths.
+const PROGRAMS: &[(&str, &str)] = &[
+    ("npm", "/usr/lib/npm/bin/npm-cli.js"),
+    ("npx", "/usr/lib/npm/bin/npx-cli.js"),
+    ("bun", "/usr/bin/bun"),
+    ("bunx", "/usr/bin/bun"),
+    ("bash", "/usr/bin/bash"),
+    ("sh", "/usr/bin/dash"),
+    ("ls", "/usr/bin/busybox"),
+    ("tail", "/usr/bin/tail"),
+];
+
+fn bound(text: &str, allowed: Allowed) -> Result<Vec<String>, Unbound> {
+    let analysis = analyze_text(text);
+    let mut facts = Facts { home: PathBuf::from("/home/u"), ..Facts::default() };
+    for (name, path) in PROGRAMS {
+        let identity =
+            FileIdentity { dev: 1, ino: 2, size: 3, mtime_ns: 4, ctime_ns: 5, mode: 0o100_755, sha256: None };
+        let program = ProgramFacts {
+            path: Some(PathBuf::from("/usr/bin").join(name)),
+            real_path: Some(PathBuf::from(path)),
+            identity: Some(identity),
+            writable: false,
+        };
+        facts.programs.insert((*name).to_owned(), program);
+    }
+    let allowed = vec![allowed; analysis.segments.len()];
+    let bound = bind_allowed(&analysis, &facts, &allowed);
+    if allowed.first() == Some(&Allowed::Program) {
+        assert_eq!(bind(&analysis, &facts), bound, "{text}");
+    }
+    bound.map(|bound| match bound {
+        Bound::Argv(argv) => argv,
+        Bound::Shell { text, .. } => vec![text],
+    })
+}
+
+#[track_caller]
+fn check(text: &str, expected: Result<&[&str], Unbound>) {
+    let expected = expected.map(|words| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>());
+    assert_eq!(bound(text, Allowed::Words), expected, "{text}");
+    assert_eq!(bound(text, Allowed::Program), Err(Unbound::Carrier), "{text}");
+}
+
+#[test]
+fn a_runner_whose_words_were_allowed_runs_them_itself() {
+    check("npm run lint", Ok(&["/usr/lib/npm/bin/npm-cli.js", "run", "lint"]));
+    check("npx tsc --noEmit", Ok(&["/usr/lib/npm/bin/npx-cli.js", "tsc", "--noEmit"]));
+    check("bun run lint | tail -5", Ok(&["'/usr/bin/bun' 'run' 'lint' | '/usr/bin/tail' '-5'"]));
+}
+
+#[test]
+fn what_its_name_or_another_text_decides_stays_with_the_person() {
+    // Started by its real path, one file with several names would be another program.
+    check("bunx biome", Err(Unbound::Carrier));
+    check("ls -l", Err(Unbound::Carrier));
+    check("bash x.sh", Err(Unbound::Carrier));
+    check("sudo npm run lint", Err(Unbound::Carrier));
+    check("xargs npm run", Err(Unbound::Carrier));
+}
