@@ -200,11 +200,12 @@ fn rules_that_cannot_be_read_leave_everything_to_a_person() {
 fn any_rule() -> impl Strategy<Value = Value> {
     let programs = vec!["scan", "wipe", "*", "/usr/bin/*", "sh", "git"];
     let limits = [json!({}), json!({ "untilMs": 50 }), json!({ "untilMs": 500 }), json!({ "session": "t" })];
-    (any::<bool>(), proptest::sample::select(programs), proptest::sample::select(limits.to_vec()))
-        .prop_map(|(allow, program, limits)| {
+    (any::<bool>(), proptest::sample::select(programs), proptest::sample::select(limits.to_vec())).prop_map(
+        |(allow, program, limits)| {
             let effect = if allow { "allow" } else { "deny" };
             json!({ "effect": effect, "program": program, "limits": limits })
-        })
+        },
+    )
 }
 
 proptest! {

@@ -14,8 +14,8 @@ pub(super) use orders::{is_order, is_uncovered};
 
 use crate::programs::Name;
 use countersign_protocol::rules::{
-    ArgumentRule, ArgumentShape, FlagPresence, FlagRule, FlagSet, FlagStyle, FlagValue, OperandKind, OperandRule,
-    OrderWords, SecretPlaces,
+    ArgumentRule, ArgumentShape, FlagPresence, FlagRule, FlagSet, FlagStyle, FlagValue, OperandKind,
+    OperandRule, OrderWords, SecretPlaces,
 };
 
 /// A program and its subcommands. One that is not listed is only ever covered exactly.
