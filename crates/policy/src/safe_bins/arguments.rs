@@ -50,6 +50,9 @@ fn long_option<'a>(
     if profile.denied_flags.contains(flag) {
         return Err(Refusal::DeniedFlag(flag.to_owned()));
     }
+    if profile.glued_flags.contains(flag) {
+        return literal(value.ok_or_else(|| Refusal::MissingValue(flag.to_owned()))?);
+    }
     match (profile.value_flags.contains(flag), value) {
         (true, Some(value)) => literal(value),
         (true, None) => next_value(flag, rest),

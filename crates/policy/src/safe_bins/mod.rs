@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_reach_a_file_or_a_program_is_refused_with_its_reason() {
+    fn t18_what_could_reach_a_file_or_a_program_is_refused_with_its_reason() {
         let flag = |text: &str| text.to_owned();
         for (argv, refusal) in [
             (&["head", "/etc/hosts"][..], Refusal::PathLike(flag("/etc/hosts"))),
@@ -253,8 +253,33 @@ mod tests {
             (&["tail", "-qf"], Refusal::DeniedFlag(flag("-f"))),
             (&["tail", "--fol=name"], Refusal::DeniedFlag(flag("--follow"))),
             (&["tail", "--s"], Refusal::UnknownFlag(flag("--s"))),
+            (&["uniq", "--group", "in", "--group", "out"], Refusal::MissingValue(flag("--group"))),
         ] {
             assert_eq!(built_in(argv), Err(refusal), "{argv:?}");
+        }
+    }
+
+    #[test]
+    fn t18_an_option_that_no_table_knows_is_refused_for_every_program() {
+        for (name, profile) in profiles::built_in() {
+            let known = [&profile.value_flags, &profile.plain_flags];
+            for letter in ('a'..='z').chain('A'..='Z').chain('0'..='9') {
+                let flag = format!("-{letter}");
+                if known.iter().any(|flags| flags.contains(&flag)) {
+                    continue;
+                }
+                for argument in [flag.clone(), format!("{flag}x"), format!("{flag}/etc/passwd")] {
+                    assert!(opted_in(&[name, &argument]).is_err(), "{name} {argument}");
+                }
+            }
+            for denied in profile.denied_flags.iter().filter(|flag| flag.starts_with("--")) {
+                for end in "--x".len()..=denied.len() {
+                    let short = &denied[..end];
+                    if !known.iter().any(|flags| flags.contains(short)) {
+                        assert!(opted_in(&[name, &format!("{short}=x")]).is_err(), "{name} {short}");
+                    }
+                }
+            }
         }
     }
 

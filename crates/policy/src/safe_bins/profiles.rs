@@ -8,6 +8,8 @@ pub struct Profile {
     pub(super) least: usize,
     pub(super) most: Option<usize>,
     pub(super) value_flags: BTreeSet<String>,
+    /// Options whose value must stand behind `=`: the next word would be an operand.
+    pub(super) glued_flags: BTreeSet<String>,
     pub(super) plain_flags: BTreeSet<String>,
     pub(super) denied_flags: BTreeSet<String>,
 }
@@ -34,6 +36,7 @@ impl From<CustomProfile> for Profile {
             least: custom.min_positional,
             most: custom.max_positional.map(|most| most.max(custom.min_positional)),
             value_flags: set(custom.allowed_value_flags),
+            glued_flags: BTreeSet::new(),
             plain_flags: BTreeSet::new(),
             denied_flags: set(custom.denied_flags),
         }
@@ -43,7 +46,11 @@ impl From<CustomProfile> for Profile {
 impl Profile {
     /// The flag that a long option means: itself, or the only known one that it begins.
     pub(super) fn long_flag(&self, typed: &str) -> Option<&str> {
-        let known = || [&self.value_flags, &self.plain_flags, &self.denied_flags].into_iter().flatten();
+        let known = || {
+            [&self.value_flags, &self.glued_flags, &self.plain_flags, &self.denied_flags]
+                .into_iter()
+                .flatten()
+        };
         if typed.len() <= "--".len() {
             return None;
         }
@@ -70,6 +77,7 @@ pub(super) fn built_in() -> impl Iterator<Item = (&'static str, Profile)> {
             least: row.operands.0,
             most: Some(row.operands.1),
             value_flags: set(row.values),
+            glued_flags: set(row.glued),
             plain_flags: set(row.plain),
             denied_flags: set(row.denied),
         };
@@ -82,6 +90,7 @@ struct Row {
     /// Fewest and most.
     operands: (usize, usize),
     values: &'static str,
+    glued: &'static str,
     plain: &'static str,
     denied: &'static str,
 }
@@ -91,6 +100,7 @@ const TABLE: &[Row] = &[
         name: "cut",
         operands: (0, 0),
         values: "--bytes --characters --fields --delimiter --output-delimiter -b -c -f -d",
+        glued: "",
         plain: "--complement --only-delimited --zero-terminated -n -s -z",
         denied: "",
     },
@@ -99,6 +109,7 @@ const TABLE: &[Row] = &[
         operands: (0, 0),
         values: "--regexp --max-count --after-context --before-context --context --devices --binary-files \
                  --exclude --include --label -e -m -A -B -C -D",
+        glued: "",
         plain: "",
         denied: "--file --exclude-from --dereference-recursive --directories --recursive -f -d -r -R",
     },
@@ -106,6 +117,7 @@ const TABLE: &[Row] = &[
         name: "head",
         operands: (0, 0),
         values: "--lines --bytes -n -c",
+        glued: "",
         plain: "--quiet --silent --verbose --zero-terminated -q -v -z",
         denied: "",
     },
@@ -113,6 +125,7 @@ const TABLE: &[Row] = &[
         name: "sort",
         operands: (0, 0),
         values: "--key --field-separator --buffer-size --parallel --batch-size -k -t -S",
+        glued: "",
         plain: "",
         denied: "--compress-program --files0-from --output --random-source --temporary-directory -T -o",
     },
@@ -120,6 +133,7 @@ const TABLE: &[Row] = &[
         name: "tail",
         operands: (0, 0),
         values: "--lines --bytes --sleep-interval --max-unchanged-stats --pid -n -c",
+        glued: "",
         plain: "--quiet --silent --verbose --zero-terminated -q -v -z",
         denied: "--follow --retry -F -f",
     },
@@ -127,13 +141,17 @@ const TABLE: &[Row] = &[
         name: "tr",
         operands: (1, 2),
         values: "",
+        glued: "",
         plain: "--complement --delete --squeeze-repeats --truncate-set1 -C -c -d -s -t",
         denied: "",
     },
     Row {
         name: "uniq",
         operands: (0, 0),
-        values: "--skip-fields --skip-chars --check-chars --group -f -s -w",
+        values: "--skip-fields --skip-chars --check-chars -f -s -w",
+        // The peers take the next word for its value; the program takes it for a file to read, and another for one to
+        // write.
+        glued: "--group",
         plain: "--count --repeated --unique --ignore-case --zero-terminated -c -d -u -i -z",
         denied: "",
     },
@@ -141,6 +159,7 @@ const TABLE: &[Row] = &[
         name: "wc",
         operands: (0, 0),
         values: "",
+        glued: "",
         plain: "--bytes --chars --lines --max-line-length --words -L -c -l -m -w",
         denied: "--files0-from",
     },

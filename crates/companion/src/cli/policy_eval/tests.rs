@@ -87,12 +87,19 @@ const DOCUMENT: &[&str] = &[
     "current",
 ];
 
+const OPERAND: &str = "what the peer takes for the value of an option is a file to the program";
+
 const DISPLAY: &[&str] = &["text", "truncated", "oversized", "commandText", "commandPreview"];
 
 #[test]
 fn what_both_profiles_answer_alike_agrees_with_the_newest_peer() {
     for profile in [Profile::Attentive, Profile::Reference] {
-        check("safe-bin.jsonl", profile, &["satisfied"], &[]);
+        check(
+            "safe-bin.jsonl",
+            profile,
+            &["satisfied"],
+            &[(OPERAND, 1, |case| case["expect"]["satisfied"] == true)],
+        );
         check("inline-eval.jsonl", profile, &["hit", "interpreterLike", "executable", "flag", "label"], &[]);
         check("windows.jsonl", profile, &["ok", "argv", "escaped", "reason"], &[]);
         check("policy.jsonl", profile, &["value"], &[]);
