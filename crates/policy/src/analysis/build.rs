@@ -1,7 +1,7 @@
 //! Segments from texts and argument lists.
 
 use super::complete::is_whole;
-use super::peer::is_dynamic_to_the_peer;
+use super::peer::{self, is_dynamic_to_the_peer};
 use super::{Analysis, Form, Opaque, OpaqueReason, Segment, Transport, Word};
 use crate::command::{self, Mode, PromptReason, ShellUse};
 use crate::environment;
@@ -12,7 +12,7 @@ use std::ops::Range;
 
 /// A text taken apart, and the text of a shell that is all of it.
 pub(super) fn text(text: &str, profile: Profile) -> Analysis {
-    let script = shell::parse(text).and_then(|script| {
+    let script = parse(text, profile).and_then(|script| {
         within(&script, text, profile).or_else(|opaque| torn_inside(&script, opaque))?;
         Ok(script)
     });
@@ -67,6 +67,13 @@ pub(super) fn arguments(argv: &[String], profile: Profile) -> Analysis {
         dialect: Dialect::Posix,
         profile,
         extensions: Vec::new(),
+    }
+}
+
+fn parse(text: &str, profile: Profile) -> Result<Script, Opaque> {
+    match profile {
+        Profile::Reference => peer::parse(text),
+        Profile::Attentive(_) => shell::parse(text),
     }
 }
 
@@ -218,7 +225,7 @@ fn payload(segment: &Segment, profile: Profile, depth: usize) -> Result<Option<I
     let Some(word) = segment.effective().get(at).filter(|word| !word.expands) else { return Ok(None) };
     let at = word.span.clone();
     let parsed =
-        shell::parse(&word.text).and_then(|script| within(&script, &word.text, profile).map(|()| script));
+        parse(&word.text, profile).and_then(|script| within(&script, &word.text, profile).map(|()| script));
     let script = match parsed {
         Ok(script) => script,
         Err(opaque) if opaque.reason == OpaqueReason::Empty => return Ok(None),
