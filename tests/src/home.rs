@@ -132,6 +132,16 @@ impl Home {
         self.write_document(&document)
     }
 
+    /// The rule document.
+    pub fn rules_path(&self) -> PathBuf {
+        self.state().join("rules.json")
+    }
+
+    /// Replaces the rule document.
+    pub fn write_rules(&self, text: &str) -> Result<()> {
+        self.write_private(&self.rules_path(), text.as_bytes())
+    }
+
     /// Writes the app's settings file.
     pub fn write_settings(&self, settings: &Value) -> Result<()> {
         self.write_private(&self.state().join("settings.json"), settings.to_string().as_bytes())
@@ -175,9 +185,7 @@ impl Home {
             .into_iter()
             .filter_map(|entry| match entry.event {
                 HistoryEvent::Request { outcome, .. } => Some(outcome),
-                HistoryEvent::Run { .. } | HistoryEvent::Document { .. } | HistoryEvent::Rules { .. } => {
-                    None
-                },
+                HistoryEvent::Run { .. } | HistoryEvent::Document { .. } | HistoryEvent::Rules { .. } => None,
             })
             .collect())
     }

@@ -3,6 +3,7 @@
 mod fallback;
 mod policy;
 mod record;
+mod rules;
 mod words;
 
 /// How a story ends.

@@ -40,6 +40,12 @@ fn json_is_json_whatever_happens() -> Story {
         &["allowlist", "add", "/usr/bin/id"],
         &["allowlist", "remove", "nothing"],
         &["allowlist", "test", "--", "id"],
+        &["rules", "list"],
+        &["rules", "show", "nothing"],
+        &["rules", "add", "--program", "id"],
+        &["rules", "deny", "--program", "dd"],
+        &["rules", "preset", "list"],
+        &["rules", "preset", "enable", "everyday"],
         &["pending"],
         &["deny", "--all"],
         &["doctor"],
@@ -110,12 +116,19 @@ fn names_from_elsewhere_cannot_write_control_characters_to_the_terminal() -> Sto
         document["agents"][agent]["allowlist"] =
             serde_json::json!([{ "pattern": "/bin/\u{1B}[31m\u{200B}x" }]);
     })?;
+    let deny = ["rules", "deny", "--agent", agent, "--program", "\u{1B}[31m", "--note", "a\u{202E}b"];
+    home.countersign(&deny)?.expect_code(0)?;
     home.start(&["exec", "--agent", agent, "--", "echo", "\u{1B}]0;title\u{7}"])?
         .finish()?
         .expect_code(202)?;
-    for arguments in
-        [&["policy", "show"][..], &["allowlist", "list"], &["history"], &["doctor"], &["pending"]]
-    {
+    for arguments in [
+        &["policy", "show"][..],
+        &["allowlist", "list"],
+        &["history"],
+        &["rules", "list"],
+        &["doctor"],
+        &["pending"],
+    ] {
         let finished = home.countersign(arguments)?;
         let text = finished.stdout + &finished.stderr;
         let control = text
@@ -146,7 +159,7 @@ fn wrong_usage_is_told_apart_from_everything_else() -> Story {
     Ok(())
 }
 
-const COMMANDS: [&[&str]; 14] = [
+const COMMANDS: [&[&str]; 23] = [
     &[],
     &["exec"],
     &["ask"],
@@ -161,4 +174,13 @@ const COMMANDS: [&[&str]; 14] = [
     &["allowlist", "remove"],
     &["allowlist", "test"],
     &["history", "verify"],
+    &["rules"],
+    &["rules", "list"],
+    &["rules", "show"],
+    &["rules", "add"],
+    &["rules", "deny"],
+    &["rules", "remove"],
+    &["rules", "preset"],
+    &["rules", "preset", "enable"],
+    &["rules", "preset", "disable"],
 ];

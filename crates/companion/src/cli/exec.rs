@@ -223,9 +223,10 @@ fn not_run(error: &ExecError, exit: Exit, app: bool, output: &Output) -> anyhow:
 fn exit_of(error: &ExecError) -> Exit {
     match error.reason.as_deref() {
         Some("approval-cancelled") => Exit::Expired,
-        Some("user-denied" | "security=deny" | "allowlist-miss" | "allowlist-unbound" | "ask=always") => {
-            Exit::Denied
-        }
+        Some(
+            "user-denied" | "security=deny" | "allowlist-miss" | "allowlist-unbound" | "ask=always" | "rule"
+            | "rule-doubt",
+        ) => Exit::Denied,
         _ => Exit::Refused,
     }
 }
@@ -300,6 +301,7 @@ mod tests {
         };
         assert_eq!(exit_of(&error("approval-cancelled")), Exit::Expired);
         assert_eq!(exit_of(&error("user-denied")), Exit::Denied);
+        assert_eq!(exit_of(&error("rule")), Exit::Denied);
         assert_eq!(exit_of(&error("execution-plan-miss")), Exit::Refused);
     }
 }

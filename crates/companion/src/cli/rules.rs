@@ -282,11 +282,11 @@ fn find<'a>(rules: &'a RulesView, id: &str) -> anyhow::Result<&'a RuleView> {
 fn list(rules: &RulesView, agent: Option<&str>, output: &Output) -> anyhow::Result<Exit> {
     let rows: Vec<&RuleView> =
         rules.rules.iter().filter(|rule| agent.is_none_or(|agent| rule.rule.agent == agent)).collect();
+    if let RulesState::Unreadable { problem } = &rules.state {
+        output.note(&format!("{} is not usable, so everything is asked about: {problem}", rules.path));
+    }
     output.result(&rows, |out| {
-        if let RulesState::Unreadable { problem } = &rules.state {
-            let problem = display::escape(problem);
-            writeln!(out, "{} is not usable, so everything is asked about: {problem}", rules.path)?;
-        } else if rows.is_empty() {
+        if rows.is_empty() && !matches!(rules.state, RulesState::Unreadable { .. }) {
             writeln!(out, "No rules.")?;
         }
         rows.iter().try_for_each(|row| {
