@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::facts::{Places, gather};
+use countersign_policy::allowlist::Rule;
 use countersign_policy::analysis::analyze_argv;
 use countersign_policy::approved::Plan;
 use countersign_policy::effective::{BUILT_IN, Effective, Layered, Requested};
@@ -68,6 +69,39 @@ impl Bench {
         let answer = Answer::Person { request_id: "1".into(), decision: Decision::AllowOnce };
         let plan = Plan { argv: argv.to_vec(), env: self.env.clone(), timeout: self.timeout };
         ApprovedCommand::new(evaluate(&subject, Some(&answer)), &facts, plan).unwrap()
+    }
+
+    /// What entries for every program in the folder allow, for a text that a shell would read.
+    fn covered(&self, text: &str) -> ApprovedCommand {
+        let argv = owned(&["sh", "-c", text]);
+        let analysis = analyze_argv(&argv);
+        let work = self.work();
+        let path = format!("{}:/usr/bin:/bin", work.display());
+        let places = Places { path: OsStr::new(&path), cwd: &work, home: Path::new("/nowhere") };
+        let facts = gather(&argv, &analysis, places);
+        let entry = Rule {
+            agent: "main".into(),
+            id: "1".into(),
+            pattern: format!("{}/*", work.display()),
+            arg_pattern: None,
+            generated: false,
+        };
+        let policy = BUILT_IN.hardened(Requested::default());
+        let policy =
+            Effective { security: Layered { value: Security::Allowlist, ..policy.security }, ..policy };
+        let subject = Subject {
+            argv: &argv,
+            analysis: &analysis,
+            facts: &facts,
+            policy: &policy,
+            local: LocalRules::None,
+            rules: &[entry],
+            trust: &Trust::default(),
+            unusual_env: &[],
+            origin: Origin::Fresh,
+        };
+        let plan = Plan { argv: argv.clone(), env: self.env.clone(), timeout: self.timeout };
+        ApprovedCommand::new(evaluate(&subject, None), &facts, plan).unwrap()
     }
 
     async fn start(&self, command: ApprovedCommand) -> Result<RunOutput, NotStarted> {
@@ -415,4 +449,38 @@ fn peak_memory() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap();
     line.split_whitespace().nth(1).unwrap().parse().unwrap()
+}
+
+const PRINTER: &str = "#!/bin/sh\nprintf '%s,' \"${0##*/}\" \"$@\"; echo; echo err >&2; exit ${STATUS:-0}\n";
+
+#[tokio::test]
+async fn a_covered_text_runs_with_its_joints_and_literal_words() {
+    let bench = Bench::new();
+    for name in ["one", "two"] {
+        bench.program(name, PRINTER);
+    }
+    let run = async |text: &str| bench.start(bench.covered(text)).await.unwrap().payload;
+    let payload =
+        run("one 'a b' \"\\$HOME\" '*' 2>/dev/null && echo \"status: $?\" && ! nice two it\\'s 2>&1 | two")
+            .await;
+    assert_eq!(payload.stdout, "one,a b,$HOME,*,\nstatus: 0\ntwo,\n");
+    assert_eq!(payload.exit_code, Some(1), "the last status is turned around");
+    let payload = run("(cd / && one x) &>/dev/null; [ -d / ] && pwd").await;
+    assert_eq!(payload.stdout.trim(), bench.work().canonicalize().unwrap().to_str().unwrap());
+}
+
+#[tokio::test]
+async fn every_program_of_a_covered_text_must_be_what_it_was() {
+    let bench = Bench::new();
+    for name in ["one", "two"] {
+        bench.program(name, PRINTER);
+    }
+    let command = bench.covered("one && two");
+    bench.program("two", "#!/bin/sh\necho other\n");
+    match bench.start(command).await {
+        Err(NotStarted::Drift(drift)) => {
+            assert_eq!((drift.what, drift.path.ends_with("/two")), ("program", true))
+        }
+        other => panic!("expected a drift, got {other:?}"),
+    }
 }
