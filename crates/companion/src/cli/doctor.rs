@@ -5,10 +5,11 @@ use super::output::Output;
 use crate::control::{self, ControlError};
 use crate::desktop;
 use crate::paths::Paths;
+use countersign_approvals::rules::{self, RuleStore};
 use countersign_approvals::store::{Current, Store};
 use countersign_policy::document;
 use countersign_protocol::control::{ControlRequest, ControlResponse};
-use countersign_protocol::ui::{Presence, SocketState, Status, StoreState};
+use countersign_protocol::ui::{Presence, RulesState, SocketState, Status, StoreState};
 use serde::Serialize;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
@@ -38,6 +39,7 @@ pub(super) async fn doctor(paths: &Paths, output: &Output) -> anyhow::Result<Exi
     let mut findings = vec![folder("state folder", &paths.state), generation(&current), store(&current)];
     findings.extend(permissions(&current));
     findings.extend(token(&current));
+    findings.push(rules(&RuleStore::read(&paths.rules())));
     findings.push(app_finding(&app));
     findings.push(socket(&app, &current));
     findings.push(display());
@@ -107,6 +109,19 @@ fn store(current: &Current) -> Finding {
             "mend the file, or open the app's Settings and put it aside".to_owned(),
         ),
         StoreState::Sqlite { .. } => ok("document", "kept by OpenClaw".to_owned()),
+    }
+}
+
+fn rules(current: &rules::Current) -> Finding {
+    let path = current.path.display();
+    match &current.state {
+        RulesState::Ready => ok("rules", format!("{path} is usable")),
+        RulesState::Missing => ok("rules", "none of Countersign's own".to_owned()),
+        RulesState::Unreadable { problem: reason } => problem(
+            "rules",
+            format!("{path}: {reason}; a person is asked about everything"),
+            "mend the file, or move it away: then nothing of it refuses any more".to_owned(),
+        ),
     }
 }
 

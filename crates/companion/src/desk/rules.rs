@@ -158,3 +158,6 @@ fn rules_error(failure: RulesError) -> CommandError {
     };
     error(code, failure.to_string())
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,159 @@
+//! The way of a rule from the command line through the window into document and history, with everything running.
+
+use super::Answer;
+use crate::control::{self, ControlError};
+use crate::paths::Paths;
+use crate::wiring::Companion;
+use countersign_protocol::control::{ControlRequest, ControlResponse};
+use countersign_protocol::ui::{
+    ErrorCode, HistoryEvent, PresetSwitch, RuleEdit, RuleEditParams, RuleEditResult, RuleLoosening, UiEvent,
+    UiMessage,
+};
+use pretty_assertions::assert_eq;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::time::Duration;
+use tempfile::TempDir;
+use tokio::sync::broadcast;
+
+/// How long anything may take, in real time.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+struct Rig {
+    _home: TempDir,
+    paths: Paths,
+    companion: Companion,
+}
+
+impl Rig {
+    fn start() -> Self {
+        let home = tempfile::tempdir().unwrap();
+        let env = [
+            ("HOME", home.path().to_path_buf()),
+            ("COUNTERSIGN_STATE_DIR", home.path().join("own")),
+            ("OPENCLAW_STATE_DIR", home.path().join("openclaw")),
+        ];
+        let env: BTreeMap<String, String> =
+            env.into_iter().map(|(name, path)| (name.to_owned(), path.display().to_string())).collect();
+        let paths = Paths::from_env(&env).unwrap();
+        let (companion, _presenter) = Companion::start(&paths).unwrap();
+        Self { _home: home, paths, companion }
+    }
+
+    /// What the command line asks for, answered in the window as soon as that takes an answer.
+    async fn ask(&self, edit: Value, answer: Answer) -> RuleEditResult {
+        let edits = vec![serde_json::from_value::<RuleEdit>(edit).unwrap()];
+        let request = ControlRequest::EditRules { base_hash: None, edits };
+        let socket = self.paths.control_socket();
+        let calling = control::call(&socket, &request, PATIENCE);
+        tokio::select! {
+            response = calling => result(response),
+            () = self.answer_all(answer) => unreachable!("it answers until the caller is gone"),
+        }
+    }
+
+    async fn answer_all(&self, answer: Answer) {
+        let desk = self.companion.desk();
+        loop {
+            for confirmation in desk.snapshot().await.confirmations {
+                assert!(!confirmation.loosenings.is_empty());
+                // Too early is the only thing that it may be.
+                if let Err(error) = desk.answer_confirmation(&confirmation.id, answer) {
+                    assert_eq!(error.code, ErrorCode::NotArmed);
+                }
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    async fn history(&self) -> Vec<(String, Vec<Option<RuleLoosening>>)> {
+        let page = self.companion.desk().history(None, 50).await.unwrap();
+        let lines = page.entries.into_iter().rev().filter_map(|entry| match entry.event {
+            HistoryEvent::Rules { writer, loosenings, .. } => {
+                Some((writer, loosenings.iter().map(|loosening| loosening.rule).collect()))
+            }
+            _ => None,
+        });
+        lines.collect()
+    }
+}
+
+fn result(response: Result<ControlResponse, ControlError>) -> RuleEditResult {
+    match response.unwrap() {
+        ControlResponse::RulesEdited { result } => result,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn rule(effect: &str, program: &str) -> Value {
+    json!({
+        "kind": "add-rule",
+        "rule": { "agent": "*", "effect": effect, "program": program, "arguments": "any" },
+    })
+}
+
+async fn next_hash(messages: &mut broadcast::Receiver<UiMessage>) -> String {
+    loop {
+        let message = tokio::time::timeout(PATIENCE, messages.recv()).await.unwrap().unwrap();
+        if let UiEvent::RulesChanged { hash } = message.event {
+            return hash;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_loosens_from_the_command_line_needs_the_window_and_what_tightens_does_not() {
+    let rig = Rig::start();
+    let desk = rig.companion.desk();
+    let mut messages = desk.messages();
+    let refused = rig.ask(rule("allow", "git"), Answer::Keep).await;
+    assert!(!refused.applied && refused.loosenings.len() == 1, "{refused:?}");
+    assert_eq!(desk.rules().await.rules.len(), 0);
+    let applied = rig.ask(rule("allow", "git"), Answer::Apply).await;
+    assert!(applied.applied, "{applied:?}");
+    assert_eq!(next_hash(&mut messages).await, applied.hash);
+    let preset = json!({ "kind": "switch-preset", "name": "everyday", "to": "on" });
+    assert!(rig.ask(preset, Answer::Apply).await.applied);
+    // Nobody has to answer for a refusal.
+    let request = ControlRequest::EditRules {
+        base_hash: None,
+        edits: vec![serde_json::from_value(rule("deny", "rm")).unwrap()],
+    };
+    assert!(result(control::call(&rig.paths.control_socket(), &request, PATIENCE).await).applied);
+    let view = desk.rules().await;
+    assert_eq!(view.rules.len(), 2);
+    let on = view.presets.iter().filter(|preset| preset.switch == PresetSwitch::On).count();
+    assert_eq!(on, 1);
+    // The history follows by itself; it is complete when the last change is in it.
+    let lines = tokio::time::timeout(PATIENCE, async {
+        loop {
+            let lines = rig.history().await;
+            if lines.len() >= 3 {
+                return lines;
+            }
+            tokio::task::yield_now().await;
+        }
+    });
+    let by = |loosenings: &[Option<RuleLoosening>]| ("command-line".to_owned(), loosenings.to_vec());
+    let expected = [by(&[Some(RuleLoosening::Allows)]), by(&[Some(RuleLoosening::Preset)]), by(&[])];
+    assert_eq!(lines.await.unwrap(), expected);
+    rig.companion.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_window_loosens_only_when_the_person_confirmed() {
+    let rig = Rig::start();
+    let desk = rig.companion.desk();
+    let edit = |base_hash: String, confirmed: bool| RuleEditParams {
+        base_hash,
+        edits: vec![serde_json::from_value(rule("allow", "git")).unwrap()],
+        confirmed,
+    };
+    let hash = desk.rules().await.hash;
+    assert!(!desk.edit_rules(edit(hash.clone(), false)).await.unwrap().applied);
+    let applied = desk.edit_rules(edit(hash.clone(), true)).await.unwrap();
+    assert!(applied.applied && applied.undo.len() == 1);
+    assert_eq!(desk.edit_rules(edit(hash, true)).await.unwrap_err().code, ErrorCode::Stale);
+    assert_eq!(desk.reset_rules().await.unwrap_err().code, ErrorCode::Store, "nothing is in the way");
+    rig.companion.stop().await;
+}
