@@ -4,7 +4,6 @@
 use super::{Step, Unbound};
 use crate::analysis::{Analysis, Segment, Word};
 use crate::shell::{self, Dialect, Extension};
-use std::fmt::Write;
 use std::ops::Range;
 
 /// The text that runs `steps` as `analysis` joins them.
@@ -128,25 +127,20 @@ fn says_the_same(text: &str, analysis: &Analysis, steps: &[Step]) -> bool {
         && script.commands.len() == analysis.segments.len()
         && groups(&script.extensions) == groups(&analysis.extensions)
         && script.commands.iter().zip(&analysis.segments).zip(steps).all(|((command, segment), step)| {
-            let mut wanted = String::new();
             let words = segment.words.get(first_word(step)..).unwrap_or_default();
-            for (index, word) in words.iter().enumerate() {
-                let word = match step {
-                    Step::Program { path, .. } if index == 0 => path,
-                    Step::Program { .. } | Step::Builtin => &word.text,
-                };
-                let _ = write!(wanted, "{word}\0");
-            }
-            let mut found = String::new();
-            for word in &command.words {
-                let _ = write!(found, "{}\0", word.text);
-            }
-            let texts = |words: &[Word]| words.iter().map(|word| word.text.clone()).collect::<Vec<_>>();
-            wanted == found
+            let wanted = words.iter().enumerate().map(|(index, word)| match step {
+                Step::Program { path, .. } if index == 0 => path.as_str(),
+                Step::Program { .. } | Step::Builtin => word.text.as_str(),
+            });
+            wanted.eq(texts(&command.words))
                 && command.operator == segment.operator
                 && command.negated == segment.negated
-                && texts(&command.assignments) == texts(&segment.assignments)
+                && texts(&command.assignments).eq(texts(&segment.assignments))
         })
+}
+
+fn texts(words: &[Word]) -> impl Iterator<Item = &str> {
+    words.iter().map(|word| word.text.as_str())
 }
 
 /// Room for quotes and real paths, in bytes.
