@@ -10,6 +10,7 @@ use countersign_policy::evaluate::{
 };
 use countersign_policy::rules::{Folders, Moment, RuleIndex};
 use countersign_protocol::rules::CommandRule;
+use countersign_protocol::ui::{RuleStanding, TraceStep};
 use countersign_protocol::vocabulary::{Ask, Decision, Security};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -67,7 +68,8 @@ fn judge(world: &World, own: &Own, answer: Option<&Answer>) -> (Verdict, Vec<usi
     let evaluation = evaluate(&subject, answer);
     let trace = evaluation.trace(&subject);
     if evaluation.refused.is_some() || matches!(own, Own::Unreadable) {
-        assert!(trace.iter().any(|step| step.step == "rule" && step.ok == Some(false)), "{trace:?}");
+        let says_no = |step: &TraceStep| matches!(step, TraceStep::Rule { standing, .. } if *standing != RuleStanding::Allows);
+        assert!(trace.iter().any(says_no), "{trace:?}");
     }
     (evaluation.verdict, evaluation.spends)
 }
