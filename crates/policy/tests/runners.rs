@@ -1,10 +1,19 @@
 //! Programs that start what their arguments name run unasked only when a person allowed exactly their words.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod support;
+
+use countersign_policy::analysis::OpaqueReason;
 use countersign_policy::analysis::analyze_text;
 use countersign_policy::bind::{Allowed, Bound, Unbound, bind, bind_allowed};
+use countersign_policy::evaluate::{AskReason, Evidence, LocalRules, Subject, Verdict, evaluate};
 use countersign_policy::facts::{Facts, FileIdentity, ProgramFacts};
+use countersign_policy::rules::{Folders, Moment, RuleIndex};
+use countersign_protocol::vocabulary::{Ask, Security};
+use serde_json::{Value, json};
+use std::collections::HashMap;
 use std::path::PathBuf;
+use support::{CWD, World};
 
 /// Programs of a machine by name, with their real paths.
 const PROGRAMS: &[(&str, &str)] = &[
@@ -65,4 +74,41 @@ fn what_its_name_or_another_text_decides_stays_with_the_person() {
     check("bash x.sh", Err(Unbound::Carrier));
     check("sudo npm run lint", Err(Unbound::Carrier));
     check("xargs npm run", Err(Unbound::Carrier));
+}
+
+/// The verdict on `npm run lint` under one rule for `npm`.
+fn verdict(arguments: Value) -> Verdict {
+    let world = World::new(&["npm", "run", "lint"], Security::Allowlist, Ask::OnMiss);
+    let rule = json!({
+        "id": "r", "agent": "*", "effect": "allow", "program": "npm", "arguments": arguments, "createdAtMs": 0,
+        "from": "answer",
+    });
+    let rules = RuleIndex::new(vec![serde_json::from_value(rule).unwrap()]);
+    let (folders, uses) = (Folders::new(), HashMap::new());
+    let moment = Moment { agent: "main", session: None, now_ms: 0, uses: &uses };
+    let analysis = world.analysis();
+    let subject = Subject {
+        argv: &world.argv,
+        analysis: &analysis,
+        facts: &world.facts,
+        policy: &world.policy,
+        rules: &world.rules,
+        local: LocalRules::Known { rules: &rules, folders: &folders, moment },
+        trust: &world.trust,
+        unusual_env: &world.unusual_env,
+        origin: world.origin,
+    };
+    evaluate(&subject, None).verdict
+}
+
+#[test]
+fn a_rule_for_the_words_of_a_runner_counts_and_one_for_the_runner_does_not() {
+    let asked = || Verdict::Ask(AskReason::Opaque(OpaqueReason::Carrier));
+    assert_eq!(
+        verdict(json!({"exact": {"args": ["run", "lint"], "folder": CWD}})),
+        Verdict::Allow(Evidence::Rules)
+    );
+    assert_eq!(verdict(json!({"exact": {"args": ["run", "test"], "folder": CWD}})), asked());
+    assert_eq!(verdict(json!("any")), asked());
+    assert_eq!(verdict(json!({"shape": {"subcommand": ["run", "lint"]}})), asked());
 }

@@ -2,23 +2,37 @@
 
 use crate::stream::{HOME, Line, Machine};
 use countersign_policy::analysis::{Analysis, Segment, analyze_text};
-use countersign_policy::bind::{Unbound, bind};
-use countersign_policy::evaluate::{Cover, Skills, Trust, covers};
+use countersign_policy::effective::{BUILT_IN, Effective, Layered};
+use countersign_policy::evaluate::{
+    AskReason, Evaluation, LocalRules, Miss, Origin, Subject, Trust, Verdict, evaluate,
+};
 use countersign_policy::facts::{Facts, FolderFacts};
 use countersign_policy::rules::{
-    Folders, Invocation, Moment, RuleIndex, Ruling, folders_of, rulings, visited, with_invocations,
+    Folders, Invocation, Moment, RuleIndex, folders_of, visited, with_invocations,
 };
+use countersign_protocol::ui::PolicyLayer;
+use countersign_protocol::vocabulary::Security;
 use std::path::PathBuf;
 
 /// A command text taken apart, on a machine.
 pub(crate) struct Judged {
+    argv: Vec<String>,
     analysis: Analysis,
     facts: Facts,
     folders: Folders,
-    /// Per segment: covered without any rule.
-    plain: Vec<bool>,
-    /// Why it cannot run unasked whatever the rules say.
-    pub(crate) hindrance: Option<&'static str>,
+}
+
+/// What the product decides.
+pub(crate) enum Decision {
+    /// It runs.
+    Unasked,
+    /// A person is asked.
+    Asked {
+        /// Why, in a word.
+        cause: String,
+        /// Segments that a rule could cover.
+        missed: Vec<usize>,
+    },
 }
 
 impl Judged {
@@ -32,34 +46,44 @@ impl Judged {
             ino: 0,
         });
         let mut facts = Facts { cwd, home: PathBuf::from(HOME), ..Facts::default() };
-        let start = line.cwd.as_deref();
         for name in analysis.programs() {
-            facts.programs.insert(name.clone().into_owned(), machine.find(&name, start));
+            facts.programs.insert(name.clone().into_owned(), machine.find(&name, line.cwd.as_deref()));
         }
         // No recorded folder is a link.
         let folders = visited(&analysis, &facts).into_iter().map(|place| (place.clone(), place)).collect();
-        let without = covers(&analysis, &facts, &[], &Trust::default(), Skills::NotAllowed);
-        let plain =
-            without.iter().map(|cover| matches!(cover, Ok(Cover::SafeBin | Cover::SafeBuiltin))).collect();
-        let hindrance = match &analysis.opaque {
-            Some(opaque) => Some(opaque.reason.as_str()),
-            None => match bind(&analysis, &facts) {
-                Ok(_) | Err(Unbound::Unresolved) => None,
-                Err(unbound) => Some(unbound.as_str()),
-            },
-        };
-        Self { analysis, facts, folders, plain, hindrance }
+        let argv = ["sh", "-c", &line.command].map(str::to_owned).into();
+        Self { argv, analysis, facts, folders }
     }
 
-    /// The segments that neither rules nor the shell itself cover.
-    pub(crate) fn missed(&self, rules: &RuleIndex, moment: Moment<'_>) -> Vec<usize> {
-        let rulings = rulings(&self.analysis, &self.facts, &self.folders, rules, moment);
-        let covered = |at: usize| match rulings.get(at) {
-            Some(Some(Ruling::Allow(_))) => true,
-            Some(Some(Ruling::Deny(_))) => false,
-            Some(None) | None => self.plain.get(at).copied().unwrap_or(false),
+    /// What the product decides under these rules, with its default safe bins and an empty document.
+    pub(crate) fn decide(&self, rules: &RuleIndex, moment: Moment<'_>) -> Decision {
+        let policy = Effective {
+            security: Layered { value: Security::Allowlist, layer: PolicyLayer::Defaults },
+            ..BUILT_IN
         };
-        (0..self.analysis.segments.len()).filter(|at| !covered(*at)).collect()
+        let evaluation = evaluate(
+            &Subject {
+                argv: &self.argv,
+                analysis: &self.analysis,
+                facts: &self.facts,
+                policy: &policy,
+                rules: &[],
+                local: LocalRules::Known { rules, folders: &self.folders, moment },
+                trust: &Trust::default(),
+                unusual_env: &[],
+                origin: Origin::Fresh,
+            },
+            None,
+        );
+        match evaluation.verdict {
+            Verdict::Allow(_) => Decision::Unasked,
+            Verdict::Ask(reason) => {
+                Decision::Asked { cause: self.cause(reason, &evaluation), missed: missed(&evaluation) }
+            }
+            Verdict::Deny(reason) => {
+                Decision::Asked { cause: format!("[{}]", reason.as_str()), missed: Vec::new() }
+            }
+        }
     }
 
     /// Asks about each way in which a segment may run.
@@ -74,4 +98,20 @@ impl Judged {
     pub(crate) fn segment(&self, at: usize) -> Option<&Segment> {
         self.analysis.segments.get(at)
     }
+
+    /// The first program that nothing covers, or what rules cannot help with in brackets.
+    fn cause(&self, reason: AskReason, evaluation: &Evaluation) -> String {
+        let program = evaluation.missed_segment.and_then(|at| self.segment(at)?.words.first());
+        match (program, evaluation.unbound) {
+            (Some(program), _) => program.text.clone(),
+            (None, Some(unbound)) if self.analysis.opaque.is_none() => format!("[{}]", unbound.as_str()),
+            (None, _) => format!("[{}]", reason.as_str()),
+        }
+    }
+}
+
+/// Segments that a rule could cover.
+fn missed(evaluation: &Evaluation) -> Vec<usize> {
+    let covers = evaluation.covers.iter().enumerate();
+    covers.filter(|(_, cover)| matches!(cover, Err(Miss::NoEntry(_)))).map(|(at, _)| at).collect()
 }

@@ -1,6 +1,6 @@
 //! One replay of a stream under one setting.
 
-use crate::judge::Judged;
+use crate::judge::{Decision, Judged};
 use crate::stream::Line;
 use countersign_policy::rules::{Moment, PRESETS, RuleIndex, Rung, Withheld, ladder, matches};
 use countersign_protocol::rules::CommandRule;
@@ -61,15 +61,17 @@ pub(crate) fn replay(setting: Setting, lines: &[Line], judged: &[Judged]) -> Out
     let moment = Moment { agent: AGENT, session: None, now_ms: 0, uses: &uses };
     for (line, judged) in lines.iter().zip(judged) {
         let rules = memory.entry(&line.source).or_insert_with(|| RuleIndex::new(start.clone()));
-        let missed = judged.missed(rules, moment);
-        if judged.hindrance.is_none() && missed.is_empty() {
-            if line.sensitive {
-                outcome.sensitive_unasked.push(line.command.clone());
+        let (cause, missed) = match judged.decide(rules, moment) {
+            Decision::Asked { cause, missed } => (cause, missed),
+            Decision::Unasked => {
+                if line.sensitive {
+                    outcome.sensitive_unasked.push(line.command.clone());
+                }
+                continue;
             }
-            continue;
-        }
+        };
         *outcome.prompts.entry(line.source.clone()).or_default() += 1;
-        *outcome.causes.entry(cause(judged, &missed)).or_default() += 1;
+        *outcome.causes.entry(cause).or_default() += 1;
         if let (Some(rung), false) = (setting.learned, line.sensitive) {
             let learned = learn(judged, &missed, rung, rules, &mut outcome);
             if !learned.is_empty() {
@@ -80,15 +82,6 @@ pub(crate) fn replay(setting: Setting, lines: &[Line], judged: &[Judged]) -> Out
         }
     }
     outcome
-}
-
-/// Why a person is asked: what no rule can help with, or the first program that no rule covers.
-fn cause(judged: &Judged, missed: &[usize]) -> String {
-    match (judged.hindrance, missed.first().and_then(|at| judged.segment(*at))) {
-        (Some(hindrance), _) => format!("[{hindrance}]"),
-        (None, Some(segment)) => segment.words.first().map(|word| word.text.clone()).unwrap_or_default(),
-        (None, None) => String::new(),
-    }
 }
 
 /// Answers with `rung`, or with the widest narrower one that is offered.

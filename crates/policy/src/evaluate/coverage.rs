@@ -5,7 +5,7 @@ use super::segments::{Cover, Miss, Skills, covers};
 use super::{AskReason, Covered, Subject};
 use crate::allowlist;
 use crate::analysis::{OpaqueReason, Segment};
-use crate::bind::{Bound, Unbound, bind};
+use crate::bind::{Allowed, Bound, Unbound, bind_allowed};
 use crate::command::{Mode, PromptReason};
 use crate::programs::Name;
 use crate::raw_command::canonical_text;
@@ -32,7 +32,6 @@ pub(super) struct Coverage {
 impl Coverage {
     pub(super) fn of(subject: &Subject<'_>) -> Self {
         let analysis = subject.analysis;
-        let bound = bind(analysis, subject.facts);
         let grant = exact_grant(subject).filter(|_| analysis.opaque.is_none());
         let skills = if subject.policy.auto_allow_skills { Skills::Allowed } else { Skills::NotAllowed };
         let ruled = Ruled::of(subject.local, analysis, subject.facts);
@@ -43,6 +42,16 @@ impl Coverage {
                 *cover = Ok(Cover::Rule(*index));
             }
         }
+        let allowed: Vec<Allowed> = covers
+            .iter()
+            .map(|cover| match cover {
+                Ok(Cover::Rule(index)) => subject.local.allowed(*index),
+                Ok(Cover::Entry(_) | Cover::SafeBin | Cover::SafeBuiltin | Cover::Skill) | Err(_) => {
+                    Allowed::Program
+                }
+            })
+            .collect();
+        let bound = bind_allowed(analysis, subject.facts, &allowed);
         let missed_segment = match grant {
             Some(_) => None,
             None => covers.iter().position(Result::is_err),

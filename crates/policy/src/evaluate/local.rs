@@ -2,6 +2,7 @@
 
 use super::AskReason;
 use crate::analysis::{Analysis, Segment};
+use crate::bind::Allowed;
 use crate::command::{Mode, ShellUse};
 use crate::facts::Facts;
 use crate::rules::{Folders, Moment, RuleIndex, Ruling, is_live, rulings};
@@ -24,6 +25,19 @@ pub enum LocalRules<'a> {
     },
     /// They could not be read, and one of them may refuse the command.
     Unreadable,
+}
+
+impl LocalRules<'_> {
+    /// How much the rule with this index allows.
+    pub(super) fn allowed(self, index: usize) -> Allowed {
+        match self {
+            Self::Known { rules, .. } => match rules.rules().get(index).map(|rule| &rule.arguments) {
+                Some(ArgumentRule::Exact { .. }) => Allowed::Words,
+                Some(ArgumentRule::Any | ArgumentRule::Shape(_)) | None => Allowed::Program,
+            },
+            Self::None | Self::Unreadable => Allowed::Program,
+        }
+    }
 }
 
 /// Why rules of ours need a person, whatever else allows the command.

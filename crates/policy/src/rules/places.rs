@@ -346,8 +346,8 @@ mod tests {
     #[test]
     fn work_below_a_hidden_folder_of_the_home_directory_stays_possible() {
         let place = Place { folder: Some("/home/u/.work/app"), home: Some("/home/u") };
-        assert!(!place.is_secret(SecretPlaces::Refused, "src/a.rs"));
-        assert!(place.is_secret(SecretPlaces::Refused, "/home/u/.other/a.rs"));
+        assert!(!place.is_secret(SecretPlaces::Refused, "src/a.json"));
+        assert!(place.is_secret(SecretPlaces::Refused, "/home/u/.other/a.json"));
     }
 
     #[test]
