@@ -186,7 +186,7 @@ impl Parser<'_> {
             return Err(opaque(OpaqueReason::Assignment, span));
         };
         self.check_executable(&executable)?;
-        if !assignments.is_empty() && !executable.quoted && executable.text.contains(':') {
+        if !assignments.is_empty() && self.source(&executable).contains(':') {
             // An error to the peers' grammar.
             return Err(opaque(OpaqueReason::Assignment, executable.span));
         }
@@ -227,12 +227,20 @@ impl Parser<'_> {
         } else if text.starts_with(is_blank) || text.ends_with(is_blank) || text.starts_with('%') {
             // The last is a job to bash, even when it is quoted.
             Some(OpaqueReason::SyntaxError)
+        } else if !word.quoted && text.len() > 1 && text.ends_with(':') {
+            // A label to some shells.
+            Some(OpaqueReason::SyntaxError)
         } else {
-            // The peers' grammar stumbles over a keyword in front of quotes.
-            let source = self.lexer.text.get(word.span.clone()).unwrap_or_default();
-            source.split(['\'', '"', '\\', '$']).next().and_then(keyword)
+            // The peers' grammar also finds a keyword in front of a quote or brace.
+            let source = self.source(word);
+            let end = |next: char| !next.is_ascii_alphanumeric() && !"_-./{[!:".contains(next);
+            source.split(end).next().and_then(keyword)
         };
         reason.map_or(Ok(()), |reason| Err(opaque(reason, word.span.clone())))
+    }
+
+    fn source(&self, word: &Word) -> &str {
+        self.lexer.text.get(word.span.clone()).unwrap_or_default()
     }
 
     /// Arguments that are operators of tests to the peers' grammar, wherever they stand.
@@ -242,8 +250,8 @@ impl Parser<'_> {
         {
             return check_test(inner, last);
         }
-        let source = |word: &Word| self.lexer.text.get(word.span.clone()).unwrap_or_default();
-        let is_operator = |word: &&Word| source(word).starts_with("==") || source(word).starts_with("=~");
+        let is_operator =
+            |word: &&Word| self.source(word).starts_with("==") || self.source(word).starts_with("=~");
         let odd = words.iter().skip(1).find(is_operator).or(words.first().filter(|word| word.text == "["));
         odd.map_or(Ok(()), |word| Err(opaque(OpaqueReason::SyntaxError, word.span.clone())))
     }
@@ -277,10 +285,6 @@ fn is_blank(next: char) -> bool {
 
 /// Why a word of the grammar makes the text opaque.
 fn keyword(text: &str) -> Option<OpaqueReason> {
-    if text.len() > 1 && text.ends_with(':') {
-        // A label to some shells.
-        return Some(OpaqueReason::SyntaxError);
-    }
     Some(match text {
         "case" => OpaqueReason::Case,
         "for" | "select" => OpaqueReason::For,
@@ -288,6 +292,7 @@ fn keyword(text: &str) -> Option<OpaqueReason> {
         "if" => OpaqueReason::If,
         "until" | "while" => OpaqueReason::While,
         "{" => OpaqueReason::Group,
+        "-" => OpaqueReason::SyntaxError,
         "do" | "done" | "elif" | "else" | "esac" | "fi" | "in" | "then" | "}" | "!" => {
             OpaqueReason::SyntaxError
         }
@@ -295,17 +300,55 @@ fn keyword(text: &str) -> Option<OpaqueReason> {
     })
 }
 
-/// `[` must end with `]`, have no other one, and compare no order: the peers refuse those, and `[` itself mostly too.
+/// The words between `[` and its end: plain comparisons, which to all shells and peers are that and nothing else.
 fn check_test(inner: &[Word], last: &Word) -> Result<(), Opaque> {
-    let odd = inner.iter().find(|word| ["]", "<", ">", "=~"].contains(&word.text.as_str()));
-    match odd {
-        Some(word) => Err(opaque(OpaqueReason::SyntaxError, word.span.clone())),
-        None if last.text != "]" || last.quoted || inner.is_empty() => {
-            Err(opaque(OpaqueReason::SyntaxError, last.span.clone()))
+    if last.text != "]" || last.quoted {
+        return Err(opaque(OpaqueReason::SyntaxError, last.span.clone()));
+    }
+    let mut rest = inner;
+    loop {
+        if let [first, others @ ..] = rest
+            && is_bare(first, &["!"])
+        {
+            rest = others;
         }
-        None => Ok(()),
+        rest = match rest {
+            [left, operator, right, others @ ..]
+                if is_operand(left) && is_bare(operator, COMPARISONS) && is_operand(right) =>
+            {
+                others
+            }
+            [question, operand, others @ ..] if is_bare(question, QUESTIONS) && is_operand(operand) => others,
+            [operand, others @ ..] if is_operand(operand) => others,
+            _ => return Err(opaque(OpaqueReason::SyntaxError, rest.first().unwrap_or(last).span.clone())),
+        };
+        rest = match rest {
+            [] => return Ok(()),
+            [join, others @ ..] if is_bare(join, &["-a", "-o"]) => others,
+            [odd, ..] => return Err(opaque(OpaqueReason::SyntaxError, odd.span.clone())),
+        };
     }
 }
+
+fn is_bare(word: &Word, texts: &[&str]) -> bool {
+    !word.quoted && texts.contains(&word.text.as_str())
+}
+
+/// A word that is no operator, however it is looked at.
+fn is_operand(word: &Word) -> bool {
+    let plain = |next: char| next.is_ascii_alphanumeric() || "_./".contains(next);
+    word.text.starts_with(plain) && word.text.chars().all(|next| plain(next) || next == '-')
+        || word.quoted && !word.text.is_empty()
+}
+
+const COMPARISONS: &[&str] =
+    &["=", "==", "!=", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-nt", "-ot", "-ef"];
+
+/// All but `-v` and `-R`, for which bash computes a subscript and runs what is in it.
+const QUESTIONS: &[&str] = &[
+    "-b", "-c", "-d", "-e", "-f", "-g", "-h", "-k", "-n", "-p", "-r", "-s", "-t", "-u", "-w", "-x", "-z",
+    "-G", "-L", "-O", "-S",
+];
 
 /// Deepest nesting of groups: more than anybody writes by hand.
 const NESTED_GROUPS: usize = 32;

@@ -73,10 +73,18 @@ impl Lexer<'_> {
     fn bare(&mut self, next: char, partial: &mut Partial) -> Result<(), Opaque> {
         let width = next.len_utf8();
         let at_start = self.at == partial.word.span.start;
-        let reason = if partial.role.names_program() {
+        // In busybox a grammar of its own begins even where it is an argument.
+        let opens_test = at_start && self.rest().strip_prefix("[[").is_some_and(ends_word);
+        let reason = if opens_test {
+            Some(OpaqueReason::Compound)
+        } else if partial.role.names_program() {
             self.refused_in_program(next, partial)
         } else {
-            (next == '`').then_some(OpaqueReason::CommandSubstitution)
+            match next {
+                '`' => Some(OpaqueReason::CommandSubstitution),
+                '{' | '}' if partial.role == Role::Value => Some(OpaqueReason::Expansion),
+                _ => None,
+            }
         };
         if let Some(reason) = reason.or_else(|| self.refused_anywhere(next)) {
             return Err(opaque(reason, self.at..self.at + width));
@@ -107,9 +115,6 @@ impl Lexer<'_> {
         let undecided = partial.role == Role::Undecided;
         match next {
             '`' => Some(OpaqueReason::DynamicExecutable),
-            '[' if partial.word.text.is_empty() && self.rest().strip_prefix("[[").is_some_and(ends_word) => {
-                Some(OpaqueReason::Compound)
-            }
             '[' | '{' if self.is_whole_word(next, partial) => None,
             '*' | '?' | '[' => Some(OpaqueReason::DynamicExecutable),
             '{' => Some(OpaqueReason::Expansion),
@@ -132,6 +137,12 @@ impl Lexer<'_> {
     fn refused_anywhere(&self, next: char) -> Option<OpaqueReason> {
         let refused = match next {
             '#' => self.ends_number(),
+            // An operator of tests to the peers' grammar.
+            '~' => self.before().strip_suffix('=').is_some_and(|head| head.ends_with(['}', ']'])),
+            // A range, of which the peers' grammar knows only the plain ones.
+            '{' => self.rest().get(1..).is_some_and(|rest| {
+                rest.trim_start_matches(|next: char| next.is_ascii_alphanumeric()).starts_with("..")
+            }),
             '\0' | '\r' | '\u{b}' | '\u{c}' => true,
             _ => !next.is_ascii() && next.is_whitespace(),
         };
@@ -205,7 +216,9 @@ impl Lexer<'_> {
                     return Ok(());
                 }
                 '$' if self.follows("$?") && partial.role == Role::Argument => self.exit_status(partial),
-                '$' if !self.is_literal_dollar() => return Err(self.dollar(partial)),
+                '$' if partial.role.names_program() || !self.is_literal_dollar() => {
+                    return Err(self.dollar(partial));
+                }
                 '`' if partial.role.names_program() => {
                     return Err(opaque(OpaqueReason::DynamicExecutable, self.at..self.at + 1));
                 }
