@@ -37,6 +37,9 @@ struct Args {
     /// Another shell than those in the system's folders; may be repeated.
     #[arg(long)]
     shell: Vec<PathBuf>,
+    /// Start no shell: only the other grammar is compared, on many more texts.
+    #[arg(long)]
+    grammar_only: bool,
     /// Only this text.
     #[arg(long)]
     text: Option<String>,
@@ -67,8 +70,8 @@ fn main() -> Result<ExitCode> {
         return Ok(ExitCode::from(status));
     }
     let args = Args::parse();
-    let shells = shells::installed(&args.shell)?;
-    if shells.is_empty() {
+    let shells = if args.grammar_only { Vec::new() } else { shells::installed(&args.shell)? };
+    if shells.is_empty() && !args.grammar_only {
         bail!("there is no shell to compare with");
     }
     let bench = Bench::new()?;
