@@ -68,6 +68,7 @@ fn commands_are_joined_as_shells_join_them() {
         ("! A=1 a", "! A=1 <a>"),
         ("a\r\nb\r\n", "<a> ; <b>"),
         ("[ -d x ] && a", "<[><-d><x><]> && <a>"),
+        ("'[' '-n' 'x' ]", "<[><-n><x><]>"),
         ("[ ! 'a b' = c -o -n d ]", "<[><!><a b><=><c><-o><-n><d><]>"),
     ]);
 }
@@ -99,6 +100,10 @@ fn extensions_are_named_where_they_stand() {
         [("null-device", ">/dev/null"), ("null-device", "2>> \t/dev/null"), ("null-device", "</dev/null")]
     );
     assert_eq!(extensions("a $? \"b $?\""), [("exit-status", "$?"), ("exit-status", "$?")]);
+    assert_eq!(
+        extensions("a \"b $(cat <<'E'\nc\nE\n)\" d"),
+        [("literal-substitution", "$(cat <<'E'\nc\nE\n)")]
+    );
     assert_eq!(extensions("a \\\n  b"), [("line-continuation", "\\\n")]);
     assert_eq!(extensions("a '\\\n' \\\\\n# \\\nb").len(), 3);
     assert_eq!(
@@ -111,6 +116,7 @@ fn extensions_are_named_where_they_stand() {
         (Extension::NullDevice, OpaqueReason::Redirect),
         (Extension::LineContinuation, OpaqueReason::LineContinuation),
         (Extension::ExitStatus, OpaqueReason::DynamicArgument),
+        (Extension::LiteralSubstitution, OpaqueReason::CommandSubstitution),
         (Extension::Group, OpaqueReason::Group),
     ];
     for (extension, reason) in reasons {
@@ -327,6 +333,8 @@ fn what_no_shell_or_not_every_shell_accepts_is_refused() {
         "[ a] ]",
         "[ a = ]",
         "[ -v a ]",
+        "'[' '-v' 'a' ]",
+        "[ '-n' x ]",
         "a }=~",
         "- a",
         "a {..}",

@@ -10,6 +10,7 @@
 
 mod ansi;
 mod lexer;
+mod literal;
 mod parser;
 mod redirect;
 mod word;
@@ -84,6 +85,8 @@ pub enum Extension {
     LineContinuation,
     /// `$?` as a whole argument or in double quotes: nothing but digits.
     ExitStatus,
+    /// `"$(cat <<'EOF' … EOF)"`: what stands between the lines, without the line ends at its end. `cat` is not run.
+    LiteralSubstitution,
     /// `( … )` and `{ …; }` around commands: they run the same commands. The span covers the whole group.
     Group,
 }
@@ -96,6 +99,7 @@ impl Extension {
             Self::NullDevice => "null-device",
             Self::LineContinuation => "line-continuation",
             Self::ExitStatus => "exit-status",
+            Self::LiteralSubstitution => "literal-substitution",
             Self::Group => "group",
         }
     }
@@ -106,6 +110,7 @@ impl Extension {
             Self::StreamDuplicate | Self::NullDevice => OpaqueReason::Redirect,
             Self::LineContinuation => OpaqueReason::LineContinuation,
             Self::ExitStatus => OpaqueReason::DynamicArgument,
+            Self::LiteralSubstitution => OpaqueReason::CommandSubstitution,
             Self::Group => OpaqueReason::Group,
         }
     }

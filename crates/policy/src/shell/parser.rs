@@ -248,7 +248,8 @@ impl Parser<'_> {
         if let [first, inner @ .., last] = words
             && first.text == "["
         {
-            return check_test(inner, last);
+            let reading = if first.quoted { TestReading::AsWords } else { TestReading::AsGrammar };
+            return check_test(inner, last, reading);
         }
         let is_operator =
             |word: &&Word| self.source(word).starts_with("==") || self.source(word).starts_with("=~");
@@ -300,38 +301,53 @@ fn keyword(text: &str) -> Option<OpaqueReason> {
     })
 }
 
+/// How the peers' grammar reads `[`, which is an ordinary program to all shells.
+#[derive(Clone, Copy, Eq, PartialEq)]
+enum TestReading {
+    /// Unquoted: operators must not be quoted.
+    AsGrammar,
+    /// Quoted: what counts is what is left after quote removal, as for shells.
+    AsWords,
+}
+
+impl TestReading {
+    fn is_one_of(self, word: &Word, texts: &[&str]) -> bool {
+        (self == Self::AsWords || !word.quoted) && texts.contains(&word.text.as_str())
+    }
+}
+
 /// The words between `[` and its end: plain comparisons, which to all shells and peers are that and nothing else.
-fn check_test(inner: &[Word], last: &Word) -> Result<(), Opaque> {
-    if last.text != "]" || last.quoted {
+fn check_test(inner: &[Word], last: &Word, reading: TestReading) -> Result<(), Opaque> {
+    if !reading.is_one_of(last, &["]"]) {
         return Err(opaque(OpaqueReason::SyntaxError, last.span.clone()));
     }
     let mut rest = inner;
     loop {
         if let [first, others @ ..] = rest
-            && is_bare(first, &["!"])
+            && reading.is_one_of(first, &["!"])
         {
             rest = others;
         }
         rest = match rest {
             [left, operator, right, others @ ..]
-                if is_operand(left) && is_bare(operator, COMPARISONS) && is_operand(right) =>
+                if is_operand(left) && reading.is_one_of(operator, COMPARISONS) && is_operand(right) =>
             {
                 others
             }
-            [question, operand, others @ ..] if is_bare(question, QUESTIONS) && is_operand(operand) => others,
+            [question, operand, others @ ..]
+                if reading.is_one_of(question, QUESTIONS) && is_operand(operand) =>
+            {
+                others
+            }
             [operand, others @ ..] if is_operand(operand) => others,
             _ => return Err(opaque(OpaqueReason::SyntaxError, rest.first().unwrap_or(last).span.clone())),
         };
         rest = match rest {
             [] => return Ok(()),
-            [join, others @ ..] if is_bare(join, &["-a", "-o"]) => others,
+            [join, others @ ..] if reading.is_one_of(join, &["-a", "-o"]) => others,
             [odd, ..] => return Err(opaque(OpaqueReason::SyntaxError, odd.span.clone())),
         };
     }
-}
-
-fn is_bare(word: &Word, texts: &[&str]) -> bool {
-    !word.quoted && texts.contains(&word.text.as_str())
 }
 
 /// A word that is no operator, however it is looked at.

@@ -216,6 +216,7 @@ impl Lexer<'_> {
                     return Ok(());
                 }
                 '$' if self.follows("$?") && partial.role == Role::Argument => self.exit_status(partial),
+                '$' if partial.role == Role::Argument && self.literal_substitution(&mut partial.word.text) => {}
                 '$' if partial.role.names_program() || !self.is_literal_dollar() => {
                     return Err(self.dollar(partial));
                 }
