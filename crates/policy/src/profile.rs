@@ -94,6 +94,7 @@ mod tests {
             Extension::Text(shell::Extension::NullDevice),
             Extension::Text(shell::Extension::LineContinuation),
             Extension::Text(shell::Extension::ExitStatus),
+            Extension::Text(shell::Extension::LiteralSubstitution),
             Extension::Text(shell::Extension::Group),
         ];
         for one in all {

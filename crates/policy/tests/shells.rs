@@ -21,6 +21,11 @@ fn shells() -> Vec<&'static str> {
 /// The words that `shell` makes of `text`, or `None` when it reports an error. The printer is a function of the shell,
 /// and the text becomes its arguments, so that nothing that the text names is started.
 fn words(shell: &str, text: &str) -> Option<Vec<String>> {
+    words_with_path(shell, text, "/nonexistent")
+}
+
+/// The same when programs in `path` may be started.
+fn words_with_path(shell: &str, text: &str, path: &str) -> Option<Vec<String>> {
     let script =
         format!("show() {{ for word in \"$@\"; do printf '%s\\0' \"$word\"; done; }}\nshow {text}\n");
     #[allow(clippy::disallowed_methods, reason = "the oracle of this test is a real shell")]
@@ -31,7 +36,7 @@ fn words(shell: &str, text: &str) -> Option<Vec<String>> {
     let output = command
         .args(["-c", &script])
         .env_clear()
-        .env("PATH", "/nonexistent")
+        .env("PATH", path)
         .env("LC_ALL", "C.UTF-8")
         .current_dir("/")
         .stdin(Stdio::null())
@@ -91,6 +96,16 @@ proptest! {
     fn t13_quoted_words_are_split_alike_by_every_shell(words in vec("[^'\\x00]{0,6}", 0..5)) {
         let quoted: Vec<String> = words.iter().map(|word| format!("'{word}'")).collect();
         check(&format!("scan {}", quoted.join(" ")));
+    }
+
+    #[test]
+    fn t13_a_literal_substitution_means_its_lines_to_every_shell(body in "[ a-c'\"\\\\$`()#*?~!&|;<>\n\t-]{0,24}") {
+        let text = format!("scan \"x$(cat <<'EOF'\n{body}\nEOF\n)y\"");
+        let analysis = analyze_text(&text);
+        let ours: Vec<String> = analysis.segments[0].words.iter().map(|word| word.text.clone()).collect();
+        for shell in shells() {
+            prop_assert_eq!(words_with_path(shell, &text, "/usr/bin:/bin"), Some(ours.clone()), "{}: {:?}", shell, text);
+        }
     }
 
     #[test]

@@ -57,7 +57,10 @@ fn pieces(analysis: &Analysis, steps: &[Step]) -> Result<Vec<Piece>, Unbound> {
             }
             Extension::NullDevice => pieces.push((span.clone(), source.to_owned())),
             // Words and gaps are written anew anyway.
-            Extension::LineContinuation | Extension::ExitStatus | Extension::Group => {}
+            Extension::LineContinuation
+            | Extension::ExitStatus
+            | Extension::LiteralSubstitution
+            | Extension::Group => {}
         }
     }
     Ok(pieces)
