@@ -232,9 +232,9 @@ impl Parser<'_> {
             Some(OpaqueReason::SyntaxError)
         } else {
             // The peers' grammar also finds a keyword in front of a quote or brace.
-            let source = self.source(word);
-            let end = |next: char| !next.is_ascii_alphanumeric() && !"_-./{[!:".contains(next);
-            source.split(end).next().and_then(keyword)
+            let end = |next: char| !next.is_ascii_alphanumeric() && !"_-./".contains(next);
+            let whole = if word.quoted { None } else { keyword(text) };
+            whole.or_else(|| self.source(word).split(end).next().and_then(keyword))
         };
         reason.map_or(Ok(()), |reason| Err(opaque(reason, word.span.clone())))
     }
@@ -314,6 +314,14 @@ impl TestReading {
     fn is_one_of(self, word: &Word, texts: &[&str]) -> bool {
         (self == Self::AsWords || !word.quoted) && texts.contains(&word.text.as_str())
     }
+
+    /// A word that is no operator and contains none, however it is looked at.
+    fn is_operand(self, word: &Word) -> bool {
+        let plain = |next: char| next.is_ascii_alphanumeric() || "_./".contains(next);
+        let quoted = word.quoted && !word.text.is_empty();
+        word.text.starts_with(plain) && word.text.chars().all(|next| plain(next) || next == '-')
+            || quoted && (self == Self::AsWords || !word.text.contains(TEST_OPERATORS))
+    }
 }
 
 /// The words between `[` and its end: plain comparisons, which to all shells and peers are that and nothing else.
@@ -330,16 +338,18 @@ fn check_test(inner: &[Word], last: &Word, reading: TestReading) -> Result<(), O
         }
         rest = match rest {
             [left, operator, right, others @ ..]
-                if is_operand(left) && reading.is_one_of(operator, COMPARISONS) && is_operand(right) =>
+                if reading.is_operand(left)
+                    && reading.is_one_of(operator, COMPARISONS)
+                    && reading.is_operand(right) =>
             {
                 others
             }
             [question, operand, others @ ..]
-                if reading.is_one_of(question, QUESTIONS) && is_operand(operand) =>
+                if reading.is_one_of(question, QUESTIONS) && reading.is_operand(operand) =>
             {
                 others
             }
-            [operand, others @ ..] if is_operand(operand) => others,
+            [operand, others @ ..] if reading.is_operand(operand) => others,
             _ => return Err(opaque(OpaqueReason::SyntaxError, rest.first().unwrap_or(last).span.clone())),
         };
         rest = match rest {
@@ -350,12 +360,8 @@ fn check_test(inner: &[Word], last: &Word, reading: TestReading) -> Result<(), O
     }
 }
 
-/// A word that is no operator, however it is looked at.
-fn is_operand(word: &Word) -> bool {
-    let plain = |next: char| next.is_ascii_alphanumeric() || "_./".contains(next);
-    word.text.starts_with(plain) && word.text.chars().all(|next| plain(next) || next == '-')
-        || word.quoted && !word.text.is_empty()
-}
+/// What the peers' grammar takes for operators within a word.
+const TEST_OPERATORS: &[char] = &['=', '!', '<', '>', '(', ')', '&', '|', '~', '+', '\\'];
 
 const COMPARISONS: &[&str] =
     &["=", "==", "!=", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-nt", "-ot", "-ef"];

@@ -138,7 +138,7 @@ impl Lexer<'_> {
         let refused = match next {
             '#' => self.ends_number(),
             // An operator of tests to the peers' grammar.
-            '~' => self.before().strip_suffix('=').is_some_and(|head| head.ends_with(['}', ']'])),
+            '~' => self.before().strip_suffix('=').is_some_and(|head| head.ends_with(['}', ']', ' ', '\t'])),
             // A range, of which the peers' grammar knows only the plain ones.
             '{' => self.rest().get(1..).is_some_and(|rest| {
                 rest.trim_start_matches(|next: char| next.is_ascii_alphanumeric()).starts_with("..")
@@ -216,7 +216,8 @@ impl Lexer<'_> {
                     return Ok(());
                 }
                 '$' if self.follows("$?") && partial.role == Role::Argument => self.exit_status(partial),
-                '$' if partial.role == Role::Argument && self.literal_substitution(&mut partial.word.text) => {}
+                '$' if partial.role == Role::Argument
+                    && self.literal_substitution(&mut partial.word.text) => {}
                 '$' if partial.role.names_program() || !self.is_literal_dollar() => {
                     return Err(self.dollar(partial));
                 }
