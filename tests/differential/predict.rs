@@ -14,13 +14,16 @@ pub(crate) struct Prediction<'a> {
     pub(crate) succeeds: bool,
 }
 
-/// Whether everything that runs is a printer or does not exist.
+/// Whether everything that runs is a printer or does not exist. A literal substitution needs a real `cat`.
 pub(crate) fn is_predictable(script: &Script) -> bool {
-    script.commands.iter().all(|command| {
-        let name = command.words[0].text.as_str();
-        let assigned = command.assignments.iter().any(|word| !word.text.starts_with("V_"));
-        !BUILTINS.contains(&name) && !assigned && name.len() <= NAME_BYTES
-    })
+    let is_literal =
+        |(extension, _): &(Extension, Range<usize>)| *extension == Extension::LiteralSubstitution;
+    !script.extensions.iter().any(is_literal)
+        && script.commands.iter().all(|command| {
+            let name = command.words[0].text.as_str();
+            let assigned = command.assignments.iter().any(|word| !word.text.starts_with("V_"));
+            !BUILTINS.contains(&name) && !assigned && name.len() <= NAME_BYTES
+        })
 }
 
 /// Names that printers need.
