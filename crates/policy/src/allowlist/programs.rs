@@ -49,6 +49,14 @@ impl ProgramIndex {
         list.push(position);
     }
 
+    /// Whether there is no pattern.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.paths.is_empty()
+            && self.folders.is_empty()
+            && self.names.is_empty()
+            && self.wild_names.is_empty()
+    }
+
     /// Whether `~` can be looked up: a home directory with a wildcard in its name is part of a pattern when expanded.
     pub(crate) fn can_look_up(home: &Path) -> bool {
         home.to_str().is_none_or(|home| !glob::has_wildcard(home))

@@ -44,6 +44,17 @@ impl RuleIndex {
         &self.rules
     }
 
+    /// Position of the first rule that refuses.
+    pub(super) fn refusal(&self, invocation: Invocation<'_>, moment: Moment<'_>) -> Option<usize> {
+        if self.refusing.is_empty() {
+            return None;
+        }
+        match self.ruling(invocation, moment) {
+            Some(Ruling::Deny(position)) => Some(position),
+            Some(Ruling::Allow(_)) | None => None,
+        }
+    }
+
     /// The same as [`ruling`](super::ruling) with [`Self::rules`].
     pub fn ruling(&self, invocation: Invocation<'_>, moment: Moment<'_>) -> Option<Ruling> {
         if !ProgramIndex::can_look_up(invocation.home) {
@@ -68,6 +79,9 @@ impl RuleIndex {
     }
 
     fn first_refusing(&self, invocation: Invocation<'_>, counts: impl Fn(&usize) -> bool) -> Option<usize> {
+        if self.refusing.is_empty() {
+            return None;
+        }
         let facts = invocation.program;
         let known = [facts.real_path.as_deref(), facts.path.as_deref()];
         let paths = known.into_iter().flatten().filter_map(Path::to_str).chain([invocation.typed]);

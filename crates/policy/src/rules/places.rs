@@ -51,8 +51,12 @@ impl Place<'_> {
 
     fn looks_secret(self, word: &str) -> bool {
         // `--file=x`, `HEAD:x` and `a,b` name places too.
-        if word.split(['=', ':', ',', '@']).chain([word]).any(is_secret_path) {
+        if is_secret_path(word) || (word.contains(JOINTS) && word.split(JOINTS).any(is_secret_path)) {
             return true;
+        }
+        // A mere name lies in the working directory, which is judged by itself.
+        if !word.contains('/') && !word.starts_with('.') {
+            return false;
         }
         let Some(path) = self.resolve(word) else { return false };
         // A mere word such as `token` is more often looked for than opened.
@@ -138,6 +142,9 @@ fn is_secret_stem(name: &str) -> bool {
     let stem = name.trim_start_matches('.').split('.').next().unwrap_or_default();
     STEMS.contains(&stem)
 }
+
+/// What joins a place to something else in one word.
+const JOINTS: [char; 4] = ['=', ':', ',', '@'];
 
 /// Names that only stand for input to be read.
 const STANDARD_INPUT: &str = "-";

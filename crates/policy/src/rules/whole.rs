@@ -86,15 +86,14 @@ fn segment_ruling(
     rules: &RuleIndex,
     moment: Moment<'_>,
 ) -> Option<Ruling> {
-    let ask = |words: &[Word], folder: Option<&str>| {
-        invoke(analysis, words, folder, facts, &mut |invocation| rules.ruling(invocation, moment)).flatten()
-    };
     // Every word that could be a program counts for a refusal.
     let hidden = !matches!(segment.candidate.mode, Mode::Executable) || segment.candidate.shell.is_some();
     let starts = if hidden { segment.words.len().min(HIDDEN) } else { segment.candidate.arguments + 1 };
     for folder in folders {
         for start in 0..starts {
-            if let Some(Ruling::Deny(rule)) = ask(segment.words.get(start..).unwrap_or_default(), *folder) {
+            let words = segment.words.get(start..).unwrap_or_default();
+            let refusal = |invocation: Invocation<'_>| rules.refusal(invocation, moment);
+            if let Some(rule) = invoke(analysis, words, *folder, facts, &mut { refusal }).flatten() {
                 return Some(Ruling::Deny(rule));
             }
         }
@@ -106,7 +105,8 @@ fn segment_ruling(
     let mut ruling = None;
     for folder in folders {
         // It may run in any of these folders, so a rule must allow it in each.
-        ruling = Some(ask(words, *folder)?);
+        let ask = |invocation: Invocation<'_>| rules.ruling(invocation, moment);
+        ruling = Some(invoke(analysis, words, *folder, facts, &mut { ask }).flatten()?);
     }
     ruling
 }
