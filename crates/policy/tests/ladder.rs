@@ -494,7 +494,12 @@ proptest! {
         // Programs that only judge or repeat their words may be given any, and after `--` all words are operands.
         if let (Ok(rule), false) = (rule, from.contains(&extra) || from.contains(&"--") || from[0] == "test") {
             let known = matches!(from[0], "ls" | "cat" | "find" | "sed" | "git" | "go" | "gh" | "mkdir");
-            let reads = known && !matches!(from[0], "go" | "mkdir") && from.get(1) != Some(&"add");
+            let writes = match from[0] {
+                "git" => from.contains(&"add"),
+                "go" => !from.contains(&"list"),
+                program => program == "mkdir",
+            };
+            let reads = known && !writes;
             let mut longer = from.clone();
             longer.insert(at.min(from.len()), extra);
             // To a known program an order is a name of a file; what only reads may look at other folders.
