@@ -99,8 +99,11 @@ proptest! {
     #[test]
     fn words_read_alone_are_the_same_words(text in texts()) {
         let Ok(script) = parse(&text) else { return Ok(()) };
-        for word in script.commands.iter().flat_map(|command| &command.words[1..]) {
-            let alone = format!("a {}", &text[word.span.clone()]);
+        // An operator of a test is refused elsewhere.
+        let commands = script.commands.iter().filter(|command| command.words[0].text != "[");
+        for word in commands.flat_map(|command| &command.words[1..]) {
+            // At the end of the text an escaped blank would be refused.
+            let alone = format!("a {} b", &text[word.span.clone()]);
             let again = parse(&alone).unwrap();
             let again = &again.commands[0].words[1];
             prop_assert_eq!((&again.text, again.expands, again.quoted), (&word.text, word.expands, word.quoted));

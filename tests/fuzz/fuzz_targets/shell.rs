@@ -19,9 +19,12 @@ fuzz_target!(|text: &str| {
     for (number, command) in script.commands.iter().enumerate() {
         assert_eq!(command.operator.is_none(), number == 0);
         assert!(text.get(command.span.clone()).is_some());
-        for word in command.words.iter().skip(1) {
+        // An operator of a test is refused elsewhere.
+        let is_test = command.words[0].text == "[";
+        for word in command.words.iter().skip(1).filter(|_| !is_test) {
             let source = text.get(word.span.clone()).expect("the span is on character boundaries");
-            let alone = parse(&format!("a {source}")).expect("a word of an accepted text is accepted");
+            // At the end of the text an escaped blank would be refused.
+            let alone = parse(&format!("a {source} b")).expect("a word of an accepted text is accepted");
             assert_eq!(alone.commands[0].words[1].text, word.text);
         }
         let mut argv = vec!["a".to_owned()];
