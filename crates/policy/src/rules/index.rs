@@ -83,7 +83,8 @@ impl RuleIndex {
             return None;
         }
         let facts = invocation.program;
-        let known = [facts.real_path.as_deref(), facts.path.as_deref()];
+        let real = facts.real_path.as_deref();
+        let known = [real, facts.path.as_deref().filter(|path| Some(*path) != real)];
         let paths = known.into_iter().flatten().filter_map(Path::to_str).chain([invocation.typed]);
         paths
             .filter_map(|path| {

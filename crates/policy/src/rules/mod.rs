@@ -107,7 +107,8 @@ pub fn is_live(rule: &CommandRule, moment: Moment<'_>) -> bool {
 pub fn matches(rule: &CommandRule, invocation: Invocation<'_>) -> bool {
     match rule.effect {
         RuleEffect::Allow => {
-            program_is_certain(&rule.program, invocation)
+            calls_subcommand(&rule.arguments, invocation)
+                && program_is_certain(&rule.program, invocation)
                 && rule.folder.as_deref().is_none_or(|scope| {
                     invocation.folder.is_some_and(|folder| places::is_below(folder, scope))
                 })
@@ -121,6 +122,13 @@ pub fn matches(rule: &CommandRule, invocation: Invocation<'_>) -> bool {
                 && arguments_are_possible(&rule.arguments, invocation)
         }
     }
+}
+
+/// Whether the first word of a rule's subcommand is there at all: most rules about one program differ in it.
+fn calls_subcommand(arguments: &ArgumentRule, invocation: Invocation<'_>) -> bool {
+    let ArgumentRule::Shape(shape) = arguments else { return true };
+    let Some(first) = shape.subcommand.first() else { return true };
+    invocation.arguments.iter().any(|argument| argument.text == first)
 }
 
 /// What is wrong with a rule, before it is stored.
