@@ -144,21 +144,6 @@ pub enum Evidence {
     FallbackRules,
 }
 
-impl Evidence {
-    /// For traces and logs.
-    pub const fn as_str(&self) -> &'static str {
-        match self {
-            Self::Policy => "security=full",
-            Self::Rules => "allowlist",
-            Self::Person { .. } => "a person allowed it",
-            Self::Forwarded(_) => "a person allowed it elsewhere",
-            Self::AutoReview => "a reviewer let it pass elsewhere",
-            Self::Fallback => "fallback=full",
-            Self::FallbackRules => "fallback=allowlist",
-        }
-    }
-}
-
 /// Why a person must be asked.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum AskReason {
