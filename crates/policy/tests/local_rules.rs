@@ -239,3 +239,42 @@ proptest! {
         prop_assert_eq!(judge(&world, &own(&[]), answer.as_ref()).0, world.judge(answer.as_ref()).verdict);
     }
 }
+
+#[test]
+fn a_rule_for_a_folder_follows_only_moves_that_reach_the_command() {
+    let in_tmp = json!({ "folder": "/tmp" });
+    let check = |text: &str, expected: Verdict| {
+        let world = miss(&["sh", "-c", text]);
+        let Own::Rules(rules) = own(std::slice::from_ref(&in_tmp)) else { return };
+        let analysis = analyze_argv(&world.argv);
+        let folders = Folders::from([("/tmp".into(), "/tmp".into())]);
+        let index = RuleIndex::new(rules);
+        let uses = HashMap::new();
+        let moment = Moment { agent: "main", session: None, now_ms: 100, uses: &uses };
+        let subject = Subject {
+            argv: &world.argv,
+            analysis: &analysis,
+            facts: &world.facts,
+            policy: &world.policy,
+            rules: &world.rules,
+            local: LocalRules::Known { rules: &index, folders: &folders, moment },
+            trust: &world.trust,
+            unusual_env: &[],
+            origin: Origin::Fresh,
+        };
+        assert_eq!(evaluate(&subject, None).verdict, expected, "{text}");
+    };
+    check("cd /tmp && scan", ALLOWED);
+    check("cd /tmp && scan && scan -v", ALLOWED);
+    check("(cd /tmp && scan)", ALLOWED);
+    check("cd /tmp && (scan)", ALLOWED);
+    check("cd /tmp; scan", ASKED);
+    check("cd /tmp || scan", ASKED);
+    check("cd /tmp | scan", ASKED);
+    check("(cd /tmp && scan) && scan", ASKED);
+    check("(cd /tmp && scan); scan", ASKED);
+    check("( (cd /tmp && scan) && scan)", ASKED);
+    check("{ cd /tmp && scan; } | scan", ASKED);
+    check("{ cd /tmp && true; } | true && scan", ASKED);
+    check("scan", ASKED);
+}

@@ -7,7 +7,9 @@ use super::{Argument, Invocation, Moment, RuleIndex, Ruling};
 use crate::analysis::{Analysis, Operator, Segment, Word};
 use crate::command::{Mode, WrapperKind, moves};
 use crate::facts::{Facts, ProgramFacts};
+use crate::shell::Extension;
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::path::{Component, Path, PathBuf};
 
 /// Real paths of folders that a command moves to, by the path that [`visited`] gives. One that is missing is unknown.
@@ -140,28 +142,62 @@ fn invoke<T>(
 }
 
 /// The folders in which each segment may run, as they are named.
-fn places(analysis: &Analysis, facts: &Facts) -> Vec<Vec<Option<PathBuf>>> {
+fn places(analysis: &Analysis, facts: &Facts) -> Vec<Vec<Place>> {
     let mut here = vec![facts.cwd.as_ref().map(|folder| folder.real_path.clone())];
+    let mut groups = Groups::of(analysis);
     let mut all = Vec::with_capacity(analysis.segments.len());
     for (at, segment) in analysis.segments.iter().enumerate() {
+        groups.enter(segment, &mut here);
         all.push(here.clone());
         if !moves(&segment.words) {
             continue;
         }
         let next = analysis.segments.get(at + 1).and_then(|next| next.operator);
-        let mut moved: Vec<Option<PathBuf>> =
-            here.iter().map(|from| target(segment, from.as_deref())).collect();
+        let moved: Vec<Place> = here.iter().map(|from| target(segment, from.as_deref())).collect();
         // Only what needs the move to have worked runs in the new folder for certain.
         let certain =
             next == Some(Operator::And) && !segment.negated && segment.operator.is_none_or(is_alone);
-        if !certain {
-            moved.append(&mut here);
-        }
-        moved.sort();
-        moved.dedup();
-        here = if moved.len() > PLACES { vec![None] } else { moved };
+        here = if certain { either(moved, Vec::new()) } else { either(moved, here) };
     }
     all
+}
+
+/// A folder as it is named; `None` is one that nobody knows.
+type Place = Option<PathBuf>;
+
+/// Groups, with the folders from before each: behind a subshell or a part of a pipeline these count again, and they are
+/// kept behind every group.
+struct Groups<'a> {
+    spans: Vec<&'a Range<usize>>,
+    open: Vec<(usize, Vec<Place>)>,
+}
+
+impl<'a> Groups<'a> {
+    fn of(analysis: &'a Analysis) -> Self {
+        let groups = analysis.extensions.iter().filter(|(extension, _)| *extension == Extension::Group);
+        Self { spans: groups.map(|(_, span)| span).collect(), open: Vec::new() }
+    }
+
+    /// Leaves the groups that end before `segment` and enters those that begin before it.
+    fn enter(&mut self, segment: &Segment, here: &mut Vec<Place>) {
+        let at = segment.span.start;
+        for (_, before) in self.open.extract_if(.., |(end, _)| *end <= at) {
+            *here = either(std::mem::take(here), before);
+        }
+        for span in self.spans.extract_if(.., |span| span.start <= at) {
+            if at < span.end {
+                self.open.push((span.end, here.clone()));
+            }
+        }
+    }
+}
+
+/// All of both, or nothing that is known when these are too many to follow.
+fn either(mut one: Vec<Place>, other: Vec<Place>) -> Vec<Place> {
+    one.extend(other);
+    one.sort();
+    one.dedup();
+    if one.len() > PLACES { vec![None] } else { one }
 }
 
 /// Whether a command after this operator runs in the shell itself.
