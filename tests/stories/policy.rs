@@ -1,6 +1,7 @@
 //! Policy and allowlist from the command line, without the app: stricter at once, looser never.
 
 use crate::Story;
+use anyhow::Context as _;
 use countersign_tests::home::Home;
 use serde_json::{Value, json};
 
@@ -103,6 +104,21 @@ fn a_command_can_be_tried_without_running_it() -> Story {
     home.edit_document(|document| document["defaults"]["security"] = json!("deny"))?;
     check(&["touch", &file], 200, "deny")?;
     assert!(!std::path::Path::new(&file).exists());
+    Ok(())
+}
+
+#[test]
+fn a_text_that_cannot_be_taken_apart_is_tried_with_the_reason_and_what_would_help() -> Story {
+    let home = Home::asking()?;
+    let result = home.countersign(&["allowlist", "test", "id > out", "--json"])?.expect_code(1)?.json()?;
+    let steps = result["trace"].as_array().context("no trace")?;
+    let has = |wanted: Value| {
+        steps.iter().any(|step| {
+            wanted.as_object().is_some_and(|wanted| wanted.iter().all(|(name, value)| step[name] == *value))
+        })
+    };
+    assert!(has(json!({ "kind": "opaque", "cause": "redirect", "text": ">" })), "{result}");
+    assert!(has(json!({ "kind": "advice", "advice": "drop-redirection" })), "{result}");
     Ok(())
 }
 

@@ -174,52 +174,56 @@ impl Host {
 
     /// What the policy says about a command text, with the real evaluator and real facts. Nothing runs.
     pub async fn test(&self, params: &TestParams) -> TestResult {
-        let document = self.live_document().await;
         let agent = agent_name(Some(&params.agent));
-        let (policy, rules) = resolve(document.as_ref(), &agent);
         let text = analysis::analyze_text(&params.command);
         // What runs here is an argument list: one plain command is judged as that list, whatever needs a shell as the
         // shell's.
         let argv: Vec<String> = match text.segments.as_slice() {
-            [only] if text.words_say_it_all() => only.words.iter().map(|word| word.text.clone()).collect(),
+            [only] if text.words_say_it_all() && !only.words.iter().any(|word| word.expands) => {
+                only.words.iter().map(|word| word.text.clone()).collect()
+            }
             _ => vec!["sh".to_owned(), "-c".to_owned(), params.command.clone()],
         };
-        let analysis = analysis::analyze_argv(&argv);
-        let home = self.parts.home.to_string_lossy().into_owned();
-        let facts = self.gather(&argv, &analysis, params.cwd.as_deref().unwrap_or(&home));
-        let own = self.own_rules(&agent, None, &analysis, &facts).await;
-        let subject = Subject {
-            argv: &argv,
-            analysis: &analysis,
-            facts: &facts,
-            policy: &policy,
-            rules: &rules,
-            local: own.local(),
-            trust: &self.trust,
-            unusual_env: &[],
-            origin: Origin::Fresh,
+        let verdict = |verdict: &Verdict| match verdict {
+            Verdict::Allow(_) => TestVerdict::Allow,
+            Verdict::Ask(_) => TestVerdict::Ask,
+            Verdict::Deny(_) => TestVerdict::Deny,
         };
-        let evaluation = evaluate(&subject, None);
-        TestResult {
-            verdict: match evaluation.verdict {
-                Verdict::Allow(_) => TestVerdict::Allow,
-                Verdict::Ask(_) => TestVerdict::Ask,
-                Verdict::Deny(_) => TestVerdict::Deny,
-            },
-            trace: evaluation.trace(&subject),
-        }
+        self.rehearse(&agent, &argv, params.cwd.as_deref(), |subject| {
+            let evaluation = evaluate(subject, None);
+            TestResult { verdict: verdict(&evaluation.verdict), trace: evaluation.trace(subject) }
+        })
+        .await
     }
 
     /// Whether the fallback lets `argv` run when nobody can be asked. Nothing runs.
     pub async fn fallback_allows(&self, agent: &str, argv: &[String], cwd: Option<&str>) -> bool {
-        let document = self.live_document().await;
         let agent = agent_name(Some(agent));
-        let (policy, rules) = resolve(document.as_ref(), &agent);
+        self.rehearse(&agent, argv, cwd, |subject| {
+            let verdict = match evaluate(subject, None).verdict {
+                Verdict::Ask(_) => evaluate(subject, Some(&Answer::Nobody)).verdict,
+                decided => decided,
+            };
+            matches!(verdict, Verdict::Allow(_))
+        })
+        .await
+    }
+
+    /// Hands `look` the list as a request of `agent` would be judged now, in `cwd` or the home folder.
+    async fn rehearse<R>(
+        &self,
+        agent: &str,
+        argv: &[String],
+        cwd: Option<&str>,
+        look: impl FnOnce(&Subject<'_>) -> R,
+    ) -> R {
+        let document = self.live_document().await;
+        let (policy, rules) = resolve(document.as_ref(), agent);
         let analysis = analysis::analyze_argv(argv);
         let home = self.parts.home.to_string_lossy().into_owned();
         let facts = self.gather(argv, &analysis, cwd.unwrap_or(&home));
-        let own = self.own_rules(&agent, None, &analysis, &facts).await;
-        let subject = Subject {
+        let own = self.own_rules(agent, None, &analysis, &facts).await;
+        look(&Subject {
             argv,
             analysis: &analysis,
             facts: &facts,
@@ -229,12 +233,7 @@ impl Host {
             trust: &self.trust,
             unusual_env: &[],
             origin: Origin::Fresh,
-        };
-        let verdict = match evaluate(&subject, None).verdict {
-            Verdict::Ask(_) => evaluate(&subject, Some(&Answer::Nobody)).verdict,
-            decided => decided,
-        };
-        matches!(verdict, Verdict::Allow(_))
+        })
     }
 
     async fn exec_recorded(

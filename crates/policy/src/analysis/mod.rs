@@ -261,6 +261,18 @@ impl Analysis {
         names
     }
 
+    /// Why the text that an argument list hands to its shell could not be taken apart: it stays one argument then, and
+    /// this is what a reader wants to know about it.
+    pub(crate) fn unread_text(&self) -> Option<Self> {
+        let [only] = self.segments.as_slice() else { return None };
+        let Some(ShellUse::Inline { payload, .. }) = only.candidate.shell else { return None };
+        if self.form != Form::Arguments {
+            return None;
+        }
+        let inner = build::text(&only.effective().get(payload)?.text, self.profile);
+        inner.opaque.is_some().then_some(inner)
+    }
+
     /// Whether the words and operators say all that the text says, so that they can stand for it before a person.
     pub fn words_say_it_all(&self) -> bool {
         let plain = |segment: &Segment| !segment.negated && segment.assignments.is_empty();

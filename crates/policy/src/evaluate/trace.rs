@@ -3,7 +3,7 @@
 use super::segments::{Cover, Miss};
 use super::{AskReason, DenyReason, Evaluation, Evidence, LocalRules, Subject, Verdict};
 use crate::allowlist::Rule;
-use crate::analysis::{OpaqueReason, Segment};
+use crate::analysis::{Analysis, OpaqueReason, Segment};
 use crate::bind::Unbound;
 use crate::command::PromptReason;
 use crate::display::escape;
@@ -17,16 +17,15 @@ use std::path::Path;
 
 /// The steps of `evaluation`, which judged `subject`.
 pub(super) fn steps(subject: &Subject<'_>, evaluation: &Evaluation) -> Vec<TraceStep> {
-    let quote = |span: &std::ops::Range<usize>| {
-        shortened(subject.analysis.source.get(span.clone()).unwrap_or_default())
-    };
+    let unread = subject.analysis.unread_text();
     let mut steps = vec![policy(subject.policy)];
-    if let Some(opaque) = &subject.analysis.opaque {
-        steps.push(TraceStep::Opaque { cause: opaque.reason.as_str().to_owned(), text: quote(&opaque.span) });
+    if let Some((reason, text)) = opaque(unread.as_ref().unwrap_or(subject.analysis)) {
+        steps.push(TraceStep::Opaque { cause: reason.as_str().to_owned(), text });
     }
     steps.extend(refusal(subject, evaluation));
     for (extension, span) in subject.analysis.extensions.iter().take(LISTED) {
-        steps.push(TraceStep::Extension { name: extension.as_str().to_owned(), text: quote(span) });
+        let text = shortened(subject.analysis.source.get(span.clone()).unwrap_or_default());
+        steps.push(TraceStep::Extension { name: extension.as_str().to_owned(), text });
     }
     match evaluation.matched.as_slice() {
         [grant] if evaluation.covers.iter().any(Result::is_err) => {
@@ -46,8 +45,11 @@ pub(super) fn steps(subject: &Subject<'_>, evaluation: &Evaluation) -> Vec<Trace
         let names = subject.unusual_env.iter().map(|name| escape(name)).collect();
         steps.push(TraceStep::Environment { names });
     }
-    if !matches!(evaluation.verdict, Verdict::Allow(_)) {
-        steps.extend(advice(subject, evaluation));
+    if a_change_would_help(&evaluation.verdict) {
+        steps.extend(match unread.as_ref() {
+            Some(unread) => advice_on_text(unread).or_else(|| advice(subject, evaluation)),
+            None => advice(subject, evaluation),
+        });
     }
     steps.push(verdict(&evaluation.verdict));
     steps
@@ -134,27 +136,22 @@ fn near_entries(subject: &Subject<'_>, segment: &Segment) -> Vec<TraceStep> {
     near.take(NEAR_ENTRIES).collect()
 }
 
+/// Whether it is the command or the entries that stand in the way, and not a refusal or a policy that asks about all.
+fn a_change_would_help(verdict: &Verdict) -> bool {
+    matches!(
+        verdict,
+        Verdict::Ask(AskReason::Miss | AskReason::Opaque(_))
+            | Verdict::Deny(DenyReason::AllowlistMiss | DenyReason::AllowlistUnbound)
+    )
+}
+
 /// The smallest change that would have let the command run without asking, as far as there is one.
 fn advice(subject: &Subject<'_>, evaluation: &Evaluation) -> Option<TraceStep> {
     let plain = |advice| Some(TraceStep::Advice { advice, subject: None, more: 0 });
     let about = |advice, text: String| Some(TraceStep::Advice { advice, subject: Some(text), more: 0 });
     let analysis = subject.analysis;
-    if let Some(opaque) = &analysis.opaque {
-        let text = shortened(analysis.source.get(opaque.span.clone()).unwrap_or_default());
-        return match opaque.reason {
-            OpaqueReason::Redirect | OpaqueReason::Heredoc | OpaqueReason::HereString => {
-                about(Advice::DropRedirection, text)
-            }
-            OpaqueReason::DynamicArgument | OpaqueReason::DynamicExecutable => {
-                about(Advice::WriteValueOut, text)
-            }
-            OpaqueReason::CommandSubstitution | OpaqueReason::ProcessSubstitution => {
-                about(Advice::RunSeparately, text)
-            }
-            OpaqueReason::Background => plain(Advice::RunInForeground),
-            OpaqueReason::LineContinuation => plain(Advice::OneLine),
-            _ => None,
-        };
+    if analysis.opaque.is_some() {
+        return advice_on_text(analysis);
     }
     let Some(index) = evaluation.missed_segment else {
         return match evaluation.unbound? {
@@ -185,6 +182,33 @@ fn advice(subject: &Subject<'_>, evaluation: &Evaluation) -> Option<TraceStep> {
         }
         _ => None,
     }
+}
+
+/// The same for a text that could not be taken apart.
+fn advice_on_text(analysis: &Analysis) -> Option<TraceStep> {
+    let (reason, text) = opaque(analysis)?;
+    let (advice, subject) = match reason {
+        OpaqueReason::Redirect | OpaqueReason::Heredoc | OpaqueReason::HereString => {
+            (Advice::DropRedirection, Some(text))
+        }
+        OpaqueReason::DynamicArgument | OpaqueReason::DynamicExecutable => {
+            (Advice::WriteValueOut, Some(text))
+        }
+        OpaqueReason::CommandSubstitution | OpaqueReason::ProcessSubstitution => {
+            (Advice::RunSeparately, Some(text))
+        }
+        OpaqueReason::Background => (Advice::RunInForeground, None),
+        OpaqueReason::LineContinuation => (Advice::OneLine, None),
+        _ => return None,
+    };
+    Some(TraceStep::Advice { advice, subject, more: 0 })
+}
+
+/// Why a text could not be taken apart, and the part of it that is the reason.
+fn opaque(analysis: &Analysis) -> Option<(OpaqueReason, String)> {
+    let opaque = analysis.opaque.as_ref()?;
+    let text = analysis.source.get(opaque.span.clone()).unwrap_or_default();
+    Some((opaque.reason, shortened(text)))
 }
 
 fn path_of<'a>(subject: &Subject<'a>, segment: &Segment) -> Option<&'a Path> {
