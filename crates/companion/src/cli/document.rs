@@ -81,8 +81,8 @@ pub(crate) enum AllowlistCommand {
         agent: AgentArg,
         #[command(flatten)]
         cwd: super::CwdArg,
-        /// The command and its arguments.
-        #[arg(last = true, required = true, value_name = "CMD")]
+        /// One argument: a command text as a shell would read it. Several, after `--`: a program and its arguments.
+        #[arg(required = true, value_name = "CMD")]
         command: Vec<String>,
     },
 }

@@ -122,12 +122,19 @@ impl CwdArg {
     }
 }
 
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    let source = error.downcast_ref::<std::io::Error>();
+    source.is_some_and(|source| source.kind() == std::io::ErrorKind::BrokenPipe)
+}
+
 /// Parses this process's arguments and runs the command.
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
     let output = Output::new(cli.json);
     let exit = match run(cli.command, &output) {
         Ok(exit) => exit,
+        // Whoever read the output has seen enough, as `head` has.
+        Err(error) if is_broken_pipe(&error) => Exit::Ok,
         Err(error) => {
             output.failure(&error);
             Exit::Failed
