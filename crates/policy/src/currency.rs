@@ -1,6 +1,7 @@
 //! Is the live policy still at least as permissive as the one that was shown (approval-socket.md §7, cases M425–M427)?
 
 use countersign_protocol::socket::{PolicySnapshot, SnapshotRule};
+use std::collections::HashSet;
 use std::fmt::Display;
 
 /// What got stricter or was lost since.
@@ -39,7 +40,7 @@ pub fn still_current(shown: &PolicySnapshot, live: &PolicySnapshot) -> Result<()
     not_stricter("ask", shown.ask, live.ask)?;
     unchanged("askFallback", shown.ask_fallback, live.ask_fallback)?;
     unchanged("autoAllowSkills", shown.auto_allow_skills, live.auto_allow_skills)?;
-    match shown.allowlist_rules.iter().find(|rule| !is_kept(rule, &live.allowlist_rules)) {
+    match first_lost(&shown.allowlist_rules, &live.allowlist_rules) {
         Some(lost) => Err(Outdated::RuleGone(lost.pattern.clone())),
         None => Ok(()),
     }
@@ -59,13 +60,16 @@ fn unchanged<T: Eq + Display>(what: &'static str, shown: T, live: T) -> Result<(
     Ok(())
 }
 
-/// A manual rule that an answer has since made durable still stands; the reverse lost its durability.
-fn is_kept(shown: &SnapshotRule, live: &[SnapshotRule]) -> bool {
-    live.iter().any(|rule| {
-        rule.pattern == shown.pattern
-            && rule.arg_pattern == shown.arg_pattern
-            && (rule.source == shown.source || shown.source.is_none())
-    })
+/// A manual rule that an answer has since made durable still stands; the reverse lost its durability. Takes time in
+/// proportion to both lists, which can be long.
+fn first_lost<'a>(shown: &'a [SnapshotRule], live: &[SnapshotRule]) -> Option<&'a SnapshotRule> {
+    let as_manual = |(pattern, arguments, _)| (pattern, arguments, None);
+    let kept: HashSet<_> = live.iter().map(stored).flat_map(|rule| [rule, as_manual(rule)]).collect();
+    shown.iter().find(|rule| !kept.contains(&stored(rule)))
+}
+
+fn stored(rule: &SnapshotRule) -> (&str, Option<&str>, Option<&str>) {
+    (&rule.pattern, rule.arg_pattern.as_deref(), rule.source.as_deref())
 }
 
 #[cfg(test)]
