@@ -1,7 +1,7 @@
 //! The pure decision: taking an argument list apart and judging it against forty entries.
 
 use crate::figures::Figure;
-use countersign_policy::allowlist::Rule;
+use countersign_policy::allowlist::{EntryIndex, Rule};
 use countersign_policy::analysis::analyze_argv;
 use countersign_policy::effective::{BUILT_IN, Effective, Layered};
 use countersign_policy::evaluate::{LocalRules, Origin, Subject, Trust, evaluate};
@@ -22,16 +22,16 @@ pub(crate) fn measure() -> Vec<Figure> {
     };
     let mut rules: Vec<Rule> =
         (0..ENTRIES).map(|number| rule(&format!("/opt/tools-{number}/bin/*"))).collect();
-    let miss = samples(&argv, &facts, &policy, &rules);
+    let miss = samples(&argv, &facts, &policy, &EntryIndex::new(rules.clone()));
     rules.push(rule("/usr/bin/git"));
-    let hit = samples(&argv, &facts, &policy, &rules);
+    let hit = samples(&argv, &facts, &policy, &EntryIndex::new(rules));
     vec![
         Figure::new("policy decision, hit at the end of 40 entries", "µs", hit, "≤ 10 median"),
         Figure::new("policy decision, miss of 39 entries", "µs", miss, "≤ 10 median"),
     ]
 }
 
-fn samples(argv: &[String], facts: &Facts, policy: &Effective, rules: &[Rule]) -> Vec<f64> {
+fn samples(argv: &[String], facts: &Facts, policy: &Effective, rules: &EntryIndex) -> Vec<f64> {
     let trust = &Trust::default();
     let judge = || {
         let analysis = analyze_argv(black_box(argv));

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use countersign_policy::allowlist::{
-    Index, Rule, Target, bound_arguments, exact_command, exact_grant, matching,
+    EntryIndex, Rule, Target, bound_arguments, exact_command, exact_grant, matching,
 };
 use countersign_policy::facts::ProgramFacts;
 use countersign_policy::rules::{Argument, Invocation, Moment, RuleIndex, ruling};
@@ -130,13 +130,13 @@ proptest! {
     ) {
         let program = ProgramFacts { path, real_path, ..ProgramFacts::default() };
         let target = Target { typed, program: &program, args: &args, cwd, home: home.as_ref() };
-        let index = Index::new(rules.clone());
+        let index = EntryIndex::new(rules.clone());
         prop_assert_eq!(index.matching(target), matching(&rules, target));
     }
 
     #[test]
     fn lookup_finds_the_grant_of_the_scan(rules in rules(), text in select(&["scan -q", "deploy", "scan"][..])) {
-        let index = Index::new(rules.clone());
+        let index = EntryIndex::new(rules.clone());
         prop_assert_eq!(index.exact_grant(text), exact_grant(&rules, text));
     }
 

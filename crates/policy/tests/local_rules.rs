@@ -54,12 +54,13 @@ fn judge(world: &World, own: &Own, answer: Option<&Answer>) -> (Verdict, Vec<usi
         Own::Rules(_) => LocalRules::Known { rules: &index, folders: &folders, moment },
         Own::Unreadable => LocalRules::Unreadable,
     };
+    let entries = world.entries();
     let subject = Subject {
         argv: &world.argv,
         analysis: &analysis,
         facts: &world.facts,
         policy: &world.policy,
-        rules: &world.rules,
+        rules: &entries,
         local,
         trust: &world.trust,
         unusual_env: &world.unusual_env,
@@ -246,7 +247,7 @@ fn a_rule_for_a_folder_follows_only_moves_that_reach_the_command() {
     let check = |text: &str, expected: Verdict| {
         let world = miss(&["sh", "-c", text]);
         let Own::Rules(rules) = own(std::slice::from_ref(&in_tmp)) else { return };
-        let analysis = analyze_argv(&world.argv);
+        let (analysis, entries) = (analyze_argv(&world.argv), world.entries());
         let folders = Folders::from([("/tmp".into(), "/tmp".into())]);
         let index = RuleIndex::new(rules);
         let uses = HashMap::new();
@@ -256,7 +257,7 @@ fn a_rule_for_a_folder_follows_only_moves_that_reach_the_command() {
             analysis: &analysis,
             facts: &world.facts,
             policy: &world.policy,
-            rules: &world.rules,
+            rules: &entries,
             local: LocalRules::Known { rules: &index, folders: &folders, moment },
             trust: &world.trust,
             unusual_env: &[],

@@ -20,9 +20,23 @@ use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use support::inputs::{answer, ask, pattern, security, text, world};
 use support::{World, person, program, rule, strictness};
 use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
+
+/// Entries for the programs of the worlds and for others of their names, with and without arguments.
+fn other_rule() -> impl Strategy<Value = allowlist::Rule> {
+    let near = prop::sample::select(&["/opt/scan", "/usr/bin/sh", "/srv/sh", "sh", "/usr/bin/python3"][..]);
+    let arguments = option::of(prop::sample::select(&["^-q$", "x", ""][..]));
+    (prop_oneof![pattern(), near.prop_map(str::to_owned)], arguments, any::<bool>()).prop_map(
+        |(pattern, arguments, generated)| allowlist::Rule {
+            arg_pattern: arguments.map(str::to_owned),
+            generated,
+            ..rule(&pattern)
+        },
+    )
+}
 
 proptest! {
     #[test]
@@ -32,6 +46,17 @@ proptest! {
         more.rules.insert(at.min(more.rules.len()), rule(&added));
         let after = strictness(&more.judge(answer.as_ref()).verdict);
         prop_assert!(after <= before, "{:?} then {:?}", world, more);
+    }
+
+    #[test]
+    fn verdict_and_trace_are_the_same_with_and_without_lookup(world in world(), others in vec(other_rule(), 0..20)) {
+        let mut world = world;
+        world.rules.extend(others);
+        // Entries are not looked up but tried one after the other where the home directory reads as a pattern.
+        let mut walked = world.clone();
+        walked.facts.home = PathBuf::from("/home/*");
+        prop_assert_eq!(walked.judge(None), world.judge(None));
+        prop_assert_eq!(walked.trace(), world.trace());
     }
 
     #[test]

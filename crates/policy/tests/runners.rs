@@ -87,12 +87,13 @@ fn verdict(arguments: Value) -> Verdict {
     let (folders, uses) = (Folders::new(), HashMap::new());
     let moment = Moment { agent: "main", session: None, now_ms: 0, uses: &uses };
     let analysis = world.analysis();
+    let entries = world.entries();
     let subject = Subject {
         argv: &world.argv,
         analysis: &analysis,
         facts: &world.facts,
         policy: &world.policy,
-        rules: &world.rules,
+        rules: &entries,
         local: LocalRules::Known { rules: &rules, folders: &folders, moment },
         trust: &world.trust,
         unusual_env: &world.unusual_env,

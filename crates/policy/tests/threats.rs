@@ -607,7 +607,7 @@ fn t20_a_label_of_the_agents_is_no_input() {
     // The judged subject has no member for a label, a kind or a preview: the whole input is destructured here, so
     // that a new member must be looked at by whoever adds it.
     let world = allowlisted(&["scan"]);
-    let analysis = world.analysis();
+    let (analysis, entries) = (world.analysis(), world.entries());
     let countersign_policy::evaluate::Subject {
         argv,
         analysis,
@@ -623,13 +623,13 @@ fn t20_a_label_of_the_agents_is_no_input() {
         analysis: &analysis,
         facts: &world.facts,
         policy: &world.policy,
-        rules: &world.rules,
+        rules: &entries,
         local: LocalRules::None,
         trust: &world.trust,
         unusual_env: &world.unusual_env,
         origin: world.origin,
     };
-    assert_eq!((argv.len(), analysis.segments.len(), rules.len(), unusual_env.len()), (1, 1, 0, 0));
+    assert_eq!((argv.len(), analysis.segments.len(), rules.rules().len(), unusual_env.len()), (1, 1, 0, 0));
     assert_eq!((facts, policy, origin), (&world.facts, &world.policy, world.origin));
     assert!(trust.skills.is_empty() && matches!(local, LocalRules::None));
     // A preview can replace the text of a shell only when it is that very text.

@@ -5,7 +5,7 @@
 
 mod support;
 
-use countersign_policy::allowlist::Rule;
+use countersign_policy::allowlist::{EntryIndex, Rule};
 use countersign_policy::always::{Remembered, remembered};
 use countersign_policy::analysis::{Analysis, analyze_argv_as, analyze_text_as};
 use countersign_policy::bind::{Bound, bind};
@@ -50,7 +50,7 @@ impl Ours {
             ..Trust::default()
         };
         let skills = if input["autoAllowSkills"] == true { Skills::Allowed } else { Skills::NotAllowed };
-        let rules: Vec<Rule> = input["allowlist"].as_array().into_iter().flatten().map(rule).collect();
+        let rules = EntryIndex::new(input["allowlist"].as_array().into_iter().flatten().map(rule).collect());
         let covers = covers(&analysis, &facts, &rules, &trust, skills);
         Self { analysis, facts, covers }
     }

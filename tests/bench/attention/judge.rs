@@ -1,6 +1,7 @@
 //! Would a command run without asking?
 
 use crate::stream::{HOME, Line, Machine};
+use countersign_policy::allowlist::EntryIndex;
 use countersign_policy::analysis::{Analysis, Segment, analyze_text};
 use countersign_policy::effective::{BUILT_IN, Effective, Layered};
 use countersign_policy::evaluate::{
@@ -67,7 +68,7 @@ impl Judged {
                 analysis: &self.analysis,
                 facts: &self.facts,
                 policy: &policy,
-                rules: &[],
+                rules: &EntryIndex::default(),
                 local: LocalRules::Known { rules, folders: &self.folders, moment },
                 trust: &Trust::default(),
                 unusual_env: &[],

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::facts::{Places, gather};
-use countersign_policy::allowlist::Rule;
+use countersign_policy::allowlist::{EntryIndex, Rule};
 use countersign_policy::analysis::analyze_argv;
 use countersign_policy::approved::Plan;
 use countersign_policy::effective::{BUILT_IN, Effective, Layered, Requested};
@@ -61,7 +61,7 @@ impl Bench {
             facts: &facts,
             policy: &policy,
             local: LocalRules::None,
-            rules: &[],
+            rules: &EntryIndex::default(),
             trust: &Trust::default(),
             unusual_env: &[],
             origin: Origin::Fresh,
@@ -95,7 +95,7 @@ impl Bench {
             facts: &facts,
             policy: &policy,
             local: LocalRules::None,
-            rules: &[entry],
+            rules: &EntryIndex::new(vec![entry]),
             trust: &Trust::default(),
             unusual_env: &[],
             origin: Origin::Fresh,

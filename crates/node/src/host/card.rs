@@ -136,7 +136,7 @@ pub(super) fn why(subject: &Subject<'_>, evaluation: &Evaluation, reason: AskRea
         security: policy.security.value,
         ask: policy.ask.value,
         layer: policy.ask.layer,
-        entries_checked: u32::try_from(subject.rules.len()).unwrap_or(u32::MAX),
+        entries_checked: u32::try_from(subject.rules.rules().len()).unwrap_or(u32::MAX),
         trace: evaluation.trace(subject),
     }
 }

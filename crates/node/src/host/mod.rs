@@ -9,6 +9,7 @@ mod own_rules;
 mod record;
 mod refusal;
 mod request;
+mod standing;
 
 use crate::executor::{self, NotStarted};
 use crate::facts::{self, Places};
@@ -20,19 +21,16 @@ use countersign_approvals::ports::Ports;
 use countersign_approvals::rules::RuleStore;
 use countersign_approvals::store::Store;
 use countersign_approvals::{Approvals, SubmitError};
-use countersign_policy::allowlist::Rule;
 use countersign_policy::analysis::{self, Analysis};
 use countersign_policy::approved::{ApprovedCommand, NotRunnable, Plan};
-use countersign_policy::document::{self, Use};
-use countersign_policy::effective::{Effective, Requested};
+use countersign_policy::document::Use;
 use countersign_policy::environment;
 use countersign_policy::evaluate::{
     Answer, AskReason, DenyReason, Evaluation, Evidence, Origin, Subject, Trust, Verdict, evaluate,
 };
 use countersign_policy::facts::Facts;
 use countersign_policy::{currency, display};
-use countersign_protocol::document::Document;
-use countersign_protocol::socket::{AskRequest, ExecError, ExecPayload, ExecRequest, PolicySnapshot};
+use countersign_protocol::socket::{AskRequest, ExecError, ExecPayload, ExecRequest};
 use countersign_protocol::ui::{
     CancelCause, CardKind, DocumentEdit, Fact, Outcome, PolicyLayer, Settings, TestParams, TestResult,
     TestVerdict, Via, Why, WhyReason,
@@ -43,9 +41,12 @@ use record::Recorder;
 pub use refusal::Refusal;
 use refusal::{answered_no, decided, denied, exec_error};
 use request::{Checked, agent_name, check, wait_of};
+use standing::{Standing, Standings};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -76,6 +77,7 @@ pub struct Parts {
 pub struct Host {
     parts: Parts,
     base_env: BTreeMap<String, String>,
+    standings: Standings,
     /// What runs without an entry.
     trust: Trust,
     path: OsString,
@@ -86,10 +88,8 @@ pub struct Host {
 struct Judged {
     analysis: Analysis,
     facts: Facts,
-    policy: Effective,
-    rules: Vec<Rule>,
+    standing: Arc<Standing>,
     own: OwnRules,
-    shown: PolicySnapshot,
 }
 
 impl Host {
@@ -97,7 +97,14 @@ impl Host {
     pub fn new(parts: Parts) -> Self {
         let base_env = environment::inherited(parts.environment.clone());
         let path = base_env.get("PATH").map_or_else(|| OsString::from(DEFAULT_PATH), OsString::from);
-        Self { parts, base_env, trust: Trust::default(), path, generation: 1 }
+        Self {
+            parts,
+            base_env,
+            standings: Standings::default(),
+            trust: Trust::default(),
+            path,
+            generation: 1,
+        }
     }
 
     /// Has a command run, asking if needed. `gone` withdraws the question or ends the run.
@@ -217,8 +224,7 @@ impl Host {
         cwd: Option<&str>,
         look: impl FnOnce(&Subject<'_>) -> R,
     ) -> R {
-        let document = self.live_document().await;
-        let (policy, rules) = resolve(document.as_ref(), agent);
+        let standing = self.standing(agent).await;
         let analysis = analysis::analyze_argv(argv);
         let home = self.parts.home.to_string_lossy().into_owned();
         let facts = self.gather(argv, &analysis, cwd.unwrap_or(&home));
@@ -227,8 +233,8 @@ impl Host {
             argv,
             analysis: &analysis,
             facts: &facts,
-            policy: &policy,
-            rules: &rules,
+            policy: &standing.policy,
+            rules: &standing.rules,
             local: own.local(),
             trust: &self.trust,
             unusual_env: &[],
@@ -299,16 +305,14 @@ impl Host {
 
     /// Resolves policy and facts. The document is read again if it changed on disk.
     async fn judge(&self, checked: &Checked) -> Result<Judged, Refusal> {
-        let document = self.live_document().await;
-        let (policy, rules) = resolve(document.as_ref(), &checked.agent);
-        let shown = snapshot(document.as_ref(), &checked.agent);
+        let standing = self.standing(&checked.agent).await;
         let analysis = analysis::analyze_argv(&checked.argv);
         let facts = self.gather(&checked.argv, &analysis, &checked.cwd);
         if facts.cwd.is_none() {
             return Err(Refusal::unavailable(&NotRunnable::CwdUnavailable.to_string(), "cwd-unavailable"));
         }
         let own = self.own_rules(&checked.agent, checked.session.as_deref(), &analysis, &facts).await;
-        Ok(Judged { analysis, facts, policy, rules, own, shown })
+        Ok(Judged { analysis, facts, standing, own })
     }
 
     #[expect(clippy::too_many_arguments, reason = "one call site; a struct would only rename them")]
@@ -339,7 +343,7 @@ impl Host {
                 checked.timeout,
             ),
             why: card::why(&judged.subject(checked, &self.trust), first, reason),
-            offer: Offer::for_exec(&judged.analysis, &judged.facts, &judged.policy),
+            offer: Offer::for_exec(&judged.analysis, &judged.facts, &judged.standing.policy),
         };
         match self.submit(material, checked.approval_wait, peer, gone, recorder).await {
             Ok(Ending::Decided { decision, .. }) => {
@@ -394,12 +398,15 @@ impl Host {
         judged: &Judged,
         evaluation: &Evaluation,
     ) -> Result<(), Refusal> {
-        let shown = checked.forwarded.as_ref().unwrap_or(&judged.shown);
+        let shown = || match &checked.forwarded {
+            Some(forwarded) => Cow::Borrowed(forwarded),
+            None => Cow::Owned(judged.standing.snapshot()),
+        };
         let store_always =
             matches!(&evaluation.verdict, Verdict::Allow(Evidence::Forwarded(Decision::AllowAlways)))
-                && judged.policy.security.value == Security::Allowlist;
+                && judged.standing.policy.security.value == Security::Allowlist;
         if store_always {
-            let offer = Offer::for_exec(&judged.analysis, &judged.facts, &judged.policy);
+            let offer = Offer::for_exec(&judged.analysis, &judged.facts, &judged.standing.policy);
             let edits = offer.proposals.first().map(|proposal| {
                 vec![DocumentEdit::AddEntry {
                     agent: checked.agent.clone(),
@@ -411,16 +418,19 @@ impl Host {
             let written = self
                 .parts
                 .store
-                .commit_grant(checked.agent.clone(), shown.clone(), edits.unwrap_or_default())
+                .commit_grant(checked.agent.clone(), shown().into_owned(), edits.unwrap_or_default())
                 .await;
             return written.map_err(|error| {
                 tracing::info!(%error, "a forwarded grant was not stored");
                 Refusal::outdated(&error.to_string())
             });
         }
-        let document = self.live_document().await;
-        let live = snapshot(document.as_ref(), &checked.agent);
-        currency::still_current(shown, &live).map_err(|outdated| Refusal::outdated(&outdated.to_string()))
+        let live = self.standing(&checked.agent).await;
+        if checked.forwarded.is_none() && Arc::ptr_eq(&live, &judged.standing) {
+            return Ok(());
+        }
+        currency::still_current(&shown(), &live.snapshot())
+            .map_err(|outdated| Refusal::outdated(&outdated.to_string()))
     }
 
     async fn run(
@@ -475,7 +485,7 @@ impl Host {
         evaluation
             .matched
             .iter()
-            .filter_map(|index| judged.rules.get(*index))
+            .filter_map(|index| judged.standing.rules.rules().get(*index))
             .map(|rule| Use {
                 agent: rule.agent.clone(),
                 pattern: rule.pattern.clone(),
@@ -491,8 +501,9 @@ impl Host {
         facts::gather(argv, analysis, Places { path: &self.path, cwd: cwd.as_ref(), home: &self.parts.home })
     }
 
-    async fn live_document(&self) -> Option<Document> {
-        self.parts.store.refresh().await.document.clone()
+    /// What is in force for an agent. The document is read again if it changed on disk.
+    async fn standing(&self, agent: &str) -> Arc<Standing> {
+        self.standings.of(&self.parts.store.refresh().await, agent)
     }
 }
 
@@ -520,28 +531,13 @@ impl Judged {
             argv: &checked.argv,
             analysis: &self.analysis,
             facts: &self.facts,
-            policy: &self.policy,
-            rules: &self.rules,
+            policy: &self.standing.policy,
+            rules: &self.standing.rules,
             local: self.own.local(),
             trust,
             unusual_env: &checked.env.unusual,
             origin: checked.origin,
         }
-    }
-}
-
-fn resolve(document: Option<&Document>, agent: &str) -> (Effective, Vec<Rule>) {
-    match document {
-        Some(document) => document::resolve(document, Some(agent), Requested::default()),
-        // No usable document: the built-in values deny.
-        None => (countersign_policy::effective::BUILT_IN, Vec::new()),
-    }
-}
-
-fn snapshot(document: Option<&Document>, agent: &str) -> PolicySnapshot {
-    match document {
-        Some(document) => document::snapshot(document, Some(agent)),
-        None => document::snapshot(&document::empty(), Some(agent)),
     }
 }
 

@@ -5,7 +5,9 @@ use super::*;
 use countersign_approvals::actor::Event;
 use countersign_approvals::book::Record;
 use countersign_approvals::rules::Folders;
-use countersign_protocol::socket::SnapshotRule;
+use countersign_policy::document;
+use countersign_policy::effective::Requested;
+use countersign_protocol::socket::{PolicySnapshot, SnapshotRule};
 use countersign_protocol::ui::{AlwaysUnavailable, ForwardedGrants, RuleScope};
 use pretty_assertions::assert_eq;
 use std::path::Path;
@@ -329,6 +331,43 @@ async fn m428_and_m429_after_the_policy_said_yes() {
     check("m428", row(request, "permission:screenRecording")).await;
     let request = ExecRequest { cwd: Some("/nonexistent/folder".into()), ..echo() };
     check("m429", row(request, "cwd-unavailable")).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_request_is_judged_by_the_document_as_it_is_then() {
+    let with = policy("allowlist", "off", "deny", &[&echo_path()]);
+    let without = policy("allowlist", "off", "deny", &[]);
+    let rig = Rig::new(&with, ForwardedGrants::WithSnapshot).await;
+    for (document, runs) in [(&with, true), (&without, false), (&with, true)] {
+        std::fs::write(&rig.store.current().path, document).unwrap();
+        let (came, _) = rig.send(echo(), Desk::Empty).await;
+        assert_eq!(matches!(came, Came::Ran(_)), runs, "{document}: {came:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_policy_that_changes_while_the_person_looks_must_not_be_stricter() {
+    let asking = policy("allowlist", "on-miss", "deny", &["/opt/a"]);
+    let more = policy("allowlist", "on-miss", "deny", &["/opt/a", "/opt/b"]);
+    let fewer = policy("allowlist", "on-miss", "deny", &[]);
+    let denying = policy("deny", "on-miss", "deny", &["/opt/a"]);
+    for (after, runs) in [(&asking, true), (&more, true), (&fewer, false), (&denying, false)] {
+        let rig = Rig::new(&asking, ForwardedGrants::WithSnapshot).await;
+        let mut events = rig.approvals.events();
+        let _presenter = rig.approvals.presenter();
+        let (approvals, path, after) =
+            (rig.approvals.clone(), rig.store.current().path.clone(), after.clone());
+        let shown = after.clone();
+        let answering = tokio::spawn(async move {
+            let Ok(Event::Added(record)) = events.recv().await else { panic!("expected a request") };
+            std::fs::write(&path, after).unwrap();
+            approvals.resolve(&record.id, Decision::AllowOnce, "window").await;
+        });
+        let result = rig.host.exec(echo(), &Peer::default(), CancellationToken::new()).await;
+        answering.await.unwrap();
+        let came = result.map(|payload| payload.stdout).map_err(|refusal| refusal.error.message);
+        assert_eq!(came.is_ok(), runs, "{shown}: {came:?}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

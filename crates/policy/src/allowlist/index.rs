@@ -10,7 +10,7 @@ use std::path::Path;
 
 /// Entries in evaluation order, prepared for lookup.
 #[derive(Clone, Debug, Default)]
-pub struct Index {
+pub struct EntryIndex {
     rules: Vec<Rule>,
     /// Entries for any arguments.
     plain: ProgramIndex,
@@ -26,7 +26,7 @@ pub struct Index {
     exact: HashMap<String, usize>,
 }
 
-impl Index {
+impl EntryIndex {
     /// Prepares entries; takes time and memory in proportion to them.
     pub fn new(rules: Vec<Rule>) -> Self {
         let mut index = Self::default();
@@ -62,9 +62,14 @@ impl Index {
         }
     }
 
+    /// Whether any entry grants an exact command text. Most documents have none, and then no text needs to be written out.
+    pub fn grants_texts(&self) -> bool {
+        !self.exact.is_empty()
+    }
+
     /// The same as [`exact_grant`](super::exact_grant) with [`Self::rules`].
     pub fn exact_grant(&self, text: &str) -> Option<usize> {
-        if self.exact.is_empty() {
+        if !self.grants_texts() {
             return None;
         }
         self.exact.get(&exact_command(text)).copied()

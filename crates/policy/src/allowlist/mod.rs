@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 use std::borrow::Cow;
 use std::path::Path;
 
-pub use index::Index;
+pub use index::EntryIndex;
 
 /// One allowlist entry as matching sees it.
 #[derive(Clone, Debug, Eq, PartialEq)]

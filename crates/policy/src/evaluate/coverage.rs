@@ -3,7 +3,6 @@
 use super::local::Ruled;
 use super::segments::{Cover, Miss, Skills, covers};
 use super::{AskReason, Covered, Subject};
-use crate::allowlist;
 use crate::analysis::{OpaqueReason, Segment};
 use crate::bind::{Allowed, Bound, Unbound, bind_allowed};
 use crate::command::{Mode, PromptReason};
@@ -123,12 +122,11 @@ impl Coverage {
 /// A grant for the exact text counts only when the text means these very arguments to a shell: it was given for a text,
 /// and different argument lists can have the same one.
 fn exact_grant(subject: &Subject<'_>) -> Option<usize> {
-    // Most documents have none, and then the text is not needed.
-    if !subject.rules.iter().any(|rule| rule.generated && rule.pattern.starts_with('=')) {
+    if !subject.rules.grants_texts() {
         return None;
     }
     let text = canonical_text(subject.argv);
-    let index = allowlist::exact_grant(subject.rules, &text)?;
+    let index = subject.rules.exact_grant(&text)?;
     let script = shell::parse(&text).ok()?;
     let [command] = script.commands.as_slice() else { return None };
     let plain = script.extensions.is_empty() && command.assignments.is_empty() && !command.negated;

@@ -10,7 +10,7 @@ pub use local::LocalRules;
 pub(crate) use segments::place_of;
 pub use segments::{Cover, InlineEval, Miss, SkillBin, Skills, Trust, covers};
 
-use crate::allowlist::Rule;
+use crate::allowlist::EntryIndex;
 use crate::analysis::{Analysis, OpaqueReason};
 use crate::bind::{Bound, Unbound};
 use crate::effective::Effective;
@@ -31,7 +31,7 @@ pub struct Subject<'a> {
     /// What is in force.
     pub policy: &'a Effective,
     /// Entries in evaluation order: those of `*` first.
-    pub rules: &'a [Rule],
+    pub rules: &'a EntryIndex,
     /// Rules of our own.
     pub local: LocalRules<'a>,
     /// What runs without an entry, and what needs a person in spite of one.

@@ -1,7 +1,7 @@
 //! What covers each segment, as the newest peer decides it: entry, safe bin, safe builtin, skill, in this order
 //! (command-analysis.md §2–5). Whether the covered command can also be pinned is decided elsewhere.
 
-use crate::allowlist::{self, Rule, Target};
+use crate::allowlist::{BOUND_ARGUMENTS, EntryIndex, Target};
 use crate::analysis::{Analysis, Segment, Word};
 use crate::command::{self, Carried, Mode, PromptReason, ShellUse, moves};
 use crate::facts::{Facts, ProgramFacts};
@@ -88,7 +88,7 @@ pub enum Miss {
 pub fn covers(
     analysis: &Analysis,
     facts: &Facts,
-    rules: &[Rule],
+    rules: &EntryIndex,
     trust: &Trust,
     skills: Skills,
 ) -> Vec<Result<Cover, Miss>> {
@@ -117,7 +117,7 @@ pub enum Skills {
 struct Judge<'a> {
     analysis: &'a Analysis,
     facts: &'a Facts,
-    rules: &'a [Rule],
+    rules: &'a EntryIndex,
     trust: &'a Trust,
     skills: Skills,
 }
@@ -174,7 +174,7 @@ impl Judge<'_> {
             return None;
         }
         let index = self.matching(&segment.policy()?.text, effective.get(1..).unwrap_or_default())?;
-        let rule = self.rules.get(index)?;
+        let rule = self.rules.rules().get(index)?;
         let narrow = rule.arg_pattern.as_deref().is_some_and(|pattern| !pattern.trim().is_empty());
         let any = rule.pattern.trim() == ANYTHING;
         // For a shell with arguments its path says nothing about what runs.
@@ -203,11 +203,11 @@ impl Judge<'_> {
             Carried::Some => Vec::new(),
         };
         let index = self.matching(&program.text, &arguments)?;
-        let rule = self.rules.get(index)?;
+        let rule = self.rules.rules().get(index)?;
         let narrow = rule.arg_pattern.as_deref().filter(|pattern| !pattern.trim().is_empty());
         let fits = match (narrow, carried) {
             (None, _) | (Some(_), Carried::ProgramAlone) => true,
-            (Some(pattern), Carried::All) => pattern.starts_with(allowlist::BOUND_ARGUMENTS),
+            (Some(pattern), Carried::All) => pattern.starts_with(BOUND_ARGUMENTS),
             (Some(_), Carried::Some) => false,
         };
         fits.then_some(index)
@@ -222,7 +222,7 @@ impl Judge<'_> {
         let program = self.program(typed);
         let cwd = self.facts.cwd.as_ref().and_then(|folder| folder.real_path.to_str());
         let target = Target { typed, program: &program, args, cwd, home: &self.facts.home };
-        allowlist::matching(self.rules, target)
+        self.rules.matching(target)
     }
 
     /// What was probed. A name with a slash stands for that place even when nothing was found there.

@@ -29,7 +29,7 @@ pub(super) fn steps(subject: &Subject<'_>, evaluation: &Evaluation) -> Vec<Trace
     }
     match evaluation.matched.as_slice() {
         [grant] if evaluation.covers.iter().any(Result::is_err) => {
-            steps.extend(entry(subject.rules.get(*grant)));
+            steps.extend(entry(subject.rules.rules().get(*grant)));
         }
         _ => {
             for (segment, cover) in subject.analysis.segments.iter().zip(&evaluation.covers).take(LISTED) {
@@ -80,7 +80,7 @@ fn segment_steps(
     let path = path_of(subject, segment).map(|path| escape(&path.to_string_lossy()));
     steps.push(TraceStep::Resolution { path });
     match cover {
-        Ok(Cover::Entry(index)) => steps.extend(entry(subject.rules.get(*index))),
+        Ok(Cover::Entry(index)) => steps.extend(entry(subject.rules.rules().get(*index))),
         Ok(Cover::Rule(index)) => {
             let rule = local_rule(subject, *index);
             steps.push(TraceStep::Rule { standing: RuleStanding::Allows, rule });
@@ -118,7 +118,7 @@ fn near_entries(subject: &Subject<'_>, segment: &Segment) -> Vec<TraceStep> {
     let name = path.and_then(Path::file_name).and_then(|name| name.to_str());
     let name = name.or_else(|| segment.policy()?.text.rsplit('/').next());
     let Some(name) = name.filter(|name| !name.is_empty()) else { return Vec::new() };
-    let near = subject.rules.iter().filter_map(|rule| {
+    let near = subject.rules.rules().iter().filter_map(|rule| {
         let pattern = rule.pattern.trim();
         if pattern.starts_with('=') || pattern.rsplit('/').next() != Some(name) {
             return None;

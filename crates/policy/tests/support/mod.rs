@@ -4,7 +4,7 @@
 pub(crate) mod fixture;
 pub(crate) mod inputs;
 
-use countersign_policy::allowlist::Rule;
+use countersign_policy::allowlist::{EntryIndex, Rule};
 use countersign_policy::analysis::{Analysis, analyze_argv};
 use countersign_policy::effective::{Effective, Layered};
 use countersign_policy::evaluate::{
@@ -75,24 +75,29 @@ impl World {
         analyze_argv(&self.argv)
     }
 
+    /// The rules as an evaluation wants them.
+    pub(crate) fn entries(&self) -> EntryIndex {
+        EntryIndex::new(self.rules.clone())
+    }
+
     pub(crate) fn judge(&self, answer: Option<&Answer>) -> Evaluation {
-        evaluate(&self.subject(&self.analysis()), answer)
+        evaluate(&self.subject(&self.analysis(), &self.entries()), answer)
     }
 
     /// How the first pass came about.
     pub(crate) fn trace(&self) -> Vec<TraceStep> {
-        let analysis = self.analysis();
-        let subject = self.subject(&analysis);
+        let (analysis, entries) = (self.analysis(), self.entries());
+        let subject = self.subject(&analysis, &entries);
         evaluate(&subject, None).trace(&subject)
     }
 
-    fn subject<'a>(&'a self, analysis: &'a Analysis) -> Subject<'a> {
+    fn subject<'a>(&'a self, analysis: &'a Analysis, rules: &'a EntryIndex) -> Subject<'a> {
         Subject {
             argv: &self.argv,
             analysis,
             facts: &self.facts,
             policy: &self.policy,
-            rules: &self.rules,
+            rules,
             local: LocalRules::None,
             trust: &self.trust,
             unusual_env: &self.unusual_env,

@@ -3,7 +3,7 @@
 use super::Profile;
 use super::cases::{BinProfile, Entry, Surroundings};
 use countersign_node::facts::{Places, gather};
-use countersign_policy::allowlist::Rule;
+use countersign_policy::allowlist::EntryIndex;
 use countersign_policy::always::{proposals, remembered};
 use countersign_policy::analysis::{
     Analysis, Form, OpaqueReason, Operator, Segment, Word, analyze_argv_as, analyze_text_as,
@@ -80,7 +80,7 @@ pub(super) fn analyze(case: &Case, surroundings: &Surroundings) -> Value {
 /// Whether entries, safe bins, builtins and skills cover a command.
 pub(super) fn evaluate(case: Case, surroundings: &Surroundings) -> Value {
     let (analysis, facts) = probe(&case, surroundings);
-    let rules: Vec<Rule> = case.allowlist.iter().map(Entry::rule).collect();
+    let rules = EntryIndex::new(case.allowlist.iter().map(Entry::rule).collect());
     let trusted = || surroundings.fixture.as_ref().map(|fixture| vec![fixture.join("safe")]);
     let profiles = case.safe_bin_profiles.into_iter().map(|(name, profile)| (name, profile.into()));
     let trust = Trust {

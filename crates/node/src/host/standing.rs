@@ -1,0 +1,116 @@
+//! What is in force for an agent, made ready once per document and agent instead of for every request.
+
+use countersign_approvals::store::Current;
+use countersign_policy::allowlist::EntryIndex;
+use countersign_policy::document;
+use countersign_policy::effective::{BUILT_IN, Effective, Requested};
+use countersign_protocol::socket::PolicySnapshot;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Policy and entries of one agent in one document.
+#[derive(Debug)]
+pub(super) struct Standing {
+    pub(super) policy: Effective,
+    pub(super) rules: EntryIndex,
+    agent: String,
+    current: Arc<Current>,
+}
+
+impl Standing {
+    fn of(current: &Arc<Current>, agent: &str) -> Self {
+        let (policy, rules) = match &current.document {
+            Some(document) => document::resolve(document, Some(agent), Requested::default()),
+            // No usable document: the built-in values deny.
+            None => (BUILT_IN, Vec::new()),
+        };
+        let rules = EntryIndex::new(rules);
+        Self { policy, rules, agent: agent.to_owned(), current: Arc::clone(current) }
+    }
+
+    /// What a later look at the policy is compared with. Written out only here: it lists every entry, and most requests
+    /// end under the document that they began with.
+    pub(super) fn snapshot(&self) -> PolicySnapshot {
+        match &self.current.document {
+            Some(document) => document::snapshot(document, Some(&self.agent)),
+            None => document::snapshot(&document::empty(), Some(&self.agent)),
+        }
+    }
+}
+
+/// Keeps what is in force under the document that was asked about last.
+#[derive(Debug, Default)]
+pub(super) struct Standings {
+    latest: Mutex<Latest>,
+}
+
+#[derive(Debug, Default)]
+struct Latest {
+    current: Option<Arc<Current>>,
+    agents: HashMap<String, Arc<Standing>>,
+}
+
+impl Standings {
+    /// What `current` says for `agent`. A document that was read again is another one, so nothing outlives its document.
+    pub(super) fn of(&self, current: &Arc<Current>, agent: &str) -> Arc<Standing> {
+        // What a panic left behind is whole: everything is put in place by one assignment or insertion.
+        let mut latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
+        if !latest.current.as_ref().is_some_and(|known| Arc::ptr_eq(known, current)) {
+            *latest = Latest { current: Some(Arc::clone(current)), agents: HashMap::new() };
+        }
+        if let Some(known) = latest.agents.get(agent) {
+            return Arc::clone(known);
+        }
+        if latest.agents.len() >= AGENTS {
+            latest.agents.clear();
+        }
+        let standing = Arc::new(Standing::of(current, agent));
+        latest.agents.insert(agent.to_owned(), Arc::clone(&standing));
+        standing
+    }
+}
+
+/// Most agents that are kept at a time: requesters choose their names, and each keeps a copy of the entries.
+const AGENTS: usize = 16;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use countersign_protocol::document::Document;
+    use countersign_protocol::ui::StoreState;
+    use serde_json::{Value, json};
+
+    fn read(document: Value) -> Arc<Current> {
+        let Value::Object(root) = document else { panic!("expected an object") };
+        let (path, hash) = ("/nowhere".into(), String::new());
+        Arc::new(Current { path, state: StoreState::Ready, hash, document: Some(Document(root)) })
+    }
+
+    fn allowing(pattern: &str) -> Arc<Current> {
+        read(json!({ "version": 1, "agents": { "*": { "allowlist": [{ "pattern": pattern }] } } }))
+    }
+
+    fn patterns(standing: &Standing) -> Vec<&str> {
+        standing.rules.rules().iter().map(|rule| rule.pattern.as_str()).collect()
+    }
+
+    #[test]
+    fn what_is_in_force_is_made_ready_once_for_a_document_and_an_agent() {
+        let (standings, one, other) = (Standings::default(), allowing("/one"), allowing("/other"));
+        let first = standings.of(&one, "main");
+        assert!(Arc::ptr_eq(&first, &standings.of(&one, "main")));
+        assert!(!Arc::ptr_eq(&first, &standings.of(&one, "ops")));
+        assert_eq!(patterns(&standings.of(&other, "main")), ["/other"]);
+        assert_eq!(patterns(&standings.of(&one, "main")), ["/one"]);
+        assert_eq!(patterns(&first), ["/one"]);
+    }
+
+    #[test]
+    fn made_up_agents_do_not_pile_up() {
+        let (standings, document) = (Standings::default(), allowing("/one"));
+        for number in 0..10 * AGENTS {
+            assert_eq!(patterns(&standings.of(&document, &number.to_string())), ["/one"]);
+            assert!(standings.latest.lock().unwrap().agents.len() <= AGENTS);
+        }
+    }
+}
