@@ -1,12 +1,14 @@
 //! Probes what a command names: where its program really is, who could change it, what folder and script it means.
 
 mod identity;
+mod names;
 mod script;
 mod search;
 
 use countersign_policy::analysis::Analysis;
 use countersign_policy::approved::Pins;
 use countersign_policy::facts::{Facts, FolderFacts, ProgramFacts, ScriptFacts};
+use countersign_policy::rules;
 use identity::Content;
 use rustix::fs::{Access, AtFlags, CWD, Mode, OFlags};
 use rustix::io::Errno;
@@ -39,6 +41,33 @@ pub fn gather(argv: &[String], analysis: &Analysis, places: Places<'_>) -> Facts
     }
     facts.script = script::find(argv, places);
     facts
+}
+
+/// Puts the names of files in place of the patterns of a command, where it is certain in which folder a shell would look for
+/// them. Blocking, bounded like one look into a large folder for each pattern.
+pub fn name_files(analysis: &mut Analysis, places: Places<'_>) {
+    // `cd ~/src && ls *` says in which folder to look only when `~` has its name.
+    for _ in 0..2 {
+        let patterns = analysis.patterns();
+        if patterns.is_empty() {
+            return;
+        }
+        let start = Facts { cwd: folder(places.cwd), ..Facts::default() };
+        let visited = real_folders(rules::visited(analysis, &start));
+        let folders = rules::folders_of(analysis, &start, &visited);
+        let found = patterns.into_iter().take(PATTERNS).filter_map(|pattern| {
+            let folder = match folders.get(pattern.segment)?.as_slice() {
+                [Some(folder)] => folder,
+                // A name that begins at the root is the same everywhere.
+                _ if pattern.text.starts_with(['/', '~']) => "/",
+                _ => return None,
+            };
+            let names = names::find(&pattern.text, folder.as_ref(), places.home)?;
+            Some((pattern, names))
+        });
+        let found: Vec<_> = found.collect();
+        analysis.name(found);
+    }
 }
 
 fn program(name: &str, places: Places<'_>) -> ProgramFacts {
@@ -160,6 +189,9 @@ fn same_file(
         Err(error) => Err(Drift::new(what, path, format!("expected a file, found: {error}"))),
     }
 }
+
+/// Most patterns of one command that are looked up.
+const PATTERNS: usize = 16;
 
 const FOLDER: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 

@@ -182,8 +182,10 @@ fn keeps_its_name(path: &str, typed: &str) -> bool {
 
 /// Whether a segment is nothing but its words.
 fn is_bare(analysis: &Analysis, segment: &Segment) -> bool {
-    // A backslash-newline between words joins nothing; it is gone when the words are read.
-    let is_gone = |extension: shell::Extension| extension == shell::Extension::LineContinuation;
+    // A backslash-newline between words joins nothing; it is gone when the words are read. Names stand in the words.
+    let is_gone = |extension: shell::Extension| {
+        matches!(extension, shell::Extension::LineContinuation | shell::Extension::PathNames)
+    };
     !segment.negated
         && segment.assignments.is_empty()
         && analysis.extensions.iter().all(|(extension, _)| is_gone(*extension))

@@ -96,6 +96,7 @@ mod tests {
             Extension::Text(shell::Extension::ExitStatus),
             Extension::Text(shell::Extension::LiteralSubstitution),
             Extension::Text(shell::Extension::Group),
+            Extension::Text(shell::Extension::PathNames),
         ];
         for one in all {
             let only = Extensions::NONE.with(one);

@@ -2,7 +2,7 @@
 
 use crate::stream::{HOME, Line, Machine};
 use countersign_policy::allowlist::EntryIndex;
-use countersign_policy::analysis::{Analysis, Segment, analyze_text};
+use countersign_policy::analysis::{Analysis, Pattern, Segment, analyze_text};
 use countersign_policy::effective::{BUILT_IN, Effective, Layered};
 use countersign_policy::evaluate::{
     AskReason, Evaluation, LocalRules, Miss, Origin, Subject, Trust, Verdict, evaluate,
@@ -39,7 +39,15 @@ pub(crate) enum Decision {
 impl Judged {
     /// Takes a line apart.
     pub(crate) fn of(line: &Line, machine: &Machine) -> Self {
-        let analysis = analyze_text(&line.command);
+        let mut analysis = analyze_text(&line.command);
+        // No recorded folder is here, and a pattern that no file matches stands for itself.
+        let named = |pattern: Pattern| {
+            let home = pattern.text.strip_prefix('~').map(|rest| format!("{HOME}{rest}"));
+            let name = home.unwrap_or_else(|| pattern.text.clone());
+            (pattern, vec![name])
+        };
+        let named = analysis.patterns().into_iter().map(named).collect();
+        analysis.name(named);
         let cwd = line.cwd.as_ref().map(|cwd| FolderFacts {
             given: PathBuf::from(cwd),
             real_path: PathBuf::from(cwd),

@@ -133,7 +133,8 @@ impl Host {
             .map(|segment| segment.words.iter().map(|word| word.text.clone()).collect())
             .unwrap_or_default();
         let given_cwd = request.cwd.clone().unwrap_or_default();
-        let facts = self.gather(&words, &analysis, if given_cwd.is_empty() { "/" } else { &given_cwd });
+        let cwd = if given_cwd.is_empty() { "/" } else { &given_cwd };
+        let facts = facts::gather(&words, &analysis, self.places(cwd));
         if let Some(id) = self.refusing(&agent, request.session_key.as_deref(), &analysis, &facts).await {
             recorder
                 .ended(Outcome::DeniedByPolicy { reason: format!("rule {}", display::escape(&id)) })
@@ -225,9 +226,8 @@ impl Host {
         look: impl FnOnce(&Subject<'_>) -> R,
     ) -> R {
         let standing = self.standing(agent).await;
-        let analysis = analysis::analyze_argv(argv);
-        let home = self.parts.home.to_string_lossy().into_owned();
-        let facts = self.gather(argv, &analysis, cwd.unwrap_or(&home));
+        let home = self.parts.home.to_string_lossy();
+        let (analysis, facts) = self.probe(argv, cwd.unwrap_or(&home));
         let own = self.own_rules(agent, None, &analysis, &facts).await;
         look(&Subject {
             argv,
@@ -306,8 +306,7 @@ impl Host {
     /// Resolves policy and facts. The document is read again if it changed on disk.
     async fn judge(&self, checked: &Checked) -> Result<Judged, Refusal> {
         let standing = self.standing(&checked.agent).await;
-        let analysis = analysis::analyze_argv(&checked.argv);
-        let facts = self.gather(&checked.argv, &analysis, &checked.cwd);
+        let (analysis, facts) = self.probe(&checked.argv, &checked.cwd);
         if facts.cwd.is_none() {
             return Err(Refusal::unavailable(&NotRunnable::CwdUnavailable.to_string(), "cwd-unavailable"));
         }
@@ -497,8 +496,17 @@ impl Host {
             .collect()
     }
 
-    fn gather(&self, argv: &[String], analysis: &Analysis, cwd: &str) -> Facts {
-        facts::gather(argv, analysis, Places { path: &self.path, cwd: cwd.as_ref(), home: &self.parts.home })
+    fn places<'a>(&'a self, cwd: &'a str) -> Places<'a> {
+        Places { path: &self.path, cwd: cwd.as_ref(), home: &self.parts.home }
+    }
+
+    /// Takes a command apart and looks at what it names.
+    fn probe(&self, argv: &[String], cwd: &str) -> (Analysis, Facts) {
+        let places = self.places(cwd);
+        let mut analysis = analysis::analyze_argv(argv);
+        facts::name_files(&mut analysis, places);
+        let facts = facts::gather(argv, &analysis, places);
+        (analysis, facts)
     }
 
     /// What is in force for an agent. The document is read again if it changed on disk.

@@ -6,6 +6,7 @@
 
 mod build;
 mod complete;
+mod names;
 mod peer;
 
 use crate::command::{self, Candidate, Carried, ShellUse};
@@ -15,6 +16,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 pub use crate::shell::Word;
+pub use names::Pattern;
 
 /// A command taken apart.
 #[derive(Clone, Debug, Eq, PartialEq)]

@@ -29,7 +29,7 @@ type Piece = (Range<usize>, String);
 
 /// What replaces what in the source.
 fn pieces(analysis: &Analysis, steps: &[Step]) -> Result<Vec<Piece>, Unbound> {
-    let mut pieces = Vec::new();
+    let mut pieces: Vec<Piece> = Vec::new();
     for (segment, step) in analysis.segments.iter().zip(steps) {
         for word in &segment.assignments {
             let (name, value) = word.text.split_once('=').ok_or(Unbound::NotStatic)?;
@@ -44,7 +44,14 @@ fn pieces(analysis: &Analysis, steps: &[Step]) -> Result<Vec<Piece>, Unbound> {
                 Step::Program { path, .. } if index == first => quoted(path),
                 Step::Program { .. } | Step::Builtin => argument(analysis, word)?,
             };
-            pieces.push((word.span.clone(), piece));
+            match pieces.last_mut() {
+                // Several names in place of one pattern.
+                Some((span, names)) if *span == word.span => {
+                    names.push(' ');
+                    names.push_str(&piece);
+                }
+                _ => pieces.push((word.span.clone(), piece)),
+            }
         }
     }
     for (extension, span) in &analysis.extensions {
@@ -60,6 +67,7 @@ fn pieces(analysis: &Analysis, steps: &[Step]) -> Result<Vec<Piece>, Unbound> {
             Extension::LineContinuation
             | Extension::ExitStatus
             | Extension::LiteralSubstitution
+            | Extension::PathNames
             | Extension::Group => {}
         }
     }

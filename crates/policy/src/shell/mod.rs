@@ -89,6 +89,9 @@ pub enum Extension {
     LiteralSubstitution,
     /// `( … )` and `{ …; }` around commands: they run the same commands. The span covers the whole group.
     Group,
+    /// `*.rs` and `~/notes`, for which names of files were put in; see [`crate::analysis::Pattern`]. No text has it
+    /// before that.
+    PathNames,
 }
 
 impl Extension {
@@ -101,6 +104,7 @@ impl Extension {
             Self::ExitStatus => "exit-status",
             Self::LiteralSubstitution => "literal-substitution",
             Self::Group => "group",
+            Self::PathNames => "path-names",
         }
     }
 
@@ -112,6 +116,7 @@ impl Extension {
             Self::ExitStatus => OpaqueReason::DynamicArgument,
             Self::LiteralSubstitution => OpaqueReason::CommandSubstitution,
             Self::Group => OpaqueReason::Group,
+            Self::PathNames => OpaqueReason::Expansion,
         }
     }
 }

@@ -1,0 +1,100 @@
+//! Names of files in place of the patterns that stand for them. A shell looks for the files when it comes to the word;
+//! here they are looked up before anything is judged, and exactly these names are judged, pinned and run: what lies in the
+//! folder a moment later is not.
+
+use super::{Analysis, Form, Operator, Segment, Transport, Word};
+use crate::command;
+use crate::profile::Extension;
+use crate::shell;
+use countersign_protocol::limits::DISPLAY_ARGUMENTS;
+
+/// A word of which a shell makes names of files.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Pattern {
+    /// Index of its segment.
+    pub segment: usize,
+    /// Index of its word.
+    pub word: usize,
+    /// The word: `*` and `?` stand for parts of names, `~` in front for the home directory, all else for itself.
+    pub text: String,
+}
+
+impl Analysis {
+    /// Words that names can take the place of: nothing in them is quoted, every shell reads them alike, and the shell comes
+    /// to them before anything of the command has run.
+    pub fn patterns(&self) -> Vec<Pattern> {
+        if self.form != Form::Text
+            || self.transport != Transport::Direct
+            || !self.profile.understands(Extension::Text(shell::Extension::PathNames))
+        {
+            return Vec::new();
+        }
+        let mut patterns = Vec::new();
+        for (at, segment) in self.segments.iter().enumerate() {
+            if segment.words.iter().any(|word| word.expands) && self.is_still(at) {
+                patterns.extend(segment.words.iter().enumerate().filter_map(|(index, word)| {
+                    let text = self.pattern(word, index)?;
+                    Some(Pattern { segment: at, word: index, text: text.to_owned() })
+                }));
+            }
+        }
+        patterns
+    }
+
+    /// Puts names in place of patterns, each of [`Analysis::patterns`] at most once. A pattern without names stays as it
+    /// is, for nobody to run unasked, and so does one with more names than can be shown; one that no file matches has
+    /// itself as its name, as shells do it.
+    pub fn name(&mut self, mut found: Vec<(Pattern, Vec<String>)>) {
+        // From the end, so that positions stay true.
+        found.sort_by_key(|(pattern, _)| std::cmp::Reverse((pattern.segment, pattern.word)));
+        for (pattern, names) in found {
+            let Some(segment) = self.segments.get_mut(pattern.segment) else { continue };
+            let Some(word) = segment.words.get(pattern.word).filter(|word| word.expands) else { continue };
+            let too_many = segment.words.len() + names.len() > DISPLAY_ARGUMENTS;
+            if names.is_empty() || too_many {
+                continue;
+            }
+            let span = word.span.clone();
+            let named =
+                names.into_iter().map(|text| Word { text, span: span.clone(), expands: false, quoted: true });
+            segment.words.splice(pattern.word..=pattern.word, named.collect::<Vec<_>>());
+            let mode = segment.candidate.mode;
+            segment.candidate = command::resolve(&segment.words);
+            if !segment.assignments.is_empty() && mode != command::Mode::Executable {
+                segment.candidate.mode = mode;
+            }
+            self.extensions.push((shell::Extension::PathNames, span));
+        }
+        self.extensions.sort_by_key(|(_, span)| span.start);
+    }
+
+    /// The text of a word that is a pattern and nothing more.
+    fn pattern(&self, word: &Word, index: usize) -> Option<&str> {
+        let text = self.source.get(word.span.clone()).filter(|source| *source == word.text)?;
+        if !word.expands || text.contains(['\\', '\'', '"', '$', '`', '[', '{', '\n']) {
+            return None;
+        }
+        let rest = match text.strip_prefix('~') {
+            None => text,
+            Some(rest) if rest.is_empty() || rest.starts_with('/') => rest,
+            // Another user's home directory.
+            Some(_) => return None,
+        };
+        let is_assigned = rest.contains("=~") || rest.contains(":~");
+        let is_program_by_pattern = index == 0 && rest.contains(['*', '?']);
+        (!is_assigned && !is_program_by_pattern).then_some(text)
+    }
+
+    /// Whether nothing that could make or remove a file has run when the shell comes to the segment at `at`: what its
+    /// pipeline runs, runs with it.
+    fn is_still(&self, at: usize) -> bool {
+        let is_piped =
+            |segment: &Segment| matches!(segment.operator, Some(Operator::Pipe | Operator::PipeBoth));
+        let mut first = at;
+        while first > 0 && self.segments.get(first).is_some_and(is_piped) {
+            first -= 1;
+        }
+        let before = self.segments.iter().take(first);
+        before.into_iter().all(|segment| command::moves(&segment.words) || self.is_harmless_builtin(segment))
+    }
+}
