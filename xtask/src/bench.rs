@@ -2,11 +2,10 @@
 
 use crate::session::Session;
 use crate::setup::Purpose;
-use crate::workspace::{Profile, cargo, root};
+use crate::workspace::{Profile, cargo, typed_here};
 use crate::{process, run, setup};
 use anyhow::Result;
 use clap::{Args, Subcommand};
-use std::env;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -86,9 +85,4 @@ fn attention(streams: &Path, programs: Option<&Path>, json: Option<&Path>) -> Re
         }
     }
     process::run(&mut bench)
-}
-
-/// Benches start at the root, their paths were typed elsewhere.
-fn typed_here(file: &Path) -> PathBuf {
-    env::current_dir().unwrap_or_else(|_| root()).join(file)
 }

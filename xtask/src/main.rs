@@ -18,6 +18,7 @@
 mod bench;
 mod demo;
 mod icons;
+mod interop;
 mod process;
 mod run;
 mod session;
@@ -49,6 +50,8 @@ enum Task {
     Test(test::Options),
     /// Measure the release build.
     Bench(bench::Options),
+    /// Keep published OpenClaw releases to measure and test against.
+    Interop(interop::Options),
     /// Check the architecture's invariants.
     Tidy,
     /// Draw the PNG icons from their SVG sources.
@@ -61,6 +64,7 @@ fn main() -> ExitCode {
         Task::Setup(options) => setup::main(&options).map(|()| ExitCode::SUCCESS),
         Task::Run(options) => run::main(&options).map(|()| ExitCode::SUCCESS),
         Task::Bench(options) => bench::main(&options).map(|()| ExitCode::SUCCESS),
+        Task::Interop(options) => interop::main(&options).map(|()| ExitCode::SUCCESS),
         Task::Tidy => tidy::main().map(|()| ExitCode::SUCCESS),
         Task::Icons => icons::main().map(|()| ExitCode::SUCCESS),
     };

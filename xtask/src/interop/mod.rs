@@ -1,0 +1,164 @@
+//! Published OpenClaw releases on this machine, to be measured and tested against as they are.
+//!
+//! They live in a cache outside the checkout, each in a folder of its own beside a Node that runs them all. Nothing of
+//! them is changed and nothing of them is part of the project.
+
+mod install;
+mod npm;
+
+use crate::workspace::typed_here;
+use anyhow::{Context, Result, bail};
+use clap::{Args, Subcommand};
+use std::env;
+use std::fmt::{self, Display};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+/// Options of `cargo xtask interop`.
+#[derive(Args)]
+pub(crate) struct Options {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand)]
+enum What {
+    /// Install releases from the npm registry; what is there already stays. About 0.6 to 1.4 GB each.
+    Install {
+        /// Versions; by default the two that figures are compared with.
+        versions: Vec<Version>,
+    },
+}
+
+/// Do what was asked.
+pub(crate) fn main(options: &Options) -> Result<()> {
+    let What::Install { versions } = &options.what;
+    let cache = Cache::locate()?;
+    let versions = if versions.is_empty() { compared()? } else { versions.clone() };
+    versions.iter().try_for_each(|version| install::install(&cache, version))
+}
+
+/// The releases that figures are compared with: the last one with a file for a document, and the newest.
+pub(crate) fn compared() -> Result<Vec<Version>> {
+    ["2026.2.26", "2026.9.6"].map(str::parse).into_iter().collect()
+}
+
+/// A version, fit to be part of a folder's name.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct Version(String);
+
+impl FromStr for Version {
+    type Err = anyhow::Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-');
+        if !text.starts_with(|c: char| c.is_ascii_digit()) || !text.chars().all(fits) {
+            bail!("expected a version such as 2026.9.6, got {text:?}");
+        }
+        Ok(Self(text.to_owned()))
+    }
+}
+
+impl Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Where releases are installed.
+#[derive(Debug)]
+pub(crate) struct Cache {
+    folder: PathBuf,
+}
+
+impl Cache {
+    /// The folder that `COUNTERSIGN_INTEROP` names, else one among the user's caches. It may not exist yet.
+    pub(crate) fn locate() -> Result<Self> {
+        let named = env::var_os("COUNTERSIGN_INTEROP").filter(|folder| !folder.is_empty());
+        let folder = match named {
+            Some(folder) => typed_here(Path::new(&folder)),
+            None => {
+                caches().context("no HOME; name a folder by COUNTERSIGN_INTEROP")?.join("countersign-interop")
+            }
+        };
+        Ok(Self { folder })
+    }
+
+    /// The Node that runs releases: the system's may be older than they need.
+    pub(crate) fn node(&self) -> PathBuf {
+        self.node_folder().join("bin/node")
+    }
+
+    /// The package of a release that is installed.
+    pub(crate) fn package(&self, version: &Version) -> Option<PathBuf> {
+        let package = self.package_folder(version);
+        let manifest = fs::read(package.join("package.json")).ok()?;
+        let manifest: serde_json::Value = serde_json::from_slice(&manifest).ok()?;
+        // npm writes this list last.
+        let is_whole = self.release_folder(version).join("node_modules/.package-lock.json").is_file();
+        (is_whole && manifest["version"] == version.0.as_str()).then_some(package)
+    }
+
+    fn node_folder(&self) -> PathBuf {
+        self.folder.join(format!("node-{NODE}"))
+    }
+
+    fn release_folder(&self, version: &Version) -> PathBuf {
+        self.folder.join(format!("oc-{version}"))
+    }
+
+    fn package_folder(&self, version: &Version) -> PathBuf {
+        self.release_folder(version).join("node_modules").join(PACKAGE)
+    }
+
+    /// A home directory for a release, so that it never meets the user's own.
+    fn home(&self, version: &Version) -> PathBuf {
+        self.folder.join(format!("home-{version}"))
+    }
+}
+
+fn caches() -> Option<PathBuf> {
+    let set = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    set("XDG_CACHE_HOME").or_else(|| Some(set("HOME")?.join(".cache")))
+}
+
+/// The npm package of OpenClaw.
+const PACKAGE: &str = "openclaw";
+
+/// The Node that releases run on: early ones need 22.12, the newest 24.16.
+const NODE: &str = "24.21.0";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_version_is_no_path_and_no_option() {
+        for (text, fits) in [
+            ("2026.9.6", true),
+            ("2026.9.6-beta.1", true),
+            ("", false),
+            ("..", false),
+            ("1/..", false),
+            ("-g", false),
+        ] {
+            assert_eq!(text.parse::<Version>().is_ok(), fits, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_release_counts_as_installed_once_npm_has_finished() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache { folder: folder.path().to_owned() };
+        let version: Version = "2026.9.6".parse().unwrap();
+        let package = cache.package_folder(&version);
+        fs::create_dir_all(&package).unwrap();
+        fs::write(package.join("package.json"), r#"{"version":"2026.9.6"}"#).unwrap();
+        assert_eq!(cache.package(&version), None);
+        fs::write(cache.release_folder(&version).join("node_modules/.package-lock.json"), "{}").unwrap();
+        assert_eq!(cache.package(&version), Some(package.clone()));
+        fs::write(package.join("package.json"), r#"{"version":"2026.9.7"}"#).unwrap();
+        assert_eq!(cache.package(&version), None);
+    }
+}
