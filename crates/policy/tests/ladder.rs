@@ -110,6 +110,21 @@ fn t12_a_shape_keeps_program_subcommand_flags_and_kinds() {
         &["gh pr close 12", "gh pr view 12 --web", "gh pr merge 12", "gh pr view https://x/y"],
     );
     check_shape(
+        "sed -i s/a/b/ src/a.rs",
+        &["sed -i 3d src/b.rs", "sed -i 3aline src/b.rs", "sed -i s/x/y/g ./src/b.rs /home/u/src/app/c"],
+        &[
+            "sed -i s/a/b/ /etc/passwd",
+            "sed -i s/a/b/ ../x",
+            "sed -i s/a/b/ src/.hidden",
+            "sed -i s/a/b/ .git/hooks/post-commit",
+            "sed -i s/a/b/e src/a.rs",
+            "sed -i s/a/b/wx src/a.rs",
+            "sed -i -e p -f x src/a.rs",
+            "sed -i -",
+            "sed s/a/b/ src/a.rs",
+        ],
+    );
+    check_shape(
         "mkdir -p build/out",
         &["mkdir src/x", "mkdir -p a b"],
         &["mkdir /x", "mkdir ../x", "mkdir -m 777 a"],
@@ -202,7 +217,13 @@ fn programs_that_destroy_publish_or_run_anything_are_only_covered_exactly() {
         "timeout 5 ls",
         "find . -delete",
         "find . -exec rm {} +",
-        "sed -i s/a/b/ x",
+        "sed -i s/a/b/e x",
+        "sed -i 1wx a",
+        "sed -i s/a/b/ ../x",
+        "sed -i s/a/b/ .git/config",
+        "sed -i s/a/b/ src/../.env",
+        "sed -i.bak s/a/b/ x",
+        "sed --follow-symlinks -i s/a/b/ x",
         "sed w x",
         "awk {system(1)} x",
         "sort -o x y",

@@ -261,10 +261,17 @@ stored_tagged! {
             /// Absolute folders; empty: the working directory.
             below: Vec<String>,
         },
+        /// A path below one of these without a part that begins with a dot: neither `.git/config` nor `.env`.
+        VisiblePath {
+            /// Absolute folders; empty: the working directory.
+            below: Vec<String>,
+        },
         /// Begins with one of these and has no `..` component.
         Prefix(Vec<String>),
         /// A `sed` script that only prints lines.
         SedPrint,
+        /// A `sed` script that does the same, and inserts, appends or changes lines of text.
+        SedEdit,
         /// A `jq` filter that reads nothing but its input.
         JqFilter,
         /// An `awk` program that prints from its input and does nothing else.

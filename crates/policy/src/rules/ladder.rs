@@ -208,13 +208,15 @@ impl Wider {
 
     fn program(&self, invocation: Invocation<'_>) -> Result<Scoped, Withheld> {
         match self {
-            Self::Known(program) => match program.commands {
-                [command] if command.words.is_empty() => {
-                    everything_harmless(command, program.shape(command), invocation)
+            Self::Known(program) => {
+                let (command, full) = harmless(program, invocation)?;
+                if command.words.is_empty() {
+                    everything_harmless(command, full, invocation)
+                } else {
+                    // Among its other subcommands are some that no rule should reach.
+                    Err(Withheld::Dangerous)
                 }
-                // Among its other subcommands are some that no rule should reach.
-                _ => Err(Withheld::Dangerous),
-            },
+            }
             Self::Unknown => Ok((ArgumentRule::Shape(anything_careful()), None)),
         }
     }
@@ -238,7 +240,7 @@ fn harmless(
     let leading =
         ArgumentShape { leading: knowledge::flags(program.leading), style: program.style, ..nothing() };
     let rest = match program.commands {
-        [command] if command.words.is_empty() => invocation.arguments,
+        [.., command] if command.words.is_empty() => invocation.arguments,
         _ => shape::after_leading(&leading, invocation.arguments, place(invocation))
             .ok_or(Withheld::NotKnownHarmless)?,
     };
@@ -289,7 +291,7 @@ fn narrowed(command: &Command, full: ArgumentShape, invocation: Invocation<'_>) 
         }
         Operands::Script(_) => {
             let max = if operands.len() > 1 { knowledge::OPERANDS } else { 1 };
-            OperandRule { max, ..shape.operands }
+            OperandRule { max, kinds: script_files(&shape, &folder), ..shape.operands }
         }
     };
     Ok((ArgumentRule::Shape(shape), folder))
@@ -309,10 +311,19 @@ fn everything_harmless(
         (Operands::Paths, Some(folder)) => {
             shape.operands.kinds = vec![OperandKind::Path { below: vec![folder.clone()] }];
         }
+        (Operands::Script(_), _) => shape.operands.kinds = script_files(&shape, &folder),
         _ => {}
     }
     stay_in_place(&mut shape, invocation, &folder);
     Ok((ArgumentRule::Shape(shape), folder))
+}
+
+/// Files that a script is for: what it changes stays in the folder, and away from what other programs are told there.
+fn script_files(shape: &ArgumentShape, folder: &Option<String>) -> Vec<OperandKind> {
+    match folder {
+        Some(folder) => vec![OperandKind::VisiblePath { below: vec![folder.clone()] }],
+        None => shape.operands.kinds.clone(),
+    }
 }
 
 /// What changes something stays where it was allowed.

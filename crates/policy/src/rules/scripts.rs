@@ -3,12 +3,28 @@
 
 /// Whether a `sed` script does nothing but select, print, delete from the output and substitute.
 pub(super) fn sed_prints(script: &str) -> bool {
+    sed_does(script, Lines::AsTheyCome)
+}
+
+/// Whether a `sed` script does nothing but that and putting lines of text into the output.
+pub(super) fn sed_edits(script: &str) -> bool {
+    sed_does(script, Lines::PutIn)
+}
+
+/// Where the lines of the output come from.
+#[derive(Clone, Copy, Eq, PartialEq)]
+enum Lines {
+    AsTheyCome,
+    PutIn,
+}
+
+fn sed_does(script: &str, lines: Lines) -> bool {
     if script.len() > SCRIPT_BYTES {
         return false;
     }
     let mut rest = script.trim_matches([' ', '\t', '\n', ';']);
     while !rest.is_empty() {
-        let Some(after) = sed_command(rest) else { return false };
+        let Some(after) = sed_command(rest, lines) else { return false };
         let trimmed = after.trim_start_matches([' ', '\t']);
         if !trimmed.is_empty() && !trimmed.starts_with([';', '\n', '}']) {
             return false;
@@ -19,14 +35,15 @@ pub(super) fn sed_prints(script: &str) -> bool {
 }
 
 /// What comes after one command with its addresses.
-fn sed_command(text: &str) -> Option<&str> {
+fn sed_command(text: &str, lines: Lines) -> Option<&str> {
     let mut rest = sed_addresses(text)?.trim_start_matches([' ', '\t']);
     rest = rest.strip_prefix('!').unwrap_or(rest).trim_start_matches([' ', '\t']);
     let mut chars = rest.chars();
     match chars.next()? {
-        '{' => sed_command(chars.as_str().trim_start_matches([' ', '\t', '\n', ';'])),
+        '{' => sed_command(chars.as_str().trim_start_matches([' ', '\t', '\n', ';']), lines),
         'p' | '=' | 'd' | 'D' | 'P' | 'n' | 'N' | 'g' | 'G' | 'h' | 'H' | 'x' | 'l' => Some(chars.as_str()),
         'q' | 'Q' => Some(chars.as_str().trim_start_matches(|c: char| c.is_ascii_digit())),
+        'a' | 'i' | 'c' if lines == Lines::PutIn => text_of_a_line(chars.as_str()),
         's' => {
             let delimiter = chars.next().filter(|c| c.is_ascii_punctuation() && *c != '\\' && *c != ';')?;
             let (_, rest) = delimited(chars.as_str(), delimiter, Brackets::Closed)?;
@@ -36,6 +53,15 @@ fn sed_command(text: &str) -> Option<&str> {
         }
         _ => None,
     }
+}
+
+/// What comes after the text of one line, which begins behind blanks or a backslash and is not continued.
+fn text_of_a_line(text: &str) -> Option<&str> {
+    let text = text.trim_start_matches([' ', '\t']);
+    let text = text.strip_prefix('\\').map_or(text, |text| text.strip_prefix('\n').unwrap_or(text));
+    let end = text.find('\n').unwrap_or(text.len());
+    let (line, rest) = text.split_at(end);
+    (!line.is_empty() && !line.ends_with('\\')).then_some(rest)
 }
 
 fn sed_addresses(text: &str) -> Option<&str> {
@@ -236,6 +262,42 @@ mod tests {
                 "/[/]/p",
             ],
         );
+    }
+
+    #[test]
+    fn a_sed_script_that_only_edits_is_known() {
+        check(
+            sed_edits,
+            true,
+            &[
+                "s/a/b/",
+                "460i\\    if x:\\n        return y",
+                "/import re/a import posixpath",
+                "741,742c\\  text",
+                "589d",
+                "1i one\n2a two\ns/a/b/",
+                "$a end; w out",
+                "3a\\\ntext",
+                "/x/a w out",
+            ],
+        );
+        check(
+            sed_edits,
+            false,
+            &[
+                "1e",
+                "w out",
+                "s/a/b/w out",
+                "s/a/b/e",
+                "a one\nw out",
+                "i one\\\nw out",
+                "a",
+                "a\\\n",
+                "1i x\n2e",
+                "r x",
+            ],
+        );
+        check(sed_prints, false, &["1i one", "a one", "c\\x"]);
     }
 
     #[test]

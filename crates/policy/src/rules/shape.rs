@@ -41,6 +41,10 @@ pub(super) fn after_leading<'a>(
 ) -> Option<&'a [Argument<'a>]> {
     let mut words = Words(arguments.iter());
     while let Some(word) = words.flag_ahead() {
+        // A flag that makes another program of it is its own subcommand: `sed -i`.
+        if shape.subcommand.first().is_some_and(|first| first == word) {
+            break;
+        }
         words.0.next();
         takes_flag(&shape.leading, shape.style, word, &mut words, place)?;
     }
@@ -205,14 +209,22 @@ fn is_of_kind(kind: &OperandKind, word: &str, place: Place<'_>) -> bool {
         OperandKind::OneOf(words) => words.iter().any(|known| known == word),
         OperandKind::Path { below } => place.holds(below, word),
         OperandKind::PlainPath { below } => word.contains(['/', '.']) && place.holds(below, word),
+        OperandKind::VisiblePath { below } => word != "-" && is_visible(word) && place.holds(below, word),
         OperandKind::Prefix(prefixes) => {
             prefixes.iter().any(|prefix| !prefix.is_empty() && word.starts_with(prefix.as_str()))
                 && !word.split('/').any(|part| part == "..")
         }
         OperandKind::SedPrint => scripts::sed_prints(word),
+        OperandKind::SedEdit => scripts::sed_edits(word),
         OperandKind::JqFilter => scripts::jq_filters(word),
         OperandKind::AwkPrint => scripts::awk_prints(word),
     }
+}
+
+/// Whether no part of a path begins with a dot, but for those that only say where it begins.
+fn is_visible(path: &str) -> bool {
+    let beginning = |part: &&str| matches!(*part, "." | "..");
+    path.split('/').skip_while(beginning).all(|part| !part.starts_with('.'))
 }
 
 /// What can hardly be a verb, a path, a variable or a reference to a file.

@@ -883,7 +883,11 @@ below: Array<string>, } } | { "plain-path": {
 /**
  * Absolute folders; empty: the working directory.
  */
-below: Array<string>, } } | { "prefix": Array<string> } | "sed-print" | "jq-filter" | "awk-print";
+below: Array<string>, } } | { "visible-path": { 
+/**
+ * Absolute folders; empty: the working directory.
+ */
+below: Array<string>, } } | { "prefix": Array<string> } | "sed-print" | "sed-edit" | "jq-filter" | "awk-print";
 
 /**
  * How many operands, and of which kinds. The default is none.

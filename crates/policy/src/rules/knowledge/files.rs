@@ -1,5 +1,5 @@
 //! Programs that look at files and at the machine (GNU coreutils, grep, sed, gawk, findutils, diffutils, procps, util-linux,
-//! file, jq, ripgrep, fd, tree). Left out on purpose: `find` actions, `sed -i`, `-e`, `-f` and the script commands `w`, `e`,
+//! file, jq, ripgrep, fd, tree). Left out on purpose: `find` actions, `sed -e`, `-f` and the script commands `w`, `e`,
 //! `r`; `sort -o`, `-T`, `--compress-program`; `uniq` and `xxd` with an output file; `rg --pre` and `-z`; `fd -x`; `tree -o`;
 //! `date -s`; `file -C`; `diff -l`; `ps e`; `tail -f`; every `--files0-from`.
 
@@ -165,11 +165,19 @@ pub(super) const PROGRAMS: &[Program] = &[
     ),
     plain(
         &["sed", "gsed"],
-        &[only(
-            Nature::Reads,
-            "-n,--quiet,--silent -E,-r,--regexp-extended -s,--separate -u,--unbuffered -z,--null-data --sandbox --",
-            Operands::Script(Script::Sed),
-        )],
+        &[
+            Command {
+                words: "-i",
+                nature: Nature::Adds,
+                flags: "-E,-r,--regexp-extended -s,--separate -z,--null-data",
+                operands: Operands::Script(Script::SedInPlace),
+            },
+            only(
+                Nature::Reads,
+                "-n,--quiet,--silent -E,-r,--regexp-extended -s,--separate -u,--unbuffered -z,--null-data --sandbox --",
+                Operands::Script(Script::Sed),
+            ),
+        ],
     ),
     plain(&["awk", "gawk", "mawk", "nawk"], &[only(Nature::Reads, "-F= -v=", Operands::Script(Script::Awk))]),
     plain(

@@ -90,6 +90,7 @@ pub(super) enum Script {
     Awk,
     Jq,
     Sed,
+    SedInPlace,
 }
 
 impl Script {
@@ -98,6 +99,7 @@ impl Script {
             Self::Awk => OperandKind::AwkPrint,
             Self::Jq => OperandKind::JqFilter,
             Self::Sed => OperandKind::SedPrint,
+            Self::SedInPlace => OperandKind::SedEdit,
         }
     }
 }
