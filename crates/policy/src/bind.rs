@@ -5,7 +5,7 @@
 mod render;
 
 use crate::analysis::{Analysis, Form, OpaqueReason, SHELL, Segment, Transport};
-use crate::command::{self, Mode, WrapperKind};
+use crate::command::{self, Divided, Mode, WrapperKind};
 use crate::facts::{Facts, ProgramFacts};
 use crate::programs;
 use crate::shell;
@@ -103,6 +103,9 @@ pub fn bind_allowed(analysis: &Analysis, facts: &Facts, allowed: &[Allowed]) -> 
     }
     if analysis.transport == Transport::ShellWrapper {
         return Err(Unbound::ShellText);
+    }
+    if analysis.segments.iter().any(|segment| segment.candidate.divided != Divided::Nothing) {
+        return Err(Unbound::NotStatic);
     }
     let mut moved = false;
     let mut steps = Vec::with_capacity(analysis.segments.len());

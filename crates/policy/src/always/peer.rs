@@ -3,7 +3,7 @@
 
 use crate::allowlist::bound_arguments;
 use crate::analysis::{Analysis, Operator, Segment, Word};
-use crate::command::{Mode, ShellUse};
+use crate::command::{Divided, Mode, ShellUse};
 use crate::evaluate::{InlineEval, place_of};
 use crate::facts::Facts;
 use crate::inline_eval;
@@ -57,7 +57,10 @@ pub fn remembered(analysis: &Analysis, facts: &Facts, strictness: InlineEval) ->
         return Err(OneShot::Unplanned);
     }
     let segments = &analysis.segments;
-    if segments.iter().any(|segment| matches!(segment.candidate.mode, Mode::PromptOnly(_))) {
+    let asks = |segment: &Segment| {
+        matches!(segment.candidate.mode, Mode::PromptOnly(_)) || segment.candidate.divided != Divided::Nothing
+    };
+    if segments.iter().any(asks) {
         return Err(OneShot::PromptOnly);
     }
     if segments.iter().any(is_runtime_payload) {

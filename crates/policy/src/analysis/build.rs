@@ -1,9 +1,9 @@
 //! Segments from texts and argument lists.
 
 use super::complete::is_whole;
-use super::peer::{self, is_dynamic_to_the_peer};
+use super::peer::{self, Place, Reading, is_dynamic_to_the_peer, is_prelude};
 use super::{Analysis, Form, Opaque, OpaqueReason, Segment, Transport, Word};
-use crate::command::{self, Mode, PromptReason, ShellUse};
+use crate::command::{self, Candidate, Divided, Mode, PromptReason, ShellUse};
 use crate::environment;
 use crate::profile::{Extension, Profile};
 use crate::raw_command::canonical_word;
@@ -12,12 +12,12 @@ use std::ops::Range;
 
 /// A text taken apart, and the text of a shell that is all of it.
 pub(super) fn text(text: &str, profile: Profile) -> Analysis {
-    let script = parse(text, profile).and_then(|script| {
-        within(&script, text, profile).or_else(|opaque| torn_inside(&script, opaque))?;
-        Ok(script)
+    let reading = parse(text, profile).and_then(|reading| {
+        within(&reading.script, text, profile).or_else(|opaque| torn_inside(&reading.script, opaque))?;
+        Ok(reading)
     });
-    match script {
-        Ok(script) => from_script(text, script, profile),
+    match reading {
+        Ok(reading) => from_reading(text, reading, profile),
         Err(opaque) => Analysis::opaque(text.to_owned(), Form::Text, profile, opaque),
     }
 }
@@ -70,10 +70,10 @@ pub(super) fn arguments(argv: &[String], profile: Profile) -> Analysis {
     }
 }
 
-fn parse(text: &str, profile: Profile) -> Result<Script, Opaque> {
+fn parse(text: &str, profile: Profile) -> Result<Reading, Opaque> {
     match profile {
         Profile::Reference => peer::parse(text),
-        Profile::Attentive(_) => shell::parse(text),
+        Profile::Attentive(_) => shell::parse(text).map(|script| Reading { script, divided: Vec::new() }),
     }
 }
 
@@ -105,16 +105,18 @@ fn torn_inside(script: &Script, opaque: Opaque) -> Result<(), Opaque> {
     else {
         return Err(opaque);
     };
-    let inside = command
-        .words
-        .get(payload)
-        .is_some_and(|word| word.span.start <= opaque.span.start && opaque.span.end <= word.span.end);
+    // At its end nothing is left that it could be a part of.
+    let inside = command.words.get(payload).is_some_and(|word| {
+        word.span.start <= opaque.span.start
+            && opaque.span.end <= word.span.end
+            && !word.text.trim_end_matches([' ', '\t', '\n']).ends_with('\\')
+    });
     if inside && opaque.reason == OpaqueReason::LineContinuation { Ok(()) } else { Err(opaque) }
 }
 
-fn from_script(text: &str, script: Script, profile: Profile) -> Analysis {
-    let Script { commands, extensions, dialect } = script;
-    let mut segments = segments(commands, profile);
+fn from_reading(text: &str, reading: Reading, profile: Profile) -> Analysis {
+    let Reading { script: Script { commands, extensions, dialect }, divided } = reading;
+    let mut segments = segments(commands, &divided, text, profile);
     if segments.is_empty() {
         let opaque = Opaque { reason: OpaqueReason::Empty, span: 0..text.len() };
         return Analysis::opaque(text.to_owned(), Form::Text, profile, opaque);
@@ -133,18 +135,29 @@ fn from_script(text: &str, script: Script, profile: Profile) -> Analysis {
         Payload::Opaque(opaque) => return Analysis::opaque(text.to_owned(), Form::Text, profile, opaque),
     }
     let source = text.to_owned();
+    let dialect = if divided.is_empty() { dialect } else { Dialect::Divided };
     Analysis { source, segments, opaque: None, form: Form::Text, transport, dialect, profile, extensions }
 }
 
-fn segments(commands: Vec<SimpleCommand>, profile: Profile) -> Vec<Segment> {
-    // To the newest peer this is no command.
+fn segments(commands: Vec<SimpleCommand>, divided: &[Place], text: &str, profile: Profile) -> Vec<Segment> {
+    // To the newest peer these are no commands.
     let is_none = |command: &SimpleCommand| {
-        profile == Profile::Reference && command.words.first().is_some_and(|word| word.text == "unset")
+        profile == Profile::Reference
+            && command.words.first().is_some_and(|word| ["unset", "unsetenv"].contains(&word.text.as_str()))
     };
     commands
         .into_iter()
         .filter(|command| !is_none(command))
-        .map(|command| segment(command, profile))
+        .map(|command| {
+            let mut segment = segment(command, profile);
+            segment.candidate.divided = divided
+                .iter()
+                .filter(|place| is_part(&segment, &place.span, text))
+                .map(|place| depends(&segment, place))
+                .max()
+                .unwrap_or_default();
+            segment
+        })
         .collect()
 }
 
@@ -152,10 +165,45 @@ fn segment(command: SimpleCommand, profile: Profile) -> Segment {
     let SimpleCommand { operator, negated, assignments, words, span } = command;
     let mut candidate = command::resolve(&words);
     let harmless = profile.understands(Extension::PlainAssignments) && assignments.iter().all(is_harmless);
-    if !assignments.is_empty() && !harmless {
+    let assigns = match profile {
+        Profile::Reference => is_prelude(&assignments),
+        Profile::Attentive(_) => !assignments.is_empty(),
+    };
+    if assigns && !harmless {
         candidate.mode = Mode::PromptOnly(PromptReason::Assignment);
     }
+    // To the newest peer that is the shell's text, to shells it is a further option.
+    let tells = |pair: &[Word]| {
+        let flags = pair.first().and_then(|word| word.text.strip_prefix('-')).unwrap_or_default();
+        flags.contains('c')
+            && !flags.starts_with('-')
+            && pair.get(1).is_some_and(|text| text.text.starts_with(['-', '+']))
+    };
+    if profile == Profile::Reference
+        && candidate.shell == Some(ShellUse::Other)
+        && words.windows(2).any(tells)
+    {
+        candidate.mode = Mode::PromptOnly(PromptReason::ShellThroughCarrier);
+    }
     Segment { operator, negated, assignments, words, span, candidate }
+}
+
+/// Whether a place of the text belongs to a segment: to the one that it is in or follows, else to the next.
+fn is_part(segment: &Segment, place: &Range<usize>, text: &str) -> bool {
+    let joins =
+        |from: usize, to: usize| text.get(from..to).is_some_and(|gap| !gap.contains(['\n', ';', '|', '&']));
+    let (start, end) = (segment.span.start, segment.span.end);
+    if place.end <= start { joins(place.end, start) } else { place.start < end || joins(end, place.start) }
+}
+
+/// What depends on how a place of a segment is read.
+fn depends(segment: &Segment, place: &Place) -> Divided {
+    let Candidate { execution, policy, arguments, shell, .. } = &segment.candidate;
+    let program = segment.words.get(*execution.max(policy).max(arguments));
+    match program {
+        Some(program) if shell.is_none() && program.span.end < place.span.start => place.behind,
+        _ => place.at_program,
+    }
 }
 
 /// What would run under another name than its own is nothing that its words say.
@@ -198,8 +246,11 @@ fn payload_of_all(segments: &[Segment], profile: Profile) -> Payload {
     }
     let Some(shell) = alone.filter(|shell| is_plain(shell)) else { return Payload::None };
     match payload(shell, profile, 0) {
-        Ok(Some(Inner { segments: inner, at })) if inner.iter().all(is_looked_up) => {
-            Payload::Segments(inner.into_iter().map(|segment| moved(segment, &at)).collect())
+        Ok(Some(Inner { segments: inner, at }))
+            if inner.iter().all(is_looked_up) && inner.first().is_some_and(is_named) =>
+        {
+            let divided = shell.candidate.divided;
+            Payload::Segments(inner.into_iter().map(|segment| moved(segment, &at, divided)).collect())
         }
         _ => Payload::None,
     }
@@ -224,19 +275,23 @@ fn payload(segment: &Segment, profile: Profile, depth: usize) -> Result<Option<I
     }
     let Some(word) = segment.effective().get(at).filter(|word| !word.expands) else { return Ok(None) };
     let at = word.span.clone();
+    let text = match profile {
+        Profile::Reference => word.text.trim_matches(|c: char| c.is_whitespace() || c == '\u{feff}'),
+        Profile::Attentive(_) => &word.text,
+    };
     let parsed =
-        parse(&word.text, profile).and_then(|script| within(&script, &word.text, profile).map(|()| script));
-    let script = match parsed {
-        Ok(script) => script,
+        parse(text, profile).and_then(|reading| within(&reading.script, text, profile).map(|()| reading));
+    let Reading { script, divided } = match parsed {
+        Ok(reading) => reading,
         Err(opaque) if opaque.reason == OpaqueReason::Empty => return Ok(None),
-        Err(opaque) if is_whole(&word.text) => return Err(Opaque { reason: opaque.reason, span: at }),
+        Err(opaque) if is_whole(text) => return Err(Opaque { reason: opaque.reason, span: at }),
         Err(_) => return Err(Opaque { reason: OpaqueReason::SyntaxError, span: at }),
     };
     // What the outer text may do with streams and groups, an inner one says in words that are not shown.
     if let Some((extension, _)) = script.extensions.first() {
         return Err(Opaque { reason: extension.reason(), span: at });
     }
-    let inner = segments(script.commands, profile);
+    let inner = segments(script.commands, &divided, text, profile);
     if inner.is_empty() {
         return Ok(None);
     }
@@ -257,15 +312,19 @@ fn is_plain(segment: &Segment) -> bool {
 /// calls itself a wrapper.
 fn is_looked_up(segment: &Segment) -> bool {
     segment.words.first().is_some_and(|word| {
-        !word.text.trim().is_empty()
-            && !word.text.contains(['/', '\\'])
-            && !command::base_name(&word.text).ends_with("-wrapper")
+        !word.text.contains(['/', '\\']) && !command::base_name(&word.text).ends_with("-wrapper")
     })
 }
 
+/// Whether its program has a name at all; of the first one the newest peer wants to see it.
+fn is_named(segment: &Segment) -> bool {
+    segment.words.first().is_some_and(|word| !word.text.trim().is_empty())
+}
+
 /// A segment of an inner text, painted as the whole of that text.
-fn moved(mut segment: Segment, at: &Range<usize>) -> Segment {
+fn moved(mut segment: Segment, at: &Range<usize>, divided: Divided) -> Segment {
     segment.span = at.clone();
+    segment.candidate.divided = segment.candidate.divided.max(divided);
     for word in segment.words.iter_mut().chain(&mut segment.assignments) {
         word.span = at.clone();
     }

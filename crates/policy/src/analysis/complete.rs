@@ -51,6 +51,10 @@ impl Reader<'_> {
                     }
                     self.after_blank = true;
                 }
+                // Who takes these for blanks, and who for parts of words, is not known here.
+                '\u{b}' | '\u{c}' | '\0' | '\u{feff}' => return None,
+                '\r' if self.rest.peek().is_some_and(|c| *c != '\n') => return None,
+                blank if !blank.is_ascii() && blank.is_whitespace() => return None,
                 ' ' | '\t' | '\r' => self.words.end(),
                 '\n' => {
                     self.words.end();
@@ -64,6 +68,8 @@ impl Reader<'_> {
                 ';' | '&' | '|' => self.operator(next)?,
                 '<' | '>' => self.redirection(next)?,
                 '(' => self.parenthesis()?,
+                // A name that begins with a brace, or a test: the parser knows the plain ones.
+                '{' | '[' if self.begins_odd_command(next) => return None,
                 ')' | '}' if self.open.last() == Some(&next) => {
                     self.open.pop();
                     self.words.end();
@@ -79,6 +85,18 @@ impl Reader<'_> {
         }
         self.words.end();
         self.here.is_none().then_some(())
+    }
+
+    /// Whether a brace in front of a command is not a group, or a bracket not a test that is closed in time.
+    fn begins_odd_command(&mut self, first: char) -> bool {
+        let begins =
+            self.words.current.is_empty() && (self.last != Last::Word || self.words.is_keyword_before());
+        let rest: String = self.rest.clone().take_while(|c| !"\n;&|<>()\\'\"".contains(*c)).collect();
+        begins
+            && match first {
+                '[' => !rest.starts_with(' ') || !rest.trim_end_matches(' ').ends_with(" ]"),
+                _ => self.rest.peek().is_some_and(|c| !c.is_ascii_whitespace()),
+            }
     }
 
     /// A character of a word.
@@ -155,7 +173,8 @@ impl Reader<'_> {
                 self.rest.peek().filter(|c| c.is_ascii_alphanumeric() || "_@*#?!-$".contains(**c))?;
                 self.nested_braces()?;
             }
-            Some(c) if !c.is_ascii() => return None,
+            // A dollar sign before anything else is an error to the peers.
+            Some(c) if !c.is_ascii() || "=+,}].:%/^~".contains(*c) => return None,
             _ => {}
         }
         Some(())
@@ -207,7 +226,12 @@ impl Reader<'_> {
             here = self.rest.next_if_eq(&'<').is_none();
             let _ = self.rest.next_if_eq(&'-');
         } else {
-            let _ = self.rest.next_if(|c| matches!(c, '>' | '&' | '|'));
+            let kind = self.rest.next_if(|c| matches!(c, '>' | '&' | '|'));
+            if kind == Some('&') {
+                while self.rest.next_if(char::is_ascii_digit).is_some() {}
+                let ends = self.rest.peek().is_none_or(|c| c.is_ascii_whitespace() || ";&|)".contains(*c));
+                return ends.then_some(());
+            }
         }
         while self.rest.next_if(|c| matches!(c, ' ' | '\t')).is_some() {}
         let word =
@@ -247,9 +271,8 @@ impl Reader<'_> {
     /// A group, or the empty pair of a function; nowhere else.
     fn parenthesis(&mut self) -> Option<()> {
         let at_command = self.last != Last::Word || self.words.is_keyword_before();
-        let is_array = self.words.current.ends_with('=');
         let is_function = self.rest.peek() == Some(&')');
-        if !at_command && !is_array && !is_function {
+        if !at_command && !is_function {
             return None;
         }
         self.words.end();
@@ -258,7 +281,7 @@ impl Reader<'_> {
         } else {
             self.open.push(')');
         }
-        self.last = if is_array { Last::Word } else { Last::Start };
+        self.last = Last::Start;
         Some(())
     }
 }
@@ -323,7 +346,6 @@ mod tests {
             "scan &> a.log",
             "scan 3<notes.txt",
             "scan $((`deploy`))",
-            "a=(b c) scan",
             "scan <(x)",
             "scan \\\n--all",
             "(scan) &",
@@ -349,6 +371,13 @@ mod tests {
             "{ scan;",
             "scan <<E\nbody",
             "scan ;; a",
+            "a=(b c) scan",
+            "{a} scan",
+            "[[ a",
+            "[ a",
+            "scan $=",
+            "scan\u{b}a",
+            "scan\u{a0}a",
             "scan > | x",
             "scan ${}",
             "scan \\",

@@ -1,65 +1,56 @@
 //! Where the newest peer reads texts in another way than shells: its parser takes some words of the grammar for
-//! programs, and some literal words for dynamic ones.
+//! programs, some literal words for dynamic ones, and some characters and assignments for others than shells do.
+//!
+//! A text is changed, without changing its length, until the parser understands it, and what was changed is put back into
+//! the words. Where a shell would run or pass on something else the place is noted in [`Reading::divided`].
+
+mod characters;
+mod draft;
+mod test;
 
 use super::{Opaque, OpaqueReason};
-use crate::shell::{self, Script};
+use crate::command::{Divided, is_assignment};
+use crate::shell::{self, Script, Word};
+use draft::Draft;
 use std::ops::Range;
 
-/// Takes a text apart as the peer does where no shell would: a word of the grammar that closes or continues nothing is a
-/// program's name to it, and `!` may stand behind a `|`.
-pub(super) fn parse(text: &str) -> Result<Script, Opaque> {
-    let mut patched = text.to_owned();
-    let mut names: Vec<Range<usize>> = Vec::new();
-    let mut values: Vec<Opaque> = Vec::new();
-    for _ in 0..PATCHES {
-        let opaque = match shell::parse(&patched) {
-            Ok(mut script) => {
-                if let Some(argument) = values.into_iter().find(|value| !is_assigned(&script, &value.span)) {
-                    return Err(argument);
-                }
-                restore(&mut script, text, &names);
-                return Ok(script);
-            }
-            Err(opaque) => opaque,
-        };
-        let span = opaque.span.clone();
-        let word = patched.get(span.clone()).unwrap_or_default();
-        let before = patched.get(..span.start).unwrap_or_default().trim_end_matches([' ', '\t']);
-        let after = patched.get(span.end..).unwrap_or_default();
-        let filler = match (opaque.reason, word) {
-            (OpaqueReason::SyntaxError, "!") if before.ends_with('|') && !before.ends_with("||") => " ",
-            (OpaqueReason::SyntaxError, name) if NAMES.contains(&name) => {
-                names.push(span.clone());
-                "x"
-            }
-            // What is assigned is not looked at, because a person has to look anyway.
-            (OpaqueReason::DynamicArgument, "$") if after.starts_with(is_name) => {
-                values.push(opaque);
-                "x"
-            }
-            _ => return Err(opaque),
-        };
-        patched.replace_range(span.clone(), &filler.repeat(span.len()));
+/// A text as the peer takes it apart.
+#[derive(Debug)]
+pub(super) struct Reading {
+    pub(super) script: Script,
+    /// Places of the text that shells read otherwise.
+    pub(super) divided: Vec<Place>,
+}
+
+/// A place of a text that shells read otherwise.
+#[derive(Debug)]
+pub(super) struct Place {
+    pub(super) span: Range<usize>,
+    /// What depends on it behind the program.
+    pub(super) behind: Divided,
+    /// What depends on it anywhere else.
+    pub(super) at_program: Divided,
+}
+
+/// Takes a text apart as the peer does.
+pub(super) fn parse(text: &str) -> Result<Reading, Opaque> {
+    if let Some(at) = text.find("\\\r") {
+        return Err(Opaque { reason: OpaqueReason::LineContinuation, span: at..at + 2 });
     }
-    shell::parse(text)
-}
-
-fn is_name(c: char) -> bool {
-    c.is_ascii_alphabetic() || c == '_'
-}
-
-fn is_assigned(script: &Script, span: &Range<usize>) -> bool {
-    let assigned = script.commands.iter().flat_map(|command| &command.assignments);
-    assigned.into_iter().any(|word| word.span.start <= span.start && span.end <= word.span.end)
-}
-
-/// Puts the words back that stood where the parser saw fillers.
-fn restore(script: &mut Script, text: &str, names: &[Range<usize>]) {
-    for word in script.commands.iter_mut().flat_map(|command| &mut command.words) {
-        if names.contains(&word.span) {
-            word.text = text.get(word.span.clone()).unwrap_or_default().to_owned();
+    let mut draft = Draft::of(text);
+    for _ in 0..PATCHES {
+        match shell::parse(&draft.patched) {
+            Ok(script) => return draft.finished(script),
+            Err(opaque) => draft.patch(opaque)?,
         }
     }
+    Err(Opaque { reason: OpaqueReason::TooLong, span: 0..text.len() })
+}
+
+/// Whether the peer sees a variable in front of a command, so that a person has to look. It does not in `NAME+=value`
+/// and the like.
+pub(super) fn is_prelude(assignments: &[Word]) -> bool {
+    assignments.iter().any(|word| is_assignment(&word.text))
 }
 
 /// Whether the peer would call a word dynamic that shells take literally. `raw` is the word as typed.
@@ -111,35 +102,74 @@ fn has_expansion(raw: &str) -> bool {
         || raw.match_indices('$').any(|(at, _)| names(raw.get(at + 1..).unwrap_or_default()))
 }
 
-/// Words of the grammar that are names to the peer when nothing is open.
-const NAMES: &[&str] = &["do", "done", "else", "fi", "in", "then", "}"];
-
-/// Most of them in one text.
-const PATCHES: usize = 16;
+/// Most patches of one text.
+const PATCHES: usize = 32;
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::shell::SimpleCommand;
+
+    /// The commands of a text, a bar between words, and what of the text shells read otherwise.
+    fn check(text: &str, commands: &[&str], divided: &[&str]) {
+        let reading = parse(text).unwrap();
+        let words = |command: &SimpleCommand| {
+            command.words.iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join("|")
+        };
+        let found: Vec<String> = reading.script.commands.iter().map(words).collect();
+        assert_eq!(found, commands, "{text:?}");
+        let places: Vec<&str> = reading.divided.iter().map(|place| &text[place.span.clone()]).collect();
+        assert_eq!(places, divided, "{text:?}");
+    }
 
     #[test]
     fn grammar_that_closes_nothing_is_a_name_to_the_peer() {
-        for (text, words) in [
-            ("fi", &["fi"][..]),
-            ("deploy && done x", &["deploy", "done x"]),
-            ("nice if a; then b; fi", &["nice if a", "then b", "fi"]),
-            ("a | ! b | c", &["a", "b", "c"]),
-            ("A=$B C=$D scan", &["scan"]),
-        ] {
-            let script = parse(text).unwrap();
-            let found: Vec<String> = script
-                .commands
-                .iter()
-                .map(|command| {
-                    command.words.iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" ")
-                })
-                .collect();
-            assert_eq!(found, words, "{text}");
-        }
+        check("fi", &["fi"], &[]);
+        check("deploy && done x", &["deploy", "done|x"], &[]);
+        check("nice if a; then b; fi", &["nice|if|a", "then|b", "fi"], &[]);
+        check("a | ! b | c", &["a", "b", "c"], &[]);
+        check("A=$B C=$D scan", &["scan"], &[]);
+        check("! { scan; }; deploy", &["{|scan", "}", "deploy"], &[]);
+        check("a == b", &["a|b"], &["=="]);
+        check("a {b..c} {1..2}", &["a|{b..c}"], &["{b..c}", "{1..2}"]);
+    }
+
+    #[test]
+    fn assignments_of_many_kinds_are_left_out_by_the_peer() {
+        check("V+=x scan", &["scan"], &["V+="]);
+        check("V=(a b) scan", &["scan"], &["(a b)"]);
+        check("1V=x scan", &["scan"], &["1V="]);
+        check("é=x scan", &["scan"], &["é="]);
+        check("V[0]=x scan", &["scan"], &["V[0]"]);
+        check("-V=x scan", &["-V=x|scan"], &[]);
+        check("V={a,b} scan", &["scan"], &[]);
+    }
+
+    #[test]
+    fn names_that_are_empty_or_blank_are_names_to_the_peer() {
+        check("\"\" scan | a", &["a"], &[]);
+        check("\" \" scan", &[" |scan"], &[]);
+        check("\u{a0} scan", &["\u{a0}|scan"], &["\u{a0}"]);
+    }
+
+    #[test]
+    fn characters_that_shells_read_otherwise_are_noted() {
+        check("a \\\tb", &["a|b"], &["\\\t"]);
+        check("a\u{b}b", &["a|b"], &["\u{b}"]);
+        check("a $'\\q' c$", &["a|q|c"], &["\\q", "$"]);
+        check("a \"$[1]\" \"$+\"", &["a|$[1]|$+"], &["$", "$"]);
+        check("a 'b c'*", &["a|'b c'*"], &[]);
+        check("a \"b\r\n\"", &["a|b\r\n"], &["\r"]);
+    }
+
+    #[test]
+    fn tests_are_commands_without_their_operators() {
+        check("[[ -d a && b == c ]] && d", &["[[|-d|a|b", "d"], &[]);
+        check("! [[ \"a b\" ]]", &["[[|a b"], &[]);
+    }
+
+    #[test]
+    fn what_the_peer_cannot_take_apart_stays_opaque() {
         for text in [
             "if a; then b; fi",
             "a || | b",
@@ -149,8 +179,22 @@ mod tests {
             "esac",
             "A=$B scan $C",
             "A=$(b) c",
+            "A=(`b`) c",
+            "A=x",
+            "{ a }",
+            "[[ -d a ]] b",
+            "[[ $a ]]",
+            "a $[`b`]",
+            "a $[",
+            "a ${",
+            "a $1",
+            "s'*'c",
+            "''",
+            "a \\\r b",
+            "export a\\ b",
+            "a {..}",
         ] {
-            assert!(parse(text).is_err(), "{text}");
+            assert!(parse(text).is_err(), "{text:?}");
         }
     }
 

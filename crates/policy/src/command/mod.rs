@@ -11,7 +11,7 @@ mod shells;
 mod wrappers;
 
 pub(crate) use builtins::{is_safe_builtin, literal_output, moves};
-pub(crate) use names::{RESERVED, base_name};
+pub(crate) use names::{RESERVED, base_name, is_assignment};
 pub use shells::{Carried, Language, ShellUse, StartUp};
 
 use crate::shell::Word;
@@ -33,6 +33,23 @@ pub struct Candidate {
     pub shell: Option<ShellUse>,
     /// A file that a peeled wrapper would have created.
     pub touches: Option<usize>,
+    /// What depends on who reads the text. Set by who took the text apart: words alone are read alike by all.
+    pub divided: Divided,
+}
+
+/// What of a command is something else to shells than to the newest peer, whose reading this is. Only
+/// [`Profile::Reference`](crate::profile::Profile::Reference) has such commands; elsewhere such a text is opaque.
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub enum Divided {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// Arguments: only an entry that allows the program with any arguments covers it.
+    Arguments,
+    /// Which program runs: only an entry for everything covers it.
+    Program,
+    /// Where its words end, so that a name can look like another one: nothing covers it.
+    Words,
 }
 
 /// How far a rule may be trusted with a command.
@@ -143,6 +160,7 @@ pub fn resolve(words: &[Word]) -> Candidate {
         arguments: 0,
         shell: None,
         touches: None,
+        divided: Divided::Nothing,
     };
     match peel(words, &mut found) {
         Ok(()) => found.mode = mode(words, &mut found),

@@ -30,7 +30,7 @@ pub(super) fn is_odd(name: &str) -> bool {
 }
 
 /// Whether the word assigns a variable when it stands before a command.
-pub(super) fn is_assignment(word: &str) -> bool {
+pub(crate) fn is_assignment(word: &str) -> bool {
     let Some((name, _)) = word.split_once('=') else { return false };
     name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')

@@ -1,9 +1,9 @@
 //! What covers each segment, as the newest peer decides it: entry, safe bin, safe builtin, skill, in this order
 //! (command-analysis.md §2–5). Whether the covered command can also be pinned is decided elsewhere.
 
-use crate::allowlist::{BOUND_ARGUMENTS, EntryIndex, Target};
+use crate::allowlist::{BOUND_ARGUMENTS, EntryIndex, Rule, Target};
 use crate::analysis::{Analysis, Segment, Word};
-use crate::command::{self, Carried, Mode, PromptReason, ShellUse, moves};
+use crate::command::{self, Carried, Divided, Mode, PromptReason, ShellUse, moves};
 use crate::facts::{Facts, ProgramFacts};
 use crate::inline_eval;
 use crate::safe_bins::{self, Platform, SafeBins};
@@ -134,7 +134,12 @@ impl Judge<'_> {
             return Err(Miss::TouchesHome);
         }
         let effective = strings(segment.effective());
-        let found = self.cover(segment, &effective);
+        let found = match segment.candidate.divided {
+            Divided::Nothing => self.cover(segment, &effective),
+            Divided::Arguments => self.with_any_arguments(segment, &effective).ok_or(Miss::NoEntry(None)),
+            Divided::Program => self.anything().ok_or(Miss::NoEntry(None)),
+            Divided::Words => Err(Miss::PromptOnly(PromptReason::OddName)),
+        };
         if found.is_ok()
             && self.trust.inline_eval == InlineEval::NeedsApproval
             && let Some(hit) = inline_eval::detect(&effective)
@@ -142,6 +147,18 @@ impl Judge<'_> {
             return Err(Miss::InlineEval(hit));
         }
         found
+    }
+
+    /// The entry for everything: it covers a command whichever way it is read.
+    fn anything(&self) -> Option<Cover> {
+        let any = |rule: &Rule| rule.pattern.trim() == ANYTHING && !rule.generated && !is_narrow(rule);
+        self.rules.rules().iter().position(any).map(Cover::Entry)
+    }
+
+    /// The entry for a program, whatever its arguments.
+    fn with_any_arguments(&self, segment: &Segment, effective: &[String]) -> Option<Cover> {
+        let index = self.program_entry(segment, effective)?;
+        self.rules.rules().get(index).is_some_and(|rule| !is_narrow(rule)).then_some(Cover::Entry(index))
     }
 
     fn cover(&self, segment: &Segment, effective: &[String]) -> Result<Cover, Miss> {
@@ -175,7 +192,7 @@ impl Judge<'_> {
         }
         let index = self.matching(&segment.policy()?.text, effective.get(1..).unwrap_or_default())?;
         let rule = self.rules.rules().get(index)?;
-        let narrow = rule.arg_pattern.as_deref().is_some_and(|pattern| !pattern.trim().is_empty());
+        let narrow = is_narrow(rule);
         let any = rule.pattern.trim() == ANYTHING;
         // For a shell with arguments its path says nothing about what runs.
         let is_told = match segment.candidate.shell {
@@ -265,6 +282,11 @@ impl Judge<'_> {
             self.facts.home.components().next().is_some() && place.starts_with(&self.facts.home)
         })
     }
+}
+
+/// Whether an entry looks at arguments.
+fn is_narrow(rule: &Rule) -> bool {
+    rule.arg_pattern.as_deref().is_some_and(|pattern| !pattern.trim().is_empty())
 }
 
 /// The place that a name with a slash stands for, whether anything is there or not.

@@ -5,6 +5,7 @@
 pub mod display;
 pub mod document;
 pub mod raw_command;
+pub mod words;
 
 use crate::allowlist::{self, Rule};
 use countersign_protocol::vocabulary::{Ask, Decision, Security};

@@ -6,7 +6,7 @@ use countersign_node::facts::{Places, gather};
 use countersign_policy::allowlist::EntryIndex;
 use countersign_policy::always::{proposals, remembered};
 use countersign_policy::analysis::{
-    Analysis, Form, OpaqueReason, Operator, Segment, Word, analyze_argv_as, analyze_text_as,
+    Analysis, Form, OpaqueReason, Operator, Segment, analyze_argv_as, analyze_text_as,
 };
 use countersign_policy::bind::{Unbound, bind};
 use countersign_policy::command::Mode;
@@ -14,6 +14,7 @@ use countersign_policy::effective::BUILT_IN;
 use countersign_policy::evaluate::{InlineEval, SkillBin, Skills, Trust, covers};
 use countersign_policy::facts::{Facts, FolderFacts, ProgramFacts};
 use countersign_policy::profile;
+use countersign_policy::reference;
 use countersign_policy::safe_bins::{SafeBins, Settings};
 use countersign_protocol::vocabulary::Security;
 use serde::Deserialize;
@@ -207,7 +208,7 @@ fn segment(segment: &Segment, analysis: &Analysis, facts: &Facts, profile: Profi
         Mode::PromptOnly(_) => "prompt-only",
     };
     json!({
-        "argv": words(&segment.words, profile),
+        "argv": words(segment, profile),
         "path": program.and_then(real_path),
         "mode": mode,
         "reusable": segment.candidate.mode == Mode::Executable,
@@ -215,15 +216,12 @@ fn segment(segment: &Segment, analysis: &Analysis, facts: &Facts, profile: Profi
     })
 }
 
-/// The words of a command. The peers leave out those of a test that are grammar to them.
-fn words(words: &[Word], profile: Profile) -> Vec<&str> {
-    let is_test = words.first().is_some_and(|word| word.text == "[") && profile == Profile::Reference;
-    let is_grammar = |word: &Word| {
-        is_test
-            && !word.quoted
-            && matches!(word.text.as_str(), "]" | "=" | "==" | "!=" | "!" | "(" | ")" | "<" | ">")
-    };
-    words.iter().filter(|word| !is_grammar(word)).map(|word| word.text.as_str()).collect()
+/// The words of a command.
+fn words(segment: &Segment, profile: Profile) -> Vec<&str> {
+    match profile {
+        Profile::Reference => reference::words::listed(segment),
+        Profile::Attentive => segment.words.iter().map(|word| word.text.as_str()).collect(),
+    }
 }
 
 fn real_path(program: &ProgramFacts) -> Option<&Path> {
