@@ -30,14 +30,11 @@ impl Figure {
     pub(crate) fn new(
         name: &'static str,
         unit: &'static str,
-        mut samples: Vec<f64>,
+        samples: Vec<f64>,
         target: &'static str,
     ) -> Self {
-        samples.sort_by(f64::total_cmp);
-        let at = |share: f64| {
-            let index = (share * samples.len() as f64).ceil() as usize;
-            samples.get(index.clamp(1, samples.len().max(1)) - 1).copied().unwrap_or(f64::NAN)
-        };
+        let samples = sorted(samples);
+        let at = |share| at(&samples, share);
         Self {
             name,
             unit,
@@ -54,6 +51,18 @@ impl Figure {
     pub(crate) fn times(name: &'static str, samples: &[Duration], target: &'static str) -> Self {
         Self::new(name, "ms", samples.iter().map(|time| time.as_secs_f64() * 1e3).collect(), target)
     }
+}
+
+/// From the least to the most.
+pub(crate) fn sorted(mut samples: Vec<f64>) -> Vec<f64> {
+    samples.sort_by(f64::total_cmp);
+    samples
+}
+
+/// What this share of the sorted samples does not exceed; 0.5 is the median.
+pub(crate) fn at(sorted: &[f64], share: f64) -> f64 {
+    let index = (share * sorted.len() as f64).ceil() as usize;
+    sorted.get(index.clamp(1, sorted.len().max(1)) - 1).copied().unwrap_or(f64::NAN)
 }
 
 /// The figures for people.

@@ -13,6 +13,8 @@ mod start;
 use anyhow::{Context, Result};
 use clap::Parser;
 use figures::{Figure, table};
+use policy::{Peers, Release};
+use serde::Serialize;
 use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -32,6 +34,12 @@ struct Args {
     /// Runs per series of the exec path.
     #[arg(long, default_value_t = 300)]
     runs: usize,
+    /// Node for published releases of OpenClaw.
+    #[arg(long)]
+    node: Option<PathBuf>,
+    /// A published release to compare decisions with, as VERSION=FOLDER of its npm package; can be given more than once.
+    #[arg(long, requires = "node")]
+    release: Vec<Release>,
     /// Also measure memory this many minutes after a prompt was closed; its window is given up after 10.
     #[arg(long)]
     idle_minutes: Option<u64>,
@@ -47,13 +55,27 @@ enum Series {
     Memory,
 }
 
+/// What was measured.
+#[derive(Serialize)]
+struct Report {
+    figures: Vec<Figure>,
+    policy: Vec<policy::Row>,
+}
+
 fn main() -> Result<()> {
     let args = Args::parse();
+    let mut stdout = std::io::stdout().lock();
     let wanted = |series: Series| args.only.is_none_or(|only| only == series);
     let mut figures: Vec<Figure> = Vec::new();
+    let mut decisions = Vec::new();
     if wanted(Series::Policy) {
         say("policy decisions")?;
-        figures.extend(policy::measure());
+        let (rows, notes) = policy::measure(&Peers { node: args.node, releases: args.release })?;
+        stdout.write_all(policy::table(&rows).as_bytes())?;
+        notes.iter().try_for_each(|note| writeln!(stdout, "{note}"))?;
+        writeln!(stdout)?;
+        decisions = rows;
+        figures.extend(policy::host()?);
     }
     if wanted(Series::Start) {
         say("starts")?;
@@ -71,10 +93,9 @@ fn main() -> Result<()> {
         say("memory")?;
         figures.extend(memory::measure(args.idle_minutes.map(|minutes| Duration::from_secs(minutes * 60)))?);
     }
-    let mut stdout = std::io::stdout().lock();
     stdout.write_all(table(&figures).as_bytes())?;
     if let Some(path) = args.json {
-        let json = serde_json::to_vec_pretty(&figures)?;
+        let json = serde_json::to_vec_pretty(&Report { figures, policy: decisions })?;
         std::fs::write(&path, json).with_context(|| format!("cannot write {}", path.display()))?;
     }
     Ok(())

@@ -3,11 +3,12 @@
 use crate::session::Session;
 use crate::setup::Purpose;
 use crate::workspace::{Profile, cargo, typed_here};
-use crate::{process, run, setup};
+use crate::{interop, process, run, setup};
 use anyhow::Result;
 use clap::{Args, Subcommand};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// Options of `cargo xtask bench`.
 #[derive(Args)]
@@ -25,6 +26,12 @@ pub(crate) struct Options {
 
 #[derive(Subcommand)]
 enum What {
+    /// Time decisions alone, beside those of published OpenClaw releases as far as they are installed.
+    Policy {
+        /// Also write the figures to this file.
+        #[arg(long)]
+        json: Option<PathBuf>,
+    },
     /// Count how often recorded agents would have interrupted a person. Runs none of the recorded commands.
     Attention {
         /// The recorded commands, one JSON object per line.
@@ -41,12 +48,47 @@ enum What {
 
 /// Build both programs with optimisation, then run the bench in a private session.
 pub(crate) fn main(options: &Options) -> Result<()> {
-    if let Some(What::Attention { streams, programs, json }) = &options.what {
-        return attention(streams, programs.as_deref(), json.as_deref());
+    match &options.what {
+        Some(What::Attention { streams, programs, json }) => {
+            return attention(streams, programs.as_deref(), json.as_deref());
+        }
+        Some(What::Policy { json }) => return policy(json.as_deref()),
+        None => {}
     }
     setup::ensure(Purpose::Test)?;
     let binaries = run::build(Profile::Release)?;
     let session = Session::start()?;
+    let mut bench = program(options.json.as_deref());
+    bench.args(&options.arguments).envs(binaries.environment());
+    process::run(session.enter(&mut bench))
+}
+
+/// Decisions need no app and no session. Releases that are not installed are named, and how to get them.
+fn policy(json: Option<&Path>) -> Result<()> {
+    let cache = interop::Cache::locate()?;
+    let mut bench = program(json);
+    bench.args(["--only", "policy"]);
+    bench.arg("--node").arg(cache.node());
+    let mut missing = Vec::new();
+    for version in interop::compared()? {
+        let Some(package) = cache.package(&version) else {
+            missing.push(version.to_string());
+            continue;
+        };
+        let mut release = OsString::from(format!("{version}="));
+        release.push(package);
+        bench.arg("--release").arg(release);
+    }
+    process::run(&mut bench)?;
+    if !missing.is_empty() {
+        let missing = missing.join(" ");
+        println!("\nTo compare with OpenClaw {missing}: cargo xtask interop install {missing}");
+    }
+    Ok(())
+}
+
+/// The bench program, built with optimisation.
+fn program(json: Option<&Path>) -> Command {
     let mut bench = cargo([
         "run",
         "--release",
@@ -58,11 +100,10 @@ pub(crate) fn main(options: &Options) -> Result<()> {
         "bench",
         "--",
     ]);
-    if let Some(file) = &options.json {
+    if let Some(file) = json {
         bench.arg("--json").arg(typed_here(file));
     }
-    bench.args(&options.arguments).envs(binaries.environment());
-    process::run(session.enter(&mut bench))
+    bench
 }
 
 /// Figures of attention are counts: they need no optimisation, no app and no session.
