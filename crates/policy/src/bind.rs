@@ -83,6 +83,8 @@ pub enum Allowed {
     /// Its program, perhaps with arguments of some kind.
     #[default]
     Program,
+    /// A `find`, and the programs that it starts.
+    Readers,
     /// Exactly its words in its folder: then it does not matter that the program starts what they name.
     Words,
 }
@@ -130,6 +132,37 @@ enum Step {
     Builtin,
     /// A program at this real path, named by the word at this index.
     Program { path: String, at: usize },
+    /// A `find` at the first word's place, and the programs that it starts: real paths by the words that name them.
+    Find(Vec<(usize, String)>),
+}
+
+impl Step {
+    /// Real paths of what it starts.
+    fn paths(&self) -> impl Iterator<Item = &str> {
+        let (one, several) = match self {
+            Self::Builtin => (None, [].as_slice()),
+            Self::Program { path, .. } => (Some(path), [].as_slice()),
+            Self::Find(pinned) => (None, pinned.as_slice()),
+        };
+        one.into_iter().chain(several.iter().map(|(_, path)| path)).map(String::as_str)
+    }
+
+    /// Where its words begin.
+    fn first(&self) -> usize {
+        match self {
+            Self::Program { at, .. } => *at,
+            Self::Builtin | Self::Find(_) => 0,
+        }
+    }
+
+    /// The real path in place of the word at `index`.
+    fn path_at(&self, index: usize) -> Option<&str> {
+        match self {
+            Self::Builtin => None,
+            Self::Program { path, at } => (*at == index).then_some(path.as_str()),
+            Self::Find(pinned) => pinned.iter().find(|(at, _)| *at == index).map(|(_, path)| path.as_str()),
+        }
+    }
 }
 
 fn step(
@@ -139,7 +172,8 @@ fn step(
     allowed: Allowed,
     moved: bool,
 ) -> Result<Step, Unbound> {
-    if segment.candidate.mode != Mode::Executable || segment.candidate.shell.is_some() {
+    let readers = allowed == Allowed::Readers;
+    if (segment.candidate.mode != Mode::Executable && !readers) || segment.candidate.shell.is_some() {
         return Err(Unbound::Carrier);
     }
     if segment.words.iter().any(|word| word.expands && !analysis.is_status(word)) {
@@ -148,11 +182,14 @@ fn step(
     if analysis.is_harmless_builtin(segment) {
         return Ok(Step::Builtin);
     }
+    if readers {
+        return find(segment, facts, moved);
+    }
     let runner = segment.candidate.wrappers.iter().find(|wrapper| wrapper.kind == WrapperKind::Package);
     let at = match (runner, allowed) {
         (None, _) => segment.candidate.arguments,
         // A package runner would start what the folder has under this name.
-        (Some(_), Allowed::Program) => return Err(Unbound::Carrier),
+        (Some(_), Allowed::Program | Allowed::Readers) => return Err(Unbound::Carrier),
         (Some(runner), Allowed::Words) => runner.at,
     };
     let words = segment.words.get(at..).unwrap_or_default();
@@ -166,13 +203,32 @@ fn step(
     let runs_others =
         programs::runs_others(path, arguments()) || programs::runs_others(&executable.text, arguments());
     match allowed {
-        Allowed::Program if runs_others => return Err(Unbound::Carrier),
+        Allowed::Program | Allowed::Readers if runs_others => return Err(Unbound::Carrier),
         Allowed::Words if runs_others && !keeps_its_name(path, &executable.text) => {
             return Err(Unbound::Carrier);
         }
-        Allowed::Program | Allowed::Words => {}
+        Allowed::Program | Allowed::Readers | Allowed::Words => {}
     }
     Ok(Step::Program { path: path.to_owned(), at })
+}
+
+/// A `find` under its own name, and what it starts, each with the name that was typed.
+fn find(segment: &Segment, facts: &Facts, moved: bool) -> Result<Step, Unbound> {
+    let actions = command::find::actions(&segment.words).ok_or(Unbound::Carrier)?;
+    let named = std::iter::once(0).chain(actions.into_iter().map(|action| action.start));
+    let pinned = named.map(|at| {
+        let typed = &segment.words.get(at).ok_or(Unbound::NotStatic)?.text;
+        if moved && typed.contains('/') && !typed.starts_with('/') {
+            return Err(Unbound::RelativeAfterMove);
+        }
+        let path = real_path(facts.programs.get(typed))?;
+        let is_itself = at == 0 && keeps_its_name(path, typed);
+        if !is_itself && programs::runs_others(path, std::iter::empty()) {
+            return Err(Unbound::Carrier);
+        }
+        Ok((at, path.to_owned()))
+    });
+    pinned.collect::<Result<_, _>>().map(Step::Find)
 }
 
 /// Whether a program that is started by its real path still has the name it was called by: `npm` behind `npm-cli.js`, but
@@ -198,10 +254,9 @@ fn text(analysis: &Analysis, steps: &[Step], facts: &Facts) -> Result<Bound, Unb
     let shell = real_path(facts.programs.get(SHELL))?.to_owned();
     let text = render::text(analysis, steps)?;
     let mut programs: Vec<String> = Vec::new();
-    for step in steps {
-        match step {
-            Step::Program { path, .. } if !programs.contains(path) => programs.push(path.clone()),
-            Step::Program { .. } | Step::Builtin => {}
+    for path in steps.iter().flat_map(Step::paths) {
+        if !programs.iter().any(|known| known == path) {
+            programs.push(path.to_owned());
         }
     }
     Ok(Bound::Shell { shell, text, programs })

@@ -38,6 +38,8 @@ pub enum Extension {
     LiteralOutput,
     /// `LANG=C` and other words for people in front of a command.
     PlainAssignments,
+    /// `find … -exec` with programs that only read what is found.
+    FindReaders,
     /// A form of text.
     Text(shell::Extension),
 }
@@ -47,7 +49,8 @@ impl Extension {
         match self {
             Self::LiteralOutput => 1,
             Self::PlainAssignments => 1 << 1,
-            Self::Text(extension) => 1 << (2 + extension as u32),
+            Self::FindReaders => 1 << 2,
+            Self::Text(extension) => 1 << (3 + extension as u32),
         }
     }
 }
@@ -90,6 +93,7 @@ mod tests {
         let all = [
             Extension::LiteralOutput,
             Extension::PlainAssignments,
+            Extension::FindReaders,
             Extension::Text(shell::Extension::StreamDuplicate),
             Extension::Text(shell::Extension::NullDevice),
             Extension::Text(shell::Extension::LineContinuation),

@@ -4,11 +4,12 @@
 
 mod support;
 
-use countersign_policy::analysis::analyze_argv;
+use countersign_policy::analysis::{OpaqueReason, analyze_argv};
+use countersign_policy::bind::Bound;
 use countersign_policy::evaluate::{
     Answer, AskReason, DenyReason, Evidence, LocalRules, Origin, Subject, Verdict, evaluate,
 };
-use countersign_policy::rules::{Folders, Moment, RuleIndex};
+use countersign_policy::rules::{Folders, Moment, PRESETS, RuleIndex};
 use countersign_protocol::rules::CommandRule;
 use countersign_protocol::ui::{RuleStanding, TraceStep};
 use countersign_protocol::vocabulary::{Ask, Decision, Security};
@@ -278,4 +279,65 @@ fn a_rule_for_a_folder_follows_only_moves_that_reach_the_command() {
     check("{ cd /tmp && scan; } | scan", ASKED);
     check("{ cd /tmp && true; } | true && scan", ASKED);
     check("scan", ASKED);
+}
+
+#[test]
+fn a_find_runs_programs_that_only_read_what_it_finds() {
+    let everyday = RuleIndex::new(PRESETS.first().unwrap().rules(0));
+    let check = |text: &str, expected: Result<&str, Verdict>| {
+        let world = miss(&["sh", "-c", text]);
+        let analysis = analyze_argv(&world.argv);
+        let uses = HashMap::new();
+        let moment = Moment { agent: "main", session: None, now_ms: 100, uses: &uses };
+        let entries = world.entries();
+        let subject = Subject {
+            argv: &world.argv,
+            analysis: &analysis,
+            facts: &world.facts,
+            policy: &world.policy,
+            rules: &entries,
+            local: LocalRules::Known { rules: &everyday, folders: &Folders::new(), moment },
+            trust: &world.trust,
+            unusual_env: &[],
+            origin: Origin::Fresh,
+        };
+        let evaluation = evaluate(&subject, None);
+        let ours = match (evaluation.verdict, evaluation.bound) {
+            (ALLOWED, Some(Bound::Shell { text, .. })) => Ok(text),
+            (verdict, _) => Err(verdict),
+        };
+        assert_eq!(ours, expected.map(str::to_owned), "{text}");
+    };
+    check(
+        "find src -name '*.rs' -exec grep -l 'a b' {} +",
+        Ok("'/usr/bin/find' 'src' '-name' '*.rs' '-exec' '/usr/bin/grep' '-l' 'a b' '{}' '+'"),
+    );
+    check(
+        "find . -type f -exec wc -l {} \\; -print | sort",
+        Ok("'/usr/bin/find' '.' '-type' 'f' '-exec' '/usr/bin/wc' '-l' '{}' ';' '-print' | '/usr/bin/sort'"),
+    );
+    let asked = || Err(Verdict::Ask(AskReason::Opaque(OpaqueReason::Carrier)));
+    for text in [
+        "find . -exec rm {} \\;",
+        "find . -exec sh -c id {} \\;",
+        "find . -exec sed -i s/a/b/ {} \\;",
+        "find . -exec sort -o x {} \\;",
+        "find . -exec grep -f {} x \\; -delete",
+        "find . -delete -exec cat {} \\;",
+        "find . -exec git push {} \\;",
+        "find / -exec cat {} \\;",
+        "find ~ -exec cat {} \\;",
+        "find /home -exec cat {} +",
+        "find .ssh -exec cat {} \\;",
+        "find . -name .env -exec cat {} \\;",
+        "find -L . -exec cat {} \\;",
+        "find . -execdir cat {} \\;",
+        "find . -exec ./cat {} \\;",
+        "find . -exec find {} -delete \\;",
+        "nice find . -exec cat {} \\;",
+        "find . -exec xargs cat {} \\;",
+        "find . -exec cat {} \\; -exec rm {} \\;",
+    ] {
+        check(text, asked());
+    }
 }

@@ -256,6 +256,11 @@ impl Analysis {
             if let Some(script) = segment.script() {
                 need(script);
             }
+            for action in command::find::actions(&segment.words).into_iter().flatten() {
+                if let Some(word) = segment.words.get(action.start) {
+                    need(Cow::Borrowed(&word.text));
+                }
+            }
         }
         if self.form == Form::Text && !self.segments.is_empty() {
             need(Cow::Borrowed(SHELL));

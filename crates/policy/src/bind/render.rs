@@ -35,14 +35,16 @@ fn pieces(analysis: &Analysis, steps: &[Step]) -> Result<Vec<Piece>, Unbound> {
             let (name, value) = word.text.split_once('=').ok_or(Unbound::NotStatic)?;
             pieces.push((word.span.clone(), format!("{name}={}", quoted(value))));
         }
-        let first = first_word(step);
+        let first = step.first();
         for (index, word) in segment.words.iter().enumerate() {
             let piece = match step {
                 _ if index < first => String::new(),
                 // Some shells look for the very character.
                 Step::Builtin if is_closing_bracket(segment, index) => "]".to_owned(),
-                Step::Program { path, .. } if index == first => quoted(path),
-                Step::Program { .. } | Step::Builtin => argument(analysis, word)?,
+                _ => match step.path_at(index) {
+                    Some(path) => quoted(path),
+                    None => argument(analysis, word)?,
+                },
             };
             match pieces.last_mut() {
                 // Several names in place of one pattern.
@@ -72,13 +74,6 @@ fn pieces(analysis: &Analysis, steps: &[Step]) -> Result<Vec<Piece>, Unbound> {
         }
     }
     Ok(pieces)
-}
-
-fn first_word(step: &Step) -> usize {
-    match step {
-        Step::Program { at, .. } => *at,
-        Step::Builtin => 0,
-    }
 }
 
 /// Whether the word at `index` closes a `[`.
@@ -138,11 +133,8 @@ fn says_the_same(text: &str, analysis: &Analysis, steps: &[Step]) -> bool {
         && script.commands.len() == analysis.segments.len()
         && groups(&script.extensions) == groups(&analysis.extensions)
         && script.commands.iter().zip(&analysis.segments).zip(steps).all(|((command, segment), step)| {
-            let words = segment.words.get(first_word(step)..).unwrap_or_default();
-            let wanted = words.iter().enumerate().map(|(index, word)| match step {
-                Step::Program { path, .. } if index == 0 => path.as_str(),
-                Step::Program { .. } | Step::Builtin => word.text.as_str(),
-            });
+            let words = segment.words.iter().enumerate().skip(step.first());
+            let wanted = words.map(|(index, word)| step.path_at(index).unwrap_or(&word.text));
             wanted.eq(texts(&command.words))
                 && command.operator == segment.operator
                 && command.negated == segment.negated

@@ -5,6 +5,7 @@
 
 mod builtins;
 mod carriers;
+pub(crate) mod find;
 mod names;
 mod packages;
 mod shells;

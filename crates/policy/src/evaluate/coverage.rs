@@ -36,14 +36,17 @@ impl Coverage {
         let ruled = Ruled::of(subject.local, analysis, subject.facts);
         let mut covers = covers(analysis, subject.facts, subject.rules, subject.trust, skills);
         for (cover, rule) in covers.iter_mut().zip(&ruled.allowed) {
-            // What entries may not cover, rules may not either.
-            if let (Err(Miss::NoEntry(_)), Some(index)) = (&cover, rule) {
+            // What entries may not cover, rules may not either, but for programs that they know to read what `find` finds.
+            let may = matches!(cover, Err(Miss::NoEntry(_) | Miss::PromptOnly(PromptReason::Carrier)));
+            if let (true, Some(index)) = (may, rule) {
                 *cover = Ok(Cover::Rule(*index));
             }
         }
         let allowed: Vec<Allowed> = covers
             .iter()
-            .map(|cover| match cover {
+            .zip(&analysis.segments)
+            .map(|(cover, segment)| match cover {
+                Ok(Cover::Rule(_)) if segment.candidate.mode != Mode::Executable => Allowed::Readers,
                 Ok(Cover::Rule(index)) => subject.local.allowed(*index),
                 Ok(Cover::Entry(_) | Cover::SafeBin | Cover::SafeBuiltin | Cover::Skill) | Err(_) => {
                     Allowed::Program

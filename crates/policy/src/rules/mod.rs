@@ -5,6 +5,7 @@
 //! refusing one whatever could be meant by it.
 
 mod describe;
+mod found;
 mod index;
 mod knowledge;
 mod ladder;

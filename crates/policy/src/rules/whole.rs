@@ -3,11 +3,12 @@
 //! A part that hides what it runs is never allowed by a rule, but a refusal looks at every word in it that could be the
 //! program.
 
-use super::{Argument, Invocation, Moment, RuleIndex, Ruling};
+use super::{Argument, Invocation, Moment, RuleIndex, Ruling, found};
 use crate::analysis::{Analysis, Operator, Segment, Word};
 use crate::command::{Mode, WrapperKind, moves};
 use crate::facts::{Facts, ProgramFacts};
-use crate::shell::Extension;
+use crate::profile::Extension;
+use crate::shell;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Component, Path, PathBuf};
@@ -100,12 +101,18 @@ fn segment_ruling(
             }
         }
     }
-    if !matches!(segment.candidate.mode, Mode::Executable) {
-        return None;
-    }
-    let words = segment.words.get(start(segment)..).unwrap_or_default();
+    let readers = analysis.profile.understands(Extension::FindReaders);
     let mut ruling = None;
     for folder in folders {
+        let kept;
+        let words = match segment.candidate.mode {
+            Mode::Executable => segment.words.get(start(segment)..).unwrap_or_default(),
+            _ if readers => {
+                kept = found::without_readers(segment, *folder, facts)?;
+                &kept
+            }
+            _ => return None,
+        };
         // It may run in any of these folders, so a rule must allow it in each.
         let ask = |invocation: Invocation<'_>| rules.ruling(invocation, moment);
         ruling = Some(invoke(analysis, words, *folder, facts, &mut { ask }).flatten()?);
@@ -174,7 +181,8 @@ struct Groups<'a> {
 
 impl<'a> Groups<'a> {
     fn of(analysis: &'a Analysis) -> Self {
-        let groups = analysis.extensions.iter().filter(|(extension, _)| *extension == Extension::Group);
+        let groups =
+            analysis.extensions.iter().filter(|(extension, _)| *extension == shell::Extension::Group);
         Self { spans: groups.map(|(_, span)| span).collect(), open: Vec::new() }
     }
 

@@ -1,0 +1,64 @@
+//! `find` with programs that only read what it finds: as harmless as both are alone. What is known about the programs
+//! ([`super::knowledge`]) decides, with every folder that is searched in the place of what is found there.
+
+use super::knowledge::{self, Nature, Operands};
+use super::places::Place;
+use super::{Argument, shape};
+use crate::analysis::{Segment, Word};
+use crate::command::find::{FOUND, actions, starts};
+use crate::command::{Mode, PromptReason};
+use crate::facts::Facts;
+use countersign_protocol::rules::SecretPlaces;
+use std::path::Path;
+
+/// The words of a `find` without the programs that it starts, if all of these only read.
+pub(super) fn without_readers(segment: &Segment, folder: Option<&str>, facts: &Facts) -> Option<Vec<Word>> {
+    if segment.candidate.mode != Mode::PromptOnly(PromptReason::Carrier)
+        || !segment.candidate.wrappers.is_empty()
+        || !segment.assignments.is_empty()
+    {
+        return None;
+    }
+    let actions = actions(&segment.words)?;
+    let starts = starts(&segment.words);
+    let place = Place { folder, home: facts.home.to_str() };
+    let mut kept = Vec::with_capacity(segment.words.len());
+    let mut at = 0;
+    for action in actions {
+        let words = segment.words.get(action.clone())?;
+        if !starts.iter().all(|start| only_reads(words, start, place, facts)) {
+            return None;
+        }
+        // Without `-exec` in front and the sign at the end.
+        kept.extend_from_slice(segment.words.get(at..action.start - 1)?);
+        at = action.end + 1;
+    }
+    kept.extend_from_slice(segment.words.get(at..)?);
+    Some(kept)
+}
+
+/// Whether a program only reads files below `start`.
+fn only_reads(words: &[Word], start: &str, place: Place<'_>, facts: &Facts) -> bool {
+    let Some((typed, arguments)) = words.split_first() else { return false };
+    let Some(known) = facts.programs.get(&typed.text) else { return false };
+    let real = known.real_path.as_deref().and_then(Path::to_str).and_then(knowledge::program);
+    let (Some(program), Some(real)) = (knowledge::program(&typed.text), real) else { return false };
+    // What a name is known for is known of what was installed under it.
+    if !std::ptr::eq(program, real) || known.writable || typed.text.contains('/') {
+        return false;
+    }
+    let found = format!("{}/x", start.trim_end_matches('/'));
+    let text = |word: &Word| if word.text == FOUND { found.clone() } else { word.text.clone() };
+    let texts: Vec<String> = arguments.iter().map(text).collect();
+    let words: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let Some(command) = program.command(&words) else { return false };
+    if !matches!(command.nature, Nature::Prints | Nature::Reads | Nature::ReadsTrees) {
+        return false;
+    }
+    // What lies below may be a secret although nothing in its name was seen.
+    if place.is_secret(SecretPlaces::RefusedInTrees, start) {
+        return false;
+    }
+    let arguments: Vec<Argument<'_>> = words.iter().map(|text| Argument { text, expands: false }).collect();
+    command.operands == Operands::Anything || shape::fits(&program.shape(command), &arguments, place)
+}
