@@ -164,6 +164,12 @@ pub(crate) fn is_harmless(name: &str, value: &str) -> bool {
         }
         // "Nobody is watching": no questions, no progress bars.
         "CI" | "DEBIAN_FRONTEND" => is_word,
+        // For which system something is built.
+        "GOOS" | "GOARCH" => {
+            !value.is_empty() && value.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit())
+        }
+        // Nobody edits anything.
+        "EDITOR" | "VISUAL" | "GIT_EDITOR" | "GIT_SEQUENCE_EDITOR" => matches!(value, "true" | ":"),
         // Already reduced to "no pager".
         "PAGER" | "GIT_PAGER" => value.is_empty(),
         _ => false,

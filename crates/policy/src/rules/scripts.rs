@@ -154,12 +154,23 @@ pub(super) fn jq_filters(filter: &str) -> bool {
     filter.len() <= SCRIPT_BYTES && !words(filter).any(|word| JQ_READS.contains(&word))
 }
 
-/// Whether an `awk` program prints from its input and does nothing else. Comparing with `>` counts as writing.
+/// Whether an `awk` program prints from its input and does nothing else.
 pub(super) fn awk_prints(program: &str) -> bool {
     program.len() <= SCRIPT_BYTES
-        && !program.contains(['>', '@'])
+        && !program.contains('@')
+        && program.match_indices('>').all(|(at, _)| awk_compares(program, at))
         && !program.replace("||", "").contains('|')
         && !words(program).any(|word| AWK_ACTS.contains(&word))
+}
+
+/// Whether the `>` at `at` compares. After `print` it writes; where a string or an expression came before, it counts as
+/// writing, because what looks like the end of a statement could be part of these. A line end ends none after a comma.
+fn awk_compares(program: &str, at: usize) -> bool {
+    let (before, after) = program.split_at(at);
+    let statement = before.rsplit(['{', '}', ';']).next().unwrap_or(before);
+    !before.contains(['"', '/', '#', '\\'])
+        && !after[1..].starts_with('>')
+        && !words(statement).any(|word| matches!(word, "print" | "printf"))
 }
 
 /// Names and keywords, wherever they stand.
@@ -315,13 +326,28 @@ mod tests {
         check(
             awk_prints,
             true,
-            &["{print $1}", "NR==1 || /x/ {print}", "BEGIN{FS=\",\"} {s+=$2} END{print s}"],
+            &[
+                "{print $1}",
+                "NR==1 || /x/ {print}",
+                "BEGIN{FS=\",\"} {s+=$2} END{print s}",
+                "NR>2 {print $1}",
+                "NF>=3 && $2 > 4 {n++} END {print n}",
+            ],
         );
         check(
             awk_prints,
             false,
             &[
                 "{print > \"x\"}",
+                "{print > x}",
+                "{print $1 >> x}",
+                "{ printf $1, 2 > x }",
+                "NR>2 {print > x}",
+                "{x=\"print\"; y > 2}",
+                "/;/ > x",
+                "{print /;/ > x}",
+                "{print \\\n > x}",
+                "{print (1\n) > x}",
                 "BEGIN{system(\"id\")}",
                 "{print | \"sh\"}",
                 "BEGIN{while((\"id\"|getline x)>0)print x}",

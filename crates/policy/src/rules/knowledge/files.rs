@@ -133,7 +133,7 @@ pub(super) const PROGRAMS: &[Program] = &[
         &["grep", "egrep", "fgrep"],
         &[only(
             Nature::ReadsTrees,
-            "-a,--text -A,--after-context=# -b,--byte-offset -B,--before-context=# -c,--count -C,--context=# -e,--regexp= -E,--extended-regexp -F,--fixed-strings -G,--basic-regexp -h,--no-filename -H,--with-filename -i,--ignore-case,--no-ignore-case -I -l,--files-with-matches -L,--files-without-match -m,--max-count=# -n,--line-number -o,--only-matching -P,--perl-regexp -q,--quiet,--silent -r,--recursive -R,--dereference-recursive -s,--no-messages -T,--initial-tab -v,--invert-match -w,--word-regexp -x,--line-regexp -y -z,--null-data -Z,--null -# --binary-files= --color[=] --colour[=] --exclude= --exclude-dir= --include= --label= --line-buffered --",
+            "-a,--text -A,--after-context=# -b,--byte-offset -B,--before-context=# -c,--count -C,--context=# -e,--regexp= -E,--extended-regexp -f,--file= -F,--fixed-strings -G,--basic-regexp -h,--no-filename -H,--with-filename -i,--ignore-case,--no-ignore-case -I -l,--files-with-matches -L,--files-without-match -m,--max-count=# -n,--line-number -o,--only-matching -P,--perl-regexp -q,--quiet,--silent -r,--recursive -R,--dereference-recursive -s,--no-messages -T,--initial-tab -v,--invert-match -w,--word-regexp -x,--line-regexp -y -z,--null-data -Z,--null -# --binary-files= --color[=] --colour[=] --exclude= --exclude-dir= --include= --label= --line-buffered --",
             Operands::Text,
         )],
     ),
@@ -188,6 +188,17 @@ pub(super) const PROGRAMS: &[Program] = &[
             Operands::Script(Script::Jq),
         )],
     ),
+    plain(&["zcat"], &[only(Nature::Reads, "--", Operands::Paths)]),
+    Program {
+        names: &["gzip"],
+        style: FlagStyle::Clustered,
+        leading: "",
+        commands: &[
+            Command { words: "-dc", nature: Nature::Reads, flags: "--", operands: Operands::Paths },
+            Command { words: "-cd", nature: Nature::Reads, flags: "--", operands: Operands::Paths },
+            Command { words: "-l", nature: Nature::Reads, flags: "-v --", operands: Operands::Paths },
+        ],
+    },
     plain(
         &["diff"],
         &[only(

@@ -23,7 +23,7 @@ pub(super) const PROGRAMS: &[Program] = &[Program {
         asks("pr diff", "--color= --name-only --patch -R,--repo=", Operands::Ids),
         asks(
             "pr checks",
-            "--fail-fast -i,--interval=# -q,--jq= --json= --required -t,--template= --watch -R,--repo=",
+            "--fail-fast -i,--interval=# -q,--jq= --json= --required -t,--template= --watch[=] -R,--repo=",
             Operands::Ids,
         ),
         asks("pr status", "-c,--conflict-status -q,--jq= --json= -t,--template= -R,--repo=", Operands::None),
