@@ -20,7 +20,7 @@ fn pattern() -> impl Strategy<Value = String> {
     prop_oneof![
         8 => select(&[
             "/usr/bin/scan", "/usr/bin/deploy", "scan", "deploy", " scan ", "s*", "sc?n", "*", "**", "/usr/bin/*", "/usr/**", "/**",
-            "/*/bin/scan", "/u?r/bin/scan", "~/bin/scan", "~/bin/*", "~/**", "~", "~u/bin/*", "/home/u/bin/scan", "/home/*/bin/scan",
+            "/*/bin/scan", "/u?r/bin/scan", "~/bin/scan", "~/bin/*", "~/**", "~", "~u/bin/*", "/home/u/bin/scan", "/home/*/bin/scan", "/home/u*", "/usr/bin/s*n", "/usr/bin/scan*", "~/b*/scan", "~/bin/s?an", "~*", "*n", "**n", "scan*", "de*y",
             "bin/scan", "./bin/*", "/usr//bin/scan", "/usr/bin/../bin/scan", "", " ", "=node-command:x", "\\scan", "\u{feff}scan",
         ][..]).prop_map(str::to_owned),
         1 => select(&["scan -q", "deploy"][..]).prop_map(exact_command),

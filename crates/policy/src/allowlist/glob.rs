@@ -6,9 +6,11 @@ pub(crate) fn matches(pattern: &str, text: &str) -> bool {
     if !has_wildcard(pattern) {
         return pattern == text;
     }
-    // Most patterns name another folder, which needs no further look.
-    let literal = pattern.find(['*', '?']).and_then(|end| pattern.get(..end)).unwrap_or_default();
-    if pattern.len() > PATTERN_BYTES || text.len() > TEXT_BYTES || !text.starts_with(literal) {
+    // Most patterns name another folder or another program, which needs no further look.
+    if !text.starts_with(literal_start(pattern)) || !text.ends_with(literal_end(pattern)) {
+        return false;
+    }
+    if pattern.len() > PATTERN_BYTES || text.len() > TEXT_BYTES {
         return false;
     }
     let tokens = tokens(pattern);
@@ -31,6 +33,16 @@ pub(crate) fn matches(pattern: &str, text: &str) -> bool {
 /// Whether the pattern is more than a literal.
 pub(crate) fn has_wildcard(pattern: &str) -> bool {
     pattern.contains(['*', '?'])
+}
+
+/// What stands before the first wildcard; all of it when there is none.
+pub(crate) fn literal_start(pattern: &str) -> &str {
+    pattern.split(['*', '?']).next().unwrap_or_default()
+}
+
+/// What stands after the last wildcard.
+fn literal_end(pattern: &str) -> &str {
+    pattern.rsplit(['*', '?']).next().unwrap_or_default()
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

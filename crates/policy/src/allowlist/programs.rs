@@ -1,7 +1,8 @@
 //! Which patterns could cover a program, found by looking its path and names up instead of trying every pattern.
 
 use super::{glob, is_path};
-use std::collections::HashMap;
+use std::borrow::Cow;
+use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
 /// Positions of patterns by what they could cover. Gives every position whose pattern covers a program, and some more: the
@@ -10,12 +11,21 @@ use std::path::Path;
 pub(crate) struct ProgramIndex {
     /// Literal paths, `~` as it is written.
     paths: HashMap<String, Vec<usize>>,
-    /// Paths with wildcards, by the folders before the first one: `/opt/` for `/opt/*/bin`.
-    folders: HashMap<String, Vec<usize>>,
     /// Literal names.
     names: HashMap<String, Vec<usize>>,
+    /// Paths with wildcards.
+    wild_paths: Prefixes,
     /// Names with wildcards.
-    wild_names: Vec<usize>,
+    wild_names: Prefixes,
+}
+
+/// Positions of patterns with wildcards by what stands before the first one, `/opt/t` for `/opt/t*/bin`: nothing else can
+/// begin what they cover.
+#[derive(Clone, Debug, Default)]
+struct Prefixes {
+    positions: HashMap<String, Vec<usize>>,
+    /// Of the keys, in bytes. Few: so many look-ups does a text take.
+    lengths: BTreeSet<usize>,
 }
 
 /// A program as it is looked up.
@@ -34,27 +44,23 @@ pub(crate) struct Lookup<'a> {
 impl ProgramIndex {
     /// Adds a pattern. Positions must be added in ascending order.
     pub(crate) fn add(&mut self, pattern: &str, position: usize) {
-        let list = if !is_path(pattern) {
-            if glob::has_wildcard(pattern) {
-                &mut self.wild_names
-            } else {
-                self.names.entry(pattern.to_owned()).or_default()
-            }
-        } else if let Some(wildcard) = pattern.find(['*', '?']) {
-            let folder = pattern[..wildcard].rfind('/').map_or("", |slash| &pattern[..=slash]);
-            self.folders.entry(folder.to_owned()).or_default()
+        let (literal, wild) = if is_path(pattern) {
+            (&mut self.paths, &mut self.wild_paths)
         } else {
-            self.paths.entry(pattern.to_owned()).or_default()
+            (&mut self.names, &mut self.wild_names)
         };
-        list.push(position);
+        match glob::literal_start(pattern) {
+            start if start.len() < pattern.len() => wild.add(start, position),
+            whole => literal.entry(whole.to_owned()).or_default().push(position),
+        }
     }
 
     /// Whether there is no pattern.
     pub(crate) fn is_empty(&self) -> bool {
         self.paths.is_empty()
-            && self.folders.is_empty()
             && self.names.is_empty()
-            && self.wild_names.is_empty()
+            && self.wild_paths.positions.is_empty()
+            && self.wild_names.positions.is_empty()
     }
 
     /// Whether `~` can be looked up: a home directory with a wildcard in its name is part of a pattern when expanded.
@@ -64,40 +70,30 @@ impl ProgramIndex {
 
     /// Lists of positions, each ascending.
     pub(crate) fn candidates<'a>(&'a self, lookup: Lookup<'a>) -> impl Iterator<Item = &'a [usize]> {
-        let home = lookup.home.to_str();
-        let below_home =
-            move |path: Option<&'a str>| path.zip(home).and_then(|(path, home)| path.strip_prefix(home));
-        let path = lookup.path.and_then(|path| self.paths.get(path));
-        let home_path = below_home(lookup.path)
-            .filter(|rest| rest.is_empty() || rest.starts_with('/'))
-            .and_then(|rest| self.paths.get(&format!("~{rest}")));
-        let folders = self.folders_above("", lookup.normal);
-        let home_folders = self.folders_above("~", below_home(lookup.normal));
-        let names = lookup.names.into_iter().flatten().filter_map(|name| self.names.get(name));
-        path.into_iter()
-            .chain(home_path)
-            .chain(folders)
-            .chain(home_folders)
-            .chain(names)
-            .chain([&self.wild_names])
-            .map(Vec::as_slice)
+        let below_home = |path: Option<&'a str>| {
+            let rest = path?.strip_prefix(lookup.home.to_str()?)?;
+            Some(Cow::Owned(format!("~{rest}")))
+        };
+        let paths = [lookup.path.map(Cow::Borrowed), below_home(lookup.path)].into_iter().flatten();
+        let normal = [lookup.normal.map(Cow::Borrowed), below_home(lookup.normal)].into_iter().flatten();
+        let names = lookup.names.into_iter().flatten();
+        let literal = paths.filter_map(|path| self.paths.get(&*path));
+        let literal = literal.chain(names.clone().filter_map(|name| self.names.get(name)));
+        let wild = normal.flat_map(|path| self.wild_paths.of(path));
+        let wild = wild.chain(names.flat_map(|name| self.wild_names.of(Cow::Borrowed(name))));
+        literal.chain(wild).map(Vec::as_slice)
+    }
+}
+
+impl Prefixes {
+    fn add(&mut self, start: &str, position: usize) {
+        self.lengths.insert(start.len());
+        self.positions.entry(start.to_owned()).or_default().push(position);
     }
 
-    /// Patterns whose literal folders lie above `path`, from the root down; `prefix` stands before it in the pattern.
-    fn folders_above<'a>(
-        &'a self,
-        prefix: &'static str,
-        path: Option<&'a str>,
-    ) -> impl Iterator<Item = &'a Vec<usize>> {
-        let path = path.filter(|_| !self.folders.is_empty()).unwrap_or_default();
-        let rootless = (prefix.is_empty()).then(|| self.folders.get("")).flatten();
-        let mut key = prefix.to_owned();
-        let mut from = 0;
-        let above = path.match_indices('/').filter_map(move |(slash, _)| {
-            key.push_str(&path[from..=slash]);
-            from = slash + 1;
-            self.folders.get(&key)
-        });
-        rootless.into_iter().chain(above)
+    /// Those that `text` begins with.
+    fn of<'a>(&'a self, text: Cow<'a, str>) -> impl Iterator<Item = &'a Vec<usize>> {
+        let most = text.len();
+        self.lengths.range(..=most).filter_map(move |length| self.positions.get(text.get(..*length)?))
     }
 }
