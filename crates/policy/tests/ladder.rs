@@ -88,6 +88,27 @@ fn t12_a_shape_keeps_program_subcommand_flags_and_kinds() {
         &["go test -exec sh ./...", "go build ./...", "go test ../other", "go test -o x ./...", "go run ."],
     );
     check_shape(
+        "mise run test -- -run TestA -v ./src",
+        &["mise run test -- -run TestB -v ./tests/x"],
+        &[
+            "mise run test",
+            "mise run test -- -run TestB",
+            "mise run test -- -v TestB -run ./src",
+            "mise run test -- -exec TestB -v ./src",
+            "mise run test -- -run TestB -v --exec=./src/x",
+            "mise run test -- -run TestB -v ../x",
+            "mise run test -- -run TestB -v ./src --x",
+            "mise run deploy -- -run TestB -v ./src",
+            "mise run test -f -- -run TestB -v ./src",
+            "mise run TestA -- -run TestB -v ./src",
+        ],
+    );
+    check_shape(
+        "mise run build",
+        &["mise run build"],
+        &["mise run deploy", "mise run build x", "mise run Build"],
+    );
+    check_shape(
         "git commit -m one",
         &["git commit -m two"],
         &["git commit --amend -m two", "git commit -m two --no-verify", "git push", "git commit -am two"],

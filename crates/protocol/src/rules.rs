@@ -256,7 +256,7 @@ stored_tagged! {
             /// Absolute folders; empty: the working directory.
             below: Vec<String>,
         },
-        /// The same, but only when a slash or a dot shows that it is a path.
+        /// The same, but only when a slash or a dot shows that it is a path and no dash that it may be a flag.
         PlainPath {
             /// Absolute folders; empty: the working directory.
             below: Vec<String>,

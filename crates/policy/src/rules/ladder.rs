@@ -255,7 +255,12 @@ fn narrowed(command: &Command, full: ArgumentShape, invocation: Invocation<'_>) 
     let place = place(invocation);
     // Where only certain operands are harmless, others are no beginning for a rule either.
     let free = match command.operands {
-        Operands::Names | Operands::Ids | Operands::Paths | Operands::Text | Operands::Anything => true,
+        Operands::Names
+        | Operands::Task
+        | Operands::Ids
+        | Operands::Paths
+        | Operands::Text
+        | Operands::Anything => true,
         Operands::None | Operands::Prefixed(_) | Operands::Script(_) | Operands::Words(_) => false,
     };
     if !free && !shape::fits(&full, invocation.arguments, place) {
@@ -274,6 +279,7 @@ fn narrowed(command: &Command, full: ArgumentShape, invocation: Invocation<'_>) 
         Operands::None => OperandRule::default(),
         Operands::Anything => return Ok((ArgumentRule::Any, folder)),
         Operands::Names => literal(&operands),
+        Operands::Task => in_place(&operands, &folder),
         Operands::Prefixed(_) if command.nature == Nature::Asks => prefixed(&operands),
         Operands::Prefixed(prefixes) if prefixes != ["+"] => literal(&operands),
         Operands::Ids => OperandRule {
@@ -306,7 +312,7 @@ fn everything_harmless(
     let folder = scope(command, invocation)?;
     let mut shape = full;
     match (command.operands, &folder) {
-        (Operands::Names, _) => return Err(Withheld::Dangerous),
+        (Operands::Names | Operands::Task, _) => return Err(Withheld::Dangerous),
         (Operands::Anything, _) => return Ok((ArgumentRule::Any, folder)),
         (Operands::Paths, Some(folder)) => {
             shape.operands.kinds = vec![OperandKind::Path { below: vec![folder.clone()] }];
@@ -408,6 +414,20 @@ fn keep_restraints(shape: &mut ArgumentShape) {
 fn literal(operands: &[&str]) -> OperandRule {
     let count = count(operands);
     OperandRule { min: count, max: count, ..of_kinds(operands, |_| None) }
+}
+
+/// The first as it is, each other in its place: what looks like a flag as it is too.
+fn in_place(operands: &[&str], folder: &Option<String>) -> OperandRule {
+    let count = count(operands);
+    let kind = |(at, word): (usize, &&str)| match folder {
+        _ if at > 0 && shape::is_data(word) => OperandKind::Data,
+        Some(folder) if at > 0 && !shape::is_flag(word) && word.contains(['/', '.']) => {
+            OperandKind::PlainPath { below: vec![folder.clone()] }
+        }
+        _ => OperandKind::OneOf(vec![(*word).to_owned()]),
+    };
+    let first = operands.iter().enumerate().map(kind).collect();
+    OperandRule { min: count, max: count, first, kinds: Vec::new() }
 }
 
 /// A kind for each operand that has one, the others as they are.

@@ -208,7 +208,9 @@ fn is_of_kind(kind: &OperandKind, word: &str, place: Place<'_>) -> bool {
         OperandKind::Data => is_data(word),
         OperandKind::OneOf(words) => words.iter().any(|known| known == word),
         OperandKind::Path { below } => place.holds(below, word),
-        OperandKind::PlainPath { below } => word.contains(['/', '.']) && place.holds(below, word),
+        OperandKind::PlainPath { below } => {
+            word.contains(['/', '.']) && !is_flag(word) && place.holds(below, word)
+        }
         OperandKind::VisiblePath { below } => word != "-" && is_visible(word) && place.holds(below, word),
         OperandKind::Prefix(prefixes) => {
             prefixes.iter().any(|prefix| !prefix.is_empty() && word.starts_with(prefix.as_str()))

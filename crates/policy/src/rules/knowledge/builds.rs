@@ -114,13 +114,13 @@ pub(super) const PROGRAMS: &[Program] = &[
             Operands::Paths,
         )],
     },
-    // A task is a name for anything: only these very words.
+    // A task is a name for anything: only this very one.
     Program {
         names: &["mise", "just", "task"],
         style: FlagStyle::Clustered,
         leading: "",
         commands: &[
-            builds("run", "-q,--quiet -v,--verbose -n,--dry-run -f,--force", Operands::Names),
+            builds("run", "-q,--quiet -v,--verbose -n,--dry-run -f,--force --", Operands::Task),
             builds("tasks", "", Operands::None),
             builds("ls", "", Operands::None),
             builds("current", "", Operands::None),

@@ -74,6 +74,9 @@ pub(super) enum Operands {
     Paths,
     /// Names that decide what happens: never generalised.
     Names,
+    /// A name that decides what happens, and words for what it stands for: in their places, data and paths below the working
+    /// directory are generalised to others.
+    Task,
     /// Ids and numbers: generalised to others.
     Ids,
     /// One word that begins so.
@@ -169,7 +172,7 @@ impl Operands {
     fn rule(self) -> OperandRule {
         let some = |kind| OperandRule { min: 0, max: OPERANDS, first: Vec::new(), kinds: vec![kind] };
         match self {
-            Self::None | Self::Names => OperandRule::default(),
+            Self::None | Self::Names | Self::Task => OperandRule::default(),
             Self::Anything | Self::Text | Self::Paths => some(OperandKind::Any),
             Self::Ids => some(OperandKind::Data),
             Self::Words(words) => some(OperandKind::OneOf(owned(words))),
