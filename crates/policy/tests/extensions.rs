@@ -202,6 +202,33 @@ proptest! {
     }
 
     #[test]
+    fn find_hands_whole_names_to_the_program_that_is_named(
+        names in prop::collection::btree_set("[ a-c'\"$();&|`*-]{1,8}", 1..4),
+        arguments in vec("[ a-c'$();&|`*-]{0,6}", 0..3),
+        many in any::<bool>(),
+    ) {
+        let printer = "/usr/bin/printf";
+        prop_assume!(Path::new(printer).exists());
+        prop_assume!(!arguments.iter().any(|argument| argument == ";" || argument == "{}"));
+        let folder = tempfile::tempdir().unwrap();
+        for name in &names {
+            std::fs::write(folder.path().join(name), "").unwrap();
+        }
+        #[allow(clippy::disallowed_methods, reason = "the oracle of this test is the real program")]
+        let mut find = Command::new("find");
+        find.args([".", "-type", "f", "-exec", printer, "%s\\0"]).args(&arguments).arg("{}");
+        let output = find.arg(if many { "+" } else { ";" }).current_dir(folder.path()).output().unwrap();
+        let printed = String::from_utf8(output.stdout).unwrap();
+        let mut found: Vec<&str> = printed.split_terminator('\0').collect();
+        let mut expected: Vec<String> = names.iter().map(|name| format!("./{name}")).collect();
+        let calls = if many { 1 } else { names.len() };
+        expected.extend(std::iter::repeat_n(&arguments, calls).flatten().cloned());
+        found.sort_unstable();
+        expected.sort_unstable();
+        prop_assert_eq!(found, expected);
+    }
+
+    #[test]
     fn plain_assignments_reach_the_command_as_they_are_typed(
         words in words(),
         name in prop::sample::select(&["LANG", "LC_ALL", "TERM", "NO_COLOR", "COLUMNS", "TZ", "CI"][..]),

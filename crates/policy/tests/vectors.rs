@@ -4,6 +4,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+#[path = "support/documented.rs"]
+mod documented;
+
 use countersign_policy::allowlist::{self, Rule, Target};
 use countersign_policy::document::{self, Parsed};
 use countersign_policy::effective::{BUILT_IN, Layered, Requested};
@@ -110,8 +113,7 @@ fn strings(value: &Value) -> Vec<String> {
 
 #[test]
 fn hashes_agree_with_the_peers() {
-    let deviations = [("Windows paths", 2), ("of the socket, tested where the key is", 17)];
-    check("hash.jsonl", run_hash, &deviations);
+    check("hash.jsonl", run_hash, HASHES);
 }
 
 fn run_hash(case: &Value) -> Ours {
@@ -130,7 +132,7 @@ fn run_hash(case: &Value) -> Ours {
 
 #[test]
 fn policies_combine_as_the_peers_combine_them() {
-    check("policy.jsonl", run_policy, &[("modes belong to a gateway's configuration", 3)]);
+    check("policy.jsonl", run_policy, POLICIES);
 }
 
 fn run_policy(case: &Value) -> Ours {
@@ -156,11 +158,7 @@ fn run_policy(case: &Value) -> Ours {
 
 #[test]
 fn prompts_are_needed_where_the_peers_need_them() {
-    let deviations = [
-        ("what a card offers, tested where cards are made", 8),
-        ("a legacy member that the peers remove on reading grants nothing here", 5),
-    ];
-    check("requires-approval.jsonl", run_requires_approval, &deviations);
+    check("requires-approval.jsonl", run_requires_approval, PROMPTS);
 }
 
 fn run_requires_approval(case: &Value) -> Ours {
@@ -197,8 +195,7 @@ fn run_requires_approval(case: &Value) -> Ours {
 
 #[test]
 fn environments_are_cleaned_as_the_newest_peer_cleans_them() {
-    let deviations = [("a blocked name is refused before a shell could drop it", 1)];
-    check("env-override.jsonl", run_environment, &deviations);
+    check("env-override.jsonl", run_environment, ENVIRONMENT);
 }
 
 fn run_environment(case: &Value) -> Ours {
@@ -233,11 +230,7 @@ fn run_environment(case: &Value) -> Ours {
 
 #[test]
 fn raw_commands_agree_with_the_newest_peer() {
-    let deviations = [
-        ("a payload behind a wrapper or an uncommon shell does not stand for the command", 10),
-        ("an older contract, looser than the newest one", 29),
-    ];
-    check("raw-command.jsonl", run_raw_command, &deviations);
+    check("raw-command.jsonl", run_raw_command, RAW_COMMANDS);
 }
 
 fn run_raw_command(case: &Value) -> Ours {
@@ -260,13 +253,7 @@ fn run_raw_command(case: &Value) -> Ours {
 
 #[test]
 fn shown_text_hides_at_least_what_the_peers_hide() {
-    let deviations = [
-        ("characters are counted here, UTF-16 units there", 3),
-        ("more is hidden here", 8),
-        ("nothing is cut here: what is too long cannot be allowed", 4),
-        ("previews and warnings of a gateway are not shown", 55),
-    ];
-    check("display.jsonl", run_display, &deviations);
+    check("display.jsonl", run_display, DISPLAY);
 }
 
 fn run_display(case: &Value) -> Ours {
@@ -315,14 +302,7 @@ fn hides_more(ours: &str, theirs: &str) -> bool {
 
 #[test]
 fn documents_mean_what_the_peers_take_them_to_mean() {
-    let deviations = [
-        ("a missing token is made at once instead of being stored blank", 2),
-        ("a request without an agent is the main agent's", 5),
-        ("an unusable document denies everything instead of being taken for an empty one", 42),
-        ("an unusable document denies everything, asks nobody and has no values to compare", 61),
-        ("the older release keeps what the newest one drops, and the reverse", 4),
-    ];
-    check("document.jsonl", run_document, &deviations);
+    check("document.jsonl", run_document, DOCUMENTS);
 }
 
 fn run_document(case: &Value) -> Ours {
@@ -496,3 +476,43 @@ fn built_in_values_are_the_strict_ones() {
     assert_eq!(policy.ask.value, Ask::OnMiss);
     assert!(rules.is_empty() && !policy.auto_allow_skills);
 }
+
+#[test]
+fn every_deviation_is_documented() {
+    let all = [DISPLAY, DOCUMENTS, ENVIRONMENT, HASHES, POLICIES, PROMPTS, RAW_COMMANDS];
+    assert_eq!(documented::counts("library"), documented::asserted(&all));
+}
+
+/// Reasons for differing from the peers, each with the number of cases.
+type Deviations = &'static [(&'static str, usize)];
+
+const DISPLAY: Deviations = &[
+    ("characters are counted here, UTF-16 units there", 3),
+    ("more is hidden here", 8),
+    ("nothing is cut here: what is too long cannot be allowed", 4),
+    ("previews and warnings of a gateway are not shown", 55),
+];
+
+const DOCUMENTS: Deviations = &[
+    ("a missing token is made at once instead of being stored blank", 2),
+    ("a request without an agent is the main agent's", 5),
+    ("an unusable document denies everything instead of being taken for an empty one", 42),
+    ("an unusable document denies everything, asks nobody and has no values to compare", 61),
+    ("the older release keeps what the newest one drops, and the reverse", 4),
+];
+
+const ENVIRONMENT: Deviations = &[("a blocked name is refused before a shell could drop it", 1)];
+
+const HASHES: Deviations = &[("Windows paths", 2), ("of the socket, tested where the key is", 17)];
+
+const POLICIES: Deviations = &[("modes belong to a gateway's configuration", 3)];
+
+const PROMPTS: Deviations = &[
+    ("what a card offers, tested where cards are made", 8),
+    ("a legacy member that the peers remove on reading grants nothing here", 5),
+];
+
+const RAW_COMMANDS: Deviations = &[
+    ("a payload behind a wrapper or an uncommon shell does not stand for the command", 10),
+    ("an older contract, looser than the newest one", 29),
+];

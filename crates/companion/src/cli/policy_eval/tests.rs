@@ -118,20 +118,17 @@ fn the_reference_profile_answers_as_the_peers_do() {
     check("requires-approval.jsonl", profile, &["required", "durable", "decisions"], &[]);
 }
 
-#[test]
-fn our_own_profile_is_stricter_where_we_mean_it() {
-    let profile = Profile::Attentive;
-    check(
+/// Everything but commands in our own profile: a file, the members that count, and where and why we differ.
+const PRODUCT: &[(&str, &[&str], Deviations<'static>)] = &[
+    (
         "env-override.jsonl",
-        profile,
         &["verdict", "key", "value"],
         &[("a blocked name is refused before a shell could drop it", 1, |case| {
             case["expect"]["verdict"] == "dropped"
         })],
-    );
-    check(
+    ),
+    (
         "raw-command.jsonl",
-        profile,
         &["ok", "commandText"],
         &[
             ("an older contract, looser than the newest one", 10, is_old),
@@ -139,22 +136,16 @@ fn our_own_profile_is_stricter_where_we_mean_it() {
                 case["expect"]["ok"] == true
             }),
         ],
-    );
-    check(
+    ),
+    (
         "requires-approval.jsonl",
-        profile,
         &["required", "durable", "decisions"],
         &[("a legacy member that the peers remove on reading grants nothing here", 3, |case| {
             case["expect"]["durable"] == true
         })],
-    );
-}
-
-#[test]
-fn our_own_profile_reads_documents_as_the_newest_peer_with_stricter_values() {
-    check(
+    ),
+    (
         "document.jsonl",
-        Profile::Attentive,
         &["exists", "valid", "document", "patterns", "socket", "text", "current"],
         &[
             (
@@ -167,14 +158,9 @@ fn our_own_profile_reads_documents_as_the_newest_peer_with_stricter_values() {
             ("a request without an agent is the main agent's", 1, |case| case["input"]["agentId"].is_null()),
             ("the entries of all agents count once", 2, |case| case["input"]["agentId"] == "*"),
         ],
-    );
-}
-
-#[test]
-fn our_own_profile_hides_at_least_what_the_peers_hide() {
-    check(
+    ),
+    (
         "display.jsonl",
-        Profile::Attentive,
         DISPLAY,
         &[
             ("characters are counted here, UTF-16 units there", 3, |case| {
@@ -189,7 +175,92 @@ fn our_own_profile_hides_at_least_what_the_peers_hide() {
             }),
             ("more is hidden here", 9, |_| true),
         ],
+    ),
+];
+
+#[test]
+fn our_own_profile_is_stricter_where_we_mean_it() {
+    for (file, members, deviations) in PRODUCT {
+        check(file, Profile::Attentive, members, deviations);
+    }
+}
+
+/// Rows of a table of `docs/conformance.md`: the first cells, sorted.
+fn documented(table: &str, cells: usize) -> Vec<Vec<String>> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/conformance.md");
+    let text = std::fs::read_to_string(path).unwrap();
+    let (_, rest) = text.split_once(&format!("<!-- {table} -->\n")).unwrap();
+    let (rows, _) = rest.split_once("<!-- end -->").unwrap();
+    let cells = |row: &str| -> Vec<String> {
+        row.trim_matches('|').split('|').take(cells).map(|cell| cell.trim().to_owned()).collect()
+    };
+    let mut rows: Vec<_> = rows.lines().skip(2).map(cells).collect();
+    rows.sort();
+    rows
+}
+
+#[test]
+fn every_deviation_of_our_own_profile_is_documented() {
+    let row = |(reason, count, _): &(&str, usize, fn(&Value) -> bool)| {
+        vec![(*reason).to_owned(), count.to_string()]
+    };
+    let mut asserted: Vec<_> = PRODUCT.iter().flat_map(|(_, _, deviations)| *deviations).map(row).collect();
+    asserted.sort();
+    assert_eq!(documented("product", 2), asserted);
+    assert_eq!(documented("reference", 2), [[OPERAND.to_owned(), "1".to_owned()]]);
+}
+
+/// How our answer about a command stands to the peer's, and the reason that we give; `None` where both are the same.
+fn standing(case: &Value, ours: &Value) -> Option<(&'static str, String)> {
+    let (theirs, verdict) = (
+        &case["expect"],
+        match case["op"].as_str().unwrap() {
+            "analyze-shell" => "ok",
+            "allow-always" => "offered",
+            _ => "satisfied",
+        },
     );
+    let lists = |result: &Value| -> Vec<Value> {
+        result["segments"].as_array().into_iter().flatten().map(|segment| segment["argv"].clone()).collect()
+    };
+    let kind = match (theirs[verdict] == true, ours[verdict] == true) {
+        (true, false) => "stricter",
+        (false, true) => "looser",
+        (true, true) if verdict == "ok" && lists(theirs) != lists(ours) => "differs",
+        (true, true) if verdict == "offered" && theirs["entries"] != ours["entries"] => "differs",
+        (true, true) | (false, false) => return None,
+    };
+    let reason = ["unbound", "reason"].into_iter().find_map(|name| ours[name].as_str());
+    let reason = reason.or_else(|| ours["reasons"].as_array()?.first()?.as_str()).unwrap_or("-");
+    Some((kind, reason.to_owned()))
+}
+
+#[test]
+fn every_disagreement_about_commands_is_documented() {
+    let dir = fixture();
+    let root = dir.path().canonicalize().unwrap();
+    let mut counted: BTreeMap<Vec<String>, usize> = BTreeMap::new();
+    for file in ["allow-always", "analyze-shell", "evaluate", "evaluate-argv", "wrapper"] {
+        let text = vectors(&format!("{file}.jsonl"), &root);
+        for (line, answer) in text.lines().zip(answers(&text, Profile::Attentive, &root)) {
+            let case: Value = serde_json::from_str(line).unwrap();
+            let Some((kind, reason)) = standing(&case, &answer["result"]) else { continue };
+            *counted.entry(vec![file.to_owned(), kind.to_owned(), reason]).or_default() += 1;
+        }
+    }
+    let rows = |looser: bool| -> Vec<Vec<String>> {
+        let row = |(key, count): (&Vec<String>, &usize)| {
+            let mut row = key.clone();
+            row.push(count.to_string());
+            row
+        };
+        counted.iter().filter(|(key, _)| (key[1] == "looser") == looser).map(row).collect()
+    };
+    assert_eq!(documented("commands", 4), rows(false));
+    let looser: Vec<Vec<String>> =
+        rows(true).into_iter().map(|row| vec![row[0].clone(), row[3].clone()]).collect();
+    let old = vec!["raw-command".to_owned(), "2".to_owned()];
+    assert_eq!(documented("looser", 2), [looser, vec![old]].concat());
 }
 
 /// Puts the peers' fixture tree on disk.
