@@ -5,7 +5,7 @@
 /// Whether starting this file runs something that its own name does not say: a shell, a carrier or a multi-call file.
 pub(crate) fn runs_others<'a>(program: &str, args: impl Iterator<Item = &'a str>) -> bool {
     let name = Name::of(program);
-    name.is_in(SHELLS) || name.is_in(MULTI_CALL) || name.is_carrier(args)
+    name.is_in(SHELLS) || name.is_multi_call() || name.is_carrier(args)
 }
 
 /// A program's name as the tables spell it.
@@ -61,7 +61,12 @@ impl Name {
 
     /// Whether one file contains many programs and picks by its first argument or name.
     pub(crate) fn is_multi_call(&self) -> bool {
-        self.is_in(MULTI_CALL)
+        // Builds carry what they are for in their names: `toybox-x86_64`, `busybox.static`.
+        let stem = self.full.split(['_', '.']).next().unwrap_or(&self.full);
+        let names = |known: &&str| {
+            stem.strip_prefix(*known).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+        };
+        self.is_in(MULTI_CALL) || MULTI_CALL.iter().any(|known| names(&known))
     }
 
     /// Whether it runs another program that its arguments name.

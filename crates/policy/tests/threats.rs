@@ -29,7 +29,17 @@ fn allowlisted(argv: &[&str]) -> World {
 fn t07_an_evaluation_is_good_for_the_judged_list_only() {
     let world = allowlisted(&["scan", "a"]);
     let judge = || world.judge(Some(&person(Decision::AllowOnce)));
-    for other in [&["scan", "b"][..], &["scan", "a", ""], &["scan"], &["scan a"]] {
+    for other in [
+        &["scan", "b"][..],
+        &["scan", "a", ""],
+        &["scan"],
+        &["scan a"],
+        &["a", "scan"],
+        &["/usr/bin/scan", "a"],
+        &["scan", "a "],
+        &["scan", "A"],
+        &[],
+    ] {
         let plan = Plan { argv: strings(other), env: BTreeMap::new(), timeout: None };
         let refused = ApprovedCommand::new(judge(), &world.facts, plan);
         assert_eq!(refused.unwrap_err(), NotRunnable::NotTheJudgedCommand, "{other:?}");
@@ -351,7 +361,15 @@ fn t10_a_link_to_a_wrapper_is_not_run_unasked() {
 
 #[test]
 fn t11_a_multi_call_file_is_never_a_rule_for_one_of_its_applets() {
-    for file in ["/bin/busybox", "/bin/toybox", "/usr/bin/coreutils", "/opt/busybox-1.36"] {
+    for file in [
+        "/bin/busybox",
+        "/bin/toybox",
+        "/usr/bin/coreutils",
+        "/opt/busybox-1.36",
+        "/opt/BusyBox",
+        "/usr/local/bin/toybox-x86_64",
+        "/usr/lib/busybox.static",
+    ] {
         let mut world = allowlisted(&["ls", "-l"]).with_rules(&[file, "/bin/*", "/usr/bin/*", "ls", "*"]);
         world.facts.programs.insert("ls".into(), linked_program("/bin/ls", file));
         assert!(matches!(world.verdict(), Verdict::Ask(_)), "{file}");
@@ -634,7 +652,9 @@ fn t20_a_label_of_the_agents_is_no_input() {
     assert!(trust.skills.is_empty() && matches!(local, LocalRules::None));
     // A preview can replace the text of a shell only when it is that very text.
     let argv = strings(&["sh", "-c", "wipe"]);
-    assert!(raw_command::check(&argv, Some("list files")).is_err());
+    for preview in ["list files", "wipe it", "WIPE", "sh", "sh -c", "wipe # read only", "wip\u{435}"] {
+        assert!(raw_command::check(&argv, Some(preview)).is_err(), "{preview:?}");
+    }
 }
 
 #[test]
@@ -642,9 +662,11 @@ fn t21_what_is_too_complex_is_asked_about_and_not_remembered() {
     let long = format!("scan {}", "x ".repeat(70_000));
     let deep = "sh -c ".repeat(5_000);
     let quotes = format!("scan {}", "'a' \"b\" ".repeat(20_000));
-    for text in [long.as_str(), deep.as_str(), quotes.as_str()] {
+    let groups = format!("{}scan{}", "( ".repeat(5_000), " )".repeat(5_000));
+    let chain = format!("scan{}", " && scan".repeat(3_000));
+    for text in [&long, &deep, &quotes, &groups, &chain] {
         assert!(analyze_text(text).opaque.is_some());
-        let world = allowlisted(&["sh", "-c", text]).with_rules(&["*", "**"]);
+        let world = allowlisted(&["sh", "-c", text.as_str()]).with_rules(&["*", "**"]);
         assert!(matches!(world.verdict(), Verdict::Ask(_)));
         assert!(proposals(&world.analysis(), &world.facts, &world.policy).is_err());
     }
@@ -659,10 +681,10 @@ fn t21_what_is_too_complex_is_asked_about_and_not_remembered() {
 
 #[test]
 fn t21_a_costly_pattern_matches_nothing_instead_of_stalling() {
-    let costly = format!("/{}", "*a**".repeat(2_000));
-    check_match(&costly, &format!("/{}", "a".repeat(3_000)), false);
-    let analysis = analyze_argv(&strings(&["scan"]));
-    assert!(analysis.opaque.is_none());
+    let long = format!("/{}", "a".repeat(3_000));
+    for part in ["*a**", "**/", "*a?", "?*a", "*/**/a"] {
+        check_match(&format!("/{}b", part.repeat(2_000)), &long, false);
+    }
 }
 
 #[test]

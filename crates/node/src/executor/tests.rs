@@ -337,6 +337,34 @@ async fn t14_a_script_edited_after_it_was_shown_does_not_run() {
 }
 
 #[tokio::test]
+async fn t14_whatever_happens_to_a_script_after_it_was_shown_it_does_not_run() {
+    type Attack = fn(&Path);
+    let attacks: [(&str, Attack); 6] = [
+        ("edited in place, same length", |script| fs::write(script, "echo wrong\n").unwrap()),
+        ("appended to", |script| fs::write(script, "echo shown\nrm x\n").unwrap()),
+        ("emptied", |script| fs::write(script, "").unwrap()),
+        ("another file moved over it", |script| {
+            let other = script.with_extension("other");
+            fs::write(&other, "echo wrong\n").unwrap();
+            fs::rename(other, script).unwrap();
+        }),
+        ("a link put in its place", |script| {
+            let other = script.with_extension("other");
+            fs::write(&other, "echo wrong\n").unwrap();
+            fs::remove_file(script).unwrap();
+            symlink(other, script).unwrap();
+        }),
+        ("removed", |script| fs::remove_file(script).unwrap()),
+    ];
+    for (name, attack) in attacks {
+        let bench = Bench::new();
+        let script = bench.write("task.sh", "echo shown\n");
+        let drift = bench.drift(&["sh", "task.sh"], || attack(&script)).await;
+        assert_eq!(drift.what, "script", "{name}");
+    }
+}
+
+#[tokio::test]
 async fn t14_a_script_replaced_behind_its_link_does_not_run() {
     let bench = Bench::new();
     let shown = bench.write("shown.sh", "echo shown\n");
@@ -368,6 +396,32 @@ async fn t15_a_program_replaced_after_it_was_shown_does_not_run() {
     assert!(drift.difference.contains("inode: expected "), "{drift}");
     let drift = bench.drift(&[name], || fs::remove_file(&path).unwrap()).await;
     assert!(drift.difference.contains("expected a file, found: "), "{drift}");
+}
+
+#[tokio::test]
+async fn t15_whatever_happens_to_a_program_after_it_was_shown_it_does_not_run() {
+    type Attack = fn(&Path);
+    let other = "#!/bin/sh\necho wrong\n";
+    let attacks: [(&str, Attack); 6] = [
+        ("rewritten in place", |path| fs::write(path, "#!/bin/sh\necho wrong\n").unwrap()),
+        ("appended to", |path| fs::write(path, "#!/bin/sh\necho shown\nrm x\n").unwrap()),
+        ("another moved over it", |path| fs::rename(path.with_extension("other"), path).unwrap()),
+        ("a link put in its place", |path| {
+            fs::remove_file(path).unwrap();
+            symlink(path.with_extension("other"), path).unwrap();
+        }),
+        ("given other rights", |path| {
+            fs::set_permissions(path, fs::Permissions::from_mode(0o4755)).unwrap();
+        }),
+        ("removed", |path| fs::remove_file(path).unwrap()),
+    ];
+    for (name, attack) in attacks {
+        let bench = Bench::new();
+        let path = bench.program("tool", "#!/bin/sh\necho shown\n");
+        bench.program("tool.other", other);
+        let drift = bench.drift(&[path.to_str().unwrap()], || attack(&path)).await;
+        assert_eq!(drift.what, "program", "{name}");
+    }
 }
 
 #[tokio::test]
