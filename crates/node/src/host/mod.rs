@@ -333,7 +333,7 @@ impl Host {
             agent: &checked.agent,
             session: checked.session.as_deref(),
             host: card::host_view(None),
-            command: display::argv_view(&checked.argv, first.missed_segment),
+            command: display::command_view(&checked.argv, &judged.analysis, first.missed_segment),
             facts: card::facts(
                 &checked.argv,
                 &judged.facts,

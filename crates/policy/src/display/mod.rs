@@ -1,6 +1,7 @@
 //! What a person sees. Lossless: what is shown can be parsed back to exactly what runs. For the eye only: nothing
 //! shown here ever feeds matching or execution.
 
+mod chain;
 mod hidden;
 mod line;
 mod secrets;
@@ -45,6 +46,16 @@ pub fn original(shown: &Shown) -> Option<String> {
 pub fn argv_view(argv: &[String], missed: Option<usize>) -> CommandView {
     let segment = segment_view(argv, None, missed == Some(0));
     view(CommandForm::Argv, vec![segment], shell_quoted(argv))
+}
+
+/// An argument list that runs here: as boxes, or, when it hands a text to a plain shell, the parts of that text.
+pub fn command_view(argv: &[String], analysis: &Analysis, missed: Option<usize>) -> CommandView {
+    match chain::parts(argv, analysis, missed) {
+        Some(segments) => {
+            CommandView { shell: chain::shell(argv), ..view(CommandForm::Argv, segments, shell_quoted(argv)) }
+        }
+        None => argv_view(argv, missed),
+    }
 }
 
 /// A command text that somebody else interprets, as boxes when it could be taken apart, else as one text.
@@ -93,7 +104,7 @@ fn view(form: CommandForm, segments: Vec<SegmentView>, copy: String) -> CommandV
     let hidden = count(SpanKind::Escape, |_| 1);
     let lookalikes = count(SpanKind::Lookalike, |letters| letters.chars().count());
     let secrets = count(SpanKind::Secret, |_| 1);
-    CommandView { form, segments, copy, arguments, hidden, lookalikes, secrets }
+    CommandView { form, shell: Vec::new(), segments, copy, arguments, hidden, lookalikes, secrets }
 }
 
 fn saturated(count: usize) -> u32 {

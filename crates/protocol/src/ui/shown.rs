@@ -82,6 +82,11 @@ ui! {
     pub struct CommandView {
         /// Where the words come from.
         pub form: CommandForm,
+        /// The words in front of the text that the segments are made of, such as `sh` and `-c`; empty where no shell was
+        /// looked through.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        #[ts(optional, as = "Option<Vec<ArgView>>")]
+        pub shell: Vec<ArgView>,
         /// In order.
         pub segments: Vec<SegmentView>,
         /// The exact command for the clipboard: argv quoted for a POSIX shell, or the text itself.
