@@ -4,7 +4,8 @@ use crate::shell::State;
 use countersign::desk::{Answer, Pause};
 use countersign_protocol::ui::{
     ChainReport, CommandError, DecideParams, DocumentView, EditParams, EditResult, ErrorCode, HistoryPage,
-    Outcome, Page, RuleEditParams, RuleEditResult, RulesView, Settings, Snapshot, TestParams, TestResult,
+    Outcome, Page, RuleBreadth, RuleEditParams, RuleEditResult, RulesView, RungBreadth, Settings, Snapshot,
+    TestParams, TestResult,
 };
 use tauri::{AppHandle, Manager, State as Managed};
 use tauri_plugin_autostart::ManagerExt;
@@ -70,6 +71,16 @@ pub(crate) async fn rules(state: Managed<'_, State>) -> Result<RulesView> {
 #[tauri::command]
 pub(crate) async fn edit_rules(state: Managed<'_, State>, params: RuleEditParams) -> Result<RuleEditResult> {
     state.desk.edit_rules(params).await
+}
+
+#[tauri::command]
+pub(crate) async fn breadth_of_card(state: Managed<'_, State>, id: String) -> Result<Vec<RungBreadth>> {
+    state.desk.breadth_of_card(&id).await
+}
+
+#[tauri::command]
+pub(crate) async fn breadth_of_rules(state: Managed<'_, State>) -> Result<Vec<RuleBreadth>> {
+    state.desk.breadth_of_rules().await
 }
 
 #[tauri::command]

@@ -39,6 +39,8 @@ pub(crate) fn run(
         .invoke_handler(tauri::generate_handler![
             commands::answer_confirmation,
             commands::autostart,
+            commands::breadth_of_card,
+            commands::breadth_of_rules,
             commands::card_painted,
             commands::decide,
             commands::deny_all,

@@ -124,6 +124,7 @@ fn page_word(page: Page) -> &'static str {
     match page {
         Page::Inbox => "inbox",
         Page::Allowlist => "allowlist",
+        Page::Rules => "rules",
         Page::Policy => "policy",
         Page::History => "history",
         Page::Settings => "settings",

@@ -73,25 +73,35 @@ fn always_for_exactly_this_remembers_this_command_and_no_other() -> Story {
 }
 
 #[test]
-fn always_for_a_program_lets_it_run_with_other_arguments_and_in_other_folders() -> Story {
+fn a_program_that_was_allowed_for_a_number_of_times_runs_so_often_and_elsewhere_too() -> Story {
     asking(|app| {
-        let (first, second) = (app.home.file("first"), app.home.file("second"));
-        let (running, _) = app.raise(&["touch", &first])?;
-        allow_always(app, "program")?;
+        let (running, _) = app.raise(&["ls", "-d", "/"])?;
+        open_sheet(app, "program")?;
+        app.click_armed(Window::Prompt, "allow-always-confirm")?;
         running.finish()?.expect_code(0)?;
-        app.home.start(&["exec", "--cwd", "/", "--", "touch", &second])?.finish()?.expect_code(0)?;
-        assert!(Path::new(&second).exists());
-        wait_for("the last command of the entry is stored", PATIENCE, || {
-            let entry = app.home.entries("main")?.into_iter().next().unwrap_or_default();
-            let command = entry["lastUsedCommand"].as_str().unwrap_or_default();
-            Ok(command.contains(&second).then_some(()))
-        })?;
+        for folder in ["/tmp", "/usr", "/etc", "/bin", "/dev"] {
+            app.home.start(&["exec", "--cwd", "/", "--", "ls", "-d", folder])?.finish()?.expect_code(0)?;
+        }
+        let expected = std::iter::once(Outcome::AllowedAlways).chain(vec![Outcome::AllowedByRule; 5]);
+        assert_eq!(app.home.outcomes()?, expected.collect::<Vec<_>>());
+        assert_eq!(app.home.entries("main")?, Vec::<serde_json::Value>::new());
 
-        let (other, _) = app.raise(&["rm", &second])?;
+        let (other, _) = app.raise(&["ls", "-d", "/var"])?;
         app.deny()?;
-        other.finish()?.expect_code(200)?;
-        assert!(Path::new(&second).exists());
-        Ok(())
+        other.finish()?.expect_code(200).map(|_| ())
+    })
+}
+
+#[test]
+fn a_program_that_deletes_can_only_be_allowed_as_it_is() -> Story {
+    asking(|app| {
+        let (running, _) = app.raise(&["rm", &app.home.file("nothing")])?;
+        app.click(Window::Prompt, "allow-more")?;
+        let withheld = "[data-testid=\"sheet-withheld\"][data-rungs=\"shape subcommand program\"]";
+        app.wait_for_element(Window::Prompt, withheld)?;
+        app.click(Window::Prompt, "sheet-back")?;
+        app.deny()?;
+        running.finish()?.expect_code(200).map(|_| ())
     })
 }
 
@@ -107,16 +117,24 @@ fn an_interpreter_can_only_be_allowed_once() -> Story {
     })
 }
 
-/// Opens the sheet, picks how far the rule reaches, and confirms it.
-fn allow_always(app: &App, scope: &str) -> Story {
+/// Opens the sheet, picks how far the rule reaches and no end, and confirms it.
+fn allow_always(app: &App, rung: &str) -> Story {
+    open_sheet(app, rung)?;
+    pick(app, "[data-testid=\"sheet-kind\"] [value=\"always\"]")?;
+    app.click_armed(Window::Prompt, "allow-always-confirm")
+}
+
+fn open_sheet(app: &App, rung: &str) -> Story {
     app.click(Window::Prompt, "allow-more")?;
-    let option = format!("[data-testid=\"sheet-option\"][value=\"{scope}\"]");
-    // The button itself is drawn by its label.
+    pick(app, &format!("[data-testid=\"sheet-option\"][value=\"{rung}\"]"))
+}
+
+/// Picks a button of a group; the button itself is drawn by its label.
+fn pick(app: &App, option: &str) -> Story {
     let label = format!("label:has({option})");
     app.wait_for_element(Window::Prompt, &label)?;
     ensure!(app.browser()?.click(&label)?, "the sheet went away");
-    app.wait_for_element(Window::Prompt, &format!("{option}:checked"))?;
-    app.click_armed(Window::Prompt, "allow-always-confirm")
+    app.wait_for_element(Window::Prompt, &format!("{option}:checked"))
 }
 
 const MORE_IS_OFFERED: &str = r#"return document.querySelector('[data-testid="allow-more"]') !== null"#;

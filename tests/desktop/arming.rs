@@ -57,7 +57,8 @@ fn a_script_in_the_page_cannot_allow_sooner_than_a_person() -> Story {
             (json!(u32::MAX), "allow-once"),
         ] {
             let params = json!({
-                "id": id, "generation": generation, "paint": paint, "decision": decision, "scope": "exact",
+                "id": id, "generation": generation, "paint": paint, "decision": decision,
+                "remember": { "rung": "exact", "lasting": { "kind": "always" } },
             });
             let refused = app.invoke(Window::Prompt, "decide", json!({ "params": params }))?;
             let code = refused.err().map(|error| error["code"].clone());

@@ -4,7 +4,7 @@
 //! the caller asked for, and the [`Effect`]s that everybody else must hear of. Before anything else, each operation ends
 //! what is overdue at its `now_ms`, so that an answer that comes too late is late even if no timer has fired yet.
 
-use countersign_policy::always::Proposal;
+use countersign_policy::always::{Choice, Proposal};
 use countersign_protocol::ui::{CancelCause, Card};
 use countersign_protocol::vocabulary::Decision;
 use std::collections::{BTreeMap, HashMap};
@@ -35,8 +35,10 @@ pub const MAX_HELD: usize = 4_096;
 pub struct Request {
     /// As presented. `id`, `created_at_ms` and `expires_at_ms` are stamped by the book.
     pub card: Card,
-    /// What "always" may store, in the order of `card.always`.
+    /// What "always" may store in the peers' document.
     pub proposals: Vec<Proposal>,
+    /// What an answer may store among our own rules, in the order of `card.always`.
+    pub choices: Vec<Choice>,
     /// Agent id as claimed.
     pub agent: String,
     /// Session as claimed.
@@ -204,6 +206,7 @@ impl Record {
         card.generation = mine.card.generation;
         mine.card == card
             && mine.proposals == theirs.proposals
+            && mine.choices == theirs.choices
             && mine.agent == theirs.agent
             && mine.session == theirs.session
             && self.requested_by.device == other.requested_by.device

@@ -61,7 +61,13 @@ pub(crate) fn request(command: &str) -> Request {
         },
         "decisions": ["allow-once", "deny"], "always": [],
     }));
-    Request { card: card.unwrap(), proposals: Vec::new(), agent: "main".to_owned(), session: None }
+    Request {
+        card: card.unwrap(),
+        proposals: Vec::new(),
+        choices: Vec::new(),
+        agent: "main".to_owned(),
+        session: None,
+    }
 }
 
 /// Starts this test binary again with one ignored test, which plays `role` on `dir` in a process of its own. `limit` is

@@ -70,6 +70,25 @@ pub fn name_files(analysis: &mut Analysis, places: Places<'_>) {
     }
 }
 
+/// Where the programs of a command and its folder are, without a look into any file: for what is judged and does not
+/// run. Blocking, a few system calls for each program.
+pub fn locate(analysis: &Analysis, places: Places<'_>) -> Facts {
+    let located = |name: &str| {
+        let path = search::find(name, places);
+        let real_path = path.as_ref().and_then(|path| std::fs::canonicalize(path).ok());
+        let writable = real_path.as_deref().is_some_and(identity::is_writable);
+        let identity = real_path.as_deref().and_then(|real| identity::identify(real, Content::Trusted).ok());
+        ProgramFacts { path, real_path, identity, writable }
+    };
+    let programs = analysis.programs();
+    Facts {
+        programs: programs.into_iter().map(|name| (name.to_string(), located(&name))).collect(),
+        cwd: folder(places.cwd),
+        home: places.home.to_owned(),
+        ..Facts::default()
+    }
+}
+
 fn program(name: &str, places: Places<'_>) -> ProgramFacts {
     let Some(path) = search::find(name, places) else { return ProgramFacts::default() };
     let Ok(real_path) = std::fs::canonicalize(&path) else {

@@ -1,7 +1,9 @@
 //! What "always" may store for a command, narrowest first, or why nothing (approvals-store.md §10).
 
+mod choices;
 mod peer;
 
+pub use choices::{Choice, choices};
 pub use peer::{Entry, OneShot, Remembered, remembered};
 
 use crate::allowlist::bound_arguments;

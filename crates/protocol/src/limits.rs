@@ -21,3 +21,6 @@ pub const DISPLAY_INPUT_UNITS: usize = 262_144;
 
 /// Most arguments that a prompt shows one by one; beyond it Allow is impossible.
 pub const DISPLAY_ARGUMENTS: usize = 4_096;
+
+/// Most flags of a rule that are named before a person: more are not read.
+pub const REACHED_FLAGS: usize = 12;

@@ -1,4 +1,4 @@
-import type { Card, Shown, Span } from './protocol';
+import type { Shown, Span } from './protocol';
 
 /** The text that a reader sees, for names and titles; masked values stay masked. */
 export function plain(shown: Shown): string {
@@ -33,12 +33,4 @@ export function toPaint(shown: Shown, blank: string): Span[] {
   }
   flush();
   return merged;
-}
-
-/** The name of the program that a card would run first, without its folder. */
-export function programName(card: Card): string | null {
-  const first = card.command.segments[0]?.args.find((arg) => arg.role === 'executable');
-  if (!first) return null;
-  const name = plain(first.shown);
-  return name.slice(name.lastIndexOf('/') + 1) || name;
 }

@@ -1,7 +1,7 @@
 import { tick } from 'svelte';
 import { painted, paintedWithin, pause } from '../lib/frames';
 import { BackendError } from '../lib/ipc';
-import type { Card, Decision, Outcome, RuleScope, UiEvent } from '../lib/protocol';
+import type { Breadth, Card, Decision, Outcome, Remember, Rung, UiEvent } from '../lib/protocol';
 import { Arming } from './arming.svelte';
 import type { Clock } from './clock.svelte';
 import type { Closed, Feed } from './feed.svelte';
@@ -44,6 +44,8 @@ export class Prompt {
   answering = $state(false);
   /** The "Allow…" sheet. */
   sheet = $state(false);
+  /** What each rung of the sheet would have let run; `null` while that is not known. */
+  breadths = $state.raw<ReadonlyMap<Rung, Breadth> | null>(null);
   /** Whether masked values are readable. */
   revealed = $state(false);
   readonly arming = new Arming();
@@ -102,9 +104,9 @@ export class Prompt {
     await this.#decide('allow-once', null);
   }
 
-  async allowAlways(scope: RuleScope | null): Promise<void> {
+  async allowAlways(remember: Remember | null): Promise<void> {
     if (!this.offers('allow-always') || !this.allowable || !this.arming.armed || !this.sheet) return;
-    await this.#decide('allow-always', scope);
+    await this.#decide('allow-always', remember);
   }
 
   async deny(): Promise<void> {
@@ -132,6 +134,7 @@ export class Prompt {
     if (!this.answerable || this.answering) return;
     this.sheet = true;
     this.arming.restart();
+    void this.#weigh();
   }
 
   closeSheet(): void {
@@ -249,6 +252,7 @@ export class Prompt {
     this.showing += 1;
     this.#paint = null;
     this.sheet = false;
+    this.breadths = null;
     this.arming.reset();
   }
 
@@ -275,7 +279,18 @@ export class Prompt {
     }
   }
 
-  async #decide(decision: Decision, scope: RuleScope | null): Promise<void> {
+  /** Asks how far the rungs reach. The figures are new content in the sheet; without them it works as well. */
+  async #weigh(): Promise<void> {
+    const card = this.card;
+    if (!card || this.breadths || !card.always.some((step) => step.kind === 'offered')) return;
+    const showing = this.showing;
+    const found = await this.feed.backend.breadthOfCard(card.id).catch(() => null);
+    if (!found || showing !== this.showing) return;
+    this.breadths = new Map(found.map(({ rung, breadth }) => [rung, breadth]));
+    if (this.sheet) this.arming.restart();
+  }
+
+  async #decide(decision: Decision, remember: Remember | null): Promise<void> {
     const card = this.card;
     if (!card || this.answering) return;
     const showing = this.showing;
@@ -283,7 +298,7 @@ export class Prompt {
     this.problem = null;
     try {
       const params = { id: card.id, generation: card.generation, paint: await this.#paintOf(decision), decision };
-      const outcome = await this.feed.backend.decide(scope ? { ...params, scope } : params);
+      const outcome = await this.feed.backend.decide(remember ? { ...params, remember } : params);
       if (showing !== this.showing) return;
       this.#forget(card.id);
       this.answering = false;

@@ -134,3 +134,15 @@ for (const [name, make] of [
     await tab.done();
   });
 }
+
+test('a text for a shell is shown in its parts, with the shell in front and the missed part marked', () =>
+  prompt(['chained', 'a'], async (tab) => {
+    assert.deepEqual(await tab.locator(`${at('shell')} ${at('argument')}`).allTextContents(), ['sh', '-c']);
+    const parts = tab.locator(at('segment'));
+    assert.equal(await parts.count(), 3);
+    const missed = await parts.evaluateAll((parts) => parts.map((part) => part.classList.contains('missed')));
+    assert.deepEqual(missed, [false, true, false]);
+    assert.match(await parts.nth(1).textContent(), /2\s*&&\s*npm run build 2>&1/);
+    assert.match(await tab.textContent(at('why')), /covers segment 2/);
+    assert.match(await tab.textContent(at('command')), /3 commands for a shell, shown in full/);
+  }));

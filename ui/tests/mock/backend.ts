@@ -160,6 +160,22 @@ export class MockBackend implements Backend {
       return `${this.view.path}.bak`;
     });
 
+  breadthOfCard: Backend['breadthOfCard'] = (id) =>
+    this.#call('breadthOfCard', [id], () => [
+      { rung: 'exact', breadth: { of: 200, matched: 4, denied: 0 } },
+      { rung: 'shape', breadth: { of: 200, matched: 12, denied: 0 } },
+      { rung: 'subcommand', breadth: { of: 200, matched: 31, denied: 2 } },
+      { rung: 'program', breadth: { of: 200, matched: 64, denied: 9 } },
+    ]);
+
+  breadthOfRules: Backend['breadthOfRules'] = () =>
+    this.#call('breadthOfRules', [], () =>
+      this.ruleView.rules.map(({ rule }, index) => ({
+        id: rule.id,
+        breadth: { of: 200, matched: (index * 23 + 12) % 90, denied: index % 3 },
+      })),
+    );
+
   rules = () => this.#call('rules', [], () => structuredClone(this.ruleView));
 
   editRules: Backend['editRules'] = (params) =>

@@ -1,6 +1,7 @@
 import type { Card } from '../../src/lib/protocol';
 import { missed } from './document';
-import { command, opaque, segment, shown } from './text';
+import { EXACT_ONLY, HOSTILE, TESTS } from './reach';
+import { chain, command, opaque, segment, shown } from './text';
 
 const MINUTE = 60_000;
 
@@ -34,14 +35,7 @@ export function card(id: string, now: number, differs: Partial<Card> = {}): Card
       trace: missed('git'),
     },
     decisions: ['allow-once', 'allow-always', 'deny'],
-    always: [
-      {
-        scope: 'exact',
-        pattern: shown('/usr/bin/git push --force origin main'),
-        cwd: shown('/home/mina/src/storefront'),
-      },
-      { scope: 'program', pattern: shown('/usr/bin/git') },
-    ],
+    always: EXACT_ONLY,
     ...differs,
   };
 }
@@ -186,4 +180,35 @@ export function longArgument(id: string, now: number, length: number): Card {
 export function manyArguments(id: string, now: number, count: number): Card {
   const names = Array.from({ length: count }, (_, index) => `file-${index}.txt`);
   return card(id, now, { command: command([segment(['touch', ...names])]) });
+}
+
+/** A command that more rungs are offered for. */
+export function harmless(id: string, now: number, differs: Partial<Card> = {}): Card {
+  return card(id, now, {
+    command: command([segment(['git', 'log', '--oneline', '-n', '20', 'src/a file.ts'], undefined, true)]),
+    always: TESTS,
+    ...differs,
+  });
+}
+
+/** A text for a plain shell, in its parts. */
+export function chained(id: string, now: number, differs: Partial<Card> = {}): Card {
+  return card(id, now, {
+    command: chain([
+      segment(['cd', 'storefront']),
+      { operator: '&&', args: [{ role: 'text', shown: shown('npm run build 2>&1'), missed: true }], missed: true },
+      segment(['tail', '-n', '20'], '|'),
+    ]),
+    why: {
+      reason: 'allowlist-miss',
+      segment: 1,
+      security: 'allowlist',
+      ask: 'on-miss',
+      layer: 'agent',
+      entriesChecked: 14,
+      trace: missed('npm'),
+    },
+    always: HOSTILE,
+    ...differs,
+  });
 }

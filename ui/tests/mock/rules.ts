@@ -1,52 +1,100 @@
 import { BackendError } from '../../src/lib/ipc';
-import type { CommandRule, RuleDraft, RuleEdit, RuleState, RulesView, RuleView } from '../../src/lib/protocol';
+import type {
+  CommandRule,
+  PresetView,
+  RuleDraft,
+  RuleEdit,
+  RuleState,
+  RulesView,
+  RuleView,
+} from '../../src/lib/protocol';
+import { beginningWith } from '../../src/lib/rules';
+import { reach } from './reach';
+import { shown } from './text';
 
 const HOUR_MS = 3_600_000;
 
-/** One rule in each state, and two presets. */
+/** Rules in each state, and the presets that there are. */
 export function rules(nowMs: number): RulesView {
-  const rule = (id: string, state: RuleState, more: Partial<CommandRule>): RuleView =>
-    viewOf(
+  const rule = (id: string, state: RuleState, more: Partial<CommandRule>, uses = 0): RuleView => ({
+    ...viewOf(
       {
         id,
         agent: '*',
         effect: 'allow',
         program: 'git',
         arguments: 'any',
-        createdAtMs: nowMs - HOUR_MS,
+        createdAtMs: nowMs - 30 * HOUR_MS,
         from: 'typed',
         ...more,
       },
       state,
-    );
+    ),
+    uses,
+  });
+  const folder = '/home/mina/src/storefront';
   return {
     path: '/home/mina/.config/countersign/rules.json',
     state: { kind: 'ready' },
     hash: 'hash-1',
-    presets: [
-      {
-        name: 'everyday',
-        title: 'Everyday reading',
-        words: 'Look at files and the history of git repositories.',
-        switch: 'off',
-        rules: 120,
-      },
-      {
-        name: 'versions',
-        title: 'Asking for versions',
-        words: 'Ask tools for their version.',
-        switch: 'on',
-        rules: 27,
-      },
-    ],
+    presets: presets(),
     rules: [
-      rule('r-1', 'live', { limits: { uses: 3 } }),
-      rule('r-2', 'live', { effect: 'deny', program: 'rm' }),
-      rule('r-3', 'expired', { limits: { untilMs: nowMs - 1 } }),
-      rule('r-4', 'spent', { limits: { uses: 1 } }),
-      rule('r-5', 'session-over', { limits: { session: 'agent:main:main' } }),
+      rule('r-1', 'live', {
+        effect: 'deny',
+        arguments: beginningWith('push'),
+        note: 'Publishing is mine. Ask me for a review instead.',
+      }),
+      rule('r-2', 'live', { agent: 'coder', program: '/usr/bin/git', arguments: beginningWith('log'), from: 'answer' }),
+      rule(
+        'r-3',
+        'live',
+        {
+          agent: 'coder',
+          program: '/usr/bin/npm',
+          arguments: beginningWith('test'),
+          folder,
+          limits: { uses: 5 },
+          from: 'answer',
+        },
+        2,
+      ),
+      rule('r-4', 'live', {
+        agent: 'coder',
+        program: '/usr/bin/cargo',
+        arguments: beginningWith('build'),
+        folder: '/home/mina/src/engine',
+        limits: { untilMs: nowMs + 2 * HOUR_MS },
+        from: 'answer',
+      }),
+      rule('r-5', 'live', {
+        agent: 'home',
+        program: '/usr/bin/ffmpeg',
+        arguments: { exact: { args: ['-i', '/srv/cam/2026-11-21.mkv', '-c', 'copy', '/srv/out/day one.mp4'], folder } },
+        limits: { session: 'agent:home:camera-digest' },
+        from: 'answer',
+      }),
+      rule('r-6', 'expired', { program: 'docker', limits: { untilMs: nowMs - HOUR_MS } }),
+      rule('r-7', 'spent', { program: 'make', limits: { uses: 1 }, from: 'answer' }, 1),
+      rule('r-8', 'session-over', { program: 'ls', limits: { session: 'agent:main:main' }, from: 'answer' }),
     ],
   };
+}
+
+function presets(): PresetView[] {
+  const preset = (name: string, rules: number, includes: string[] = []): PresetView => ({
+    name,
+    title: `The app’s own name of ${name}`,
+    words: `The app’s own words about ${name}.`,
+    switch: 'off',
+    rules,
+    includes,
+  });
+  return [
+    preset('everyday', 214, ['files', 'git-history', 'versions']),
+    preset('files', 152),
+    preset('git-history', 35),
+    preset('versions', 27),
+  ];
 }
 
 /** Applies one edit and returns what takes it back. */
@@ -90,8 +138,8 @@ export function applyRuleEdit(view: RulesView, edit: RuleEdit): RuleEdit {
 }
 
 function viewOf(rule: CommandRule, state: RuleState): RuleView {
-  const text = `${rule.effect === 'deny' ? 'refuse' : 'allow'} ${rule.program} with any arguments`;
-  return { rule, shown: { spans: [{ kind: 'plain', text }] }, state, uses: 0 };
+  const text = `${rule.effect === 'deny' ? 'refuse' : 'allow'} ${rule.program}`;
+  return { rule, shown: shown(text), reach: reach(rule.program, rule.arguments, rule.folder), state, uses: 0 };
 }
 
 function indexOf(view: RulesView, id: string): number {

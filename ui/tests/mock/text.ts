@@ -50,6 +50,11 @@ export function command(segments: SegmentView[], form: CommandView['form'] = 'ar
   };
 }
 
+/** A text that `sh -c` runs, in its parts. */
+export function chain(segments: SegmentView[]): CommandView {
+  return { ...command(segments), shell: segment(['sh', '-c']).args };
+}
+
 /** A text that could not be split. */
 export function opaque(text: string): CommandView {
   return command([{ args: [{ role: 'text', shown: shown(text), missed: true }], missed: true }], 'text');

@@ -1,5 +1,6 @@
 import { afterEach, expect, test } from 'vitest';
 import { CATALOGUES, dateTime, duration, localeFor, setLocale, type Locale } from '../../src/lib/i18n/index.svelte';
+import { RULES_CATALOGUES } from '../../src/lib/i18n/rules/index.svelte';
 import { outcomeWords } from '../../src/lib/outcome';
 import type { Outcome } from '../../src/lib/protocol';
 
@@ -13,7 +14,9 @@ function entries(node: Node, path = ''): [string, Exclude<Node, { [key: string]:
   return Object.entries(node).flatMap(([key, child]) => entries(child, path === '' ? key : `${path}.${key}`));
 }
 
-const of = (locale: Locale) => new Map(entries(CATALOGUES[locale] as unknown as Node));
+/** Both catalogues of a language: the one of all windows and the one of the page of rules. */
+const of = (locale: Locale) =>
+  new Map(entries({ all: CATALOGUES[locale], rules: RULES_CATALOGUES[locale] } as unknown as Node));
 
 const marks = (text: string) => [...text.matchAll(/\{\w+\}/g)].map(([mark]) => mark).sort();
 

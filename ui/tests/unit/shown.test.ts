@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
 import { BackendError } from '../../src/lib/ipc';
-import { plain, programName, toPaint, VISIBLE_SPACE } from '../../src/lib/shown';
-import { card } from '../mock/cards';
-import { command, segment, shown } from '../mock/text';
+import { plain, toPaint, VISIBLE_SPACE } from '../../src/lib/shown';
+import { shown } from '../mock/text';
 
 test('an argument of few spans is painted span by span', () => {
   const text = shown('a b\u202ec', 'marked');
@@ -18,11 +17,6 @@ test('an argument of very many spans keeps every character in few elements', () 
 
 test('a masked secret stays masked in plain text', () => {
   expect(plain(shown('ghp_secret'))).not.toContain('secret');
-});
-
-test('a program is named without its folder', () => {
-  const of = (word: string) => programName(card('a', 0, { command: command([segment([word])]) }));
-  expect([of('/usr/bin/git'), of('git'), of('./')]).toEqual(['git', 'git', './']);
 });
 
 test('whatever is thrown becomes an error with a known code', () => {

@@ -5,6 +5,7 @@
 
 mod confirmations;
 mod paints;
+mod remember;
 pub(crate) mod rules;
 
 use crate::settings::SettingsFile;
@@ -235,7 +236,8 @@ impl Desk {
         Ok(self.live().paints.painted(id, generation, now_ms))
     }
 
-    /// A person's answer from the window. An allow needs a paint that is old enough; "always" stores its rule first.
+    /// A person's answer from the window. An allow needs a paint that is old enough; "always" stores its rule first, and
+    /// takes it back when the request ended meanwhile.
     pub async fn decide(&self, params: &DecideParams) -> Result<Outcome, CommandError> {
         let id = params.id.as_str();
         let record = self.inner.parts.approvals.snapshot(id).await.filter(|record| record.ending.is_none());
@@ -263,10 +265,14 @@ impl Desk {
                 return Err(error(ErrorCode::NotArmed, "the request was not in view long enough"));
             }
         }
+        let mut kept = None;
         if params.decision == Decision::AllowAlways && card.kind == CardKind::Exec {
-            self.store_rule(&record, params).await?;
+            kept = Some(self.keep(&record, params.remember.as_ref()).await?);
         }
         if !self.inner.parts.approvals.resolve(id, params.decision, "window").await {
+            if let Some(kept) = kept {
+                self.take_back(kept).await;
+            }
             return Err(gone(id));
         }
         Ok(match params.decision {
@@ -408,30 +414,6 @@ impl Desk {
     pub fn show_card(&self, id: &str) {
         self.live().dismissed.remove(id);
         self.emit(UiEvent::ShowCard { id: id.to_owned() });
-    }
-
-    async fn store_rule(
-        &self,
-        record: &countersign_approvals::book::Record,
-        params: &DecideParams,
-    ) -> Result<(), CommandError> {
-        let request = &record.request;
-        let proposal = params
-            .scope
-            .and_then(|scope| request.proposals.iter().find(|proposal| proposal.scope == scope))
-            .ok_or_else(|| error(ErrorCode::Invalid, "scope: expected one of those offered on the card"))?;
-        let change = Change {
-            base_hash: None,
-            edits: vec![DocumentEdit::AddEntry {
-                agent: request.agent.clone(),
-                pattern: proposal.pattern.clone(),
-                arg_pattern: proposal.arg_pattern.clone(),
-                source: proposal.generated.then(|| "allow-always".to_owned()),
-            }],
-            looser: Looser::Confirmed,
-            writer: Writer::Answer,
-        };
-        self.inner.parts.store.edit(change).await.map(|_| ()).map_err(store_error)
     }
 
     async fn ask_confirmation(&self, loosenings: &[Loosening]) -> Result<Answer, CommandError> {

@@ -4,7 +4,7 @@ use super::{Answer, Desk, error, writer};
 use countersign_approvals::rules::{Current, RuleChange, RulesChanged, RulesError, loosenings, state};
 use countersign_approvals::store::{Looser, Writer};
 use countersign_policy::display::{self, Secrets};
-use countersign_policy::rules::{PRESETS, describe};
+use countersign_policy::rules::{PRESETS, Preset, describe, reach};
 use countersign_protocol::rules::RuleDocument;
 use countersign_protocol::ui::{
     CommandError, ErrorCode, HistoryEvent, Loosening, PresetSwitch, PresetView, RuleEdit, RuleEditParams,
@@ -91,6 +91,7 @@ pub(crate) fn view(current: &Current, now_ms: i64) -> RulesView {
                 let count = current.counts.get(&rule.id);
                 RuleView {
                     shown: display::shown(&describe(rule), Secrets::Show),
+                    reach: reach(rule),
                     state: state(rule, &current.counts, now_ms),
                     uses: count.map_or(0, |count| count.uses),
                     last_used_at_ms: count.map(|count| count.last_used_at_ms),
@@ -128,6 +129,7 @@ fn presets(document: &RuleDocument) -> Vec<PresetView> {
         words: preset.words.to_owned(),
         switch: switch(preset.name),
         rules: u32::try_from(preset.rules(0).len()).unwrap_or(u32::MAX),
+        includes: included(preset),
     });
     let unknown = document.presets.iter().filter(|name| PRESETS.iter().all(|preset| preset.name != *name));
     let unknown = unknown.map(|name| PresetView {
@@ -136,8 +138,13 @@ fn presets(document: &RuleDocument) -> Vec<PresetView> {
         words: String::new(),
         switch: PresetSwitch::On,
         rules: 0,
+        includes: Vec::new(),
     });
     known.chain(unknown).collect()
+}
+
+fn included(preset: &Preset) -> Vec<String> {
+    PRESETS.iter().filter(|other| preset.includes(other)).map(|other| other.name.to_owned()).collect()
 }
 
 /// Rules can carry words of a command, and an agent chose those.
@@ -150,7 +157,7 @@ fn escaped(mut loosenings: Vec<Loosening>) -> Vec<Loosening> {
     loosenings
 }
 
-fn rules_error(failure: RulesError) -> CommandError {
+pub(super) fn rules_error(failure: RulesError) -> CommandError {
     let code = match &failure {
         RulesError::Stale { .. } => ErrorCode::Stale,
         RulesError::Edit(_) => ErrorCode::Invalid,

@@ -1,14 +1,13 @@
 //! What the person is shown about a request: the command as boxes, probed facts, and why they are asked.
 
 use countersign_approvals::book::Request;
-use countersign_policy::always::{self, Proposal};
-use countersign_policy::analysis::Analysis;
+use countersign_policy::always::{self, Choice, Proposal};
 use countersign_policy::display::{self, Secrets};
-use countersign_policy::effective::Effective;
 use countersign_policy::evaluate::{AskReason, Evaluation, Subject};
 use countersign_policy::facts::Facts;
+use countersign_policy::rules::reach;
 use countersign_protocol::ui::{
-    AlwaysOption, AlwaysUnavailable, Card, CardKind, CommandView, EnvOverride, Fact, HostKind, HostView,
+    AlwaysUnavailable, Card, CardKind, CommandView, EnvOverride, Fact, HostKind, HostView, LadderStep,
     OnExpiry, Shown, Span, SpanKind, Via, Why, WhyReason,
 };
 use countersign_protocol::vocabulary::{Ask, Decision};
@@ -37,23 +36,28 @@ pub(super) struct Material<'a> {
 pub(super) struct Offer {
     pub(super) decisions: Vec<Decision>,
     pub(super) proposals: Vec<Proposal>,
+    pub(super) choices: Vec<Choice>,
     pub(super) unavailable: Option<AlwaysUnavailable>,
 }
 
 impl Offer {
     /// What the policy lets a person decide about a command that runs here.
-    pub(super) fn for_exec(analysis: &Analysis, facts: &Facts, policy: &Effective) -> Self {
-        match always::proposals(analysis, facts, policy) {
-            Ok(proposals) => Self {
+    pub(super) fn for_exec(subject: &Subject<'_>, first: &Evaluation) -> Self {
+        let choices = always::choices(subject, first);
+        let proposals = always::proposals(subject.analysis, subject.facts, subject.policy);
+        if choices.iter().any(|choice| choice.rules.is_ok()) {
+            return Self {
                 decisions: vec![Decision::AllowOnce, Decision::AllowAlways, Decision::Deny],
-                proposals,
+                proposals: proposals.unwrap_or_default(),
+                choices,
                 unavailable: None,
-            },
-            Err(reason) => Self {
-                decisions: vec![Decision::AllowOnce, Decision::Deny],
-                proposals: Vec::new(),
-                unavailable: Some(reason),
-            },
+            };
+        }
+        Self {
+            decisions: vec![Decision::AllowOnce, Decision::Deny],
+            proposals: Vec::new(),
+            choices: Vec::new(),
+            unavailable: Some(proposals.err().unwrap_or(AlwaysUnavailable::NoEffect)),
         }
     }
 
@@ -78,7 +82,7 @@ impl Offer {
         } else {
             AlwaysUnavailable::NotOffered
         });
-        Self { decisions, proposals: Vec::new(), unavailable }
+        Self { decisions, proposals: Vec::new(), choices: Vec::new(), unavailable }
     }
 }
 
@@ -86,7 +90,7 @@ impl Material<'_> {
     /// The request as the book keeps it; ids and times are stamped there.
     pub(super) fn into_request(self) -> Request {
         let allow_blocked = display::allow_blocked(&self.command);
-        let always = self.offer.proposals.iter().map(option).collect();
+        let always = self.offer.choices.iter().map(|choice| step(choice, self.agent)).collect();
         Request {
             card: Card {
                 id: String::new(),
@@ -112,6 +116,7 @@ impl Material<'_> {
                 allow_blocked,
             },
             proposals: self.offer.proposals,
+            choices: self.offer.choices,
             agent: self.agent.to_owned(),
             session: self.session.map(str::to_owned),
         }
@@ -208,11 +213,16 @@ pub(super) fn plain(text: &str) -> Shown {
     display::shown(text, Secrets::Show)
 }
 
-fn option(proposal: &Proposal) -> AlwaysOption {
-    AlwaysOption {
-        scope: proposal.scope,
-        pattern: plain(&proposal.pattern),
-        cwd: proposal.cwd.as_deref().map(plain),
+fn step(choice: &Choice, agent: &str) -> LadderStep {
+    let rung = choice.rung;
+    match &choice.rules {
+        Ok(offers) => {
+            let rule = |offer: &countersign_policy::rules::Offer| {
+                offer.clone().into_rule(String::new(), agent.to_owned(), 0)
+            };
+            LadderStep::Offered { rung, rules: offers.iter().map(|offer| reach(&rule(offer))).collect() }
+        }
+        Err(cause) => LadderStep::Withheld { rung, cause: *cause },
     }
 }
 

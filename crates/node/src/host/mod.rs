@@ -4,6 +4,7 @@
 //! The same flow serves the socket and, without an app, the command line: then nobody can be asked and the fallback
 //! decides.
 
+mod breadth;
 mod card;
 mod own_rules;
 mod record;
@@ -14,6 +15,7 @@ mod standing;
 use crate::executor::{self, NotStarted};
 use crate::facts::{self, Places};
 use crate::socket::server::{Call, Handler, Peer};
+pub use breadth::Past;
 use card::{Material, Offer};
 use countersign_approvals::book::{Ending, RequestedBy};
 use countersign_approvals::history::History;
@@ -21,6 +23,7 @@ use countersign_approvals::ports::Ports;
 use countersign_approvals::rules::RuleStore;
 use countersign_approvals::store::Store;
 use countersign_approvals::{Approvals, SubmitError};
+use countersign_policy::always;
 use countersign_policy::analysis::{self, Analysis};
 use countersign_policy::approved::{ApprovedCommand, NotRunnable, Plan};
 use countersign_policy::document::Use;
@@ -333,7 +336,7 @@ impl Host {
             agent: &checked.agent,
             session: checked.session.as_deref(),
             host: card::host_view(None),
-            command: display::command_view(&checked.argv, &judged.analysis, first.missed_segment),
+            command: display::command_view(&checked.argv, first.missed_segment),
             facts: card::facts(
                 &checked.argv,
                 &judged.facts,
@@ -342,7 +345,7 @@ impl Host {
                 checked.timeout,
             ),
             why: card::why(&judged.subject(checked, &self.trust), first, reason),
-            offer: Offer::for_exec(&judged.analysis, &judged.facts, &judged.standing.policy),
+            offer: Offer::for_exec(&judged.subject(checked, &self.trust), first),
         };
         match self.submit(material, checked.approval_wait, peer, gone, recorder).await {
             Ok(Ending::Decided { decision, .. }) => {
@@ -405,8 +408,8 @@ impl Host {
             matches!(&evaluation.verdict, Verdict::Allow(Evidence::Forwarded(Decision::AllowAlways)))
                 && judged.standing.policy.security.value == Security::Allowlist;
         if store_always {
-            let offer = Offer::for_exec(&judged.analysis, &judged.facts, &judged.standing.policy);
-            let edits = offer.proposals.first().map(|proposal| {
+            let proposals = always::proposals(&judged.analysis, &judged.facts, &judged.standing.policy);
+            let edits = proposals.unwrap_or_default().first().map(|proposal| {
                 vec![DocumentEdit::AddEntry {
                     agent: checked.agent.clone(),
                     pattern: proposal.pattern.clone(),

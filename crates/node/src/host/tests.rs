@@ -8,7 +8,7 @@ use countersign_approvals::rules::Folders;
 use countersign_policy::document;
 use countersign_policy::effective::Requested;
 use countersign_protocol::socket::{PolicySnapshot, SnapshotRule};
-use countersign_protocol::ui::{AlwaysUnavailable, ForwardedGrants, RuleScope};
+use countersign_protocol::ui::{AlwaysUnavailable, ForwardedGrants, LadderStep, Rung};
 use pretty_assertions::assert_eq;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -467,15 +467,77 @@ async fn an_ask_frame_runs_nothing_and_offers_what_the_asker_offers() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_card_offers_exact_then_program_and_says_why_when_it_cannot() {
+async fn the_card_offers_a_ladder_from_the_exact_command_and_says_why_when_it_cannot() {
     let rig = Rig::new(&policy("allowlist", "on-miss", "deny", &[]), ForwardedGrants::WithSnapshot).await;
     let record = rig.send(echo(), NO).await.1.unwrap();
-    let scopes: Vec<_> = record.request.card.always.iter().map(|option| option.scope).collect();
-    assert_eq!(scopes.first(), Some(&RuleScope::Exact));
+    assert_eq!(record.request.card.decisions.len(), 3);
+    assert_eq!(rungs(&record), ["exact", "shape", "no-subcommand", "nothing-more"]);
+    let removing = ExecRequest { command: vec!["rm".into(), "x".into()], ..ExecRequest::default() };
+    let record = rig.send(removing, NO).await.1.unwrap();
+    assert_eq!(rungs(&record), ["exact", "dangerous", "dangerous", "dangerous"]);
     let shell =
         ExecRequest { command: vec!["bash".into(), "-c".into(), "id".into()], ..ExecRequest::default() };
     let record = rig.send(shell, NO).await.1.unwrap();
     assert_eq!(record.request.card.always_unavailable, Some(AlwaysUnavailable::Carrier));
+}
+
+/// The rungs on the card: their own name where they are offered, the cause where they are not.
+fn rungs(record: &Record) -> Vec<String> {
+    let name = |value: serde_json::Value| value.as_str().unwrap().to_owned();
+    let steps = record.request.card.always.iter().zip(&record.request.choices);
+    steps
+        .map(|(step, choice)| match step {
+            LadderStep::Offered { rung, rules } => {
+                assert_eq!(choice.rules.as_ref().map(Vec::len), Ok(rules.len()));
+                name(serde_json::to_value(rung).unwrap())
+            }
+            LadderStep::Withheld { cause, .. } => name(serde_json::to_value(cause).unwrap()),
+        })
+        .collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_chain_shows_its_parts_marks_the_missed_one_and_offers_a_rule_for_each() {
+    let rig = Rig::new(&policy("allowlist", "on-miss", "deny", &[]), ForwardedGrants::WithSnapshot).await;
+    let chain = |text: &str| ExecRequest {
+        command: vec!["sh".into(), "-c".into(), text.into()],
+        cwd: Some(rig.work.display().to_string()),
+        ..ExecRequest::default()
+    };
+    let record = rig.send(chain("cd . && uname -a | ls -l"), NO).await.1.unwrap();
+    let card = &record.request.card;
+    assert_eq!(card.command.shell.len(), 2, "{:?}", card.command);
+    let missed: Vec<bool> = card.command.segments.iter().map(|segment| segment.missed).collect();
+    assert_eq!(missed, [false, true, false]);
+    let exact = record.request.choices.iter().find(|choice| choice.rung == Rung::Exact).unwrap();
+    assert_eq!(exact.rules.as_ref().map(Vec::len), Ok(2), "one for uname, one for ls");
+    // What cannot be taken apart is shown as the argument list that it is, and nothing is offered for it.
+    let record = rig.send(chain("for x in a; do uname; done"), NO).await.1.unwrap();
+    assert!(record.request.card.command.shell.is_empty());
+    assert!(record.request.choices.is_empty() && record.request.card.always.is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn past_requests_that_a_rung_would_have_let_run_are_counted() {
+    let rig = Rig::new(&policy("allowlist", "on-miss", "deny", &[]), ForwardedGrants::WithSnapshot).await;
+    let record = rig.send(echo(), NO).await.1.unwrap();
+    let past = |argv: &[&str], agent: &str, denied| Past {
+        agent: agent.to_owned(),
+        argv: argv.iter().map(|word| (*word).to_owned()).collect(),
+        cwd: Some(rig.work.display().to_string()),
+        denied,
+    };
+    let past = [
+        past(&["echo", "other"], "main", true),
+        past(&["uname"], "main", false),
+        past(&["echo", "other"], "somebody", false),
+    ];
+    let found = rig.host.breadth_of_choices("main", &record.request.choices, &past).await;
+    let shape = found.iter().find(|found| found.rung == Rung::Shape).unwrap().breadth;
+    assert_eq!((shape.of, shape.matched, shape.denied), (2, 1, 1));
+    let exact = found.iter().find(|found| found.rung == Rung::Exact).unwrap().breadth;
+    assert_eq!(exact.matched, 0);
+    assert!(found.iter().all(|found| found.rung != Rung::Subcommand), "it was not offered: {found:?}");
 }
 
 /// A document of our own with one rule about `echo`, changed by `more`.

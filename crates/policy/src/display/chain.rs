@@ -92,14 +92,13 @@ const BLANKS: [char; 3] = [' ', '\t', '\n'];
 #[cfg(test)]
 mod tests {
     use super::super::{command_view, original};
-    use crate::analysis::analyze_argv;
     use countersign_protocol::ui::{ArgRole, CommandForm};
     use pretty_assertions::assert_eq;
 
     /// The parts as text: boxes in brackets, the missed part with a mark in front.
     fn check(text: &str, missed: usize, expected: &[&str]) {
         let argv = ["sh", "-c", text].map(str::to_owned);
-        let view = command_view(&argv, &analyze_argv(&argv), Some(missed));
+        let view = command_view(&argv, Some(missed));
         let parts: Vec<String> = view
             .segments
             .iter()

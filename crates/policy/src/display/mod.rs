@@ -11,7 +11,7 @@ pub use line::{
     argv_line, escape, masked_argv_line, masked_text, output_tail, parse_argv_line, shell_quoted, unescape,
 };
 
-use crate::analysis::{Analysis, Operator};
+use crate::analysis::{Analysis, Operator, analyze_argv};
 use countersign_protocol::limits::{DISPLAY_ARGUMENTS, DISPLAY_INPUT_UNITS};
 use countersign_protocol::ui::{
     AllowBlocked, ArgRole, ArgView, CommandForm, CommandView, SegmentView, Shown, SpanKind,
@@ -49,8 +49,9 @@ pub fn argv_view(argv: &[String], missed: Option<usize>) -> CommandView {
 }
 
 /// An argument list that runs here: as boxes, or, when it hands a text to a plain shell, the parts of that text.
-pub fn command_view(argv: &[String], analysis: &Analysis, missed: Option<usize>) -> CommandView {
-    match chain::parts(argv, analysis, missed) {
+pub fn command_view(argv: &[String], missed: Option<usize>) -> CommandView {
+    // Taken apart again as it is written: in what was judged, names of files may stand in place of patterns.
+    match chain::parts(argv, &analyze_argv(argv), missed) {
         Some(segments) => {
             CommandView { shell: chain::shell(argv), ..view(CommandForm::Argv, segments, shell_quoted(argv)) }
         }

@@ -101,6 +101,11 @@ impl Evaluation {
         &self.argv
     }
 
+    /// Whether the rule of our own with this index covers a part of it.
+    pub(crate) fn covers_by_rule(&self, index: usize) -> bool {
+        self.covers.contains(&Ok(Cover::Rule(index)))
+    }
+
     /// How it came about, in order; `subject` is what was judged. Written out only here: most decisions are never
     /// explained.
     pub fn trace(&self, subject: &Subject<'_>) -> Vec<TraceStep> {

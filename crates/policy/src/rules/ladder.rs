@@ -10,18 +10,7 @@ use countersign_protocol::rules::{
 };
 use std::path::Path;
 
-/// How wide a proposal reaches.
-#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
-pub enum Rung {
-    /// These words in this folder.
-    Exact,
-    /// The same program and subcommand with the same flags and operands of the same kinds.
-    Shape,
-    /// This subcommand with whatever is harmless.
-    Subcommand,
-    /// This program with whatever is harmless.
-    Program,
-}
+pub use countersign_protocol::ui::{Rung, Withheld};
 
 /// One rung: the proposal, or why there is none.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -41,29 +30,6 @@ pub struct Offer {
     pub arguments: ArgumentRule,
     /// Folder that the rule stays in.
     pub folder: Option<String>,
-}
-
-/// Why a rung is missing.
-#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
-pub enum Withheld {
-    /// The program was not found, or its path cannot be stored.
-    Unresolved,
-    /// The working directory is unknown.
-    NoFolder,
-    /// A shell could make something else of a word.
-    Expands,
-    /// It runs its arguments or reads a program from them.
-    RunsItsArguments,
-    /// This user could replace the program.
-    Writable,
-    /// It deletes, overwrites, publishes, sends, or changes rights or global state.
-    Dangerous,
-    /// Something in it is not known to be harmless.
-    NotKnownHarmless,
-    /// It names what looks like the place of a secret.
-    Secret,
-    /// The program has no subcommands, or none is named.
-    NoSubcommand,
 }
 
 impl Offer {

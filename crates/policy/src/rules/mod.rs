@@ -11,6 +11,7 @@ mod knowledge;
 mod ladder;
 mod places;
 mod presets;
+mod reach;
 mod scripts;
 mod shape;
 mod whole;
@@ -27,6 +28,7 @@ pub use describe::describe;
 pub use index::RuleIndex;
 pub use ladder::{Offer, Rung, Step, Withheld, ladder};
 pub use presets::{PRESETS, Preset};
+pub use reach::reach;
 pub use whole::{Folders, folders_of, rulings, visited, with_invocations};
 
 /// One simple command as rules see it.

@@ -74,6 +74,11 @@ impl Preset {
         rules
     }
 
+    /// Whether everything that `other` lets run, this one does too.
+    pub fn includes(&self, other: &Self) -> bool {
+        self != other && other.parts.iter().all(|part| self.parts.contains(part))
+    }
+
     fn reading(&self, rules: &mut Vec<CommandRule>, created_at_ms: i64, wanted: fn(&str) -> bool) {
         for program in knowledge::programs() {
             let reads = |nature| matches!(nature, Nature::Prints | Nature::Reads | Nature::ReadsTrees);

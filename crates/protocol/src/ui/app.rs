@@ -1,7 +1,7 @@
 //! Settings, status, commands and events of the app.
 
 use super::{
-    Card, Confirmation, DocumentEdit, HistoryEntry, Outcome, RuleScope, SocketState, StoreState, TraceStep,
+    Card, Confirmation, DocumentEdit, HistoryEntry, Outcome, Remember, SocketState, StoreState, TraceStep,
 };
 use crate::vocabulary::Decision;
 use serde::{Deserialize, Serialize};
@@ -54,6 +54,8 @@ ui_words! {
         Inbox,
         /// Allowlist editor.
         Allowlist,
+        /// Rules of the person's own, and presets.
+        Rules,
         /// Policy switches.
         Policy,
         /// What happened.
@@ -139,7 +141,7 @@ ui! {
         /// What to store, only with `allow-always`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[ts(optional)]
-        pub scope: Option<RuleScope>,
+        pub remember: Option<Remember>,
     }
 
     /// An edit of the document from a window.

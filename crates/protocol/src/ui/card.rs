@@ -1,6 +1,6 @@
 //! A request waiting for a person, and how requests end.
 
-use super::{CommandView, Shown, TraceStep};
+use super::{CommandView, LadderStep, Shown, TraceStep};
 use crate::vocabulary::{Ask, Decision, Security};
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
@@ -48,6 +48,8 @@ ui_words! {
         Carrier,
         /// The program interprets its arguments.
         Interpreter,
+        /// The person would be asked all the same.
+        NoEffect,
         /// The asker did not offer it.
         NotOffered,
         /// The command could not be split into arguments.
@@ -146,18 +148,6 @@ ui! {
         pub trace: Vec<TraceStep>,
     }
 
-    /// One thing that "always" could store.
-    pub struct AlwaysOption {
-        /// How wide it reaches.
-        pub scope: RuleScope,
-        /// The pattern that would be stored.
-        pub pattern: Shown,
-        /// The folder it is bound to, only for `exact`.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        #[ts(optional)]
-        pub cwd: Option<Shown>,
-    }
-
     /// A request that waits for a person.
     pub struct Card {
         /// Request id.
@@ -194,8 +184,8 @@ ui! {
         pub why: Why,
         /// Decisions offered, in the asker's order.
         pub decisions: Vec<Decision>,
-        /// What "always" could store, narrowest first; empty when nothing.
-        pub always: Vec<AlwaysOption>,
+        /// The ladder of what could be remembered, narrowest first; empty when nothing can.
+        pub always: Vec<LadderStep>,
         /// Why `always` is empty.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[ts(optional)]

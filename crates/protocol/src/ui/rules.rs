@@ -1,6 +1,6 @@
 //! Rules and presets as the windows and the command line see and edit them.
 
-use super::{Loosening, Shown};
+use super::{Loosening, RuleReach, Shown};
 use crate::rules::{CommandRule, RuleDraft};
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
@@ -112,6 +112,8 @@ ui! {
         pub switch: PresetSwitch,
         /// How many rules it stands for.
         pub rules: u32,
+        /// Names of the presets that it contains.
+        pub includes: Vec<String>,
     }
 
     /// One rule with what became of it.
@@ -120,6 +122,8 @@ ui! {
         pub rule: CommandRule,
         /// The rule in one line, made safe to look at.
         pub shown: Shown,
+        /// What it is about, to be put into words.
+        pub reach: RuleReach,
         /// Whether it counts.
         pub state: RuleState,
         /// Runs that it has let through.

@@ -1,6 +1,9 @@
+import { remember } from './remember/en';
+
 /** English. The shape of this catalogue is the shape of all; `{word}` marks where a component puts something. */
 export const en = {
   unit: {
+    days: (n: number) => (n === 1 ? '1 day' : `${n} days`),
     hours: (n: number) => `${n} h`,
     minutes: (n: number) => `${n} min`,
     seconds: (n: number) => `${n} s`,
@@ -82,6 +85,9 @@ export const en = {
           ? 'Program and 1 argument, shown in full'
           : `Program and ${args} arguments, shown in full`,
     summarySegments: (segments: number, args: number) => `${segments} commands, ${args} arguments, shown in full`,
+    summaryShell: (segments: number) =>
+      segments === 1 ? '1 command for a shell, shown in full' : `${segments} commands for a shell, shown in full`,
+    shell: 'A shell runs this text:',
     summaryText: 'Text for a shell, shown in full',
     masked: (n: number) => (n === 1 ? '1 secret masked' : `${n} secrets masked`),
     hidden: (n: number) => (n === 1 ? '1 hidden character' : `${n} hidden characters`),
@@ -246,27 +252,12 @@ export const en = {
     timeLimit: (time: string) => `ended after ${time}`,
     agentName: 'The agent calls itself {name}.',
   },
-  sheet: {
-    title: 'Allow from now on',
-    lead: 'Nothing is stored before you press the button below.',
-    exact: 'This exact command',
-    exactText: 'The same program with the same arguments, in the same folder.',
-    program: (program: string) => `Any use of ${program}`,
-    programText: 'This program with any arguments, in any folder.',
-    pattern: 'Stored pattern',
-    inFolder: 'in',
-    askerRemembers: 'The asker remembers this answer in its own way. Countersign stores nothing.',
-    confirmExact: 'Allow this exact command always',
-    confirmProgram: (program: string) => `Allow ${program} always`,
-    confirmAsker: 'Allow always, by the asker',
-    thisProgram: 'this program',
-    unavailable: 'Cannot be remembered:',
-    keys: 'With the keyboard: move to the button, then Ctrl+Shift+Enter.',
-  },
+  ...remember,
   unavailable: {
     'ask-always': 'the policy asks for every command.',
     carrier: 'the program can run any other program.',
     interpreter: 'the program interprets its arguments.',
+    'no-effect': 'you would be asked all the same.',
     'not-offered': 'the asker does not offer it.',
     opaque: 'the command could not be split into arguments.',
     'security-not-allowlist': 'the policy is not an allowlist, so a rule would have no effect.',
@@ -298,6 +289,7 @@ export const en = {
     label: 'Pages',
     inbox: 'Inbox',
     allowlist: 'Allowlist',
+    rules: 'Rules',
     policy: 'Policy',
     history: 'History',
     settings: 'Settings',

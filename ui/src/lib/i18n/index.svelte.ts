@@ -42,11 +42,20 @@ export function localeFor(language: Language, preferred: readonly string[]): Loc
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+/** Hours from which days are easier to grasp. */
+const MANY_HOURS = 48;
 
 /** A duration in words, with at most two units; parts of a second count as a whole one. */
 export function duration(ms: number): string {
   const { unit } = t();
   const whole = Math.ceil(Math.max(0, ms) / SECOND) * SECOND;
+  if (whole >= MANY_HOURS * HOUR) {
+    const hours = Math.floor((whole % DAY) / HOUR);
+    const days = unit.days(Math.floor(whole / DAY));
+    return unit.join(hours > 0 ? [days, unit.hours(hours)] : [days]);
+  }
   const hours = Math.floor(whole / HOUR);
   const minutes = Math.floor((whole % HOUR) / MINUTE);
   const seconds = Math.floor((whole % MINUTE) / SECOND);

@@ -1,8 +1,10 @@
 import type { Catalogue } from './en';
+import { remember } from './remember/ko';
 
 /** 한국어. */
 export const ko: Catalogue = {
   unit: {
+    days: (n) => `${n}일`,
     hours: (n) => `${n}시간`,
     minutes: (n) => `${n}분`,
     seconds: (n) => `${n}초`,
@@ -73,6 +75,8 @@ export const ko: Catalogue = {
     readAll: '명령의 끝입니다.',
     summary: (args) => (args === 0 ? '인수 없는 프로그램, 전체 표시' : `프로그램과 인수 ${args}개, 전체 표시`),
     summarySegments: (segments, args) => `명령 ${segments}개, 인수 ${args}개, 전체 표시`,
+    summaryShell: (segments) => `셸이 실행할 명령 ${segments}개, 전체 표시`,
+    shell: '셸이 이 텍스트를 실행합니다:',
     summaryText: '셸에 넘길 텍스트, 전체 표시',
     masked: (n) => `비밀 ${n}개 가림`,
     hidden: (n) => `숨은 문자 ${n}개`,
@@ -232,27 +236,12 @@ export const ko: Catalogue = {
     timeLimit: (time) => `${time} 후 종료`,
     agentName: '에이전트가 밝힌 이름: {name}',
   },
-  sheet: {
-    title: '앞으로 허용',
-    lead: '아래 버튼을 누르기 전에는 아무것도 저장되지 않습니다.',
-    exact: '정확히 이 명령만',
-    exactText: '같은 프로그램, 같은 인수, 같은 폴더.',
-    program: (program) => `${program}의 모든 사용`,
-    programText: '이 프로그램, 모든 인수, 모든 폴더.',
-    pattern: '저장할 패턴',
-    inFolder: '폴더',
-    askerRemembers: '요청자가 자체 방식으로 이 답을 기억합니다. Countersign은 아무것도 저장하지 않습니다.',
-    confirmExact: '정확히 이 명령을 항상 허용',
-    confirmProgram: (program) => `${program} 항상 허용`,
-    confirmAsker: '요청자가 항상 허용',
-    thisProgram: '이 프로그램',
-    unavailable: '기억할 수 없음:',
-    keys: '키보드: 버튼으로 이동한 뒤 Ctrl+Shift+Enter.',
-  },
+  ...remember,
   unavailable: {
     'ask-always': '정책이 모든 명령에 대해 묻습니다.',
     carrier: '이 프로그램은 다른 어떤 프로그램도 실행할 수 있습니다.',
     interpreter: '이 프로그램은 인수를 해석해 실행합니다.',
+    'no-effect': '그래도 계속 묻게 됩니다.',
     'not-offered': '요청자가 제공하지 않습니다.',
     opaque: '명령을 인수로 나눌 수 없습니다.',
     'security-not-allowlist': '정책이 허용 목록이 아니어서 규칙이 효력이 없습니다.',
@@ -284,6 +273,7 @@ export const ko: Catalogue = {
     label: '페이지',
     inbox: '받은 요청',
     allowlist: '허용 목록',
+    rules: '규칙',
     policy: '정책',
     history: '기록',
     settings: '설정',

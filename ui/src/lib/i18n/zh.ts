@@ -1,8 +1,10 @@
 import type { Catalogue } from './en';
+import { remember } from './remember/zh';
 
 /** 简体中文. */
 export const zh: Catalogue = {
   unit: {
+    days: (n) => `${n} 天`,
     hours: (n) => `${n} 小时`,
     minutes: (n) => `${n} 分`,
     seconds: (n) => `${n} 秒`,
@@ -73,6 +75,8 @@ export const zh: Catalogue = {
     readAll: '已到命令末尾。',
     summary: (args) => (args === 0 ? '程序，没有参数，已完整显示' : `程序和 ${args} 个参数，已完整显示`),
     summarySegments: (segments, args) => `${segments} 条命令，${args} 个参数，已完整显示`,
+    summaryShell: (segments) => `${segments} 条交给 shell 的命令，已完整显示`,
+    shell: '由 shell 运行这段文本：',
     summaryText: '交给 shell 的文本，已完整显示',
     masked: (n) => `遮盖了 ${n} 处机密`,
     hidden: (n) => `${n} 个隐藏字符`,
@@ -231,27 +235,12 @@ export const zh: Catalogue = {
     timeLimit: (time) => `${time}后终止`,
     agentName: '代理自称 {name}。',
   },
-  sheet: {
-    title: '从现在起允许',
-    lead: '按下方按钮之前不会保存任何内容。',
-    exact: '仅这条命令',
-    exactText: '同一程序、同样的参数、同一文件夹。',
-    program: (program) => `${program} 的任何使用`,
-    programText: '此程序，任何参数，任何文件夹。',
-    pattern: '保存的模式',
-    inFolder: '位于',
-    askerRemembers: '请求方会以自己的方式记住此答复。Countersign 不保存任何内容。',
-    confirmExact: '始终允许这条命令',
-    confirmProgram: (program) => `始终允许 ${program}`,
-    confirmAsker: '由请求方始终允许',
-    thisProgram: '此程序',
-    unavailable: '无法记住：',
-    keys: '使用键盘：移到按钮上，然后按 Ctrl+Shift+Enter。',
-  },
+  ...remember,
   unavailable: {
     'ask-always': '策略要求每条命令都询问。',
     carrier: '此程序可以运行任何其他程序。',
     interpreter: '此程序会解释执行它的参数。',
+    'no-effect': '您仍然会被询问。',
     'not-offered': '请求方不提供此选项。',
     opaque: '命令无法拆分为参数。',
     'security-not-allowlist': '策略不是允许列表，规则不会生效。',
@@ -283,6 +272,7 @@ export const zh: Catalogue = {
     label: '页面',
     inbox: '收件箱',
     allowlist: '允许列表',
+    rules: '规则',
     policy: '策略',
     history: '历史',
     settings: '设置',

@@ -9,9 +9,11 @@ import type {
   HistoryPage,
   Outcome,
   Page,
+  RuleBreadth,
   RuleEditParams,
   RuleEditResult,
   RulesView,
+  RungBreadth,
   Settings,
   Snapshot,
   TestParams,
@@ -39,7 +41,11 @@ export interface Backend {
   answerConfirmation(id: string, apply: boolean): Promise<void>;
   /** Moves an unusable document aside and starts a new one; returns the path of the old one. */
   resetDocument(): Promise<string>;
+  /** What each rung on a card would have let run among past requests. */
+  breadthOfCard(id: string): Promise<RungBreadth[]>;
   rules(): Promise<RulesView>;
+  /** How many past requests each stored rule is about. */
+  breadthOfRules(): Promise<RuleBreadth[]>;
   editRules(params: RuleEditParams): Promise<RuleEditResult>;
   /** Moves unusable rules aside and starts without any; returns the path of the old ones. */
   resetRules(): Promise<string>;

@@ -11,26 +11,9 @@ export type Advice = "add-entry" | "drop-redirection" | "drop-assignments" | "na
 export type AllowBlocked = "too-long" | "too-many-arguments";
 
 /**
- * One thing that "always" could store.
- */
-export type AlwaysOption = { 
-/**
- * How wide it reaches.
- */
-scope: RuleScope, 
-/**
- * The pattern that would be stored.
- */
-pattern: Shown, 
-/**
- * The folder it is bound to, only for `exact`.
- */
-cwd?: Shown, };
-
-/**
  * Why nothing can be remembered.
  */
-export type AlwaysUnavailable = "ask-always" | "carrier" | "interpreter" | "not-offered" | "opaque" | "security-not-allowlist" | "store-unavailable" | "unresolved" | "writable";
+export type AlwaysUnavailable = "ask-always" | "carrier" | "interpreter" | "no-effect" | "not-offered" | "opaque" | "security-not-allowlist" | "store-unavailable" | "unresolved" | "writable";
 
 /**
  * What an argument is in its command.
@@ -107,6 +90,23 @@ orders: OrderWords, };
 export type Ask = "off" | "on-miss" | "always";
 
 /**
+ * What rules would have met among past requests.
+ */
+export type Breadth = { 
+/**
+ * Requests that were looked at, the newest ones.
+ */
+of: number, 
+/**
+ * Those that the rules are about.
+ */
+matched: number, 
+/**
+ * Those among them that a person denied.
+ */
+denied: number, };
+
+/**
  * Why a request was withdrawn.
  */
 export type CancelCause = "requester-gone" | "shutdown";
@@ -176,9 +176,9 @@ why: Why,
  */
 decisions: Array<Decision>, 
 /**
- * What "always" could store, narrowest first; empty when nothing.
+ * The ladder of what could be remembered, narrowest first; empty when nothing can.
  */
-always: Array<AlwaysOption>, 
+always: Array<LadderStep>, 
 /**
  * Why `always` is empty.
  */
@@ -295,6 +295,11 @@ export type CommandView = {
  */
 form: CommandForm, 
 /**
+ * The words in front of the text that the segments are made of, such as `sh` and `-c`; empty where no shell was
+ * looked through.
+ */
+shell?: Array<ArgView>, 
+/**
  * In order.
  */
 segments: Array<SegmentView>, 
@@ -363,7 +368,7 @@ decision: Decision,
 /**
  * What to store, only with `allow-always`.
  */
-scope?: RuleScope, };
+remember?: Remember, };
 
 /**
  * A person's answer.
@@ -833,9 +838,43 @@ kind: HostKind,
 name?: Shown, };
 
 /**
+ * One rung of the ladder for a request.
+ */
+export type LadderStep = { "kind": "offered", 
+/**
+ * Which.
+ */
+rung: Rung, 
+/**
+ * The rules that would be stored together, in the order of the command's parts.
+ */
+rules: Array<RuleReach>, } | { "kind": "withheld", 
+/**
+ * Which.
+ */
+rung: Rung, 
+/**
+ * Why not.
+ */
+cause: Withheld, };
+
+/**
  * Language of the UI.
  */
 export type Language = "system" | "en" | "zh" | "ko";
+
+/**
+ * How long the rules of an answer count.
+ */
+export type Lasting = { "kind": "uses", 
+/**
+ * At least 1.
+ */
+uses: number, } | { "kind": "for", 
+/**
+ * Milliseconds.
+ */
+ms: number, } | { "kind": "session" } | { "kind": "always" };
 
 /**
  * One way in which a change lets more run than before.
@@ -935,7 +974,7 @@ reason: string, };
 /**
  * A page of the main window.
  */
-export type Page = "inbox" | "allowlist" | "policy" | "history" | "settings";
+export type Page = "inbox" | "allowlist" | "rules" | "policy" | "history" | "settings";
 
 /**
  * One policy value.
@@ -980,7 +1019,96 @@ switch: PresetSwitch,
 /**
  * How many rules it stands for.
  */
-rules: number, };
+rules: number, 
+/**
+ * Names of the presets that it contains.
+ */
+includes: Array<string>, };
+
+/**
+ * Which arguments a rule reaches.
+ */
+export type ReachedArguments = { "kind": "any" } | { "kind": "exact", 
+/**
+ * After the program.
+ */
+args: Array<Shown>, 
+/**
+ * Real path.
+ */
+folder: Shown, } | { "kind": "shape", 
+/**
+ * Flags.
+ */
+flags: ReachedFlags, 
+/**
+ * Kinds of operands, in no order; empty: none may be given.
+ */
+operands: Array<ReachedOperand>, };
+
+/**
+ * Which flags a rule reaches.
+ */
+export type ReachedFlags = { "kind": "any" } | { "kind": "listed", 
+/**
+ * The shortest name of each, at most [`crate::limits::REACHED_FLAGS`].
+ */
+names: Array<Shown>, 
+/**
+ * How many others.
+ */
+more: number, 
+/**
+ * Those among them that may not be missing.
+ */
+required: Array<Shown>, };
+
+/**
+ * A kind of operand that a rule reaches.
+ */
+export type ReachedOperand = { "kind": "any" } | { "kind": "data" } | { "kind": "one-of", 
+/**
+ * In the rule's order.
+ */
+words: Array<Shown>, } | { "kind": "path", 
+/**
+ * Folders; empty: the working directory.
+ */
+below: Array<Shown>, } | { "kind": "visible-path", 
+/**
+ * Folders; empty: the working directory.
+ */
+below: Array<Shown>, } | { "kind": "prefix", 
+/**
+ * In the rule's order.
+ */
+beginnings: Array<Shown>, } | { "kind": "print-script" } | { "kind": "edit-script" };
+
+/**
+ * What an answer of "always" leaves behind.
+ */
+export type Remember = { 
+/**
+ * Which of the rungs on the card.
+ */
+rung: Rung, 
+/**
+ * How long it counts.
+ */
+lasting: Lasting, };
+
+/**
+ * Breadth of one stored rule.
+ */
+export type RuleBreadth = { 
+/**
+ * Its id.
+ */
+id: string, 
+/**
+ * Its breadth.
+ */
+breadth: Breadth, };
 
 /**
  * The document.
@@ -1152,6 +1280,27 @@ export type RuleOrigin = "typed" | "answer" | { "preset": {
 name: string, } };
 
 /**
+ * What a rule is about.
+ */
+export type RuleReach = { 
+/**
+ * The program: a path, a pattern of paths, or a bare name.
+ */
+program: Shown, 
+/**
+ * The words that come first, such as `remote` `show`.
+ */
+words: Array<Shown>, 
+/**
+ * The rest of its arguments.
+ */
+arguments: ReachedArguments, 
+/**
+ * The folder that it stays in.
+ */
+folder?: Shown, };
+
+/**
  * How wide a rule reaches.
  */
 export type RuleScope = "exact" | "program";
@@ -1178,6 +1327,10 @@ rule: CommandRule,
  * The rule in one line, made safe to look at.
  */
 shown: Shown, 
+/**
+ * What it is about, to be put into words.
+ */
+reach: RuleReach, 
 /**
  * Whether it counts.
  */
@@ -1249,6 +1402,24 @@ error?: string,
  * End of the output, control characters escaped.
  */
 outputTail: string, };
+
+/**
+ * How wide a rule reaches that an answer leaves behind, narrowest first.
+ */
+export type Rung = "exact" | "shape" | "subcommand" | "program";
+
+/**
+ * Breadth of one rung on a card.
+ */
+export type RungBreadth = { 
+/**
+ * Which.
+ */
+rung: Rung, 
+/**
+ * Its breadth.
+ */
+breadth: Breadth, };
 
 /**
  * What one scope of the document says, and its allowlist.
@@ -1753,3 +1924,8 @@ trace: Array<TraceStep>, };
  * Why the person is asked.
  */
 export type WhyReason = "ask-always" | "allowlist-miss" | "opaque" | "environment" | "may-be-refused" | "peer-asks" | "rules-unreadable";
+
+/**
+ * Why a rung is missing.
+ */
+export type Withheld = "unresolved" | "no-folder" | "expands" | "runs-its-arguments" | "writable" | "dangerous" | "not-known-harmless" | "secret" | "no-subcommand" | "nothing-more" | "no-effect";

@@ -1,0 +1,185 @@
+//! The way of an "always" from the card into document and rules, with everything running.
+
+use super::*;
+use crate::paths::Paths;
+use crate::wiring::Companion;
+use countersign_approvals::actor::PresenterGuard;
+use countersign_node::socket::server::Peer;
+use countersign_protocol::rules::RuleOrigin;
+use countersign_protocol::socket::ExecRequest;
+use countersign_protocol::ui::{Card, DecideParams};
+use countersign_protocol::vocabulary::Decision;
+use pretty_assertions::assert_eq;
+use std::collections::BTreeMap;
+use std::os::unix::fs::PermissionsExt;
+use std::time::Duration;
+use tempfile::TempDir;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+struct Rig {
+    _home: TempDir,
+    companion: Companion,
+    _presenter: PresenterGuard,
+}
+
+/// Whether a command ran.
+type Running = JoinHandle<bool>;
+
+impl Rig {
+    fn start() -> Self {
+        let home = tempfile::tempdir().unwrap();
+        let openclaw = home.path().join("openclaw");
+        std::fs::create_dir(&openclaw).unwrap();
+        std::fs::set_permissions(&openclaw, PermissionsExt::from_mode(0o700)).unwrap();
+        std::fs::write(openclaw.join("exec-approvals.json"), ASKING).unwrap();
+        let env = [
+            ("HOME", home.path().to_path_buf()),
+            ("COUNTERSIGN_STATE_DIR", home.path().join("own")),
+            ("OPENCLAW_STATE_DIR", openclaw),
+        ];
+        let env: BTreeMap<String, String> =
+            env.into_iter().map(|(name, path)| (name.to_owned(), path.display().to_string())).collect();
+        let (companion, presenter) = Companion::start(&Paths::from_env(&env).unwrap()).unwrap();
+        Self { _home: home, companion, _presenter: presenter }
+    }
+
+    fn desk(&self) -> &Desk {
+        self.companion.desk()
+    }
+
+    fn run(&self, argv: &[&str], session: Option<&str>) -> Running {
+        let host = self.desk().inner.parts.host.clone();
+        let request = ExecRequest {
+            command: argv.iter().map(|word| (*word).to_owned()).collect(),
+            session_key: session.map(str::to_owned),
+            ..ExecRequest::default()
+        };
+        tokio::spawn(
+            async move { host.exec(request, &Peer::default(), CancellationToken::new()).await.is_ok() },
+        )
+    }
+
+    /// Runs `argv` and waits for the question about it.
+    async fn ask(&self, argv: &[&str], session: Option<&str>) -> (Running, Card) {
+        let mut added = self.desk().inner.parts.approvals.events();
+        let running = self.run(argv, session);
+        let event = tokio::time::timeout(PATIENCE, added.recv()).await.unwrap().unwrap();
+        let countersign_approvals::actor::Event::Added(record) = event else { panic!("{event:?}") };
+        (running, record.request.card.clone())
+    }
+
+    /// Answers as soon as that takes an answer.
+    async fn answer(
+        &self,
+        card: &Card,
+        decision: Decision,
+        remember: Option<Remember>,
+    ) -> Result<Outcome, CommandError> {
+        let paint = self.desk().card_painted(&card.id, card.generation).await.unwrap();
+        let params =
+            DecideParams { id: card.id.clone(), generation: card.generation, paint, decision, remember };
+        loop {
+            match self.desk().decide(&params).await {
+                Err(error) if error.code == ErrorCode::NotArmed => {
+                    tokio::time::sleep(Duration::from_millis(20)).await;
+                }
+                answered => return answered,
+            }
+        }
+    }
+
+    /// Entries of the peers' document, and rules of our own.
+    async fn stored(&self) -> (usize, usize) {
+        let document = self.desk().document().await;
+        let entries = document.scopes.iter().map(|scope| scope.entries.len()).sum();
+        (entries, self.desk().rules().await.rules.len())
+    }
+}
+
+fn remember(rung: Rung, lasting: Lasting) -> Option<Remember> {
+    Some(Remember { rung, lasting })
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_exact_command_without_an_end_goes_where_the_peers_read_it() {
+    let rig = Rig::start();
+    let (running, card) = rig.ask(&["ls", "-d", "/"], None).await;
+    let outcome = rig.answer(&card, Decision::AllowAlways, remember(Rung::Exact, Lasting::Always)).await;
+    assert_eq!(outcome, Ok(Outcome::AllowedAlways));
+    assert!(running.await.unwrap());
+    assert_eq!(rig.stored().await, (1, 0));
+    assert!(rig.run(&["ls", "-d", "/"], None).await.unwrap());
+    rig.companion.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rung_for_some_runs_lets_exactly_so_many_more_run() {
+    let rig = Rig::start();
+    let (running, card) = rig.ask(&["ls", "-d", "/"], None).await;
+    let twice = remember(Rung::Shape, Lasting::Uses { uses: 2 });
+    assert_eq!(rig.answer(&card, Decision::AllowAlways, twice).await, Ok(Outcome::AllowedAlways));
+    assert!(running.await.unwrap());
+    let view = rig.desk().rules().await;
+    let rule = &view.rules[0].rule;
+    assert_eq!((rule.agent.as_str(), &rule.from, rule.limits.uses), ("main", &RuleOrigin::Answer, Some(2)));
+    for _ in 0..2 {
+        assert!(rig.run(&["ls", "-d", "/"], None).await.unwrap());
+    }
+    let (running, card) = rig.ask(&["ls", "-d", "/"], None).await;
+    let found = rig.desk().breadth_of_card(&card.id).await.unwrap();
+    let exact = found.iter().find(|found| found.rung == Rung::Exact).unwrap();
+    assert_eq!((exact.breadth.of, exact.breadth.matched), (3, 3), "all three ran so far");
+    assert_eq!(rig.desk().breadth_of_rules().await.unwrap()[0].breadth.matched, 3);
+    assert_eq!(rig.answer(&card, Decision::Deny, None).await, Ok(Outcome::Denied));
+    assert!(!running.await.unwrap());
+    rig.companion.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_not_offered_is_not_stored_and_the_request_goes_on_waiting() {
+    let rig = Rig::start();
+    let (running, card) = rig.ask(&["rm", "nothing-there"], None).await;
+    for asked in [
+        remember(Rung::Program, Lasting::Always),
+        remember(Rung::Shape, Lasting::Uses { uses: 1 }),
+        remember(Rung::Exact, Lasting::Session),
+        remember(Rung::Exact, Lasting::Uses { uses: 0 }),
+        remember(Rung::Exact, Lasting::For { ms: 1 }),
+        remember(Rung::Exact, Lasting::For { ms: u64::MAX }),
+        None,
+    ] {
+        let refused = rig.answer(&card, Decision::AllowAlways, asked.clone()).await.unwrap_err();
+        assert_eq!(refused.code, ErrorCode::Invalid, "{asked:?}");
+    }
+    assert_eq!(rig.stored().await, (0, 0));
+    assert_eq!(rig.desk().snapshot().await.cards.len(), 1);
+    assert_eq!(rig.answer(&card, Decision::Deny, None).await, Ok(Outcome::Denied));
+    assert!(!running.await.unwrap());
+    rig.companion.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_stored_for_an_answer_that_came_too_late_is_taken_back() {
+    let rig = Rig::start();
+    let (running, card) = rig.ask(&["ls", "-d", "/"], Some("s-1")).await;
+    let record = rig.desk().inner.parts.approvals.snapshot(&card.id).await.unwrap();
+    for (lasting, stored) in [(Lasting::Always, (1, 0)), (Lasting::Session, (0, 1))] {
+        let asked = remember(Rung::Exact, lasting);
+        let kept = rig.desk().keep(&record, asked.as_ref()).await.unwrap();
+        assert_eq!(rig.stored().await, stored);
+        rig.desk().take_back(kept).await;
+        assert_eq!(rig.stored().await, (0, 0));
+    }
+    assert_eq!(rig.answer(&card, Decision::Deny, None).await, Ok(Outcome::Denied));
+    running.await.unwrap();
+    let late = rig.desk().keep(&record, None).await.err().unwrap();
+    assert_eq!(late.code, ErrorCode::Invalid);
+    rig.companion.stop().await;
+}
+
+/// How long anything may take, in real time.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+const ASKING: &str =
+    r#"{"version":1,"defaults":{"security":"allowlist","ask":"on-miss","askFallback":"deny"}}"#;

@@ -1,0 +1,132 @@
+//! What rules would have met among past requests: asked of the evaluator that decides, with programs and folders as they
+//! are now. Nothing runs, and no file is looked into.
+
+use super::Host;
+use crate::facts;
+use countersign_approvals::rules::Current;
+use countersign_policy::always::Choice;
+use countersign_policy::analysis::{self, Analysis};
+use countersign_policy::evaluate::{Evidence, LocalRules, Origin, Subject, Verdict, evaluate};
+use countersign_policy::facts::Facts;
+use countersign_policy::rules::{Folders, Moment, RuleIndex, folders_of, matches, visited, with_invocations};
+use countersign_protocol::document::WILDCARD_AGENT;
+use countersign_protocol::rules::CommandRule;
+use countersign_protocol::ui::{Breadth, RuleBreadth, RungBreadth};
+use std::collections::HashMap;
+
+/// A request of the past.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Past {
+    /// Agent id.
+    pub agent: String,
+    /// Its argument list; secrets in it may be masked.
+    pub argv: Vec<String>,
+    /// Working directory as given; `None` means the home directory.
+    pub cwd: Option<String>,
+    /// Whether a person denied it.
+    pub denied: bool,
+}
+
+/// A request of the past as it would be judged now.
+struct Recalled<'a> {
+    past: &'a Past,
+    analysis: Analysis,
+    facts: Facts,
+    folders: Folders,
+}
+
+impl Host {
+    /// For each rung that is offered, the past requests of this agent that its rules would have let run. Blocking, a few
+    /// system calls for each request.
+    pub async fn breadth_of_choices(
+        &self,
+        agent: &str,
+        choices: &[Choice],
+        past: &[Past],
+    ) -> Vec<RungBreadth> {
+        let standing = self.standing(agent).await;
+        let current = self.parts.rules.refresh().await;
+        let uses = HashMap::new();
+        let now_ms = self.parts.ports.clock.now_ms();
+        let moment = Moment { agent, session: None, now_ms, uses: &uses };
+        let recalled: Vec<Recalled<'_>> =
+            past.iter().filter(|past| past.agent == agent).map(|past| self.recall(past)).collect();
+        let of_rung = |choice: &Choice| {
+            let (rules, new) = with_first(choice, agent, &current)?;
+            let lets_run = |recalled: &Recalled<'_>| {
+                let evaluation = evaluate(
+                    &Subject {
+                        argv: &recalled.past.argv,
+                        analysis: &recalled.analysis,
+                        facts: &recalled.facts,
+                        policy: &standing.policy,
+                        rules: &standing.rules,
+                        local: LocalRules::Known { rules: &rules, folders: &recalled.folders, moment },
+                        trust: &self.trust,
+                        unusual_env: &[],
+                        origin: Origin::Fresh,
+                    },
+                    None,
+                );
+                matches!(evaluation.verdict, Verdict::Allow(Evidence::Rules))
+                    && evaluation.spends.iter().any(|index| *index < new)
+            };
+            Some(RungBreadth { rung: choice.rung, breadth: breadth(&recalled, lets_run) })
+        };
+        choices.iter().filter_map(of_rung).collect()
+    }
+
+    /// For each stored rule, the past requests that it is about. Blocking, a few system calls for each request.
+    pub async fn breadth_of_rules(&self, past: &[Past]) -> Vec<RuleBreadth> {
+        let current = self.parts.rules.refresh().await;
+        let recalled: Vec<Recalled<'_>> = past.iter().map(|past| self.recall(past)).collect();
+        let stored = current.document.as_ref().map(|document| document.rules.as_slice()).unwrap_or_default();
+        let of_rule = |rule: &CommandRule| RuleBreadth {
+            id: rule.id.clone(),
+            breadth: breadth(&recalled, |recalled| recalled.is_met_by(rule)),
+        };
+        stored.iter().map(of_rule).collect()
+    }
+
+    fn recall<'a>(&self, past: &'a Past) -> Recalled<'a> {
+        let home = self.parts.home.to_string_lossy();
+        let places = self.places(past.cwd.as_deref().unwrap_or(&home));
+        let mut analysis = analysis::analyze_argv(&past.argv);
+        facts::name_files(&mut analysis, places);
+        let facts = facts::locate(&analysis, places);
+        let folders = facts::real_folders(visited(&analysis, &facts));
+        Recalled { past, analysis, facts, folders }
+    }
+}
+
+impl Recalled<'_> {
+    fn is_met_by(&self, rule: &CommandRule) -> bool {
+        if rule.agent != WILDCARD_AGENT && rule.agent != self.past.agent {
+            return false;
+        }
+        let places = folders_of(&self.analysis, &self.facts, &self.folders);
+        self.analysis.segments.iter().zip(&places).any(|(segment, places)| {
+            let meets = |invocation: countersign_policy::rules::Invocation<'_>| matches(rule, invocation);
+            with_invocations(&self.analysis, segment, places, &self.facts, meets).contains(&true)
+        })
+    }
+}
+
+/// The rules of a choice in front of all others, and how many they are.
+fn with_first(choice: &Choice, agent: &str, current: &Current) -> Option<(RuleIndex, usize)> {
+    let offers = choice.rules.as_ref().ok()?;
+    let id = |index: usize| format!("offer {index}");
+    let new = offers.iter().enumerate();
+    let new = new.map(|(index, offer)| offer.clone().into_rule(id(index), agent.to_owned(), 0));
+    let rules = new.chain(current.index.rules().iter().cloned()).collect();
+    Some((RuleIndex::new(rules), offers.len()))
+}
+
+fn breadth(recalled: &[Recalled<'_>], is_met: impl Fn(&Recalled<'_>) -> bool) -> Breadth {
+    let mut breadth = Breadth { of: u32::try_from(recalled.len()).unwrap_or(u32::MAX), ..Breadth::default() };
+    for recalled in recalled.iter().filter(|recalled| is_met(recalled)) {
+        breadth.matched += 1;
+        breadth.denied += u32::from(recalled.past.denied);
+    }
+    breadth
+}

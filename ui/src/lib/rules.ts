@@ -1,0 +1,85 @@
+import { ago, dateTime, duration } from './i18n/index.svelte';
+import { tr } from './i18n/rules/index.svelte';
+import type { ArgumentRule, CommandRule, PresetView, RuleDraft, RuleView } from './protocol';
+import { plain } from './shown';
+import { ALL_AGENTS } from './words';
+
+/** A preset's name in the reader's words; one that nobody knows keeps its own. */
+export function presetTitle(preset: PresetView): string {
+  return known(preset.name)?.title ?? (preset.title || preset.name);
+}
+
+/** What a preset lets run. */
+export function presetWords(preset: PresetView): string {
+  return known(preset.name)?.words ?? (preset.words || tr().presetUnknown);
+}
+
+function known(name: string): { title: string; words: string } | undefined {
+  const table: Record<string, { title: string; words: string }> = tr().preset;
+  return table[name];
+}
+
+/** Whom a rule is for. */
+export function agentWords(rule: CommandRule): string {
+  return rule.agent === ALL_AGENTS ? tr().allAgents : rule.agent;
+}
+
+/** What is left of a rule: everything that will end it. */
+export function leftWords(view: RuleView, now: number): string[] {
+  const words = tr();
+  const { untilMs, uses, session } = view.rule.limits ?? {};
+  if (view.state !== 'live') return [words.state[view.state]];
+  const left: string[] = [];
+  if (uses !== undefined) left.push(words.usesLeft(Math.max(0, uses - view.uses), uses));
+  if (untilMs !== undefined) left.push(untilMs > now ? words.timeLeft(duration(untilMs - now)) : words.state.expired);
+  if (session !== undefined) left.push(words.session);
+  return left.length > 0 ? left : [words.always];
+}
+
+/** Whether a rule no longer counts. */
+export function isOver(view: RuleView, now: number): boolean {
+  const untilMs = view.rule.limits?.untilMs;
+  return view.state !== 'live' || (untilMs !== undefined && untilMs <= now);
+}
+
+/** When a rule was made and last used, in one sentence for a title. */
+export function timesOf(view: RuleView, now: number): string {
+  const made = tr().made(dateTime(view.rule.createdAtMs));
+  return view.lastUsedAtMs === undefined ? made : `${made}; ${tr().lastUsed(ago(view.lastUsedAtMs, now))}`;
+}
+
+/** Whether any field of a rule has the text in it. */
+export function ruleMatches(view: RuleView, wanted: string): boolean {
+  const { id, agent, program, note, folder, limits } = view.rule;
+  const fields = [plain(view.shown), id, agent, program, note, folder, limits?.session];
+  return fields.some((field) => field?.toLowerCase().includes(wanted));
+}
+
+/** What a rule says, without what the store gave it. */
+export function draftOf({ agent, effect, program, arguments: args, folder, limits, note }: CommandRule): RuleDraft {
+  const draft: RuleDraft = { agent, effect, program, arguments: args };
+  if (folder !== undefined) draft.folder = folder;
+  if (limits !== undefined) draft.limits = limits;
+  if (note !== undefined) draft.note = note;
+  return draft;
+}
+
+/** Operands without a bound, as the app counts them. */
+const ANY_NUMBER = 4_294_967_295;
+
+/** Arguments that begin with these words; any, when there are none. */
+export function beginningWith(words: string): ArgumentRule {
+  const subcommand = words.split(/\s+/).filter((word) => word !== '');
+  if (subcommand.length === 0) return 'any';
+  return {
+    shape: {
+      subcommand,
+      style: 'clustered',
+      leading: [],
+      flags: 'any',
+      operands: { min: 0, max: ANY_NUMBER, first: [], kinds: ['any'] },
+      secrets: 'refused',
+      orders: 'refused',
+    },
+  };
+}
