@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { add, armed, at, shows, start } from './harness.mjs';
 
+/** Only pictures whose name has this in it. */
+const wanted = process.argv[3] ?? '';
 const folder = process.argv[2] ?? fileURLToPath(new URL('../test-results/shots', import.meta.url));
 await mkdir(folder, { recursive: true });
 const browser = await start();
@@ -16,6 +18,7 @@ async function shot(name, tab) {
 }
 
 async function prompt(name, make, options, then) {
+  if (!name.includes(wanted)) return;
   const tab = await browser.open('prompt', options);
   await add(tab, make[0], 'shot', ...make.slice(1));
   await shows(tab, 'shot');
@@ -24,6 +27,7 @@ async function prompt(name, make, options, then) {
 }
 
 async function main(name, page, options, then) {
+  if (!name.includes(wanted)) return;
   const tab = await browser.open('main', {
     width: 1160,
     height: 800,
@@ -34,6 +38,8 @@ async function main(name, page, options, then) {
   await then?.(tab);
   await shot(name, tab);
 }
+
+const PAGES = ['inbox', 'allowlist', 'rules', 'policy', 'history', 'settings'];
 
 /** What makes a page show more of itself. */
 const THEN = {
@@ -46,11 +52,22 @@ const THEN = {
       .nth(1)
       .check();
   },
+  rules: (tab) => tab.waitForSelector(at('breadth')),
   policy: async (tab) => {
     await tab.check(`${at('scopes')} [value="coder"]`);
     await tab.check(`${at('switch-ask')} [value="on-miss"]`);
   },
 };
+
+/** Opens the sheet, picks a rung, and waits until it can be stored. */
+function sheet(rung) {
+  return async (tab) => {
+    await armed(tab);
+    await tab.click(at('allow-more'));
+    await tab.check(`${at('sheet-option')}[value="${rung}"]`);
+    await tab.waitForSelector(`${at('allow-always-confirm')}[data-armed="true"]`);
+  };
+}
 
 for (const theme of ['light', 'dark']) {
   await prompt(`prompt-short-${theme}`, ['card'], { theme }, armed);
@@ -60,11 +77,14 @@ for (const theme of ['light', 'dark']) {
   });
   await prompt(`prompt-360x300-${theme}`, ['card'], { theme, width: 360, height: 300 });
   await prompt(`prompt-hostile-360x300-${theme}`, ['hostile'], { theme, width: 360, height: 300 });
-  await prompt(`prompt-sheet-${theme}`, ['card'], { theme }, async (tab) => {
-    await tab.click(at('allow-more'));
-    await tab.waitForSelector(`${at('allow-always-confirm')}[data-armed="true"]`);
-  });
+  await prompt(`prompt-sheet-${theme}`, ['harmless'], { theme, height: 720 }, sheet('shape'));
+  await prompt(`prompt-sheet-360x300-${theme}`, ['card'], { theme, width: 360, height: 300 }, sheet('exact'));
+  await prompt(`prompt-sheet-hostile-${theme}`, ['chained'], { theme, width: 680, height: 830 }, sheet('exact'));
+  await prompt(`prompt-chain-${theme}`, ['chained'], { theme }, armed);
 }
+await prompt('prompt-chain-360x300', ['chained'], { width: 360, height: 300 });
+await prompt('prompt-sheet-zh', ['harmless'], { language: 'zh', height: 720 }, sheet('subcommand'));
+await prompt('prompt-sheet-ko', ['card'], { language: 'ko' }, sheet('exact'));
 await prompt('prompt-ko', ['card'], { language: 'ko' });
 await prompt('prompt-zh-dark', ['hostile'], { language: 'zh', theme: 'dark' });
 await prompt('prompt-long', ['longArgument', 200_000], {});
@@ -76,11 +96,11 @@ await prompt('prompt-expired', ['card'], { motion: 'reduce' }, async (tab) => {
   await tab.waitForSelector(at('outcome'));
 });
 for (const theme of ['light', 'dark']) {
-  for (const page of ['inbox', 'allowlist', 'policy', 'history', 'settings']) {
+  for (const page of PAGES) {
     await main(`${page}-${theme}`, page, { theme }, THEN[page]);
   }
 }
-for (const page of ['inbox', 'allowlist', 'policy', 'history', 'settings']) {
+for (const page of PAGES) {
   await main(`${page}-720x480`, page, { width: 720, height: 480 });
   await main(`${page}-ko`, page, { language: 'ko' });
 }

@@ -5,7 +5,7 @@ import { createRequire } from 'node:module';
 import { add, armed, at, shows, start } from '../harness.mjs';
 
 const AXE = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-const PAGES = ['inbox', 'allowlist', 'policy', 'history', 'settings'];
+const PAGES = ['inbox', 'allowlist', 'rules', 'policy', 'history', 'settings'];
 
 let browser;
 before(async () => (browser = await start()));
@@ -44,7 +44,7 @@ for (const [width, height] of [
 ]) {
   for (const scale of [1, 2]) {
     test(`the verdict row is whole at ${width}×${height} and ${scale * 100} %`, async () => {
-      for (const [make, ...rest] of [['card'], ['hostile'], ['longArgument', 200_000], ['unanalysed']]) {
+      for (const [make, ...rest] of [['card'], ['hostile'], ['chained'], ['longArgument', 200_000], ['unanalysed']]) {
         for (const language of ['en', 'zh', 'ko']) {
           const tab = await browser.open('prompt', { width, height, scale, language });
           await add(tab, make, 'a', ...rest);
@@ -93,13 +93,18 @@ for (const page of PAGES) {
 for (const theme of ['light', 'dark']) {
   for (const language of ['en', 'zh', 'ko']) {
     test(`no accessibility violation: prompt, ${theme}, ${language}`, async () => {
-      for (const make of ['card', 'hostile', 'unanalysed']) {
+      for (const make of ['card', 'harmless', 'hostile', 'chained', 'unanalysed']) {
         const tab = await browser.open('prompt', { theme, language });
         await add(tab, make, 'a');
         await add(tab, 'card', 'b');
         await shows(tab, 'a');
         await tab.waitForSelector(at('queue-button'));
         assert.deepEqual(await violations(tab), []);
+        if (make === 'harmless' || make === 'chained') {
+          await tab.click(at('allow-more'));
+          await tab.waitForSelector(at('sheet-breadth'));
+          assert.deepEqual(await violations(tab), [], `sheet of ${make}`);
+        }
         if (make === 'card') {
           await tab.click(at('queue-button'));
           assert.deepEqual(await violations(tab), [], 'queue');
@@ -134,9 +139,47 @@ for (const theme of ['light', 'dark']) {
           await tab.click(at('entry-add'));
           assert.deepEqual(await violations(tab), [], 'entry dialog');
         }
+        if (page === 'rules') {
+          await tab.waitForSelector(at('breadth'));
+          assert.deepEqual(await violations(tab), [], 'rules with their breadth');
+          await tab.locator(at('rule-change')).nth(2).click();
+          assert.deepEqual(await violations(tab), [], 'change dialog');
+          await tab.keyboard.press('Escape');
+          await tab.click(at('rule-refuse'));
+          assert.deepEqual(await violations(tab), [], 'refuse dialog');
+        }
         assert.deepEqual(tab.errors, []);
         await tab.done();
       }
     });
   }
+}
+
+for (const make of ['harmless', 'chained']) {
+  test(`the sheet of ${make} fits from 360×300 to 680×830, and its buttons are always there`, async () => {
+    for (const [width, height] of [
+      [360, 300],
+      [560, 600],
+      [680, 830],
+    ]) {
+      for (const language of ['en', 'zh', 'ko']) {
+        const tab = await browser.open('prompt', { width, height, language });
+        await add(tab, make, 'a');
+        await shows(tab, 'a');
+        await tab.click(at('allow-more'));
+        await tab.waitForSelector(at('sheet-breadth'));
+        for (const id of ['sheet-back', 'allow-always-confirm']) {
+          const box = await tab.locator(at(id)).boundingBox();
+          assert.ok(box.x >= 0 && box.x + box.width <= width + 0.5, `${id} ${language}: ${JSON.stringify(box)}`);
+          assert.ok(box.y >= 0 && box.y + box.height <= height + 0.5, `${id} ${language}: ${JSON.stringify(box)}`);
+        }
+        const excess = await tab.evaluate(() => {
+          const content = document.querySelector('[data-testid="sheet"] [role="region"]');
+          return content.scrollWidth - content.clientWidth;
+        });
+        assert.ok(excess <= 0, `${language} ${width}: ${excess}`);
+        await tab.done();
+      }
+    }
+  });
 }
