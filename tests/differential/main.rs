@@ -1,10 +1,10 @@
 //! Does every shell do what the parser says? Command texts are generated and mutated; each one that
 //! [`countersign_policy::shell`] accepts is given to the shells of this machine, in an empty folder and with a PATH where
 //! every program is this one, which only writes down its arguments. Whatever a shell starts must be what was predicted,
-//! and a second grammar of bash must find the same commands.
+//! and a second grammar of bash must find the same commands. `cargo xtask test` runs it for a minute.
 //!
 //! ```sh
-//! cargo run --release -p countersign-tests --features differential --bin differential -- --seconds 60 --seed 1
+//! cargo run --release -p countersign-tests --features differential --bin differential -- --seconds 600 --seed 7
 //! ```
 
 mod generate;
@@ -17,6 +17,7 @@ mod syntax;
 
 use anyhow::{Context, Result, bail};
 use clap::Parser;
+use countersign_policy::display::shell_quoted;
 use countersign_policy::shell::{self, Dialect, Script};
 use generate::Generator;
 use shells::{Bench, Shell};
@@ -25,26 +26,35 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-/// Compare the parser with shells.
+/// Compare the parser of command texts with the shells of this machine.
+///
+/// First the committed texts (tests/corpus/shell), then random and mutated ones until the time is over. Each text that
+/// the parser accepts is run by every shell that must read it alike, in an empty folder where every program only writes
+/// down its arguments. What a shell starts must be what the parser said; a second grammar of bash must find the same
+/// commands. Nothing that a text names is ever run.
 #[derive(Debug, Parser)]
+#[command(after_long_help = AFTER_HELP)]
 struct Args {
-    /// How long.
-    #[arg(long, default_value_t = 30)]
+    /// How long to make up texts, in seconds; the committed texts always run to their end.
+    #[arg(long, value_name = "N", default_value_t = 30)]
     seconds: u64,
-    /// Where the random texts begin; the same seed makes the same texts.
-    #[arg(long, default_value_t = 1)]
+    /// Where the random texts begin: the same seed makes the same texts in the same order.
+    #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// Another shell than those in the system's folders; may be repeated.
-    #[arg(long)]
+    /// Fail when the shell of this name (dash, bash, busybox, ksh93, mksh, yash, zsh) is not installed; may be repeated.
+    #[arg(long, value_name = "NAME")]
+    require: Vec<String>,
+    /// Use this shell too, or instead of the system's one of the same name; may be repeated.
+    #[arg(long, value_name = "PATH")]
     shell: Vec<PathBuf>,
-    /// Start no shell: only the other grammar is compared, on many more texts.
-    #[arg(long)]
+    /// Start no shell: only compare with the other grammar, on many more texts.
+    #[arg(long, conflicts_with_all = ["require", "shell"])]
     grammar_only: bool,
-    /// Only this text.
-    #[arg(long)]
+    /// Run only this text, such as one that an earlier run reported.
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     text: Option<String>,
     /// Stop after this many differences.
-    #[arg(long, default_value_t = 10)]
+    #[arg(long, value_name = "N", default_value_t = 10)]
     differences: usize,
 }
 
@@ -74,13 +84,20 @@ fn main() -> Result<ExitCode> {
     if shells.is_empty() && !args.grammar_only {
         bail!("there is no shell to compare with");
     }
+    if let Some(missing) = args.require.iter().find(|name| !shells.iter().any(|shell| shell.is(name))) {
+        bail!("{missing} is not installed, so nothing was compared with it");
+    }
+    let names: Vec<&str> = shells.iter().map(Shell::name).collect();
+    say(&format!("seed {}, shells: {}", args.seed, names.join(", ")))?;
     let bench = Bench::new()?;
     let mut count = Count::default();
-    let until = Instant::now() + Duration::from_secs(args.seconds);
-    let mut generator = Generator::new(args.seed, corpus()?);
+    let corpus = corpus()?;
+    let mut generator = Generator::new(args.seed, corpus.clone());
     if let Some(text) = args.text {
         examine(&bench, &shells, vec![text], args.seed, &mut count)?;
     } else {
+        examine(&bench, &shells, corpus, args.seed, &mut count)?;
+        let until = Instant::now() + Duration::from_secs(args.seconds);
         let mut round = args.seed;
         while Instant::now() < until && count.differences < args.differences {
             let texts: Vec<String> = (0..ROUND).map(|_| generator.text()).collect();
@@ -88,7 +105,7 @@ fn main() -> Result<ExitCode> {
             examine(&bench, &shells, texts, round, &mut count)?;
         }
     }
-    report(&shells, &count)?;
+    report(&count)?;
     Ok(if count.differences == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
@@ -108,12 +125,7 @@ fn examine(bench: &Bench, shells: &[Shell], texts: Vec<String>, seed: u64, count
             if still(&case.text)? {
                 let smallest = minimise::smallest(&case.text, still)?;
                 count.differences += 1;
-                say(&format!(
-                    "DIFFERENCE {}: {:?}\n  from {:?}\n  {why}",
-                    shell.name(),
-                    smallest,
-                    case.text
-                ))?;
+                say_difference(shell.name(), &smallest, &case.text, &why)?;
             }
         }
     }
@@ -131,7 +143,7 @@ fn predictable(texts: Vec<String>, count: &mut Count) -> Result<Vec<Case>> {
             };
             let smallest = minimise::smallest(&text, still)?;
             count.differences += 1;
-            say(&format!("DIFFERENCE grammar: {smallest:?}\n  from {text:?}\n  {why}"))?;
+            say_difference("grammar", &smallest, &text, &why)?;
         }
         if script.dialect == Dialect::Divided {
             count.divided += 1;
@@ -161,9 +173,13 @@ fn corpus() -> Result<Vec<String>> {
     Ok(texts)
 }
 
-fn report(shells: &[Shell], count: &Count) -> Result<()> {
-    let names: Vec<&str> = shells.iter().map(Shell::name).collect();
-    say(&format!("shells: {}", names.join(", ")))?;
+/// A text, as small as it still shows the difference, and how to see it again.
+fn say_difference(reader: &str, smallest: &str, text: &str, why: &str) -> Result<()> {
+    let again = shell_quoted(&[format!("--text={smallest}")]);
+    say(&format!("DIFFERENCE {reader}: {smallest:?}\n  from {text:?}\n  {why}\n  again: {RUN} {again}"))
+}
+
+fn report(count: &Count) -> Result<()> {
     say(&format!(
         "{} texts generated, {} accepted ({} read differently by shells and not run, {} not predictable), {} runs, {} \
          differences",
@@ -174,6 +190,22 @@ fn report(shells: &[Shell], count: &Count) -> Result<()> {
 fn say(what: &str) -> Result<()> {
     Ok(writeln!(std::io::stdout(), "{what}")?)
 }
+
+/// How this program is started.
+const RUN: &str = "cargo run -p countersign-tests --features differential --bin differential --";
+
+const AFTER_HELP: &str = "\
+Exit status: 0 when nothing differs, 1 when something does or nothing could be compared.
+
+A difference is printed with the smallest text that still shows it and the command to see it again. \
+It means that the parser is wrong about a text that it accepts: make the parser refuse such texts, or \
+read them as shells do, and add the text to tests/corpus/shell.
+
+Examples:
+  differential --seconds 60 --require dash --require bash
+  differential --seconds 3600 --seed 7 --shell /opt/mksh/bin/mksh
+  differential --grammar-only --seconds 300 --seed 2
+  differential --text 'scan 2>&1 | head'";
 
 /// Texts per round: so many share one process of each shell.
 const ROUND: usize = 512;

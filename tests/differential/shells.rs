@@ -30,6 +30,11 @@ impl Shell {
         &self.name
     }
 
+    /// Whether it is the shell of this name, with whatever options.
+    pub(crate) fn is(&self, name: &str) -> bool {
+        self.name.split(' ').next() == Some(name)
+    }
+
     /// Whether it must read this text as the parser does, and start only what is in the PATH.
     pub(crate) fn reads(&self, script: &Script) -> bool {
         if predict::names(script).any(|name| self.own.contains(name)) {

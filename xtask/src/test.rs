@@ -87,6 +87,8 @@ enum Part {
     RustCheck,
     /// Rust tests without a desktop: these take a filter.
     RustTest,
+    /// The parser against shells.
+    RustFuzz,
     /// The real app: these take a filter.
     Desktop,
     /// Only with `--all`.
@@ -132,7 +134,7 @@ fn select(options: &Options) -> Result<Vec<Step>> {
         Part::Base => true,
         Part::UiCheck | Part::UiBrowser => !options.desktop && filter.is_none(),
         Part::UiTest => !options.desktop,
-        Part::RustCheck => !options.ui && !options.desktop && filter.is_none(),
+        Part::RustCheck | Part::RustFuzz => !options.ui && !options.desktop && filter.is_none(),
         Part::RustTest => !options.ui && !options.desktop,
         Part::Desktop => !options.ui,
         Part::Long => options.all,
@@ -176,6 +178,7 @@ fn all_steps(filter: Option<&str>) -> Vec<Step> {
             part: Part::RustTest,
             work: Work::KeepingGeneratedTypes(rust),
         },
+        program("parser against real shells", Part::RustFuzz, cargo(AGAINST_SHELLS)),
         program("UI browser tests", Part::UiBrowser, npm(["run", "--silent", "e2e"])),
         program("app build", Part::Desktop, cargo(BUILD_APP)),
         program("app tests", Part::Desktop, app),
@@ -186,6 +189,25 @@ fn all_steps(filter: Option<&str>) -> Vec<Step> {
 
 const LINT: [&str; 6] = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
 const BUILD_APP: [&str; 5] = ["build", "--package", "countersign", "--package", "countersign-desktop"];
+
+/// The committed texts and random ones, always the same and for less than a minute together; a difference is printed with
+/// the command to see it again.
+const AGAINST_SHELLS: [&str; 14] = [
+    "run",
+    "--quiet",
+    "--package",
+    "countersign-tests",
+    "--features",
+    "differential",
+    "--bin",
+    "differential",
+    "--",
+    "--seconds=50",
+    "--seed=1",
+    "--require=dash",
+    "--require=bash",
+    "--differences=3",
+];
 
 /// One step for each fuzz target that the project has.
 fn fuzz_steps() -> Result<Vec<Step>> {
@@ -362,9 +384,10 @@ mod tests {
             filter: Some("glob".to_owned()),
         };
         let steps = select(&options).unwrap();
-        assert!(
-            steps.iter().all(|step| !matches!(step.part, Part::UiCheck | Part::RustCheck | Part::UiBrowser))
-        );
+        assert!(steps.iter().all(|step| !matches!(
+            step.part,
+            Part::UiCheck | Part::RustCheck | Part::RustFuzz | Part::UiBrowser
+        )));
         assert!(steps.iter().any(|step| step.part == Part::RustTest));
     }
 
