@@ -66,7 +66,7 @@ impl Name {
         let names = |known: &&str| {
             stem.strip_prefix(*known).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
         };
-        self.is_in(MULTI_CALL) || MULTI_CALL.iter().any(|known| names(&known))
+        self.is_in(MULTI_CALL) || MULTI_CALL.iter().any(names)
     }
 
     /// Whether it runs another program that its arguments name.
