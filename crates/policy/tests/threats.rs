@@ -4,7 +4,7 @@
 mod support;
 
 use countersign_policy::always::{Proposal, proposals};
-use countersign_policy::analysis::{OpaqueReason, analyze_argv, analyze_text};
+use countersign_policy::analysis::{OpaqueReason, analyze_text};
 use countersign_policy::approved::{ApprovedCommand, NotRunnable, Plan};
 use countersign_policy::bind::Bound;
 use countersign_policy::display::{
