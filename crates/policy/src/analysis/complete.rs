@@ -44,12 +44,12 @@ impl Reader<'_> {
         while let Some(next) = self.rest.next() {
             let after_blank = std::mem::replace(&mut self.after_blank, matches!(next, ' ' | '\t' | '\n'));
             match next {
-                // Elsewhere than after a blank it would join what stands around it.
+                // After an operator it could make another one of it.
                 '\\' if self.rest.next_if_eq(&'\n').is_some() => {
-                    if !after_blank {
+                    if !after_blank && self.last == Last::Ends {
                         return None;
                     }
-                    self.after_blank = true;
+                    self.after_blank = after_blank;
                 }
                 // Who takes these for blanks, and who for parts of words, is not known here.
                 '\u{b}' | '\u{c}' | '\0' | '\u{feff}' => return None,
@@ -78,6 +78,9 @@ impl Reader<'_> {
                 ')' => return None,
                 '#' if self.words.current.is_empty() => while self.rest.next_if(|c| *c != '\n').is_some() {},
                 _ => {
+                    if self.words.current.is_empty() {
+                        self.words.begins = self.last != Last::Word || self.words.is_keyword_before();
+                    }
                     self.last = Last::Word;
                     self.character(next)?;
                 }
@@ -91,7 +94,7 @@ impl Reader<'_> {
     fn begins_odd_command(&mut self, first: char) -> bool {
         let begins =
             self.words.current.is_empty() && (self.last != Last::Word || self.words.is_keyword_before());
-        let rest: String = self.rest.clone().take_while(|c| !"\n;&|<>()\\'\"".contains(*c)).collect();
+        let rest: String = self.rest.clone().take_while(|c| !"\n;&|".contains(*c)).collect();
         begins
             && match first {
                 '[' => !rest.starts_with(' ') || !rest.trim_end_matches(' ').ends_with(" ]"),
@@ -164,6 +167,9 @@ impl Reader<'_> {
         match self.rest.peek() {
             Some('(') => {
                 self.rest.next();
+                if self.rest.clone().find(|c| !c.is_whitespace()) == Some(')') {
+                    return None;
+                }
                 self.open.push(')');
                 self.words.end();
                 self.last = Last::Start;
@@ -196,7 +202,7 @@ impl Reader<'_> {
 
     fn operator(&mut self, first: char) -> Option<()> {
         self.words.end();
-        if self.last != Last::Word {
+        if self.last != Last::Word || (first == ';' && self.here.is_some()) {
             return None;
         }
         self.last = match first {
@@ -213,6 +219,9 @@ impl Reader<'_> {
 
     /// An operator with a word behind it.
     fn redirection(&mut self, first: char) -> Option<()> {
+        if self.words.current.ends_with('=') {
+            return None;
+        }
         self.words.end();
         self.last = Last::Word;
         if self.rest.peek() == Some(&'(') {
@@ -228,12 +237,18 @@ impl Reader<'_> {
         } else {
             let kind = self.rest.next_if(|c| matches!(c, '>' | '&' | '|'));
             if kind == Some('&') {
-                while self.rest.next_if(char::is_ascii_digit).is_some() {}
+                if self.rest.next_if_eq(&'-').is_none() {
+                    while self.rest.next_if(char::is_ascii_digit).is_some() {}
+                }
                 let ends = self.rest.peek().is_none_or(|c| c.is_ascii_whitespace() || ";&|)".contains(*c));
                 return ends.then_some(());
             }
         }
         while self.rest.next_if(|c| matches!(c, ' ' | '\t')).is_some() {}
+        let mut ahead = self.rest.clone();
+        if ahead.next_if(|c| matches!(c, '<' | '>')).is_some() && ahead.peek() == Some(&'(') {
+            return Some(());
+        }
         let word =
             self.rest.peek().is_some_and(|c| !matches!(c, ';' | '&' | '|' | '<' | '>' | '(' | ')' | '\n'));
         if here && word {
@@ -278,10 +293,11 @@ impl Reader<'_> {
         self.words.end();
         if is_function {
             self.rest.next();
+            self.last = Last::Joins;
         } else {
             self.open.push(')');
+            self.last = Last::Start;
         }
-        self.last = Last::Start;
         Some(())
     }
 }
@@ -290,6 +306,8 @@ impl Reader<'_> {
 #[derive(Default)]
 struct Words {
     current: String,
+    /// Whether it begins a command.
+    begins: bool,
     before: String,
     blocks: [i32; 4],
 }
@@ -311,12 +329,18 @@ impl Words {
             "}" => (3, -1),
             _ => return,
         };
-        self.blocks[block] += step;
+        // What would close a block is an argument elsewhere.
+        if step > 0 || self.begins {
+            self.blocks[block] += step;
+        }
     }
 
     fn is_keyword_before(&self) -> bool {
         self.current.is_empty()
-            && matches!(self.before.as_str(), "!" | "{" | "then" | "do" | "else" | "if" | "while" | "time")
+            && matches!(
+                self.before.as_str(),
+                "!" | "{" | "then" | "do" | "else" | "if" | "in" | "while" | "time"
+            )
             || self.current == "!"
     }
 
@@ -348,6 +372,11 @@ mod tests {
             "scan $((`deploy`))",
             "scan <(x)",
             "scan \\\n--all",
+            "sc\\\nan",
+            "scan |\\\ndeploy",
+            "scan < <(x)",
+            "scan >&-",
+            "[ \"$(x)\" ] && scan",
             "(scan) &",
         ] {
             assert!(is_whole(whole), "{whole:?}");
@@ -372,6 +401,12 @@ mod tests {
             "scan <<E\nbody",
             "scan ;; a",
             "a=(b c) scan",
+            "{ scan }",
+            "if a; then b fi",
+            "f()",
+            "scan $( )",
+            "scan=>x",
+            "scan <<E;deploy\nE",
             "{a} scan",
             "[[ a",
             "[ a",

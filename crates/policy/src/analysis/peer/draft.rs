@@ -423,7 +423,7 @@ fn without_escapes(raw: &str) -> String {
 }
 
 /// Words of the grammar that are names to the peer when nothing is open.
-const NAMES: &[&str] = &["do", "done", "else", "fi", "in", "then", "}"];
+const NAMES: &[&str] = &["do", "done", "elif", "else", "fi", "in", "then", "}"];
 
 /// Builtins that declare variables.
 const DECLARATIONS: &[&str] = &["declare", "export", "local", "readonly", "typeset"];
