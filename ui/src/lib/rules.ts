@@ -2,7 +2,6 @@ import { ago, dateTime, duration } from './i18n/index.svelte';
 import { tr } from './i18n/rules/index.svelte';
 import type { ArgumentRule, CommandRule, PresetView, RuleDraft, RuleView } from './protocol';
 import { plain } from './shown';
-import { ALL_AGENTS } from './words';
 
 /** A preset's name in the reader's words; one that nobody knows keeps its own. */
 export function presetTitle(preset: PresetView): string {
@@ -17,11 +16,6 @@ export function presetWords(preset: PresetView): string {
 function known(name: string): { title: string; words: string } | undefined {
   const table: Record<string, { title: string; words: string }> = tr().preset;
   return table[name];
-}
-
-/** Whom a rule is for. */
-export function agentWords(rule: CommandRule): string {
-  return rule.agent === ALL_AGENTS ? tr().allAgents : rule.agent;
 }
 
 /** What is left of a rule: everything that will end it. */

@@ -43,6 +43,21 @@ test('each rule says what it is about, for whom, what is left of it and what it 
     await tab.waitForSelector(`${row('r-1')} ${at('breadth')}:has-text("12 of 200")`);
   }));
 
+test('what a requester chose to call itself is shown with its hidden characters as codes', () =>
+  rules(async (tab) => {
+    await tab.evaluate(() => {
+      const view = window.mock.ruleView;
+      const spans = [
+        { kind: 'plain', text: 'co' },
+        { kind: 'escape', text: 'U+202E' },
+      ];
+      view.rules[1] = { ...view.rules[1], agent: { spans }, rule: { ...view.rules[1].rule, agent: 'co\u202e' } };
+      window.mock.emit({ kind: 'rules-changed', hash: view.hash });
+    });
+    await tab.waitForSelector(`${row('r-2')}:has-text("coU+202E")`);
+    assert.ok(!/[\u202a-\u202e]/.test(await tab.textContent(at('rules'))));
+  }));
+
 test('rules are searched and grouped', () =>
   rules(async (tab) => {
     await tab.fill('input[type="search"]', 'reviEW');

@@ -139,7 +139,17 @@ export function applyRuleEdit(view: RulesView, edit: RuleEdit): RuleEdit {
 
 function viewOf(rule: CommandRule, state: RuleState): RuleView {
   const text = `${rule.effect === 'deny' ? 'refuse' : 'allow'} ${rule.program}`;
-  return { rule, shown: shown(text), reach: reach(rule.program, rule.arguments, rule.folder), state, uses: 0 };
+  const view: RuleView = {
+    rule,
+    shown: shown(text),
+    reach: reach(rule.program, rule.arguments, rule.folder),
+    agent: shown(rule.agent),
+    state,
+    uses: 0,
+  };
+  if (rule.limits?.session !== undefined) view.session = shown(rule.limits.session);
+  if (rule.note !== undefined) view.note = shown(rule.note);
+  return view;
 }
 
 function indexOf(view: RulesView, id: string): number {

@@ -26,7 +26,9 @@ impl Desk {
             looser: if params.confirmed { Looser::Confirmed } else { Looser::Refuse },
             writer: Writer::Window,
         };
-        self.inner.parts.rules.edit(change).await.map_err(rules_error)
+        let mut result = self.inner.parts.rules.edit(change).await.map_err(rules_error)?;
+        result.loosenings = escaped(result.loosenings);
+        Ok(result)
     }
 
     /// Changes the rules from the command line. What loosens waits for a person in the window; dropping the future takes
@@ -89,9 +91,13 @@ pub(crate) fn view(current: &Current, now_ms: i64) -> RulesView {
             .iter()
             .map(|rule| {
                 let count = current.counts.get(&rule.id);
+                let shown = |text: &String| display::shown(text, Secrets::Show);
                 RuleView {
-                    shown: display::shown(&describe(rule), Secrets::Show),
+                    shown: shown(&describe(rule)),
                     reach: reach(rule),
+                    agent: shown(&rule.agent),
+                    session: rule.limits.session.as_ref().map(shown),
+                    note: rule.note.as_ref().map(shown),
                     state: state(rule, &current.counts, now_ms),
                     uses: count.map_or(0, |count| count.uses),
                     last_used_at_ms: count.map(|count| count.last_used_at_ms),

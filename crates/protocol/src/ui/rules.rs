@@ -124,6 +124,16 @@ ui! {
         pub shown: Shown,
         /// What it is about, to be put into words.
         pub reach: RuleReach,
+        /// Its agent, made safe to look at: a requester chose that name.
+        pub agent: Shown,
+        /// Its session, made safe to look at.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        pub session: Option<Shown>,
+        /// Its note, made safe to look at.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        pub note: Option<Shown>,
         /// Whether it counts.
         pub state: RuleState,
         /// Runs that it has let through.

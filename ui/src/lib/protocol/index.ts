@@ -1332,6 +1332,18 @@ shown: Shown,
  */
 reach: RuleReach, 
 /**
+ * Its agent, made safe to look at: a requester chose that name.
+ */
+agent: Shown, 
+/**
+ * Its session, made safe to look at.
+ */
+session?: Shown, 
+/**
+ * Its note, made safe to look at.
+ */
+note?: Shown, 
+/**
  * Whether it counts.
  */
 state: RuleState, 

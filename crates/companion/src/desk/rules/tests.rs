@@ -155,5 +155,19 @@ async fn a_window_loosens_only_when_the_person_confirmed() {
     assert!(applied.applied && applied.undo.len() == 1);
     assert_eq!(desk.edit_rules(edit(hash, true)).await.unwrap_err().code, ErrorCode::Stale);
     assert_eq!(desk.reset_rules().await.unwrap_err().code, ErrorCode::Store, "nothing is in the way");
+    let named = json!({
+        "kind": "add-rule",
+        "rule": { "agent": "a\u{202e}b", "effect": "allow", "program": "make", "arguments": "any" },
+    });
+    let hostile = RuleEditParams {
+        base_hash: desk.rules().await.hash,
+        edits: vec![serde_json::from_value(named).unwrap()],
+        confirmed: true,
+    };
+    let applied = desk.edit_rules(hostile).await.unwrap();
+    assert_eq!(applied.loosenings[0].scope, "a\\u{202E}b");
+    let view = desk.rules().await;
+    let agent = &view.rules[1].agent;
+    assert!(agent.spans.iter().any(|span| span.text == "U+202E"), "{agent:?}");
     rig.companion.stop().await;
 }

@@ -33,7 +33,7 @@ export const en = {
   show: 'Show',
   all: 'all',
   groups: { allow: 'allowed', deny: 'refused', over: 'no longer counting' },
-  region: 'Rules',
+  region: 'List of rules',
   what: 'What',
   who: 'For',
   howLong: 'How long',
