@@ -91,6 +91,11 @@ fn a_preset_that_is_on_lets_harmless_commands_run_unasked() -> Story {
     home.exec(&["ls"])?.finish()?.expect_code(202)?;
     let home = with_rules(home, &json!({ "version": 1, "presets": ["everyday"], "rules": [] }))?;
     home.exec(&["ls"])?.finish()?.expect_code(0)?;
+    std::fs::write(home.file("a.txt"), "one\ntwo\n")?;
+    let find =
+        |action: &str| home.exec(&["sh", "-c", &format!("find . -name '*.txt' -exec {action}")])?.finish();
+    assert_eq!(find("wc -l {} + | head -n 1")?.expect_code(0)?.stdout, "2 ./a.txt\n");
+    find("rm {} +")?.expect_code(202)?;
     touch(&home, "written", 202)?;
     home.countersign(&["rules", "preset", "disable", "everyday"])?.expect_code(0)?;
     home.exec(&["ls"])?.finish()?.expect_code(202)?;
@@ -177,3 +182,25 @@ fn a_rule_can_come_from_a_file_and_only_whole() -> Story {
 }
 
 const ID: &str = "7a1f3c9e-0000-4000-8000-000000000002";
+
+#[test]
+fn a_pattern_runs_for_the_files_that_were_there_when_it_was_judged() -> Story {
+    let home = Home::asking()?;
+    home.edit_document(|document| {
+        let entry = |pattern: &str| json!({ "pattern": pattern });
+        document["agents"]["main"]["allowlist"] = json!([entry("/usr/bin/cat"), entry("/usr/bin/touch")]);
+    })?;
+    for (name, text) in [("b.txt", "two\n"), ("a b.txt", "one\n"), ("c.md", "not this\n")] {
+        std::fs::write(home.file(name), text)?;
+    }
+    let finished = home.exec(&["sh", "-c", "cat *.txt"])?.finish()?.expect_code(0)?;
+    assert_eq!(finished.stdout, "one\ntwo\n");
+    // What the first command makes, nobody has judged for the second.
+    home.exec(&["sh", "-c", "touch d.txt; cat *.txt"])?.finish()?.expect_code(202)?;
+    assert!(!Path::new(&home.file("d.txt")).exists());
+    // A name that is an option is one to the program, as in every shell.
+    std::fs::write(home.file("-n"), "")?;
+    let finished = home.exec(&["sh", "-c", "cat * 2>/dev/null"])?.finish()?.expect_code(0)?;
+    assert!(finished.stdout.contains("1\tone"), "{finished:?}");
+    Ok(())
+}
