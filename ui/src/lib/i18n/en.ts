@@ -454,7 +454,7 @@ export const en = {
     save: 'Save…',
     cancel: 'Keep as it is',
     emptyTitle: 'No entries here',
-    emptyText: 'Add one, or answer a request with “Allow…”: what you allow always appears here.',
+    emptyText: 'Add one. An exact command that you allow always appears here too; other answers are on the page Rules.',
     noMatch: 'No entry matches the search.',
     changedElsewhere: 'Another program changed the document. The list was read again; what you type is kept.',
     gone: 'The entry you were editing is no longer there.',

@@ -429,7 +429,7 @@ export const zh: Catalogue = {
     save: '保存…',
     cancel: '保持现状',
     emptyTitle: '此处没有条目',
-    emptyText: '添加一个，或用“允许…”答复请求：您允许的内容总会出现在这里。',
+    emptyText: '添加一个。您始终允许的确切命令也会出现在这里；其他答复在“规则”页面。',
     noMatch: '没有条目符合搜索。',
     changedElsewhere: '另一个程序更改了文档。列表已重新读取；您输入的内容保留。',
     gone: '您正在编辑的条目已不存在。',
