@@ -220,6 +220,52 @@ fn what_shells_read_otherwise_than_the_newest_peer_is_never_pinned_nor_remembere
 }
 
 #[test]
+fn what_may_be_read_otherwise_is_covered_only_by_entries_that_cover_every_reading() {
+    let tree = Tree::load();
+    let covered = |command: &str, pattern: &str| {
+        let case = json!({ "input": { "command": command, "allowlist": [pattern] } });
+        Ours::of(&tree, &case, Profile::Reference).satisfied()
+    };
+    let narrow = |command: &str| {
+        let entry = json!({ "pattern": format!("{ROOT}/bin/scan"), "argPattern": "q" });
+        let case = json!({ "input": { "command": command, "allowlist": [entry] } });
+        Ours::of(&tree, &case, Profile::Reference).satisfied()
+    };
+    let scan = format!("{ROOT}/bin/scan");
+    for (text, by_its_entry, by_any) in [
+        ("scan q", true, true),
+        // Arguments.
+        ("scan $'\\q'", true, true),
+        ("scan \"$[1]\"", true, true),
+        ("scan \\\ta", true, true),
+        ("nice scan q\u{a0}", true, true),
+        // The program.
+        ("V+=x scan", false, true),
+        ("1V=x scan", false, true),
+        ("- scan", false, true),
+        ("nice $'\\q' scan", false, true),
+        // Where words end.
+        ("scan\u{b}q", false, false),
+        ("scan\rq", false, false),
+        ("\\\tscan", false, false),
+        ("scan\u{a0}q", false, false),
+        ("\"scan \" q", false, false),
+        // Shells within shells.
+        ("nice sh -c scan", false, true),
+        ("sh -c 'nice sh -c scan'", false, false),
+        ("sh -c 'sh -c \"sudo scan\"'", false, false),
+        ("sh -c 'sh -c scan'", false, true),
+        ("env sh -c scan", false, true),
+        ("env bash -c", false, false),
+        ("env tcsh -c scan", false, false),
+        ("sh -c '-x scan'", false, false),
+    ] {
+        assert_eq!((covered(text, &scan), covered(text, "*")), (by_its_entry, by_any), "{text:?}");
+    }
+    assert!(narrow("scan q") && !narrow("scan $'\\q'"));
+}
+
+#[test]
 fn attempts_to_run_an_unlisted_program_are_refused_whatever_texts_are_understood() {
     let tree = Tree::load();
     let mut attempts = 0;

@@ -172,17 +172,7 @@ fn segment(command: SimpleCommand, profile: Profile) -> Segment {
     if assigns && !harmless {
         candidate.mode = Mode::PromptOnly(PromptReason::Assignment);
     }
-    // To the newest peer that is the shell's text, to shells it is a further option.
-    let tells = |pair: &[Word]| {
-        let flags = pair.first().and_then(|word| word.text.strip_prefix('-')).unwrap_or_default();
-        flags.contains('c')
-            && !flags.starts_with('-')
-            && pair.get(1).is_some_and(|text| text.text.starts_with(['-', '+']))
-    };
-    if profile == Profile::Reference
-        && candidate.shell == Some(ShellUse::Other)
-        && words.windows(2).any(tells)
-    {
+    if profile == Profile::Reference && peer::asks_about_shell(&words, &candidate) {
         candidate.mode = Mode::PromptOnly(PromptReason::ShellThroughCarrier);
     }
     Segment { operator, negated, assignments, words, span, candidate }
@@ -250,10 +240,32 @@ fn payload_of_all(segments: &[Segment], profile: Profile) -> Payload {
             if inner.iter().all(is_looked_up) && inner.first().is_some_and(is_named) =>
         {
             let divided = shell.candidate.divided;
-            Payload::Segments(inner.into_iter().map(|segment| moved(segment, &at, divided)).collect())
+            let within = |mut segment: Segment| {
+                if profile == Profile::Reference && asks_within(&segment, profile) {
+                    segment.candidate.mode = Mode::PromptOnly(PromptReason::ShellThroughCarrier);
+                }
+                moved(segment, &at, divided)
+            };
+            Payload::Segments(inner.into_iter().map(within).collect())
         }
         _ => Payload::None,
     }
+}
+
+/// Whether the newest peer asks about a shell within a shell's text: behind a wrapper, or with a text of its own that has
+/// something to ask about.
+fn asks_within(segment: &Segment, profile: Profile) -> bool {
+    let Some(ShellUse::Inline { .. }) = segment.candidate.shell else { return false };
+    let is_hidden = |segment: &Segment| {
+        matches!(segment.candidate.shell, Some(ShellUse::Inline { .. }))
+            && !segment.candidate.wrappers.is_empty()
+    };
+    let asks = |segment: &Segment| match segment.candidate.mode {
+        Mode::PromptOnly(reason) => reason != PromptReason::Assignment,
+        Mode::Executable | Mode::ExactCommand => is_hidden(segment),
+    };
+    is_hidden(segment)
+        || matches!(payload(segment, profile, 1), Ok(Some(inner)) if inner.segments.iter().any(asks))
 }
 
 /// What a shell's text runs, and where it stands.
@@ -296,8 +308,12 @@ fn payload(segment: &Segment, profile: Profile, depth: usize) -> Result<Option<I
         return Ok(None);
     }
     for segment in &inner {
-        payload(segment, profile, depth + 1)
-            .map_err(|opaque| Opaque { reason: opaque.reason, span: at.clone() })?;
+        // About a shell behind a wrapper the newest peer asks whatever its text is, so nothing may cover it.
+        let hidden = profile == Profile::Reference && !segment.candidate.wrappers.is_empty();
+        payload(segment, profile, depth + 1).map_err(|opaque| Opaque {
+            reason: if hidden { OpaqueReason::SyntaxError } else { opaque.reason },
+            span: at.clone(),
+        })?;
     }
     Ok(Some(Inner { segments: inner, at }))
 }

@@ -9,7 +9,7 @@ mod draft;
 mod test;
 
 use super::{Opaque, OpaqueReason};
-use crate::command::{Divided, is_assignment};
+use crate::command::{Candidate, Divided, ShellUse, WrapperKind, base_name, is_assignment};
 use crate::shell::{self, Script, Word};
 use draft::Draft;
 use std::ops::Range;
@@ -51,6 +51,32 @@ pub(super) fn parse(text: &str) -> Result<Reading, Opaque> {
 /// and the like.
 pub(super) fn is_prelude(assignments: &[Word]) -> bool {
     assignments.iter().any(|word| is_assignment(&word.text))
+}
+
+/// Whether the peer asks about a shell because of where its text is: in what shells take for a further option, or missing
+/// behind a wrapper that hides what it starts.
+pub(super) fn asks_about_shell(words: &[Word], candidate: &Candidate) -> bool {
+    let rest = words.get(candidate.arguments..).unwrap_or_default();
+    let tells = |word: &Word| {
+        word.text.strip_prefix('-').is_some_and(|flags| flags.contains('c') && !flags.starts_with('-'))
+    };
+    let is_option = |pair: &[Word]| {
+        pair.iter().take(1).any(tells) && pair.iter().skip(1).any(|text| text.text.starts_with(['-', '+']))
+    };
+    let hides = candidate.wrappers.iter().any(|wrapper| {
+        let name = words.get(wrapper.at).map(|word| base_name(&word.text));
+        wrapper.kind == WrapperKind::Builtin || name.is_some_and(|name| name == "env")
+    });
+    match candidate.shell {
+        None => false,
+        Some(ShellUse::Inline { payload, .. }) => {
+            hides && rest.get(payload).is_none_or(|text| text.text.trim().is_empty())
+        }
+        Some(ShellUse::Other) if rest.windows(2).any(is_option) => true,
+        Some(ShellUse::Bare | ShellUse::Script { .. } | ShellUse::Other) => {
+            hides && rest.iter().skip(1).any(tells)
+        }
+    }
 }
 
 /// Whether the peer would call a word dynamic that shells take literally. `raw` is the word as typed.
