@@ -14,7 +14,7 @@ use countersign_policy::effective::Requested;
 use countersign_policy::environment;
 use countersign_policy::evaluate::{Answer, Evidence, Origin, Verdict};
 use countersign_policy::{allowlist, raw_command};
-use countersign_protocol::ui::{DocumentEdit, RuleScope, SpanKind};
+use countersign_protocol::ui::{DocumentEdit, RuleScope, SpanKind, TestVerdict, TraceStep};
 use countersign_protocol::vocabulary::{Ask, Decision, Security};
 use proptest::collection::vec;
 use proptest::option;
@@ -38,6 +38,65 @@ fn other_rule() -> impl Strategy<Value = allowlist::Rule> {
     )
 }
 
+/// A small change of an argument list.
+#[derive(Clone, Debug)]
+enum Mutation {
+    Append(String),
+    Change { at: usize, to: String },
+    Drop { at: usize },
+    Insert { at: usize, word: String },
+    Join { at: usize },
+    Program(String),
+    ShellWith(String),
+    Swap { at: usize },
+}
+
+impl Mutation {
+    fn of(&self, argv: &[String]) -> Vec<String> {
+        let mut argv = argv.to_vec();
+        let words = argv.len();
+        match self {
+            Self::Append(text) => argv[words - 1].push_str(text),
+            Self::Change { at, to } => argv[at % words].clone_from(to),
+            Self::Drop { at } => drop(argv.remove(at % words)),
+            Self::Insert { at, word } => argv.insert(at % (words + 1), word.clone()),
+            Self::Join { at } if words > 1 => {
+                let next = argv.remove(at % (words - 1) + 1);
+                argv[at % (words - 1)].push_str(&format!(" {next}"));
+            }
+            Self::Join { .. } => {}
+            Self::Program(program) => argv[0].clone_from(program),
+            Self::ShellWith(more) => {
+                let line: Vec<String> =
+                    argv.iter().map(|word| format!("'{}'", word.replace('\'', "'\\''"))).collect();
+                argv = vec!["sh".into(), "-c".into(), format!("{}{more}", line.join(" "))];
+            }
+            Self::Swap { at } => argv.swap(at % words, (at + 1) % words),
+        }
+        argv
+    }
+}
+
+fn mutation() -> impl Strategy<Value = Mutation> {
+    let at = 0_usize..6;
+    let word = || {
+        prop::sample::select(&["", " ", "x", "-x", "--", ";", "&&", "$(id)", "\u{a0}", "\n", "*", "a"][..])
+    };
+    let programs = &["wipe", "Scan", "./scan", "/tmp/scan", "scan2", "scan ", "", "python3"][..];
+    let more = &["; wipe", " && wipe", " | wipe", " x", " > f", " $(wipe)", " &", "\nwipe", " ''", " *"][..];
+    prop_oneof![
+        prop::sample::select(&[" ", "x", "\u{200b}", "\n", ";"][..])
+            .prop_map(|text| Mutation::Append(text.to_owned())),
+        (at.clone(), word()).prop_map(|(at, to)| Mutation::Change { at, to: to.to_owned() }),
+        at.clone().prop_map(|at| Mutation::Drop { at }),
+        (at.clone(), word()).prop_map(|(at, word)| Mutation::Insert { at, word: word.to_owned() }),
+        at.clone().prop_map(|at| Mutation::Join { at }),
+        prop::sample::select(programs).prop_map(|program| Mutation::Program(program.to_owned())),
+        prop::sample::select(more).prop_map(|more| Mutation::ShellWith(more.to_owned())),
+        at.prop_map(|at| Mutation::Swap { at }),
+    ]
+}
+
 proptest! {
     #[test]
     fn adding_a_rule_never_makes_a_verdict_stricter(world in world(), added in pattern(), at in 0usize..5, answer in answer()) {
@@ -57,6 +116,56 @@ proptest! {
         walked.facts.home = PathBuf::from("/home/*");
         prop_assert_eq!(walked.judge(None), world.judge(None));
         prop_assert_eq!(walked.trace(), world.trace());
+    }
+
+    #[test]
+    fn evaluation_is_deterministic_and_its_trace_ends_with_its_verdict(world in world(), answer in answer()) {
+        let evaluation = world.judge(answer.as_ref());
+        prop_assert_eq!(&evaluation, &world.clone().judge(answer.as_ref()));
+        let first = world.verdict();
+        let trace = world.trace();
+        prop_assert_eq!(&trace, &world.clone().trace());
+        let verdicts: Vec<TestVerdict> = trace
+            .iter()
+            .filter_map(|step| match step {
+                TraceStep::Verdict { verdict, .. } => Some(*verdict),
+                _ => None,
+            })
+            .collect();
+        let expected = match first {
+            Verdict::Allow(_) => TestVerdict::Allow,
+            Verdict::Ask(_) => TestVerdict::Ask,
+            Verdict::Deny(_) => TestVerdict::Deny,
+        };
+        prop_assert_eq!(verdicts, [expected]);
+        prop_assert!(matches!(trace.last(), Some(TraceStep::Verdict { .. })), "{:?}", trace);
+    }
+
+    #[test]
+    fn t12_an_exact_proposal_covers_no_mutation_of_its_command(
+        words in vec("[a-c'\" -]{0,4}", 0..4),
+        mutation in mutation(),
+    ) {
+        let argv: Vec<String> = std::iter::once("scan".to_owned()).chain(words).collect();
+        let mutated = mutation.of(&argv);
+        prop_assume!(mutated != argv);
+        let world_of = |argv: &[String]| {
+            let refs: Vec<&str> = argv.iter().map(String::as_str).collect();
+            World::new(&refs, Security::Allowlist, Ask::OnMiss)
+        };
+        let mut world = world_of(&argv);
+        let offered = proposals(&world.analysis(), &world.facts, &world.policy).unwrap();
+        let exact = offered.iter().find(|proposal| proposal.scope == RuleScope::Exact).unwrap();
+        let stored = allowlist::Rule {
+            arg_pattern: exact.arg_pattern.clone(),
+            generated: exact.generated,
+            ..rule(&exact.pattern)
+        };
+        world.rules = vec![stored.clone()];
+        prop_assert_eq!(world.verdict(), Verdict::Allow(Evidence::Rules));
+        let mut other = world_of(&mutated);
+        other.rules = vec![stored];
+        prop_assert!(!matches!(other.verdict(), Verdict::Allow(_)), "{:?} by the rule for {:?}", mutated, argv);
     }
 
     #[test]
