@@ -13,9 +13,14 @@ export function presetWords(preset: PresetView): string {
   return known(preset.name)?.words ?? (preset.words || tr().presetUnknown);
 }
 
+/** A preset that is switched on, in words; the app names it `name: title`. `null` when this version has no words for it. */
+export function presetNamed(said: string): { title: string; words: string } | null {
+  return known(said.split(':')[0] ?? '') ?? null;
+}
+
 function known(name: string): { title: string; words: string } | undefined {
   const table: Record<string, { title: string; words: string }> = tr().preset;
-  return table[name];
+  return Object.hasOwn(table, name) ? table[name] : undefined;
 }
 
 /** What is left of a rule: everything that will end it. */

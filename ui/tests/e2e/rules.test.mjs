@@ -113,6 +113,7 @@ test('groups are off, and one goes on only after a confirmation that no key give
     );
     await tab.evaluate((looser) => (window.mock.loosens = looser), LOOSER);
     await tab.click(ON);
+    assert.match(await tab.textContent(at('loosening')), /All agents[^]*Everyday reading[^]*Look at files/);
     const apply = at('loosen-apply');
     await tab.waitForSelector(`${apply}[data-armed="true"]`);
     await tab.focus(apply);

@@ -269,7 +269,7 @@ export const en = {
     'allowed-by-policy': 'Allowed by policy',
     'allowed-by-rule': 'Allowed by a rule',
     'allowed-once': 'Allowed once',
-    'allowed-always': 'Allowed always',
+    'allowed-always': 'Allowed, rule stored',
     'allowed-elsewhere': 'Allowed elsewhere',
     'allowed-by-fallback': 'Allowed by fallback',
     denied: 'Denied',

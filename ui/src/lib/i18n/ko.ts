@@ -253,7 +253,7 @@ export const ko: Catalogue = {
     'allowed-by-policy': '정책으로 허용됨',
     'allowed-by-rule': '규칙으로 허용됨',
     'allowed-once': '한 번 허용됨',
-    'allowed-always': '항상 허용됨',
+    'allowed-always': '허용, 규칙 저장',
     'allowed-elsewhere': '다른 곳에서 허용됨',
     'allowed-by-fallback': '대체 규칙으로 허용됨',
     denied: '거부됨',

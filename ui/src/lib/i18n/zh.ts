@@ -252,7 +252,7 @@ export const zh: Catalogue = {
     'allowed-by-policy': '策略允许',
     'allowed-by-rule': '规则允许',
     'allowed-once': '已允许一次',
-    'allowed-always': '已始终允许',
+    'allowed-always': '已允许并保存规则',
     'allowed-elsewhere': '已在别处允许',
     'allowed-by-fallback': '后备规则允许',
     denied: '已拒绝',
