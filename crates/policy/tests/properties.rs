@@ -121,10 +121,10 @@ proptest! {
     #[test]
     fn evaluation_is_deterministic_and_its_trace_ends_with_its_verdict(world in world(), answer in answer()) {
         let evaluation = world.judge(answer.as_ref());
-        prop_assert_eq!(&evaluation, &world.clone().judge(answer.as_ref()));
+        prop_assert_eq!(&evaluation, &world.judge(answer.as_ref()));
         let first = world.verdict();
         let trace = world.trace();
-        prop_assert_eq!(&trace, &world.clone().trace());
+        prop_assert_eq!(&trace, &world.trace());
         let verdicts: Vec<TestVerdict> = trace
             .iter()
             .filter_map(|step| match step {
