@@ -137,5 +137,8 @@ mod tests {
     fn what_is_more_than_words_is_shown_as_it_is_written() {
         check("npm test 2>&1 | tail -5", 0, &["!npm test 2>&1", "|[tail][-5]"]);
         check("ls *.rs && wc -l", 1, &["ls *.rs", "!&&[wc][-l]"]);
+        check("! test -d src # why", 0, &["!! test -d src # why"]);
+        check("echo 'a  b' \"$?\"; FOO=1 npm test", 1, &["echo 'a  b' \"$?\"", "!;FOO=1 npm test"]);
+        check("(cd src && make) | tail -3", 1, &["(cd src", "!&&make) | ", "|[tail][-3]"]);
     }
 }
