@@ -2,8 +2,9 @@
 //! the same wherever they stand.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use countersign_policy::analysis::OpaqueReason;
+use countersign_policy::analysis::{OpaqueReason, analyze_text_as};
 use countersign_policy::display::shell_quoted;
+use countersign_policy::profile::Profile;
 use countersign_policy::shell::parse;
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -57,6 +58,24 @@ const PIECES: &[&str] = &[
     "if ",
     "'x y'",
     "\"x\"",
+    "\u{b}",
+    "\r",
+    "\\ ",
+    "\\\t",
+    "$'\\q'",
+    "$[1]",
+    "V+=x ",
+    "1V=x ",
+    "V=(a) ",
+    "V[0]=x ",
+    "[[ a ]]",
+    "[[ a == b ]] ",
+    "! { ",
+    "\"\" ",
+    "\" \" ",
+    "{1..2}",
+    " == ",
+    "é=x ",
 ];
 
 fn texts() -> impl Strategy<Value = String> {
@@ -92,6 +111,19 @@ proptest! {
                 for (_, span) in &script.extensions {
                     prop_assert!(text.get(span.clone()).is_some());
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn the_reference_profile_takes_every_text_apart_or_refuses_it(text in texts()) {
+        for text in [shell_quoted(&["sh".to_owned(), "-c".to_owned(), text.clone()]), text] {
+            let analysis = analyze_text_as(&text, Profile::Reference);
+            prop_assert_eq!(analysis.opaque.is_some(), analysis.segments.is_empty());
+            let opaque = analysis.opaque.iter().map(|opaque| &opaque.span);
+            let words = analysis.segments.iter().flat_map(|segment| &segment.words).map(|word| &word.span);
+            for span in opaque.chain(words) {
+                prop_assert!(text.get(span.clone()).is_some(), "{:?} {:?}", text, analysis);
             }
         }
     }
@@ -149,6 +181,17 @@ fn hostile_texts_take_time_in_proportion_to_their_length() {
         long("a \\\n"),
         long("#\n"),
         long("😀"),
+        long("a\u{b}"),
+        long("a\u{b};"),
+        long("a \\\t"),
+        long("$'\\q' "),
+        long("\"\";"),
+        long("V+=x "),
+        long("[[ a ]];"),
+        long("! [ "),
+        long("{ "),
+        long("[ ("),
+        format!("{}{}", "a \\\t".repeat(20_000), " ".repeat(40_000)),
     ]);
     for text in texts {
         let start = Instant::now();
@@ -156,6 +199,12 @@ fn hostile_texts_take_time_in_proportion_to_their_length() {
         let taken = start.elapsed();
         let shown: String = text.chars().take(20).collect();
         assert!(taken < HOSTILE, "{shown:?}… took {taken:?}: {:?}", parsed.err());
+        for text in [text.clone(), format!("sh -c '{}'", text.replace('\'', "\""))] {
+            let start = Instant::now();
+            let analysis = analyze_text_as(&text, Profile::Reference);
+            let taken = start.elapsed();
+            assert!(taken < HOSTILE, "{shown:?}… took {taken:?} as a peer: {:?}", analysis.opaque);
+        }
     }
 }
 

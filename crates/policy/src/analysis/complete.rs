@@ -94,12 +94,17 @@ impl Reader<'_> {
     fn begins_odd_command(&mut self, first: char) -> bool {
         let begins =
             self.words.current.is_empty() && (self.last != Last::Word || self.words.is_keyword_before());
-        let rest: String = self.rest.clone().take_while(|c| !"\n;&|".contains(*c)).collect();
         begins
             && match first {
-                '[' => !rest.starts_with(' ') || !rest.trim_end_matches(' ').ends_with(" ]"),
+                '[' => !self.ends_as_a_test(),
                 _ => self.rest.peek().is_some_and(|c| !c.is_ascii_whitespace()),
             }
+    }
+
+    fn ends_as_a_test(&self) -> bool {
+        let ahead = self.rest.clone().take(TEST_CHARS);
+        let rest: String = ahead.take_while(|c| !"\n;&|".contains(*c)).collect();
+        rest.starts_with(' ') && rest.trim_end_matches(' ').ends_with(" ]")
     }
 
     /// A character of a word.
@@ -348,6 +353,9 @@ impl Words {
         self.blocks.iter().all(|block| *block == 0)
     }
 }
+
+/// Longest test that is looked through, in characters.
+const TEST_CHARS: usize = 4096;
 
 #[cfg(test)]
 mod tests {

@@ -108,9 +108,7 @@ impl Scan<'_> {
     }
 
     fn is_followed_by_something(&self, end: usize) -> bool {
-        self.text
-            .get(end..)
-            .is_some_and(|rest| !rest.trim_matches([' ', '\t', '\n', '\u{b}', '\u{c}', '\r']).is_empty())
+        self.text.get(end..).is_some_and(|rest| rest.contains(|c| !" \t\n\u{b}\u{c}\r".contains(c)))
     }
 
     fn follows_letter(&self, at: usize) -> bool {

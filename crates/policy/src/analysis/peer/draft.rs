@@ -306,6 +306,9 @@ impl<'a> Draft<'a> {
     }
 
     pub(super) fn finished(self, mut script: Script) -> Result<Reading, Opaque> {
+        if self.divided.len() > PLACES {
+            return Err(Opaque { reason: OpaqueReason::TooLong, span: 0..self.text.len() });
+        }
         let within =
             |outer: &Range<usize>, inner: &Range<usize>| outer.start <= inner.start && inner.end <= outer.end;
         let assigned = |span: &Range<usize>| {
@@ -424,6 +427,9 @@ fn without_escapes(raw: &str) -> String {
 
 /// Words of the grammar that are names to the peer when nothing is open.
 const NAMES: &[&str] = &["do", "done", "elif", "else", "fi", "in", "then", "}"];
+
+/// Most places of one text that shells read otherwise: each is looked at for each command.
+const PLACES: usize = 64;
 
 /// Builtins that declare variables.
 const DECLARATIONS: &[&str] = &["declare", "export", "local", "readonly", "typeset"];
