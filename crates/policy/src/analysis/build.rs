@@ -154,8 +154,7 @@ fn segments(commands: Vec<SimpleCommand>, divided: &[Place], text: &str, profile
                 .iter()
                 .filter(|place| is_part(&segment, &place.span, text))
                 .map(|place| depends(&segment, place))
-                .max()
-                .unwrap_or_default();
+                .fold(segment.candidate.divided, Ord::max);
             segment
         })
         .collect()
@@ -171,6 +170,9 @@ fn segment(command: SimpleCommand, profile: Profile) -> Segment {
     };
     if assigns && !harmless {
         candidate.mode = Mode::PromptOnly(PromptReason::Assignment);
+    }
+    if profile == Profile::Reference {
+        peer::read_option_as_text(&words, &mut candidate);
     }
     if profile == Profile::Reference && peer::asks_about_shell(&words, &candidate) {
         candidate.mode = Mode::PromptOnly(PromptReason::ShellThroughCarrier);

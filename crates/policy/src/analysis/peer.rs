@@ -9,7 +9,9 @@ mod draft;
 mod test;
 
 use super::{Opaque, OpaqueReason};
-use crate::command::{Candidate, Divided, ShellUse, WrapperKind, base_name, is_assignment};
+use crate::command::{
+    Candidate, Divided, Language, Mode, ShellUse, StartUp, WrapperKind, base_name, is_assignment,
+};
 use crate::shell::{self, Script, Word};
 use draft::Draft;
 use std::ops::Range;
@@ -53,30 +55,49 @@ pub(super) fn is_prelude(assignments: &[Word]) -> bool {
     assignments.iter().any(|word| is_assignment(&word.text))
 }
 
-/// Whether the peer asks about a shell because of where its text is: in what shells take for a further option, or missing
-/// behind a wrapper that hides what it starts.
+/// What shells take for a further option behind `-c`, the peer takes for the text. It is none, so nothing may cover it.
+pub(super) fn read_option_as_text(words: &[Word], candidate: &mut Candidate) {
+    if candidate.shell != Some(ShellUse::Other) {
+        return;
+    }
+    let rest = words.get(candidate.arguments..).unwrap_or_default();
+    let is_text = |pair: &[Word]| {
+        pair.first().is_some_and(tells) && pair.get(1).is_some_and(|text| text.text.starts_with(['-', '+']))
+    };
+    if let Some(at) = rest.windows(2).position(is_text) {
+        candidate.shell = Some(ShellUse::Inline {
+            payload: at + 1,
+            starts_up: StartUp::Nothing,
+            language: Language::Posix,
+            carried: None,
+        });
+        candidate.mode = Mode::ExactCommand;
+        candidate.divided = Divided::Words;
+    }
+}
+
+/// Whether the peer asks about a shell because its text is missing behind a wrapper that hides what it starts.
 pub(super) fn asks_about_shell(words: &[Word], candidate: &Candidate) -> bool {
     let rest = words.get(candidate.arguments..).unwrap_or_default();
-    let tells = |word: &Word| {
-        word.text.strip_prefix('-').is_some_and(|flags| flags.contains('c') && !flags.starts_with('-'))
-    };
-    let is_option = |pair: &[Word]| {
-        pair.iter().take(1).any(tells) && pair.iter().skip(1).any(|text| text.text.starts_with(['-', '+']))
-    };
     let hides = candidate.wrappers.iter().any(|wrapper| {
         let name = words.get(wrapper.at).map(|word| base_name(&word.text));
         wrapper.kind == WrapperKind::Builtin || name.is_some_and(|name| name == "env")
     });
-    match candidate.shell {
-        None => false,
-        Some(ShellUse::Inline { payload, .. }) => {
-            hides && rest.get(payload).is_none_or(|text| text.text.trim().is_empty())
+    hides
+        && match candidate.shell {
+            None => false,
+            Some(ShellUse::Inline { payload, .. }) => {
+                rest.get(payload).is_none_or(|text| text.text.trim().is_empty())
+            }
+            Some(ShellUse::Bare | ShellUse::Script { .. } | ShellUse::Other) => {
+                rest.iter().skip(1).any(tells)
+            }
         }
-        Some(ShellUse::Other) if rest.windows(2).any(is_option) => true,
-        Some(ShellUse::Bare | ShellUse::Script { .. } | ShellUse::Other) => {
-            hides && rest.iter().skip(1).any(tells)
-        }
-    }
+}
+
+/// Whether it is a flag that announces a shell's text.
+fn tells(word: &Word) -> bool {
+    word.text.strip_prefix('-').is_some_and(|flags| flags.contains('c') && !flags.starts_with('-'))
 }
 
 /// Whether the peer would call a word dynamic that shells take literally. `raw` is the word as typed.
