@@ -120,7 +120,7 @@ fn an_interpreter_can_only_be_allowed_once() -> Story {
 /// Opens the sheet, picks how far the rule reaches and no end, and confirms it.
 fn allow_always(app: &App, rung: &str) -> Story {
     open_sheet(app, rung)?;
-    pick(app, "[data-testid=\"sheet-kind\"] [value=\"always\"]")?;
+    pick(app, "input[name=\"sheet\"][value=\"always\"]")?;
     app.click_armed(Window::Prompt, "allow-always-confirm")
 }
 
