@@ -2,15 +2,14 @@
 
 use crate::stream::{HOME, Line, Machine};
 use countersign_policy::allowlist::EntryIndex;
-use countersign_policy::analysis::{Analysis, Pattern, Segment, analyze_text};
+use countersign_policy::always::{Choice, choices};
+use countersign_policy::analysis::{Analysis, Pattern, analyze_text};
 use countersign_policy::effective::{BUILT_IN, Effective, Layered};
 use countersign_policy::evaluate::{
-    AskReason, Evaluation, LocalRules, Miss, Origin, Subject, Trust, Verdict, evaluate,
+    AskReason, Evaluation, LocalRules, Origin, Subject, Trust, Verdict, evaluate,
 };
 use countersign_policy::facts::{Facts, FolderFacts};
-use countersign_policy::rules::{
-    Folders, Invocation, Moment, RuleIndex, folders_of, visited, with_invocations,
-};
+use countersign_policy::rules::{Folders, Moment, RuleIndex, visited};
 use countersign_protocol::ui::PolicyLayer;
 use countersign_protocol::vocabulary::Security;
 use std::path::PathBuf;
@@ -31,8 +30,8 @@ pub(crate) enum Decision {
     Asked {
         /// Why, in a word.
         cause: String,
-        /// Segments that a rule could cover.
-        missed: Vec<usize>,
+        /// What an answer could store.
+        choices: Vec<Choice>,
     },
 }
 
@@ -70,57 +69,37 @@ impl Judged {
             security: Layered { value: Security::Allowlist, layer: PolicyLayer::Defaults },
             ..BUILT_IN
         };
-        let evaluation = evaluate(
-            &Subject {
-                argv: &self.argv,
-                analysis: &self.analysis,
-                facts: &self.facts,
-                policy: &policy,
-                rules: &EntryIndex::default(),
-                local: LocalRules::Known { rules, folders: &self.folders, moment },
-                trust: &Trust::default(),
-                unusual_env: &[],
-                origin: Origin::Fresh,
-            },
-            None,
-        );
+        let subject = Subject {
+            argv: &self.argv,
+            analysis: &self.analysis,
+            facts: &self.facts,
+            policy: &policy,
+            rules: &EntryIndex::default(),
+            local: LocalRules::Known { rules, folders: &self.folders, moment },
+            trust: &Trust::default(),
+            unusual_env: &[],
+            origin: Origin::Fresh,
+        };
+        let evaluation = evaluate(&subject, None);
         match evaluation.verdict {
             Verdict::Allow(_) => Decision::Unasked,
-            Verdict::Ask(reason) => {
-                Decision::Asked { cause: self.cause(reason, &evaluation), missed: missed(&evaluation) }
-            }
+            Verdict::Ask(reason) => Decision::Asked {
+                cause: self.cause(reason, &evaluation),
+                choices: choices(&subject, &evaluation),
+            },
             Verdict::Deny(reason) => {
-                Decision::Asked { cause: format!("[{}]", reason.as_str()), missed: Vec::new() }
+                Decision::Asked { cause: format!("[{}]", reason.as_str()), choices: Vec::new() }
             }
         }
     }
 
-    /// Asks about each way in which a segment may run.
-    pub(crate) fn ask<T>(&self, at: usize, ask: impl FnMut(Invocation<'_>) -> T) -> Vec<T> {
-        let Some(segment) = self.analysis.segments.get(at) else { return Vec::new() };
-        let folders = folders_of(&self.analysis, &self.facts, &self.folders);
-        let folders = folders.get(at).map(Vec::as_slice).unwrap_or_default();
-        with_invocations(&self.analysis, segment, folders, &self.facts, ask)
-    }
-
-    /// A segment.
-    pub(crate) fn segment(&self, at: usize) -> Option<&Segment> {
-        self.analysis.segments.get(at)
-    }
-
     /// The first program that nothing covers, or what rules cannot help with in brackets.
     fn cause(&self, reason: AskReason, evaluation: &Evaluation) -> String {
-        let program = evaluation.missed_segment.and_then(|at| self.segment(at)?.words.first());
+        let program = evaluation.missed_segment.and_then(|at| self.analysis.segments.get(at)?.words.first());
         match (program, evaluation.unbound) {
             (Some(program), _) => program.text.clone(),
             (None, Some(unbound)) if self.analysis.opaque.is_none() => format!("[{}]", unbound.as_str()),
             (None, _) => format!("[{}]", reason.as_str()),
         }
     }
-}
-
-/// Segments that a rule could cover.
-fn missed(evaluation: &Evaluation) -> Vec<usize> {
-    let covers = evaluation.covers.iter().enumerate();
-    covers.filter(|(_, cover)| matches!(cover, Err(Miss::NoEntry(_)))).map(|(at, _)| at).collect()
 }

@@ -2,7 +2,8 @@
 
 use crate::judge::{Decision, Judged};
 use crate::stream::Line;
-use countersign_policy::rules::{Moment, PRESETS, RuleIndex, Rung, Withheld, ladder, matches};
+use countersign_policy::always::Choice;
+use countersign_policy::rules::{Moment, Offer, PRESETS, RuleIndex, Rung, Withheld};
 use countersign_protocol::rules::CommandRule;
 use std::collections::{BTreeMap, HashMap};
 
@@ -61,8 +62,8 @@ pub(crate) fn replay(setting: Setting, lines: &[Line], judged: &[Judged]) -> Out
     let moment = Moment { agent: AGENT, session: None, now_ms: 0, uses: &uses };
     for (line, judged) in lines.iter().zip(judged) {
         let rules = memory.entry(&line.source).or_insert_with(|| RuleIndex::new(start.clone()));
-        let (cause, missed) = match judged.decide(rules, moment) {
-            Decision::Asked { cause, missed } => (cause, missed),
+        let (cause, choices) = match judged.decide(rules, moment) {
+            Decision::Asked { cause, choices } => (cause, choices),
             Decision::Unasked => {
                 if line.sensitive {
                     outcome.sensitive_unasked.push(line.command.clone());
@@ -73,7 +74,7 @@ pub(crate) fn replay(setting: Setting, lines: &[Line], judged: &[Judged]) -> Out
         *outcome.prompts.entry(line.source.clone()).or_default() += 1;
         *outcome.causes.entry(cause).or_default() += 1;
         if let (Some(rung), false) = (setting.learned, line.sensitive) {
-            let learned = learn(judged, &missed, rung, rules, &mut outcome);
+            let learned = learn(choices, rung, &mut outcome);
             if !learned.is_empty() {
                 let mut all = rules.rules().to_vec();
                 all.extend(learned);
@@ -85,33 +86,18 @@ pub(crate) fn replay(setting: Setting, lines: &[Line], judged: &[Judged]) -> Out
 }
 
 /// Answers with `rung`, or with the widest narrower one that is offered.
-fn learn(
-    judged: &Judged,
-    missed: &[usize],
-    rung: Rung,
-    known: &RuleIndex,
-    outcome: &mut Outcome,
-) -> Vec<CommandRule> {
-    let mut learned: Vec<CommandRule> = Vec::new();
-    for at in missed {
-        judged.ask(*at, |invocation| {
-            if known.rules().iter().chain(&learned).any(|rule| matches(rule, invocation)) {
-                return;
-            }
-            let steps = ladder(invocation);
-            for step in &steps {
-                if let (true, Err(withheld)) = (step.rung == rung, &step.offer) {
-                    *outcome.withheld.entry(*withheld).or_default() += 1;
-                }
-            }
-            let narrower = steps.into_iter().filter(|step| step.rung <= rung);
-            if let Some(offer) = narrower.filter_map(|step| step.offer.ok()).next_back() {
-                outcome.stored += 1;
-                learned.push(offer.into_rule(outcome.stored.to_string(), AGENT.to_owned(), 0));
-            }
-        });
+fn learn(choices: Vec<Choice>, rung: Rung, outcome: &mut Outcome) -> Vec<CommandRule> {
+    let wanted = choices.iter().find(|choice| choice.rung == rung);
+    if let Some(Err(withheld)) = wanted.map(|choice| &choice.rules) {
+        *outcome.withheld.entry(*withheld).or_default() += 1;
     }
-    learned
+    let narrower = choices.into_iter().filter(|choice| choice.rung <= rung);
+    let offers = narrower.filter_map(|choice| choice.rules.ok()).next_back().unwrap_or_default();
+    let rule = |offer: Offer| {
+        outcome.stored += 1;
+        offer.into_rule(outcome.stored.to_string(), AGENT.to_owned(), 0)
+    };
+    offers.into_iter().map(rule).collect()
 }
 
 const AGENT: &str = "main";

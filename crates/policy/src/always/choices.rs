@@ -1,10 +1,11 @@
 //! The ladder for a whole command: at each rung the rules of our own that it lacks. A rung is offered only when the same
 //! evaluation would let the command run with these rules, so that no answer promises what it does not keep.
 
+use crate::command::WrapperKind;
 use crate::evaluate::{Evaluation, Evidence, LocalRules, Subject, Verdict, evaluate};
 use crate::programs::Name;
 use crate::rules::{
-    Invocation, Offer, RuleIndex, Rung, Step, Withheld, folders_of, ladder, with_invocations,
+    self, Invocation, Offer, RuleIndex, Rung, Step, Withheld, folders_of, ladder, with_invocations,
 };
 use countersign_protocol::document::WILDCARD_AGENT;
 use countersign_protocol::rules::{CommandRule, RuleEffect};
@@ -53,7 +54,11 @@ fn ladders(subject: &Subject<'_>, evaluation: &Evaluation) -> Result<Vec<Vec<Ste
     let parts = subject.analysis.segments.iter().zip(&places).zip(&evaluation.covers);
     let mut ladders = Vec::new();
     for ((segment, places), _) in parts.filter(|(_, cover)| cover.is_err()) {
-        ladders.extend(with_invocations(subject.analysis, segment, places, subject.facts, careful));
+        // A package runner is a name for what the project says; that is what a person allows with it.
+        let runs_package =
+            segment.candidate.wrappers.iter().any(|wrapper| wrapper.kind == WrapperKind::Package);
+        let steps = if runs_package { ladder } else { careful };
+        ladders.extend(with_invocations(subject.analysis, segment, places, subject.facts, steps));
     }
     if ladders.is_empty() || ladders.len() > MAX_RULES {
         return Err(Withheld::NoEffect);
@@ -65,7 +70,8 @@ fn ladders(subject: &Subject<'_>, evaluation: &Evaluation) -> Result<Vec<Vec<Ste
 /// one tomorrow, and programs that read what they do from a file.
 fn careful(invocation: Invocation<'_>) -> Vec<Step> {
     let real = invocation.program.real_path.as_deref().and_then(Path::to_str).unwrap_or_default();
-    let reads_its_program = |name: &str| Name::of(name).is_interpreter() || Name::of(name).is_shell();
+    let reads_its_program =
+        |name: &str| Name::of(name).is_shell() || (Name::of(name).is_interpreter() && !rules::is_known(name));
     let cause = if invocation.program.writable {
         Withheld::Writable
     } else if reads_its_program(invocation.typed) || reads_its_program(real) {

@@ -127,6 +127,11 @@ pub fn matches(rule: &CommandRule, invocation: Invocation<'_>) -> bool {
     }
 }
 
+/// Whether it is known what the program of this name or path does with which arguments.
+pub(crate) fn is_known(name: &str) -> bool {
+    knowledge::program(name).is_some()
+}
+
 /// Whether the first word of a rule's subcommand is there at all: most rules about one program differ in it.
 fn calls_subcommand(arguments: &ArgumentRule, invocation: Invocation<'_>) -> bool {
     let ArgumentRule::Shape(shape) = arguments else { return true };
