@@ -80,6 +80,11 @@ impl Keeper {
         !self.waiting.is_empty()
     }
 
+    /// Whether rules and counts are certainly what was read last. A few system calls that read nothing.
+    pub(super) fn is_as_read(&self) -> bool {
+        self.document.is_as_read() && self.uses.is_as_read()
+    }
+
     /// Reads again what moved, and leaves out the rules whose session went quiet meanwhile.
     pub(super) fn refresh(&mut self) {
         self.refresh_uses();

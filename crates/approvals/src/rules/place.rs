@@ -28,6 +28,13 @@ struct Seen {
     settled: bool,
 }
 
+/// What a look at the folder says, and when that was read if it is what was read last.
+struct Glance {
+    folder: std::io::Result<Option<Folder>>,
+    stamp: Option<Stamp>,
+    known: Option<Seen>,
+}
+
 /// The lock and what was read under it.
 pub(super) struct Locked {
     folder: Folder,
@@ -46,14 +53,24 @@ impl Place {
         self.dir.join(self.name)
     }
 
-    /// What is there, or `None` when it is certainly what was read last.
-    pub(super) fn read_if_moved(&mut self) -> Option<Found> {
+    /// Whether what is there is certainly what was read last. A few system calls that read nothing.
+    pub(super) fn is_as_read(&self) -> bool {
+        self.glance().known.is_some_and(|seen| seen.settled)
+    }
+
+    fn glance(&self) -> Glance {
         let folder = Folder::open(&self.dir);
         let stamp = match &folder {
             Ok(Some(folder)) => file::stamp(folder, self.name).ok().flatten(),
             Ok(None) | Err(_) => None,
         };
         let known = self.seen.filter(|seen| seen.stamp == stamp && folder.is_ok());
+        Glance { folder, stamp, known }
+    }
+
+    /// What is there, or `None` when it is certainly what was read last.
+    pub(super) fn read_if_moved(&mut self) -> Option<Found> {
+        let Glance { folder, stamp, known } = self.glance();
         if known.is_some_and(|seen| seen.settled) {
             return None;
         }

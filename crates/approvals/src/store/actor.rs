@@ -76,6 +76,11 @@ impl Actor {
             let step = tokio::select! {
                 () = stop.cancelled() => break,
                 message = inbox.recv() => match message {
+                    // Before each run: a look at a few inodes takes less time than asking another thread for it.
+                    Some(Message::Refresh { reply }) if self.keeper.is_as_read() => {
+                        let _ = reply.send(Arc::clone(self.keeper.current()));
+                        continue;
+                    }
                     Some(message) => Wake::Message(message),
                     None => break,
                 },

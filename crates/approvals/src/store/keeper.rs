@@ -68,6 +68,14 @@ struct Seen {
     settled: bool,
 }
 
+/// What a look at the folder says, and when that was read if it is what was read last.
+struct Glance {
+    generation: Generation,
+    folder: std::io::Result<Option<Folder>>,
+    stamp: Option<Stamp>,
+    known: Option<Seen>,
+}
+
 /// What a cheap look at the generation can tell.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum GenerationKind {
@@ -137,8 +145,12 @@ impl Keeper {
         std::mem::take(&mut self.changes)
     }
 
-    /// Reads again if anything moved.
-    pub(crate) fn refresh(&mut self) {
+    /// Whether the document is certainly what was read last. A few system calls that read nothing.
+    pub(super) fn is_as_read(&self) -> bool {
+        self.glance().known.is_some_and(|seen| seen.settled)
+    }
+
+    fn glance(&self) -> Glance {
         let generation = generation::detect(&self.dir);
         let folder = Folder::open(&self.dir);
         let stamp = match &folder {
@@ -149,9 +161,16 @@ impl Keeper {
         let known = self.seen.filter(|seen| {
             seen.generation == kind && seen.stamp == stamp && kind == GenerationKind::File && folder.is_ok()
         });
+        Glance { generation, folder, stamp, known }
+    }
+
+    /// Reads again if anything moved.
+    pub(crate) fn refresh(&mut self) {
+        let Glance { generation, folder, stamp, known } = self.glance();
         if known.is_some_and(|seen| seen.settled) {
             return;
         }
+        let kind = GenerationKind::of(&generation);
         let began = Instant::now();
         let first = known.map_or(began, |seen| seen.first);
         let settled = stamp.is_none() || began.duration_since(first) >= SETTLED_AFTER;
