@@ -56,8 +56,8 @@ impl Rig {
 
     /// Raises a request, waits for its pixels, denies it, and waits until the window is hidden again.
     fn prompt(&self) -> Result<Duration> {
-        let request =
-            json!({ "command": ["git", "push", "--force", "origin", "main"], "cwd": self.home.work() });
+        // A small program: as root every program could be rewritten and is hashed, for which nobody else waits.
+        let request = json!({ "command": ["rm", "-rf", "./build"], "cwd": self.home.work() });
         let started = Instant::now();
         let waiting = Wire::exec(&self.home, &request)?;
         self.screen.wait_for_deny_button(LIMIT)?;
