@@ -1,6 +1,7 @@
 //! Looks at real pixels of the X server.
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, bail};
+use countersign_tests::process::wait_for;
 use std::time::{Duration, Instant};
 use x11rb::connection::Connection;
 use x11rb::protocol::xproto::{
@@ -62,8 +63,9 @@ impl Screen {
     pub(crate) fn close_prompt(&self) -> Result<()> {
         let protocols = self.connection.intern_atom(false, b"WM_PROTOCOLS")?.reply()?.atom;
         let delete = self.connection.intern_atom(false, b"WM_DELETE_WINDOW")?.reply()?.atom;
-        let windows = self.app_windows()?;
-        ensure!(!windows.is_empty(), "there is no prompt window to close");
+        // It has just been hidden; its title comes and goes with what it shows.
+        let find = || Ok(Some(self.app_windows()?).filter(|windows| !windows.is_empty()));
+        let windows = wait_for("there is a prompt window to close", CLOSE_LIMIT, find)?;
         for window in &windows {
             let event =
                 ClientMessageEvent::new(32, *window, protocols, [delete, x11rb::CURRENT_TIME, 0, 0, 0]);
