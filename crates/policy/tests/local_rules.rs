@@ -7,7 +7,7 @@ mod support;
 use countersign_policy::analysis::{OpaqueReason, analyze_argv};
 use countersign_policy::bind::Bound;
 use countersign_policy::evaluate::{
-    Answer, AskReason, DenyReason, Evidence, LocalRules, Origin, Subject, Verdict, evaluate,
+    Answer, AskReason, DenyReason, Evaluation, Evidence, LocalRules, Origin, Subject, Verdict, evaluate,
 };
 use countersign_policy::rules::{Folders, Moment, PRESETS, RuleIndex};
 use countersign_protocol::rules::CommandRule;
@@ -26,6 +26,10 @@ enum Own {
 }
 
 fn own(rules: &[Value]) -> Own {
+    Own::Rules(rules_of(rules))
+}
+
+fn rules_of(rules: &[Value]) -> Vec<CommandRule> {
     let rule = |(at, more): (usize, &Value)| {
         let mut rule = json!({
             "id": at.to_string(), "agent": "*", "effect": "allow", "program": "scan", "arguments": "any",
@@ -34,7 +38,7 @@ fn own(rules: &[Value]) -> Own {
         rule.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         serde_json::from_value(rule).unwrap()
     };
-    Own::Rules(rules.iter().enumerate().map(rule).collect())
+    rules.iter().enumerate().map(rule).collect()
 }
 
 fn deny(program: &str) -> Value {
@@ -242,29 +246,34 @@ proptest! {
     }
 }
 
-#[test]
-fn a_rule_for_a_folder_follows_only_moves_that_reach_the_command() {
-    let in_tmp = json!({ "folder": "/tmp" });
-    let check = |text: &str, expected: Verdict| {
-        let world = miss(&["sh", "-c", text]);
-        let Own::Rules(rules) = own(std::slice::from_ref(&in_tmp)) else { return };
-        let (analysis, entries) = (analyze_argv(&world.argv), world.entries());
-        let folders = Folders::from([("/tmp".into(), "/tmp".into())]);
-        let index = RuleIndex::new(rules);
-        let uses = HashMap::new();
-        let moment = Moment { agent: "main", session: None, now_ms: 100, uses: &uses };
-        let subject = Subject {
+/// What these rules alone come to for a text.
+fn judge_text(text: &str, rules: Vec<CommandRule>, folders: &Folders) -> Evaluation {
+    let world = miss(&["sh", "-c", text]);
+    let (index, uses) = (RuleIndex::new(rules), HashMap::new());
+    let moment = Moment { agent: "main", session: None, now_ms: 100, uses: &uses };
+    evaluate(
+        &Subject {
             argv: &world.argv,
-            analysis: &analysis,
+            analysis: &analyze_argv(&world.argv),
             facts: &world.facts,
             policy: &world.policy,
-            rules: &entries,
-            local: LocalRules::Known { rules: &index, folders: &folders, moment },
+            rules: &world.entries(),
+            local: LocalRules::Known { rules: &index, folders, moment },
             trust: &world.trust,
             unusual_env: &[],
             origin: Origin::Fresh,
-        };
-        assert_eq!(evaluate(&subject, None).verdict, expected, "{text}");
+        },
+        None,
+    )
+}
+
+#[test]
+fn a_rule_for_a_folder_follows_only_moves_that_reach_the_command() {
+    let in_tmp = json!({ "folder": "/tmp" });
+    let folders = Folders::from([("/tmp".into(), "/tmp".into())]);
+    let check = |text: &str, expected: Verdict| {
+        let rules = rules_of(std::slice::from_ref(&in_tmp));
+        assert_eq!(judge_text(text, rules, &folders).verdict, expected, "{text}");
     };
     check("cd /tmp && scan", ALLOWED);
     check("cd /tmp && scan && scan -v", ALLOWED);
@@ -283,31 +292,16 @@ fn a_rule_for_a_folder_follows_only_moves_that_reach_the_command() {
 
 #[test]
 fn a_find_runs_programs_that_only_read_what_it_finds() {
-    let everyday = RuleIndex::new(PRESETS.first().unwrap().rules(0));
-    let check = |text: &str, expected: Result<&str, Verdict>| {
-        let world = miss(&["sh", "-c", text]);
-        let analysis = analyze_argv(&world.argv);
-        let uses = HashMap::new();
-        let moment = Moment { agent: "main", session: None, now_ms: 100, uses: &uses };
-        let entries = world.entries();
-        let subject = Subject {
-            argv: &world.argv,
-            analysis: &analysis,
-            facts: &world.facts,
-            policy: &world.policy,
-            rules: &entries,
-            local: LocalRules::Known { rules: &everyday, folders: &Folders::new(), moment },
-            trust: &world.trust,
-            unusual_env: &[],
-            origin: Origin::Fresh,
-        };
-        let evaluation = evaluate(&subject, None);
+    let everyday = || PRESETS.first().unwrap().rules(0);
+    let check_with = |rules: Vec<CommandRule>, text: &str, expected: Result<&str, Verdict>| {
+        let evaluation = judge_text(text, rules, &Folders::new());
         let ours = match (evaluation.verdict, evaluation.bound) {
             (ALLOWED, Some(Bound::Shell { text, .. })) => Ok(text),
             (verdict, _) => Err(verdict),
         };
         assert_eq!(ours, expected.map(str::to_owned), "{text}");
     };
+    let check = |text: &str, expected: Result<&str, Verdict>| check_with(everyday(), text, expected);
     check(
         "find src -name '*.rs' -exec grep -l 'a b' {} +",
         Ok("'/usr/bin/find' 'src' '-name' '*.rs' '-exec' '/usr/bin/grep' '-l' 'a b' '{}' '+'"),
@@ -340,4 +334,18 @@ fn a_find_runs_programs_that_only_read_what_it_finds() {
     ] {
         check(text, asked());
     }
+    // A rule for the find says nothing about what it starts, and a number of uses would not be counted.
+    let text = "find . -exec cat {} \\;";
+    let of =
+        |program: &str| everyday().into_iter().filter(|rule| rule.program == program).collect::<Vec<_>>();
+    check_with(of("find"), text, asked());
+    check_with(of("cat"), text, asked());
+    check_with(
+        [of("find"), of("cat")].concat(),
+        text,
+        Ok("'/usr/bin/find' '.' '-exec' '/usr/bin/cat' '{}' ';'"),
+    );
+    let mut once = of("cat");
+    once.iter_mut().for_each(|rule| rule.limits.uses = Some(1));
+    check_with([of("find"), once].concat(), text, asked());
 }

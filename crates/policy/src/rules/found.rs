@@ -1,9 +1,10 @@
-//! `find` with programs that only read what it finds: as harmless as both are alone. What is known about the programs
-//! ([`super::knowledge`]) decides, with every folder that is searched in the place of what is found there.
+//! `find` with programs that only read what it finds: as harmless as both are alone. Each program must be covered by a rule
+//! of its own and known to only read ([`super::knowledge`]), with every folder that is searched in the place of what is
+//! found there.
 
 use super::knowledge::{self, Nature, Operands};
 use super::places::Place;
-use super::{Argument, shape};
+use super::{Argument, Invocation, shape};
 use crate::analysis::{Segment, Word};
 use crate::command::find::{FOUND, actions, starts};
 use crate::command::{Mode, PromptReason};
@@ -11,8 +12,13 @@ use crate::facts::Facts;
 use countersign_protocol::rules::SecretPlaces;
 use std::path::Path;
 
-/// The words of a `find` without the programs that it starts, if all of these only read.
-pub(super) fn without_readers(segment: &Segment, folder: Option<&str>, facts: &Facts) -> Option<Vec<Word>> {
+/// The words of a `find` without the programs that it starts, if all of these only read and `covered` says so too.
+pub(super) fn without_readers(
+    segment: &Segment,
+    folder: Option<&str>,
+    facts: &Facts,
+    covered: impl Fn(Invocation<'_>) -> bool,
+) -> Option<Vec<Word>> {
     if segment.candidate.mode != Mode::PromptOnly(PromptReason::Carrier)
         || !segment.candidate.wrappers.is_empty()
         || !segment.assignments.is_empty()
@@ -26,7 +32,7 @@ pub(super) fn without_readers(segment: &Segment, folder: Option<&str>, facts: &F
     let mut at = 0;
     for action in actions {
         let words = segment.words.get(action.clone())?;
-        if !starts.iter().all(|start| only_reads(words, start, place, facts)) {
+        if !starts.iter().all(|start| only_reads(words, start, place, facts, &covered)) {
             return None;
         }
         // Without `-exec` in front and the sign at the end.
@@ -38,7 +44,13 @@ pub(super) fn without_readers(segment: &Segment, folder: Option<&str>, facts: &F
 }
 
 /// Whether a program only reads files below `start`.
-fn only_reads(words: &[Word], start: &str, place: Place<'_>, facts: &Facts) -> bool {
+fn only_reads(
+    words: &[Word],
+    start: &str,
+    place: Place<'_>,
+    facts: &Facts,
+    covered: impl Fn(Invocation<'_>) -> bool,
+) -> bool {
     let Some((typed, arguments)) = words.split_first() else { return false };
     let Some(known) = facts.programs.get(&typed.text) else { return false };
     let real = known.real_path.as_deref().and_then(Path::to_str).and_then(knowledge::program);
@@ -60,5 +72,14 @@ fn only_reads(words: &[Word], start: &str, place: Place<'_>, facts: &Facts) -> b
         return false;
     }
     let arguments: Vec<Argument<'_>> = words.iter().map(|text| Argument { text, expands: false }).collect();
-    command.operands == Operands::Anything || shape::fits(&program.shape(command), &arguments, place)
+    let harmless =
+        command.operands == Operands::Anything || shape::fits(&program.shape(command), &arguments, place);
+    harmless
+        && covered(Invocation {
+            typed: &typed.text,
+            program: known,
+            arguments: &arguments,
+            folder: place.folder,
+            home: &facts.home,
+        })
 }

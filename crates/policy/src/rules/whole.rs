@@ -101,6 +101,11 @@ fn segment_ruling(
             }
         }
     }
+    // What a find starts is not counted, so a rule with a number of uses does not cover it.
+    let covered = |invocation: Invocation<'_>| match rules.ruling(invocation, moment) {
+        Some(Ruling::Allow(at)) => rules.rules().get(at).is_some_and(|rule| rule.limits.uses.is_none()),
+        Some(Ruling::Deny(_)) | None => false,
+    };
     let readers = analysis.profile.understands(Extension::FindReaders);
     let mut ruling = None;
     for folder in folders {
@@ -108,7 +113,7 @@ fn segment_ruling(
         let words = match segment.candidate.mode {
             Mode::Executable => segment.words.get(start(segment)..).unwrap_or_default(),
             _ if readers => {
-                kept = found::without_readers(segment, *folder, facts)?;
+                kept = found::without_readers(segment, *folder, facts, covered)?;
                 &kept
             }
             _ => return None,
