@@ -101,6 +101,7 @@ mod tests {
             Extension::Text(shell::Extension::LiteralSubstitution),
             Extension::Text(shell::Extension::Group),
             Extension::Text(shell::Extension::PathNames),
+            Extension::Text(shell::Extension::Comments),
         ];
         for one in all {
             let only = Extensions::NONE.with(one);

@@ -145,6 +145,21 @@ proptest! {
     }
 
     #[test]
+    fn a_text_of_comments_does_nothing(
+        lines in vec(prop::sample::select(&[
+            "# show a", "  #x; show a", "\t# it's", "#$(show a)", "# `show a` \\", "#", "", " ", "# <<EOF", "#\\", "# (", "# é",
+        ][..]), 0..4),
+    ) {
+        let text = [&["# why"][..], &lines].concat().join("\n");
+        let analysis = understood(&text, shell::Extension::Comments);
+        prop_assert_eq!(arguments(&analysis), vec![Vec::<String>::new()]);
+        for shell in shells(analysis.dialect) {
+            let expected = Observed { calls: Vec::new(), succeeded: true, stdout: String::new() };
+            prop_assert_eq!(observe(shell, &text), expected, "{}: {:?}", shell, text);
+        }
+    }
+
+    #[test]
     fn an_exit_status_is_a_number_whatever_ran_before(
         before in words(),
         form in prop::sample::select(&["$?", "\"$?\"", "\"a$?b\"", "\"$?$?\""][..]),
@@ -261,8 +276,17 @@ fn each_extension_of_texts_is_enough_for_its_texts_and_needed_for_them() {
         ("show $?", shell::Extension::ExitStatus),
         ("show \"$(cat <<'EOF'\na\nEOF\n)\"", shell::Extension::LiteralSubstitution),
         ("(show a)", shell::Extension::Group),
+        ("# show a", shell::Extension::Comments),
     ] {
         understood(text, extension);
+    }
+}
+
+#[test]
+fn what_is_not_only_comments_is_not_nothing() {
+    for text in ["", "  ", "\n", "''", "# a\nshow", "show #", "# a\r show\n''", "\u{a0}# a", "\\\n# a"] {
+        let analysis = analyze_text_as(text, Profile::ATTENTIVE);
+        assert!(!analysis.extensions.iter().any(|(used, _)| *used == shell::Extension::Comments), "{text:?}");
     }
 }
 

@@ -18,8 +18,39 @@ pub(super) fn text(text: &str, profile: Profile) -> Analysis {
     });
     match reading {
         Ok(reading) => from_reading(text, reading, profile),
+        Err(opaque) if opaque.reason == OpaqueReason::Empty && is_only_comments(text, profile) => {
+            from_reading(text, nothing(text), profile)
+        }
         Err(opaque) => Analysis::opaque(text.to_owned(), Form::Text, profile, opaque),
     }
+}
+
+/// Whether the text has comments, the profile understands them alone, and there is nothing else in it.
+fn is_only_comments(text: &str, profile: Profile) -> bool {
+    let mut lines =
+        text.split('\n').map(|line| line.trim_matches([' ', '\t'])).filter(|line| !line.is_empty());
+    profile.understands(Extension::Text(shell::Extension::Comments))
+        && text.contains('#')
+        && lines.all(|line| line.starts_with('#'))
+}
+
+/// The command that does nothing, in the place of a whole text.
+fn nothing(text: &str) -> Reading {
+    let span = 0..text.len();
+    let word = Word { text: ":".to_owned(), span: span.clone(), expands: false, quoted: false };
+    let command = SimpleCommand {
+        operator: None,
+        negated: false,
+        assignments: Vec::new(),
+        words: vec![word],
+        span: span.clone(),
+    };
+    let script = Script {
+        commands: vec![command],
+        extensions: vec![(shell::Extension::Comments, span)],
+        dialect: Dialect::Posix,
+    };
+    Reading { script, divided: Vec::new() }
 }
 
 /// An argument list taken apart.

@@ -70,6 +70,7 @@ fn pieces(analysis: &Analysis, steps: &[Step]) -> Result<Vec<Piece>, Unbound> {
             | Extension::ExitStatus
             | Extension::LiteralSubstitution
             | Extension::PathNames
+            | Extension::Comments
             | Extension::Group => {}
         }
     }

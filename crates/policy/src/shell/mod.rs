@@ -92,6 +92,8 @@ pub enum Extension {
     /// `*.rs` and `~/notes`, for which names of files were put in; see [`crate::analysis::Pattern`]. No text has it
     /// before that.
     PathNames,
+    /// Nothing but comments, taken for the command that does nothing. The span covers the whole text.
+    Comments,
 }
 
 impl Extension {
@@ -105,6 +107,7 @@ impl Extension {
             Self::LiteralSubstitution => "literal-substitution",
             Self::Group => "group",
             Self::PathNames => "path-names",
+            Self::Comments => "comments",
         }
     }
 
@@ -115,6 +118,7 @@ impl Extension {
             Self::LineContinuation => OpaqueReason::LineContinuation,
             Self::ExitStatus => OpaqueReason::DynamicArgument,
             Self::LiteralSubstitution => OpaqueReason::CommandSubstitution,
+            Self::Comments => OpaqueReason::Empty,
             Self::Group => OpaqueReason::Group,
             Self::PathNames => OpaqueReason::Expansion,
         }
