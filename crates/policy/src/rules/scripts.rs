@@ -43,7 +43,7 @@ fn sed_command(text: &str, lines: Lines) -> Option<&str> {
         '{' => sed_command(chars.as_str().trim_start_matches([' ', '\t', '\n', ';']), lines),
         'p' | '=' | 'd' | 'D' | 'P' | 'n' | 'N' | 'g' | 'G' | 'h' | 'H' | 'x' | 'l' => Some(chars.as_str()),
         'q' | 'Q' => Some(chars.as_str().trim_start_matches(|c: char| c.is_ascii_digit())),
-        'a' | 'i' | 'c' if lines == Lines::PutIn => text_of_a_line(chars.as_str()),
+        'a' | 'i' | 'c' if lines == Lines::PutIn => lines_of_text(chars.as_str()),
         's' => {
             let delimiter = chars.next().filter(|c| c.is_ascii_punctuation() && *c != '\\' && *c != ';')?;
             let (_, rest) = delimited(chars.as_str(), delimiter, Brackets::Closed)?;
@@ -55,13 +55,19 @@ fn sed_command(text: &str, lines: Lines) -> Option<&str> {
     }
 }
 
-/// What comes after the text of one line, which begins behind blanks or a backslash and is not continued.
-fn text_of_a_line(text: &str) -> Option<&str> {
+/// What comes after lines of text, which begin behind blanks or a backslash; each but the last ends with a backslash.
+fn lines_of_text(text: &str) -> Option<&str> {
     let text = text.trim_start_matches([' ', '\t']);
-    let text = text.strip_prefix('\\').map_or(text, |text| text.strip_prefix('\n').unwrap_or(text));
-    let end = text.find('\n').unwrap_or(text.len());
-    let (line, rest) = text.split_at(end);
-    (!line.is_empty() && !line.ends_with('\\')).then_some(rest)
+    let mut rest = text.strip_prefix('\\').map_or(text, |text| text.strip_prefix('\n').unwrap_or(text));
+    loop {
+        let (line, after) = rest.split_at(rest.find('\n').unwrap_or(rest.len()));
+        match line.strip_suffix('\\') {
+            None => return (!line.is_empty()).then_some(after),
+            // To some the line goes on behind an escaped backslash, to others not.
+            Some(line) if line.ends_with('\\') => return None,
+            Some(_) => rest = after.strip_prefix('\n')?,
+        }
+    }
 }
 
 fn sed_addresses(text: &str) -> Option<&str> {
@@ -120,13 +126,35 @@ fn delimited(text: &str, delimiter: char, brackets: Brackets) -> Option<(&str, &
                     return None;
                 }
             }
-            '[' if set != Set::Outside && text[at + 1..].starts_with([':', '.', '=']) => return None,
+            '[' if set != Set::Outside && text[at + 1..].starts_with([':', '.', '=']) => {
+                let class = CLASSES.iter().find(|class| text[at + 1..].starts_with(**class));
+                let class = class.filter(|_| delimiter != ':')?;
+                // All of them are ASCII, and the set goes on behind it.
+                chars.nth(class.len() - 1)?;
+                set = Set::Inside;
+            }
             _ if brackets == Brackets::Closed => set = set.after(c),
             _ => {}
         }
     }
     None
 }
+
+/// What may stand for several characters in a set, behind its own bracket.
+const CLASSES: &[&str] = &[
+    ":alnum:]",
+    ":alpha:]",
+    ":blank:]",
+    ":cntrl:]",
+    ":digit:]",
+    ":graph:]",
+    ":lower:]",
+    ":print:]",
+    ":punct:]",
+    ":space:]",
+    ":upper:]",
+    ":xdigit:]",
+];
 
 /// Where a reader is in a bracket expression.
 #[derive(Clone, Copy, Eq, PartialEq)]
@@ -235,6 +263,7 @@ mod tests {
                 "120,$p",
                 "/a\\/b/p",
                 "/x/I p",
+                "s/^[[:space:]]*//;s/[^[:alnum:]_]/-/g",
             ],
         );
         check(
@@ -270,6 +299,9 @@ mod tests {
                 "s/[^]/]/p;/w x/p",
                 "s/[\\]/]/p;/w x/p",
                 "s/[[:a/]/p;/w x/p",
+                "s/[[:space:]/]/p;/w x/p",
+                "s:[[:space:]]:x:e",
+                "s/[[.a.]]/x/",
                 "/[/]/p",
             ],
         );
@@ -289,6 +321,8 @@ mod tests {
                 "1i one\n2a two\ns/a/b/",
                 "$a end; w out",
                 "3a\\\ntext",
+                "389i\\\n\\\n    def x(self):\\\n        return 1",
+                "1a\\\n one\\\n two\n3d",
                 "/x/a w out",
             ],
         );
@@ -301,7 +335,9 @@ mod tests {
                 "s/a/b/w out",
                 "s/a/b/e",
                 "a one\nw out",
-                "i one\\\nw out",
+                "i one\\\nw out\\",
+                "i one\\\\\nw out",
+                "i one\\\ntwo\nw out",
                 "a",
                 "a\\\n",
                 "1i x\n2e",

@@ -25,6 +25,7 @@ pub(super) const PROGRAMS: &[Program] = &[
                 Operands::Paths,
             ),
             builds("build", "-v -race -tags= -trimpath -mod= -o=/ -p=# -a -n -x -cover", Operands::Paths),
+            builds("run", "-v -race -tags= -trimpath -mod= -p=#", Operands::Task),
             builds("vet", "-v -json -tags= -c=# -mod=", Operands::Paths),
             builds(
                 "list",
@@ -95,6 +96,7 @@ pub(super) const PROGRAMS: &[Program] = &[
             ),
             builds("test", CARGO, Operands::Text),
             builds("bench", CARGO, Operands::Text),
+            builds("run", CARGO, Operands::Task),
             builds("fmt", "--all --check -p,--package= -v,--verbose -q,--quiet", Operands::None),
             builds(
                 "tree",
@@ -115,6 +117,169 @@ pub(super) const PROGRAMS: &[Program] = &[
         )],
     },
     // A task is a name for anything: only this very one.
+    Program {
+        names: &["npm"],
+        style: FlagStyle::Clustered,
+        leading: NPM,
+        commands: &[
+            builds("run", NPM_RUN, Operands::Task),
+            builds("run-script", NPM_RUN, Operands::Task),
+            builds("test", NPM_RUN, Operands::Task),
+            builds("t", NPM_RUN, Operands::Task),
+            builds("ls", NPM_LIST, Operands::Names),
+            builds("list", NPM_LIST, Operands::Names),
+        ],
+    },
+    Program {
+        names: &["pnpm", "yarn"],
+        style: FlagStyle::Clustered,
+        leading: "-s,--silent -r,--recursive -w,--workspace-root -F,--filter=",
+        commands: &[
+            builds("run", PNPM_RUN, Operands::Task),
+            builds("test", PNPM_RUN, Operands::Task),
+            // Scripts that most packages have and that neither has a command of its own for.
+            builds("build", PNPM_RUN, Operands::Task),
+            builds("format", PNPM_RUN, Operands::Task),
+            builds("lint", PNPM_RUN, Operands::Task),
+            builds("typecheck", PNPM_RUN, Operands::Task),
+            builds("type-check", PNPM_RUN, Operands::Task),
+            builds("list", "--depth= --json --prod --dev -r,--recursive", Operands::Names),
+            builds("why", "--json -r,--recursive", Operands::Names),
+        ],
+    },
+    Program {
+        names: &["bun"],
+        style: FlagStyle::Clustered,
+        leading: "-F,--filter= --silent",
+        commands: &[
+            builds("run", "--silent --if-present -F,--filter=", Operands::Task),
+            builds(
+                "test",
+                "-t,--test-name-pattern= --timeout=# --bail[=] --coverage --only --todo --rerun-each=# --seed=# --concurrent --max-concurrency=#",
+                Operands::Paths,
+            ),
+            builds("pm ls", "--all", Operands::None),
+        ],
+    },
+    Program {
+        names: &["deno"],
+        style: FlagStyle::Clustered,
+        leading: "-q,--quiet",
+        commands: &[
+            builds("task", "", Operands::Task),
+            builds("check", "", Operands::Paths),
+            builds("fmt", "--check", Operands::Paths),
+            builds("lint", "--json --fix", Operands::Paths),
+        ],
+    },
+    // A variable on its command line says which shell it uses, so nothing there is more than itself.
+    Program {
+        names: &["make", "gmake"],
+        style: FlagStyle::Clustered,
+        leading: "",
+        commands: &[builds(
+            "",
+            "-j,--jobs[=] -k,--keep-going -s,--silent,--quiet -n,--dry-run,--just-print -B,--always-make --no-print-directory -O,--output-sync[=]",
+            Operands::Names,
+        )],
+    },
+    Program {
+        names: &["ninja"],
+        style: FlagStyle::Clustered,
+        leading: "",
+        commands: &[builds("", "-C=/ -j=# -k=# -n -v,--verbose --quiet", Operands::Names)],
+    },
+    Program {
+        names: &["ctest"],
+        style: FlagStyle::Clustered,
+        leading: "",
+        commands: &[builds(
+            "",
+            "--test-dir=/ -R,--tests-regex= -E,--exclude-regex= -L,--label-regex= -j,--parallel=# -N,--show-only -V,--verbose --output-on-failure --rerun-failed --stop-on-failure --timeout=#",
+            Operands::None,
+        )],
+    },
+    Program {
+        names: &["dotnet"],
+        style: FlagStyle::Clustered,
+        leading: "",
+        commands: &[
+            builds("build", DOTNET, Operands::Paths),
+            builds("test", DOTNET, Operands::Paths),
+            builds("format", "--verify-no-changes --no-restore -v,--verbosity=", Operands::Paths),
+        ],
+    },
+    Program {
+        names: &["swift"],
+        style: FlagStyle::Clustered,
+        leading: "",
+        commands: &[builds("build", SWIFT, Operands::None), builds("test", SWIFT, Operands::None)],
+    },
+    // Tools of a project, started by their name or through a package runner.
+    Program {
+        names: &["prettier"],
+        style: FlagStyle::Clustered,
+        leading: "",
+        commands: &[builds("", PRETTIER, Operands::Paths)],
+    },
+    Program {
+        names: &["eslint"],
+        style: FlagStyle::Clustered,
+        leading: "",
+        commands: &[builds("", ESLINT, Operands::Paths)],
+    },
+    Program {
+        names: &["jest"],
+        style: FlagStyle::Clustered,
+        leading: "",
+        commands: &[builds("", JEST, Operands::Paths)],
+    },
+    Program {
+        names: &["markdownlint", "markdownlint-cli2"],
+        style: FlagStyle::Clustered,
+        leading: "",
+        commands: &[builds("", "--fix", Operands::Paths)],
+    },
+    Program {
+        names: &["vitest"],
+        style: FlagStyle::Clustered,
+        leading: "",
+        commands: &[builds("run", VITEST, Operands::Paths)],
+    },
+    Program {
+        names: &["playwright"],
+        style: FlagStyle::Clustered,
+        leading: "",
+        commands: &[builds("test", PLAYWRIGHT, Operands::Paths)],
+    },
+    Program {
+        names: &["biome"],
+        style: FlagStyle::Clustered,
+        leading: "",
+        commands: &[
+            builds("check", BIOME, Operands::Paths),
+            builds("format", BIOME, Operands::Paths),
+            builds("lint", BIOME, Operands::Paths),
+        ],
+    },
+    Program {
+        names: &["npx", "bunx"],
+        style: FlagStyle::Clustered,
+        leading: "--no --no-install -q,--quiet --bun",
+        commands: &[
+            builds("prettier", PRETTIER, Operands::Paths),
+            builds("eslint", ESLINT, Operands::Paths),
+            builds("jest", JEST, Operands::Paths),
+            builds("markdownlint", "--fix", Operands::Paths),
+            builds("markdownlint-cli2", "--fix", Operands::Paths),
+            builds("vitest run", VITEST, Operands::Paths),
+            builds("playwright test", PLAYWRIGHT, Operands::Paths),
+            builds("biome check", BIOME, Operands::Paths),
+            builds("biome format", BIOME, Operands::Paths),
+            builds("biome lint", BIOME, Operands::Paths),
+            builds("tsc", TSC, Operands::Paths),
+        ],
+    },
     Program {
         names: &["mise", "just", "task"],
         style: FlagStyle::Clustered,
@@ -142,11 +307,7 @@ pub(super) const PROGRAMS: &[Program] = &[
         names: &["tsc"],
         style: FlagStyle::Clustered,
         leading: "",
-        commands: &[builds(
-            "",
-            "--noEmit -b,--build -p,--project=/ --pretty[=] --skipLibCheck --incremental -v,--version --listFiles --strict",
-            Operands::Paths,
-        )],
+        commands: &[builds("", TSC, Operands::Paths)],
     },
     Program {
         names: &["ruff"],
@@ -174,3 +335,29 @@ pub(super) const PROGRAMS: &[Program] = &[
 ];
 
 const CARGO: &str = "-p,--package= --workspace --all --lib --bins --bin= --tests --test= --examples --example= --benches --bench= --all-targets --all-features --no-default-features -F,--features= -r,--release --profile= -q,--quiet -v,--verbose --no-run --no-fail-fast --message-format= --locked --offline --frozen -j,--jobs=# --keep-going --color= --target= --doc";
+
+const NPM: &str = "-s,--silent -w,--workspace= --workspaces";
+
+const NPM_RUN: &str = "-s,--silent -w,--workspace= --workspaces --if-present --";
+
+const PNPM_RUN: &str = "-s,--silent --if-present --";
+
+const NPM_LIST: &str = "--depth= --json -a,--all -g,--global --long -w,--workspace=";
+
+const DOTNET: &str = "-c,--configuration= -f,--framework= --no-restore --no-build --nologo -v,--verbosity= --filter= -t,--list-tests -m[=]";
+
+const SWIFT: &str = "-c,--configuration= --filter= --skip= -v,--verbose --parallel -j,--jobs=# --product= --target= --list-tests --build-tests";
+
+const PRETTIER: &str = "-c,--check -l,--list-different -w,--write --no-config --log-level=silent|error|warn|log|debug --cache --no-color --tab-width=# --print-width=# --no-semi --single-quote";
+
+const ESLINT: &str = "--fix --fix-dry-run --quiet --max-warnings=# --cache --no-color --color --ext= --no-error-on-unmatched-pattern --report-unused-disable-directives";
+
+const JEST: &str = "-t,--testNamePattern= --testPathPattern= --testPathPatterns= --coverage[=] --no-coverage --verbose -i,--runInBand --bail[=] --silent --ci --passWithNoTests --forceExit --detectOpenHandles -o,--onlyChanged --listTests -w,--maxWorkers= --testTimeout=# --no-cache --json";
+
+const VITEST: &str = "-t,--testNamePattern= --coverage --bail=# --silent --passWithNoTests --no-file-parallelism --changed --testTimeout=# --retry=#";
+
+const PLAYWRIGHT: &str = "-g,--grep= --grep-invert= --project= --workers=# -j=# --retries=# --headed --list --max-failures=# -x --last-failed --timeout=# --reporter=line|list|dot|html|json|junit|github";
+
+const BIOME: &str = "--write --fix --unsafe --staged --changed --no-errors-on-unmatched --error-on-warnings --max-diagnostics=# --diagnostic-level=info|warn|error --verbose --files-ignore-unknown=true|false --colors=off|force --reporter=json|json-pretty|github|junit|summary|gitlab";
+
+const TSC: &str = "--noEmit -b,--build -p,--project=/ --pretty[=] --skipLibCheck --incremental -v,--version --listFiles --strict";

@@ -7,8 +7,8 @@
 mod builds;
 mod files;
 mod git;
-mod github;
 mod orders;
+mod servers;
 
 pub(super) use orders::{is_order, is_uncovered};
 
@@ -115,7 +115,7 @@ pub(super) fn program(name: &str) -> Option<&'static Program> {
 
 /// Every program.
 pub(super) fn programs() -> impl Iterator<Item = &'static Program> {
-    [files::PROGRAMS, git::PROGRAMS, github::PROGRAMS, builds::PROGRAMS].into_iter().flatten()
+    [files::PROGRAMS, git::PROGRAMS, servers::PROGRAMS, builds::PROGRAMS].into_iter().flatten()
 }
 
 /// Whether a program starts what its arguments name or reads a program from them. [`program`] may know better.

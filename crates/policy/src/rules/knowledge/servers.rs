@@ -1,4 +1,4 @@
-//! `gh`, from its manual: what asks the server and changes nothing there. Left out on purpose: everything that writes or
+//! Programs that ask a server, from their manuals: `gh` and `tmux`. What asks and changes nothing there. Left out on purpose: everything that writes or
 //! sends, `--web`, `auth token`, `auth status --show-token`, and `api` with fields, a method, headers or input, with which
 //! it would send.
 
@@ -9,77 +9,99 @@ const fn asks(words: &'static str, flags: &'static str, operands: Operands) -> C
     Command { words, nature: Nature::Asks, flags, operands }
 }
 
-pub(super) const PROGRAMS: &[Program] = &[Program {
-    names: &["gh"],
-    style: FlagStyle::Clustered,
-    leading: "",
-    commands: &[
-        asks("pr view", "-c,--comments -q,--jq= --json= -t,--template= -R,--repo=", Operands::Ids),
-        asks(
-            "pr list",
-            "--app= -a,--assignee= -A,--author= -B,--base= -d,--draft -H,--head= -q,--jq= --json= -l,--label= -L,--limit=# -S,--search= -s,--state= -t,--template= -R,--repo=",
-            Operands::None,
-        ),
-        asks("pr diff", "--color= --name-only --patch -R,--repo=", Operands::Ids),
-        asks(
-            "pr checks",
-            "--fail-fast -i,--interval=# -q,--jq= --json= --required -t,--template= --watch[=] -R,--repo=",
-            Operands::Ids,
-        ),
-        asks("pr status", "-c,--conflict-status -q,--jq= --json= -t,--template= -R,--repo=", Operands::None),
-        asks("issue view", "-c,--comments -q,--jq= --json= -t,--template= -R,--repo=", Operands::Ids),
-        asks(
-            "issue list",
-            "--app= -a,--assignee= -A,--author= -q,--jq= --json= -l,--label= -L,--limit=# --mention= -m,--milestone= -S,--search= -s,--state= -t,--template= -R,--repo=",
-            Operands::None,
-        ),
-        asks("issue status", "-q,--jq= --json= -t,--template= -R,--repo=", Operands::None),
-        asks(
-            "run list",
-            "-a,--all -b,--branch= -c,--commit= --created= -e,--event= -q,--jq= --json= -L,--limit=# -s,--status= -t,--template= -u,--user= -w,--workflow= -R,--repo=",
-            Operands::None,
-        ),
-        asks(
-            "run view",
-            "-a,--attempt=# --exit-status -j,--job= -q,--jq= --json= --log --log-failed -t,--template= -v,--verbose -R,--repo=",
-            Operands::Ids,
-        ),
-        asks("run watch", "--compact --exit-status -i,--interval=# -R,--repo=", Operands::Ids),
-        asks(
-            "workflow list",
-            "-a,--all -q,--jq= --json= -L,--limit=# -t,--template= -R,--repo=",
-            Operands::None,
-        ),
-        asks("workflow view", "-r,--ref= -y,--yaml -R,--repo=", Operands::Text),
-        asks(
-            "release list",
-            "--exclude-drafts --exclude-pre-releases -q,--jq= --json= -L,--limit=# -O,--order= -t,--template= -R,--repo=",
-            Operands::None,
-        ),
-        asks("release view", "-q,--jq= --json= -t,--template= -R,--repo=", Operands::Text),
-        asks("repo view", "-b,--branch= -q,--jq= --json= -t,--template=", Operands::Text),
-        asks(
-            "repo list",
-            "--archived --fork -q,--jq= --json= -l,--language= -L,--limit=# --no-archived --source -t,--template= --topic= --visibility=",
-            Operands::Text,
-        ),
-        asks(
-            "label list",
-            "-q,--jq= --json= -L,--limit=# --order= -S,--search= --sort= -t,--template= -R,--repo=",
-            Operands::None,
-        ),
-        asks("search code", SEARCH, Operands::Text),
-        asks("search commits", SEARCH, Operands::Text),
-        asks("search issues", SEARCH, Operands::Text),
-        asks("search prs", SEARCH, Operands::Text),
-        asks("search repos", SEARCH, Operands::Text),
-        asks("auth status", "", Operands::None),
-        asks(
-            "api",
-            "-q,--jq= -t,--template= --paginate --slurp -i,--include --silent",
-            Operands::Prefixed(&["repos/", "/repos/", "search/", "/search/"]),
-        ),
-    ],
-}];
+pub(super) const PROGRAMS: &[Program] = &[
+    // Its formats (`-F`) start programs with `#(…)`; what panes show may be secret, so it is no part of a preset.
+    Program {
+        names: &["tmux"],
+        style: FlagStyle::Clustered,
+        leading: "",
+        commands: &[
+            asks("list-sessions", "", Operands::None),
+            asks("ls", "", Operands::None),
+            asks("list-windows", "-a -t=", Operands::None),
+            asks("lsw", "-a -t=", Operands::None),
+            asks("list-panes", "-a -s -t=", Operands::None),
+            asks("lsp", "-a -s -t=", Operands::None),
+            asks("has-session", "-t=", Operands::None),
+            asks("capture-pane", "-p -a -e -C -J -N -q -t= -S= -E=", Operands::None),
+        ],
+    },
+    Program {
+        names: &["gh"],
+        style: FlagStyle::Clustered,
+        leading: "",
+        commands: &[
+            asks("pr view", "-c,--comments -q,--jq= --json= -t,--template= -R,--repo=", Operands::Ids),
+            asks(
+                "pr list",
+                "--app= -a,--assignee= -A,--author= -B,--base= -d,--draft -H,--head= -q,--jq= --json= -l,--label= -L,--limit=# -S,--search= -s,--state= -t,--template= -R,--repo=",
+                Operands::None,
+            ),
+            asks("pr diff", "--color= --name-only --patch -R,--repo=", Operands::Ids),
+            asks(
+                "pr checks",
+                "--fail-fast -i,--interval=# -q,--jq= --json= --required -t,--template= --watch[=] -R,--repo=",
+                Operands::Ids,
+            ),
+            asks(
+                "pr status",
+                "-c,--conflict-status -q,--jq= --json= -t,--template= -R,--repo=",
+                Operands::None,
+            ),
+            asks("issue view", "-c,--comments -q,--jq= --json= -t,--template= -R,--repo=", Operands::Ids),
+            asks(
+                "issue list",
+                "--app= -a,--assignee= -A,--author= -q,--jq= --json= -l,--label= -L,--limit=# --mention= -m,--milestone= -S,--search= -s,--state= -t,--template= -R,--repo=",
+                Operands::None,
+            ),
+            asks("issue status", "-q,--jq= --json= -t,--template= -R,--repo=", Operands::None),
+            asks(
+                "run list",
+                "-a,--all -b,--branch= -c,--commit= --created= -e,--event= -q,--jq= --json= -L,--limit=# -s,--status= -t,--template= -u,--user= -w,--workflow= -R,--repo=",
+                Operands::None,
+            ),
+            asks(
+                "run view",
+                "-a,--attempt=# --exit-status -j,--job= -q,--jq= --json= --log --log-failed -t,--template= -v,--verbose -R,--repo=",
+                Operands::Ids,
+            ),
+            asks("run watch", "--compact --exit-status -i,--interval=# -R,--repo=", Operands::Ids),
+            asks(
+                "workflow list",
+                "-a,--all -q,--jq= --json= -L,--limit=# -t,--template= -R,--repo=",
+                Operands::None,
+            ),
+            asks("workflow view", "-r,--ref= -y,--yaml -R,--repo=", Operands::Text),
+            asks(
+                "release list",
+                "--exclude-drafts --exclude-pre-releases -q,--jq= --json= -L,--limit=# -O,--order= -t,--template= -R,--repo=",
+                Operands::None,
+            ),
+            asks("release view", "-q,--jq= --json= -t,--template= -R,--repo=", Operands::Text),
+            asks("repo view", "-b,--branch= -q,--jq= --json= -t,--template=", Operands::Text),
+            asks(
+                "repo list",
+                "--archived --fork -q,--jq= --json= -l,--language= -L,--limit=# --no-archived --source -t,--template= --topic= --visibility=",
+                Operands::Text,
+            ),
+            asks(
+                "label list",
+                "-q,--jq= --json= -L,--limit=# --order= -S,--search= --sort= -t,--template= -R,--repo=",
+                Operands::None,
+            ),
+            asks("search code", SEARCH, Operands::Text),
+            asks("search commits", SEARCH, Operands::Text),
+            asks("search issues", SEARCH, Operands::Text),
+            asks("search prs", SEARCH, Operands::Text),
+            asks("search repos", SEARCH, Operands::Text),
+            asks("auth status", "", Operands::None),
+            asks(
+                "api",
+                "-q,--jq= -t,--template= --paginate --slurp -i,--include --silent",
+                Operands::Prefixed(&["repos/", "/repos/", "search/", "/search/"]),
+            ),
+        ],
+    },
+];
 
 const SEARCH: &str = "-q,--jq= --json= -L,--limit=# --language= --owner= -R,--repo= --sort= --order= --state= --author= --label= --match= -t,--template=";
