@@ -1,5 +1,6 @@
 //! Would a command run without asking?
 
+use crate::files::Files;
 use crate::stream::{HOME, Line, Machine};
 use countersign_policy::allowlist::EntryIndex;
 use countersign_policy::always::{Choice, choices};
@@ -37,7 +38,7 @@ pub(crate) enum Decision {
 
 impl Judged {
     /// Takes a line apart.
-    pub(crate) fn of(line: &Line, machine: &Machine) -> Self {
+    pub(crate) fn of(line: &Line, machine: &Machine, files: &mut Files) -> Self {
         let mut analysis = analyze_text(&line.command);
         // No recorded folder is here, and a pattern that no file matches stands for itself.
         let named = |pattern: Pattern| {
@@ -59,6 +60,7 @@ impl Judged {
         }
         // No recorded folder is a link.
         let folders = visited(&analysis, &facts).into_iter().map(|place| (place.clone(), place)).collect();
+        files.put_in(&mut facts, &analysis, &folders, line);
         let argv = ["sh", "-c", &line.command].map(str::to_owned).into();
         Self { argv, analysis, facts, folders }
     }

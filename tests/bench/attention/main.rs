@@ -3,6 +3,7 @@
 //! Replays a stream of commands (one JSON object per line: `source`, `session`, `command`, `cwd`, `sensitive`), never
 //! running any. Prints a table and, with `--json`, the same figures as JSON.
 
+mod files;
 mod judge;
 mod replay;
 mod report;
@@ -32,7 +33,9 @@ fn main() -> Result<()> {
     let args = Args::parse();
     let lines = stream::read(&args.streams)?;
     let machine = stream::Machine::read(args.programs.as_deref(), &args.streams)?;
-    let judged: Vec<judge::Judged> = lines.iter().map(|line| judge::Judged::of(line, &machine)).collect();
+    let mut files = files::Files::default();
+    let judged: Vec<judge::Judged> =
+        lines.iter().map(|line| judge::Judged::of(line, &machine, &mut files)).collect();
     let outcomes: Vec<replay::Outcome> =
         replay::SETTINGS.iter().map(|setting| replay::replay(*setting, &lines, &judged)).collect();
     let report = report::Report::of(&lines, &outcomes);
