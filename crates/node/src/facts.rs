@@ -39,7 +39,10 @@ pub fn gather(argv: &[String], analysis: &Analysis, places: Places<'_>) -> Facts
             facts.programs.insert(name.into_owned(), program);
         }
     }
-    facts.script = script::find(argv, places);
+    // The command will run in the folder itself, wherever a link that leads there points by then.
+    facts.script =
+        facts.cwd.as_ref().and_then(|cwd| script::find(argv, Places { cwd: &cwd.real_path, ..places }));
+    facts.scripts = script::find_all(analysis, &facts);
     facts
 }
 
@@ -144,34 +147,24 @@ pub fn recheck(pins: &Pins) -> Result<(), Drift> {
     recheck_files(pins)
 }
 
-/// The programs and the script of `pins`.
+/// The programs and the scripts of `pins`.
 pub(crate) fn recheck_files(pins: &Pins) -> Result<(), Drift> {
     for (path, expected) in &pins.programs {
         same_file("program", path, expected)?;
     }
-    match &pins.script {
-        Some(script) => same_file("script", &script.real_path, &script.identity),
-        None => Ok(()),
-    }
+    pins.scripts.iter().try_for_each(|script| same_file("script", &script.real_path, &script.identity))
 }
 
-/// Whether the operand by which an interpreter will find its script still leads to the script that was pinned.
-pub(crate) fn recheck_operand(argv: &[String], script: &ScriptFacts, cwd: &FolderFacts) -> Result<(), Drift> {
-    let Some(operand) = argv.get(script.index) else {
-        return Err(Drift::new(
-            "script",
-            &script.real_path,
-            "expected as an argument, found no such argument",
-        ));
-    };
-    let named = cwd.real_path.join(operand);
+/// Whether the name by which an interpreter will open its script still leads to the script that was pinned.
+pub(crate) fn recheck_name(script: &ScriptFacts) -> Result<(), Drift> {
+    let named = &script.named;
     let found =
-        std::fs::canonicalize(&named).map_err(|error| Drift::new("script", &named, error.to_string()))?;
+        std::fs::canonicalize(named).map_err(|error| Drift::new("script", named, error.to_string()))?;
     if found == script.real_path {
         return Ok(());
     }
     let difference = format!("expected {}, found {}", script.real_path.display(), found.display());
-    Err(Drift::new("script", &named, difference))
+    Err(Drift::new("script", named, difference))
 }
 
 /// Opens the folder that was pinned and nothing else. What is done through the descriptor cannot be redirected.

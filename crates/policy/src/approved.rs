@@ -25,8 +25,8 @@ pub struct Pins {
     pub programs: Vec<(PathBuf, FileIdentity)>,
     /// The working directory.
     pub cwd: FolderFacts,
-    /// The script operand.
-    pub script: Option<ScriptFacts>,
+    /// Every script that an interpreter is told to run.
+    pub scripts: Vec<ScriptFacts>,
 }
 
 /// How an allowed command is to be run.
@@ -90,7 +90,11 @@ impl ApprovedCommand {
         Ok(Self {
             program,
             argv,
-            pins: Pins { programs, cwd, script: facts.script.clone() },
+            pins: Pins {
+                programs,
+                cwd,
+                scripts: facts.script.iter().chain(facts.scripts.values()).cloned().collect(),
+            },
             env: plan.env,
             timeout: plan.timeout,
             evidence,

@@ -5,7 +5,7 @@
 mod render;
 
 use crate::analysis::{Analysis, Form, OpaqueReason, SHELL, Segment, Transport};
-use crate::command::{self, Divided, Mode, WrapperKind};
+use crate::command::{self, Divided, Mode, ShellUse, WrapperKind};
 use crate::facts::{Facts, ProgramFacts};
 use crate::programs;
 use crate::shell;
@@ -85,6 +85,9 @@ pub enum Allowed {
     Program,
     /// A `find`, and the programs that it starts.
     Readers,
+    /// What a program that is described here does with the project's own tasks, or a script that is what it was: what is
+    /// started is among what was allowed.
+    Tasks,
     /// Exactly its words in its folder: then it does not matter that the program starts what they name.
     Words,
 }
@@ -173,7 +176,13 @@ fn step(
     moved: bool,
 ) -> Result<Step, Unbound> {
     let readers = allowed == Allowed::Readers;
-    if (segment.candidate.mode != Mode::Executable && !readers) || segment.candidate.shell.is_some() {
+    let runs_a_script =
+        allowed == Allowed::Tasks && matches!(segment.candidate.shell, Some(ShellUse::Script { .. }));
+    let runs_a_task =
+        matches!(allowed, Allowed::Tasks | Allowed::Words) && segment.candidate.is_package_script();
+    if (segment.candidate.mode != Mode::Executable && !readers && !runs_a_task)
+        || (segment.candidate.shell.is_some() && !runs_a_script)
+    {
         return Err(Unbound::Carrier);
     }
     if segment.words.iter().any(|word| word.expands && !analysis.is_status(word)) {
@@ -190,7 +199,7 @@ fn step(
         (None, _) => segment.candidate.arguments,
         // A package runner would start what the folder has under this name.
         (Some(_), Allowed::Program | Allowed::Readers) => return Err(Unbound::Carrier),
-        (Some(runner), Allowed::Words) => runner.at,
+        (Some(runner), Allowed::Tasks | Allowed::Words) => runner.at,
     };
     let words = segment.words.get(at..).unwrap_or_default();
     let (executable, arguments) = words.split_first().ok_or(Unbound::NotStatic)?;
@@ -204,10 +213,10 @@ fn step(
         programs::runs_others(path, arguments()) || programs::runs_others(&executable.text, arguments());
     match allowed {
         Allowed::Program | Allowed::Readers if runs_others => return Err(Unbound::Carrier),
-        Allowed::Words if runs_others && !keeps_its_name(path, &executable.text) => {
+        Allowed::Tasks | Allowed::Words if runs_others && !keeps_its_name(path, &executable.text) => {
             return Err(Unbound::Carrier);
         }
-        Allowed::Program | Allowed::Readers | Allowed::Words => {}
+        Allowed::Program | Allowed::Readers | Allowed::Tasks | Allowed::Words => {}
     }
     Ok(Step::Program { path: path.to_owned(), at })
 }

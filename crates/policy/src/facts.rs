@@ -12,6 +12,9 @@ pub struct Facts {
     pub cwd: Option<FolderFacts>,
     /// The script that an interpreter would run, when there is exactly one such operand.
     pub script: Option<ScriptFacts>,
+    /// By the index of a segment, the file that its interpreter or shell certainly runs
+    /// ([`crate::interpreters::script_word`]).
+    pub scripts: BTreeMap<usize, ScriptFacts>,
     /// Home directory for `~` in patterns.
     pub home: PathBuf,
 }
@@ -45,8 +48,10 @@ pub struct FolderFacts {
 /// A script operand.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct ScriptFacts {
-    /// Index in argv.
+    /// Index of the word that names it, among the arguments or those of its segment.
     pub index: usize,
+    /// Absolute path under which it will be opened.
+    pub named: PathBuf,
     /// With every link followed.
     pub real_path: PathBuf,
     /// Identity, always with a digest.

@@ -18,6 +18,7 @@ pub mod environment;
 pub mod evaluate;
 pub mod facts;
 pub mod inline_eval;
+pub mod interpreters;
 pub mod profile;
 pub mod raw_command;
 pub mod reference;

@@ -7,7 +7,7 @@ use countersign_policy::allowlist::{
 use countersign_policy::facts::ProgramFacts;
 use countersign_policy::rules::{Argument, Invocation, Moment, RuleIndex, ruling};
 use countersign_protocol::rules::{
-    ArgumentRule, ArgumentShape, CommandRule, FlagSet, RuleEffect, RuleLimits, RuleOrigin,
+    ArgumentRule, ArgumentShape, CommandRule, FileContents, FlagSet, RuleEffect, RuleLimits, RuleOrigin,
 };
 use proptest::collection::vec;
 use proptest::option;
@@ -107,6 +107,7 @@ fn command_rules() -> impl Strategy<Value = Vec<CommandRule>> {
             program,
             arguments,
             folder: None,
+            contents: FileContents::default(),
             limits: RuleLimits { uses, until_ms: (until == 0).then_some(0), session: None },
             note: None,
             created_at_ms: 0,
@@ -153,7 +154,7 @@ proptest! {
     ) {
         let program = ProgramFacts { path, real_path, ..ProgramFacts::default() };
         let arguments: Vec<Argument<'_>> = args.iter().map(|text| Argument { text, expands: false }).collect();
-        let invocation = Invocation { typed, program: &program, arguments: &arguments, folder, home: home.as_ref() };
+        let invocation = Invocation { typed, program: &program, arguments: &arguments, folder, home: home.as_ref(), script: None, settled: true };
         let uses = HashMap::from([("r".to_owned(), used)]);
         let moment = Moment { agent: "main", session: None, now_ms: 1, uses: &uses };
         let index = RuleIndex::new(rules.clone());

@@ -24,6 +24,8 @@ fn about<T>(words: &[&str], folder: &str, question: impl FnOnce(Invocation<'_>) 
         arguments: &arguments,
         folder: Some(folder),
         home: Path::new("/home/u"),
+        script: None,
+        settled: true,
     })
 }
 
@@ -260,13 +262,14 @@ fn programs_that_destroy_publish_or_run_anything_are_only_covered_exactly() {
         "terraform apply",
         "aws s3 rm x",
         "cargo publish",
-        "go run .",
         "go install ./...",
         "uniq a b",
         "date -s x",
         "xxd a b",
     ] {
-        assert!(offer(command, Rung::Exact).is_ok(), "{command}");
+        let exact = offer(command, Rung::Exact);
+        // Not even that where it is not known which file says what runs.
+        assert!(exact.is_ok() || exact == Err(Withheld::RunsItsArguments), "{command}: {exact:?}");
         let wider: Vec<Rung> = [Rung::Shape, Rung::Subcommand, Rung::Program]
             .into_iter()
             .filter(|rung| offer(command, *rung).is_ok())
@@ -299,20 +302,27 @@ fn a_rung_that_is_missing_says_why() {
         change(&mut program);
         let arguments = [Argument { text: words[1], expands }];
         let home = Path::new("/home/u");
-        let invocation =
-            Invocation { typed: words[0], program: &program, arguments: &arguments, folder, home };
+        let invocation = Invocation {
+            typed: words[0],
+            program: &program,
+            arguments: &arguments,
+            folder,
+            home,
+            script: None,
+            settled: true,
+        };
         ladder(invocation).into_iter().map(|step| step.offer.err()).collect::<Vec<_>>()
     };
     let here = Some("/home/u/src");
     assert_eq!(with(&|_| {}, false, here)[..2], [None, None]);
-    assert_eq!(with(&|program| program.writable = true, false, here)[..2], [None, Some(Withheld::Writable)]);
+    assert_eq!(with(&|program| program.writable = true, false, here)[..2], [Some(Withheld::Writable); 2]);
     assert_eq!(with(&|_| {}, true, here)[..2], [Some(Withheld::Expands); 2]);
     assert_eq!(with(&|_| {}, false, None)[..2], [Some(Withheld::NoFolder); 2]);
     assert_eq!(with(&|program| program.real_path = None, false, here)[..2], [Some(Withheld::Unresolved); 2]);
     let odd = |program: &mut ProgramFacts| program.real_path = Some("/opt/to*l".into());
     assert_eq!(with(&odd, false, here)[..2], [Some(Withheld::Unresolved); 2]);
     let hidden = |program: &mut ProgramFacts| program.real_path = Some("/usr/bin/python3.12".into());
-    assert_eq!(with(&hidden, false, here)[..2], [None, Some(Withheld::RunsItsArguments)]);
+    assert_eq!(with(&hidden, false, here)[..2], [Some(Withheld::RunsItsArguments); 2]);
 }
 
 fn everyday(command: &str) -> bool {
@@ -548,7 +558,8 @@ proptest! {
             let harmless = match extra {
                 "../x" | "/etc/x" => reads,
                 ".env" | "/home/u/.ssh/x" => false,
-                flag if flag.starts_with('-') => false,
+                // What is in the tables of programs that only read is tested for itself.
+                flag if flag.starts_with('-') => reads && everyday(&longer.join(" ")),
                 _ => known,
             };
             if !harmless {

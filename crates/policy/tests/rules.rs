@@ -42,6 +42,8 @@ impl Case {
             arguments: &arguments,
             folder: self.folder,
             home: Path::new("/home/u"),
+            script: None,
+            settled: true,
         })
     }
 }

@@ -55,6 +55,19 @@ stored! {
         pub rules: Vec<CommandRule>,
     }
 
+    /// What files contained: SHA-256, 64 hexadecimal digits in lower case.
+    #[derive(Default)]
+    pub struct FileContents {
+        /// The program, when its user can rewrite it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        pub program: Option<String>,
+        /// The script that the program runs.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        pub script: Option<String>,
+    }
+
     /// A rule as somebody proposes it: what the store gives it when it is stored is missing.
     pub struct RuleDraft {
         /// `*` or an agent id.
@@ -69,6 +82,10 @@ stored! {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[ts(optional)]
         pub folder: Option<String>,
+        /// Files that must be what they were when the rule was made.
+        #[serde(default, skip_serializing_if = "FileContents::is_empty")]
+        #[ts(optional, as = "Option<FileContents>")]
+        pub contents: FileContents,
         /// When it ends.
         #[serde(default, skip_serializing_if = "RuleLimits::is_unlimited")]
         #[ts(optional, as = "Option<RuleLimits>")]
@@ -95,6 +112,10 @@ stored! {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[ts(optional)]
         pub folder: Option<String>,
+        /// Files that must be what they were when the rule was made.
+        #[serde(default, skip_serializing_if = "FileContents::is_empty")]
+        #[ts(optional, as = "Option<FileContents>")]
+        pub contents: FileContents,
         /// When it ends.
         #[serde(default, skip_serializing_if = "RuleLimits::is_unlimited")]
         #[ts(optional, as = "Option<RuleLimits>")]
@@ -341,8 +362,27 @@ impl RuleDocument {
 impl RuleDraft {
     /// The rule that is stored.
     pub fn into_rule(self, id: String, created_at_ms: i64, from: RuleOrigin) -> CommandRule {
-        let Self { agent, effect, program, arguments, folder, limits, note } = self;
-        CommandRule { id, agent, effect, program, arguments, folder, limits, note, created_at_ms, from }
+        let Self { agent, effect, program, arguments, folder, contents, limits, note } = self;
+        CommandRule {
+            id,
+            agent,
+            effect,
+            program,
+            arguments,
+            folder,
+            contents,
+            limits,
+            note,
+            created_at_ms,
+            from,
+        }
+    }
+}
+
+impl FileContents {
+    /// Whether it says nothing.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
     }
 }
 

@@ -9,7 +9,7 @@ export interface Said {
 }
 
 /** What a rule reaches beyond its program, in words of the present language. */
-export function reached({ arguments: args, folder }: RuleReach): Said[] {
+export function reached({ arguments: args, folder, unchanged }: RuleReach): Said[] {
   const words = t().reach;
   const said: Said[] = [];
   if (args.kind === 'any') said.push({ text: words.any, codes: [] });
@@ -22,6 +22,7 @@ export function reached({ arguments: args, folder }: RuleReach): Said[] {
     said.push(...flags(args.flags), ...operands(args.operands));
   }
   if (folder) said.push({ text: words.folder, codes: [folder] });
+  for (const file of unchanged ?? []) said.push({ text: words.unchanged[file], codes: [] });
   return said;
 }
 

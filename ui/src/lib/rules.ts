@@ -55,9 +55,11 @@ export function ruleMatches(view: RuleView, wanted: string): boolean {
 }
 
 /** What a rule says, without what the store gave it. */
-export function draftOf({ agent, effect, program, arguments: args, folder, limits, note }: CommandRule): RuleDraft {
+export function draftOf(rule: CommandRule): RuleDraft {
+  const { agent, effect, program, arguments: args, folder, contents, limits, note } = rule;
   const draft: RuleDraft = { agent, effect, program, arguments: args };
   if (folder !== undefined) draft.folder = folder;
+  if (contents !== undefined) draft.contents = contents;
   if (limits !== undefined) draft.limits = limits;
   if (note !== undefined) draft.note = note;
   return draft;

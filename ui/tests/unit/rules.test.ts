@@ -21,6 +21,11 @@ test('what a rule reaches is said in words', () => {
   const folder = shown('/src');
   expect(said({ kind: 'any' }, { folder })).toEqual(['with any arguments', 'only below /src']);
   expect(said({ kind: 'exact', args: [], folder })).toEqual(['without arguments', 'in the folder /src']);
+  expect(said({ kind: 'exact', args: [shown('a.py')], folder }, { unchanged: ['script'] })).toEqual([
+    'with exactly these arguments a.py',
+    'in the folder /src',
+    'while the script stays as it is',
+  ]);
   expect(said({ kind: 'shape', flags: { kind: 'any' }, operands: [{ kind: 'any' }] })).toEqual(['whatever follows']);
   const listed = { kind: 'listed', names: [shown('-n')], more: 3, required: [shown('--dry-run')] } as const;
   expect(

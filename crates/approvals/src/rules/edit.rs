@@ -190,8 +190,8 @@ fn check_rule(rule: &CommandRule) -> Result<(), RuleEditError> {
 
 /// What a rule says, without what the store gave it.
 fn says(rule: &CommandRule) -> RuleDraft {
-    let CommandRule { agent, effect, program, arguments, folder, limits, note, .. } = rule.clone();
-    RuleDraft { agent, effect, program, arguments, folder, limits, note }
+    let CommandRule { agent, effect, program, arguments, folder, contents, limits, note, .. } = rule.clone();
+    RuleDraft { agent, effect, program, arguments, folder, contents, limits, note }
 }
 
 fn find(rules: &[CommandRule], id: &str) -> Result<usize, RuleEditError> {

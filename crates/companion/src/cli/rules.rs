@@ -14,8 +14,8 @@ use countersign_approvals::store::{Looser, Writer};
 use countersign_policy::display;
 use countersign_protocol::control::{ControlRequest, ControlResponse};
 use countersign_protocol::rules::{
-    ArgumentRule, ArgumentShape, CommandRule, FlagSet, FlagStyle, OperandKind, OperandRule, OrderWords,
-    RuleDraft, RuleEffect, RuleLimits, SecretPlaces,
+    ArgumentRule, ArgumentShape, CommandRule, FileContents, FlagSet, FlagStyle, OperandKind, OperandRule,
+    OrderWords, RuleDraft, RuleEffect, RuleLimits, SecretPlaces,
 };
 use countersign_protocol::ui::{
     PresetSwitch, PresetView, RuleEdit, RuleEditResult, RuleState, RuleView, RulesState, RulesView, Via,
@@ -211,6 +211,7 @@ impl AboutArgs {
             program,
             arguments,
             folder,
+            contents: FileContents::default(),
             limits: RuleLimits { until_ms, uses, session: self.session },
             note: self.note,
         })

@@ -42,7 +42,11 @@ impl Desk {
         let limits = self.limits(&remember.lasting, request)?;
         // The exact command without an end is what the peers remember too, so that is where it goes.
         let exact = request.proposals.iter().find(|proposal| proposal.scope == RuleScope::Exact);
-        match exact.filter(|_| remember.rung == Rung::Exact && limits.is_unlimited()) {
+        // They do not look at what files contain.
+        let is_theirs = remember.rung == Rung::Exact
+            && limits.is_unlimited()
+            && offers.iter().all(|offer| offer.contents.is_empty());
+        match exact.filter(|_| is_theirs) {
             Some(proposal) => self.keep_entry(request, proposal).await,
             None => self.keep_rules(request, offers, limits).await,
         }
@@ -112,6 +116,7 @@ impl Desk {
                 program: offer.program.clone(),
                 arguments: offer.arguments.clone(),
                 folder: offer.folder.clone(),
+                contents: offer.contents.clone(),
                 limits: limits.clone(),
                 note: None,
             },

@@ -95,12 +95,12 @@ fn passable(command: &ApprovedCommand) -> Result<(), NotStarted> {
 /// Compares everything that was pinned, last of all before the spawn. Big files are hashed on another thread.
 async fn verify(command: &ApprovedCommand) -> Result<OwnedFd, Drift> {
     let pins = command.pins();
-    let script = pins.script.as_ref().map(|script| &script.identity);
+    let scripts = pins.scripts.iter().map(|script| &script.identity);
     let hashed: u64 = pins
         .programs
         .iter()
         .map(|(_, identity)| identity)
-        .chain(script)
+        .chain(scripts)
         .filter(|identity| identity.sha256.is_some())
         .map(|identity| identity.size)
         .sum();
@@ -120,9 +120,7 @@ async fn verify(command: &ApprovedCommand) -> Result<OwnedFd, Drift> {
     } else {
         facts::recheck_files(pins)?;
     }
-    if let Some(script) = &pins.script {
-        facts::recheck_operand(command.argv(), script, &pins.cwd)?;
-    }
+    pins.scripts.iter().try_for_each(facts::recheck_name)?;
     facts::open_folder(&pins.cwd)
 }
 

@@ -337,6 +337,19 @@ async fn t14_a_script_edited_after_it_was_shown_does_not_run() {
 }
 
 #[tokio::test]
+async fn t14_each_script_of_a_text_must_be_what_it_was() {
+    let bench = Bench::new();
+    let first = bench.write("a.sh", "echo one\n");
+    let second = bench.write("b.sh", "echo two\n");
+    let text = &["sh", "-c", "cd . && bash a.sh && bash ./b.sh"];
+    assert_eq!(bench.run(text).await.stdout, "one\ntwo\n");
+    for script in [first, second] {
+        let drift = bench.drift(text, || fs::write(&script, "echo evil\n").unwrap()).await;
+        assert_eq!((drift.what, Path::new(&drift.path)), ("script", script.as_path()));
+    }
+}
+
+#[tokio::test]
 async fn t14_whatever_happens_to_a_script_after_it_was_shown_it_does_not_run() {
     type Attack = fn(&Path);
     let attacks: [(&str, Attack); 6] = [

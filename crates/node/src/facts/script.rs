@@ -1,32 +1,38 @@
 //! The script that an interpreter would run: pinned like the program, because it is the program.
 
 use super::{Places, identity, search};
-use countersign_policy::facts::ScriptFacts;
+use countersign_policy::analysis::Analysis;
+use countersign_policy::facts::{Facts, ScriptFacts};
+use countersign_policy::{interpreters, rules};
 use rustix::fs::{Mode, OFlags};
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::Path;
 
-/// The script operand of `argv`: the first argument that is no option, if `argv[0]` is an interpreter and it names a
-/// regular file. Inline text (`-c`, `-e`, `-m`, …) means that there is none.
+/// The script operand of `argv`, when it names a regular file.
 pub(super) fn find(argv: &[String], places: Places<'_>) -> Option<ScriptFacts> {
-    let (program, arguments) = argv.split_first()?;
-    let interpreter = Interpreter::of(program)?;
-    let mut options_end = false;
-    for (offset, argument) in arguments.iter().enumerate() {
-        if interpreter.verbs.contains(&argument.as_str()) && offset == 0 {
-            continue;
-        }
-        if !options_end && argument == "--" {
-            options_end = true;
-        } else if !options_end && argument.starts_with(['-', '+']) && argument.len() > 1 {
-            if interpreter.takes_text(argument) {
-                return None;
-            }
-        } else {
-            return probe(&search::operand(argument, places), offset + 1);
-        }
+    let index = interpreters::script_operand(argv)?;
+    probe(&search::operand(argv.get(index)?, places), index)
+}
+
+/// The script that each segment certainly runs, where it is certain in which folder its name is looked up.
+pub(super) fn find_all(analysis: &Analysis, facts: &Facts) -> BTreeMap<usize, ScriptFacts> {
+    let named = analysis.segments.iter().enumerate().filter_map(|(at, segment)| {
+        let index = interpreters::script_word(segment)?;
+        let operand = segment.words.get(index).filter(|operand| !operand.expands)?;
+        Some((at, index, &operand.text))
+    });
+    let named: Vec<_> = named.take(SCRIPTS).collect();
+    if named.is_empty() {
+        return BTreeMap::new();
     }
-    None
+    let visited = super::real_folders(rules::visited(analysis, facts));
+    let folders = rules::folders_of(analysis, facts, &visited);
+    let probed = named.into_iter().filter_map(|(at, index, operand)| {
+        let [Some(folder)] = folders.get(at)?.as_slice() else { return None };
+        Some((at, probe(&Path::new(folder).join(operand), index)?))
+    });
+    probed.collect()
 }
 
 fn probe(path: &Path, index: usize) -> Option<ScriptFacts> {
@@ -49,6 +55,7 @@ fn probe(path: &Path, index: usize) -> Option<ScriptFacts> {
     .ok()?;
     Some(ScriptFacts {
         index,
+        named: path.to_owned(),
         real_path,
         complete: identity.sha256.is_some() && total == head.len(),
         identity,
@@ -57,44 +64,8 @@ fn probe(path: &Path, index: usize) -> Option<ScriptFacts> {
     })
 }
 
-/// How a family of interpreters names its script.
-struct Interpreter {
-    /// First arguments that stand before the script.
-    verbs: &'static [&'static str],
-    /// Letters of short options that bring the program text or name a module.
-    text: &'static str,
-    /// Long options that do.
-    long: &'static [&'static str],
-}
-
-impl Interpreter {
-    fn of(program: &str) -> Option<Self> {
-        let name = program.rsplit('/').next()?;
-        let family = name.trim_end_matches(|letter: char| letter.is_ascii_digit() || letter == '.');
-        let (verbs, text, long): (&[&str], &str, &[&str]) = match family {
-            "sh" | "bash" | "dash" | "ash" | "ksh" | "mksh" | "zsh" | "fish" => (&[], "cs", &["--command"]),
-            "python" | "pypy" => (&[], "cm", &[]),
-            "node" | "nodejs" => (&[], "ep", &["--eval", "--print"]),
-            "ruby" | "lua" | "luajit" => (&[], "e", &[]),
-            "perl" => (&[], "eE", &[]),
-            "php" => (&[], "r", &["--run"]),
-            "Rscript" => (&[], "e", &[]),
-            "deno" => (&["run"], "", &[]),
-            "bun" => (&["run"], "ep", &["--eval", "--print"]),
-            "tsx" | "ts-node" => (&[], "ep", &["--eval", "--print"]),
-            _ => return None,
-        };
-        Some(Self { verbs, text, long })
-    }
-
-    fn takes_text(&self, option: &str) -> bool {
-        if option.starts_with("--") {
-            let name = option.split('=').next().unwrap_or(option);
-            return self.long.contains(&name);
-        }
-        option.chars().skip(1).any(|letter| self.text.contains(letter))
-    }
-}
-
 /// What a prompt may show of a script, in bytes.
 const HEAD_BYTES: usize = 16 * 1_024;
+
+/// Most scripts of one command that are looked at; a person is asked about others.
+const SCRIPTS: usize = 8;

@@ -10,7 +10,7 @@ use countersign_policy::evaluate::{Evidence, LocalRules, Origin, Subject, Verdic
 use countersign_policy::facts::Facts;
 use countersign_policy::rules::{Folders, Moment, RuleIndex, folders_of, matches, visited, with_invocations};
 use countersign_protocol::document::WILDCARD_AGENT;
-use countersign_protocol::rules::CommandRule;
+use countersign_protocol::rules::{CommandRule, FileContents};
 use countersign_protocol::ui::{Breadth, RuleBreadth, RungBreadth};
 use std::collections::HashMap;
 
@@ -105,9 +105,10 @@ impl Recalled<'_> {
             return false;
         }
         let places = folders_of(&self.analysis, &self.facts, &self.folders);
-        self.analysis.segments.iter().zip(&places).any(|(segment, places)| {
-            let meets = |invocation: countersign_policy::rules::Invocation<'_>| matches(rule, invocation);
-            with_invocations(&self.analysis, segment, places, &self.facts, meets).contains(&true)
+        let rule = whatever_files_contain(rule.clone());
+        places.iter().enumerate().any(|(at, places)| {
+            let meets = |invocation: countersign_policy::rules::Invocation<'_>| matches(&rule, invocation);
+            with_invocations(&self.analysis, at, places, &self.facts, meets).contains(&true)
         })
     }
 }
@@ -117,9 +118,17 @@ fn with_first(choice: &Choice, agent: &str, current: &Current) -> Option<(RuleIn
     let offers = choice.rules.as_ref().ok()?;
     let id = |index: usize| format!("offer {index}");
     let new = offers.iter().enumerate();
-    let new = new.map(|(index, offer)| offer.clone().into_rule(id(index), agent.to_owned(), 0));
+    let new = new.map(|(index, offer)| {
+        whatever_files_contain(offer.clone().into_rule(id(index), agent.to_owned(), 0))
+    });
     let rules = new.chain(current.index.rules().iter().cloned()).collect();
     Some((RuleIndex::new(rules), offers.len()))
+}
+
+/// Nobody knows what files contained back then: the past is compared as if they had been as they are.
+fn whatever_files_contain(mut rule: CommandRule) -> CommandRule {
+    rule.contents = FileContents::default();
+    rule
 }
 
 fn breadth(recalled: &[Recalled<'_>], is_met: impl Fn(&Recalled<'_>) -> bool) -> Breadth {

@@ -15,6 +15,8 @@ use std::sync::{Arc, Mutex};
 use tempfile::TempDir;
 use tokio_util::task::TaskTracker;
 
+mod scripts;
+
 /// Who sits at the desk.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Desk {

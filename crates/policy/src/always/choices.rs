@@ -1,15 +1,10 @@
 //! The ladder for a whole command: at each rung the rules of our own that it lacks. A rung is offered only when the same
 //! evaluation would let the command run with these rules, so that no answer promises what it does not keep.
 
-use crate::command::WrapperKind;
 use crate::evaluate::{Evaluation, Evidence, LocalRules, Subject, Verdict, evaluate};
-use crate::programs::Name;
-use crate::rules::{
-    self, Invocation, Offer, RuleIndex, Rung, Step, Withheld, folders_of, ladder, with_invocations,
-};
+use crate::rules::{Offer, RuleIndex, Rung, Step, Withheld, folders_of, ladder, with_invocations};
 use countersign_protocol::document::WILDCARD_AGENT;
 use countersign_protocol::rules::{CommandRule, RuleEffect};
-use std::path::Path;
 
 /// One rung for a whole command.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -51,35 +46,16 @@ fn ladders(subject: &Subject<'_>, evaluation: &Evaluation) -> Result<Vec<Vec<Ste
         return Err(Withheld::NoEffect);
     }
     let places = folders_of(subject.analysis, subject.facts, folders);
-    let parts = subject.analysis.segments.iter().zip(&places).zip(&evaluation.covers);
     let mut ladders = Vec::new();
-    for ((segment, places), _) in parts.filter(|(_, cover)| cover.is_err()) {
-        // A package runner is a name for what the project says; that is what a person allows with it.
-        let runs_package =
-            segment.candidate.wrappers.iter().any(|wrapper| wrapper.kind == WrapperKind::Package);
-        let steps = if runs_package { ladder } else { careful };
-        ladders.extend(with_invocations(subject.analysis, segment, places, subject.facts, steps));
+    for (at, (places, _)) in
+        places.iter().zip(&evaluation.covers).enumerate().filter(|(_, (_, cover))| cover.is_err())
+    {
+        ladders.extend(with_invocations(subject.analysis, at, places, subject.facts, ladder));
     }
     if ladders.is_empty() || ladders.len() > MAX_RULES {
         return Err(Withheld::NoEffect);
     }
     Ok(ladders)
-}
-
-/// The ladder, without what a person could allow by hand and an answer in passing should not: a file that may be another
-/// one tomorrow, and programs that read what they do from a file.
-fn careful(invocation: Invocation<'_>) -> Vec<Step> {
-    let real = invocation.program.real_path.as_deref().and_then(Path::to_str).unwrap_or_default();
-    let reads_its_program =
-        |name: &str| Name::of(name).is_shell() || (Name::of(name).is_interpreter() && !rules::is_known(name));
-    let cause = if invocation.program.writable {
-        Withheld::Writable
-    } else if reads_its_program(invocation.typed) || reads_its_program(real) {
-        Withheld::RunsItsArguments
-    } else {
-        return ladder(invocation);
-    };
-    RUNGS.into_iter().map(|rung| Step { rung, offer: Err(cause) }).collect()
 }
 
 /// The rules of one rung: for each part the widest offer that is not wider. At least one part must reach the rung itself,

@@ -5,6 +5,7 @@
 use super::{Analysis, Form, Operator, Segment, Transport, Word};
 use crate::command;
 use crate::profile::Extension;
+use crate::rules;
 use crate::shell;
 use countersign_protocol::limits::DISPLAY_ARGUMENTS;
 
@@ -94,7 +95,23 @@ impl Analysis {
         while first > 0 && self.segments.get(first).is_some_and(is_piped) {
             first -= 1;
         }
-        let before = self.segments.iter().take(first);
-        before.into_iter().all(|segment| command::moves(&segment.words) || self.is_harmless_builtin(segment))
+        let mut before = self.segments.iter().take(first);
+        before.all(|segment| {
+            command::moves(&segment.words)
+                || self.is_harmless_builtin(segment)
+                || self.reads_by_its_name(segment)
+        })
+    }
+
+    /// Whether it calls a program by a name under which it only reads. What is really behind the name does not matter here:
+    /// it could only make other files appear than those that were named, and only these are judged and run.
+    fn reads_by_its_name(&self, segment: &Segment) -> bool {
+        let plain = segment.candidate.mode == command::Mode::Executable
+            && segment.candidate.wrappers.is_empty()
+            && segment.assignments.is_empty();
+        plain
+            && rules::reads_by_its_name(segment.words.iter().enumerate().map(|(index, word)| {
+                (word.text.as_str(), word.expands && self.pattern(word, index).is_none())
+            }))
     }
 }

@@ -80,6 +80,8 @@ pub enum PromptReason {
     Eval,
     /// The name begins or ends with a blank, which some readers drop.
     OddName,
+    /// What a package calls one of its scripts.
+    PackageScript,
     /// `exec -a`: the program would see another name than its own, and some do other things under other names.
     Renamed,
     /// A shell behind a wrapper, told to run text that is not all of the command.
@@ -96,7 +98,7 @@ impl PromptReason {
         match self {
             Self::Alias => "alias",
             Self::Assignment => "assignment",
-            Self::BlockedWrapper => "blocked-wrapper",
+            Self::BlockedWrapper | Self::PackageScript => "blocked-wrapper",
             Self::Carrier => "command-carrier",
             Self::Eval => "eval",
             Self::OddName => "odd-name",
@@ -130,6 +132,13 @@ pub enum WrapperKind {
     Package,
 }
 
+impl Candidate {
+    /// Whether it is nothing but a package runner and what the package calls one of its scripts.
+    pub(crate) fn is_package_script(&self) -> bool {
+        self.mode == Mode::PromptOnly(PromptReason::PackageScript) && self.wrappers.is_empty()
+    }
+}
+
 /// What one layer comes to.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Layer {
@@ -139,6 +148,8 @@ enum Layer {
     Through { skip: usize, touches: Option<usize> },
     /// A wrapper, used in a way that is not looked through.
     Blocked,
+    /// A package runner, told to run a script of the package.
+    Script,
 }
 
 impl Layer {
@@ -183,6 +194,7 @@ fn peel(words: &[Word], found: &mut Candidate) -> Result<(), PromptReason> {
             Layer::Program => break,
             Layer::Blocked if carriers::renames(rest) => return Err(PromptReason::Renamed),
             Layer::Blocked => return Err(PromptReason::BlockedWrapper),
+            Layer::Script => return Err(PromptReason::PackageScript),
             Layer::Through { skip, touches } => (skip, touches),
         };
         match kind {

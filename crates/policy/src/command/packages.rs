@@ -49,7 +49,7 @@ fn pnpm(words: &[Word]) -> Layer {
         Subcommand::At(at) if is(words, at, PNPM_BUILT_IN) => Layer::Program,
         Subcommand::None => Layer::Program,
         // A script or a program of the package, whichever the folder has.
-        Subcommand::At(_) => Layer::Blocked,
+        Subcommand::At(_) => Layer::Script,
         Subcommand::Unclear => hidden(words, &["exec", "dlx", "node"]),
     }
 }
@@ -67,7 +67,7 @@ fn yarn(words: &[Word]) -> Layer {
         }
         Subcommand::At(at) if is(words, at, YARN_BUILT_IN) => Layer::Program,
         Subcommand::None => Layer::Program,
-        Subcommand::At(_) => Layer::Blocked,
+        Subcommand::At(_) => Layer::Script,
         Subcommand::Unclear => hidden(words, &["exec", "dlx", "run"]),
     }
 }

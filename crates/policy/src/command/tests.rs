@@ -23,6 +23,7 @@ fn check(cases: &[(&str, Result<&str, PromptReason>)]) {
 }
 
 const BLOCKED: Result<&str, PromptReason> = Err(PromptReason::BlockedWrapper);
+const SCRIPT: Result<&str, PromptReason> = Err(PromptReason::PackageScript);
 
 #[test]
 fn transparent_wrappers_are_peeled_only_with_options_that_are_understood() {
@@ -101,10 +102,10 @@ fn package_runners_are_peeled_when_the_place_is_not_changed() {
         ("npm -g root", Ok("npm -g root")),
         ("pnpm exec scan", Ok("scan")),
         ("pnpm -r exec scan", BLOCKED),
-        ("pnpm scan", BLOCKED),
+        ("pnpm scan", SCRIPT),
         ("pnpm install", Ok("pnpm install")),
         ("yarn dlx -q scan", Ok("scan")),
-        ("yarn scan", BLOCKED),
+        ("yarn scan", SCRIPT),
         ("yarn add scan", Ok("yarn add scan")),
     ]);
 }

@@ -36,8 +36,12 @@ impl Coverage {
         let ruled = Ruled::of(subject.local, analysis, subject.facts);
         let mut covers = covers(analysis, subject.facts, subject.rules, subject.trust, skills);
         for (cover, rule) in covers.iter_mut().zip(&ruled.allowed) {
-            // What entries may not cover, rules may not either, but for programs that they know to read what `find` finds.
-            let may = matches!(cover, Err(Miss::NoEntry(_) | Miss::PromptOnly(PromptReason::Carrier)));
+            // What entries may not cover, rules may not either, but for programs that they know to read what `find` finds
+            // and what a project calls its tasks.
+            let may = matches!(
+                cover,
+                Err(Miss::NoEntry(_) | Miss::PromptOnly(PromptReason::Carrier | PromptReason::PackageScript))
+            );
             if let (true, Some(index)) = (may, rule) {
                 *cover = Ok(Cover::Rule(*index));
             }
@@ -46,8 +50,13 @@ impl Coverage {
             .iter()
             .zip(&analysis.segments)
             .map(|(cover, segment)| match cover {
-                Ok(Cover::Rule(_)) if segment.candidate.mode != Mode::Executable => Allowed::Readers,
-                Ok(Cover::Rule(index)) => subject.local.allowed(*index),
+                Ok(Cover::Rule(index))
+                    if segment.candidate.mode == Mode::Executable
+                        || segment.candidate.is_package_script() =>
+                {
+                    subject.local.allowed(*index)
+                }
+                Ok(Cover::Rule(_)) => Allowed::Readers,
                 Ok(Cover::Entry(_) | Cover::SafeBin | Cover::SafeBuiltin | Cover::Skill) | Err(_) => {
                     Allowed::Program
                 }

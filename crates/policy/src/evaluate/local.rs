@@ -5,8 +5,8 @@ use crate::analysis::{Analysis, Segment};
 use crate::bind::Allowed;
 use crate::command::{Mode, ShellUse};
 use crate::facts::Facts;
-use crate::rules::{Folders, Moment, RuleIndex, Ruling, is_live, rulings};
-use countersign_protocol::rules::{ArgumentRule, RuleEffect};
+use crate::rules::{self, Folders, Moment, RuleIndex, Ruling, is_live, rulings};
+use countersign_protocol::rules::{ArgumentRule, CommandRule, RuleEffect};
 
 /// Rules of our own. They stand beside the entries of the document: an allowing one counts like an entry, a refusing one
 /// wins over everything.
@@ -31,9 +31,10 @@ impl LocalRules<'_> {
     /// How much the rule with this index allows.
     pub(super) fn allowed(self, index: usize) -> Allowed {
         match self {
-            Self::Known { rules, .. } => match rules.rules().get(index).map(|rule| &rule.arguments) {
-                Some(ArgumentRule::Exact { .. }) => Allowed::Words,
-                Some(ArgumentRule::Any | ArgumentRule::Shape(_)) | None => Allowed::Program,
+            Self::Known { rules, .. } => match rules.rules().get(index) {
+                Some(rule) if rules::names_its_tasks(rule) => Allowed::Tasks,
+                Some(CommandRule { arguments: ArgumentRule::Exact { .. }, .. }) => Allowed::Words,
+                Some(_) | None => Allowed::Program,
             },
             Self::None | Self::Unreadable => Allowed::Program,
         }

@@ -167,9 +167,9 @@ fn advice(subject: &Subject<'_>, evaluation: &Evaluation) -> Option<TraceStep> {
             let names = segment.assignments.iter().map(|word| shortened(&word.text));
             about(Advice::DropAssignments, names.collect::<Vec<_>>().join(" "))
         }
-        Err(Miss::PromptOnly(PromptReason::BlockedWrapper | PromptReason::TooDeep)) => {
-            about(Advice::WithoutWrapper, shortened(&segment.words.first()?.text))
-        }
+        Err(Miss::PromptOnly(
+            PromptReason::BlockedWrapper | PromptReason::PackageScript | PromptReason::TooDeep,
+        )) => about(Advice::WithoutWrapper, shortened(&segment.words.first()?.text)),
         Err(Miss::RelativeAfterMove) => plain(Advice::WholePath),
         Err(Miss::NoEntry(_)) => {
             let path = path_of(subject, segment)?;
@@ -259,7 +259,7 @@ fn prompt_cause(reason: PromptReason) -> MissCause {
     match reason {
         PromptReason::Alias => MissCause::Alias,
         PromptReason::Assignment => MissCause::Assignment,
-        PromptReason::BlockedWrapper => MissCause::BlockedWrapper,
+        PromptReason::BlockedWrapper | PromptReason::PackageScript => MissCause::BlockedWrapper,
         PromptReason::Carrier => MissCause::Carrier,
         PromptReason::Eval => MissCause::Eval,
         PromptReason::OddName => MissCause::OddName,

@@ -32,6 +32,12 @@ pub fn describe(rule: &CommandRule) -> String {
         text.push_str(" below ");
         text.push_str(folder);
     }
+    match (&rule.contents.program, &rule.contents.script) {
+        (None, None) => {}
+        (Some(_), None) => text.push_str(" while the program is unchanged"),
+        (None, Some(_)) => text.push_str(" while the script is unchanged"),
+        (Some(_), Some(_)) => text.push_str(" while program and script are unchanged"),
+    }
     let limits = &rule.limits;
     if let Some(until_ms) = limits.until_ms {
         text.push_str(", until ");

@@ -81,5 +81,7 @@ fn only_reads(
             arguments: &arguments,
             folder: place.folder,
             home: &facts.home,
+            script: None,
+            settled: false,
         })
 }

@@ -3,10 +3,10 @@
 //! harmless, paths outside the working directory.
 
 use super::knowledge::{self, Command, Nature, Operands, Program};
-use super::{Argument, Invocation, matches, place, shape};
+use super::{Argument, Invocation, contents, matches, place, shape};
 use countersign_protocol::rules::{
-    ArgumentRule, ArgumentShape, CommandRule, FlagPresence, FlagRule, FlagSet, FlagStyle, FlagValue,
-    OperandKind, OperandRule, OrderWords, RuleEffect, RuleLimits, RuleOrigin, SecretPlaces,
+    ArgumentRule, ArgumentShape, CommandRule, FileContents, FlagPresence, FlagRule, FlagSet, FlagStyle,
+    FlagValue, OperandKind, OperandRule, OrderWords, RuleEffect, RuleLimits, RuleOrigin, SecretPlaces,
 };
 use std::path::Path;
 
@@ -30,6 +30,8 @@ pub struct Offer {
     pub arguments: ArgumentRule,
     /// Folder that the rule stays in.
     pub folder: Option<String>,
+    /// Files that must be what they are now.
+    pub contents: FileContents,
 }
 
 impl Offer {
@@ -42,6 +44,7 @@ impl Offer {
             program: self.program,
             arguments: self.arguments,
             folder: self.folder,
+            contents: self.contents,
             limits: RuleLimits::default(),
             note: None,
             created_at_ms,
@@ -53,20 +56,24 @@ impl Offer {
 /// The four rungs for one simple command.
 pub fn ladder(invocation: Invocation<'_>) -> Vec<Step> {
     let program = storable_path(invocation);
-    let wider = program.and_then(|_| Wider::of(invocation));
+    let contents = contents::of(invocation);
+    let pinned = contents.as_ref().is_ok_and(|contents| contents.program.is_some());
+    let wider = program.and_then(|_| Wider::of(invocation, pinned));
+    let wider = || wider.as_ref().map_err(|withheld| *withheld);
     [Rung::Exact, Rung::Shape, Rung::Subcommand, Rung::Program]
         .into_iter()
         .map(|rung| {
             let offer = program.and_then(|program| {
+                let contents = contents.clone()?;
                 let (arguments, folder) = match rung {
                     Rung::Exact => (exact(invocation)?, None),
-                    Rung::Shape => wider.as_ref().map_err(|withheld| *withheld)?.shape(invocation)?,
-                    Rung::Subcommand => {
-                        wider.as_ref().map_err(|withheld| *withheld)?.subcommand(invocation)?
-                    }
-                    Rung::Program => wider.as_ref().map_err(|withheld| *withheld)?.program(invocation)?,
+                    // What runs is known to the last byte; what it is given may be of a kind.
+                    Rung::Shape if contents.script.is_some() => of_script(invocation)?,
+                    Rung::Shape => wider()?.shape(invocation)?,
+                    Rung::Subcommand => wider()?.subcommand(invocation)?,
+                    Rung::Program => wider()?.program(invocation)?,
                 };
-                let offer = Offer { program: program.to_owned(), arguments, folder };
+                let offer = Offer { program: program.to_owned(), arguments, folder, contents };
                 // What does not cover the command it was made from is no proposal.
                 let rule = offer.clone().into_rule(String::new(), String::new(), 0);
                 if matches(&rule, invocation) { Ok(offer) } else { Err(why_not(invocation)) }
@@ -94,6 +101,52 @@ fn exact(invocation: Invocation<'_>) -> Result<ArgumentRule, Withheld> {
     Ok(ArgumentRule::Exact { args, folder })
 }
 
+/// Arguments like those that a pinned script was given. It stands first and stays as it is.
+fn of_script(invocation: Invocation<'_>) -> Result<Scoped, Withheld> {
+    let folder = invocation.folder.ok_or(Withheld::NoFolder)?.to_owned();
+    let [script, arguments @ ..] = invocation.arguments else { return Err(Withheld::NotKnownHarmless) };
+    if invocation.arguments.iter().any(|argument| argument.expands) {
+        return Err(Withheld::Expands);
+    }
+    if shape::is_flag(script.text) {
+        return Err(Withheld::NotKnownHarmless);
+    }
+    if arguments.iter().any(|word| knowledge::is_order(word.text)) {
+        return Err(Withheld::Dangerous);
+    }
+    let mut shape = cautious(arguments, invocation).ok_or(Withheld::NotKnownHarmless)?;
+    shape.subcommand.insert(0, script.text.to_owned());
+    Ok((ArgumentRule::Shape(shape), Some(folder)))
+}
+
+/// Whether it is described here what the program does with exactly these arguments.
+pub(super) fn is_described(invocation: Invocation<'_>) -> bool {
+    described(invocation).is_some()
+}
+
+/// Whether it is known that nothing on this machine is changed by it.
+pub(super) fn only_reads(invocation: Invocation<'_>) -> bool {
+    described(invocation).is_some_and(|command| match command.nature {
+        Nature::Prints | Nature::Reads | Nature::ReadsTrees | Nature::Asks => true,
+        Nature::Builds | Nature::Adds => false,
+    })
+}
+
+fn described(invocation: Invocation<'_>) -> Option<&'static Command> {
+    let Ok(Wider::Known(program)) = Wider::of(invocation, false) else { return None };
+    let (command, full) = harmless(program, invocation).ok()?;
+    let operands = match command.operands {
+        Operands::Names | Operands::Task => {
+            OperandRule { max: knowledge::OPERANDS, kinds: vec![OperandKind::Any], ..OperandRule::default() }
+        }
+        _ => full.operands.clone(),
+    };
+    let full = ArgumentShape { operands, ..full };
+    let fits =
+        command.operands == Operands::Anything || shape::fits(&full, invocation.arguments, place(invocation));
+    fits.then_some(command)
+}
+
 /// What is beyond the exact command: a program that is described, or one about which nothing is known.
 enum Wider {
     Known(&'static Program),
@@ -101,14 +154,15 @@ enum Wider {
 }
 
 impl Wider {
-    fn of(invocation: Invocation<'_>) -> Result<Self, Withheld> {
+    /// `pinned`: whether the rule is about nothing but the program as it is now.
+    fn of(invocation: Invocation<'_>, pinned: bool) -> Result<Self, Withheld> {
         let facts = invocation.program;
         let real = facts.real_path.as_deref().and_then(Path::to_str).unwrap_or_default();
         let names = [invocation.typed, real];
         if names.iter().any(|name| knowledge::is_uncovered(name)) {
             return Err(Withheld::Dangerous);
         }
-        if facts.writable {
+        if facts.writable && !pinned {
             return Err(Withheld::Writable);
         }
         if invocation.arguments.iter().any(|argument| argument.expands) {
@@ -236,7 +290,8 @@ fn narrowed(command: &Command, full: ArgumentShape, invocation: Invocation<'_>) 
     let given = |shape: &ArgumentShape| shape::operands(shape, invocation.arguments, place);
     stay_in_place(&mut shape, invocation, &folder);
     let operands = given(&shape).ok_or_else(|| why_not(invocation))?;
-    keep_used(&mut shape, |shape| given(shape).is_some_and(|left| left == operands));
+    let stays = |flag: &FlagRule| changes_nothing(command.nature, flag);
+    keep_used(&mut shape, stays, |shape| given(shape).is_some_and(|left| left == operands));
     if folder.is_some() {
         keep_restraints(&mut shape);
     }
@@ -340,14 +395,35 @@ fn values(flag: &FlagRule, invocation: Invocation<'_>) -> Vec<String> {
     arguments.iter().enumerate().filter_map(value).collect()
 }
 
-/// Drops every flag without which the command still reads the same.
-fn keep_used(shape: &mut ArgumentShape, reads_the_same: impl Fn(&ArgumentShape) -> bool) {
+/// Whether the answer to one prompt holds for a flag of the table that was not given, too: where nothing is changed, for
+/// whatever does not say where; where something is built, for switches and numbers that leave the project's files alone.
+fn changes_nothing(nature: Nature, flag: &FlagRule) -> bool {
+    let named = |names: &[&str]| flag.names.iter().any(|name| names.contains(&name.as_str()));
+    let is_switch = matches!(flag.value, FlagValue::None | FlagValue::Number | FlagValue::OneOf(_));
+    match nature {
+        Nature::Prints | Nature::Reads | Nature::ReadsTrees | Nature::Asks => {
+            is_switch || (flag.value == FlagValue::Any && !named(WHERE))
+        }
+        Nature::Builds => is_switch && !named(CHANGES) && !named(RESTRAINTS),
+        Nature::Adds => is_switch && named(SAYING),
+    }
+}
+
+/// Drops every flag without which the command still reads the same, but for those that stay.
+fn keep_used(
+    shape: &mut ArgumentShape,
+    stays: impl Fn(&FlagRule) -> bool,
+    reads_the_same: impl Fn(&ArgumentShape) -> bool,
+) {
     fn without(flags: &[FlagRule], at: usize) -> Vec<FlagRule> {
         flags.iter().enumerate().filter(|(index, _)| *index != at).map(|(_, flag)| flag.clone()).collect()
     }
     let FlagSet::Listed(all) = shape.flags.clone() else { return };
     let mut kept = all;
     for at in (0..kept.len()).rev() {
+        if kept.get(at).is_some_and(&stays) {
+            continue;
+        }
         let fewer = without(&kept, at);
         shape.flags = FlagSet::Listed(fewer.clone());
         if reads_the_same(shape) {
@@ -457,6 +533,12 @@ fn cautious(arguments: &[Argument<'_>], invocation: Invocation<'_>) -> Option<Ar
             }
         }
     }
+    for name in SAYING {
+        if !flags.iter().any(|flag| flag.names == [*name]) {
+            let names = vec![(*name).to_owned()];
+            flags.push(FlagRule { names, value: FlagValue::None, presence: FlagPresence::Optional });
+        }
+    }
     let kind = |word: &str| {
         if path(word) {
             Some(OperandKind::PlainPath { below: below.clone() })
@@ -512,6 +594,15 @@ fn is_plain(word: &str) -> bool {
 fn count(operands: &[&str]) -> u32 {
     u32::try_from(operands.len()).unwrap_or(u32::MAX)
 }
+
+/// Flags with which a program that builds and checks rewrites the project's own files.
+const CHANGES: &[&str] = &["--fix", "--fix-dry-run", "--force", "--unsafe", "--write", "-f", "-w"];
+
+/// Flags that by a convention older than most programs decide only what is said.
+const SAYING: &[&str] = &["--help", "--json", "--no-color", "--quiet", "--verbose", "--version"];
+
+/// Flags that say where to look.
+const WHERE: &[&str] = &["--hostname", "--repo", "-C", "-R"];
 
 /// Flags that hold a command back; without one it may do what was not allowed.
 const RESTRAINTS: &[&str] = &[

@@ -4,6 +4,7 @@
 //! Pure: time, session and use counts are passed in. An allowing rule matches only what is certainly meant by it, a
 //! refusing one whatever could be meant by it.
 
+mod contents;
 mod describe;
 mod found;
 mod index;
@@ -17,7 +18,7 @@ mod shape;
 mod whole;
 
 use crate::allowlist::{Found, expand_home, glob, is_path};
-use crate::facts::ProgramFacts;
+use crate::facts::{ProgramFacts, ScriptFacts};
 use countersign_protocol::document::WILDCARD_AGENT;
 use countersign_protocol::rules::{ArgumentRule, CommandRule, RuleEffect};
 use places::Place;
@@ -44,6 +45,10 @@ pub struct Invocation<'a> {
     pub folder: Option<&'a str>,
     /// Home directory.
     pub home: &'a Path,
+    /// The file that certainly is what the program runs, when it is an interpreter or a shell.
+    pub script: Option<&'a ScriptFacts>,
+    /// Whether nothing in the same command could change files before they are read.
+    pub settled: bool,
 }
 
 /// One argument.
@@ -116,7 +121,9 @@ pub fn matches(rule: &CommandRule, invocation: Invocation<'_>) -> bool {
                     invocation.folder.is_some_and(|folder| places::is_below(folder, scope))
                 })
                 && arguments_are_certain(&rule.arguments, invocation)
+                && contents::are_the_same(&rule.contents, invocation)
         }
+        // Whatever the files contain by now.
         RuleEffect::Deny => {
             program_is_possible(&rule.program, invocation)
                 && rule.folder.as_deref().is_none_or(|scope| {
@@ -127,9 +134,37 @@ pub fn matches(rule: &CommandRule, invocation: Invocation<'_>) -> bool {
     }
 }
 
-/// Whether it is known what the program of this name or path does with which arguments.
-pub(crate) fn is_known(name: &str) -> bool {
-    knowledge::program(name).is_some()
+/// Whether a rule is about what a described program does with the project's own tasks, or about a script that is what it
+/// was, so that it says what is started and not only with which program.
+pub(crate) fn names_its_tasks(rule: &CommandRule) -> bool {
+    if rule.contents.script.is_some() {
+        return true;
+    }
+    let ArgumentRule::Shape(shape) = &rule.arguments else { return false };
+    let words: Vec<&str> = shape.subcommand.iter().map(String::as_str).collect();
+    knowledge::program(&rule.program).and_then(|program| program.command(&words)).is_some_and(|command| {
+        command.nature == knowledge::Nature::Builds && command.words.split_whitespace().eq(words)
+    })
+}
+
+/// Whether words, each with whether a shell could make something else of it, call a program by a bare name under which it
+/// only reads.
+pub(crate) fn reads_by_its_name<'a>(mut words: impl Iterator<Item = (&'a str, bool)>) -> bool {
+    let Some((typed, _)) = words.next().filter(|(typed, expands)| !expands && !typed.contains('/')) else {
+        return false;
+    };
+    let path = Some(Path::new("/bin").join(typed));
+    let program = ProgramFacts { path: path.clone(), real_path: path, ..ProgramFacts::default() };
+    let arguments: Vec<Argument<'_>> = words.map(|(text, expands)| Argument { text, expands }).collect();
+    ladder::only_reads(Invocation {
+        typed,
+        program: &program,
+        arguments: &arguments,
+        folder: None,
+        home: Path::new("/"),
+        script: None,
+        settled: false,
+    })
 }
 
 /// Whether the first word of a rule's subcommand is there at all: most rules about one program differ in it.
@@ -151,6 +186,9 @@ pub fn check(rule: &CommandRule) -> Result<(), RuleProblem> {
     if !rule.folder.as_deref().is_none_or(absolute) {
         return Err(RuleProblem::Folder);
     }
+    if !contents::are_sound(&rule.contents) {
+        return Err(RuleProblem::Contents);
+    }
     match &rule.arguments {
         ArgumentRule::Any => Ok(()),
         ArgumentRule::Exact { folder, .. } if !absolute(folder) => Err(RuleProblem::Folder),
@@ -170,6 +208,9 @@ pub enum RuleProblem {
     /// No agent.
     #[error("the agent is blank")]
     Agent,
+    /// A digest that no file can have.
+    #[error("what a file contains is not 64 hexadecimal digits in lower case")]
+    Contents,
     /// A folder that depends on where one stands.
     #[error("the folder is not absolute")]
     Folder,

@@ -4,8 +4,8 @@
 use super::knowledge::{self, Nature};
 use countersign_protocol::document::WILDCARD_AGENT;
 use countersign_protocol::rules::{
-    ArgumentRule, ArgumentShape, CommandRule, FlagPresence, FlagRule, FlagSet, FlagStyle, FlagValue,
-    OperandRule, OrderWords, RuleEffect, RuleLimits, RuleOrigin, SecretPlaces,
+    ArgumentRule, ArgumentShape, CommandRule, FileContents, FlagPresence, FlagRule, FlagSet, FlagStyle,
+    FlagValue, OperandRule, OrderWords, RuleEffect, RuleLimits, RuleOrigin, SecretPlaces,
 };
 
 /// A named set of rules.
@@ -103,6 +103,7 @@ impl Preset {
             program: program.to_owned(),
             arguments,
             folder: None,
+            contents: FileContents::default(),
             limits: RuleLimits::default(),
             note: None,
             created_at_ms,

@@ -5,7 +5,9 @@ use countersign_protocol::limits::REACHED_FLAGS;
 use countersign_protocol::rules::{
     ArgumentRule, CommandRule, FlagPresence, FlagRule, FlagSet, OperandKind, OperandRule,
 };
-use countersign_protocol::ui::{ReachedArguments, ReachedFlags, ReachedOperand, RuleReach, Shown};
+use countersign_protocol::ui::{
+    PinnedFile, ReachedArguments, ReachedFlags, ReachedOperand, RuleReach, Shown,
+};
 
 /// What `rule` is about.
 pub fn reach(rule: &CommandRule) -> RuleReach {
@@ -22,7 +24,16 @@ pub fn reach(rule: &CommandRule) -> RuleReach {
             },
         ),
     };
-    RuleReach { program: plain(&rule.program), words, arguments, folder: rule.folder.as_deref().map(plain) }
+    let contents = &rule.contents;
+    let pinned = [(PinnedFile::Program, &contents.program), (PinnedFile::Script, &contents.script)];
+    let unchanged = pinned.into_iter().filter(|(_, digest)| digest.is_some()).map(|(file, _)| file);
+    RuleReach {
+        program: plain(&rule.program),
+        words,
+        arguments,
+        folder: rule.folder.as_deref().map(plain),
+        unchanged: unchanged.collect(),
+    }
 }
 
 fn flags(leading: &[FlagRule], flags: &FlagSet) -> ReachedFlags {

@@ -3,12 +3,13 @@
 //! A part that hides what it runs is never allowed by a rule, but a refusal looks at every word in it that could be the
 //! program.
 
-use super::{Argument, Invocation, Moment, RuleIndex, Ruling, found};
+use super::{Argument, Invocation, Moment, RuleIndex, Ruling, found, ladder::only_reads, names_its_tasks};
 use crate::analysis::{Analysis, Operator, Segment, Word};
 use crate::command::{Mode, WrapperKind, moves};
-use crate::facts::{Facts, ProgramFacts};
+use crate::facts::{Facts, ProgramFacts, ScriptFacts};
 use crate::profile::Extension;
 use crate::shell;
+use countersign_protocol::rules::{ArgumentRule, CommandRule};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Component, Path, PathBuf};
@@ -29,10 +30,11 @@ pub fn rulings(
         .segments
         .iter()
         .zip(places)
-        .map(|(segment, places)| {
+        .enumerate()
+        .map(|(at, (_, places))| {
             let real: Vec<Option<&str>> =
                 places.iter().map(|place| real(place.as_deref(), facts, folders)).collect();
-            segment_ruling(analysis, segment, &real, facts, rules, moment)
+            segment_ruling(analysis, at, &real, facts, rules, moment)
         })
         .collect()
 }
@@ -53,13 +55,58 @@ pub fn visited(analysis: &Analysis, facts: &Facts) -> Vec<PathBuf> {
 /// nothing, but a package runner itself.
 pub fn with_invocations<T>(
     analysis: &Analysis,
-    segment: &Segment,
+    at: usize,
     folders: &[Option<&str>],
     facts: &Facts,
     mut ask: impl FnMut(Invocation<'_>) -> T,
 ) -> Vec<T> {
+    let Some(segment) = analysis.segments.get(at) else { return Vec::new() };
     let words = segment.words.get(start(segment)..).unwrap_or_default();
-    folders.iter().filter_map(|folder| invoke(analysis, words, *folder, facts, &mut ask)).collect()
+    let site = Site::of(analysis, at, folders.len(), facts);
+    let mut ask_in =
+        |folder: &Option<&str>| invoke(analysis, words, Site { folder: *folder, ..site }, facts, &mut ask);
+    folders.iter().filter_map(&mut ask_in).collect()
+}
+
+/// Around one simple command.
+#[derive(Clone, Copy, Debug)]
+struct Site<'a> {
+    folder: Option<&'a str>,
+    script: Option<&'a ScriptFacts>,
+    settled: bool,
+}
+
+impl Site<'_> {
+    /// Around a word of which nobody knows whether it is a program.
+    const UNKNOWN: Self = Self { folder: None, script: None, settled: false };
+}
+
+impl<'a> Site<'a> {
+    /// Around the command of the segment at this index, its folder, one of so many, left open.
+    fn of(analysis: &Analysis, at: usize, folders: usize, facts: &'a Facts) -> Self {
+        // In another folder the same name is another file.
+        let script = facts.scripts.get(&at).filter(|_| folders == 1);
+        let words = analysis.segments.get(at).and_then(|segment| segment.words.get(start(segment)..));
+        let program = words.and_then(<[Word]>::first).and_then(|typed| facts.programs.get(&typed.text));
+        let matters = script.is_some() || program.is_some_and(|program| program.writable);
+        Self { folder: None, script, settled: matters && is_settled(analysis, at, facts) }
+    }
+}
+
+/// Whether nothing that runs before the segment at this index, or perhaps beside it, could change files.
+fn is_settled(analysis: &Analysis, at: usize, facts: &Facts) -> bool {
+    let pipes = |segment: &Segment| matches!(segment.operator, Some(Operator::Pipe | Operator::PipeBoth));
+    let later = analysis.segments.get(at + 1..).unwrap_or_default();
+    let beside = if later.iter().any(pipes) { later } else { &[] };
+    let earlier = analysis.segments.get(..at).unwrap_or_default();
+    earlier.iter().chain(beside).all(|segment| {
+        moves(&segment.words)
+            || analysis.is_harmless_builtin(segment)
+            || (segment.candidate.mode == Mode::Executable
+                && segment.candidate.wrappers.is_empty()
+                && segment.assignments.is_empty()
+                && invoke(analysis, &segment.words, Site::UNKNOWN, facts, &mut only_reads) == Some(true))
+    })
 }
 
 /// The real folders in which each segment may run; several after a `cd` that may have failed.
@@ -83,12 +130,13 @@ fn real<'a>(place: Option<&Path>, facts: &'a Facts, folders: &'a Folders) -> Opt
 
 fn segment_ruling(
     analysis: &Analysis,
-    segment: &Segment,
+    at: usize,
     folders: &[Option<&str>],
     facts: &Facts,
     rules: &RuleIndex,
     moment: Moment<'_>,
 ) -> Option<Ruling> {
+    let segment = analysis.segments.get(at)?;
     // Every word that could be a program counts for a refusal.
     let hidden = !matches!(segment.candidate.mode, Mode::Executable) || segment.candidate.shell.is_some();
     let starts = if hidden { segment.words.len().min(HIDDEN) } else { segment.candidate.arguments + 1 };
@@ -96,7 +144,8 @@ fn segment_ruling(
         for start in 0..starts {
             let words = segment.words.get(start..).unwrap_or_default();
             let refusal = |invocation: Invocation<'_>| rules.refusal(invocation, moment);
-            if let Some(rule) = invoke(analysis, words, *folder, facts, &mut { refusal }).flatten() {
+            let site = Site { folder: *folder, ..Site::UNKNOWN };
+            if let Some(rule) = invoke(analysis, words, site, facts, &mut { refusal }).flatten() {
                 return Some(Ruling::Deny(rule));
             }
         }
@@ -108,10 +157,12 @@ fn segment_ruling(
     };
     let readers = analysis.profile.understands(Extension::FindReaders);
     let mut ruling = None;
+    let site = Site::of(analysis, at, folders.len(), facts);
     for folder in folders {
         let kept;
         let words = match segment.candidate.mode {
             Mode::Executable => segment.words.get(start(segment)..).unwrap_or_default(),
+            _ if segment.candidate.is_package_script() => &segment.words,
             _ if readers => {
                 kept = found::without_readers(segment, *folder, facts, covered)?;
                 &kept
@@ -120,9 +171,20 @@ fn segment_ruling(
         };
         // It may run in any of these folders, so a rule must allow it in each.
         let ask = |invocation: Invocation<'_>| rules.ruling(invocation, moment);
-        ruling = Some(invoke(analysis, words, *folder, facts, &mut { ask }).flatten()?);
+        ruling =
+            Some(invoke(analysis, words, Site { folder: *folder, ..site }, facts, &mut { ask }).flatten()?);
+        if let (Some(Ruling::Allow(at)), true) = (ruling, segment.candidate.is_package_script())
+            && !rules.rules().get(at).is_some_and(says_what_is_started)
+        {
+            return None;
+        }
     }
     ruling
+}
+
+/// Whether a rule about a package runner says which script it starts.
+fn says_what_is_started(rule: &CommandRule) -> bool {
+    matches!(rule.arguments, ArgumentRule::Exact { .. }) || names_its_tasks(rule)
 }
 
 /// Where the command begins that an allowing rule is about.
@@ -134,7 +196,7 @@ fn start(segment: &Segment) -> usize {
 fn invoke<T>(
     analysis: &Analysis,
     words: &[Word],
-    folder: Option<&str>,
+    site: Site<'_>,
     facts: &Facts,
     ask: &mut impl FnMut(Invocation<'_>) -> T,
 ) -> Option<T> {
@@ -148,8 +210,10 @@ fn invoke<T>(
         typed: &typed.text,
         program: facts.programs.get(&typed.text).unwrap_or(&unknown),
         arguments: &arguments,
-        folder,
+        folder: site.folder,
         home: &facts.home,
+        script: site.script,
+        settled: site.settled,
     }))
 }
 

@@ -51,6 +51,7 @@ impl Tree {
             programs: programs.iter().map(|name| (name.to_string(), self.program(name, places))).collect(),
             cwd: Some(folder),
             script: None,
+            scripts: BTreeMap::new(),
             home: home(),
         }
     }

@@ -18,6 +18,14 @@ ui_words! {
         Program,
     }
 
+    /// A file whose content a rule is about.
+    pub enum PinnedFile {
+        /// The program.
+        Program,
+        /// The script that it runs.
+        Script,
+    }
+
     /// Why a rung is missing.
     pub enum Withheld {
         /// The program was not found, or its path cannot be stored.
@@ -164,6 +172,9 @@ ui! {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[ts(optional)]
         pub folder: Option<Shown>,
+        /// Files that must not have changed since.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub unchanged: Vec<PinnedFile>,
     }
 
     /// What an answer of "always" leaves behind.

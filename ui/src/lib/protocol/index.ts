@@ -270,6 +270,10 @@ arguments: ArgumentRule,
  */
 folder?: string, 
 /**
+ * Files that must be what they were when the rule was made.
+ */
+contents?: FileContents, 
+/**
  * When it ends.
  */
 limits?: RuleLimits, 
@@ -659,6 +663,19 @@ complete: boolean, } | { "kind": "time-limit",
 ms: number, };
 
 /**
+ * What files contained: SHA-256, 64 hexadecimal digits in lower case.
+ */
+export type FileContents = { 
+/**
+ * The program, when its user can rewrite it.
+ */
+program?: string, 
+/**
+ * The script that the program runs.
+ */
+script?: string, };
+
+/**
  * Whether a flag may be missing.
  */
 export type FlagPresence = "optional" | "required";
@@ -977,6 +994,11 @@ reason: string, };
 export type Page = "inbox" | "allowlist" | "rules" | "policy" | "history" | "settings";
 
 /**
+ * A file whose content a rule is about.
+ */
+export type PinnedFile = "program" | "script";
+
+/**
  * One policy value.
  */
 export type PolicyField = "security" | "ask" | "ask-fallback" | "auto-allow-skills";
@@ -1152,6 +1174,10 @@ arguments: ArgumentRule,
  */
 folder?: string, 
 /**
+ * Files that must be what they were when the rule was made.
+ */
+contents?: FileContents, 
+/**
  * When it ends.
  */
 limits?: RuleLimits, 
@@ -1298,7 +1324,11 @@ arguments: ReachedArguments,
 /**
  * The folder that it stays in.
  */
-folder?: Shown, };
+folder?: Shown, 
+/**
+ * Files that must not have changed since.
+ */
+unchanged?: Array<PinnedFile>, };
 
 /**
  * How wide a rule reaches.

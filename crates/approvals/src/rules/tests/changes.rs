@@ -229,6 +229,8 @@ fn freedom(document: &RuleDocument, agent: &str, folder: &str, now_ms: i64, used
         arguments: &arguments,
         folder: Some(folder),
         home: Path::new("/home/u"),
+        script: None,
+        settled: true,
     };
     let uses = ["a", "b", "c"].map(|id| (id.to_owned(), used)).into_iter().collect();
     let moment = Moment { agent, session: Some("s"), now_ms, uses: &uses };
