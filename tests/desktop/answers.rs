@@ -106,9 +106,29 @@ fn a_program_that_deletes_can_only_be_allowed_as_it_is() -> Story {
 }
 
 #[test]
-fn an_interpreter_can_only_be_allowed_once() -> Story {
+fn a_script_that_was_allowed_runs_unasked_until_it_changes() -> Story {
     asking(|app| {
-        let (running, _) = app.raise(&["perl", "-e", "1"])?;
+        let script = app.home.file("task.sh");
+        std::fs::write(&script, "echo shown\n")?;
+        let (running, _) = app.raise(&["bash", &script])?;
+        allow_always(app, "exact")?;
+        assert_eq!(running.finish()?.expect_code(0)?.stdout, "shown\n");
+        assert_eq!(app.home.exec(&["bash", &script])?.finish()?.expect_code(0)?.stdout, "shown\n");
+        assert_eq!(app.home.outcomes()?, [Outcome::AllowedAlways, Outcome::AllowedByRule]);
+        // Nothing went where the file's content does not count.
+        assert_eq!(app.home.entries("main")?, Vec::<serde_json::Value>::new());
+
+        std::fs::write(&script, "echo other\n")?;
+        let (changed, _) = app.raise(&["bash", &script])?;
+        app.deny()?;
+        changed.finish()?.expect_code(200).map(|_| ())
+    })
+}
+
+#[test]
+fn an_interpreter_that_may_read_any_file_can_only_be_allowed_once() -> Story {
+    asking(|app| {
+        let (running, _) = app.raise(&["perl", "-Mstrict", "-e", "1"])?;
         app.wait_for_element(Window::Prompt, "[data-testid=\"always-unavailable\"]")?;
         let more: bool = app.browser()?.run(MORE_IS_OFFERED, json!([]))?;
         ensure!(!more, "\"Allow…\" is offered for an interpreter");
