@@ -7,7 +7,9 @@ pub mod cli;
 pub mod control;
 pub mod desk;
 pub mod desktop;
+pub mod gateway;
 pub mod paths;
+mod private;
 pub mod settings;
 mod wiring;
 

@@ -82,6 +82,11 @@ impl Paths {
         self.state.join("control.sock")
     }
 
+    /// Folder of the embedded gateway: its token and the devices that were let in.
+    pub fn gateway(&self) -> PathBuf {
+        self.state.join("gateway")
+    }
+
     /// The settings file.
     pub fn settings(&self) -> PathBuf {
         self.config.join("settings.json")

@@ -1,8 +1,7 @@
 //! The person's settings: one small JSON file, replaced atomically.
 
+use crate::private;
 use countersign_protocol::ui::{MIN_ARM_DELAY_MS, Settings};
-use std::io::Write;
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use tokio::sync::watch;
 
@@ -67,15 +66,9 @@ fn valid(mut settings: Settings) -> Settings {
 }
 
 fn write(path: &Path, settings: &Settings) -> std::io::Result<()> {
-    let dir = path.parent().unwrap_or(Path::new("."));
-    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
-    let mut file =
-        tempfile::Builder::new().permissions(std::fs::Permissions::from_mode(0o600)).tempfile_in(dir)?;
-    file.write_all(&serde_json::to_vec_pretty(settings)?)?;
-    file.write_all(b"\n")?;
-    file.as_file().sync_all()?;
-    file.persist(path)?;
-    Ok(())
+    let mut bytes = serde_json::to_vec_pretty(settings)?;
+    bytes.push(b'\n');
+    private::write(path, &bytes)
 }
 
 /// Longer than this the countdown of most requests would win, in milliseconds.
@@ -85,6 +78,7 @@ const MAX_ARM_DELAY_MS: u32 = 10_000;
 mod tests {
     use super::*;
     use pretty_assertions::assert_eq;
+    use std::os::unix::fs::PermissionsExt;
 
     #[test]
     fn settings_survive_a_restart_and_the_file_is_private() {

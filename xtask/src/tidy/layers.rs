@@ -10,9 +10,16 @@ const EDGES: &[(&str, &[&str])] = &[
     ("crates/policy", &["countersign-protocol"]),
     ("crates/approvals", &["countersign-policy", "countersign-protocol"]),
     ("crates/node", &["countersign-approvals", "countersign-policy", "countersign-protocol"]),
+    ("crates/gateway", &["countersign-protocol"]),
     (
         "crates/companion",
-        &["countersign-approvals", "countersign-node", "countersign-policy", "countersign-protocol"],
+        &[
+            "countersign-approvals",
+            "countersign-gateway",
+            "countersign-node",
+            "countersign-policy",
+            "countersign-protocol",
+        ],
     ),
     ("src-tauri", &["countersign", "countersign-protocol"]),
     ("xtask", &[]),

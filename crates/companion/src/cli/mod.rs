@@ -5,6 +5,7 @@ mod doctor;
 mod document;
 mod exec;
 mod explain;
+mod gateway;
 mod history;
 mod inbox;
 mod output;
@@ -87,6 +88,8 @@ enum Command {
     Rules(rules::RulesCommand),
     /// Show what happened, or check that nobody changed the record.
     History(history::HistoryArgs),
+    /// Serve the embedded gateway without a desktop, for programs of this machine that speak the gateway protocol.
+    Gateway(gateway::GatewayArgs),
     /// Check the installation and say how to mend what is wrong.
     Doctor,
 }
@@ -156,6 +159,7 @@ fn run(command: Command, output: &Output) -> anyhow::Result<Exit> {
             Command::Allowlist(command) => document::allowlist(&paths, command, output).await,
             Command::Rules(command) => rules::rules(&paths, command, output).await,
             Command::History(args) => history::history(&paths, args, output).await,
+            Command::Gateway(args) => gateway::serve(&paths, args, output).await,
             Command::Doctor => doctor::doctor(&paths, output).await,
         }
     });

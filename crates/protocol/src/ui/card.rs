@@ -110,6 +110,8 @@ ui_words! {
         Socket,
         /// The `countersign` command.
         CommandLine,
+        /// The embedded gateway.
+        Gateway,
     }
 }
 

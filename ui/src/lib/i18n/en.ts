@@ -501,6 +501,7 @@ export const en = {
     writers: {
       window: 'in this window',
       'command-line': 'from the command line',
+      gateway: 'over the gateway',
       answer: 'by an answer',
       'first-run': 'on the first run',
       'another-program': 'by another program',

@@ -478,6 +478,7 @@ export const ko: Catalogue = {
     writers: {
       window: '이 창에서',
       'command-line': '명령줄에서',
+      gateway: '게이트웨이를 통해',
       answer: '답으로',
       'first-run': '첫 실행 때',
       'another-program': '다른 프로그램이',

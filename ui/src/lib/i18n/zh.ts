@@ -476,6 +476,7 @@ export const zh: Catalogue = {
     writers: {
       window: '在此窗口中',
       'command-line': '通过命令行',
+      gateway: '通过网关',
       answer: '通过答复',
       'first-run': '首次运行时',
       'another-program': '由另一个程序',

@@ -1923,7 +1923,7 @@ export type VerdictCause = "allowlist" | "allowlist-miss" | "allowlist-unbound" 
 /**
  * Through which door a request came.
  */
-export type Via = "socket" | "command-line";
+export type Via = "socket" | "command-line" | "gateway";
 
 /**
  * Why the person is asked.

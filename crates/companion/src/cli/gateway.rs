@@ -1,0 +1,55 @@
+//! `countersign gateway`: the embedded gateway, headless.
+
+use super::Exit;
+use super::output::Output;
+use crate::gateway::{self, Options, PORT};
+use crate::paths::{Paths, process_environment};
+use clap::Args;
+use serde::Serialize;
+use std::path::PathBuf;
+use tokio::signal::unix::{SignalKind, signal};
+
+/// How to serve.
+#[derive(Args, Debug)]
+pub(super) struct GatewayArgs {
+    /// Port on loopback; 0 for a free one.
+    #[arg(long, default_value_t = PORT)]
+    port: u16,
+    /// File with the token that clients must know [default: one in the state folder, made when it is not there]. The
+    /// environment variable COUNTERSIGN_GATEWAY_TOKEN wins over it.
+    #[arg(long)]
+    token_file: Option<PathBuf>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Ready {
+    url: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    token_file: Option<PathBuf>,
+}
+
+/// Serves until it is interrupted or told to end; says where first.
+pub(super) async fn serve(paths: &Paths, args: GatewayArgs, output: &Output) -> anyhow::Result<Exit> {
+    let token = process_environment().remove(TOKEN_VARIABLE);
+    let GatewayArgs { port, token_file } = args;
+    let mut terminate = signal(SignalKind::terminate())?;
+    let serving = gateway::serve_alone(paths, Options { port, token, token_file }).await?;
+    let ready = Ready { url: format!("ws://{}", serving.address), token_file: serving.token_file.clone() };
+    output.result(&ready, |out| {
+        writeln!(out, "listening on {}", ready.url)?;
+        match &ready.token_file {
+            Some(file) => writeln!(out, "token in {}", file.display()),
+            None => writeln!(out, "token from {TOKEN_VARIABLE}"),
+        }
+    })?;
+    tokio::select! {
+        interrupted = tokio::signal::ctrl_c() => interrupted?,
+        _ = terminate.recv() => {}
+    }
+    serving.stop().await;
+    Ok(Exit::Ok)
+}
+
+/// Holds the token where no file may.
+const TOKEN_VARIABLE: &str = "COUNTERSIGN_GATEWAY_TOKEN";

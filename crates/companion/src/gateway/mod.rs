@@ -1,0 +1,95 @@
+//! The embedded gateway, joined to the approvals of this program.
+
+mod keeper;
+mod state;
+
+use crate::paths::Paths;
+use anyhow::Context as _;
+use countersign_approvals::actor::Approvals;
+use countersign_approvals::book::DEFAULT_MAX_PENDING;
+use countersign_approvals::ports::Ports;
+use countersign_gateway::embedded::{self, Config};
+use countersign_gateway::pairing::LocalPairing;
+use keeper::{Keeper, Presence};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+/// Where the gateway listens when nobody says otherwise; the peers' own is 18789.
+pub const PORT: u16 = 18_790;
+
+/// How to serve.
+#[derive(Debug)]
+pub struct Options {
+    /// Port on loopback; 0 for a free one.
+    pub port: u16,
+    /// Token from the environment; wins over a file.
+    pub token: Option<String>,
+    /// File with the token; without it, our own.
+    pub token_file: Option<PathBuf>,
+}
+
+/// A gateway that serves from now on.
+#[derive(Debug)]
+pub struct Serving {
+    /// Where.
+    pub address: SocketAddr,
+    /// The file with the token, unless it came from the environment.
+    pub token_file: Option<PathBuf>,
+    tracker: TaskTracker,
+    stop: CancellationToken,
+}
+
+impl Serving {
+    /// Tells every client and ends. What waits ends as cancelled.
+    pub async fn stop(self) {
+        self.stop.cancel();
+        self.tracker.close();
+        self.tracker.wait().await;
+    }
+}
+
+/// Serves alone, with approvals that only the gateway's clients see: who starts this program by hand and gives out its token
+/// lets devices in by that.
+pub async fn serve_alone(paths: &Paths, options: Options) -> anyhow::Result<Serving> {
+    let folder = paths.gateway();
+    let (token, token_file) = match options.token.filter(|token| !token.trim().is_empty()) {
+        Some(token) => (token.trim().to_owned().into(), None),
+        None => {
+            let file = options.token_file.unwrap_or_else(|| folder.join("token"));
+            (state::token(&file, &Ports::system())?, Some(file))
+        }
+    };
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, options.port))
+        .await
+        .with_context(|| format!("cannot listen on 127.0.0.1:{}", options.port))?;
+    let address = listener.local_addr()?;
+    let (tracker, stop, ports) = (TaskTracker::new(), CancellationToken::new(), Ports::system());
+    let approvals = Approvals::start(ports.clone(), DEFAULT_MAX_PENDING, &tracker, stop.clone());
+    let keeper = Keeper::new(approvals, ports, Presence::ClientsOnly, tracker.clone(), stop.clone());
+    let config = Config {
+        token,
+        local_pairing: LocalPairing::Silent,
+        devices: state::devices(&folder)?,
+        keep: Box::new(move |devices| keep(&folder, devices)),
+    };
+    let serving = stop.clone();
+    tracker.spawn(async move {
+        if let Err(error) = embedded::serve(listener, keeper, config, serving).await {
+            tracing::error!(%error, "the gateway ended");
+        }
+    });
+    Ok(Serving { address, token_file, tracker, stop })
+}
+
+/// A device that cannot be stored is let in all the same, until the program ends.
+fn keep(folder: &Path, devices: &[countersign_gateway::pairing::Device]) {
+    if let Err(error) = state::keep_devices(folder, devices) {
+        tracing::error!(%error, "the devices that were let in could not be stored");
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,18 @@
+//! Small files that are for their owner only.
+
+use std::io::Write as _;
+use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
+use std::path::Path;
+
+/// Replaces a file, mode 0600, in a folder that is made with mode 0700 when it is not there. After a crash the old or the
+/// new bytes are there, whole. Blocking.
+pub(crate) fn write(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let dir = path.parent().unwrap_or(Path::new("."));
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
+    let mut file =
+        tempfile::Builder::new().permissions(std::fs::Permissions::from_mode(0o600)).tempfile_in(dir)?;
+    file.write_all(bytes)?;
+    file.as_file().sync_all()?;
+    file.persist(path)?;
+    Ok(())
+}

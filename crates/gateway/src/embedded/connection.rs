@@ -1,0 +1,250 @@
+//! One connection: frames in, answers and events out, both bounded.
+
+use super::door::Opening;
+use super::{Backend, Gateway, Handshake, Seat, approvals, devices};
+use crate::access::Scope;
+use crate::session::{Client, Output, Session};
+use axum::extract::ws::{CloseFrame, Message, WebSocket};
+use countersign_protocol::gateway::{ErrorShape, Frame, MAX_BUFFERED_BYTES, Request, Response, close};
+use serde_json::{Value, json};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
+use tokio::sync::{Semaphore, mpsc};
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+/// How long a handshake may take.
+const HANDSHAKE: Duration = Duration::from_secs(15);
+
+/// How long the last frames and the close may take to leave.
+const FAREWELL: Duration = Duration::from_secs(2);
+
+/// Calls of one connection that may be under way at once.
+const MAX_CALLS: usize = 1_024;
+
+/// Runs a connection to its end.
+pub(super) async fn run<B: Backend>(
+    gateway: Arc<Gateway<B>>,
+    mut socket: WebSocket,
+    handshake: Handshake<B>,
+) {
+    let conn_id = Uuid::new_v4().to_string();
+    let (mut session, challenge) =
+        Session::new(conn_id.clone(), Uuid::new_v4().to_string(), gateway.backend.now_ms());
+    let (outbox, mut leaving) = Outbox::new();
+    outbox.frame(&challenge);
+    let mut handshake = Some(handshake);
+    let deadline = tokio::time::sleep(HANDSHAKE);
+    tokio::pin!(deadline);
+    let calls = Arc::new(Semaphore::new(MAX_CALLS));
+    let gone = CancellationToken::new();
+    let farewell = loop {
+        tokio::select! {
+            text = leaving.recv() => match text {
+                Some(Leaving::Text(text)) => {
+                    outbox.left(text.len());
+                    if socket.send(Message::Text(text.into())).await.is_err() {
+                        break None;
+                    }
+                }
+                Some(Leaving::TooSlow) | None => {
+                    break Some(CloseFrame { code: close::POLICY, reason: "slow consumer".into() });
+                }
+            },
+            message = socket.recv() => match message {
+                Some(Ok(Message::Text(text))) => {
+                    let outputs = receive(&gateway, &mut session, text.as_str());
+                    if session.client().is_some() {
+                        handshake = None;
+                    }
+                    match act(&gateway, outputs, &outbox, &session, &calls, &gone) {
+                        Some(farewell) => break Some(farewell),
+                        None => continue,
+                    }
+                }
+                Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
+                Some(Ok(Message::Binary(_))) => {
+                    break Some(CloseFrame { code: close::POLICY, reason: "expected text frames".into() });
+                }
+                Some(Ok(Message::Close(_)) | Err(_)) | None => break None,
+            },
+            () = &mut deadline, if handshake.is_some() => {
+                break Some(CloseFrame { code: close::NORMAL, reason: "handshake timeout".into() });
+            }
+            () = gateway.stop.cancelled() => {
+                outbox.event("shutdown", &json!({"reason": "stopping"}).to_string(), Slow::Skip);
+                break Some(CloseFrame { code: close::RESTART, reason: "service restart".into() });
+            }
+        }
+    };
+    gone.cancel();
+    gateway.clients.lock().unwrap_or_else(PoisonError::into_inner).remove(&conn_id);
+    // What was answered before the close still leaves, as far as the other end takes it.
+    let part = async {
+        while let Ok(Leaving::Text(text)) = leaving.try_recv() {
+            socket.send(Message::Text(text.into())).await?;
+        }
+        socket.send(Message::Close(farewell)).await
+    };
+    let _ = tokio::time::timeout(FAREWELL, part).await;
+}
+
+fn receive<B: Backend>(gateway: &Gateway<B>, session: &mut Session, text: &str) -> Vec<Output> {
+    let now_ms = gateway.backend.now_ms();
+    let mut door = gateway.door.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut opening = Opening { door: &mut door, now_ms, uptime: gateway.started.elapsed() };
+    session.receive(text, &mut opening, now_ms)
+}
+
+/// Does what the session says; the close, if it says so.
+fn act<B: Backend>(
+    gateway: &Arc<Gateway<B>>,
+    outputs: Vec<Output>,
+    outbox: &Outbox,
+    session: &Session,
+    calls: &Arc<Semaphore>,
+    gone: &CancellationToken,
+) -> Option<CloseFrame> {
+    for output in outputs {
+        match output {
+            Output::Send(frame) => outbox.frame(&frame),
+            Output::Opened(client) => {
+                let seat = Seat { client: Arc::clone(&client), outbox: outbox.clone() };
+                let mut clients = gateway.clients.lock().unwrap_or_else(PoisonError::into_inner);
+                clients.insert(client.conn_id.clone(), seat);
+            }
+            Output::Knocked(pending) => {
+                gateway.broadcast("device.pair.requested", &pending, Some(Scope::Pairing), None);
+            }
+            Output::Call(request) => {
+                let Some(client) = session.client() else { continue };
+                let Ok(permit) = Arc::clone(calls).try_acquire_owned() else {
+                    let mut error = ErrorShape::unavailable("too many calls are under way");
+                    error.retryable = Some(true);
+                    outbox.frame(&Frame::Res(Response::failed(request.id, error)));
+                    continue;
+                };
+                let call = Call {
+                    gateway: Arc::clone(gateway),
+                    client: Arc::clone(client),
+                    outbox: outbox.clone(),
+                    gone: gone.clone(),
+                };
+                tokio::spawn(async move {
+                    call.answer(request).await;
+                    drop(permit);
+                });
+            }
+            Output::Close { code, reason } => return Some(CloseFrame { code, reason: reason.into() }),
+        }
+    }
+    None
+}
+
+/// A call that is answered.
+pub(super) struct Call<B> {
+    pub(super) gateway: Arc<Gateway<B>>,
+    pub(super) client: Arc<Client>,
+    pub(super) outbox: Outbox,
+    /// Cancelled with the connection.
+    pub(super) gone: CancellationToken,
+}
+
+impl<B: Backend> Call<B> {
+    async fn answer(self, request: Request) {
+        let Request { id, method, params } = request;
+        let answer = match method.as_str() {
+            "health" => Ok(json!({"ok": true, "ts": self.gateway.backend.now_ms()})),
+            "status" => Ok(self.status().await),
+            "exec.approval.request" => approvals::request(&self, &id, params).await,
+            "exec.approval.waitDecision" => approvals::wait(&self, params).await,
+            "exec.approval.resolve" => approvals::resolve(&self, params).await,
+            "exec.approval.list" => Ok(approvals::list(&self).await),
+            "exec.approval.get" => approvals::get(&self, params).await,
+            method => devices::answer(&self, method, &params),
+        };
+        self.outbox.frame(&Frame::Res(match answer {
+            Ok(payload) => Response::ok(id, payload),
+            Err(error) => Response::failed(id, error),
+        }));
+    }
+
+    async fn status(&self) -> Value {
+        let connections = self.gateway.clients.lock().unwrap_or_else(PoisonError::into_inner).len();
+        json!({
+            "ok": true,
+            "version": env!("CARGO_PKG_VERSION"),
+            "uptimeMs": u64::try_from(self.gateway.started.elapsed().as_millis()).unwrap_or(u64::MAX),
+            "connections": connections,
+            "pendingApprovals": self.gateway.backend.pending().await.len(),
+        })
+    }
+}
+
+/// What becomes of an event for a reader that does not read.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Slow {
+    /// It is left out; the next number shows the gap.
+    Skip,
+    /// The connection ends.
+    Close,
+}
+
+/// What leaves through a connection.
+enum Leaving {
+    Text(String),
+    TooSlow,
+}
+
+/// The way out of a connection, bounded in bytes.
+#[derive(Clone)]
+pub(super) struct Outbox {
+    texts: mpsc::UnboundedSender<Leaving>,
+    buffered: Arc<AtomicUsize>,
+    events: Arc<AtomicU64>,
+}
+
+impl Outbox {
+    fn new() -> (Self, mpsc::UnboundedReceiver<Leaving>) {
+        let (texts, leaving) = mpsc::unbounded_channel();
+        (Self { texts, buffered: Arc::default(), events: Arc::default() }, leaving)
+    }
+
+    /// Sends an answer, or ends the connection when it does not read.
+    pub(super) fn frame(&self, frame: &Frame) {
+        match serde_json::to_string(frame) {
+            Ok(text) => self.send(text, Slow::Close),
+            Err(error) => tracing::error!(%error, "a frame could not be written"),
+        }
+    }
+
+    /// Sends an event with the next number; `payload` is JSON.
+    pub(super) fn event(&self, event: &str, payload: &str, slow: Slow) {
+        let seq = self.events.fetch_add(1, Ordering::SeqCst) + 1;
+        let text = format!(r#"{{"type":"event","event":"{event}","payload":{payload},"seq":{seq}}}"#);
+        self.send(text, slow);
+    }
+
+    fn send(&self, text: String, slow: Slow) {
+        let bytes = text.len();
+        let buffered = self.buffered.fetch_add(bytes, Ordering::SeqCst) + bytes;
+        let leaving = match slow {
+            _ if buffered <= MAX_BUFFERED_BYTES => Leaving::Text(text),
+            Slow::Skip => {
+                self.left(bytes);
+                return;
+            }
+            Slow::Close => {
+                self.left(bytes);
+                Leaving::TooSlow
+            }
+        };
+        // The other end is gone when the connection is.
+        let _ = self.texts.send(leaving);
+    }
+
+    fn left(&self, bytes: usize) {
+        self.buffered.fetch_sub(bytes, Ordering::SeqCst);
+    }
+}

@@ -1,0 +1,399 @@
+//! Devices that were let in, and those that wait for it (gateway-protocol.md §4.1).
+
+use crate::access::{Role, Scopes};
+use countersign_protocol::gateway::connect::ClientInfo;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Milliseconds that a request to be let in waits for an answer.
+pub const PENDING_MS: i64 = 300_000;
+
+/// How many such requests may wait; more would bury the ones that a person knows of.
+pub const MAX_PENDING: usize = 64;
+
+/// How many devices may be known.
+pub const MAX_DEVICES: usize = 1_024;
+
+/// What happens when a device on this machine connects for the first time, or asks for more than before, with the right
+/// token.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum LocalPairing {
+    /// It is let in: who knows the token decides, as with the peers.
+    Silent,
+    /// A person is asked. An agent that can read the token must not let itself in.
+    Ask,
+}
+
+/// A device that was let in.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Device {
+    /// Its id.
+    pub device_id: String,
+    /// Its key, base64url.
+    pub public_key: String,
+    /// For people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub display_name: Option<String>,
+    /// Operating system as it was then; another one needs a new approval.
+    pub platform: String,
+    /// Kind of machine as it was then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device_family: Option<String>,
+    /// The program.
+    pub client_id: String,
+    /// What the program is.
+    pub client_mode: String,
+    /// What it may do, by role.
+    pub roles: BTreeMap<String, Vec<String>>,
+    /// Unix milliseconds.
+    pub created_at_ms: i64,
+    /// Unix milliseconds.
+    pub approved_at_ms: i64,
+}
+
+/// A device that waits.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Pending {
+    /// Names the request.
+    pub request_id: String,
+    /// The device.
+    pub device_id: String,
+    /// Its key, base64url.
+    pub public_key: String,
+    /// For people.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub display_name: Option<String>,
+    /// Operating system.
+    pub platform: String,
+    /// Kind of machine.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub device_family: Option<String>,
+    /// The program.
+    pub client_id: String,
+    /// What the program is.
+    pub client_mode: String,
+    /// The role that it wants.
+    pub role: String,
+    /// The scopes that it wants.
+    pub scopes: Vec<String>,
+    /// Whether the device is known already.
+    pub is_repair: bool,
+    /// When it came, Unix milliseconds.
+    pub ts: i64,
+}
+
+/// A device that proved who it is and wants in.
+#[derive(Clone, Debug)]
+pub struct Applicant<'a> {
+    /// Its id.
+    pub device_id: &'a str,
+    /// Its key, base64url.
+    pub public_key: &'a str,
+    /// Its program.
+    pub client: &'a ClientInfo,
+    /// What it wants to be.
+    pub role: Role,
+    /// What it wants to be allowed.
+    pub scopes: &'a Scopes,
+}
+
+/// Why a device is not let in yet.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Reason {
+    /// It is new.
+    NotPaired,
+    /// It wants another role.
+    RoleUpgrade,
+    /// It wants more scopes.
+    ScopeUpgrade,
+    /// It says to be another machine.
+    MetadataUpgrade,
+}
+
+impl Reason {
+    /// The peers' word.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::NotPaired => "not-paired",
+            Self::RoleUpgrade => "role-upgrade",
+            Self::ScopeUpgrade => "scope-upgrade",
+            Self::MetadataUpgrade => "metadata-upgrade",
+        }
+    }
+}
+
+/// Whether a device is let in.
+#[must_use]
+#[derive(Clone, Debug, PartialEq)]
+pub enum Admission {
+    /// It is. `changed`: what is known has changed and is to be stored.
+    Admitted {
+        /// Whether to store.
+        changed: bool,
+    },
+    /// Somebody has to say so first.
+    Waits {
+        /// What waits.
+        request: Box<Pending>,
+        /// Whether it waits since now, so that somebody has to be told.
+        is_new: bool,
+        /// Why.
+        reason: Reason,
+    },
+    /// Too many wait already.
+    Full,
+}
+
+/// What is known of devices.
+#[derive(Debug, Default)]
+pub struct Devices {
+    paired: BTreeMap<String, Device>,
+    pending: Vec<Pending>,
+}
+
+impl Devices {
+    /// Those that were stored; what is beyond [`MAX_DEVICES`] is forgotten.
+    pub fn new(stored: Vec<Device>) -> Self {
+        let paired = stored.into_iter().take(MAX_DEVICES);
+        Self {
+            paired: paired.map(|device| (device.device_id.clone(), device)).collect(),
+            pending: Vec::new(),
+        }
+    }
+
+    /// Those that were let in, by id.
+    pub fn paired(&self) -> impl Iterator<Item = &Device> {
+        self.paired.values()
+    }
+
+    /// Those that wait, oldest first.
+    pub fn pending(&mut self, now_ms: i64) -> &[Pending] {
+        self.forget_old(now_ms);
+        &self.pending
+    }
+
+    /// Lets a device in that is known with what it wants, or if `local` allows it; else it waits.
+    pub fn admit(
+        &mut self,
+        applicant: &Applicant<'_>,
+        local: LocalPairing,
+        now_ms: i64,
+        fresh_id: impl FnOnce() -> String,
+    ) -> Admission {
+        self.forget_old(now_ms);
+        let Some(reason) = self.objection(applicant) else {
+            return Admission::Admitted { changed: false };
+        };
+        let silently = match reason {
+            Reason::NotPaired | Reason::ScopeUpgrade | Reason::RoleUpgrade => local == LocalPairing::Silent,
+            // The peers want a person to look at it, too.
+            Reason::MetadataUpgrade => false,
+        };
+        let request = self.request(applicant, now_ms, fresh_id);
+        if silently && (self.paired.len() < MAX_DEVICES || request.is_repair) {
+            self.let_in(request, now_ms);
+            return Admission::Admitted { changed: true };
+        }
+        let same = |known: &Pending| {
+            known.device_id == request.device_id
+                && known.role == request.role
+                && known.scopes == request.scopes
+        };
+        if let Some(known) = self.pending.iter().find(|known| same(known)) {
+            return Admission::Waits { request: Box::new(known.clone()), is_new: false, reason };
+        }
+        if self.pending.len() >= MAX_PENDING {
+            return Admission::Full;
+        }
+        self.pending.push(request.clone());
+        Admission::Waits { request: Box::new(request), is_new: true, reason }
+    }
+
+    /// Lets a waiting device in; `None` for an unknown request.
+    pub fn approve(&mut self, request_id: &str, now_ms: i64) -> Option<Device> {
+        let request = self.take(request_id, now_ms)?;
+        Some(self.let_in(request, now_ms))
+    }
+
+    /// Turns a waiting device away; `None` for an unknown request.
+    pub fn reject(&mut self, request_id: &str, now_ms: i64) -> Option<Pending> {
+        self.take(request_id, now_ms)
+    }
+
+    /// Forgets a device. False for an unknown one.
+    pub fn remove(&mut self, device_id: &str) -> bool {
+        self.paired.remove(device_id).is_some()
+    }
+
+    fn take(&mut self, request_id: &str, now_ms: i64) -> Option<Pending> {
+        self.forget_old(now_ms);
+        let at = self.pending.iter().position(|known| known.request_id == request_id)?;
+        Some(self.pending.remove(at))
+    }
+
+    fn forget_old(&mut self, now_ms: i64) {
+        self.pending.retain(|known| now_ms.saturating_sub(known.ts) < PENDING_MS);
+    }
+
+    /// Why a device cannot simply come in.
+    fn objection(&self, applicant: &Applicant<'_>) -> Option<Reason> {
+        let Some(known) = self.paired.get(applicant.device_id) else { return Some(Reason::NotPaired) };
+        let same = |known: &str, said: &str| known.trim().eq_ignore_ascii_case(said.trim());
+        let family = |family: &Option<String>| family.clone().unwrap_or_default();
+        if !same(&known.platform, &applicant.client.platform)
+            || !same(&family(&known.device_family), &family(&applicant.client.device_family))
+        {
+            return Some(Reason::MetadataUpgrade);
+        }
+        match known.roles.get(applicant.role.as_str()) {
+            None => Some(Reason::RoleUpgrade),
+            Some(scopes) if !Scopes::of(scopes).cover(applicant.scopes) => Some(Reason::ScopeUpgrade),
+            Some(_) => None,
+        }
+    }
+
+    fn request(&self, applicant: &Applicant<'_>, now_ms: i64, fresh_id: impl FnOnce() -> String) -> Pending {
+        Pending {
+            request_id: fresh_id(),
+            device_id: applicant.device_id.to_owned(),
+            public_key: applicant.public_key.to_owned(),
+            display_name: applicant.client.display_name.clone(),
+            platform: applicant.client.platform.clone(),
+            device_family: applicant.client.device_family.clone(),
+            client_id: applicant.client.id.clone(),
+            client_mode: applicant.client.mode.clone(),
+            role: applicant.role.as_str().to_owned(),
+            scopes: applicant.scopes.words(),
+            is_repair: self.paired.contains_key(applicant.device_id),
+            ts: now_ms,
+        }
+    }
+
+    fn let_in(&mut self, request: Pending, now_ms: i64) -> Device {
+        let known = self.paired.remove(&request.device_id);
+        let (created_at_ms, mut roles) =
+            known.map_or((now_ms, BTreeMap::new()), |known| (known.created_at_ms, known.roles));
+        let held = Scopes::of(roles.get(&request.role).map(Vec::as_slice).unwrap_or_default());
+        roles.insert(request.role, held.with(&Scopes::of(&request.scopes)).words());
+        let device = Device {
+            device_id: request.device_id.clone(),
+            public_key: request.public_key,
+            display_name: request.display_name,
+            platform: request.platform,
+            device_family: request.device_family,
+            client_id: request.client_id,
+            client_mode: request.client_mode,
+            roles,
+            created_at_ms,
+            approved_at_ms: now_ms,
+        };
+        self.paired.insert(request.device_id, device.clone());
+        device
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+
+    const NOW: i64 = 1_000_000;
+
+    fn scopes(words: &[&str]) -> Scopes {
+        Scopes::of(&words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>())
+    }
+
+    fn client(platform: &str) -> ClientInfo {
+        ClientInfo {
+            id: "cli".into(),
+            platform: platform.into(),
+            mode: "cli".into(),
+            ..ClientInfo::default()
+        }
+    }
+
+    /// Asks to be let in; why not, or nothing.
+    fn knock(
+        devices: &mut Devices,
+        local: LocalPairing,
+        role: Role,
+        wanted: &[&str],
+        platform: &str,
+        now_ms: i64,
+    ) -> Option<(Reason, String, bool)> {
+        let (client, scopes) = (client(platform), scopes(wanted));
+        let applicant =
+            Applicant { device_id: "d1", public_key: "k1", client: &client, role, scopes: &scopes };
+        match devices.admit(&applicant, local, now_ms, || format!("r{now_ms}")) {
+            Admission::Admitted { .. } => None,
+            Admission::Waits { request, is_new, reason } => Some((reason, request.request_id, is_new)),
+            Admission::Full => panic!("full"),
+        }
+    }
+
+    #[test]
+    fn a_device_waits_until_somebody_lets_it_in_and_is_known_from_then_on() {
+        let mut devices = Devices::default();
+        let wanted = &["operator.read", "operator.approvals"][..];
+        let ask = |devices: &mut Devices, wanted: &[&str], now| {
+            knock(devices, LocalPairing::Ask, Role::Operator, wanted, "linux", now)
+        };
+        assert_eq!(ask(&mut devices, wanted, NOW), Some((Reason::NotPaired, format!("r{NOW}"), true)));
+        // Asking again is the same request.
+        assert_eq!(ask(&mut devices, wanted, NOW + 9), Some((Reason::NotPaired, format!("r{NOW}"), false)));
+        assert_eq!(devices.approve("other", NOW), None);
+        let device = devices.approve(&format!("r{NOW}"), NOW + 10).unwrap();
+        assert_eq!(device.roles["operator"], ["operator.approvals", "operator.read"]);
+        assert_eq!(ask(&mut devices, wanted, NOW + 11), None);
+        assert_eq!(ask(&mut devices, &["operator.read"], NOW + 11), None);
+        let more = ask(&mut devices, &["operator.admin"], NOW + 12).unwrap();
+        assert_eq!(more.0, Reason::ScopeUpgrade);
+        assert!(devices.reject(&more.1, NOW + 13).is_some());
+        assert!(devices.remove("d1") && !devices.remove("d1"));
+        assert_eq!(ask(&mut devices, wanted, NOW + 14).unwrap().0, Reason::NotPaired);
+    }
+
+    #[test]
+    fn a_request_that_nobody_answers_is_forgotten() {
+        let mut devices = Devices::default();
+        let ask =
+            |devices: &mut Devices, now| knock(devices, LocalPairing::Ask, Role::Node, &[], "linux", now);
+        let first = ask(&mut devices, NOW).unwrap().1;
+        assert_eq!(devices.pending(NOW + PENDING_MS - 1).len(), 1);
+        assert_eq!(devices.pending(NOW + PENDING_MS).len(), 0);
+        assert_eq!(devices.approve(&first, NOW + PENDING_MS), None);
+    }
+
+    #[test]
+    fn t03_another_machine_with_the_same_key_is_never_let_in_silently() {
+        let mut devices = Devices::default();
+        let silent = |devices: &mut Devices, role, platform: &str| {
+            knock(devices, LocalPairing::Silent, role, &["operator.read"], platform, NOW)
+        };
+        assert_eq!(silent(&mut devices, Role::Operator, "linux"), None);
+        assert_eq!(silent(&mut devices, Role::Operator, " Linux "), None);
+        assert_eq!(silent(&mut devices, Role::Node, "linux"), None);
+        assert_eq!(silent(&mut devices, Role::Operator, "darwin").unwrap().0, Reason::MetadataUpgrade);
+    }
+
+    #[test]
+    fn a_flood_of_devices_is_bounded() {
+        let mut devices = Devices::default();
+        let (client, scopes) = (client("linux"), scopes(&[]));
+        for at in 0..MAX_PENDING + 10 {
+            let id = format!("d{at}");
+            let applicant = Applicant {
+                device_id: &id,
+                public_key: "k",
+                client: &client,
+                role: Role::Operator,
+                scopes: &scopes,
+            };
+            let admission = devices.admit(&applicant, LocalPairing::Ask, NOW, || id.clone());
+            assert_eq!(admission == Admission::Full, at >= MAX_PENDING);
+        }
+        assert_eq!(devices.pending(NOW).len(), MAX_PENDING);
+    }
+}

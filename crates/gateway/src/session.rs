@@ -1,0 +1,466 @@
+//! The server's end of one connection, sans IO: challenge, handshake, who may call what (gateway-protocol.md §3).
+//!
+//! A [`Session`] is told the time and every frame, asks its [`Gate`] about secrets and devices, and answers with what to
+//! do. It keeps no socket, task or timer.
+
+use crate::access::{self, Caller, Role, Scope, Scopes};
+use crate::identity::{self, Proof};
+use crate::pairing::{Admission, Applicant, Pending, Reason};
+use countersign_protocol::gateway::connect::{
+    Auth, ClientInfo, ConnectParams, DeviceProof, Features, Granted, HelloOk, Policy, ServerInfo,
+};
+use countersign_protocol::gateway::{
+    ErrorShape, Event, Frame, MAX_BUFFERED_BYTES, MAX_HANDSHAKE_BYTES, MAX_PAYLOAD_BYTES, OLDEST_PROTOCOL,
+    PROTOCOL, Request, Response, TICK_INTERVAL_MS, close, code,
+};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// Milliseconds that a client's clock may differ.
+pub const SKEW_MS: i64 = 120_000;
+
+/// Wrong calls of a node or an operator for the other's methods before it is sent away.
+pub const MAX_ROLE_ERRORS: u32 = 10;
+
+/// What a session asks about the outside.
+pub trait Gate {
+    /// Whether the secret is right. Compares in constant time, counts failures.
+    fn secret(&mut self, auth: Option<&Auth>) -> Result<(), Locked>;
+
+    /// Whether a device that proved who it is may come in.
+    fn admit(&mut self, applicant: &Applicant<'_>) -> Admission;
+
+    /// Milliseconds that the gateway has been up.
+    fn uptime_ms(&self) -> u64;
+}
+
+/// Why a secret did not open.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Locked {
+    /// None was given.
+    Missing,
+    /// It is another one.
+    Mismatch,
+    /// Too many were wrong; milliseconds to wait.
+    RateLimited(u64),
+}
+
+/// Who is at the other end.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Client {
+    /// Id of the connection.
+    pub conn_id: String,
+    /// Its role.
+    pub role: Role,
+    /// What it may do.
+    pub scopes: Scopes,
+    /// Its device, proved by a signature.
+    pub device_id: Option<String>,
+    /// Its program, as it says.
+    pub client: ClientInfo,
+    /// What it can do, as it says.
+    pub caps: Vec<String>,
+}
+
+impl Client {
+    /// Whether it may do what needs a scope.
+    pub fn may(&self, scope: Scope) -> bool {
+        self.role == Role::Operator && self.scopes.allow(scope)
+    }
+
+    /// How it calls itself: no proof of anything.
+    pub fn name(&self) -> &str {
+        let display = self.client.display_name.as_deref().map(str::trim).filter(|name| !name.is_empty());
+        display.unwrap_or(&self.client.id)
+    }
+}
+
+/// What to do.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Output {
+    /// Send this.
+    Send(Frame),
+    /// The handshake is over.
+    Opened(Arc<Client>),
+    /// A device waits; others are to be told.
+    Knocked(Box<Pending>),
+    /// Answer this call.
+    Call(Request),
+    /// Close after everything was sent.
+    Close {
+        /// One of [`close`].
+        code: u16,
+        /// For people.
+        reason: String,
+    },
+}
+
+/// One connection.
+#[derive(Debug)]
+pub struct Session {
+    conn_id: String,
+    nonce: String,
+    state: State,
+    role_errors: u32,
+}
+
+#[derive(Debug)]
+enum State {
+    Challenged,
+    Open(Arc<Client>),
+    Closed,
+}
+
+impl Session {
+    /// A new connection; the frame is to be sent first. `nonce` is fresh and not to be guessed.
+    pub fn new(conn_id: String, nonce: String, now_ms: i64) -> (Self, Frame) {
+        let challenge = Frame::Event(Event {
+            event: "connect.challenge".to_owned(),
+            payload: Some(json!({ "nonce": nonce, "ts": now_ms })),
+            seq: None,
+        });
+        (Self { conn_id, nonce, state: State::Challenged, role_errors: 0 }, challenge)
+    }
+
+    /// Whether the handshake is over and the connection lives.
+    pub fn client(&self) -> Option<&Arc<Client>> {
+        match &self.state {
+            State::Open(client) => Some(client),
+            State::Challenged | State::Closed => None,
+        }
+    }
+
+    /// A text frame came.
+    pub fn receive(&mut self, text: &str, gate: &mut impl Gate, now_ms: i64) -> Vec<Output> {
+        match &self.state {
+            State::Closed => Vec::new(),
+            State::Challenged => self.handshake(text, gate, now_ms),
+            State::Open(client) => {
+                let client = Arc::clone(client);
+                self.call(text, &client)
+            }
+        }
+    }
+
+    fn close(&mut self, code: u16, reason: impl Into<String>) -> Output {
+        self.state = State::Closed;
+        Output::Close { code, reason: reason.into() }
+    }
+
+    fn handshake(&mut self, text: &str, gate: &mut impl Gate, now_ms: i64) -> Vec<Output> {
+        if text.len() > MAX_HANDSHAKE_BYTES {
+            return vec![self.close(close::TOO_BIG, "preauth payload too large")];
+        }
+        let request = match serde_json::from_str(text) {
+            Ok(Frame::Req(request)) if request.method == "connect" && !request.id.is_empty() => request,
+            _ => {
+                let reason = "invalid handshake: first request must be connect";
+                return vec![self.close(close::POLICY, reason)];
+            }
+        };
+        match self.accept(&request.params, gate, now_ms) {
+            Ok((client, hello)) => {
+                let client = Arc::new(client);
+                self.state = State::Open(Arc::clone(&client));
+                let answer = Response::ok(request.id, hello);
+                vec![Output::Opened(client), Output::Send(Frame::Res(answer))]
+            }
+            Err(refused) => {
+                let Refused { error, close_code, knocked } = *refused;
+                let reason = error.message.clone();
+                let mut outputs: Vec<Output> =
+                    knocked.map(|pending| Output::Knocked(Box::new(pending))).into_iter().collect();
+                outputs.push(Output::Send(Frame::Res(Response::failed(request.id, error))));
+                outputs.push(self.close(close_code, reason));
+                outputs
+            }
+        }
+    }
+
+    fn accept(
+        &self,
+        params: &Value,
+        gate: &mut impl Gate,
+        now_ms: i64,
+    ) -> Result<(Client, Value), Box<Refused>> {
+        let params: ConnectParams = serde_json::from_value(params.clone()).map_err(|error| {
+            Refused::policy(ErrorShape::invalid(format!("invalid connect params: {error}")))
+        })?;
+        if params.min_protocol > PROTOCOL || params.max_protocol < OLDEST_PROTOCOL {
+            return Err(protocol_mismatch(&params));
+        }
+        let role = Role::parse(params.role.as_deref())
+            .ok_or_else(|| Refused::policy(ErrorShape::invalid("invalid role")))?;
+        gate.secret(params.auth.as_ref()).map_err(locked)?;
+        let mut scopes = match role {
+            Role::Operator => Scopes::of(&params.scopes),
+            Role::Node => Scopes::default(),
+        };
+        let device_id = match &params.device {
+            Some(device) => Some(self.prove(device, &params, role, now_ms)?),
+            None if role == Role::Node => return Err(no_device()),
+            // Whoever does not say who it is may do nothing.
+            None => {
+                scopes = Scopes::default();
+                None
+            }
+        };
+        if let (Some(device), Some(id)) = (&params.device, &device_id) {
+            let applicant = Applicant {
+                device_id: id,
+                public_key: &device.public_key,
+                client: &params.client,
+                role,
+                scopes: &scopes,
+            };
+            match gate.admit(&applicant) {
+                Admission::Admitted { .. } => {}
+                Admission::Waits { request, is_new, reason } => {
+                    return Err(not_paired(*request, is_new, reason));
+                }
+                Admission::Full => {
+                    let error = ErrorShape::unavailable("too many devices wait to be let in");
+                    return Err(Refused::policy(error));
+                }
+            }
+        }
+        let client = Client {
+            conn_id: self.conn_id.clone(),
+            role,
+            scopes,
+            device_id,
+            client: params.client,
+            caps: params.caps,
+        };
+        let hello = hello(&client, params.max_protocol.min(PROTOCOL), gate.uptime_ms());
+        Ok((client, hello))
+    }
+
+    /// The id of the device, if it has the key and signed this very connection.
+    fn prove(
+        &self,
+        device: &DeviceProof,
+        params: &ConnectParams,
+        role: Role,
+        now_ms: i64,
+    ) -> Result<String, Box<Refused>> {
+        let key = identity::decode_public_key(&device.public_key).ok_or_else(|| {
+            unproved("device public key invalid", "PUBLIC_KEY_INVALID", "device-public-key")
+        })?;
+        let id = identity::device_id(&key);
+        if id != device.id {
+            return Err(unproved("device identity mismatch", "DEVICE_ID_MISMATCH", "device-id-mismatch"));
+        }
+        if now_ms.abs_diff(device.signed_at) > SKEW_MS.unsigned_abs() {
+            return Err(unproved("device signature expired", "SIGNATURE_EXPIRED", "device-signature-stale"));
+        }
+        match device.nonce.as_deref().map(str::trim) {
+            None | Some("") => {
+                return Err(unproved("device nonce required", "NONCE_REQUIRED", "device-nonce-missing"));
+            }
+            Some(nonce) if nonce != self.nonce => {
+                return Err(unproved("device nonce mismatch", "NONCE_MISMATCH", "device-nonce-mismatch"));
+            }
+            Some(_) => {}
+        }
+        let proof = Proof {
+            device_id: &id,
+            client_id: &params.client.id,
+            client_mode: &params.client.mode,
+            role: role.as_str(),
+            scopes: &params.scopes,
+            signed_at_ms: device.signed_at,
+            token: params.auth.as_ref().map(Auth::signed_token).unwrap_or_default(),
+            nonce: &self.nonce,
+            platform: &params.client.platform,
+            device_family: params.client.device_family.as_deref().unwrap_or_default(),
+        };
+        let signed = |text: &str| identity::verify(&key, text, &device.signature);
+        if signed(&proof.text_with_platform()) || signed(&proof.text()) {
+            Ok(id)
+        } else {
+            Err(unproved("device signature invalid", "SIGNATURE_INVALID", "device-signature"))
+        }
+    }
+
+    fn call(&mut self, text: &str, client: &Client) -> Vec<Output> {
+        let fail = |id: &str, error| Output::Send(Frame::Res(Response::failed(id, error)));
+        let request = match parse(text) {
+            Ok(request) => request,
+            Err((id, why)) => {
+                return vec![fail(&id, ErrorShape::invalid(format!("invalid request frame: {why}")))];
+            }
+        };
+        let Some(caller) = access::caller(&request.method) else {
+            let error = ErrorShape::invalid(format!("unknown method: {}", request.method));
+            return vec![fail(&request.id, error)];
+        };
+        let allowed = match (caller, client.role) {
+            (Caller::Node, Role::Node) | (Caller::AnyOperator, Role::Operator) => Ok(()),
+            (Caller::Operator(scope), Role::Operator) if client.may(scope) => Ok(()),
+            (Caller::Operator(scope), Role::Operator) => Err(Some(scope)),
+            (Caller::Node, Role::Operator) | (Caller::AnyOperator | Caller::Operator(_), Role::Node) => {
+                Err(None)
+            }
+        };
+        match allowed {
+            Ok(()) => vec![Output::Call(request)],
+            Err(Some(scope)) => {
+                let scope = scope.as_str();
+                let details =
+                    json!({"code": "MISSING_SCOPE", "missingScope": scope, "requiredScopes": [scope]});
+                let error = ErrorShape::new(code::FORBIDDEN, format!("missing scope: {scope}"));
+                vec![fail(&request.id, error.with(details))]
+            }
+            Err(None) => {
+                let role = client.role.as_str();
+                let error = ErrorShape::invalid(format!("unauthorized role: {role}"));
+                let mut outputs = vec![fail(&request.id, error)];
+                self.role_errors += 1;
+                if self.role_errors > MAX_ROLE_ERRORS {
+                    outputs.push(self.close(close::POLICY, "too many calls of another role's methods"));
+                }
+                outputs
+            }
+        }
+    }
+}
+
+/// A call, or the id to answer under and what is wrong.
+fn parse(text: &str) -> Result<Request, (String, String)> {
+    let value: Value =
+        serde_json::from_str(text).map_err(|error| (INVALID_ID.to_owned(), error.to_string()))?;
+    let id = value.get("id").and_then(Value::as_str).filter(|id| !id.is_empty());
+    let id = id.unwrap_or(INVALID_ID).to_owned();
+    match serde_json::from_value(value) {
+        Ok(Frame::Req(request)) if request.id.is_empty() => Err((id, "expected an id".to_owned())),
+        Ok(Frame::Req(request)) if request.method.is_empty() => Err((id, "expected a method".to_owned())),
+        Ok(Frame::Req(request)) => Ok(request),
+        Ok(Frame::Res(_) | Frame::Event(_)) => Err((id, "expected a request".to_owned())),
+        Err(error) => Err((id, error.to_string())),
+    }
+}
+
+/// Under which a frame without a usable id is answered.
+const INVALID_ID: &str = "invalid";
+
+/// Why a handshake failed.
+struct Refused {
+    error: ErrorShape,
+    close_code: u16,
+    /// A device that waits since now.
+    knocked: Option<Pending>,
+}
+
+impl Refused {
+    fn policy(error: ErrorShape) -> Box<Self> {
+        Box::new(Self { error, close_code: close::POLICY, knocked: None })
+    }
+}
+
+fn protocol_mismatch(params: &ConnectParams) -> Box<Refused> {
+    let details = json!({
+        "code": "PROTOCOL_MISMATCH",
+        "clientMinProtocol": params.min_protocol,
+        "clientMaxProtocol": params.max_protocol,
+        "expectedProtocol": PROTOCOL,
+    });
+    let error = ErrorShape::invalid("protocol mismatch").with(details);
+    Box::new(Refused { error, close_code: close::PROTOCOL, knocked: None })
+}
+
+fn locked(why: Locked) -> Box<Refused> {
+    let (text, word) = match why {
+        Locked::Missing => {
+            ("unauthorized: gateway token missing (provide the gateway's token)", "AUTH_TOKEN_MISSING")
+        }
+        Locked::Mismatch => {
+            ("unauthorized: gateway token mismatch (provide the gateway's token)", "AUTH_TOKEN_MISMATCH")
+        }
+        Locked::RateLimited(_) => {
+            ("unauthorized: too many failed authentication attempts (retry later)", "AUTH_RATE_LIMITED")
+        }
+    };
+    let step = if let Locked::RateLimited(_) = why { "wait_then_retry" } else { "update_auth_credentials" };
+    let details = json!({"code": word, "canRetryWithDeviceToken": false, "recommendedNextStep": step});
+    let mut error = ErrorShape::invalid(text).with(details);
+    if let Locked::RateLimited(after_ms) = why {
+        error.retryable = Some(true);
+        error.retry_after_ms = Some(after_ms);
+    }
+    Refused::policy(error)
+}
+
+fn no_device() -> Box<Refused> {
+    let details = json!({"code": "DEVICE_IDENTITY_REQUIRED"});
+    Refused::policy(ErrorShape::new(code::NOT_PAIRED, "device identity required").with(details))
+}
+
+fn unproved(text: &str, word: &str, reason: &str) -> Box<Refused> {
+    let details = json!({"code": format!("DEVICE_AUTH_{word}"), "reason": reason});
+    Refused::policy(ErrorShape::invalid(text).with(details))
+}
+
+fn not_paired(request: Pending, is_new: bool, reason: Reason) -> Box<Refused> {
+    let details = json!({
+        "code": "PAIRING_REQUIRED",
+        "reason": reason.as_str(),
+        "requestId": request.request_id,
+        "deviceId": request.device_id,
+        "requestedRole": request.role,
+        "requestedScopes": request.scopes,
+        "recommendedNextStep": "wait_then_retry",
+    });
+    let text = match reason {
+        Reason::NotPaired => "pairing required: this device is not known here yet",
+        Reason::RoleUpgrade => "pairing required: this device asks for another role",
+        Reason::ScopeUpgrade => "pairing required: this device asks for more than it was allowed",
+        Reason::MetadataUpgrade => "pairing required: this device says to be another machine",
+    };
+    let error = ErrorShape::new(code::NOT_PAIRED, text).with(details);
+    Box::new(Refused { error, close_code: close::POLICY, knocked: is_new.then_some(request) })
+}
+
+fn hello(client: &Client, protocol: u32, uptime_ms: u64) -> Value {
+    let methods = access::METHODS.iter().map(|(method, _)| (*method).to_owned()).collect();
+    let hello = HelloOk {
+        kind: "hello-ok".to_owned(),
+        protocol,
+        server: ServerInfo { version: VERSION.to_owned(), conn_id: client.conn_id.clone() },
+        features: Features { methods, events: EVENTS.map(str::to_owned).into() },
+        snapshot: json!({
+            "presence": [],
+            "health": {},
+            "stateVersion": {"presence": 0, "health": 0},
+            "uptimeMs": uptime_ms,
+            "authMode": "token",
+        }),
+        auth: Some(Granted {
+            role: client.role.as_str().to_owned(),
+            scopes: Some(client.scopes.words()),
+            ..Granted::default()
+        }),
+        policy: Policy {
+            max_payload: MAX_PAYLOAD_BYTES as u64,
+            max_buffered_bytes: MAX_BUFFERED_BYTES as u64,
+            tick_interval_ms: TICK_INTERVAL_MS,
+        },
+    };
+    serde_json::to_value(hello).unwrap_or_default()
+}
+
+/// What is told in the handshake.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// Events that the embedded gateway sends.
+const EVENTS: [&str; 6] = [
+    "device.pair.requested",
+    "device.pair.resolved",
+    "exec.approval.requested",
+    "exec.approval.resolved",
+    "shutdown",
+    "tick",
+];
+
+#[cfg(test)]
+mod tests;
