@@ -16,6 +16,7 @@ use axum::extract::{ConnectInfo, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::any;
+use axum::serve::ListenerExt as _;
 use connection::{Outbox, Slow};
 use countersign_protocol::gateway::approval::{RequestView, Requested, Resolved};
 use countersign_protocol::gateway::{MAX_PAYLOAD_BYTES, TICK_INTERVAL_MS};
@@ -184,6 +185,12 @@ pub async fn serve<B: Backend>(
     });
     let telling = tokio::spawn(tell(Arc::clone(&gateway)));
     let ticking = tokio::spawn(tick(Arc::clone(&gateway)));
+    // Small frames leave at once: a client would wait 40 ms for the second of two.
+    let listener = listener.tap_io(|stream| {
+        if let Err(error) = stream.set_nodelay(true) {
+            tracing::warn!(%error, "a connection will be slow");
+        }
+    });
     let router = Router::new().fallback(any(upgrade::<B>)).with_state(Arc::clone(&gateway));
     let service = router.into_make_service_with_connect_info::<SocketAddr>();
     let served = axum::serve(listener, service).with_graceful_shutdown(stop.clone().cancelled_owned()).await;
