@@ -200,6 +200,9 @@ mod tests {
     }
 
     proptest! {
+        // Keys are slow without optimisation.
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
         #[test]
         fn a_signature_is_for_one_text_only(text in ".{0,40}", other in ".{0,40}", garbage in ".{0,100}") {
             let identity = Identity::generate().unwrap();

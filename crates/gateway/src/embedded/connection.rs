@@ -192,7 +192,7 @@ pub(super) enum Slow {
 }
 
 /// What leaves through a connection.
-enum Leaving {
+pub(super) enum Leaving {
     Text(String),
     TooSlow,
 }
@@ -206,7 +206,7 @@ pub(super) struct Outbox {
 }
 
 impl Outbox {
-    fn new() -> (Self, mpsc::UnboundedReceiver<Leaving>) {
+    pub(super) fn new() -> (Self, mpsc::UnboundedReceiver<Leaving>) {
         let (texts, leaving) = mpsc::unbounded_channel();
         (Self { texts, buffered: Arc::default(), events: Arc::default() }, leaving)
     }
@@ -244,7 +244,7 @@ impl Outbox {
         let _ = self.texts.send(leaving);
     }
 
-    fn left(&self, bytes: usize) {
+    pub(super) fn left(&self, bytes: usize) {
         self.buffered.fetch_sub(bytes, Ordering::SeqCst);
     }
 }
