@@ -56,7 +56,8 @@ pub(crate) enum Source {
     File(usize),
     /// In the arguments, all of it.
     Arguments,
-    /// In what the arguments say in a way that is not understood here.
+    /// In what the arguments say in a way that is not understood here, or in a text that could load files from the folder by
+    /// names that it does not show.
     Unknown,
 }
 
@@ -77,7 +78,6 @@ pub(crate) fn source(program: &str, arguments: &[&str]) -> Option<Source> {
     let plain = rest.iter().take_while(|argument| is_plain(argument, interpreter.plain)).count();
     let at = usize::from(verbs) + plain;
     Some(match arguments.get(at) {
-        Some(option) if !verbs && interpreter.texts().any(|known| known == *option) => Source::Arguments,
         // To this one a name is a script of the package first.
         Some(_) if name.as_str() == "bun" => Source::Unknown,
         Some(operand) if !operand.is_empty() && !operand.starts_with(['-', '+']) => Source::File(at),
@@ -110,20 +110,8 @@ fn says_it_all(program: &str, arguments: &[&str]) -> bool {
     }
 }
 
-/// Modules of Python that are programs and no parts of a project.
-const MODULES: &[&str] = &[
-    "black",
-    "compileall",
-    "flake8",
-    "isort",
-    "json.tool",
-    "mypy",
-    "py_compile",
-    "pylint",
-    "pytest",
-    "ruff",
-    "unittest",
-];
+/// Modules of Python that run the tests of the project in the folder. Any other could be replaced by a file there of its name.
+const MODULES: &[&str] = &["pytest", "unittest"];
 
 /// How a family of interpreters names its script.
 struct Interpreter {
@@ -131,9 +119,7 @@ struct Interpreter {
     verbs: &'static [&'static str],
     /// Letters of short options that bring the program text or name a module.
     text: &'static str,
-    /// Those of `text` that name a module.
-    module: &'static str,
-    /// Long options that bring the program text.
+    /// Long options that do.
     long: &'static [&'static str],
     /// Letters of short options that take no value and make nothing else run.
     plain: &'static str,
@@ -158,8 +144,7 @@ impl Interpreter {
             "tsx" | "ts-node" => (&[], "ep", &["--eval", "--print"], ""),
             _ => return None,
         };
-        let module = if text == "cm" { "m" } else { "" };
-        Some(Self { verbs, text, module, long, plain })
+        Some(Self { verbs, text, long, plain })
     }
 
     fn takes_text(&self, option: &str) -> bool {
@@ -168,12 +153,6 @@ impl Interpreter {
             return self.long.contains(&name);
         }
         option.chars().skip(1).any(|letter| self.text.contains(letter))
-    }
-
-    /// Options with nothing but the program text behind them, in the one spelling in which that is certain.
-    fn texts(&self) -> impl Iterator<Item = String> {
-        let short = self.text.chars().filter(|letter| !self.module.contains(*letter));
-        short.map(|letter| format!("-{letter}")).chain(self.long.iter().map(|name| (*name).to_owned()))
     }
 }
 
@@ -231,17 +210,20 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_only_found_where_nothing_stands_before_it() {
-        check("python3 -c print(1)", Some(Source::Arguments));
-        check("python3 -u -c print(1)", Some(Source::Arguments));
-        check("node -e 1 x", Some(Source::Arguments));
-        check("node --print 1", Some(Source::Arguments));
-        check("perl -w -e 1", Some(Source::Arguments));
+    fn only_programs_that_load_nothing_have_all_of_it_in_their_arguments() {
         check("python3 -m pytest -x tests", Some(Source::Arguments));
         check("sed -n -e 1p a", Some(Source::Arguments));
         check("awk -F: -v a=f 1 x", Some(Source::Arguments));
         check("find . -delete", Some(Source::Arguments));
-        for unclear in ["node -r ./x -e 1", "perl -ne 1", "python3 -ic 1", "bun run -e 1", "ruby -rx -e 1"] {
+        // `json` and `./x` would be looked for in the folder.
+        for unclear in [
+            "python3 -c import_json",
+            "python3 -m json.tool a",
+            "node -e require('./x')",
+            "node -r ./x -e 1",
+            "perl -e 1",
+            "bun run -e 1",
+        ] {
             check(unclear, Some(Source::Unknown));
         }
     }

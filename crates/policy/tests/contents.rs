@@ -216,6 +216,11 @@ fn a_shape_of_a_script_keeps_the_script_and_its_verbs() {
 fn where_it_is_not_certain_what_runs_nothing_is_kept() {
     for text in [
         "python3 -m tool x",
+        // What they load lies in the folder, under names that nobody sees.
+        "python3 -c 'import json'",
+        "python3 -m json.tool a",
+        "node -e 'f()'",
+        "perl -e 1",
         "python3 -X dev a.py",
         "node -r ./hook.js a.js",
         "bash -l a.sh",
@@ -232,14 +237,8 @@ fn where_it_is_not_certain_what_runs_nothing_is_kept() {
 }
 
 #[test]
-fn a_text_in_the_arguments_is_kept_with_them() {
-    check(
-        "python3 -c 'print(1)'",
-        Rung::Exact,
-        &[],
-        &["python3 -c 'print(2)'", "python3 -c 'print(1)' x", "python3 'print(1)'"],
-    );
-    check("node -e 'f()' a", Rung::Exact, &[], &["node -e 'g()' a", "node -e 'f()' b", "node 'f()' a"]);
+fn what_is_all_in_the_arguments_is_kept_with_them() {
+    check("sed -n '1,5p;w out' a", Rung::Exact, &[], &["sed -n '1,5p;w x' a", "sed -n '1,5p;w out' b"]);
     check("python3 -m pytest tests -x", Rung::Exact, &[], &["python3 -m pytest other -x"]);
 }
 

@@ -24,7 +24,7 @@ test('what a rule reaches is said in words', () => {
   expect(said({ kind: 'exact', args: [shown('a.py')], folder }, { unchanged: ['script'] })).toEqual([
     'with exactly these arguments a.py',
     'in the folder /src',
-    'while the script stays as it is',
+    'while the script itself stays as it is; files that it loads may change',
   ]);
   expect(said({ kind: 'shape', flags: { kind: 'any' }, operands: [{ kind: 'any' }] })).toEqual(['whatever follows']);
   const listed = { kind: 'listed', names: [shown('-n')], more: 3, required: [shown('--dry-run')] } as const;

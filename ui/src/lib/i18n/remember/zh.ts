@@ -79,6 +79,6 @@ export const remember: Pick<Catalogue, 'sheet' | 'lasting' | 'reach'> = {
       'print-script': '只做输出的 sed、awk 或 jq 脚本',
     },
     folder: '仅限于此文件夹内',
-    unchanged: { program: '只要程序文件保持不变', script: '只要脚本保持不变' },
+    unchanged: { program: '只要程序文件保持不变', script: '只要脚本本身保持不变；它加载的文件可以改变' },
   },
 };
