@@ -186,7 +186,7 @@ async fn an_approval_goes_from_one_client_to_another_and_back() {
 }
 
 #[tokio::test]
-async fn t02_whoever_asks_cannot_allow_itself() {
+async fn t02_a_device_cannot_allow_what_it_asked_for() {
     let rig = Rig::new().await;
     let (mut agent, mut person) = (rig.operator(1, APPROVER).await, rig.operator(2, APPROVER).await);
     // A second connection of the same device is the same device.
