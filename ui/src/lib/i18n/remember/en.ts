@@ -87,6 +87,9 @@ export const remember = {
       'print-script': 'a sed, awk or jq script that only prints',
     },
     folder: 'only below',
-    unchanged: { program: 'while the program stays as it is', script: 'while the script itself stays as it is; files that it loads may change' },
+    unchanged: {
+      program: 'while the program stays as it is',
+      script: 'while the script itself stays as it is; files that it loads may change',
+    },
   },
 };

@@ -89,6 +89,9 @@ export const remember: Pick<Catalogue, 'sheet' | 'lasting' | 'reach'> = {
       'print-script': '출력만 하는 sed, awk, jq 스크립트',
     },
     folder: '이 폴더 아래에서만',
-    unchanged: { program: '프로그램 파일이 그대로인 동안', script: '스크립트 자체가 그대로인 동안(불러오는 파일은 바뀔 수 있음)' },
+    unchanged: {
+      program: '프로그램 파일이 그대로인 동안',
+      script: '스크립트 자체가 그대로인 동안(불러오는 파일은 바뀔 수 있음)',
+    },
   },
 };
