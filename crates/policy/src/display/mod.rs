@@ -74,6 +74,15 @@ pub fn text_view(text: &str, analysis: &Analysis) -> CommandView {
     view(CommandForm::Text, segments, text.to_owned())
 }
 
+/// Words that are no command, each text for itself.
+pub fn words_view(texts: &[&str]) -> CommandView {
+    let segments = texts.iter().map(|text| {
+        let whole = ArgView { role: ArgRole::Text, shown: shown(text, Secrets::Mask), missed: false };
+        SegmentView { operator: None, args: vec![whole], missed: false }
+    });
+    view(CommandForm::Text, segments.collect(), texts.join("\n"))
+}
+
 /// Why a command of this size cannot be allowed.
 pub fn allow_blocked(view: &CommandView) -> Option<AllowBlocked> {
     let args = || view.segments.iter().flat_map(|segment| &segment.args);

@@ -6,6 +6,7 @@ mod normal;
 mod parse;
 mod resolve;
 mod socket;
+mod unknown;
 mod view;
 
 pub use edit::{apply, with_uses};
@@ -13,8 +14,9 @@ pub use loosen::loosenings;
 pub use normal::normalised;
 pub(crate) use parse::hex;
 pub use parse::{hash, parse, serialise};
-pub use resolve::{resolve, snapshot};
+pub use resolve::{resolve, resolved_defaults, snapshot};
 pub use socket::{ensure_socket, redacted, socket, with_socket_of};
+pub use unknown::with_unknown_of;
 pub use view::views;
 
 use crate::allowlist::BOUND_ARGUMENTS;

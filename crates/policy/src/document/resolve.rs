@@ -12,14 +12,14 @@ use std::collections::BTreeSet;
 /// Policy and rules of an agent (blank or absent means `main`), the request's wishes applied.
 pub fn resolve(document: &Document, agent: Option<&str>, requested: Requested) -> (Effective, Vec<Rule>) {
     let agent = agent.map(str::trim).filter(|agent| !agent.is_empty()).unwrap_or(MAIN_AGENT);
-    let layers = Layers::of(document, agent);
-    let policy = Effective {
-        security: layers.word("security").unwrap_or(BUILT_IN.security),
-        ask: layers.word("ask").unwrap_or(BUILT_IN.ask),
-        ask_fallback: layers.word("askFallback").unwrap_or(BUILT_IN.ask_fallback),
-        auto_allow_skills: layers.skills(),
-    };
+    let policy = Layers::of(document, agent).effective();
     (policy.hardened(requested), rules(document, agent))
+}
+
+/// What holds where no agent and no `*` says otherwise.
+pub fn resolved_defaults(document: &Document) -> Effective {
+    let layers = Layers(defaults_layer(document).into_iter().collect());
+    layers.effective()
 }
 
 /// What a forwarded grant is compared with (approval-socket.md §6.4).
@@ -65,10 +65,17 @@ impl<'a> Layers<'a> {
             .map(|scope| (PolicyLayer::Agent, scope))
             .collect();
         layers.extend(member(root, AGENTS, WILDCARD_AGENT).map(|scope| (PolicyLayer::Wildcard, scope)));
-        layers.extend(
-            root.get(DEFAULTS).and_then(Value::as_object).map(|scope| (PolicyLayer::Defaults, scope)),
-        );
+        layers.extend(defaults_layer(document));
         Self(layers)
+    }
+
+    fn effective(&self) -> Effective {
+        Effective {
+            security: self.word("security").unwrap_or(BUILT_IN.security),
+            ask: self.word("ask").unwrap_or(BUILT_IN.ask),
+            ask_fallback: self.word("askFallback").unwrap_or(BUILT_IN.ask_fallback),
+            auto_allow_skills: self.skills(),
+        }
     }
 
     /// The first layer that has the member decides. When what it says is no word of the field, only the defaults are
@@ -92,6 +99,11 @@ impl<'a> Layers<'a> {
         let set = self.0.iter().find_map(|(_, scope)| scope.get("autoAllowSkills"));
         set.and_then(Value::as_bool).unwrap_or(BUILT_IN.auto_allow_skills)
     }
+}
+
+fn defaults_layer(document: &Document) -> Option<(PolicyLayer, &Map<String, Value>)> {
+    let scope = document.0.get(DEFAULTS)?.as_object()?;
+    Some((PolicyLayer::Defaults, scope))
 }
 
 /// Entries of `*`, then the agent's own, each under the scope it is stored in.
