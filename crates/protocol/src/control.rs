@@ -3,7 +3,9 @@
 //!
 //! It can list and deny what waits, never allow: whoever may run commands could otherwise approve itself.
 
-use crate::ui::{Card, Confirmation, DocumentEdit, EditResult, Page, RuleEdit, RuleEditResult, Status};
+use crate::ui::{
+    Card, Confirmation, DocumentEdit, EditResult, EmbeddedState, Page, RuleEdit, RuleEditResult, Status,
+};
 use serde::{Deserialize, Serialize};
 
 /// What the command line asks of the app.
@@ -53,6 +55,8 @@ pub enum ControlResponse {
         status: Status,
         /// Process id of the app.
         pid: u32,
+        /// How its own gateway is.
+        gateway: EmbeddedState,
     },
     /// To `pending`.
     Pending {

@@ -1,7 +1,7 @@
 //! One-shot approvals over a gateway (approval-methods.md §2–5).
 
 use crate::vocabulary::Decision;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -112,7 +112,7 @@ pub struct RequestView {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warning_text: Option<String>,
     /// Exactly what may be answered; derived from `ask` where a release does not tell.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "known_decisions")]
     pub allowed_decisions: Option<Vec<Decision>>,
     /// The agent.
     pub agent_id: Option<String>,
@@ -122,24 +122,35 @@ pub struct RequestView {
     pub session_key: Option<String>,
 }
 
-/// Payload of `exec.approval.requested`, and a row of `exec.approval.list`.
+impl RequestView {
+    /// What may be answered: what is named, else what `ask` leaves (§2.4).
+    pub fn decisions(&self) -> Vec<Decision> {
+        match &self.allowed_decisions {
+            Some(named) if !named.is_empty() => named.clone(),
+            _ if self.ask.as_deref() == Some("always") => vec![Decision::AllowOnce, Decision::Deny],
+            _ => vec![Decision::AllowOnce, Decision::AllowAlways, Decision::Deny],
+        }
+    }
+}
+
+/// Payload of `exec.approval.requested`, and a row of `exec.approval.list`; with another `R` those of another kind.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Requested {
+pub struct Requested<R = RequestView> {
     /// The approval.
     pub id: String,
     /// What is asked.
-    pub request: RequestView,
+    pub request: R,
     /// Unix milliseconds.
     pub created_at_ms: i64,
     /// Unix milliseconds.
     pub expires_at_ms: i64,
 }
 
-/// Payload of `exec.approval.resolved`.
+/// Payload of `exec.approval.resolved`; with another `R` that of another kind.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Resolved {
+#[serde(rename_all = "camelCase", bound(deserialize = "R: Deserialize<'de>"))]
+pub struct Resolved<R = RequestView> {
     /// The approval.
     pub id: String,
     /// What was answered; `None` for no decision.
@@ -150,7 +161,7 @@ pub struct Resolved {
     pub ts: i64,
     /// What was asked, where a release tells.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub request: Option<RequestView>,
+    pub request: Option<R>,
 }
 
 /// How an approval ended, for whoever asked or waited.
@@ -165,4 +176,10 @@ pub struct Decided {
     pub created_at_ms: i64,
     /// Unix milliseconds.
     pub expires_at_ms: i64,
+}
+
+/// The decisions that we know among those that a peer names: what a later release adds is none that we could give.
+pub(super) fn known_decisions<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Vec<Decision>>, D::Error> {
+    let words: Option<Vec<Value>> = Deserialize::deserialize(from)?;
+    Ok(words.map(|words| words.into_iter().filter_map(|word| serde_json::from_value(word).ok()).collect()))
 }

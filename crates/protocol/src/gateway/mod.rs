@@ -5,6 +5,9 @@
 
 pub mod approval;
 pub mod connect;
+pub mod plugin;
+pub mod policy;
+pub mod unified;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -33,12 +36,16 @@ pub mod close {
     pub const NORMAL: u16 = 1_000;
     /// No common generation.
     pub const PROTOCOL: u16 = 1_002;
+    /// The other end said nothing; never sent (RFC 6455 §7.4.1).
+    pub const NO_CODE: u16 = 1_005;
     /// Handshake, authentication or a slow reader.
     pub const POLICY: u16 = 1_008;
     /// A frame before the handshake was too large.
     pub const TOO_BIG: u16 = 1_009;
     /// The server goes down and comes back.
     pub const RESTART: u16 = 1_012;
+    /// The device is no longer let in.
+    pub const REMOVED: u16 = 4_001;
 }
 
 /// A frame.

@@ -1,7 +1,8 @@
 //! Settings, status, commands and events of the app.
 
 use super::{
-    Card, Confirmation, DocumentEdit, HistoryEntry, Outcome, Remember, SocketState, StoreState, TraceStep,
+    Card, Confirmation, DocumentEdit, HistoryEntry, Outcome, Remember, Shown, SocketState, StoreState,
+    TraceStep,
 };
 use crate::vocabulary::Decision;
 use serde::{Deserialize, Serialize};
@@ -60,6 +61,8 @@ ui_words! {
         Policy,
         /// What happened.
         History,
+        /// Gateways.
+        Connections,
         /// Settings.
         Settings,
     }
@@ -231,6 +234,15 @@ ui_tagged! {
             #[ts(optional)]
             by: Option<String>,
         },
+        /// A person's answer did not count where the request came from.
+        AnswerNotTaken {
+            /// Request id.
+            id: String,
+            /// The gateway.
+            gateway: Shown,
+            /// Why, escaped.
+            text: String,
+        },
         /// A loosening waits for confirmation.
         ConfirmationAdded {
             /// It.
@@ -253,6 +265,8 @@ ui_tagged! {
             /// Hash of the rule document now.
             hash: String,
         },
+        /// Something about gateways changed; ask for all of it.
+        ConnectionsChanged,
         /// The history grew.
         HistoryAppended {
             /// The line.

@@ -12,6 +12,8 @@ ui_words! {
         Exec,
         /// The app only answers; the asker runs it.
         Ask,
+        /// Not a command: something that a plugin of a gateway wants to do.
+        Plugin,
     }
 
     /// Where the command would run.
@@ -112,6 +114,18 @@ ui_words! {
         CommandLine,
         /// The embedded gateway.
         Gateway,
+        /// Another gateway that the app is connected to.
+        Connection,
+    }
+
+    /// How grave a plugin says that something is.
+    pub enum Severity {
+        /// To be known.
+        Info,
+        /// To be careful with.
+        Warning,
+        /// Dangerous.
+        Critical,
     }
 }
 
@@ -160,6 +174,10 @@ ui! {
         pub kind: CardKind,
         /// Door it came through.
         pub via: Via,
+        /// The gateway that brought it, by the person's name for it; absent for this machine's own doors.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        pub gateway: Option<Shown>,
         /// The agent, as claimed.
         pub agent: Shown,
         /// The session, as claimed.
@@ -237,6 +255,11 @@ ui_tagged! {
             /// Sorted by name.
             overrides: Vec<EnvOverride>,
         },
+        /// Environment overrides of which only the names are told.
+        EnvironmentNames {
+            /// Sorted.
+            names: Vec<Shown>,
+        },
         /// Runs with another user's rights.
         Elevation {
             /// `sudo`, `doas`, `pkexec`, `su`.
@@ -262,6 +285,29 @@ ui_tagged! {
         TimeLimit {
             /// Milliseconds.
             ms: u64,
+        },
+        /// The asker's own warning.
+        Warning {
+            /// Its words.
+            text: Shown,
+        },
+        /// The asker shows another text than what would run; the card shows what would run.
+        OtherText {
+            /// The asker's text.
+            text: Shown,
+        },
+        /// A plugin wants something.
+        Plugin {
+            /// Which one, where it says.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            #[ts(optional)]
+            plugin: Option<Shown>,
+            /// The tool, where it says.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            #[ts(optional)]
+            tool: Option<Shown>,
+            /// How grave it says it is.
+            severity: Severity,
         },
     }
 
@@ -313,5 +359,9 @@ ui_words! {
         RequesterGone,
         /// The app was closing.
         Shutdown,
+        /// The connection to the gateway that brought it was lost; it is asked again when that is back.
+        ConnectionLost,
+        /// It was withdrawn where it came from.
+        Withdrawn,
     }
 }

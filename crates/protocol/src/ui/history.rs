@@ -79,7 +79,7 @@ ui_tagged! {
         },
         /// The document changed.
         Document {
-            /// `window`, `command-line`, `answer`, `first-run`, or `another-program`.
+            /// `window`, `command-line`, `answer`, `first-run`, `gateway`, or `another-program`.
             writer: String,
             /// Hash before.
             before: String,

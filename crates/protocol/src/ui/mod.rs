@@ -35,6 +35,7 @@ macro_rules! ui_tagged {
 
 mod app;
 mod card;
+mod connections;
 mod document;
 mod history;
 mod remember;
@@ -44,6 +45,7 @@ mod trace;
 
 pub use app::*;
 pub use card::*;
+pub use connections::*;
 pub use document::*;
 pub use history::*;
 pub use remember::*;

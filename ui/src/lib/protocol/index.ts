@@ -109,7 +109,7 @@ denied: number, };
 /**
  * Why a request was withdrawn.
  */
-export type CancelCause = "requester-gone" | "shutdown";
+export type CancelCause = "requester-gone" | "shutdown" | "connection-lost" | "withdrawn";
 
 /**
  * A request that waits for a person.
@@ -131,6 +131,10 @@ kind: CardKind,
  * Door it came through.
  */
 via: Via, 
+/**
+ * The gateway that brought it, by the person's name for it; absent for this machine's own doors.
+ */
+gateway?: Shown, 
 /**
  * The agent, as claimed.
  */
@@ -191,7 +195,7 @@ allowBlocked?: AllowBlocked, };
 /**
  * What an allow does.
  */
-export type CardKind = "exec" | "ask";
+export type CardKind = "exec" | "ask" | "plugin";
 
 /**
  * Where the chain breaks.
@@ -222,6 +226,31 @@ lines: number,
  * Position of the first line that does not fit, and why.
  */
 broken?: ChainBreak, };
+
+/**
+ * A program that is connected to the app's own gateway. Everything but the device is its own word.
+ */
+export type ClientView = { 
+/**
+ * Connection.
+ */
+id: string, 
+/**
+ * How it calls itself.
+ */
+name: Shown, 
+/**
+ * `operator` or `node`.
+ */
+role: string, 
+/**
+ * What it may do.
+ */
+scopes: Array<string>, 
+/**
+ * Its device, proved by a signature.
+ */
+deviceId?: string, };
 
 /**
  * An error of a command.
@@ -350,6 +379,23 @@ expiresAtMs: number,
 loosenings: Array<Loosening>, };
 
 /**
+ * Everything that the page about connections shows.
+ */
+export type ConnectionsView = { 
+/**
+ * The app's own gateway.
+ */
+embedded: EmbeddedView, 
+/**
+ * Others, in the person's order.
+ */
+gateways: Array<GatewayView>, 
+/**
+ * Why none can be connected or changed, if something is wrong with the file that lists them.
+ */
+broken?: string, };
+
+/**
  * An answer to a card as it was painted.
  */
 export type DecideParams = { 
@@ -378,6 +424,35 @@ remember?: Remember, };
  * A person's answer.
  */
 export type Decision = "allow-once" | "allow-always" | "deny";
+
+/**
+ * A device that was let in.
+ */
+export type DeviceView = { 
+/**
+ * SHA-256 of its key.
+ */
+id: string, 
+/**
+ * How it calls itself.
+ */
+name: Shown, 
+/**
+ * As it says.
+ */
+platform?: Shown, 
+/**
+ * Its roles.
+ */
+roles: Array<string>, 
+/**
+ * What it may do.
+ */
+scopes: Array<string>, 
+/**
+ * When it was let in, Unix milliseconds.
+ */
+approvedAtMs: number, };
 
 /**
  * One change to the document.
@@ -541,6 +616,61 @@ askFallback: Security,
 askFallbackLayer: PolicyLayer, };
 
 /**
+ * A change of the app's own gateway.
+ */
+export type EmbeddedEdit = { 
+/**
+ * Whether it serves.
+ */
+enabled: boolean, 
+/**
+ * Its port on loopback.
+ */
+port: number, };
+
+/**
+ * How the app's own gateway is.
+ */
+export type EmbeddedState = { "kind": "off" } | { "kind": "serving", 
+/**
+ * `ws://127.0.0.1:18790`.
+ */
+url: string, } | { "kind": "failed", 
+/**
+ * Why.
+ */
+problem: string, };
+
+/**
+ * The app's own gateway.
+ */
+export type EmbeddedView = { 
+/**
+ * How it is.
+ */
+state: EmbeddedState, 
+/**
+ * Port in the settings.
+ */
+port: number, 
+/**
+ * File with its token.
+ */
+tokenFile: string, 
+/**
+ * Programs that are connected.
+ */
+clients: Array<ClientView>, 
+/**
+ * Devices that were let in, by name.
+ */
+devices: Array<DeviceView>, 
+/**
+ * Devices that wait to be let in, oldest first.
+ */
+waiting: Array<PairingView>, };
+
+/**
  * Whether an entry covers a command.
  */
 export type EntryFit = "covers" | "other-arguments" | "other-arguments-or-folder" | "other-file";
@@ -632,7 +762,11 @@ given?: Shown, } | { "kind": "environment",
 /**
  * Sorted by name.
  */
-overrides: Array<EnvOverride>, } | { "kind": "elevation", 
+overrides: Array<EnvOverride>, } | { "kind": "environment-names", 
+/**
+ * Sorted.
+ */
+names: Array<Shown>, } | { "kind": "elevation", 
 /**
  * `sudo`, `doas`, `pkexec`, `su`.
  */
@@ -660,7 +794,27 @@ complete: boolean, } | { "kind": "time-limit",
 /**
  * Milliseconds.
  */
-ms: number, };
+ms: number, } | { "kind": "warning", 
+/**
+ * Its words.
+ */
+text: Shown, } | { "kind": "other-text", 
+/**
+ * The asker's text.
+ */
+text: Shown, } | { "kind": "plugin", 
+/**
+ * Which one, where it says.
+ */
+plugin?: Shown, 
+/**
+ * The tool, where it says.
+ */
+tool?: Shown, 
+/**
+ * How grave it says it is.
+ */
+severity: Severity, };
 
 /**
  * What files contained: SHA-256, 64 hexadecimal digits in lower case.
@@ -720,6 +874,96 @@ below: Array<string>, } };
  * When a grant that was given elsewhere is honoured.
  */
 export type ForwardedGrants = "with-snapshot" | "never";
+
+/**
+ * A gateway as the person typed it.
+ */
+export type GatewayEdit = { 
+/**
+ * Ours for it; absent for a new one.
+ */
+id?: string, 
+/**
+ * The person's name for it.
+ */
+name: string, 
+/**
+ * `ws://` or `wss://`.
+ */
+url: string, 
+/**
+ * SHA-256 of its certificate, with or without colons; absent or blank for the system's authorities.
+ */
+pin?: string, 
+/**
+ * Whether it is connected to.
+ */
+enabled: boolean, 
+/**
+ * Whether to ask for `operator.admin`.
+ */
+seesAgents: boolean, 
+/**
+ * Only approvals of sessions that contain this text.
+ */
+sessionFilter?: string, 
+/**
+ * Kind of its secret.
+ */
+secretKind: SecretKind, 
+/**
+ * What to do about its secret.
+ */
+secret: SecretEdit, };
+
+/**
+ * Another gateway.
+ */
+export type GatewayView = { 
+/**
+ * Ours for it.
+ */
+id: string, 
+/**
+ * The person's name for it.
+ */
+name: Shown, 
+/**
+ * `ws://` or `wss://`.
+ */
+url: string, 
+/**
+ * SHA-256 of the only certificate that is trusted, 64 hexadecimal digits.
+ */
+pin?: string, 
+/**
+ * Whether it is connected to.
+ */
+enabled: boolean, 
+/**
+ * Whether the app asks for `operator.admin`, without which newer releases show no approval that an agent raised.
+ */
+seesAgents: boolean, 
+/**
+ * Only approvals of sessions that contain this text; absent for all.
+ */
+sessionFilter?: string, 
+/**
+ * Kind of its secret.
+ */
+secretKind: SecretKind, 
+/**
+ * Where the secret is.
+ */
+secret: SecretPlace, 
+/**
+ * How the connection is.
+ */
+state: LinkState, 
+/**
+ * Requests of it that wait here.
+ */
+pending: number, };
 
 /**
  * One line of the history.
@@ -791,7 +1035,7 @@ answeredAfterMs?: number, } | { "kind": "run",
  */
 run: RunView, } | { "kind": "document", 
 /**
- * `window`, `command-line`, `answer`, `first-run`, or `another-program`.
+ * `window`, `command-line`, `answer`, `first-run`, `gateway`, or `another-program`.
  */
 writer: string, 
 /**
@@ -894,6 +1138,110 @@ uses: number, } | { "kind": "for",
 ms: number, } | { "kind": "session" } | { "kind": "always" };
 
 /**
+ * What a connected gateway keeps from us.
+ */
+export type LinkGap = { "kind": "no-approvals" } | { "kind": "agents-hidden" } | { "kind": "no-list" };
+
+/**
+ * Why there is no connection, by what helps. Texts are the other end's words, escaped.
+ */
+export type LinkProblem = { "kind": "unreachable", 
+/**
+ * The system's words.
+ */
+text: string, } | { "kind": "timed-out" } | { "kind": "starting" } | { "kind": "closed", 
+/**
+ * WebSocket close code.
+ */
+code: number, 
+/**
+ * Its words.
+ */
+text: string, } | { "kind": "secret-missing" } | { "kind": "secret-wrong" } | { "kind": "rate-limited" } | { "kind": "not-paired", 
+/**
+ * Why.
+ */
+reason: PairingReason, 
+/**
+ * What to approve there, where the release tells.
+ */
+requestId?: string, } | { "kind": "protocol", 
+/**
+ * The one that it expects, where it tells.
+ */
+expected?: number, } | { "kind": "pin-mismatch", 
+/**
+ * SHA-256 of the certificate that it showed.
+ */
+found: string, } | { "kind": "certificate", 
+/**
+ * Why.
+ */
+text: string, } | { "kind": "refused", 
+/**
+ * Its code.
+ */
+code: string, 
+/**
+ * Its words.
+ */
+text: string, } | { "kind": "not-a-gateway", 
+/**
+ * What was expected and what came.
+ */
+text: string, };
+
+/**
+ * How a connection is.
+ */
+export type LinkState = { "kind": "off" } | { "kind": "connecting" } | { "kind": "connected", 
+/**
+ * What is known.
+ */
+link: LinkView, } | { "kind": "waiting", 
+/**
+ * Why.
+ */
+problem: LinkProblem, 
+/**
+ * When it is tried again, Unix milliseconds.
+ */
+retryAtMs: number, } | { "kind": "stopped", 
+/**
+ * Why.
+ */
+problem: LinkProblem, };
+
+/**
+ * What a gateway said of itself and of us.
+ */
+export type LinkView = { 
+/**
+ * Its release.
+ */
+version: string, 
+/**
+ * Its protocol.
+ */
+protocol: number, 
+/**
+ * What we may do there; absent where the release does not tell.
+ */
+scopes?: Array<string>, 
+/**
+ * Microseconds of the last measured round trip.
+ */
+roundTripUs?: number, 
+/**
+ * Since when, Unix milliseconds.
+ */
+sinceMs: number, 
+/**
+ * What keeps approvals from being seen or answered although it is connected.
+ */
+gaps: Array<LinkGap>, };
+
+/**
  * One way in which a change lets more run than before.
  */
 export type Loosening = { 
@@ -991,7 +1339,49 @@ reason: string, };
 /**
  * A page of the main window.
  */
-export type Page = "inbox" | "allowlist" | "rules" | "policy" | "history" | "settings";
+export type Page = "inbox" | "allowlist" | "rules" | "policy" | "history" | "connections" | "settings";
+
+/**
+ * Why a device has to be let in.
+ */
+export type PairingReason = "not-paired" | "role-upgrade" | "scope-upgrade" | "metadata-upgrade" | "unknown";
+
+/**
+ * A device that waits to be let in.
+ */
+export type PairingView = { 
+/**
+ * The request.
+ */
+requestId: string, 
+/**
+ * SHA-256 of its key.
+ */
+deviceId: string, 
+/**
+ * How it calls itself.
+ */
+name: Shown, 
+/**
+ * As it says.
+ */
+platform?: Shown, 
+/**
+ * The role that it wants.
+ */
+role: string, 
+/**
+ * What it wants to be allowed.
+ */
+scopes: Array<string>, 
+/**
+ * Why it waits.
+ */
+reason: PairingReason, 
+/**
+ * Since when, Unix milliseconds.
+ */
+sinceMs: number, };
 
 /**
  * A file whose content a rule is about.
@@ -1493,6 +1883,25 @@ autoAllowSkills?: boolean,
 entries: Array<EntryView>, };
 
 /**
+ * A secret on its way from the person's hand to where it is kept. Never written back, not in `Debug`.
+ */
+export type SecretEdit = { "kind": "keep" } | { "kind": "clear" } | { "kind": "set", 
+/**
+ * The secret.
+ */
+value: string, } | { "kind": "open-claw" };
+
+/**
+ * What kind of secret a gateway wants.
+ */
+export type SecretKind = "token" | "password";
+
+/**
+ * Where a gateway's secret is kept.
+ */
+export type SecretPlace = "none" | "keyring" | "file" | "open-claw";
+
+/**
  * Whether words that look like the place of a secret fit.
  */
 export type SecretPlaces = "allowed" | "refused" | "refused-in-trees";
@@ -1543,6 +1952,11 @@ notifications: boolean,
  * Trust in forwarded grants.
  */
 forwardedGrants: ForwardedGrants, };
+
+/**
+ * How grave a plugin says that something is.
+ */
+export type Severity = "info" | "warning" | "critical";
 
 /**
  * Text made safe to look at. Joining the spans (codes decoded, masks replaced) gives the original exactly.
@@ -1855,7 +2269,19 @@ outcome: Outcome,
 /**
  * Who decided.
  */
-by?: string, } | { "kind": "confirmation-added", 
+by?: string, } | { "kind": "answer-not-taken", 
+/**
+ * Request id.
+ */
+id: string, 
+/**
+ * The gateway.
+ */
+gateway: Shown, 
+/**
+ * Why, escaped.
+ */
+text: string, } | { "kind": "confirmation-added", 
 /**
  * It.
  */
@@ -1875,7 +2301,7 @@ hash: string, } | { "kind": "rules-changed",
 /**
  * Hash of the rule document now.
  */
-hash: string, } | { "kind": "history-appended", 
+hash: string, } | { "kind": "connections-changed" } | { "kind": "history-appended", 
 /**
  * The line.
  */
@@ -1923,7 +2349,7 @@ export type VerdictCause = "allowlist" | "allowlist-miss" | "allowlist-unbound" 
 /**
  * Through which door a request came.
  */
-export type Via = "socket" | "command-line" | "gateway";
+export type Via = "socket" | "command-line" | "gateway" | "connection";
 
 /**
  * Why the person is asked.
