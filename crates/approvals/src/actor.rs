@@ -108,6 +108,12 @@ impl Approvals {
         self.ask(|reply| Message::Resolve { id, decision, by, reply }).await.unwrap_or(false)
     }
 
+    /// Ends a request that was answered where it came from. False when unknown or already ended.
+    pub async fn elsewhere(&self, id: &str, decision: Option<Decision>, by: Option<String>) -> bool {
+        let id = id.to_owned();
+        self.ask(|reply| Message::Elsewhere { id, decision, by, reply }).await.unwrap_or(false)
+    }
+
     /// Withdraws once. False when unknown or already ended.
     pub async fn cancel(&self, id: &str, cause: CancelCause) -> bool {
         let id = id.to_owned();
@@ -155,6 +161,11 @@ impl Approvals {
         PresenterGuard { presenters: Arc::clone(&self.presenters) }
     }
 
+    /// Whether anybody can show requests now.
+    pub fn has_presenter(&self) -> bool {
+        self.presenters.load(Ordering::SeqCst) > 0
+    }
+
     /// `None` when the actor has ended.
     async fn ask<T>(&self, message: impl FnOnce(oneshot::Sender<T>) -> Message) -> Option<T> {
         let (reply, answer) = oneshot::channel();
@@ -196,6 +207,7 @@ impl Ticket {
 enum Message {
     Submit { submission: Box<Submission>, reply: oneshot::Sender<Result<Ticket, SubmitError>> },
     Resolve { id: String, decision: Decision, by: String, reply: oneshot::Sender<bool> },
+    Elsewhere { id: String, decision: Option<Decision>, by: Option<String>, reply: oneshot::Sender<bool> },
     Cancel { id: String, cause: CancelCause, reply: oneshot::Sender<bool> },
     Pending { reply: oneshot::Sender<Vec<Arc<Record>>> },
     Snapshot { id: String, reply: oneshot::Sender<Option<Arc<Record>>> },
@@ -280,6 +292,12 @@ impl Actor {
             Message::Resolve { id, decision, by, reply } => {
                 let now_ms = self.now_ms();
                 let step = self.book.resolve(&id, decision, &by, now_ms);
+                self.publish(step.effects);
+                let _ = reply.send(step.outcome);
+            }
+            Message::Elsewhere { id, decision, by, reply } => {
+                let now_ms = self.now_ms();
+                let step = self.book.elsewhere(&id, decision, by.as_deref(), now_ms);
                 self.publish(step.effects);
                 let _ = reply.send(step.outcome);
             }

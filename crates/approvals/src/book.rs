@@ -26,8 +26,11 @@ pub const GRACE_MS: i64 = 15_000;
 /// How many requests may wait when nobody says otherwise: more than a person can answer, little enough to hold.
 pub const DEFAULT_MAX_PENDING: usize = 256;
 
-/// How many requests may be held, waiting and ended ones together: bounds the memory that a flood of requests which end
-/// at once takes during their grace.
+/// How many requests of one connected gateway may wait.
+pub const MAX_PENDING_OF_GATEWAY: usize = 1_024;
+
+/// How many requests may be held of one origin, waiting and ended ones together: bounds the memory that a flood of requests
+/// which end at once takes during their grace.
 pub const MAX_HELD: usize = 4_096;
 
 /// What waits for a person.
@@ -54,6 +57,9 @@ pub struct RequestedBy {
     pub device: Option<String>,
     /// Client, as claimed.
     pub client: Option<String>,
+    /// Our id of the connected gateway that brought it; absent for this machine's own doors. What one gateway brings takes
+    /// no room from the others.
+    pub gateway: Option<String>,
 }
 
 /// How a request ended. `Expired` is "no decision", never "denied by the user".
@@ -65,6 +71,13 @@ pub enum Ending {
         decision: Decision,
         /// Who: `window`, `notification`, `command-line`, `tray`.
         by: String,
+    },
+    /// It was answered where it came from, by somebody else.
+    Elsewhere {
+        /// The answer; absent when that place does not tell.
+        decision: Option<Decision>,
+        /// Who, in their own words, escaped: no proof of anything.
+        by: Option<String>,
     },
     /// Nobody answered in time.
     Expired,
@@ -152,8 +165,16 @@ pub struct Book {
     due: BTreeMap<(i64, u64), String>,
     /// Waiting entries by age.
     waiting: BTreeMap<u64, String>,
+    /// How much each origin takes.
+    loads: HashMap<Option<String>, Load>,
     next_serial: u64,
     latest_ms: i64,
+}
+
+#[derive(Debug, Default)]
+struct Load {
+    waiting: usize,
+    held: usize,
 }
 
 #[derive(Debug)]
@@ -215,13 +236,15 @@ impl Record {
 }
 
 impl Book {
-    /// An empty book in which at most `max_pending` requests may wait.
+    /// An empty book in which at most `max_pending` requests of this machine may wait, and [`MAX_PENDING_OF_GATEWAY`] of each
+    /// connected gateway.
     pub fn new(max_pending: usize) -> Self {
         Self {
             max_pending,
             entries: HashMap::new(),
             due: BTreeMap::new(),
             waiting: BTreeMap::new(),
+            loads: HashMap::new(),
             next_serial: 0,
             latest_ms: i64::MIN,
         }
@@ -241,6 +264,17 @@ impl Book {
     /// Answers once. False when unknown or ended.
     pub fn resolve(&mut self, id: &str, decision: Decision, by: &str, now_ms: i64) -> Step<bool> {
         self.end(id, Ending::Decided { decision, by: by.to_owned() }, now_ms)
+    }
+
+    /// Ends a request that was answered elsewhere. False when unknown or ended.
+    pub fn elsewhere(
+        &mut self,
+        id: &str,
+        decision: Option<Decision>,
+        by: Option<&str>,
+        now_ms: i64,
+    ) -> Step<bool> {
+        self.end(id, Ending::Elsewhere { decision, by: by.map(str::to_owned) }, now_ms)
     }
 
     /// Withdraws once. False when unknown or ended.
@@ -317,11 +351,16 @@ impl Book {
                 None => Err(RegisterError::AnotherRequest(record.id)),
             };
         }
-        for (held, limit) in [(self.waiting.len(), self.max_pending), (self.entries.len(), MAX_HELD)] {
+        let origin = record.requested_by.gateway.clone();
+        let max_pending = if origin.is_some() { MAX_PENDING_OF_GATEWAY } else { self.max_pending };
+        let load = self.loads.entry(origin).or_default();
+        for (held, limit) in [(load.waiting, max_pending), (load.held, MAX_HELD)] {
             if held >= limit {
                 return Err(RegisterError::Full { held, limit });
             }
         }
+        load.waiting += 1;
+        load.held += 1;
         let serial = self.next_serial;
         self.next_serial += 1;
         let record = Arc::new(record);
@@ -354,11 +393,23 @@ impl Book {
             let Some(entry) = self.entries.get(&id).filter(|entry| entry.serial == serial) else { continue };
             if entry.record.ending.is_none() {
                 effects.extend(self.close(&id, Ending::Expired, now_ms));
-            } else {
-                self.entries.remove(&id);
+            } else if let Some(entry) = self.entries.remove(&id) {
+                self.unload(&entry.record);
             }
         }
         (now_ms, effects)
+    }
+
+    /// It is no longer held.
+    fn unload(&mut self, record: &Record) {
+        let origin = &record.requested_by.gateway;
+        let is_idle = self.loads.get_mut(origin).is_some_and(|load| {
+            load.held = load.held.saturating_sub(1);
+            load.held == 0
+        });
+        if is_idle {
+            self.loads.remove(origin);
+        }
     }
 
     /// The only place where a request ends.
@@ -368,6 +419,9 @@ impl Book {
         record.ending = Some(ending);
         record.resolved_at_ms = Some(now_ms);
         self.waiting.remove(&entry.serial);
+        if let Some(load) = self.loads.get_mut(&record.requested_by.gateway) {
+            load.waiting = load.waiting.saturating_sub(1);
+        }
         self.due.remove(&(entry.due_at_ms, entry.serial));
         entry.due_at_ms = now_ms.saturating_add(GRACE_MS);
         self.due.insert((entry.due_at_ms, entry.serial), id.to_owned());

@@ -2,7 +2,7 @@
 
 use super::keeper::Keeper;
 use super::uses::Uses;
-use super::{Change, Changed, Current, StoreError};
+use super::{Change, Changed, Current, Replacement, StoreError};
 use crate::watcher::{POLL, Watcher};
 use countersign_protocol::secret::SocketToken;
 use countersign_protocol::socket::PolicySnapshot;
@@ -24,6 +24,10 @@ pub(super) enum Message {
     Edit {
         change: Change,
         reply: oneshot::Sender<Result<EditResult, StoreError>>,
+    },
+    Replace {
+        replacement: Replacement,
+        reply: oneshot::Sender<Result<Arc<Current>, StoreError>>,
     },
     CommitGrant {
         agent: String,
@@ -125,6 +129,11 @@ impl Actor {
                 let result = self.keeper.edit(&change);
                 self.publish();
                 let _ = reply.send(result);
+            }
+            Wake::Message(Message::Replace { replacement, reply }) => {
+                let result = self.keeper.replace(&replacement);
+                self.publish();
+                let _ = reply.send(result.map(|()| Arc::clone(self.keeper.current())));
             }
             Wake::Message(Message::CommitGrant { agent, shown, edits, reply }) => {
                 let result = self.keeper.commit_grant(&agent, &shown, &edits);

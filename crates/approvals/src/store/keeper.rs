@@ -4,7 +4,7 @@
 //! still the one that was read, replace it. OpenClaw's older releases take no lock, hence the last check.
 
 use super::generation::{self, Generation};
-use super::{Change, Changed, Current, Looser, StoreError, Writer};
+use super::{Change, Changed, Current, Looser, Replacement, StoreError, Writer};
 use crate::file::{self, Backup, Found, Stamp};
 use crate::folder::{Folder, FolderError, LOCK_PAUSE, Lock};
 use crate::ports::Ports;
@@ -215,6 +215,34 @@ impl Keeper {
         })?;
         result.hash.clone_from(&self.current.hash);
         Ok(result)
+    }
+
+    /// See [`super::Store::replace`].
+    pub(crate) fn replace(&mut self, replacement: &Replacement) -> Result<(), StoreError> {
+        let Replacement { base_hash, document: incoming, writer } = replacement;
+        if let Parsed::Unusable(problem) = document::parse(Some(document::serialise(incoming).as_bytes())) {
+            return Err(StoreError::Incoming { problem: problem.to_string() });
+        }
+        self.transact(|keeper, current| {
+            let before = match (&current.state, &current.document) {
+                (StoreState::Missing, _) => document::empty(),
+                (_, Some(document)) => document.clone(),
+                (_, None) => return Err(unusable(current)),
+            };
+            if *base_hash != current.hash {
+                return Err(StoreError::Stale { expected: base_hash.clone(), found: current.hash.clone() });
+            }
+            let normal = document::normalised(incoming, &mut || keeper.ports.ids.uuid());
+            let kept = document::with_unknown_of(&normal, &before);
+            let mut document = document::with_socket_of(&kept, &before);
+            keeper.fill_socket(&mut document)?;
+            complete_socket(&document).map(usable_socket).transpose()?;
+            Ok(if current.document.as_ref() == Some(&document) {
+                Act::Leave(())
+            } else {
+                Act::Write { document, as_what: Kind::Policy(*writer), then: () }
+            })
+        })
     }
 
     /// See [`super::Store::commit_grant`].

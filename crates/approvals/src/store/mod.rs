@@ -52,6 +52,8 @@ pub enum Writer {
     CommandLine,
     /// The first start.
     FirstRun,
+    /// A client of the embedded gateway that may administer it.
+    Gateway,
     /// Nobody: what is long dead is removed.
     Upkeep,
     /// A window.
@@ -76,6 +78,17 @@ pub struct Change {
     pub edits: Vec<DocumentEdit>,
     /// Whether it may loosen.
     pub looser: Looser,
+    /// Who writes.
+    pub writer: Writer,
+}
+
+/// A whole document to write.
+#[derive(Clone, Debug)]
+pub struct Replacement {
+    /// Hash of the document that it was made from.
+    pub base_hash: String,
+    /// What came.
+    pub document: Document,
     /// Who writes.
     pub writer: Writer,
 }
@@ -117,6 +130,12 @@ pub enum StoreError {
         /// The file.
         path: PathBuf,
         /// What is wrong.
+        problem: String,
+    },
+    /// A whole document that came cannot be understood.
+    #[error("the document that came is not usable: {problem}")]
+    Incoming {
+        /// What is wrong with it.
         problem: String,
     },
     /// An edit makes no sense.
@@ -240,6 +259,13 @@ impl Store {
     /// Not cancelled half-way: dropping the future leaves the old or the new document.
     pub async fn edit(&self, change: Change) -> Result<EditResult, StoreError> {
         self.ask(|reply| Message::Edit { change, reply }).await.unwrap_or(Err(StoreError::Closed))
+    }
+
+    /// Writes a whole document that came from a peer, brought to the normal form, and returns what is there then. The
+    /// socket stays where it names none, and what no peer knows stays too. It may loosen: whoever calls this has the right.
+    /// Compare-and-swap on the exact bytes, so that no use recorded meanwhile is lost. Not cancelled half-way.
+    pub async fn replace(&self, replacement: Replacement) -> Result<Arc<Current>, StoreError> {
+        self.ask(|reply| Message::Replace { replacement, reply }).await.unwrap_or(Err(StoreError::Closed))
     }
 
     /// Records uses of entries soon: coalesced and written within a second, and before the store closes. Never blocks;

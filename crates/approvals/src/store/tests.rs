@@ -306,3 +306,78 @@ fn on_a_full_disk_the_document_stays_as_it_is() {
     assert_eq!(fs::read_to_string(dir.path().join(FILE_NAME)).unwrap(), old);
     recovers(dir.path());
 }
+
+fn replacement(base_hash: &str, document: Value) -> Replacement {
+    let document = Document(document.as_object().cloned().unwrap());
+    Replacement { base_hash: base_hash.to_owned(), document, writer: Writer::Gateway }
+}
+
+#[tokio::test]
+async fn a_whole_document_takes_the_place_of_the_one_it_was_made_from() {
+    let mut before = plain();
+    before["note"] = json!("ours");
+    before["socket"] = json!({ "path": "/run/s.sock", "token": "t0ken" });
+    let desk = Desk::with(&before);
+    let mut changes = desk.store.changes();
+    let base = desk.store.current().hash.clone();
+    let incoming = json!({ "version": 1, "defaults": { "security": "full" }, "agents": { "default": { "ask": "off" } } });
+    let after = desk.store.replace(replacement(&base, incoming.clone())).await.unwrap();
+    assert_eq!(
+        desk.json(),
+        json!({
+            "version": 1, "socket": { "path": "/run/s.sock", "token": "t0ken" }, "note": "ours",
+            "defaults": { "security": "full" }, "agents": { "main": { "ask": "off" } },
+        })
+    );
+    let change = soon(changes.recv()).await.unwrap();
+    assert_eq!((change.writer, &change.after.hash), (Writer::Gateway, &after.hash));
+    // The same again, made from what is no longer there.
+    let stale = desk.store.replace(replacement(&base, incoming.clone())).await;
+    assert!(matches!(stale, Err(StoreError::Stale { .. })), "{stale:?}");
+    // A use that was recorded meanwhile would be lost.
+    desk.store.edit(adding("/usr/bin/git")).await.unwrap();
+    let base = desk.store.current().hash.clone();
+    desk.store.record_uses(vec![a_use(1)]);
+    let mut watch = desk.store.watch();
+    soon(watch.wait_for(|current| current.hash != base)).await.unwrap();
+    let stale = desk.store.replace(replacement(&base, incoming)).await;
+    assert!(matches!(stale, Err(StoreError::Stale { .. })), "{stale:?}");
+    desk.end().await;
+}
+
+#[tokio::test]
+async fn a_whole_document_that_makes_no_sense_changes_nothing() {
+    let desk = Desk::with(&plain());
+    let before = desk.store.current();
+    for document in [
+        json!({}),
+        json!({ "version": 2 }),
+        json!({ "version": 1, "defaults": { "security": "alowlist" } }),
+        json!({ "version": 1, "agents": { "main": { "allowlist": [{ "pattern": " " }] } } }),
+    ] {
+        let refused = desk.store.replace(replacement(&before.hash, document.clone())).await;
+        assert!(matches!(refused, Err(StoreError::Incoming { .. })), "{document}: {refused:?}");
+    }
+    let socket = json!({ "version": 1, "socket": { "path": "relative.sock" } });
+    let refused = desk.store.replace(replacement(&before.hash, socket)).await;
+    assert!(matches!(refused, Err(StoreError::SocketPath { .. })), "{refused:?}");
+    assert_eq!(desk.json(), plain());
+    desk.end().await;
+}
+
+#[tokio::test]
+async fn a_whole_document_is_the_first_one_unless_a_database_is_in_charge() {
+    let desk = Desk::start(tempfile::tempdir().unwrap());
+    let nothing = desk.store.current().hash.clone();
+    let first = json!({ "version": 1, "agents": {} });
+    assert!(desk.store.replace(replacement("other", first.clone())).await.is_err());
+    desk.store.replace(replacement(&nothing, first.clone())).await.unwrap();
+    assert!(desk.json()["socket"]["token"].is_string(), "{}", desk.json());
+    fs::remove_file(desk.dir.path().join(FILE_NAME)).unwrap();
+    fs::create_dir(desk.dir.path().join("state")).unwrap();
+    fs::write(desk.dir.path().join("state/openclaw.sqlite"), "db").unwrap();
+    let refused = desk.store.replace(replacement(&nothing, first)).await;
+    assert!(matches!(refused, Err(StoreError::Sqlite { .. })), "{refused:?}");
+    assert!(!desk.dir.path().join(FILE_NAME).exists());
+    desk.end().await;
+}
