@@ -1,10 +1,11 @@
 //! The gateway protocol of OpenClaw, as far as Countersign speaks it: who a device is ([`identity`]), who may call what
-//! ([`access`]), which devices were let in ([`pairing`]), the server's end of one connection ([`session`]), and a server of these
-//! ([`embedded`]).
+//! ([`access`]), which devices were let in ([`pairing`]), the server's end of one connection ([`session`]), a server of these
+//! ([`embedded`]), and the client's end ([`client`]).
 //!
 //! Approvals are not known here: whoever uses this crate answers the calls that a session lets through.
 
 pub mod access;
+pub mod client;
 pub mod embedded;
 pub mod identity;
 pub mod pairing;

@@ -1,0 +1,485 @@
+//! Keeps a connection up: dial, handshake, frames both ways, watch for silence, back off, again.
+
+use super::address::Address;
+use super::problem::{self, LinkProblem, Retry};
+use super::session::{CallId, Introduction, Output, Refused, Session};
+use super::tls::{self, WrongPin};
+use super::{CallError, Clock, Credentials, DeviceToken, Live, Notice, Options, Outgoing};
+use countersign_protocol::gateway::connect::{Auth, ClientInfo, HelloOk};
+use countersign_protocol::gateway::{MAX_PAYLOAD_BYTES, close};
+use futures_util::{SinkExt as _, StreamExt as _};
+use rustls::pki_types::ServerName;
+use serde_json::Value;
+use std::collections::HashMap;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio::sync::{Notify, mpsc, oneshot};
+use tokio::time::{Instant, timeout};
+use tokio_rustls::TlsConnector;
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
+use tokio_tungstenite::tungstenite::protocol::{CloseFrame, WebSocketConfig};
+use tokio_tungstenite::tungstenite::{self, Message};
+use tokio_util::sync::CancellationToken;
+
+/// A byte stream, with TLS or without.
+trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
+
+type Socket = WebSocketStream<Box<dyn Stream>>;
+
+/// The task behind a link.
+pub(super) struct Keeper<C> {
+    options: Options,
+    credentials: C,
+    notices: mpsc::Sender<Notice>,
+    stop: CancellationToken,
+    again: Arc<Notify>,
+    /// The name by which the gateway knows this program.
+    client_id: &'static str,
+    /// Whether a notice could not be delivered.
+    gap: bool,
+    /// Tells two starts of this program apart.
+    instance: String,
+}
+
+/// Why one connection is over.
+enum Over {
+    /// The handshake failed.
+    Refused(Refused),
+    /// Anything else.
+    Problem(LinkProblem),
+    /// Nobody wants it any more.
+    Stopped,
+}
+
+impl From<LinkProblem> for Over {
+    fn from(problem: LinkProblem) -> Self {
+        Self::Problem(problem)
+    }
+}
+
+impl<C: Credentials> Keeper<C> {
+    pub(super) fn new(
+        options: Options,
+        credentials: C,
+        notices: mpsc::Sender<Notice>,
+        stop: CancellationToken,
+        again: Arc<Notify>,
+    ) -> Self {
+        let instance = uuid::Uuid::new_v4().to_string();
+        Self { options, credentials, notices, stop, again, client_id: OWN_CLIENT_ID, gap: false, instance }
+    }
+
+    pub(super) async fn run(mut self) {
+        let mut wait = FIRST_WAIT;
+        let mut with_device_token = false;
+        loop {
+            self.tell(Notice::Connecting).await;
+            let opened_before = Instant::now();
+            let (over, was_open) = self.connection(with_device_token).await;
+            if was_open {
+                wait = FIRST_WAIT;
+            }
+            let problem = match over {
+                Over::Stopped => return,
+                Over::Problem(problem) => problem,
+                Over::Refused(Refused { problem, error }) => {
+                    if self.client_id == OWN_CLIENT_ID && problem::is_unknown_client(&error) {
+                        self.client_id = COMMON_CLIENT_ID;
+                        continue;
+                    }
+                    if problem::rejects_device_token(&error) {
+                        self.credentials.keep_device_token(None).await;
+                    }
+                    // Once, if there is one, and only where nobody in between can keep it.
+                    if !with_device_token
+                        && problem::takes_device_token(&error)
+                        && self.is_private()
+                        && self.credentials.device_token().await.is_some()
+                    {
+                        with_device_token = true;
+                        continue;
+                    }
+                    if let Some(after_ms) = error.retry_after_ms {
+                        wait = Duration::from_millis(after_ms).clamp(SOONEST, LONGEST_WAIT);
+                    }
+                    problem
+                }
+            };
+            with_device_token = false;
+            tracing::info!(address = %self.options.address, ?problem, after = ?opened_before.elapsed(), "no connection to a gateway");
+            let retry_in = match problem::retry(&problem) {
+                Retry::BackOff => Some(wait),
+                Retry::Slowly => Some(SLOW_WAIT),
+                Retry::Never => None,
+            };
+            self.tell(Notice::Lost { problem, retry_in }).await;
+            let pause = async {
+                match retry_in {
+                    Some(wait) => tokio::time::sleep(wait).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                () = self.stop.cancelled() => return,
+                () = self.again.notified() => wait = FIRST_WAIT,
+                () = pause => wait = (wait * 2).min(LONGEST_WAIT),
+            }
+        }
+    }
+
+    fn is_private(&self) -> bool {
+        self.options.address.is_loopback() || self.options.pin.is_some()
+    }
+
+    /// One connection from dialing to its end, and whether it was ever open.
+    async fn connection(&mut self, with_device_token: bool) -> (Over, bool) {
+        let stop = self.stop.clone();
+        let dialing = async {
+            let introduction = self.introduction(with_device_token).await;
+            let socket =
+                timeout(DIAL_WAIT, dial(&self.options)).await.map_err(|_| LinkProblem::TimedOut)??;
+            Ok::<_, LinkProblem>((socket, introduction))
+        };
+        let dialed = tokio::select! {
+            dialed = dialing => dialed,
+            () = stop.cancelled() => return (Over::Stopped, false),
+        };
+        match dialed {
+            Ok((socket, introduction)) => self.attend(socket, Session::new(introduction)).await,
+            Err(problem) => (problem.into(), false),
+        }
+    }
+
+    async fn introduction(&self, with_device_token: bool) -> Introduction {
+        let secret = if with_device_token { None } else { self.credentials.secret().await };
+        let mut scopes = self.options.scopes.clone();
+        let auth = match secret {
+            Some(secret) => Some(secret),
+            // A token is good for the scopes that it was given for, and for no others.
+            None => self.credentials.device_token().await.map(|kept| {
+                scopes = kept.scopes;
+                Auth { token: Some(kept.token), ..Auth::default() }
+            }),
+        };
+        Introduction {
+            identity: self.options.identity.clone(),
+            client: ClientInfo {
+                id: self.client_id.to_owned(),
+                display_name: Some(self.options.display_name.clone()),
+                version: env!("CARGO_PKG_VERSION").to_owned(),
+                platform: PLATFORM.to_owned(),
+                device_family: Some(DEVICE_FAMILY.to_owned()),
+                model_identifier: None,
+                mode: CLIENT_MODE.to_owned(),
+                instance_id: Some(self.instance.clone()),
+            },
+            role: self.options.role,
+            scopes,
+            caps: self.options.caps.clone(),
+            commands: self.options.commands.clone(),
+            auth,
+        }
+    }
+
+    /// Attends to an open socket until one end has enough.
+    async fn attend(&mut self, mut socket: Socket, mut session: Session) -> (Over, bool) {
+        let (calls, mut outgoing) = mpsc::channel::<Outgoing>(OUTGOING);
+        let mut waiting: HashMap<CallId, oneshot::Sender<Result<Value, CallError>>> = HashMap::new();
+        let mut calls = Some(calls);
+        let mut silence = HANDSHAKE_WAIT;
+        let mut sweep = tokio::time::interval(SWEEP);
+        let mut deadline = pin!(tokio::time::sleep(silence));
+        let mut are_calls_over = false;
+        let mut challenged_at = None;
+        let stop = self.stop.clone();
+        let over = loop {
+            let outputs = tokio::select! {
+                message = socket.next() => match heard(message) {
+                    Ok(Some(text)) => {
+                        // During the handshake its own limit counts, afterwards every frame is a sign of life.
+                        if calls.is_none() {
+                            deadline.as_mut().reset(Instant::now() + silence);
+                        }
+                        session.receive(&text)
+                    }
+                    Ok(None) => {
+                        if calls.is_none() {
+                            deadline.as_mut().reset(Instant::now() + silence);
+                        }
+                        continue;
+                    }
+                    Err(problem) => break problem.into(),
+                },
+                call = outgoing.recv(), if calls.is_none() && !are_calls_over => match call {
+                    Some(Outgoing { method, params, answers, reply }) => match session.call(method, params, answers) {
+                        Some((id, text)) => {
+                            waiting.insert(id, reply);
+                            vec![Output::Send(text)]
+                        }
+                        None => {
+                            let _ = reply.send(Err(CallError::Full));
+                            continue;
+                        }
+                    },
+                    // Whoever took the connection let go of it; it still brings events.
+                    None => {
+                        are_calls_over = true;
+                        continue;
+                    }
+                },
+                _ = sweep.tick() => {
+                    waiting.retain(|id, reply| {
+                        let is_wanted = !reply.is_closed();
+                        if !is_wanted {
+                            session.forget(*id);
+                        }
+                        is_wanted
+                    });
+                    continue;
+                }
+                () = &mut deadline => {
+                    farewell(&mut socket, TICK_TIMEOUT, "tick timeout").await;
+                    break LinkProblem::TimedOut.into();
+                }
+                () = stop.cancelled() => {
+                    farewell(&mut socket, close::NORMAL, "").await;
+                    break Over::Stopped;
+                }
+            };
+            let mut ended = None;
+            for output in outputs {
+                match output {
+                    Output::Send(text) => {
+                        // The first that is sent answers the challenge.
+                        challenged_at.get_or_insert_with(Instant::now);
+                        if let Err(problem) = send(&mut socket, text).await {
+                            ended = Some(problem.into());
+                        }
+                    }
+                    Output::Opened(hello) => {
+                        silence = Duration::from_millis(hello.policy.tick_interval_ms)
+                            .saturating_mul(2)
+                            .clamp(SHORTEST_SILENCE, LONGEST_SILENCE);
+                        deadline.as_mut().reset(Instant::now() + silence);
+                        self.keep(&hello).await;
+                        if let Some(calls) = calls.take() {
+                            let clock = Clock {
+                                gateway_ms: session.challenged_at_ms(),
+                                at: challenged_at.unwrap_or_else(Instant::now),
+                            };
+                            self.tell(Notice::Opened(Live { hello: Arc::new(*hello), calls, clock })).await;
+                        }
+                    }
+                    Output::Refused(refused) => ended = Some(Over::Refused(*refused)),
+                    Output::Answered(id, result) => {
+                        if let Some(reply) = waiting.remove(&id) {
+                            let _ = reply.send(result.map_err(CallError::Refused));
+                        }
+                    }
+                    Output::Happened(event) => self.pass(Notice::Event(event)),
+                    Output::Gap => self.pass(Notice::Gap),
+                    Output::Broken(text) => ended = Some(LinkProblem::NotAGateway { text }.into()),
+                }
+                if ended.is_some() {
+                    break;
+                }
+            }
+            if let Some(over) = ended {
+                farewell(&mut socket, close::NORMAL, "").await;
+                break over;
+            }
+        };
+        (over, calls.is_none())
+    }
+
+    /// The gateway may have given this device a token.
+    async fn keep(&self, hello: &HelloOk) {
+        let Some(granted) = &hello.auth else { return };
+        let Some(token) = &granted.device_token else { return };
+        let known = self.credentials.device_token().await;
+        let scopes = match (&granted.scopes, known) {
+            (_, Some(known)) if known.token == *token => return,
+            (Some(scopes), _) => scopes.clone(),
+            (None, _) => self.options.scopes.clone(),
+        };
+        self.credentials.keep_device_token(Some(DeviceToken { token: token.clone(), scopes })).await;
+    }
+
+    /// Tells something that must arrive: waits for a slow taker, unless it is time to stop.
+    async fn tell(&mut self, notice: Notice) {
+        if std::mem::take(&mut self.gap) {
+            // The list that follows an opening brings what was left out.
+            tracing::debug!("events of a gateway were left out");
+        }
+        tokio::select! {
+            _ = self.notices.send(notice) => {}
+            () = self.stop.cancelled() => {}
+        }
+    }
+
+    /// Tells something that may be left out when the taker is slow; then it hears of a gap.
+    fn pass(&mut self, notice: Notice) {
+        if self.gap && self.notices.try_send(Notice::Gap).is_ok() {
+            self.gap = false;
+        }
+        if self.gap || self.notices.try_send(notice).is_err() {
+            self.gap = true;
+        }
+    }
+}
+
+/// What the socket brought: a text, a sign of life, or the end.
+fn heard(message: Option<Result<Message, tungstenite::Error>>) -> Result<Option<String>, LinkProblem> {
+    match message {
+        Some(Ok(Message::Text(text))) => Ok(Some(text.as_str().to_owned())),
+        Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_))) => Ok(None),
+        Some(Ok(Message::Binary(_))) => {
+            Err(LinkProblem::NotAGateway { text: "expected text frames, got a binary one".to_owned() })
+        }
+        Some(Ok(Message::Close(Some(frame)))) => Err(closed(&frame)),
+        Some(Ok(Message::Close(None))) | None => {
+            Err(LinkProblem::Closed { code: close::NO_CODE, text: String::new() })
+        }
+        Some(Err(tungstenite::Error::Capacity(error))) => {
+            Err(LinkProblem::NotAGateway { text: error.to_string() })
+        }
+        Some(Err(tungstenite::Error::Protocol(
+            error @ (tungstenite::error::ProtocolError::ResetWithoutClosingHandshake
+            | tungstenite::error::ProtocolError::ReceivedAfterClosing),
+        ))) => Err(LinkProblem::Closed { code: close::NO_CODE, text: error.to_string() }),
+        Some(Err(tungstenite::Error::Protocol(error))) => {
+            Err(LinkProblem::NotAGateway { text: error.to_string() })
+        }
+        Some(Err(tungstenite::Error::Utf8(error))) => {
+            Err(LinkProblem::NotAGateway { text: format!("expected UTF-8: {error}") })
+        }
+        Some(Err(error)) => Err(LinkProblem::Unreachable { text: error.to_string() }),
+    }
+}
+
+fn closed(frame: &CloseFrame) -> LinkProblem {
+    LinkProblem::Closed { code: frame.code.into(), text: frame.reason.as_str().to_owned() }
+}
+
+async fn send(socket: &mut Socket, text: String) -> Result<(), LinkProblem> {
+    match timeout(SEND_WAIT, socket.send(Message::Text(text.into()))).await {
+        Ok(Ok(())) => Ok(()),
+        Ok(Err(error)) => Err(LinkProblem::Unreachable { text: error.to_string() }),
+        Err(_) => Err(LinkProblem::TimedOut),
+    }
+}
+
+/// Says why, if the other end still listens.
+async fn farewell(socket: &mut Socket, code: u16, reason: &'static str) {
+    let frame = CloseFrame { code: code.into(), reason: reason.into() };
+    let _ = timeout(FAREWELL_WAIT, socket.close(Some(frame))).await;
+}
+
+/// A WebSocket to the gateway; no `Origin` is sent.
+async fn dial(options: &Options) -> Result<Socket, LinkProblem> {
+    let Options { address, pin, .. } = options;
+    let unreachable = |error: std::io::Error| LinkProblem::Unreachable { text: error.to_string() };
+    let tcp = TcpStream::connect((address.bare_host(), address.port())).await.map_err(unreachable)?;
+    tcp.set_nodelay(true).map_err(unreachable)?;
+    let stream: Box<dyn Stream> = if address.is_tls() {
+        let pin = *pin;
+        let config = tokio::task::spawn_blocking(move || tls::config(pin)).await;
+        let config = config.map_err(|error| certificate(&error))?.map_err(|error| certificate(&error))?;
+        let name =
+            ServerName::try_from(address.bare_host().to_owned()).map_err(|error| certificate(&error))?;
+        let secured = TlsConnector::from(config).connect(name, tcp).await;
+        Box::new(secured.map_err(|error| untrusted(&error))?)
+    } else {
+        Box::new(tcp)
+    };
+    upgrade(address, stream).await
+}
+
+async fn upgrade(address: &Address, stream: Box<dyn Stream>) -> Result<Socket, LinkProblem> {
+    let strange = |error: tungstenite::Error| match error {
+        tungstenite::Error::Io(error) => LinkProblem::Unreachable { text: error.to_string() },
+        error => LinkProblem::NotAGateway { text: error.to_string() },
+    };
+    let request = address.to_string().into_client_request().map_err(strange)?;
+    let limits = WebSocketConfig::default()
+        .max_message_size(Some(MAX_PAYLOAD_BYTES))
+        .max_frame_size(Some(MAX_PAYLOAD_BYTES));
+    let upgraded = tokio_tungstenite::client_async_with_config(request, stream, Some(limits)).await;
+    upgraded.map(|(socket, _)| socket).map_err(strange)
+}
+
+fn certificate(error: &dyn std::error::Error) -> LinkProblem {
+    LinkProblem::Certificate { text: error.to_string() }
+}
+
+/// What a failed TLS handshake means.
+fn untrusted(error: &std::io::Error) -> LinkProblem {
+    let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
+    match inner {
+        Some(rustls::Error::InvalidCertificate(rustls::CertificateError::Other(other))) => {
+            match other.0.downcast_ref::<WrongPin>() {
+                Some(WrongPin { found }) => LinkProblem::PinMismatch { found: found.to_string() },
+                None => certificate(error),
+            }
+        }
+        Some(rustls::Error::InvalidCertificate(_)) => certificate(error),
+        Some(other) => LinkProblem::NotAGateway { text: other.to_string() },
+        None => LinkProblem::Unreachable { text: error.to_string() },
+    }
+}
+
+/// Our own name, which only releases from 2026.8 know.
+const OWN_CLIENT_ID: &str = "openclaw-linux";
+
+/// A name that every release knows.
+const COMMON_CLIENT_ID: &str = "gateway-client";
+
+const CLIENT_MODE: &str = "ui";
+
+/// Must never change: peers pin it when they let a device in (gateway-protocol.md §4.1).
+const PLATFORM: &str = "linux";
+
+/// Must never change either.
+const DEVICE_FAMILY: &str = "Linux";
+
+/// Close code of a client that heard nothing for too long (§3.7).
+const TICK_TIMEOUT: u16 = 4_000;
+
+/// How long to wait before the second try; doubled for each further one (§6).
+const FIRST_WAIT: Duration = Duration::from_secs(1);
+
+/// Longest wait between two tries (§6).
+const LONGEST_WAIT: Duration = Duration::from_secs(30);
+
+/// Shortest wait that a gateway may ask for.
+const SOONEST: Duration = Duration::from_millis(100);
+
+/// How often to look whether somebody let this device in.
+const SLOW_WAIT: Duration = Duration::from_secs(20);
+
+/// How long dialing may take, with TLS and the upgrade.
+const DIAL_WAIT: Duration = Duration::from_secs(15);
+
+/// How long the handshake may take: as long as gateways give it (§1.1), and a little for the way.
+const HANDSHAKE_WAIT: Duration = Duration::from_secs(20);
+
+/// How long a frame may take to leave.
+const SEND_WAIT: Duration = Duration::from_secs(10);
+
+/// How long a goodbye may take.
+const FAREWELL_WAIT: Duration = Duration::from_secs(1);
+
+/// Bounds of the silence after which a connection counts as lost, whatever the gateway says of its ticks.
+const SHORTEST_SILENCE: Duration = Duration::from_secs(10);
+const LONGEST_SILENCE: Duration = Duration::from_secs(300);
+
+/// How often calls that nobody waits for are forgotten.
+const SWEEP: Duration = Duration::from_secs(10);
+
+/// Calls that may wait to be sent.
+const OUTGOING: usize = 64;
