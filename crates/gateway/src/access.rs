@@ -119,6 +119,9 @@ pub enum Caller {
 
 /// The methods of the embedded gateway and who may call them.
 pub const METHODS: &[(&str, Caller)] = &[
+    ("approval.get", Caller::Operator(Scope::Approvals)),
+    ("approval.history", Caller::Operator(Scope::Approvals)),
+    ("approval.resolve", Caller::Operator(Scope::Approvals)),
     ("device.pair.approve", Caller::Operator(Scope::Pairing)),
     ("device.pair.list", Caller::Operator(Scope::Pairing)),
     ("device.pair.reject", Caller::Operator(Scope::Pairing)),
@@ -128,7 +131,16 @@ pub const METHODS: &[(&str, Caller)] = &[
     ("exec.approval.request", Caller::Operator(Scope::Approvals)),
     ("exec.approval.resolve", Caller::Operator(Scope::Approvals)),
     ("exec.approval.waitDecision", Caller::Operator(Scope::Approvals)),
+    ("exec.approvals.get", Caller::Operator(Scope::Admin)),
+    ("exec.approvals.node.get", Caller::Operator(Scope::Admin)),
+    ("exec.approvals.node.set", Caller::Operator(Scope::Admin)),
+    ("exec.approvals.set", Caller::Operator(Scope::Admin)),
     ("health", Caller::AnyOperator),
+    ("openclaw.approval.list", Caller::Operator(Scope::Approvals)),
+    ("plugin.approval.list", Caller::Operator(Scope::Approvals)),
+    ("plugin.approval.request", Caller::Operator(Scope::Approvals)),
+    ("plugin.approval.resolve", Caller::Operator(Scope::Approvals)),
+    ("plugin.approval.waitDecision", Caller::Operator(Scope::Approvals)),
     ("status", Caller::Operator(Scope::Read)),
 ];
 

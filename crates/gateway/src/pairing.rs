@@ -24,6 +24,19 @@ pub enum LocalPairing {
     Ask,
 }
 
+/// Who let a device in.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LetInBy {
+    /// An operator, over the gateway.
+    Operator,
+    /// The person, in the window of the program that serves.
+    Person,
+    /// Nobody: it knew the token, and that was enough.
+    #[default]
+    Token,
+}
+
 /// A device that was let in.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -46,6 +59,9 @@ pub struct Device {
     pub client_mode: String,
     /// What it may do, by role.
     pub roles: BTreeMap<String, Vec<String>>,
+    /// Who let it in last.
+    #[serde(default)]
+    pub let_in_by: LetInBy,
     /// Unix milliseconds.
     pub created_at_ms: i64,
     /// Unix milliseconds.
@@ -80,6 +96,9 @@ pub struct Pending {
     pub scopes: Vec<String>,
     /// Whether the device is known already.
     pub is_repair: bool,
+    /// Why it waits.
+    #[serde(skip)]
+    pub reason: Reason,
     /// When it came, Unix milliseconds.
     pub ts: i64,
 }
@@ -139,8 +158,6 @@ pub enum Admission {
         request: Box<Pending>,
         /// Whether it waits since now, so that somebody has to be told.
         is_new: bool,
-        /// Why.
-        reason: Reason,
     },
     /// Too many wait already.
     Full,
@@ -168,6 +185,11 @@ impl Devices {
         self.paired.values()
     }
 
+    /// One that was let in.
+    pub fn find(&self, device_id: &str) -> Option<&Device> {
+        self.paired.get(device_id)
+    }
+
     /// Those that wait, oldest first.
     pub fn pending(&mut self, now_ms: i64) -> &[Pending] {
         self.forget_old(now_ms);
@@ -183,7 +205,7 @@ impl Devices {
         fresh_id: impl FnOnce() -> String,
     ) -> Admission {
         self.forget_old(now_ms);
-        let Some(reason) = self.objection(applicant) else {
+        let Some(reason) = self.objection(applicant, local) else {
             return Admission::Admitted { changed: false };
         };
         let silently = match reason {
@@ -191,9 +213,9 @@ impl Devices {
             // The peers want a person to look at it, too.
             Reason::MetadataUpgrade => false,
         };
-        let request = self.request(applicant, now_ms, fresh_id);
+        let request = self.request(applicant, reason, now_ms, fresh_id);
         if silently && (self.paired.len() < MAX_DEVICES || request.is_repair) {
-            self.let_in(request, now_ms);
+            self.let_in(request, LetInBy::Token, now_ms);
             return Admission::Admitted { changed: true };
         }
         let same = |known: &Pending| {
@@ -202,19 +224,19 @@ impl Devices {
                 && known.scopes == request.scopes
         };
         if let Some(known) = self.pending.iter().find(|known| same(known)) {
-            return Admission::Waits { request: Box::new(known.clone()), is_new: false, reason };
+            return Admission::Waits { request: Box::new(known.clone()), is_new: false };
         }
         if self.pending.len() >= MAX_PENDING {
             return Admission::Full;
         }
         self.pending.push(request.clone());
-        Admission::Waits { request: Box::new(request), is_new: true, reason }
+        Admission::Waits { request: Box::new(request), is_new: true }
     }
 
     /// Lets a waiting device in; `None` for an unknown request.
-    pub fn approve(&mut self, request_id: &str, now_ms: i64) -> Option<Device> {
+    pub fn approve(&mut self, request_id: &str, by: LetInBy, now_ms: i64) -> Option<Device> {
         let request = self.take(request_id, now_ms)?;
-        Some(self.let_in(request, now_ms))
+        Some(self.let_in(request, by, now_ms))
     }
 
     /// Turns a waiting device away; `None` for an unknown request.
@@ -227,19 +249,31 @@ impl Devices {
         self.paired.remove(device_id).is_some()
     }
 
+    /// When the oldest request that waits is forgotten, Unix milliseconds.
+    pub fn next_forgotten_ms(&self) -> Option<i64> {
+        self.pending.iter().map(|known| known.ts.saturating_add(PENDING_MS)).min()
+    }
+
+    /// Forgets requests that nobody answered in time.
+    pub fn forget_old(&mut self, now_ms: i64) {
+        self.pending.retain(|known| now_ms.saturating_sub(known.ts) < PENDING_MS);
+    }
+
     fn take(&mut self, request_id: &str, now_ms: i64) -> Option<Pending> {
         self.forget_old(now_ms);
         let at = self.pending.iter().position(|known| known.request_id == request_id)?;
         Some(self.pending.remove(at))
     }
 
-    fn forget_old(&mut self, now_ms: i64) {
-        self.pending.retain(|known| now_ms.saturating_sub(known.ts) < PENDING_MS);
+    /// The device, if its being let in counts: where a person is asked, the token alone never did.
+    fn known(&self, device_id: &str, local: LocalPairing) -> Option<&Device> {
+        let counts = |device: &&Device| local == LocalPairing::Silent || device.let_in_by != LetInBy::Token;
+        self.paired.get(device_id).filter(counts)
     }
 
     /// Why a device cannot simply come in.
-    fn objection(&self, applicant: &Applicant<'_>) -> Option<Reason> {
-        let Some(known) = self.paired.get(applicant.device_id) else { return Some(Reason::NotPaired) };
+    fn objection(&self, applicant: &Applicant<'_>, local: LocalPairing) -> Option<Reason> {
+        let Some(known) = self.known(applicant.device_id, local) else { return Some(Reason::NotPaired) };
         let same = |known: &str, said: &str| known.trim().eq_ignore_ascii_case(said.trim());
         let family = |family: &Option<String>| family.clone().unwrap_or_default();
         if !same(&known.platform, &applicant.client.platform)
@@ -254,7 +288,13 @@ impl Devices {
         }
     }
 
-    fn request(&self, applicant: &Applicant<'_>, now_ms: i64, fresh_id: impl FnOnce() -> String) -> Pending {
+    fn request(
+        &self,
+        applicant: &Applicant<'_>,
+        reason: Reason,
+        now_ms: i64,
+        fresh_id: impl FnOnce() -> String,
+    ) -> Pending {
         Pending {
             request_id: fresh_id(),
             device_id: applicant.device_id.to_owned(),
@@ -267,12 +307,15 @@ impl Devices {
             role: applicant.role.as_str().to_owned(),
             scopes: applicant.scopes.words(),
             is_repair: self.paired.contains_key(applicant.device_id),
+            reason,
             ts: now_ms,
         }
     }
 
-    fn let_in(&mut self, request: Pending, now_ms: i64) -> Device {
-        let known = self.paired.remove(&request.device_id);
+    fn let_in(&mut self, request: Pending, by: LetInBy, now_ms: i64) -> Device {
+        // What the token alone gave is no part of what somebody says yes to.
+        let carries = |known: &Device| by == LetInBy::Token || known.let_in_by != LetInBy::Token;
+        let known = self.paired.remove(&request.device_id).filter(carries);
         let (created_at_ms, mut roles) =
             known.map_or((now_ms, BTreeMap::new()), |known| (known.created_at_ms, known.roles));
         let held = Scopes::of(roles.get(&request.role).map(Vec::as_slice).unwrap_or_default());
@@ -286,6 +329,7 @@ impl Devices {
             client_id: request.client_id,
             client_mode: request.client_mode,
             roles,
+            let_in_by: by,
             created_at_ms,
             approved_at_ms: now_ms,
         };
@@ -328,7 +372,7 @@ mod tests {
             Applicant { device_id: "d1", public_key: "k1", client: &client, role, scopes: &scopes };
         match devices.admit(&applicant, local, now_ms, || format!("r{now_ms}")) {
             Admission::Admitted { .. } => None,
-            Admission::Waits { request, is_new, reason } => Some((reason, request.request_id, is_new)),
+            Admission::Waits { request, is_new } => Some((request.reason, request.request_id, is_new)),
             Admission::Full => panic!("full"),
         }
     }
@@ -343,8 +387,8 @@ mod tests {
         assert_eq!(ask(&mut devices, wanted, NOW), Some((Reason::NotPaired, format!("r{NOW}"), true)));
         // Asking again is the same request.
         assert_eq!(ask(&mut devices, wanted, NOW + 9), Some((Reason::NotPaired, format!("r{NOW}"), false)));
-        assert_eq!(devices.approve("other", NOW), None);
-        let device = devices.approve(&format!("r{NOW}"), NOW + 10).unwrap();
+        assert_eq!(devices.approve("other", LetInBy::Person, NOW), None);
+        let device = devices.approve(&format!("r{NOW}"), LetInBy::Person, NOW + 10).unwrap();
         assert_eq!(device.roles["operator"], ["operator.approvals", "operator.read"]);
         assert_eq!(ask(&mut devices, wanted, NOW + 11), None);
         assert_eq!(ask(&mut devices, &["operator.read"], NOW + 11), None);
@@ -361,9 +405,10 @@ mod tests {
         let ask =
             |devices: &mut Devices, now| knock(devices, LocalPairing::Ask, Role::Node, &[], "linux", now);
         let first = ask(&mut devices, NOW).unwrap().1;
+        assert_eq!(devices.next_forgotten_ms(), Some(NOW + PENDING_MS));
         assert_eq!(devices.pending(NOW + PENDING_MS - 1).len(), 1);
         assert_eq!(devices.pending(NOW + PENDING_MS).len(), 0);
-        assert_eq!(devices.approve(&first, NOW + PENDING_MS), None);
+        assert_eq!(devices.approve(&first, LetInBy::Person, NOW + PENDING_MS), None);
     }
 
     #[test]
@@ -376,6 +421,25 @@ mod tests {
         assert_eq!(silent(&mut devices, Role::Operator, " Linux "), None);
         assert_eq!(silent(&mut devices, Role::Node, "linux"), None);
         assert_eq!(silent(&mut devices, Role::Operator, "darwin").unwrap().0, Reason::MetadataUpgrade);
+    }
+
+    #[test]
+    fn t03_what_the_token_alone_let_in_does_not_count_where_a_person_is_asked() {
+        let mut devices = Devices::default();
+        let come = |devices: &mut Devices, local, wanted: &[&str], now| {
+            knock(devices, local, Role::Operator, wanted, "linux", now)
+        };
+        assert_eq!(come(&mut devices, LocalPairing::Silent, &["operator.admin"], NOW), None);
+        let stored: Vec<Device> = devices.paired().cloned().collect();
+        let mut devices = Devices::new(stored);
+        let asked = come(&mut devices, LocalPairing::Ask, &["operator.read"], NOW).unwrap();
+        assert_eq!(asked.0, Reason::NotPaired);
+        let device = devices.approve(&asked.1, LetInBy::Person, NOW).unwrap();
+        // Yes to reading is no yes to what it had taken before.
+        assert_eq!(device.roles["operator"], ["operator.read"]);
+        assert_eq!(come(&mut devices, LocalPairing::Ask, &["operator.read"], NOW), None);
+        let more = come(&mut devices, LocalPairing::Ask, &["operator.admin"], NOW + 1).unwrap();
+        assert_eq!(more.0, Reason::ScopeUpgrade);
     }
 
     #[test]

@@ -30,6 +30,9 @@ pub trait Gate {
     /// Whether a device that proved who it is may come in.
     fn admit(&mut self, applicant: &Applicant<'_>) -> Admission;
 
+    /// Whether the right secret alone is enough for the command line of the peers, which has no device.
+    fn lets_in_by_secret(&self) -> bool;
+
     /// Milliseconds that the gateway has been up.
     fn uptime_ms(&self) -> u64;
 }
@@ -153,9 +156,17 @@ impl Session {
         }
         let request = match serde_json::from_str(text) {
             Ok(Frame::Req(request)) if request.method == "connect" && !request.id.is_empty() => request,
-            _ => {
+            other => {
                 let reason = "invalid handshake: first request must be connect";
-                return vec![self.close(close::POLICY, reason)];
+                let mut outputs = Vec::new();
+                if let Ok(Frame::Req(request)) = other
+                    && !request.id.is_empty()
+                {
+                    let answer = Response::failed(request.id, ErrorShape::invalid(reason));
+                    outputs.push(Output::Send(Frame::Res(answer)));
+                }
+                outputs.push(self.close(close::POLICY, reason));
+                return outputs;
             }
         };
         match self.accept(&request.params, gate, now_ms) {
@@ -199,6 +210,7 @@ impl Session {
         let device_id = match &params.device {
             Some(device) => Some(self.prove(device, &params, role, now_ms)?),
             None if role == Role::Node => return Err(no_device()),
+            None if is_command_line(&params.client) && gate.lets_in_by_secret() => None,
             // Whoever does not say who it is may do nothing.
             None => {
                 scopes = Scopes::default();
@@ -215,9 +227,7 @@ impl Session {
             };
             match gate.admit(&applicant) {
                 Admission::Admitted { .. } => {}
-                Admission::Waits { request, is_new, reason } => {
-                    return Err(not_paired(*request, is_new, reason));
-                }
+                Admission::Waits { request, is_new } => return Err(not_paired(*request, is_new)),
                 Admission::Full => {
                     let error = ErrorShape::unavailable("too many devices wait to be let in");
                     return Err(Refused::policy(error));
@@ -306,11 +316,7 @@ impl Session {
         match allowed {
             Ok(()) => vec![Output::Call(request)],
             Err(Some(scope)) => {
-                let scope = scope.as_str();
-                let details =
-                    json!({"code": "MISSING_SCOPE", "missingScope": scope, "requiredScopes": [scope]});
-                let error = ErrorShape::new(code::FORBIDDEN, format!("missing scope: {scope}"));
-                vec![fail(&request.id, error.with(details))]
+                vec![fail(&request.id, missing_scope(scope))]
             }
             Err(None) => {
                 let role = client.role.as_str();
@@ -324,6 +330,18 @@ impl Session {
             }
         }
     }
+}
+
+/// A caller may not do what needs this scope.
+pub(crate) fn missing_scope(scope: Scope) -> ErrorShape {
+    let scope = scope.as_str();
+    let details = json!({"code": "MISSING_SCOPE", "missingScope": scope, "requiredScopes": [scope]});
+    ErrorShape::new(code::FORBIDDEN, format!("missing scope: {scope}")).with(details)
+}
+
+/// The command line of newer releases leaves its device out when it was given a token (gateway-protocol.md §3.2).
+fn is_command_line(client: &ClientInfo) -> bool {
+    client.id == "cli" && client.mode == "cli"
 }
 
 /// A call, or the id to answer under and what is wrong.
@@ -364,25 +382,36 @@ fn protocol_mismatch(params: &ConnectParams) -> Box<Refused> {
         "clientMinProtocol": params.min_protocol,
         "clientMaxProtocol": params.max_protocol,
         "expectedProtocol": PROTOCOL,
+        "minimumProbeProtocol": OLDEST_PROTOCOL,
     });
     let error = ErrorShape::invalid("protocol mismatch").with(details);
     Box::new(Refused { error, close_code: close::PROTOCOL, knocked: None })
 }
 
 fn locked(why: Locked) -> Box<Refused> {
-    let (text, word) = match why {
-        Locked::Missing => {
-            ("unauthorized: gateway token missing (provide the gateway's token)", "AUTH_TOKEN_MISSING")
-        }
-        Locked::Mismatch => {
-            ("unauthorized: gateway token mismatch (provide the gateway's token)", "AUTH_TOKEN_MISMATCH")
-        }
-        Locked::RateLimited(_) => {
-            ("unauthorized: too many failed authentication attempts (retry later)", "AUTH_RATE_LIMITED")
-        }
+    let (text, word, reason, step) = match why {
+        Locked::Missing => (
+            "unauthorized: gateway token missing (provide gateway auth token)",
+            "AUTH_TOKEN_MISSING",
+            "token_missing",
+            "update_auth_configuration",
+        ),
+        Locked::Mismatch => (
+            "unauthorized: gateway token mismatch (provide gateway auth token)",
+            "AUTH_TOKEN_MISMATCH",
+            "token_mismatch",
+            "update_auth_credentials",
+        ),
+        Locked::RateLimited(_) => (
+            "unauthorized: too many failed authentication attempts (retry later)",
+            "AUTH_RATE_LIMITED",
+            "rate_limited",
+            "wait_then_retry",
+        ),
     };
-    let step = if let Locked::RateLimited(_) = why { "wait_then_retry" } else { "update_auth_credentials" };
-    let details = json!({"code": word, "canRetryWithDeviceToken": false, "recommendedNextStep": step});
+    let details = json!({
+        "code": word, "authReason": reason, "canRetryWithDeviceToken": false, "recommendedNextStep": step,
+    });
     let mut error = ErrorShape::invalid(text).with(details);
     if let Locked::RateLimited(after_ms) = why {
         error.retryable = Some(true);
@@ -401,7 +430,8 @@ fn unproved(text: &str, word: &str, reason: &str) -> Box<Refused> {
     Refused::policy(ErrorShape::invalid(text).with(details))
 }
 
-fn not_paired(request: Pending, is_new: bool, reason: Reason) -> Box<Refused> {
+fn not_paired(request: Pending, is_new: bool) -> Box<Refused> {
+    let reason = request.reason;
     let details = json!({
         "code": "PAIRING_REQUIRED",
         "reason": reason.as_str(),
@@ -453,11 +483,13 @@ fn hello(client: &Client, protocol: u32, uptime_ms: u64) -> Value {
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Events that the embedded gateway sends.
-const EVENTS: [&str; 6] = [
+const EVENTS: [&str; 8] = [
     "device.pair.requested",
     "device.pair.resolved",
     "exec.approval.requested",
     "exec.approval.resolved",
+    "plugin.approval.requested",
+    "plugin.approval.resolved",
     "shutdown",
     "tick",
 ];

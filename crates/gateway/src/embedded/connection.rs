@@ -1,10 +1,12 @@
 //! One connection: frames in, answers and events out, both bounded.
 
 use super::door::Opening;
-use super::{Backend, Gateway, Handshake, Seat, approvals, devices};
+use super::params::Params;
+use super::{Backend, Gateway, Handshake, Seat, approvals, commands, devices, plugins, policies, unified};
 use crate::access::Scope;
 use crate::session::{Client, Output, Session};
 use axum::extract::ws::{CloseFrame, Message, WebSocket};
+use countersign_protocol::gateway::unified::ApprovalKind;
 use countersign_protocol::gateway::{ErrorShape, Frame, MAX_BUFFERED_BYTES, Request, Response, close};
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -28,6 +30,7 @@ pub(super) async fn run<B: Backend>(
     gateway: Arc<Gateway<B>>,
     mut socket: WebSocket,
     handshake: Handshake<B>,
+    stop: CancellationToken,
 ) {
     let conn_id = Uuid::new_v4().to_string();
     let (mut session, challenge) =
@@ -47,6 +50,9 @@ pub(super) async fn run<B: Backend>(
                     if socket.send(Message::Text(text.into())).await.is_err() {
                         break None;
                     }
+                }
+                Some(Leaving::Removed) => {
+                    break Some(CloseFrame { code: close::REMOVED, reason: "device removed".into() });
                 }
                 Some(Leaving::TooSlow) | None => {
                     break Some(CloseFrame { code: close::POLICY, reason: "slow consumer".into() });
@@ -72,14 +78,16 @@ pub(super) async fn run<B: Backend>(
             () = &mut deadline, if handshake.is_some() => {
                 break Some(CloseFrame { code: close::NORMAL, reason: "handshake timeout".into() });
             }
-            () = gateway.stop.cancelled() => {
+            () = stop.cancelled() => {
                 outbox.event("shutdown", &json!({"reason": "stopping"}).to_string(), Slow::Skip);
                 break Some(CloseFrame { code: close::RESTART, reason: "service restart".into() });
             }
         }
     };
     gone.cancel();
-    gateway.clients.lock().unwrap_or_else(PoisonError::into_inner).remove(&conn_id);
+    if gateway.clients.lock().unwrap_or_else(PoisonError::into_inner).remove(&conn_id).is_some() {
+        gateway.changed();
+    }
     // What was answered before the close still leaves, as far as the other end takes it.
     let part = async {
         while let Ok(Leaving::Text(text)) = leaving.try_recv() {
@@ -110,11 +118,10 @@ fn act<B: Backend>(
         match output {
             Output::Send(frame) => outbox.frame(&frame),
             Output::Opened(client) => {
-                let seat = Seat { client: Arc::clone(&client), outbox: outbox.clone() };
-                let mut clients = gateway.clients.lock().unwrap_or_else(PoisonError::into_inner);
-                clients.insert(client.conn_id.clone(), seat);
+                gateway.seated(Seat { client, outbox: outbox.clone() });
             }
             Output::Knocked(pending) => {
+                gateway.changed();
                 gateway.broadcast("device.pair.requested", &pending, Some(Scope::Pairing), None);
             }
             Output::Call(request) => {
@@ -154,20 +161,37 @@ pub(super) struct Call<B> {
 impl<B: Backend> Call<B> {
     async fn answer(self, request: Request) {
         let Request { id, method, params } = request;
-        let answer = match method.as_str() {
-            "health" => Ok(json!({"ok": true, "ts": self.gateway.backend.now_ms()})),
-            "status" => Ok(self.status().await),
-            "exec.approval.request" => approvals::request(&self, &id, params).await,
-            "exec.approval.waitDecision" => approvals::wait(&self, params).await,
-            "exec.approval.resolve" => approvals::resolve(&self, params).await,
-            "exec.approval.list" => Ok(approvals::list(&self).await),
-            "exec.approval.get" => approvals::get(&self, params).await,
-            method => devices::answer(&self, method, &params),
-        };
+        let answer = self.outcome(&id, &method, params).await;
         self.outbox.frame(&Frame::Res(match answer {
             Ok(payload) => Response::ok(id, payload),
             Err(error) => Response::failed(id, error),
         }));
+    }
+
+    async fn outcome(&self, id: &str, method: &str, params: Value) -> Result<Value, ErrorShape> {
+        let (exec, plugin) = (ApprovalKind::Exec, ApprovalKind::Plugin);
+        match method {
+            "health" => Ok(json!({"ok": true, "ts": self.gateway.backend.now_ms()})),
+            "status" => Ok(self.status().await),
+            "exec.approval.request" => commands::request(self, id, params).await,
+            "exec.approval.waitDecision" => approvals::wait(self, exec, &Params::of(method, params)?).await,
+            "exec.approval.resolve" => approvals::resolve(self, exec, &Params::of(method, params)?).await,
+            "exec.approval.list" => Ok(approvals::list(self, exec).await),
+            "exec.approval.get" => commands::get(self, &Params::of(method, params)?).await,
+            "plugin.approval.request" => plugins::request(self, id, params).await,
+            "plugin.approval.waitDecision" => {
+                approvals::wait(self, plugin, &Params::of(method, params)?).await
+            }
+            "plugin.approval.resolve" => approvals::resolve(self, plugin, &Params::of(method, params)?).await,
+            "plugin.approval.list" => Ok(approvals::list(self, plugin).await),
+            // Nobody asks for any, but newer command lines want to hear that.
+            "openclaw.approval.list" => Ok(approvals::list(self, ApprovalKind::SystemAgent).await),
+            "approval.get" => unified::get(self, params).await,
+            "approval.resolve" => unified::resolve(self, params).await,
+            "approval.history" => unified::history(self, params),
+            method if method.starts_with("exec.approvals.") => policies::answer(self, method, params).await,
+            method => devices::answer(self, method, &params),
+        }
     }
 
     async fn status(&self) -> Value {
@@ -194,6 +218,8 @@ pub(super) enum Slow {
 /// What leaves through a connection.
 pub(super) enum Leaving {
     Text(String),
+    /// The device was sent away.
+    Removed,
     TooSlow,
 }
 
@@ -224,6 +250,12 @@ impl Outbox {
         let seq = self.events.fetch_add(1, Ordering::SeqCst) + 1;
         let text = format!(r#"{{"type":"event","event":"{event}","payload":{payload},"seq":{seq}}}"#);
         self.send(text, slow);
+    }
+
+    /// Ends the connection because its device is no longer let in.
+    pub(super) fn removed(&self) {
+        // The other end is gone when the connection is.
+        let _ = self.texts.send(Leaving::Removed);
     }
 
     fn send(&self, text: String, slow: Slow) {

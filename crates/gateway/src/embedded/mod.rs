@@ -3,9 +3,18 @@
 //! It speaks to peers' clients and knows nothing of policies or people: a [`Backend`] keeps the approvals.
 
 mod approvals;
+mod asked;
+mod commands;
 mod connection;
 mod devices;
 mod door;
+mod owner;
+mod params;
+mod plugins;
+mod policies;
+mod unified;
+
+pub use asked::{Ended, Known, Resolver, Subject, Verdict};
 
 use crate::access::Scope;
 use crate::pairing::{Device, LocalPairing};
@@ -18,20 +27,23 @@ use axum::response::{IntoResponse as _, Response};
 use axum::routing::any;
 use axum::serve::ListenerExt as _;
 use connection::{Outbox, Slow};
-use countersign_protocol::gateway::approval::{RequestView, Requested, Resolved};
+use countersign_protocol::gateway::policy::PolicyFile;
 use countersign_protocol::gateway::{MAX_PAYLOAD_BYTES, TICK_INTERVAL_MS};
 use countersign_protocol::vocabulary::Decision;
 use door::Door;
+pub use owner::Embedded;
+pub use policies::PolicyError;
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::net::TcpListener;
-use tokio::sync::broadcast;
+use tokio::sync::{broadcast, watch};
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 use zeroize::Zeroizing;
 
 /// Connections that may be in their handshake at once (gateway-protocol.md §1.1).
@@ -39,6 +51,9 @@ const MAX_HANDSHAKES: usize = 32;
 
 /// Connections that may be open at once: more than programs on one machine.
 const MAX_CONNECTIONS: usize = 512;
+
+/// How long the connections may take to end when the serving ends: a little longer than one takes for its farewell.
+const ENDING: Duration = Duration::from_secs(3);
 
 /// Who asked for an approval.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -56,10 +71,12 @@ pub struct Requester {
 pub struct Submission {
     /// Chosen by the requester.
     pub id: Option<String>,
-    /// The command's text as it was given.
+    /// The command's text as it was given; empty where the subject is no command.
     pub command: String,
+    /// Its folder as it was given.
+    pub cwd: Option<String>,
     /// As everybody will see it.
-    pub request: RequestView,
+    pub subject: Subject,
     /// How long it waits.
     pub timeout: Duration,
     /// Who asks.
@@ -68,17 +85,6 @@ pub struct Submission {
     pub deliverable: bool,
     /// Whether others are to be told.
     pub announced: bool,
-}
-
-/// An approval that waits or ended a moment ago.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Known {
-    /// Id, request and times.
-    pub requested: Requested,
-    /// Who asked.
-    pub by: Requester,
-    /// How it ended: `Some(None)` is "no decision".
-    pub ended: Option<Option<Decision>>,
 }
 
 /// Why a request was not taken.
@@ -99,7 +105,7 @@ pub enum Happened {
     /// One waits.
     Requested(Arc<Known>),
     /// One ended with a decision.
-    Resolved(Arc<Resolved>),
+    Ended(Arc<Known>),
 }
 
 /// Whoever keeps the approvals.
@@ -107,14 +113,17 @@ pub trait Backend: Send + Sync + 'static {
     /// Takes a request: it waits, and is told to [`Backend::events`], before this returns.
     fn submit(&self, submission: Submission) -> impl Future<Output = Result<Arc<Known>, NotTaken>> + Send;
 
-    /// Answers once; false when it is unknown or has ended. `by`: how the resolver calls itself.
-    fn resolve(&self, id: &str, decision: Decision, by: &str) -> impl Future<Output = bool> + Send;
+    /// Answers once; false when it is unknown or has ended. Afterwards [`Backend::find`] tells the end.
+    fn resolve(&self, id: &str, verdict: Verdict) -> impl Future<Output = bool> + Send;
 
     /// What waits, oldest first.
     fn pending(&self) -> impl Future<Output = Vec<Arc<Known>>> + Send;
 
     /// One that waits or ended a moment ago.
     fn find(&self, id: &str) -> impl Future<Output = Option<Arc<Known>>> + Send;
+
+    /// The last ones that ended, as far as they are kept.
+    fn past(&self) -> Vec<Arc<Known>>;
 
     /// Waits for the end; `None` when unknown.
     fn wait(&self, id: &str) -> impl Future<Output = Option<Option<Decision>>> + Send;
@@ -124,6 +133,16 @@ pub trait Backend: Send + Sync + 'static {
 
     /// Whether somebody besides the gateway's clients can answer.
     fn has_own_presenter(&self) -> bool;
+
+    /// The policy document of this machine.
+    fn policy(&self) -> impl Future<Output = Result<PolicyFile, PolicyError>> + Send;
+
+    /// Replaces it if it is still the one with this hash. Only for callers that may administer the gateway: it may loosen.
+    fn set_policy(
+        &self,
+        file: Map<String, Value>,
+        base_hash: String,
+    ) -> impl Future<Output = Result<PolicyFile, PolicyError>> + Send;
 
     /// A text as it may be shown to a person.
     fn shown(&self, text: &str) -> String;
@@ -154,7 +173,25 @@ struct Gateway<B> {
     clients: Mutex<HashMap<String, Seat>>,
     handshakes: AtomicUsize,
     started: Instant,
+    /// Told when clients or devices change.
+    changes: watch::Sender<()>,
+}
+
+/// A gateway on one port.
+struct Serving<B> {
+    gateway: Arc<Gateway<B>>,
+    connections: TaskTracker,
     stop: CancellationToken,
+}
+
+impl<B> Clone for Serving<B> {
+    fn clone(&self) -> Self {
+        Self {
+            gateway: Arc::clone(&self.gateway),
+            connections: self.connections.clone(),
+            stop: self.stop.clone(),
+        }
+    }
 }
 
 /// An open connection.
@@ -164,44 +201,54 @@ struct Seat {
     outbox: Outbox,
 }
 
-/// Serves on `listener` until `stop` is cancelled; then every client is told and closed. The listener must be bound to
-/// loopback: this gateway trusts the machine that it runs on.
-pub async fn serve<B: Backend>(
-    listener: TcpListener,
-    backend: B,
-    config: Config,
-    stop: CancellationToken,
-) -> std::io::Result<()> {
-    if !listener.local_addr()?.ip().is_loopback() {
-        return Err(std::io::Error::other("expected a loopback address to listen on"));
-    }
-    let gateway = Arc::new(Gateway {
-        backend,
-        door: Mutex::new(Door::new(config)),
-        clients: Mutex::default(),
-        handshakes: AtomicUsize::new(0),
-        started: Instant::now(),
-        stop: stop.clone(),
-    });
-    let telling = tokio::spawn(tell(Arc::clone(&gateway)));
-    let ticking = tokio::spawn(tick(Arc::clone(&gateway)));
-    // Small frames leave at once: a client would wait 40 ms for the second of two.
-    let listener = listener.tap_io(|stream| {
-        if let Err(error) = stream.set_nodelay(true) {
-            tracing::warn!(%error, "a connection will be slow");
+impl<B: Backend> Embedded<B> {
+    /// Serves on `listener` until `stop` is cancelled; then every client is told and closed. The listener must be bound to
+    /// loopback: this gateway trusts the machine that it runs on. Serves on one port at a time.
+    pub async fn serve(&self, listener: TcpListener, stop: CancellationToken) -> std::io::Result<()> {
+        if !listener.local_addr()?.ip().is_loopback() {
+            return Err(std::io::Error::other("expected a loopback address to listen on"));
         }
-    });
-    let router = Router::new().fallback(any(upgrade::<B>)).with_state(Arc::clone(&gateway));
-    let service = router.into_make_service_with_connect_info::<SocketAddr>();
-    let served = axum::serve(listener, service).with_graceful_shutdown(stop.clone().cancelled_owned()).await;
-    telling.abort();
-    ticking.abort();
-    served
+        // Small frames leave at once: a client would wait 40 ms for the second of two.
+        let listener = listener.tap_io(|stream| {
+            if let Err(error) = stream.set_nodelay(true) {
+                tracing::warn!(%error, "a connection will be slow");
+            }
+        });
+        let connections = TaskTracker::new();
+        let serving = Serving {
+            gateway: Arc::clone(self.gateway()),
+            connections: connections.clone(),
+            stop: stop.clone(),
+        };
+        let router = Router::new().fallback(any(upgrade::<B>)).with_state(serving);
+        let service = router.into_make_service_with_connect_info::<SocketAddr>();
+        let ended = stop.clone().cancelled_owned();
+        let served = async {
+            let served = axum::serve(listener, service).with_graceful_shutdown(ended).await;
+            connections.close();
+            connections.wait().await;
+            served
+        };
+        let late = async {
+            stop.cancelled().await;
+            tokio::time::sleep(ENDING).await;
+        };
+        tokio::select! {
+            served = served => served,
+            () = late => {
+                tracing::warn!("some clients of the gateway did not end in time");
+                Ok(())
+            }
+            () = tell(self.gateway()) => Err(std::io::Error::other("the approvals ended")),
+            () = tick(self.gateway()) => Err(std::io::Error::other("the clock ended")),
+            () = forget(self.gateway()) => Err(std::io::Error::other("the clock ended")),
+        }
+    }
 }
 
 /// Only programs on this machine that mean this gateway: no pages of browsers, no names that were bent to loopback.
 async fn upgrade<B: Backend>(
-    State(gateway): State<Arc<Gateway<B>>>,
+    State(serving): State<Serving<B>>,
     ConnectInfo(peer): ConnectInfo<SocketAddr>,
     headers: HeaderMap,
     upgrade: Result<WebSocketUpgrade, axum::extract::ws::rejection::WebSocketUpgradeRejection>,
@@ -218,13 +265,14 @@ async fn upgrade<B: Backend>(
         Ok(upgrade) => upgrade,
         Err(rejection) => return rejection.into_response(),
     };
+    let Serving { gateway, connections, stop } = serving;
     let Some(waiting) = Handshake::begin(&gateway) else {
         return (StatusCode::SERVICE_UNAVAILABLE, "Too many unauthenticated sockets").into_response();
     };
     upgrade
         .max_message_size(MAX_PAYLOAD_BYTES)
         .max_frame_size(MAX_PAYLOAD_BYTES)
-        .on_upgrade(move |socket| connection::run(gateway, socket, waiting))
+        .on_upgrade(move |socket| connections.track_future(connection::run(gateway, socket, waiting, stop)))
 }
 
 /// Whether the address that was typed is this machine's own (gateway-protocol.md §1).
@@ -286,18 +334,21 @@ impl<B: Backend> Gateway<B> {
 }
 
 /// Tells clients what happens to approvals. After a gap there is nothing to make up for: clients list what waits.
-async fn tell<B: Backend>(gateway: Arc<Gateway<B>>) {
+async fn tell<B: Backend>(gateway: &Gateway<B>) {
     let mut events = gateway.backend.events();
     loop {
         match events.recv().await {
             Ok(Happened::Requested(known)) => gateway.broadcast(
-                "exec.approval.requested",
-                &known.requested,
+                event(&known, "exec.approval.requested", "plugin.approval.requested"),
+                &approvals::announcement(&known),
                 Some(Scope::Approvals),
                 Some(&known.by.conn_id),
             ),
-            Ok(Happened::Resolved(resolved)) => {
-                gateway.broadcast("exec.approval.resolved", &*resolved, Some(Scope::Approvals), None);
+            Ok(Happened::Ended(known)) => {
+                let name = event(&known, "exec.approval.resolved", "plugin.approval.resolved");
+                if let Some(end) = approvals::end(&known) {
+                    gateway.broadcast(name, &end, Some(Scope::Approvals), None);
+                }
             }
             Err(broadcast::error::RecvError::Lagged(missed)) => {
                 tracing::warn!(missed, "clients were not told of some approvals");
@@ -307,12 +358,47 @@ async fn tell<B: Backend>(gateway: Arc<Gateway<B>>) {
     }
 }
 
-async fn tick<B: Backend>(gateway: Arc<Gateway<B>>) {
+/// The name of what happened, by what the approval is about.
+fn event(known: &Known, exec: &'static str, plugin: &'static str) -> &'static str {
+    match known.subject() {
+        Subject::Exec(_) => exec,
+        Subject::Plugin(_) => plugin,
+    }
+}
+
+async fn tick<B: Backend>(gateway: &Gateway<B>) {
     let mut interval = tokio::time::interval(Duration::from_millis(TICK_INTERVAL_MS));
     interval.tick().await;
     loop {
         interval.tick().await;
         gateway.broadcast("tick", &json!({ "ts": gateway.backend.now_ms() }), None, None);
+    }
+}
+
+/// Forgets devices that nobody let in, when their time is over.
+async fn forget<B: Backend>(gateway: &Gateway<B>) {
+    let mut changes = gateway.changes.subscribe();
+    loop {
+        let now_ms = gateway.backend.now_ms();
+        let over = gateway.door().devices.next_forgotten_ms();
+        let forgotten = async {
+            match over {
+                Some(at_ms) => {
+                    // A timer may be early by a part of a millisecond.
+                    let left_ms = u64::try_from(at_ms.saturating_sub(now_ms)).unwrap_or(0) + 1;
+                    tokio::time::sleep(Duration::from_millis(left_ms)).await;
+                }
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            changed = changes.changed() => if changed.is_err() { return },
+            () = forgotten => {
+                let now_ms = gateway.backend.now_ms();
+                gateway.door().devices.forget_old(now_ms);
+                gateway.changed();
+            }
+        }
     }
 }
 

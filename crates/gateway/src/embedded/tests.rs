@@ -45,7 +45,7 @@ fn leaving(waiting: &mut tokio::sync::mpsc::UnboundedReceiver<Leaving>) -> Vec<O
     while let Ok(leaving) = waiting.try_recv() {
         all.push(match leaving {
             Leaving::Text(text) => Some(text.len()),
-            Leaving::TooSlow => None,
+            Leaving::Removed | Leaving::TooSlow => None,
         });
     }
     all

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::identity::Identity;
-use crate::pairing::{Devices, LocalPairing};
+use crate::pairing::{Devices, LetInBy, LocalPairing};
 use pretty_assertions::assert_eq;
 use proptest::prelude::*;
 
@@ -35,6 +35,10 @@ impl Gate for Door {
 
     fn admit(&mut self, applicant: &Applicant<'_>) -> Admission {
         self.devices.admit(applicant, self.local, NOW, || "knock-1".to_owned())
+    }
+
+    fn lets_in_by_secret(&self) -> bool {
+        self.local == LocalPairing::Silent
     }
 
     fn uptime_ms(&self) -> u64 {
@@ -190,9 +194,9 @@ fn t03_a_wrong_secret_opens_nothing() {
         let auth = token.map(|token| Auth { token: Some(token.into()), ..Auth::default() });
         connect(|params| params.auth = auth, nothing)
     };
-    let missing = "unauthorized: gateway token missing (provide the gateway's token)";
+    let missing = "unauthorized: gateway token missing (provide gateway auth token)";
     check(&with(None), missing, close::POLICY, "AUTH_TOKEN_MISSING");
-    let other = "unauthorized: gateway token mismatch (provide the gateway's token)";
+    let other = "unauthorized: gateway token mismatch (provide gateway auth token)";
     for token in ["", " ", "x", &TOKEN[1..], &format!("{TOKEN} ")] {
         check(&with(Some(token)), other, close::POLICY, "AUTH_TOKEN_MISMATCH");
     }
@@ -245,6 +249,25 @@ fn t03_whoever_does_not_say_who_it_is_may_do_nothing() {
 }
 
 #[test]
+fn t02_the_peers_command_line_needs_no_device_where_the_secret_lets_every_device_in() {
+    let check = |local: LocalPairing, id: &str, mode: &str, scopes: &[&str]| {
+        let text = connect(
+            |params| {
+                params.device = None;
+                (params.client.id, params.client.mode) = (id.into(), mode.into());
+            },
+            nothing,
+        );
+        let client = knock(&mut Door::new(local), &text).unwrap();
+        assert_eq!(client.scopes.words(), scopes, "{local:?} {id} {mode}");
+    };
+    check(LocalPairing::Silent, "cli", "cli", &["operator.approvals", "operator.read"]);
+    check(LocalPairing::Silent, "cli", "ui", &[]);
+    check(LocalPairing::Silent, "gateway-client", "cli", &[]);
+    check(LocalPairing::Ask, "cli", "cli", &[]);
+}
+
+#[test]
 fn a_device_that_is_not_known_waits_and_is_told_so_once() {
     let mut door = Door::new(LocalPairing::Ask);
     let text = connect(nothing, nothing);
@@ -257,7 +280,7 @@ fn a_device_that_is_not_known_waits_and_is_told_so_once() {
         (code, &details["reason"], &details["requestId"]),
         (close::POLICY, &json!("not-paired"), &json!("knock-1"))
     );
-    door.devices.approve("knock-1", NOW).unwrap();
+    door.devices.approve("knock-1", LetInBy::Person, NOW).unwrap();
     assert!(knock(&mut door, &text).is_ok());
     let more = connect(|params| params.scopes = vec!["operator.admin".into()], nothing);
     assert_eq!(knock(&mut door, &more).unwrap_err().2["reason"], "scope-upgrade");

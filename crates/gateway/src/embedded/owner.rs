@@ -1,0 +1,154 @@
+//! The gateway as whoever runs it sees it: who is connected, which devices were let in, which ones wait, and the answers
+//! to these. What operators do about devices over the gateway goes the same way.
+
+use super::door::Door;
+use super::{Backend, Config, Gateway, Seat};
+use crate::access::Scope;
+use crate::pairing::{Device, LetInBy, Pending};
+use crate::session::Client;
+use serde_json::json;
+use std::collections::HashMap;
+use std::sync::atomic::AtomicUsize;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+use tokio::sync::watch;
+use zeroize::Zeroizing;
+
+/// A gateway of this program. It outlives its ports: what it knows of devices and of wrong guesses stays.
+pub struct Embedded<B>(Arc<Gateway<B>>);
+
+impl<B> Clone for Embedded<B> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<B: Backend> Embedded<B> {
+    /// A gateway that does not serve yet.
+    pub fn new(backend: B, config: Config) -> Self {
+        Self(Arc::new(Gateway {
+            backend,
+            door: Mutex::new(Door::new(config)),
+            clients: Mutex::default(),
+            handshakes: AtomicUsize::new(0),
+            started: Instant::now(),
+            changes: watch::Sender::new(()),
+        }))
+    }
+
+    /// Takes another token. Who is connected stays.
+    pub fn set_token(&self, token: Zeroizing<String>) {
+        self.0.door().token = token;
+    }
+
+    /// Whoever keeps the approvals.
+    pub fn backend(&self) -> &B {
+        &self.0.backend
+    }
+
+    /// Programs that are connected, in no order.
+    pub fn clients(&self) -> Vec<Arc<Client>> {
+        self.0.clients().values().map(|seat| Arc::clone(&seat.client)).collect()
+    }
+
+    /// Devices that were let in, by id.
+    pub fn devices(&self) -> Vec<Device> {
+        self.0.door().devices.paired().cloned().collect()
+    }
+
+    /// Devices that wait to be let in, oldest first.
+    pub fn waiting(&self) -> Vec<Pending> {
+        let now_ms = self.0.backend.now_ms();
+        self.0.door().devices.pending(now_ms).to_vec()
+    }
+
+    /// The person lets a waiting device in. `None`: it no longer waits.
+    pub fn approve(&self, request_id: &str) -> Option<Device> {
+        self.0.approve(request_id, LetInBy::Person)
+    }
+
+    /// Turns a waiting device away. `None`: it no longer waits.
+    pub fn reject(&self, request_id: &str) -> Option<Pending> {
+        self.0.reject(request_id)
+    }
+
+    /// Forgets a device and ends its connections. False for an unknown one.
+    pub fn remove(&self, device_id: &str) -> bool {
+        self.0.remove(device_id)
+    }
+
+    /// Told when clients, devices or what waits change.
+    pub fn changes(&self) -> watch::Receiver<()> {
+        self.0.changes.subscribe()
+    }
+
+    pub(super) fn gateway(&self) -> &Arc<Gateway<B>> {
+        &self.0
+    }
+}
+
+impl<B: Backend> Gateway<B> {
+    pub(super) fn door(&self) -> MutexGuard<'_, Door> {
+        self.door.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn clients(&self) -> MutexGuard<'_, HashMap<String, Seat>> {
+        self.clients.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn changed(&self) {
+        self.changes.send_replace(());
+    }
+
+    /// A handshake is over. A device that was sent away since it was admitted goes at once.
+    pub(super) fn seated(&self, seat: Seat) {
+        let Seat { client, outbox } = seat.clone();
+        self.clients().insert(client.conn_id.clone(), seat);
+        if client.device_id.as_ref().is_some_and(|id| self.door().devices.find(id).is_none()) {
+            outbox.removed();
+        }
+        self.changed();
+    }
+
+    pub(super) fn approve(&self, request_id: &str, by: LetInBy) -> Option<Device> {
+        let device = {
+            let mut door = self.door();
+            let device = door.devices.approve(request_id, by, self.backend.now_ms())?;
+            door.store();
+            device
+        };
+        self.resolved(request_id, &device.device_id, "approved");
+        Some(device)
+    }
+
+    pub(super) fn reject(&self, request_id: &str) -> Option<Pending> {
+        let request = self.door().devices.reject(request_id, self.backend.now_ms())?;
+        self.resolved(request_id, &request.device_id, "rejected");
+        Some(request)
+    }
+
+    pub(super) fn remove(&self, device_id: &str) -> bool {
+        {
+            let mut door = self.door();
+            if !door.devices.remove(device_id) {
+                return false;
+            }
+            door.store();
+        }
+        let clients = self.clients();
+        for seat in clients.values().filter(|seat| seat.client.device_id.as_deref() == Some(device_id)) {
+            seat.outbox.removed();
+        }
+        drop(clients);
+        self.changed();
+        true
+    }
+
+    fn resolved(&self, request_id: &str, device_id: &str, decision: &str) {
+        let payload = json!({
+            "requestId": request_id, "deviceId": device_id, "decision": decision, "ts": self.backend.now_ms(),
+        });
+        self.broadcast("device.pair.resolved", &payload, Some(Scope::Pairing), None);
+        self.changed();
+    }
+}

@@ -1,0 +1,79 @@
+//! Policy documents over the gateway: this machine's own, and those of nodes (approval-methods.md §13).
+
+use super::Backend;
+use super::connection::Call;
+use super::params::Params;
+use countersign_protocol::gateway::ErrorShape;
+use countersign_protocol::gateway::policy::PolicyFile;
+use serde_json::{Map, Value, json};
+
+/// Why a document was not read or written.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PolicyError {
+    /// It is not the one that the change was made from.
+    #[error("exec approvals changed since last load; re-run exec.approvals.get and retry")]
+    Changed,
+    /// What came is no document.
+    #[error("{0}")]
+    Invalid(String),
+    /// It cannot be read or written here.
+    #[error("{0}")]
+    Unavailable(String),
+}
+
+/// Answers one of the methods about policy documents.
+pub(super) async fn answer<B: Backend>(
+    call: &Call<B>,
+    method: &str,
+    params: Value,
+) -> Result<Value, ErrorShape> {
+    let params = Params::of(method, params)?;
+    match method {
+        "exec.approvals.get" => {
+            shown(call.gateway.backend.policy().await.map_err(|error| refused(method, error))?)
+        }
+        "exec.approvals.set" => set(call, &params).await,
+        _ => {
+            params.text("nodeId")?;
+            Err(not_connected())
+        }
+    }
+}
+
+/// Replaces the document if it is still the one that the caller has seen.
+async fn set<B: Backend>(call: &Call<B>, params: &Params) -> Result<Value, ErrorShape> {
+    let file: &Map<String, Value> = params.object("file")?;
+    let base = params.optional_string("baseHash")?.map(str::trim).filter(|base| !base.is_empty());
+    let backend = &call.gateway.backend;
+    let current = backend.policy().await.map_err(|error| refused(params.method(), error))?;
+    let base = match base {
+        Some(base) => base.to_owned(),
+        None if current.exists => {
+            let text = "exec approvals base hash required; re-run exec.approvals.get and retry";
+            return Err(ErrorShape::invalid(text));
+        }
+        None => current.hash,
+    };
+    let written = backend.set_policy(file.clone(), base).await;
+    shown(written.map_err(|error| refused(params.method(), error))?)
+}
+
+fn shown(file: PolicyFile) -> Result<Value, ErrorShape> {
+    serde_json::to_value(file).map_err(|error| ErrorShape::unavailable(error.to_string()))
+}
+
+fn refused(method: &str, error: PolicyError) -> ErrorShape {
+    match error {
+        PolicyError::Changed => ErrorShape::invalid(error.to_string()),
+        PolicyError::Invalid(why) => ErrorShape::invalid(format!("invalid {method} params: {why}")),
+        PolicyError::Unavailable(why) => ErrorShape::unavailable(why),
+    }
+}
+
+/// No node is connected to this gateway.
+fn not_connected() -> ErrorShape {
+    let error = json!({"code": "NOT_CONNECTED", "message": "node not connected"});
+    let details = json!({"nodeError": error, "nodeCommandDispatched": false});
+    ErrorShape::unavailable("NOT_CONNECTED: node not connected").with(details)
+}
