@@ -97,6 +97,7 @@ impl Material<'_> {
                 generation: self.generation,
                 kind: self.kind,
                 via: self.via,
+                gateway: None,
                 agent: plain(self.agent),
                 session: self.session.map(plain),
                 peer: self.peer.program.as_deref().map(plain),
@@ -105,7 +106,7 @@ impl Material<'_> {
                 expires_at_ms: 0,
                 on_expiry: match self.kind {
                     CardKind::Exec => OnExpiry::NotRun,
-                    CardKind::Ask => OnExpiry::NoAnswer,
+                    CardKind::Ask | CardKind::Plugin => OnExpiry::NoAnswer,
                 },
                 command: self.command,
                 facts: self.facts,
@@ -204,6 +205,15 @@ pub(super) fn facts(
     }
     if let Some(limit) = timeout {
         shown.push(Fact::TimeLimit { ms: u64::try_from(limit.as_millis()).unwrap_or(u64::MAX) });
+    }
+    shown
+}
+
+/// Probed facts about a text that somebody else runs. Where no folder was given, none is shown.
+pub(super) fn facts_of_text(words: &[String], found: &Facts, given_cwd: &str) -> Vec<Fact> {
+    let mut shown = facts(words, found, given_cwd, &BTreeMap::new(), None);
+    if given_cwd.is_empty() {
+        shown.retain(|fact| !matches!(fact, Fact::Folder { .. }));
     }
     shown
 }

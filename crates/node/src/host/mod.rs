@@ -6,6 +6,7 @@
 
 mod breadth;
 mod card;
+mod inquiry;
 mod own_rules;
 mod record;
 mod refusal;
@@ -35,14 +36,15 @@ use countersign_policy::facts::Facts;
 use countersign_policy::{currency, display};
 use countersign_protocol::socket::{AskRequest, ExecError, ExecPayload, ExecRequest};
 use countersign_protocol::ui::{
-    CancelCause, CardKind, DocumentEdit, Fact, Outcome, PolicyLayer, Settings, TestParams, TestResult,
-    TestVerdict, Via, Why, WhyReason,
+    CancelCause, CardKind, DocumentEdit, Outcome, PolicyLayer, Settings, TestParams, TestResult, TestVerdict,
+    Via, Why, WhyReason,
 };
 use countersign_protocol::vocabulary::{Ask, Decision, Security};
+pub use inquiry::{Ended, Inquired, Inquiry, Question};
 use own_rules::{OwnRules, Payment};
 use record::Recorder;
 pub use refusal::Refusal;
-use refusal::{answered_no, decided, denied, exec_error};
+use refusal::{answer, answered_no, decided, denied, ended, exec_error, refused_by};
 use request::{Checked, agent_name, check, wait_of};
 use standing::{Standing, Standings};
 use std::borrow::Cow;
@@ -95,6 +97,14 @@ struct Judged {
     own: OwnRules,
 }
 
+/// A command that somebody else would run, as far as it can be seen from here.
+struct Glance {
+    /// Of its first command.
+    words: Vec<String>,
+    analysis: Analysis,
+    facts: Facts,
+}
+
 impl Host {
     /// A host. Nothing starts yet.
     pub fn new(parts: Parts) -> Self {
@@ -128,25 +138,22 @@ impl Host {
     /// Asks a person about a command that somebody else runs. `None` means silence.
     pub async fn ask(&self, request: AskRequest, peer: &Peer, gone: CancellationToken) -> Option<Decision> {
         let agent = agent_name(request.agent_id.as_deref());
-        let mut recorder = Recorder::ask(&self.parts, &request, &agent);
-        let analysis = analysis::analyze_text(&request.command);
-        let words: Vec<String> = analysis
-            .segments
-            .first()
-            .map(|segment| segment.words.iter().map(|word| word.text.clone()).collect())
-            .unwrap_or_default();
+        let mut recorder = Recorder::ask(
+            &self.parts,
+            &record::Question {
+                via: self.parts.via,
+                card: CardKind::Ask,
+                agent: &agent,
+                session: request.session_key.as_deref(),
+                command: &request.command,
+                cwd: request.cwd.as_deref(),
+            },
+        );
         let given_cwd = request.cwd.clone().unwrap_or_default();
-        let cwd = if given_cwd.is_empty() { "/" } else { &given_cwd };
-        let facts = facts::gather(&words, &analysis, self.places(cwd));
+        let Glance { words, analysis, facts } = self.glance(&request.command, &given_cwd);
         if let Some(id) = self.refusing(&agent, request.session_key.as_deref(), &analysis, &facts).await {
-            recorder
-                .ended(Outcome::DeniedByPolicy { reason: format!("rule {}", display::escape(&id)) })
-                .await;
+            recorder.ended(refused_by(&id)).await;
             return Some(Decision::Deny);
-        }
-        let mut shown_facts = card::facts(&words, &facts, &given_cwd, &BTreeMap::new(), None);
-        if given_cwd.is_empty() {
-            shown_facts.retain(|fact| !matches!(fact, Fact::Folder { .. }));
         }
         let material = Material {
             kind: CardKind::Ask,
@@ -157,7 +164,7 @@ impl Host {
             session: request.session_key.as_deref(),
             host: card::host_view(request.host.as_deref()),
             command: display::text_view(&request.command, &analysis),
-            facts: shown_facts,
+            facts: card::facts_of_text(&words, &facts, &given_cwd),
             why: Why {
                 reason: WhyReason::PeerAsks,
                 opaque: analysis.opaque.as_ref().map(|opaque| opaque.reason.as_str().to_owned()),
@@ -173,10 +180,7 @@ impl Host {
         let ending =
             self.submit(material, wait_of(request.approval_timeout_ms), peer, &gone, &mut recorder).await;
         let (decision, outcome) = match ending {
-            Ok(Ending::Decided { decision, .. }) => (Some(decision), decided(decision)),
-            Ok(Ending::Expired) => (None, Outcome::Expired),
-            Ok(Ending::Cancelled(cause)) => (None, Outcome::Cancelled { cause }),
-            Ok(Ending::NotShown) => (None, Outcome::NotShown),
+            Ok(ending) => (answer(&ending), ended(&ending)),
             Err(error) => (None, Outcome::Refused { reason: error.to_string() }),
         };
         recorder.ended(outcome).await;
@@ -250,7 +254,7 @@ impl Host {
         request: ExecRequest,
         peer: &Peer,
         gone: CancellationToken,
-        recorder: &mut Recorder<'_>,
+        recorder: &mut Recorder,
     ) -> Result<ExecPayload, Refusal> {
         let needs_screen_recording = request.needs_screen_recording == Some(true);
         let forwarded_grants = self.parts.settings.borrow().forwarded_grants;
@@ -283,7 +287,7 @@ impl Host {
         judged: &mut Judged,
         peer: &Peer,
         gone: &CancellationToken,
-        recorder: &mut Recorder<'_>,
+        recorder: &mut Recorder,
     ) -> Result<Evaluation, Refusal> {
         let first = evaluate(&judged.subject(checked, &self.trust), None);
         let reason = match first.verdict {
@@ -326,7 +330,7 @@ impl Host {
         reason: AskReason,
         peer: &Peer,
         gone: &CancellationToken,
-        recorder: &mut Recorder<'_>,
+        recorder: &mut Recorder,
     ) -> Result<Answer, Refusal> {
         let material = Material {
             kind: CardKind::Exec,
@@ -354,6 +358,7 @@ impl Host {
             Ok(Ending::NotShown) => Ok(Answer::Nobody),
             Ok(Ending::Expired) => Err(Refusal::unanswered(Outcome::Expired)),
             Ok(Ending::Cancelled(cause)) => Err(Refusal::unanswered(Outcome::Cancelled { cause })),
+            Ok(Ending::Elsewhere { .. }) => Err(Refusal::unanswered(WITHDRAWN)),
             Err(error) => Err(Refusal {
                 error: exec_error(
                     "UNAVAILABLE",
@@ -371,12 +376,13 @@ impl Host {
         wait: Duration,
         peer: &Peer,
         gone: &CancellationToken,
-        recorder: &mut Recorder<'_>,
+        recorder: &mut Recorder,
     ) -> Result<Ending, SubmitError> {
         let by = RequestedBy {
             connection: peer.pid.map(|pid| format!("pid {pid}")),
             device: None,
             client: peer.program.clone(),
+            gateway: None,
         };
         // The wire's id is never the book's: a second request under the same id would share the first one's answer.
         let ticket = self.parts.approvals.submit(material.into_request(), wait, None, by).await?;
@@ -441,7 +447,7 @@ impl Host {
         judged: Judged,
         evaluation: Evaluation,
         gone: CancellationToken,
-        recorder: &Recorder<'_>,
+        recorder: &Recorder,
     ) -> Result<ExecPayload, Refusal> {
         let outcome = allowed(&evaluation.verdict);
         let uses = self.uses(&checked, &judged, &evaluation);
@@ -512,6 +518,19 @@ impl Host {
         (analysis, facts)
     }
 
+    /// Takes a command text apart and looks at what its first command names. Without a folder nothing is looked for
+    /// relative to one.
+    fn glance(&self, command: &str, cwd: &str) -> Glance {
+        let analysis = analysis::analyze_text(command);
+        let words: Vec<String> = analysis
+            .segments
+            .first()
+            .map(|segment| segment.words.iter().map(|word| word.text.clone()).collect())
+            .unwrap_or_default();
+        let facts = facts::gather(&words, &analysis, self.places(if cwd.is_empty() { "/" } else { cwd }));
+        Glance { words, analysis, facts }
+    }
+
     /// What is in force for an agent. The document is read again if it changed on disk.
     async fn standing(&self, agent: &str) -> Arc<Standing> {
         self.standings.of(&self.parts.store.refresh().await, agent)
@@ -578,6 +597,9 @@ fn not_found(name: &str) -> ExecPayload {
 
 /// How often a request is judged again because a rule stopped counting between judging and running.
 const PAYMENT_TRIES: usize = 8;
+
+/// A request that came to be answered elsewhere is of no use here.
+const WITHDRAWN: Outcome = Outcome::Cancelled { cause: CancelCause::Withdrawn };
 
 /// Search path when the environment has none.
 const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";

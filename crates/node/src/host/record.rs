@@ -1,16 +1,20 @@
 //! Writes a request's way into the history: one line when it is decided, one when its run ended.
 
 use super::Parts;
+use countersign_approvals::history::History;
+use countersign_approvals::ports::Ports;
 use countersign_policy::display;
 use countersign_protocol::limits::OUTPUT_TAIL_CHARS;
-use countersign_protocol::socket::{AskRequest, ExecPayload, ExecRequest};
-use countersign_protocol::ui::{CardKind, HistoryEvent, Outcome, RunView};
+use countersign_protocol::socket::{ExecPayload, ExecRequest};
+use countersign_protocol::ui::{CardKind, HistoryEvent, Outcome, RunView, Via};
 use sha2::{Digest, Sha256};
 use std::time::Duration;
 
 /// Collects what is known about one request.
-pub(super) struct Recorder<'a> {
-    parts: &'a Parts,
+pub(super) struct Recorder {
+    history: History,
+    ports: Ports,
+    via: Via,
     request_id: String,
     agent: String,
     session: Option<String>,
@@ -23,33 +27,51 @@ pub(super) struct Recorder<'a> {
     answered_after_ms: Option<u64>,
 }
 
-impl<'a> Recorder<'a> {
-    pub(super) fn exec(parts: &'a Parts, request: &ExecRequest) -> Self {
+/// A command that somebody else runs, as it was asked about.
+pub(super) struct Question<'a> {
+    pub(super) via: Via,
+    pub(super) card: CardKind,
+    pub(super) agent: &'a str,
+    pub(super) session: Option<&'a str>,
+    pub(super) command: &'a str,
+    pub(super) cwd: Option<&'a str>,
+}
+
+impl Recorder {
+    pub(super) fn exec(parts: &Parts, request: &ExecRequest) -> Self {
         Self {
-            parts,
-            request_id: parts.ports.ids.uuid(),
             agent: display::escape(&super::request::agent_name(request.agent_id.as_deref())),
             session: request.session_key.as_deref().map(display::escape),
-            card: CardKind::Exec,
             command: display::masked_argv_line(&request.command),
             command_sha256: digest(&request.command.join("\0")),
             cwd: request.cwd.as_deref().map(display::escape),
-            by: None,
-            asked_at_ms: None,
-            answered_after_ms: None,
+            ..Self::blank(parts, parts.via, CardKind::Exec)
         }
     }
 
-    pub(super) fn ask(parts: &'a Parts, request: &AskRequest, agent: &str) -> Self {
+    pub(super) fn ask(parts: &Parts, question: &Question<'_>) -> Self {
         Self {
-            parts,
+            agent: display::escape(question.agent),
+            session: question.session.map(display::escape),
+            command: display::masked_text(question.command),
+            command_sha256: digest(question.command),
+            cwd: question.cwd.map(display::escape),
+            ..Self::blank(parts, question.via, question.card)
+        }
+    }
+
+    fn blank(parts: &Parts, via: Via, card: CardKind) -> Self {
+        Self {
             request_id: parts.ports.ids.uuid(),
-            agent: display::escape(agent),
-            session: request.session_key.as_deref().map(display::escape),
-            card: CardKind::Ask,
-            command: display::masked_text(&request.command),
-            command_sha256: digest(&request.command),
-            cwd: request.cwd.as_deref().map(display::escape),
+            history: parts.history.clone(),
+            ports: parts.ports.clone(),
+            via,
+            agent: String::new(),
+            session: None,
+            card,
+            command: String::new(),
+            command_sha256: String::new(),
+            cwd: None,
             by: None,
             asked_at_ms: None,
             answered_after_ms: None,
@@ -64,13 +86,13 @@ impl<'a> Recorder<'a> {
     /// It is in the book under `id`.
     pub(super) fn asked(&mut self, id: &str) {
         self.request_id = id.to_owned();
-        self.asked_at_ms = Some(self.parts.ports.clock.now_ms());
+        self.asked_at_ms = Some(self.ports.clock.now_ms());
     }
 
     /// Somebody answered.
     pub(super) fn answered(&mut self, by: &str) {
         self.by = Some(by.to_owned());
-        let now = self.parts.ports.clock.now_ms();
+        let now = self.ports.clock.now_ms();
         self.answered_after_ms = self.asked_at_ms.and_then(|asked| u64::try_from(now - asked).ok());
     }
 
@@ -79,7 +101,7 @@ impl<'a> Recorder<'a> {
         let event = HistoryEvent::Request {
             agent: self.agent.clone(),
             session: self.session.clone(),
-            via: self.parts.via,
+            via: self.via,
             card: self.card,
             command: self.command.clone(),
             command_sha256: self.command_sha256.clone(),
@@ -106,7 +128,7 @@ impl<'a> Recorder<'a> {
     }
 
     async fn append(&self, event: HistoryEvent) {
-        if let Err(error) = self.parts.history.append(Some(self.request_id.clone()), event).await {
+        if let Err(error) = self.history.append(Some(self.request_id.clone()), event).await {
             tracing::error!(%error, request_id = %self.request_id, "the history could not be written");
         }
     }

@@ -1,9 +1,10 @@
 //! Why a command was not run: for the wire, for the history, for exit codes.
 
+use countersign_approvals::book::Ending;
 use countersign_policy::display;
 use countersign_policy::evaluate::{Answer, DenyReason, Origin};
 use countersign_protocol::socket::ExecError;
-use countersign_protocol::ui::Outcome;
+use countersign_protocol::ui::{CancelCause, Outcome};
 use countersign_protocol::vocabulary::Decision;
 
 /// Why a command was not run. Codes, messages and reasons are the peers'.
@@ -45,9 +46,8 @@ impl Refusal {
 
     /// The rule that it is for.
     pub(super) fn by_rule(mut self, id: &str) -> Self {
-        let id = display::escape(id);
-        self.error.message = format!("{}: {id}", self.error.message);
-        self.outcome = Outcome::DeniedByPolicy { reason: format!("rule {id}") };
+        self.error.message = format!("{}: {}", self.error.message, display::escape(id));
+        self.outcome = refused_by(id);
         self
     }
 
@@ -106,4 +106,30 @@ pub(super) fn decided(decision: Decision) -> Outcome {
         Decision::AllowAlways => Outcome::AllowedAlways,
         Decision::Deny => Outcome::Denied,
     }
+}
+
+/// What a question that ended comes to.
+pub(super) fn ended(ending: &Ending) -> Outcome {
+    match ending {
+        Ending::Decided { decision, .. } => decided(*decision),
+        Ending::Elsewhere { decision: Some(decision), .. } if decision.allows() => Outcome::AllowedElsewhere,
+        Ending::Elsewhere { decision: Some(_), .. } => Outcome::DeniedElsewhere,
+        Ending::Elsewhere { decision: None, .. } => Outcome::Cancelled { cause: CancelCause::Withdrawn },
+        Ending::Expired => Outcome::Expired,
+        Ending::Cancelled(cause) => Outcome::Cancelled { cause: *cause },
+        Ending::NotShown => Outcome::NotShown,
+    }
+}
+
+/// What whoever asked a question hears; `None` for silence.
+pub(super) fn answer(ending: &Ending) -> Option<Decision> {
+    match ending {
+        Ending::Decided { decision, .. } => Some(*decision),
+        Ending::Elsewhere { .. } | Ending::Expired | Ending::Cancelled(_) | Ending::NotShown => None,
+    }
+}
+
+/// A rule of the person's refuses, and nobody is asked.
+pub(super) fn refused_by(id: &str) -> Outcome {
+    Outcome::DeniedByPolicy { reason: format!("rule {}", display::escape(id)) }
 }
