@@ -1,0 +1,217 @@
+//! What waits at another gateway, read leniently and shown strictly.
+
+use crate::gateway::asked::{argv, asked, asked_by_plugin, cwd};
+use countersign_approvals::book::Request;
+use countersign_policy::display::{self, Secrets};
+use countersign_protocol::gateway::approval::{RequestView, Requested};
+use countersign_protocol::gateway::plugin::PluginView;
+use countersign_protocol::ui::Via;
+use countersign_protocol::vocabulary::Decision;
+use serde::Deserialize;
+use serde_json::Value;
+
+/// Kinds of approvals, each with methods and events of its own.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub(super) enum Kind {
+    /// A command.
+    Exec,
+    /// Something that a plugin wants.
+    Plugin,
+}
+
+impl Kind {
+    pub(super) const ALL: [Self; 2] = [Self::Exec, Self::Plugin];
+
+    pub(super) const fn list(self) -> &'static str {
+        match self {
+            Self::Exec => "exec.approval.list",
+            Self::Plugin => "plugin.approval.list",
+        }
+    }
+
+    pub(super) const fn resolve(self) -> &'static str {
+        match self {
+            Self::Exec => "exec.approval.resolve",
+            Self::Plugin => "plugin.approval.resolve",
+        }
+    }
+
+    pub(super) const fn requested(self) -> &'static str {
+        match self {
+            Self::Exec => "exec.approval.requested",
+            Self::Plugin => "plugin.approval.requested",
+        }
+    }
+
+    pub(super) const fn resolved(self) -> &'static str {
+        match self {
+            Self::Exec => "exec.approval.resolved",
+            Self::Plugin => "plugin.approval.resolved",
+        }
+    }
+}
+
+/// One that is to be asked here.
+#[derive(Clone, Debug)]
+pub(super) struct Presented {
+    pub(super) kind: Kind,
+    /// The gateway's id for it.
+    pub(super) id: String,
+    /// As a person sees it.
+    pub(super) request: Request,
+    /// Its text as it was given.
+    pub(super) command: String,
+    /// The list that would run, where the gateway says it.
+    pub(super) argv: Option<Vec<String>>,
+    /// Its folder as it was given.
+    pub(super) cwd: Option<String>,
+    /// When it expires by the gateway's clock, Unix milliseconds.
+    pub(super) expires_at_ms: i64,
+}
+
+/// Longest id that is taken, in bytes.
+const MAX_ID: usize = 256;
+
+impl Presented {
+    /// Reads what an event or a row of a list says; `gateway` is the person's name for where it came from.
+    pub(super) fn read(kind: Kind, payload: &Value, gateway: &str) -> Result<Self, ReadError> {
+        let gateway = Some(display::shown(gateway, Secrets::Show));
+        let presented = match kind {
+            Kind::Exec => {
+                let Requested::<RequestView> { id, request, expires_at_ms, .. } =
+                    Requested::deserialize(payload)?;
+                Self {
+                    kind,
+                    request: asked(&request.command, &request, Via::Connection, gateway),
+                    argv: argv(&request).map(<[String]>::to_vec),
+                    cwd: cwd(&request).map(str::to_owned),
+                    command: request.command,
+                    id,
+                    expires_at_ms,
+                }
+            }
+            Kind::Plugin => {
+                let Requested::<PluginView> { id, request, expires_at_ms, .. } =
+                    Requested::deserialize(payload)?;
+                Self {
+                    kind,
+                    id,
+                    command: [request.title.as_str(), &request.description].join("\n"),
+                    request: asked_by_plugin(&request, Via::Connection, gateway),
+                    argv: None,
+                    cwd: None,
+                    expires_at_ms,
+                }
+            }
+        };
+        if presented.id.is_empty() || presented.id.len() > MAX_ID {
+            return Err(ReadError::Id(presented.id.len()));
+        }
+        if presented.command.trim().is_empty() {
+            return Err(ReadError::Blank);
+        }
+        Ok(presented)
+    }
+
+    /// The session that it is for.
+    pub(super) fn session(&self) -> Option<&str> {
+        self.request.session.as_deref()
+    }
+
+    /// What the gateway lets a person answer.
+    pub(super) fn decisions(&self) -> Vec<Decision> {
+        self.request.card.decisions.clone()
+    }
+}
+
+/// Why something that waits there cannot be shown.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum ReadError {
+    /// It is not of the shape that every release has.
+    #[error("expected a request: {0}")]
+    Shape(#[from] serde_json::Error),
+    /// It has no id that could be answered.
+    #[error("expected an id of 1 to {MAX_ID} bytes, got {0}")]
+    Id(usize),
+    /// There is nothing to show.
+    #[error("expected a command, got blanks")]
+    Blank,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use countersign_protocol::ui::{CardKind, CommandForm, Fact, HostKind};
+    use pretty_assertions::assert_eq;
+    use serde_json::json;
+
+    fn exec(request: Value) -> Presented {
+        let payload = json!({"id": "1", "request": request, "createdAtMs": 1, "expiresAtMs": 2});
+        Presented::read(Kind::Exec, &payload, "work").unwrap()
+    }
+
+    #[test]
+    fn the_oldest_form_is_shown_with_what_its_ask_leaves() {
+        let presented =
+            exec(json!({"command": "rm -rf build", "cwd": "/w", "host": "gateway", "security": null,
+            "ask": "always", "agentId": null, "resolvedPath": null, "sessionKey": "agent:main"}));
+        let card = &presented.request.card;
+        assert_eq!(card.decisions, [Decision::AllowOnce, Decision::Deny]);
+        assert_eq!((card.kind, card.host.kind), (CardKind::Ask, HostKind::Remote));
+        assert_eq!(display::original(card.gateway.as_ref().unwrap()).unwrap(), "work");
+        assert!(matches!(&card.facts[..], [Fact::Folder { .. }]), "{:?}", card.facts);
+        assert_eq!(presented.session(), Some("agent:main"));
+    }
+
+    #[test]
+    fn the_list_that_would_run_is_shown_and_another_text_is_flagged() {
+        let check = |command: &str, argv: &[&str], flagged: bool| {
+            let plan = json!({"argv": argv, "cwd": "/w", "commandText": command, "agentId": null, "sessionKey": null});
+            let presented =
+                exec(json!({"command": command, "host": "node", "nodeId": "n", "systemRunPlan": plan}));
+            let card = &presented.request.card;
+            assert_eq!(card.command.form, CommandForm::Argv);
+            let other = card.facts.iter().any(|fact| matches!(fact, Fact::OtherText { .. }));
+            assert_eq!(other, flagged, "{command} {argv:?}");
+        };
+        check("ls -l", &["ls", "-l"], false);
+        check("ls -l", &["rm", "-rf", "/"], true);
+        check("echo a; echo b", &["/bin/sh", "-lc", "echo a; echo b"], false);
+        check("echo a; echo b", &["/bin/sh", "-lc", "echo a; rm b"], true);
+        check("printf a\\u{A}b", &["/bin/sh", "-lc", "printf a\nb"], false);
+    }
+
+    #[test]
+    fn decisions_of_later_releases_are_left_out() {
+        let presented = exec(json!({"command": "ls", "allowedDecisions": ["allow-forever", "deny", 1]}));
+        assert_eq!(presented.decisions(), [Decision::Deny]);
+    }
+
+    #[test]
+    fn a_plugins_words_are_no_command() {
+        let request = json!({"title": "Send mail", "description": "to\u{202e} everybody", "severity": "critical",
+            "pluginId": "mail", "allowedDecisions": ["allow-once"]});
+        let payload = json!({"id": "plugin:1", "request": request, "createdAtMs": 1, "expiresAtMs": 2});
+        let presented = Presented::read(Kind::Plugin, &payload, "work").unwrap();
+        let card = &presented.request.card;
+        assert_eq!(card.kind, CardKind::Plugin);
+        assert_eq!(card.decisions, [Decision::AllowOnce, Decision::Deny]);
+        assert_eq!((card.command.hidden, card.command.arguments), (1, 0));
+    }
+
+    #[test]
+    fn what_cannot_be_shown_or_answered_is_refused() {
+        let check = |payload: Value| {
+            assert!(Presented::read(Kind::Exec, &payload, "work").is_err(), "{payload}");
+        };
+        let times = |id: Value, request: Value| json!({"id": id, "request": request, "createdAtMs": 1, "expiresAtMs": 2});
+        check(json!(null));
+        check(json!({"id": "1"}));
+        check(times(json!(1), json!({"command": "ls"})));
+        check(times(json!(""), json!({"command": "ls"})));
+        check(times(json!("x".repeat(257)), json!({"command": "ls"})));
+        check(times(json!("1"), json!({"command": " "})));
+        check(times(json!("1"), json!({"command": 1})));
+        check(times(json!("1"), json!({"command": "ls", "systemRunPlan": {"argv": "ls"}})));
+    }
+}
