@@ -118,7 +118,11 @@ async fn answer(mut stream: UnixStream, desk: Desk) -> io::Result<()> {
 
 async fn respond(request: ControlRequest, desk: &Desk) -> ControlResponse {
     match request {
-        ControlRequest::Status => ControlResponse::Status { status: desk.status(), pid: std::process::id() },
+        ControlRequest::Status => ControlResponse::Status {
+            status: desk.status(),
+            pid: std::process::id(),
+            gateway: desk.embedded().state,
+        },
         ControlRequest::Pending => {
             let snapshot = desk.snapshot().await;
             ControlResponse::Pending { cards: snapshot.cards, confirmations: snapshot.confirmations }

@@ -4,6 +4,7 @@
 //! Nothing here decides: wiring, views and words only.
 
 pub mod cli;
+pub mod connections;
 pub mod control;
 pub mod desk;
 pub mod desktop;

@@ -16,17 +16,27 @@ pub struct Paths {
     pub state: PathBuf,
     /// Our settings.
     pub config: PathBuf,
+    /// Port of the app's own gateway, whatever the settings say; 0 for any free one.
+    pub gateway_port: Option<u16>,
 }
 
-/// No home directory is known.
+/// An environment that says too little, or something that makes no sense.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
-#[error("no home directory: expected HOME or OPENCLAW_HOME to be an absolute path, got {0}")]
-pub struct NoHome(String);
+#[non_exhaustive]
+pub enum BadEnvironment {
+    /// No home directory is known.
+    #[error("no home directory: expected HOME or OPENCLAW_HOME to be an absolute path, got {0}")]
+    NoHome(String),
+    /// The gateway's port is none.
+    #[error("COUNTERSIGN_GATEWAY_PORT: expected 0 to 65535, got {0:?}")]
+    GatewayPort(String),
+}
 
 impl Paths {
     /// From environment variables (approval-socket.md §2): `OPENCLAW_HOME` (may start with `~`), `HOME`, `USERPROFILE`;
-    /// `OPENCLAW_STATE_DIR`; `COUNTERSIGN_STATE_DIR` for everything of ours, else the XDG folders.
-    pub fn from_env(env: &BTreeMap<String, String>) -> Result<Self, NoHome> {
+    /// `OPENCLAW_STATE_DIR`; `COUNTERSIGN_STATE_DIR` for everything of ours, else the XDG folders; and
+    /// `COUNTERSIGN_GATEWAY_PORT`.
+    pub fn from_env(env: &BTreeMap<String, String>) -> Result<Self, BadEnvironment> {
         let value = |name: &str| env.get(name).map(|value| value.trim()).filter(|value| !value.is_empty());
         let home = value("HOME").or(value("USERPROFILE")).map(PathBuf::from);
         let effective = match value("OPENCLAW_HOME") {
@@ -34,7 +44,8 @@ impl Paths {
             None => home.clone(),
         };
         let openclaw_home = effective.filter(|path| path.is_absolute()).ok_or_else(|| {
-            NoHome(format!("{:?}", value("OPENCLAW_HOME").or(value("HOME")).unwrap_or_default()))
+            let got = value("OPENCLAW_HOME").or(value("HOME")).unwrap_or_default();
+            BadEnvironment::NoHome(format!("{got:?}"))
         })?;
         let home = home.filter(|path| path.is_absolute()).unwrap_or_else(|| openclaw_home.clone());
         let openclaw_state = match value("OPENCLAW_STATE_DIR") {
@@ -54,11 +65,15 @@ impl Paths {
                 (xdg("XDG_STATE_HOME", ".local/state"), xdg("XDG_CONFIG_HOME", ".config"))
             }
         };
-        Ok(Self { home, openclaw_state, state, config })
+        let gateway_port = match value("COUNTERSIGN_GATEWAY_PORT") {
+            Some(port) => Some(port.parse().map_err(|_| BadEnvironment::GatewayPort(port.to_owned()))?),
+            None => None,
+        };
+        Ok(Self { home, openclaw_state, state, config, gateway_port })
     }
 
     /// Of this process. Variables that are not UTF-8 count as not set.
-    pub fn of_process() -> Result<Self, NoHome> {
+    pub fn of_process() -> Result<Self, BadEnvironment> {
         Self::from_env(&process_environment())
     }
 
@@ -85,6 +100,16 @@ impl Paths {
     /// Folder of the embedded gateway: its token and the devices that were let in.
     pub fn gateway(&self) -> PathBuf {
         self.state.join("gateway")
+    }
+
+    /// The gateways that the person connected to.
+    pub fn gateways(&self) -> PathBuf {
+        self.config.join("gateways.json")
+    }
+
+    /// Folder with this device's key and the secrets of these gateways.
+    pub fn gateway_secrets(&self) -> PathBuf {
+        self.state.join("gateways")
     }
 
     /// The settings file.
@@ -114,7 +139,7 @@ mod tests {
     use super::*;
     use pretty_assertions::assert_eq;
 
-    fn paths(env: &[(&str, &str)]) -> Result<Paths, NoHome> {
+    fn paths(env: &[(&str, &str)]) -> Result<Paths, BadEnvironment> {
         Paths::from_env(&env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect())
     }
 
@@ -146,5 +171,14 @@ mod tests {
     fn without_a_home_nothing_is_guessed() {
         assert!(paths(&[]).is_err());
         assert!(paths(&[("HOME", "relative")]).unwrap_err().to_string().contains("\"relative\""));
+    }
+
+    #[test]
+    fn one_variable_moves_the_gateway() {
+        let port = |value: &str| {
+            paths(&[("HOME", "/home/u"), ("COUNTERSIGN_GATEWAY_PORT", value)]).map(|paths| paths.gateway_port)
+        };
+        assert_eq!((port("0"), port(" 18800 "), port("")), (Ok(Some(0)), Ok(Some(18_800)), Ok(None)));
+        assert!(port("65536").unwrap_err().to_string().contains("\"65536\""));
     }
 }

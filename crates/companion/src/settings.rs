@@ -1,8 +1,11 @@
 //! The person's settings: one small JSON file, replaced atomically.
 
+use crate::gateway::PORT;
 use crate::private;
 use countersign_protocol::ui::{MIN_ARM_DELAY_MS, Settings};
+use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use tokio::sync::watch;
 
 /// Settings in force, and where they are kept.
@@ -10,6 +13,35 @@ use tokio::sync::watch;
 pub struct SettingsFile {
     path: PathBuf,
     current: watch::Sender<Settings>,
+    gateway: watch::Sender<GatewaySettings>,
+    /// One change at a time: each writes the other half too.
+    writing: Mutex<()>,
+}
+
+/// Whether and where the app serves its own gateway. Set on a page of its own, so that a window with older settings never
+/// moves it.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct GatewaySettings {
+    /// Whether it serves.
+    pub enabled: bool,
+    /// Its port on loopback.
+    pub port: u16,
+}
+
+impl Default for GatewaySettings {
+    fn default() -> Self {
+        Self { enabled: true, port: PORT }
+    }
+}
+
+/// The file.
+#[derive(Default, Deserialize, Serialize)]
+struct Stored {
+    #[serde(flatten)]
+    settings: Settings,
+    #[serde(default)]
+    gateway: GatewaySettings,
 }
 
 /// Why settings were not taken.
@@ -19,6 +51,9 @@ pub enum SettingsError {
     /// Shorter than a person can read.
     #[error("armDelayMs: expected {MIN_ARM_DELAY_MS} to {MAX_ARM_DELAY_MS}, got {0}")]
     ArmDelay(u32),
+    /// No port that a client could be told.
+    #[error("port: expected 1 to 65535, got 0")]
+    GatewayPort,
     /// The system refused.
     #[error("cannot write {path}: {source}")]
     Io {
@@ -33,14 +68,19 @@ impl SettingsFile {
     /// Reads the file. One that is missing or not understood means the defaults, which are the careful ones; it is not
     /// touched until the person changes a setting.
     pub fn open(path: PathBuf) -> Self {
-        let settings = match std::fs::read(&path) {
+        let stored = match std::fs::read(&path) {
             Ok(bytes) => serde_json::from_slice(&bytes).map(valid).unwrap_or_else(|error| {
                 tracing::warn!(%error, path = %path.display(), "settings are not understood; using the defaults");
-                Settings::default()
+                Stored::default()
             }),
-            Err(_) => Settings::default(),
+            Err(_) => Stored::default(),
         };
-        Self { path, current: watch::Sender::new(settings) }
+        Self {
+            path,
+            current: watch::Sender::new(stored.settings),
+            gateway: watch::Sender::new(stored.gateway),
+            writing: Mutex::default(),
+        }
     }
 
     /// Follows the settings.
@@ -48,25 +88,51 @@ impl SettingsFile {
         self.current.subscribe()
     }
 
+    /// Follows those of the app's own gateway.
+    pub fn watch_gateway(&self) -> watch::Receiver<GatewaySettings> {
+        self.gateway.subscribe()
+    }
+
     /// Writes and takes new settings.
     pub fn set(&self, settings: Settings) -> Result<(), SettingsError> {
         if !(MIN_ARM_DELAY_MS..=MAX_ARM_DELAY_MS).contains(&settings.arm_delay_ms) {
             return Err(SettingsError::ArmDelay(settings.arm_delay_ms));
         }
-        write(&self.path, &settings)
-            .map_err(|source| SettingsError::Io { path: self.path.clone(), source })?;
+        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let gateway = self.gateway.borrow().clone();
+        self.write(&Stored { settings: settings.clone(), gateway })?;
         self.current.send_replace(settings);
         Ok(())
     }
+
+    /// Writes and takes new settings of the app's own gateway.
+    pub fn set_gateway(&self, gateway: GatewaySettings) -> Result<(), SettingsError> {
+        if gateway.port == 0 {
+            return Err(SettingsError::GatewayPort);
+        }
+        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let settings = self.current.borrow().clone();
+        self.write(&Stored { settings, gateway: gateway.clone() })?;
+        self.gateway.send_replace(gateway);
+        Ok(())
+    }
+
+    fn write(&self, stored: &Stored) -> Result<(), SettingsError> {
+        write(&self.path, stored).map_err(|source| SettingsError::Io { path: self.path.clone(), source })
+    }
 }
 
-fn valid(mut settings: Settings) -> Settings {
+fn valid(mut stored: Stored) -> Stored {
+    let settings = &mut stored.settings;
     settings.arm_delay_ms = settings.arm_delay_ms.clamp(MIN_ARM_DELAY_MS, MAX_ARM_DELAY_MS);
-    settings
+    if stored.gateway.port == 0 {
+        stored.gateway.port = PORT;
+    }
+    stored
 }
 
-fn write(path: &Path, settings: &Settings) -> std::io::Result<()> {
-    let mut bytes = serde_json::to_vec_pretty(settings)?;
+fn write(path: &Path, stored: &Stored) -> std::io::Result<()> {
+    let mut bytes = serde_json::to_vec_pretty(stored)?;
     bytes.push(b'\n');
     private::write(path, &bytes)
 }
@@ -100,5 +166,23 @@ mod tests {
         assert_eq!(SettingsFile::open(path.clone()).watch().borrow().arm_delay_ms, MIN_ARM_DELAY_MS);
         std::fs::write(&path, "{broken").unwrap();
         assert_eq!(*SettingsFile::open(path).watch().borrow(), Settings::default());
+    }
+
+    #[test]
+    fn where_the_gateway_serves_survives_changes_of_other_settings() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("settings.json");
+        let file = SettingsFile::open(path.clone());
+        assert_eq!(*file.watch_gateway().borrow(), GatewaySettings { enabled: true, port: 18_790 });
+        let moved = GatewaySettings { enabled: false, port: 18_800 };
+        file.set_gateway(moved.clone()).unwrap();
+        file.set(Settings { notifications: false, ..Settings::default() }).unwrap();
+        assert!(file.set_gateway(GatewaySettings { enabled: true, port: 0 }).is_err());
+        let again = SettingsFile::open(path.clone());
+        assert_eq!(*again.watch_gateway().borrow(), moved);
+        assert!(!again.watch().borrow().notifications);
+        // A file from before there was a gateway.
+        std::fs::write(&path, r#"{"notifications":false}"#).unwrap();
+        assert_eq!(*SettingsFile::open(path).watch_gateway().borrow(), GatewaySettings::default());
     }
 }

@@ -1,7 +1,9 @@
 //! Starts the parts in order and joins them; stops them in the reverse order.
 
+use crate::connections::{self, Connections};
 use crate::control;
 use crate::desk::{self, Desk};
+use crate::gateway::{self, EmbeddedGateway};
 use crate::paths::{Paths, process_environment};
 use crate::settings::SettingsFile;
 use countersign_approvals::Approvals;
@@ -122,7 +124,7 @@ impl Phase {
 }
 
 impl Companion {
-    /// Takes the state directory, then starts the parts, the sockets and the desk. Must be called inside a tokio runtime.
+    /// Takes the state directory, then starts the parts, the sockets, the gateway and the desk. Must be called inside a tokio runtime.
     /// The guard announces the windows to come: as long as it lives a request waits for them, and without it the fallback
     /// decides.
     pub fn start(paths: &Paths) -> Result<(Self, PresenterGuard), StartError> {
@@ -140,6 +142,30 @@ impl Companion {
             &core.phases.acting.tracker,
             core.phases.acting.stop.clone(),
         );
+        let gateway = EmbeddedGateway::start(
+            gateway::Parts {
+                approvals: core.approvals.clone(),
+                store: core.store.clone(),
+                host: core.host.clone(),
+                ports: core.ports.clone(),
+                folder: paths.gateway(),
+                settings: core.settings.watch_gateway(),
+                port: paths.gateway_port,
+            },
+            &core.phases.acting.tracker,
+            core.phases.acting.stop.clone(),
+        );
+        let (connections, not_taken) = Connections::start(
+            paths,
+            connections::Parts {
+                approvals: core.approvals.clone(),
+                host: core.host.clone(),
+                ports: core.ports.clone(),
+                environment: process_environment(),
+            },
+            &core.phases.acting.tracker,
+            core.phases.acting.stop.clone(),
+        );
         let desk = Desk::start(
             desk::Parts {
                 approvals: core.approvals,
@@ -150,9 +176,12 @@ impl Companion {
                 ports: core.ports,
                 settings: core.settings,
                 host: core.host,
+                gateway,
+                connections,
                 socket,
                 socket_path: paths.openclaw_state.join(document::SOCKET_NAME),
             },
+            not_taken,
             &core.phases.acting.tracker,
             core.phases.acting.stop.clone(),
         );

@@ -4,12 +4,16 @@
 //! arming delay is kept by the windows for the eye and again here, so that no window can be made to skip it.
 
 mod confirmations;
+mod connections;
 mod paints;
 mod remember;
 pub(crate) mod rules;
 
+use crate::connections::{Connections, NotTaken};
+use crate::gateway::{EmbeddedGateway, Now};
 use crate::settings::SettingsFile;
 use confirmations::Confirmations;
+use connections::Knocks;
 use countersign_approvals::Approvals;
 use countersign_approvals::actor::Event;
 use countersign_approvals::history::{self, History};
@@ -19,16 +23,16 @@ use countersign_approvals::store::{Change, Changed, Looser, Store, StoreError, W
 use countersign_node::host::Host;
 use countersign_policy::{display, document};
 use countersign_protocol::ui::{
-    CardKind, ChainReport, CommandError, Confirmation, DecideParams, DocumentEdit, DocumentView, EditParams,
-    EditResult, ErrorCode, HistoryEntry, HistoryEvent, HistoryPage, Loosening, Outcome, Page, Presence,
-    Settings, Snapshot, SocketState, Status, TestParams, TestResult, UiEvent, UiMessage,
+    CancelCause, CardKind, ChainReport, CommandError, Confirmation, DecideParams, DocumentEdit, DocumentView,
+    EditParams, EditResult, ErrorCode, HistoryEntry, HistoryEvent, HistoryPage, Loosening, Outcome, Page,
+    Presence, Settings, Snapshot, SocketState, Status, TestParams, TestResult, UiEvent, UiMessage,
 };
 use countersign_protocol::vocabulary::Decision;
 use paints::Paints;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use tokio::sync::{broadcast, watch};
+use tokio::sync::{broadcast, mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -50,6 +54,10 @@ pub struct Parts {
     pub settings: SettingsFile,
     /// Tries commands against the policy.
     pub host: Arc<Host>,
+    /// The app's own gateway.
+    pub gateway: EmbeddedGateway,
+    /// Other gateways.
+    pub connections: Connections,
     /// State of the approval socket.
     pub socket: watch::Receiver<SocketState>,
     /// Its path when the document names none.
@@ -77,6 +85,7 @@ struct Live {
     confirmations: Confirmations,
     /// Requests put aside; those that ended are removed.
     dismissed: BTreeSet<String>,
+    knocks: Knocks,
     tray: Presence,
     notifications: Presence,
 }
@@ -100,8 +109,14 @@ pub enum Part {
 }
 
 impl Desk {
-    /// A desk that follows approvals, document, history, settings and socket until `stop`.
-    pub fn start(parts: Parts, tracker: &TaskTracker, stop: CancellationToken) -> Self {
+    /// A desk that follows approvals, document, history, settings, gateways and socket until `stop`, and tells of answers that
+    /// a gateway did not take.
+    pub fn start(
+        parts: Parts,
+        not_taken: mpsc::Receiver<NotTaken>,
+        tracker: &TaskTracker,
+        stop: CancellationToken,
+    ) -> Self {
         let desk = Self {
             inner: Arc::new(Inner {
                 pending: parts.approvals.count(),
@@ -110,6 +125,7 @@ impl Desk {
                     paints: Paints::default(),
                     confirmations: Confirmations::default(),
                     dismissed: BTreeSet::new(),
+                    knocks: Knocks::default(),
                     tray: Presence::Unknown,
                     notifications: Presence::Unknown,
                 }),
@@ -126,6 +142,9 @@ impl Desk {
             rules: desk.inner.parts.rules.watch(),
             appended: desk.inner.parts.history.appended(),
             settings: desk.inner.parts.settings.watch(),
+            gateway: desk.inner.parts.gateway.changes(),
+            connections: desk.inner.parts.connections.changes(),
+            not_taken,
             socket: desk.inner.parts.socket.clone(),
             store: desk.inner.parts.store.watch(),
         });
@@ -469,6 +488,16 @@ impl Desk {
                     let settings = sources.settings.borrow_and_update().clone();
                     self.emit(UiEvent::SettingsChanged { settings });
                 }
+                Ok(()) = sources.connections.changed() => {
+                    sources.connections.mark_unchanged();
+                    self.emit(UiEvent::ConnectionsChanged);
+                }
+                Some(NotTaken { id, gateway, text }) = sources.not_taken.recv() => {
+                    self.emit(UiEvent::AnswerNotTaken { id, gateway, text });
+                }
+                Ok(()) = sources.gateway.changed() => {
+                    self.gateway_changed();
+                }
                 Ok(()) = sources.socket.changed() => {
                     sources.socket.mark_unchanged();
                     self.status_changed();
@@ -492,6 +521,7 @@ impl Desk {
                 };
                 (outcome, Some(by.clone()))
             }
+            Some(Ending::Elsewhere { decision, by }) => (elsewhere(*decision), by.clone()),
             Some(Ending::Cancelled(cause)) => (Outcome::Cancelled { cause: *cause }, None),
             Some(Ending::NotShown) => (Outcome::NotShown, None),
             Some(Ending::Expired) | None => (Outcome::Expired, None),
@@ -505,23 +535,7 @@ impl Desk {
     }
 
     async fn document_changed(&self, changed: Changed) {
-        let loosenings = match (&changed.before.document, &changed.after.document) {
-            (Some(before), Some(after)) => document::loosenings(before, after),
-            (None, Some(after)) => document::loosenings(&document::empty(), after),
-            (_, None) => Vec::new(),
-        };
-        let event = HistoryEvent::Document {
-            writer: writer(changed.writer).to_owned(),
-            before: changed.before.hash.clone(),
-            after: changed.after.hash.clone(),
-            loosenings: loosenings
-                .into_iter()
-                .map(|mut loosening| {
-                    loosening.to = display::escape(&loosening.to);
-                    loosening
-                })
-                .collect(),
-        };
+        let event = document_event(&changed);
         if let Err(error) = self.inner.parts.history.append(None, event).await {
             tracing::error!(%error, "a change of the document could not be written to the history");
         }
@@ -571,6 +585,9 @@ struct Sources {
     rules: watch::Receiver<Arc<countersign_approvals::rules::Current>>,
     appended: broadcast::Receiver<HistoryEntry>,
     settings: watch::Receiver<Settings>,
+    gateway: watch::Receiver<Now>,
+    connections: watch::Receiver<()>,
+    not_taken: mpsc::Receiver<NotTaken>,
     socket: watch::Receiver<SocketState>,
     store: watch::Receiver<Arc<countersign_approvals::store::Current>>,
 }
@@ -621,12 +638,43 @@ fn gone(id: &str) -> CommandError {
     error(ErrorCode::Gone, format!("request {id} is no longer waiting"))
 }
 
+/// How it ended for us when somebody else answered.
+fn elsewhere(decision: Option<Decision>) -> Outcome {
+    match decision {
+        Some(Decision::AllowOnce | Decision::AllowAlways) => Outcome::AllowedElsewhere,
+        Some(Decision::Deny) => Outcome::DeniedElsewhere,
+        None => Outcome::Cancelled { cause: CancelCause::Withdrawn },
+    }
+}
+
+/// A change of the document as the history records it.
+pub(crate) fn document_event(changed: &Changed) -> HistoryEvent {
+    let loosenings = match (&changed.before.document, &changed.after.document) {
+        (Some(before), Some(after)) => document::loosenings(before, after),
+        (None, Some(after)) => document::loosenings(&document::empty(), after),
+        (_, None) => Vec::new(),
+    };
+    HistoryEvent::Document {
+        writer: writer(changed.writer).to_owned(),
+        before: changed.before.hash.clone(),
+        after: changed.after.hash.clone(),
+        loosenings: loosenings
+            .into_iter()
+            .map(|mut loosening| {
+                loosening.to = display::escape(&loosening.to);
+                loosening
+            })
+            .collect(),
+    }
+}
+
 fn writer(writer: Writer) -> &'static str {
     match writer {
         Writer::Answer => "answer",
         Writer::AnotherProgram => "another-program",
         Writer::CommandLine => "command-line",
         Writer::FirstRun => "first-run",
+        Writer::Gateway => "gateway",
         Writer::Upkeep => "upkeep",
         Writer::Window => "window",
     }

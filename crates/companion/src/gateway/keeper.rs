@@ -1,178 +1,313 @@
 //! The approvals actor as the gateway's backend.
 
+use super::asked::{argv, asked, asked_by_plugin};
+use super::policies::Policies;
+use super::shelf::Shelf;
 use countersign_approvals::actor::{Approvals, PresenterGuard, SubmitError, Ticket};
-use countersign_approvals::book::{Ending, GRACE_MS, Request, RequestedBy};
+use countersign_approvals::book::{Ending, GRACE_MS, Record, RequestedBy};
 use countersign_approvals::ports::Ports;
-use countersign_gateway::embedded::{Backend, Happened, Known, NotTaken, Submission};
-use countersign_policy::analysis::analyze_text;
-use countersign_policy::display::{self, Secrets};
-use countersign_protocol::document::MAIN_AGENT;
-use countersign_protocol::gateway::approval::{RequestView, Requested, Resolved};
-use countersign_protocol::ui::{
-    Card, CardKind, HostKind, HostView, OnExpiry, PolicyLayer, Shown, SpanKind, Via, Why, WhyReason,
+use countersign_gateway::embedded::{
+    self, Backend, Happened, Known, NotTaken, PolicyError, Subject, Submission, Verdict,
 };
-use countersign_protocol::vocabulary::{Ask, Decision, Security};
-use std::collections::HashMap;
+use countersign_node::host::{Ended, Host, Inquired, Inquiry, Question};
+use countersign_policy::display::{self, Secrets};
+use countersign_protocol::gateway::approval::Requested;
+use countersign_protocol::gateway::policy::PolicyFile;
+use countersign_protocol::gateway::unified::Reason;
+use countersign_protocol::ui::{CancelCause, Shown, SpanKind, Via};
+use countersign_protocol::vocabulary::Decision;
+use serde_json::{Map, Value};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-/// Happenings that a slow reader may be behind; it lists what waits instead.
-const EVENTS: usize = 1_024;
+/// In front of a client's name where it stands beside `window` and `command-line`.
+const CLIENT: &str = "gateway: ";
 
 /// Who can answer.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone)]
 pub(super) enum Presence {
     /// Nobody but the gateway's clients.
     ClientsOnly,
+    /// The app's windows too. What is asked goes through its host: the person's refusing rules hold, and the history gets
+    /// its lines.
+    App(Arc<Host>),
 }
 
 /// Keeps the gateway's approvals in the book, and what only the gateway needs of them beside it.
 pub(super) struct Keeper {
     approvals: Approvals,
+    policies: Policies,
     ports: Ports,
     presence: Presence,
-    known: Arc<Mutex<HashMap<String, Arc<Known>>>>,
-    events: broadcast::Sender<Happened>,
+    shelf: Shelf,
     tracker: TaskTracker,
     stop: CancellationToken,
-    /// The gateway decides by itself whether anybody can answer.
-    _presenter: PresenterGuard,
+    /// Cancelled for what is withdrawn; what comes later has another.
+    asking: Mutex<CancellationToken>,
+    /// Without windows the gateway decides by itself whether anybody can answer.
+    _presenter: Option<PresenterGuard>,
+}
+
+/// A request in the book.
+enum Asked {
+    Alone(Ticket),
+    App(Box<Question>),
+}
+
+impl Asked {
+    fn record(&self) -> &Arc<Record> {
+        match self {
+            Self::Alone(ticket) => ticket.record(),
+            Self::App(question) => question.record(),
+        }
+    }
+
+    /// Waits for the end; what is still to be written comes along.
+    async fn ended(self) -> (Ending, Option<Ended>) {
+        match self {
+            Self::Alone(ticket) => (ticket.ended().await, None),
+            Self::App(question) => {
+                let ended = question.ended().await;
+                (ended.ending().clone(), Some(ended))
+            }
+        }
+    }
+}
+
+/// What became of a request.
+enum Taken {
+    Waits(Asked),
+    /// It has ended already.
+    Ended {
+        id: String,
+        decision: Option<Decision>,
+    },
 }
 
 impl Keeper {
     pub(super) fn new(
         approvals: Approvals,
+        policies: Policies,
         ports: Ports,
         presence: Presence,
         tracker: TaskTracker,
         stop: CancellationToken,
     ) -> Self {
-        let presenter = approvals.presenter();
+        let presenter = match presence {
+            Presence::ClientsOnly => Some(approvals.presenter()),
+            Presence::App(_) => None,
+        };
         Self {
             approvals,
+            policies,
             ports,
             presence,
-            known: Arc::default(),
-            events: broadcast::channel(EVENTS).0,
+            shelf: Shelf::new(),
             tracker,
             stop,
+            asking: Mutex::default(),
             _presenter: presenter,
         }
     }
 
-    /// Follows an approval to its end and a little longer, whoever asked for it.
-    fn follow(&self, ticket: Ticket, known: Arc<Known>, announced: bool) {
-        let (all, events, ports) = (Arc::clone(&self.known), self.events.clone(), self.ports.clone());
-        let stop = self.stop.clone();
-        self.tracker.spawn(async move {
-            let id = known.requested.id.clone();
-            let ending = ticket.ended().await;
-            let decision = decision(&ending);
-            let ended = Arc::new(Known { ended: Some(decision), ..(*known).clone() });
-            lock(&all).insert(id.clone(), Arc::clone(&ended));
-            if let (Ending::Decided { decision, by }, true) = (&ending, announced) {
-                let resolved = Resolved {
-                    id: id.clone(),
-                    decision: Some(*decision),
-                    resolved_by: Some(by.clone()),
-                    ts: ports.clock.now_ms(),
-                    request: Some(ended.requested.request.clone()),
-                };
-                // Nobody follows when no client is there.
-                let _ = events.send(Happened::Resolved(Arc::new(resolved)));
+    /// Takes back everything that came so far and waits: its askers can no longer be told.
+    pub(super) fn withdraw_all(&self) {
+        let mut asking = self.asking.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(&mut *asking).cancel();
+    }
+
+    async fn ask(&self, inquiry: Inquiry, deliverable: bool) -> Result<Taken, SubmitError> {
+        match &self.presence {
+            Presence::ClientsOnly if deliverable => {
+                let Inquiry { request, wait, id, by, .. } = inquiry;
+                self.approvals
+                    .submit(request, wait, id, by)
+                    .await
+                    .map(|ticket| Taken::Waits(Asked::Alone(ticket)))
             }
-            let grace = Duration::from_millis(GRACE_MS.unsigned_abs());
-            let _ = tokio::time::timeout(grace, stop.cancelled()).await;
-            lock(&all).remove(&id);
+            Presence::App(host) if deliverable => Ok(match host.inquire(inquiry).await? {
+                Inquired::Waits(question) => Taken::Waits(Asked::App(question)),
+                Inquired::Refused { id } => Taken::Ended { id, decision: Some(Decision::Deny) },
+            }),
+            Presence::ClientsOnly | Presence::App(_) => {
+                if let Presence::App(host) = &self.presence {
+                    host.unasked(&inquiry).await;
+                }
+                let id = inquiry.id.unwrap_or_else(|| self.ports.ids.uuid());
+                Ok(Taken::Ended { id, decision: None })
+            }
+        }
+    }
+
+    /// Follows an approval to its end and a little longer, whoever asked for it.
+    fn follow(&self, asked: Asked, withdrawn: CancellationToken) {
+        let (approvals, shelf) = (self.approvals.clone(), self.shelf.clone());
+        let (ports, stop) = (self.ports.clone(), self.stop.clone());
+        self.tracker.spawn(async move {
+            let id = asked.record().id.clone();
+            let ended = asked.ended();
+            tokio::pin!(ended);
+            let (ending, unwritten) = tokio::select! {
+                ended = &mut ended => ended,
+                () = withdrawn.cancelled() => {
+                    approvals.cancel(&id, CancelCause::Withdrawn).await;
+                    ended.await
+                }
+            };
+            shelf.end(&id, &ending, ports.clock.now_ms());
+            if let Some(unwritten) = unwritten {
+                unwritten.written().await;
+            }
+            forget(&shelf, &id, &stop).await;
         });
     }
 }
 
-fn lock(
-    known: &Mutex<HashMap<String, Arc<Known>>>,
-) -> std::sync::MutexGuard<'_, HashMap<String, Arc<Known>>> {
-    known.lock().unwrap_or_else(PoisonError::into_inner)
+/// Keeps what ended for those who come late, then forgets it.
+async fn forget(shelf: &Shelf, id: &str, stop: &CancellationToken) {
+    let grace = Duration::from_millis(GRACE_MS.unsigned_abs());
+    let _ = tokio::time::timeout(grace, stop.cancelled()).await;
+    shelf.forget(id);
 }
 
 fn decision(ending: &Ending) -> Option<Decision> {
     match ending {
         Ending::Decided { decision, .. } => Some(*decision),
-        Ending::Expired | Ending::Cancelled(_) | Ending::NotShown => None,
+        Ending::Elsewhere { .. } | Ending::Expired | Ending::Cancelled(_) | Ending::NotShown => None,
     }
 }
 
 impl Backend for Keeper {
     async fn submit(&self, submission: Submission) -> Result<Arc<Known>, NotTaken> {
-        let Submission { id, command, request, timeout, by, deliverable, announced } = submission;
-        if id.as_ref().is_some_and(|id| lock(&self.known).contains_key(id)) {
+        let Submission { id, command, cwd, subject, timeout, by, deliverable, announced } = submission;
+        if id.as_ref().is_some_and(|id| self.shelf.find(id).is_some()) {
             return Err(NotTaken::Pending);
         }
-        if !deliverable {
-            let now_ms = self.ports.clock.now_ms();
-            let requested = Requested {
-                id: id.unwrap_or_else(|| self.ports.ids.uuid()),
-                request,
-                created_at_ms: now_ms,
-                expires_at_ms: now_ms.saturating_add(i64::try_from(timeout.as_millis()).unwrap_or(i64::MAX)),
-            };
-            return Ok(Arc::new(Known { requested, by, ended: Some(None) }));
-        }
-        let requested_by = RequestedBy {
-            // A second request under an id is another one, even of the same client.
-            connection: Some(by.conn_id.clone()),
-            device: by.device_id.clone(),
-            client: Some(by.client_id.clone()),
+        // Before it is asked: what ends the serving from now on ends it too.
+        let withdrawn = self.asking.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let (request, argv) = match &subject {
+            Subject::Exec(request) => {
+                (asked(&command, request, Via::Gateway, None), argv(request).map(<[String]>::to_vec))
+            }
+            Subject::Plugin(request) => (asked_by_plugin(request, Via::Gateway, None), None),
         };
-        let asked = asked(&command, &request);
-        let ticket = self.approvals.submit(asked, timeout, id, requested_by).await.map_err(not_taken)?;
-        let record = ticket.record();
-        let requested = Requested {
-            id: record.id.clone(),
+        let command = match &subject {
+            Subject::Exec(_) => command,
+            // For the history.
+            Subject::Plugin(_) => request.card.command.copy.clone(),
+        };
+        let inquiry = Inquiry {
             request,
-            created_at_ms: record.created_at_ms,
-            expires_at_ms: record.expires_at_ms,
+            argv,
+            command,
+            cwd,
+            wait: timeout,
+            id,
+            by: RequestedBy {
+                // A second request under an id is another one, even of the same client.
+                connection: Some(by.conn_id.clone()),
+                device: by.device_id.clone(),
+                client: Some(by.client_id.clone()),
+                gateway: None,
+            },
         };
-        let known = Arc::new(Known { requested, by, ended: None });
-        lock(&self.known).insert(known.requested.id.clone(), Arc::clone(&known));
-        if announced {
-            let _ = self.events.send(Happened::Requested(Arc::clone(&known)));
+        let now_ms = self.ports.clock.now_ms();
+        let wait_ms = i64::try_from(timeout.as_millis()).unwrap_or(i64::MAX);
+        let requested = |id: String, created_at_ms: i64, expires_at_ms: i64| Requested {
+            id,
+            request: subject.clone(),
+            created_at_ms,
+            expires_at_ms,
+        };
+        match self.ask(inquiry, deliverable).await.map_err(not_taken)? {
+            Taken::Waits(asked) => {
+                let record = asked.record();
+                let requested = requested(record.id.clone(), record.created_at_ms, record.expires_at_ms);
+                let known = Arc::new(Known { requested, by, ended: None });
+                self.shelf.put(&known, announced);
+                self.follow(asked, withdrawn);
+                Ok(known)
+            }
+            Taken::Ended { id, decision } => {
+                let reason = if decision.is_some() { Reason::User } else { Reason::NoRoute };
+                let ended = embedded::Ended { decision, reason, at_ms: now_ms, by: None };
+                let requested = requested(id.clone(), now_ms, now_ms.saturating_add(wait_ms));
+                let known = Arc::new(Known { requested, by, ended: Some(ended) });
+                self.shelf.put_past(&known);
+                if decision.is_some() {
+                    // Whoever asks how it ended must find it.
+                    self.shelf.put(&known, false);
+                    let (shelf, stop) = (self.shelf.clone(), self.stop.clone());
+                    self.tracker.spawn(async move { forget(&shelf, &id, &stop).await });
+                }
+                Ok(known)
+            }
         }
-        self.follow(ticket, Arc::clone(&known), announced);
-        Ok(known)
     }
 
-    async fn resolve(&self, id: &str, decision: Decision, by: &str) -> bool {
-        self.approvals.resolve(id, decision, by).await
+    async fn resolve(&self, id: &str, verdict: Verdict) -> bool {
+        // A client's own name must not read like one of ours.
+        let by = format!("{CLIENT}{}", display::escape(&verdict.by.label));
+        let decision = verdict.decision;
+        self.shelf.note(id, &by, verdict);
+        let applied = self.approvals.resolve(id, decision, &by).await;
+        let ending = if applied {
+            Some(Ending::Decided { decision, by })
+        } else {
+            self.approvals.snapshot(id).await.and_then(|record| record.ending.clone())
+        };
+        // Whoever looks next finds the end, whether or not the one who follows has seen it.
+        if let Some(ending) = ending {
+            self.shelf.end(id, &ending, self.ports.clock.now_ms());
+        }
+        applied
     }
 
     async fn pending(&self) -> Vec<Arc<Known>> {
-        let mut waiting: Vec<Arc<Known>> =
-            lock(&self.known).values().filter(|known| known.ended.is_none()).cloned().collect();
-        waiting.sort_by(|a, b| {
-            (a.requested.created_at_ms, &a.requested.id).cmp(&(b.requested.created_at_ms, &b.requested.id))
-        });
-        waiting
+        self.shelf.pending()
     }
 
     async fn find(&self, id: &str) -> Option<Arc<Known>> {
-        lock(&self.known).get(id).cloned()
+        self.shelf.find(id)
+    }
+
+    fn past(&self) -> Vec<Arc<Known>> {
+        self.shelf.past()
     }
 
     async fn wait(&self, id: &str) -> Option<Option<Decision>> {
-        self.approvals.wait(id).await.as_ref().map(decision)
+        if let Some(ended) = self.shelf.find(id).and_then(|known| known.ended.clone()) {
+            return Some(ended.decision);
+        }
+        let ending = self.approvals.wait(id).await?;
+        self.shelf.end(id, &ending, self.ports.clock.now_ms());
+        Some(decision(&ending))
     }
 
     fn events(&self) -> broadcast::Receiver<Happened> {
-        self.events.subscribe()
+        self.shelf.events()
     }
 
     fn has_own_presenter(&self) -> bool {
         match self.presence {
             Presence::ClientsOnly => false,
+            Presence::App(_) => self.approvals.has_presenter(),
         }
+    }
+
+    async fn policy(&self) -> Result<PolicyFile, PolicyError> {
+        self.policies.read().await
+    }
+
+    async fn set_policy(
+        &self,
+        file: Map<String, Value>,
+        base_hash: String,
+    ) -> Result<PolicyFile, PolicyError> {
+        self.policies.write(file, base_hash).await
     }
 
     fn shown(&self, text: &str) -> String {
@@ -201,51 +336,4 @@ fn written(shown: &Shown) -> String {
         }
     }
     text
-}
-
-/// The request as the book keeps it.
-fn asked(command: &str, request: &RequestView) -> Request {
-    let plain = |text: &str| display::shown(text, Secrets::Show);
-    let agent = request.agent_id.clone().unwrap_or_else(|| MAIN_AGENT.to_owned());
-    let analysis = analyze_text(command);
-    let view = display::text_view(command, &analysis);
-    let kind = match request.host.as_deref() {
-        Some("sandbox") => HostKind::Sandbox,
-        Some("node") => HostKind::Remote,
-        Some(_) | None => HostKind::ThisMachine,
-    };
-    let card = Card {
-        id: String::new(),
-        generation: 0,
-        kind: CardKind::Ask,
-        via: Via::Gateway,
-        agent: plain(&agent),
-        session: request.session_key.as_deref().map(plain),
-        peer: None,
-        host: HostView { kind, name: request.node_id.as_deref().map(plain) },
-        created_at_ms: 0,
-        expires_at_ms: 0,
-        on_expiry: OnExpiry::NoAnswer,
-        allow_blocked: display::allow_blocked(&view),
-        command: view,
-        facts: Vec::new(),
-        why: Why {
-            reason: WhyReason::PeerAsks,
-            opaque: analysis.opaque.as_ref().map(|opaque| opaque.reason.as_str().to_owned()),
-            segment: None,
-            security: word(request.security.as_deref()).unwrap_or(Security::Allowlist),
-            ask: word(request.ask.as_deref()).unwrap_or(Ask::OnMiss),
-            layer: PolicyLayer::Requested,
-            entries_checked: 0,
-            trace: Vec::new(),
-        },
-        decisions: request.allowed_decisions.clone().unwrap_or_default(),
-        always: Vec::new(),
-        always_unavailable: None,
-    };
-    Request { card, proposals: Vec::new(), choices: Vec::new(), agent, session: request.session_key.clone() }
-}
-
-fn word<T: serde::de::DeserializeOwned>(word: Option<&str>) -> Option<T> {
-    serde_json::from_value(word?.trim().into()).ok()
 }

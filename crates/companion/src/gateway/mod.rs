@@ -1,16 +1,25 @@
-//! The embedded gateway, joined to the approvals of this program.
+//! The embedded gateway, joined to the approvals of this program: [`EmbeddedGateway`] in the app, [`serve_alone`] without
+//! one.
 
+mod app;
+pub(crate) mod asked;
 mod keeper;
+mod policies;
+mod shelf;
 mod state;
+mod view;
 
 use crate::paths::Paths;
 use anyhow::Context as _;
+pub use app::EmbeddedGateway;
+pub(crate) use app::{Now, Parts, TOKEN_FILE, Verdict};
 use countersign_approvals::actor::Approvals;
 use countersign_approvals::book::DEFAULT_MAX_PENDING;
 use countersign_approvals::ports::Ports;
-use countersign_gateway::embedded::{self, Config};
+use countersign_gateway::embedded::{Config, Embedded};
 use countersign_gateway::pairing::LocalPairing;
 use keeper::{Keeper, Presence};
+use policies::Policies;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use tokio::net::TcpListener;
@@ -52,13 +61,13 @@ impl Serving {
 }
 
 /// Serves alone, with approvals that only the gateway's clients see: who starts this program by hand and gives out its token
-/// lets devices in by that.
+/// lets devices in by that. They are kept apart from those that a person let in.
 pub async fn serve_alone(paths: &Paths, options: Options) -> anyhow::Result<Serving> {
     let folder = paths.gateway();
     let (token, token_file) = match options.token.filter(|token| !token.trim().is_empty()) {
         Some(token) => (token.trim().to_owned().into(), None),
         None => {
-            let file = options.token_file.unwrap_or_else(|| folder.join("token"));
+            let file = options.token_file.unwrap_or_else(|| folder.join(TOKEN_FILE));
             (state::token(&file, &Ports::system())?, Some(file))
         }
     };
@@ -68,16 +77,19 @@ pub async fn serve_alone(paths: &Paths, options: Options) -> anyhow::Result<Serv
     let address = listener.local_addr()?;
     let (tracker, stop, ports) = (TaskTracker::new(), CancellationToken::new(), Ports::system());
     let approvals = Approvals::start(ports.clone(), DEFAULT_MAX_PENDING, &tracker, stop.clone());
-    let keeper = Keeper::new(approvals, ports, Presence::ClientsOnly, tracker.clone(), stop.clone());
+    let policies = Policies::open(paths, ports.clone(), &tracker, stop.clone())?;
+    let keeper =
+        Keeper::new(approvals, policies, ports, Presence::ClientsOnly, tracker.clone(), stop.clone());
+    let alone = folder.join(ALONE);
     let config = Config {
         token,
         local_pairing: LocalPairing::Silent,
-        devices: state::devices(&folder)?,
-        keep: Box::new(move |devices| keep(&folder, devices)),
+        devices: state::devices(&alone)?,
+        keep: Box::new(move |devices| keep(&alone, devices)),
     };
-    let serving = stop.clone();
+    let (gateway, serving) = (Embedded::new(keeper, config), stop.clone());
     tracker.spawn(async move {
-        if let Err(error) = embedded::serve(listener, keeper, config, serving).await {
+        if let Err(error) = gateway.serve(listener, serving).await {
             tracing::error!(%error, "the gateway ended");
         }
     });
@@ -91,5 +103,8 @@ fn keep(folder: &Path, devices: &[countersign_gateway::pairing::Device]) {
     }
 }
 
+/// Folder below the gateway's for devices that knew the token and nothing more.
+const ALONE: &str = "alone";
+
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -35,6 +35,7 @@ impl Rig {
         std::fs::write(openclaw.join("exec-approvals.json"), ASKING).unwrap();
         let env = [
             ("HOME", home.path().to_path_buf()),
+            ("COUNTERSIGN_GATEWAY_PORT", "0".into()),
             ("COUNTERSIGN_STATE_DIR", home.path().join("own")),
             ("OPENCLAW_STATE_DIR", openclaw),
         ];

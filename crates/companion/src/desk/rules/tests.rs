@@ -30,6 +30,7 @@ impl Rig {
         let home = tempfile::tempdir().unwrap();
         let env = [
             ("HOME", home.path().to_path_buf()),
+            ("COUNTERSIGN_GATEWAY_PORT", "0".into()),
             ("COUNTERSIGN_STATE_DIR", home.path().join("own")),
             ("OPENCLAW_STATE_DIR", home.path().join("openclaw")),
         ];

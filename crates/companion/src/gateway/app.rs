@@ -1,0 +1,262 @@
+//! The app's own gateway: it serves while the person wants it, on the port that they chose, and tries again when that is
+//! taken. Nothing of the app waits for it or ends with it.
+
+use super::keep;
+use super::keeper::{Keeper, Presence};
+use super::policies::Policies;
+use super::{state, view};
+use crate::settings::GatewaySettings;
+use countersign_approvals::Approvals;
+use countersign_approvals::ports::Ports;
+use countersign_approvals::store::Store;
+use countersign_gateway::embedded::{Config, Embedded};
+use countersign_gateway::pairing::LocalPairing;
+use countersign_node::host::Host;
+use countersign_protocol::ui::{EmbeddedState, EmbeddedView};
+use std::io::ErrorKind;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+/// What the app's own gateway is made of.
+pub(crate) struct Parts {
+    /// Asks people.
+    pub(crate) approvals: Approvals,
+    /// The document.
+    pub(crate) store: Store,
+    /// Knows rules, facts and history.
+    pub(crate) host: Arc<Host>,
+    /// Time and ids.
+    pub(crate) ports: Ports,
+    /// Folder of token and devices.
+    pub(crate) folder: PathBuf,
+    /// Whether and where the person wants it.
+    pub(crate) settings: watch::Receiver<GatewaySettings>,
+    /// Port that holds whatever the settings say; 0 for any free one.
+    pub(crate) port: Option<u16>,
+}
+
+/// Handle of the app's own gateway.
+#[derive(Clone)]
+pub struct EmbeddedGateway {
+    now: watch::Receiver<Now>,
+    settings: watch::Receiver<GatewaySettings>,
+    token_file: PathBuf,
+}
+
+/// How the gateway is. Told anew whenever something about it changes.
+pub(crate) struct Now {
+    state: EmbeddedState,
+    /// There since token and devices could be read.
+    gateway: Option<Embedded<Keeper>>,
+}
+
+/// A person's answer to a device that waits.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Verdict {
+    /// It may do what it asks for.
+    Approve,
+    /// It is turned away.
+    Reject,
+}
+
+impl EmbeddedGateway {
+    /// Serves on `tracker` until `stop`, whenever the settings want it.
+    pub(crate) fn start(parts: Parts, tracker: &TaskTracker, stop: CancellationToken) -> Self {
+        let (sender, now) = watch::channel(Now { state: EmbeddedState::Off, gateway: None });
+        let this = Self { now, settings: parts.settings.clone(), token_file: parts.folder.join(TOKEN_FILE) };
+        let keeping = Keeping { parts, tracker: tracker.clone(), stop, now: sender };
+        tracker.spawn(keeping.run());
+        this
+    }
+
+    /// Everything that a person sees of it.
+    pub fn view(&self) -> EmbeddedView {
+        let (state, gateway) = {
+            let now = self.now.borrow();
+            (now.state.clone(), now.gateway.clone())
+        };
+        let gateway = gateway.as_ref();
+        EmbeddedView {
+            state,
+            port: self.settings.borrow().port,
+            token_file: self.token_file.display().to_string(),
+            clients: gateway.map(|gateway| view::clients(&gateway.clients())).unwrap_or_default(),
+            devices: gateway.map(|gateway| view::devices(&gateway.devices())).unwrap_or_default(),
+            waiting: gateway.map(|gateway| view::waiting(&gateway.waiting())).unwrap_or_default(),
+        }
+    }
+
+    /// Told whenever [`EmbeddedGateway::view`] changes.
+    pub(crate) fn changes(&self) -> watch::Receiver<Now> {
+        self.now.clone()
+    }
+
+    /// Answers a device that waits. False when it no longer does.
+    pub(crate) fn answer(&self, request_id: &str, verdict: Verdict) -> bool {
+        let gateway = self.now.borrow().gateway.clone();
+        gateway.is_some_and(|gateway| match verdict {
+            Verdict::Approve => gateway.approve(request_id).is_some(),
+            Verdict::Reject => gateway.reject(request_id).is_some(),
+        })
+    }
+
+    /// Forgets a device and ends its connections. False for an unknown one.
+    pub(crate) fn remove(&self, device_id: &str) -> bool {
+        let gateway = self.now.borrow().gateway.clone();
+        gateway.is_some_and(|gateway| gateway.remove(device_id))
+    }
+}
+
+/// The task that keeps the gateway as the settings want it.
+struct Keeping {
+    parts: Parts,
+    tracker: TaskTracker,
+    stop: CancellationToken,
+    now: watch::Sender<Now>,
+}
+
+impl Keeping {
+    async fn run(self) {
+        let mut settings = self.parts.settings.clone();
+        let mut pause = FIRST_PAUSE;
+        while !self.stop.is_cancelled() {
+            let wanted = settings.borrow_and_update().clone();
+            // Also without serving: the person sees the devices and can send them away.
+            let known = self.known();
+            if !wanted.enabled {
+                self.tell(EmbeddedState::Off);
+                self.wait(None, other(&mut settings, &wanted)).await;
+                continue;
+            }
+            let port = self.parts.port.unwrap_or(wanted.port);
+            let opened = async {
+                let gateway = known?;
+                let (listener, address) = listen(port).await?;
+                Ok::<_, anyhow::Error>((gateway, listener, address))
+            };
+            let problem = match opened.await {
+                Ok((gateway, listener, address)) => {
+                    pause = FIRST_PAUSE;
+                    tracing::info!(%address, "embedded gateway: serving");
+                    self.tell(EmbeddedState::Serving { url: format!("ws://{address}") });
+                    match self.serve(&gateway, listener, other(&mut settings, &wanted)).await {
+                        Ok(()) => continue,
+                        Err(error) => format!("the gateway ended: {error}"),
+                    }
+                }
+                Err(error) => format!("{error:#}"),
+            };
+            tracing::warn!(problem, pause_s = pause.as_secs(), "embedded gateway: not serving");
+            self.tell(EmbeddedState::Failed { problem });
+            self.wait(Some(pause), other(&mut settings, &wanted)).await;
+            pause = (pause * 2).min(LAST_PAUSE);
+        }
+        self.tell(EmbeddedState::Off);
+    }
+
+    /// Serves until `stop` or until something else is wanted.
+    async fn serve(
+        &self,
+        gateway: &Embedded<Keeper>,
+        listener: TcpListener,
+        other: impl Future<Output = ()>,
+    ) -> std::io::Result<()> {
+        let ending = self.stop.child_token();
+        let mut changes = gateway.changes();
+        let serving = gateway.serve(listener, ending.clone());
+        let telling = async {
+            while changes.changed().await.is_ok() {
+                self.now.send_modify(|_| {});
+            }
+            std::future::pending().await
+        };
+        tokio::pin!(serving, telling, other);
+        let served = loop {
+            tokio::select! {
+                served = &mut serving => break served,
+                () = &mut telling => {}
+                () = &mut other, if !ending.is_cancelled() => ending.cancel(),
+            }
+        };
+        // The end of the app withdraws everything by itself, and says so.
+        if !self.stop.is_cancelled() {
+            gateway.backend().withdraw_all();
+        }
+        served
+    }
+
+    /// The gateway with its present token.
+    fn known(&self) -> anyhow::Result<Embedded<Keeper>> {
+        let Parts { approvals, store, host, ports, folder, .. } = &self.parts;
+        let token = state::token(&folder.join(TOKEN_FILE), ports)?;
+        let known = self.now.borrow().gateway.clone();
+        if let Some(gateway) = known {
+            gateway.set_token(token);
+            return Ok(gateway);
+        }
+        let presence = Presence::App(Arc::clone(host));
+        let (tracker, stop) = (self.tracker.clone(), self.stop.clone());
+        let policies = Policies::of_app(store.clone(), ports.clone());
+        let keeper = Keeper::new(approvals.clone(), policies, ports.clone(), presence, tracker, stop);
+        let kept = folder.clone();
+        let config = Config {
+            token,
+            local_pairing: LocalPairing::Ask,
+            devices: state::devices(folder)?,
+            keep: Box::new(move |devices| keep(&kept, devices)),
+        };
+        let gateway = Embedded::new(keeper, config);
+        self.now.send_modify(|now| now.gateway = Some(gateway.clone()));
+        Ok(gateway)
+    }
+
+    fn tell(&self, state: EmbeddedState) {
+        self.now.send_modify(|now| now.state = state);
+    }
+
+    async fn wait(&self, pause: Option<Duration>, other: impl Future<Output = ()>) {
+        let over = async {
+            match pause {
+                Some(pause) => tokio::time::sleep(pause).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            () = self.stop.cancelled() => {}
+            () = over => {}
+            () = other => {}
+        }
+    }
+}
+
+async fn listen(port: u16) -> anyhow::Result<(TcpListener, SocketAddr)> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await.map_err(|error| {
+        if error.kind() == ErrorKind::AddrInUse {
+            anyhow::anyhow!("port {port} of this machine is taken by another program")
+        } else {
+            anyhow::anyhow!("cannot listen on 127.0.0.1:{port}: {error}")
+        }
+    })?;
+    let address = listener.local_addr()?;
+    Ok((listener, address))
+}
+
+/// Resolves when something else than `wanted` is; never when nobody can say so any more.
+async fn other(settings: &mut watch::Receiver<GatewaySettings>, wanted: &GatewaySettings) {
+    if settings.wait_for(|now| now != wanted).await.is_err() {
+        std::future::pending::<()>().await;
+    }
+}
+
+/// Name of the file with the token.
+pub(crate) const TOKEN_FILE: &str = "token";
+
+/// First and longest pause between tries to serve, as for the approval socket.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const LAST_PAUSE: Duration = Duration::from_secs(30);
