@@ -4,12 +4,13 @@ use super::Exit;
 use super::output::Output;
 use crate::control::{self, ControlError};
 use crate::desktop;
+use crate::gateway::TOKEN_FILE;
 use crate::paths::Paths;
 use countersign_approvals::rules::{self, RuleStore};
 use countersign_approvals::store::{Current, Store};
 use countersign_policy::document;
 use countersign_protocol::control::{ControlRequest, ControlResponse};
-use countersign_protocol::ui::{Presence, RulesState, SocketState, Status, StoreState};
+use countersign_protocol::ui::{EmbeddedState, Presence, RulesState, SocketState, Status, StoreState};
 use serde::Serialize;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
@@ -21,6 +22,13 @@ enum Level {
     Ok,
     Warning,
     Problem,
+}
+
+/// What the running app says of itself.
+struct App {
+    status: Status,
+    pid: u32,
+    gateway: EmbeddedState,
 }
 
 /// One thing that was looked at.
@@ -42,6 +50,7 @@ pub(super) async fn doctor(paths: &Paths, output: &Output) -> anyhow::Result<Exi
     findings.push(rules(&RuleStore::read(&paths.rules())));
     findings.push(app_finding(&app));
     findings.push(socket(&app, &current));
+    findings.extend(app.as_ref().ok().map(|app| gateway(paths, &app.gateway)));
     findings.push(display());
     findings.push(presence("tray", desktop::tray().await, TRAY_REMEDY));
     findings.push(presence("notifications", desktop::notifications().await, NOTIFICATIONS_REMEDY));
@@ -64,16 +73,18 @@ pub(super) async fn doctor(paths: &Paths, output: &Output) -> anyhow::Result<Exi
     Ok(if healthy { Exit::Ok } else { Exit::Failed })
 }
 
-async fn app(paths: &Paths) -> Result<(Status, u32), ControlError> {
+async fn app(paths: &Paths) -> Result<App, ControlError> {
     match control::call(&paths.control_socket(), &ControlRequest::Status, ANSWER_WAIT).await? {
-        ControlResponse::Status { status, pid } => Ok((status, pid)),
+        ControlResponse::Status { status, pid, gateway } => Ok(App { status, pid, gateway }),
         other => Err(ControlError::Broken(std::io::Error::other(format!("unexpected answer {other:?}")))),
     }
 }
 
-fn app_finding(app: &Result<(Status, u32), ControlError>) -> Finding {
+fn app_finding(app: &Result<App, ControlError>) -> Finding {
     match app {
-        Ok((status, pid)) => ok("app", format!("version {} is running, process {pid}", status.version)),
+        Ok(App { status, pid, .. }) => {
+            ok("app", format!("version {} is running, process {pid}", status.version))
+        }
         Err(error) => problem("app", error.to_string(), "start it: countersign-desktop --hidden".to_owned()),
     }
 }
@@ -152,9 +163,9 @@ fn token(current: &Current) -> Option<Finding> {
     })
 }
 
-fn socket(app: &Result<(Status, u32), ControlError>, current: &Current) -> Finding {
+fn socket(app: &Result<App, ControlError>, current: &Current) -> Finding {
     match app {
-        Ok((status, _)) => match &status.socket {
+        Ok(App { status, .. }) => match &status.socket {
             SocketState::Listening => ok("approval socket", format!("listening on {}", status.socket_path)),
             SocketState::Retrying { problem: reason } => problem(
                 "approval socket",
@@ -170,6 +181,22 @@ fn socket(app: &Result<(Status, u32), ControlError>, current: &Current) -> Findi
             let path = path.unwrap_or_else(|| "the socket".to_owned());
             problem("approval socket", format!("nobody serves {path}"), "start the app".to_owned())
         }
+    }
+}
+
+fn gateway(paths: &Paths, state: &EmbeddedState) -> Finding {
+    match state {
+        EmbeddedState::Serving { url } => {
+            let file = paths.gateway().join(TOKEN_FILE);
+            ok("embedded gateway", format!("serving on {url}, token in {}", file.display()))
+        }
+        EmbeddedState::Off => ok("embedded gateway", "turned off".to_owned()),
+        EmbeddedState::Failed { problem: reason } => problem(
+            "embedded gateway",
+            reason.clone(),
+            "end what is in the way, or choose another port on the app's page Connections; the app tries again by itself"
+                .to_owned(),
+        ),
     }
 }
 

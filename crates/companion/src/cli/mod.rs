@@ -159,7 +159,7 @@ fn run(command: Command, output: &Output) -> anyhow::Result<Exit> {
             Command::Allowlist(command) => document::allowlist(&paths, command, output).await,
             Command::Rules(command) => rules::rules(&paths, command, output).await,
             Command::History(args) => history::history(&paths, args, output).await,
-            Command::Gateway(args) => gateway::serve(&paths, args, output).await,
+            Command::Gateway(args) => gateway::run(&paths, args, output).await,
             Command::Doctor => doctor::doctor(&paths, output).await,
         }
     });

@@ -1,17 +1,22 @@
-//! `countersign gateway`: the embedded gateway, headless.
+//! `countersign gateway`: the embedded gateway, headless, and calls to any gateway.
+
+mod calls;
 
 use super::Exit;
 use super::output::Output;
 use crate::gateway::{self, Options, PORT};
 use crate::paths::{Paths, process_environment};
-use clap::Args;
+use clap::{Args, Subcommand};
 use serde::Serialize;
 use std::path::PathBuf;
 use tokio::signal::unix::{SignalKind, signal};
 
-/// How to serve.
+/// How to serve, or what to ask of a gateway that serves.
 #[derive(Args, Debug)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(super) struct GatewayArgs {
+    #[command(subcommand)]
+    call: Option<Call>,
     /// Port on loopback; 0 for a free one.
     #[arg(long, default_value_t = PORT)]
     port: u16,
@@ -19,6 +24,19 @@ pub(super) struct GatewayArgs {
     /// environment variable COUNTERSIGN_GATEWAY_TOKEN wins over it.
     #[arg(long)]
     token_file: Option<PathBuf>,
+}
+
+/// What to ask of a gateway.
+#[derive(Debug, Subcommand)]
+enum Call {
+    /// Say whether a gateway answers, and what it lets this command do
+    Status(calls::Place),
+    /// List what waits for an answer there
+    Approvals(calls::Place),
+    /// Answer something that waits there
+    Resolve(calls::ResolveArgs),
+    /// Show or replace the approvals document of a gateway, or of a node behind it
+    Policy(calls::PolicyArgs),
 }
 
 #[derive(Serialize)]
@@ -29,10 +47,21 @@ struct Ready {
     token_file: Option<PathBuf>,
 }
 
+/// Serves, or calls a gateway that does.
+pub(super) async fn run(paths: &Paths, args: GatewayArgs, output: &Output) -> anyhow::Result<Exit> {
+    match args.call {
+        None => serve(paths, args, output).await,
+        Some(Call::Status(place)) => calls::status(paths, &place, output).await,
+        Some(Call::Approvals(place)) => calls::approvals(paths, &place, output).await,
+        Some(Call::Resolve(args)) => calls::resolve(paths, args, output).await,
+        Some(Call::Policy(args)) => calls::policy(paths, args, output).await,
+    }
+}
+
 /// Serves until it is interrupted or told to end; says where first.
-pub(super) async fn serve(paths: &Paths, args: GatewayArgs, output: &Output) -> anyhow::Result<Exit> {
+async fn serve(paths: &Paths, args: GatewayArgs, output: &Output) -> anyhow::Result<Exit> {
     let token = process_environment().remove(TOKEN_VARIABLE);
-    let GatewayArgs { port, token_file } = args;
+    let GatewayArgs { port, token_file, call: _ } = args;
     let mut terminate = signal(SignalKind::terminate())?;
     let serving = gateway::serve_alone(paths, Options { port, token, token_file }).await?;
     let ready = Ready { url: format!("ws://{}", serving.address), token_file: serving.token_file.clone() };
