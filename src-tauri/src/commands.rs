@@ -3,9 +3,9 @@
 use crate::shell::State;
 use countersign::desk::{Answer, Pause};
 use countersign_protocol::ui::{
-    ChainReport, CommandError, DecideParams, DocumentView, EditParams, EditResult, ErrorCode, HistoryPage,
-    Outcome, Page, RuleBreadth, RuleEditParams, RuleEditResult, RulesView, RungBreadth, Settings, Snapshot,
-    TestParams, TestResult,
+    ChainReport, CommandError, ConnectionsView, DecideParams, DocumentView, EditParams, EditResult,
+    EmbeddedEdit, ErrorCode, GatewayEdit, HistoryPage, Outcome, Page, RuleBreadth, RuleEditParams,
+    RuleEditResult, RulesView, RungBreadth, Settings, Snapshot, TestParams, TestResult,
 };
 use tauri::{AppHandle, Manager, State as Managed};
 use tauri_plugin_autostart::ManagerExt;
@@ -146,6 +146,51 @@ pub(crate) async fn open_main(app: AppHandle, page: Page) -> Result<()> {
     let state = app.state::<State>();
     state.desk.show_page(page);
     Ok(())
+}
+
+#[tauri::command]
+pub(crate) async fn connections(state: Managed<'_, State>) -> Result<ConnectionsView> {
+    Ok(state.desk.connections().await)
+}
+
+#[tauri::command]
+pub(crate) async fn save_gateway(state: Managed<'_, State>, edit: GatewayEdit) -> Result<ConnectionsView> {
+    state.desk.save_gateway(edit).await?;
+    Ok(state.desk.connections().await)
+}
+
+#[tauri::command]
+pub(crate) async fn remove_gateway(state: Managed<'_, State>, id: String) -> Result<ConnectionsView> {
+    state.desk.remove_gateway(&id).await?;
+    Ok(state.desk.connections().await)
+}
+
+#[tauri::command]
+pub(crate) async fn retry_gateway(state: Managed<'_, State>, id: String) -> Result<ConnectionsView> {
+    state.desk.retry_gateway(&id).await?;
+    Ok(state.desk.connections().await)
+}
+
+#[tauri::command]
+pub(crate) async fn set_embedded(state: Managed<'_, State>, edit: EmbeddedEdit) -> Result<ConnectionsView> {
+    state.desk.set_embedded(edit).await?;
+    Ok(state.desk.connections().await)
+}
+
+#[tauri::command]
+pub(crate) async fn answer_pairing(
+    state: Managed<'_, State>,
+    request_id: String,
+    approve: bool,
+) -> Result<ConnectionsView> {
+    state.desk.answer_pairing(&request_id, approve).await?;
+    Ok(state.desk.connections().await)
+}
+
+#[tauri::command]
+pub(crate) async fn remove_device(state: Managed<'_, State>, id: String) -> Result<ConnectionsView> {
+    state.desk.remove_device(&id).await?;
+    Ok(state.desk.connections().await)
 }
 
 fn internal(error: &dyn std::error::Error) -> CommandError {

@@ -38,10 +38,12 @@ pub(crate) fn run(
         ))
         .invoke_handler(tauri::generate_handler![
             commands::answer_confirmation,
+            commands::answer_pairing,
             commands::autostart,
             commands::breadth_of_card,
             commands::breadth_of_rules,
             commands::card_painted,
+            commands::connections,
             commands::decide,
             commands::deny_all,
             commands::dismiss,
@@ -52,10 +54,15 @@ pub(crate) fn run(
             commands::open_prompt,
             commands::prompt_blank,
             commands::edit_rules,
+            commands::remove_device,
+            commands::remove_gateway,
             commands::reset_document,
             commands::reset_rules,
+            commands::retry_gateway,
             commands::rules,
+            commands::save_gateway,
             commands::set_autostart,
+            commands::set_embedded,
             commands::set_paused,
             commands::set_settings,
             commands::snapshot,
@@ -114,6 +121,8 @@ async fn follow(app: AppHandle, desk: Desk, mut messages: broadcast::Receiver<Ui
             UiEvent::CardAdded { card } => present(&app, &desk, &mut notifications, card),
             UiEvent::CardClosed { id, .. } => notifications.close(id),
             UiEvent::ShowPage { page } => app.state::<State>().windows.show_main(*page),
+            UiEvent::ConnectionsChanged => notifications.devices(desk.embedded().waiting.len()),
+            UiEvent::AnswerNotTaken { .. } => notifications.answer_not_taken(),
             UiEvent::ConfirmationAdded { .. }
             | UiEvent::ConfirmationClosed { .. }
             | UiEvent::DocumentChanged { .. }

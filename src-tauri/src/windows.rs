@@ -128,12 +128,13 @@ fn page_word(page: Page) -> &'static str {
         Page::Policy => "policy",
         Page::History => "history",
         Page::Settings => "settings",
+        Page::Connections => "connections",
     }
 }
 
-/// Request ids are UUIDs; anything else is dropped rather than put into an address.
+/// Request ids are made of these characters; anything else is dropped rather than put into an address.
 fn encoded(id: &str) -> String {
-    id.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').collect()
+    id.chars().filter(|c| c.is_ascii_alphanumeric() || "-._:".contains(*c)).collect()
 }
 
 /// Label of the main window.
