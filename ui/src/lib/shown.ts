@@ -1,8 +1,18 @@
-import type { Shown, Span } from './protocol';
+import type { Card, Shown, Span } from './protocol';
 
 /** The text that a reader sees, for names and titles; masked values stay masked. */
 export function plain(shown: Shown): string {
   return shown.spans.map((span) => span.text).join('');
+}
+
+/** The code of the end of a line. */
+export const LINE_FEED = 'U+000A';
+
+/** Hidden characters that a reader has to know of: in a plugin's words the end of a line is nothing strange. */
+export function hiddenIn({ command, kind }: Pick<Card, 'command' | 'kind'>): number {
+  if (kind !== 'plugin') return command.hidden;
+  const spans = command.segments.flatMap(({ args }) => args.flatMap(({ shown }) => shown.spans));
+  return command.hidden - spans.filter((span) => span.kind === 'escape' && span.text === LINE_FEED).length;
 }
 
 /** What stands for a blank inside an argument. */

@@ -2,14 +2,23 @@ import { pause } from '../lib/frames';
 import type { Backend } from '../lib/ipc';
 import type { Card, Confirmation, Outcome, Settings, Status, UiEvent, UiMessage } from '../lib/protocol';
 
+/** An answer that a gateway did not take. */
+export type NotTaken = Extract<UiEvent, { kind: 'answer-not-taken' }>;
+
+/** Of these only the last ones are shown. */
+const MAX_NOT_TAKEN = 5;
+
 /** How a card ended, as told by the event that closed it. */
 export interface Closed {
   outcome: Outcome;
   by: string | null;
 }
 
-/** Ended requests that are remembered, so that a late "added" cannot bring one back: far more than can wait at once. */
-const TOMBSTONES = 1_000;
+/** Ended requests that are remembered, so that a late "added" cannot bring one back: as many as ten busy gateways hold. */
+const TOMBSTONES = 10_000;
+
+/** Milliseconds between two looks at the list while requests pour in: short for a reader, and far between for a machine. */
+const LIST_MS = 50;
 
 /** Milliseconds before asking again for a snapshot that could not be had. */
 const RETRY_MS = 1_000;
@@ -23,16 +32,25 @@ const GAP_MS = 50;
  */
 export class Feed {
   ready = $state(false);
-  /** Oldest first. */
-  cards = $state.raw<Card[]>([]);
   confirmations = $state.raw<Confirmation[]>([]);
   /** Requests that the person had put aside when the last snapshot was taken. */
   dismissed: readonly string[] = [];
   status = $state.raw<Status | null>(null);
+  /** Answers that did not count where their requests came from, oldest first. */
+  notTaken = $state.raw<NotTaken[]>([]);
   settings = $state.raw<Settings | null>(null);
   /** Milliseconds to add to the local clock to get the app's. */
   offset = $state(0);
 
+  /** What waits, oldest first. Changed in place: a copy for each of thousands of requests would cost their square. */
+  #cards = new Map<string, Card>();
+  /** The same as a list, made when somebody looks. */
+  #list: Card[] | null = null;
+  /** Counts up when those who look should look again. */
+  #version = $state(0);
+  /** Runs while no further look is due; the next change waits for its end. */
+  #rest: ReturnType<typeof setTimeout> | null = null;
+  #changedInRest = false;
   #seq = 0;
   #waiting: UiMessage[] | null = [];
   #closed = new Map<string, Closed>();
@@ -53,6 +71,22 @@ export class Feed {
   stop(): void {
     this.#stopped = true;
     this.#stop?.();
+    if (this.#rest !== null) clearTimeout(this.#rest);
+  }
+
+  /**
+   * What waits, oldest first. A component or derived value that reads it is brought up to date at the first change and at
+   * most every {@link LIST_MS} after it; anything else reads what holds now.
+   */
+  get cards(): readonly Card[] {
+    void this.#version;
+    return (this.#list ??= [...this.#cards.values()]);
+  }
+
+  /** How many wait; followed as {@link cards} is. */
+  get count(): number {
+    void this.#version;
+    return this.#cards.size;
   }
 
   /** Calls `listener` after each event has been applied; returns how to stop. */
@@ -68,7 +102,13 @@ export class Feed {
   }
 
   card(id: string): Card | null {
-    return this.cards.find((card) => card.id === id) ?? null;
+    return this.#cards.get(id) ?? null;
+  }
+
+  /** The oldest request that `wanted` holds for, without a list of all. */
+  first(wanted: (card: Card) => boolean): Card | null {
+    for (const card of this.#cards.values()) if (wanted(card)) return card;
+    return null;
   }
 
   /** How a request ended, when that is still remembered. */
@@ -95,7 +135,10 @@ export class Feed {
         const snapshot = await this.backend.snapshot();
         this.offset = snapshot.nowMs - Date.now();
         this.#seq = snapshot.seq;
-        this.cards = snapshot.cards.filter((card) => !this.#closed.has(card.id));
+        this.#cards = new Map(
+          snapshot.cards.filter(({ id }) => !this.#isOver(id)).map((card): [string, Card] => [card.id, card]),
+        );
+        this.#listChanged();
         this.confirmations = snapshot.confirmations;
         this.dismissed = snapshot.dismissed;
         this.status = snapshot.status;
@@ -133,7 +176,7 @@ export class Feed {
         break;
       case 'card-closed':
         this.#bury(event.id, { outcome: event.outcome, by: event.by ?? null });
-        this.cards = this.cards.filter((card) => card.id !== event.id);
+        if (this.#cards.delete(event.id)) this.#listChanged();
         break;
       case 'confirmation-added':
         this.confirmations = [
@@ -150,6 +193,10 @@ export class Feed {
       case 'status-changed':
         this.status = event.status;
         break;
+      case 'answer-not-taken':
+        this.notTaken = [...this.notTaken.filter(({ id }) => id !== event.id), event].slice(-MAX_NOT_TAKEN);
+        break;
+      case 'connections-changed':
       case 'document-changed':
       case 'history-appended':
       case 'rules-changed':
@@ -160,10 +207,37 @@ export class Feed {
     for (const listener of this.#listeners) listener(event);
   }
 
+  /** The person has read it. */
+  forgetNotTaken(id: string): void {
+    this.notTaken = this.notTaken.filter((answer) => answer.id !== id);
+  }
+
   #add(card: Card): void {
-    if (this.#closed.has(card.id)) return;
-    const index = this.cards.findIndex((known) => known.id === card.id);
-    this.cards = index < 0 ? [...this.cards, card] : this.cards.with(index, card);
+    if (this.#isOver(card.id)) return;
+    this.#closed.delete(card.id);
+    this.#cards.set(card.id, card);
+    this.#listChanged();
+  }
+
+  /** Whether a request can never wait again. One whose connection was lost is asked again when that is back. */
+  #isOver(id: string): boolean {
+    const outcome = this.#closed.get(id)?.outcome;
+    return outcome !== undefined && !(outcome.kind === 'cancelled' && outcome.cause === 'connection-lost');
+  }
+
+  #listChanged(): void {
+    this.#list = null;
+    if (this.#rest !== null) {
+      this.#changedInRest = true;
+      return;
+    }
+    this.#version += 1;
+    this.#rest = setTimeout(() => {
+      this.#rest = null;
+      if (!this.#changedInRest) return;
+      this.#changedInRest = false;
+      this.#listChanged();
+    }, LIST_MS);
   }
 
   #bury(id: string, closed: Closed): void {

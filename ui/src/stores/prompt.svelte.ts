@@ -184,8 +184,7 @@ export class Prompt {
   }
 
   #synced(): void {
-    const waiting = new Set(this.feed.cards.map((card) => card.id));
-    const aside = [...this.#aside, ...this.feed.dismissed].filter((id) => waiting.has(id));
+    const aside = [...this.#aside, ...this.feed.dismissed].filter((id) => this.feed.card(id) !== null);
     this.#aside = new Set(aside);
     const shown = this.card;
     if (!shown) return this.#fill();
@@ -204,7 +203,7 @@ export class Prompt {
     const chosen = this.#chosen === null ? null : this.feed.card(this.#chosen);
     if (chosen) return chosen;
     if (this.feed.status?.paused) return null;
-    return this.feed.cards.find((card) => !this.#aside.has(card.id)) ?? null;
+    return this.feed.first((card) => !this.#aside.has(card.id));
   }
 
   async #changed(card: Card): Promise<void> {

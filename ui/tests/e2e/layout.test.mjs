@@ -5,7 +5,7 @@ import { createRequire } from 'node:module';
 import { add, armed, at, shows, start } from '../harness.mjs';
 
 const AXE = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-const PAGES = ['inbox', 'allowlist', 'rules', 'policy', 'history', 'settings'];
+const PAGES = ['inbox', 'allowlist', 'rules', 'policy', 'history', 'connections', 'settings'];
 
 let browser;
 before(async () => (browser = await start()));
@@ -44,7 +44,15 @@ for (const [width, height] of [
 ]) {
   for (const scale of [1, 2]) {
     test(`the verdict row is whole at ${width}×${height} and ${scale * 100} %`, async () => {
-      for (const [make, ...rest] of [['card'], ['hostile'], ['chained'], ['longArgument', 200_000], ['unanalysed']]) {
+      for (const [make, ...rest] of [
+        ['card'],
+        ['hostile'],
+        ['chained'],
+        ['longArgument', 200_000],
+        ['unanalysed'],
+        ['foreign'],
+        ['hostilePlugin'],
+      ]) {
         for (const language of ['en', 'zh', 'ko']) {
           const tab = await browser.open('prompt', { width, height, scale, language });
           await add(tab, make, 'a', ...rest);
@@ -90,10 +98,42 @@ for (const page of PAGES) {
   });
 }
 
+test('connections and inbox fit 360×300 with hostile names', async () => {
+  for (const language of ['en', 'zh', 'ko']) {
+    for (const page of ['connections', 'inbox']) {
+      const tab = await browser.open('main', { width: 360, height: 300, language, query: { page, cards: 'several' } });
+      await tab.waitForSelector(page === 'inbox' ? at('inbox-row') : at('own'));
+      await tab.evaluate(() => {
+        const { pairing, hostilePairing } = window.connections;
+        const now = Date.now();
+        window.mock.gateways.embedded.waiting = [hostilePairing('p', now), pairing('q', now)];
+        for (const id of ['x', 'y']) {
+          window.mock.emit({ kind: 'card-added', card: window.cards.hostilePlugin(id, now) });
+        }
+        window.mock.emit({ kind: 'connections-changed' });
+      });
+      await tab.waitForSelector(at('nav-devices'));
+      const last = page === 'inbox' ? at('source') : `${at('pairing')}[data-id="q"] ${at('pairing-let-in')}`;
+      await tab.locator(last).scrollIntoViewIfNeeded();
+      const box = await tab.locator(last).boundingBox();
+      assert.ok(box.x >= 0 && box.x + box.width <= 360, `${language} ${page}: ${JSON.stringify(box)}`);
+      const wide = await tab.evaluate(() => {
+        const content = document.querySelector('[data-testid="content"]');
+        return [document.scrollingElement.scrollWidth - innerWidth, content.scrollWidth - content.clientWidth];
+      });
+      assert.ok(
+        wide.every((excess) => excess <= 0),
+        `${language} ${page}: ${wide}`,
+      );
+      await tab.done();
+    }
+  }
+});
+
 for (const theme of ['light', 'dark']) {
   for (const language of ['en', 'zh', 'ko']) {
     test(`no accessibility violation: prompt, ${theme}, ${language}`, async () => {
-      for (const make of ['card', 'harmless', 'hostile', 'chained', 'unanalysed']) {
+      for (const make of ['card', 'harmless', 'hostile', 'chained', 'unanalysed', 'foreign', 'hostilePlugin']) {
         const tab = await browser.open('prompt', { theme, language });
         await add(tab, make, 'a');
         await add(tab, 'card', 'b');
@@ -138,6 +178,38 @@ for (const theme of ['light', 'dark']) {
           assert.deepEqual(await violations(tab), [], 'allowlist with a trace');
           await tab.click(at('entry-add'));
           assert.deepEqual(await violations(tab), [], 'entry dialog');
+        }
+        if (page === 'connections') {
+          await tab.waitForSelector(at('own'));
+          await tab.evaluate(() => {
+            const { hostilePairing, gateway, hex } = window.connections;
+            const problem = { kind: 'pin-mismatch', found: hex('other') };
+            window.mock.gateways.embedded.waiting = [hostilePairing('p', Date.now())];
+            window.mock.gateways.gateways.push(
+              gateway('g', { pin: hex('harbor'), state: { kind: 'stopped', problem } }),
+            );
+            window.mock.emit({ kind: 'connections-changed' });
+          });
+          await tab.waitForSelector(`${at('remedy')}[data-kind="pin-mismatch"]`);
+          assert.deepEqual(await violations(tab), [], 'a device that waits, and problems');
+          await tab.locator(at('gateway-edit')).first().click();
+          await tab.check(at('gateway-secret-set'));
+          assert.deepEqual(await violations(tab), [], 'gateway dialog');
+          await tab.keyboard.press('Escape');
+          await tab.locator(at('device-remove')).first().click();
+          assert.deepEqual(await violations(tab), [], 'removal of a device');
+        }
+        if (page === 'inbox') {
+          await tab.evaluate(() => {
+            const cards = window.cards;
+            const now = Date.now();
+            for (const card of [cards.hostilePlugin('h', now), cards.foreign('f', now), ...cards.many(500, 3, now)]) {
+              window.mock.emit({ kind: 'card-added', card });
+            }
+          });
+          await tab.waitForSelector(`${at('inbox-row')}[data-id="many-0"]`);
+          await tab.check(at('select-all'));
+          assert.deepEqual(await violations(tab), [], 'many requests, all selected');
         }
         if (page === 'rules') {
           await tab.waitForSelector(at('breadth'));

@@ -2,6 +2,7 @@ import { BackendError, type Backend } from '../../src/lib/ipc';
 import type {
   Card,
   Confirmation,
+  ConnectionsView,
   DocumentEdit,
   DocumentView,
   ErrorCode,
@@ -16,6 +17,7 @@ import type {
   UiEvent,
   UiMessage,
 } from '../../src/lib/protocol';
+import { apply, connections as sampleConnections } from './connections';
 import { document as sampleDocument, history as sampleHistory, tested } from './document';
 import { applyRuleEdit, rules as sampleRules } from './rules';
 
@@ -28,7 +30,6 @@ export interface Call {
 /** The app, played by a few lists. Tests reach it as `window.mock`. */
 export class MockBackend implements Backend {
   calls: Call[] = [];
-  cards: Card[] = [];
   confirmations: Confirmation[] = [];
   dismissed: string[] = [];
   status: Status = {
@@ -51,6 +52,7 @@ export class MockBackend implements Backend {
   view: DocumentView = sampleDocument(Date.now());
   lines: HistoryEntry[] = sampleHistory(Date.now());
   ruleView: RulesView = sampleRules(Date.now());
+  gateways: ConnectionsView = sampleConnections(Date.now());
   /** What the next edit would loosen. */
   loosens: Loosening[] = [];
   /** Errors for the next calls, by method. */
@@ -59,15 +61,25 @@ export class MockBackend implements Backend {
   surprise: Outcome | null = null;
   started = false;
 
+  #cards = new Map<string, Card>();
   #seq = 0;
   #paint = 0;
   #hash = 1;
   #followers = new Set<(message: UiMessage) => void>();
 
+  /** What waits, oldest first. */
+  get cards(): Card[] {
+    return [...this.#cards.values()];
+  }
+
+  set cards(cards: Card[]) {
+    this.#cards = new Map(cards.map((card) => [card.id, card]));
+  }
+
   /** Tells every page, as the app would. */
   emit(event: UiEvent): void {
-    if (event.kind === 'card-added') this.cards = [...this.cards.filter(({ id }) => id !== event.card.id), event.card];
-    if (event.kind === 'card-closed') this.cards = this.cards.filter(({ id }) => id !== event.id);
+    if (event.kind === 'card-added') this.#cards.set(event.card.id, event.card);
+    if (event.kind === 'card-closed') this.#cards.delete(event.id);
     if (event.kind === 'settings-changed') this.settings = event.settings;
     if (event.kind === 'status-changed') this.status = event.status;
     if (event.kind === 'confirmation-added') this.confirmations = [...this.confirmations, event.confirmation];
@@ -219,6 +231,32 @@ export class MockBackend implements Backend {
   setAutostart = (enabled: boolean) => this.#call('setAutostart', [enabled], () => enabled);
   openMain: Backend['openMain'] = (page, card) => this.#call('openMain', [page, card], () => undefined);
   openPrompt = (id: string) => this.#call('openPrompt', [id], () => undefined);
+
+  connections = () => this.#call('connections', [], () => structuredClone(this.gateways));
+
+  saveGateway: Backend['saveGateway'] = (edit) =>
+    this.#call('saveGateway', [edit], () => this.#reconnect({ kind: 'save', edit }));
+
+  removeGateway: Backend['removeGateway'] = (id) =>
+    this.#call('removeGateway', [id], () => this.#reconnect({ kind: 'remove', id }));
+
+  retryGateway: Backend['retryGateway'] = (id) =>
+    this.#call('retryGateway', [id], () => this.#reconnect({ kind: 'retry', id }));
+
+  setEmbedded: Backend['setEmbedded'] = (edit) =>
+    this.#call('setEmbedded', [edit], () => this.#reconnect({ kind: 'embedded', edit }));
+
+  answerPairing: Backend['answerPairing'] = (id, approve) =>
+    this.#call('answerPairing', [id, approve], () => this.#reconnect({ kind: 'answer', id, approve }));
+
+  removeDevice: Backend['removeDevice'] = (id) =>
+    this.#call('removeDevice', [id], () => this.#reconnect({ kind: 'remove-device', id }));
+
+  #reconnect(change: Parameters<typeof apply>[1]): ConnectionsView {
+    this.gateways = apply(this.gateways, change);
+    this.emit({ kind: 'connections-changed' });
+    return structuredClone(this.gateways);
+  }
 
   async #call<T>(name: keyof Backend, args: unknown[], work: () => T): Promise<T> {
     this.calls.push({ name, args });

@@ -1,7 +1,7 @@
 import type { Card } from '../../src/lib/protocol';
 import { missed } from './document';
 import { EXACT_ONLY, HOSTILE, TESTS } from './reach';
-import { chain, command, opaque, segment, shown } from './text';
+import { chain, command, opaque, paragraphs, segment, shown } from './text';
 
 const MINUTE = 60_000;
 
@@ -210,5 +210,81 @@ export function chained(id: string, now: number, differs: Partial<Card> = {}): C
     },
     always: HOSTILE,
     ...differs,
+  });
+}
+
+/** Another gateway asks and remembers by itself; it shows other words than what would run. */
+export function foreign(id: string, now: number, differs: Partial<Card> = {}): Card {
+  return card(id, now, {
+    kind: 'ask',
+    via: 'connection',
+    gateway: shown('harbor-office'),
+    agent: shown('ops'),
+    session: shown('agent:ops:deploy'),
+    peer: undefined,
+    host: { kind: 'remote', name: shown('build-02') },
+    onExpiry: 'no-answer',
+    facts: [
+      { kind: 'warning', text: shown('Reaches every machine of the group web.\nTakes about a minute.') },
+      { kind: 'other-text', text: shown('git push origin main') },
+      { kind: 'folder', path: shown('/srv/build/work') },
+    ],
+    why: {
+      reason: 'peer-asks',
+      security: 'allowlist',
+      ask: 'on-miss',
+      layer: 'requested',
+      entriesChecked: 0,
+      trace: [],
+    },
+    always: [],
+    ...differs,
+  });
+}
+
+/** A plugin of another gateway wants something that is no command. */
+export function plugin(id: string, now: number, differs: Partial<Card> = {}): Card {
+  return foreign(id, now, {
+    kind: 'plugin',
+    command: paragraphs(
+      'Send 14 invitations by mail',
+      'The calendar plugin wants to invite everybody on the list “harbour staff” to the meeting on Thursday.',
+      'To: a.ferreira@harbor.example, j.lindqvist@harbor.example and 12 more\nSubject: Dock 4, Thursday 10:00',
+    ),
+    facts: [{ kind: 'plugin', plugin: shown('calendar'), tool: shown('send_invitations'), severity: 'critical' }],
+    ...differs,
+  });
+}
+
+/** A gateway, a plugin and a session with hostile words and very long names. */
+export function hostilePlugin(id: string, now: number): Card {
+  return plugin(id, now, {
+    gateway: shown(`h\u0430rbor-${'office-of-the-north-quay-'.repeat(6)}\u202eecno wolla`),
+    session: shown('s'.repeat(300)),
+    command: paragraphs('Allow once\u202e\u0000 <b>now</b>', `${'word '.repeat(60)}\u200b`, 'x'.repeat(400)),
+    facts: [
+      {
+        kind: 'plugin',
+        plugin: shown(`\u202e${'plugin-'.repeat(40)}`),
+        tool: shown('t\u043eol'),
+        severity: 'warning',
+      },
+      { kind: 'warning', text: shown(`safe\u0007 ${'really '.repeat(200)}`) },
+    ],
+  });
+}
+
+/** Requests of `gateways` gateways in turn, some of them with more to show than others. */
+export function many(count: number, gateways: number, now: number): Card[] {
+  return Array.from({ length: count }, (_, index) => {
+    const words = ['rsync', '-a', `/srv/batch/${index}`, ...Array.from({ length: index % 7 }, (_, at) => `part-${at}`)];
+    return foreign(`many-${index}`, now, {
+      gateway: shown(`gateway-${index % gateways}`),
+      agent: shown(`agent-${index}`),
+      createdAtMs: now - count + index,
+      expiresAtMs: now + 30 * MINUTE,
+      command: command([segment(words)]),
+      facts: [],
+    });
   });
 }

@@ -1,10 +1,12 @@
 import { MockBackend } from './backend';
 import * as cards from './cards';
+import * as connections from './connections';
 
 declare global {
   interface Window {
     mock: MockBackend;
     cards: typeof cards;
+    connections: typeof connections;
   }
 }
 
@@ -17,5 +19,6 @@ export function startMock(): MockBackend {
   if (sample === 'several') mock.cards = cards.several(Date.now());
   window.mock = mock;
   window.cards = cards;
+  window.connections = connections;
   return mock;
 }

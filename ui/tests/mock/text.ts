@@ -59,3 +59,11 @@ export function chain(segments: SegmentView[]): CommandView {
 export function opaque(text: string): CommandView {
   return command([{ args: [{ role: 'text', shown: shown(text), missed: true }], missed: true }], 'text');
 }
+
+/** Text in paragraphs, as of a plugin. */
+export function paragraphs(...texts: string[]): CommandView {
+  return command(
+    texts.map((text) => ({ args: [{ role: 'text', shown: shown(text), missed: false }], missed: false })),
+    'text',
+  );
+}

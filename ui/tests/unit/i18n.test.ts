@@ -1,5 +1,6 @@
 import { afterEach, expect, test } from 'vitest';
 import { CATALOGUES, dateTime, duration, localeFor, setLocale, type Locale } from '../../src/lib/i18n/index.svelte';
+import { CONNECTIONS_CATALOGUES } from '../../src/lib/i18n/connections/index.svelte';
 import { RULES_CATALOGUES } from '../../src/lib/i18n/rules/index.svelte';
 import { outcomeWords } from '../../src/lib/outcome';
 import type { Outcome } from '../../src/lib/protocol';
@@ -14,9 +15,15 @@ function entries(node: Node, path = ''): [string, Exclude<Node, { [key: string]:
   return Object.entries(node).flatMap(([key, child]) => entries(child, path === '' ? key : `${path}.${key}`));
 }
 
-/** Both catalogues of a language: the one of all windows and the one of the page of rules. */
+/** All catalogues of a language: the one of all windows and those of single pages. */
 const of = (locale: Locale) =>
-  new Map(entries({ all: CATALOGUES[locale], rules: RULES_CATALOGUES[locale] } as unknown as Node));
+  new Map(
+    entries({
+      all: CATALOGUES[locale],
+      connections: CONNECTIONS_CATALOGUES[locale],
+      rules: RULES_CATALOGUES[locale],
+    } as unknown as Node),
+  );
 
 const marks = (text: string) => [...text.matchAll(/\{\w+\}/g)].map(([mark]) => mark).sort();
 
@@ -84,6 +91,8 @@ test('each outcome has words of its own in each language', () => {
     { kind: 'expired' },
     { kind: 'cancelled', cause: 'requester-gone' },
     { kind: 'cancelled', cause: 'shutdown' },
+    { kind: 'cancelled', cause: 'connection-lost' },
+    { kind: 'cancelled', cause: 'withdrawn' },
     { kind: 'not-shown' },
     { kind: 'refused', reason: 'x' },
   ];

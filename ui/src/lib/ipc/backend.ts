@@ -1,11 +1,14 @@
 import type {
   ChainReport,
   CommandError,
+  ConnectionsView,
   DecideParams,
   DocumentView,
   EditParams,
   EditResult,
+  EmbeddedEdit,
   ErrorCode,
+  GatewayEdit,
   HistoryPage,
   Outcome,
   Page,
@@ -58,6 +61,18 @@ export interface Backend {
   setAutostart(enabled: boolean): Promise<boolean>;
   openMain(page: Page, card: string | null): Promise<void>;
   openPrompt(id: string): Promise<void>;
+  connections(): Promise<ConnectionsView>;
+  /** Adds a gateway or changes one. This and the next five return what there is afterwards. */
+  saveGateway(edit: GatewayEdit): Promise<ConnectionsView>;
+  removeGateway(id: string): Promise<ConnectionsView>;
+  /** Connects now instead of waiting for the next time. */
+  retryGateway(id: string): Promise<ConnectionsView>;
+  /** Switches the app's own gateway or changes its port. */
+  setEmbedded(edit: EmbeddedEdit): Promise<ConnectionsView>;
+  /** Lets a device in or refuses it. */
+  answerPairing(requestId: string, approve: boolean): Promise<ConnectionsView>;
+  /** A device that was let in has to ask again. */
+  removeDevice(id: string): Promise<ConnectionsView>;
 }
 
 const CODES: readonly string[] = ['gone', 'not-armed', 'stale', 'store', 'invalid', 'internal'] satisfies ErrorCode[];

@@ -41,4 +41,11 @@ export const tauriBackend: Backend = {
   setAutostart: (enabled) => invoke('set_autostart', { enabled }),
   openMain: (page, card) => invoke('open_main', { page, card }),
   openPrompt: (id) => invoke('open_prompt', { id }),
+  connections: () => invoke('connections'),
+  saveGateway: (edit) => invoke('save_gateway', { edit }),
+  removeGateway: (id) => invoke('remove_gateway', { id }),
+  retryGateway: (id) => invoke('retry_gateway', { id }),
+  setEmbedded: (edit) => invoke('set_embedded', { edit }),
+  answerPairing: (requestId, approve) => invoke('answer_pairing', { requestId, approve }),
+  removeDevice: (id) => invoke('remove_device', { id }),
 };

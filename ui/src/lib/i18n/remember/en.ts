@@ -43,7 +43,10 @@ export const remember = {
       program: 'this program',
     },
     confirm: (what: string, long: string) => `Allow ${what} ${long}`,
+    gatewayRemembers:
+      'The gateway {gateway} keeps this rule, not Countersign. It decides what the rule covers and for how long, and only there can it be taken back.',
     confirmAsker: 'Allow always, by the asker',
+    confirmGateway: 'Allow always, kept by the gateway',
     unavailable: 'Cannot be remembered:',
     keys: 'With the keyboard: move to the button, then Ctrl+Shift+Enter.',
   },

@@ -45,7 +45,10 @@ export const remember: Pick<Catalogue, 'sheet' | 'lasting' | 'reach'> = {
       program: '이 프로그램을',
     },
     confirm: (what, long) => `${what} ${long} 허용`,
+    gatewayRemembers:
+      '이 규칙은 Countersign이 아니라 게이트웨이 {gateway}이(가) 보관합니다. 무엇에 얼마 동안 적용되는지는 그쪽이 정하며, 그곳에서만 되돌릴 수 있습니다.',
     confirmAsker: '요청자가 항상 허용',
+    confirmGateway: '항상 허용, 게이트웨이가 보관',
     unavailable: '기억할 수 없음:',
     keys: '키보드: 단추로 옮긴 뒤 Ctrl+Shift+Enter.',
   },

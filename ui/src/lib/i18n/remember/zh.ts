@@ -35,7 +35,10 @@ export const remember: Pick<Catalogue, 'sheet' | 'lasting' | 'reach'> = {
     askerRemembers: '请求方会以自己的方式记住这个回答。Countersign 不保存任何内容。',
     right: { exact: '这条命令', shape: '同样形式的命令', subcommand: '这个子命令', program: '这个程序' },
     confirm: (what, long) => `允许${what}，${long}`,
+    gatewayRemembers:
+      '这条规则由网关 {gateway} 保存，而不是 Countersign。规则涵盖什么、有效多久都由它决定，也只能在那里收回。',
     confirmAsker: '由请求方始终允许',
+    confirmGateway: '始终允许，由网关保存',
     unavailable: '无法记住：',
     keys: '使用键盘：移动到按钮，然后按 Ctrl+Shift+Enter。',
   },

@@ -1,7 +1,8 @@
+import { flushSync } from 'svelte';
 import { expect, test, vi } from 'vitest';
 import { Feed } from '../../src/stores/feed.svelte';
 import { MockBackend } from '../mock/backend';
-import { card } from '../mock/cards';
+import { card, many } from '../mock/cards';
 
 const NOW = Date.now();
 
@@ -61,11 +62,11 @@ test('a request that closed before it was added stays closed, also through a sna
 
 test('the memory of closed requests is bounded', async () => {
   const { mock, feed } = await started();
-  for (let index = 0; index <= 1_000; index += 1) {
+  for (let index = 0; index <= 10_000; index += 1) {
     mock.emit({ kind: 'card-closed', id: `r${index}`, outcome: { kind: 'denied' } });
   }
   expect(feed.closed('r0')).toBeNull();
-  expect(feed.closed('r1000')).not.toBeNull();
+  expect(feed.closed('r10000')).not.toBeNull();
 });
 
 test('a snapshot that fails is asked for again', async () => {
@@ -78,4 +79,64 @@ test('a snapshot that fails is asked for again', async () => {
   await start;
   vi.useRealTimers();
   expect(feed.ready).toBe(true);
+});
+
+test('a request whose connection was lost may be asked again, also by a snapshot', async () => {
+  const { mock, feed } = await started();
+  const lost = { kind: 'cancelled', cause: 'connection-lost' } as const;
+  mock.emit({ kind: 'card-added', card: card('a', NOW) });
+  mock.emit({ kind: 'card-closed', id: 'a', outcome: lost });
+  expect([ids(feed), feed.closed('a')?.outcome]).toEqual([[], lost]);
+  mock.emit({ kind: 'card-added', card: card('a', NOW, { generation: 2 }) });
+  expect([feed.card('a')?.generation, feed.closed('a')]).toEqual([2, null]);
+  mock.emit({ kind: 'card-closed', id: 'a', outcome: lost });
+  mock.cards = [card('a', NOW, { generation: 3 })];
+  mock.skip();
+  mock.emit({ kind: 'connections-changed' });
+  await vi.waitFor(() => expect(feed.card('a')?.generation).toBe(3));
+});
+
+test('those who look at the list are not told of each of very many requests', async () => {
+  vi.useFakeTimers();
+  const { mock, feed } = await started();
+  let looks = 0;
+  const stop = $effect.root(() => {
+    $effect(() => {
+      void feed.cards.length;
+      looks += 1;
+    });
+  });
+  flushSync();
+  const before = looks;
+  for (const added of many(10_000, 10, NOW)) {
+    mock.emit({ kind: 'card-added', card: added });
+    flushSync();
+  }
+  expect([looks - before <= 1, feed.count, feed.cards.length]).toEqual([true, 10_000, 10_000]);
+  await vi.advanceTimersByTimeAsync(1_000);
+  flushSync();
+  expect(looks - before).toBeLessThanOrEqual(2);
+  mock.emit({ kind: 'card-closed', id: 'many-9999', outcome: { kind: 'expired' } });
+  flushSync();
+  expect(looks - before).toBeLessThanOrEqual(3);
+  stop();
+  vi.useRealTimers();
+});
+
+test('a look that came while the list rested sees the last change', async () => {
+  vi.useFakeTimers();
+  const { mock, feed } = await started();
+  let seen: string[] = [];
+  const stop = $effect.root(() => {
+    $effect(() => {
+      seen = ids(feed);
+    });
+  });
+  for (const id of ['a', 'b', 'c']) mock.emit({ kind: 'card-added', card: card(id, NOW) });
+  mock.emit({ kind: 'card-closed', id: 'b', outcome: { kind: 'denied' } });
+  await vi.advanceTimersByTimeAsync(1_000);
+  flushSync();
+  expect(seen).toEqual(['a', 'c']);
+  stop();
+  vi.useRealTimers();
 });

@@ -1,0 +1,104 @@
+import { BackendError } from '../lib/ipc';
+import type { ConnectionsView, EmbeddedEdit, GatewayEdit, GatewayView } from '../lib/protocol';
+import type { Feed } from './feed.svelte';
+
+/** Gateways: the app's own and others. Followed from the start, because devices that wait are counted on every page. */
+export class ConnectionsStore {
+  view = $state.raw<ConnectionsView | null>(null);
+  busy = $state(false);
+  error = $state.raw<BackendError | null>(null);
+
+  #stops: (() => void)[] = [];
+  #loading = false;
+  /** Whether something changed while it was read. */
+  #stale = false;
+
+  constructor(readonly feed: Feed) {}
+
+  /** Devices that wait to be let in. */
+  readonly waiting = $derived(this.view?.embedded.waiting.length ?? 0);
+
+  readonly connected = $derived((this.view?.gateways ?? []).filter(({ state }) => state.kind === 'connected').length);
+
+  /** Whether something here helps only when the person does something. */
+  readonly trouble = $derived(
+    this.view !== null && (this.view.embedded.state.kind === 'failed' || this.view.gateways.some(needsHelp)),
+  );
+
+  start(): void {
+    this.#stops.push(
+      this.feed.on((event) => {
+        if (event.kind === 'connections-changed') void this.load();
+      }),
+      this.feed.onSync(() => void this.load()),
+    );
+  }
+
+  stop(): void {
+    for (const stop of this.#stops) stop();
+  }
+
+  /** Reads everything again; changes that are told while it reads are one more reading together. */
+  async load(): Promise<void> {
+    this.#stale = true;
+    if (this.#loading) return;
+    this.#loading = true;
+    try {
+      while (this.#stale) {
+        this.#stale = false;
+        this.view = await this.feed.backend.connections();
+      }
+    } catch (thrown) {
+      this.error = BackendError.from(thrown);
+    } finally {
+      this.#loading = false;
+    }
+  }
+
+  /** True when it was saved; else `error` says what is wrong with it. */
+  save(edit: GatewayEdit): Promise<boolean> {
+    return this.#change((backend) => backend.saveGateway(edit));
+  }
+
+  remove(id: string): Promise<boolean> {
+    return this.#change((backend) => backend.removeGateway(id));
+  }
+
+  retry(id: string): Promise<boolean> {
+    return this.#change((backend) => backend.retryGateway(id));
+  }
+
+  setEmbedded(edit: EmbeddedEdit): Promise<boolean> {
+    return this.#change((backend) => backend.setEmbedded(edit));
+  }
+
+  answer(requestId: string, approve: boolean): Promise<boolean> {
+    return this.#change((backend) => backend.answerPairing(requestId, approve));
+  }
+
+  removeDevice(id: string): Promise<boolean> {
+    return this.#change((backend) => backend.removeDevice(id));
+  }
+
+  async #change(work: (backend: Feed['backend']) => Promise<ConnectionsView>): Promise<boolean> {
+    if (this.busy) return false;
+    this.busy = true;
+    this.error = null;
+    try {
+      this.view = await work(this.feed.backend);
+      return true;
+    } catch (thrown) {
+      this.error = BackendError.from(thrown);
+      // What it was about may have changed or gone.
+      void this.load();
+      return false;
+    } finally {
+      this.busy = false;
+    }
+  }
+}
+
+/** Whether a gateway works again, or works fully, only when the person does something. */
+function needsHelp({ state }: GatewayView): boolean {
+  return state.kind === 'stopped' || (state.kind === 'connected' && state.link.gaps.length > 0);
+}
