@@ -5,6 +5,10 @@
 
 mod install;
 mod npm;
+mod record;
+mod run;
+
+pub(crate) use run::{ensure_compared, stories};
 
 use crate::workspace::typed_here;
 use anyhow::{Context, Result, bail};
@@ -17,9 +21,12 @@ use std::str::FromStr;
 
 /// Options of `cargo xtask interop`.
 #[derive(Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct Options {
     #[command(subcommand)]
-    what: What,
+    what: Option<What>,
+    #[command(flatten)]
+    run: Run,
 }
 
 #[derive(Subcommand)]
@@ -29,14 +36,36 @@ enum What {
         /// Versions; by default the two that figures are compared with.
         versions: Vec<Version>,
     },
+    /// Write down what releases say to the script of `tests/exchanges`; those that are missing are installed.
+    Record {
+        /// Versions; by default the two that figures are compared with.
+        versions: Vec<Version>,
+    },
+    /// Run the real app against releases; those that are missing are installed. What is done without a subcommand.
+    Run(Run),
+}
+
+#[derive(Args)]
+struct Run {
+    /// Versions; by default the two that figures are compared with.
+    versions: Vec<Version>,
+    /// Only stories whose name contains this.
+    #[arg(long)]
+    filter: Option<String>,
 }
 
 /// Do what was asked.
 pub(crate) fn main(options: &Options) -> Result<()> {
-    let What::Install { versions } = &options.what;
     let cache = Cache::locate()?;
-    let versions = if versions.is_empty() { compared()? } else { versions.clone() };
-    versions.iter().try_for_each(|version| install::install(&cache, version))
+    let wanted = |versions: &[Version]| if versions.is_empty() { compared() } else { Ok(versions.to_vec()) };
+    match &options.what {
+        Some(What::Install { versions }) => {
+            wanted(versions)?.iter().try_for_each(|version| install::install(&cache, version))
+        }
+        Some(What::Record { versions }) => record::record(&cache, &wanted(versions)?),
+        Some(What::Run(run)) => run::run(&cache, &wanted(&run.versions)?, run.filter.as_deref()),
+        None => run::run(&cache, &wanted(&options.run.versions)?, options.run.filter.as_deref()),
+    }
 }
 
 /// The releases that figures are compared with: the last one with a file for a document, and the newest.
@@ -132,6 +161,33 @@ const NODE: &str = "24.21.0";
 #[cfg(test)]
 mod tests {
     use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        options: Options,
+    }
+
+    #[test]
+    fn a_version_alone_is_run() {
+        let check = |words: &[&str], installs: bool, expected: &[&str]| {
+            let line = Line::try_parse_from([&["interop"], words].concat()).unwrap();
+            let (is_install, versions) = match line.options.what {
+                Some(What::Install { versions }) => (true, versions),
+                Some(What::Run(run)) => (false, run.versions),
+                Some(What::Record { .. }) => panic!("a record"),
+                None => (false, line.options.run.versions),
+            };
+            let versions: Vec<_> = versions.iter().map(ToString::to_string).collect();
+            assert_eq!((is_install, versions), (installs, expected.iter().map(|v| v.to_string()).collect()));
+        };
+        check(&[], false, &[]);
+        check(&["2026.9.6"], false, &["2026.9.6"]);
+        check(&["--filter", "always", "2026.2.26", "2026.9.6"], false, &["2026.2.26", "2026.9.6"]);
+        check(&["run", "2026.9.6"], false, &["2026.9.6"]);
+        check(&["install", "2026.9.6"], true, &["2026.9.6"]);
+    }
 
     #[test]
     fn a_version_is_no_path_and_no_option() {

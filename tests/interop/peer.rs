@@ -1,0 +1,71 @@
+//! The release alone, answered by an operator of ours who is not the app: what the other stories build on. Whatever fails
+//! here is not the app's fault.
+
+use crate::Story;
+use crate::rig::{HEARING_LIMIT, Rig, is_asked, request_of};
+use anyhow::{Context, ensure};
+use countersign_tests::peer::Operator;
+use countersign_tests::process::{PATIENCE, wait_for};
+use serde_json::{Value, json};
+
+pub(crate) fn an_allowed_command_of_an_agent_runs_once(rig: &mut Rig) -> Story {
+    let person = rig.person()?;
+    let task = rig.task()?;
+    let request = request_of(&person, &task)?;
+    ensure!(!task.ran(), "it ran before anybody answered");
+    answer(&person, &request, "allow-once")?;
+    rig.wait_until_ran(&task)?;
+    let again = rig.task()?;
+    let request = request_of(&person, &again)?;
+    ensure!(!again.ran(), "it ran unasked");
+    answer(&person, &request, "deny")
+}
+
+pub(crate) fn a_command_that_is_always_allowed_is_asked_about_once(rig: &mut Rig) -> Story {
+    let person = rig.person()?;
+    let task = rig.task()?;
+    answer(&person, &request_of(&person, &task)?, "allow-always")?;
+    rig.wait_until_ran(&task)?;
+    let again = rig.repeat(&task)?;
+    wait_for("the command runs unasked", HEARING_LIMIT, || {
+        ensure!(!is_asked(&person, &again), "it was asked about again");
+        Ok(again.ran().then_some(()))
+    })?;
+    rig.forget_policy()
+}
+
+pub(crate) fn a_denied_command_does_not_run_and_the_agent_hears_it(rig: &mut Rig) -> Story {
+    let person = rig.person()?;
+    let task = rig.task()?;
+    answer(&person, &request_of(&person, &task)?, "deny")?;
+    rig.wait_until_agent_hears(&task, "denied")?;
+    ensure!(!task.ran(), "a denied command ran");
+    Ok(())
+}
+
+pub(crate) fn a_request_that_nobody_answers_ends_without_a_decision(rig: &mut Rig) -> Story {
+    let person = rig.person()?;
+    let params =
+        json!({ "command": "touch nothing", "host": "gateway", "timeoutMs": 1_000, "twoPhase": true });
+    let asked = rig.owner.send("exec.approval.request", params)?;
+    person.event("exec.approval.requested", PATIENCE, |payload| {
+        payload["request"]["command"] == "touch nothing"
+    })?;
+    let decided = rig.owner.finish(&asked, PATIENCE)?;
+    ensure!(decided["decision"].is_null(), "expected no decision, got {decided}");
+    Ok(())
+}
+
+pub(crate) fn a_node_host_runs_what_was_allowed(rig: &mut Rig) -> Story {
+    let node = rig.node()?;
+    let person = rig.person()?;
+    let task = rig.task_on(node)?;
+    let request = request_of(&person, &task).with_context(|| node.log())?;
+    ensure!(request["request"]["host"] == "node", "expected a request for a node, got {request}");
+    answer(&person, &request, "allow-once")?;
+    rig.wait_until_ran(&task).with_context(|| node.log())
+}
+
+fn answer(person: &Operator, request: &Value, decision: &str) -> Story {
+    person.call("exec.approval.resolve", json!({ "id": request["id"], "decision": decision })).map(|_| ())
+}

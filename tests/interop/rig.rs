@@ -1,0 +1,203 @@
+//! What the stories share: a gateway of the release, its scripted model, and somebody who talks to its agent.
+
+use crate::companion::{Agents, Companion};
+use anyhow::{Context, Result};
+use countersign_approvals::ports::Ports;
+use countersign_tests::peer::{Access, Gateway, Model, NodeHost, Operator, Relay, Release, Seen, Settings};
+use countersign_tests::process::wait_for;
+use serde_json::{Value, json};
+use std::cell::OnceCell;
+use std::fs;
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::time::Duration;
+
+/// The shared parts. Dropping it ends them.
+pub(crate) struct Rig {
+    /// Started by the first story that needs it.
+    companion: OnceCell<Rc<Companion>>,
+    /// Started by the first story that needs it.
+    node: OnceCell<NodeHost>,
+    /// What the companion is connected through.
+    pub(crate) relay: Relay,
+    /// Device of whoever answers: always the same, as newer releases forget devices that were let in unasked when a similar
+    /// one comes.
+    answerer: Access,
+    owner_access: Access,
+    /// Talks to the agent and owns the gateway, but answers no approval: no release takes it for somebody who could.
+    pub(crate) owner: Operator,
+    pub(crate) gateway: Gateway,
+    pub(crate) model: Model,
+}
+
+/// Something that the agent was told to run.
+pub(crate) struct Task {
+    /// The session in which it happens.
+    pub(crate) session: String,
+    /// In the message, and nowhere else.
+    word: String,
+    /// Made by the command, so that everybody can see whether it ran.
+    pub(crate) file: PathBuf,
+}
+
+impl Task {
+    fn new(folder: PathBuf) -> Self {
+        let ids = Ports::system().ids;
+        let word = ids.uuid();
+        // The agent is told about the command later on, and must not take that for the message.
+        let file = folder.join(format!("made-{}", ids.uuid()));
+        Self { session: format!("agent:main:{word}"), word, file }
+    }
+
+    /// What the agent is to run.
+    pub(crate) fn command(&self) -> String {
+        format!("/usr/bin/touch {}", self.file.display())
+    }
+
+    /// Whether the command ran.
+    pub(crate) fn ran(&self) -> bool {
+        self.file.exists()
+    }
+}
+
+impl Rig {
+    pub(crate) fn start(release: Release) -> Result<Self> {
+        let model = Model::start()?;
+        let gateway = Gateway::start(&release, Settings::new(&model))?;
+        let answerer = gateway.access("person", APPROVER)?;
+        let owner_access = gateway.access("owner", OWNER)?.without_caps();
+        let owner = Operator::connect(&gateway.url(), owner_access.clone())?;
+        let relay = Relay::start(gateway.port(), Seen::Local)?;
+        let companion = OnceCell::new();
+        Ok(Self { companion, node: OnceCell::new(), relay, answerer, owner_access, owner, gateway, model })
+    }
+
+    /// The app, connected to the gateway.
+    pub(crate) fn companion(&self) -> Result<Rc<Companion>> {
+        let companion = match self.companion.get() {
+            Some(companion) => Rc::clone(companion),
+            None => {
+                let started = Companion::start(&self.relay.url(), self.gateway.token(), Agents::Seen)?;
+                Rc::clone(self.companion.get_or_init(|| Rc::new(started)))
+            }
+        };
+        companion.deny_what_waits()?;
+        companion.wait_for_connection("the app is connected", |connection| connection.is_connected())?;
+        Ok(companion)
+    }
+
+    /// A node host of the release.
+    pub(crate) fn node(&self) -> Result<&NodeHost> {
+        if let Some(node) = self.node.get() {
+            return Ok(node);
+        }
+        let node = NodeHost::start(&self.gateway, &self.owner)?;
+        Ok(self.node.get_or_init(|| node))
+    }
+
+    /// An operator who answers approvals, on a device of his own.
+    pub(crate) fn person(&self) -> Result<Operator> {
+        Operator::connect(&self.gateway.url(), self.answerer.clone())
+    }
+
+    /// Ends the gateway and starts it again. Newer releases let their agents end first when they are asked to stop, however
+    /// long these wait for an answer; so it is not asked.
+    pub(crate) fn restart(&mut self) -> Result<()> {
+        self.gateway.crash();
+        self.gateway.start_again()?;
+        self.owner = Operator::connect(&self.gateway.url(), self.owner_access.clone())?;
+        Ok(())
+    }
+
+    /// Takes back what was always allowed.
+    pub(crate) fn forget_policy(&self) -> Result<()> {
+        let stored = self.owner.call("exec.approvals.get", json!({}))?;
+        let params = json!({ "file": { "version": 1, "agents": {} }, "baseHash": stored["hash"] });
+        self.owner.call("exec.approvals.set", params).map(|_| ())
+    }
+
+    /// Tells the agent, in a new session, to make a file by a command on the gateway's machine.
+    pub(crate) fn task(&self) -> Result<Task> {
+        let task = Task::new(self.gateway.work());
+        self.tell(&task, json!({}))?;
+        Ok(task)
+    }
+
+    /// The same with the file and the command of a task that is over; the file is removed first.
+    pub(crate) fn repeat(&self, over: &Task) -> Result<Task> {
+        fs::remove_file(&over.file)?;
+        let task = Task { file: over.file.clone(), ..Task::new(self.gateway.work()) };
+        self.tell(&task, json!({}))?;
+        Ok(task)
+    }
+
+    /// The same on a node.
+    pub(crate) fn task_on(&self, node: &NodeHost) -> Result<Task> {
+        let task = Task::new(node.work());
+        let host = json!({ "key": task.session, "execHost": "node", "execNode": node.id() });
+        self.owner.call("sessions.patch", host)?;
+        self.tell(&task, json!({ "host": "node", "node": node.id() }))?;
+        Ok(task)
+    }
+
+    fn tell(&self, task: &Task, mut arguments: Value) -> Result<()> {
+        arguments["command"] = task.command().into();
+        self.model.script(&task.word, arguments);
+        self.say(&task.session, &format!("Please do {}", task.word))
+    }
+
+    fn say(&self, session: &str, message: &str) -> Result<()> {
+        let id = Ports::system().ids.uuid();
+        let message = json!({ "sessionKey": session, "message": message, "idempotencyKey": id });
+        self.owner.call("chat.send", message).map(|_| ())
+    }
+
+    /// Waits until the agent's model has been told `text` about a task. Early releases tell it what a command came to only
+    /// together with the next message, so there is one whenever the last one was read.
+    pub(crate) fn wait_until_agent_hears(&self, task: &Task, text: &str) -> Result<()> {
+        let mut nudge: Option<String> = None;
+        let heard = wait_for(&format!("the agent hears {text:?}"), HEARING_LIMIT, || {
+            let heard = self.model.heard_after(&task.word);
+            if heard.iter().any(|heard| heard.contains(text)) {
+                return Ok(Some(()));
+            }
+            let was_read = |nudge: &String| heard.iter().any(|heard| heard.contains(nudge));
+            if nudge.as_ref().is_none_or(was_read) {
+                let fresh = format!("Anything new? {}", Ports::system().ids.uuid());
+                self.say(&task.session, &fresh)?;
+                nudge = Some(fresh);
+            }
+            Ok(None)
+        });
+        heard.with_context(|| format!("it heard {:#?}", self.model.heard_after(&task.word)))
+    }
+
+    /// Waits until a command ran.
+    pub(crate) fn wait_until_ran(&self, task: &Task) -> Result<()> {
+        let ran = wait_for("the command runs", HEARING_LIMIT, || Ok(task.ran().then_some(())));
+        ran.with_context(|| format!("the agent heard {:#?}", self.model.heard_after(&task.word)))
+    }
+}
+
+/// Waits for the request of a task at an operator who answers approvals.
+pub(crate) fn request_of(person: &Operator, task: &Task) -> Result<Value> {
+    person.event("exec.approval.requested", HEARING_LIMIT, |request| is_about(request, task))
+}
+
+/// Whether a task was asked about.
+pub(crate) fn is_asked(person: &Operator, task: &Task) -> bool {
+    person.events("exec.approval.requested").iter().any(|request| is_about(request, task))
+}
+
+fn is_about(request: &Value, task: &Task) -> bool {
+    request["request"]["sessionKey"] == task.session.as_str()
+}
+
+/// Scopes of whoever owns the gateway. With `operator.approvals` older releases would take it for somebody who answers.
+const OWNER: &[&str] = &["operator.read", "operator.write", "operator.admin", "operator.pairing"];
+
+/// Scopes of somebody who answers: newer releases show what agents raise only to `operator.admin`.
+const APPROVER: &[&str] = &["operator.read", "operator.approvals", "operator.admin"];
+
+/// Longest way of a message through the agent. The first one loads half of a release.
+pub(crate) const HEARING_LIMIT: Duration = Duration::from_secs(180);

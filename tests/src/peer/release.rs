@@ -1,0 +1,106 @@
+//! Which release, and how its program is started.
+
+use crate::process::command;
+use anyhow::{Context, Result, ensure};
+use std::env;
+use std::ffi::OsString;
+use std::fmt::{self, Display};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// An installed release.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Release {
+    version: String,
+    node: PathBuf,
+    package: PathBuf,
+}
+
+/// Where a release keeps its policy for commands.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Store {
+    /// In the file `exec-approvals.json`.
+    Document,
+    /// In a database. Such a release must never find the file in its home.
+    Database,
+}
+
+impl Release {
+    /// The release whose npm package is in this folder, run by this Node.
+    pub fn new(version: impl Into<String>, node: PathBuf, package: PathBuf) -> Result<Self> {
+        let release = Self { version: version.into(), node, package };
+        for file in [&release.node, &release.script()] {
+            ensure!(file.is_file(), "expected an installed release, and there is no {}", file.display());
+        }
+        release.year_and_month()?;
+        Ok(release)
+    }
+
+    /// The release that the environment names, as `cargo xtask interop` sets it.
+    pub fn from_env() -> Result<Self> {
+        let value = |name: &str| {
+            env::var_os(name)
+                .with_context(|| format!("{name} is not set: cargo xtask interop VERSION sets it"))
+        };
+        let version = value("COUNTERSIGN_PEER")?.to_string_lossy().into_owned();
+        Self::new(version, value("COUNTERSIGN_PEER_NODE")?.into(), value("COUNTERSIGN_PEER_PACKAGE")?.into())
+    }
+
+    /// Its version.
+    pub fn version(&self) -> &str {
+        &self.version
+    }
+
+    /// Where it keeps its policy for commands.
+    pub fn store(&self) -> Store {
+        match self.year_and_month() {
+            Ok(age) if age >= FIRST_WITH_DATABASE => Store::Database,
+            _ => Store::Document,
+        }
+    }
+
+    /// Its program, in a home of its own.
+    pub(super) fn program(&self, home: &Path) -> Command {
+        let folder = self.node.parent().map(Path::as_os_str).unwrap_or_default();
+        let path: OsString = [folder, ":/usr/bin:/bin".as_ref()].into_iter().collect();
+        let mut program = command(&self.node);
+        program.arg(self.script());
+        program.env("HOME", home).env("PATH", path).current_dir(home).envs(QUIET);
+        program
+    }
+
+    fn script(&self) -> PathBuf {
+        self.package.join("openclaw.mjs")
+    }
+
+    fn year_and_month(&self) -> Result<(u32, u32)> {
+        let mut parts = self.version.split('.').map(str::parse);
+        match (parts.next(), parts.next()) {
+            (Some(Ok(year)), Some(Ok(month))) => Ok((year, month)),
+            _ => anyhow::bail!("expected a version such as 2026.9.6, got {:?}", self.version),
+        }
+    }
+}
+
+impl Display for Release {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.version)
+    }
+}
+
+/// Year and month of the first release with a database.
+const FIRST_WITH_DATABASE: (u32, u32) = (2026, 7);
+
+/// Keeps a release from everything that is not the gateway itself, from restarting itself as another process, and from
+/// colours in its output.
+const QUIET: [(&str, &str); 9] = [
+    ("NO_COLOR", "1"),
+    ("OPENCLAW_DISABLE_BONJOUR", "1"),
+    ("OPENCLAW_DISABLE_TELEMETRY", "1"),
+    ("OPENCLAW_NO_RESPAWN", "1"),
+    ("OPENCLAW_SKIP_BROWSER_CONTROL_SERVER", "1"),
+    ("OPENCLAW_SKIP_CANVAS_HOST", "1"),
+    ("OPENCLAW_SKIP_CHANNELS", "1"),
+    ("OPENCLAW_SKIP_CRON", "1"),
+    ("OPENCLAW_SKIP_GMAIL_WATCHER", "1"),
+];

@@ -1,0 +1,60 @@
+//! The real app against a published release: stories of `tests/interop`, told with the release's own gateway and node host.
+
+use super::{Cache, Version, compared, install};
+use crate::process;
+use crate::setup::{self, Purpose};
+use crate::workspace::{Binaries, Profile, cargo, state_dir};
+use anyhow::Result;
+use std::fs;
+use std::process::Command;
+
+/// Install what is missing, build the app, and tell the stories with each release in turn.
+pub(super) fn run(cache: &Cache, versions: &[Version], filter: Option<&str>) -> Result<()> {
+    setup::ensure(Purpose::Test)?;
+    versions.iter().try_for_each(|version| ensure_installed(cache, version))?;
+    let binaries = crate::run::build(Profile::Debug)?;
+    for version in versions {
+        println!("\nOpenClaw {version}");
+        let mut stories = stories(cache, version, &binaries)?;
+        if let Some(filter) = filter {
+            stories.arg(filter);
+        }
+        process::run(&mut stories)?;
+    }
+    Ok(())
+}
+
+/// One that is installed is taken as it is: to look at it again would need the network.
+pub(super) fn ensure_installed(cache: &Cache, version: &Version) -> Result<()> {
+    match cache.package(version) {
+        Some(_) => Ok(()),
+        None => install::install(cache, version),
+    }
+}
+
+/// Install those that figures are compared with and that are missing.
+pub(crate) fn ensure_compared() -> Result<()> {
+    let cache = Cache::locate()?;
+    compared()?.iter().try_for_each(|version| ensure_installed(&cache, version))
+}
+
+/// The stories with one release. What it and the app write is kept below the folder of the logs.
+pub(crate) fn stories(cache: &Cache, version: &Version, binaries: &Binaries) -> Result<Command> {
+    let logs = state_dir().join(format!("interop-{version}"));
+    if logs.is_dir() {
+        fs::remove_dir_all(&logs)?;
+    }
+    fs::create_dir_all(&logs)?;
+    let mut stories = cargo(["test", "--quiet", "--package", "countersign-tests", "--features", "interop"]);
+    stories.args(["--test", "interop", "--"]).envs(binaries.environment());
+    name_release(&mut stories, cache, version);
+    stories.env("COUNTERSIGN_PEER_LOGS", logs);
+    Ok(stories)
+}
+
+/// Tells a program which release it is to start.
+pub(super) fn name_release(program: &mut Command, cache: &Cache, version: &Version) {
+    program.env("COUNTERSIGN_PEER", version.to_string());
+    program.env("COUNTERSIGN_PEER_NODE", cache.node());
+    program.env("COUNTERSIGN_PEER_PACKAGE", cache.package_folder(version));
+}
