@@ -4,6 +4,7 @@
 
 mod exec;
 mod figures;
+mod gateway;
 mod memory;
 mod policy;
 mod prompt;
@@ -48,6 +49,8 @@ struct Args {
 /// What can be measured alone.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, clap::ValueEnum)]
 enum Series {
+    /// Only when it is asked for: it starts every release.
+    Gateway,
     Policy,
     Start,
     Exec,
@@ -60,6 +63,7 @@ enum Series {
 struct Report {
     figures: Vec<Figure>,
     policy: Vec<policy::Row>,
+    gateways: Vec<gateway::Row>,
 }
 
 fn main() -> Result<()> {
@@ -67,10 +71,15 @@ fn main() -> Result<()> {
     let mut stdout = std::io::stdout().lock();
     let wanted = |series: Series| args.only.is_none_or(|only| only == series);
     let mut figures: Vec<Figure> = Vec::new();
-    let mut decisions = Vec::new();
+    let (mut decisions, mut gateways) = (Vec::new(), Vec::new());
+    let peers = Peers { node: args.node, releases: args.release };
+    if args.only == Some(Series::Gateway) {
+        gateways = gateway::measure(&peers)?;
+        stdout.write_all(gateway::table(&gateways).as_bytes())?;
+    }
     if wanted(Series::Policy) {
         say("policy decisions")?;
-        let (rows, notes) = policy::measure(&Peers { node: args.node, releases: args.release })?;
+        let (rows, notes) = policy::measure(&peers)?;
         stdout.write_all(policy::table(&rows).as_bytes())?;
         notes.iter().try_for_each(|note| writeln!(stdout, "{note}"))?;
         writeln!(stdout)?;
@@ -93,9 +102,11 @@ fn main() -> Result<()> {
         say("memory")?;
         figures.extend(memory::measure(args.idle_minutes.map(|minutes| Duration::from_secs(minutes * 60)))?);
     }
-    stdout.write_all(table(&figures).as_bytes())?;
+    if !figures.is_empty() {
+        stdout.write_all(table(&figures).as_bytes())?;
+    }
     if let Some(path) = args.json {
-        let json = serde_json::to_vec_pretty(&Report { figures, policy: decisions })?;
+        let json = serde_json::to_vec_pretty(&Report { figures, policy: decisions, gateways })?;
         std::fs::write(&path, json).with_context(|| format!("cannot write {}", path.display()))?;
     }
     Ok(())
