@@ -4,6 +4,7 @@
 mod answers;
 mod arming;
 mod ending;
+mod gateway;
 mod hostile;
 mod instances;
 mod looks;

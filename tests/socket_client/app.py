@@ -137,6 +137,7 @@ class App:
             "HOME": os.fspath(self.home),
             "OPENCLAW_STATE_DIR": os.fspath(self.openclaw),
             "COUNTERSIGN_STATE_DIR": os.fspath(self.state),
+            "COUNTERSIGN_GATEWAY_PORT": "0",
         }
         self.document_path = self.openclaw / "exec-approvals.json"
         self.client = Client(self.openclaw / "exec-approvals.sock", secrets.token_urlsafe(24))

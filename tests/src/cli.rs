@@ -5,8 +5,9 @@ use crate::process::{self, PATIENCE, wait_for};
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 use std::io::Read;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 /// What a finished command left behind.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -48,13 +49,7 @@ impl Home {
     /// Starts `countersign` with these arguments.
     pub fn start(&self, arguments: &[&str]) -> Result<Running> {
         let mut command = self.command(process::countersign()?);
-        command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().context("could not start countersign")?;
-        let outputs = [
-            read_all(child.stdout.take().context("standard output was not piped")?),
-            read_all(child.stderr.take().context("standard error was not piped")?),
-        ];
-        Ok(Running { child, outputs: Some(outputs) })
+        Running::start(command.args(arguments))
     }
 
     /// Starts `countersign exec` for a command, as an agent does.
@@ -64,6 +59,18 @@ impl Home {
 }
 
 impl Running {
+    /// Starts a program without standard input.
+    pub fn start(command: &mut Command) -> Result<Self> {
+        let name = command.get_program().to_string_lossy().into_owned();
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().with_context(|| format!("could not start {name}"))?;
+        let outputs = [
+            read_all(child.stdout.take().context("standard output was not piped")?),
+            read_all(child.stderr.take().context("standard error was not piped")?),
+        ];
+        Ok(Self { child, outputs: Some(outputs) })
+    }
+
     /// Its process id.
     pub fn pid(&self) -> u32 {
         self.child.id()
@@ -82,8 +89,13 @@ impl Running {
     }
 
     /// Waits for its end.
-    pub fn finish(mut self) -> Result<Finished> {
-        let status = wait_for("the end of a countersign command", PATIENCE, || Ok(self.child.try_wait()?))?;
+    pub fn finish(self) -> Result<Finished> {
+        self.finish_within(PATIENCE)
+    }
+
+    /// Waits for its end, as long as that may take.
+    pub fn finish_within(mut self, limit: Duration) -> Result<Finished> {
+        let status = wait_for("the end of a command", limit, || Ok(self.child.try_wait()?))?;
         let [stdout, stderr] = self
             .outputs
             .take()

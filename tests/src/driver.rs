@@ -1,11 +1,11 @@
 //! The W3C WebDriver calls that stories need, over plain HTTP on loopback.
 
-use crate::process::{Background, PATIENCE, wait_for};
+use crate::process::{Background, PATIENCE, free_port, wait_for};
 use anyhow::{Context, Result, bail};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, TcpStream};
 use std::process::Command;
 use std::time::Duration;
 
@@ -61,8 +61,7 @@ impl Key {
 impl Driver {
     /// Starts a driver. `enter` puts it, and so the app that it starts, into a home and a session.
     pub fn start(enter: impl FnOnce(&mut Command)) -> Result<Self> {
-        // The driver takes no port by itself; this one was free a moment ago.
-        let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port();
+        let port = free_port()?;
         let mut server = crate::process::command("WebKitWebDriver");
         enter(&mut server);
         server.arg(format!("--port={port}")).env("TAURI_WEBVIEW_AUTOMATION", "true");

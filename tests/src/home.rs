@@ -4,7 +4,7 @@ use crate::process::{PATIENCE, command, wait_for};
 use anyhow::{Context, Result, bail};
 use countersign_protocol::control::{ControlRequest, ControlResponse};
 use countersign_protocol::ui::{
-    Card, Confirmation, HistoryEntry, HistoryEvent, Outcome, SocketState, Status,
+    Card, Confirmation, EmbeddedState, HistoryEntry, HistoryEvent, Outcome, SocketState, Status,
 };
 use serde_json::{Value, json};
 use std::fs::{self, DirBuilder, OpenOptions};
@@ -103,6 +103,8 @@ impl Home {
             .env("HOME", self.path())
             .env("COUNTERSIGN_STATE_DIR", self.state())
             .env("OPENCLAW_STATE_DIR", self.openclaw())
+            // Stories run beside each other, and beside the person's own app.
+            .env("COUNTERSIGN_GATEWAY_PORT", "0")
             .current_dir(self.work())
     }
 
@@ -217,10 +219,24 @@ impl Home {
     /// What works in the app and its process id; `None` when no app serves this home.
     pub fn status(&self) -> Result<Option<(Status, u32)>> {
         match self.control(&ControlRequest::Status)? {
-            Some(ControlResponse::Status { status, pid }) => Ok(Some((status, pid))),
+            Some(ControlResponse::Status { status, pid, .. }) => Ok(Some((status, pid))),
             None => Ok(None),
             Some(other) => bail!("expected a status, got {other:?}"),
         }
+    }
+
+    /// Waits until the app serves its own gateway, and tells where.
+    pub fn gateway_url(&self) -> Result<String> {
+        wait_for("the embedded gateway serves", PATIENCE, || match self.control(&ControlRequest::Status)? {
+            Some(ControlResponse::Status { gateway: EmbeddedState::Serving { url }, .. }) => Ok(Some(url)),
+            Some(ControlResponse::Status { .. }) | None => Ok(None),
+            Some(other) => bail!("expected a status, got {other:?}"),
+        })
+    }
+
+    /// The embedded gateway's own files.
+    pub fn gateway(&self) -> PathBuf {
+        self.state().join("gateway")
     }
 
     /// Waits until the app, which may still be starting, takes requests. Before that, commands see no app.

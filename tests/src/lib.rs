@@ -1,5 +1,6 @@
 //! What the stories are told with: a throw-away home, the real `countersign` command, the approval socket as bytes, and,
-//! with the feature `desktop`, a private desktop session with the real app in it.
+//! with the feature `desktop`, a private desktop session with the real app in it, and programs that its gateway serves. With
+//! the feature `interop`, published releases of OpenClaw as they are.
 //!
 //! Every wait is for a state, with a deadline; every program that is started here is ended here, by its process id.
 
@@ -10,7 +11,12 @@ pub mod bus;
 pub mod cli;
 #[cfg(feature = "desktop")]
 pub mod driver;
+pub mod exchange;
+#[cfg(feature = "desktop")]
+pub mod gateway;
 pub mod home;
+#[cfg(feature = "interop")]
+pub mod peer;
 pub mod process;
 #[cfg(feature = "desktop")]
 pub mod session;

@@ -4,6 +4,7 @@ use anyhow::{Context, Result, bail};
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader};
+use std::net::{Ipv4Addr, TcpListener};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
@@ -75,6 +76,11 @@ pub fn is_alive(pid: u32) -> bool {
     as_pid(pid).is_some_and(|pid| test_kill_process(pid).is_ok()) && !is_zombie(pid)
 }
 
+/// A port of loopback that was free a moment ago, for a program that takes none by itself.
+pub fn free_port() -> Result<u16> {
+    Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port())
+}
+
 /// Ends a process at once, as a crash would. One that is gone already is fine.
 pub fn kill(pid: u32) {
     if let Some(pid) = as_pid(pid) {
@@ -129,6 +135,14 @@ impl Background {
     /// Its process id.
     pub fn pid(&self) -> u32 {
         self.child.id()
+    }
+
+    /// Asks it to end, and waits until it has. One that does not listen is killed, which is an error.
+    pub fn end(mut self, limit: Duration) -> Result<()> {
+        if let Some(pid) = as_pid(self.pid()).filter(|_| matches!(self.child.try_wait(), Ok(None))) {
+            kill_process(pid, Signal::TERM)?;
+        }
+        wait_for(&format!("{} ends when asked", self.name), limit, || self.ended()).map(|_| ())
     }
 
     /// Its exit code once it has ended; -1 when a signal ended it.

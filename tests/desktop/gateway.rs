@@ -1,0 +1,103 @@
+//! Programs that speak to the app's own gateway, with nothing else installed.
+
+use crate::{Story, story};
+use anyhow::{Context, ensure};
+use countersign_protocol::ui::{HistoryEvent, Outcome, Via};
+use countersign_tests::app::{App, Window};
+use countersign_tests::bus::Shell;
+use countersign_tests::gateway::{Client, let_in};
+use countersign_tests::home::Home;
+use countersign_tests::process::{PATIENCE, wait_for};
+use serde_json::json;
+
+/// A story in which device 1 was let in earlier and may ask.
+fn with_agent(tell: impl FnOnce(&App) -> Story) -> Story {
+    let home = Home::asking().and_then(|home| {
+        let_in(&home, &[(1, &["operator.approvals"])])?;
+        Ok(home)
+    });
+    story(home, Shell::Full, tell)
+}
+
+#[test]
+fn a_request_over_the_embedded_gateway_is_asked_in_the_prompt_answered_by_click_and_the_requester_hears_it()
+-> Story {
+    with_agent(|app| {
+        let mut agent = Client::connect(&app.home, 1, &["operator.approvals"])?.welcome()?;
+        let doctor = app.home.countersign(&["--json", "doctor"])?.stdout;
+        ensure!(
+            doctor.contains(&app.home.gateway_url()?),
+            "the doctor does not know of the gateway: {doctor}"
+        );
+        for (id, expected) in [("agent:first", "allow-once"), ("agent:second", "deny")] {
+            let request = json!({
+                "id": id, "command": format!("rm -rf {id}"), "cwd": "/tmp", "host": "gateway", "twoPhase": true,
+            });
+            let asked = agent.send("exec.approval.request", &request)?;
+            let accepted = agent.answer(&asked)?.map_err(anyhow::Error::msg)?;
+            assert_eq!((&accepted["status"], &accepted["id"]), (&json!("accepted"), &json!(id)));
+            let prompt = app.wait_for_card(id)?;
+            assert_eq!(prompt.card.as_deref(), Some(id));
+            if expected == "deny" {
+                app.deny()?
+            } else {
+                app.allow_once()?
+            }
+            let decided = agent.answer(&asked)?.map_err(anyhow::Error::msg)?;
+            assert_eq!(decided["decision"], expected, "{decided}");
+            let resolved = agent.event("exec.approval.resolved")?;
+            assert_eq!(resolved["resolvedBy"], "Countersign", "{resolved}");
+            app.wait_for_blank()?;
+        }
+        let lines = wait_for("both are in the history", PATIENCE, || {
+            let history = app.home.history()?;
+            let lines = history.into_iter().filter_map(|entry| match entry.event {
+                HistoryEvent::Request { via, outcome, by, .. } => Some((via, outcome, by)),
+                _ => None,
+            });
+            let lines: Vec<_> = lines.collect();
+            Ok((lines.len() == 2).then_some(lines))
+        })?;
+        let by = Some("window".to_owned());
+        assert_eq!(
+            lines,
+            [(Via::Gateway, Outcome::AllowedOnce, by.clone()), (Via::Gateway, Outcome::Denied, by)]
+        );
+        Ok(())
+    })
+}
+
+#[test]
+fn a_rule_that_refuses_holds_for_requests_over_the_gateway_too() -> Story {
+    with_agent(|app| {
+        app.home.countersign(&["rules", "deny", "--program", "rm"])?.expect_code(0)?;
+        let mut agent = Client::connect(&app.home, 1, &["operator.approvals"])?.welcome()?;
+        let request = json!({ "command": "rm -rf build", "cwd": "/tmp", "host": "gateway" });
+        let decided = agent.call("exec.approval.request", &request)?.map_err(anyhow::Error::msg)?;
+        assert_eq!(decided["decision"], "deny", "{decided}");
+        ensure!(app.pending_ids()?.is_empty());
+        let outcomes = app.home.outcomes()?;
+        ensure!(matches!(outcomes.as_slice(), [Outcome::DeniedByPolicy { .. }]), "{outcomes:?}");
+        Ok(())
+    })
+}
+
+#[test]
+fn a_new_device_waits_for_the_person_who_is_told() -> Story {
+    with_agent(|app| {
+        let refused = Client::connect(&app.home, 2, &["operator.admin"])?.refused()?;
+        assert_eq!(refused["details"]["code"], "PAIRING_REQUIRED", "{refused}");
+        let told =
+            wait_for("a notification is sent", PATIENCE, || Ok(app.desktop.sent().into_iter().next()))?;
+        ensure!(!format!("{told:?}").contains("device 2"), "its own words are in the notification: {told:?}");
+        app.window(Window::Main)?;
+        // Neither the device nor a program of this machine lets it in.
+        let again = Client::connect(&app.home, 2, &["operator.admin"])?.refused()?;
+        assert_eq!(again["details"]["requestId"], refused["details"]["requestId"]);
+        let mut agent = Client::connect(&app.home, 1, &["operator.approvals"])?.welcome()?;
+        let approve = json!({ "requestId": refused["details"]["requestId"] });
+        let error = agent.call("device.pair.approve", &approve)?.err().context("an error")?;
+        assert_eq!(error["message"], "missing scope: operator.pairing");
+        Ok(())
+    })
+}
