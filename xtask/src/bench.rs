@@ -2,7 +2,7 @@
 
 use crate::session::Session;
 use crate::setup::Purpose;
-use crate::workspace::{Profile, cargo, typed_here};
+use crate::workspace::{Binaries, Profile, cargo, typed_here};
 use crate::{interop, process, run, setup};
 use anyhow::Result;
 use clap::{Args, Subcommand};
@@ -32,6 +32,12 @@ enum What {
         #[arg(long)]
         json: Option<PathBuf>,
     },
+    /// Time approvals through gateways: ours, and those of published OpenClaw releases; those that are missing are installed.
+    Gateway {
+        /// Also write the figures to this file.
+        #[arg(long)]
+        json: Option<PathBuf>,
+    },
     /// Count how often recorded agents would have interrupted a person. Runs none of the recorded commands.
     Attention {
         /// The recorded commands, one JSON object per line.
@@ -52,6 +58,7 @@ pub(crate) fn main(options: &Options) -> Result<()> {
         Some(What::Attention { streams, programs, json }) => {
             return attention(streams, programs.as_deref(), json.as_deref());
         }
+        Some(What::Gateway { json }) => return gateway(json.as_deref()),
         Some(What::Policy { json }) => return policy(json.as_deref()),
         None => {}
     }
@@ -65,9 +72,30 @@ pub(crate) fn main(options: &Options) -> Result<()> {
 
 /// Decisions need no app and no session. Releases that are not installed are named, and how to get them.
 fn policy(json: Option<&Path>) -> Result<()> {
-    let cache = interop::Cache::locate()?;
     let mut bench = program(json);
     bench.args(["--only", "policy"]);
+    let missing = add_releases(&mut bench)?;
+    process::run(&mut bench)?;
+    if !missing.is_empty() {
+        let missing = missing.join(" ");
+        println!("\nTo compare with OpenClaw {missing}: cargo xtask interop install {missing}");
+    }
+    Ok(())
+}
+
+/// Ours is the release build of the command.
+fn gateway(json: Option<&Path>) -> Result<()> {
+    interop::ensure_compared()?;
+    process::run(&mut cargo(["build", "--release", "--package", "countersign"]))?;
+    let mut bench = program(json);
+    bench.args(["--only", "gateway"]).envs(Binaries::locate(Profile::Release).environment());
+    add_releases(&mut bench)?;
+    process::run(&mut bench)
+}
+
+/// Name the releases that are installed; returns those that are not.
+fn add_releases(bench: &mut Command) -> Result<Vec<String>> {
+    let cache = interop::Cache::locate()?;
     bench.arg("--node").arg(cache.node());
     let mut missing = Vec::new();
     for version in interop::compared()? {
@@ -79,12 +107,7 @@ fn policy(json: Option<&Path>) -> Result<()> {
         release.push(package);
         bench.arg("--release").arg(release);
     }
-    process::run(&mut bench)?;
-    if !missing.is_empty() {
-        let missing = missing.join(" ");
-        println!("\nTo compare with OpenClaw {missing}: cargo xtask interop install {missing}");
-    }
-    Ok(())
+    Ok(missing)
 }
 
 /// The bench program, built with optimisation.

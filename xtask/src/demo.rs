@@ -269,6 +269,8 @@ impl Home {
             .env("HOME", self.folder.path())
             .env("COUNTERSIGN_STATE_DIR", self.countersign())
             .env("OPENCLAW_STATE_DIR", self.openclaw())
+            // The person's own app may serve on the usual port.
+            .env("COUNTERSIGN_GATEWAY_PORT", "0")
             .env_remove("OPENCLAW_HOME")
     }
 

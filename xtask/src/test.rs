@@ -1,5 +1,6 @@
 //! Every check that must hold before a change lands, in the order in which a fault is cheapest to find.
 
+use crate::interop::{self, Cache};
 use crate::process::{command, describe};
 use crate::session::Session;
 use crate::setup::{self, Purpose};
@@ -17,7 +18,8 @@ use std::time::{Duration, Instant};
 /// Options of `cargo xtask test`.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Also fuzz each target below tests/fuzz for 30 s, if there are any (needs cargo-fuzz).
+    /// Also fuzz each target below tests/fuzz for 30 s, if there are any (needs cargo-fuzz), and run the app against
+    /// published OpenClaw releases; those that are missing are installed.
     #[arg(long)]
     all: bool,
     /// Only the UI: lint, types, unit tests, build, browser tests.
@@ -49,7 +51,8 @@ pub(crate) fn main(options: &Options) -> Result<ExitCode> {
         let log = logs.join(format!("{:02}-{}.log", index + 1, step.name.replace(' ', "-")));
         let begun = Instant::now();
         let outcome = step.run(&log);
-        let row = Row { name: step.name, elapsed: begun.elapsed(), tests: count_tests(&log), outcome };
+        let row =
+            Row { name: step.name.clone(), elapsed: begun.elapsed(), tests: count_tests(&log), outcome };
         println!("        {row}");
         if let Err(error) = &row.outcome {
             print_tail(&log, error);
@@ -67,7 +70,7 @@ pub(crate) fn main(options: &Options) -> Result<ExitCode> {
 
 /// One counted step.
 struct Step {
-    name: &'static str,
+    name: String,
     part: Part,
     work: Work,
 }
@@ -129,6 +132,7 @@ fn select(options: &Options) -> Result<Vec<Step>> {
     let mut steps = all_steps(filter);
     if options.all {
         steps.extend(fuzz_steps()?);
+        steps.extend(interop_steps()?);
     }
     let wanted = |part: Part| match part {
         Part::Base => true,
@@ -144,8 +148,14 @@ fn select(options: &Options) -> Result<Vec<Step>> {
 }
 
 fn all_steps(filter: Option<&str>) -> Vec<Step> {
-    let program = |name, part, command| Step { name, part, work: Work::Program(command) };
-    let call = |name, part, function| Step { name, part, work: Work::Call(function) };
+    let program =
+        |name: &str, part, command| Step { name: name.to_owned(), part, work: Work::Program(command) };
+    let call = |name: &str, part, function| Step { name: name.to_owned(), part, work: Work::Call(function) };
+    let in_session = |name: &str, command| Step {
+        name: name.to_owned(),
+        part: Part::Desktop,
+        work: Work::InSession(command),
+    };
     let binaries = Binaries::locate(Profile::Debug);
 
     let mut unit = npm(["run", "--silent", "test"]);
@@ -174,7 +184,7 @@ fn all_steps(filter: Option<&str>) -> Vec<Step> {
         program("Rust lint", Part::RustCheck, cargo(LINT)),
         program("command line build", Part::RustTest, cargo(["build", "--package", "countersign"])),
         Step {
-            name: "Rust tests and generated types",
+            name: "Rust tests and generated types".to_owned(),
             part: Part::RustTest,
             work: Work::KeepingGeneratedTypes(rust),
         },
@@ -182,8 +192,8 @@ fn all_steps(filter: Option<&str>) -> Vec<Step> {
         program("UI browser tests", Part::UiBrowser, npm(["run", "--silent", "e2e"])),
         program("app build", Part::Desktop, cargo(BUILD_APP)),
         program("app tests", Part::Desktop, app),
-        Step { name: "desktop stories", part: Part::Desktop, work: Work::InSession(stories) },
-        Step { name: "socket client in Python", part: Part::Desktop, work: Work::InSession(socket) },
+        in_session("desktop stories", stories),
+        in_session("socket client in Python", socket),
     ]
 }
 
@@ -225,9 +235,27 @@ fn fuzz_steps() -> Result<Vec<Step>> {
         fuzz.arg(target.file_stem().unwrap_or_default()).args(["--", FUZZ_TIME]);
         // cargo-fuzz uses compiler flags that only a nightly toolchain takes otherwise.
         fuzz.env("RUSTC_BOOTSTRAP", "1");
-        Step { name: "fuzz smoke", part: Part::Long, work: Work::Program(fuzz) }
+        Step { name: "fuzz smoke".to_owned(), part: Part::Long, work: Work::Program(fuzz) }
     };
     Ok(targets.iter().map(step).collect())
+}
+
+/// The stories that need more than this machine: another one, and each release that figures are compared with.
+fn interop_steps() -> Result<Vec<Step>> {
+    let long = |name: String, work| Step { name, part: Part::Long, work };
+    let cache = Cache::locate()?;
+    let binaries = Binaries::locate(Profile::Debug);
+    let network =
+        ["test", "--quiet", "--package", "countersign-tests", "--features", "network", "--test", "network"];
+    let mut steps = vec![
+        long("a gateway on another machine".to_owned(), Work::Program(cargo(network))),
+        long("OpenClaw releases".to_owned(), Work::Call(interop::ensure_compared)),
+    ];
+    for version in interop::compared()? {
+        let stories = interop::stories(&cache, &version, &binaries)?;
+        steps.push(long(format!("stories with OpenClaw {version}"), Work::Program(stories)));
+    }
+    Ok(steps)
 }
 
 /// Run with output to a file, saying now and then that it still runs.
@@ -281,7 +309,7 @@ fn compare_types(before: &BTreeMap<PathBuf, String>, after: &BTreeMap<PathBuf, S
 
 /// A line of the summary.
 struct Row {
-    name: &'static str,
+    name: String,
     elapsed: Duration,
     tests: usize,
     outcome: Result<()>,
@@ -394,7 +422,7 @@ mod tests {
     #[test]
     fn the_desktop_steps_still_build_the_ui_they_show() {
         let options = Options { all: false, ui: false, desktop: true, keep_going: false, filter: None };
-        let names: Vec<_> = select(&options).unwrap().iter().map(|step| step.name).collect();
+        let names: Vec<_> = select(&options).unwrap().into_iter().map(|step| step.name).collect();
         assert_eq!(
             names,
             [
