@@ -5,9 +5,11 @@ use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader};
 use std::net::{Ipv4Addr, TcpListener};
+use std::ops::Range;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -76,9 +78,21 @@ pub fn is_alive(pid: u32) -> bool {
     as_pid(pid).is_some_and(|pid| test_kill_process(pid).is_ok()) && !is_zombie(pid)
 }
 
-/// A port of loopback that was free a moment ago, for a program that takes none by itself.
+/// A port of loopback that was free a moment ago, for a program that takes none by itself. No two calls of a process get the
+/// same one, and it lies below those that systems give to outgoing connections: of these a story makes thousands, and one
+/// could take the port before the program does.
 pub fn free_port() -> Result<u16> {
-    Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port())
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    // Programs that run beside each other start at different places.
+    let start = (std::process::id() as u16).wrapping_mul(127);
+    for _ in PORTS {
+        let step = NEXT.fetch_add(1, Ordering::Relaxed);
+        let port = PORTS.start + start.wrapping_add(step) % (PORTS.end - PORTS.start);
+        if TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok() {
+            return Ok(port);
+        }
+    }
+    bail!("none of the ports {PORTS:?} is free")
 }
 
 /// Ends a process at once, as a crash would. One that is gone already is fine.
@@ -158,6 +172,9 @@ impl Drop for Background {
         self.child.wait().ok();
     }
 }
+
+/// Where [`free_port`] looks.
+const PORTS: Range<u16> = 20_000..32_000;
 
 /// Pause between two looks at a state: short beside a window's start of 300 ms.
 pub const POLL: Duration = Duration::from_millis(20);

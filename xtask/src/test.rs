@@ -341,6 +341,10 @@ fn print_summary(rows: &[Row], planned: usize, elapsed: Duration) {
 fn print_tail(log: &Path, error: &anyhow::Error) {
     let text = fs::read_to_string(log).unwrap_or_default();
     let lines: Vec<&str> = text.lines().collect();
+    // First, because whoever keeps this output may cut it.
+    for line in failures(&lines) {
+        println!("        ! {line}");
+    }
     for line in &lines[lines.len().saturating_sub(TAIL_LINES)..] {
         println!("        | {line}");
     }
@@ -348,6 +352,31 @@ fn print_tail(log: &Path, error: &anyhow::Error) {
     if log.exists() {
         println!("        all of its output: {}", log.display());
     }
+}
+
+/// What a step's output says failed, as rustc, cargo's, vitest's and Node's test runners put it.
+fn failures<'a>(lines: &[&'a str]) -> Vec<&'a str> {
+    let mut found = Vec::new();
+    let mut message = 0;
+    for line in lines {
+        let text = line.trim_start();
+        let failed = text.ends_with("... FAILED")
+            || ["error:", "error[", "not ok ", "✖ ", "FAIL ", "failed: "]
+                .iter()
+                .any(|word| text.starts_with(word));
+        let panicked = text.starts_with("thread '") && text.contains(" panicked at ");
+        if panicked {
+            message = PANIC_LINES;
+        }
+        if failed || message > 0 {
+            found.push(*line);
+            message = usize::saturating_sub(message, 1);
+        }
+        if found.len() == FAILURE_LINES {
+            break;
+        }
+    }
+    found
 }
 
 fn last_line(log: &Path) -> String {
@@ -386,6 +415,12 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// Lines of a failed step's output that are repeated: a compiler error or a test's report with its context.
 const TAIL_LINES: usize = 120;
 
+/// Lines that are repeated because they tell of a failure: enough to know what to look at.
+const FAILURE_LINES: usize = 40;
+
+/// A panic's place, and the values that an assertion compared.
+const PANIC_LINES: usize = 4;
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -400,6 +435,21 @@ mod tests {
         check("ℹ pass 17", Some(17));
         check("83 passed, 0 failed", Some(83));
         check("Compiling passed (thing)", None);
+    }
+
+    #[test]
+    fn what_failed_is_found_between_other_lines() {
+        let lines = [
+            "test a::b ... ok",
+            "test a::c ... FAILED",
+            "thread 'a::c' (7) panicked at src/a.rs:1:2:",
+            "not equal",
+            "  left: 1",
+            " right: 2",
+            "stack backtrace:",
+            "not ok 3 - opens the page",
+        ];
+        assert_eq!(failures(&lines), [&lines[1..6], &lines[7..]].concat());
     }
 
     #[test]
