@@ -5,6 +5,7 @@
 mod exec;
 mod figures;
 mod gateway;
+mod inbox;
 mod memory;
 mod policy;
 mod prompt;
@@ -56,6 +57,7 @@ enum Series {
     Exec,
     Prompt,
     Memory,
+    Inbox,
 }
 
 /// What was measured.
@@ -101,6 +103,10 @@ fn main() -> Result<()> {
     if wanted(Series::Memory) {
         say("memory")?;
         figures.extend(memory::measure(args.idle_minutes.map(|minutes| Duration::from_secs(minutes * 60)))?);
+    }
+    if wanted(Series::Inbox) {
+        say("a full inbox")?;
+        figures.extend(inbox::measure()?);
     }
     if !figures.is_empty() {
         stdout.write_all(table(&figures).as_bytes())?;

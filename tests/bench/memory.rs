@@ -47,7 +47,7 @@ fn one(name: &'static str, megabytes: f64, target: &'static str) -> Figure {
 }
 
 /// PSS of a process and its descendants, in MB of 10^6 bytes.
-fn settled(root: u32) -> Result<f64> {
+pub(crate) fn settled(root: u32) -> Result<f64> {
     let mut children: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
     for entry in std::fs::read_dir("/proc")?.flatten() {
         let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else {

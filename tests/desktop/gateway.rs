@@ -101,3 +101,24 @@ fn a_new_device_waits_for_the_person_who_is_told() -> Story {
         Ok(())
     })
 }
+
+#[test]
+fn a_click_lets_a_new_device_in_for_what_was_shown_and_nothing_more() -> Story {
+    with_agent(|app| {
+        Client::connect(&app.home, 2, &["operator.approvals"])?.refused()?;
+        app.wait_for_element(Window::Main, "[data-testid=pairing]")?;
+        app.click_armed(Window::Main, "pairing-let-in")?;
+        let mut agent = wait_for("the device is let in", PATIENCE, || {
+            Ok(Client::connect(&app.home, 2, &["operator.approvals"])?.welcome().ok())
+        })?;
+        let request = json!({ "id": "agent:new", "command": "rm -rf build", "cwd": "/tmp", "host": "gateway" });
+        let asked = agent.send("exec.approval.request", &request)?;
+        app.wait_for_card("agent:new")?;
+        app.deny()?;
+        assert_eq!(agent.answer(&asked)?.map_err(anyhow::Error::msg)?["decision"], "deny");
+        // More than was shown is asked for again.
+        let more = Client::connect(&app.home, 2, &["operator.approvals", "operator.pairing"])?.refused()?;
+        assert_eq!(more["details"]["reason"], "scope-upgrade", "{more}");
+        Ok(())
+    })
+}

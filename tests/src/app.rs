@@ -120,6 +120,11 @@ impl App {
         command
     }
 
+    /// The app's process.
+    pub fn pid(&self) -> u32 {
+        self.pid
+    }
+
     /// Whether the app's process is there.
     pub fn runs(&self) -> bool {
         is_alive(self.pid)
