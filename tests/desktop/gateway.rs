@@ -113,7 +113,7 @@ fn a_click_lets_a_new_device_in_for_what_was_shown_and_nothing_more() -> Story {
         })?;
         let request = json!({ "id": "agent:new", "command": "rm -rf build", "cwd": "/tmp", "host": "gateway" });
         let asked = agent.send("exec.approval.request", &request)?;
-        app.wait_for_card("agent:new")?;
+        app.wait_for_card("build")?;
         app.deny()?;
         assert_eq!(agent.answer(&asked)?.map_err(anyhow::Error::msg)?["decision"], "deny");
         // More than was shown is asked for again.
