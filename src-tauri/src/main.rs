@@ -3,6 +3,8 @@
 
 mod commands;
 mod notifications;
+#[cfg(target_os = "linux")]
+mod rest;
 mod shell;
 mod tray;
 mod windows;

@@ -6,7 +6,7 @@ use crate::{commands, tray};
 use countersign::desk::{Part, Pause};
 use countersign::{Companion, Desk, PresenterGuard, desktop};
 use countersign_protocol::ui::{Page, UiEvent, UiMessage};
-use tauri::{AppHandle, Emitter, Manager, RunEvent};
+use tauri::{AppHandle, Emitter, Manager, RunEvent, WindowEvent};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::broadcast;
 
@@ -88,11 +88,11 @@ pub(crate) fn run(
         })
         .build(tauri::generate_context!())?;
     // `run` would end the process by itself, and the companion would never be stopped.
-    app.run_return(|_, event| {
+    app.run_return(|app, event| match event {
         // Closing the last window leaves the tray running; only Quit and a signal end the app.
-        if let RunEvent::ExitRequested { api, code: None, .. } = event {
-            api.prevent_exit();
-        }
+        RunEvent::ExitRequested { api, code: None, .. } => api.prevent_exit(),
+        RunEvent::WindowEvent { event: WindowEvent::Destroyed, .. } => app.state::<State>().windows.gone(),
+        _ => {}
     });
     runtime.block_on(companion.stop());
     Ok(())

@@ -55,6 +55,20 @@ impl Windows {
         });
     }
 
+    /// A window is gone. When no other comes up for [`REST_AFTER`], what WebKit keeps for windows goes too.
+    pub(crate) fn gone(&self) {
+        let this = self.clone();
+        tauri::async_runtime::spawn(async move {
+            tokio::time::sleep(REST_AFTER).await;
+            this.on_main_thread(|app| {
+                if app.webview_windows().is_empty() {
+                    rest();
+                }
+                Ok(())
+            });
+        });
+    }
+
     /// Shows the main window at a page. A new window learns it from its address; an open one is told by an event.
     pub(crate) fn show_main(&self, page: Page) {
         self.on_main_thread(move |app| match app.get_webview_window(MAIN) {
@@ -105,6 +119,14 @@ fn draw_without_gpu(_: &WebviewWindow) -> tauri::Result<()> {
     Ok(())
 }
 
+#[cfg(target_os = "linux")]
+fn rest() {
+    crate::rest::end_network_process();
+}
+
+#[cfg(not(target_os = "linux"))]
+fn rest() {}
+
 #[derive(Clone, Copy, Eq, PartialEq)]
 enum Focus {
     Leave,
@@ -144,4 +166,7 @@ pub(crate) const MAIN: &str = "main";
 pub(crate) const PROMPT: &str = "prompt";
 
 /// How long an unused prompt window keeps its memory.
-const KEEP_WARM: Duration = Duration::from_secs(10 * 60);
+const KEEP_WARM: Duration = Duration::from_secs(9 * 60);
+
+/// How long after the last window the rest of WebKit goes: somebody who closes a window may open it again at once.
+const REST_AFTER: Duration = Duration::from_secs(30);

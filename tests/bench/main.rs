@@ -42,7 +42,7 @@ struct Args {
     /// A published release to compare decisions with, as VERSION=FOLDER of its npm package; can be given more than once.
     #[arg(long, requires = "node")]
     release: Vec<Release>,
-    /// Also measure memory this many minutes after a prompt was closed; its window is given up after 10.
+    /// Also measure memory this many minutes after a prompt was closed; its window is given up after 9.
     #[arg(long)]
     idle_minutes: Option<u64>,
 }

@@ -48,6 +48,17 @@ fn one(name: &'static str, megabytes: f64, target: &'static str) -> Figure {
 
 /// PSS of a process and its descendants, in MB of 10^6 bytes.
 pub(crate) fn settled(root: u32) -> Result<f64> {
+    let mut total = 0_u64;
+    for pid in family(root)? {
+        let Ok(rollup) = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")) else { continue };
+        let pss = rollup.lines().find_map(|line| line.strip_prefix("Pss:")?.trim().strip_suffix("kB"));
+        total += pss.and_then(|pss| pss.trim().parse::<u64>().ok()).context("no PSS")? * 1_024;
+    }
+    Ok(total as f64 / 1e6)
+}
+
+/// A process and its descendants.
+pub(crate) fn family(root: u32) -> Result<Vec<u32>> {
     let mut children: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
     for entry in std::fs::read_dir("/proc")?.flatten() {
         let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else {
@@ -59,15 +70,13 @@ pub(crate) fn settled(root: u32) -> Result<f64> {
             children.entry(parent).or_default().push(pid);
         }
     }
-    let mut total = 0_u64;
-    let mut todo = vec![root];
-    while let Some(pid) = todo.pop() {
-        let Ok(rollup) = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")) else { continue };
-        let pss = rollup.lines().find_map(|line| line.strip_prefix("Pss:")?.trim().strip_suffix("kB"));
-        total += pss.and_then(|pss| pss.trim().parse::<u64>().ok()).context("no PSS")? * 1_024;
-        todo.extend(children.remove(&pid).unwrap_or_default());
+    let mut family = vec![root];
+    let mut at = 0;
+    while let Some(pid) = family.get(at) {
+        family.extend(children.remove(pid).unwrap_or_default());
+        at += 1;
     }
-    Ok(total as f64 / 1e6)
+    Ok(family)
 }
 
 const LIMIT: Duration = Duration::from_secs(20);

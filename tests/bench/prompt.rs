@@ -1,6 +1,7 @@
 //! From the last byte of a request on the socket to the Deny button on the screen.
 
 use crate::figures::Figure;
+use crate::memory;
 use crate::screen::Screen;
 use crate::start::start;
 use anyhow::{Context, Result};
@@ -29,9 +30,17 @@ pub(crate) fn measure(count: usize) -> Result<Vec<Figure>> {
     for _ in 0..count {
         warm.push(rig.prompt()?);
     }
+    let mut rested = Vec::new();
+    for _ in 0..RESTS {
+        rig.screen.close_prompt()?;
+        let alone = || Ok((memory::family(rig.app.pid())?.len() == 1).then_some(()));
+        wait_for("WebKit's processes end", REST_LIMIT, alone)?;
+        rested.push(rig.prompt()?);
+    }
     Ok(vec![
         Figure::times("request to pixels, window kept warm", &warm, "≤ 33 p95"),
         Figure::times("request to pixels, window created anew", &cold, "≤ 350 median"),
+        Figure::times("request to pixels, after WebKit was ended for a rest", &rested, ""),
         Figure::times("request to pixels, first prompt of a process", &first, ""),
     ])
 }
@@ -39,7 +48,7 @@ pub(crate) fn measure(count: usize) -> Result<Vec<Figure>> {
 struct Rig {
     screen: Screen,
     home: Home,
-    _app: countersign_tests::process::Background,
+    app: countersign_tests::process::Background,
     _session: Session,
 }
 
@@ -51,7 +60,7 @@ impl Rig {
         let app = start(&session, &home)?;
         wait_for("the app answers", LIMIT, || home.status())?;
         wait_for("the approval socket is there", LIMIT, || Ok(home.socket().exists().then_some(())))?;
-        Ok(Self { screen: Screen::open(session.display())?, home, _app: app, _session: session })
+        Ok(Self { screen: Screen::open(session.display())?, home, app, _session: session })
     }
 
     /// Raises a request, waits for its pixels, denies it, and waits until the window is hidden again.
@@ -71,5 +80,11 @@ impl Rig {
 
 /// Fresh processes for the first prompt: each takes seconds.
 const FIRST: usize = 5;
+
+/// Rests: each takes half a minute.
+const RESTS: usize = 3;
+
+/// Longest wait for a rest.
+const REST_LIMIT: Duration = Duration::from_secs(90);
 
 const LIMIT: Duration = Duration::from_secs(20);

@@ -111,7 +111,8 @@ fn a_click_lets_a_new_device_in_for_what_was_shown_and_nothing_more() -> Story {
         let mut agent = wait_for("the device is let in", PATIENCE, || {
             Ok(Client::connect(&app.home, 2, &["operator.approvals"])?.welcome().ok())
         })?;
-        let request = json!({ "id": "agent:new", "command": "rm -rf build", "cwd": "/tmp", "host": "gateway" });
+        let request =
+            json!({ "id": "agent:new", "command": "rm -rf build", "cwd": "/tmp", "host": "gateway" });
         let asked = agent.send("exec.approval.request", &request)?;
         app.wait_for_card("build")?;
         app.deny()?;
