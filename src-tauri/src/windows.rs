@@ -15,11 +15,13 @@ pub(crate) struct Windows {
     app: AppHandle,
     /// Counts shows of the prompt, so that a pending destruction knows that it was used again.
     prompt_shows: Arc<AtomicU64>,
+    /// Counts windows that went, so that only the last of them is followed by a rest.
+    goings: Arc<AtomicU64>,
 }
 
 impl Windows {
     pub(crate) fn new(app: AppHandle) -> Self {
-        Self { app, prompt_shows: Arc::default() }
+        Self { app, prompt_shows: Arc::default(), goings: Arc::default() }
     }
 
     /// Shows the prompt without taking the keyboard from what the person is doing. A new window learns from its address
@@ -58,8 +60,12 @@ impl Windows {
     /// A window is gone. When no other comes up for [`REST_AFTER`], what WebKit keeps for windows goes too.
     pub(crate) fn gone(&self) {
         let this = self.clone();
+        let going = self.goings.fetch_add(1, Ordering::SeqCst) + 1;
         tauri::async_runtime::spawn(async move {
             tokio::time::sleep(REST_AFTER).await;
+            if this.goings.load(Ordering::SeqCst) != going {
+                return;
+            }
             this.on_main_thread(|app| {
                 if app.webview_windows().is_empty() {
                     rest();
