@@ -42,6 +42,14 @@ pub const BUILT_IN: Effective = Effective {
     auto_allow_skills: false,
 };
 
+/// Built-in values of the peers' releases from 2026.7 on (approvals-store.md §4.2).
+pub const PEER_BUILT_IN: Effective = Effective {
+    security: Layered { value: Security::Full, layer: PolicyLayer::BuiltIn },
+    ask: Layered { value: Ask::Off, layer: PolicyLayer::BuiltIn },
+    ask_fallback: Layered { value: Security::Deny, layer: PolicyLayer::BuiltIn },
+    auto_allow_skills: false,
+};
+
 impl Effective {
     /// The stricter of each value; the layer is `Requested` where the request was stricter.
     #[must_use]

@@ -1,10 +1,10 @@
 //! Does a change let more run than before? Compared is what is in force, not what is written: for every agent that
 //! either document names and for all that neither names.
 
-use super::resolve::resolve;
+use super::resolve::resolve_over;
 use super::{AGENTS, GENERATED, LEGACY_MAIN};
 use crate::allowlist::Rule;
-use crate::effective::{Effective, Requested};
+use crate::effective::{BUILT_IN, Effective};
 use countersign_protocol::document::{Document, MAIN_AGENT, WILDCARD_AGENT};
 use countersign_protocol::ui::{Loosening, PolicyField};
 use serde_json::Value;
@@ -12,12 +12,17 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// In which ways `after` lets more run than `before`, for any agent (named in either or not).
 pub fn loosenings(before: &Document, after: &Document) -> Vec<Loosening> {
+    loosenings_over(before, after, &BUILT_IN)
+}
+
+/// [`loosenings`] where `built_in` holds when nothing is set.
+pub fn loosenings_over(before: &Document, after: &Document, built_in: &Effective) -> Vec<Loosening> {
     // `*` resolves like an agent that no document names.
-    let everybody = Change::of(before, after, WILDCARD_AGENT);
+    let everybody = Change::of(before, after, WILDCARD_AGENT, built_in);
     let mut found = everybody.loosenings(WILDCARD_AGENT);
     let shared: BTreeSet<Reach> = everybody.reaches().collect();
     for agent in agents(before).union(&agents(after)) {
-        let change = Change::of(before, after, agent);
+        let change = Change::of(before, after, agent, built_in);
         let own = change.loosenings(agent).into_iter().zip(change.reaches());
         found.extend(own.filter(|(_, reach)| !shared.contains(reach)).map(|(loosening, _)| loosening));
     }
@@ -39,9 +44,9 @@ type Reach = (Option<PolicyField>, String, String);
 struct Change(Vec<Reach>);
 
 impl Change {
-    fn of(before: &Document, after: &Document, agent: &str) -> Self {
-        let (old, old_rules) = resolve(before, Some(agent), Requested::default());
-        let (new, new_rules) = resolve(after, Some(agent), Requested::default());
+    fn of(before: &Document, after: &Document, agent: &str, built_in: &Effective) -> Self {
+        let (old, old_rules) = resolve_over(before, agent, built_in);
+        let (new, new_rules) = resolve_over(after, agent, built_in);
         let mut reaches = Vec::new();
         looser_policy(&old, &new, &mut reaches);
         let known: BTreeSet<RuleKey<'_>> = old_rules.iter().map(key).collect();

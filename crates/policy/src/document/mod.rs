@@ -7,17 +7,19 @@ mod parse;
 mod resolve;
 mod socket;
 mod unknown;
+mod uses;
 mod view;
 
 pub use edit::{apply, with_uses};
-pub use loosen::loosenings;
+pub use loosen::{loosenings, loosenings_over};
 pub use normal::normalised;
 pub(crate) use parse::hex;
 pub use parse::{hash, parse, serialise};
 pub use resolve::{resolve, resolved_defaults, snapshot};
 pub use socket::{ensure_socket, redacted, socket, with_socket_of};
 pub use unknown::with_unknown_of;
-pub use view::views;
+pub use uses::differ_in_uses_only;
+pub use view::{views, views_over};
 
 use crate::allowlist::BOUND_ARGUMENTS;
 use countersign_protocol::document::{Document, VERSION};

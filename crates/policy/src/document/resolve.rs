@@ -12,14 +12,19 @@ use std::collections::BTreeSet;
 /// Policy and rules of an agent (blank or absent means `main`), the request's wishes applied.
 pub fn resolve(document: &Document, agent: Option<&str>, requested: Requested) -> (Effective, Vec<Rule>) {
     let agent = agent.map(str::trim).filter(|agent| !agent.is_empty()).unwrap_or(MAIN_AGENT);
-    let policy = Layers::of(document, agent).effective();
-    (policy.hardened(requested), rules(document, agent))
+    let (policy, rules) = resolve_over(document, agent, &BUILT_IN);
+    (policy.hardened(requested), rules)
+}
+
+/// Policy and rules of an agent where `built_in` holds when nothing is set.
+pub(super) fn resolve_over(document: &Document, agent: &str, built_in: &Effective) -> (Effective, Vec<Rule>) {
+    (Layers::of(document, agent).effective(built_in), rules(document, agent))
 }
 
 /// What holds where no agent and no `*` says otherwise.
 pub fn resolved_defaults(document: &Document) -> Effective {
     let layers = Layers(defaults_layer(document).into_iter().collect());
-    layers.effective()
+    layers.effective(&BUILT_IN)
 }
 
 /// What a forwarded grant is compared with (approval-socket.md §6.4).
@@ -69,12 +74,12 @@ impl<'a> Layers<'a> {
         Self(layers)
     }
 
-    fn effective(&self) -> Effective {
+    fn effective(&self, built_in: &Effective) -> Effective {
         Effective {
-            security: self.word("security").unwrap_or(BUILT_IN.security),
-            ask: self.word("ask").unwrap_or(BUILT_IN.ask),
-            ask_fallback: self.word("askFallback").unwrap_or(BUILT_IN.ask_fallback),
-            auto_allow_skills: self.skills(),
+            security: self.word("security").unwrap_or(built_in.security),
+            ask: self.word("ask").unwrap_or(built_in.ask),
+            ask_fallback: self.word("askFallback").unwrap_or(built_in.ask_fallback),
+            auto_allow_skills: self.skills().unwrap_or(built_in.auto_allow_skills),
         }
     }
 
@@ -95,9 +100,8 @@ impl<'a> Layers<'a> {
         None
     }
 
-    fn skills(&self) -> bool {
-        let set = self.0.iter().find_map(|(_, scope)| scope.get("autoAllowSkills"));
-        set.and_then(Value::as_bool).unwrap_or(BUILT_IN.auto_allow_skills)
+    fn skills(&self) -> Option<bool> {
+        self.0.iter().find_map(|(_, scope)| scope.get("autoAllowSkills"))?.as_bool()
     }
 }
 

@@ -1,10 +1,10 @@
 //! The document as the policy and allowlist pages show it.
 
-use super::resolve::{resolve, rule};
+use super::resolve::{resolve_over, rule};
 use super::{AGENTS, ALLOWLIST, DEFAULTS, LEGACY_MAIN, entry_ids};
 use crate::allowlist;
 use crate::display::{Secrets, shown};
-use crate::effective::Requested;
+use crate::effective::{BUILT_IN, Effective};
 use countersign_protocol::document::{Document, MAIN_AGENT, WILDCARD_AGENT};
 use countersign_protocol::ui::{EffectiveView, EntryView, ScopeView, Shown};
 use serde_json::{Map, Value};
@@ -12,6 +12,11 @@ use std::collections::BTreeSet;
 
 /// What the pages show: scopes (`defaults`, `*`, agents by name) and what is in force for `*` and each agent.
 pub fn views(document: &Document) -> (Vec<ScopeView>, Vec<EffectiveView>) {
+    views_over(document, &BUILT_IN)
+}
+
+/// [`views`] where `built_in` holds when nothing is set.
+pub fn views_over(document: &Document, built_in: &Effective) -> (Vec<ScopeView>, Vec<EffectiveView>) {
     let none = Map::new();
     let object = |value: Option<&Value>| value.and_then(Value::as_object).cloned().unwrap_or_default();
     let agents = document.0.get(AGENTS).and_then(Value::as_object).unwrap_or(&none);
@@ -25,7 +30,7 @@ pub fn views(document: &Document) -> (Vec<ScopeView>, Vec<EffectiveView>) {
     let real: BTreeSet<&str> =
         names.into_iter().map(|name| if name == LEGACY_MAIN { MAIN_AGENT } else { name }).collect();
     let effective = std::iter::once(WILDCARD_AGENT).chain(real);
-    (scopes, effective.map(|agent| effective_view(document, agent)).collect())
+    (scopes, effective.map(|agent| effective_view(document, agent, built_in)).collect())
 }
 
 fn scope_view(scope: &str, members: &Map<String, Value>) -> ScopeView {
@@ -38,6 +43,7 @@ fn scope_view(scope: &str, members: &Map<String, Value>) -> ScopeView {
     };
     ScopeView {
         scope: scope.to_owned(),
+        shown: shown(scope, Secrets::Show),
         security: word("security").and_then(|word| word.parse().ok()),
         ask: word("ask").and_then(|word| word.parse().ok()),
         ask_fallback: word("askFallback").and_then(|word| word.parse().ok()),
@@ -64,12 +70,13 @@ fn entry_view(scope: &str, entry: &Value, id: String) -> Option<EntryView> {
         last_resolved_path: text("lastResolvedPath"),
         id: rule.id,
         pattern: rule.pattern,
+        arg_shown: rule.arg_pattern.as_deref().map(|pattern| shown(pattern, Secrets::Show)),
         arg_pattern: rule.arg_pattern,
     })
 }
 
-fn effective_view(document: &Document, agent: &str) -> EffectiveView {
-    let (policy, _) = resolve(document, Some(agent), Requested::default());
+fn effective_view(document: &Document, agent: &str, built_in: &Effective) -> EffectiveView {
+    let (policy, _) = resolve_over(document, agent, built_in);
     EffectiveView {
         agent: agent.to_owned(),
         security: policy.security.value,

@@ -155,6 +155,8 @@ ui! {
     pub struct ScopeView {
         /// `defaults`, `*`, or an agent id.
         pub scope: String,
+        /// The same made safe to look at.
+        pub shown: Shown,
         /// Absent when not set or not understood.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[ts(optional)]
@@ -189,6 +191,10 @@ ui! {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[ts(optional)]
         pub arg_pattern: Option<String>,
+        /// The same made safe to look at.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        pub arg_shown: Option<Shown>,
         /// Unix milliseconds.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[ts(optional)]
