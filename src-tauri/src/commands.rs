@@ -4,8 +4,9 @@ use crate::shell::State;
 use countersign::desk::{Answer, Pause};
 use countersign_protocol::ui::{
     ChainReport, CommandError, ConnectionsView, DecideParams, DocumentView, EditParams, EditResult,
-    EmbeddedEdit, ErrorCode, GatewayEdit, HistoryPage, Outcome, Page, RuleBreadth, RuleEditParams,
-    RuleEditResult, RulesView, RungBreadth, Settings, Snapshot, TestParams, TestResult,
+    EmbeddedEdit, ErrorCode, GatewayEdit, HistoryPage, Outcome, Page, PolicyEditParams, PolicyPlace,
+    PolicyRead, PolicyStores, RuleBreadth, RuleEditParams, RuleEditResult, RulesView, RungBreadth, Settings,
+    Snapshot, TestParams, TestResult,
 };
 use tauri::{AppHandle, Manager, State as Managed};
 use tauri_plugin_autostart::ManagerExt;
@@ -191,6 +192,21 @@ pub(crate) async fn answer_pairing(
 pub(crate) async fn remove_device(state: Managed<'_, State>, id: String) -> Result<ConnectionsView> {
     state.desk.remove_device(&id).await?;
     Ok(state.desk.connections().await)
+}
+
+#[tauri::command]
+pub(crate) async fn policies(state: Managed<'_, State>) -> Result<PolicyStores> {
+    Ok(state.desk.policies().await)
+}
+
+#[tauri::command]
+pub(crate) async fn policy(state: Managed<'_, State>, place: PolicyPlace) -> Result<PolicyRead> {
+    Ok(state.desk.policy(&place).await)
+}
+
+#[tauri::command]
+pub(crate) async fn edit_policy(state: Managed<'_, State>, params: PolicyEditParams) -> Result<EditResult> {
+    state.desk.edit_policy(params).await
 }
 
 fn internal(error: &dyn std::error::Error) -> CommandError {

@@ -80,6 +80,7 @@ mod tests {
     fn entry() -> HistoryEntry {
         let event = HistoryEvent::Document {
             writer: "window".to_owned(),
+            store: None,
             before: "a".to_owned(),
             after: "b".to_owned(),
             loosenings: Vec::new(),

@@ -85,6 +85,7 @@ impl Desk {
 fn event(writer: &str) -> HistoryEvent {
     HistoryEvent::Document {
         writer: writer.to_owned(),
+        store: None,
         before: "b".repeat(64),
         after: "a".repeat(64),
         loosenings: vec![Loosening {

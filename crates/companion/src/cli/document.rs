@@ -254,6 +254,7 @@ async fn edit_without_app(paths: &Paths, edits: Vec<DocumentEdit>) -> anyhow::Re
     if let (Ok(result), true) = (&result, result.as_ref().is_ok_and(|result| result.applied)) {
         let event = countersign_protocol::ui::HistoryEvent::Document {
             writer: "command-line".to_owned(),
+            store: None,
             before: before.hash.clone(),
             after: result.hash.clone(),
             loosenings: Vec::new(),

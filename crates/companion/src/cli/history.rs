@@ -96,9 +96,11 @@ fn text(entry: &HistoryEntry, out: &mut dyn Write) -> io::Result<()> {
             };
             writeln!(out, "{time}  run {end} after {} ms", run.duration_ms)
         }
-        HistoryEvent::Document { writer, loosenings, .. } => {
+        HistoryEvent::Document { writer, store, after, loosenings, .. } => {
             let looser = if loosenings.is_empty() { "" } else { ", looser" };
-            writeln!(out, "{time}  policy changed by {writer}{looser}")
+            let of = store.as_ref().map(|store| format!(" of {store}")).unwrap_or_default();
+            let doubt = if after.is_empty() { ", whether it was taken is not known" } else { "" };
+            writeln!(out, "{time}  policy{of} changed by {writer}{looser}{doubt}")
         }
         HistoryEvent::Rules { writer, loosenings, .. } => {
             let looser = if loosenings.is_empty() { "" } else { ", looser" };

@@ -4,10 +4,12 @@ mod asking;
 mod config;
 mod openclaw;
 mod operator;
+mod policies;
 mod presented;
 mod secrets;
 
 pub use asking::NotTaken;
+pub(crate) use policies::{Content, Fetched, FileContent, NotWritten};
 
 use crate::paths::Paths;
 use asking::Tools;
@@ -15,7 +17,7 @@ use config::{Gateway, MAX_GATEWAYS};
 use countersign_approvals::Approvals;
 use countersign_approvals::ports::Ports;
 use countersign_gateway::access::{Role, Scope};
-use countersign_gateway::client::{self, Link};
+use countersign_gateway::client::{self, Link, Live as Connection};
 use countersign_gateway::identity::Identity;
 use countersign_node::host::Host;
 use countersign_policy::display::{self, Secrets as ShownSecrets};
@@ -76,6 +78,7 @@ struct Live {
 struct Running {
     link: Link,
     now: watch::Receiver<Now>,
+    live: watch::Receiver<Option<Connection>>,
     stop: CancellationToken,
 }
 
@@ -291,7 +294,8 @@ impl Connections {
             name: gateway.name.clone(),
             session_filter: gateway.session_filter.clone(),
         };
-        let operator = Operator::new(about, self.inner.tools.clone(), sender);
+        let (lives, live) = watch::channel(None);
+        let operator = Operator::new(about, self.inner.tools.clone(), sender, lives);
         let closing = self.inner.stop.clone();
         self.inner.tracker.spawn(operator.run(notices, stop.clone(), closing));
         let (changed, mut follow) = (self.inner.changed.clone(), now.clone());
@@ -300,7 +304,7 @@ impl Connections {
                 changed.send_replace(());
             }
         });
-        self.live().running.insert(gateway.id.clone(), Running { link, now, stop });
+        self.live().running.insert(gateway.id.clone(), Running { link, now, live, stop });
         self.inner.changed.send_replace(());
     }
 

@@ -55,6 +55,8 @@ pub(super) struct Operator {
     about: About,
     tools: Tools,
     now: watch::Sender<Now>,
+    /// The connection for others, while it is there.
+    lives: watch::Sender<Option<Live>>,
     live: Option<Live>,
     generation: u32,
     open: HashMap<Key, Open>,
@@ -65,11 +67,17 @@ pub(super) struct Operator {
 }
 
 impl Operator {
-    pub(super) fn new(about: About, tools: Tools, now: watch::Sender<Now>) -> Self {
+    pub(super) fn new(
+        about: About,
+        tools: Tools,
+        now: watch::Sender<Now>,
+        lives: watch::Sender<Option<Live>>,
+    ) -> Self {
         Self {
             about,
             tools,
             now,
+            lives,
             live: None,
             generation: 0,
             open: HashMap::new(),
@@ -122,6 +130,8 @@ impl Operator {
             Notice::Opened(live) => {
                 self.generation = self.generation.wrapping_add(1);
                 let gaps = self.gaps(&live);
+                // Before the state is told: whoever hears of the connection finds it.
+                self.lives.send_replace(Some(live.clone()));
                 let hello = live.hello();
                 self.state(LinkState::Connected {
                     link: LinkView {
@@ -144,6 +154,7 @@ impl Operator {
             Notice::Gap => self.list(),
             Notice::Lost { problem, retry_in } => {
                 self.live = None;
+                self.lives.send_replace(None);
                 // Dropped and not only stopped: the next connection is listed at once.
                 self.listing = JoinSet::new();
                 self.lists_again = false;
@@ -341,7 +352,7 @@ impl Operator {
 }
 
 /// `2026.5.18` as numbers; what follows a dash does not count.
-fn release(version: &str) -> Option<[u32; 3]> {
+pub(super) fn release(version: &str) -> Option<[u32; 3]> {
     let mut numbers = version.split('-').next()?.split('.').map(str::parse);
     let release = [numbers.next()?.ok()?, numbers.next()?.ok()?, numbers.next()?.ok()?];
     Some(release)

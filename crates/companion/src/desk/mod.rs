@@ -6,6 +6,7 @@
 mod confirmations;
 mod connections;
 mod paints;
+mod policies;
 mod remember;
 pub(crate) mod rules;
 
@@ -86,6 +87,7 @@ struct Live {
     /// Requests put aside; those that ended are removed.
     dismissed: BTreeSet<String>,
     knocks: Knocks,
+    policies: policies::Shown,
     tray: Presence,
     notifications: Presence,
 }
@@ -126,6 +128,7 @@ impl Desk {
                     confirmations: Confirmations::default(),
                     dismissed: BTreeSet::new(),
                     knocks: Knocks::default(),
+                    policies: policies::Shown::default(),
                     tray: Presence::Unknown,
                     notifications: Presence::Unknown,
                 }),
@@ -656,6 +659,7 @@ pub(crate) fn document_event(changed: &Changed) -> HistoryEvent {
     };
     HistoryEvent::Document {
         writer: writer(changed.writer).to_owned(),
+        store: None,
         before: changed.before.hash.clone(),
         after: changed.after.hash.clone(),
         loosenings: loosenings

@@ -81,9 +81,13 @@ ui_tagged! {
         Document {
             /// `window`, `command-line`, `answer`, `first-run`, `gateway`, or `another-program`.
             writer: String,
+            /// Of which gateway or node, escaped; absent for this machine's own.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            #[ts(optional)]
+            store: Option<String>,
             /// Hash before.
             before: String,
-            /// Hash after.
+            /// Hash after; empty when the connection was lost before another machine told whether it took the change.
             after: String,
             /// What got looser.
             loosenings: Vec<Loosening>,

@@ -12,6 +12,10 @@ import type {
   HistoryPage,
   Outcome,
   Page,
+  PolicyEditParams,
+  PolicyPlace,
+  PolicyRead,
+  PolicyStores,
   RuleBreadth,
   RuleEditParams,
   RuleEditResult,
@@ -73,6 +77,11 @@ export interface Backend {
   answerPairing(requestId: string, approve: boolean): Promise<ConnectionsView>;
   /** A device that was let in has to ask again. */
   removeDevice(id: string): Promise<ConnectionsView>;
+  /** Documents of other gateways and of their nodes; asks each connected gateway. */
+  policies(): Promise<PolicyStores>;
+  /** What one of them says now. */
+  policy(place: PolicyPlace): Promise<PolicyRead>;
+  editPolicy(params: PolicyEditParams): Promise<EditResult>;
 }
 
 const CODES: readonly string[] = ['gone', 'not-armed', 'stale', 'store', 'invalid', 'internal'] satisfies ErrorCode[];

@@ -48,4 +48,7 @@ export const tauriBackend: Backend = {
   setEmbedded: (edit) => invoke('set_embedded', { edit }),
   answerPairing: (requestId, approve) => invoke('answer_pairing', { requestId, approve }),
   removeDevice: (id) => invoke('remove_device', { id }),
+  policies: () => invoke('policies'),
+  policy: (place) => invoke('policy', { place }),
+  editPolicy: (params) => invoke('edit_policy', { params }),
 };

@@ -705,6 +705,10 @@ shown: Shown,
  */
 argPattern?: string, 
 /**
+ * The same made safe to look at.
+ */
+argShown?: Shown, 
+/**
  * Unix milliseconds.
  */
 lastUsedAtMs?: number, 
@@ -1039,11 +1043,15 @@ run: RunView, } | { "kind": "document",
  */
 writer: string, 
 /**
+ * Of which gateway or node, escaped; absent for this machine's own.
+ */
+store?: string, 
+/**
  * Hash before.
  */
 before: string, 
 /**
- * Hash after.
+ * Hash after; empty when the connection was lost before another machine told whether it took the change.
  */
 after: string, 
 /**
@@ -1272,6 +1280,49 @@ to: string, };
 export type MissCause = "alias" | "assignment" | "blocked-wrapper" | "carrier" | "eval" | "inline-eval" | "no-entry" | "odd-name" | "relative-after-move" | "renamed" | "shell-through-carrier" | "source" | "too-deep" | "touches-home";
 
 /**
+ * What a rule of a node's own kind does.
+ */
+export type NativeAction = "allow" | "deny" | "prompt";
+
+/**
+ * Rules that a node keeps in a kind of its own.
+ */
+export type NativePolicy = { 
+/**
+ * What holds where no rule fits.
+ */
+defaultAction: NativeAction, 
+/**
+ * In their order.
+ */
+rules: Array<NativeRule>, 
+/**
+ * Rules that there was no room for.
+ */
+leftOut: number, };
+
+/**
+ * One of them.
+ */
+export type NativeRule = { 
+/**
+ * What it fits.
+ */
+pattern: Shown, 
+/**
+ * What it does.
+ */
+action: NativeAction, 
+/**
+ * Whether it is switched on.
+ */
+enabled: boolean, 
+/**
+ * What somebody wrote beside it.
+ */
+description?: Shown, };
+
+/**
  * What happens when nobody answers in time.
  */
 export type OnExpiry = "not-run" | "no-answer";
@@ -1389,6 +1440,44 @@ sinceMs: number, };
 export type PinnedFile = "program" | "script";
 
 /**
+ * Whether a document of another machine can be had.
+ */
+export type PolicyAccess = { "kind": "open" } | { "kind": "off" } | { "kind": "not-connected" } | { "kind": "not-permitted" } | { "kind": "not-offered" } | { "kind": "gone" } | { "kind": "refused", 
+/**
+ * In its words, escaped.
+ */
+text: string, } | { "kind": "no-answer", 
+/**
+ * Within so many seconds.
+ */
+seconds: number, } | { "kind": "malformed", 
+/**
+ * What was expected and what came, escaped.
+ */
+text: string, };
+
+/**
+ * An edit of a document of another machine.
+ */
+export type PolicyEditParams = { 
+/**
+ * Which.
+ */
+place: PolicyPlace, 
+/**
+ * Hash that the edit was made from.
+ */
+baseHash: string, 
+/**
+ * In order; all or none.
+ */
+edits: Array<DocumentEdit>, 
+/**
+ * Whether the person confirmed that it gets looser.
+ */
+confirmed: boolean, };
+
+/**
  * One policy value.
  */
 export type PolicyField = "security" | "ask" | "ask-fallback" | "auto-allow-skills";
@@ -1397,6 +1486,104 @@ export type PolicyField = "security" | "ask" | "ask-fallback" | "auto-allow-skil
  * Which layer of the policy set a value.
  */
 export type PolicyLayer = "requested" | "agent" | "wildcard" | "defaults" | "built-in";
+
+/**
+ * Which document of another machine: a gateway's, or one of its nodes'.
+ */
+export type PolicyPlace = { 
+/**
+ * Ours for the gateway.
+ */
+gateway: string, 
+/**
+ * The gateway's id for the node.
+ */
+node?: string, };
+
+/**
+ * What a document of another machine decides (approvals-store.md §4.3).
+ */
+export type PolicyReach = "gateway-host" | "node" | "node-alone" | "node-unclear";
+
+/**
+ * What came of reading one.
+ */
+export type PolicyRead = { 
+/**
+ * Whether it could be had.
+ */
+access: PolicyAccess, 
+/**
+ * The document, where it could.
+ */
+document?: DocumentView, 
+/**
+ * Why it cannot be changed from here.
+ */
+readOnly?: PolicyReadOnly, 
+/**
+ * A node's rules of a kind of its own.
+ */
+native?: NativePolicy, 
+/**
+ * Whether what holds there when nothing is set is known; else the loosest possibility is shown.
+ */
+builtInKnown: boolean, 
+/**
+ * Whether it is this machine's own document, served by a gateway on this machine.
+ */
+isLocal: boolean, };
+
+/**
+ * Why a document of another machine cannot be changed from here.
+ */
+export type PolicyReadOnly = { "kind": "no-hash" } | { "kind": "native" } | { "kind": "disabled", 
+/**
+ * Its words.
+ */
+text?: Shown, } | { "kind": "not-taken" };
+
+/**
+ * A document of another machine, before it is read.
+ */
+export type PolicyStore = { 
+/**
+ * Which.
+ */
+place: PolicyPlace, 
+/**
+ * The person's name for the gateway, or how the node calls itself.
+ */
+name: Shown, 
+/**
+ * Of a node: the person's name for its gateway.
+ */
+gateway?: Shown, 
+/**
+ * Whether it can be had.
+ */
+access: PolicyAccess, 
+/**
+ * What it decides.
+ */
+reach: PolicyReach, 
+/**
+ * Of a gateway: why its nodes are not known, escaped.
+ */
+nodesUnknown?: string, };
+
+/**
+ * Every document of another machine that is known of.
+ */
+export type PolicyStores = { 
+/**
+ * Each gateway in the person's order, and after it its nodes by name.
+ */
+stores: Array<PolicyStore>, 
+/**
+ * Nodes that there was no room for.
+ */
+leftOut: number, };
 
 /**
  * Whether something of the desktop is there.
@@ -1861,6 +2048,10 @@ export type ScopeView = {
  * `defaults`, `*`, or an agent id.
  */
 scope: string, 
+/**
+ * The same made safe to look at.
+ */
+shown: Shown, 
 /**
  * Absent when not set or not understood.
  */
