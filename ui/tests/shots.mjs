@@ -123,6 +123,27 @@ async function many(tab) {
   await tab.waitForSelector(`h1:has-text("10002")`);
 }
 
+/** A gateway's document with hostile names. */
+async function hostilePolicy(tab) {
+  await tab.evaluate(() => {
+    const place = JSON.stringify(['studio', null]);
+    window.mock.farReads[place] = { ...window.policies.read(window.policies.hostile()), builtInKnown: false };
+  });
+  await chooses('studio')(tab);
+  await tab
+    .locator(`${at('scopes')} input`)
+    .last()
+    .check();
+}
+
+/** Chooses a document of another machine. */
+function chooses(gateway, node = null) {
+  return async (tab) => {
+    await tab.selectOption(at('store'), JSON.stringify([gateway, node]));
+    await tab.waitForFunction(() => window.mock.calls.some(({ name }) => name === 'policy'));
+  };
+}
+
 /** Opens the sheet, picks a rung, and waits until it can be stored. */
 function sheet(rung) {
   return async (tab) => {
@@ -176,6 +197,20 @@ for (const [name, size] of [
   await main(`connections-problems-${name}`, 'connections', { height: 1800, ...size }, problems);
   await main(`connections-form-${name}`, 'connections', size, form);
   await main(`inbox-many-${name}`, 'inbox', size, many);
+}
+for (const [name, size] of [
+  ['light', {}],
+  ['dark', { theme: 'dark' }],
+  ['360x300', { width: 360, height: 300 }],
+  ['large', { width: 1600, height: 1400 }],
+  ['ko', { language: 'ko' }],
+  ['zh', { language: 'zh' }],
+]) {
+  await main(`policy-far-${name}`, 'policy', size, chooses('studio'));
+  await main(`policy-denied-${name}`, 'policy', size, chooses('harbor-office'));
+  await main(`policy-native-${name}`, 'policy', size, chooses('studio', 'mac-mini'));
+  await main(`policy-hostile-${name}`, 'policy', size, hostilePolicy);
+  await main(`allowlist-far-${name}`, 'allowlist', size, chooses('studio', 'kitchen-pi'));
 }
 await main('connections-empty', 'connections', {}, (tab) =>
   connections(tab, () => {

@@ -5,6 +5,12 @@ export function plain(shown: Shown): string {
   return shown.spans.map((span) => span.text).join('');
 }
 
+/** The same for places that cannot mark anything: the code follows each letter of another script among look-alikes. */
+export function marked(shown: Shown): string {
+  const code = (char: string) => `${char}[U+${(char.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}]`;
+  return shown.spans.map(({ kind, text }) => (kind === 'lookalike' ? Array.from(text, code).join('') : text)).join('');
+}
+
 /** The code of the end of a line. */
 export const LINE_FEED = 'U+000A';
 

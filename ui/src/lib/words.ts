@@ -1,6 +1,7 @@
 import { t } from './i18n/index.svelte';
 import type { BackendError } from './ipc';
-import type { Loosening, PolicyField } from './protocol';
+import type { DocumentView, Loosening, PolicyField } from './protocol';
+import { marked } from './shown';
 
 /** The scope of the document that holds for every agent not named. */
 export const ALL_AGENTS = '*';
@@ -8,10 +9,21 @@ export const ALL_AGENTS = '*';
 /** The scope of the document's defaults. */
 export const DEFAULTS = 'defaults';
 
-export function scopeName(scope: string): string {
+export function scopeName(scope: string, agent = scope): string {
   const words = t().loosen;
   if (scope === DEFAULTS) return words.defaults;
-  return scope === ALL_AGENTS ? words.all : words.agent(scope);
+  return scope === ALL_AGENTS ? words.all : words.agent(agent);
+}
+
+/** An agent's id so that nothing in it is hidden: a document may come from anywhere. One that it does not name was typed here. */
+export function agentText(view: DocumentView | null, agent: string): string {
+  const found = view?.scopes.find(({ scope }) => scope === agent);
+  return found ? marked(found.shown) : agent;
+}
+
+/** The name of a scope on a choice, where "agent" goes without saying. */
+export function scopeChoice(view: DocumentView | null, scope: string): string {
+  return scope === DEFAULTS || scope === ALL_AGENTS ? scopeName(scope) : agentText(view, scope);
 }
 
 /** A policy value in the reader's words; a value nobody knows is shown as it is. */

@@ -1,15 +1,47 @@
-import type { DocumentEdit, DocumentView } from '../lib/protocol';
+import type {
+  DocumentEdit,
+  DocumentView,
+  NativePolicy,
+  PolicyAccess,
+  PolicyPlace,
+  PolicyReadOnly,
+} from '../lib/protocol';
 import { EditedStore } from './edited.svelte';
 import type { Feed } from './feed.svelte';
 
-/** The document of the approvals: policy and allowlist. */
+/** What is known of a document of another machine beside what it says. */
+export interface Far {
+  access: PolicyAccess;
+  readOnly: PolicyReadOnly | null;
+  native: NativePolicy | null;
+  builtInKnown: boolean;
+  isLocal: boolean;
+}
+
+/** An approvals document, policy and allowlist: this machine's, or that of another gateway or node. */
 export class DocumentStore extends EditedStore<DocumentView, DocumentEdit> {
+  /** `null` for this machine's own, and until another machine's was read. */
+  far = $state.raw<Far | null>(null);
+  /** Whether another machine is being asked for it. */
+  reading = $state(false);
+
   #stop: (() => void)[] = [];
 
-  constructor(readonly feed: Feed) {
+  constructor(
+    readonly feed: Feed,
+    readonly place: PolicyPlace | null = null,
+  ) {
     super();
   }
 
+  /** Whether edits can be written at the moment, as far as is known. */
+  readonly writable = $derived.by(() => {
+    const kind = this.view?.state.kind;
+    const free = this.place === null || (this.far?.access.kind === 'open' && this.far.readOnly === null);
+    return free && (kind === 'ready' || kind === 'missing');
+  });
+
+  /** Follows this machine's document. Another machine tells of no changes: {@link again} looks for them. */
   start(): void {
     this.#stop.push(
       this.feed.on((event) => {
@@ -23,11 +55,31 @@ export class DocumentStore extends EditedStore<DocumentView, DocumentEdit> {
     for (const stop of this.#stop) stop();
   }
 
-  protected read(): Promise<DocumentView> {
-    return this.feed.backend.document();
+  /** Reads it again, and says when somebody changed what it says. */
+  async again(): Promise<void> {
+    if (this.busy) return;
+    const before = this.view;
+    await this.load();
+    if (before && this.view && said(before) !== said(this.view)) this.changedElsewhere = true;
+  }
+
+  protected async read(): Promise<DocumentView | null> {
+    if (this.place === null) return this.feed.backend.document();
+    this.reading = true;
+    const answer = await this.feed.backend.policy(this.place).finally(() => (this.reading = false));
+    const { access, document, readOnly, native, builtInKnown, isLocal } = answer;
+    this.far = { access, readOnly: readOnly ?? null, native: native ?? null, builtInKnown, isLocal };
+    // What it said last stays in view while it cannot be had: a draft is read beside it.
+    return document ?? (access.kind === 'open' ? null : this.view);
   }
 
   protected write(baseHash: string, edits: DocumentEdit[], confirmed: boolean) {
-    return this.feed.backend.editDocument({ baseHash, edits, confirmed });
+    if (this.place === null) return this.feed.backend.editDocument({ baseHash, edits, confirmed });
+    return this.feed.backend.editPolicy({ place: this.place, baseHash, edits, confirmed });
   }
+}
+
+/** What a document says, but for the last uses of its entries: a busy machine notes those all the time. */
+function said({ state, scopes }: DocumentView): string {
+  return JSON.stringify([state, scopes], (name, value: unknown) => (name.startsWith('last') ? undefined : value));
 }

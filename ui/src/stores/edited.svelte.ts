@@ -36,7 +36,8 @@ export abstract class EditedStore<View extends { hash: string }, Edit> {
   readonly canUndo = $derived(this.#undo.length > 0 && !this.busy);
   readonly canRedo = $derived(this.#redo.length > 0 && !this.busy);
 
-  protected abstract read(): Promise<View>;
+  /** What there is now; nothing where there is nothing to show. */
+  protected abstract read(): Promise<View | null>;
   protected abstract write(baseHash: string, edits: Edit[], confirmed: boolean): Promise<Edited<Edit>>;
 
   async load(): Promise<void> {
@@ -99,7 +100,8 @@ export abstract class EditedStore<View extends { hash: string }, Edit> {
     } catch (thrown) {
       this.pending = null;
       this.error = BackendError.from(thrown);
-      if (this.error.code === 'stale') await this.load();
+      // Someone else changed it, or it cannot be had any more: either way what is shown is out of date.
+      if (this.error.code === 'stale' || this.error.code === 'store') await this.load();
       return false;
     } finally {
       this.busy = false;

@@ -9,6 +9,8 @@ import type {
   HistoryEntry,
   Loosening,
   Outcome,
+  PolicyRead,
+  PolicyStores,
   RuleEdit,
   RulesView,
   ScopeView,
@@ -19,7 +21,9 @@ import type {
 } from '../../src/lib/protocol';
 import { apply, connections as sampleConnections } from './connections';
 import { document as sampleDocument, history as sampleHistory, tested } from './document';
+import { keyOf, reads as sampleReads, stores as sampleStores, unavailable } from './policies';
 import { applyRuleEdit, rules as sampleRules } from './rules';
+import { shown } from './text';
 
 /** A call that a page made, for tests to look at. */
 export interface Call {
@@ -53,6 +57,9 @@ export class MockBackend implements Backend {
   lines: HistoryEntry[] = sampleHistory(Date.now());
   ruleView: RulesView = sampleRules(Date.now());
   gateways: ConnectionsView = sampleConnections(Date.now());
+  /** Documents of other machines, and what comes of reading each. */
+  farStores: PolicyStores = sampleStores();
+  farReads: Record<string, PolicyRead> = sampleReads(Date.now());
   /** What the next edit would loosen. */
   loosens: Loosening[] = [];
   /** Errors for the next calls, by method. */
@@ -154,12 +161,33 @@ export class MockBackend implements Backend {
       if (this.loosens.length > 0 && !params.confirmed) {
         return { hash: this.view.hash, applied: false, loosenings: this.loosens, undo: [] };
       }
-      const undo = params.edits.map((edit) => this.#apply(edit)).reverse();
+      const undo = params.edits.map((edit) => this.#apply(this.view, edit)).reverse();
       const loosenings = this.loosens;
       this.loosens = [];
       this.#bump();
       this.emit({ kind: 'document-changed', hash: this.view.hash });
       return { hash: this.view.hash, applied: true, loosenings, undo };
+    });
+
+  policies = () => this.#call('policies', [], () => structuredClone(this.farStores));
+
+  policy: Backend['policy'] = (place) =>
+    this.#call('policy', [place], () => structuredClone(this.farReads[keyOf(place)] ?? unavailable({ kind: 'gone' })));
+
+  editPolicy: Backend['editPolicy'] = (params) =>
+    this.#call('editPolicy', [params], () => {
+      const view = this.farReads[keyOf(params.place)]?.document;
+      if (!view) throw new BackendError('store', 'it is not connected; nothing was written');
+      if (params.baseHash !== view.hash) throw new BackendError('stale', 'the hash differs');
+      if (this.loosens.length > 0 && !params.confirmed) {
+        return { hash: view.hash, applied: false, loosenings: this.loosens, undo: [] };
+      }
+      const undo = params.edits.map((edit) => this.#apply(view, edit)).reverse();
+      const loosenings = this.loosens;
+      this.loosens = [];
+      this.#hash += 1;
+      view.hash = `hash-${this.#hash}`;
+      return { hash: view.hash, applied: true, loosenings, undo };
     });
 
   answerConfirmation = (id: string, apply: boolean) =>
@@ -272,13 +300,13 @@ export class MockBackend implements Backend {
   }
 
   /** Applies one edit and returns what takes it back. */
-  #apply(edit: DocumentEdit): DocumentEdit {
+  #apply(view: DocumentView, edit: DocumentEdit): DocumentEdit {
     switch (edit.kind) {
       case 'set-policy':
-        return this.#setPolicy(edit);
+        return this.#setPolicy(view, edit);
       case 'add-entry': {
         const id = `new-${this.#hash}`;
-        this.#entries(edit.agent).push({
+        this.#entries(view, edit.agent).push({
           id,
           kind: 'path',
           pattern: edit.pattern,
@@ -287,49 +315,49 @@ export class MockBackend implements Backend {
         return { kind: 'delete-entry', agent: edit.agent, entry: id };
       }
       case 'edit-entry': {
-        const entry = this.#entries(edit.agent).find(({ id }) => id === edit.entry);
+        const entry = this.#entries(view, edit.agent).find(({ id }) => id === edit.entry);
         if (!entry) throw new BackendError('invalid', 'no such entry');
         const before = entry.pattern;
         Object.assign(entry, { pattern: edit.pattern, shown: { spans: [{ kind: 'plain', text: edit.pattern }] } });
         return { ...edit, pattern: before };
       }
       case 'delete-entry': {
-        const entries = this.#entries(edit.agent);
+        const entries = this.#entries(view, edit.agent);
         const index = entries.findIndex(({ id }) => id === edit.entry);
         const [entry] = entries.splice(index, 1);
         return { kind: 'restore-entry', agent: edit.agent, index, json: JSON.stringify(entry) };
       }
       case 'restore-entry': {
         const entry = JSON.parse(edit.json);
-        this.#entries(edit.agent).splice(edit.index, 0, entry);
+        this.#entries(view, edit.agent).splice(edit.index, 0, entry);
         return { kind: 'delete-entry', agent: edit.agent, entry: entry.id };
       }
     }
   }
 
-  #setPolicy(edit: Extract<DocumentEdit, { kind: 'set-policy' }>): DocumentEdit {
+  #setPolicy(view: DocumentView, edit: Extract<DocumentEdit, { kind: 'set-policy' }>): DocumentEdit {
     const member = {
       security: 'security',
       ask: 'ask',
       'ask-fallback': 'askFallback',
       'auto-allow-skills': 'autoAllowSkills',
     }[edit.field];
-    const scope = this.#scope(edit.scope) as unknown as Record<string, unknown>;
+    const scope = this.#scope(view, edit.scope) as unknown as Record<string, unknown>;
     const before = scope[member];
     scope[member] = edit.value;
     return before === undefined ? { ...edit, value: undefined } : { ...edit, value: String(before) };
   }
 
-  #scope(name: string) {
-    const known = this.view.scopes.find(({ scope }) => scope === name);
+  #scope(view: DocumentView, name: string) {
+    const known = view.scopes.find(({ scope }) => scope === name);
     if (known) return known;
-    const fresh: ScopeView = { scope: name, entries: [] };
-    this.view.scopes.push(fresh);
+    const fresh: ScopeView = { scope: name, shown: shown(name), entries: [] };
+    view.scopes.push(fresh);
     return fresh;
   }
 
-  #entries(agent: string) {
-    return this.#scope(agent).entries;
+  #entries(view: DocumentView, agent: string) {
+    return this.#scope(view, agent).entries;
   }
 }
 

@@ -13,10 +13,23 @@ export function document(now: number): DocumentView {
     state: { kind: 'ready' },
     hash: 'hash-1',
     scopes: [
-      { scope: 'defaults', security: 'allowlist', ask: 'on-miss', askFallback: 'deny', entries: [] },
-      { scope: '*', ask: 'on-miss', entries: [entry('e0', 'name', 'ls'), entry('e00', 'name', 'cat')] },
+      {
+        scope: 'defaults',
+        shown: shown('defaults'),
+        security: 'allowlist',
+        ask: 'on-miss',
+        askFallback: 'deny',
+        entries: [],
+      },
+      {
+        scope: '*',
+        shown: shown('*'),
+        ask: 'on-miss',
+        entries: [entry('e0', 'name', 'ls'), entry('e00', 'name', 'cat')],
+      },
       {
         scope: 'coder',
+        shown: shown('coder'),
         security: 'allowlist',
         ask: 'always',
         entries: [
@@ -27,6 +40,7 @@ export function document(now: number): DocumentView {
           }),
           entry('e2', 'generated', '/usr/bin/npm', {
             argPattern: '^run test:unit$',
+            argShown: shown('^run test:unit$'),
             lastUsedAtMs: now - 14 * 60_000,
             lastUsedCommand: shown('npm run test:unit'),
           }),
@@ -42,8 +56,8 @@ export function document(now: number): DocumentView {
           entry('e6', 'marker', '=node-command:system.notify'),
         ],
       },
-      { scope: 'ops', security: 'full', entries: [] },
-      { scope: 'home', entries: [entry('e7', 'path', '/usr/bin/ffmpeg')] },
+      { scope: 'ops', shown: shown('ops'), security: 'full', entries: [] },
+      { scope: 'home', shown: shown('home'), entries: [entry('e7', 'path', '/usr/bin/ffmpeg')] },
     ],
     effective: [
       effective('*', 'allowlist', 'defaults', 'on-miss', 'wildcard'),

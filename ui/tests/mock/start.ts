@@ -1,12 +1,14 @@
 import { MockBackend } from './backend';
 import * as cards from './cards';
 import * as connections from './connections';
+import * as policies from './policies';
 
 declare global {
   interface Window {
     mock: MockBackend;
     cards: typeof cards;
     connections: typeof connections;
+    policies: typeof policies;
   }
 }
 
@@ -20,5 +22,6 @@ export function startMock(): MockBackend {
   window.mock = mock;
   window.cards = cards;
   window.connections = connections;
+  window.policies = policies;
   return mock;
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { BackendError } from '../../src/lib/ipc';
-import { plain, toPaint, VISIBLE_SPACE } from '../../src/lib/shown';
+import { marked, plain, toPaint, VISIBLE_SPACE } from '../../src/lib/shown';
 import { shown } from '../mock/text';
 
 test('an argument of few spans is painted span by span', () => {
@@ -26,4 +26,8 @@ test('whatever is thrown becomes an error with a known code', () => {
   expect(code('text')).toBe('internal');
   expect(code(null)).toBe('internal');
   expect(code(new Error('x'))).toBe('internal');
+});
+
+test('where nothing can be marked, look-alike letters carry their code', () => {
+  expect(marked(shown('m\u0430in\u202e x'))).toBe('m\u0430[U+0430]inU+202E x');
 });

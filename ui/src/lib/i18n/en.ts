@@ -538,6 +538,7 @@ export const en = {
     details: 'Details',
     sha: 'SHA-256 of the command',
     folder: 'Folder',
+    doubt: 'Whether it was taken there is not known.',
     documentChanged: 'Policy document changed',
     rulesChanged: 'Rules changed',
     looser: 'looser than before',
@@ -583,7 +584,8 @@ export const en = {
     storeUnreadableHelp:
       'Everything is denied or asked until it is usable again, and nothing is written. Repair the file, or move it aside and start with a new one.',
     storeSqlite: 'kept in OpenClaw’s database',
-    storeSqliteHelp: 'Edit the policy through the gateway. Countersign does not write the file here.',
+    storeSqliteHelp:
+      'Connect to that gateway under Connections, then choose its document on the policy page. Countersign does not write the file here.',
     reset: 'Move it aside and start new…',
     resetTitle: 'Start with a new document?',
     resetText: 'The present file is kept as a backup. Its allowlist and policy no longer hold.',

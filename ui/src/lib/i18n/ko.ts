@@ -515,6 +515,7 @@ export const ko: Catalogue = {
     details: '자세히',
     sha: '명령의 SHA-256',
     folder: '폴더',
+    doubt: '그곳에서 받아들였는지 알 수 없습니다.',
     documentChanged: '정책 문서가 바뀜',
     rulesChanged: '규칙이 바뀜',
     looser: '이전보다 느슨함',
@@ -560,7 +561,8 @@ export const ko: Catalogue = {
     storeUnreadableHelp:
       '다시 사용할 수 있을 때까지 모두 거부되거나 묻게 되며 아무것도 쓰지 않습니다. 파일을 고치거나, 옮겨 두고 새로 시작하세요.',
     storeSqlite: 'OpenClaw 데이터베이스에 보관됨',
-    storeSqliteHelp: '정책은 게이트웨이를 통해 편집하세요. Countersign은 이 파일에 쓰지 않습니다.',
+    storeSqliteHelp:
+      '연결 페이지에서 그 게이트웨이에 연결한 뒤 정책 페이지에서 그 문서를 고르세요. Countersign은 이 파일에 쓰지 않습니다.',
     reset: '옮겨 두고 새로 시작…',
     resetTitle: '새 문서로 시작할까요?',
     resetText: '지금 파일은 백업으로 남습니다. 그 허용 목록과 정책은 더 이상 적용되지 않습니다.',

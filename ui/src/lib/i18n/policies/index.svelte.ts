@@ -1,0 +1,14 @@
+import { currentLocale, type Locale } from '../index.svelte';
+import { en, type PoliciesCatalogue } from './en';
+import { ko } from './ko';
+import { zh } from './zh';
+
+export type { PoliciesCatalogue };
+
+/** Texts about documents of other machines; the prompt window does not load them. */
+export const POLICIES_CATALOGUES: Record<Locale, PoliciesCatalogue> = { en, zh, ko };
+
+/** The texts in the present language; reading them in a component follows the language. */
+export function tp(): PoliciesCatalogue {
+  return POLICIES_CATALOGUES[currentLocale()];
+}
