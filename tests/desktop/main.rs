@@ -4,6 +4,7 @@
 mod answers;
 mod arming;
 mod ending;
+mod far;
 mod gateway;
 mod hostile;
 mod instances;

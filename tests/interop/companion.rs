@@ -2,17 +2,14 @@
 
 use crate::rig::{HEARING_LIMIT, Task};
 use anyhow::{Context, Result, ensure};
-use countersign_approvals::ports::Ports;
 use countersign_protocol::control::ControlRequest;
 use countersign_protocol::ui::{Card, Outcome, Shown};
 use countersign_tests::app::{App, Window};
 use countersign_tests::bus::Shell;
-use countersign_tests::home::Home;
+use countersign_tests::home::{Home, Rights};
 use countersign_tests::process::{PATIENCE, wait_for};
 use serde::Deserialize;
 use serde_json::json;
-use std::fs;
-use std::os::unix::fs::DirBuilderExt;
 use std::time::Duration;
 
 /// Whether the person turned on that the app sees what agents raise.
@@ -52,17 +49,13 @@ impl Companion {
     /// Starts the app with this gateway in its configuration, and opens the page about connections.
     pub(crate) fn start(url: &str, token: &str, agents: Agents) -> Result<Self> {
         let home = Home::asking()?;
-        let id = Ports::system().ids.uuid();
-        let gateways = json!({ "version": 1, "gateways": [{
-            "id": id, "name": GATEWAY, "url": url, "pin": null, "enabled": true,
-            "seesAgents": agents == Agents::Seen, "sessionFilter": null, "secretKind": "token", "secret": "file",
-        }] });
-        home.write_private(&home.state().join("gateways.json"), gateways.to_string().as_bytes())?;
+        let rights = match agents {
+            Agents::Seen => Rights::All,
+            Agents::NotSeen => Rights::Least,
+        };
+        home.connect_to(GATEWAY, url, token, rights)?;
         // Its own gateway has one port for all apps of this machine.
         home.write_settings(&json!({ "gateway": { "enabled": false } }))?;
-        let secrets = home.state().join("gateways");
-        fs::DirBuilder::new().mode(0o700).create(&secrets)?;
-        home.write_private(&secrets.join(format!("{id}.secret")), token.as_bytes())?;
         let app = App::start(home, Shell::Full)?;
         app.start_again(&[])?;
         app.wait_for_element(Window::Main, "body[data-ready=\"true\"]")?;
@@ -145,7 +138,7 @@ fn text(shown: &Shown) -> String {
 }
 
 /// The person's name for the gateway.
-const GATEWAY: &str = "the story's gateway";
+pub(crate) const GATEWAY: &str = "the story's gateway";
 
 const CONNECTION_NOW: &str = r#"
     const card = document.querySelector('[data-testid="gateway"]');

@@ -9,6 +9,7 @@ mod companion;
 mod doors;
 mod lines;
 mod peer;
+mod policy;
 mod rig;
 
 use anyhow::Result;
@@ -41,6 +42,7 @@ const STORIES: &[Named] = named![
     answers::a_command_on_a_node_runs_when_it_is_allowed_in_the_window,
     answers::a_request_that_expires_is_not_answered_by_the_app,
     answers::a_request_that_is_answered_elsewhere_closes_and_says_so,
+    policy::a_policy_that_is_changed_in_the_window_is_the_gateways_and_what_loosens_is_confirmed,
     lines::what_was_raised_while_the_line_was_cut_is_asked_after_it,
     lines::what_waits_when_the_gateway_restarts_ends_and_is_not_answered_later,
     doors::a_wrong_token_is_told_as_what_it_is,

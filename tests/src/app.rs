@@ -194,6 +194,20 @@ impl App {
         Ok(())
     }
 
+    /// Chooses what a list of choices shows in these words, as a person does with the keyboard.
+    pub fn choose(&self, window: Window, testid: &str, words: &str) -> Result<()> {
+        let script = format!(
+            "const list = document.querySelector('[data-testid=\"{testid}\"]');
+             const choice = [...(list?.options ?? [])].find((option) => option.text === {});
+             if (!choice) return null;
+             list.value = choice.value;
+             list.dispatchEvent(new Event('change', {{ bubbles: true }}));
+             return true;",
+            json!(words)
+        );
+        self.wait_in(window, &format!("the choice {words:?} of {testid}"), &script).map(|_| ())
+    }
+
     /// What the prompt window shows now. The window must be there.
     pub fn prompt(&self) -> Result<Prompt> {
         ensure!(self.find_window(Window::Prompt)?, "there is no prompt window");

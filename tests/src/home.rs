@@ -2,6 +2,7 @@
 
 use crate::process::{PATIENCE, command, wait_for};
 use anyhow::{Context, Result, bail};
+use countersign_approvals::ports::Ports;
 use countersign_protocol::control::{ControlRequest, ControlResponse};
 use countersign_protocol::ui::{
     Card, Confirmation, EmbeddedState, HistoryEntry, HistoryEvent, Outcome, SocketState, Status,
@@ -20,6 +21,15 @@ use tempfile::TempDir;
 #[derive(Debug)]
 pub struct Home {
     folder: TempDir,
+}
+
+/// What the app asks to be allowed at another gateway.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Rights {
+    /// To see and answer approvals.
+    Least,
+    /// Everything: what agents raise, and policies.
+    All,
 }
 
 impl Home {
@@ -147,6 +157,19 @@ impl Home {
     /// Writes the app's settings file.
     pub fn write_settings(&self, settings: &Value) -> Result<()> {
         self.write_private(&self.state().join("settings.json"), settings.to_string().as_bytes())
+    }
+
+    /// Connects the app to another gateway from its start on, as an operator who may do everything there if wanted.
+    pub fn connect_to(&self, name: &str, url: &str, token: &str, rights: Rights) -> Result<()> {
+        let id = Ports::system().ids.uuid();
+        let gateways = json!({ "version": 1, "gateways": [{
+            "id": id, "name": name, "url": url, "pin": null, "enabled": true,
+            "seesAgents": rights == Rights::All, "sessionFilter": null, "secretKind": "token", "secret": "file",
+        }] });
+        self.write_private(&self.state().join("gateways.json"), gateways.to_string().as_bytes())?;
+        let secrets = self.state().join("gateways");
+        DirBuilder::new().mode(0o700).create(&secrets)?;
+        self.write_private(&secrets.join(format!("{id}.secret")), token.as_bytes())
     }
 
     /// Replaces a file by a private one.
