@@ -46,6 +46,9 @@ fn the_policy_of_another_gateway_is_changed_in_the_window_and_what_loosens_is_co
         app.wait_for_element(Window::Main, "[data-testid=\"loosening\"]")?;
         assert_eq!(far.document()?["defaults"]["security"], "allowlist");
         app.shoot(Window::Main, "policy-far")?;
+        let whole = "const content = document.querySelector('[data-testid=\"confirm-loosening\"] .content');
+            return content.scrollHeight <= content.clientHeight";
+        app.wait_in(Window::Main, "the dialog shows all of what gets looser", whole)?;
         app.click_armed(Window::Main, "loosen-apply")?;
         app.wait_for_element(Window::Main, "[data-testid=\"applied\"]")?;
         let there = far.document()?;

@@ -3,6 +3,7 @@ export const en = {
   document: 'Document of',
   local: 'This machine',
   node: (gateway: string, node: string) => `${gateway} › ${node}`,
+  of: (name: string) => `Document of ${name}`,
   again: 'Read again',
   reading: 'Reading the document…',
   leftOut: (n: number) =>

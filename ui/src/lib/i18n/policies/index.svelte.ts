@@ -1,3 +1,5 @@
+import type { PolicyStore } from '../../protocol';
+import { marked } from '../../shown';
 import { currentLocale, type Locale } from '../index.svelte';
 import { en, type PoliciesCatalogue } from './en';
 import { ko } from './ko';
@@ -11,4 +13,9 @@ export const POLICIES_CATALOGUES: Record<Locale, PoliciesCatalogue> = { en, zh, 
 /** The texts in the present language; reading them in a component follows the language. */
 export function tp(): PoliciesCatalogue {
   return POLICIES_CATALOGUES[currentLocale()];
+}
+
+/** The name of a document of another machine: the person's for the gateway, with the node's own. */
+export function storeName({ name, gateway }: PolicyStore): string {
+  return gateway ? tp().node(marked(gateway), marked(name)) : marked(name);
 }

@@ -5,6 +5,7 @@ export const ko: PoliciesCatalogue = {
   document: '어디의 문서인지',
   local: '이 컴퓨터',
   node: (gateway, node) => `${gateway} › ${node}`,
+  of: (name) => `${name}의 문서`,
   again: '다시 읽기',
   reading: '문서를 읽는 중…',
   leftOut: (n) => `노드 ${n}개는 너무 많아 나열하지 않았습니다.`,

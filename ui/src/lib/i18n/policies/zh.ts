@@ -5,6 +5,7 @@ export const zh: PoliciesCatalogue = {
   document: '查看哪里的文档',
   local: '本机',
   node: (gateway, node) => `${gateway} › ${node}`,
+  of: (name) => `${name} 的文档`,
   again: '重新读取',
   reading: '正在读取文档…',
   leftOut: (n) => `还有 ${n} 个节点未列出：数量太多。`,
