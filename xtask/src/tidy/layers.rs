@@ -154,9 +154,24 @@ pub(super) fn default_members(tree: &Tree) -> Vec<Finding> {
     Vec::new()
 }
 
-/// A process starts in the node's executor and nowhere else.
+/// A process starts in the node's executor and nowhere else; programs that nobody approves are started only by those who take
+/// them from what the person configured.
 pub(super) fn process_starts(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
+    let callers = production_files(tree).filter(|(path, _)| {
+        !path.starts_with("crates/node/src/executor")
+            && !PROGRAM_CALLERS.iter().any(|folder| path.starts_with(folder))
+    });
+    for (path, text) in callers {
+        let code = production_code(text);
+        let imported = imported_paths(&code)
+            .into_iter()
+            .filter(|(_, import)| import.contains("executor::program"))
+            .map(|(line, _)| line);
+        let lines: BTreeSet<usize> = lines_with(&code, "executor::program").chain(imported).collect();
+        let message = format!("only {} may start configured programs", PROGRAM_CALLERS.join(", "));
+        findings.extend(lines.into_iter().map(|line| Finding::at(path, line, message.clone())));
+    }
     for (path, text) in
         production_files(tree).filter(|(path, _)| !path.starts_with("crates/node/src/executor"))
     {
@@ -166,6 +181,9 @@ pub(super) fn process_starts(tree: &Tree) -> Vec<Finding> {
     }
     findings
 }
+
+/// Who may start programs that the person configured and no policy judges.
+const PROGRAM_CALLERS: [&str; 1] = ["crates/companion/src/forward/"];
 
 /// `ApprovedCommand` comes from policy's checked constructor and cannot be assembled, copied or decoded elsewhere.
 pub(super) fn approved_command(tree: &Tree) -> Vec<Finding> {
@@ -275,6 +293,15 @@ mod tests {
             ("tests/src/lib.rs", start),
         ];
         check(process_starts, &files, &["crates/node/src/facts.rs:2:"]);
+    }
+
+    #[test]
+    fn a_program_that_nobody_approved_is_found_where_it_does_not_belong() {
+        let start = "use countersign_node::executor::{self, program::Program};\n\nfn f() { executor::program::Program::parse(x) }";
+        let files =
+            [("crates/companion/src/forward/command.rs", start), ("crates/companion/src/desk/mod.rs", start)];
+        let found = ["crates/companion/src/desk/mod.rs:1:", "crates/companion/src/desk/mod.rs:3:"];
+        check(process_starts, &files, &found);
     }
 
     #[test]

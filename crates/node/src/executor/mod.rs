@@ -1,7 +1,9 @@
-//! The only place that starts processes: exactly the approved argument list, nothing that a shell reads.
+//! The only place that starts processes: exactly the approved argument list, nothing that a shell reads. [`program`] starts
+//! what the person configured.
 
 mod group;
 mod output;
+pub mod program;
 
 use crate::facts::{self, Drift};
 use countersign_policy::ApprovedCommand;
@@ -73,7 +75,7 @@ pub async fn run(
         }
     };
     let payload = match spawned {
-        Ok(child) => Run::of(child).finish(command.timeout(), started, &cancel).await,
+        Ok(child) => Run::of(child, OUTPUT_BYTES).finish(command.timeout(), started, &cancel).await,
         Err(error) => {
             ExecPayload { error: Some(format!("failed to start: {error}")), ..ExecPayload::default() }
         }
@@ -168,11 +170,12 @@ enum End {
 }
 
 impl Run {
-    fn of(mut child: Child) -> Self {
+    /// Keeps at most `output` bytes of what it prints.
+    fn of(mut child: Child, output: usize) -> Self {
         Self {
             group: Group::led_by(child.id()),
             pipes: Pipes::new(child.stdout.take(), child.stderr.take()),
-            capture: Capture::new(OUTPUT_BYTES),
+            capture: Capture::new(output),
             child,
         }
     }
