@@ -7,7 +7,7 @@ use countersign_policy::always::proposals;
 use countersign_policy::analysis::{Transport, analyze_argv, analyze_text};
 use countersign_policy::display::{
     Secrets, argv_line, argv_view, escape, masked_argv_line, masked_text, original, output_tail,
-    parse_argv_line, shown, text_view, unescape,
+    parse_argv_line, parse_shell_quoted, shell_quoted, shown, text_view, unescape,
 };
 use countersign_policy::document::{self, Parsed, apply, parse, resolve};
 use countersign_policy::effective::Requested;
@@ -266,6 +266,7 @@ proptest! {
     fn argument_lists_survive_being_shown(argv in vec(text(), 0..5)) {
         let line = argv_line(&argv);
         prop_assert_eq!(parse_argv_line(&line), Some(argv.clone()));
+        prop_assert_eq!(parse_shell_quoted(&shell_quoted(&argv)), Some(argv.clone()));
         prop_assert!(is_printable(&line) && is_printable(&masked_argv_line(&argv)));
         let view = argv_view(&argv, None);
         let back: Vec<String> = view.segments[0].args.iter().map(|arg| original(&arg.shown).unwrap()).collect();

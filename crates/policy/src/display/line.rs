@@ -90,6 +90,41 @@ pub fn shell_quoted(argv: &[String]) -> String {
     line
 }
 
+/// The argument list of a [`shell_quoted`] line.
+pub fn parse_shell_quoted(line: &str) -> Option<Vec<String>> {
+    let mut argv = Vec::new();
+    let mut rest = line;
+    while !rest.is_empty() {
+        if !argv.is_empty() {
+            rest = rest.strip_prefix(' ')?;
+        }
+        let Some(quoted) = rest.strip_prefix('\'') else {
+            let (word, after) = rest.split_at(rest.find(' ').unwrap_or(rest.len()));
+            if word.is_empty() || word.contains('\'') {
+                return None;
+            }
+            argv.push(word.to_owned());
+            rest = after;
+            continue;
+        };
+        let mut word = String::new();
+        let mut inside = quoted;
+        rest = loop {
+            let (part, after) = inside.split_once('\'')?;
+            word.push_str(part);
+            match after.strip_prefix("\\''") {
+                Some(more) => {
+                    word.push('\'');
+                    inside = more;
+                }
+                None => break after,
+            }
+        };
+        argv.push(word);
+    }
+    Some(argv)
+}
+
 /// The end of `output`, at most `chars` characters, after the marker `... (truncated) ` when cut.
 pub fn output_tail(output: &str, chars: usize) -> String {
     let Some(last) = chars.checked_sub(1) else {

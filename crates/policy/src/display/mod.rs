@@ -8,7 +8,8 @@ mod secrets;
 mod spans;
 
 pub use line::{
-    argv_line, escape, masked_argv_line, masked_text, output_tail, parse_argv_line, shell_quoted, unescape,
+    argv_line, escape, masked_argv_line, masked_text, output_tail, parse_argv_line, parse_shell_quoted,
+    shell_quoted, unescape,
 };
 
 use crate::analysis::{Analysis, Operator, analyze_argv};
