@@ -1,6 +1,6 @@
 //! Keeps a connection up: dial, handshake, frames both ways, watch for silence, back off, again.
 
-use super::address::Address;
+use super::address::{Address, Pin};
 use super::problem::{self, LinkProblem, Retry};
 use super::session::{CallId, Introduction, Output, Refused, Session};
 use super::tls::{self, WrongPin};
@@ -19,6 +19,7 @@ use tokio::net::TcpStream;
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::time::{Instant, timeout};
 use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 use tokio_tungstenite::tungstenite::protocol::{CloseFrame, WebSocketConfig};
@@ -387,17 +388,23 @@ async fn dial(options: &Options) -> Result<Socket, LinkProblem> {
     let tcp = TcpStream::connect((address.bare_host(), address.port())).await.map_err(unreachable)?;
     tcp.set_nodelay(true).map_err(unreachable)?;
     let stream: Box<dyn Stream> = if address.is_tls() {
-        let pin = *pin;
-        let config = tokio::task::spawn_blocking(move || tls::config(pin)).await;
-        let config = config.map_err(|error| certificate(&error))?.map_err(|error| certificate(&error))?;
-        let name =
-            ServerName::try_from(address.bare_host().to_owned()).map_err(|error| certificate(&error))?;
-        let secured = TlsConnector::from(config).connect(name, tcp).await;
-        Box::new(secured.map_err(|error| untrusted(&error))?)
+        Box::new(secured(tcp, address.bare_host(), *pin).await?)
     } else {
         Box::new(tcp)
     };
     upgrade(address, stream).await
+}
+
+/// TLS over `tcp` towards `host`, a name or an IP address: with the certificate `pin`, or one that the system trusts for it.
+pub async fn secured(
+    tcp: TcpStream,
+    host: &str,
+    pin: Option<Pin>,
+) -> Result<TlsStream<TcpStream>, LinkProblem> {
+    let config = tokio::task::spawn_blocking(move || tls::config(pin)).await;
+    let config = config.map_err(|error| certificate(&error))?.map_err(|error| certificate(&error))?;
+    let name = ServerName::try_from(host.to_owned()).map_err(|error| certificate(&error))?;
+    TlsConnector::from(config).connect(name, tcp).await.map_err(|error| untrusted(&error))
 }
 
 async fn upgrade(address: &Address, stream: Box<dyn Stream>) -> Result<Socket, LinkProblem> {

@@ -11,6 +11,7 @@ mod session;
 mod tls;
 
 pub use address::{Address, AddressError, DEFAULT_PORT, Pin};
+pub use link::secured;
 pub use problem::{LinkProblem, Retry, retry};
 pub use session::{Answers, CallId, Introduction, MAX_CALLS, Output, Refused, Session};
 
