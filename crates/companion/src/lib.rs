@@ -8,6 +8,7 @@ pub mod connections;
 pub mod control;
 pub mod desk;
 pub mod desktop;
+pub mod forward;
 pub mod gateway;
 pub mod paths;
 mod private;

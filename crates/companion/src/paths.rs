@@ -112,6 +112,16 @@ impl Paths {
         self.state.join("gateways")
     }
 
+    /// Where the person wants requests handed to.
+    pub fn forward(&self) -> PathBuf {
+        self.config.join("forward.json")
+    }
+
+    /// Folder with the secrets of these targets.
+    pub fn forward_secrets(&self) -> PathBuf {
+        self.state.join("forward")
+    }
+
     /// The settings file.
     pub fn settings(&self) -> PathBuf {
         self.config.join("settings.json")

@@ -3,6 +3,7 @@
 use crate::connections::{self, Connections};
 use crate::control;
 use crate::desk::{self, Desk};
+use crate::forward::{self, Forward};
 use crate::gateway::{self, EmbeddedGateway};
 use crate::paths::{Paths, process_environment};
 use crate::settings::SettingsFile;
@@ -135,6 +136,28 @@ impl Companion {
         let core = Core::start(paths, Via::Socket)?;
         // Before the sockets open, so that no request slips in between.
         let presenter = core.approvals.presenter();
+        let (connections, not_taken) = Connections::start(
+            paths,
+            connections::Parts {
+                approvals: core.approvals.clone(),
+                host: core.host.clone(),
+                ports: core.ports.clone(),
+                environment: process_environment(),
+            },
+            &core.phases.acting.tracker,
+            core.phases.acting.stop.clone(),
+        );
+        let forward = Forward::start(
+            paths,
+            forward::Parts {
+                approvals: core.approvals.clone(),
+                ports: core.ports.clone(),
+                environment: process_environment(),
+                connections: Some(connections.clone()),
+            },
+            &core.phases.acting.tracker,
+            core.phases.acting.stop.clone(),
+        );
         let socket = server::start(
             core.store.clone(),
             core.ports.clone(),
@@ -155,17 +178,6 @@ impl Companion {
             &core.phases.acting.tracker,
             core.phases.acting.stop.clone(),
         );
-        let (connections, not_taken) = Connections::start(
-            paths,
-            connections::Parts {
-                approvals: core.approvals.clone(),
-                host: core.host.clone(),
-                ports: core.ports.clone(),
-                environment: process_environment(),
-            },
-            &core.phases.acting.tracker,
-            core.phases.acting.stop.clone(),
-        );
         let desk = Desk::start(
             desk::Parts {
                 approvals: core.approvals,
@@ -178,6 +190,7 @@ impl Companion {
                 host: core.host,
                 gateway,
                 connections,
+                forward,
                 socket,
                 socket_path: paths.openclaw_state.join(document::SOCKET_NAME),
             },

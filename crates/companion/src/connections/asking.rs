@@ -1,6 +1,7 @@
 //! One question of a gateway, from its way in to its end: it is asked here, and only a person's decision is told there, once,
 //! over the connection that brought it.
 
+use super::onward;
 use super::presented::Presented;
 use countersign_approvals::Approvals;
 use countersign_approvals::SubmitError;
@@ -129,8 +130,8 @@ impl Asking {
             argv: argv.clone(),
             cwd: cwd.clone(),
             wait: self.until.saturating_duration_since(Instant::now()),
-            // Its id is the gateway's affair: two gateways may use the same.
-            id: None,
+            // Its id is the gateway's affair: two gateways may use the same. That it was handed on is ours too.
+            id: onward::is_handed_on(&self.presented.id).then(|| onward::marked(&self.tools.ports)),
             by: RequestedBy { gateway: Some(self.gateway.clone()), ..RequestedBy::default() },
         };
         self.tools.host.inquire(inquiry).await

@@ -2,6 +2,7 @@
 
 mod asking;
 mod config;
+pub(crate) mod onward;
 mod openclaw;
 mod operator;
 mod policies;
@@ -22,6 +23,7 @@ use countersign_gateway::identity::Identity;
 use countersign_node::host::Host;
 use countersign_policy::display::{self, Secrets as ShownSecrets};
 use countersign_protocol::ui::{GatewayEdit, GatewayView, LinkState, SecretEdit, SecretPlace};
+use onward::Onward;
 use operator::{About, Now, Operator};
 use secrets::Secrets;
 use std::collections::BTreeMap;
@@ -79,6 +81,8 @@ struct Running {
     link: Link,
     now: watch::Receiver<Now>,
     live: watch::Receiver<Option<Connection>>,
+    /// For what this machine asks there.
+    onward: Onward,
     stop: CancellationToken,
 }
 
@@ -285,14 +289,17 @@ impl Connections {
             commands: Vec::new(),
             display_name: DISPLAY_NAME.to_owned(),
         };
+        let own_mark = onward::mark_of(&options.identity);
         let credentials = self.inner.secrets.of(gateway);
         let stop = self.inner.stop.child_token();
         let (link, notices) = client::connect(options, credentials, &self.inner.tracker, &stop);
+        let (notices, onward) = onward::tap(notices, own_mark.clone(), &self.inner.tracker);
         let (sender, now) = watch::channel(Now { state: LinkState::Connecting, pending: 0 });
         let about = About {
             id: gateway.id.clone(),
             name: gateway.name.clone(),
             session_filter: gateway.session_filter.clone(),
+            own_mark,
         };
         let (lives, live) = watch::channel(None);
         let operator = Operator::new(about, self.inner.tools.clone(), sender, lives);
@@ -304,7 +311,7 @@ impl Connections {
                 changed.send_replace(());
             }
         });
-        self.live().running.insert(gateway.id.clone(), Running { link, now, live, stop });
+        self.live().running.insert(gateway.id.clone(), Running { link, now, live, onward, stop });
         self.inner.changed.send_replace(());
     }
 

@@ -31,6 +31,8 @@ pub(super) struct About {
     pub(super) id: String,
     pub(super) name: String,
     pub(super) session_filter: Option<String>,
+    /// How ids of requests begin that this very machine raised there.
+    pub(super) own_mark: String,
 }
 
 /// A question: of which connection, of which kind, and the gateway's id for it.
@@ -228,6 +230,10 @@ impl Operator {
                 return;
             }
         };
+        if presented.id.starts_with(&self.about.own_mark) {
+            // It is asked here already, under the id that it has here.
+            return;
+        }
         let key = (self.generation, kind, presented.id.clone());
         let filter = self.about.session_filter.as_deref();
         let is_ours =

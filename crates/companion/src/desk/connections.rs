@@ -41,6 +41,7 @@ impl Desk {
         ConnectionsView {
             embedded: self.embedded(),
             gateways: self.inner.parts.connections.views(),
+            forward: self.inner.parts.forward.view(),
             broken: self.inner.parts.connections.broken(),
         }
     }

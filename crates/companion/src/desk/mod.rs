@@ -5,12 +5,14 @@
 
 mod confirmations;
 mod connections;
+mod forward;
 mod paints;
 mod policies;
 mod remember;
 pub(crate) mod rules;
 
 use crate::connections::{Connections, NotTaken};
+use crate::forward::Forward;
 use crate::gateway::{EmbeddedGateway, Now};
 use crate::settings::SettingsFile;
 use confirmations::Confirmations;
@@ -59,6 +61,8 @@ pub struct Parts {
     pub gateway: EmbeddedGateway,
     /// Other gateways.
     pub connections: Connections,
+    /// Where requests are handed to.
+    pub forward: Forward,
     /// State of the approval socket.
     pub socket: watch::Receiver<SocketState>,
     /// Its path when the document names none.
@@ -147,6 +151,7 @@ impl Desk {
             settings: desk.inner.parts.settings.watch(),
             gateway: desk.inner.parts.gateway.changes(),
             connections: desk.inner.parts.connections.changes(),
+            forward: desk.inner.parts.forward.changes(),
             not_taken,
             socket: desk.inner.parts.socket.clone(),
             store: desk.inner.parts.store.watch(),
@@ -495,6 +500,10 @@ impl Desk {
                     sources.connections.mark_unchanged();
                     self.emit(UiEvent::ConnectionsChanged);
                 }
+                Ok(()) = sources.forward.changed() => {
+                    sources.forward.mark_unchanged();
+                    self.emit(UiEvent::ConnectionsChanged);
+                }
                 Some(NotTaken { id, gateway, text }) = sources.not_taken.recv() => {
                     self.emit(UiEvent::AnswerNotTaken { id, gateway, text });
                 }
@@ -590,6 +599,7 @@ struct Sources {
     settings: watch::Receiver<Settings>,
     gateway: watch::Receiver<Now>,
     connections: watch::Receiver<()>,
+    forward: watch::Receiver<()>,
     not_taken: mpsc::Receiver<NotTaken>,
     socket: watch::Receiver<SocketState>,
     store: watch::Receiver<Arc<countersign_approvals::store::Current>>,

@@ -3,6 +3,7 @@
 use super::asked::{argv, asked, asked_by_plugin};
 use super::policies::Policies;
 use super::shelf::Shelf;
+use crate::forward::Forward;
 use countersign_approvals::actor::{Approvals, PresenterGuard, SubmitError, Ticket};
 use countersign_approvals::book::{Ending, GRACE_MS, Record, RequestedBy};
 use countersign_approvals::ports::Ports;
@@ -29,8 +30,8 @@ const CLIENT: &str = "gateway: ";
 /// Who can answer.
 #[derive(Clone)]
 pub(super) enum Presence {
-    /// Nobody but the gateway's clients.
-    ClientsOnly,
+    /// Nobody but the gateway's clients, and whoever is told by what is handed on.
+    ClientsOnly(Forward),
     /// The app's windows too. What is asked goes through its host: the person's refusing rules hold, and the history gets
     /// its lines.
     App(Arc<Host>),
@@ -97,7 +98,7 @@ impl Keeper {
         stop: CancellationToken,
     ) -> Self {
         let presenter = match presence {
-            Presence::ClientsOnly => Some(approvals.presenter()),
+            Presence::ClientsOnly(_) => Some(approvals.presenter()),
             Presence::App(_) => None,
         };
         Self {
@@ -121,7 +122,7 @@ impl Keeper {
 
     async fn ask(&self, inquiry: Inquiry, deliverable: bool) -> Result<Taken, SubmitError> {
         match &self.presence {
-            Presence::ClientsOnly if deliverable => {
+            Presence::ClientsOnly(_) if deliverable => {
                 let Inquiry { request, wait, id, by, .. } = inquiry;
                 self.approvals
                     .submit(request, wait, id, by)
@@ -132,7 +133,7 @@ impl Keeper {
                 Inquired::Waits(question) => Taken::Waits(Asked::App(question)),
                 Inquired::Refused { id } => Taken::Ended { id, decision: Some(Decision::Deny) },
             }),
-            Presence::ClientsOnly | Presence::App(_) => {
+            Presence::ClientsOnly(_) | Presence::App(_) => {
                 if let Presence::App(host) = &self.presence {
                     host.unasked(&inquiry).await;
                 }
@@ -293,8 +294,19 @@ impl Backend for Keeper {
 
     fn has_own_presenter(&self) -> bool {
         match self.presence {
-            Presence::ClientsOnly => false,
+            Presence::ClientsOnly(_) => false,
             Presence::App(_) => self.approvals.has_presenter(),
+        }
+    }
+
+    fn is_handed_on(&self, submission: &Submission) -> bool {
+        match &self.presence {
+            Presence::ClientsOnly(forward) => {
+                let Submission { id, subject, .. } = submission;
+                forward.takes(id.as_deref(), subject.agent_id(), subject.session_key())
+            }
+            // Its windows are what counts there.
+            Presence::App(_) => false,
         }
     }
 

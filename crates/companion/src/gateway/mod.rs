@@ -9,7 +9,8 @@ mod shelf;
 mod state;
 mod view;
 
-use crate::paths::Paths;
+use crate::forward::{self, Forward};
+use crate::paths::{Paths, process_environment};
 use anyhow::Context as _;
 pub use app::EmbeddedGateway;
 pub(crate) use app::{Now, Parts, TOKEN_FILE, Verdict};
@@ -78,8 +79,19 @@ pub async fn serve_alone(paths: &Paths, options: Options) -> anyhow::Result<Serv
     let (tracker, stop, ports) = (TaskTracker::new(), CancellationToken::new(), Ports::system());
     let approvals = Approvals::start(ports.clone(), DEFAULT_MAX_PENDING, &tracker, stop.clone());
     let policies = Policies::open(paths, ports.clone(), &tracker, stop.clone())?;
-    let keeper =
-        Keeper::new(approvals, policies, ports, Presence::ClientsOnly, tracker.clone(), stop.clone());
+    let forward = Forward::start(
+        paths,
+        forward::Parts {
+            approvals: approvals.clone(),
+            ports: ports.clone(),
+            environment: process_environment(),
+            connections: None,
+        },
+        &tracker,
+        stop.clone(),
+    );
+    let presence = Presence::ClientsOnly(forward);
+    let keeper = Keeper::new(approvals, policies, ports, presence, tracker.clone(), stop.clone());
     let alone = folder.join(ALONE);
     let config = Config {
         token,

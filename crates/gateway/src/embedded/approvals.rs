@@ -36,7 +36,8 @@ pub(super) async fn ask<B: Backend>(
     let gateway = &call.gateway;
     let somebody = delivery.announced
         && (gateway.has_other_approver(&call.client.conn_id) || gateway.backend.has_own_presenter());
-    let deliverable = somebody || !delivery.needs_somebody;
+    let handed_on = delivery.announced && gateway.backend.is_handed_on(&submission);
+    let deliverable = somebody || handed_on || !delivery.needs_somebody;
     let submission = Submission { deliverable, announced: delivery.announced, ..submission };
     let known = gateway.backend.submit(submission).await.map_err(|error| match error {
         NotTaken::Pending => ErrorShape::invalid(error.to_string()),
@@ -47,7 +48,11 @@ pub(super) async fn ask<B: Backend>(
         let accepted = json!({
             "status": "accepted",
             "id": requested.id,
-            "deliveryRoute": if somebody { "approval-client" } else { "none" },
+            "deliveryRoute": match (somebody, handed_on) {
+                (true, _) => "approval-client",
+                (false, true) => "forwarder",
+                (false, false) => "none",
+            },
             "createdAtMs": requested.created_at_ms,
             "expiresAtMs": requested.expires_at_ms,
         });

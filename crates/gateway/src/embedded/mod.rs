@@ -134,6 +134,9 @@ pub trait Backend: Send + Sync + 'static {
     /// Whether somebody besides the gateway's clients can answer.
     fn has_own_presenter(&self) -> bool;
 
+    /// Whether a request would be handed on to somebody who may find a way to answer.
+    fn is_handed_on(&self, submission: &Submission) -> bool;
+
     /// The policy document of this machine.
     fn policy(&self) -> impl Future<Output = Result<PolicyFile, PolicyError>> + Send;
 

@@ -1,6 +1,6 @@
 //! Gateways: the app's own one, and others that it is connected to (gateway-protocol.md §3, §4, §6).
 
-use super::Shown;
+use super::{ForwardView, Shown};
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
@@ -47,6 +47,8 @@ ui! {
         pub embedded: EmbeddedView,
         /// Others, in the person's order.
         pub gateways: Vec<GatewayView>,
+        /// Where else what is asked is handed to.
+        pub forward: ForwardView,
         /// Why none can be connected or changed, if something is wrong with the file that lists them.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[ts(optional)]

@@ -391,6 +391,10 @@ embedded: EmbeddedView,
  */
 gateways: Array<GatewayView>, 
 /**
+ * Where else what is asked is handed to.
+ */
+forward: ForwardView, 
+/**
  * Why none can be connected or changed, if something is wrong with the file that lists them.
  */
 broken?: string, };
@@ -873,6 +877,194 @@ export type FlagValue = "none" | "any" | "optional" | "pair" | "number" | { "one
  * Absolute folders; empty: the working directory.
  */
 below: Array<string>, } };
+
+/**
+ * A try that failed.
+ */
+export type ForwardFailure = { 
+/**
+ * When, Unix milliseconds.
+ */
+atMs: number, 
+/**
+ * Why, escaped.
+ */
+text: string, 
+/**
+ * Whether it is tried again.
+ */
+retries: boolean, };
+
+/**
+ * Which places are meant, in the peers' words.
+ */
+export type ForwardMode = "session" | "targets" | "both";
+
+/**
+ * How it goes at a target.
+ */
+export type ForwardNow = { 
+/**
+ * Messages that wait to be delivered, the one on its way included.
+ */
+waiting: number, 
+/**
+ * Messages that arrived.
+ */
+delivered: number, 
+/**
+ * Messages that were given up.
+ */
+failed: number, 
+/**
+ * Messages that there was no room for.
+ */
+dropped: number, 
+/**
+ * Allows given there that did not count.
+ */
+notCounted: number, 
+/**
+ * When the last one arrived, Unix milliseconds.
+ */
+deliveredAtMs?: number, 
+/**
+ * The last failure, until one arrives again.
+ */
+failure?: ForwardFailure, };
+
+/**
+ * Where a target is.
+ */
+export type ForwardPlace = { "kind": "gateway", 
+/**
+ * Our id of the gateway.
+ */
+gateway: string, 
+/**
+ * Whether an allow that is given there counts here. A denial always does.
+ */
+mayAllow: boolean, } | { "kind": "command", 
+/**
+ * Absolute path, then its arguments.
+ */
+argv: Array<string>, } | { "kind": "webhook", 
+/**
+ * `https://`, or `http://` to a loopback address.
+ */
+url: string, 
+/**
+ * SHA-256 of the only certificate that is trusted.
+ */
+pin?: string, 
+/**
+ * How it knows us.
+ */
+auth: WebhookAuth, };
+
+/**
+ * What is handed on at all.
+ */
+export type ForwardSettings = { 
+/**
+ * Whether anything is.
+ */
+enabled: boolean, 
+/**
+ * Which places are meant.
+ */
+mode: ForwardMode, 
+/**
+ * Only requests of these agents; empty for all.
+ */
+agentFilter: Array<string>, 
+/**
+ * Only requests of sessions that match one of these; empty for all.
+ */
+sessionFilter: Array<string>, };
+
+/**
+ * A target as the person typed it.
+ */
+export type ForwardTargetEdit = { 
+/**
+ * Ours for it; absent for a new one.
+ */
+id?: string, 
+/**
+ * The person's name for it.
+ */
+name: string, 
+/**
+ * Whether it is handed to.
+ */
+enabled: boolean, 
+/**
+ * Where it is.
+ */
+place: ForwardPlace, 
+/**
+ * What to do about its secret.
+ */
+secret: SecretEdit, };
+
+/**
+ * A target and how it goes there.
+ */
+export type ForwardTargetView = { 
+/**
+ * Ours for it.
+ */
+id: string, 
+/**
+ * The person's name for it.
+ */
+name: Shown, 
+/**
+ * Whether it is handed to.
+ */
+enabled: boolean, 
+/**
+ * Where it is.
+ */
+place: ForwardPlace, 
+/**
+ * Whether a secret is kept for it.
+ */
+hasSecret: boolean, 
+/**
+ * How it goes, since the start of the app or since the target was changed.
+ */
+now: ForwardNow, };
+
+/**
+ * Everything that is shown about handing on.
+ */
+export type ForwardView = { 
+/**
+ * Whether anything is handed on.
+ */
+enabled: boolean, 
+/**
+ * Which places are meant.
+ */
+mode: ForwardMode, 
+/**
+ * Only requests of these agents; empty for all.
+ */
+agentFilter: Array<string>, 
+/**
+ * Only requests of sessions that match one of these; empty for all.
+ */
+sessionFilter: Array<string>, 
+/**
+ * In the person's order.
+ */
+targets: Array<ForwardTargetView>, 
+/**
+ * Why nothing is handed on and nothing can be changed, if something is wrong with the file.
+ */
+broken?: string, };
 
 /**
  * When a grant that was given elsewhere is honoured.
@@ -2041,6 +2233,19 @@ rung: Rung,
 breadth: Breadth, };
 
 /**
+ * What came of a sample.
+ */
+export type SampleResult = { "kind": "delivered", 
+/**
+ * Milliseconds that took.
+ */
+ms: number, } | { "kind": "failed", 
+/**
+ * Why, escaped.
+ */
+text: string, };
+
+/**
  * What one scope of the document says, and its allowlist.
  */
 export type ScopeView = { 
@@ -2541,6 +2746,11 @@ export type VerdictCause = "allowlist" | "allowlist-miss" | "allowlist-unbound" 
  * Through which door a request came.
  */
 export type Via = "socket" | "command-line" | "gateway" | "connection";
+
+/**
+ * How a webhook knows that a message is ours.
+ */
+export type WebhookAuth = "none" | "bearer" | "hmac";
 
 /**
  * Why the person is asked.
