@@ -4,9 +4,9 @@ use crate::shell::State;
 use countersign::desk::{Answer, Pause};
 use countersign_protocol::ui::{
     ChainReport, CommandError, ConnectionsView, DecideParams, DocumentView, EditParams, EditResult,
-    EmbeddedEdit, ErrorCode, GatewayEdit, HistoryPage, Outcome, Page, PolicyEditParams, PolicyPlace,
-    PolicyRead, PolicyStores, RuleBreadth, RuleEditParams, RuleEditResult, RulesView, RungBreadth, Settings,
-    Snapshot, TestParams, TestResult,
+    EmbeddedEdit, ErrorCode, ForwardSettings, ForwardTargetEdit, GatewayEdit, HistoryPage, Outcome, Page,
+    PolicyEditParams, PolicyPlace, PolicyRead, PolicyStores, RuleBreadth, RuleEditParams, RuleEditResult,
+    RulesView, RungBreadth, SampleResult, Settings, Snapshot, TestParams, TestResult,
 };
 use tauri::{AppHandle, Manager, State as Managed};
 use tauri_plugin_autostart::ManagerExt;
@@ -207,6 +207,35 @@ pub(crate) async fn policy(state: Managed<'_, State>, place: PolicyPlace) -> Res
 #[tauri::command]
 pub(crate) async fn edit_policy(state: Managed<'_, State>, params: PolicyEditParams) -> Result<EditResult> {
     state.desk.edit_policy(params).await
+}
+
+#[tauri::command]
+pub(crate) async fn set_forward(
+    state: Managed<'_, State>,
+    settings: ForwardSettings,
+) -> Result<ConnectionsView> {
+    state.desk.set_forward(settings).await?;
+    Ok(state.desk.connections().await)
+}
+
+#[tauri::command]
+pub(crate) async fn save_forward_target(
+    state: Managed<'_, State>,
+    edit: ForwardTargetEdit,
+) -> Result<ConnectionsView> {
+    state.desk.save_forward_target(edit).await?;
+    Ok(state.desk.connections().await)
+}
+
+#[tauri::command]
+pub(crate) async fn remove_forward_target(state: Managed<'_, State>, id: String) -> Result<ConnectionsView> {
+    state.desk.remove_forward_target(&id).await?;
+    Ok(state.desk.connections().await)
+}
+
+#[tauri::command]
+pub(crate) async fn send_forward_sample(state: Managed<'_, State>, id: String) -> Result<SampleResult> {
+    state.desk.send_forward_sample(&id).await
 }
 
 fn internal(error: &dyn std::error::Error) -> CommandError {

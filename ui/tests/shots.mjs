@@ -105,6 +105,25 @@ async function problems(tab) {
   await tab.locator(at('gateway')).first().scrollIntoViewIfNeeded();
 }
 
+/** Where requests are handed to, in several states and after two samples. */
+async function handOn(tab) {
+  await tab.waitForSelector(at('forward'));
+  await tab.locator(at('target-sample')).nth(0).click();
+  await tab.locator(at('target-sample')).nth(1).click();
+  await tab.waitForFunction(() => document.querySelectorAll('[data-testid="target-sampled"]').length === 2);
+  await tab.evaluate(() => {
+    const page = document.querySelector('[data-testid="content"]');
+    const section = document.querySelector('[data-testid="forward"]');
+    page.scrollTop += section.getBoundingClientRect().top - page.getBoundingClientRect().top;
+  });
+}
+
+async function targetForm(tab) {
+  await tab.waitForSelector(at('forward'));
+  await tab.locator(at('target-edit')).nth(2).click();
+  await tab.waitForSelector(at('target-may-allow'));
+}
+
 async function form(tab) {
   await tab.waitForSelector(at('own'));
   await tab.locator(at('gateway-edit')).nth(1).click();
@@ -196,6 +215,8 @@ for (const [name, size] of [
   await main(`connections-devices-${name}`, 'connections', size, devices);
   await main(`connections-problems-${name}`, 'connections', { height: 1800, ...size }, problems);
   await main(`connections-form-${name}`, 'connections', size, form);
+  await main(`forward-${name}`, 'connections', size, handOn);
+  await main(`forward-form-${name}`, 'connections', size, targetForm);
   await main(`inbox-many-${name}`, 'inbox', size, many);
 }
 for (const [name, size] of [

@@ -1,11 +1,22 @@
+import { targetState } from '../lib/forward';
 import { BackendError } from '../lib/ipc';
-import type { ConnectionsView, EmbeddedEdit, GatewayEdit, GatewayView } from '../lib/protocol';
+import type {
+  ConnectionsView,
+  EmbeddedEdit,
+  ForwardSettings,
+  ForwardTargetEdit,
+  GatewayEdit,
+  GatewayView,
+  SampleResult,
+} from '../lib/protocol';
 import type { Feed } from './feed.svelte';
 
 /** Gateways: the app's own and others. Followed from the start, because devices that wait are counted on every page. */
 export class ConnectionsStore {
   view = $state.raw<ConnectionsView | null>(null);
   busy = $state(false);
+  /** What came of the last sample to each target, or that it is on its way. */
+  samples = $state.raw<Record<string, SampleResult | 'sending'>>({});
   error = $state.raw<BackendError | null>(null);
 
   #stops: (() => void)[] = [];
@@ -22,7 +33,11 @@ export class ConnectionsStore {
 
   /** Whether something here helps only when the person does something. */
   readonly trouble = $derived(
-    this.view !== null && (this.view.embedded.state.kind === 'failed' || this.view.gateways.some(needsHelp)),
+    this.view !== null &&
+      (this.view.embedded.state.kind === 'failed' ||
+        this.view.gateways.some(needsHelp) ||
+        this.view.forward.broken !== undefined ||
+        this.view.forward.targets.some((target) => targetState(target).kind === 'failed')),
   );
 
   start(): void {
@@ -78,6 +93,36 @@ export class ConnectionsStore {
 
   removeDevice(id: string): Promise<boolean> {
     return this.#change((backend) => backend.removeDevice(id));
+  }
+
+  setForward(settings: ForwardSettings): Promise<boolean> {
+    return this.#change((backend) => backend.setForward(settings));
+  }
+
+  saveTarget(edit: ForwardTargetEdit): Promise<boolean> {
+    if (edit.id !== undefined) this.#sampled(edit.id, null);
+    return this.#change((backend) => backend.saveForwardTarget(edit));
+  }
+
+  removeTarget(id: string): Promise<boolean> {
+    return this.#change((backend) => backend.removeForwardTarget(id));
+  }
+
+  /** Others can be changed meanwhile: a target may take its time. */
+  async sendSample(id: string): Promise<void> {
+    if (this.samples[id] === 'sending') return;
+    this.#sampled(id, 'sending');
+    try {
+      this.#sampled(id, await this.feed.backend.sendForwardSample(id));
+    } catch (thrown) {
+      this.#sampled(id, null);
+      this.error = BackendError.from(thrown);
+    }
+  }
+
+  #sampled(id: string, result: SampleResult | 'sending' | null): void {
+    const others = Object.entries(this.samples).filter(([target]) => target !== id);
+    this.samples = Object.fromEntries(result === null ? others : [...others, [id, result]]);
   }
 
   async #change(work: (backend: Feed['backend']) => Promise<ConnectionsView>): Promise<boolean> {

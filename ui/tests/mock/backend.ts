@@ -22,6 +22,7 @@ import type {
 import { apply, connections as sampleConnections } from './connections';
 import { document as sampleDocument, history as sampleHistory, tested } from './document';
 import { keyOf, reads as sampleReads, stores as sampleStores, unavailable } from './policies';
+import { removeTarget, sampled, saveTarget, setForward } from './forward';
 import { applyRuleEdit, rules as sampleRules } from './rules';
 import { shown } from './text';
 
@@ -279,6 +280,24 @@ export class MockBackend implements Backend {
 
   removeDevice: Backend['removeDevice'] = (id) =>
     this.#call('removeDevice', [id], () => this.#reconnect({ kind: 'remove-device', id }));
+
+  setForward: Backend['setForward'] = (settings) =>
+    this.#call('setForward', [settings], () => this.#forward(setForward(this.gateways.forward, settings)));
+
+  saveForwardTarget: Backend['saveForwardTarget'] = (edit) =>
+    this.#call('saveForwardTarget', [edit], () => this.#forward(saveTarget(this.gateways.forward, edit)));
+
+  removeForwardTarget: Backend['removeForwardTarget'] = (id) =>
+    this.#call('removeForwardTarget', [id], () => this.#forward(removeTarget(this.gateways.forward, id)));
+
+  sendForwardSample: Backend['sendForwardSample'] = (id) =>
+    this.#call('sendForwardSample', [id], () => sampled(this.gateways.forward, id));
+
+  #forward(forward: ConnectionsView['forward']): ConnectionsView {
+    this.gateways = { ...this.gateways, forward };
+    this.emit({ kind: 'connections-changed' });
+    return structuredClone(this.gateways);
+  }
 
   #reconnect(change: Parameters<typeof apply>[1]): ConnectionsView {
     this.gateways = apply(this.gateways, change);

@@ -1,5 +1,6 @@
 import { BackendError } from '../../src/lib/ipc';
 import type { ConnectionsView, EmbeddedEdit, GatewayEdit, GatewayView, LinkView } from '../../src/lib/protocol';
+import { forward } from './forward';
 import { shown } from './text';
 
 const MINUTE_MS = 60_000;
@@ -102,6 +103,7 @@ export function connections(now: number): ConnectionsView {
       }),
       gateway('old-lab', { enabled: false, secret: 'none', state: { kind: 'off' } }),
     ],
+    forward: forward(now),
   };
 }
 

@@ -2,6 +2,7 @@ import { afterEach, expect, test } from 'vitest';
 import { CATALOGUES, dateTime, duration, localeFor, setLocale, type Locale } from '../../src/lib/i18n/index.svelte';
 import { CONNECTIONS_CATALOGUES } from '../../src/lib/i18n/connections/index.svelte';
 import { POLICIES_CATALOGUES } from '../../src/lib/i18n/policies/index.svelte';
+import { FORWARD_CATALOGUES } from '../../src/lib/i18n/forward/index.svelte';
 import { RULES_CATALOGUES } from '../../src/lib/i18n/rules/index.svelte';
 import { outcomeWords } from '../../src/lib/outcome';
 import type { Outcome } from '../../src/lib/protocol';
@@ -23,6 +24,7 @@ const of = (locale: Locale) =>
       all: CATALOGUES[locale],
       connections: CONNECTIONS_CATALOGUES[locale],
       policies: POLICIES_CATALOGUES[locale],
+      forward: FORWARD_CATALOGUES[locale],
       rules: RULES_CATALOGUES[locale],
     } as unknown as Node),
   );

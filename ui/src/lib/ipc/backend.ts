@@ -8,6 +8,8 @@ import type {
   EditResult,
   EmbeddedEdit,
   ErrorCode,
+  ForwardSettings,
+  ForwardTargetEdit,
   GatewayEdit,
   HistoryPage,
   Outcome,
@@ -21,6 +23,7 @@ import type {
   RuleEditResult,
   RulesView,
   RungBreadth,
+  SampleResult,
   Settings,
   Snapshot,
   TestParams,
@@ -82,6 +85,13 @@ export interface Backend {
   /** What one of them says now. */
   policy(place: PolicyPlace): Promise<PolicyRead>;
   editPolicy(params: PolicyEditParams): Promise<EditResult>;
+  /** Says what is handed on at all. This and the next two return what there is afterwards. */
+  setForward(settings: ForwardSettings): Promise<ConnectionsView>;
+  /** Adds a target or changes one. */
+  saveForwardTarget(edit: ForwardTargetEdit): Promise<ConnectionsView>;
+  removeForwardTarget(id: string): Promise<ConnectionsView>;
+  /** Sends a sample to a target and says what came of it. */
+  sendForwardSample(id: string): Promise<SampleResult>;
 }
 
 const CODES: readonly string[] = ['gone', 'not-armed', 'stale', 'store', 'invalid', 'internal'] satisfies ErrorCode[];

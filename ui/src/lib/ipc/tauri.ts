@@ -51,4 +51,8 @@ export const tauriBackend: Backend = {
   policies: () => invoke('policies'),
   policy: (place) => invoke('policy', { place }),
   editPolicy: (params) => invoke('edit_policy', { params }),
+  setForward: (settings) => invoke('set_forward', { settings }),
+  saveForwardTarget: (edit) => invoke('save_forward_target', { edit }),
+  removeForwardTarget: (id) => invoke('remove_forward_target', { id }),
+  sendForwardSample: (id) => invoke('send_forward_sample', { id }),
 };
