@@ -1,10 +1,11 @@
 //! Stories of a published release of OpenClaw and the real app, told by `cargo xtask interop VERSION`. The environment
 //! names the release, see [`countersign_tests::peer::Release::from_env`]. Each story is named as what a person is promised.
 //!
-//! A release takes seconds to start, so all stories share one gateway, and run one after the other: this target has its own
-//! harness, which also ends the gateway.
+//! A release takes seconds to start, so all stories about its gateway share one, and run one after the other: this target has
+//! its own harness, which also ends the gateway. Stories of its command line on our gateway need none.
 
 mod answers;
+mod commands;
 mod companion;
 mod doors;
 mod lines;
@@ -13,6 +14,7 @@ mod policy;
 mod rig;
 
 use anyhow::Result;
+use commands::Desk;
 use countersign_tests::peer::Release;
 use rig::Rig;
 use std::io::Write;
@@ -23,14 +25,15 @@ use std::time::Instant;
 type Story = Result<()>;
 
 /// A story and its name.
-type Named = (&'static str, fn(&mut Rig) -> Story);
+type Named<On> = (&'static str, fn(&mut On) -> Story);
 
 /// Pairs each story with its path as its name.
 macro_rules! named {
     ($($story:path),* $(,)?) => { &[$((stringify!($story), $story)),*] };
 }
 
-const STORIES: &[Named] = named![
+/// Told of the release's gateway.
+const STORIES: &[Named<Rig>] = named![
     peer::an_allowed_command_of_an_agent_runs_once,
     peer::a_command_that_is_always_allowed_is_asked_about_once,
     peer::a_denied_command_does_not_run_and_the_agent_hears_it,
@@ -50,11 +53,20 @@ const STORIES: &[Named] = named![
     doors::a_scope_that_is_missing_is_told_and_has_to_be_approved,
 ];
 
+/// Told of our gateway and the release's command line.
+const COMMANDS: &[Named<Desk>] = named![
+    commands::the_document_is_shown_and_replaced,
+    commands::an_entry_is_added_and_removed,
+    commands::devices_and_health_are_told,
+    commands::any_method_can_be_called,
+    commands::what_waits_is_listed_and_answered,
+    commands::where_a_person_lets_devices_in_it_may_do_nothing_unasked,
+];
+
 fn main() -> ExitCode {
     // Others of the arguments that cargo and people give to tests mean nothing here.
     let filter = std::env::args().skip(1).find(|argument| !argument.starts_with('-')).unwrap_or_default();
-    let wanted: Vec<&Named> = STORIES.iter().filter(|(name, _)| name.contains(&filter)).collect();
-    match tell(&wanted) {
+    match tell(&filter) {
         Ok(0) => ExitCode::SUCCESS,
         Ok(_) => ExitCode::FAILURE,
         Err(error) => {
@@ -65,27 +77,58 @@ fn main() -> ExitCode {
     }
 }
 
-/// Tells the stories and returns how many failed.
-fn tell(stories: &[&Named]) -> Result<usize> {
-    let mut out = std::io::stdout().lock();
-    let mut rig = Rig::start(Release::from_env()?)?;
-    let started = rig.gateway.started_in().as_secs_f64();
-    writeln!(out, "OpenClaw {} started in {started:.1} s", rig.gateway.release())?;
-    let mut failed = 0;
-    for (name, story) in stories {
-        let begun = Instant::now();
-        let outcome = story(&mut rig);
-        let word = if outcome.is_ok() { "ok    " } else { "FAILED" };
-        writeln!(out, "{word} {:>6.1} s  {name}", begun.elapsed().as_secs_f64())?;
-        if let Err(error) = outcome {
-            failed += 1;
-            writeln!(out, "{}\n{}\n", because(&error), rig.gateway.log())?;
-        }
+/// Tells the stories whose name contains `filter` and returns how many failed.
+fn tell(filter: &str) -> Result<usize> {
+    let release = Release::from_env()?;
+    let mut count = Count::default();
+    if COMMANDS.iter().any(|(name, _)| name.contains(filter)) {
+        let mut desk = Desk::start(&release)?;
+        count.tell(COMMANDS, filter, &mut desk, |_| String::new())?;
+    }
+    if STORIES.iter().any(|(name, _)| name.contains(filter)) {
+        let mut rig = Rig::start(release)?;
+        let started = rig.gateway.started_in().as_secs_f64();
+        writeln!(std::io::stdout(), "OpenClaw {} started in {started:.1} s", rig.gateway.release())?;
+        count.tell(STORIES, filter, &mut rig, |rig| rig.gateway.log())?;
     }
     // As the usual harness puts it, for whoever counts.
+    let Count { passed, failed } = count;
     let word = if failed == 0 { "ok" } else { "FAILED" };
-    writeln!(out, "test result: {word}. {} passed; {failed} failed", stories.len() - failed)?;
+    writeln!(std::io::stdout(), "test result: {word}. {passed} passed; {failed} failed")?;
     Ok(failed)
+}
+
+#[derive(Default)]
+struct Count {
+    passed: usize,
+    failed: usize,
+}
+
+impl Count {
+    /// Tells those of the stories that are wanted; `log` says more about one that fails.
+    fn tell<On>(
+        &mut self,
+        stories: &[Named<On>],
+        filter: &str,
+        on: &mut On,
+        log: impl Fn(&On) -> String,
+    ) -> Result<()> {
+        let mut out = std::io::stdout().lock();
+        for (name, story) in stories.iter().filter(|(name, _)| name.contains(filter)) {
+            let begun = Instant::now();
+            let outcome = story(on);
+            let word = if outcome.is_ok() { "ok    " } else { "FAILED" };
+            writeln!(out, "{word} {:>6.1} s  {name}", begun.elapsed().as_secs_f64())?;
+            match outcome {
+                Ok(()) => self.passed += 1,
+                Err(error) => {
+                    self.failed += 1;
+                    writeln!(out, "{}\n{}\n", because(&error), log(on))?;
+                }
+            }
+        }
+        Ok(())
+    }
 }
 
 /// An error and what led to it, a line each.

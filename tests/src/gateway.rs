@@ -1,6 +1,7 @@
-//! A program that speaks to the app's own gateway, with a device of its own.
+//! Our gateway without an app, and a program that speaks to the app's own, with a device of its own.
 
 use crate::home::Home;
+use crate::process::{Background, countersign};
 use anyhow::{Context, Result, bail, ensure};
 use countersign_approvals::ports::Ports;
 use countersign_gateway::identity::{Identity, Proof};
@@ -11,6 +12,36 @@ use std::fs;
 use std::net::TcpStream;
 use std::time::Duration;
 use tokio_tungstenite::tungstenite::{Message, WebSocket, client};
+
+/// `countersign gateway`, serving a home without an app. It is ended when dropped.
+#[derive(Debug)]
+pub struct Alone {
+    _process: Background,
+    url: String,
+    /// What it serves.
+    pub home: Home,
+}
+
+impl Alone {
+    /// Starts it and waits until it serves. Who knows [`Alone::TOKEN`] is let in.
+    pub fn start(home: Home) -> Result<Self> {
+        let mut program = home.command(countersign()?);
+        program.args(["--json", "gateway", "--port", "0"]).env("COUNTERSIGN_GATEWAY_TOKEN", Self::TOKEN);
+        let (process, ready) = Background::start_and_read_line(&mut program)?;
+        let ready: Value =
+            serde_json::from_str(&ready).with_context(|| format!("expected JSON, got {ready:?}"))?;
+        let url = ready["url"].as_str().context("it did not say where it serves")?.to_owned();
+        Ok(Self { _process: process, url, home })
+    }
+
+    /// Its address.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Its token.
+    pub const TOKEN: &str = "alone-token-alone-token-alone-to";
+}
 
 /// A connection. Dropping it is the program's end.
 #[derive(Debug)]

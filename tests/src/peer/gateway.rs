@@ -1,5 +1,6 @@
 //! A real gateway as a process.
 
+use super::command_line::COMMAND_LIMIT;
 use super::home::{Home, Log, Settings};
 use super::link::{Access, wait_until_open};
 use super::release::Release;
@@ -129,6 +130,3 @@ const START_LIMIT: Duration = Duration::from_secs(300);
 
 /// Longest end; a release waits up to 5 s for what its agents do.
 const END_LIMIT: Duration = Duration::from_secs(30);
-
-/// Longest run of the command line, which loads as much as the gateway.
-const COMMAND_LIMIT: Duration = Duration::from_secs(180);

@@ -14,6 +14,7 @@
 //! # }
 //! ```
 
+mod command_line;
 mod gateway;
 mod home;
 pub mod link;
@@ -23,6 +24,7 @@ mod operator;
 mod relay;
 mod release;
 
+pub use command_line::CommandLine;
 pub use gateway::Gateway;
 pub use home::Settings;
 pub use link::{Access, Refusal};
