@@ -1,4 +1,4 @@
-import type { Card, Shown, Span } from './protocol';
+import type { Card, CardKind, Shown, Span } from './protocol';
 
 /** The text that a reader sees, for names and titles; masked values stay masked. */
 export function plain(shown: Shown): string {
@@ -14,9 +14,14 @@ export function marked(shown: Shown): string {
 /** The code of the end of a line. */
 export const LINE_FEED = 'U+000A';
 
-/** Hidden characters that a reader has to know of: in a plugin's words the end of a line is nothing strange. */
+/** Whether a card shows somebody's words, in paragraphs with a title, instead of a command. */
+export function isProse(kind: CardKind): boolean {
+  return kind === 'plugin' || kind === 'system-agent';
+}
+
+/** Hidden characters that a reader has to know of: in words the end of a line is nothing strange. */
 export function hiddenIn({ command, kind }: Pick<Card, 'command' | 'kind'>): number {
-  if (kind !== 'plugin') return command.hidden;
+  if (!isProse(kind)) return command.hidden;
   const spans = command.segments.flatMap(({ args }) => args.flatMap(({ shown }) => shown.spans));
   return command.hidden - spans.filter((span) => span.kind === 'escape' && span.text === LINE_FEED).length;
 }

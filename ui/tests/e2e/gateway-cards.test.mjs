@@ -85,6 +85,25 @@ test('a plugin’s wish is said as one: its own words in paragraphs, without the
     assert.equal((await calls(tab, 'decide'))[0][0].decision, 'allow-once');
   }));
 
+test('a change that a gateway proposes to itself is said as one, and only what it offers can be answered', () =>
+  prompt(['proposal'], async (tab) => {
+    assert.match(
+      await tab.textContent(at('verb')),
+      /The gateway[^]*harbor-office[^]*wants to make this change to itself/,
+    );
+    const words = await tab.textContent(at('command'));
+    assert.match(words, /OpenClaw change[^]*Set tools\.exec\.ask[^]*own words, shown in full/);
+    assert.doesNotMatch(words, /command|shell|plugin|hidden character|U\+000A/i);
+    assert.match(await tab.textContent(at('why')), /The gateway harbor-office proposes this change/);
+    assert.doesNotMatch(await tab.textContent(at('body')), /Policy:|no elevation/);
+    assert.match(await tab.title(), /a gateway waits/);
+    assert.equal(await tab.locator(at('allow-more')).count(), 0);
+    await armed(tab);
+    await tab.click(at('allow-once'));
+    await state(tab, 'blank');
+    assert.equal((await calls(tab, 'decide'))[0][0].decision, 'allow-once');
+  }));
+
 test('hostile words of a plugin are shown as they are', () =>
   prompt(['hostilePlugin'], async (tab) => {
     const text = await tab.textContent(at('card'));

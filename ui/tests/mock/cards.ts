@@ -256,6 +256,18 @@ export function plugin(id: string, now: number, differs: Partial<Card> = {}): Ca
   });
 }
 
+/** Another gateway's own agent proposes to change that gateway. */
+export function proposal(id: string, now: number, differs: Partial<Card> = {}): Card {
+  return foreign(id, now, {
+    kind: 'system-agent',
+    command: paragraphs('OpenClaw change', 'Set tools.exec.ask to "always"\nand restart the gateway'),
+    host: { kind: 'remote', name: shown('harbor-office') },
+    facts: [],
+    decisions: ['allow-once', 'deny'],
+    ...differs,
+  });
+}
+
 /** A gateway, a plugin and a session with hostile words and very long names. */
 export function hostilePlugin(id: string, now: number): Card {
   return plugin(id, now, {

@@ -2,7 +2,7 @@
 //! over the connection that brought it.
 
 use super::onward;
-use super::presented::Presented;
+use super::presented::{Kind, Presented};
 use countersign_approvals::Approvals;
 use countersign_approvals::SubmitError;
 use countersign_approvals::book::{Ending, RequestedBy};
@@ -10,9 +10,11 @@ use countersign_approvals::ports::Ports;
 use countersign_gateway::client::{Answers, CallError, Live};
 use countersign_node::host::{Host, Inquired, Inquiry};
 use countersign_policy::display;
+use countersign_protocol::gateway::unified::Reason;
 use countersign_protocol::ui::{CancelCause, Outcome, Shown};
 use countersign_protocol::vocabulary::Decision;
-use serde_json::json;
+use serde::Deserialize;
+use serde_json::Value;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
@@ -137,11 +139,15 @@ impl Asking {
         self.tools.host.inquire(inquiry).await
     }
 
-    /// Tells the gateway, once.
+    /// Tells the gateway, once. Nothing but an offered decision is ever sent; a denial always may be.
     async fn answer(&self, decision: Decision) -> Result<(), Why> {
         let Presented { kind, id, .. } = &self.presented;
-        let params = json!({ "id": id, "decision": decision });
+        if decision != Decision::Deny && !self.presented.decisions().contains(&decision) {
+            return Err(Why::Refused(format!("{decision} was not offered")));
+        }
+        let params = kind.answer(id, decision);
         match self.live.call_within(kind.resolve(), params, Answers::One, ANSWER_WAIT).await {
+            Ok(payload) if *kind == Kind::SystemAgent => recorded(payload, decision),
             Ok(_) => Ok(()),
             Err(CallError::Refused(error)) => {
                 let reason = error.details.as_deref().and_then(|details| details["reason"].as_str());
@@ -159,6 +165,36 @@ impl Asking {
         // A full queue means that many were told a moment ago; the history has every one.
         let _ = self.tools.not_taken.try_send(not_taken);
     }
+}
+
+/// Reads what a gateway recorded: one that names the kind of an approval answers also to say that somebody else was faster,
+/// or that it understood something else.
+fn recorded(payload: Value, decision: Decision) -> Result<(), Why> {
+    let Resolved { applied, approval } = serde_json::from_value(payload).map_err(|error| {
+        Why::Refused(display::escape(&format!("expected what was recorded of the answer: {error}")))
+    })?;
+    if applied && approval.decision == Some(decision) && approval.reason != Some(Reason::MalformedVerdict) {
+        return Ok(());
+    }
+    let before = if applied { "the gateway recorded" } else { "it was answered before:" };
+    let held = approval.decision.map_or("no decision", Decision::as_str);
+    Err(Why::Refused(format!("{before} {held}")))
+}
+
+/// What a gateway says of an answer that named the kind.
+#[derive(Deserialize)]
+struct Resolved {
+    applied: bool,
+    approval: Recorded,
+}
+
+/// As far as it matters here.
+#[derive(Deserialize)]
+struct Recorded {
+    #[serde(default)]
+    decision: Option<Decision>,
+    #[serde(default)]
+    reason: Option<Reason>,
 }
 
 /// Why an answer was not taken.

@@ -357,7 +357,7 @@ async fn blocking<T: Send + 'static>(
 }
 
 /// What this program can do (gateway-protocol.md §3.1).
-const CAPS: [&str; 2] = ["exec-approvals", "plugin-approvals"];
+const CAPS: [&str; 3] = ["approvals", "exec-approvals", "plugin-approvals"];
 
 /// What peers call this program.
 const DISPLAY_NAME: &str = "Countersign";

@@ -1,14 +1,16 @@
 //! What waits at another gateway, read leniently and shown strictly.
 
-use crate::gateway::asked::{argv, asked, asked_by_plugin, cwd};
+use crate::gateway::asked::{argv, asked, asked_by_plugin, cwd, proposed};
 use countersign_approvals::book::Request;
 use countersign_policy::display::{self, Secrets};
 use countersign_protocol::gateway::approval::{RequestView, Requested};
 use countersign_protocol::gateway::plugin::PluginView;
+use countersign_protocol::gateway::proposal::ProposalView;
+use countersign_protocol::gateway::unified::ApprovalKind;
 use countersign_protocol::ui::Via;
 use countersign_protocol::vocabulary::Decision;
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// Kinds of approvals, each with methods and events of its own.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
@@ -17,15 +19,18 @@ pub(super) enum Kind {
     Exec,
     /// Something that a plugin wants.
     Plugin,
+    /// A change that the gateway's own agent proposes.
+    SystemAgent,
 }
 
 impl Kind {
-    pub(super) const ALL: [Self; 2] = [Self::Exec, Self::Plugin];
+    pub(super) const ALL: [Self; 3] = [Self::Exec, Self::Plugin, Self::SystemAgent];
 
     pub(super) const fn list(self) -> &'static str {
         match self {
             Self::Exec => "exec.approval.list",
             Self::Plugin => "plugin.approval.list",
+            Self::SystemAgent => "openclaw.approval.list",
         }
     }
 
@@ -33,6 +38,16 @@ impl Kind {
         match self {
             Self::Exec => "exec.approval.resolve",
             Self::Plugin => "plugin.approval.resolve",
+            // There is none of its own.
+            Self::SystemAgent => "approval.resolve",
+        }
+    }
+
+    /// Parameters of an answer. A gateway takes what it does not understand for a denial where the kind is named (§9).
+    pub(super) fn answer(self, id: &str, decision: Decision) -> Value {
+        match self {
+            Self::Exec | Self::Plugin => json!({ "id": id, "decision": decision }),
+            Self::SystemAgent => json!({ "id": id, "kind": ApprovalKind::SystemAgent, "decision": decision }),
         }
     }
 
@@ -40,6 +55,7 @@ impl Kind {
         match self {
             Self::Exec => "exec.approval.requested",
             Self::Plugin => "plugin.approval.requested",
+            Self::SystemAgent => "openclaw.approval.requested",
         }
     }
 
@@ -47,6 +63,7 @@ impl Kind {
         match self {
             Self::Exec => "exec.approval.resolved",
             Self::Plugin => "plugin.approval.resolved",
+            Self::SystemAgent => "openclaw.approval.resolved",
         }
     }
 }
@@ -98,6 +115,22 @@ impl Presented {
                     id,
                     command: [request.title.as_str(), &request.description].join("\n"),
                     request: asked_by_plugin(&request, Via::Connection, gateway),
+                    argv: None,
+                    cwd: None,
+                    expires_at_ms,
+                }
+            }
+            Kind::SystemAgent => {
+                let Requested::<ProposalView> { id, request, expires_at_ms, .. } =
+                    Requested::deserialize(payload)?;
+                if request.description.trim().is_empty() {
+                    return Err(ReadError::Blank);
+                }
+                Self {
+                    kind,
+                    id,
+                    command: [request.title.as_str(), &request.description].join("\n"),
+                    request: proposed(&request, Via::Connection, gateway),
                     argv: None,
                     cwd: None,
                     expires_at_ms,
@@ -197,6 +230,25 @@ mod tests {
         assert_eq!(card.kind, CardKind::Plugin);
         assert_eq!(card.decisions, [Decision::AllowOnce, Decision::Deny]);
         assert_eq!((card.command.hidden, card.command.arguments), (1, 0));
+    }
+
+    #[test]
+    fn a_change_that_a_gateway_proposes_is_shown_in_its_words_and_answered_by_its_kind() {
+        let request = json!({"title": "OpenClaw change", "description": "set a to b", "command": "set a to b",
+            "proposalHash": "h", "allowedDecisions": ["allow-once", "deny"], "agentId": "main", "sessionKey": "s"});
+        let mut payload =
+            json!({"id": "system-agent:1", "request": request, "createdAtMs": 1, "expiresAtMs": 2});
+        let presented = Presented::read(Kind::SystemAgent, &payload, "work").unwrap();
+        let card = &presented.request.card;
+        assert_eq!((card.kind, card.host.kind), (CardKind::SystemAgent, HostKind::Remote));
+        assert_eq!(card.decisions, [Decision::AllowOnce, Decision::Deny]);
+        assert_eq!(display::original(card.gateway.as_ref().unwrap()).unwrap(), "work");
+        assert_eq!(card.command.arguments, 0);
+        assert_eq!(card.command.segments.len(), 2, "title and description, and nothing twice");
+        let answer = json!({"id": "system-agent:1", "kind": "system-agent", "decision": "allow-once"});
+        assert_eq!(presented.kind.answer(&presented.id, Decision::AllowOnce), answer);
+        payload["request"]["description"] = json!(" ");
+        assert!(matches!(Presented::read(Kind::SystemAgent, &payload, "work"), Err(ReadError::Blank)));
     }
 
     #[test]

@@ -19,6 +19,8 @@ use tempfile::TempDir;
 use tokio::sync::broadcast;
 use tokio_tungstenite::tungstenite::Message;
 
+mod scripted;
+
 const TOKEN: &str = "a token of this test";
 
 /// A gateway of its own machine.

@@ -7,6 +7,7 @@ use countersign_policy::{raw_command, reference};
 use countersign_protocol::document::MAIN_AGENT;
 use countersign_protocol::gateway::approval::RequestView;
 use countersign_protocol::gateway::plugin::PluginView;
+use countersign_protocol::gateway::proposal::ProposalView;
 use countersign_protocol::ui::{
     Card, CardKind, CommandView, Fact, HostKind, HostView, OnExpiry, PolicyLayer, Severity, Shown, Via, Why,
     WhyReason,
@@ -79,16 +80,6 @@ pub(crate) fn asked_by_plugin(request: &PluginView, via: Via, gateway: Option<Sh
         tool: text(request.tool_name.as_deref()).map(plain),
         severity,
     };
-    let why = Why {
-        reason: WhyReason::PeerAsks,
-        opaque: None,
-        segment: None,
-        security: Security::Allowlist,
-        ask: Ask::Always,
-        layer: PolicyLayer::Requested,
-        entries_checked: 0,
-        trace: Vec::new(),
-    };
     let card = Subject {
         kind: CardKind::Plugin,
         via,
@@ -98,10 +89,44 @@ pub(crate) fn asked_by_plugin(request: &PluginView, via: Via, gateway: Option<Sh
         session: request.session_key.as_deref(),
         command: display::words_view(&words),
         facts: vec![fact],
-        why,
+        why: peer_asks(),
         decisions: request.decisions(),
     };
     card.into_request()
+}
+
+/// What a gateway's own agent proposes to change there: its words, since there is no command.
+pub(crate) fn proposed(request: &ProposalView, via: Via, gateway: Option<Shown>) -> Request {
+    let command = text(request.command.as_deref()).filter(|command| *command != request.description.trim());
+    let words = [text(Some(&request.title)), text(Some(&request.description)), command];
+    let words: Vec<&str> = words.into_iter().flatten().collect();
+    let card = Subject {
+        kind: CardKind::SystemAgent,
+        via,
+        host: HostView { kind: HostKind::Remote, name: gateway.clone() },
+        gateway,
+        agent: request.agent_id.as_deref(),
+        session: request.session_key.as_deref(),
+        command: display::words_view(&words),
+        facts: Vec::new(),
+        why: peer_asks(),
+        decisions: request.decisions(),
+    };
+    card.into_request()
+}
+
+/// There is no policy here for what is no command.
+fn peer_asks() -> Why {
+    Why {
+        reason: WhyReason::PeerAsks,
+        opaque: None,
+        segment: None,
+        security: Security::Allowlist,
+        ask: Ask::Always,
+        layer: PolicyLayer::Requested,
+        entries_checked: 0,
+        trace: Vec::new(),
+    }
 }
 
 /// The list that would run, where the asker says it.

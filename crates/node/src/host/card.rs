@@ -106,7 +106,7 @@ impl Material<'_> {
                 expires_at_ms: 0,
                 on_expiry: match self.kind {
                     CardKind::Exec => OnExpiry::NotRun,
-                    CardKind::Ask | CardKind::Plugin => OnExpiry::NoAnswer,
+                    CardKind::Ask | CardKind::Plugin | CardKind::SystemAgent => OnExpiry::NoAnswer,
                 },
                 command: self.command,
                 facts: self.facts,

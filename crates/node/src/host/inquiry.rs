@@ -101,8 +101,8 @@ impl Host {
             let (analysis, facts) = self.probe(&argv, if cwd.is_empty() { "/" } else { &cwd });
             glances.push(Glance { words: argv, analysis, facts });
         }
-        if request.card.kind == CardKind::Plugin {
-            // A plugin's words are no command, whatever they look like.
+        if matches!(request.card.kind, CardKind::Plugin | CardKind::SystemAgent) {
+            // Words that a plugin or a gateway's own agent puts are no command, whatever they look like.
             glances.clear();
         }
         // What is said to run and what is shown may differ: neither may be refused.

@@ -7,6 +7,7 @@ pub mod approval;
 pub mod connect;
 pub mod plugin;
 pub mod policy;
+pub mod proposal;
 pub mod unified;
 
 use serde::{Deserialize, Serialize};

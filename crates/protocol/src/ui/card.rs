@@ -14,6 +14,8 @@ ui_words! {
         Ask,
         /// Not a command: something that a plugin of a gateway wants to do.
         Plugin,
+        /// Not a command: a change that a gateway's own agent proposes to make to the gateway.
+        SystemAgent,
     }
 
     /// Where the command would run.

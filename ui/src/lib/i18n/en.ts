@@ -30,10 +30,12 @@ export const en = {
   prompt: {
     title: 'Countersign: a command waits for your answer',
     titlePlugin: 'Countersign: a plugin waits for your answer',
+    titleChange: 'Countersign: a gateway waits for your answer',
     blank: 'No request is shown',
     wantsExec: 'wants to run on {host}',
     wantsAsk: 'asks to run on {host}',
     wantsPlugin: 'A plugin on {host} wants this',
+    wantsChange: 'The gateway {host} wants to make this change to itself',
     thisMachine: 'this machine',
     anotherMachine: 'another machine',
     sandbox: 'a sandbox',
@@ -78,7 +80,9 @@ export const en = {
     label: (segments: number) => (segments === 1 ? 'Command' : `Command, ${segments} segments`),
     text: 'Command text',
     labelPlugin: 'What the plugin wants',
+    labelChange: 'What the gateway would change',
     textPlugin: 'The plugin’s own words',
+    textChange: 'The gateway’s own words',
     below: (segments: number) =>
       segments === 0
         ? 'It goes on below.'
@@ -99,6 +103,7 @@ export const en = {
     shell: 'A shell runs this text:',
     summaryText: 'Text for a shell, shown in full',
     summaryPlugin: 'The plugin’s own words, shown in full',
+    summaryChange: 'The gateway’s own words, shown in full',
     masked: (n: number) => (n === 1 ? '1 secret masked' : `${n} secrets masked`),
     hidden: (n: number) => (n === 1 ? '1 hidden character' : `${n} hidden characters`),
     lookalikes: (n: number) => (n === 1 ? '1 look-alike letter' : `${n} look-alike letters`),
@@ -137,6 +142,7 @@ export const en = {
     gatewayAsks: 'The gateway {gateway} asks for your word and runs the command itself.',
     pluginAsks: 'A plugin asks for your word and then goes on by itself.',
     gatewayPluginAsks: 'A plugin of the gateway {gateway} asks for your word and then goes on by itself.',
+    gatewayProposes: 'The gateway {gateway} proposes this change to itself and waits for your word.',
     policy: (security: string, ask: string) => `Policy: security ${security}, ask ${ask}.`,
     layerOf: (layer: string) => `Set by ${layer}.`,
   },
@@ -364,6 +370,7 @@ export const en = {
     ofGateway: 'Gateway',
     noMatch: 'Nothing waits from there.',
     plugin: 'plugin',
+    change: 'change',
     otherText: 'other text than shown there',
     warning: 'warning',
     emptyTitle: 'Nothing waits',

@@ -195,7 +195,7 @@ allowBlocked?: AllowBlocked, };
 /**
  * What an allow does.
  */
-export type CardKind = "exec" | "ask" | "plugin";
+export type CardKind = "exec" | "ask" | "plugin" | "system-agent";
 
 /**
  * Where the chain breaks.
