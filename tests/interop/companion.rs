@@ -1,7 +1,9 @@
 //! The real app, connected to the gateway of the release as a person's operator.
 
 use crate::rig::{HEARING_LIMIT, Task};
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, anyhow, ensure};
+use countersign_approvals::ports::Ports;
+use countersign_gateway::identity::{Identity, SEED_BYTES};
 use countersign_protocol::control::ControlRequest;
 use countersign_protocol::ui::{Card, Outcome, Shown};
 use countersign_tests::app::{App, Window};
@@ -9,7 +11,9 @@ use countersign_tests::bus::Shell;
 use countersign_tests::home::{Home, Rights};
 use countersign_tests::process::{PATIENCE, wait_for};
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
+use std::fs;
+use std::os::unix::fs::DirBuilderExt;
 use std::time::Duration;
 
 /// Whether the person turned on that the app sees what agents raise.
@@ -22,6 +26,8 @@ pub(crate) enum Agents {
 /// The app in a home of its own, with one gateway.
 pub(crate) struct Companion {
     pub(crate) app: App,
+    /// The app's id for the gateway.
+    id: String,
 }
 
 /// The card of the gateway on the page about connections.
@@ -61,7 +67,7 @@ impl Companion {
         app.wait_for_element(Window::Main, "body[data-ready=\"true\"]")?;
         app.click(Window::Main, "nav-connections")?;
         app.wait_for_element(Window::Main, "body[data-page=\"connections\"]")?;
-        Ok(Self { app })
+        Ok(Self { app, id })
     }
 
     /// Waits until the page says so about the gateway.
@@ -78,6 +84,40 @@ impl Companion {
             Ok(wanted(&last).then(|| last.clone()))
         });
         found.with_context(|| format!("the connection was {last:?}\n{}", self.app.log()))
+    }
+
+    /// Changes what is stored about the gateway, as its form does.
+    pub(crate) fn edit(&self, url: &str, agents: Agents, secret: Value) -> Result<()> {
+        let edit = json!({
+            "id": self.id, "name": GATEWAY, "url": url, "enabled": true, "seesAgents": agents == Agents::Seen,
+            "secretKind": "token", "secret": secret,
+        });
+        let saved = self.app.invoke(Window::Main, "save_gateway", json!({ "edit": edit }))?;
+        saved.map(|_| ()).map_err(|error| anyhow!("the app did not take {edit}: {error}"))
+    }
+
+    /// Has the app believe that the token which the gateway gave it is good for these scopes alone, or gives it another one.
+    pub(crate) fn narrow_token(&self, scopes: &[&str], token: Option<&Value>) -> Result<()> {
+        let file = self.app.home.state().join("gateways").join(format!("{}.device", self.id));
+        let kept = fs::read(&file).context("the gateway gave the app no token of its own")?;
+        let mut kept: Value = serde_json::from_slice(&kept)?;
+        kept["scopes"] = json!(scopes);
+        if let Some(token) = token {
+            kept["token"] = token.clone();
+        }
+        self.app.home.write_private(&file, kept.to_string().as_bytes())
+    }
+
+    /// The app's id as a device.
+    pub(crate) fn device_id(&self) -> Result<String> {
+        let text = fs::read_to_string(self.app.home.state().join("gateways/device.key"))?;
+        let byte =
+            |at: usize| u8::from_str_radix(text.get(at..at + 2).context("a short key")?, 16).context("a key");
+        let mut seed = [0; SEED_BYTES];
+        for (at, slot) in seed.iter_mut().enumerate() {
+            *slot = byte(2 * at)?;
+        }
+        Ok(Identity::from_seed(&seed).device_id())
     }
 
     /// Presses "Try again", as an impatient person does, unless the app was faster.

@@ -56,6 +56,55 @@ pub(crate) fn a_scope_that_is_missing_is_told_and_has_to_be_approved(rig: &mut R
     Ok(())
 }
 
+pub(crate) fn a_kept_token_that_is_good_for_less_is_told_and_replaced_once_that_is_approved(
+    rig: &mut Rig,
+) -> Story {
+    let relay = Relay::start(rig.gateway.port(), Seen::Remote)?;
+    let companion = Companion::start(&relay.url(), rig.gateway.token(), Agents::NotSeen)?;
+    approve_as_told(rig, &companion)?;
+    // From here on there is no secret but the token that the gateway gave. First the person wants to see more than it is
+    // good for, then it is good for nothing but looking.
+    for (agents, scopes) in [(Agents::Seen, None), (Agents::Seen, Some(&["operator.read"]))] {
+        if let Some(scopes) = scopes {
+            let token = match rig.gateway.release().store() {
+                // The owner takes back what was given. Newer releases tell the new token to nobody but the device.
+                Store::Document => {
+                    let device = companion.device_id()?;
+                    let params = json!({ "deviceId": device, "role": "operator", "scopes": scopes });
+                    Some(rig.owner.call("device.token.rotate", params)?["token"].clone())
+                }
+                Store::Database => None,
+            };
+            companion.narrow_token(scopes, token.as_ref())?;
+        }
+        companion.edit(&relay.url(), agents, json!({ "kind": "clear" }))?;
+        let told = companion.wait_for_connection("the page says that less was given", |connection| {
+            connection.is_connected()
+                && connection.has("scopes-narrow")
+                && connection.has("no-approvals") == scopes.is_some()
+        })?;
+        if rig.gateway.release().store() == Store::Document {
+            // Early releases give more only to who knows the secret.
+            let named = told.commands.iter().any(|command| is_approval(command));
+            ensure!(!named, "there is no request to approve, got {told:?}");
+            continue;
+        }
+        let command = told.commands.iter().find(|command| is_approval(command)).context("no command")?;
+        let words: Vec<&str> = command.split_whitespace().skip(1).collect();
+        rig.gateway.command_line(&words)?.expect_code(0)?;
+        let connected = companion.wait_for_connection("the app is connected with more", |connection| {
+            connection.is_connected() && connection.remedies.is_empty()
+        });
+        connected.with_context(|| rig.gateway.log())?;
+    }
+    Ok(())
+}
+
+/// Whether a command approves one request.
+fn is_approval(command: &str) -> bool {
+    command.strip_prefix("openclaw devices approve ").is_some_and(|request| request != "REQUEST")
+}
+
 /// Waits until the page names a command to be typed on the gateway's machine, types exactly that with the release's own
 /// command line, and waits until the app is connected.
 fn approve_as_told(rig: &Rig, companion: &Companion) -> Result<Connection> {

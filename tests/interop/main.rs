@@ -51,6 +51,7 @@ const STORIES: &[Named<Rig>] = named![
     doors::a_wrong_token_is_told_as_what_it_is,
     doors::an_app_on_another_machine_tells_what_to_approve_there_and_connects_after_that,
     doors::a_scope_that_is_missing_is_told_and_has_to_be_approved,
+    doors::a_kept_token_that_is_good_for_less_is_told_and_replaced_once_that_is_approved,
 ];
 
 /// Told of our gateway and the release's command line.

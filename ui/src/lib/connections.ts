@@ -140,14 +140,20 @@ export function problemRemedy(problem: LinkProblem, gateway: GatewayView): Remed
 
 /** Everything to say about what a connected gateway keeps from us. */
 export function gapRemedy(gap: LinkGap): Remedy {
-  const words = tc().gap[gap.kind];
+  const words = tc().gap;
   switch (gap.kind) {
     case 'no-approvals':
-      return remedy(words, { commands: approveListed() });
+      return remedy(words[gap.kind], { commands: approveListed() });
     case 'agents-hidden':
-      return remedy(words, { edit: true });
+      return remedy(words[gap.kind], { edit: true });
     case 'no-list':
-      return remedy(words, {});
+      return remedy(words[gap.kind], {});
+    case 'scopes-narrow': {
+      const { what, help, helpSecret } = words[gap.kind];
+      if (gap.requestId === undefined) return remedy({ what, help: helpSecret }, { edit: true });
+      const named = PLAIN_REQUEST.test(gap.requestId);
+      return remedy({ what, help }, { commands: named ? [approve(gap.requestId)] : approveListed() });
+    }
   }
 }
 

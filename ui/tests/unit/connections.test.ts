@@ -27,7 +27,12 @@ const PROBLEMS: LinkProblem[] = [
   { kind: 'not-a-gateway', text: 'HTTP 404' },
 ];
 
-const GAPS: LinkGap[] = [{ kind: 'no-approvals' }, { kind: 'agents-hidden' }, { kind: 'no-list' }];
+const GAPS: LinkGap[] = [
+  { kind: 'no-approvals' },
+  { kind: 'agents-hidden' },
+  { kind: 'no-list' },
+  { kind: 'scopes-narrow', requestId: 'r-1' },
+];
 
 test('each problem and gap says what is wrong and what helps, in words of its own, in each language', () => {
   const one = gateway('g', { pin: hex('pinned') });
@@ -47,6 +52,14 @@ test('a request to approve is named in a command only when a shell would take it
   for (const hostile of [undefined, '', 'a; rm -rf /', '$(id)', '--all', 'a b', 'a\nb', 'x'.repeat(65)]) {
     expect(named(hostile), String(hostile)).toEqual(listed);
   }
+});
+
+test('more scopes are asked for by the request that waits there, else by the secret', () => {
+  const remedy = (requestId?: string) => gapRemedy({ kind: 'scopes-narrow', requestId });
+  expect(remedy('r-1')).toMatchObject({ commands: ['openclaw devices approve r-1'], edit: false });
+  expect(remedy('$(id)').commands).toEqual(['openclaw devices list', 'openclaw devices approve REQUEST']);
+  expect(remedy()).toMatchObject({ commands: [], edit: true });
+  expect(remedy().help).not.toBe(remedy('r-1').help);
 });
 
 test('a pin that does not fit is shown beside the one that was found', () => {

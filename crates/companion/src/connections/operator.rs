@@ -12,6 +12,7 @@ use countersign_protocol::gateway::approval::Resolved;
 use countersign_protocol::ui::{CancelCause, LinkGap, LinkState, LinkView};
 use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
+use std::mem::discriminant;
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinSet;
@@ -154,6 +155,10 @@ impl Operator {
             }
             Notice::Event(event) => self.happened(event),
             Notice::Gap => self.list(),
+            Notice::Narrow { request_id } => {
+                let request_id = request_id.as_deref().map(display::escape);
+                self.gap(LinkGap::ScopesNarrow { request_id });
+            }
             Notice::Lost { problem, retry_in } => {
                 self.live = None;
                 self.lives.send_replace(None);
@@ -337,9 +342,15 @@ impl Operator {
         self.open.clear();
     }
 
+    /// Tells of a gap, in the place of an earlier one of its kind.
     fn gap(&self, gap: LinkGap) {
         self.now.send_if_modified(|now| match &mut now.state {
             LinkState::Connected { link } if !link.gaps.contains(&gap) => {
+                link.gaps.retain(|known| discriminant(known) != discriminant(&gap));
+                if matches!(gap, LinkGap::ScopesNarrow { .. }) {
+                    // What is hidden was asked for: to turn that on would not help.
+                    link.gaps.retain(|known| *known != LinkGap::AgentsHidden);
+                }
                 link.gaps.push(gap.clone());
                 true
             }

@@ -4,6 +4,7 @@ use super::address::{Address, Pin};
 use super::problem::{self, LinkProblem, Retry};
 use super::session::{CallId, Introduction, Output, Refused, Session};
 use super::tls::{self, WrongPin};
+use super::widening;
 use super::{CallError, Clock, Credentials, DeviceToken, Live, Notice, Options, Outgoing};
 use countersign_protocol::gateway::connect::{Auth, ClientInfo, HelloOk};
 use countersign_protocol::gateway::{MAX_PAYLOAD_BYTES, close};
@@ -17,6 +18,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::sync::{Notify, mpsc, oneshot};
+use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
@@ -53,6 +55,8 @@ enum Over {
     Refused(Refused),
     /// Anything else.
     Problem(LinkProblem),
+    /// The gateway gave this device a better token.
+    Again,
     /// Nobody wants it any more.
     Stopped,
 }
@@ -87,6 +91,10 @@ impl<C: Credentials> Keeper<C> {
             }
             let problem = match over {
                 Over::Stopped => return,
+                Over::Again => {
+                    with_device_token = true;
+                    continue;
+                }
                 Over::Problem(problem) => problem,
                 Over::Refused(Refused { problem, error }) => {
                     if self.client_id == OWN_CLIENT_ID && problem::is_unknown_client(&error) {
@@ -151,23 +159,27 @@ impl<C: Credentials> Keeper<C> {
             () = stop.cancelled() => return (Over::Stopped, false),
         };
         match dialed {
-            Ok((socket, introduction)) => self.attend(socket, Session::new(introduction)).await,
+            Ok((socket, (introduction, missing))) => {
+                self.attend(socket, Session::new(introduction), missing).await
+            }
             Err(problem) => (problem.into(), false),
         }
     }
 
-    async fn introduction(&self, with_device_token: bool) -> Introduction {
+    /// As whom to connect, and all scopes together where fewer than wanted can be asked for at first.
+    async fn introduction(&self, with_device_token: bool) -> (Introduction, Option<Vec<String>>) {
         let secret = if with_device_token { None } else { self.credentials.secret().await };
-        let mut scopes = self.options.scopes.clone();
+        let (mut scopes, mut missing) = (self.options.scopes.clone(), None);
         let auth = match secret {
             Some(secret) => Some(secret),
-            // A token is good for the scopes that it was given for, and for no others.
+            // A token is good for the scopes that it was given for; with others it would be refused.
             None => self.credentials.device_token().await.map(|kept| {
+                missing = widening::wider(&kept.scopes, &scopes);
                 scopes = kept.scopes;
                 Auth { token: Some(kept.token), ..Auth::default() }
             }),
         };
-        Introduction {
+        let introduction = Introduction {
             identity: self.options.identity.clone(),
             client: ClientInfo {
                 id: self.client_id.to_owned(),
@@ -184,11 +196,17 @@ impl<C: Credentials> Keeper<C> {
             caps: self.options.caps.clone(),
             commands: self.options.commands.clone(),
             auth,
-        }
+        };
+        (introduction, missing)
     }
 
-    /// Attends to an open socket until one end has enough.
-    async fn attend(&mut self, mut socket: Socket, mut session: Session) -> (Over, bool) {
+    /// Attends to an open socket until one end has enough. Scopes that are `missing` are asked for over it.
+    async fn attend(
+        &mut self,
+        mut socket: Socket,
+        mut session: Session,
+        mut missing: Option<Vec<String>>,
+    ) -> (Over, bool) {
         let (calls, mut outgoing) = mpsc::channel::<Outgoing>(OUTGOING);
         let mut waiting: HashMap<CallId, oneshot::Sender<Result<Value, CallError>>> = HashMap::new();
         let mut calls = Some(calls);
@@ -197,6 +215,7 @@ impl<C: Credentials> Keeper<C> {
         let mut deadline = pin!(tokio::time::sleep(silence));
         let mut are_calls_over = false;
         let mut challenged_at = None;
+        let mut widening: JoinSet<Option<DeviceToken>> = JoinSet::new();
         let stop = self.stop.clone();
         let over = loop {
             let outputs = tokio::select! {
@@ -243,6 +262,19 @@ impl<C: Credentials> Keeper<C> {
                     });
                     continue;
                 }
+                Some(widened) = widening.join_next() => match widened {
+                    Ok(Some(token)) => {
+                        self.credentials.keep_device_token(Some(token.clone())).await;
+                        // One that could not be kept would be asked for again and again.
+                        if self.credentials.device_token().await != Some(token) {
+                            continue;
+                        }
+                        farewell(&mut socket, close::NORMAL, "").await;
+                        break Over::Again;
+                    }
+                    // What there is stays.
+                    Ok(None) | Err(_) => continue,
+                },
                 () = &mut deadline => {
                     farewell(&mut socket, TICK_TIMEOUT, "tick timeout").await;
                     break LinkProblem::TimedOut.into();
@@ -273,7 +305,11 @@ impl<C: Credentials> Keeper<C> {
                                 gateway_ms: session.challenged_at_ms(),
                                 at: challenged_at.unwrap_or_else(Instant::now),
                             };
-                            self.tell(Notice::Opened(Live { hello: Arc::new(*hello), calls, clock })).await;
+                            let live = Live { hello: Arc::new(*hello), calls, clock };
+                            self.tell(Notice::Opened(live.clone())).await;
+                            if let Some(scopes) = missing.take() {
+                                widening.spawn(widening::ask(live, scopes, self.notices.clone()));
+                            }
                         }
                     }
                     Output::Refused(refused) => ended = Some(Over::Refused(*refused)),

@@ -9,6 +9,7 @@ mod link;
 mod problem;
 mod session;
 mod tls;
+mod widening;
 
 pub use address::{Address, AddressError, DEFAULT_PORT, Pin};
 pub use link::secured;
@@ -88,6 +89,11 @@ pub enum Notice {
     Event(Event),
     /// Events were lost.
     Gap,
+    /// The token that this gateway gave the device is good for less than is wanted, and it was connected with that.
+    Narrow {
+        /// The request for more that waits for somebody there; without one, the person's secret is needed.
+        request_id: Option<String>,
+    },
     /// It is not there; it is tried again after this time, or only when the person did something.
     Lost {
         /// Why.

@@ -392,6 +392,86 @@ async fn tries_are_made_less_and_less_often() {
     assert_eq!(waits, [1, 2, 4, 8, 16, 30, 30]);
 }
 
+/// A link whose kept token is good for less than it wants, and the other end of its connection. The gateway has these methods.
+async fn narrow(methods: Value) -> (Rig, Peer<TcpStream>) {
+    let mut rig = Rig::new(None).await;
+    let kept = DeviceToken { token: "small".into(), scopes: vec!["operator.read".into()] };
+    rig.purse.keep_device_token(Some(kept)).await;
+    // The link has begun without it.
+    rig.link.retry();
+    let refusal = json!({"code": "UNAVAILABLE", "message": "starting", "retryAfterMs": 1});
+    Peer::accept(&rig.listener).await.refuse(refusal).await;
+    rig.lost().await;
+    let mut peer = Peer::accept(&rig.listener).await;
+    let connect = peer.next().await;
+    assert_eq!(connect["params"]["auth"], json!({"token": "small"}));
+    assert_eq!(connect["params"]["scopes"], json!(["operator.read"]));
+    let mut hello = hello(&connect["id"], 4);
+    hello["payload"]["features"]["methods"] = methods;
+    hello["payload"]["auth"] =
+        json!({"role": "operator", "scopes": ["operator.read"], "deviceToken": "small"});
+    peer.send(hello).await;
+    rig.opened().await;
+    (rig, peer)
+}
+
+fn upgrades() -> Value {
+    json!(["device.scopes.requestUpgrade", "device.scopes.waitUpgrade"])
+}
+
+/// The link asks for more, and to hear what becomes of it; the id of that call.
+async fn asked_for_more(rig: &mut Rig, peer: &mut Peer<TcpStream>, request_id: &str) -> Value {
+    let asked = peer.next().await;
+    assert_eq!(asked["method"], "device.scopes.requestUpgrade");
+    assert_eq!(asked["params"], json!({"scopes": ["operator.read", "operator.approvals"]}));
+    let payload = json!({"requestId": request_id});
+    peer.send(json!({"type": "res", "id": asked["id"], "ok": true, "payload": payload})).await;
+    let Notice::Narrow { request_id: told } = rig.next().await else { panic!("expected what waits") };
+    assert_eq!(told.as_deref(), Some(request_id));
+    let waits = peer.next().await;
+    assert_eq!(waits["method"], "device.scopes.waitUpgrade");
+    assert_eq!(waits["params"], json!({"requestId": request_id}));
+    waits["id"].clone()
+}
+
+#[tokio::test]
+async fn more_than_a_kept_token_is_good_for_is_asked_for_and_used_once_it_is_given() {
+    let (mut rig, mut peer) = narrow(upgrades()).await;
+    let waits = asked_for_more(&mut rig, &mut peer, "r-1").await;
+    // Nobody looked in time: what is named is always one that waits.
+    let expired = json!({"status": "expired", "requestId": "r-1"});
+    peer.send(json!({"type": "res", "id": waits, "ok": true, "payload": expired})).await;
+    let waits = asked_for_more(&mut rig, &mut peer, "r-2").await;
+    let scopes = json!(["operator.read", "operator.approvals"]);
+    let approved =
+        json!({"status": "approved", "requestId": "r-2", "deviceToken": "large", "scopes": scopes});
+    peer.send(json!({"type": "res", "id": waits, "ok": true, "payload": approved})).await;
+    let mut peer = Peer::accept(&rig.listener).await;
+    let params = peer.welcome().await;
+    assert_eq!((&params["auth"], &params["scopes"]), (&json!({"token": "large"}), &scopes));
+    rig.opened().await;
+}
+
+#[tokio::test]
+async fn where_more_is_not_to_be_had_the_connection_stays_and_the_token_too() {
+    let check = async |methods: Value, answer: Option<Value>| {
+        let (mut rig, mut peer) = narrow(methods).await;
+        if let Some(answer) = answer {
+            let waits = asked_for_more(&mut rig, &mut peer, "r-1").await;
+            peer.send(json!({"type": "res", "id": waits, "ok": true, "payload": answer})).await;
+        }
+        let notice = rig.next().await;
+        assert!(matches!(notice, Notice::Narrow { request_id: None }), "{notice:?}");
+        peer.send(json!({"type": "event", "event": "tick"})).await;
+        assert!(matches!(rig.next().await, Notice::Event(_)));
+        assert_eq!(rig.purse.token.lock().unwrap().as_ref().unwrap().token, "small");
+    };
+    check(json!([]), None).await;
+    check(upgrades(), Some(json!({"status": "rejected", "requestId": "r-1"}))).await;
+    check(upgrades(), Some(json!({"status": "of a later release"}))).await;
+    check(upgrades(), Some(json!({"status": "approved", "scopes": []}))).await;
+}
+
 /// A certificate and the acceptor that shows it.
 fn certificate() -> (Pin, tokio_rustls::TlsAcceptor) {
     let made = rcgen::generate_simple_self_signed(["elsewhere.example".to_owned()]).unwrap();

@@ -362,5 +362,12 @@ ui_tagged! {
         AgentsHidden,
         /// It cannot list what waits: what was raised before we connected is not seen.
         NoList,
+        /// This device was let in to do less than is wanted, and is connected with that.
+        ScopesNarrow {
+            /// The request for more that waits there; without one, the secret has to be given again.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            #[ts(optional)]
+            request_id: Option<String>,
+        },
     }
 }

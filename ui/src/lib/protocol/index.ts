@@ -1340,7 +1340,11 @@ ms: number, } | { "kind": "session" } | { "kind": "always" };
 /**
  * What a connected gateway keeps from us.
  */
-export type LinkGap = { "kind": "no-approvals" } | { "kind": "agents-hidden" } | { "kind": "no-list" };
+export type LinkGap = { "kind": "no-approvals" } | { "kind": "agents-hidden" } | { "kind": "no-list" } | { "kind": "scopes-narrow", 
+/**
+ * The request for more that waits there; without one, the secret has to be given again.
+ */
+requestId?: string, };
 
 /**
  * Why there is no connection, by what helps. Texts are the other end's words, escaped.

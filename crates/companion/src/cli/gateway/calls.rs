@@ -261,7 +261,7 @@ async fn open(paths: &Paths, place: &Place, scopes: &[Scope]) -> anyhow::Result<
                 // A gateway that is starting says so, and is tried again.
                 Notice::Lost { problem: LinkProblem::Starting, .. } => {}
                 Notice::Lost { problem, .. } => bail!("{url}: {}", remedy(&problem)),
-                Notice::Connecting | Notice::Event(_) | Notice::Gap => {}
+                Notice::Connecting | Notice::Event(_) | Notice::Gap | Notice::Narrow { .. } => {}
             }
         }
         bail!("{url}: no connection")

@@ -209,6 +209,11 @@ export const en = {
       what: 'It cannot list what waits.',
       help: 'What was asked before the connection was made is not seen here; answer that there. Newer releases can.',
     },
+    'scopes-narrow': {
+      what: 'It was let in there to do less than it asks for now, and is connected with that.',
+      help: 'Somebody who may do that there has to approve this request; Countersign then connects with it by itself:',
+      helpSecret: 'Give that gateway’s token or password once more: only with it can more be asked for there.',
+    },
   },
 
   form: {

@@ -198,6 +198,11 @@ export const zh: ConnectionsCatalogue = {
       what: '它无法列出等待中的请求。',
       help: '连接之前提出的请求在这里看不到，请在那里答复。较新的版本可以列出。',
     },
+    'scopes-narrow': {
+      what: '那里准入它时给的权限比现在要的少，目前以那些权限连接。',
+      help: '需要有权限的人在那里批准这个请求，之后 Countersign 会自动以新权限连接：',
+      helpSecret: '请再次输入那个网关的令牌或密码：只有凭它才能在那里请求更多权限。',
+    },
   },
 
   form: {
