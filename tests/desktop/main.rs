@@ -8,6 +8,7 @@ mod far;
 mod gateway;
 mod hostile;
 mod instances;
+mod keyring;
 mod looks;
 mod policy;
 mod queue;

@@ -125,6 +125,11 @@ impl App {
         self.pid
     }
 
+    /// Address of its session bus.
+    pub fn bus_address(&self) -> &str {
+        self.session.bus_address()
+    }
+
     /// Whether the app's process is there.
     pub fn runs(&self) -> bool {
         is_alive(self.pid)

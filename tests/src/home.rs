@@ -21,6 +21,8 @@ use tempfile::TempDir;
 #[derive(Debug)]
 pub struct Home {
     folder: TempDir,
+    /// Variables that its programs have beside those that every home sets.
+    variables: Vec<(String, String)>,
 }
 
 /// What the app asks to be allowed at another gateway.
@@ -35,7 +37,10 @@ pub enum Rights {
 impl Home {
     /// An empty home: no document, no state.
     pub fn empty() -> Result<Self> {
-        let home = Self { folder: tempfile::Builder::new().prefix("countersign-story-").tempdir()? };
+        let home = Self {
+            folder: tempfile::Builder::new().prefix("countersign-story-").tempdir()?,
+            variables: Vec::new(),
+        };
         for private in [home.state(), home.openclaw(), home.work()] {
             DirBuilder::new().mode(0o700).create(private)?;
         }
@@ -57,6 +62,13 @@ impl Home {
             "agents": {},
         }))?;
         Ok(home)
+    }
+
+    /// Gives its programs a variable.
+    #[must_use]
+    pub fn with_variable(mut self, name: &str, value: &str) -> Self {
+        self.variables.push((name.to_owned(), value.to_owned()));
+        self
     }
 
     /// The home folder itself.
@@ -115,6 +127,7 @@ impl Home {
             .env("OPENCLAW_STATE_DIR", self.openclaw())
             // Stories run beside each other, and beside the person's own app.
             .env("COUNTERSIGN_GATEWAY_PORT", "0")
+            .envs(self.variables.iter().map(|(name, value)| (name, value)))
             .current_dir(self.work())
     }
 

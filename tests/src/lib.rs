@@ -15,6 +15,8 @@ pub mod exchange;
 #[cfg(feature = "desktop")]
 pub mod gateway;
 pub mod home;
+#[cfg(feature = "desktop")]
+pub mod keyring;
 #[cfg(feature = "interop")]
 pub mod peer;
 pub mod process;

@@ -112,6 +112,7 @@ export function problemRemedy(problem: LinkProblem, gateway: GatewayView): Remed
     case 'rate-limited':
     case 'secret-missing':
     case 'secret-wrong':
+    case 'secret-withheld':
       return remedy(words[problem.kind], { edit: true });
     case 'not-paired': {
       const { what, help, helpList, reason } = words['not-paired'];

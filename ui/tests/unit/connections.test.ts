@@ -18,6 +18,7 @@ const PROBLEMS: LinkProblem[] = [
   { kind: 'closed', code: 1012, text: 'service restart' },
   { kind: 'secret-missing' },
   { kind: 'secret-wrong' },
+  { kind: 'secret-withheld' },
   { kind: 'rate-limited' },
   { kind: 'not-paired', reason: 'not-paired', requestId: 'r-1' },
   { kind: 'protocol', expected: 5 },

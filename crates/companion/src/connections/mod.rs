@@ -2,6 +2,7 @@
 
 mod asking;
 mod config;
+mod keyring;
 pub(crate) mod onward;
 mod openclaw;
 mod operator;
@@ -190,24 +191,25 @@ impl Connections {
             let text = "secret: expected it again, because the address or the certificate changed";
             return Err(ConnectionsError::Invalid(anyhow::anyhow!(text)));
         }
-        let secrets = self.inner.secrets.clone();
-        let (id, wanted, current) = (gateway.id.clone(), edit.secret, gateway.secret);
-        gateway.secret = blocking(move || match wanted {
-            SecretEdit::Keep => Ok(current),
-            SecretEdit::Clear => secrets.clear(&id).map(|()| SecretPlace::None),
-            SecretEdit::OpenClaw => secrets.clear(&id).map(|()| SecretPlace::OpenClaw),
-            SecretEdit::Set { value } if value.trim().is_empty() => {
-                secrets.clear(&id).map(|()| SecretPlace::None)
-            }
-            SecretEdit::Set { value } => secrets.keep(&id, value.trim()),
-        })
-        .await?;
+        let secrets = &self.inner.secrets;
+        secrets.person_is_there();
+        gateway.secret = match edit.secret {
+            SecretEdit::Keep => gateway.secret,
+            SecretEdit::Clear => SecretPlace::None,
+            SecretEdit::OpenClaw => SecretPlace::OpenClaw,
+            SecretEdit::Set { value } if value.trim().is_empty() => SecretPlace::None,
+            SecretEdit::Set { value } => stored(secrets.keep(&gateway.id, value.trim()).await)?,
+        };
         match at.and_then(|at| gateways.get_mut(at)) {
             Some(place) => *place = gateway.clone(),
             None => gateways.push(gateway.clone()),
         }
         self.store(gateways).await?;
         self.live().running.remove(&gateway.id);
+        // Not before: until it is written where the new one is, the old one is all there is.
+        if old.is_some_and(|old| old.secret != gateway.secret) {
+            secrets.tidy(&gateway.id, gateway.secret).await;
+        }
         self.run(&gateway);
         Ok(())
     }
@@ -221,14 +223,15 @@ impl Connections {
         }
         self.store(gateways).await?;
         self.live().running.remove(id);
-        let (secrets, id) = (self.inner.secrets.clone(), id.to_owned());
-        blocking(move || secrets.forget(&id)).await?;
+        self.inner.secrets.person_is_there();
+        stored(self.inner.secrets.forget(id).await)?;
         self.inner.changed.send_replace(());
         Ok(())
     }
 
     /// Tries again now.
     pub fn retry(&self, id: &str) -> Result<(), ConnectionsError> {
+        self.inner.secrets.person_is_there();
         self.live().running.get(id).map(|running| running.link.retry()).ok_or(ConnectionsError::Gone)
     }
 
@@ -347,11 +350,15 @@ fn view(gateway: &Gateway, running: Option<&Running>) -> GatewayView {
     }
 }
 
+fn stored<T>(done: std::io::Result<T>) -> Result<T, ConnectionsError> {
+    done.map_err(|error| ConnectionsError::Store(error.to_string()))
+}
+
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> std::io::Result<T> + Send + 'static,
 ) -> Result<T, ConnectionsError> {
     match tokio::task::spawn_blocking(work).await {
-        Ok(done) => done.map_err(|error| ConnectionsError::Store(error.to_string())),
+        Ok(done) => stored(done),
         Err(error) => Err(ConnectionsError::Store(error.to_string())),
     }
 }

@@ -395,6 +395,7 @@ fn escaped(problem: LinkProblem) -> LinkProblem {
         | LinkProblem::Starting
         | LinkProblem::SecretMissing
         | LinkProblem::SecretWrong
+        | LinkProblem::SecretWithheld
         | LinkProblem::RateLimited
         | LinkProblem::Protocol { .. }
         | LinkProblem::PinMismatch { .. }) => plain,

@@ -5,7 +5,7 @@ use super::problem::{self, LinkProblem, Retry};
 use super::session::{CallId, Introduction, Output, Refused, Session};
 use super::tls::{self, WrongPin};
 use super::widening;
-use super::{CallError, Clock, Credentials, DeviceToken, Live, Notice, Options, Outgoing};
+use super::{CallError, Clock, Credentials, DeviceToken, Live, Notice, Options, Outgoing, Withheld};
 use countersign_protocol::gateway::connect::{Auth, ClientInfo, HelloOk};
 use countersign_protocol::gateway::{MAX_PAYLOAD_BYTES, close};
 use futures_util::{SinkExt as _, StreamExt as _};
@@ -108,7 +108,7 @@ impl<C: Credentials> Keeper<C> {
                     if !with_device_token
                         && problem::takes_device_token(&error)
                         && self.is_private()
-                        && self.credentials.device_token().await.is_some()
+                        && matches!(self.credentials.device_token().await, Ok(Some(_)))
                     {
                         with_device_token = true;
                         continue;
@@ -150,6 +150,7 @@ impl<C: Credentials> Keeper<C> {
         let stop = self.stop.clone();
         let dialing = async {
             let introduction = self.introduction(with_device_token).await;
+            let introduction = introduction.map_err(|Withheld| LinkProblem::SecretWithheld)?;
             let socket =
                 timeout(DIAL_WAIT, dial(&self.options)).await.map_err(|_| LinkProblem::TimedOut)??;
             Ok::<_, LinkProblem>((socket, introduction))
@@ -167,13 +168,16 @@ impl<C: Credentials> Keeper<C> {
     }
 
     /// As whom to connect, and all scopes together where fewer than wanted can be asked for at first.
-    async fn introduction(&self, with_device_token: bool) -> (Introduction, Option<Vec<String>>) {
-        let secret = if with_device_token { None } else { self.credentials.secret().await };
+    async fn introduction(
+        &self,
+        with_device_token: bool,
+    ) -> Result<(Introduction, Option<Vec<String>>), Withheld> {
+        let secret = if with_device_token { None } else { self.credentials.secret().await? };
         let (mut scopes, mut missing) = (self.options.scopes.clone(), None);
         let auth = match secret {
             Some(secret) => Some(secret),
             // A token is good for the scopes that it was given for; with others it would be refused.
-            None => self.credentials.device_token().await.map(|kept| {
+            None => self.credentials.device_token().await?.map(|kept| {
                 missing = widening::wider(&kept.scopes, &scopes);
                 scopes = kept.scopes;
                 Auth { token: Some(kept.token), ..Auth::default() }
@@ -197,7 +201,7 @@ impl<C: Credentials> Keeper<C> {
             commands: self.options.commands.clone(),
             auth,
         };
-        (introduction, missing)
+        Ok((introduction, missing))
     }
 
     /// Attends to an open socket until one end has enough. Scopes that are `missing` are asked for over it.
@@ -266,7 +270,7 @@ impl<C: Credentials> Keeper<C> {
                     Ok(Some(token)) => {
                         self.credentials.keep_device_token(Some(token.clone())).await;
                         // One that could not be kept would be asked for again and again.
-                        if self.credentials.device_token().await != Some(token) {
+                        if self.credentials.device_token().await != Ok(Some(token)) {
                             continue;
                         }
                         farewell(&mut socket, close::NORMAL, "").await;
@@ -338,7 +342,7 @@ impl<C: Credentials> Keeper<C> {
     async fn keep(&self, hello: &HelloOk) {
         let Some(granted) = &hello.auth else { return };
         let Some(token) = &granted.device_token else { return };
-        let known = self.credentials.device_token().await;
+        let known = self.credentials.device_token().await.unwrap_or_default();
         let scopes = match (&granted.scopes, known) {
             (_, Some(known)) if known.token == *token => return,
             (Some(scopes), _) => scopes.clone(),

@@ -54,14 +54,19 @@ pub struct Options {
 /// Keeps the secrets of one link.
 pub trait Credentials: Send + Sync + 'static {
     /// The person's token or password.
-    fn secret(&self) -> impl Future<Output = Option<Auth>> + Send;
+    fn secret(&self) -> impl Future<Output = Result<Option<Auth>, Withheld>> + Send;
 
     /// The token that the gateway gave this device, if it was kept.
-    fn device_token(&self) -> impl Future<Output = Option<DeviceToken>> + Send;
+    fn device_token(&self) -> impl Future<Output = Result<Option<DeviceToken>, Withheld>> + Send;
 
     /// Keeps the device's token, or forgets it.
     fn keep_device_token(&self, token: Option<DeviceToken>) -> impl Future<Output = ()> + Send;
 }
+
+/// There is a secret, and where it is kept does not give it out now.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("where the secret is kept does not give it out now")]
+pub struct Withheld;
 
 /// A token that a gateway gave this device. Not in `Debug`.
 #[derive(Clone, Eq, PartialEq)]

@@ -23,9 +23,10 @@ pub fn retry(problem: &LinkProblem) -> Retry {
         | LinkProblem::TimedOut
         | LinkProblem::Starting
         | LinkProblem::Closed { .. } => Retry::BackOff,
-        LinkProblem::NotPaired { .. } | LinkProblem::RateLimited | LinkProblem::NotAGateway { .. } => {
-            Retry::Slowly
-        }
+        LinkProblem::NotPaired { .. }
+        | LinkProblem::RateLimited
+        | LinkProblem::SecretWithheld
+        | LinkProblem::NotAGateway { .. } => Retry::Slowly,
         LinkProblem::SecretMissing
         | LinkProblem::SecretWrong
         | LinkProblem::Protocol { .. }

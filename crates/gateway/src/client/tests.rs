@@ -80,12 +80,12 @@ struct Purse {
 }
 
 impl Credentials for Purse {
-    async fn secret(&self) -> Option<Auth> {
-        self.secret.clone().map(|token| Auth { token: Some(token), ..Auth::default() })
+    async fn secret(&self) -> Result<Option<Auth>, Withheld> {
+        Ok(self.secret.clone().map(|token| Auth { token: Some(token), ..Auth::default() }))
     }
 
-    async fn device_token(&self) -> Option<DeviceToken> {
-        self.token.lock().unwrap().clone()
+    async fn device_token(&self) -> Result<Option<DeviceToken>, Withheld> {
+        Ok(self.token.lock().unwrap().clone())
     }
 
     async fn keep_device_token(&self, token: Option<DeviceToken>) {

@@ -311,6 +311,8 @@ ui_tagged! {
         SecretMissing,
         /// It wants another secret.
         SecretWrong,
+        /// The secret is in the desktop's keyring, which is locked or does not answer.
+        SecretWithheld,
         /// Too many wrong secrets; it wants to be left alone for a while.
         RateLimited,
         /// This device has to be let in there.

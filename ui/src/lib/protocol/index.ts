@@ -1361,7 +1361,7 @@ code: number,
 /**
  * Its words.
  */
-text: string, } | { "kind": "secret-missing" } | { "kind": "secret-wrong" } | { "kind": "rate-limited" } | { "kind": "not-paired", 
+text: string, } | { "kind": "secret-missing" } | { "kind": "secret-wrong" } | { "kind": "secret-withheld" } | { "kind": "rate-limited" } | { "kind": "not-paired", 
 /**
  * Why.
  */

@@ -10,7 +10,7 @@ use anyhow::{Context as _, bail};
 use clap::{Args, Subcommand};
 use countersign_gateway::access::{Role, Scope};
 use countersign_gateway::client::{
-    self, Address, CallError, Credentials, DeviceToken, Link, Live, Notice, Pin,
+    self, Address, CallError, Credentials, DeviceToken, Link, Live, Notice, Pin, Withheld,
 };
 use countersign_policy::display;
 use countersign_protocol::gateway::connect::Auth;
@@ -213,12 +213,13 @@ struct Door {
 struct Carried(Option<Zeroizing<String>>);
 
 impl Credentials for Carried {
-    async fn secret(&self) -> Option<Auth> {
-        self.0.as_ref().map(|token| Auth { token: Some(token.as_str().to_owned()), ..Auth::default() })
+    async fn secret(&self) -> Result<Option<Auth>, Withheld> {
+        let token = self.0.as_ref();
+        Ok(token.map(|token| Auth { token: Some(token.as_str().to_owned()), ..Auth::default() }))
     }
 
-    async fn device_token(&self) -> Option<DeviceToken> {
-        None
+    async fn device_token(&self) -> Result<Option<DeviceToken>, Withheld> {
+        Ok(None)
     }
 
     async fn keep_device_token(&self, _: Option<DeviceToken>) {}
@@ -311,6 +312,7 @@ fn remedy(problem: &LinkProblem) -> String {
         LinkProblem::SecretWrong => {
             format!("it wants another token; look at {TOKEN_VARIABLE} and --token-file")
         }
+        LinkProblem::SecretWithheld => "the keyring does not give out its token".to_owned(),
         LinkProblem::RateLimited => "too many wrong tokens were sent; wait some minutes".to_owned(),
         LinkProblem::NotPaired { request_id, .. } => match request_id {
             Some(id) => format!("this device has to be let in there first; its request is {id}"),

@@ -158,6 +158,10 @@ export const en = {
       what: 'It wants a token or a password, and there is none here.',
       help: 'Give the one that is in that gateway’s configuration.',
     },
+    'secret-withheld': {
+      what: 'Its token or password is in the desktop’s keyring, which is locked or does not answer.',
+      help: 'Unlock the keyring, then try again; or give the secret once more.',
+    },
     'secret-wrong': {
       what: 'It wants another token or password.',
       help: 'Give the one that is in that gateway’s configuration now.',

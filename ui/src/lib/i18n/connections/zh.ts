@@ -153,6 +153,10 @@ export const zh: ConnectionsCatalogue = {
       code: (code) => `代码 ${code}。`,
     },
     'secret-missing': { what: '它需要令牌或密码，而这里没有。', help: '请填写那个网关配置中的令牌或密码。' },
+    'secret-withheld': {
+      what: '它的令牌或密码在桌面的密钥环中，而密钥环已锁定或没有应答。',
+      help: '请解锁密钥环后重试，或者重新填写一次。',
+    },
     'secret-wrong': { what: '它需要另一个令牌或密码。', help: '请填写那个网关配置中现在的令牌或密码。' },
     'rate-limited': {
       what: '错误的令牌或密码太多，它要求暂时不要打扰。',
