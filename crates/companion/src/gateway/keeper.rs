@@ -5,7 +5,7 @@ use super::policies::Policies;
 use super::shelf::Shelf;
 use crate::forward::Forward;
 use countersign_approvals::actor::{Approvals, PresenterGuard, SubmitError, Ticket};
-use countersign_approvals::book::{Ending, GRACE_MS, Record, RequestedBy};
+use countersign_approvals::book::{Ending, Record, RequestedBy};
 use countersign_approvals::ports::Ports;
 use countersign_gateway::embedded::{
     self, Backend, Happened, Known, NotTaken, PolicyError, Subject, Submission, Verdict,
@@ -19,7 +19,6 @@ use countersign_protocol::ui::{CancelCause, Shown, SpanKind, Via};
 use countersign_protocol::vocabulary::Decision;
 use serde_json::{Map, Value};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -45,7 +44,6 @@ pub(super) struct Keeper {
     presence: Presence,
     shelf: Shelf,
     tracker: TaskTracker,
-    stop: CancellationToken,
     /// Cancelled for what is withdrawn; what comes later has another.
     asking: Mutex<CancellationToken>,
     /// Without windows the gateway decides by itself whether anybody can answer.
@@ -101,14 +99,15 @@ impl Keeper {
             Presence::ClientsOnly(_) => Some(approvals.presenter()),
             Presence::App(_) => None,
         };
+        let shelf = Shelf::new();
+        tracker.spawn(shelf.clone().sweep(stop));
         Self {
             approvals,
             policies,
             ports,
             presence,
-            shelf: Shelf::new(),
+            shelf,
             tracker,
-            stop,
             asking: Mutex::default(),
             _presenter: presenter,
         }
@@ -143,10 +142,10 @@ impl Keeper {
         }
     }
 
-    /// Follows an approval to its end and a little longer, whoever asked for it.
+    /// Follows an approval to its end, whoever asked for it.
     fn follow(&self, asked: Asked, withdrawn: CancellationToken) {
         let (approvals, shelf) = (self.approvals.clone(), self.shelf.clone());
-        let (ports, stop) = (self.ports.clone(), self.stop.clone());
+        let ports = self.ports.clone();
         self.tracker.spawn(async move {
             let id = asked.record().id.clone();
             let ended = asked.ended();
@@ -162,16 +161,8 @@ impl Keeper {
             if let Some(unwritten) = unwritten {
                 unwritten.written().await;
             }
-            forget(&shelf, &id, &stop).await;
         });
     }
-}
-
-/// Keeps what ended for those who come late, then forgets it.
-async fn forget(shelf: &Shelf, id: &str, stop: &CancellationToken) {
-    let grace = Duration::from_millis(GRACE_MS.unsigned_abs());
-    let _ = tokio::time::timeout(grace, stop.cancelled()).await;
-    shelf.forget(id);
 }
 
 fn decision(ending: &Ending) -> Option<Decision> {
@@ -235,14 +226,12 @@ impl Backend for Keeper {
             Taken::Ended { id, decision } => {
                 let reason = if decision.is_some() { Reason::User } else { Reason::NoRoute };
                 let ended = embedded::Ended { decision, reason, at_ms: now_ms, by: None };
-                let requested = requested(id.clone(), now_ms, now_ms.saturating_add(wait_ms));
+                let requested = requested(id, now_ms, now_ms.saturating_add(wait_ms));
                 let known = Arc::new(Known { requested, by, ended: Some(ended) });
                 self.shelf.put_past(&known);
                 if decision.is_some() {
                     // Whoever asks how it ended must find it.
                     self.shelf.put(&known, false);
-                    let (shelf, stop) = (self.shelf.clone(), self.stop.clone());
-                    self.tracker.spawn(async move { forget(&shelf, &id, &stop).await });
                 }
                 Ok(known)
             }

@@ -1,19 +1,28 @@
 //! What the gateway knows of approvals beside the book: those that wait, those that ended a moment ago, and the last ones
 //! that ended, for those who leaf through them. In memory: the record that lasts is the history of the app.
 
-use countersign_approvals::book::Ending;
+use countersign_approvals::book::{Ending, GRACE_MS};
 use countersign_gateway::embedded::{Ended, Happened, Known, Resolver, Verdict};
 use countersign_protocol::gateway::unified::Reason;
 use countersign_protocol::ui::CancelCause;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use tokio::sync::broadcast;
+use std::time::Duration;
+use tokio::sync::{Notify, broadcast};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
 /// Happenings that a slow reader may be behind; it lists what waits instead.
 const EVENTS: usize = 1_024;
 
 /// Approvals that ended and can be leafed through: more than a person looks at, some megabytes at most.
 const PAST: usize = 1_000;
+
+/// As long as the book knows it.
+const GRACE: Duration = Duration::from_millis(GRACE_MS.unsigned_abs());
+
+/// Approvals for which there is room when none is there: a handful wait at once.
+const IDLE_ROOM: usize = 16;
 
 /// How clients see an answer that was given in a window.
 const OWN_NAME: &str = "Countersign";
@@ -23,11 +32,15 @@ const OWN_NAME: &str = "Countersign";
 pub(super) struct Shelf {
     inner: Arc<Mutex<Inner>>,
     events: broadcast::Sender<Happened>,
+    /// Told of each end.
+    ended: Arc<Notify>,
 }
 
 #[derive(Default)]
 struct Inner {
     known: HashMap<String, Entry>,
+    /// When the grace of what ended is over, soonest first.
+    graces: VecDeque<(Instant, String)>,
     /// Oldest first.
     past: VecDeque<Arc<Known>>,
 }
@@ -41,7 +54,7 @@ struct Entry {
 
 impl Shelf {
     pub(super) fn new() -> Self {
-        Self { inner: Arc::default(), events: broadcast::channel(EVENTS).0 }
+        Self { inner: Arc::default(), events: broadcast::channel(EVENTS).0, ended: Arc::default() }
     }
 
     pub(super) fn events(&self) -> broadcast::Receiver<Happened> {
@@ -51,7 +64,13 @@ impl Shelf {
     /// Keeps one that waits, and tells of it when it is to be announced.
     pub(super) fn put(&self, known: &Arc<Known>, announced: bool) {
         let entry = Entry { known: Arc::clone(known), announced, verdicts: Vec::new() };
-        self.inner().known.insert(known.requested.id.clone(), entry);
+        let mut inner = self.inner();
+        inner.known.insert(known.requested.id.clone(), entry);
+        if known.ended.is_some() {
+            inner.grace(&known.requested.id);
+            self.ended.notify_one();
+        }
+        drop(inner);
         if announced {
             // Nobody follows when no client is there.
             let _ = self.events.send(Happened::Requested(Arc::clone(known)));
@@ -79,15 +98,30 @@ impl Shelf {
         let known = Arc::new(Known { ended: Some(ended), ..(*entry.known).clone() });
         entry.known = Arc::clone(&known);
         inner.keep(Arc::clone(&known));
+        inner.grace(id);
         drop(inner);
+        self.ended.notify_one();
         if told {
             let _ = self.events.send(Happened::Ended(known));
         }
     }
 
-    /// Forgets one whose grace is over.
-    pub(super) fn forget(&self, id: &str) {
-        self.inner().known.remove(id);
+    /// Keeps what ended for those who come late, then forgets it, until `stop`. One task for all: each of its own would take
+    /// more than what it forgets.
+    pub(super) async fn sweep(self, stop: CancellationToken) {
+        loop {
+            let next = self.inner().forget(Instant::now());
+            let pause = async {
+                match next {
+                    Some(due) => tokio::time::sleep_until(due).await,
+                    None => self.ended.notified().await,
+                }
+            };
+            tokio::select! {
+                () = stop.cancelled() => return,
+                () = pause => {}
+            }
+        }
     }
 
     pub(super) fn find(&self, id: &str) -> Option<Arc<Known>> {
@@ -120,6 +154,26 @@ impl Shelf {
 }
 
 impl Inner {
+    /// Keeps it a little longer.
+    fn grace(&mut self, id: &str) {
+        self.graces.push_back((Instant::now() + GRACE, id.to_owned()));
+    }
+
+    /// Forgets those whose grace is over; when the next one's is.
+    fn forget(&mut self, now: Instant) -> Option<Instant> {
+        while let Some((due, _)) = self.graces.front() {
+            if *due > now {
+                return Some(*due);
+            }
+            if let Some((_, id)) = self.graces.pop_front() {
+                self.known.remove(&id);
+            }
+        }
+        self.graces.shrink_to(IDLE_ROOM);
+        self.known.shrink_to(IDLE_ROOM);
+        None
+    }
+
     fn keep(&mut self, known: Arc<Known>) {
         if self.past.len() == PAST {
             self.past.pop_front();
@@ -151,5 +205,47 @@ fn ended(ending: &Ending, verdicts: Vec<(String, Verdict)>, at_ms: i64) -> Ended
         Ending::Cancelled(
             CancelCause::RequesterGone | CancelCause::ConnectionLost | CancelCause::Withdrawn,
         ) => without_answer(Reason::RunAborted),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use countersign_gateway::embedded::{Requester, Subject};
+    use countersign_protocol::gateway::approval::Requested;
+
+    fn known(id: &str) -> Arc<Known> {
+        let request = Subject::Exec(Box::default());
+        let requested = Requested { id: id.to_owned(), request, created_at_ms: 1, expires_at_ms: 2 };
+        let by = Requester { conn_id: "1".to_owned(), device_id: None, client_id: "cli".to_owned() };
+        Arc::new(Known { requested, by, ended: None })
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_ended_is_found_for_as_long_as_the_book_knows_it_and_leafed_through_after_that() {
+        let (shelf, stop) = (Shelf::new(), CancellationToken::new());
+        let sweeping = tokio::spawn(shelf.clone().sweep(stop.clone()));
+        for id in ["first", "second", "waits"] {
+            shelf.put(&known(id), true);
+        }
+        let second = Duration::from_secs(1);
+        shelf.end("first", &Ending::Expired, 3);
+        tokio::time::sleep(second).await;
+        shelf.end("second", &Ending::Expired, 4);
+        let found = || ["first", "second", "waits"].map(|id| shelf.find(id).is_some());
+        tokio::time::sleep(GRACE - 2 * second).await;
+        assert_eq!(found(), [true, true, true]);
+        tokio::time::sleep(second * 3 / 2).await;
+        assert_eq!(found(), [false, true, true]);
+        tokio::time::sleep(second).await;
+        assert_eq!(found(), [false, false, true]);
+        // Ends again after a while in which nothing did.
+        tokio::time::sleep(GRACE * 2).await;
+        shelf.end("waits", &Ending::Expired, 5);
+        tokio::time::sleep(GRACE + second).await;
+        assert_eq!(found(), [false, false, false]);
+        assert_eq!(shelf.past().len(), 3);
+        stop.cancel();
+        sweeping.await.unwrap();
     }
 }

@@ -39,7 +39,8 @@ pub(super) async fn ask<B: Backend>(
     let handed_on = delivery.announced && gateway.backend.is_handed_on(&submission);
     let deliverable = somebody || handed_on || !delivery.needs_somebody;
     let submission = Submission { deliverable, announced: delivery.announced, ..submission };
-    let known = gateway.backend.submit(submission).await.map_err(|error| match error {
+    // Apart, so that who waits for the answer does not hold the room that asking took.
+    let known = Box::pin(gateway.backend.submit(submission)).await.map_err(|error| match error {
         NotTaken::Pending => ErrorShape::invalid(error.to_string()),
         NotTaken::Unavailable(_) => ErrorShape::unavailable(error.to_string()),
     })?;
