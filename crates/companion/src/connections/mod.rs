@@ -19,7 +19,7 @@ use config::{Gateway, MAX_GATEWAYS};
 use countersign_approvals::Approvals;
 use countersign_approvals::ports::Ports;
 use countersign_gateway::access::{Role, Scope};
-use countersign_gateway::client::{self, Link, Live as Connection};
+use countersign_gateway::client::{self, Link};
 use countersign_gateway::identity::Identity;
 use countersign_node::host::Host;
 use countersign_policy::display::{self, Secrets as ShownSecrets};
@@ -81,7 +81,6 @@ struct Live {
 struct Running {
     link: Link,
     now: watch::Receiver<Now>,
-    live: watch::Receiver<Option<Connection>>,
     /// For what this machine asks there.
     onward: Onward,
     stop: CancellationToken,
@@ -304,8 +303,7 @@ impl Connections {
             session_filter: gateway.session_filter.clone(),
             own_mark,
         };
-        let (lives, live) = watch::channel(None);
-        let operator = Operator::new(about, self.inner.tools.clone(), sender, lives);
+        let operator = Operator::new(about, self.inner.tools.clone(), sender);
         let closing = self.inner.stop.clone();
         self.inner.tracker.spawn(operator.run(notices, stop.clone(), closing));
         let (changed, mut follow) = (self.inner.changed.clone(), now.clone());
@@ -314,7 +312,7 @@ impl Connections {
                 changed.send_replace(());
             }
         });
-        self.live().running.insert(gateway.id.clone(), Running { link, now, live, onward, stop });
+        self.live().running.insert(gateway.id.clone(), Running { link, now, onward, stop });
         self.inner.changed.send_replace(());
     }
 

@@ -94,6 +94,7 @@ pub(super) fn tap(
     tracker.spawn(async move {
         while let Some(notice) = notices.recv().await {
             match &notice {
+                // Before the operator tells of it: whoever hears of the connection finds it.
                 Notice::Opened(opened) => {
                     sender.send_replace(Some(opened.clone()));
                 }
@@ -110,7 +111,7 @@ pub(super) fn tap(
                         let _ = answers.send(Answered { id, decision, by });
                     }
                 }
-                Notice::Connecting | Notice::Event(_) | Notice::Gap => {}
+                Notice::Connecting | Notice::Event(_) | Notice::Gap | Notice::Narrow { .. } => {}
             }
             if pass.send(notice).await.is_err() {
                 return;

@@ -58,8 +58,6 @@ pub(super) struct Operator {
     about: About,
     tools: Tools,
     now: watch::Sender<Now>,
-    /// The connection for others, while it is there.
-    lives: watch::Sender<Option<Live>>,
     live: Option<Live>,
     generation: u32,
     open: HashMap<Key, Open>,
@@ -70,17 +68,11 @@ pub(super) struct Operator {
 }
 
 impl Operator {
-    pub(super) fn new(
-        about: About,
-        tools: Tools,
-        now: watch::Sender<Now>,
-        lives: watch::Sender<Option<Live>>,
-    ) -> Self {
+    pub(super) fn new(about: About, tools: Tools, now: watch::Sender<Now>) -> Self {
         Self {
             about,
             tools,
             now,
-            lives,
             live: None,
             generation: 0,
             open: HashMap::new(),
@@ -133,8 +125,6 @@ impl Operator {
             Notice::Opened(live) => {
                 self.generation = self.generation.wrapping_add(1);
                 let gaps = self.gaps(&live);
-                // Before the state is told: whoever hears of the connection finds it.
-                self.lives.send_replace(Some(live.clone()));
                 let hello = live.hello();
                 self.state(LinkState::Connected {
                     link: LinkView {
@@ -161,7 +151,6 @@ impl Operator {
             }
             Notice::Lost { problem, retry_in } => {
                 self.live = None;
-                self.lives.send_replace(None);
                 // Dropped and not only stopped: the next connection is listed at once.
                 self.listing = JoinSet::new();
                 self.lists_again = false;

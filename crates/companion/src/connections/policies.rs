@@ -132,7 +132,7 @@ impl Connections {
             is_loopback: Address::parse(&gateway.url).is_ok_and(|address| address.is_loopback()),
             live: match live.running.get(&gateway.id) {
                 None => Err(PolicyAccess::Off),
-                Some(running) => running.live.borrow().clone().ok_or(PolicyAccess::NotConnected),
+                Some(running) => running.onward.live().ok_or(PolicyAccess::NotConnected),
             },
         });
         far.collect()
