@@ -7,7 +7,9 @@ use anyhow::{Context, Result, bail, ensure};
 use countersign::Companion;
 use countersign::gateway::{self, Options};
 use countersign::paths::Paths;
-use countersign_gateway::client::{self, Address, Answers, Credentials, DeviceToken, Live, Notice, Pin};
+use countersign_gateway::client::{
+    self, Address, Answers, Credentials, DeviceToken, Live, Notice, Pin, Withheld,
+};
 use countersign_gateway::identity::Identity;
 use countersign_protocol::gateway::connect::Auth;
 use countersign_protocol::ui::{
@@ -249,12 +251,12 @@ struct Asker {
 struct Known;
 
 impl Credentials for Known {
-    async fn secret(&self) -> Option<Auth> {
-        Some(Auth { token: Some(TOKEN.to_owned()), ..Auth::default() })
+    async fn secret(&self) -> Result<Option<Auth>, Withheld> {
+        Ok(Some(Auth { token: Some(TOKEN.to_owned()), ..Auth::default() }))
     }
 
-    async fn device_token(&self) -> Option<DeviceToken> {
-        None
+    async fn device_token(&self) -> Result<Option<DeviceToken>, Withheld> {
+        Ok(None)
     }
 
     async fn keep_device_token(&self, _: Option<DeviceToken>) {}
@@ -281,7 +283,7 @@ impl Asker {
                     return Ok(Self { live, _link: link });
                 }
                 Notice::Lost { problem, .. } => bail!("the asker is not let in: {problem:?}"),
-                Notice::Connecting | Notice::Event(_) | Notice::Gap => {}
+                Notice::Connecting | Notice::Event(_) | Notice::Gap | Notice::Narrow { .. } => {}
             }
         }
     }
