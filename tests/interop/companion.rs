@@ -2,7 +2,6 @@
 
 use crate::rig::{HEARING_LIMIT, Task};
 use anyhow::{Context, Result, anyhow, ensure};
-use countersign_approvals::ports::Ports;
 use countersign_gateway::identity::{Identity, SEED_BYTES};
 use countersign_protocol::control::ControlRequest;
 use countersign_protocol::ui::{Card, Outcome, Shown};
@@ -13,7 +12,6 @@ use countersign_tests::process::{PATIENCE, wait_for};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::fs;
-use std::os::unix::fs::DirBuilderExt;
 use std::time::Duration;
 
 /// Whether the person turned on that the app sees what agents raise.
@@ -59,7 +57,7 @@ impl Companion {
             Agents::Seen => Rights::All,
             Agents::NotSeen => Rights::Least,
         };
-        home.connect_to(GATEWAY, url, token, rights)?;
+        let id = home.connect_to(GATEWAY, url, token, rights)?;
         // Its own gateway has one port for all apps of this machine.
         home.write_settings(&json!({ "gateway": { "enabled": false } }))?;
         let app = App::start(home, Shell::Full)?;

@@ -172,8 +172,9 @@ impl Home {
         self.write_private(&self.state().join("settings.json"), settings.to_string().as_bytes())
     }
 
-    /// Connects the app to another gateway from its start on, as an operator who may do everything there if wanted.
-    pub fn connect_to(&self, name: &str, url: &str, token: &str, rights: Rights) -> Result<()> {
+    /// Connects the app to another gateway from its start on, as an operator who may do everything there if wanted; returns
+    /// the app's id for it.
+    pub fn connect_to(&self, name: &str, url: &str, token: &str, rights: Rights) -> Result<String> {
         let id = Ports::system().ids.uuid();
         let gateways = json!({ "version": 1, "gateways": [{
             "id": id, "name": name, "url": url, "pin": null, "enabled": true,
@@ -182,7 +183,8 @@ impl Home {
         self.write_private(&self.state().join("gateways.json"), gateways.to_string().as_bytes())?;
         let secrets = self.state().join("gateways");
         DirBuilder::new().mode(0o700).create(&secrets)?;
-        self.write_private(&secrets.join(format!("{id}.secret")), token.as_bytes())
+        self.write_private(&secrets.join(format!("{id}.secret")), token.as_bytes())?;
+        Ok(id)
     }
 
     /// Replaces a file by a private one.
