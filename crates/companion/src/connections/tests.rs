@@ -1,5 +1,7 @@
 //! Connections to a real gateway, our own headless one, over real sockets.
 
+mod hostile;
+
 use super::*;
 use crate::gateway::tests::{APPROVER, Client};
 use crate::gateway::{self, Serving};
@@ -421,35 +423,48 @@ async fn without_the_scope_the_gap_is_told() {
     assert_eq!(link.scopes.unwrap(), ["operator.approvals", "operator.read"]);
 }
 
-/// A gateway on which so many requests wait. It takes every answer.
-async fn crowded(count: usize) -> std::net::SocketAddr {
+/// Requests as a gateway lists them.
+fn requests(count: usize) -> Vec<Value> {
+    let request = |at| {
+        let request = json!({"command": format!("rm -rf build/{at}"), "cwd": "/w", "host": "gateway"});
+        json!({"id": format!("r-{at}"), "request": request, "createdAtMs": 1, "expiresAtMs": 9_999_999})
+    };
+    (0..count).map(request).collect()
+}
+
+/// A gateway that lists these requests and raises those as soon as it was asked. It takes every answer.
+async fn scripted(listed: Vec<Value>, raised: Vec<Value>) -> std::net::SocketAddr {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     tokio::spawn(async move {
         let (tcp, _) = listener.accept().await.unwrap();
         let mut socket = tokio_tungstenite::accept_async(tcp).await.unwrap();
-        let challenge = json!({"nonce": "n", "ts": 1_000});
-        let event = json!({"type": "event", "event": "connect.challenge", "payload": challenge});
-        socket.send(Message::text(event.to_string())).await.unwrap();
+        let event = |name: &str, payload: Value| {
+            Message::text(json!({"type": "event", "event": name, "payload": payload}).to_string())
+        };
+        socket.send(event("connect.challenge", json!({"nonce": "n", "ts": 1_000}))).await.unwrap();
+        let mut raised = raised.into_iter();
         while let Some(Ok(message)) = socket.next().await {
             let Message::Text(text) = message else { continue };
             let frame: Value = serde_json::from_str(&text).unwrap();
-            let payload = match frame["method"].as_str().unwrap() {
+            let method = frame["method"].as_str().unwrap();
+            let payload = match method {
                 "connect" => json!({
                     "type": "hello-ok", "protocol": 4, "server": {"version": "2026.9.6"}, "snapshot": {},
                     "features": {"methods": ["exec.approval.list"], "events": []},
                     "auth": {"role": "operator", "scopes": ["operator.admin"]},
                     "policy": {"maxPayload": 1, "maxBufferedBytes": 1, "tickIntervalMs": 30_000}}),
-                "exec.approval.list" => (0..count)
-                    .map(|at| {
-                        let request = json!({"command": format!("rm -rf build/{at}"), "cwd": "/w", "host": "gateway"});
-                        json!({"id": format!("r-{at}"), "request": request, "createdAtMs": 1, "expiresAtMs": 9_999_999})
-                    })
-                    .collect(),
+                "exec.approval.list" => listed.clone().into(),
                 _ => json!({"ok": true}),
             };
+            let is_list = method == "exec.approval.list";
             let answer = json!({"type": "res", "id": frame["id"], "ok": true, "payload": payload});
             socket.send(Message::text(answer.to_string())).await.unwrap();
+            if is_list {
+                for request in raised.by_ref() {
+                    socket.send(event("exec.approval.requested", request)).await.unwrap();
+                }
+            }
         }
     });
     address
@@ -459,7 +474,8 @@ async fn crowded(count: usize) -> std::net::SocketAddr {
 async fn ten_gateways_with_a_thousand_requests_each_fit_and_one_more_takes_no_room_of_others() {
     let here = Here::new();
     for at in 0..10 {
-        let url = format!("ws://{}", crowded(if at == 0 { 3_000 } else { 1_000 }).await);
+        let url =
+            format!("ws://{}", scripted(requests(if at == 0 { 3_000 } else { 1_000 }), Vec::new()).await);
         here.connections.save(edit(&url, TOKEN)).await.unwrap();
     }
     let all = MAX_PENDING_OF_GATEWAY + 9 * 1_000;

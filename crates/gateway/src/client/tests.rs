@@ -1,5 +1,7 @@
 //! The link over real sockets, against a gateway that each test scripts frame by frame.
 
+mod trouble;
+
 use super::*;
 use crate::access::Role;
 use futures_util::{SinkExt as _, StreamExt as _};
