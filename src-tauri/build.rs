@@ -1,7 +1,5 @@
 //! Embeds the built UI, icons and capabilities.
 
-#![expect(clippy::print_stdout, reason = "this is how a build script speaks to cargo")]
-
 use std::env;
 use std::fs;
 
