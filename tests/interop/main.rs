@@ -39,6 +39,7 @@ const STORIES: &[Named<Rig>] = named![
     peer::a_denied_command_does_not_run_and_the_agent_hears_it,
     peer::a_request_that_nobody_answers_ends_without_a_decision,
     peer::a_node_host_runs_what_was_allowed,
+    peer::our_command_line_shows_what_waits_there_and_answers_it,
     answers::a_command_that_is_allowed_once_in_the_window_runs_and_the_next_one_is_asked,
     answers::a_command_that_is_always_allowed_in_the_window_is_remembered_by_the_gateway,
     answers::a_command_that_is_denied_in_the_window_does_not_run_and_the_agent_hears_it,

@@ -4,9 +4,12 @@
 use crate::Story;
 use crate::rig::{HEARING_LIMIT, Rig, is_asked, request_of};
 use anyhow::{Context, ensure};
-use countersign_tests::peer::Operator;
+use countersign_approvals::ports::Ports;
+use countersign_tests::home::Home;
+use countersign_tests::peer::{Operator, Store};
 use countersign_tests::process::{PATIENCE, wait_for};
 use serde_json::{Value, json};
+use std::path::Path;
 
 pub(crate) fn an_allowed_command_of_an_agent_runs_once(rig: &mut Rig) -> Story {
     let person = rig.person()?;
@@ -64,6 +67,35 @@ pub(crate) fn a_node_host_runs_what_was_allowed(rig: &mut Rig) -> Story {
     ensure!(request["request"]["host"] == "node", "expected a request for a node, got {request}");
     answer(&person, &request, "allow-once")?;
     rig.wait_until_ran(&task).with_context(|| node.log())
+}
+
+pub(crate) fn our_command_line_shows_what_waits_there_and_answers_it(rig: &mut Rig) -> Story {
+    // Without somebody who could answer, newer releases end a request at once.
+    let person = rig.person()?;
+    let home = Home::empty()?;
+    let token = home.file("token");
+    home.write_private(Path::new(&token), rig.gateway.token().as_bytes())?;
+    let url = rig.gateway.url();
+    let place = ["--url", &url, "--token-file", &token];
+    let line = |arguments: &[&str]| home.countersign(&[&["--json", "gateway"], arguments, &place].concat());
+    line(&["status"])?.expect_code(0)?;
+    let id = Ports::system().ids.uuid();
+    let params = json!({
+        "id": id, "command": "touch ours", "host": "gateway", "timeoutMs": 60_000, "twoPhase": true,
+    });
+    let asked = rig.owner.send("exec.approval.request", params)?;
+    person.event("exec.approval.requested", PATIENCE, |payload| payload["id"] == id.as_str())?;
+    let listed = line(&["approvals", "--admin"])?;
+    if rig.gateway.release().store() == Store::Document {
+        ensure!(listed.stdout.contains("cannot list"), "expected to hear why not, got {listed:?}");
+    } else {
+        let rows: Vec<Value> = serde_json::from_str(&listed.expect_code(0)?.stdout)?;
+        ensure!(rows.iter().any(|row| row["id"] == id.as_str()), "it is not listed: {rows:?}");
+    }
+    line(&["resolve", &id, "deny", "--admin"])?.expect_code(0)?;
+    let decided = rig.owner.finish(&asked, PATIENCE)?;
+    ensure!(decided["decision"] == "deny", "expected a denial, got {decided}");
+    Ok(())
 }
 
 fn answer(person: &Operator, request: &Value, decision: &str) -> Story {

@@ -11,7 +11,9 @@ mod presented;
 mod secrets;
 
 pub use asking::NotTaken;
+pub(crate) use operator::gaps;
 pub(crate) use policies::{Content, Fetched, FileContent, NotWritten};
+pub(crate) use presented::Kind;
 
 use crate::paths::Paths;
 use asking::Tools;

@@ -124,7 +124,7 @@ impl Operator {
             Notice::Connecting => self.state(LinkState::Connecting),
             Notice::Opened(live) => {
                 self.generation = self.generation.wrapping_add(1);
-                let gaps = self.gaps(&live);
+                let gaps = gaps(&live);
                 let hello = live.hello();
                 self.state(LinkState::Connected {
                     link: LinkView {
@@ -170,22 +170,6 @@ impl Operator {
                 });
             }
         }
-    }
-
-    /// What this gateway keeps from us although it is connected.
-    fn gaps(&self, live: &Live) -> Vec<LinkGap> {
-        let mut gaps = Vec::new();
-        if live.may(Scope::Approvals) == Some(false) {
-            gaps.push(LinkGap::NoApprovals);
-        }
-        let hides = release(&live.hello().server.version).is_some_and(|release| release >= HIDES_AGENTS);
-        if hides && live.may(Scope::Admin) != Some(true) {
-            gaps.push(LinkGap::AgentsHidden);
-        }
-        if !live.has(Kind::Exec.list()) {
-            gaps.push(LinkGap::NoList);
-        }
-        gaps
     }
 
     fn happened(&mut self, event: Event) {
@@ -355,6 +339,22 @@ impl Operator {
         let pending = self.open.len();
         self.now.send_if_modified(|now| std::mem::replace(&mut now.pending, pending) != pending);
     }
+}
+
+/// What a gateway keeps from us although it is connected.
+pub(crate) fn gaps(live: &Live) -> Vec<LinkGap> {
+    let mut gaps = Vec::new();
+    if live.may(Scope::Approvals) == Some(false) {
+        gaps.push(LinkGap::NoApprovals);
+    }
+    let hides = release(&live.hello().server.version).is_some_and(|release| release >= HIDES_AGENTS);
+    if hides && live.may(Scope::Admin) != Some(true) {
+        gaps.push(LinkGap::AgentsHidden);
+    }
+    if !live.has(Kind::Exec.list()) {
+        gaps.push(LinkGap::NoList);
+    }
+    gaps
 }
 
 /// `2026.5.18` as numbers; what follows a dash does not count.

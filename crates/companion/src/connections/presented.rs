@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 /// Kinds of approvals, each with methods and events of its own.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     /// A command.
     Exec,
     /// Something that a plugin wants.
@@ -24,9 +24,9 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    pub(super) const ALL: [Self; 3] = [Self::Exec, Self::Plugin, Self::SystemAgent];
+    pub(crate) const ALL: [Self; 3] = [Self::Exec, Self::Plugin, Self::SystemAgent];
 
-    pub(super) const fn list(self) -> &'static str {
+    pub(crate) const fn list(self) -> &'static str {
         match self {
             Self::Exec => "exec.approval.list",
             Self::Plugin => "plugin.approval.list",
@@ -34,7 +34,7 @@ impl Kind {
         }
     }
 
-    pub(super) const fn resolve(self) -> &'static str {
+    pub(crate) const fn resolve(self) -> &'static str {
         match self {
             Self::Exec => "exec.approval.resolve",
             Self::Plugin => "plugin.approval.resolve",
@@ -44,14 +44,14 @@ impl Kind {
     }
 
     /// Parameters of an answer. A gateway takes what it does not understand for a denial where the kind is named (§9).
-    pub(super) fn answer(self, id: &str, decision: Decision) -> Value {
+    pub(crate) fn answer(self, id: &str, decision: Decision) -> Value {
         match self {
             Self::Exec | Self::Plugin => json!({ "id": id, "decision": decision }),
             Self::SystemAgent => json!({ "id": id, "kind": ApprovalKind::SystemAgent, "decision": decision }),
         }
     }
 
-    pub(super) const fn requested(self) -> &'static str {
+    pub(crate) const fn requested(self) -> &'static str {
         match self {
             Self::Exec => "exec.approval.requested",
             Self::Plugin => "plugin.approval.requested",
@@ -59,7 +59,7 @@ impl Kind {
         }
     }
 
-    pub(super) const fn resolved(self) -> &'static str {
+    pub(crate) const fn resolved(self) -> &'static str {
         match self {
             Self::Exec => "exec.approval.resolved",
             Self::Plugin => "plugin.approval.resolved",

@@ -3,7 +3,7 @@
 use super::TOKEN_VARIABLE;
 use crate::cli::Exit;
 use crate::cli::output::Output;
-use crate::connections::command_line_identity;
+use crate::connections::{Kind, command_line_identity, gaps};
 use crate::gateway::PORT;
 use crate::paths::{Paths, process_environment};
 use anyhow::{Context as _, bail};
@@ -14,7 +14,7 @@ use countersign_gateway::client::{
 };
 use countersign_policy::display;
 use countersign_protocol::gateway::connect::Auth;
-use countersign_protocol::ui::LinkProblem;
+use countersign_protocol::ui::{LinkGap, LinkProblem};
 use countersign_protocol::vocabulary::Decision;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -39,6 +39,29 @@ pub(super) struct Place {
     pin: Option<String>,
 }
 
+/// What to list.
+#[derive(Args, Debug)]
+pub(super) struct ApprovalsArgs {
+    #[command(flatten)]
+    reach: Reach,
+    #[command(flatten)]
+    place: Place,
+}
+
+/// How much of what waits is to be seen.
+#[derive(Args, Debug)]
+struct Reach {
+    /// Ask for operator.admin: releases from 2026.5.18 on show what agents raise to nobody else.
+    #[arg(long)]
+    admin: bool,
+}
+
+impl Reach {
+    fn scopes(&self) -> &'static [Scope] {
+        if self.admin { &[Scope::Approvals, Scope::Admin] } else { &[Scope::Approvals] }
+    }
+}
+
 /// What to answer.
 #[derive(Args, Debug)]
 pub(super) struct ResolveArgs {
@@ -46,6 +69,8 @@ pub(super) struct ResolveArgs {
     id: String,
     /// allow-once, allow-always or deny.
     decision: Decision,
+    #[command(flatten)]
+    reach: Reach,
     #[command(flatten)]
     place: Place,
 }
@@ -129,11 +154,18 @@ pub(super) async fn status(paths: &Paths, place: &Place, output: &Output) -> any
 }
 
 /// What waits there.
-pub(super) async fn approvals(paths: &Paths, place: &Place, output: &Output) -> anyhow::Result<Exit> {
-    let (_, door) = open(paths, place, &[Scope::Approvals]).await?;
-    let mut rows = list(&door.live, "exec.approval.list").await?;
-    if door.live.has("plugin.approval.list") {
-        rows.extend(list(&door.live, "plugin.approval.list").await?);
+pub(super) async fn approvals(paths: &Paths, args: &ApprovalsArgs, output: &Output) -> anyhow::Result<Exit> {
+    let (url, door) = open(paths, &args.place, args.reach.scopes()).await?;
+    let gaps = gaps(&door.live);
+    if gaps.contains(&LinkGap::NoList) {
+        bail!("{url}: this release cannot list what waits; `resolve` answers what you know the id of");
+    }
+    let mut rows = Vec::new();
+    for kind in Kind::ALL.into_iter().filter(|kind| door.live.has(kind.list())) {
+        rows.extend(list(&door.live, kind.list()).await?);
+    }
+    if gaps.contains(&LinkGap::AgentsHidden) {
+        output.note("this release shows what agents raise to operator.admin only: --admin asks for it");
     }
     output.result(&rows, |out| {
         for row in &rows {
@@ -159,12 +191,26 @@ async fn list(live: &Live, method: &'static str) -> anyhow::Result<Vec<Value>> {
 
 /// Answers.
 pub(super) async fn resolve(paths: &Paths, args: ResolveArgs, output: &Output) -> anyhow::Result<Exit> {
-    let ResolveArgs { id, decision, place } = args;
-    let (_, door) = open(paths, &place, &[Scope::Approvals]).await?;
-    let method = if id.starts_with("plugin:") { "plugin.approval.resolve" } else { "exec.approval.resolve" };
-    let answer = door.live.call(method, json!({"id": id, "decision": decision})).await.map_err(explained)?;
+    let ResolveArgs { id, decision, reach, place } = args;
+    let (_, door) = open(paths, &place, reach.scopes()).await?;
+    let kind = kind_of(&door.live, &id).await?;
+    let answer = door.live.call(kind.resolve(), kind.answer(&id, decision)).await.map_err(explained)?;
+    if answer["applied"] == json!(false) {
+        let recorded = answer["approval"]["decision"].as_str().unwrap_or("no decision");
+        bail!("{}: it had ended before, with: {}", display::escape(&id), display::escape(recorded));
+    }
     output.result(&answer, |out| writeln!(out, "{}: {decision}", display::escape(&id)))?;
     Ok(Exit::Ok)
+}
+
+/// A proposal is told from a command by the list that it is in, and a plugin's question by its id (approval-methods.md §8, §9).
+async fn kind_of(live: &Live, id: &str) -> anyhow::Result<Kind> {
+    if id.starts_with("plugin:") {
+        return Ok(Kind::Plugin);
+    }
+    let is_proposal = live.has(Kind::SystemAgent.list())
+        && list(live, Kind::SystemAgent.list()).await?.iter().any(|row| row["id"] == id);
+    Ok(if is_proposal { Kind::SystemAgent } else { Kind::Exec })
 }
 
 /// Shows or replaces a document.

@@ -32,7 +32,7 @@ enum Call {
     /// Say whether a gateway answers, and what it lets this command do
     Status(calls::Place),
     /// List what waits for an answer there
-    Approvals(calls::Place),
+    Approvals(calls::ApprovalsArgs),
     /// Answer something that waits there
     Resolve(calls::ResolveArgs),
     /// Show or replace the approvals document of a gateway, or of a node behind it
@@ -52,7 +52,7 @@ pub(super) async fn run(paths: &Paths, args: GatewayArgs, output: &Output) -> an
     match args.call {
         None => serve(paths, args, output).await,
         Some(Call::Status(place)) => calls::status(paths, &place, output).await,
-        Some(Call::Approvals(place)) => calls::approvals(paths, &place, output).await,
+        Some(Call::Approvals(args)) => calls::approvals(paths, &args, output).await,
         Some(Call::Resolve(args)) => calls::resolve(paths, args, output).await,
         Some(Call::Policy(args)) => calls::policy(paths, args, output).await,
     }
