@@ -10,6 +10,7 @@ pub mod desk;
 pub mod desktop;
 pub mod forward;
 pub mod gateway;
+mod json;
 pub mod paths;
 mod private;
 pub mod settings;

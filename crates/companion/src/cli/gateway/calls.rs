@@ -5,6 +5,7 @@ use crate::cli::Exit;
 use crate::cli::output::Output;
 use crate::connections::{Kind, command_line_identity, gaps};
 use crate::gateway::PORT;
+use crate::json::kind;
 use crate::paths::{Paths, process_environment};
 use anyhow::{Context as _, bail};
 use clap::{Args, Subcommand};
@@ -376,17 +377,6 @@ fn remedy(problem: &LinkProblem) -> String {
         }
         LinkProblem::Refused { code, text } => format!("it refused: {text} ({code})"),
         LinkProblem::NotAGateway { text } => format!("it is no gateway ({text})"),
-    }
-}
-
-fn kind(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "nothing",
-        Value::Bool(_) => "true or false",
-        Value::Number(_) => "a number",
-        Value::String(_) => "a text",
-        Value::Array(_) => "a list",
-        Value::Object(_) => "an object",
     }
 }
 

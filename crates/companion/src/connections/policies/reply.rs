@@ -3,6 +3,7 @@
 
 use super::built_in::BuiltIn;
 use crate::connections::operator;
+use crate::json::kind;
 use countersign_policy::display::{self, Secrets};
 use countersign_policy::document::{self, Parsed};
 use countersign_protocol::document::Document;
@@ -221,17 +222,6 @@ pub(super) fn short(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
-    }
-}
-
-fn kind(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "nothing",
-        Value::Bool(_) => "true or false",
-        Value::Number(_) => "a number",
-        Value::String(_) => "a text",
-        Value::Array(_) => "a list",
-        Value::Object(_) => "an object",
     }
 }
 
