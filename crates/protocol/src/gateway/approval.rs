@@ -1,5 +1,7 @@
 //! One-shot approvals over a gateway (approval-methods.md §2–5).
 
+use super::node::FileOperand;
+use crate::socket::PolicySnapshot;
 use crate::vocabulary::Decision;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
@@ -82,6 +84,15 @@ pub struct Plan {
     pub agent_id: Option<String>,
     /// The session.
     pub session_key: Option<String>,
+    /// What the person is shown where the text says too much.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command_preview: Option<String>,
+    /// The node's policy when it prepared this.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub policy_snapshot: Option<PolicySnapshot>,
+    /// The script that it would read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mutable_file_operand: Option<FileOperand>,
 }
 
 /// The request as everybody sees it (§2.3).

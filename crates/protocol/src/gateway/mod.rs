@@ -5,6 +5,7 @@
 
 pub mod approval;
 pub mod connect;
+pub mod node;
 pub mod plugin;
 pub mod policy;
 pub mod proposal;
