@@ -81,8 +81,14 @@ impl ApprovedCommand {
             | Evidence::Forwarded(_)
             | Evidence::AutoReview
             | Evidence::Fallback => {
-                let program = typed(&plan.argv, facts)?;
-                (plan.argv, vec![program])
+                let mut programs = vec![typed(&plan.argv, facts)?];
+                // A shell or a wrapper that was looked at starts these: they were shown too.
+                for other in facts.programs.values().filter_map(|program| pinned(Some(program))) {
+                    if !programs.contains(&other) {
+                        programs.push(other);
+                    }
+                }
+                (plan.argv, programs)
             }
         };
         let program = programs.first().map(|(path, _)| path.clone()).ok_or(NotRunnable::NotAllowed)?;

@@ -69,7 +69,7 @@ fn m411_a_match_runs_by_its_real_path() {
 
 #[test]
 fn m412_a_match_that_cannot_be_pinned_is_a_miss() {
-    let argv = ["sh", "-lc", "scan -q"];
+    let argv = ["bash", "-lc", "scan -q"];
     let login = World::new(&argv, Security::Allowlist, Ask::OnMiss).with_rules(&["/usr/bin/*"]);
     check(&login, Verdict::Ask(AskReason::Opaque(OpaqueReason::Shell)));
     let mut unresolved = world(Security::Allowlist, Ask::OnMiss).with_rules(&["*"]);
@@ -77,6 +77,22 @@ fn m412_a_match_that_cannot_be_pinned_is_a_miss() {
     check(&unresolved, Verdict::Ask(AskReason::Miss));
     unresolved.policy.ask.value = Ask::Off;
     check(&unresolved, Verdict::Deny(DenyReason::AllowlistUnbound));
+}
+
+#[test]
+fn n432_the_form_that_gateways_send_runs_without_a_login_shell() {
+    for shell in ["sh", "/bin/sh"] {
+        let argv = [shell, "-lc", "scan -q"];
+        let world = World::new(&argv, Security::Allowlist, Ask::OnMiss).with_rules(&["/usr/bin/scan"]);
+        check(&world, Verdict::Allow(Evidence::Rules));
+        assert_eq!(world.judge(None).bound, Some(Bound::Argv(strings(&["/usr/bin/scan", "-q"]))));
+        let missed = World::new(&argv, Security::Allowlist, Ask::OnMiss).with_rules(&["/usr/bin/other"]);
+        check(&missed, Verdict::Ask(AskReason::Miss));
+        // With one more word the text is not all that decides.
+        let more = [shell, "-lc", "scan -q", "x"];
+        let more = World::new(&more, Security::Allowlist, Ask::OnMiss).with_rules(&["/usr/bin/scan"]);
+        assert!(matches!(more.judge(None).verdict, Verdict::Ask(_)));
+    }
 }
 
 #[test]
@@ -245,10 +261,10 @@ fn every_program_of_a_bound_text_is_pinned() {
 }
 
 #[test]
-fn n432_to_n441_what_cannot_be_pinned_does_not_bind() {
+fn n433_to_n441_what_cannot_be_pinned_does_not_bind() {
     for shell in [
-        &["sh", "-lc", "id -u"][..],
-        &["bash", "-c", "id"],
+        &["bash", "-c", "id"][..],
+        &["sh", "-lc", "id", "x"],
         &["sh", "-c", "id $HOME"],
         &["sh", "-c", "X=1 id"],
         &["sh", "-c", "id `date`"],

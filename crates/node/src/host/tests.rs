@@ -200,7 +200,7 @@ async fn m404_to_m414_fresh_requests() {
         ..echo()
     };
     let login = || ExecRequest {
-        command: vec!["sh".into(), "-lc".into(), "echo ran".into()],
+        command: vec!["bash".into(), "-lc".into(), "echo ran".into()],
         ..ExecRequest::default()
     };
     for (name, policy, allowlist, request, desk, ran, reason, asked) in [

@@ -222,7 +222,9 @@ pub fn analyze_text_as(text: &str, profile: Profile) -> Analysis {
 }
 
 /// Takes an argument list apart: elements are literal, no shell reads them. `sh -c TEXT` (exactly so) is looked
-/// through: what counts is its text. Other shells and wrappers are segments like any other.
+/// through: what counts is its text. So is `sh -lc TEXT`, the form in which gateways send texts to nodes (approval-methods.md
+/// §15.1): what a rule lets run is bound to a plain shell or none, which reads no start-up files; a person sees the flag. Other
+/// shells and wrappers are segments like any other.
 pub fn analyze_argv(argv: &[String]) -> Analysis {
     analyze_argv_as(argv, Profile::ATTENTIVE)
 }
@@ -231,7 +233,9 @@ pub fn analyze_argv(argv: &[String]) -> Analysis {
 /// call into a text first.
 pub fn analyze_argv_as(argv: &[String], profile: Profile) -> Analysis {
     match (argv, profile) {
-        ([shell, flag, text], Profile::Attentive(_)) if is_plain_sh(shell) && flag == "-c" => {
+        ([shell, flag, text], Profile::Attentive(_))
+            if is_plain_sh(shell) && matches!(flag.as_str(), "-c" | "-lc") =>
+        {
             let inner = analyze_text_as(text, profile);
             if inner.opaque.is_none() { inner } else { build::arguments(argv, profile) }
         }
