@@ -7,7 +7,7 @@ mod search;
 
 use countersign_policy::analysis::Analysis;
 use countersign_policy::approved::Pins;
-use countersign_policy::facts::{Facts, FolderFacts, ProgramFacts, ScriptFacts};
+use countersign_policy::facts::{Facts, FileIdentity, FolderFacts, ProgramFacts, ScriptFacts};
 use countersign_policy::rules;
 use identity::Content;
 use rustix::fs::{Access, AtFlags, CWD, Mode, OFlags};
@@ -92,6 +92,11 @@ pub fn locate(analysis: &Analysis, places: Places<'_>) -> Facts {
     }
 }
 
+/// Where a program is found. Blocking.
+pub(crate) fn which(name: &str, places: Places<'_>) -> Option<PathBuf> {
+    search::find(name, places)
+}
+
 fn program(name: &str, places: Places<'_>) -> ProgramFacts {
     let Some(path) = search::find(name, places) else { return ProgramFacts::default() };
     let Ok(real_path) = std::fs::canonicalize(&path) else {
@@ -147,6 +152,63 @@ pub fn recheck(pins: &Pins) -> Result<(), Drift> {
     recheck_files(pins)
 }
 
+/// Whether what was probed `then` is still so: every program, script and the folder that both looks know.
+pub(crate) fn unchanged(then: &Facts, now: &Facts) -> Result<(), Drift> {
+    for (name, before) in &then.programs {
+        let Some(now) = now.programs.get(name) else { continue };
+        if before.real_path != now.real_path {
+            let path = |path: &Option<PathBuf>| {
+                path.as_ref().map_or("nothing".into(), |path| path.display().to_string())
+            };
+            let difference = format!("expected {}, found {}", path(&before.real_path), path(&now.real_path));
+            return Err(Drift::new("program", Path::new(name), difference));
+        }
+        same_identity("program", Path::new(name), before.identity.as_ref(), now.identity.as_ref())?;
+    }
+    let scripts = |facts: &Facts| -> Vec<ScriptFacts> {
+        facts.script.iter().chain(facts.scripts.values()).cloned().collect()
+    };
+    let found = scripts(now);
+    for before in scripts(then) {
+        let now = found.iter().find(|now| now.named == before.named);
+        let Some(now) = now else {
+            return Err(Drift::new(
+                "script",
+                &before.named,
+                "expected it among the arguments, found another command",
+            ));
+        };
+        same_identity("script", &before.real_path, Some(&before.identity), Some(&now.identity))?;
+    }
+    match (&then.cwd, &now.cwd) {
+        (Some(before), Some(now)) if (before.dev, before.ino) != (now.dev, now.ino) => Err(Drift::new(
+            "working directory",
+            &before.given,
+            format!("expected {}, found {}", before.real_path.display(), now.real_path.display()),
+        )),
+        (Some(before), None) => {
+            Err(Drift::new("working directory", &before.given, "expected a folder, found nothing"))
+        }
+        (Some(_) | None, _) => Ok(()),
+    }
+}
+
+fn same_identity(
+    what: &'static str,
+    path: &Path,
+    then: Option<&FileIdentity>,
+    now: Option<&FileIdentity>,
+) -> Result<(), Drift> {
+    match (then, now) {
+        (Some(then), Some(now)) => {
+            identity::difference(then, now).map_or(Ok(()), |text| Err(Drift::new(what, path, text)))
+        }
+        (None, None) => Ok(()),
+        (Some(_), None) => Err(Drift::new(what, path, "expected a file, found nothing")),
+        (None, Some(_)) => Err(Drift::new(what, path, "expected nothing, found a file")),
+    }
+}
+
 /// The programs and the scripts of `pins`.
 pub(crate) fn recheck_files(pins: &Pins) -> Result<(), Drift> {
     for (path, expected) in &pins.programs {
@@ -188,11 +250,7 @@ pub(crate) fn open_folder(expected: &FolderFacts) -> Result<OwnedFd, Drift> {
     )))
 }
 
-fn same_file(
-    what: &'static str,
-    path: &Path,
-    expected: &countersign_policy::facts::FileIdentity,
-) -> Result<(), Drift> {
+fn same_file(what: &'static str, path: &Path, expected: &FileIdentity) -> Result<(), Drift> {
     let content = if expected.sha256.is_some() { Content::Hashed } else { Content::Trusted };
     match identity::identify(path, content) {
         Ok(found) => {

@@ -116,6 +116,21 @@ pub struct ExecRequest {
     /// How long the person may take, in milliseconds. Ours: peers do not send it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval_timeout_ms: Option<u64>,
+    /// The run that this is, when it came over the network. Ours: peers do not send it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node_run: Option<NodeRun>,
+}
+
+/// Which run of which node, and who wanted it.
+#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct NodeRun {
+    /// The gateway's address.
+    pub gateway: String,
+    /// The node.
+    pub node_id: String,
+    /// The run, which is the approval's id where there is one.
+    pub run_id: String,
 }
 
 /// The policy in force when a grant was given (approval-socket.md §6.4).

@@ -1,12 +1,15 @@
 //! Questions that come over a gateway. They meet the same refusing rules, are shown with the same facts and leave the same
 //! line in the history as those that come over the socket.
 
+use super::grants::{Asked, AskedRun, Granted, Grants};
 use super::record::{self, Recorder};
 use super::refusal::{ended, refused_by};
 use super::{Glance, Host, card};
 use countersign_approvals::SubmitError;
 use countersign_approvals::actor::Ticket;
 use countersign_approvals::book::{Ending, Record, Request, RequestedBy};
+use countersign_approvals::ports::Ports;
+use countersign_protocol::socket::NodeRun;
 use countersign_protocol::ui::{CardKind, HostKind, Outcome};
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,6 +31,8 @@ pub struct Inquiry {
     pub id: Option<String>,
     /// Who asks.
     pub by: RequestedBy,
+    /// The run that it is about, where the asker names one. An answer that allows lets it through here, once.
+    pub run: Option<AskedRun>,
 }
 
 /// What became of a question.
@@ -47,6 +52,9 @@ pub enum Inquired {
 pub struct Question {
     ticket: Ticket,
     recorder: Recorder,
+    grants: Arc<Grants>,
+    asked: Option<Box<Asked>>,
+    ports: Ports,
 }
 
 /// A question that ended.
@@ -54,6 +62,8 @@ pub struct Question {
 pub struct Ended {
     ending: Ending,
     recorder: Recorder,
+    grants: Arc<Grants>,
+    run: Option<NodeRun>,
 }
 
 impl Question {
@@ -68,7 +78,16 @@ impl Question {
         if let Ending::Decided { by, .. } | Ending::Elsewhere { by: Some(by), .. } = &ending {
             self.recorder.answered(by);
         }
-        Ended { ending, recorder: self.recorder }
+        let mut run = None;
+        // Before anybody is told: the run may come at once.
+        if let (Ending::Decided { decision, .. }, Some(asked)) = (&ending, self.asked.take())
+            && decision.allows()
+        {
+            run = Some(asked.asked.run.clone());
+            let granted = Granted { request_id: self.recorder.request_id().to_owned(), decision: *decision };
+            self.grants.keep(*asked, granted, self.ports.clock.now_ms());
+        }
+        Ended { ending, recorder: self.recorder, grants: self.grants, run }
     }
 }
 
@@ -83,8 +102,11 @@ impl Ended {
         self.recorder.ended(ended(&self.ending)).await;
     }
 
-    /// Writes the line of the history when something else came of it than the answer says.
+    /// Writes the line of the history when something else came of it than the answer says; then it lets no run through.
     pub async fn written_as(self, outcome: Outcome) {
+        if let Some(run) = &self.run {
+            self.grants.revoke(run);
+        }
         self.recorder.ended(outcome).await;
     }
 }
@@ -94,12 +116,12 @@ impl Host {
     /// its line in the history too, except under an id that is in use: that one has its own.
     pub async fn inquire(&self, inquiry: Inquiry) -> Result<Inquired, SubmitError> {
         let mut recorder = self.recorder_of(&inquiry);
-        let Inquiry { mut request, command, argv, cwd, wait, id, by } = inquiry;
-        let cwd = cwd.unwrap_or_default();
+        let Inquiry { mut request, command, argv, cwd: given_cwd, wait, id, by, run } = inquiry;
+        let cwd = given_cwd.clone().unwrap_or_default();
         let mut glances = vec![self.glance(&command, &cwd)];
-        if let Some(argv) = argv {
-            let (analysis, facts) = self.probe(&argv, if cwd.is_empty() { "/" } else { &cwd });
-            glances.push(Glance { words: argv, analysis, facts });
+        if let Some(argv) = &argv {
+            let (analysis, facts) = self.probe(argv, if cwd.is_empty() { "/" } else { &cwd });
+            glances.push(Glance { words: argv.clone(), analysis, facts });
         }
         if matches!(request.card.kind, CardKind::Plugin | CardKind::SystemAgent) {
             // Words that a plugin or a gateway's own agent puts are no command, whatever they look like.
@@ -113,14 +135,22 @@ impl Host {
                 return Ok(Inquired::Refused { id: recorder.request_id().to_owned() });
             }
         }
-        let is_here = request.card.host.kind == HostKind::ThisMachine && request.card.gateway.is_none();
+        let is_here = request.card.host.kind == HostKind::ThisMachine;
         if let Some(glance) = glances.last().filter(|_| is_here) {
             request.card.facts.extend(card::facts_of_text(&glance.words, &glance.facts, &cwd));
         }
+        let asked = run.zip(glances.pop()).map(|(asked, glance)| {
+            let mut facts = glance.facts;
+            // Nobody said which folder: what was looked at is no folder of the run's.
+            facts.cwd = facts.cwd.filter(|_| !cwd.is_empty());
+            let (agent, session) = (request.agent.clone(), request.session.clone());
+            Box::new(Asked { asked, text: command, argv, cwd: given_cwd, agent, session, facts })
+        });
         match self.parts.approvals.submit(request, wait, id, by).await {
             Ok(ticket) => {
                 recorder.asked(ticket.id());
-                Ok(Inquired::Waits(Box::new(Question { ticket, recorder })))
+                let (grants, ports) = (Arc::clone(&self.grants), self.parts.ports.clone());
+                Ok(Inquired::Waits(Box::new(Question { ticket, recorder, grants, asked, ports })))
             }
             Err(error @ (SubmitError::AlreadyResolved(_) | SubmitError::AnotherRequest(_))) => Err(error),
             Err(error) => {

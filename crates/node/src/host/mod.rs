@@ -6,8 +6,10 @@
 
 mod breadth;
 mod card;
+mod grants;
 mod inquiry;
 mod own_rules;
+mod prepare;
 mod record;
 mod refusal;
 mod request;
@@ -40,8 +42,11 @@ use countersign_protocol::ui::{
     Via, Why, WhyReason,
 };
 use countersign_protocol::vocabulary::{Ask, Decision, Security};
+pub use grants::AskedRun;
+use grants::{Granted, Grants, Wanted};
 pub use inquiry::{Ended, Inquired, Inquiry, Question};
 use own_rules::{OwnRules, Payment};
+use prepare::PreparedRuns;
 use record::Recorder;
 pub use refusal::Refusal;
 use refusal::{answer, answered_no, decided, denied, ended, exec_error, refused_by};
@@ -87,6 +92,9 @@ pub struct Host {
     trust: Trust,
     path: OsString,
     generation: u32,
+    /// Answers that wait for their runs.
+    grants: Arc<Grants>,
+    prepared: PreparedRuns,
 }
 
 /// A request with everything that judging it needs.
@@ -95,6 +103,8 @@ struct Judged {
     facts: Facts,
     standing: Arc<Standing>,
     own: OwnRules,
+    /// What a person here answered before, when the run was asked about.
+    granted: Option<Granted>,
 }
 
 /// A command that somebody else would run, as far as it can be seen from here.
@@ -117,6 +127,8 @@ impl Host {
             trust: Trust::default(),
             path,
             generation: 1,
+            grants: Arc::default(),
+            prepared: PreparedRuns::default(),
         }
     }
 
@@ -260,6 +272,7 @@ impl Host {
         let forwarded_grants = self.parts.settings.borrow().forwarded_grants;
         let checked = check(request, &self.parts.home, forwarded_grants)?;
         let mut judged = self.judge(&checked).await?;
+        judged.granted = self.granted(&checked, &judged)?;
         for _ in 0..PAYMENT_TRIES {
             let evaluation = self.decide(&checked, &mut judged, peer, &gone, recorder).await?;
             if needs_screen_recording {
@@ -272,7 +285,8 @@ impl Host {
             match self.pay(&judged, &evaluation).await {
                 (Payment::Done, _) => return self.run(checked, judged, evaluation, gone, recorder).await,
                 (Payment::Refused, ids) => {
-                    judged = self.judge(&checked).await?;
+                    let granted = judged.granted.take();
+                    judged = Judged { granted, ..self.judge(&checked).await? };
                     judged.own.withdraw(ids);
                 }
             }
@@ -289,7 +303,11 @@ impl Host {
         gone: &CancellationToken,
         recorder: &mut Recorder,
     ) -> Result<Evaluation, Refusal> {
-        let first = evaluate(&judged.subject(checked, &self.trust), None);
+        let before = judged.granted.as_ref().map(Granted::answer);
+        if let Some(Granted { request_id, decision }) = &judged.granted {
+            recorder.continues(request_id, decided(*decision));
+        }
+        let first = evaluate(&judged.subject(checked, &self.trust), before.as_ref());
         let reason = match first.verdict {
             Verdict::Allow(_) => return Ok(first),
             Verdict::Deny(reason) => {
@@ -318,7 +336,23 @@ impl Host {
             return Err(Refusal::unavailable(&NotRunnable::CwdUnavailable.to_string(), "cwd-unavailable"));
         }
         let own = self.own_rules(&checked.agent, checked.session.as_deref(), &analysis, &facts).await;
-        Ok(Judged { analysis, facts, standing, own })
+        Ok(Judged { analysis, facts, standing, own, granted: None })
+    }
+
+    /// What a person here answered when this run was asked about, if that still counts.
+    fn granted(&self, checked: &Checked, judged: &Judged) -> Result<Option<Granted>, Refusal> {
+        let Some(run) = &checked.run else { return Ok(None) };
+        let wanted = Wanted {
+            run,
+            argv: &checked.argv,
+            cwd: checked.given_cwd.as_deref(),
+            agent: &checked.agent,
+            session: checked.session.as_deref(),
+            env_names: checked.env.accepted.keys().map(String::as_str).collect(),
+            facts: &judged.facts,
+        };
+        let claimed = self.grants.claim(&wanted, self.parts.ports.clock.now_ms());
+        claimed.map_err(|not_granted| Refusal::changed(&not_granted.to_string()))
     }
 
     #[expect(clippy::too_many_arguments, reason = "one call site; a struct would only rename them")]
@@ -410,9 +444,10 @@ impl Host {
             Some(forwarded) => Cow::Borrowed(forwarded),
             None => Cow::Owned(judged.standing.snapshot()),
         };
-        let store_always =
-            matches!(&evaluation.verdict, Verdict::Allow(Evidence::Forwarded(Decision::AllowAlways)))
-                && judged.standing.policy.security.value == Security::Allowlist;
+        // What a person answers to a card of ours is stored before that; what came over the network is stored here.
+        let always = judged.granted.as_ref().is_some_and(|granted| granted.decision == Decision::AllowAlways)
+            || matches!(&evaluation.verdict, Verdict::Allow(Evidence::Forwarded(Decision::AllowAlways)));
+        let store_always = always && judged.standing.policy.security.value == Security::Allowlist;
         if store_always {
             let proposals = always::proposals(&judged.analysis, &judged.facts, &judged.standing.policy);
             let edits = proposals.unwrap_or_default().first().map(|proposal| {

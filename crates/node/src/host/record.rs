@@ -25,6 +25,8 @@ pub(super) struct Recorder {
     by: Option<String>,
     asked_at_ms: Option<i64>,
     answered_after_ms: Option<u64>,
+    /// What the line of an earlier question says already.
+    written: Option<Outcome>,
 }
 
 /// A command that somebody else runs, as it was asked about.
@@ -75,6 +77,7 @@ impl Recorder {
             by: None,
             asked_at_ms: None,
             answered_after_ms: None,
+            written: None,
         }
     }
 
@@ -89,6 +92,12 @@ impl Recorder {
         self.asked_at_ms = Some(self.ports.clock.now_ms());
     }
 
+    /// It was asked about before under `id`, and the line about that says `outcome`.
+    pub(super) fn continues(&mut self, id: &str, outcome: Outcome) {
+        self.request_id = id.to_owned();
+        self.written = Some(outcome);
+    }
+
     /// Somebody answered.
     pub(super) fn answered(&mut self, by: &str) {
         self.by = Some(by.to_owned());
@@ -98,6 +107,9 @@ impl Recorder {
 
     /// Writes how it was decided. A history that cannot be written never stops or frees a decision: it is logged.
     pub(super) async fn ended(&self, outcome: Outcome) {
+        if self.written.as_ref() == Some(&outcome) {
+            return;
+        }
         let event = HistoryEvent::Request {
             agent: self.agent.clone(),
             session: self.session.clone(),

@@ -6,7 +6,7 @@ use countersign_policy::environment::{self, Overrides, Target};
 use countersign_policy::evaluate::Origin;
 use countersign_policy::raw_command;
 use countersign_protocol::document::MAIN_AGENT;
-use countersign_protocol::socket::{ExecRequest, PolicySnapshot};
+use countersign_protocol::socket::{ExecRequest, NodeRun, PolicySnapshot};
 use countersign_protocol::ui::ForwardedGrants;
 use countersign_protocol::vocabulary::Decision;
 use std::path::Path;
@@ -24,6 +24,10 @@ pub(super) struct Checked {
     pub(super) origin: Origin,
     pub(super) forwarded: Option<PolicySnapshot>,
     pub(super) approval_wait: Duration,
+    /// The folder as it was named, if it was.
+    pub(super) given_cwd: Option<String>,
+    /// The run of a node that it is.
+    pub(super) run: Option<NodeRun>,
 }
 
 /// The checks that need neither policy nor facts, in the peers' order.
@@ -40,6 +44,8 @@ pub(super) fn check(request: ExecRequest, home: &Path, grants: ForwardedGrants) 
     }
     let agreed = raw_command::check(&argv, request.raw_command.as_deref())
         .map_err(|mismatch| Refusal::invalid(&mismatch.to_string()))?;
+    // What a gateway says of approvals never counts: a person's own answer does, see `grants`.
+    let grants = if request.node_run.is_some() { ForwardedGrants::Never } else { grants };
     let origin = origin(
         request.approval_decision,
         request.approval_source.as_deref(),
@@ -64,6 +70,7 @@ pub(super) fn check(request: ExecRequest, home: &Path, grants: ForwardedGrants) 
         command_text: agreed.command_text,
         cwd: request
             .cwd
+            .clone()
             .filter(|cwd| !cwd.trim().is_empty())
             .unwrap_or_else(|| home.to_string_lossy().into_owned()),
         env,
@@ -74,6 +81,8 @@ pub(super) fn check(request: ExecRequest, home: &Path, grants: ForwardedGrants) 
         forwarded: request.policy_snapshot.filter(|_| origin != Origin::Fresh),
         origin,
         approval_wait: wait_of(request.approval_timeout_ms),
+        given_cwd: request.cwd.clone(),
+        run: request.node_run,
         argv,
     })
 }

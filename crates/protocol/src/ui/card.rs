@@ -118,6 +118,8 @@ ui_words! {
         Gateway,
         /// Another gateway that the app is connected to.
         Connection,
+        /// A gateway that this machine runs commands for, as its node.
+        Node,
     }
 
     /// How grave a plugin says that something is.
