@@ -6,6 +6,7 @@ use super::session::{CallId, Introduction, Output, Refused, Session};
 use super::tls::{self, WrongPin};
 use super::widening;
 use super::{CallError, Clock, Credentials, DeviceToken, Live, Notice, Options, Outgoing, Withheld};
+use crate::access::Role;
 use countersign_protocol::gateway::connect::{Auth, ClientInfo, HelloOk};
 use countersign_protocol::gateway::{MAX_PAYLOAD_BYTES, close};
 use futures_util::{SinkExt as _, StreamExt as _};
@@ -76,7 +77,8 @@ impl<C: Credentials> Keeper<C> {
         again: Arc<Notify>,
     ) -> Self {
         let instance = uuid::Uuid::new_v4().to_string();
-        Self { options, credentials, notices, stop, again, client_id: OWN_CLIENT_ID, gap: false, instance }
+        let client_id = if options.role == Role::Node.as_str() { NODE_CLIENT_ID } else { OWN_CLIENT_ID };
+        Self { options, credentials, notices, stop, again, client_id, gap: false, instance }
     }
 
     pub(super) async fn run(mut self) {
@@ -192,7 +194,8 @@ impl<C: Credentials> Keeper<C> {
                 platform: PLATFORM.to_owned(),
                 device_family: Some(DEVICE_FAMILY.to_owned()),
                 model_identifier: None,
-                mode: CLIENT_MODE.to_owned(),
+                mode: if self.options.role == Role::Node.as_str() { NODE_MODE } else { CLIENT_MODE }
+                    .to_owned(),
                 instance_id: Some(self.instance.clone()),
             },
             role: self.options.role,
@@ -487,6 +490,11 @@ const OWN_CLIENT_ID: &str = "openclaw-linux";
 const COMMON_CLIENT_ID: &str = "gateway-client";
 
 const CLIENT_MODE: &str = "ui";
+
+/// What every release knows a node by (§5).
+const NODE_CLIENT_ID: &str = "node-host";
+
+const NODE_MODE: &str = "node";
 
 /// Must never change: peers pin it when they let a device in (gateway-protocol.md §4.1).
 const PLATFORM: &str = "linux";
