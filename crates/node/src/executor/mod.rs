@@ -2,6 +2,7 @@
 //! what the person configured.
 
 mod group;
+pub mod guardian;
 mod output;
 pub mod program;
 
