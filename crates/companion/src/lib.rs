@@ -8,11 +8,13 @@ pub mod connections;
 pub mod control;
 pub mod desk;
 pub mod desktop;
+mod endpoint;
 pub mod forward;
 pub mod gateway;
 mod json;
 pub mod paths;
 mod private;
+mod runner;
 pub mod settings;
 mod wiring;
 

@@ -102,6 +102,11 @@ impl Paths {
         self.state.join("gateway")
     }
 
+    /// Folder of this machine as a node: its key and the token that a gateway gave it.
+    pub fn node(&self) -> PathBuf {
+        self.state.join("node")
+    }
+
     /// The gateways that the person connected to.
     pub fn gateways(&self) -> PathBuf {
         self.config.join("gateways.json")

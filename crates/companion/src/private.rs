@@ -18,6 +18,11 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     Ok(())
 }
 
+/// Makes a file as [`write`] does, unless it is there. Blocking.
+pub(crate) fn write_if_missing(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    if path.exists() { Ok(()) } else { write(path, bytes) }
+}
+
 /// A private file's text; `None` when there is none. One that others may use is an error. Blocking.
 pub(crate) fn read(path: &Path, most: u64) -> std::io::Result<Option<Zeroizing<String>>> {
     let found = match std::fs::symlink_metadata(path) {

@@ -2,6 +2,7 @@
 
 use super::output::Output;
 use super::{AgentArg, CwdArg, Exit};
+use crate::endpoint::endpoint;
 use crate::paths::Paths;
 use crate::wiring::Core;
 use anyhow::Context;
@@ -10,13 +11,11 @@ use countersign_approvals::store::Store;
 use countersign_node::host::Refusal;
 use countersign_node::socket::client::{self, ClientError};
 use countersign_node::socket::server::Peer;
-use countersign_policy::{display, document};
-use countersign_protocol::secret::SocketToken;
+use countersign_policy::display;
 use countersign_protocol::socket::{AskRequest, ExecError, ExecPayload, ExecRequest};
 use countersign_protocol::ui::{Outcome, StoreState, Via};
 use countersign_protocol::vocabulary::Decision;
 use serde::Serialize;
-use std::path::PathBuf;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
@@ -229,20 +228,6 @@ fn exit_of(error: &ExecError) -> Exit {
         ) => Exit::Denied,
         _ => Exit::Refused,
     }
-}
-
-/// Socket and token, when a document names them.
-fn endpoint(paths: &Paths) -> Option<(PathBuf, SocketToken)> {
-    let current = Store::read(&paths.openclaw_state);
-    let (path, token) = document::socket(current.document.as_ref()?);
-    let path = path.map_or_else(
-        || paths.openclaw_state.join(countersign_protocol::document::SOCKET_NAME),
-        |path| match path.strip_prefix("~/") {
-            Some(rest) => paths.home.join(rest),
-            None => PathBuf::from(path),
-        },
-    );
-    Some((path, token?))
 }
 
 /// Why the app was not asked: it need not be the app that is missing.

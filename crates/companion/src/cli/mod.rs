@@ -11,6 +11,8 @@ mod inbox;
 mod output;
 mod policy_eval;
 mod rules;
+mod run;
+mod service;
 
 use crate::paths::Paths;
 use clap::{Args, Parser, Subcommand};
@@ -90,6 +92,12 @@ enum Command {
     History(history::HistoryArgs),
     /// Serve the embedded gateway without a desktop, for programs of this machine that speak the gateway protocol.
     Gateway(gateway::GatewayArgs),
+    /// Take commands from a gateway as its node, without a window: the policy of this machine decides, the app asks when it
+    /// runs, and askFallback holds when it does not.
+    Run(run::RunArgs),
+    /// Have that done by a service of the user's, from log-on to log-off.
+    #[command(subcommand)]
+    Service(service::ServiceCommand),
     /// Check the installation and say how to mend what is wrong.
     Doctor,
 }
@@ -160,6 +168,8 @@ fn run(command: Command, output: &Output) -> anyhow::Result<Exit> {
             Command::Rules(command) => rules::rules(&paths, command, output).await,
             Command::History(args) => history::history(&paths, args, output).await,
             Command::Gateway(args) => gateway::run(&paths, args, output).await,
+            Command::Run(args) => run::run(&paths, args, output).await,
+            Command::Service(command) => service::service(&paths, command, output).await,
             Command::Doctor => doctor::doctor(&paths, output).await,
         }
     });

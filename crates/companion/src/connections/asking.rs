@@ -3,6 +3,7 @@
 
 use super::onward;
 use super::presented::{Kind, Presented};
+use crate::runner::OwnNode;
 use countersign_approvals::Approvals;
 use countersign_approvals::SubmitError;
 use countersign_approvals::book::{Ending, RequestedBy};
@@ -26,6 +27,8 @@ pub(super) struct Tools {
     pub(super) approvals: Approvals,
     pub(super) host: Arc<Host>,
     pub(super) ports: Ports,
+    /// This machine as a node.
+    pub(super) own_node: Arc<OwnNode>,
     /// Hears of answers that a gateway did not take.
     pub(super) not_taken: mpsc::Sender<NotTaken>,
 }
@@ -135,6 +138,7 @@ impl Asking {
             // Its id is the gateway's affair: two gateways may use the same. That it was handed on is ours too.
             id: onward::is_handed_on(&self.presented.id).then(|| onward::marked(&self.tools.ports)),
             by: RequestedBy { gateway: Some(self.gateway.clone()), ..RequestedBy::default() },
+            run: self.presented.run.clone(),
         };
         self.tools.host.inquire(inquiry).await
     }

@@ -16,6 +16,7 @@ pub(crate) use policies::{Content, Fetched, FileContent, NotWritten};
 pub(crate) use presented::Kind;
 
 use crate::paths::Paths;
+use crate::runner::{OwnNode, gateway_name};
 use asking::Tools;
 use config::{Gateway, MAX_GATEWAYS};
 use countersign_approvals::Approvals;
@@ -25,12 +26,12 @@ use countersign_gateway::client::{self, Link};
 use countersign_gateway::identity::Identity;
 use countersign_node::host::Host;
 use countersign_policy::display::{self, Secrets as ShownSecrets};
-use countersign_protocol::ui::{GatewayEdit, GatewayView, LinkState, SecretEdit, SecretPlace};
+use countersign_protocol::ui::{GatewayEdit, GatewayView, LinkState, SecretEdit, SecretKind, SecretPlace};
 use onward::Onward;
 use operator::{About, Now, Operator};
 use secrets::Secrets;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
@@ -48,7 +49,17 @@ pub(crate) struct Parts {
 /// The key of the command line, which is another device than the app: whoever may use the one has no rights of the other.
 /// Blocking.
 pub(crate) fn command_line_identity(paths: &Paths) -> anyhow::Result<Identity> {
-    secrets::identity(&paths.gateway_secrets().join("command-line.key"))
+    device_identity(&paths.gateway_secrets().join("command-line.key"))
+}
+
+/// A device's key in a private file; a fresh one is kept when there is none. Blocking.
+pub(crate) fn device_identity(file: &Path) -> anyhow::Result<Identity> {
+    secrets::identity(file)
+}
+
+/// The secret that OpenClaw's own programs use for its gateway on this machine. Blocking.
+pub(crate) fn openclaw_token(paths: &Paths, environment: &BTreeMap<String, String>) -> Option<String> {
+    openclaw::secret(&paths.openclaw_state, environment, SecretKind::Token)
 }
 
 /// Handle of all connections.
@@ -124,7 +135,7 @@ impl Connections {
             inner: Arc::new(Inner {
                 file: paths.gateways(),
                 secrets: Secrets::new(paths.gateway_secrets(), paths.openclaw_state.clone(), environment),
-                tools: Tools { approvals, host, ports, not_taken },
+                tools: Tools { approvals, host, ports, own_node: Arc::new(OwnNode::of(paths)), not_taken },
                 live: Mutex::default(),
                 changing: tokio::sync::Mutex::default(),
                 changed: watch::Sender::new(()),
@@ -283,6 +294,7 @@ impl Connections {
         if gateway.sees_agents {
             scopes.push(Scope::Admin);
         }
+        let name = gateway_name(&address);
         let options = client::Options {
             address,
             pin,
@@ -303,6 +315,7 @@ impl Connections {
             id: gateway.id.clone(),
             name: gateway.name.clone(),
             session_filter: gateway.session_filter.clone(),
+            address: name,
             own_mark,
         };
         let operator = Operator::new(about, self.inner.tools.clone(), sender);

@@ -2,7 +2,7 @@
 //! connection that brought the question and over no other (approval-methods.md §2–8, approval-socket.md §9).
 
 use super::asking::{Asking, Tools, Withdrawal};
-use super::presented::{Kind, Presented};
+use super::presented::{Kind, Origin, Presented};
 use countersign_approvals::book::MAX_PENDING_OF_GATEWAY;
 use countersign_gateway::access::Scope;
 use countersign_gateway::client::{CallError, LinkProblem, Live, Notice};
@@ -32,6 +32,8 @@ pub(super) struct About {
     pub(super) id: String,
     pub(super) name: String,
     pub(super) session_filter: Option<String>,
+    /// Its address, as this machine's runner calls it.
+    pub(super) address: String,
     /// How ids of requests begin that this very machine raised there.
     pub(super) own_mark: String,
 }
@@ -201,7 +203,9 @@ impl Operator {
 
     /// Asks the person about something that waits there, unless it is asked already.
     fn ask(&mut self, live: &Live, kind: Kind, payload: &Value) {
-        let presented = match Presented::read(kind, payload, &self.about.name) {
+        let About { name, address, .. } = &self.about;
+        let origin = Origin { name, address, own_node: self.tools.own_node.id() };
+        let presented = match Presented::read(kind, payload, origin) {
             Ok(presented) => presented,
             Err(error) => {
                 tracing::warn!(%error, gateway = self.about.id, "a request of a gateway is not understood");

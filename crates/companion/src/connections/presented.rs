@@ -2,12 +2,14 @@
 
 use crate::gateway::asked::{argv, asked, asked_by_plugin, cwd, proposed};
 use countersign_approvals::book::Request;
+use countersign_node::host::AskedRun;
 use countersign_policy::display::{self, Secrets};
 use countersign_protocol::gateway::approval::{RequestView, Requested};
 use countersign_protocol::gateway::plugin::PluginView;
 use countersign_protocol::gateway::proposal::ProposalView;
 use countersign_protocol::gateway::unified::ApprovalKind;
-use countersign_protocol::ui::Via;
+use countersign_protocol::socket::NodeRun;
+use countersign_protocol::ui::{Fact, HostKind, HostView, Via};
 use countersign_protocol::vocabulary::Decision;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -82,24 +84,44 @@ pub(super) struct Presented {
     pub(super) argv: Option<Vec<String>>,
     /// Its folder as it was given.
     pub(super) cwd: Option<String>,
+    /// The run that it is about, if a node's.
+    pub(super) run: Option<AskedRun>,
     /// When it expires by the gateway's clock, Unix milliseconds.
     pub(super) expires_at_ms: i64,
+}
+
+/// Where something waits.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Origin<'a> {
+    /// The person's name for it.
+    pub(super) name: &'a str,
+    /// Its address, as this machine's runner calls it.
+    pub(super) address: &'a str,
+    /// This machine's id as a node.
+    pub(super) own_node: Option<&'a str>,
 }
 
 /// Longest id that is taken, in bytes.
 const MAX_ID: usize = 256;
 
 impl Presented {
-    /// Reads what an event or a row of a list says; `gateway` is the person's name for where it came from.
-    pub(super) fn read(kind: Kind, payload: &Value, gateway: &str) -> Result<Self, ReadError> {
-        let gateway = Some(display::shown(gateway, Secrets::Show));
+    /// Reads what an event or a row of a list says.
+    pub(super) fn read(kind: Kind, payload: &Value, origin: Origin<'_>) -> Result<Self, ReadError> {
+        let gateway = Some(display::shown(origin.name, Secrets::Show));
         let presented = match kind {
             Kind::Exec => {
                 let Requested::<RequestView> { id, request, expires_at_ms, .. } =
                     Requested::deserialize(payload)?;
+                let mut asked = asked(&request.command, &request, Via::Connection, gateway);
+                if request.node_id.is_some() && request.node_id.as_deref() == origin.own_node {
+                    // It would run right here, whoever asks: what it names can be looked at.
+                    asked.card.host = HostView { kind: HostKind::ThisMachine, name: None };
+                    asked.card.facts.retain(|fact| !matches!(fact, Fact::Folder { .. }));
+                }
                 Self {
                     kind,
-                    request: asked(&request.command, &request, Via::Connection, gateway),
+                    run: run(&id, &request, origin),
+                    request: asked,
                     argv: argv(&request).map(<[String]>::to_vec),
                     cwd: cwd(&request).map(str::to_owned),
                     command: request.command,
@@ -117,6 +139,7 @@ impl Presented {
                     request: asked_by_plugin(&request, Via::Connection, gateway),
                     argv: None,
                     cwd: None,
+                    run: None,
                     expires_at_ms,
                 }
             }
@@ -133,6 +156,7 @@ impl Presented {
                     request: proposed(&request, Via::Connection, gateway),
                     argv: None,
                     cwd: None,
+                    run: None,
                     expires_at_ms,
                 }
             }
@@ -157,6 +181,15 @@ impl Presented {
     }
 }
 
+/// The run of a node that a request is about. Only a run of this machine can ever claim the answer.
+fn run(id: &str, request: &RequestView, origin: Origin<'_>) -> Option<AskedRun> {
+    let node_id = request.node_id.clone().filter(|_| request.host.as_deref() == Some("node"))?;
+    Some(AskedRun {
+        run: NodeRun { gateway: origin.address.to_owned(), node_id, run_id: id.to_owned() },
+        env_names: request.env_keys.clone().unwrap_or_default(),
+    })
+}
+
 /// Why something that waits there cannot be shown.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ReadError {
@@ -174,13 +207,15 @@ pub(super) enum ReadError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use countersign_protocol::ui::{CardKind, CommandForm, Fact, HostKind};
+    use countersign_protocol::ui::{CardKind, CommandForm, Fact};
     use pretty_assertions::assert_eq;
     use serde_json::json;
 
+    const WORK: Origin<'_> = Origin { name: "work", address: "loopback:18789", own_node: Some("this-node") };
+
     fn exec(request: Value) -> Presented {
         let payload = json!({"id": "1", "request": request, "createdAtMs": 1, "expiresAtMs": 2});
-        Presented::read(Kind::Exec, &payload, "work").unwrap()
+        Presented::read(Kind::Exec, &payload, WORK).unwrap()
     }
 
     #[test]
@@ -215,6 +250,20 @@ mod tests {
     }
 
     #[test]
+    fn what_would_run_on_this_very_machine_says_so_and_names_its_run() {
+        let here = |node: &str| {
+            exec(json!({"command": "ls", "cwd": "/w", "host": "node", "nodeId": node, "envKeys": ["LANG"]}))
+        };
+        let own = here("this-node");
+        assert_eq!(own.request.card.host.kind, HostKind::ThisMachine);
+        let run =
+            NodeRun { gateway: "loopback:18789".into(), node_id: "this-node".into(), run_id: "1".into() };
+        assert_eq!(own.run, Some(AskedRun { run, env_names: vec!["LANG".into()] }));
+        assert_eq!(here("other").request.card.host.kind, HostKind::Remote);
+        assert_eq!(exec(json!({"command": "ls", "host": "gateway", "nodeId": "this-node"})).run, None);
+    }
+
+    #[test]
     fn decisions_of_later_releases_are_left_out() {
         let presented = exec(json!({"command": "ls", "allowedDecisions": ["allow-forever", "deny", 1]}));
         assert_eq!(presented.decisions(), [Decision::Deny]);
@@ -225,7 +274,7 @@ mod tests {
         let request = json!({"title": "Send mail", "description": "to\u{202e} everybody", "severity": "critical",
             "pluginId": "mail", "allowedDecisions": ["allow-once"]});
         let payload = json!({"id": "plugin:1", "request": request, "createdAtMs": 1, "expiresAtMs": 2});
-        let presented = Presented::read(Kind::Plugin, &payload, "work").unwrap();
+        let presented = Presented::read(Kind::Plugin, &payload, WORK).unwrap();
         let card = &presented.request.card;
         assert_eq!(card.kind, CardKind::Plugin);
         assert_eq!(card.decisions, [Decision::AllowOnce, Decision::Deny]);
@@ -238,7 +287,7 @@ mod tests {
             "proposalHash": "h", "allowedDecisions": ["allow-once", "deny"], "agentId": "main", "sessionKey": "s"});
         let mut payload =
             json!({"id": "system-agent:1", "request": request, "createdAtMs": 1, "expiresAtMs": 2});
-        let presented = Presented::read(Kind::SystemAgent, &payload, "work").unwrap();
+        let presented = Presented::read(Kind::SystemAgent, &payload, WORK).unwrap();
         let card = &presented.request.card;
         assert_eq!((card.kind, card.host.kind), (CardKind::SystemAgent, HostKind::Remote));
         assert_eq!(card.decisions, [Decision::AllowOnce, Decision::Deny]);
@@ -248,13 +297,13 @@ mod tests {
         let answer = json!({"id": "system-agent:1", "kind": "system-agent", "decision": "allow-once"});
         assert_eq!(presented.kind.answer(&presented.id, Decision::AllowOnce), answer);
         payload["request"]["description"] = json!(" ");
-        assert!(matches!(Presented::read(Kind::SystemAgent, &payload, "work"), Err(ReadError::Blank)));
+        assert!(matches!(Presented::read(Kind::SystemAgent, &payload, WORK), Err(ReadError::Blank)));
     }
 
     #[test]
     fn what_cannot_be_shown_or_answered_is_refused() {
         let check = |payload: Value| {
-            assert!(Presented::read(Kind::Exec, &payload, "work").is_err(), "{payload}");
+            assert!(Presented::read(Kind::Exec, &payload, WORK).is_err(), "{payload}");
         };
         let times = |id: Value, request: Value| json!({"id": id, "request": request, "createdAtMs": 1, "expiresAtMs": 2});
         check(json!(null));

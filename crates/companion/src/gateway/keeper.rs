@@ -194,6 +194,7 @@ impl Backend for Keeper {
         let inquiry = Inquiry {
             request,
             argv,
+            run: None,
             command,
             cwd,
             wait: timeout,

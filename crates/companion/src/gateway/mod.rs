@@ -4,7 +4,7 @@
 mod app;
 pub(crate) mod asked;
 mod keeper;
-mod policies;
+pub(crate) mod policies;
 mod shelf;
 mod state;
 mod view;

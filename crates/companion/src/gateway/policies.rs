@@ -18,7 +18,7 @@ use tokio_util::task::TaskTracker;
 
 /// The approvals document of this machine.
 #[derive(Debug)]
-pub(super) struct Policies {
+pub(crate) struct Policies {
     store: Store,
     ports: Ports,
     rights: Rights,
@@ -36,7 +36,7 @@ enum Rights {
 impl Policies {
     /// Of the app, whose window alone may loosen anything: a program with `operator.admin` could otherwise let itself do
     /// what it was not allowed. Changes are written to the history by the app.
-    pub(super) fn of_app(store: Store, ports: Ports) -> Self {
+    pub(crate) fn of_app(store: Store, ports: Ports) -> Self {
         Self { store, ports, rights: Rights::NothingLooser }
     }
 
@@ -68,12 +68,12 @@ impl Policies {
     }
 
     /// The document, without its socket's token.
-    pub(super) async fn read(&self) -> Result<PolicyFile, PolicyError> {
+    pub(crate) async fn read(&self) -> Result<PolicyFile, PolicyError> {
         self.shown(&*self.store.refresh().await)
     }
 
     /// Replaces it if it is the one with this hash.
-    pub(super) async fn write(
+    pub(crate) async fn write(
         &self,
         file: Map<String, Value>,
         base_hash: String,

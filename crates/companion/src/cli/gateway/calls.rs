@@ -347,7 +347,7 @@ fn explained(error: CallError) -> anyhow::Error {
 }
 
 /// What is wrong and what helps.
-fn remedy(problem: &LinkProblem) -> String {
+pub(in crate::cli) fn remedy(problem: &LinkProblem) -> String {
     match problem {
         LinkProblem::Unreachable { text } => format!("nothing answers there ({text})"),
         LinkProblem::TimedOut => "it answered, then fell silent".to_owned(),

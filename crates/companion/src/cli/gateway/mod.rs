@@ -2,6 +2,8 @@
 
 mod calls;
 
+pub(super) use calls::remedy;
+
 use super::Exit;
 use super::output::Output;
 use crate::gateway::{self, Options, PORT};
@@ -81,4 +83,4 @@ async fn serve(paths: &Paths, args: GatewayArgs, output: &Output) -> anyhow::Res
 }
 
 /// Holds the token where no file may.
-const TOKEN_VARIABLE: &str = "COUNTERSIGN_GATEWAY_TOKEN";
+pub(super) const TOKEN_VARIABLE: &str = "COUNTERSIGN_GATEWAY_TOKEN";

@@ -1,0 +1,21 @@
+//! Where the app listens, for programs of ours that have it ask or run something.
+
+use crate::paths::Paths;
+use countersign_approvals::store::Store;
+use countersign_policy::document;
+use countersign_protocol::secret::SocketToken;
+use std::path::PathBuf;
+
+/// Socket and token, when a document names them.
+pub(crate) fn endpoint(paths: &Paths) -> Option<(PathBuf, SocketToken)> {
+    let current = Store::read(&paths.openclaw_state);
+    let (path, token) = document::socket(current.document.as_ref()?);
+    let path = path.map_or_else(
+        || paths.openclaw_state.join(countersign_protocol::document::SOCKET_NAME),
+        |path| match path.strip_prefix("~/") {
+            Some(rest) => paths.home.join(rest),
+            None => PathBuf::from(path),
+        },
+    );
+    Some((path, token?))
+}

@@ -1,0 +1,145 @@
+//! This machine as a node of a gateway: the headless runner (system.md P9, P10, P12, P13; approval-methods.md §14–15).
+//!
+//! It takes commands from a gateway and believes nothing that comes with them: the local policy decides, the app is asked
+//! over its socket when it is there, and `askFallback` holds when it is not.
+
+mod calls;
+mod outcome;
+mod run;
+mod state;
+
+pub(crate) use state::{OwnNode, PeersNode, Place, gateway_name};
+
+use crate::connections::device_identity;
+use crate::gateway::policies::Policies;
+use crate::paths::Paths;
+use crate::wiring::Core;
+use anyhow::Context as _;
+use calls::{Calls, Tools};
+use countersign_gateway::access::Role;
+use countersign_gateway::client::{self, LinkProblem, Live, Notice};
+use countersign_policy::display;
+use countersign_protocol::gateway::node::command;
+use countersign_protocol::ui::Via;
+use serde::Serialize;
+use state::{Kept, Lease};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+
+/// What the runner tells whoever started it, one after the other.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "state", rename_all = "kebab-case", rename_all_fields = "camelCase")]
+pub(crate) enum News {
+    /// It is being connected.
+    Connecting {
+        /// Where to.
+        gateway: String,
+        /// As which node.
+        node_id: String,
+    },
+    /// Commands can come.
+    Connected {
+        /// Where to.
+        gateway: String,
+        /// The gateway's release, as it says.
+        version: String,
+        /// As which node.
+        node_id: String,
+    },
+    /// It is not connected.
+    Lost {
+        /// Why.
+        problem: LinkProblem,
+        /// When it is tried again; without it only after somebody did something.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        retry_in_ms: Option<u64>,
+    },
+}
+
+/// Serves as a node until `stop` is cancelled. What runs then is ended, and its ends are told and recorded; bounded.
+pub(crate) async fn serve(
+    paths: &Paths,
+    place: Place,
+    stop: CancellationToken,
+    mut tell: impl FnMut(News),
+) -> anyhow::Result<()> {
+    // One at a time: two would take each other's place at the gateway for ever.
+    let _lease = Lease::take(paths)?;
+    let identity = device_identity(&state::key(paths)).context("this node has no key")?;
+    let node_id = identity.device_id().to_owned();
+    let gateway = place.address.to_string();
+    let core = Core::start(paths, Via::Node)?;
+    let tools = Arc::new(Tools {
+        node_id: node_id.clone(),
+        gateway: gateway_name(&place.address),
+        paths: paths.clone(),
+        host: Arc::clone(&core.host),
+        policies: Policies::of_app(core.store.clone(), core.ports.clone()),
+        ports: core.ports.clone(),
+    });
+    let options = client::Options {
+        address: place.address.clone(),
+        pin: place.pin,
+        identity,
+        role: Role::Node.as_str(),
+        scopes: Vec::new(),
+        caps: vec![CAP.to_owned()],
+        commands: command::ALL.map(str::to_owned).to_vec(),
+        display_name: place.display_name.clone(),
+    };
+    let tracker = tokio_util::task::TaskTracker::new();
+    let linked = CancellationToken::new();
+    let (_link, mut notices) =
+        client::connect(options, Kept::new(paths, place.token, &gateway), &tracker, &linked);
+    let mut calls = Calls::new(tools);
+    let mut live: Option<Live> = None;
+    tell(News::Connecting { gateway: gateway.clone(), node_id: node_id.clone() });
+    loop {
+        let notice = tokio::select! {
+            notice = notices.recv() => notice,
+            () = calls.tidy() => continue,
+            () = stop.cancelled() => break,
+        };
+        match notice {
+            None => break,
+            Some(Notice::Opened(opened)) => {
+                let version = display::escape(&opened.hello().server.version);
+                live = Some(opened);
+                tell(News::Connected { gateway: gateway.clone(), version, node_id: node_id.clone() });
+            }
+            Some(Notice::Event(event)) => {
+                if let Some(live) = &live {
+                    calls.event(live, event);
+                }
+            }
+            Some(Notice::Lost { problem, retry_in }) => {
+                live = None;
+                // Whoever wanted these was told that they failed, and no other connection may bring their results.
+                calls.cancel_all();
+                let retry_in_ms = retry_in.map(|wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
+                tell(News::Lost { problem, retry_in_ms });
+            }
+            Some(Notice::Gap) => tracing::warn!("calls of the gateway were lost: too many at once"),
+            Some(Notice::Connecting | Notice::Narrow { .. }) => {}
+        }
+    }
+    calls.cancel_all();
+    if tokio::time::timeout(ENDING, calls.ended()).await.is_err() {
+        tracing::warn!("some commands did not end in time");
+    }
+    linked.cancel();
+    tracker.close();
+    tracker.wait().await;
+    core.stop().await;
+    Ok(())
+}
+
+/// What a node without a screen can do (gateway-protocol.md §5).
+const CAP: &str = "system";
+
+/// How long commands may take to end: TERM, then KILL, and their results on the way.
+const ENDING: Duration = Duration::from_secs(4);
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,136 @@
+//! One `system.run`: through the app when it is there, else by the same flow in this process, where nobody can be asked.
+
+use super::calls::Tools;
+use super::outcome::{Ended, INVALID_REQUEST};
+use crate::endpoint::endpoint;
+use countersign_node::socket::client::{self, ClientError};
+use countersign_node::socket::server::Peer;
+use countersign_policy::raw_command;
+use countersign_protocol::gateway::node::{RunEvent, RunParams};
+use countersign_protocol::socket::{ExecRequest, NodeRun};
+use countersign_protocol::vocabulary::Decision;
+use serde_json::Value;
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+
+/// A run that made enough sense to be told about.
+pub(super) struct Run {
+    pub(super) ended: Ended,
+    /// What every event about it says.
+    pub(super) about: RunEvent,
+}
+
+/// Runs what `params` say within `limit`. Cancelling ends it, or withdraws the question.
+pub(super) async fn run(tools: &Tools, params: Value, limit: Duration, cancel: CancellationToken) -> Run {
+    let params: RunParams = match serde_json::from_value(params) {
+        Ok(params) => params,
+        Err(error) => {
+            let message = format!("{INVALID_REQUEST}: system.run: {error}");
+            return Run { ended: Ended::Invalid { message }, about: RunEvent::default() };
+        }
+    };
+    let run_id = filled(params.run_id.as_deref()).map_or_else(|| tools.ports.ids.uuid(), str::to_owned);
+    let about = RunEvent {
+        session_key: filled(params.session_key.as_deref()).unwrap_or(NO_SESSION).to_owned(),
+        run_id: run_id.clone(),
+        host: HOST.to_owned(),
+        command: text_of(&params),
+        suppress_notify_on_exit: params.suppress_notify_on_exit.filter(|suppressed| *suppressed),
+        ..RunEvent::default()
+    };
+    let request = request_of(tools, &params, run_id, limit);
+    let ended = match &params.system_run_plan {
+        Some(plan) => match tools.host.still_planned(&request, plan) {
+            Ok(()) => exec(tools, request, limit, cancel).await,
+            Err(refusal) => Ended::of_refusal(refusal),
+        },
+        None => exec(tools, request, limit, cancel).await,
+    };
+    Run { ended, about }
+}
+
+/// What is asked of the machine. What the gateway says about approvals goes no further, whoever gave them there: a gateway
+/// that lies could say it of anything. An answer that was given here is found by the run's id. What only denies counts.
+fn request_of(tools: &Tools, params: &RunParams, run_id: String, limit: Duration) -> ExecRequest {
+    let decision = params.approval_decision.as_deref().and_then(Decision::from_word);
+    ExecRequest {
+        command: params.command.clone(),
+        raw_command: params.raw_command.clone(),
+        cwd: params.cwd.clone(),
+        env: params.env.clone(),
+        timeout_ms: params.timeout_ms,
+        needs_screen_recording: params.needs_screen_recording,
+        agent_id: params.agent_id.clone(),
+        session_key: params.session_key.clone(),
+        policy_snapshot: None,
+        approval_decision: decision.filter(|decision| !decision.allows()),
+        approval_source: params.approval_source.clone().filter(|source| source != AUTO_REVIEW),
+        approval_timeout_ms: u64::try_from(limit.min(MOST_WAIT).as_millis()).ok(),
+        node_run: Some(NodeRun { gateway: tools.gateway.clone(), node_id: tools.node_id.clone(), run_id }),
+    }
+}
+
+async fn exec(tools: &Tools, request: ExecRequest, limit: Duration, cancel: CancellationToken) -> Ended {
+    if let Some((socket, token)) = endpoint(&tools.paths) {
+        let now_ms = tools.ports.clock.now_ms();
+        let asked = client::exec(&socket, &token, &request, now_ms, limit);
+        let answer = tokio::select! {
+            answer = asked => answer,
+            // The connection is closed with it, and the app ends what runs.
+            () = cancel.cancelled() => return Ended::cancelled(),
+        };
+        match answer {
+            Ok(answer) => {
+                return match (answer.payload, answer.error) {
+                    (Some(payload), _) => Ended::Ran(payload),
+                    (None, Some(error)) => Ended::of(error),
+                    (None, None) => Ended::silent(),
+                };
+            }
+            Err(ClientError::NoApp { .. }) => {}
+            // It may have run: to run it again here could do it twice.
+            Err(error) => {
+                tracing::warn!(%error, "the app did not answer");
+                return Ended::silent();
+            }
+        }
+    }
+    let ending = cancel.child_token();
+    let limited = ending.clone();
+    let nobody = Peer::default();
+    let running = tools.host.exec(request, &nobody, ending);
+    tokio::pin!(running);
+    let ended = tokio::select! {
+        ended = &mut running => ended,
+        () = tokio::time::sleep(limit) => {
+            limited.cancel();
+            running.await
+        }
+    };
+    match ended {
+        Ok(payload) => Ended::Ran(payload),
+        Err(refusal) => Ended::of_refusal(refusal),
+    }
+}
+
+/// The command as events tell it.
+fn text_of(params: &RunParams) -> String {
+    let raw = filled(params.raw_command.as_deref()).map(str::to_owned);
+    raw.unwrap_or_else(|| raw_command::canonical_text(&params.command))
+}
+
+fn filled(text: Option<&str>) -> Option<&str> {
+    text.filter(|text| !text.trim().is_empty())
+}
+
+/// Session of a run that names none.
+const NO_SESSION: &str = "node";
+
+/// Where it ran, for events.
+const HOST: &str = "node";
+
+/// A reviewer program let it pass there.
+const AUTO_REVIEW: &str = "auto-review";
+
+/// Longest time for a person: longer than that nobody is looking.
+const MOST_WAIT: Duration = Duration::from_secs(120);

@@ -1,0 +1,211 @@
+//! What a node keeps: its key, which is its id, and the token that a gateway gave it. Mode 0600 in a folder of mode 0700.
+
+use crate::connections::device_identity;
+use crate::paths::Paths;
+use crate::private;
+use anyhow::{Context as _, bail};
+use countersign_gateway::client::{Address, Credentials, DeviceToken, Pin, Withheld};
+use countersign_protocol::gateway::connect::Auth;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use zeroize::Zeroizing;
+
+/// Which gateway to serve, and as what.
+pub(crate) struct Place {
+    pub(crate) address: Address,
+    pub(crate) pin: Option<Pin>,
+    /// The gateway's secret, for a device that it does not know yet.
+    pub(crate) token: Option<Zeroizing<String>>,
+    pub(crate) display_name: String,
+}
+
+/// The key's file.
+pub(super) fn key(paths: &Paths) -> PathBuf {
+    paths.node().join("device.key")
+}
+
+/// This machine's node id, as far as there is one.
+#[derive(Debug)]
+pub(crate) struct OwnNode {
+    paths: Paths,
+    known: OnceLock<String>,
+}
+
+impl OwnNode {
+    pub(crate) fn of(paths: &Paths) -> Self {
+        Self { paths: paths.clone(), known: OnceLock::new() }
+    }
+
+    /// `None` as long as this machine was never a node. Reads a small file until it was.
+    pub(crate) fn id(&self) -> Option<&str> {
+        if self.known.get().is_none() {
+            let key = key(&self.paths);
+            // Only looked at: a key is made when this machine becomes a node.
+            let found = key.exists().then(|| device_identity(&key))?;
+            let identity = found.inspect_err(|error| tracing::warn!("{error:#}")).ok()?;
+            let _ = self.known.set(identity.device_id().to_owned());
+        }
+        self.known.get().map(String::as_str)
+    }
+}
+
+/// How app and runner call the same gateway, however its address was written: on this machine one port is one gateway.
+pub(crate) fn gateway_name(address: &Address) -> String {
+    if address.is_loopback() { format!("loopback:{}", address.port()) } else { address.to_string() }
+}
+
+/// OpenClaw's own node settings on this machine, which are read and never written.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct PeersNode {
+    pub(crate) url: Option<String>,
+    pub(crate) pin: Option<String>,
+    pub(crate) display_name: Option<String>,
+}
+
+impl PeersNode {
+    /// From `node.json` in OpenClaw's state directory. Blocking.
+    pub(crate) fn read(openclaw_state: &Path) -> Self {
+        let text = std::fs::metadata(openclaw_state.join("node.json"))
+            .ok()
+            .filter(|found| found.is_file() && found.len() <= MAX_BYTES)
+            .and_then(|_| std::fs::read_to_string(openclaw_state.join("node.json")).ok());
+        text.and_then(|text| serde_json::from_str(&text).ok())
+            .map_or_else(Self::default, |value| Self::of(&value))
+    }
+
+    fn of(value: &Value) -> Self {
+        let text =
+            |value: &Value| value.as_str().map(str::trim).filter(|text| !text.is_empty()).map(str::to_owned);
+        let gateway = &value["gateway"];
+        let url = text(&gateway["host"]).map(|host| {
+            let scheme = if gateway["tls"] == true { "wss" } else { "ws" };
+            let port = gateway["port"].as_u64().map_or_else(String::new, |port| format!(":{port}"));
+            let host = if host.contains(':') { format!("[{host}]") } else { host };
+            format!("{scheme}://{host}{port}")
+        });
+        Self { url, pin: text(&gateway["tlsFingerprint"]), display_name: text(&value["displayName"]) }
+    }
+}
+
+/// Only one runner at a time serves as this node.
+pub(super) struct Lease(#[expect(dead_code, reason = "held, not read")] File);
+
+impl Lease {
+    pub(super) fn take(paths: &Paths) -> anyhow::Result<Self> {
+        use rustix::fs::{FlockOperation, flock};
+        let file = paths.node().join("runner.lock");
+        private::write_if_missing(&file, b"").with_context(|| format!("cannot write {}", file.display()))?;
+        let opened = File::options().write(true).open(&file)?;
+        match flock(&opened, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(Self(opened)),
+            Err(rustix::io::Errno::WOULDBLOCK) => bail!("another runner serves as this node already"),
+            Err(errno) => Err(anyhow::Error::from(errno).context(format!("cannot lock {}", file.display()))),
+        }
+    }
+}
+
+/// The secrets of the one gateway.
+pub(super) struct Kept {
+    file: PathBuf,
+    given: Option<Zeroizing<String>>,
+    /// Address: what one gateway gave is for no other.
+    given_by: String,
+}
+
+#[derive(Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct KeptToken {
+    token: String,
+    given_by: String,
+}
+
+impl Kept {
+    pub(super) fn new(paths: &Paths, given: Option<Zeroizing<String>>, given_by: &str) -> Self {
+        Self { file: paths.node().join("gateway.token"), given, given_by: given_by.to_owned() }
+    }
+
+    fn read(&self) -> Option<DeviceToken> {
+        let text = private::read(&self.file, MAX_BYTES)
+            .inspect_err(|error| tracing::warn!(%error, "the token of this node cannot be read"))
+            .ok()??;
+        let kept: KeptToken = serde_json::from_str(&text).ok()?;
+        (kept.given_by == self.given_by).then(|| DeviceToken { token: kept.token, scopes: Vec::new() })
+    }
+
+    fn write(&self, token: Option<DeviceToken>) -> std::io::Result<()> {
+        let Some(DeviceToken { token, .. }) = token else {
+            return match std::fs::remove_file(&self.file) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
+                _ => Ok(()),
+            };
+        };
+        let kept = KeptToken { token, given_by: self.given_by.clone() };
+        private::write(&self.file, Zeroizing::new(serde_json::to_string(&kept)?).as_bytes())
+    }
+}
+
+impl Credentials for Kept {
+    async fn secret(&self) -> Result<Option<Auth>, Withheld> {
+        let given = self.given.as_ref();
+        Ok(given.map(|token| Auth { token: Some(token.as_str().to_owned()), ..Auth::default() }))
+    }
+
+    async fn device_token(&self) -> Result<Option<DeviceToken>, Withheld> {
+        // A small file of our own, read when a connection is made.
+        Ok(self.read())
+    }
+
+    async fn keep_device_token(&self, token: Option<DeviceToken>) {
+        if let Err(error) = self.write(token) {
+            tracing::error!(%error, "the token of this node could not be kept");
+        }
+    }
+}
+
+/// Largest file of these that is read, in bytes.
+const MAX_BYTES: u64 = 64 * 1_024;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+    use serde_json::json;
+
+    #[test]
+    fn the_peers_settings_are_read_for_what_they_say() {
+        let check = |value: Value, url: Option<&str>| {
+            assert_eq!(PeersNode::of(&value).url.as_deref(), url, "{value}");
+        };
+        check(json!({"gateway": {"host": "127.0.0.1", "port": 18789}}), Some("ws://127.0.0.1:18789"));
+        check(json!({"gateway": {"host": "gw.example", "tls": true}}), Some("wss://gw.example"));
+        check(json!({"gateway": {"host": "::1", "port": 1}}), Some("ws://[::1]:1"));
+        check(json!({"gateway": {"host": 7}}), None);
+        check(json!([]), None);
+    }
+
+    #[test]
+    fn one_port_of_this_machine_is_one_gateway_by_whatever_name() {
+        let name = |text: &str| gateway_name(&Address::parse(text).unwrap());
+        assert_eq!(name("ws://localhost:18789"), name("ws://127.0.0.1"));
+        assert_ne!(name("ws://localhost:18789"), name("ws://localhost:18790"));
+        assert_ne!(name("wss://gw.example"), name("wss://gw.example:444"));
+    }
+
+    #[test]
+    fn a_token_is_for_the_gateway_that_gave_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let kept = |given_by: &str| Kept {
+            file: folder.path().join("gateway.token"),
+            given: None,
+            given_by: given_by.to_owned(),
+        };
+        let token = DeviceToken { token: "t".to_owned(), scopes: Vec::new() };
+        kept("a").write(Some(token.clone())).unwrap();
+        assert_eq!((kept("a").read(), kept("b").read()), (Some(token), None));
+        kept("a").write(None).unwrap();
+        assert_eq!(kept("a").read(), None);
+    }
+}
