@@ -5,10 +5,12 @@
 //! its own harness, which also ends the gateway. Stories of its command line on our gateway need none.
 
 mod answers;
+mod app_host;
 mod commands;
 mod companion;
 mod doors;
 mod lines;
+mod ours;
 mod peer;
 mod policy;
 mod rig;
@@ -46,6 +48,14 @@ const STORIES: &[Named<Rig>] = named![
     answers::a_command_on_a_node_runs_when_it_is_allowed_in_the_window,
     answers::a_request_that_expires_is_not_answered_by_the_app,
     answers::a_request_that_is_answered_elsewhere_closes_and_says_so,
+    app_host::a_node_host_of_the_release_has_the_app_run_what_the_person_allows_and_nothing_else,
+    app_host::a_node_host_of_the_release_is_told_when_nobody_answers_in_its_time,
+    ours::a_command_of_an_agent_is_asked_about_in_the_window_and_runs_on_our_node_once,
+    ours::what_a_run_on_our_node_came_to_reaches_the_agents_session,
+    ours::a_denied_command_does_not_run_on_our_node_and_the_agent_hears_it,
+    ours::what_is_always_allowed_on_our_node_is_stored_there_and_runs_unasked,
+    ours::a_command_on_our_node_is_ended_by_its_time_limit,
+    ours::without_the_app_the_fallback_of_our_nodes_document_decides,
     policy::a_policy_that_is_changed_in_the_window_is_the_gateways_and_what_loosens_is_confirmed,
     lines::what_was_raised_while_the_line_was_cut_is_asked_after_it,
     lines::what_waits_when_the_gateway_restarts_ends_and_is_not_answered_later,

@@ -1,12 +1,13 @@
 //! What the stories share: a gateway of the release, its scripted model, and somebody who talks to its agent.
 
 use crate::companion::{Agents, Companion};
+use crate::ours::OurNode;
 use anyhow::{Context, Result};
 use countersign_approvals::ports::Ports;
 use countersign_tests::peer::{Access, Gateway, Model, NodeHost, Operator, Relay, Release, Seen, Settings};
 use countersign_tests::process::wait_for;
 use serde_json::{Value, json};
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell, RefMut};
 use std::fs;
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -18,6 +19,8 @@ pub(crate) struct Rig {
     companion: OnceCell<Rc<Companion>>,
     /// Started by the first story that needs it.
     node: OnceCell<NodeHost>,
+    /// Started by the first story that needs it.
+    our_node: RefCell<Option<OurNode>>,
     /// What the companion is connected through.
     pub(crate) relay: Relay,
     /// Device of whoever answers: always the same, as newer releases forget devices that were let in unasked when a similar
@@ -54,6 +57,11 @@ impl Task {
         format!("/usr/bin/touch {}", self.file.display())
     }
 
+    /// The word in its message.
+    pub(crate) fn word(&self) -> &str {
+        &self.word
+    }
+
     /// Whether the command ran.
     pub(crate) fn ran(&self) -> bool {
         self.file.exists()
@@ -69,7 +77,17 @@ impl Rig {
         let owner = Operator::connect(&gateway.url(), owner_access.clone())?;
         let relay = Relay::start(gateway.port(), Seen::Local)?;
         let companion = OnceCell::new();
-        Ok(Self { companion, node: OnceCell::new(), relay, answerer, owner_access, owner, gateway, model })
+        Ok(Self {
+            companion,
+            node: OnceCell::new(),
+            our_node: RefCell::new(None),
+            relay,
+            answerer,
+            owner_access,
+            owner,
+            gateway,
+            model,
+        })
     }
 
     /// The app, connected to the gateway.
@@ -134,14 +152,48 @@ impl Rig {
     /// The same on a node.
     pub(crate) fn task_on(&self, node: &NodeHost) -> Result<Task> {
         let task = Task::new(node.work());
-        let host = json!({ "key": task.session, "execHost": "node", "execNode": node.id() });
-        self.owner.call("sessions.patch", host)?;
-        self.tell(&task, json!({ "host": "node", "node": node.id() }))?;
+        self.tell_on(&task, node.id(), json!({}))?;
         Ok(task)
     }
 
+    /// Our own node, which the app asks for, in the app's home.
+    pub(crate) fn our_node(&self) -> Result<RefMut<'_, OurNode>> {
+        let companion = self.companion()?;
+        if self.our_node.borrow().is_none() {
+            // The app knows the gateway by the relay's address, and so does the runner of the same machine.
+            let started = OurNode::start(&companion.app.home, &self.relay.url(), &self.gateway, &self.owner)?;
+            *self.our_node.borrow_mut() = Some(started);
+        }
+        Ok(RefMut::map(self.our_node.borrow_mut(), |node| node.as_mut().expect("it was started")))
+    }
+
+    /// Tells the agent, in a new session, to make a file by a command on our own node. `arguments` are more of the call.
+    pub(crate) fn task_on_ours(&self, node: &str, arguments: Value) -> Result<Task> {
+        let task = Task::new(self.companion()?.app.home.work());
+        self.tell_on(&task, node, arguments)?;
+        Ok(task)
+    }
+
+    /// The same once more, in a session of its own; the file is removed first.
+    pub(crate) fn repeat_on_ours(&self, node: &str, over: &Task) -> Result<Task> {
+        fs::remove_file(&over.file)?;
+        let task = Task { file: over.file.clone(), ..Task::new(self.companion()?.app.home.work()) };
+        self.tell_on(&task, node, json!({}))?;
+        Ok(task)
+    }
+
+    fn tell_on(&self, task: &Task, node: &str, mut arguments: Value) -> Result<()> {
+        let host = json!({ "key": task.session, "execHost": "node", "execNode": node });
+        self.owner.call("sessions.patch", host)?;
+        arguments["host"] = "node".into();
+        arguments["node"] = node.into();
+        self.tell(task, arguments)
+    }
+
     fn tell(&self, task: &Task, mut arguments: Value) -> Result<()> {
-        arguments["command"] = task.command().into();
+        if arguments["command"].is_null() {
+            arguments["command"] = task.command().into();
+        }
         self.model.script(&task.word, arguments);
         self.say(&task.session, &format!("Please do {}", task.word))
     }

@@ -20,6 +20,7 @@ pub mod keyring;
 #[cfg(feature = "interop")]
 pub mod peer;
 pub mod process;
+pub mod runner;
 #[cfg(feature = "desktop")]
 pub mod session;
 pub mod wire;

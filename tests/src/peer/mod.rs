@@ -29,7 +29,7 @@ pub use gateway::Gateway;
 pub use home::Settings;
 pub use link::{Access, Refusal};
 pub use model::Model;
-pub use node_host::NodeHost;
+pub use node_host::{NodeHost, let_in};
 pub use operator::Operator;
 pub use relay::{Relay, Seen};
 pub use release::{Release, Store};

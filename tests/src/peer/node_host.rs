@@ -4,6 +4,7 @@ use super::gateway::Gateway;
 use super::home::{Home, Log};
 use super::operator::Operator;
 use super::release::Store;
+use crate::home::{Home as AppHome, TOKEN};
 use crate::process::{Background, wait_for};
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
@@ -25,6 +26,19 @@ impl NodeHost {
     /// Starts one in a home of its own and waits until the gateway takes commands for it. `owner` lets it in; it needs
     /// `operator.admin`.
     pub fn start(gateway: &Gateway, owner: &Operator) -> Result<Self> {
+        Self::start_with(gateway, owner, None)
+    }
+
+    /// The same with one that has its commands run by the app of `app`'s home. It is of the same user as the app, and judges
+    /// nothing itself.
+    ///
+    /// A release does this on macOS only; a preloaded module lifts that one condition in memory, so that its own client
+    /// speaks to our socket here.
+    pub fn start_for_app(gateway: &Gateway, owner: &Operator, app: &AppHome) -> Result<Self> {
+        Self::start_with(gateway, owner, Some(app))
+    }
+
+    fn start_with(gateway: &Gateway, owner: &Operator, app: Option<&AppHome>) -> Result<Self> {
         let home = Home::create()?;
         let log = home.log(&format!("node-{}-{}.log", gateway.release(), gateway.port()))?;
         home.configure(&json!({
@@ -33,15 +47,21 @@ impl NodeHost {
             "browser": { "enabled": false },
             "nodeHost": { "browserProxy": { "enabled": false } },
         }))?;
+        let document = document(app);
         if gateway.release().store() == Store::Document {
-            // The gateway's policy decides; this one would only be asked second.
-            let document = json!({
-                "version": 1, "agents": {},
-                "defaults": { "security": "allowlist", "ask": "on-miss", "askFallback": "deny" },
-            });
             fs::write(home.state().join("exec-approvals.json"), document.to_string())?;
         }
-        let mut program = home.program(gateway.release())?;
+        let mut program = match app {
+            None => home.program(gateway.release())?,
+            Some(_) => {
+                let module = home.path().join("app-host.mjs");
+                fs::write(&module, APP_HOST)?;
+                let mut program = gateway.release().program(home.path());
+                program.env("OPENCLAW_NODE_EXEC_HOST", "app");
+                program.env("NODE_OPTIONS", format!("--import={}", module.display()));
+                program
+            }
+        };
         program.args(["node", "run", "--host", "127.0.0.1", "--display-name", NAME, "--port"]);
         program.arg(gateway.port().to_string()).env("OPENCLAW_GATEWAY_TOKEN", gateway.token());
         program.stdin(Stdio::null()).stdout(log.file.try_clone()?).stderr(log.file.try_clone()?);
@@ -54,6 +74,11 @@ impl NodeHost {
             running_node(owner)
         });
         let id = id.with_context(|| log.tail())?;
+        if app.is_some() && gateway.release().store() == Store::Database {
+            let stored = owner.call("exec.approvals.node.get", json!({ "nodeId": id }))?;
+            let set = json!({ "nodeId": id, "file": document, "baseHash": stored["hash"] });
+            owner.call("exec.approvals.node.set", set)?;
+        }
         Ok(Self { _process: process, log, id, home })
     }
 
@@ -73,8 +98,19 @@ impl NodeHost {
     }
 }
 
+/// What the node host itself lets run. The gateway's policy decides, and this one would only be asked second; or the app's.
+fn document(app: Option<&AppHome>) -> Value {
+    let (security, ask) = if app.is_some() { ("full", "off") } else { ("allowlist", "on-miss") };
+    let defaults = json!({ "security": security, "ask": ask, "askFallback": "deny" });
+    let mut document = json!({ "version": 1, "agents": {}, "defaults": defaults });
+    if let Some(app) = app {
+        document["socket"] = json!({ "path": app.socket(), "token": TOKEN });
+    }
+    document
+}
+
 /// Newer releases keep a node's commands from being used until its owner has let them in.
-fn let_in(owner: &Operator) -> Result<()> {
+pub fn let_in(owner: &Operator) -> Result<()> {
     let requests = owner.call("node.pair.list", json!({}))?;
     for request in requests["pending"].as_array().into_iter().flatten() {
         owner.call("node.pair.approve", json!({ "requestId": request["requestId"] }))?;
@@ -92,6 +128,23 @@ fn running_node(owner: &Operator) -> Result<Option<String>> {
     let node = nodes["nodes"].as_array().into_iter().flatten().find(runs);
     Ok(node.and_then(|node| node["nodeId"].as_str()).map(str::to_owned))
 }
+
+/// Lets a release use an app's socket on every system: in the text of its own modules, as they are loaded, the condition that
+/// names macOS becomes true.
+const APP_HOST: &str = r#"
+import { registerHooks } from "node:module";
+
+const onlyThere = /process\.platform\s*===\s*"darwin"(?=\s*&&\s*execHostEnforced)/g;
+
+registerHooks({
+  load(url, context, nextLoad) {
+    const loaded = nextLoad(url, context);
+    if (!url.includes("/openclaw/dist/") || !loaded.source) return loaded;
+    const text = Buffer.from(loaded.source).toString("utf8");
+    return onlyThere.test(text) ? { ...loaded, source: text.replaceAll(onlyThere, "true") } : loaded;
+  },
+});
+"#;
 
 /// How the node calls itself.
 const NAME: &str = "story node";

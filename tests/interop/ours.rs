@@ -1,0 +1,155 @@
+//! Our own node behind the gateway of the release: its agents run commands on this machine, and the person's app decides.
+
+use crate::Story;
+use crate::rig::{HEARING_LIMIT, Rig};
+use anyhow::{Context, Result, ensure};
+use countersign_protocol::ui::Outcome;
+use countersign_tests::app::Window;
+use countersign_tests::home::Home;
+use countersign_tests::peer::{Gateway, Operator, let_in};
+use countersign_tests::process::{PATIENCE, wait_for};
+use countersign_tests::runner::Runner;
+use serde_json::{Value, json};
+
+/// A runner of ours that a gateway takes commands for.
+pub(crate) struct OurNode {
+    pub(crate) runner: Runner,
+    pub(crate) id: String,
+}
+
+impl OurNode {
+    /// Starts one in a home and has `owner` let it in.
+    pub(crate) fn start(home: &Home, url: &str, gateway: &Gateway, owner: &Operator) -> Result<Self> {
+        let mut runner = Runner::start(home, url, gateway.token())?;
+        let id = runner.id()?;
+        let is_ours = |node: &&Value| {
+            let commands = node["commands"].as_array();
+            node["nodeId"] == id.as_str()
+                && node["connected"] == true
+                && commands.is_some_and(|commands| commands.iter().any(|command| command == "system.run"))
+        };
+        let taken = wait_for("the gateway takes commands for our node", HEARING_LIMIT, || {
+            let_in(owner)?;
+            let nodes = owner.call("node.list", json!({}))?;
+            Ok(nodes["nodes"].as_array().into_iter().flatten().find(is_ours).map(|_| ()))
+        });
+        taken.with_context(|| runner.log())?;
+        Ok(Self { runner, id })
+    }
+}
+
+pub(crate) fn a_command_of_an_agent_is_asked_about_in_the_window_and_runs_on_our_node_once(
+    rig: &mut Rig,
+) -> Story {
+    let companion = rig.companion()?;
+    let node = rig.our_node()?;
+    let task = rig.task_on_ours(&node.id, json!({}))?;
+    let id = companion.wait_for_request(&task).with_context(|| node.runner.log())?;
+    companion.wait_for_prompt(&id)?;
+    ensure!(!task.ran(), "it ran before the click");
+    companion.app.allow_once()?;
+    rig.wait_until_ran(&task).with_context(|| node.runner.log())?;
+    companion.expect_outcome(&Outcome::AllowedOnce)?;
+    // One question for one run: what the person answered counts for it.
+    companion.expect_nothing_waits()?;
+    ensure!(companion.app.home.outcomes()?.last() == Some(&Outcome::AllowedOnce), "it was asked about twice");
+    let again = rig.repeat_on_ours(&node.id, &task)?;
+    let id = companion.wait_for_request(&again)?;
+    companion.wait_for_prompt(&id)?;
+    ensure!(!again.ran(), "it ran unasked");
+    companion.app.deny()?;
+    companion.expect_outcome(&Outcome::Denied)
+}
+
+pub(crate) fn what_a_run_on_our_node_came_to_reaches_the_agents_session(rig: &mut Rig) -> Story {
+    let companion = rig.companion()?;
+    let node = rig.our_node()?;
+    let folder = companion.app.home.file(&format!("folder-{}", node.id));
+    let task = rig.task_on_ours(&node.id, json!({ "command": format!("/usr/bin/mkdir -v {folder}") }))?;
+    let id = companion.wait_for_request(&task)?;
+    companion.wait_for_prompt(&id)?;
+    companion.app.allow_once()?;
+    rig.wait_until_agent_hears(&task, "created directory")
+}
+
+pub(crate) fn a_denied_command_does_not_run_on_our_node_and_the_agent_hears_it(rig: &mut Rig) -> Story {
+    let companion = rig.companion()?;
+    let node = rig.our_node()?;
+    let task = rig.task_on_ours(&node.id, json!({}))?;
+    let id = companion.wait_for_request(&task)?;
+    companion.wait_for_prompt(&id)?;
+    companion.app.deny()?;
+    rig.wait_until_agent_hears(&task, "denied")?;
+    ensure!(!task.ran(), "a denied command ran");
+    companion.expect_outcome(&Outcome::Denied)
+}
+
+pub(crate) fn what_is_always_allowed_on_our_node_is_stored_there_and_runs_unasked(rig: &mut Rig) -> Story {
+    let companion = rig.companion()?;
+    let node = rig.our_node()?;
+    let task = rig.task_on_ours(&node.id, json!({}))?;
+    let id = companion.wait_for_request(&task)?;
+    companion.wait_for_prompt(&id)?;
+    companion.app.click(Window::Prompt, "allow-more")?;
+    companion.app.click_armed(Window::Prompt, "allow-always-confirm")?;
+    rig.wait_until_ran(&task)?;
+    let stored = wait_for("the entry is stored", PATIENCE, || {
+        Ok(companion.app.home.entries("main")?.first().cloned())
+    })?;
+    ensure!(stored["source"] == "allow-always", "expected a generated entry, got {stored}");
+    let again = rig.repeat_on_ours(&node.id, &task)?;
+    let unasked = wait_for("the command runs unasked", HEARING_LIMIT, || {
+        ensure!(companion.request(&again)?.is_none(), "it was asked about again");
+        Ok(again.ran().then_some(()))
+    });
+    unasked.with_context(|| format!("{:#?}", rig.model.heard_after(again.word())))?;
+    companion.app.home.edit_document(|document| document["agents"] = json!({}))
+}
+
+pub(crate) fn a_command_on_our_node_is_ended_by_its_time_limit(rig: &mut Rig) -> Story {
+    let companion = rig.companion()?;
+    let node = rig.our_node()?;
+    let task = rig.task_on_ours(&node.id, json!({ "command": "/usr/bin/sleep 600", "timeout": 2 }))?;
+    let id = companion.wait_for_request(&task)?;
+    companion.wait_for_prompt(&id)?;
+    companion.app.allow_once()?;
+    companion.expect_outcome(&Outcome::AllowedOnce)?;
+    rig.wait_until_agent_hears(&task, "timeout")
+}
+
+pub(crate) fn without_the_app_the_fallback_of_our_nodes_document_decides(rig: &mut Rig) -> Story {
+    for (security, ask, fallback, entry, runs) in [
+        ("allowlist", "on-miss", "deny", None, false),
+        ("allowlist", "on-miss", "allowlist", None, false),
+        ("allowlist", "on-miss", "allowlist", Some("/usr/bin/touch"), true),
+        ("full", "always", "deny", None, false),
+        ("full", "always", "full", None, true),
+    ] {
+        let home = Home::with_defaults(security, ask, fallback)?;
+        if let Some(pattern) = entry {
+            home.edit_document(|document| {
+                document["agents"] = json!({ "main": { "allowlist": [{ "pattern": pattern }] } });
+            })?;
+        }
+        let node = OurNode::start(&home, &rig.gateway.url(), &rig.gateway, &rig.owner)?;
+        let file = home.file("made");
+        let params = json!({
+            "nodeId": node.id, "command": "system.run", "timeoutMs": 20_000, "idempotencyKey": node.id,
+            "params": { "command": ["/usr/bin/touch", file], "agentId": "main", "sessionKey": "agent:main:fallback" },
+        });
+        let answer = rig.owner.call("node.invoke", params);
+        let ran = std::path::Path::new(&file).exists();
+        ensure!(ran == runs, "fallback {fallback}, entry {entry:?}: ran is {ran}\n{}", node.runner.log());
+        match answer {
+            Ok(answer) => ensure!(runs && answer["payload"]["exitCode"] == 0, "unexpected answer {answer}"),
+            Err(error) => {
+                ensure!(
+                    !runs && format!("{error:#}").contains("approval required"),
+                    "unexpected error {error:#}"
+                );
+            }
+        }
+        node.runner.end(PATIENCE)?;
+    }
+    Ok(())
+}
