@@ -26,6 +26,7 @@ use countersign_approvals::ports::Ports;
 use countersign_approvals::rules::RuleStore;
 use countersign_approvals::store::Store;
 use countersign_approvals::{Approvals, SubmitError};
+use countersign_policy::allowlist;
 use countersign_policy::always;
 use countersign_policy::analysis::{self, Analysis};
 use countersign_policy::approved::{ApprovedCommand, NotRunnable, Plan};
@@ -370,7 +371,7 @@ impl Host {
             kind: CardKind::Exec,
             generation: self.generation,
             peer,
-            via: self.parts.via,
+            via: checked.via(self.parts.via),
             agent: &checked.agent,
             session: checked.session.as_deref(),
             host: card::host_view(None),
@@ -451,12 +452,17 @@ impl Host {
         if store_always {
             let proposals = always::proposals(&judged.analysis, &judged.facts, &judged.standing.policy);
             let edits = proposals.unwrap_or_default().first().map(|proposal| {
-                vec![DocumentEdit::AddEntry {
+                let source = proposal.generated.then(|| "allow-always".to_owned());
+                let marker =
+                    checked.run.as_ref().map(|_| allowlist::node_command_marker(&checked.command_text));
+                let entry = |pattern: String, arg_pattern: Option<String>| DocumentEdit::AddEntry {
                     agent: checked.agent.clone(),
-                    pattern: proposal.pattern.clone(),
-                    arg_pattern: proposal.arg_pattern.clone(),
-                    source: proposal.generated.then(|| "allow-always".to_owned()),
-                }]
+                    pattern,
+                    arg_pattern,
+                    source: source.clone(),
+                };
+                let covering = entry(proposal.pattern.clone(), proposal.arg_pattern.clone());
+                std::iter::once(covering).chain(marker.map(|marker| entry(marker, None))).collect()
             });
             let written = self
                 .parts

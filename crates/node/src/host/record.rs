@@ -47,7 +47,11 @@ impl Recorder {
             command: display::masked_argv_line(&request.command),
             command_sha256: digest(&request.command.join("\0")),
             cwd: request.cwd.as_deref().map(display::escape),
-            ..Self::blank(parts, parts.via, CardKind::Exec)
+            ..Self::blank(
+                parts,
+                if request.node_run.is_some() { Via::Node } else { parts.via },
+                CardKind::Exec,
+            )
         }
     }
 

@@ -7,7 +7,7 @@ use countersign_policy::evaluate::Origin;
 use countersign_policy::raw_command;
 use countersign_protocol::document::MAIN_AGENT;
 use countersign_protocol::socket::{ExecRequest, NodeRun, PolicySnapshot};
-use countersign_protocol::ui::ForwardedGrants;
+use countersign_protocol::ui::{ForwardedGrants, Via};
 use countersign_protocol::vocabulary::Decision;
 use std::path::Path;
 use std::time::Duration;
@@ -28,6 +28,13 @@ pub(super) struct Checked {
     pub(super) given_cwd: Option<String>,
     /// The run of a node that it is.
     pub(super) run: Option<NodeRun>,
+}
+
+impl Checked {
+    /// Through which door it came, `door` being this host's.
+    pub(super) fn via(&self, door: Via) -> Via {
+        if self.run.is_some() { Via::Node } else { door }
+    }
 }
 
 /// The checks that need neither policy nor facts, in the peers' order.

@@ -118,8 +118,18 @@ pub fn bound_arguments(cwd: &str, args: &[String]) -> String {
 
 /// The pattern of an exact command text, `=command:` and 16 hex digits (approvals-store.md §1).
 pub fn exact_command(text: &str) -> String {
+    format!("{EXACT_COMMAND}{}", text_digest(text))
+}
+
+/// The marker beside the entries that cover all of a node's command (approvals-store.md §1). It allows nothing; gateways look
+/// for it before they leave the question to the node.
+pub fn node_command_marker(text: &str) -> String {
+    format!("{MARKER}{}", text_digest(text))
+}
+
+fn text_digest(text: &str) -> String {
     let digest = Sha256::digest(text.trim_matches(is_js_space).as_bytes());
-    format!("{EXACT_COMMAND}{}", hex(digest.get(..8).unwrap_or_default()))
+    hex(digest.get(..8).unwrap_or_default())
 }
 
 /// Where a program was found, as entries see it.

@@ -43,6 +43,7 @@ export const en = {
     viaCommandLine: 'command line',
     viaGateway: 'own gateway',
     viaConnection: 'another gateway',
+    viaNode: 'this machine as a node',
     gateway: 'Gateway',
     noSession: 'no session named',
     asker: (program: string) => `from ${program}`,

@@ -44,6 +44,7 @@ export const ko: Catalogue = {
     viaCommandLine: '명령줄',
     viaGateway: '자체 게이트웨이',
     viaConnection: '다른 게이트웨이',
+    viaNode: '노드로서의 이 컴퓨터',
     gateway: '게이트웨이',
     noSession: '세션 이름 없음',
     asker: (program) => `${program}에서`,

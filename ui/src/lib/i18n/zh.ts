@@ -44,6 +44,7 @@ export const zh: Catalogue = {
     viaCommandLine: '命令行',
     viaGateway: '自带网关',
     viaConnection: '另一个网关',
+    viaNode: '本机作为节点',
     gateway: '网关',
     noSession: '未说明会话',
     asker: (program) => `来自 ${program}`,
