@@ -9,6 +9,7 @@ use crate::pairing::{Admission, Applicant, Pending, Reason};
 use countersign_protocol::gateway::connect::{
     Auth, ClientInfo, ConnectParams, DeviceProof, Features, Granted, HelloOk, Policy, ServerInfo,
 };
+use countersign_protocol::gateway::node::{command, event};
 use countersign_protocol::gateway::{
     ErrorShape, Event, Frame, MAX_BUFFERED_BYTES, MAX_HANDSHAKE_BYTES, MAX_PAYLOAD_BYTES, OLDEST_PROTOCOL,
     PROTOCOL, Request, Response, TICK_INTERVAL_MS, close, code,
@@ -63,6 +64,12 @@ pub struct Client {
     pub client: ClientInfo,
     /// What it can do, as it says.
     pub caps: Vec<String>,
+    /// The generation that is spoken with it.
+    pub protocol: u32,
+    /// What it takes as a node: those of [`command::ALL`] that it declared, sorted. Nothing else is ever passed to a node.
+    pub commands: Vec<&'static str>,
+    /// Its search path as a node, as it says.
+    pub path_env: Option<String>,
 }
 
 impl Client {
@@ -239,10 +246,13 @@ impl Session {
             role,
             scopes,
             device_id,
+            protocol: params.max_protocol.min(PROTOCOL),
+            commands: taken(role, &params.commands),
+            path_env: params.path_env.filter(|_| role == Role::Node),
             client: params.client,
             caps: params.caps,
         };
-        let hello = hello(&client, params.max_protocol.min(PROTOCOL), gate.uptime_ms());
+        let hello = hello(&client, gate.uptime_ms());
         Ok((client, hello))
     }
 
@@ -330,6 +340,14 @@ impl Session {
             }
         }
     }
+}
+
+/// What of the declared commands a node may be told to do, sorted.
+fn taken(role: Role, declared: &[String]) -> Vec<&'static str> {
+    let is_declared = |known: &&str| role == Role::Node && declared.iter().any(|word| word.trim() == *known);
+    let mut taken: Vec<&'static str> = command::ALL.into_iter().filter(is_declared).collect();
+    taken.sort_unstable();
+    taken
 }
 
 /// A caller may not do what needs this scope.
@@ -451,11 +469,11 @@ fn not_paired(request: Pending, is_new: bool) -> Box<Refused> {
     Box::new(Refused { error, close_code: close::POLICY, knocked: is_new.then_some(request) })
 }
 
-fn hello(client: &Client, protocol: u32, uptime_ms: u64) -> Value {
+fn hello(client: &Client, uptime_ms: u64) -> Value {
     let methods = access::METHODS.iter().map(|(method, _)| (*method).to_owned()).collect();
     let hello = HelloOk {
         kind: "hello-ok".to_owned(),
-        protocol,
+        protocol: client.protocol,
         server: ServerInfo { version: VERSION.to_owned(), conn_id: client.conn_id.clone() },
         features: Features { methods, events: EVENTS.map(str::to_owned).into() },
         snapshot: json!({
@@ -483,11 +501,13 @@ fn hello(client: &Client, protocol: u32, uptime_ms: u64) -> Value {
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Events that the embedded gateway sends.
-const EVENTS: [&str; 8] = [
+const EVENTS: [&str; 10] = [
     "device.pair.requested",
     "device.pair.resolved",
     "exec.approval.requested",
     "exec.approval.resolved",
+    event::CANCEL,
+    event::INVOKE,
     "plugin.approval.requested",
     "plugin.approval.resolved",
     "shutdown",
