@@ -136,6 +136,12 @@ pub const METHODS: &[(&str, Caller)] = &[
     ("exec.approvals.node.set", Caller::Operator(Scope::Admin)),
     ("exec.approvals.set", Caller::Operator(Scope::Admin)),
     ("health", Caller::AnyOperator),
+    ("node.describe", Caller::Operator(Scope::Read)),
+    ("node.event", Caller::Node),
+    ("node.invoke", Caller::Operator(Scope::Write)),
+    ("node.invoke.progress", Caller::Node),
+    ("node.invoke.result", Caller::Node),
+    ("node.list", Caller::Operator(Scope::Read)),
     ("openclaw.approval.list", Caller::Operator(Scope::Approvals)),
     ("plugin.approval.list", Caller::Operator(Scope::Approvals)),
     ("plugin.approval.request", Caller::Operator(Scope::Approvals)),
@@ -174,6 +180,6 @@ mod tests {
     #[test]
     fn every_method_is_listed_once_in_order() {
         assert!(METHODS.windows(2).all(|pair| pair[0].0 < pair[1].0));
-        assert_eq!(caller("node.invoke.result"), None);
+        assert_eq!(caller("node.pair.list"), None);
     }
 }

@@ -8,10 +8,11 @@ use countersign_approvals::actor::{Approvals, PresenterGuard, SubmitError, Ticke
 use countersign_approvals::book::{Ending, Record, RequestedBy};
 use countersign_approvals::ports::Ports;
 use countersign_gateway::embedded::{
-    self, Backend, Happened, Known, NotTaken, PolicyError, Subject, Submission, Verdict,
+    self, Agreed, Backend, Happened, Known, NotTaken, PolicyError, Subject, Submission, Use, Verdict,
 };
 use countersign_node::host::{Ended, Host, Inquired, Inquiry, Question};
 use countersign_policy::display::{self, Secrets};
+use countersign_policy::raw_command;
 use countersign_protocol::gateway::approval::Requested;
 use countersign_protocol::gateway::policy::PolicyFile;
 use countersign_protocol::gateway::unified::Reason;
@@ -174,7 +175,8 @@ fn decision(ending: &Ending) -> Option<Decision> {
 
 impl Backend for Keeper {
     async fn submit(&self, submission: Submission) -> Result<Arc<Known>, NotTaken> {
-        let Submission { id, command, cwd, subject, timeout, by, deliverable, announced } = submission;
+        let Submission { id, command, cwd, subject, binding, timeout, by, deliverable, announced } =
+            submission;
         if id.as_ref().is_some_and(|id| self.shelf.find(id).is_some()) {
             return Err(NotTaken::Pending);
         }
@@ -219,7 +221,7 @@ impl Backend for Keeper {
             Taken::Waits(asked) => {
                 let record = asked.record();
                 let requested = requested(record.id.clone(), record.created_at_ms, record.expires_at_ms);
-                let known = Arc::new(Known { requested, by, ended: None });
+                let known = Arc::new(Known { requested, by, binding, ended: None });
                 self.shelf.put(&known, announced);
                 self.follow(asked, withdrawn);
                 Ok(known)
@@ -228,7 +230,7 @@ impl Backend for Keeper {
                 let reason = if decision.is_some() { Reason::User } else { Reason::NoRoute };
                 let ended = embedded::Ended { decision, reason, at_ms: now_ms, by: None };
                 let requested = requested(id, now_ms, now_ms.saturating_add(wait_ms));
-                let known = Arc::new(Known { requested, by, ended: Some(ended) });
+                let known = Arc::new(Known { requested, by, binding, ended: Some(ended) });
                 self.shelf.put_past(&known);
                 if decision.is_some() {
                     // Whoever asks how it ended must find it.
@@ -276,6 +278,17 @@ impl Backend for Keeper {
         let ending = self.approvals.wait(id).await?;
         self.shelf.end(id, &ending, self.ports.clock.now_ms());
         Some(decision(&ending))
+    }
+
+    async fn consume(&self, id: &str, how: Use) -> bool {
+        match how {
+            Use::AllowOnce => self.approvals.consume_allow_once(id).await,
+            Use::AskFallback => self.shelf.consume_fallback(id),
+        }
+    }
+
+    fn agreed(&self, argv: &[String], raw: Option<&str>) -> Option<Agreed> {
+        raw_command::check(argv, raw).ok().map(|agreed| Agreed { preview: agreed.preview })
     }
 
     fn events(&self) -> broadcast::Receiver<Happened> {

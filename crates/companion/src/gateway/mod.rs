@@ -64,6 +64,28 @@ impl Serving {
 /// Serves alone, with approvals that only the gateway's clients see: who starts this program by hand and gives out its token
 /// lets devices in by that. They are kept apart from those that a person let in.
 pub async fn serve_alone(paths: &Paths, options: Options) -> anyhow::Result<Serving> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, options.port))
+        .await
+        .with_context(|| format!("cannot listen on 127.0.0.1:{}", options.port))?;
+    let address = listener.local_addr()?;
+    let (tracker, stop) = (TaskTracker::new(), CancellationToken::new());
+    let (gateway, token_file) = alone(paths, options, &tracker, &stop)?;
+    let serving = stop.clone();
+    tracker.spawn(async move {
+        if let Err(error) = gateway.serve(listener, serving).await {
+            tracing::error!(%error, "the gateway ended");
+        }
+    });
+    Ok(Serving { address, token_file, tracker, stop })
+}
+
+/// A gateway without an app that does not serve yet, and the file with its token.
+fn alone(
+    paths: &Paths,
+    options: Options,
+    tracker: &TaskTracker,
+    stop: &CancellationToken,
+) -> anyhow::Result<(Embedded<Keeper>, Option<PathBuf>)> {
     let folder = paths.gateway();
     let (token, token_file) = match options.token.filter(|token| !token.trim().is_empty()) {
         Some(token) => (token.trim().to_owned().into(), None),
@@ -72,13 +94,9 @@ pub async fn serve_alone(paths: &Paths, options: Options) -> anyhow::Result<Serv
             (state::token(&file, &Ports::system())?, Some(file))
         }
     };
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, options.port))
-        .await
-        .with_context(|| format!("cannot listen on 127.0.0.1:{}", options.port))?;
-    let address = listener.local_addr()?;
-    let (tracker, stop, ports) = (TaskTracker::new(), CancellationToken::new(), Ports::system());
-    let approvals = Approvals::start(ports.clone(), DEFAULT_MAX_PENDING, &tracker, stop.clone());
-    let policies = Policies::open(paths, ports.clone(), &tracker, stop.clone())?;
+    let ports = Ports::system();
+    let approvals = Approvals::start(ports.clone(), DEFAULT_MAX_PENDING, tracker, stop.clone());
+    let policies = Policies::open(paths, ports.clone(), tracker, stop.clone())?;
     let forward = Forward::start(
         paths,
         forward::Parts {
@@ -87,7 +105,7 @@ pub async fn serve_alone(paths: &Paths, options: Options) -> anyhow::Result<Serv
             environment: process_environment(),
             connections: None,
         },
-        &tracker,
+        tracker,
         stop.clone(),
     );
     let presence = Presence::ClientsOnly(forward);
@@ -99,13 +117,7 @@ pub async fn serve_alone(paths: &Paths, options: Options) -> anyhow::Result<Serv
         devices: state::devices(&alone)?,
         keep: Box::new(move |devices| keep(&alone, devices)),
     };
-    let (gateway, serving) = (Embedded::new(keeper, config), stop.clone());
-    tracker.spawn(async move {
-        if let Err(error) = gateway.serve(listener, serving).await {
-            tracing::error!(%error, "the gateway ended");
-        }
-    });
-    Ok(Serving { address, token_file, tracker, stop })
+    Ok((Embedded::new(keeper, config), token_file))
 }
 
 /// A device that cannot be stored is let in all the same, until the program ends.

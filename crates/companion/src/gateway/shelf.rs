@@ -48,6 +48,8 @@ struct Inner {
 struct Entry {
     known: Arc<Known>,
     announced: bool,
+    /// Whether its not being answered was used.
+    fallback_used: bool,
     /// Answers that are on their way to the book, by what the book calls who gives them.
     verdicts: Vec<(String, Verdict)>,
 }
@@ -63,7 +65,7 @@ impl Shelf {
 
     /// Keeps one that waits, and tells of it when it is to be announced.
     pub(super) fn put(&self, known: &Arc<Known>, announced: bool) {
-        let entry = Entry { known: Arc::clone(known), announced, verdicts: Vec::new() };
+        let entry = Entry { known: Arc::clone(known), announced, fallback_used: false, verdicts: Vec::new() };
         let mut inner = self.inner();
         inner.known.insert(known.requested.id.clone(), entry);
         if known.ended.is_some() {
@@ -104,6 +106,14 @@ impl Shelf {
         if told {
             let _ = self.events.send(Happened::Ended(known));
         }
+    }
+
+    /// True exactly once for one that nobody answered in time.
+    pub(super) fn consume_fallback(&self, id: &str) -> bool {
+        let mut inner = self.inner();
+        let Some(entry) = inner.known.get_mut(id) else { return false };
+        let timed_out = entry.known.ended.as_ref().is_some_and(|ended| ended.reason == Reason::Timeout);
+        timed_out && !std::mem::replace(&mut entry.fallback_used, true)
     }
 
     /// Keeps what ended for those who come late, then forgets it, until `stop`. One task for all: each of its own would take
@@ -218,7 +228,7 @@ mod tests {
         let request = Subject::Exec(Box::default());
         let requested = Requested { id: id.to_owned(), request, created_at_ms: 1, expires_at_ms: 2 };
         let by = Requester { conn_id: "1".to_owned(), device_id: None, client_id: "cli".to_owned() };
-        Arc::new(Known { requested, by, ended: None })
+        Arc::new(Known { requested, by, binding: None, ended: None })
     }
 
     #[tokio::test(start_paused = true)]

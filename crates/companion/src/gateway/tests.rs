@@ -14,6 +14,7 @@ use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 use tokio_tungstenite::tungstenite::{Error, Message};
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
 
+mod nodes;
 mod plugins;
 mod policies;
 
@@ -58,8 +59,24 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    /// Shakes hands; the error when it fails.
+    /// Shakes hands as an operator; the error when it fails.
     pub(crate) async fn connect(url: &str, seed: u8, token: &str, scopes: &[&str]) -> Result<Self, Value> {
+        Self::introduce(url, seed, token, "operator", scopes, &[]).await
+    }
+
+    /// Shakes hands as a node that takes these commands; the error when it fails.
+    pub(crate) async fn node(url: &str, seed: u8, token: &str, commands: &[&str]) -> Result<Self, Value> {
+        Self::introduce(url, seed, token, "node", &[], commands).await
+    }
+
+    async fn introduce(
+        url: &str,
+        seed: u8,
+        token: &str,
+        role: &str,
+        scopes: &[&str],
+        commands: &[&str],
+    ) -> Result<Self, Value> {
         let (socket, _) = connect_async(url).await.unwrap();
         let mut client = Self { socket, kept: VecDeque::new(), calls: 0 };
         let challenge = client.next().await;
@@ -73,7 +90,7 @@ impl Client {
             device_id: &device_id,
             client_id: "gateway-client",
             client_mode: "ui",
-            role: "operator",
+            role,
             scopes: &scopes,
             signed_at_ms,
             token,
@@ -82,7 +99,8 @@ impl Client {
             device_family: "Linux",
         };
         let params = json!({
-            "minProtocol": 3, "maxProtocol": 4, "role": "operator", "scopes": scopes, "auth": {"token": token},
+            "minProtocol": 3, "maxProtocol": 4, "role": role, "scopes": scopes, "auth": {"token": token},
+            "commands": commands,
             "client": {"id": "gateway-client", "displayName": format!("client {seed}"), "version": "1",
                        "platform": "linux", "deviceFamily": "Linux", "mode": "ui"},
             "device": {"id": device_id, "publicKey": identity.public_key(), "signature": identity.sign(&proof.text()),

@@ -1,6 +1,6 @@
 //! What is asked of people over the gateway, and how it ends.
 
-use super::Requester;
+use super::{Binding, Requester};
 use countersign_protocol::gateway::approval::{RequestView, Requested};
 use countersign_protocol::gateway::plugin::PluginView;
 use countersign_protocol::gateway::unified::{ApprovalKind, Reason};
@@ -58,6 +58,8 @@ pub struct Known {
     pub requested: Requested<Subject>,
     /// Who asked.
     pub by: Requester,
+    /// What an answer counts for, where it is a command on a node.
+    pub binding: Option<Box<Binding>>,
     /// How it ended.
     pub ended: Option<Ended>,
 }

@@ -2,6 +2,7 @@
 
 use super::approvals::{Delivery, ask, requester};
 use super::asked::Subject;
+use super::binding::{Binding, Environment, text};
 use super::connection::Call;
 use super::params::Params;
 use super::{Backend, Submission};
@@ -75,6 +76,11 @@ fn checked<B: Backend>(call: &Call<B>, params: RequestParams) -> Result<Submissi
         let why = format!("timeoutMs: expected 1 or more, got {timeout_ms}");
         return Err(ErrorShape::invalid(format!("invalid exec.approval.request params: {why}")));
     }
+    let binding = plan.as_ref().map(|plan| {
+        let own = [&params.cwd, &params.agent_id, &params.session_key].map(Option::as_deref);
+        let env = Environment::of(params.env.iter().flatten());
+        Box::new(Binding::of(plan, own[0], own[1], own[2]).with(&env))
+    });
     let show = |text: String| call.gateway.backend.shown(&text);
     let plan_or = |of_plan: fn(&Plan) -> Option<&String>, own: Option<String>| {
         plan.as_ref().and_then(of_plan).cloned().or(own)
@@ -101,6 +107,7 @@ fn checked<B: Backend>(call: &Call<B>, params: RequestParams) -> Result<Submissi
         command,
         cwd,
         subject: Subject::Exec(Box::new(request)),
+        binding,
         timeout: Duration::from_millis(timeout_ms.clamp(1, MAX_TIMEOUT_MS).unsigned_abs()),
         by: requester(call),
         deliverable: false,
@@ -143,9 +150,4 @@ fn is_id(id: &str) -> bool {
     id.len() <= MAX_ID
         && !matches!(id, "." | "..")
         && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._:-".contains(&byte))
-}
-
-/// Without blanks around it, if anything is left.
-fn text(text: Option<&str>) -> Option<String> {
-    text.map(str::trim).filter(|text| !text.is_empty()).map(str::to_owned)
 }

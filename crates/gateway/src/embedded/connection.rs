@@ -2,8 +2,11 @@
 
 use super::door::Opening;
 use super::params::Params;
-use super::{Backend, Gateway, Handshake, Seat, approvals, commands, devices, plugins, policies, unified};
-use crate::access::Scope;
+use super::{
+    Backend, Gateway, Handshake, Seat, approvals, commands, devices, invoke, plugins, policies, reports,
+    unified,
+};
+use crate::access::{Role, Scope};
 use crate::session::{Client, Output, Session};
 use axum::extract::ws::{CloseFrame, Message, WebSocket};
 use countersign_protocol::gateway::unified::ApprovalKind;
@@ -85,9 +88,7 @@ pub(super) async fn run<B: Backend>(
         }
     };
     gone.cancel();
-    if gateway.clients.lock().unwrap_or_else(PoisonError::into_inner).remove(&conn_id).is_some() {
-        gateway.changed();
-    }
+    gateway.left(&conn_id);
     // What was answered before the close still leaves, as far as the other end takes it.
     let part = async {
         while let Ok(Leaving::Text(text)) = leaving.try_recv() {
@@ -126,6 +127,12 @@ fn act<B: Backend>(
             }
             Output::Call(request) => {
                 let Some(client) = session.client() else { continue };
+                if client.role == Role::Node {
+                    let Request { id, method, params } = request;
+                    // In the order in which they came: events of a run may belong before its answer.
+                    outbox.answer(id, reports::told(gateway, client, &method, params));
+                    continue;
+                }
                 let Ok(permit) = Arc::clone(calls).try_acquire_owned() else {
                     let mut error = ErrorShape::unavailable("too many calls are under way");
                     error.retryable = Some(true);
@@ -162,10 +169,7 @@ impl<B: Backend> Call<B> {
     async fn answer(self, request: Request) {
         let Request { id, method, params } = request;
         let answer = self.outcome(&id, &method, params).await;
-        self.outbox.frame(&Frame::Res(match answer {
-            Ok(payload) => Response::ok(id, payload),
-            Err(error) => Response::failed(id, error),
-        }));
+        self.outbox.answer(id, answer);
     }
 
     async fn outcome(&self, id: &str, method: &str, params: Value) -> Result<Value, ErrorShape> {
@@ -176,6 +180,10 @@ impl<B: Backend> Call<B> {
             "plugin.approval.request" => plugins::request(self, id, params).await,
             "plugin.approval.waitDecision" => {
                 approvals::wait(self, plugin, &Params::of(method, params)?).await
+            }
+            method if method.starts_with("node.") => Box::pin(invoke::answer(self, method, params)).await,
+            method if method.starts_with("exec.approvals.") => {
+                Box::pin(policies::answer(self, method, params)).await
             }
             // In room of its own: hundreds may wait for a person, and each would hold the room that this takes.
             method => Box::pin(self.at_once(method, params)).await,
@@ -198,7 +206,6 @@ impl<B: Backend> Call<B> {
             "approval.get" => unified::get(self, params).await,
             "approval.resolve" => unified::resolve(self, params).await,
             "approval.history" => unified::history(self, params),
-            method if method.starts_with("exec.approvals.") => policies::answer(self, method, params).await,
             method => devices::answer(self, method, &params),
         }
     }
@@ -252,6 +259,14 @@ impl Outbox {
             Ok(text) => self.send(text, Slow::Close),
             Err(error) => tracing::error!(%error, "a frame could not be written"),
         }
+    }
+
+    /// Answers a call.
+    fn answer(&self, id: String, answer: Result<Value, ErrorShape>) {
+        self.frame(&Frame::Res(match answer {
+            Ok(payload) => Response::ok(id, payload),
+            Err(error) => Response::failed(id, error),
+        }));
     }
 
     /// Sends an event with the next number; `payload` is JSON.

@@ -4,17 +4,25 @@
 
 mod approvals;
 mod asked;
+mod binding;
 mod commands;
 mod connection;
 mod devices;
 mod door;
+mod events;
+mod forwarding;
+mod invoke;
+mod nodes;
 mod owner;
 mod params;
 mod plugins;
 mod policies;
+mod reports;
 mod unified;
 
 pub use asked::{Ended, Known, Resolver, Subject, Verdict};
+pub use binding::Binding;
+pub use events::SystemEvent;
 
 use crate::access::Scope;
 use crate::pairing::{Device, LocalPairing};
@@ -31,6 +39,8 @@ use countersign_protocol::gateway::policy::PolicyFile;
 use countersign_protocol::gateway::{MAX_PAYLOAD_BYTES, TICK_INTERVAL_MS};
 use countersign_protocol::vocabulary::Decision;
 use door::Door;
+use events::SystemEvents;
+use nodes::Nodes;
 pub use owner::Embedded;
 pub use policies::PolicyError;
 use serde::Serialize;
@@ -66,6 +76,13 @@ pub struct Requester {
     pub client_id: String,
 }
 
+impl Requester {
+    /// This very program, where it uses its own gateway: no connection has such an id.
+    pub fn own() -> Self {
+        Self { conn_id: "own".to_owned(), device_id: None, client_id: "countersign".to_owned() }
+    }
+}
+
 /// A request for an approval, checked.
 #[derive(Clone, Debug)]
 pub struct Submission {
@@ -77,6 +94,8 @@ pub struct Submission {
     pub cwd: Option<String>,
     /// As everybody will see it.
     pub subject: Subject,
+    /// What an answer will count for, where it is a command on a node.
+    pub binding: Option<Box<Binding>>,
     /// How long it waits.
     pub timeout: Duration,
     /// Who asks.
@@ -108,6 +127,22 @@ pub enum Happened {
     Ended(Arc<Known>),
 }
 
+/// What becomes of an approval that ended.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Use {
+    /// What was allowed once is run.
+    AllowOnce,
+    /// Nobody answered in time, and the node's fallback is to decide.
+    AskFallback,
+}
+
+/// What an argument list and the text beside it agree on.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Agreed {
+    /// What a shell is told to run, where it may stand for the whole list.
+    pub preview: Option<String>,
+}
+
 /// Whoever keeps the approvals.
 pub trait Backend: Send + Sync + 'static {
     /// Takes a request: it waits, and is told to [`Backend::events`], before this returns.
@@ -127,6 +162,12 @@ pub trait Backend: Send + Sync + 'static {
 
     /// Waits for the end; `None` when unknown.
     fn wait(&self, id: &str) -> impl Future<Output = Option<Option<Decision>>> + Send;
+
+    /// Uses an approval up: true exactly once for one that ended so, as long as it is found.
+    fn consume(&self, id: &str, how: Use) -> impl Future<Output = bool> + Send;
+
+    /// Whether a text says what an argument list, not empty, does; `None` when it says something else.
+    fn agreed(&self, argv: &[String], raw: Option<&str>) -> Option<Agreed>;
 
     /// Follows what happens.
     fn events(&self) -> broadcast::Receiver<Happened>;
@@ -174,6 +215,8 @@ struct Gateway<B> {
     backend: B,
     door: Mutex<Door>,
     clients: Mutex<HashMap<String, Seat>>,
+    nodes: Mutex<Nodes>,
+    system_events: Mutex<SystemEvents>,
     handshakes: AtomicUsize,
     started: Instant,
     /// Told when clients or devices change.

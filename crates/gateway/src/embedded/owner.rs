@@ -2,16 +2,22 @@
 //! to these. What operators do about devices over the gateway goes the same way.
 
 use super::door::Door;
-use super::{Backend, Config, Gateway, Seat};
+use super::events::{SystemEvent, SystemEvents};
+use super::forwarding::Asker;
+use super::nodes::Nodes;
+use super::{Backend, Config, Gateway, Requester, Seat, invoke};
 use crate::access::Scope;
 use crate::pairing::{Device, LetInBy, Pending};
 use crate::session::Client;
-use serde_json::json;
+use countersign_protocol::gateway::ErrorShape;
+use countersign_protocol::gateway::node::{InvokeParams, NodeView};
+use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 use zeroize::Zeroizing;
 
 /// A gateway of this program. It outlives its ports: what it knows of devices and of wrong guesses stays.
@@ -30,6 +36,8 @@ impl<B: Backend> Embedded<B> {
             backend,
             door: Mutex::new(Door::new(config)),
             clients: Mutex::default(),
+            nodes: Mutex::default(),
+            system_events: Mutex::default(),
             handshakes: AtomicUsize::new(0),
             started: Instant::now(),
             changes: watch::Sender::new(()),
@@ -77,7 +85,26 @@ impl<B: Backend> Embedded<B> {
         self.0.remove(device_id)
     }
 
-    /// Told when clients, devices or what waits change.
+    /// Nodes that are connected or were let in: those that are there first, then by name. All but the id is their own word.
+    pub fn nodes(&self) -> Vec<NodeView> {
+        self.0.node_views()
+    }
+
+    /// Tells a node to do something and waits for its payload, as an operator's `node.invoke` does; a run counts as approved
+    /// only by an approval that [`Requester::own`] asked for. Dropping the future takes it back at the node.
+    pub async fn invoke(&self, params: InvokeParams) -> Result<Value, ErrorShape> {
+        let own = Requester::own();
+        let asker = Asker { by: &own, may_approve: true };
+        let mut answer = invoke::invoke(&self.0, asker, params, &CancellationToken::new()).await?;
+        Ok(answer.get_mut("payload").map(Value::take).unwrap_or_default())
+    }
+
+    /// What a session is to be told of runs on nodes, oldest first; it is told once. [`Embedded::changes`] tells of more.
+    pub fn take_events(&self, session_key: &str) -> Vec<SystemEvent> {
+        self.0.system_events().take(session_key)
+    }
+
+    /// Told when clients, devices, what waits, or what sessions are to be told change.
     pub fn changes(&self) -> watch::Receiver<()> {
         self.0.changes.subscribe()
     }
@@ -96,6 +123,15 @@ impl<B: Backend> Gateway<B> {
         self.clients.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Never held together with another lock of the gateway.
+    pub(super) fn nodes(&self) -> MutexGuard<'_, Nodes> {
+        self.nodes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn system_events(&self) -> MutexGuard<'_, SystemEvents> {
+        self.system_events.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     pub(super) fn changed(&self) {
         self.changes.send_replace(());
     }
@@ -104,9 +140,18 @@ impl<B: Backend> Gateway<B> {
     pub(super) fn seated(&self, seat: Seat) {
         let Seat { client, outbox } = seat.clone();
         self.clients().insert(client.conn_id.clone(), seat);
+        self.nodes().connect(&client, self.backend.now_ms());
         if client.device_id.as_ref().is_some_and(|id| self.door().devices.find(id).is_none()) {
+            self.nodes().disconnect(&client);
             outbox.removed();
         }
+        self.changed();
+    }
+
+    /// A connection ended.
+    pub(super) fn left(&self, conn_id: &str) {
+        let Some(seat) = self.clients().remove(conn_id) else { return };
+        self.nodes().disconnect(&seat.client);
         self.changed();
     }
 
@@ -135,11 +180,13 @@ impl<B: Backend> Gateway<B> {
             }
             door.store();
         }
-        let clients = self.clients();
-        for seat in clients.values().filter(|seat| seat.client.device_id.as_deref() == Some(device_id)) {
-            seat.outbox.removed();
+        let is_its = |seat: &&Seat| seat.client.device_id.as_deref() == Some(device_id);
+        let seats: Vec<Seat> = self.clients().values().filter(is_its).cloned().collect();
+        for Seat { client, outbox } in seats {
+            // From now on, however long the connection takes to end.
+            self.nodes().disconnect(&client);
+            outbox.removed();
         }
-        drop(clients);
         self.changed();
         true
     }

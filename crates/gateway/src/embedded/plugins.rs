@@ -81,6 +81,7 @@ fn checked<B: Backend>(call: &Call<B>, params: PluginParams) -> Result<Submissio
         command: String::new(),
         cwd: None,
         subject: Subject::Plugin(Box::new(view)),
+        binding: None,
         timeout: Duration::from_millis(timeout_ms.unsigned_abs()),
         by: requester(call),
         deliverable: false,

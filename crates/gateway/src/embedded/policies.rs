@@ -1,9 +1,10 @@
 //! Policy documents over the gateway: this machine's own, and those of nodes (approval-methods.md §13).
 
-use super::Backend;
 use super::connection::Call;
 use super::params::Params;
+use super::{Backend, invoke};
 use countersign_protocol::gateway::ErrorShape;
+use countersign_protocol::gateway::node::command;
 use countersign_protocol::gateway::policy::PolicyFile;
 use serde_json::{Map, Value, json};
 
@@ -34,9 +35,16 @@ pub(super) async fn answer<B: Backend>(
             shown(call.gateway.backend.policy().await.map_err(|error| refused(method, error))?)
         }
         "exec.approvals.set" => set(call, &params).await,
+        "exec.approvals.node.get" => {
+            invoke::policy(&call.gateway, params.text("nodeId")?, command::POLICY_GET, json!({})).await
+        }
         _ => {
-            params.text("nodeId")?;
-            Err(not_connected())
+            let node_id = params.text("nodeId")?;
+            let mut document = json!({ "file": params.object("file")? });
+            if let Some(base) = params.optional_string("baseHash")? {
+                document["baseHash"] = base.into();
+            }
+            invoke::policy(&call.gateway, node_id, command::POLICY_SET, document).await
         }
     }
 }
@@ -69,11 +77,4 @@ fn refused(method: &str, error: PolicyError) -> ErrorShape {
         PolicyError::Invalid(why) => ErrorShape::invalid(format!("invalid {method} params: {why}")),
         PolicyError::Unavailable(why) => ErrorShape::unavailable(why),
     }
-}
-
-/// No node is connected to this gateway.
-fn not_connected() -> ErrorShape {
-    let error = json!({"code": "NOT_CONNECTED", "message": "node not connected"});
-    let details = json!({"nodeError": error, "nodeCommandDispatched": false});
-    ErrorShape::unavailable("NOT_CONNECTED: node not connected").with(details)
 }

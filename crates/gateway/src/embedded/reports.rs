@@ -1,0 +1,97 @@
+//! What nodes tell: answers to what they were told to do, and what happens to runs (approval-methods.md §14, §15.6).
+
+use super::events::{self, SystemEvent};
+use super::invoke::{invalid, read};
+use super::nodes::Phase;
+use super::{Backend, Gateway};
+use crate::session::Client;
+use countersign_protocol::gateway::ErrorShape;
+use countersign_protocol::gateway::node::{
+    InvokeProgress, InvokeResult, MAX_PROGRESS_BYTES, NodeEvent, RunEvent, event,
+};
+use serde_json::{Value, json};
+
+/// What a node tells, in the order in which it does: nothing here waits.
+pub(super) fn told<B: Backend>(
+    gateway: &Gateway<B>,
+    node: &Client,
+    method: &str,
+    params: Value,
+) -> Result<Value, ErrorShape> {
+    let is_own = |node_id: &str| match node.device_id.as_deref() == Some(node_id) {
+        true => Ok(()),
+        false => Err(ErrorShape::invalid("nodeId mismatch")),
+    };
+    let taken = |taken: bool| match taken {
+        true => json!({"ok": true}),
+        false => json!({"ok": true, "ignored": true}),
+    };
+    match method {
+        "node.invoke.result" => {
+            let result = read_result(method, params)?;
+            is_own(&result.node_id)?;
+            let now_ms = gateway.backend.now_ms();
+            Ok(taken(gateway.nodes().answered(&node.conn_id, result, now_ms)))
+        }
+        "node.invoke.progress" => {
+            let progress: InvokeProgress = read(method, params)?;
+            is_own(&progress.node_id)?;
+            if progress.chunk.len() > MAX_PROGRESS_BYTES {
+                return Err(ErrorShape::invalid("progress chunk too large"));
+            }
+            // What a run prints is told at its end.
+            Ok(taken(gateway.nodes().waits(&progress.invoke_id, &node.conn_id)))
+        }
+        "node.event" => happened(gateway, node, read(method, params)?),
+        other => Err(ErrorShape::invalid(format!("unknown method: {other}"))),
+    }
+}
+
+/// Something happened at a node.
+fn happened<B: Backend>(gateway: &Gateway<B>, node: &Client, told: NodeEvent) -> Result<Value, ErrorShape> {
+    let name = told.event;
+    let unhandled = |reason: &str| json!({"ok": true, "event": name, "handled": false, "reason": reason});
+    let phase = match name.as_str() {
+        event::STARTED => Phase::Running,
+        event::FINISHED | event::DENIED => Phase::Over,
+        "" => return Err(invalid("node.event", "must have required property 'event'")),
+        _ => return Ok(unhandled("unknown_event")),
+    };
+    let payload = match &told.payload_json {
+        Some(text) => serde_json::from_str(text).ok(),
+        None => told.payload,
+    };
+    let Some(run) = payload.and_then(|payload| serde_json::from_value::<RunEvent>(payload).ok()) else {
+        return Ok(unhandled("invalid_payload"));
+    };
+    let now_ms = gateway.backend.now_ms();
+    let Some(matched) = gateway.nodes().matched(node, &run, phase, now_ms) else {
+        return Ok(unhandled("unmatched_exec_event"));
+    };
+    let is_muted = matched.is_muted || run.suppress_notify_on_exit == Some(true);
+    let node_id = node.device_id.as_deref().unwrap_or_default();
+    if let Some(text) = events::text(&name, node_id, &run).filter(|_| !is_muted) {
+        let event = SystemEvent { text, run_id: run.run_id.trim().to_owned(), at_ms: now_ms };
+        gateway.system_events().put(&matched.session_key, event);
+        gateway.changed();
+    }
+    Ok(json!({"ok": true, "event": name, "handled": true}))
+}
+
+/// A result as nodes of all releases send it: some write a null for what is not there, or an object where text belongs.
+fn read_result(method: &str, params: Value) -> Result<InvokeResult, ErrorShape> {
+    let mut params = params;
+    if let Some(members) = params.as_object_mut()
+        && let Some(object) = members.get("payloadJSON").filter(|json| !json.is_string()).cloned()
+    {
+        members.remove("payloadJSON");
+        if !object.is_null() {
+            members.entry("payload").or_insert(object);
+        }
+    }
+    let result: InvokeResult = read(method, params)?;
+    if result.id.is_empty() {
+        return Err(invalid(method, "must have required property 'id'"));
+    }
+    Ok(result)
+}
