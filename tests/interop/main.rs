@@ -2,7 +2,7 @@
 //! names the release, see [`countersign_tests::peer::Release::from_env`]. Each story is named as what a person is promised.
 //!
 //! A release takes seconds to start, so all stories about its gateway share one, and run one after the other: this target has
-//! its own harness, which also ends the gateway. Stories of its command line on our gateway need none.
+//! its own harness, which also ends the gateway. Stories of its command line and its node host on our gateway need none.
 
 mod answers;
 mod app_host;
@@ -10,6 +10,7 @@ mod commands;
 mod companion;
 mod doors;
 mod lines;
+mod nodes;
 mod ours;
 mod peer;
 mod policy;
@@ -18,6 +19,7 @@ mod rig;
 use anyhow::Result;
 use commands::Desk;
 use countersign_tests::peer::Release;
+use nodes::Floor;
 use rig::Rig;
 use std::io::Write;
 use std::process::ExitCode;
@@ -75,6 +77,15 @@ const COMMANDS: &[Named<Desk>] = named![
     commands::where_a_person_lets_devices_in_it_may_do_nothing_unasked,
 ];
 
+/// Told of our gateway and the release's node host.
+const NODES: &[Named<Floor>] = named![
+    nodes::a_node_host_is_listed_with_what_it_takes,
+    nodes::a_node_host_runs_what_was_allowed_once,
+    nodes::what_nobody_allowed_does_not_run_whatever_its_caller_says,
+    nodes::the_document_of_a_node_host_is_read_and_replaced,
+    nodes::a_node_host_that_takes_too_long_is_told_of_and_takes_the_next_command,
+];
+
 fn main() -> ExitCode {
     // Others of the arguments that cargo and people give to tests mean nothing here.
     let filter = std::env::args().skip(1).find(|argument| !argument.starts_with('-')).unwrap_or_default();
@@ -96,6 +107,10 @@ fn tell(filter: &str) -> Result<usize> {
     if COMMANDS.iter().any(|(name, _)| name.contains(filter)) {
         let mut desk = Desk::start(&release)?;
         count.tell(COMMANDS, filter, &mut desk, |_| String::new())?;
+    }
+    if NODES.iter().any(|(name, _)| name.contains(filter)) {
+        let mut floor = Floor::start(&release)?;
+        count.tell(NODES, filter, &mut floor, Floor::log)?;
     }
     if STORIES.iter().any(|(name, _)| name.contains(filter)) {
         let mut rig = Rig::start(release)?;

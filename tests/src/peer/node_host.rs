@@ -3,7 +3,7 @@
 use super::gateway::Gateway;
 use super::home::{Home, Log};
 use super::operator::Operator;
-use super::release::Store;
+use super::release::{Release, Store};
 use crate::home::{Home as AppHome, TOKEN};
 use crate::process::{Background, wait_for};
 use anyhow::{Context, Result, bail};
@@ -26,59 +26,75 @@ impl NodeHost {
     /// Starts one in a home of its own and waits until the gateway takes commands for it. `owner` lets it in; it needs
     /// `operator.admin`.
     pub fn start(gateway: &Gateway, owner: &Operator) -> Result<Self> {
-        Self::start_with(gateway, owner, None)
+        Self::run(gateway.release(), gateway.port(), gateway.token(), None, || {
+            let_in(owner)?;
+            running_node(owner)
+        })
     }
 
-    /// The same with one that has its commands run by the app of `app`'s home. It is of the same user as the app, and judges
-    /// nothing itself.
+    /// The same at a gateway that is none of the release, and lets in whoever knows its token. `reader` needs
+    /// `operator.read`.
+    pub fn start_at(release: &Release, port: u16, token: &str, reader: &Operator) -> Result<Self> {
+        Self::run(release, port, token, None, || running_node(reader))
+    }
+
+    /// One that has its commands run by the app of `app`'s home. It is of the same user as the app, and judges nothing itself.
     ///
     /// A release does this on macOS only; a preloaded module lifts that one condition in memory, so that its own client
     /// speaks to our socket here.
     pub fn start_for_app(gateway: &Gateway, owner: &Operator, app: &AppHome) -> Result<Self> {
-        Self::start_with(gateway, owner, Some(app))
+        let node = Self::run(gateway.release(), gateway.port(), gateway.token(), Some(app), || {
+            let_in(owner)?;
+            running_node(owner)
+        })?;
+        if gateway.release().store() == Store::Database {
+            let stored = owner.call("exec.approvals.node.get", json!({ "nodeId": node.id }))?;
+            let set = json!({ "nodeId": node.id, "file": document(Some(app)), "baseHash": stored["hash"] });
+            owner.call("exec.approvals.node.set", set)?;
+        }
+        Ok(node)
     }
 
-    fn start_with(gateway: &Gateway, owner: &Operator, app: Option<&AppHome>) -> Result<Self> {
+    fn run(
+        release: &Release,
+        port: u16,
+        token: &str,
+        app: Option<&AppHome>,
+        mut running: impl FnMut() -> Result<Option<String>>,
+    ) -> Result<Self> {
         let home = Home::create()?;
-        let log = home.log(&format!("node-{}-{}.log", gateway.release(), gateway.port()))?;
+        let log = home.log(&format!("node-{release}-{port}.log"))?;
         home.configure(&json!({
             "gateway": { "mode": "local" },
             "plugins": { "enabled": false },
             "browser": { "enabled": false },
             "nodeHost": { "browserProxy": { "enabled": false } },
         }))?;
-        let document = document(app);
-        if gateway.release().store() == Store::Document {
-            fs::write(home.state().join("exec-approvals.json"), document.to_string())?;
+        if release.store() == Store::Document {
+            fs::write(home.state().join("exec-approvals.json"), document(app).to_string())?;
         }
         let mut program = match app {
-            None => home.program(gateway.release())?,
+            None => home.program(release)?,
             Some(_) => {
                 let module = home.path().join("app-host.mjs");
                 fs::write(&module, APP_HOST)?;
-                let mut program = gateway.release().program(home.path());
+                let mut program = release.program(home.path());
                 program.env("OPENCLAW_NODE_EXEC_HOST", "app");
                 program.env("NODE_OPTIONS", format!("--import={}", module.display()));
                 program
             }
         };
         program.args(["node", "run", "--host", "127.0.0.1", "--display-name", NAME, "--port"]);
-        program.arg(gateway.port().to_string()).env("OPENCLAW_GATEWAY_TOKEN", gateway.token());
+        program.arg(port.to_string()).env("OPENCLAW_GATEWAY_TOKEN", token);
         program.stdin(Stdio::null()).stdout(log.file.try_clone()?).stderr(log.file.try_clone()?);
         let mut process = Background::start(&mut program)?;
         let id = wait_for("the node host may run commands", START_LIMIT, || {
             if let Some(code) = process.ended()? {
                 bail!("the node host ended early with {code}");
             }
-            let_in(owner)?;
-            running_node(owner)
+            running()
         });
         let id = id.with_context(|| log.tail())?;
-        if app.is_some() && gateway.release().store() == Store::Database {
-            let stored = owner.call("exec.approvals.node.get", json!({ "nodeId": id }))?;
-            let set = json!({ "nodeId": id, "file": document, "baseHash": stored["hash"] });
-            owner.call("exec.approvals.node.set", set)?;
-        }
         Ok(Self { _process: process, log, id, home })
     }
 
