@@ -132,6 +132,17 @@ test('the own gateway goes off and on, and its switch shows what holds when that
     assert.match(await tab.textContent(at('own-failed')), /address in use[^]*another port/);
   }));
 
+test('a device says whether it is connected and what it claims to take as a node', () =>
+  connections(async (tab) => {
+    const [node, tablet] = await tab.locator(at('device')).allTextContents();
+    assert.match(
+      node,
+      /studio\s+node[^]*· connected[^]*Says it takes system\.run, system\.run\.prepare, system\.which/,
+    );
+    assert.match(tablet, /operator[^]*· not connected/);
+    assert.doesNotMatch(tablet, /Says it takes/);
+  }));
+
 test('a device is removed only after a confirmation', () =>
   connections(async (tab) => {
     await tab.locator(at('device-remove')).last().click();

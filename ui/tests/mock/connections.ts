@@ -59,6 +59,8 @@ export function connections(now: number): ConnectionsView {
           roles: ['node'],
           scopes: [],
           approvedAtMs: now - 50 * HOUR_MS,
+          connected: true,
+          commands: ['system.run', 'system.run.prepare', 'system.which'],
         },
         {
           id: hex('tablet'),
@@ -67,6 +69,8 @@ export function connections(now: number): ConnectionsView {
           roles: ['operator'],
           scopes: ['operator.approvals', 'operator.read'],
           approvedAtMs: now - 9 * HOUR_MS,
+          connected: false,
+          commands: [],
         },
       ],
       waiting: [],
@@ -164,7 +168,16 @@ export function apply(view: ConnectionsView, change: Change): ConnectionsView {
       const answered = embedded.waiting.find(({ requestId }) => requestId === change.id);
       if (!answered) throw new BackendError('gone', 'no such request');
       const { deviceId, name, platform, role, scopes } = answered;
-      const device = { id: deviceId, name, platform, roles: [role], scopes, approvedAtMs: Date.now() };
+      const device = {
+        id: deviceId,
+        name,
+        platform,
+        roles: [role],
+        scopes,
+        approvedAtMs: Date.now(),
+        connected: false,
+        commands: [],
+      };
       const devices = change.approve ? [...embedded.devices, device] : embedded.devices;
       return { ...view, embedded: { ...embedded, waiting, devices } };
     }

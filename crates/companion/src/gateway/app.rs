@@ -82,12 +82,13 @@ impl EmbeddedGateway {
             (now.state.clone(), now.gateway.clone())
         };
         let gateway = gateway.as_ref();
+        let clients = gateway.map(|gateway| gateway.clients()).unwrap_or_default();
         EmbeddedView {
             state,
             port: self.settings.borrow().port,
             token_file: self.token_file.display().to_string(),
-            clients: gateway.map(|gateway| view::clients(&gateway.clients())).unwrap_or_default(),
-            devices: gateway.map(|gateway| view::devices(&gateway.devices())).unwrap_or_default(),
+            clients: view::clients(&clients),
+            devices: gateway.map(|gateway| view::devices(&gateway.devices(), &clients)).unwrap_or_default(),
             waiting: gateway.map(|gateway| view::waiting(&gateway.waiting())).unwrap_or_default(),
         }
     }

@@ -23,20 +23,31 @@ pub(super) fn clients(clients: &[Arc<Client>]) -> Vec<ClientView> {
         .collect()
 }
 
-/// Devices that were let in, by name.
-pub(super) fn devices(devices: &[Device]) -> Vec<DeviceView> {
+/// Devices that were let in, by name. `clients` are the programs that are connected.
+pub(super) fn devices(devices: &[Device], clients: &[Arc<Client>]) -> Vec<DeviceView> {
+    let of = |id: &str| {
+        let its: Vec<_> = clients.iter().filter(|client| client.device_id.as_deref() == Some(id)).collect();
+        let commands: BTreeSet<_> = its.iter().flat_map(|client| &client.commands).collect();
+        (!its.is_empty(), commands.into_iter().map(|command| (*command).to_owned()).collect())
+    };
     let name = |device: &Device| name(device.display_name.as_deref(), &device.client_id);
     let mut sorted: Vec<&Device> = devices.iter().collect();
     sorted.sort_by_cached_key(|device| (name(device), device.device_id.clone()));
     sorted
         .into_iter()
-        .map(|device| DeviceView {
-            id: device.device_id.clone(),
-            name: said(&name(device)),
-            platform: platform(&device.platform),
-            roles: device.roles.keys().cloned().collect(),
-            scopes: device.roles.values().flatten().cloned().collect::<BTreeSet<_>>().into_iter().collect(),
-            approved_at_ms: device.approved_at_ms,
+        .map(|device| {
+            let (connected, commands) = of(&device.device_id);
+            let scopes: BTreeSet<&String> = device.roles.values().flatten().collect();
+            DeviceView {
+                id: device.device_id.clone(),
+                name: said(&name(device)),
+                platform: platform(&device.platform),
+                roles: device.roles.keys().cloned().collect(),
+                scopes: scopes.into_iter().cloned().collect(),
+                approved_at_ms: device.approved_at_ms,
+                connected,
+                commands,
+            }
         })
         .collect()
 }

@@ -103,6 +103,10 @@ ui! {
         pub scopes: Vec<String>,
         /// When it was let in, Unix milliseconds.
         pub approved_at_ms: i64,
+        /// Whether a program of it is connected.
+        pub connected: bool,
+        /// What it says that it takes as a node, while it is connected.
+        pub commands: Vec<String>,
     }
 
     /// A device that waits to be let in.

@@ -456,7 +456,15 @@ scopes: Array<string>,
 /**
  * When it was let in, Unix milliseconds.
  */
-approvedAtMs: number, };
+approvedAtMs: number, 
+/**
+ * Whether a program of it is connected.
+ */
+connected: boolean, 
+/**
+ * What it says that it takes as a node, while it is connected.
+ */
+commands: Array<string>, };
 
 /**
  * One change to the document.

@@ -584,3 +584,29 @@ async fn the_app_lists_nodes_and_has_them_do_something_as_an_operator_would() {
     drop(dropped);
     assert_eq!(node.event("node.invoke.cancel").await["invokeId"], told.0.as_str());
 }
+
+#[tokio::test]
+async fn t04_a_person_sees_which_devices_are_nodes_and_what_they_claim_to_take() {
+    let rig = Handled::new().await;
+    let (_operator, node) = (rig.operator(1).await, rig.node(3).await);
+    let shown = || {
+        let views = view::devices(&rig.gateway.devices(), &rig.gateway.clients());
+        let of = |id: String| views.iter().find(|view| view.id == id).unwrap().clone();
+        [of(id(1)), of(id(3))].map(|view| (view.roles, view.connected, view.commands))
+    };
+    let mut takes: Vec<String> = command::ALL.iter().map(|command| (*command).to_owned()).collect();
+    takes.sort();
+    let operator = (vec!["operator".to_owned()], true, vec![]);
+    assert_eq!(shown(), [operator.clone(), (vec!["node".to_owned()], true, takes)]);
+    let mut changes = rig.gateway.changes();
+    drop(node);
+    let gone = (vec!["node".to_owned()], false, vec![]);
+    while shown() != [operator.clone(), gone.clone()] {
+        changes.changed().await.unwrap();
+    }
+    // What it calls itself is shown so that nothing in it deceives the eye.
+    let mut odd = Client::node(&rig.url, 5, TOKEN, &["system.run\u{202e}", "\u{202e}"]).await.unwrap();
+    assert!(odd.call("node.event", json!({"event": "x"})).await.is_ok());
+    let views = view::devices(&rig.gateway.devices(), &rig.gateway.clients());
+    assert_eq!(views.iter().find(|view| view.id == id(5)).unwrap().commands, Vec::<String>::new());
+}
