@@ -6,7 +6,7 @@ use anyhow::{Context, Result, ensure};
 use countersign_protocol::ui::Outcome;
 use countersign_tests::app::Window;
 use countersign_tests::home::Home;
-use countersign_tests::peer::{Gateway, Operator, let_in};
+use countersign_tests::peer::{Gateway, Operator, Store, let_in};
 use countersign_tests::process::{PATIENCE, wait_for};
 use countersign_tests::runner::Runner;
 use serde_json::{Value, json};
@@ -109,7 +109,12 @@ pub(crate) fn what_is_always_allowed_on_our_node_is_stored_there_and_runs_unaske
 pub(crate) fn a_command_on_our_node_is_ended_by_its_time_limit(rig: &mut Rig) -> Story {
     let companion = rig.companion()?;
     let node = rig.our_node()?;
-    let task = rig.task_on_ours(&node.id, json!({ "command": "/usr/bin/sleep 600", "timeout": 2 }))?;
+    // Newer releases name the unit.
+    let limit = match rig.gateway.release().store() {
+        Store::Document => "timeout",
+        Store::Database => "timeoutSeconds",
+    };
+    let task = rig.task_on_ours(&node.id, json!({ "command": "/usr/bin/sleep 600", limit: 2 }))?;
     let id = companion.wait_for_request(&task)?;
     companion.wait_for_prompt(&id)?;
     companion.app.allow_once()?;

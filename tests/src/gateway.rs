@@ -39,6 +39,11 @@ impl Alone {
         &self.url
     }
 
+    /// A program that may do what these scopes say.
+    pub fn client(&self, device: u8, scopes: &[&str]) -> Result<Client> {
+        Client::connect_to(self.url(), Self::TOKEN, device, scopes)?.welcome()
+    }
+
     /// Its token.
     pub const TOKEN: &str = "alone-token-alone-token-alone-to";
 }
@@ -64,12 +69,15 @@ pub enum Greeting {
 impl Client {
     /// Connects to the gateway of the app that serves this home, as the device with this number and for these scopes.
     pub fn connect(home: &Home, device: u8, scopes: &[&str]) -> Result<Greeting> {
-        let url = home.gateway_url()?;
         let token = fs::read_to_string(home.gateway().join("token"))?;
-        let token = token.trim();
+        Self::connect_to(&home.gateway_url()?, token.trim(), device, scopes)
+    }
+
+    /// Connects to the gateway at `url`, whose token is this.
+    pub fn connect_to(url: &str, token: &str, device: u8, scopes: &[&str]) -> Result<Greeting> {
         let stream = TcpStream::connect(url.trim_start_matches("ws://"))?;
         stream.set_read_timeout(Some(ANSWER_WAIT))?;
-        let (socket, _) = client(url.as_str(), stream).context("no WebSocket")?;
+        let (socket, _) = client(url, stream).context("no WebSocket")?;
         let mut this = Self { socket, kept: VecDeque::new(), calls: 0 };
         let challenge = this.event("connect.challenge")?;
         let identity = identity(device);
@@ -121,6 +129,14 @@ impl Client {
     pub fn call(&mut self, method: &str, params: &Value) -> Result<Result<Value, Value>> {
         let id = self.send(method, params)?;
         self.answer(&id)
+    }
+
+    /// Has a node do something; the id of the call.
+    pub fn invoke(&mut self, node: &str, command: &str, params: &Value) -> Result<String> {
+        let key = Ports::system().ids.uuid();
+        let invoke = json!({ "nodeId": node, "command": command, "params": params, "timeoutMs": 60_000,
+            "idempotencyKey": key });
+        self.send("node.invoke", &invoke)
     }
 
     /// The payload of the next event of this name.

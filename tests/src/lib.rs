@@ -12,7 +12,6 @@ pub mod cli;
 #[cfg(feature = "desktop")]
 pub mod driver;
 pub mod exchange;
-#[cfg(feature = "desktop")]
 pub mod gateway;
 pub mod home;
 #[cfg(feature = "desktop")]

@@ -171,6 +171,7 @@ impl Companion {
                 store: core.store.clone(),
                 host: core.host.clone(),
                 ports: core.ports.clone(),
+                paths: paths.clone(),
                 folder: paths.gateway(),
                 settings: core.settings.watch_gateway(),
                 port: paths.gateway_port,

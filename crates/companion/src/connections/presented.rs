@@ -1,6 +1,6 @@
 //! What waits at another gateway, read leniently and shown strictly.
 
-use crate::gateway::asked::{argv, asked, asked_by_plugin, cwd, proposed};
+use crate::gateway::asked::{argv, asked, asked_by_plugin, cwd, proposed, run_of, would_run_here};
 use countersign_approvals::book::Request;
 use countersign_node::host::AskedRun;
 use countersign_policy::display::{self, Secrets};
@@ -8,8 +8,7 @@ use countersign_protocol::gateway::approval::{RequestView, Requested};
 use countersign_protocol::gateway::plugin::PluginView;
 use countersign_protocol::gateway::proposal::ProposalView;
 use countersign_protocol::gateway::unified::ApprovalKind;
-use countersign_protocol::socket::NodeRun;
-use countersign_protocol::ui::{Fact, HostKind, HostView, Via};
+use countersign_protocol::ui::Via;
 use countersign_protocol::vocabulary::Decision;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -113,14 +112,10 @@ impl Presented {
                 let Requested::<RequestView> { id, request, expires_at_ms, .. } =
                     Requested::deserialize(payload)?;
                 let mut asked = asked(&request.command, &request, Via::Connection, gateway);
-                if request.node_id.is_some() && request.node_id.as_deref() == origin.own_node {
-                    // It would run right here, whoever asks: what it names can be looked at.
-                    asked.card.host = HostView { kind: HostKind::ThisMachine, name: None };
-                    asked.card.facts.retain(|fact| !matches!(fact, Fact::Folder { .. }));
-                }
+                would_run_here(&mut asked, &request, origin.own_node);
                 Self {
                     kind,
-                    run: run(&id, &request, origin),
+                    run: run_of(&id, &request, origin.address),
                     request: asked,
                     argv: argv(&request).map(<[String]>::to_vec),
                     cwd: cwd(&request).map(str::to_owned),
@@ -181,15 +176,6 @@ impl Presented {
     }
 }
 
-/// The run of a node that a request is about. Only a run of this machine can ever claim the answer.
-fn run(id: &str, request: &RequestView, origin: Origin<'_>) -> Option<AskedRun> {
-    let node_id = request.node_id.clone().filter(|_| request.host.as_deref() == Some("node"))?;
-    Some(AskedRun {
-        run: NodeRun { gateway: origin.address.to_owned(), node_id, run_id: id.to_owned() },
-        env_names: request.env_keys.clone().unwrap_or_default(),
-    })
-}
-
 /// Why something that waits there cannot be shown.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ReadError {
@@ -207,7 +193,8 @@ pub(super) enum ReadError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use countersign_protocol::ui::{CardKind, CommandForm, Fact};
+    use countersign_protocol::socket::NodeRun;
+    use countersign_protocol::ui::{CardKind, CommandForm, Fact, HostKind};
     use pretty_assertions::assert_eq;
     use serde_json::json;
 

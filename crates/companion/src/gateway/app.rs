@@ -2,9 +2,11 @@
 //! taken. Nothing of the app waits for it or ends with it.
 
 use super::keep;
-use super::keeper::{Keeper, Presence};
+use super::keeper::{App, Keeper, Presence};
 use super::policies::Policies;
 use super::{state, view};
+use crate::paths::Paths;
+use crate::runner::OwnNode;
 use crate::settings::GatewaySettings;
 use countersign_approvals::Approvals;
 use countersign_approvals::ports::Ports;
@@ -17,6 +19,7 @@ use std::io::ErrorKind;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -33,6 +36,8 @@ pub(crate) struct Parts {
     pub(crate) host: Arc<Host>,
     /// Time and ids.
     pub(crate) ports: Ports,
+    /// Where this machine's node is.
+    pub(crate) paths: Paths,
     /// Folder of token and devices.
     pub(crate) folder: PathBuf,
     /// Whether and where the person wants it.
@@ -70,7 +75,9 @@ impl EmbeddedGateway {
     pub(crate) fn start(parts: Parts, tracker: &TaskTracker, stop: CancellationToken) -> Self {
         let (sender, now) = watch::channel(Now { state: EmbeddedState::Off, gateway: None });
         let this = Self { now, settings: parts.settings.clone(), token_file: parts.folder.join(TOKEN_FILE) };
-        let keeping = Keeping { parts, tracker: tracker.clone(), stop, now: sender };
+        let app =
+            App { host: Arc::clone(&parts.host), node: OwnNode::of(&parts.paths), port: AtomicU16::new(0) };
+        let keeping = Keeping { app: Arc::new(app), parts, tracker: tracker.clone(), stop, now: sender };
         tracker.spawn(keeping.run());
         this
     }
@@ -117,6 +124,7 @@ impl EmbeddedGateway {
 /// The task that keeps the gateway as the settings want it.
 struct Keeping {
     parts: Parts,
+    app: Arc<App>,
     tracker: TaskTracker,
     stop: CancellationToken,
     now: watch::Sender<Now>,
@@ -145,6 +153,7 @@ impl Keeping {
                 Ok((gateway, listener, address)) => {
                     pause = FIRST_PAUSE;
                     tracing::info!(%address, "embedded gateway: serving");
+                    self.app.port.store(address.port(), Ordering::Relaxed);
                     self.tell(EmbeddedState::Serving { url: format!("ws://{address}") });
                     match self.serve(&gateway, listener, other(&mut settings, &wanted)).await {
                         Ok(()) => continue,
@@ -194,14 +203,14 @@ impl Keeping {
 
     /// The gateway with its present token.
     fn known(&self) -> anyhow::Result<Embedded<Keeper>> {
-        let Parts { approvals, store, host, ports, folder, .. } = &self.parts;
+        let Parts { approvals, store, ports, folder, .. } = &self.parts;
         let token = state::token(&folder.join(TOKEN_FILE), ports)?;
         let known = self.now.borrow().gateway.clone();
         if let Some(gateway) = known {
             gateway.set_token(token);
             return Ok(gateway);
         }
-        let presence = Presence::App(Arc::clone(host));
+        let presence = Presence::App(Arc::clone(&self.app));
         let (tracker, stop) = (self.tracker.clone(), self.stop.clone());
         let policies = Policies::of_app(store.clone(), ports.clone());
         let keeper = Keeper::new(approvals.clone(), policies, ports.clone(), presence, tracker, stop);

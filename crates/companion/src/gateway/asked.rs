@@ -1,6 +1,7 @@
 //! A request that came over a gateway, ours or another one, as the book keeps it and a person sees it.
 
 use countersign_approvals::book::Request;
+use countersign_node::host::AskedRun;
 use countersign_policy::analysis::analyze_text;
 use countersign_policy::display::{self, Secrets};
 use countersign_policy::{raw_command, reference};
@@ -8,6 +9,7 @@ use countersign_protocol::document::MAIN_AGENT;
 use countersign_protocol::gateway::approval::RequestView;
 use countersign_protocol::gateway::plugin::PluginView;
 use countersign_protocol::gateway::proposal::ProposalView;
+use countersign_protocol::socket::NodeRun;
 use countersign_protocol::ui::{
     Card, CardKind, CommandView, Fact, HostKind, HostView, OnExpiry, PolicyLayer, Severity, Shown, Via, Why,
     WhyReason,
@@ -68,6 +70,23 @@ pub(crate) fn asked(command: &str, request: &RequestView, via: Via, gateway: Opt
         decisions: request.decisions(),
     };
     card.into_request()
+}
+
+/// Says of a command that it would run right here, if it is for this machine's node: then what it names can be looked at.
+pub(crate) fn would_run_here(asked: &mut Request, request: &RequestView, own_node: Option<&str>) {
+    if request.node_id.is_some() && request.node_id.as_deref() == own_node {
+        asked.card.host = HostView { kind: HostKind::ThisMachine, name: None };
+        asked.card.facts.retain(|fact| !matches!(fact, Fact::Folder { .. }));
+    }
+}
+
+/// The run of a node that a request is about. Only a run of this machine can ever claim the answer.
+pub(crate) fn run_of(id: &str, request: &RequestView, gateway: &str) -> Option<AskedRun> {
+    let node_id = request.node_id.clone().filter(|_| request.host.as_deref() == Some("node"))?;
+    Some(AskedRun {
+        run: NodeRun { gateway: gateway.to_owned(), node_id, run_id: id.to_owned() },
+        env_names: request.env_keys.clone().unwrap_or_default(),
+    })
 }
 
 /// What a plugin wants: its words, since there is no command.

@@ -1,9 +1,10 @@
 //! The approvals actor as the gateway's backend.
 
-use super::asked::{argv, asked, asked_by_plugin};
+use super::asked::{argv, asked, asked_by_plugin, run_of, would_run_here};
 use super::policies::Policies;
 use super::shelf::Shelf;
 use crate::forward::Forward;
+use crate::runner::{OwnNode, gateway_on};
 use countersign_approvals::actor::{Approvals, PresenterGuard, SubmitError, Ticket};
 use countersign_approvals::book::{Ending, Record, RequestedBy};
 use countersign_approvals::ports::Ports;
@@ -19,6 +20,7 @@ use countersign_protocol::gateway::unified::Reason;
 use countersign_protocol::ui::{CancelCause, Shown, SpanKind, Via};
 use countersign_protocol::vocabulary::Decision;
 use serde_json::{Map, Value};
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
@@ -34,7 +36,23 @@ pub(super) enum Presence {
     ClientsOnly(Forward),
     /// The app's windows too. What is asked goes through its host: the person's refusing rules hold, and the history gets
     /// its lines.
-    App(Arc<Host>),
+    App(Arc<App>),
+}
+
+/// The app that the gateway belongs to.
+pub(super) struct App {
+    pub(super) host: Arc<Host>,
+    /// This machine as a node, of this gateway too.
+    pub(super) node: OwnNode,
+    /// Where it serves; 0 as long as it never did.
+    pub(super) port: AtomicU16,
+}
+
+impl App {
+    /// How this machine's runner calls the gateway.
+    fn name(&self) -> String {
+        gateway_on(self.port.load(Ordering::Relaxed))
+    }
 }
 
 /// Keeps the gateway's approvals in the book, and what only the gateway needs of them beside it.
@@ -129,13 +147,13 @@ impl Keeper {
                     .await
                     .map(|ticket| Taken::Waits(Asked::Alone(ticket)))
             }
-            Presence::App(host) if deliverable => Ok(match host.inquire(inquiry).await? {
+            Presence::App(app) if deliverable => Ok(match app.host.inquire(inquiry).await? {
                 Inquired::Waits(question) => Taken::Waits(Asked::App(question)),
                 Inquired::Refused { id } => Taken::Ended { id, decision: Some(Decision::Deny) },
             }),
             Presence::ClientsOnly(_) | Presence::App(_) => {
-                if let Presence::App(host) = &self.presence {
-                    host.unasked(&inquiry).await;
+                if let Presence::App(app) = &self.presence {
+                    app.host.unasked(&inquiry).await;
                 }
                 let id = inquiry.id.unwrap_or_else(|| self.ports.ids.uuid());
                 Ok(Taken::Ended { id, decision: None })
@@ -182,11 +200,20 @@ impl Backend for Keeper {
         }
         // Before it is asked: what ends the serving from now on ends it too.
         let withdrawn = self.asking.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let (request, argv) = match &subject {
+        let (request, argv, run) = match &subject {
             Subject::Exec(request) => {
-                (asked(&command, request, Via::Gateway, None), argv(request).map(<[String]>::to_vec))
+                let mut asked = asked(&command, request, Via::Gateway, None);
+                let run = match &self.presence {
+                    Presence::App(app) => {
+                        would_run_here(&mut asked, request, app.node.id());
+                        // One without an id of its own gets the book's.
+                        run_of(id.as_deref().unwrap_or_default(), request, &app.name())
+                    }
+                    Presence::ClientsOnly(_) => None,
+                };
+                (asked, argv(request).map(<[String]>::to_vec), run)
             }
-            Subject::Plugin(request) => (asked_by_plugin(request, Via::Gateway, None), None),
+            Subject::Plugin(request) => (asked_by_plugin(request, Via::Gateway, None), None, None),
         };
         let command = match &subject {
             Subject::Exec(_) => command,
@@ -196,7 +223,7 @@ impl Backend for Keeper {
         let inquiry = Inquiry {
             request,
             argv,
-            run: None,
+            run,
             command,
             cwd,
             wait: timeout,

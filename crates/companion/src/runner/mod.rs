@@ -8,7 +8,7 @@ mod outcome;
 mod run;
 mod state;
 
-pub(crate) use state::{OwnNode, PeersNode, Place, gateway_name};
+pub(crate) use state::{OwnNode, PeersNode, Place, gateway_name, gateway_on};
 
 use crate::connections::device_identity;
 use crate::gateway::policies::Policies;

@@ -54,7 +54,12 @@ impl OwnNode {
 
 /// How app and runner call the same gateway, however its address was written: on this machine one port is one gateway.
 pub(crate) fn gateway_name(address: &Address) -> String {
-    if address.is_loopback() { format!("loopback:{}", address.port()) } else { address.to_string() }
+    if address.is_loopback() { gateway_on(address.port()) } else { address.to_string() }
+}
+
+/// The one on a port of this machine.
+pub(crate) fn gateway_on(port: u16) -> String {
+    format!("loopback:{port}")
 }
 
 /// OpenClaw's own node settings on this machine, which are read and never written.

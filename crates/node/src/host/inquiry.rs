@@ -139,7 +139,7 @@ impl Host {
         if let Some(glance) = glances.last().filter(|_| is_here) {
             request.card.facts.extend(card::facts_of_text(&glance.words, &glance.facts, &cwd));
         }
-        let asked = run.zip(glances.pop()).map(|(asked, glance)| {
+        let mut asked = run.zip(glances.pop()).map(|(asked, glance)| {
             let mut facts = glance.facts;
             // Nobody said which folder: what was looked at is no folder of the run's.
             facts.cwd = facts.cwd.filter(|_| !cwd.is_empty());
@@ -149,6 +149,9 @@ impl Host {
         match self.parts.approvals.submit(request, wait, id, by).await {
             Ok(ticket) => {
                 recorder.asked(ticket.id());
+                if let Some(asked) = asked.as_mut().filter(|asked| asked.asked.run.run_id.is_empty()) {
+                    asked.asked.run.run_id = ticket.id().to_owned();
+                }
                 let (grants, ports) = (Arc::clone(&self.grants), self.parts.ports.clone());
                 Ok(Inquired::Waits(Box::new(Question { ticket, recorder, grants, asked, ports })))
             }
