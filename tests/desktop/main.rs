@@ -10,6 +10,7 @@ mod hostile;
 mod instances;
 mod keyring;
 mod looks;
+mod node;
 mod policy;
 mod queue;
 mod shell;

@@ -68,7 +68,7 @@ pub(super) async fn run(paths: &Paths, args: RunArgs, output: &Output) -> anyhow
                 Some(ms) => {
                     writeln!(out, "not connected: {}; again in {} s", remedy(problem), ms.div_ceil(1_000))
                 }
-                None => writeln!(out, "not connected: {}; start again when that is done", remedy(problem)),
+                None => writeln!(out, "not connected: {}", remedy(problem)),
             },
         });
     })

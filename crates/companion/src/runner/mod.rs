@@ -51,7 +51,7 @@ pub(crate) enum News {
     Lost {
         /// Why.
         problem: LinkProblem,
-        /// When it is tried again; without it only after somebody did something.
+        /// When it is tried again; without it the runner ends.
         #[serde(skip_serializing_if = "Option::is_none")]
         retry_in_ms: Option<u64>,
     },
@@ -94,6 +94,7 @@ pub(crate) async fn serve(
         client::connect(options, Kept::new(paths, place.token, &gateway), &tracker, &linked);
     let mut calls = Calls::new(tools);
     let mut live: Option<Live> = None;
+    let mut ended = Ok(());
     tell(News::Connecting { gateway: gateway.clone(), node_id: node_id.clone() });
     loop {
         let notice = tokio::select! {
@@ -118,7 +119,13 @@ pub(crate) async fn serve(
                 // Whoever wanted these was told that they failed, and no other connection may bring their results.
                 calls.cancel_all();
                 let retry_in_ms = retry_in.map(|wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
+                // Nobody is here who could mend it and say so.
+                let is_over = retry_in.is_none();
                 tell(News::Lost { problem, retry_in_ms });
+                if is_over {
+                    ended = Err(anyhow::anyhow!("the gateway will not take this node as long as that is so"));
+                    break;
+                }
             }
             Some(Notice::Gap) => tracing::warn!("calls of the gateway were lost: too many at once"),
             Some(Notice::Connecting | Notice::Narrow { .. }) => {}
@@ -132,7 +139,7 @@ pub(crate) async fn serve(
     tracker.close();
     tracker.wait().await;
     core.stop().await;
-    Ok(())
+    ended
 }
 
 /// What a node without a screen can do (gateway-protocol.md §5).

@@ -1,0 +1,135 @@
+//! This machine as a node of the app's own gateway: the real runner beside the real app, with nothing else installed.
+
+use crate::{Story, story};
+use anyhow::{Context, Result, ensure};
+use countersign_protocol::ui::{HistoryEvent, Outcome, Via};
+use countersign_tests::app::{App, Window};
+use countersign_tests::bus::Shell;
+use countersign_tests::gateway::{Client, let_in};
+use countersign_tests::home::Home;
+use countersign_tests::process::PATIENCE;
+use countersign_tests::runner::Runner;
+use serde_json::{Value, json};
+use std::fs;
+use std::path::Path;
+
+const SCOPES: &[&str] = &["operator.read", "operator.write", "operator.approvals"];
+
+/// A story with a runner that the person let in by a click, and a program that may ask and have nodes do things.
+fn with_node(tell: impl FnOnce(&App, &mut Client, &mut Runner) -> Story) -> Story {
+    let home = Home::asking().and_then(|home| {
+        let_in(&home, &[(1, SCOPES)])?;
+        Ok(home)
+    });
+    story(home, Shell::Full, |app| {
+        let url = app.home.gateway_url()?;
+        let token = fs::read_to_string(app.home.gateway().join("token"))?;
+        let mut runner = Runner::start(&app.home, &url, token.trim())?;
+        runner.wait_until("the runner waits to be let in", |told| {
+            told.last().filter(|news| news["state"] == "lost").map(|_| ())
+        })?;
+        app.start_again(&[])?;
+        app.wait_for_element(Window::Main, "[data-testid=pairing]")?;
+        app.click_armed(Window::Main, "pairing-let-in")?;
+        runner.wait_until_connected()?;
+        let mut client = Client::connect(&app.home, 1, SCOPES)?.welcome()?;
+        tell(app, &mut client, &mut runner)
+    })
+}
+
+fn payload(answer: Result<Value, Value>) -> Result<Value> {
+    Ok(answer.map_err(anyhow::Error::msg)?["payload"].take())
+}
+
+#[test]
+fn a_command_on_this_machines_node_is_asked_about_in_the_app_and_runs_in_it() -> Story {
+    with_node(|app, client, runner| {
+        let node = runner.id()?;
+        let file = app.home.file("made");
+        let params = json!({ "command": ["touch", file], "cwd": app.home.work(), "agentId": "main", "sessionKey": "s" });
+        let call = client.invoke(&node, "system.run", &params)?;
+        app.wait_for_card("touch")?;
+        ensure!(!Path::new(&file).exists(), "it ran before the click");
+        app.allow_once()?;
+        assert_eq!(payload(client.answer(&call)?)?["exitCode"], 0);
+        ensure!(Path::new(&file).exists(), "it did not run");
+        app.wait_for_blank()?;
+        let call = client.invoke(&node, "system.run", &params)?;
+        app.wait_for_card("touch")?;
+        app.deny()?;
+        let error = client.answer(&call)?.err().context("a denied command has an answer")?;
+        ensure!(error["message"].as_str().is_some_and(|text| text.contains("user denied")), "{error}");
+        let vias: Vec<Via> = app
+            .home
+            .history()?
+            .into_iter()
+            .filter_map(|entry| match entry.event {
+                HistoryEvent::Request { via, .. } => Some(via),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(vias, [Via::Node, Via::Node]);
+        Ok(())
+    })
+}
+
+#[test]
+fn t05_an_approval_lets_its_own_run_through_once_and_no_other() -> Story {
+    with_node(|app, client, runner| {
+        let node = runner.id()?;
+        let file = app.home.file("made");
+        let text = format!("touch {file}");
+        let argv = json!(["/bin/sh", "-lc", text]);
+        let id = "approval-of-this-story";
+        let plan = json!({ "argv": argv, "cwd": app.home.work(), "commandText": text, "agentId": "main",
+            "sessionKey": "s" });
+        let request = json!({ "id": id, "command": text, "systemRunPlan": plan, "host": "node", "nodeId": node,
+            "cwd": app.home.work(), "agentId": "main", "sessionKey": "s", "twoPhase": true });
+        let asked = client.send("exec.approval.request", &request)?;
+        let accepted = client.answer(&asked)?.map_err(anyhow::Error::msg)?;
+        assert_eq!(accepted["status"], "accepted", "{accepted}");
+        let prompt = app.wait_for_card("touch")?;
+        assert_eq!(prompt.card.as_deref(), Some(id));
+        app.shoot(Window::Prompt, "node-run-here")?;
+        app.allow_once()?;
+        assert_eq!(client.answer(&asked)?.map_err(anyhow::Error::msg)?["decision"], "allow-once");
+        let run = json!({ "command": argv, "rawCommand": text, "systemRunPlan": plan, "cwd": app.home.work(),
+            "agentId": "main", "sessionKey": "s", "runId": id, "approved": true, "approvalDecision": "allow-once" });
+        // Another command under the same approval, however it is called.
+        let mut other = run.clone();
+        other["sessionKey"] = json!("t");
+        let call = client.invoke(&node, "system.run", &other)?;
+        client.answer(&call)?.err().context("another session was taken")?;
+        ensure!(!Path::new(&file).exists(), "it ran for another session");
+        let call = client.invoke(&node, "system.run", &run)?;
+        let answer = payload(client.answer(&call)?)?;
+        assert_eq!(answer["exitCode"], 0, "{answer}");
+        ensure!(app.pending_ids()?.is_empty(), "it was asked about twice");
+        let call = client.invoke(&node, "system.run", &run)?;
+        client.answer(&call)?.err().context("an approval was taken twice")?;
+        assert_eq!(app.home.outcomes()?, [Outcome::AllowedOnce], "one question, one answer, one run");
+        Ok(())
+    })
+}
+
+#[test]
+fn without_its_app_a_runner_falls_back_and_comes_back_to_it() -> Story {
+    // The gateway is another program here, so that it outlives the app.
+    let gateway = countersign_tests::gateway::Alone::start(Home::empty()?)?;
+    let home = Home::asking()?;
+    let mut runner = Runner::start(&home, gateway.url(), countersign_tests::gateway::Alone::TOKEN)?;
+    runner.wait_until_connected()?;
+    let node = runner.id()?;
+    let mut client = gateway.client(1, SCOPES)?;
+    let params = json!({ "command": ["touch", home.file("made")], "agentId": "main", "sessionKey": "s" });
+    let call = client.invoke(&node, "system.run", &params)?;
+    client.answer(&call)?.err().context("nobody could be asked, and it ran")?;
+    story(Ok(home), Shell::Bare, |app| {
+        let call = client.invoke(&node, "system.run", &params)?;
+        app.wait_for_card("touch")?;
+        app.allow_once()?;
+        assert_eq!(payload(client.answer(&call)?)?["exitCode"], 0);
+        assert_eq!(app.home.outcomes()?, [Outcome::NotShown, Outcome::AllowedOnce]);
+        runner.end(PATIENCE)
+    })
+}
