@@ -1,6 +1,7 @@
 //! Figures and how they are printed.
 
 use serde::Serialize;
+use std::borrow::Cow;
 use std::time::Duration;
 
 /// One measured series.
@@ -8,7 +9,7 @@ use std::time::Duration;
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Figure {
     /// What was measured.
-    pub(crate) name: &'static str,
+    pub(crate) name: Cow<'static, str>,
     /// `ms`, `µs` or `MB`.
     pub(crate) unit: &'static str,
     /// How often.
@@ -28,7 +29,7 @@ pub(crate) struct Figure {
 impl Figure {
     /// A series of samples, at least one.
     pub(crate) fn new(
-        name: &'static str,
+        name: impl Into<Cow<'static, str>>,
         unit: &'static str,
         samples: Vec<f64>,
         target: &'static str,
@@ -36,7 +37,7 @@ impl Figure {
         let samples = sorted(samples);
         let at = |share| at(&samples, share);
         Self {
-            name,
+            name: name.into(),
             unit,
             count: samples.len(),
             median: at(0.5),
@@ -48,7 +49,11 @@ impl Figure {
     }
 
     /// A series of times, in milliseconds.
-    pub(crate) fn times(name: &'static str, samples: &[Duration], target: &'static str) -> Self {
+    pub(crate) fn times(
+        name: impl Into<Cow<'static, str>>,
+        samples: &[Duration],
+        target: &'static str,
+    ) -> Self {
         Self::new(name, "ms", samples.iter().map(|time| time.as_secs_f64() * 1e3).collect(), target)
     }
 }

@@ -7,6 +7,7 @@ mod figures;
 mod gateway;
 mod inbox;
 mod memory;
+mod node;
 mod policy;
 mod prompt;
 mod screen;
@@ -52,6 +53,8 @@ struct Args {
 enum Series {
     /// Only when it is asked for: it starts every release.
     Gateway,
+    /// The same.
+    Node,
     Policy,
     Start,
     Exec,
@@ -78,6 +81,9 @@ fn main() -> Result<()> {
     if args.only == Some(Series::Gateway) {
         gateways = gateway::measure(&peers)?;
         stdout.write_all(gateway::table(&gateways).as_bytes())?;
+    }
+    if args.only == Some(Series::Node) {
+        figures.extend(node::measure(args.runs, &peers)?);
     }
     if wanted(Series::Policy) {
         say("policy decisions")?;

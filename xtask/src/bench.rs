@@ -38,6 +38,13 @@ enum What {
         #[arg(long)]
         json: Option<PathBuf>,
     },
+    /// Time commands that a gateway has a node run, ours beside those of published OpenClaw releases; those that are missing
+    /// are installed.
+    Node {
+        /// Also write the figures to this file.
+        #[arg(long)]
+        json: Option<PathBuf>,
+    },
     /// Count how often recorded agents would have interrupted a person. Runs none of the recorded commands.
     Attention {
         /// The recorded commands, one JSON object per line.
@@ -59,6 +66,7 @@ pub(crate) fn main(options: &Options) -> Result<()> {
             return attention(streams, programs.as_deref(), json.as_deref());
         }
         Some(What::Gateway { json }) => return gateway(json.as_deref()),
+        Some(What::Node { json }) => return node(json.as_deref()),
         Some(What::Policy { json }) => return policy(json.as_deref()),
         None => {}
     }
@@ -89,6 +97,17 @@ fn gateway(json: Option<&Path>) -> Result<()> {
     process::run(&mut cargo(["build", "--release", "--package", "countersign"]))?;
     let mut bench = program(json);
     bench.args(["--only", "gateway"]).envs(Binaries::locate(Profile::Release).environment());
+    add_releases(&mut bench)?;
+    process::run(&mut bench)
+}
+
+/// The app is the same for all of them.
+fn node(json: Option<&Path>) -> Result<()> {
+    interop::ensure_compared()?;
+    setup::ensure(Purpose::Test)?;
+    let binaries = run::build(Profile::Release)?;
+    let mut bench = program(json);
+    bench.args(["--only", "node"]).envs(binaries.environment());
     add_releases(&mut bench)?;
     process::run(&mut bench)
 }
