@@ -4,6 +4,8 @@
 //! question in this program's own book, about this command, folder, agent, session and environment, for this node and over
 //! this gateway. Such an answer lets one run through, once, as long as what was looked at is still what it was.
 
+use super::request::Checked;
+use super::{Host, Judged, Refusal};
 use crate::facts::{self, Drift};
 use countersign_policy::analysis::analyze_text;
 use countersign_policy::evaluate::Answer;
@@ -168,6 +170,24 @@ fn says(text: &str, argv: &[String]) -> bool {
 
 fn filled(text: Option<&str>) -> Option<&str> {
     text.map(str::trim).filter(|text| !text.is_empty())
+}
+
+impl Host {
+    /// What a person here answered when this run was asked about, if that still counts.
+    pub(super) fn granted(&self, checked: &Checked, judged: &Judged) -> Result<Option<Granted>, Refusal> {
+        let Some(run) = &checked.run else { return Ok(None) };
+        let wanted = Wanted {
+            run,
+            argv: &checked.argv,
+            cwd: checked.given_cwd.as_deref(),
+            agent: &checked.agent,
+            session: checked.session.as_deref(),
+            env_names: checked.env.accepted.keys().map(String::as_str).collect(),
+            facts: &judged.facts,
+        };
+        let claimed = self.grants.claim(&wanted, self.parts.ports.clock.now_ms());
+        claimed.map_err(|not_granted| Refusal::changed(&not_granted.to_string()))
+    }
 }
 
 /// Answers that are kept at a time: more than a person gives in [`GRANT_MS`].

@@ -9,6 +9,7 @@ mod card;
 mod grants;
 mod inquiry;
 mod own_rules;
+pub mod placement;
 mod prepare;
 mod record;
 mod refusal;
@@ -31,6 +32,7 @@ use countersign_policy::always;
 use countersign_policy::analysis::{self, Analysis};
 use countersign_policy::approved::{ApprovedCommand, NotRunnable, Plan};
 use countersign_policy::document::Use;
+use countersign_policy::effective::Effective;
 use countersign_policy::environment;
 use countersign_policy::evaluate::{
     Answer, AskReason, DenyReason, Evaluation, Evidence, Origin, Subject, Trust, Verdict, evaluate,
@@ -44,9 +46,10 @@ use countersign_protocol::ui::{
 };
 use countersign_protocol::vocabulary::{Ask, Decision, Security};
 pub use grants::AskedRun;
-use grants::{Granted, Grants, Wanted};
+use grants::{Granted, Grants};
 pub use inquiry::{Ended, Inquired, Inquiry, Question};
 use own_rules::{OwnRules, Payment};
+use placement::Placement;
 use prepare::PreparedRuns;
 use record::Recorder;
 pub use refusal::Refusal;
@@ -103,6 +106,8 @@ struct Judged {
     analysis: Analysis,
     facts: Facts,
     standing: Arc<Standing>,
+    /// Of the agent, where the request is to run.
+    policy: Effective,
     own: OwnRules,
     /// What a person here answered before, when the run was asked about.
     granted: Option<Granted>,
@@ -133,19 +138,14 @@ impl Host {
         }
     }
 
-    /// Has a command run, asking if needed. `gone` withdraws the question or ends the run.
+    /// Has a command run on this machine, asking if needed. `gone` withdraws the question or ends the run.
     pub async fn exec(
         &self,
         request: ExecRequest,
         peer: &Peer,
         gone: CancellationToken,
     ) -> Result<ExecPayload, Refusal> {
-        let mut recorder = Recorder::exec(&self.parts, &request);
-        let result = self.exec_recorded(request, peer, gone, &mut recorder).await;
-        if let Err(refusal) = &result {
-            recorder.ended(refusal.outcome.clone()).await;
-        }
-        result
+        self.exec_at(request, Placement::default(), peer, gone).await
     }
 
     /// Asks a person about a command that somebody else runs. `None` means silence.
@@ -265,13 +265,14 @@ impl Host {
     async fn exec_recorded(
         &self,
         request: ExecRequest,
+        placement: Placement,
         peer: &Peer,
         gone: CancellationToken,
         recorder: &mut Recorder,
     ) -> Result<ExecPayload, Refusal> {
         let needs_screen_recording = request.needs_screen_recording == Some(true);
         let forwarded_grants = self.parts.settings.borrow().forwarded_grants;
-        let checked = check(request, &self.parts.home, forwarded_grants)?;
+        let checked = check(request, placement, &self.parts.home, forwarded_grants)?;
         let mut judged = self.judge(&checked).await?;
         judged.granted = self.granted(&checked, &judged)?;
         for _ in 0..PAYMENT_TRIES {
@@ -337,23 +338,8 @@ impl Host {
             return Err(Refusal::unavailable(&NotRunnable::CwdUnavailable.to_string(), "cwd-unavailable"));
         }
         let own = self.own_rules(&checked.agent, checked.session.as_deref(), &analysis, &facts).await;
-        Ok(Judged { analysis, facts, standing, own, granted: None })
-    }
-
-    /// What a person here answered when this run was asked about, if that still counts.
-    fn granted(&self, checked: &Checked, judged: &Judged) -> Result<Option<Granted>, Refusal> {
-        let Some(run) = &checked.run else { return Ok(None) };
-        let wanted = Wanted {
-            run,
-            argv: &checked.argv,
-            cwd: checked.given_cwd.as_deref(),
-            agent: &checked.agent,
-            session: checked.session.as_deref(),
-            env_names: checked.env.accepted.keys().map(String::as_str).collect(),
-            facts: &judged.facts,
-        };
-        let claimed = self.grants.claim(&wanted, self.parts.ports.clock.now_ms());
-        claimed.map_err(|not_granted| Refusal::changed(&not_granted.to_string()))
+        let policy = checked.placement.policy(&standing);
+        Ok(Judged { analysis, facts, standing, policy, own, granted: None })
     }
 
     #[expect(clippy::too_many_arguments, reason = "one call site; a struct would only rename them")]
@@ -448,9 +434,9 @@ impl Host {
         // What a person answers to a card of ours is stored before that; what came over the network is stored here.
         let always = judged.granted.as_ref().is_some_and(|granted| granted.decision == Decision::AllowAlways)
             || matches!(&evaluation.verdict, Verdict::Allow(Evidence::Forwarded(Decision::AllowAlways)));
-        let store_always = always && judged.standing.policy.security.value == Security::Allowlist;
+        let store_always = always && judged.policy.security.value == Security::Allowlist;
         if store_always {
-            let proposals = always::proposals(&judged.analysis, &judged.facts, &judged.standing.policy);
+            let proposals = always::proposals(&judged.analysis, &judged.facts, &judged.policy);
             let edits = proposals.unwrap_or_default().first().map(|proposal| {
                 let source = proposal.generated.then(|| "allow-always".to_owned());
                 let marker =
@@ -602,7 +588,7 @@ impl Judged {
             argv: &checked.argv,
             analysis: &self.analysis,
             facts: &self.facts,
-            policy: &self.standing.policy,
+            policy: &self.policy,
             rules: &self.standing.rules,
             local: self.own.local(),
             trust,

@@ -1,6 +1,7 @@
 //! What can be said about a request before policy and facts: whether it is well-formed, and what a decision made elsewhere
 //! counts for.
 
+use super::placement::Placement;
 use super::refusal::Refusal;
 use countersign_policy::environment::{self, Overrides, Target};
 use countersign_policy::evaluate::Origin;
@@ -15,6 +16,7 @@ use std::time::Duration;
 /// One request after the checks that need no policy.
 pub(super) struct Checked {
     pub(super) argv: Vec<String>,
+    pub(super) placement: Placement,
     pub(super) command_text: String,
     pub(super) cwd: String,
     pub(super) env: Overrides,
@@ -38,7 +40,12 @@ impl Checked {
 }
 
 /// The checks that need neither policy nor facts, in the peers' order.
-pub(super) fn check(request: ExecRequest, home: &Path, grants: ForwardedGrants) -> Result<Checked, Refusal> {
+pub(super) fn check(
+    request: ExecRequest,
+    placement: Placement,
+    home: &Path,
+    grants: ForwardedGrants,
+) -> Result<Checked, Refusal> {
     let argv = request.command;
     let Some(program) = argv.first().filter(|program| !program.trim().is_empty()) else {
         return Err(Refusal::invalid("command required"));
@@ -91,6 +98,7 @@ pub(super) fn check(request: ExecRequest, home: &Path, grants: ForwardedGrants) 
         given_cwd: request.cwd.clone(),
         run: request.node_run,
         argv,
+        placement,
     })
 }
 

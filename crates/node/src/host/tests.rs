@@ -15,6 +15,7 @@ use std::sync::{Arc, Mutex};
 use tempfile::TempDir;
 use tokio_util::task::TaskTracker;
 
+mod placement;
 mod scripts;
 
 /// Who sits at the desk.
@@ -89,6 +90,16 @@ impl Rig {
 
     /// Sends `request` while `desk` answers, and tells whether a person was asked.
     async fn send(&self, request: ExecRequest, desk: Desk) -> (Came, Option<Arc<Record>>) {
+        self.send_to(Placement::default(), request, desk).await
+    }
+
+    /// The same for a run somewhere.
+    async fn send_to(
+        &self,
+        placement: Placement,
+        request: ExecRequest,
+        desk: Desk,
+    ) -> (Came, Option<Arc<Record>>) {
         let mut events = self.approvals.events();
         let presenter = (desk != Desk::Empty).then(|| self.approvals.presenter());
         let approvals = self.approvals.clone();
@@ -102,7 +113,7 @@ impl Rig {
                 }
             }
         });
-        let result = self.host.exec(request, &Peer::default(), CancellationToken::new()).await;
+        let result = self.host.exec_at(request, placement, &Peer::default(), CancellationToken::new()).await;
         answering.abort();
         let record = asked.lock().unwrap().take();
         drop(presenter);
