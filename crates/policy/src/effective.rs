@@ -25,7 +25,7 @@ pub struct Effective {
     pub auto_allow_skills: bool,
 }
 
-/// What a request asks for; it can only harden.
+/// What is asked for, by a request or by whoever routes it. Against a document it can only harden.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Requested {
     /// Security, if named.
@@ -50,6 +50,15 @@ pub const PEER_BUILT_IN: Effective = Effective {
     auto_allow_skills: false,
 };
 
+/// What holds in a sandbox of this machine where nothing is said (system.md P11): it is no way around the entries, but
+/// nobody has to open the machine itself for it.
+pub const SANDBOX: Effective = Effective {
+    security: Layered { value: Security::Allowlist, layer: PolicyLayer::BuiltIn },
+    ask: Layered { value: Ask::OnMiss, layer: PolicyLayer::BuiltIn },
+    ask_fallback: Layered { value: Security::Deny, layer: PolicyLayer::BuiltIn },
+    auto_allow_skills: false,
+};
+
 impl Effective {
     /// The stricter of each value; the layer is `Requested` where the request was stricter.
     #[must_use]
@@ -60,6 +69,18 @@ impl Effective {
         }
         if let Some(ask) = requested.ask {
             self.ask = self.ask.stricter(Layered { value: ask, layer: PolicyLayer::Requested });
+        }
+        self
+    }
+
+    /// This policy, whose values are defaults, with what is asked for in their place.
+    #[must_use]
+    pub fn replaced(mut self, requested: Requested) -> Self {
+        if let Some(value) = requested.security {
+            self.security = Layered { value, layer: PolicyLayer::Requested };
+        }
+        if let Some(value) = requested.ask {
+            self.ask = Layered { value, layer: PolicyLayer::Requested };
         }
         self
     }

@@ -2,7 +2,8 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use countersign_policy::document::{
-    self, EditError, Parsed, Use, apply, loosenings, normalised, parse, resolve, snapshot, views, with_uses,
+    self, EditError, Parsed, Use, apply, loosenings, normalised, parse, resolve, resolve_in_sandbox,
+    snapshot, views, with_uses,
 };
 use countersign_policy::effective::Requested;
 use countersign_protocol::document::Document;
@@ -341,6 +342,49 @@ fn a_snapshot_lists_each_rule_once_in_order() {
 }
 
 /// The loosenings as `scope field from>to`.
+fn check_in_sandbox(document_says: Value, asked_for: Requested, expected: (Security, Ask, PolicyLayer)) {
+    let policy = resolve_in_sandbox(&document(document_says.clone()), Some("x"), asked_for);
+    let found = (policy.security.value, policy.ask.value, policy.security.layer);
+    assert_eq!(found, expected, "{document_says} {asked_for:?}");
+}
+
+#[test]
+fn in_a_sandbox_only_a_spelled_out_deny_of_the_document_counts() {
+    use PolicyLayer::{Agent, BuiltIn, Defaults, Requested as Asked, Wildcard};
+    let nothing = Requested::default();
+    let open = Requested { security: Some(Security::Full), ask: Some(Ask::Off) };
+    let unsaid = (Security::Allowlist, Ask::OnMiss, BuiltIn);
+    for (says, asked_for, expected) in [
+        (json!({}), nothing, unsaid),
+        (json!({ "defaults": { "security": "full", "ask": "off" } }), nothing, unsaid),
+        (json!({ "defaults": { "security": "allowlist", "ask": "always" } }), nothing, unsaid),
+        (json!({}), open, (Security::Full, Ask::Off, Asked)),
+        (json!({ "defaults": { "ask": "always" } }), open, (Security::Full, Ask::Off, Asked)),
+        (json!({ "defaults": { "security": "deny" } }), open, (Security::Deny, Ask::Off, Defaults)),
+        (json!({ "agents": { "*": { "security": "deny" } } }), open, (Security::Deny, Ask::Off, Wildcard)),
+        (json!({ "agents": { "x": { "security": "deny" } } }), open, (Security::Deny, Ask::Off, Agent)),
+        // Of another agent, or taken back for this one.
+        (json!({ "agents": { "y": { "security": "deny" } } }), nothing, unsaid),
+        (
+            json!({ "defaults": { "security": "deny" }, "agents": { "x": { "security": "allowlist" } } }),
+            nothing,
+            unsaid,
+        ),
+        // Nobody knows what was meant.
+        (json!({ "agents": { "x": { "security": 7 } } }), open, (Security::Deny, Ask::Off, BuiltIn)),
+    ] {
+        check_in_sandbox(says, asked_for, expected);
+    }
+}
+
+#[test]
+fn in_a_sandbox_the_fallback_of_the_document_never_loosens() {
+    let says = document(json!({ "defaults": { "security": "full", "askFallback": "full" } }));
+    let policy = resolve_in_sandbox(&says, None, Requested::default());
+    assert_eq!(policy.ask_fallback.value, Security::Full);
+    assert_eq!(policy.fallen_back().security.value, Security::Allowlist);
+}
+
 fn check_loosenings(before: Value, after: Value, expected: &[&str]) {
     let found = loosenings(&document(before.clone()), &document(after.clone()));
     let listed: Vec<String> = found

@@ -15,7 +15,7 @@ pub use loosen::{loosenings, loosenings_over};
 pub use normal::normalised;
 pub(crate) use parse::hex;
 pub use parse::{hash, parse, serialise};
-pub use resolve::{resolve, resolved_defaults, snapshot};
+pub use resolve::{resolve, resolve_in_sandbox, resolved_defaults, snapshot};
 pub use socket::{ensure_socket, redacted, socket, with_socket_of};
 pub use unknown::with_unknown_of;
 pub use uses::differ_in_uses_only;

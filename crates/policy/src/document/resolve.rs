@@ -2,10 +2,11 @@
 
 use super::{AGENTS, ALLOWLIST, DEFAULTS, GENERATED, LEGACY_MAIN, arg_pattern, entry_ids, member};
 use crate::allowlist::Rule;
-use crate::effective::{BUILT_IN, Effective, Layered, Requested};
+use crate::effective::{BUILT_IN, Effective, Layered, Requested, SANDBOX};
 use countersign_protocol::document::{Document, MAIN_AGENT, WILDCARD_AGENT};
 use countersign_protocol::socket::{PolicySnapshot, SnapshotRule};
 use countersign_protocol::ui::{PolicyField, PolicyLayer};
+use countersign_protocol::vocabulary::Security;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 
@@ -14,6 +15,25 @@ pub fn resolve(document: &Document, agent: Option<&str>, requested: Requested) -
     let agent = agent.map(str::trim).filter(|agent| !agent.is_empty()).unwrap_or(MAIN_AGENT);
     let (policy, rules) = resolve_over(document, agent, &BUILT_IN);
     (policy.hardened(requested), rules)
+}
+
+/// Policy of an agent in a sandbox of this machine. `requested` comes from whoever routes the run and knows its
+/// configuration; where it says nothing, [`SANDBOX`] holds. The document is about the machine itself, so its security and
+/// its ask do not count, but for two things: a `deny` that it spells out (or something in that place that cannot be read),
+/// and what it says of runs that nobody can be asked about, which never loosens.
+pub fn resolve_in_sandbox(document: &Document, agent: Option<&str>, requested: Requested) -> Effective {
+    let agent = agent.map(str::trim).filter(|agent| !agent.is_empty()).unwrap_or(MAIN_AGENT);
+    let layers = Layers::of(document, agent);
+    let here = layers.effective(&BUILT_IN);
+    let policy = Effective {
+        ask_fallback: here.ask_fallback,
+        auto_allow_skills: here.auto_allow_skills,
+        ..SANDBOX.replaced(requested)
+    };
+    match here.security.value {
+        Security::Deny if layers.say("security") => Effective { security: here.security, ..policy },
+        Security::Deny | Security::Allowlist | Security::Full => policy,
+    }
 }
 
 /// Policy and rules of an agent where `built_in` holds when nothing is set.
@@ -81,6 +101,11 @@ impl<'a> Layers<'a> {
             ask_fallback: self.word("askFallback").unwrap_or(built_in.ask_fallback),
             auto_allow_skills: self.skills().unwrap_or(built_in.auto_allow_skills),
         }
+    }
+
+    /// Whether any of them has the member, whatever is in it.
+    fn say(&self, name: &str) -> bool {
+        self.0.iter().any(|(_, scope)| scope.contains_key(name))
     }
 
     /// The first layer that has the member decides. When what it says is no word of the field, only the defaults are
