@@ -229,6 +229,23 @@ pub(crate) fn recheck_name(script: &ScriptFacts) -> Result<(), Drift> {
     Err(Drift::new("script", named, difference))
 }
 
+/// Opens the file that was pinned and nothing else. What it contains is compared by [`recheck_files`].
+pub(crate) fn open_pinned(
+    what: &'static str,
+    path: &Path,
+    expected: &countersign_policy::facts::FileIdentity,
+) -> Result<OwnedFd, Drift> {
+    let opened = rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty());
+    let found = opened.and_then(|opened| Ok((rustix::fs::fstat(&opened)?, opened)));
+    let (stat, opened) =
+        found.map_err(|errno| Drift::new(what, path, format!("expected a file, found: {errno}")))?;
+    let expected = countersign_policy::facts::FileIdentity { sha256: None, ..expected.clone() };
+    match identity::difference(&expected, &identity::of_stat(&stat)) {
+        None => Ok(opened),
+        Some(difference) => Err(Drift::new(what, path, difference)),
+    }
+}
+
 /// Opens the folder that was pinned and nothing else. What is done through the descriptor cannot be redirected.
 pub(crate) fn open_folder(expected: &FolderFacts) -> Result<OwnedFd, Drift> {
     let drift = |difference: String| Drift::new("working directory", &expected.real_path, difference);

@@ -1,10 +1,11 @@
-//! The only place that starts processes: exactly the approved argument list, nothing that a shell reads. [`program`] starts
-//! what the person configured.
+//! The only place that starts processes: exactly the approved argument list, nothing that a shell reads. [`sandbox`] runs it
+//! behind walls; [`program`] starts what the person configured.
 
 mod group;
 pub mod guardian;
 mod output;
 pub mod program;
+pub mod sandbox;
 
 use crate::facts::{self, Drift};
 use countersign_policy::ApprovedCommand;
@@ -42,6 +43,9 @@ pub enum NotStarted {
     /// Something is no longer what was shown.
     #[error(transparent)]
     Drift(#[from] Drift),
+    /// There is no sandbox to run in.
+    #[error(transparent)]
+    Sandbox(#[from] sandbox::Unavailable),
     /// An argument or an environment override cannot be passed to a program as it is.
     #[error("cannot be passed to a program: {0}")]
     Unpassable(&'static str),
@@ -77,11 +81,14 @@ pub async fn run(
     };
     let payload = match spawned {
         Ok(child) => Run::of(child, OUTPUT_BYTES).finish(command.timeout(), started, &cancel).await,
-        Err(error) => {
-            ExecPayload { error: Some(format!("failed to start: {error}")), ..ExecPayload::default() }
-        }
+        Err(error) => not_started(&error.to_string()),
     };
     Ok(RunOutput { payload, duration: started.elapsed() })
+}
+
+/// What comes of a command that could not be started after all checks.
+fn not_started(why: &str) -> ExecPayload {
+    ExecPayload { error: Some(format!("failed to start: {why}")), ..ExecPayload::default() }
 }
 
 fn passable(command: &ApprovedCommand) -> Result<(), NotStarted> {
@@ -157,8 +164,19 @@ struct Run {
     // Dropped in this order: the group is killed before its leader can be reaped.
     group: Group,
     child: Child,
+    stop: Stop,
     pipes: Pipes<ChildStdout, ChildStderr>,
     capture: Capture,
+}
+
+/// Where the processes of a run are, and so how they are ended.
+enum Stop {
+    /// In the group of the child.
+    Group,
+    /// In a name space of bubblewrap's, which ends with the child.
+    Namespace(sandbox::Status),
+    /// In a container, of which the child only tells.
+    Container(sandbox::Running),
 }
 
 /// How a run ended.
@@ -178,7 +196,14 @@ impl Run {
             pipes: Pipes::new(child.stdout.take(), child.stderr.take()),
             capture: Capture::new(output),
             child,
+            stop: Stop::Group,
         }
+    }
+
+    /// Its processes are elsewhere.
+    fn stopped_by(mut self, stop: Stop) -> Self {
+        self.stop = stop;
+        self
     }
 
     async fn finish(
@@ -194,7 +219,17 @@ impl Run {
         }
         self.drain().await;
         let (stdout, stderr) = self.capture.finish();
-        payload(end, stdout, stderr)
+        match (&end, self.stop) {
+            (End::Exited(_), Stop::Namespace(status)) => match status.was_started() {
+                true => payload(end, stdout, stderr),
+                false => not_started(sandbox::first_line(&stderr)),
+            },
+            (End::Exited(_) | End::Lost(_), Stop::Container(running)) => {
+                running.has_ended();
+                payload(end, stdout, stderr)
+            }
+            _ => payload(end, stdout, stderr),
+        }
     }
 
     async fn end(&mut self, deadline: Option<Instant>, cancel: &CancellationToken) -> End {
@@ -218,13 +253,19 @@ impl Run {
 
     /// Ends the group. Its leader is reaped last: until then the group's number is nobody else's.
     async fn kill(&mut self) {
-        self.group.signal(Signal::TERM);
+        match &mut self.stop {
+            Stop::Group | Stop::Container(_) => self.group.signal(Signal::TERM),
+            Stop::Namespace(status) => status.signal(Signal::TERM),
+        }
         let grace = async {
             loop {
                 self.pipes.pump(&mut self.capture).await;
             }
         };
         let _: Result<(), _> = timeout(TERM_GRACE, grace).await;
+        if let Stop::Container(running) = &mut self.stop {
+            running.kill().await;
+        }
         self.group.signal(Signal::KILL);
         if timeout(REAP_TIMEOUT, self.child.wait()).await.is_ok() {
             self.group.release();

@@ -16,38 +16,38 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 /// A folder with commands that are approved there.
-struct Bench {
-    folder: TempDir,
-    env: BTreeMap<String, String>,
-    timeout: Option<Duration>,
-    cancel: CancellationToken,
+pub(super) struct Bench {
+    pub(super) folder: TempDir,
+    pub(super) env: BTreeMap<String, String>,
+    pub(super) timeout: Option<Duration>,
+    pub(super) cancel: CancellationToken,
 }
 
 impl Bench {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir(folder.path().join("work")).unwrap();
         Self { folder, env: BTreeMap::new(), timeout: None, cancel: CancellationToken::new() }
     }
 
-    fn work(&self) -> PathBuf {
+    pub(super) fn work(&self) -> PathBuf {
         self.folder.path().join("work")
     }
 
-    fn write(&self, name: &str, content: &str) -> PathBuf {
+    pub(super) fn write(&self, name: &str, content: &str) -> PathBuf {
         let path = self.work().join(name);
         fs::write(&path, content).unwrap();
         path
     }
 
-    fn program(&self, name: &str, content: &str) -> PathBuf {
+    pub(super) fn program(&self, name: &str, content: &str) -> PathBuf {
         let path = self.write(name, content);
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
         path
     }
 
     /// What a person allowed, pinned as it is now.
-    fn approve(&self, argv: &[String]) -> ApprovedCommand {
+    pub(super) fn approve(&self, argv: &[String]) -> ApprovedCommand {
         let analysis = analyze_argv(argv);
         let work = self.work();
         let places = Places { path: OsStr::new("/usr/bin:/bin"), cwd: &work, home: Path::new("/nowhere") };
@@ -72,7 +72,7 @@ impl Bench {
     }
 
     /// What entries for every program in the folder allow, for a text that a shell would read.
-    fn covered(&self, text: &str) -> ApprovedCommand {
+    pub(super) fn covered(&self, text: &str) -> ApprovedCommand {
         let argv = owned(&["sh", "-c", text]);
         let analysis = analyze_argv(&argv);
         let work = self.work();
@@ -122,11 +122,11 @@ impl Bench {
     }
 }
 
-fn base_env() -> BTreeMap<String, String> {
+pub(super) fn base_env() -> BTreeMap<String, String> {
     BTreeMap::from([("PATH".to_owned(), "/usr/bin:/bin".to_owned())])
 }
 
-fn owned(argv: &[&str]) -> Vec<String> {
+pub(super) fn owned(argv: &[&str]) -> Vec<String> {
     argv.iter().map(|argument| (*argument).to_owned()).collect()
 }
 
@@ -492,14 +492,14 @@ async fn t16_a_folder_moved_between_check_and_spawn_stays_the_one_that_was_shown
 }
 
 /// Waits on the file system, yielding to the runtime.
-async fn wait_for_file(path: &Path) {
+pub(super) async fn wait_for_file(path: &Path) {
     while !path.exists() {
         tokio::task::yield_now().await;
     }
 }
 
 /// Waits until a process has ended; one that only waits to be reaped has.
-async fn wait_until_gone(pid: i32) {
+pub(super) async fn wait_until_gone(pid: i32) {
     let began = Instant::now();
     loop {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();

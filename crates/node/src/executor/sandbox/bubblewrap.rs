@@ -1,0 +1,255 @@
+//! Bubblewrap's argument list, and the run of a command in it.
+//!
+//! What was pinned is handed over as open files, never by path: the folder and every pinned program and script are bound from
+//! the descriptors that were compared, so nobody can put anything else in their place between the look and the run.
+
+mod status;
+mod walls;
+
+use super::super::{
+    FIRST_BUSY_PAUSE, LAST_BUSY_PAUSE, NotStarted, Run, RunOutput, Stop, not_started, verify,
+};
+use super::{Grounds, Network, Unavailable};
+use crate::facts;
+use command_fds::{CommandFdExt, FdMapping};
+use countersign_policy::{ApprovedCommand, display};
+use countersign_protocol::limits::OUTPUT_BYTES;
+pub(in super::super) use status::Status;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io::{self, ErrorKind};
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+use tokio::process::{Child, Command};
+use tokio::sync::OnceCell;
+use tokio::time::{Instant, timeout};
+use tokio_util::sync::CancellationToken;
+use walls::{Named, Walls};
+
+/// A bubblewrap that works here.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) struct Bubblewrap {
+    program: PathBuf,
+    named: Named,
+}
+
+/// The bubblewrap of this machine.
+pub(super) async fn found() -> Result<&'static Bubblewrap, Unavailable> {
+    // Only success is remembered: whoever mends the machine need not start anything again.
+    static FOUND: OnceCell<Bubblewrap> = OnceCell::const_new();
+    FOUND.get_or_try_init(|| find(PLACES)).await
+}
+
+/// The first of `places` that is there, tried out.
+pub(super) async fn find(places: &[&str]) -> Result<Bubblewrap, Unavailable> {
+    let program = places.iter().map(Path::new).find(|place| place.is_file());
+    let Some(program) = program else {
+        return Err(Unavailable::NoBubblewrap { places: places.join(", ") });
+    };
+    let forbidden = |said: &str| Unavailable::Forbidden {
+        said: display::escape(super::first_line(said)),
+        remedy: remedy(),
+    };
+    let failed = |error: io::Error| forbidden(&error.to_string());
+    let help = answer(program, vec!["--help".into()], Vec::new()).await.map_err(failed)?;
+    for option in NEEDED {
+        if !help.text.contains(option) {
+            return Err(Unavailable::TooOld(option));
+        }
+    }
+    let named = if help.text.contains("--argv0 ") { Named::AsTyped } else { Named::ByPath };
+    let mut walls = Walls::new(Network::None, Path::new("/nonexistent"), &BTreeMap::new()).map_err(failed)?;
+    walls.close();
+    let (mut arguments, handed) = walls.into_parts();
+    arguments.extend(["--", "/bin/sh", "-c", ":"].map(OsString::from));
+    let tried = answer(program, arguments, handed).await.map_err(failed)?;
+    if !tried.good {
+        return Err(forbidden(&tried.text));
+    }
+    Ok(Bubblewrap { program: program.to_owned(), named })
+}
+
+/// Runs `command` behind walls.
+pub(super) async fn run(
+    command: ApprovedCommand,
+    base_env: &BTreeMap<String, String>,
+    network: Network,
+    grounds: &Grounds,
+    cancel: CancellationToken,
+) -> Result<RunOutput, NotStarted> {
+    let bubblewrap = found().await?;
+    let mut pause = FIRST_BUSY_PAUSE;
+    loop {
+        let folder = verify(&command).await?;
+        let pinned = open_pinned(&command)?;
+        if cancel.is_cancelled() {
+            return Err(NotStarted::Cancelled);
+        }
+        let started = Instant::now();
+        let ran = match spawn(bubblewrap, &command, base_env, folder, &pinned, network, grounds) {
+            Ok((child, status)) => {
+                let run = Run::of(child, OUTPUT_BYTES).stopped_by(Stop::Namespace(status));
+                run.finish(command.timeout(), started, &cancel).await
+            }
+            Err(error) => not_started(&error.to_string()),
+        };
+        let busy = ran.error.as_deref().is_some_and(|error| error.ends_with(BUSY)) && ran.exit_code.is_none();
+        if !busy || pause > LAST_BUSY_PAUSE {
+            return Ok(RunOutput { payload: ran, duration: started.elapsed() });
+        }
+        tokio::time::sleep(pause).await;
+        pause *= 2;
+    }
+}
+
+/// Every pinned file by the path at which it must be found, open.
+fn open_pinned(command: &ApprovedCommand) -> Result<Vec<(PathBuf, OwnedFd)>, NotStarted> {
+    let pins = command.pins();
+    let mut files: Vec<(PathBuf, OwnedFd)> = Vec::new();
+    for (path, identity) in &pins.programs {
+        files.push((path.clone(), facts::open_pinned("program", path, identity)?));
+    }
+    for script in &pins.scripts {
+        let open = || facts::open_pinned("script", &script.real_path, &script.identity);
+        files.push((script.real_path.clone(), open()?));
+        // An interpreter opens it by the name that it was given, which may lead there through a link.
+        let named = walls::plain_path(&script.named);
+        if named != script.real_path && !walls::is_shown(&named, &pins.cwd.real_path) {
+            files.push((named, open()?));
+        }
+    }
+    files.dedup_by(|one, other| one.0 == other.0);
+    Ok(files)
+}
+
+/// Starts bubblewrap in its own process group.
+fn spawn(
+    bubblewrap: &Bubblewrap,
+    command: &ApprovedCommand,
+    base_env: &BTreeMap<String, String>,
+    folder: OwnedFd,
+    pinned: &[(PathBuf, OwnedFd)],
+    network: Network,
+    grounds: &Grounds,
+) -> io::Result<(Child, Status)> {
+    let (typed, arguments) = command.argv().split_first().ok_or(ErrorKind::InvalidInput)?;
+    let cwd = &command.pins().cwd.real_path;
+    let mut walls = Walls::new(network, &grounds.home, base_env)?;
+    walls.folder(cwd, folder);
+    for (path, file) in pinned {
+        walls.file(path, file.try_clone()?);
+    }
+    let (_, first) = pinned.first().ok_or(ErrorKind::InvalidInput)?;
+    let program = walls.program(command.program(), typed, bubblewrap.named, first)?;
+    walls.close();
+    walls.start_in(cwd);
+    let (status, writer) = Status::new()?;
+    walls.report_to(writer);
+    let (mut list, handed) = walls.into_parts();
+    list.push("--".into());
+    list.push(program.into());
+    list.extend(arguments.iter().map(OsString::from));
+    let mut process = start(&bubblewrap.program, list, handed)?;
+    let child = process
+        .env_clear()
+        .envs(base_env)
+        .envs(command.env())
+        .env("OPENCLAW_CLI", "1")
+        .env("PWD", cwd)
+        .spawn()?;
+    Ok((child, status))
+}
+
+/// What bubblewrap said when it was asked something.
+struct Said {
+    good: bool,
+    text: String,
+}
+
+async fn answer(program: &Path, list: Vec<OsString>, handed: Vec<OwnedFd>) -> io::Result<Said> {
+    let mut process = start(program, list, handed)?;
+    let asked = process.env_clear().output();
+    let output = timeout(ANSWER_WAIT, asked).await.map_err(|_| io::Error::other("it does not answer"))??;
+    let text = [output.stdout, output.stderr].concat();
+    Ok(Said { good: output.status.success(), text: String::from_utf8_lossy(&text).into_owned() })
+}
+
+/// Bubblewrap with these arguments and, from [`walls::FIRST_HANDED`] on, these descriptors and no others.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the program behind it is an approved one, or asks about bubblewrap itself"
+)]
+fn start(program: &Path, list: Vec<OsString>, handed: Vec<OwnedFd>) -> io::Result<Command> {
+    // Whatever else is open here, perhaps left by who started this process, would be open in the sandbox too.
+    close_fds::set_fds_cloexec_threadsafe(walls::AFTER_STANDARD, &[]);
+    let mapped = (walls::FIRST_HANDED..).zip(handed);
+    let mapped = mapped.map(|(child_fd, parent_fd)| FdMapping { parent_fd, child_fd }).collect();
+    let mut process = Command::new(program);
+    process
+        .args(list)
+        .current_dir("/")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .process_group(0)
+        .kill_on_drop(true)
+        .fd_mappings(mapped)
+        .map_err(io::Error::other)?;
+    Ok(process)
+}
+
+/// What stands in the way, as far as the kernel tells.
+fn remedy() -> &'static str {
+    let says = |name: &str, value: &str| {
+        let path = Path::new("/proc/sys").join(name);
+        std::fs::read_to_string(path).is_ok_and(|found| found.trim() == value)
+    };
+    if says("kernel/apparmor_restrict_unprivileged_userns", "1") {
+        return "AppArmor restricts user namespaces; install the profile bwrap-userns-restrict of the package \
+                apparmor-profiles, or configure Docker or Podman";
+    }
+    if says("kernel/unprivileged_userns_clone", "0") {
+        return "user namespaces are off; run `sysctl kernel.unprivileged_userns_clone=1` as root, or configure Docker \
+                or Podman";
+    }
+    if says("user/max_user_namespaces", "0") {
+        return "user namespaces are off; raise the sysctl user.max_user_namespaces as root, or configure Docker or Podman";
+    }
+    "user namespaces must be allowed, which a container around this program may forbid; or configure Docker or Podman"
+}
+
+/// Where systems keep it. Not the search path, which may name folders that agents write to.
+const PLACES: &[&str] =
+    &["/usr/bin/bwrap", "/usr/local/bin/bwrap", "/bin/bwrap", "/run/current-system/sw/bin/bwrap"];
+
+/// Options without which there is no sandbox, or not a whole one.
+const NEEDED: &[&str] = &[
+    "--bind-fd",
+    "--cap-drop",
+    "--disable-userns",
+    "--json-status-fd",
+    "--ro-bind-fd",
+    "--seccomp",
+    "--size",
+];
+
+/// Longest answer to a question; making an empty sandbox takes a few milliseconds.
+const ANSWER_WAIT: Duration = Duration::from_secs(10);
+
+/// End of what bubblewrap says when somebody has the program open for writing.
+const BUSY: &str = "Text file busy";
+
+/// What `ls` prints behind walls around a folder that is open, at a path.
+#[cfg(test)]
+pub(super) async fn list_of(path: &Path, folder: OwnedFd) -> String {
+    let mut walls = Walls::new(Network::None, Path::new("/nonexistent"), &BTreeMap::new()).unwrap();
+    walls.folder(path, folder);
+    walls.close();
+    walls.start_in(path);
+    let (mut list, handed) = walls.into_parts();
+    list.extend(["--", "/bin/ls"].map(OsString::from));
+    let said = answer(&found().await.unwrap().program, list, handed).await.unwrap();
+    said.text
+}

@@ -1,0 +1,187 @@
+//! Runs an approved command where it can reach little of this machine: its folder, the system to read, and the network only
+//! when that is allowed.
+//!
+//! Everything that was pinned is checked as for a plain run. A sandbox that cannot be made is a refusal that says what to
+//! do; nothing falls back to a run outside of it.
+
+mod bubblewrap;
+mod container;
+mod folder;
+mod seccomp;
+
+use super::{NotStarted, RunOutput, passable};
+pub(super) use bubblewrap::Status;
+pub(super) use container::Running;
+use countersign_policy::ApprovedCommand;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use tokio_util::sync::CancellationToken;
+
+/// A sandbox on this machine.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Sandbox {
+    /// What makes it.
+    pub backend: Backend,
+    /// Whether programs in it may use the network.
+    pub network: Network,
+}
+
+/// What makes sandboxes.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Backend {
+    /// Bubblewrap: this system's own programs, read-only.
+    Bubblewrap,
+    /// Docker or Podman: the programs of an image.
+    Container {
+        /// Absolute path of `docker` or `podman`.
+        program: PathBuf,
+        /// The image. It must be on this machine: none is ever fetched.
+        image: String,
+    },
+}
+
+/// Whether programs may talk to others over a network.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Network {
+    /// Not even to this machine.
+    None,
+    /// As programs outside may, to this machine too.
+    Shared,
+}
+
+/// What a sandbox must know of this machine to keep it out.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Grounds {
+    /// The person's home.
+    pub home: PathBuf,
+    /// OpenClaw's state folder. Workspaces in it may be given to a run, nothing else.
+    pub openclaw: PathBuf,
+    /// Our own folders.
+    pub private: Vec<PathBuf>,
+}
+
+/// Why there is no sandbox to run in.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Unavailable {
+    /// There is no bubblewrap.
+    #[error(
+        "bubblewrap is not there: expected one of {places}; install the package bubblewrap, or configure Docker or Podman"
+    )]
+    NoBubblewrap {
+        /// Where it was looked for.
+        places: String,
+    },
+    /// It is there and cannot make a sandbox.
+    #[error("bubblewrap cannot make a sandbox here ({said}): {remedy}")]
+    Forbidden {
+        /// What it said, escaped.
+        said: String,
+        /// What helps.
+        remedy: &'static str,
+    },
+    /// It cannot do what is needed.
+    #[error(
+        "bubblewrap is too old: expected the option {0}, which 0.10 and patched older releases have; update the package"
+    )]
+    TooOld(&'static str),
+    /// A folder that must not be a sandbox's.
+    #[error("a sandbox cannot have {} as its working directory: {why}; name the folder of one piece of work", .path.display())]
+    Folder {
+        /// The folder.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: &'static str,
+    },
+    /// The container program cannot be started.
+    #[error("containers: {0}")]
+    Container(String),
+    /// A path that the container program's arguments cannot name.
+    #[error("{} cannot be put into a container: its path has a comma, a quote or a line break", .0.display())]
+    Unnameable(PathBuf),
+}
+
+/// Whether a command could run in `sandbox` with `folder`, a real path, as its own: asked before a person is.
+pub async fn check(sandbox: &Sandbox, folder: &Path, grounds: &Grounds) -> Result<(), Unavailable> {
+    folder::acceptable(folder, grounds)?;
+    match &sandbox.backend {
+        Backend::Bubblewrap => bubblewrap::found().await.map(drop),
+        Backend::Container { program, image } => container::check(program, image, folder),
+    }
+}
+
+/// Whether bubblewrap can make sandboxes here. It is started once; where it worked, that is remembered.
+pub async fn check_bubblewrap() -> Result<(), Unavailable> {
+    bubblewrap::found().await.map(drop)
+}
+
+/// Runs an approved command in `sandbox` to its end; `base_env` is the sanitised inherited environment. Cancelling ends
+/// everything in the sandbox and returns what it had printed; dropping the future kills it.
+///
+/// Differs from a plain run in three things: a command that a signal ended exits with 128 and the signal's number, as shells
+/// say it; nothing outlives the command; and variables that lead out of the sandbox are not passed.
+pub async fn run(
+    command: ApprovedCommand,
+    base_env: &BTreeMap<String, String>,
+    sandbox: &Sandbox,
+    grounds: &Grounds,
+    cancel: CancellationToken,
+) -> Result<RunOutput, NotStarted> {
+    passable(&command)?;
+    if cancel.is_cancelled() {
+        return Err(NotStarted::Cancelled);
+    }
+    check(sandbox, &command.pins().cwd.real_path, grounds).await?;
+    match &sandbox.backend {
+        Backend::Bubblewrap => {
+            bubblewrap::run(command, &inside(base_env), sandbox.network, grounds, cancel).await
+        }
+        Backend::Container { program, image } => {
+            let container = container::Container { program, image, network: sandbox.network };
+            container::run(command, base_env, container, cancel).await
+        }
+    }
+}
+
+/// The inherited environment without what names places outside of the sandbox.
+fn inside(base_env: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+    let stays = |name: &String| !LEADS_OUT.contains(&name.as_str());
+    base_env
+        .iter()
+        .filter(|(name, _)| stays(name))
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect()
+}
+
+/// What a program said first of all that it said, without its own name.
+pub(super) fn first_line(said: &str) -> &str {
+    let first = said.lines().find(|line| !line.trim().is_empty()).unwrap_or("it said nothing");
+    first.strip_prefix("bwrap: ").unwrap_or(first)
+}
+
+/// Sockets, displays and folders of the desktop.
+const LEADS_OUT: &[&str] = &[
+    "CONTAINER_HOST",
+    "DBUS_SESSION_BUS_ADDRESS",
+    "DBUS_SYSTEM_BUS_ADDRESS",
+    "DISPLAY",
+    "DOCKER_HOST",
+    "GPG_AGENT_INFO",
+    "ICEAUTHORITY",
+    "NOTIFY_SOCKET",
+    "PULSE_SERVER",
+    "SESSION_MANAGER",
+    "SSH_AGENT_PID",
+    "SSH_AUTH_SOCK",
+    "TEMP",
+    "TMP",
+    "TMPDIR",
+    "TMUX",
+    "WAYLAND_DISPLAY",
+    "WAYLAND_SOCKET",
+    "XAUTHORITY",
+    "XDG_RUNTIME_DIR",
+];
+
+#[cfg(test)]
+mod tests;
