@@ -96,6 +96,7 @@ impl Core {
             settings: settings.watch(),
             environment: process_environment(),
             home: paths.home.clone(),
+            private: vec![paths.state.clone(), paths.config.clone()],
             via,
         }));
         Ok(Self { approvals, store, rules, history, ports, settings, host, phases })

@@ -23,6 +23,8 @@ export function explained(step: TraceStep): Explained {
         stance: 'neither',
         text: words.policy(t().security[step.security], t().ask[step.ask], t().security[step.fallback]),
       };
+    case 'sandbox':
+      return { stance: 'neither', text: words.sandbox(step.network) };
     case 'opaque':
       return { stance: 'against', text: words.opaque(step.cause), code: step.text };
     case 'extension':

@@ -59,7 +59,8 @@ pub(crate) fn line(step: &TraceStep, language: Language) -> String {
         | TraceStep::Entry { .. }
         | TraceStep::Rule { .. }
         | TraceStep::Verdict { .. } => '-',
-        TraceStep::Policy { .. }
+        TraceStep::Sandbox { .. }
+        | TraceStep::Policy { .. }
         | TraceStep::Extension { .. }
         | TraceStep::Segment { .. }
         | TraceStep::Wrapper { .. }
@@ -80,6 +81,20 @@ fn sentence(step: &TraceStep, language: Language) -> String {
                 format!("정책: 보안 {security}({s}), 묻기 {ask}({a}), 답이 없을 때 {fallback}({f})"),
             )
         }
+        TraceStep::Sandbox { network: false } => language
+            .pick(
+                "in a sandbox on this machine, without the network",
+                "在本机的沙箱中，没有网络",
+                "이 컴퓨터의 샌드박스 안, 네트워크 없음",
+            )
+            .to_owned(),
+        TraceStep::Sandbox { network: true } => language
+            .pick(
+                "in a sandbox on this machine, with the network",
+                "在本机的沙箱中，有网络",
+                "이 컴퓨터의 샌드박스 안, 네트워크 있음",
+            )
+            .to_owned(),
         TraceStep::Opaque { cause, text } => say(
             format!("cannot be analysed ({cause}): {text}"),
             format!("无法分析（{cause}）：{text}"),

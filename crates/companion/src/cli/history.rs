@@ -5,7 +5,7 @@ use super::output::Output;
 use crate::paths::Paths;
 use clap::{Args, Subcommand};
 use countersign_approvals::history;
-use countersign_protocol::ui::{HistoryEntry, HistoryEvent, Outcome};
+use countersign_protocol::ui::{HistoryEntry, HistoryEvent, HostKind, Outcome};
 use std::io::{self, Write};
 use std::time::Duration;
 
@@ -84,9 +84,10 @@ fn text(entry: &HistoryEntry, out: &mut dyn Write) -> io::Result<()> {
         .map(|at| at.to_zoned(jiff::tz::TimeZone::system()).strftime("%F %T").to_string())
         .unwrap_or_else(|_| entry.at_ms.to_string());
     match &entry.event {
-        HistoryEvent::Request { agent, command, outcome, by, .. } => {
+        HistoryEvent::Request { agent, command, outcome, by, host, .. } => {
             let by = by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default();
-            writeln!(out, "{time}  {agent}  {}{by}  {command}", outcome_word(outcome))
+            let place = if *host == Some(HostKind::Sandbox) { " in a sandbox" } else { "" };
+            writeln!(out, "{time}  {agent}  {}{by}{place}  {command}", outcome_word(outcome))
         }
         HistoryEvent::Run { run } => {
             let end = match (&run.error, run.exit_code) {

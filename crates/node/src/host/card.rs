@@ -61,6 +61,16 @@ impl Offer {
         }
     }
 
+    /// The same about a sandbox. What is remembered counts on the machine itself as well, so nothing is from there.
+    pub(super) fn for_sandbox() -> Self {
+        Self {
+            decisions: vec![Decision::AllowOnce, Decision::Deny],
+            proposals: Vec::new(),
+            choices: Vec::new(),
+            unavailable: Some(AlwaysUnavailable::Sandbox),
+        }
+    }
+
     /// What an asker offers (approval-socket.md §5.3): its own list in its order, else by its ask.
     pub(super) fn for_ask(allowed: &[Decision], ask: Option<&str>) -> Self {
         let ask_always = ask.map(str::trim).and_then(Ask::from_word) == Some(Ask::Always);

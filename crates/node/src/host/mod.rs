@@ -16,7 +16,7 @@ mod refusal;
 mod request;
 mod standing;
 
-use crate::executor::{self, NotStarted};
+use crate::executor::NotStarted;
 use crate::facts::{self, Places};
 use crate::socket::server::{Call, Handler, Peer};
 pub use breadth::Past;
@@ -83,6 +83,8 @@ pub struct Parts {
     pub environment: BTreeMap<String, String>,
     /// Home directory: default working directory, and `~` in patterns.
     pub home: PathBuf,
+    /// Folders of our own, which no sandbox may have as its own.
+    pub private: Vec<PathBuf>,
     /// Door that requests come through.
     pub via: Via,
 }
@@ -274,6 +276,7 @@ impl Host {
         let forwarded_grants = self.parts.settings.borrow().forwarded_grants;
         let checked = check(request, placement, &self.parts.home, forwarded_grants)?;
         let mut judged = self.judge(&checked).await?;
+        self.placeable(&checked.placement, &judged.facts).await?;
         judged.granted = self.granted(&checked, &judged)?;
         for _ in 0..PAYMENT_TRIES {
             let evaluation = self.decide(&checked, &mut judged, peer, &gone, recorder).await?;
@@ -353,14 +356,14 @@ impl Host {
         gone: &CancellationToken,
         recorder: &mut Recorder,
     ) -> Result<Answer, Refusal> {
-        let material = Material {
+        let mut material = Material {
             kind: CardKind::Exec,
             generation: self.generation,
             peer,
             via: checked.via(self.parts.via),
             agent: &checked.agent,
             session: checked.session.as_deref(),
-            host: card::host_view(None),
+            host: checked.placement.host_view(),
             command: display::command_view(&checked.argv, first.missed_segment),
             facts: card::facts(
                 &checked.argv,
@@ -372,6 +375,7 @@ impl Host {
             why: card::why(&judged.subject(checked, &self.trust), first, reason),
             offer: Offer::for_exec(&judged.subject(checked, &self.trust), first),
         };
+        checked.placement.tell(&mut material, &judged.facts);
         match self.submit(material, checked.approval_wait, peer, gone, recorder).await {
             Ok(Ending::Decided { decision, .. }) => {
                 Ok(Answer::Person { request_id: recorder.request_id().to_owned(), decision })
@@ -434,7 +438,9 @@ impl Host {
         // What a person answers to a card of ours is stored before that; what came over the network is stored here.
         let always = judged.granted.as_ref().is_some_and(|granted| granted.decision == Decision::AllowAlways)
             || matches!(&evaluation.verdict, Verdict::Allow(Evidence::Forwarded(Decision::AllowAlways)));
-        let store_always = always && judged.policy.security.value == Security::Allowlist;
+        let store_always = always
+            && checked.placement.remembers()
+            && judged.policy.security.value == Security::Allowlist;
         if store_always {
             let proposals = always::proposals(&judged.analysis, &judged.facts, &judged.policy);
             let edits = proposals.unwrap_or_default().first().map(|proposal| {
@@ -465,7 +471,8 @@ impl Host {
             return Ok(());
         }
         currency::still_current(&shown(), &live.snapshot())
-            .map_err(|outdated| Refusal::outdated(&outdated.to_string()))
+            .map_err(|outdated| Refusal::outdated(&outdated.to_string()))?;
+        checked.placement.still_allows(&judged.policy, &live)
     }
 
     async fn run(
@@ -478,6 +485,7 @@ impl Host {
     ) -> Result<ExecPayload, Refusal> {
         let outcome = allowed(&evaluation.verdict);
         let uses = self.uses(&checked, &judged, &evaluation);
+        let placement = checked.placement;
         let plan = Plan { argv: checked.argv, env: checked.env.accepted, timeout: checked.timeout };
         let command = match ApprovedCommand::new(evaluation, &judged.facts, plan) {
             Ok(command) => command,
@@ -494,7 +502,7 @@ impl Host {
             self.parts.store.record_uses(uses);
         }
         recorder.ended(outcome).await;
-        match executor::run(command, &self.base_env, gone).await {
+        match self.execute(command, &placement, gone).await {
             Ok(output) => {
                 recorder.ran(&output.payload, output.duration).await;
                 Ok(output.payload)
@@ -502,6 +510,7 @@ impl Host {
             Err(NotStarted::Cancelled) => {
                 Err(Refusal::unanswered(Outcome::Cancelled { cause: CancelCause::RequesterGone }))
             }
+            Err(NotStarted::Sandbox(error)) => Err(Refusal::no_sandbox(&error)),
             Err(error) => Err(Refusal::changed(&error.to_string())),
         }
     }

@@ -1,14 +1,38 @@
 //! Where a run takes place, and what holds for it there.
 //!
-//! Whoever routes a request has decided where it runs; nothing here chooses, and nothing falls back to another place.
+//! Whoever routes a request has decided where it runs; nothing here chooses, and nothing falls back to another place: where
+//! there is no sandbox, a run that was to be in one is refused.
+//!
+//! # What holds in a sandbox
+//!
+//! The document's security and ask are about the machine itself: they say how much of it an agent may touch. A sandbox keeps
+//! the machine out of reach, so there the router's `policy` holds in their place, and where it says nothing: allowlist, and
+//! asking on a miss. Everything else holds as on the machine:
+//!
+//! - a `deny` that the document spells out for the agent, for every agent or as its default; a document that cannot be read
+//!   counts as one;
+//! - its entries, our own rules, and the rules that refuse;
+//! - its fallback where nobody can be asked, which never loosens what `policy` says.
+//!
+//! So nothing runs in a sandbox without a rule that covers it, a person who was asked about it, or `security=full` of
+//! whoever configured the agent, which is evidence as it is on the machine. What a person is shown says that it is about a
+//! sandbox, and nothing is remembered from there: entries and rules count on the machine as well.
 
 use super::Host;
+use super::card::{self, Material, Offer};
 use super::record::Recorder;
 use super::refusal::Refusal;
 use super::standing::Standing;
+use crate::executor::sandbox::{self, Grounds};
+pub use crate::executor::sandbox::{Backend, Sandbox};
+use crate::executor::{self, NotStarted, RunOutput};
 use crate::socket::server::Peer;
+use countersign_policy::ApprovedCommand;
 use countersign_policy::effective::{Effective, Requested};
+use countersign_policy::facts::Facts;
 use countersign_protocol::socket::{ExecPayload, ExecRequest};
+use countersign_protocol::ui::{Fact, HostKind, HostView, TraceStep};
+use std::path::Path;
 use tokio_util::sync::CancellationToken;
 
 /// Where a request is to run.
@@ -18,6 +42,13 @@ pub enum Placement {
     Here {
         /// What the request wants; it can only harden.
         policy: Requested,
+    },
+    /// In a sandbox on this machine, under `policy` and the document's entries.
+    Sandbox {
+        /// Security and ask of the run, already hardened by what the request wants; see above for what is missing.
+        policy: Requested,
+        /// Which.
+        sandbox: Sandbox,
     },
 }
 
@@ -33,7 +64,48 @@ impl Placement {
     pub(super) fn policy(&self, standing: &Standing) -> Effective {
         match self {
             Self::Here { policy } => standing.policy.clone().hardened(*policy),
+            Self::Sandbox { policy, .. } => standing.policy_in_sandbox(*policy),
         }
+    }
+
+    /// Refuses when the policy that holds by now is stricter than the one by which a run was judged. Entries are compared
+    /// elsewhere.
+    pub(super) fn still_allows(&self, judged: &Effective, live: &Standing) -> Result<(), Refusal> {
+        let live = self.policy(live);
+        if live.security.value > judged.security.value || live.ask.value > judged.ask.value {
+            return Err(Refusal::outdated("the policy became stricter"));
+        }
+        Ok(())
+    }
+
+    /// Whether an answer may be stored as an entry.
+    pub(super) fn remembers(&self) -> bool {
+        matches!(self, Self::Here { .. })
+    }
+
+    /// For a card.
+    pub(super) fn host_view(&self) -> HostView {
+        match self {
+            Self::Here { .. } => card::host_view(None),
+            Self::Sandbox { .. } => HostView { kind: HostKind::Sandbox, name: None },
+        }
+    }
+
+    /// Adds to a card what is special about the place.
+    pub(super) fn tell(&self, material: &mut Material<'_>, facts: &Facts) {
+        let Self::Sandbox { sandbox: Sandbox { backend, network }, .. } = self else { return };
+        let folder = facts.cwd.as_ref().map(|folder| folder.real_path.to_string_lossy());
+        let image = match backend {
+            Backend::Bubblewrap => None,
+            Backend::Container { image, .. } => Some(card::plain(image)),
+        };
+        material.facts.push(Fact::Sandbox {
+            network: *network,
+            folder: card::plain(&folder.unwrap_or_default()),
+            image,
+        });
+        material.why.trace.insert(0, TraceStep::Sandbox { network: *network });
+        material.offer = Offer::for_sandbox();
     }
 }
 
@@ -47,10 +119,46 @@ impl Host {
         gone: CancellationToken,
     ) -> Result<ExecPayload, Refusal> {
         let mut recorder = Recorder::exec(&self.parts, &request);
+        if let Placement::Sandbox { .. } = placement {
+            recorder.placed(HostKind::Sandbox);
+        }
         let result = self.exec_recorded(request, placement, peer, gone, &mut recorder).await;
         if let Err(refusal) = &result {
             recorder.ended(refusal.outcome.clone()).await;
         }
         result
+    }
+
+    /// Refuses what could not run there anyway, before anybody is asked about it.
+    pub(super) async fn placeable(&self, placement: &Placement, facts: &Facts) -> Result<(), Refusal> {
+        let (Placement::Sandbox { sandbox, .. }, Some(folder)) = (placement, &facts.cwd) else {
+            return Ok(());
+        };
+        let checked = sandbox::check(sandbox, &folder.real_path, &self.grounds()).await;
+        checked.map_err(|why| Refusal::no_sandbox(&why))
+    }
+
+    /// Runs what was approved where it was approved for.
+    pub(super) async fn execute(
+        &self,
+        command: ApprovedCommand,
+        placement: &Placement,
+        gone: CancellationToken,
+    ) -> Result<RunOutput, NotStarted> {
+        match placement {
+            Placement::Here { .. } => executor::run(command, &self.base_env, gone).await,
+            Placement::Sandbox { sandbox, .. } => {
+                sandbox::run(command, &self.base_env, sandbox, &self.grounds(), gone).await
+            }
+        }
+    }
+
+    fn grounds(&self) -> Grounds {
+        let document = self.parts.store.current();
+        Grounds {
+            home: self.parts.home.clone(),
+            openclaw: document.path.parent().unwrap_or(Path::new("/")).to_owned(),
+            private: self.parts.private.clone(),
+        }
     }
 }

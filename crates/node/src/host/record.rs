@@ -6,7 +6,7 @@ use countersign_approvals::ports::Ports;
 use countersign_policy::display;
 use countersign_protocol::limits::OUTPUT_TAIL_CHARS;
 use countersign_protocol::socket::{ExecPayload, ExecRequest};
-use countersign_protocol::ui::{CardKind, HistoryEvent, Outcome, RunView, Via};
+use countersign_protocol::ui::{CardKind, HistoryEvent, HostKind, Outcome, RunView, Via};
 use sha2::{Digest, Sha256};
 use std::time::Duration;
 
@@ -19,6 +19,7 @@ pub(super) struct Recorder {
     agent: String,
     session: Option<String>,
     card: CardKind,
+    host: Option<HostKind>,
     command: String,
     command_sha256: String,
     cwd: Option<String>,
@@ -75,6 +76,7 @@ impl Recorder {
             agent: String::new(),
             session: None,
             card,
+            host: None,
             command: String::new(),
             command_sha256: String::new(),
             cwd: None,
@@ -88,6 +90,11 @@ impl Recorder {
     /// The request's id in book and history.
     pub(super) fn request_id(&self) -> &str {
         &self.request_id
+    }
+
+    /// It is to run elsewhere than on this machine itself.
+    pub(super) fn placed(&mut self, host: HostKind) {
+        self.host = Some(host);
     }
 
     /// It is in the book under `id`.
@@ -119,6 +126,7 @@ impl Recorder {
             session: self.session.clone(),
             via: self.via,
             card: self.card,
+            host: self.host,
             command: self.command.clone(),
             command_sha256: self.command_sha256.clone(),
             cwd: self.cwd.clone(),

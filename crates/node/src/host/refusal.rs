@@ -1,5 +1,6 @@
 //! Why a command was not run: for the wire, for the history, for exit codes.
 
+use crate::executor::sandbox::Unavailable;
 use countersign_approvals::book::Ending;
 use countersign_policy::display;
 use countersign_policy::evaluate::{Answer, DenyReason, Origin};
@@ -29,6 +30,10 @@ impl Refusal {
             error: exec_error("UNAVAILABLE", message, Some(reason)),
             outcome: Outcome::Refused { reason: message.to_owned() },
         }
+    }
+
+    pub(super) fn no_sandbox(why: &Unavailable) -> Self {
+        Self::unavailable(&format!("exec host sandbox: {why}; {}", why.remedy()), "sandbox-unavailable")
     }
 
     pub(super) fn unanswered(outcome: Outcome) -> Self {

@@ -5,6 +5,7 @@ use countersign_policy::allowlist::EntryIndex;
 use countersign_policy::document;
 use countersign_policy::effective::{BUILT_IN, Effective, Requested};
 use countersign_protocol::socket::PolicySnapshot;
+use countersign_protocol::ui::StoreState;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -26,6 +27,17 @@ impl Standing {
         };
         let rules = EntryIndex::new(rules);
         Self { policy, rules, agent: agent.to_owned(), current: Arc::clone(current) }
+    }
+
+    /// What holds in a sandbox, see [`super::placement`].
+    pub(super) fn policy_in_sandbox(&self, requested: Requested) -> Effective {
+        let agent = Some(self.agent.as_str());
+        match (&self.current.document, &self.current.state) {
+            (Some(document), _) => document::resolve_in_sandbox(document, agent, requested),
+            (None, StoreState::Missing) => document::resolve_in_sandbox(&document::empty(), agent, requested),
+            // It may spell out a deny.
+            (None, StoreState::Ready | StoreState::Sqlite { .. } | StoreState::Unreadable { .. }) => BUILT_IN,
+        }
     }
 
     /// What a later look at the policy is compared with. Written out only here: it lists every entry, and most requests
@@ -77,7 +89,6 @@ const AGENTS: usize = 16;
 mod tests {
     use super::*;
     use countersign_protocol::document::Document;
-    use countersign_protocol::ui::StoreState;
     use serde_json::{Value, json};
 
     fn read(document: Value) -> Arc<Current> {

@@ -83,6 +83,7 @@ impl Rig {
             settings: settings.subscribe(),
             environment: BTreeMap::from([("PATH".to_owned(), "/usr/bin:/bin".to_owned())]),
             home: work.clone(),
+            private: vec![own.clone(), dir.path().join("history")],
             via: Via::Socket,
         });
         Self { _dir: dir, host, approvals, store, work, own, stop }

@@ -58,6 +58,8 @@ ui_words! {
         NotOffered,
         /// The command could not be split into arguments.
         Opaque,
+        /// It is about a sandbox, and a rule would count outside of it as well.
+        Sandbox,
         /// The policy is not an allowlist, so a rule would have no effect.
         SecurityNotAllowlist,
         /// The document cannot be written now.
@@ -253,6 +255,17 @@ ui_tagged! {
             #[serde(default, skip_serializing_if = "Option::is_none")]
             #[ts(optional)]
             given: Option<Shown>,
+        },
+        /// It would run in a sandbox on this machine.
+        Sandbox {
+            /// Whether it has the network.
+            network: bool,
+            /// The one folder outside of it that it can write to.
+            folder: Shown,
+            /// The image whose programs run; absent when they are this machine's own.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            #[ts(optional)]
+            image: Option<Shown>,
         },
         /// Environment overrides that will be set.
         Environment {

@@ -1,6 +1,6 @@
 //! What happened.
 
-use super::{CardKind, Loosening, Outcome, Via};
+use super::{CardKind, HostKind, Loosening, Outcome, Via};
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
@@ -53,6 +53,10 @@ ui_tagged! {
             via: Via,
             /// Whether the app ran it or only answered.
             card: CardKind,
+            /// Where it would run; absent for this machine itself, and where the app only answered.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            #[ts(optional)]
+            host: Option<HostKind>,
             /// The command, escaped and with secrets masked.
             command: String,
             /// SHA-256 of the exact command: of the text, or of the arguments joined by NUL.

@@ -11,6 +11,11 @@ ui_tagged! {
     /// One step of an evaluation, in the order in which it looks.
     #[derive(Eq)]
     pub enum TraceStep {
+        /// It is about a sandbox on this machine: what follows holds there.
+        Sandbox {
+            /// Whether it has the network.
+            network: bool,
+        },
         /// What is in force, and which layer says so.
         Policy {
             /// What may run.

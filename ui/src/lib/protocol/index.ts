@@ -13,7 +13,7 @@ export type AllowBlocked = "too-long" | "too-many-arguments";
 /**
  * Why nothing can be remembered.
  */
-export type AlwaysUnavailable = "ask-always" | "carrier" | "interpreter" | "no-effect" | "not-offered" | "opaque" | "security-not-allowlist" | "store-unavailable" | "unresolved" | "writable";
+export type AlwaysUnavailable = "ask-always" | "carrier" | "interpreter" | "no-effect" | "not-offered" | "opaque" | "sandbox" | "security-not-allowlist" | "store-unavailable" | "unresolved" | "writable";
 
 /**
  * What an argument is in its command.
@@ -774,7 +774,19 @@ path: Shown,
 /**
  * As it was given, when that is different.
  */
-given?: Shown, } | { "kind": "environment", 
+given?: Shown, } | { "kind": "sandbox", 
+/**
+ * Whether it has the network.
+ */
+network: boolean, 
+/**
+ * The one folder outside of it that it can write to.
+ */
+folder: Shown, 
+/**
+ * The image whose programs run; absent when they are this machine's own.
+ */
+image?: Shown, } | { "kind": "environment", 
 /**
  * Sorted by name.
  */
@@ -1210,6 +1222,10 @@ via: Via,
  * Whether the app ran it or only answered.
  */
 card: CardKind, 
+/**
+ * Where it would run; absent for this machine itself, and where the app only answered.
+ */
+host?: HostKind, 
 /**
  * The command, escaped and with secrets masked.
  */
@@ -2536,7 +2552,11 @@ export type Theme = "system" | "light" | "dark";
 /**
  * One step of an evaluation, in the order in which it looks.
  */
-export type TraceStep = { "kind": "policy", 
+export type TraceStep = { "kind": "sandbox", 
+/**
+ * Whether it has the network.
+ */
+network: boolean, } | { "kind": "policy", 
 /**
  * What may run.
  */

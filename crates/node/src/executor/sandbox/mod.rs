@@ -22,8 +22,8 @@ use tokio_util::sync::CancellationToken;
 pub struct Sandbox {
     /// What makes it.
     pub backend: Backend,
-    /// Whether programs in it may use the network.
-    pub network: Network,
+    /// Whether programs in it may use the network as programs outside may, to talk to this machine too.
+    pub network: bool,
 }
 
 /// What makes sandboxes.
@@ -40,13 +40,19 @@ pub enum Backend {
     },
 }
 
-/// Whether programs may talk to others over a network.
+/// Whom programs may talk to.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Network {
-    /// Not even to this machine.
+enum Network {
+    /// Not even this machine.
     None,
-    /// As programs outside may, to this machine too.
+    /// Whom programs outside may.
     Shared,
+}
+
+impl Sandbox {
+    fn network(&self) -> Network {
+        if self.network { Network::Shared } else { Network::None }
+    }
 }
 
 /// What a sandbox must know of this machine to keep it out.
@@ -65,15 +71,13 @@ pub struct Grounds {
 #[non_exhaustive]
 pub enum Unavailable {
     /// There is no bubblewrap.
-    #[error(
-        "bubblewrap is not there: expected one of {places}; install the package bubblewrap, or configure Docker or Podman"
-    )]
+    #[error("bubblewrap is not there: expected one of {places}")]
     NoBubblewrap {
         /// Where it was looked for.
         places: String,
     },
     /// It is there and cannot make a sandbox.
-    #[error("bubblewrap cannot make a sandbox here ({said}): {remedy}")]
+    #[error("bubblewrap cannot make a sandbox here: {said}")]
     Forbidden {
         /// What it said, escaped.
         said: String,
@@ -81,24 +85,38 @@ pub enum Unavailable {
         remedy: &'static str,
     },
     /// It cannot do what is needed.
-    #[error(
-        "bubblewrap is too old: expected the option {0}, which 0.10 and patched older releases have; update the package"
-    )]
+    #[error("bubblewrap is too old: expected the option {0}")]
     TooOld(&'static str),
     /// A folder that must not be a sandbox's.
-    #[error("a sandbox cannot have {} as its working directory: {why}; name the folder of one piece of work", .path.display())]
+    #[error("{} cannot be a sandbox's working directory: {why}", .path.display())]
     Folder {
         /// The folder.
         path: PathBuf,
         /// What is wrong with it.
         why: &'static str,
     },
-    /// The container program cannot be started.
+    /// The container program or its image is not what was expected.
     #[error("containers: {0}")]
     Container(String),
     /// A path that the container program's arguments cannot name.
     #[error("{} cannot be put into a container: its path has a comma, a quote or a line break", .0.display())]
     Unnameable(PathBuf),
+}
+
+impl Unavailable {
+    /// What to do about it.
+    pub fn remedy(&self) -> &'static str {
+        match self {
+            Self::NoBubblewrap { .. } => "install the package bubblewrap, or configure Docker or Podman",
+            Self::Forbidden { remedy, .. } => remedy,
+            Self::TooOld(_) => "update bubblewrap to 0.10, or to an older release with its security fixes",
+            Self::Folder { .. } => "name the folder of one piece of work",
+            Self::Container(_) => {
+                "configure the absolute path of docker or podman, and an image of this machine"
+            }
+            Self::Unnameable(_) => "rename it, or use bubblewrap",
+        }
+    }
 }
 
 /// Whether a command could run in `sandbox` with `folder`, a real path, as its own: asked before a person is.
@@ -134,10 +152,10 @@ pub async fn run(
     check(sandbox, &command.pins().cwd.real_path, grounds).await?;
     match &sandbox.backend {
         Backend::Bubblewrap => {
-            bubblewrap::run(command, &inside(base_env), sandbox.network, grounds, cancel).await
+            bubblewrap::run(command, &inside(base_env), sandbox.network(), grounds, cancel).await
         }
         Backend::Container { program, image } => {
-            let container = container::Container { program, image, network: sandbox.network };
+            let container = container::Container { program, image, network: sandbox.network() };
             container::run(command, base_env, container, cancel).await
         }
     }

@@ -34,7 +34,7 @@ impl Rig {
         env.insert("LANG".into(), "C".into());
         Self {
             bench,
-            sandbox: Sandbox { backend: Backend::Bubblewrap, network: Network::None },
+            sandbox: Sandbox { backend: Backend::Bubblewrap, network: false },
             grounds: Grounds { home, openclaw: state.join("openclaw"), private: vec![state] },
             env,
         }
@@ -42,7 +42,7 @@ impl Rig {
 
     fn networked() -> Self {
         let rig = Self::new();
-        Self { sandbox: Sandbox { network: Network::Shared, ..rig.sandbox.clone() }, ..rig }
+        Self { sandbox: Sandbox { network: true, ..rig.sandbox.clone() }, ..rig }
     }
 
     async fn start(&self, command: ApprovedCommand) -> Result<ExecPayload, NotStarted> {

@@ -1,7 +1,192 @@
 //! Where a run takes place, and what holds there.
 
 use super::*;
+use crate::host::placement::{Backend, Sandbox};
+use countersign_approvals::history;
+use countersign_protocol::ui::{Fact, HistoryEvent, HostKind, TraceStep};
 use pretty_assertions::assert_eq;
+
+const BUBBLEWRAP: Sandbox = Sandbox { backend: Backend::Bubblewrap, network: false };
+
+fn boxed(security: Option<Security>, ask: Option<Ask>) -> Placement {
+    Placement::Sandbox { policy: Requested { security, ask }, sandbox: BUBBLEWRAP }
+}
+
+/// What only succeeds in a sandbox, in a folder of its own.
+fn in_project(rig: &Rig, argv: &[&str]) -> ExecRequest {
+    let project = rig.work.join("project");
+    std::fs::create_dir_all(&project).unwrap();
+    ExecRequest {
+        command: argv.iter().map(|word| (*word).to_owned()).collect(),
+        cwd: Some(project.to_str().unwrap().to_owned()),
+        ..ExecRequest::default()
+    }
+}
+
+struct Boxed<'a> {
+    name: &'a str,
+    document: serde_json::Value,
+    policy: (Option<Security>, Option<Ask>),
+    desk: Desk,
+    ran: bool,
+    reason: &'a str,
+    asked: bool,
+}
+
+async fn check_boxed(row: Boxed<'_>) {
+    let Boxed { name, document, policy: (security, ask), desk, ran, reason, asked } = row;
+    let rig = Rig::new(&document.to_string(), ForwardedGrants::Never).await;
+    let request = in_project(&rig, &["echo", "ran"]);
+    let (came, record) = rig.send_to(boxed(security, ask), request, desk).await;
+    let expected = if ran { "ran\n" } else { reason };
+    let found = match &came {
+        Came::Ran(output) => output,
+        Came::Refused(_, reason) => reason,
+    };
+    assert_eq!((matches!(came, Came::Ran(_)), found.as_str()), (ran, expected), "{name}: {came:?}");
+    assert_eq!(record.is_some(), asked, "{name}: whether a person was asked");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn in_a_sandbox_the_routers_policy_holds_with_the_documents_entries_and_denials() {
+    let says = |defaults: serde_json::Value| serde_json::json!({ "version": 1, "defaults": defaults });
+    let covered = |defaults: serde_json::Value| {
+        let entry = serde_json::json!([{ "pattern": echo_path() }]);
+        serde_json::json!({ "version": 1, "defaults": defaults, "agents": { "main": { "allowlist": entry } } })
+    };
+    let deny = || serde_json::json!({ "security": "deny" });
+    let open = || serde_json::json!({ "security": "full", "ask": "off" });
+    let nothing = || serde_json::json!({});
+    let (unsaid, full) = ((None, None), (Some(Security::Full), Some(Ask::Off)));
+    let listed = (Some(Security::Allowlist), Some(Ask::Off));
+    let always = (Some(Security::Full), Some(Ask::Always));
+    for (name, document, policy, desk, ran, reason, asked) in [
+        ("nothing said, a person allows", says(nothing()), unsaid, YES, true, "", true),
+        ("nothing said, a person denies", says(nothing()), unsaid, NO, false, "user-denied", true),
+        ("nothing said, covered", covered(nothing()), unsaid, NO, true, "", false),
+        ("the machine is open, the sandbox is not", says(open()), unsaid, NO, false, "user-denied", true),
+        ("nobody to ask", says(nothing()), unsaid, Desk::Empty, false, "security=deny", false),
+        ("full", says(nothing()), full, NO, true, "", false),
+        ("full, always", says(nothing()), always, NO, false, "user-denied", true),
+        ("listed and covered", covered(open()), listed, NO, true, "", false),
+        ("listed and missed", says(open()), listed, YES, false, "allowlist-miss", false),
+        (
+            "denied by the router",
+            covered(open()),
+            (Some(Security::Deny), None),
+            YES,
+            false,
+            "security=deny",
+            false,
+        ),
+        ("denied by the document", covered(deny()), full, YES, false, "security=deny", false),
+    ] {
+        check_boxed(Boxed { name, document, policy, desk, ran, reason, asked }).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_document_that_cannot_be_read_denies_in_a_sandbox_too() {
+    let rig = Rig::new("{broken", ForwardedGrants::Never).await;
+    let request = in_project(&rig, &["echo", "ran"]);
+    let (came, _) = rig.send_to(boxed(Some(Security::Full), Some(Ask::Off)), request, YES).await;
+    assert!(matches!(&came, Came::Refused(_, reason) if reason == "security=deny"), "{came:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refusing_rule_refuses_in_a_sandbox_too() {
+    let rules = own(serde_json::json!({ "effect": "deny" }));
+    let document = policy("full", "off", "deny", &[]);
+    let rig = Rig::with_rules(&document, Some(&rules), ForwardedGrants::Never).await;
+    let request = in_project(&rig, &["echo", "ran"]);
+    let (came, _) = rig.send_to(boxed(Some(Security::Full), Some(Ask::Off)), request, YES).await;
+    assert!(matches!(&came, Came::Refused(_, reason) if reason.starts_with("rule")), "{came:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_card_and_the_history_say_that_it_is_a_sandbox_and_nothing_is_remembered_from_there() {
+    let rig = Rig::new(&policy("allowlist", "on-miss", "deny", &[]), ForwardedGrants::Never).await;
+    let outside = rig.work.join("outside");
+    let text = format!("echo x > {}; pwd", outside.display());
+    let request = in_project(&rig, &["sh", "-c", &text]);
+    let (came, record) = rig.send_to(boxed(None, None), request, YES).await;
+    let project = std::fs::canonicalize(rig.work.join("project")).unwrap();
+    assert_eq!(came, Came::Ran(format!("{}\n", project.display())));
+    assert!(!outside.exists(), "it ran outside of the sandbox");
+    let card = &record.unwrap().request.card;
+    assert_eq!(
+        (card.host.kind, card.decisions.as_slice()),
+        (HostKind::Sandbox, &[Decision::AllowOnce, Decision::Deny][..])
+    );
+    assert_eq!(card.always_unavailable, Some(AlwaysUnavailable::Sandbox));
+    assert_eq!(card.why.trace.first(), Some(&TraceStep::Sandbox { network: false }));
+    let told = card.facts.iter().find_map(|fact| match fact {
+        Fact::Sandbox { network, folder, image } => {
+            Some((*network, display::original(folder), image.is_some()))
+        }
+        _ => None,
+    });
+    assert_eq!(told, Some((false, Some(project.display().to_string()), false)));
+    let lines = history::page(&rig.own.parent().unwrap().join("history"), None, 10).unwrap().entries;
+    let hosts: Vec<_> = lines
+        .iter()
+        .filter_map(|line| match &line.event {
+            HistoryEvent::Request { host, .. } => Some(*host),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(hosts, [Some(HostKind::Sandbox)]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn where_there_is_no_sandbox_nobody_is_asked_and_nothing_runs() {
+    let rig = Rig::new(&policy("full", "off", "deny", &[]), ForwardedGrants::Never).await;
+    let missing = Backend::Container { program: "/nowhere/docker".into(), image: "debian:12".into() };
+    let nowhere = Placement::Sandbox {
+        policy: Requested::default(),
+        sandbox: Sandbox { backend: missing, network: false },
+    };
+    let at_home = ExecRequest { cwd: None, ..echo() };
+    for (placement, request, says) in [
+        (nowhere, in_project(&rig, &["echo", "ran"]), "/nowhere/docker"),
+        (boxed(None, None), at_home, "somebody's home"),
+    ] {
+        let (came, record) = rig.send_to(placement, request, YES).await;
+        match came {
+            Came::Refused(message, reason) => {
+                assert!(message.starts_with("exec host sandbox: ") && message.contains(says), "{message}");
+                assert_eq!(reason, "sandbox-unavailable");
+            }
+            Came::Ran(output) => panic!("ran: {output}"),
+        }
+        assert!(record.is_none(), "a person was asked: {says}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_deny_that_is_spelled_out_while_a_person_looks_counts() {
+    let rig = Rig::new(&serde_json::json!({ "version": 1 }).to_string(), ForwardedGrants::Never).await;
+    let request = in_project(&rig, &["echo", "ran"]);
+    let mut events = rig.approvals.events();
+    let _presenter = rig.approvals.presenter();
+    let gone = CancellationToken::new();
+    let peer = Peer::default();
+    let running = rig.host.exec_at(request, boxed(None, None), &peer, gone);
+    let answering = async {
+        loop {
+            if let Ok(Event::Added(record)) = events.recv().await {
+                let state = rig.own.parent().unwrap().join("openclaw/exec-approvals.json");
+                let denies = serde_json::json!({ "version": 1, "defaults": { "security": "deny" } });
+                std::fs::write(state, denies.to_string()).unwrap();
+                rig.approvals.resolve(&record.id, Decision::AllowOnce, "window").await;
+                return;
+            }
+        }
+    };
+    let (result, ()) = tokio::join!(running, answering);
+    let refusal = result.unwrap_err();
+    assert_eq!(refusal.error.reason.as_deref(), Some("approval-store-unavailable"), "{refusal:?}");
+}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn on_this_machine_a_wish_hardens_the_document_and_never_loosens_it() {

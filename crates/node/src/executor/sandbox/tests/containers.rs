@@ -31,14 +31,14 @@ struct Fake {
 }
 
 impl Fake {
-    fn new(name: &str, network: Network) -> Self {
+    fn new(name: &str) -> Self {
         let mut rig = Rig::new();
         let folder = rig.bench.folder.path().join("program");
         fs::create_dir(&folder).unwrap();
         let program = rig.bench.program(name, PROGRAM);
         fs::rename(&program, folder.join(name)).unwrap();
         let backend = Backend::Container { program: folder.join(name), image: "debian:12".into() };
-        rig.sandbox = Sandbox { backend, network };
+        rig.sandbox = Sandbox { backend, network: false };
         Self { rig, folder }
     }
 
@@ -134,7 +134,7 @@ fn a_program_that_is_no_part_of_the_system_is_mounted_and_one_that_is_is_the_ima
 
 #[tokio::test]
 async fn a_command_runs_and_its_end_is_told() {
-    let fake = Fake::new("docker", Network::None);
+    let fake = Fake::new("docker");
     let payload = fake.rig.shell("echo out; echo err >&2; exit 3").await;
     let told = (payload.exit_code, payload.stdout.as_str(), payload.stderr.as_str());
     assert_eq!(told, (Some(3), "out\n", "err\n"), "{payload:?}");
@@ -146,13 +146,13 @@ async fn a_command_runs_and_its_end_is_told() {
 
 #[tokio::test]
 async fn the_limit_and_cancelling_kill_the_container_by_its_name() {
-    let mut fake = Fake::new("podman", Network::None);
+    let mut fake = Fake::new("podman");
     fake.rig.bench.timeout = Some(Duration::from_millis(500));
     let payload = fake.rig.shell("echo begun; exec sleep 60").await;
     assert_eq!((payload.timed_out, payload.stdout.as_str()), (true, "begun\n"));
     assert_eq!(fake.called("kill"), ["kill".to_owned(), fake.name()]);
     wait_until_gone(container(&fake)).await;
-    let fake = Fake::new("docker", Network::None);
+    let fake = Fake::new("docker");
     let begun = fake.rig.bench.work().join("begun");
     let cancel = fake.rig.bench.cancel.clone();
     let (payload, ()) = tokio::join!(fake.rig.shell(": > begun; exec sleep 60"), async {
@@ -166,7 +166,7 @@ async fn the_limit_and_cancelling_kill_the_container_by_its_name() {
 
 #[tokio::test]
 async fn dropping_a_run_kills_the_container_too() {
-    let fake = Fake::new("docker", Network::None);
+    let fake = Fake::new("docker");
     let begun = fake.rig.bench.work().join("begun");
     tokio::select! {
         payload = fake.rig.shell(": > begun; exec sleep 60") => panic!("ended: {payload:?}"),
@@ -183,7 +183,7 @@ fn container(fake: &Fake) -> i32 {
 
 #[tokio::test]
 async fn t14_what_changed_after_it_was_shown_does_not_run_in_a_container_either() {
-    let fake = Fake::new("docker", Network::None);
+    let fake = Fake::new("docker");
     let script = fake.rig.bench.write("task.sh", "echo shown\n");
     assert_eq!(fake.rig.run(&["sh", "task.sh"]).await.stdout, "shown\n");
     let drift = fake.rig.drift(&["sh", "task.sh"], || fs::write(&script, "echo other\n").unwrap()).await;
@@ -192,12 +192,12 @@ async fn t14_what_changed_after_it_was_shown_does_not_run_in_a_container_either(
 
 #[tokio::test]
 async fn what_cannot_be_a_container_is_refused_with_a_reason() {
-    let fake = Fake::new("docker", Network::None);
+    let fake = Fake::new("docker");
     let (work, grounds) = (fake.rig.bench.work().canonicalize().unwrap(), &fake.rig.grounds);
     let good = fake.folder.join("docker");
     let with = |program: &Path, image: &str| Sandbox {
         backend: Backend::Container { program: program.to_owned(), image: image.to_owned() },
-        network: Network::None,
+        network: false,
     };
     assert_eq!(check(&with(&good, "registry.example:5000/a/b@sha256:0a"), &work, grounds).await, Ok(()));
     for (sandbox, expected) in [

@@ -247,23 +247,29 @@ async fn a_folder_that_would_make_it_pointless_is_refused_before_anything_starts
     }
 }
 
+/// Problem and remedy.
+fn said<T: std::fmt::Debug>(found: Result<T, Unavailable>) -> String {
+    let why = found.unwrap_err();
+    format!("{why}; {}", why.remedy())
+}
+
 #[tokio::test]
 async fn a_missing_old_or_forbidden_bubblewrap_says_what_to_do() {
     let bench = Bench::new();
-    let missing = bubblewrap::find(&["/nowhere/bwrap"]).await.unwrap_err().to_string();
+    let missing = said(bubblewrap::find(&["/nowhere/bwrap"]).await);
     assert!(missing.contains("/nowhere/bwrap") && missing.contains("install the package"), "{missing}");
     let fake = |name: &str, text: &str| bench.program(name, text).display().to_string();
     let old =
         fake("old", "#!/bin/sh\necho --bind-fd --cap-drop --json-status-fd --ro-bind-fd --seccomp --size\n");
-    let old = bubblewrap::find(&[&old]).await.unwrap_err().to_string();
+    let old = said(bubblewrap::find(&[&old]).await);
     assert!(old.contains("--disable-userns") && old.contains("update"), "{old}");
     let forbidden = fake(
         "forbidden",
         "#!/bin/sh\n[ \"$1\" = --help ] && exec bwrap --help\n\
          echo 'bwrap: No permissions to create new namespace' >&2\nexit 1\n",
     );
-    let forbidden = bubblewrap::find(&["/nowhere/bwrap", &forbidden]).await.unwrap_err().to_string();
-    assert!(forbidden.contains("(No permissions to create new namespace)"), "{forbidden}");
+    let forbidden = said(bubblewrap::find(&["/nowhere/bwrap", &forbidden]).await);
+    assert!(forbidden.contains(": No permissions to create new namespace"), "{forbidden}");
     assert!(forbidden.contains("user namespaces") && forbidden.contains("Docker or Podman"), "{forbidden}");
     assert_eq!(check_bubblewrap().await, Ok(()));
 }
