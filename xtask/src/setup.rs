@@ -66,6 +66,7 @@ const PACKAGES: &[Package] = &[
     package(Purpose::Run, "libdbus-1-dev", "tray and single instance"),
     package(Purpose::Run, "libayatana-appindicator3-1", "the tray icon, loaded when the app starts"),
     package(Purpose::Run, "librsvg2-common", "SVG icons of the desktop theme"),
+    package(Purpose::Run, "bubblewrap", "sandboxes for what agents run"),
     package(Purpose::Headless, "xvfb", "a display where there is none"),
     package(Purpose::Headless, "dbus-daemon", "a private session bus"),
     package(Purpose::Headless, "openbox", "a window manager: windows get focus as on a desktop"),
@@ -196,15 +197,15 @@ fn explain_other_systems(purpose: Purpose) -> Result<()> {
 /// Oldest Node whose npm reads the lock file and whose runtime Vite supports.
 const NODE_MAJOR: u32 = 20;
 
-const PROGRAMS_TO_TEST: &[&str] = &["Xvfb", "dbus-daemon", "openbox", "WebKitWebDriver"];
+const PROGRAMS_TO_TEST: &[&str] = &["Xvfb", "bwrap", "dbus-daemon", "openbox", "WebKitWebDriver"];
 
 const FEDORA_AND_ARCH: &str = "\
 Fedora, to run:  sudo dnf install gcc pkgconf-pkg-config webkit2gtk4.1-devel gtk3-devel dbus-devel \\
-                   libayatana-appindicator-gtk3 librsvg2
+                   libayatana-appindicator-gtk3 librsvg2 bubblewrap
 Fedora, to test: sudo dnf install webkit2gtk-driver xorg-x11-server-Xvfb xauth dbus-daemon dbus-x11 \\
                    openbox xdotool xprop xwininfo at-spi2-core ImageMagick python3 chromium dejavu-sans-fonts \\
                    google-noto-sans-cjk-fonts adwaita-icon-theme
-Arch, to run:    sudo pacman -S base-devel webkit2gtk-4.1 gtk3 dbus libayatana-appindicator librsvg
+Arch, to run:    sudo pacman -S base-devel webkit2gtk-4.1 gtk3 dbus libayatana-appindicator librsvg bubblewrap
 Arch, to test:   sudo pacman -S xorg-server-xvfb xorg-xauth openbox xdotool xorg-xprop xorg-xwininfo at-spi2-core \\
                    imagemagick python chromium ttf-dejavu noto-fonts-cjk adwaita-icon-theme
 Both also need Node 20 or newer with npm.";

@@ -8,6 +8,7 @@ use crate::gateway::TOKEN_FILE;
 use crate::paths::Paths;
 use countersign_approvals::rules::{self, RuleStore};
 use countersign_approvals::store::{Current, Store};
+use countersign_node::executor::sandbox;
 use countersign_policy::document;
 use countersign_protocol::control::{ControlRequest, ControlResponse};
 use countersign_protocol::ui::{EmbeddedState, Presence, RulesState, SocketState, Status, StoreState};
@@ -51,6 +52,7 @@ pub(super) async fn doctor(paths: &Paths, output: &Output) -> anyhow::Result<Exi
     findings.push(app_finding(&app));
     findings.push(socket(&app, &current));
     findings.extend(app.as_ref().ok().map(|app| gateway(paths, &app.gateway)));
+    findings.push(sandbox().await);
     findings.push(display());
     findings.push(presence("tray", desktop::tray().await, TRAY_REMEDY));
     findings.push(presence("notifications", desktop::notifications().await, NOTIFICATIONS_REMEDY));
@@ -197,6 +199,19 @@ fn gateway(paths: &Paths, state: &EmbeddedState) -> Finding {
             "end what is in the way, or choose another port on the app's page Connections; the app tries again by itself"
                 .to_owned(),
         ),
+    }
+}
+
+/// What cannot be made is refused when it is wanted, so it is no problem by itself.
+async fn sandbox() -> Finding {
+    match sandbox::check_bubblewrap().await {
+        Ok(()) => ok("sandbox", "bubblewrap makes sandboxes here".to_owned()),
+        Err(why) => Finding {
+            check: "sandbox",
+            level: Level::Warning,
+            message: format!("{why}; what is to run in one is refused"),
+            remedy: Some(why.remedy().to_owned()),
+        },
     }
 }
 
