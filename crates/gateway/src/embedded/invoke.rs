@@ -112,7 +112,10 @@ pub(super) async fn invoke<B: Backend>(
             return Err(invalid("node.invoke", &why));
         }
     };
-    let node = gateway.node(&node_id).ok_or_else(|| not_connected("node not connected"))?;
+    let node = gateway.node(&node_id).ok_or_else(|| {
+        let error = NodeError::new("NOT_CONNECTED", "node not connected");
+        failed_before("node not connected", json!({ "code": "NOT_CONNECTED", "nodeError": error }))
+    })?;
     allowed(&node, &command)?;
     let params = match (command.as_str(), params.unwrap_or(Value::Null)) {
         (command::RUN, params) => checked(gateway, asker, &node_id, params, gone).await?.into(),
@@ -136,8 +139,10 @@ pub(super) async fn policy<B: Backend>(
     command: &'static str,
     params: Value,
 ) -> Result<Value, ErrorShape> {
-    let unreachable = || not_connected("NOT_CONNECTED: node not connected");
-    let node = gateway.node(node_id).ok_or_else(unreachable)?;
+    let node = gateway.node(node_id).ok_or_else(|| {
+        let error = NodeError::new("NOT_CONNECTED", "node not connected");
+        failed_before("NOT_CONNECTED: node not connected", json!({ "nodeError": error }))
+    })?;
     allowed(&node, command)?;
     let order = Order {
         node_id: node_id.to_owned(),
@@ -322,21 +327,20 @@ fn failed(error: Option<NodeError>) -> ErrorShape {
     ErrorShape::unavailable(text).with(json!({ "nodeError": error, "nodeCommandDispatched": true }))
 }
 
-fn not_connected(text: &str) -> ErrorShape {
-    let error = json!({"code": "NOT_CONNECTED", "message": "node not connected"});
-    let details = json!({"code": "NOT_CONNECTED", "nodeError": error, "nodeCommandDispatched": false});
-    ErrorShape::unavailable(text).with(details)
-}
-
 fn not_told(why: NotTold) -> ErrorShape {
     let (text, code) = match why {
         NotTold::Gone => ("node connection changed before dispatch", "ROUTE_CHANGED"),
         NotTold::Full => ("too many calls of nodes are under way", "TOO_MANY_INVOKES"),
     };
-    let details = json!({"code": code, "nodeCommandDispatched": false});
-    let mut error = ErrorShape::unavailable(text).with(details);
+    let mut error = failed_before(text, json!({ "code": code }));
     error.retryable = Some(true);
     error
+}
+
+/// The node was told nothing.
+fn failed_before(text: &str, mut details: Value) -> ErrorShape {
+    details["nodeCommandDispatched"] = false.into();
+    ErrorShape::unavailable(text).with(details)
 }
 
 impl<B: Backend> Gateway<B> {
