@@ -91,12 +91,14 @@ pub(super) async fn invoke<B: Backend>(
     gone: &CancellationToken,
 ) -> Result<Value, ErrorShape> {
     let InvokeParams { node_id, command, params, timeout_ms, idempotency_key, session_key } = params;
+    for (name, given) in [("nodeId", &node_id), ("command", &command), ("idempotencyKey", &idempotency_key)] {
+        if given.is_empty() {
+            return Err(invalid("node.invoke", &format!("must have required property '{name}'")));
+        }
+    }
     let (node_id, command) = (node_id.trim().to_owned(), command.trim().to_owned());
     if node_id.is_empty() || command.is_empty() {
         return Err(ErrorShape::invalid("nodeId and command required"));
-    }
-    if idempotency_key.is_empty() {
-        return Err(invalid("node.invoke", "must have required property 'idempotencyKey'"));
     }
     if [command::POLICY_GET, command::POLICY_SET].contains(&command.as_str()) {
         let text = "node.invoke does not allow system.execApprovals.*; use exec.approvals.node.*";
@@ -118,7 +120,14 @@ pub(super) async fn invoke<B: Backend>(
     })?;
     allowed(&node, &command)?;
     let params = match (command.as_str(), params.unwrap_or(Value::Null)) {
-        (command::RUN, params) => checked(gateway, asker, &node_id, params, gone).await?.into(),
+        (command::RUN, params) => {
+            let mut params = checked(gateway, asker, &node_id, params, gone).await?;
+            // What the node tells of the run is matched by it.
+            if text(params.get("runId").and_then(Value::as_str)).is_none() {
+                params.insert("runId".to_owned(), Uuid::new_v4().to_string().into());
+            }
+            params.into()
+        }
         (_, params) => params,
     };
     let session_key = text(session_key.as_deref());

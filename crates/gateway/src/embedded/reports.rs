@@ -75,7 +75,7 @@ fn happened<B: Backend>(gateway: &Gateway<B>, node: &Client, told: NodeEvent) ->
         gateway.system_events().put(&matched.session_key, event);
         gateway.changed();
     }
-    Ok(json!({"ok": true, "event": name, "handled": true}))
+    Ok(json!({"ok": true}))
 }
 
 /// A result as nodes of all releases send it: some write a null for what is not there, or an object where text belongs.

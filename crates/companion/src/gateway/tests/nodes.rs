@@ -153,7 +153,9 @@ async fn t01_a_run_that_only_its_caller_calls_approved_reaches_no_node() {
     // The first thing that the node hears is what makes no such claim.
     let plain = json!({"command": ["id"], "approved": "yes", "approvalDecision": "deny", "evil": true});
     agent.send("node.invoke", to(3, "system.run", plain)).await;
-    assert_eq!(told(&mut node).await.2, json!({"command": ["id"]}));
+    let (.., mut params) = told(&mut node).await;
+    let run_id = params.as_object_mut().unwrap().remove("runId").unwrap();
+    assert_eq!((run_id.as_str().unwrap().len(), params), (36, json!({"command": ["id"]})));
 }
 
 #[tokio::test]
@@ -298,7 +300,7 @@ async fn bad_calls_of_nodes_are_refused_in_the_peers_words() {
         params
     };
     for (params, expected, reason) in [
-        (json!({}), "nodeId and command required", Value::Null),
+        (json!({}), "invalid node.invoke params: must have required property 'nodeId'", Value::Null),
         (with(3, " ", "x", json!(1)), "nodeId and command required", Value::Null),
         (
             with(3, "system.run", "idempotencyKey", json!("")),
@@ -476,15 +478,15 @@ async fn sessions_are_told_of_the_runs_of_their_nodes() {
         payload.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         payload
     };
-    let handled = |event: &str| Ok(json!({"ok": true, "event": event, "handled": true}));
+    let handled = Ok(json!({"ok": true}));
     let started = json!({"event": "exec.started", "payload": about(json!({}))});
-    assert_eq!(node.call("node.event", started).await, handled("exec.started"));
+    assert_eq!(node.call("node.event", started).await, handled);
     answer(&mut node, 3, &invoke_id, json!({})).await.unwrap();
     assert_eq!(agent.answer(&call).await["ok"], true);
     // After the answer, as text, and what comes twice is told once.
     let output = about(json!({"exitCode": 2, "timedOut": false, "success": false, "output": "no\n rule"}));
     let finished = json!({"event": "exec.finished", "payload": {}, "payloadJSON": output.to_string()});
-    assert_eq!(node.call("node.event", finished.clone()).await, handled("exec.finished"));
+    assert_eq!(node.call("node.event", finished.clone()).await, handled);
     assert_eq!(node.call("node.event", finished).await.unwrap()["reason"], "unmatched_exec_event");
     let node_id = id(3);
     assert_eq!(
@@ -500,10 +502,7 @@ async fn sessions_are_told_of_the_runs_of_their_nodes() {
     let call = agent.send("node.invoke", to(3, "system.run", muted)).await;
     let (invoke_id, ..) = told(&mut node).await;
     let denied = json!({"sessionKey": "s-1", "runId": "r-2", "command": "make", "reason": "allowlist-miss"});
-    assert_eq!(
-        node.call("node.event", json!({"event": "exec.denied", "payload": denied})).await,
-        handled("exec.denied")
-    );
+    assert_eq!(node.call("node.event", json!({"event": "exec.denied", "payload": denied})).await, handled);
     answer(&mut node, 3, &invoke_id, json!({"ok": false})).await.unwrap();
     assert_eq!(agent.answer(&call).await["error"]["message"], "node invoke failed");
     assert_eq!(texts("s-1"), Vec::<String>::new());
