@@ -9,6 +9,7 @@
 //! ```
 
 mod compare;
+mod nodes;
 mod script;
 mod shape;
 mod wire;

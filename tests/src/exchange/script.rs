@@ -1,15 +1,16 @@
 //! What is said to a gateway: every method that ours serves, and the bad input that the specification names.
 
 use super::wire::{Came, Who, Wire, connect};
-use super::{Exchange, shape};
+use super::{Exchange, nodes, shape};
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
 /// Who plays.
-const ASKER: Who = Who { seed: 1, name: "asker", scopes: &["operator.read", "operator.approvals"] };
+const ASKER: Who =
+    Who { seed: 1, name: "asker", scopes: &["operator.read", "operator.approvals"], commands: &[] };
 /// Sees what others ask only as an administrator, in newer releases.
-const PERSON: Who = Who { seed: 2, name: "person", scopes: &["operator.admin"] };
-const READER: Who = Who { seed: 3, name: "reader", scopes: &["operator.read"] };
+const PERSON: Who = Who { seed: 2, name: "person", scopes: &["operator.admin"], commands: &[] };
+const READER: Who = Who { seed: 3, name: "reader", scopes: &["operator.read"], commands: &[] };
 
 /// Tells the script to a gateway that listens on loopback and lets in who knows its token. What a release has no method for
 /// is left out.
@@ -29,6 +30,7 @@ pub async fn tell(url: &str, token: &str) -> Result<Vec<Exchange>> {
     unified(&mut stage, &mut cast).await?;
     policies(&mut stage, &mut cast).await?;
     devices(&mut stage, &mut cast).await?;
+    nodes::tell(&mut stage, &mut cast.person).await?;
     Ok(stage.told)
 }
 
@@ -39,19 +41,25 @@ struct Cast {
 }
 
 /// Where it is told, and what was told so far.
-struct Stage<'a> {
-    url: &'a str,
-    token: &'a str,
+pub(super) struct Stage<'a> {
+    pub(super) url: &'a str,
+    pub(super) token: &'a str,
     told: Vec<Exchange>,
 }
 
 impl Stage<'_> {
-    fn note(&mut self, name: &str, request: Option<&Value>, came: Vec<Value>) {
+    pub(super) fn note(&mut self, name: &str, request: Option<&Value>, came: Vec<Value>) {
         self.told.push(Exchange { name: name.to_owned(), request: request.map(shape::of), came });
     }
 
     /// Calls, and notes the first answer under the method's name and what is special. False: there is no such method.
-    async fn call(&mut self, wire: &mut Wire, method: &str, special: &str, params: &Value) -> Result<bool> {
+    pub(super) async fn call(
+        &mut self,
+        wire: &mut Wire,
+        method: &str,
+        special: &str,
+        params: &Value,
+    ) -> Result<bool> {
         let answer = wire.call(method, params).await?;
         let exists = answer["error"]["message"] != format!("unknown method: {method}");
         if exists {
@@ -62,14 +70,20 @@ impl Stage<'_> {
     }
 
     /// Notes the last answer to a call.
-    async fn last(&mut self, wire: &mut Wire, name: &str, id: &str) -> Result<()> {
+    pub(super) async fn last(&mut self, wire: &mut Wire, name: &str, id: &str) -> Result<()> {
         let answer = wire.answer(id).await?;
         self.note(name, None, vec![shape::of_answer(&answer)]);
         Ok(())
     }
 
     /// Notes an event.
-    async fn event(&mut self, wire: &mut Wire, event: &str, id: &str, special: &str) -> Result<()> {
+    pub(super) async fn event(
+        &mut self,
+        wire: &mut Wire,
+        event: &str,
+        id: &str,
+        special: &str,
+    ) -> Result<()> {
         let payload = wire.event(event, |payload| payload["id"] == id).await?;
         self.note(&format!("event {event}: {special}"), None, vec![shape::of(&payload)]);
         Ok(())

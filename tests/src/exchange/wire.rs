@@ -18,6 +18,8 @@ pub(super) struct Who {
     pub(super) seed: u8,
     pub(super) name: &'static str,
     pub(super) scopes: &'static [&'static str],
+    /// What it takes as a node; an operator takes nothing.
+    pub(super) commands: &'static [&'static str],
 }
 
 /// Something that came.
@@ -123,11 +125,15 @@ pub(super) fn connect(who: Who, token: &str, challenge: &Value) -> Value {
     let identity = Identity::from_seed(&[who.seed; 32]);
     let scopes: Vec<String> = who.scopes.iter().map(|scope| (*scope).to_owned()).collect();
     let device_id = identity.device_id();
+    let (role, client_id, client_mode) = match who.commands {
+        [] => ("operator", "gateway-client", "ui"),
+        _ => ("node", "node-host", "node"),
+    };
     let proof = Proof {
         device_id: &device_id,
-        client_id: "gateway-client",
-        client_mode: "ui",
-        role: "operator",
+        client_id,
+        client_mode,
+        role,
         scopes: &scopes,
         signed_at_ms,
         token,
@@ -136,9 +142,9 @@ pub(super) fn connect(who: Who, token: &str, challenge: &Value) -> Value {
         device_family: "",
     };
     json!({
-        "minProtocol": 3, "maxProtocol": 4, "role": "operator", "scopes": scopes, "auth": {"token": token},
-        "caps": ["exec-approvals", "plugin-approvals"],
-        "client": {"id": "gateway-client", "displayName": who.name, "version": "1", "platform": "linux", "mode": "ui"},
+        "minProtocol": 3, "maxProtocol": 4, "role": role, "scopes": scopes, "auth": {"token": token},
+        "caps": ["exec-approvals", "plugin-approvals"], "commands": who.commands,
+        "client": {"id": client_id, "displayName": who.name, "version": "1", "platform": "linux", "mode": client_mode},
         "device": {"id": device_id, "publicKey": identity.public_key(), "signature": identity.sign(&proof.text()),
                    "signedAt": signed_at_ms, "nonce": nonce},
     })
