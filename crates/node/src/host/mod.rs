@@ -438,9 +438,8 @@ impl Host {
         // What a person answers to a card of ours is stored before that; what came over the network is stored here.
         let always = judged.granted.as_ref().is_some_and(|granted| granted.decision == Decision::AllowAlways)
             || matches!(&evaluation.verdict, Verdict::Allow(Evidence::Forwarded(Decision::AllowAlways)));
-        let store_always = always
-            && checked.placement.remembers()
-            && judged.policy.security.value == Security::Allowlist;
+        let store_always =
+            always && checked.placement.remembers() && judged.policy.security.value == Security::Allowlist;
         if store_always {
             let proposals = always::proposals(&judged.analysis, &judged.facts, &judged.policy);
             let edits = proposals.unwrap_or_default().first().map(|proposal| {

@@ -3,6 +3,7 @@
 //! The gateway keeps what is said and sends it back with the run. It has room for one script's digest; what else was looked
 //! at, programs, folder and environment, is remembered here.
 
+use super::placement::Placement;
 use super::request::{Checked, check};
 use super::{Host, Refusal};
 use crate::facts;
@@ -53,10 +54,10 @@ impl Host {
             ..ExecRequest::default()
         };
         let env = request.env.clone().unwrap_or_default();
-        let checked = check(request, &self.parts.home, ForwardedGrants::Never)?;
+        let checked = check(request, Placement::default(), &self.parts.home, ForwardedGrants::Never)?;
         let judged = self.judge(&checked).await?;
-        let policy = judged.standing.policy.clone().hardened(requested);
-        let proposals = always::proposals(&judged.analysis, &judged.facts, &judged.standing.policy);
+        let policy = judged.policy.clone().hardened(requested);
+        let proposals = always::proposals(&judged.analysis, &judged.facts, &judged.policy);
         let patterns: Vec<CoveredPattern> =
             proposals.unwrap_or_default().first().map_or_else(Vec::new, |one| {
                 vec![CoveredPattern { pattern: one.pattern.clone(), arg_pattern: one.arg_pattern.clone() }]
@@ -92,7 +93,7 @@ impl Host {
     pub fn still_planned(&self, request: &ExecRequest, plan: &Plan) -> Result<(), Refusal> {
         let differs = |what: &str| Err(Refusal::changed(&format!("another {what} than was prepared")));
         let filled = |text: &Option<String>| text.as_deref().map(str::trim).unwrap_or_default().to_owned();
-        let checked = check(request.clone(), &self.parts.home, ForwardedGrants::Never)?;
+        let checked = check(request.clone(), Placement::default(), &self.parts.home, ForwardedGrants::Never)?;
         let texts = [Some(&checked.command_text), request.raw_command.as_ref()];
         if plan.argv != request.command {
             return differs("command");
