@@ -174,6 +174,12 @@ pub enum AnswerLine {
         /// What was decided.
         decision: Decision,
     },
+    /// The command of an `exec` with a `nodeRun` was started; its answer follows. Ours: peers skip lines of types that they do not
+    /// know.
+    ExecStarted {
+        /// The request's id.
+        id: String,
+    },
     /// Answer to `exec`.
     ExecRes(ExecAnswer),
 }

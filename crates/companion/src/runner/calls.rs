@@ -137,7 +137,14 @@ async fn answer(tools: &Tools, live: &Live, request: InvokeRequest, cancel: Canc
     };
     if request.command == command::RUN {
         let words = if live.hello().protocol >= GENERATION_WITH_DENIED { Words::Newer } else { Words::Older };
-        let Run { ended, about } = run::run(tools, params, limit, cancel).await;
+        let starting = live.clone();
+        let started = move |about: RunEvent| {
+            // Whoever hears of the end has heard of the start: nothing is waited for in between.
+            if !starting.tell("node.event", json!(node_event(event::STARTED, &about))) {
+                tracing::debug!("the start of a run was not told");
+            }
+        };
+        let Run { ended, about } = run::run(tools, params, limit, cancel, started).await;
         let event = ended.event(about);
         return Answer { result: ended.result(words).and_then(written), event };
     }
@@ -181,15 +188,9 @@ async fn answer(tools: &Tools, live: &Live, request: InvokeRequest, cancel: Canc
 
 /// Tells the event, then the result, in this order and without waiting in between.
 async fn tell(tools: &Tools, live: &Live, id: &str, Answer { result, event }: Answer) {
-    let event = event.map(|(name, event)| {
-        let payload_json = serde_json::to_string(&event).ok();
-        NodeEvent { event: name.to_owned(), payload: None, payload_json }
-    });
     let told = async {
-        if let Some(event) = event
-            && let Err(error) = live.call("node.event", json!(event)).await
-        {
-            logged(&error, "an event of a run");
+        if let Some((name, event)) = event {
+            told(live, name, &event).await;
         }
     };
     let result = match result {
@@ -205,6 +206,16 @@ async fn tell(tools: &Tools, live: &Live, id: &str, Answer { result, event }: An
         }
     };
     tokio::join!(biased; told, answered);
+}
+
+fn node_event(name: &str, event: &RunEvent) -> NodeEvent {
+    NodeEvent { event: name.to_owned(), payload: None, payload_json: serde_json::to_string(event).ok() }
+}
+
+async fn told(live: &Live, name: &str, event: &RunEvent) {
+    if let Err(error) = live.call("node.event", json!(node_event(name, event))).await {
+        logged(&error, "an event of a run");
+    }
 }
 
 /// A gateway that is gone was told by its own end.

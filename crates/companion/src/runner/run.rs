@@ -3,6 +3,7 @@
 use super::calls::Tools;
 use super::outcome::{Ended, INVALID_REQUEST};
 use crate::endpoint::endpoint;
+use countersign_node::host::Signals;
 use countersign_node::socket::client::{self, ClientError};
 use countersign_node::socket::server::Peer;
 use countersign_policy::raw_command;
@@ -21,7 +22,13 @@ pub(super) struct Run {
 }
 
 /// Runs what `params` say within `limit`. Cancelling ends it, or withdraws the question.
-pub(super) async fn run(tools: &Tools, params: Value, limit: Duration, cancel: CancellationToken) -> Run {
+pub(super) async fn run(
+    tools: &Tools,
+    params: Value,
+    limit: Duration,
+    cancel: CancellationToken,
+    started: impl Fn(RunEvent),
+) -> Run {
     let params: RunParams = match serde_json::from_value(params) {
         Ok(params) => params,
         Err(error) => {
@@ -41,10 +48,10 @@ pub(super) async fn run(tools: &Tools, params: Value, limit: Duration, cancel: C
     let request = request_of(tools, &params, run_id, limit);
     let ended = match &params.system_run_plan {
         Some(plan) => match tools.host.still_planned(&request, plan) {
-            Ok(()) => exec(tools, request, limit, cancel).await,
+            Ok(()) => exec(tools, request, limit, cancel, || started(about.clone())).await,
             Err(refusal) => Ended::of_refusal(refusal),
         },
-        None => exec(tools, request, limit, cancel).await,
+        None => exec(tools, request, limit, cancel, || started(about.clone())).await,
     };
     Run { ended, about }
 }
@@ -70,10 +77,16 @@ fn request_of(tools: &Tools, params: &RunParams, run_id: String, limit: Duration
     }
 }
 
-async fn exec(tools: &Tools, request: ExecRequest, limit: Duration, cancel: CancellationToken) -> Ended {
+async fn exec(
+    tools: &Tools,
+    request: ExecRequest,
+    limit: Duration,
+    cancel: CancellationToken,
+    started: impl Fn(),
+) -> Ended {
     if let Some((socket, token)) = endpoint(&tools.paths) {
         let now_ms = tools.ports.clock.now_ms();
-        let asked = client::exec(&socket, &token, &request, now_ms, limit);
+        let asked = client::exec_watched(&socket, &token, &request, now_ms, limit, &started);
         let answer = tokio::select! {
             answer = asked => answer,
             // The connection is closed with it, and the app ends what runs.
@@ -95,16 +108,23 @@ async fn exec(tools: &Tools, request: ExecRequest, limit: Duration, cancel: Canc
             }
         }
     }
-    let ending = cancel.child_token();
-    let limited = ending.clone();
+    let signals = Signals::from(cancel.child_token());
+    let (limited, begun) = (signals.gone.clone(), signals.started.clone());
     let nobody = Peer::default();
-    let running = tools.host.exec(request, &nobody, ending);
+    let running = tools.host.exec(request, &nobody, signals);
     tokio::pin!(running);
-    let ended = tokio::select! {
-        ended = &mut running => ended,
-        () = tokio::time::sleep(limit) => {
-            limited.cancel();
-            running.await
+    let late = tokio::time::sleep(limit);
+    tokio::pin!(late);
+    let mut has_begun = false;
+    let ended = loop {
+        tokio::select! {
+            biased;
+            () = begun.cancelled(), if !has_begun => {
+                has_begun = true;
+                started();
+            }
+            ended = &mut running => break ended,
+            () = &mut late, if !limited.is_cancelled() => limited.cancel(),
         }
     };
     match ended {

@@ -208,7 +208,12 @@ async fn a_command_runs_and_its_end_is_told_before_its_result() {
     let expected = json!({ "exitCode": 3, "timedOut": false, "success": false, "stdout": "out\n", "stderr": "err\n",
         "error": "exit 3" });
     assert_eq!(payload(&result), expected);
-    let [event] = events.as_slice() else { panic!("{events:?}") };
+    let [begun, event] = events.as_slice() else { panic!("{events:?}") };
+    assert_eq!(
+        begun,
+        &json!({ "event": "exec.started", "payload": { "sessionKey": "agent:main:s", "runId": " r 1 ", "host": "node",
+            "command": "echo out; echo err >&2; exit 3", "suppressNotifyOnExit": true } })
+    );
     assert_eq!(event["event"], "exec.finished");
     let expected = json!({ "sessionKey": "agent:main:s", "runId": " r 1 ", "host": "node", "exitCode": 3,
         "command": "echo out; echo err >&2; exit 3", "timedOut": false, "success": false,
@@ -311,7 +316,7 @@ async fn a_run_that_ignores_its_limit_prints_without_end_or_leaves_a_daemon_ends
     assert!(stdout.ends_with("... (truncated)"), "{}", stdout.len());
     assert!(stdout.len() <= 200_000 + "\n... (truncated)".len());
     let (result, events) = rig.run(json!({ "command": ["printf", r"a\377b"] })).await;
-    assert_eq!((payload(&result)["stdout"].as_str(), events.len()), (Some("a\u{fffd}b"), 1));
+    assert_eq!((payload(&result)["stdout"].as_str(), events.len()), (Some("a\u{fffd}b"), 2));
     // It keeps the pipes open for ten minutes.
     let (result, _) = rig.run(json!({ "command": ["sh", "-c", "sleep 600 & echo started"] })).await;
     assert_eq!(payload(&result)["stdout"], "started\n");

@@ -219,6 +219,13 @@ impl Live {
         self.call_within(method, params, Answers::One, CALL_WAIT).await
     }
 
+    /// Makes a call whose answer nobody waits for, in order with those before and after it. False when it cannot leave now: the
+    /// connection is lost, or too much waits to be sent.
+    pub fn tell(&self, method: &'static str, params: Value) -> bool {
+        let (reply, _) = oneshot::channel();
+        self.calls.try_send(Outgoing { method, params, answers: Answers::One, reply }).is_ok()
+    }
+
     /// Makes a call and waits for the answer that counts. Cancel-safe: dropping the future forgets the answer, not the call.
     pub async fn call_within(
         &self,

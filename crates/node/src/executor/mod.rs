@@ -1,6 +1,7 @@
 //! The only place that starts processes: exactly the approved argument list, nothing that a shell reads. [`sandbox`] runs it
 //! behind walls; [`program`] starts what the person configured.
 
+mod controls;
 mod group;
 pub mod guardian;
 mod output;
@@ -8,6 +9,7 @@ pub mod program;
 pub mod sandbox;
 
 use crate::facts::{self, Drift};
+pub use controls::{Controls, Heard, Tap};
 use countersign_policy::ApprovedCommand;
 use countersign_protocol::limits::OUTPUT_BYTES;
 use countersign_protocol::socket::ExecPayload;
@@ -58,8 +60,9 @@ pub enum NotStarted {
 pub async fn run(
     command: ApprovedCommand,
     base_env: &BTreeMap<String, String>,
-    cancel: CancellationToken,
+    controls: impl Into<Controls>,
 ) -> Result<RunOutput, NotStarted> {
+    let Controls { cancel, tap } = controls.into();
     passable(&command)?;
     if cancel.is_cancelled() {
         return Err(NotStarted::Cancelled);
@@ -80,7 +83,7 @@ pub async fn run(
         }
     };
     let payload = match spawned {
-        Ok(child) => Run::of(child, OUTPUT_BYTES).finish(command.timeout(), started, &cancel).await,
+        Ok(child) => Run::of(child, OUTPUT_BYTES, tap).finish(command.timeout(), started, &cancel).await,
         Err(error) => not_started(&error.to_string()),
     };
     Ok(RunOutput { payload, duration: started.elapsed() })
@@ -189,12 +192,13 @@ enum End {
 }
 
 impl Run {
-    /// Keeps at most `output` bytes of what it prints.
-    fn of(mut child: Child, output: usize) -> Self {
+    /// Keeps at most `output` bytes of what it prints; `tap` hears all of it.
+    fn of(mut child: Child, output: usize, tap: Tap) -> Self {
+        tap.hear(Heard::Started);
         Self {
             group: Group::led_by(child.id()),
             pipes: Pipes::new(child.stdout.take(), child.stderr.take()),
-            capture: Capture::new(output),
+            capture: Capture::new(output, tap),
             child,
             stop: Stop::Group,
         }

@@ -1,6 +1,7 @@
 //! What a run printed: both pipes read to their ends, the beginning kept, the rest read and thrown away so that the
 //! program never waits for a reader.
 
+use super::controls::{Heard, Tap};
 use tokio::io::{AsyncRead, AsyncReadExt};
 
 /// Which of the two.
@@ -63,6 +64,8 @@ pub(super) struct Capture {
     /// Lengths at the moment when the marker would no longer have fitted.
     marker_fits: Option<(usize, usize)>,
     cut: bool,
+    /// Hears what is not kept too.
+    tap: Tap,
 }
 
 #[derive(Debug, Default)]
@@ -74,17 +77,20 @@ struct Decoded {
 
 impl Capture {
     /// Keeps at most `limit` bytes of text, the marker included.
-    pub(super) fn new(limit: usize) -> Self {
-        Self { limit, out: Decoded::default(), err: Decoded::default(), marker_fits: None, cut: false }
+    pub(super) fn new(limit: usize, tap: Tap) -> Self {
+        Self { limit, out: Decoded::default(), err: Decoded::default(), marker_fits: None, cut: false, tap }
     }
 
     /// Takes the next bytes of a stream.
     pub(super) fn take(&mut self, stream: Stream, bytes: &[u8]) {
-        if self.cut {
+        if self.cut && !self.tap.is_there() {
             return;
         }
         let text = self.of(stream).decode(bytes);
-        self.append(stream, &text);
+        self.tap.hear(Heard::Printed(&text));
+        if !self.cut {
+            self.append(stream, &text);
+        }
     }
 
     /// Both texts, with a marker when something is missing.
@@ -180,7 +186,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn check(limit: usize, pieces: &[(Stream, &[u8])], out: &str, err: &str) {
-        let mut capture = Capture::new(limit);
+        let mut capture = Capture::new(limit, Tap::default());
         for (stream, bytes) in pieces {
             capture.take(*stream, bytes);
         }
@@ -216,7 +222,7 @@ mod tests {
             pieces in proptest::collection::vec((any::<bool>(), proptest::collection::vec(any::<u8>(), 0..40)), 0..20),
             limit in 16_usize..100,
         ) {
-            let mut capture = Capture::new(limit);
+            let mut capture = Capture::new(limit, Tap::default());
             for (out, bytes) in &pieces {
                 capture.take(if *out { Out } else { Err }, bytes);
             }

@@ -14,7 +14,7 @@
 //! # }
 //! ```
 
-use super::Run;
+use super::{Run, Tap};
 use countersign_protocol::socket::ExecPayload;
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -148,7 +148,7 @@ impl Program {
         let mut child = self.spawn(env).map_err(|error| CallError::NotStarted(error.to_string()))?;
         let stdin = child.stdin.take();
         let payload = tokio::select! {
-            payload = Run::of(child, limits.output).finish(Some(limits.time), started, &cancel) => payload,
+            payload = Run::of(child, limits.output, Tap::default()).finish(Some(limits.time), started, &cancel) => payload,
             // Whoever reads nothing is not waited for: the program's end is the end.
             never = feed(stdin, input) => match never {},
         };

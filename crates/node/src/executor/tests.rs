@@ -487,7 +487,8 @@ async fn t16_a_folder_moved_between_check_and_spawn_stays_the_one_that_was_shown
     fs::rename(bench.work(), &moved).unwrap();
     fs::create_dir(bench.work()).unwrap();
     let child = spawn(&command, &base_env(), &folder).unwrap();
-    let payload = Run::of(child, OUTPUT_BYTES).finish(None, Instant::now(), &bench.cancel).await;
+    let payload =
+        Run::of(child, OUTPUT_BYTES, Tap::default()).finish(None, Instant::now(), &bench.cancel).await;
     assert_eq!(Path::new(payload.stdout.trim_end()), fs::canonicalize(moved).unwrap());
 }
 

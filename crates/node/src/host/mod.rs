@@ -14,6 +14,7 @@ mod prepare;
 mod record;
 mod refusal;
 mod request;
+mod running;
 mod standing;
 
 use crate::executor::NotStarted;
@@ -55,6 +56,7 @@ use record::Recorder;
 pub use refusal::Refusal;
 use refusal::{answer, answered_no, decided, denied, ended, exec_error, refused_by};
 use request::{Checked, agent_name, check, wait_of};
+pub use running::Running;
 use standing::{Standing, Standings};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -101,6 +103,22 @@ pub struct Host {
     /// Answers that wait for their runs.
     grants: Arc<Grants>,
     prepared: PreparedRuns,
+    running: Running,
+}
+
+/// How a request and whoever waits for it hear of each other.
+#[derive(Clone, Debug, Default)]
+pub struct Signals {
+    /// Nobody waits any more: the question is withdrawn, the run is ended.
+    pub gone: CancellationToken,
+    /// Cancelled by the host when the command's process is started.
+    pub started: CancellationToken,
+}
+
+impl From<CancellationToken> for Signals {
+    fn from(gone: CancellationToken) -> Self {
+        Self { gone, started: CancellationToken::new() }
+    }
 }
 
 /// A request with everything that judging it needs.
@@ -137,6 +155,7 @@ impl Host {
             generation: 1,
             grants: Arc::default(),
             prepared: PreparedRuns::default(),
+            running: Running::default(),
         }
     }
 
@@ -145,9 +164,14 @@ impl Host {
         &self,
         request: ExecRequest,
         peer: &Peer,
-        gone: CancellationToken,
+        signals: impl Into<Signals>,
     ) -> Result<ExecPayload, Refusal> {
-        self.exec_at(request, Placement::default(), peer, gone).await
+        self.exec_at(request, Placement::default(), peer, signals).await
+    }
+
+    /// What runs now.
+    pub fn running(&self) -> &Running {
+        &self.running
     }
 
     /// Asks a person about a command that somebody else runs. `None` means silence.
@@ -269,12 +293,14 @@ impl Host {
         request: ExecRequest,
         placement: Placement,
         peer: &Peer,
-        gone: CancellationToken,
+        signals: Signals,
         recorder: &mut Recorder,
     ) -> Result<ExecPayload, Refusal> {
+        let Signals { gone, started } = signals;
         let needs_screen_recording = request.needs_screen_recording == Some(true);
         let forwarded_grants = self.parts.settings.borrow().forwarded_grants;
-        let checked = check(request, placement, &self.parts.home, forwarded_grants)?;
+        let mut checked = check(request, placement, &self.parts.home, forwarded_grants)?;
+        checked.started = started;
         let mut judged = self.judge(&checked).await?;
         self.placeable(&checked.placement, &judged.facts).await?;
         judged.granted = self.granted(&checked, &judged)?;
@@ -501,7 +527,9 @@ impl Host {
             self.parts.store.record_uses(uses);
         }
         recorder.ended(outcome).await;
-        match self.execute(command, &placement, gone).await {
+        let view = recorder.running(self.parts.ports.clock.now_ms());
+        let (_watched, controls) = self.running.watch(view, &gone, checked.started);
+        match self.execute(command, &placement, controls).await {
             Ok(output) => {
                 recorder.ran(&output.payload, output.duration).await;
                 Ok(output.payload)
@@ -578,7 +606,9 @@ impl Handler for Host {
     }
 
     async fn exec(&self, call: Call<ExecRequest>) -> Result<ExecPayload, ExecError> {
-        Host::exec(self, call.request, &call.peer, call.gone).await.map_err(|refusal| refusal.error)
+        Host::exec(self, call.request, &call.peer, Signals { gone: call.gone, started: call.started })
+            .await
+            .map_err(|refusal| refusal.error)
     }
 }
 

@@ -18,14 +18,14 @@
 //! whoever configured the agent, which is evidence as it is on the machine. What a person is shown says that it is about a
 //! sandbox, and nothing is remembered from there: entries and rules count on the machine as well.
 
-use super::Host;
 use super::card::{self, Material, Offer};
 use super::record::Recorder;
 use super::refusal::Refusal;
 use super::standing::Standing;
+use super::{Host, Signals};
 use crate::executor::sandbox::{self, Grounds};
 pub use crate::executor::sandbox::{Backend, Sandbox};
-use crate::executor::{self, NotStarted, RunOutput};
+use crate::executor::{self, Controls, NotStarted, RunOutput};
 use crate::socket::server::Peer;
 use countersign_policy::ApprovedCommand;
 use countersign_policy::effective::{Effective, Requested};
@@ -33,7 +33,6 @@ use countersign_policy::facts::Facts;
 use countersign_protocol::socket::{ExecPayload, ExecRequest};
 use countersign_protocol::ui::{Fact, HostKind, HostView, TraceStep};
 use std::path::Path;
-use tokio_util::sync::CancellationToken;
 
 /// Where a request is to run.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -116,13 +115,14 @@ impl Host {
         request: ExecRequest,
         placement: Placement,
         peer: &Peer,
-        gone: CancellationToken,
+        signals: impl Into<Signals>,
     ) -> Result<ExecPayload, Refusal> {
+        let signals = signals.into();
         let mut recorder = Recorder::exec(&self.parts, &request);
         if let Placement::Sandbox { .. } = placement {
             recorder.placed(HostKind::Sandbox);
         }
-        let result = self.exec_recorded(request, placement, peer, gone, &mut recorder).await;
+        let result = self.exec_recorded(request, placement, peer, signals, &mut recorder).await;
         if let Err(refusal) = &result {
             recorder.ended(refusal.outcome.clone()).await;
         }
@@ -143,12 +143,12 @@ impl Host {
         &self,
         command: ApprovedCommand,
         placement: &Placement,
-        gone: CancellationToken,
+        controls: Controls,
     ) -> Result<RunOutput, NotStarted> {
         match placement {
-            Placement::Here { .. } => executor::run(command, &self.base_env, gone).await,
+            Placement::Here { .. } => executor::run(command, &self.base_env, controls).await,
             Placement::Sandbox { sandbox, .. } => {
-                sandbox::run(command, &self.base_env, sandbox, &self.grounds(), gone).await
+                sandbox::run(command, &self.base_env, sandbox, &self.grounds(), controls).await
             }
         }
     }

@@ -6,7 +6,7 @@ use countersign_approvals::ports::Ports;
 use countersign_policy::display;
 use countersign_protocol::limits::OUTPUT_TAIL_CHARS;
 use countersign_protocol::socket::{ExecPayload, ExecRequest};
-use countersign_protocol::ui::{CardKind, HistoryEvent, HostKind, Outcome, RunView, Via};
+use countersign_protocol::ui::{CardKind, HistoryEvent, HostKind, Outcome, RunView, RunningView, Via};
 use sha2::{Digest, Sha256};
 use std::time::Duration;
 
@@ -95,6 +95,18 @@ impl Recorder {
     /// It is to run elsewhere than on this machine itself.
     pub(super) fn placed(&mut self, host: HostKind) {
         self.host = Some(host);
+    }
+
+    /// As it is seen while it runs.
+    pub(super) fn running(&self, started_at_ms: i64) -> RunningView {
+        RunningView {
+            request_id: self.request_id.clone(),
+            agent: self.agent.clone(),
+            session: self.session.clone(),
+            command: self.command.clone(),
+            started_at_ms,
+            ..RunningView::default()
+        }
     }
 
     /// It is in the book under `id`.

@@ -12,6 +12,7 @@ use countersign_protocol::ui::{ForwardedGrants, Via};
 use countersign_protocol::vocabulary::Decision;
 use std::path::Path;
 use std::time::Duration;
+use tokio_util::sync::CancellationToken;
 
 /// One request after the checks that need no policy.
 pub(super) struct Checked {
@@ -30,6 +31,8 @@ pub(super) struct Checked {
     pub(super) given_cwd: Option<String>,
     /// The run of a node that it is.
     pub(super) run: Option<NodeRun>,
+    /// Cancelled when it starts.
+    pub(super) started: CancellationToken,
 }
 
 impl Checked {
@@ -97,6 +100,7 @@ pub(super) fn check(
         approval_wait: wait_of(request.approval_timeout_ms),
         given_cwd: request.cwd.clone(),
         run: request.node_run,
+        started: CancellationToken::new(),
         argv,
         placement,
     })

@@ -70,10 +70,26 @@ pub async fn exec(
     now_ms: i64,
     wait: Duration,
 ) -> Result<ExecAnswer, ClientError> {
+    exec_watched(path, token, request, now_ms, wait, || {}).await
+}
+
+/// The same; `started` is called when the command's process was started, if the request has a `nodeRun`.
+pub async fn exec_watched(
+    path: &Path,
+    token: &SocketToken,
+    request: &ExecRequest,
+    now_ms: i64,
+    wait: Duration,
+    started: impl Fn(),
+) -> Result<ExecAnswer, ClientError> {
     let json = serde_json::to_string(request).map_err(|error| ClientError::BadRequest(error.to_string()))?;
     let frame = RequestLine::Exec(auth::signed_frame(token, fresh_id(), now_ms, json));
     converse(path, &frame, wait, |line| match line.get("type").and_then(Value::as_str) {
         Some("exec-res") => Some(exec_answer(line)),
+        Some("exec-started") => {
+            started();
+            None
+        }
         _ => None,
     })
     .await

@@ -95,7 +95,7 @@ pub(super) async fn serve<H: Handler>(
             let Ok(Ok(line)) = line else { return };
             match serde_json::from_slice(&line) {
                 Ok(RequestLine::Request(frame)) => ask(&stream, &shared, &stop, peer, frame).await,
-                Ok(RequestLine::Exec(frame)) => exec(&stream, &shared, &stop, peer, frame).await,
+                Ok(RequestLine::Exec(frame)) => exec(&mut stream, &shared, &stop, peer, frame).await,
                 Err(_) => {
                     tracing::debug!(bytes = line.len(), "approval socket: line not understood");
                     None
@@ -152,7 +152,8 @@ async fn write_line(stream: &mut UnixStream, answer: &AnswerLine) {
         tracing::error!(bytes = line.len(), "approval socket: answer is longer than a client reads");
         return;
     }
-    if stream.write_all(&line).await.is_ok() {
+    let is_last = !matches!(answer, AnswerLine::ExecStarted { .. });
+    if stream.write_all(&line).await.is_ok() && is_last {
         let _ = stream.shutdown().await;
     }
 }
@@ -175,13 +176,14 @@ async fn ask<H: Handler>(
         return None;
     }
     let gone = CancellationToken::new();
-    let call = Call { id: id.clone(), peer, request, gone: gone.clone() };
+    let started = CancellationToken::new();
+    let call = Call { id: id.clone(), peer, request, gone: gone.clone(), started };
     let decision = attend(stream, stop, gone, shared.handler.ask(call)).await??;
     Some(AnswerLine::Decision { id, decision })
 }
 
 async fn exec<H: Handler>(
-    stream: &UnixStream,
+    stream: &mut UnixStream,
     shared: &Shared<H>,
     stop: &CancellationToken,
     peer: Peer,
@@ -190,9 +192,28 @@ async fn exec<H: Handler>(
     let id = frame.id.clone();
     let result = match authenticate(shared, &frame) {
         Authentication::Passed(request) => {
-            let gone = CancellationToken::new();
-            let call = Call { id: id.clone(), peer, request, gone: gone.clone() };
-            attend(stream, stop, gone, shared.handler.exec(call)).await?
+            let (gone, started) = (CancellationToken::new(), CancellationToken::new());
+            let wants_start = request.node_run.is_some();
+            let call = Call { id: id.clone(), peer, request, gone: gone.clone(), started: started.clone() };
+            let mut working = pin!(shared.handler.exec(call));
+            let early = attend(stream, stop, gone.clone(), async {
+                tokio::select! {
+                    biased;
+                    result = working.as_mut() => Some(result),
+                    () = started.cancelled(), if wants_start => None,
+                }
+            });
+            match early.await? {
+                Some(result) => result,
+                None => {
+                    let line = AnswerLine::ExecStarted { id: id.clone() };
+                    let told = tokio::time::timeout(WRITE_TIMEOUT, write_line(stream, &line)).await;
+                    if told.is_err() {
+                        gone.cancel();
+                    }
+                    attend(stream, stop, gone, working).await?
+                }
+            }
         }
         Authentication::Refused(error) => {
             tracing::warn!(pid = peer.pid, reason = error.reason, "approval socket: frame refused");

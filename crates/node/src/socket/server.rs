@@ -37,6 +37,8 @@ pub struct Call<R> {
     /// Cancelled when the requester closed its connection entirely (never on half-close), and when the server stops. The
     /// handler's future is dropped a few seconds later if it has not ended by then.
     pub gone: CancellationToken,
+    /// To be cancelled when a command's process is started.
+    pub started: CancellationToken,
 }
 
 /// What the server does with authenticated requests.

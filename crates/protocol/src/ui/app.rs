@@ -267,6 +267,8 @@ ui_tagged! {
         },
         /// Something about gateways changed; ask for all of it.
         ConnectionsChanged,
+        /// A run began, printed or ended; ask for those that are under way.
+        RunningChanged,
         /// The history grew.
         HistoryAppended {
             /// The line.

@@ -23,6 +23,27 @@ ui! {
         pub output_tail: String,
     }
 
+    /// A run that is under way.
+    #[derive(Default)]
+    pub struct RunningView {
+        /// The request, as the history names it.
+        pub request_id: String,
+        /// The agent, escaped.
+        pub agent: String,
+        /// The session, escaped.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        pub session: Option<String>,
+        /// The command, escaped and with secrets masked.
+        pub command: String,
+        /// Unix milliseconds.
+        pub started_at_ms: i64,
+        /// End of the output so far, control characters escaped.
+        pub output_tail: String,
+        /// Whether it printed more than that.
+        pub is_cut: bool,
+    }
+
     /// One line of the history.
     pub struct HistoryEntry {
         /// Position since the first line ever, from 1.

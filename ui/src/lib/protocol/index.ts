@@ -2261,6 +2261,39 @@ rung: Rung,
 breadth: Breadth, };
 
 /**
+ * A run that is under way.
+ */
+export type RunningView = { 
+/**
+ * The request, as the history names it.
+ */
+requestId: string, 
+/**
+ * The agent, escaped.
+ */
+agent: string, 
+/**
+ * The session, escaped.
+ */
+session?: string, 
+/**
+ * The command, escaped and with secrets masked.
+ */
+command: string, 
+/**
+ * Unix milliseconds.
+ */
+startedAtMs: number, 
+/**
+ * End of the output so far, control characters escaped.
+ */
+outputTail: string, 
+/**
+ * Whether it printed more than that.
+ */
+isCut: boolean, };
+
+/**
  * What came of a sample.
  */
 export type SampleResult = { "kind": "delivered", 
@@ -2729,7 +2762,7 @@ hash: string, } | { "kind": "rules-changed",
 /**
  * Hash of the rule document now.
  */
-hash: string, } | { "kind": "connections-changed" } | { "kind": "history-appended", 
+hash: string, } | { "kind": "connections-changed" } | { "kind": "running-changed" } | { "kind": "history-appended", 
 /**
  * The line.
  */
@@ -2777,7 +2810,7 @@ export type VerdictCause = "allowlist" | "allowlist-miss" | "allowlist-unbound" 
 /**
  * Through which door a request came.
  */
-export type Via = "socket" | "command-line" | "gateway" | "connection";
+export type Via = "socket" | "command-line" | "gateway" | "connection" | "node";
 
 /**
  * How a webhook knows that a message is ours.

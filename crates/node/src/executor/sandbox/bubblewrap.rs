@@ -7,7 +7,7 @@ mod status;
 mod walls;
 
 use super::super::{
-    FIRST_BUSY_PAUSE, LAST_BUSY_PAUSE, NotStarted, Run, RunOutput, Stop, not_started, verify,
+    Controls, FIRST_BUSY_PAUSE, LAST_BUSY_PAUSE, NotStarted, Run, RunOutput, Stop, not_started, verify,
 };
 use super::{Grounds, Network, Unavailable};
 use crate::facts;
@@ -25,7 +25,6 @@ use std::time::Duration;
 use tokio::process::{Child, Command};
 use tokio::sync::OnceCell;
 use tokio::time::{Instant, timeout};
-use tokio_util::sync::CancellationToken;
 use walls::{Named, Walls};
 
 /// A bubblewrap that works here.
@@ -77,7 +76,7 @@ pub(super) async fn run(
     base_env: &BTreeMap<String, String>,
     network: Network,
     grounds: &Grounds,
-    cancel: CancellationToken,
+    Controls { cancel, tap }: Controls,
 ) -> Result<RunOutput, NotStarted> {
     let bubblewrap = found().await?;
     let mut pause = FIRST_BUSY_PAUSE;
@@ -90,7 +89,7 @@ pub(super) async fn run(
         let started = Instant::now();
         let ran = match spawn(bubblewrap, &command, base_env, folder, &pinned, network, grounds) {
             Ok((child, status)) => {
-                let run = Run::of(child, OUTPUT_BYTES).stopped_by(Stop::Namespace(status));
+                let run = Run::of(child, OUTPUT_BYTES, tap.clone()).stopped_by(Stop::Namespace(status));
                 run.finish(command.timeout(), started, &cancel).await
             }
             Err(error) => not_started(&error.to_string()),

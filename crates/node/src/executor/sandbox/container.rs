@@ -5,7 +5,7 @@
 //! machine has under the same path.
 
 use super::super::program::Program;
-use super::super::{NotStarted, Run, RunOutput, Stop, not_started, verify};
+use super::super::{Controls, NotStarted, Run, RunOutput, Stop, not_started, verify};
 use super::{Network, Unavailable};
 use countersign_policy::ApprovedCommand;
 use countersign_protocol::limits::OUTPUT_BYTES;
@@ -17,7 +17,6 @@ use std::process::Stdio;
 use std::time::Duration;
 use tokio::process::{Child, Command};
 use tokio::time::{Instant, timeout};
-use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 /// A container to be.
@@ -58,7 +57,7 @@ pub(super) async fn run(
     command: ApprovedCommand,
     base_env: &BTreeMap<String, String>,
     container: Container<'_>,
-    cancel: CancellationToken,
+    Controls { cancel, tap }: Controls,
 ) -> Result<RunOutput, NotStarted> {
     // Opened and compared; the service will open it again by its path.
     let _folder = verify(&command).await?;
@@ -72,7 +71,7 @@ pub(super) async fn run(
         Ok(child) => {
             let running =
                 Running { program: container.program.to_owned(), name, env: base_env.clone(), ended: false };
-            let run = Run::of(child, OUTPUT_BYTES).stopped_by(Stop::Container(running));
+            let run = Run::of(child, OUTPUT_BYTES, tap).stopped_by(Stop::Container(running));
             let mut payload = run.finish(command.timeout(), started, &cancel).await;
             if payload.exit_code == Some(FAILED_ITSELF) {
                 payload.error = Some(format!(

@@ -9,13 +9,12 @@ mod container;
 mod folder;
 mod seccomp;
 
-use super::{NotStarted, RunOutput, passable};
+use super::{Controls, NotStarted, RunOutput, passable};
 pub(super) use bubblewrap::Status;
 pub(super) use container::Running;
 use countersign_policy::ApprovedCommand;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use tokio_util::sync::CancellationToken;
 
 /// A sandbox on this machine.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -143,20 +142,21 @@ pub async fn run(
     base_env: &BTreeMap<String, String>,
     sandbox: &Sandbox,
     grounds: &Grounds,
-    cancel: CancellationToken,
+    controls: impl Into<Controls>,
 ) -> Result<RunOutput, NotStarted> {
+    let controls = controls.into();
     passable(&command)?;
-    if cancel.is_cancelled() {
+    if controls.cancel.is_cancelled() {
         return Err(NotStarted::Cancelled);
     }
     check(sandbox, &command.pins().cwd.real_path, grounds).await?;
     match &sandbox.backend {
         Backend::Bubblewrap => {
-            bubblewrap::run(command, &inside(base_env), sandbox.network(), grounds, cancel).await
+            bubblewrap::run(command, &inside(base_env), sandbox.network(), grounds, controls).await
         }
         Backend::Container { program, image } => {
             let container = container::Container { program, image, network: sandbox.network() };
-            container::run(command, base_env, container, cancel).await
+            container::run(command, base_env, container, controls).await
         }
     }
 }
