@@ -6,7 +6,7 @@ use countersign_protocol::ui::{
     ChainReport, CommandError, ConnectionsView, DecideParams, DocumentView, EditParams, EditResult,
     EmbeddedEdit, ErrorCode, ForwardSettings, ForwardTargetEdit, GatewayEdit, HistoryPage, Outcome, Page,
     PolicyEditParams, PolicyPlace, PolicyRead, PolicyStores, RuleBreadth, RuleEditParams, RuleEditResult,
-    RulesView, RungBreadth, SampleResult, Settings, Snapshot, TestParams, TestResult,
+    RulesView, RungBreadth, RunningView, SampleResult, Settings, Snapshot, TestParams, TestResult,
 };
 use tauri::{AppHandle, Manager, State as Managed};
 use tauri_plugin_autostart::ManagerExt;
@@ -106,6 +106,16 @@ pub(crate) async fn history(
 #[tauri::command]
 pub(crate) async fn verify_history(state: Managed<'_, State>) -> Result<ChainReport> {
     state.desk.verify_history().await
+}
+
+#[tauri::command]
+pub(crate) fn running(state: Managed<'_, State>) -> Vec<RunningView> {
+    state.desk.running()
+}
+
+#[tauri::command]
+pub(crate) fn stop_run(state: Managed<'_, State>, id: &str) -> Result<()> {
+    state.desk.stop_run(id)
 }
 
 #[tauri::command]

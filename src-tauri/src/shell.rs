@@ -67,12 +67,14 @@ pub(crate) fn run(
             commands::reset_rules,
             commands::retry_gateway,
             commands::rules,
+            commands::running,
             commands::save_gateway,
             commands::set_autostart,
             commands::set_embedded,
             commands::set_paused,
             commands::set_settings,
             commands::snapshot,
+            commands::stop_run,
             commands::test_command,
             commands::verify_history,
         ])
@@ -135,6 +137,7 @@ async fn follow(app: AppHandle, desk: Desk, mut messages: broadcast::Receiver<Ui
             | UiEvent::DocumentChanged { .. }
             | UiEvent::HistoryAppended { .. }
             | UiEvent::RulesChanged { .. }
+            | UiEvent::RunningChanged
             | UiEvent::SettingsChanged { .. }
             | UiEvent::ShowCard { .. }
             | UiEvent::StatusChanged { .. } => {}

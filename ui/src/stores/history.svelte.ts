@@ -1,6 +1,6 @@
 import { BackendError } from '../lib/ipc';
 import { outcomeTone } from '../lib/outcome';
-import type { ChainReport, HistoryEntry, HistoryEvent, RunView } from '../lib/protocol';
+import type { ChainReport, HistoryEntry, HistoryEvent, RunningView, RunView } from '../lib/protocol';
 import type { Feed } from './feed.svelte';
 
 /** Lines asked for at once: a few screens. */
@@ -20,6 +20,8 @@ export interface Row {
 /** Lines of the history, newest first, as far back as was asked for. */
 export class HistoryStore {
   entries = $state.raw<HistoryEntry[]>([]);
+  /** What is under way, oldest first. */
+  running = $state.raw<RunningView[]>([]);
   nextBefore = $state.raw<number | null>(null);
   loaded = $state(false);
   busy = $state(false);
@@ -57,6 +59,7 @@ export class HistoryStore {
     this.#stop.push(
       this.feed.on((event) => {
         if (event.kind === 'history-appended') this.#append(event.entry);
+        if (event.kind === 'running-changed') void this.#watch();
       }),
       this.feed.onSync(() => void this.load()),
     );
@@ -73,6 +76,7 @@ export class HistoryStore {
       this.entries = page.entries;
       this.nextBefore = page.nextBefore ?? null;
       this.loaded = true;
+      this.running = await this.feed.backend.running();
     });
   }
 
@@ -91,6 +95,24 @@ export class HistoryStore {
       this.report = null;
       this.report = await this.feed.backend.verifyHistory();
     });
+  }
+
+  /** Ends a run. One that has ended meanwhile is no error: that was wanted. */
+  async stopRun(id: string): Promise<void> {
+    try {
+      await this.feed.backend.stopRun(id);
+    } catch (thrown) {
+      const error = BackendError.from(thrown);
+      if (error.code !== 'gone') this.error = error;
+    }
+  }
+
+  async #watch(): Promise<void> {
+    try {
+      this.running = await this.feed.backend.running();
+    } catch (thrown) {
+      this.error = BackendError.from(thrown);
+    }
   }
 
   #append(entry: HistoryEntry): void {

@@ -149,6 +149,28 @@ test('a command is tested while it is typed, and nothing runs', () =>
     assert.match(await tab.textContent(at('test-panel')), /No entry covers it[^]*an entry for \/usr\/bin\/npm/);
   }));
 
+test('what runs is shown with what it prints, hostile output too, and can be stopped', () =>
+  main('history', async (tab) => {
+    assert.equal(await tab.locator(at('running')).count(), 0);
+    const output = Array.from({ length: 300 }, (_, n) => `Compiling part ${n} \\u{202E} <b>x</b>`).join('\n');
+    await tab.evaluate((text) => {
+      const run = { requestId: 'r1', agent: 'coder', session: 'agent:coder:main', startedAtMs: Date.now() - 61_000 };
+      window.mock.runs = [
+        { ...run, command: `cargo build ${'--verbose '.repeat(40)}`, outputTail: text, isCut: true },
+        { ...run, requestId: 'r2', command: 'sleep 600', outputTail: '', isCut: false },
+      ];
+      window.mock.emit({ kind: 'running-changed' });
+    }, output);
+    await tab.waitForSelector(at('running-row'));
+    assert.equal(await tab.locator(at('running-row')).count(), 2);
+    const pre = tab.locator(at('running-output'));
+    assert.equal(await pre.textContent(), output);
+    assert.ok(await pre.evaluate((box) => box.scrollTop + box.clientHeight >= box.scrollHeight - 2));
+    await tab.locator(at('stop-run')).first().click();
+    await tab.waitForFunction(() => document.querySelectorAll('[data-testid="running-row"]').length === 1);
+    assert.deepEqual(await calls(tab, 'stopRun'), [['r1']]);
+  }));
+
 test('the history filters, checks its chain and shows what came of runs', () =>
   main('history', async (tab) => {
     assert.match(await tab.textContent(`${at('history-row')}[data-seq="13"]`), /exit 1/);

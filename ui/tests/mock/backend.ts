@@ -13,6 +13,7 @@ import type {
   PolicyStores,
   RuleEdit,
   RulesView,
+  RunningView,
   ScopeView,
   Settings,
   Status,
@@ -56,6 +57,7 @@ export class MockBackend implements Backend {
   };
   view: DocumentView = sampleDocument(Date.now());
   lines: HistoryEntry[] = sampleHistory(Date.now());
+  runs: RunningView[] = [];
   ruleView: RulesView = sampleRules(Date.now());
   gateways: ConnectionsView = sampleConnections(Date.now());
   /** Documents of other machines, and what comes of reading each. */
@@ -252,6 +254,14 @@ export class MockBackend implements Backend {
     });
 
   verifyHistory: Backend['verifyHistory'] = () => this.#call('verifyHistory', [], () => ({ lines: this.lines.length }));
+
+  running: Backend['running'] = () => this.#call('running', [], () => this.runs);
+
+  stopRun: Backend['stopRun'] = (id) =>
+    this.#call('stopRun', [id], () => {
+      this.runs = this.runs.filter(({ requestId }) => requestId !== id);
+      this.emit({ kind: 'running-changed' });
+    });
 
   setSettings = (settings: Settings) =>
     this.#call('setSettings', [settings], () => this.emit({ kind: 'settings-changed', settings }));

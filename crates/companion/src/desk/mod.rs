@@ -10,6 +10,7 @@ mod paints;
 mod policies;
 mod remember;
 pub(crate) mod rules;
+mod running;
 
 use crate::connections::{Connections, NotTaken};
 use crate::forward::Forward;
@@ -156,10 +157,12 @@ impl Desk {
             socket: desk.inner.parts.socket.clone(),
             store: desk.inner.parts.store.watch(),
         });
+        let watcher = desk.clone().follow_running();
         tracker.spawn(async move {
             tokio::select! {
                 () = stop.cancelled() => {}
                 () = follower => {}
+                () = watcher => {}
             }
         });
         desk

@@ -23,6 +23,7 @@ import type {
   RuleEditResult,
   RulesView,
   RungBreadth,
+  RunningView,
   SampleResult,
   Settings,
   Snapshot,
@@ -63,6 +64,10 @@ export interface Backend {
   /** History newest first; `before` is exclusive, `null` means from the newest. */
   history(before: number | null, limit: number): Promise<HistoryPage>;
   verifyHistory(): Promise<ChainReport>;
+  /** What runs now, with the end of what it printed so far. */
+  running(): Promise<RunningView[]>;
+  /** Ends a run. */
+  stopRun(id: string): Promise<void>;
   setSettings(settings: Settings): Promise<void>;
   autostart(): Promise<boolean>;
   setAutostart(enabled: boolean): Promise<boolean>;

@@ -1,0 +1,31 @@
+//! What runs right now, for the page about the history.
+
+use super::{Desk, gone};
+use countersign_protocol::ui::{CommandError, RunningView, UiEvent};
+use std::time::Duration;
+
+impl Desk {
+    /// What runs now, oldest first, with the end of what it printed so far.
+    pub fn running(&self) -> Vec<RunningView> {
+        self.inner.parts.host.running().views()
+    }
+
+    /// Ends a run: TERM, then KILL. Whoever wanted it hears that it was ended.
+    pub fn stop_run(&self, request_id: &str) -> Result<(), CommandError> {
+        if self.inner.parts.host.running().stop(request_id) { Ok(()) } else { Err(gone(request_id)) }
+    }
+
+    /// Tells windows that what runs changed; now and then, as a program may print without end.
+    pub(super) async fn follow_running(self) {
+        let mut changes = self.inner.parts.host.running().changes();
+        while changes.changed().await.is_ok() {
+            // Those that begin and end within it are never shown.
+            tokio::time::sleep(PAUSE).await;
+            changes.mark_unchanged();
+            self.emit(UiEvent::RunningChanged);
+        }
+    }
+}
+
+/// Between two looks: quick for an eye, slow beside what a program can print.
+const PAUSE: Duration = Duration::from_millis(150);
