@@ -100,6 +100,11 @@ impl EmbeddedGateway {
         }
     }
 
+    /// The gateway, once token and devices could be read.
+    pub(super) fn embedded(&self) -> Option<Embedded<Keeper>> {
+        self.now.borrow().gateway.clone()
+    }
+
     /// Told whenever [`EmbeddedGateway::view`] changes.
     pub(crate) fn changes(&self) -> watch::Receiver<Now> {
         self.now.clone()
@@ -107,8 +112,7 @@ impl EmbeddedGateway {
 
     /// Answers a device that waits. False when it no longer does.
     pub(crate) fn answer(&self, request_id: &str, verdict: Verdict) -> bool {
-        let gateway = self.now.borrow().gateway.clone();
-        gateway.is_some_and(|gateway| match verdict {
+        self.embedded().is_some_and(|gateway| match verdict {
             Verdict::Approve => gateway.approve(request_id).is_some(),
             Verdict::Reject => gateway.reject(request_id).is_some(),
         })
@@ -116,8 +120,7 @@ impl EmbeddedGateway {
 
     /// Forgets a device and ends its connections. False for an unknown one.
     pub(crate) fn remove(&self, device_id: &str) -> bool {
-        let gateway = self.now.borrow().gateway.clone();
-        gateway.is_some_and(|gateway| gateway.remove(device_id))
+        self.embedded().is_some_and(|gateway| gateway.remove(device_id))
     }
 }
 

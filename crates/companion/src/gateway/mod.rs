@@ -4,6 +4,7 @@
 mod app;
 pub(crate) mod asked;
 mod keeper;
+mod nodes;
 pub(crate) mod policies;
 mod shelf;
 mod state;

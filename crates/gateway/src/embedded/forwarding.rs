@@ -61,6 +61,26 @@ pub(super) struct Claim {
     params: Map<String, Value>,
 }
 
+/// A run that a person allowed right here, in the program that the gateway belongs to. What `params` say about that is no
+/// part of it.
+pub(super) fn allowed(
+    params: Value,
+    decision: Decision,
+    agree: Agree<'_>,
+) -> Result<Map<String, Value>, ErrorShape> {
+    let mut given = params;
+    if let Some(given) = given.as_object_mut() {
+        given.retain(|name, _| COPIED.contains(&name.as_str()));
+    }
+    let Wanted::Plain(params) = read(given, agree)? else { return Err(required("")) };
+    let grant = match decision {
+        Decision::AllowOnce => Grant::Once,
+        Decision::AllowAlways => Grant::Always,
+        Decision::Deny => return Err(required(&string(&params, "runId").unwrap_or_default())),
+    };
+    Ok(Granted { run_id: String::new(), grant, params }.params())
+}
+
 /// What counts for one run, and has to be consumed first.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Grant {

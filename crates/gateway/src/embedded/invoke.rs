@@ -12,6 +12,7 @@ use countersign_protocol::gateway::node::{
     InvokeCancel, InvokeParams, InvokeRequest, InvokeResult, NodeError, NodeView, command, event,
 };
 use countersign_protocol::gateway::{ErrorShape, Event, Frame};
+use countersign_protocol::vocabulary::Decision;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
@@ -51,6 +52,15 @@ struct Order {
     session_key: Option<String>,
 }
 
+/// By what a run may count as approved.
+#[derive(Clone, Copy)]
+pub(super) enum Allowed<'a> {
+    /// By an approval of this gateway that this one asked for.
+    ByRecord(Asker<'a>),
+    /// By what a person decided in the very program that the gateway belongs to.
+    Here(Decision),
+}
+
 /// Answers one of the methods about nodes that operators may call.
 pub(super) async fn answer<B: Backend>(
     call: &Call<B>,
@@ -75,7 +85,7 @@ pub(super) async fn answer<B: Backend>(
             let by = super::approvals::requester(call);
             let asker = Asker { by: &by, may_approve: call.client.may(Scope::Approvals) };
             tokio::select! {
-                answer = invoke(gateway, asker, params, &call.gone) => answer,
+                answer = invoke(gateway, Allowed::ByRecord(asker), params, &call.gone) => answer,
                 // Dropping the call took it back at the node.
                 () = call.gone.cancelled() => Err(ErrorShape::unavailable("the caller is gone")),
             }
@@ -86,7 +96,7 @@ pub(super) async fn answer<B: Backend>(
 /// Tells a node to do something and waits for what comes of it. Dropping the future takes it back at the node.
 pub(super) async fn invoke<B: Backend>(
     gateway: &Arc<Gateway<B>>,
-    asker: Asker<'_>,
+    allowed_by: Allowed<'_>,
     params: InvokeParams,
     gone: &CancellationToken,
 ) -> Result<Value, ErrorShape> {
@@ -121,7 +131,7 @@ pub(super) async fn invoke<B: Backend>(
     allowed(&node, &command)?;
     let params = match (command.as_str(), params.unwrap_or(Value::Null)) {
         (command::RUN, params) => {
-            let mut params = checked(gateway, asker, &node_id, params, gone).await?;
+            let mut params = checked(gateway, allowed_by, &node_id, params, gone).await?;
             // What the node tells of the run is matched by it.
             if text(params.get("runId").and_then(Value::as_str)).is_none() {
                 params.insert("runId".to_owned(), Uuid::new_v4().to_string().into());
@@ -189,13 +199,17 @@ fn allowed(node: &Client, command: &str) -> Result<(), ErrorShape> {
 /// What of the parameters of a run may reach the node; what was allowed once is used up with that.
 async fn checked<B: Backend>(
     gateway: &Gateway<B>,
-    asker: Asker<'_>,
+    allowed_by: Allowed<'_>,
     node_id: &str,
     params: Value,
     gone: &CancellationToken,
 ) -> Result<Map<String, Value>, ErrorShape> {
     let backend = &gateway.backend;
     let agree = |argv: &[String], raw: Option<&str>| backend.agreed(argv, raw);
+    let asker = match allowed_by {
+        Allowed::ByRecord(asker) => asker,
+        Allowed::Here(decision) => return forwarding::allowed(params, decision, &agree),
+    };
     let claim = match forwarding::read(params, &agree)? {
         Wanted::Plain(params) => return Ok(params),
         Wanted::Approved(claim) => claim,

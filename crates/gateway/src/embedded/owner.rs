@@ -4,6 +4,7 @@
 use super::door::Door;
 use super::events::{SystemEvent, SystemEvents};
 use super::forwarding::Asker;
+use super::invoke::Allowed;
 use super::nodes::Nodes;
 use super::{Backend, Config, Gateway, Requester, Seat, invoke};
 use crate::access::Scope;
@@ -11,6 +12,7 @@ use crate::pairing::{Device, LetInBy, Pending};
 use crate::session::Client;
 use countersign_protocol::gateway::ErrorShape;
 use countersign_protocol::gateway::node::{InvokeParams, NodeView};
+use countersign_protocol::vocabulary::Decision;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::sync::atomic::AtomicUsize;
@@ -94,8 +96,21 @@ impl<B: Backend> Embedded<B> {
     /// only by an approval that [`Requester::own`] asked for. Dropping the future takes it back at the node.
     pub async fn invoke(&self, params: InvokeParams) -> Result<Value, ErrorShape> {
         let own = Requester::own();
-        let asker = Asker { by: &own, may_approve: true };
-        let mut answer = invoke::invoke(&self.0, asker, params, &CancellationToken::new()).await?;
+        self.invoke_as(Allowed::ByRecord(Asker { by: &own, may_approve: true }), params).await
+    }
+
+    /// The same for a `system.run` that a person allowed in this very program, whose record of it is its own: the node is told
+    /// that it was approved, whatever `params` say about that.
+    pub async fn invoke_allowed(
+        &self,
+        params: InvokeParams,
+        decision: Decision,
+    ) -> Result<Value, ErrorShape> {
+        self.invoke_as(Allowed::Here(decision), params).await
+    }
+
+    async fn invoke_as(&self, allowed: Allowed<'_>, params: InvokeParams) -> Result<Value, ErrorShape> {
+        let mut answer = invoke::invoke(&self.0, allowed, params, &CancellationToken::new()).await?;
         Ok(answer.get_mut("payload").map(Value::take).unwrap_or_default())
     }
 

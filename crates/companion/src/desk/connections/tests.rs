@@ -214,6 +214,48 @@ async fn t03_a_new_device_is_let_in_by_the_person_only() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_node_is_let_in_by_the_person_and_runs_what_the_person_allowed() {
+    let rig = Rig::start().await;
+    let mut agent = rig.let_in(1, &["operator.write", "operator.approvals"]).await;
+    let token = std::fs::read_to_string(rig.paths.gateway().join("token")).unwrap();
+    let url = rig.url().await;
+    let come = async || Client::node(&url, 2, token.trim(), &["system.run"]).await;
+    let refused = come().await.err().unwrap();
+    assert_eq!(refused["details"]["code"], "PAIRING_REQUIRED");
+    assert_eq!(rig.desk().embedded().waiting[0].role, "node");
+    assert_eq!(agent.call("node.list", json!({})).await.unwrap()["nodes"], json!([]));
+    assert_eq!(rig.approve(refused["details"]["requestId"].as_str().unwrap()).await, Ok(()));
+    let mut node = come().await.unwrap();
+    let view = rig.wait(|view| view.devices.into_iter().find(|device| device.roles == ["node"])).await;
+    assert_eq!((view.connected, &view.commands[..]), (true, &["system.run".to_owned()][..]));
+    let mut messages = rig.desk().messages();
+    let plan = json!({"argv": ["ls", "-l"], "cwd": "/tmp", "commandText": "ls -l", "sessionKey": "s"});
+    let request = json!({"id": "n-1", "host": "node", "nodeId": view.id, "systemRunPlan": plan});
+    let asked = agent.send("exec.approval.request", request).await;
+    let card = next_card(&mut messages).await;
+    let run = json!({
+        "nodeId": view.id, "command": "system.run", "idempotencyKey": "k",
+        "params": {"runId": "n-1", "approved": true},
+    });
+    assert_eq!(agent.call("node.invoke", run.clone()).await, Err("approval required".to_owned()));
+    assert_eq!(rig.decide(&card, Decision::AllowOnce).await, Outcome::AllowedOnce);
+    assert_eq!(agent.answer(&asked).await["payload"]["decision"], "allow-once");
+    let call = agent.send("node.invoke", run.clone()).await;
+    let told = node.event("node.invoke.request").await;
+    let params: Value = serde_json::from_str(told["paramsJSON"].as_str().unwrap()).unwrap();
+    assert_eq!((&params["command"], &params["approved"]), (&plan["argv"], &json!(true)));
+    let result = json!({"id": told["id"], "nodeId": view.id, "ok": true, "payload": {"exitCode": 0}});
+    node.call("node.invoke.result", result).await.unwrap();
+    assert_eq!(agent.answer(&call).await["ok"], true);
+    assert_eq!(agent.call("node.invoke", run.clone()).await, Err("approval required".to_owned()));
+    // Sent away, it is told nothing more.
+    assert_eq!(rig.desk().remove_device(&view.id).await, Ok(()));
+    assert_eq!(agent.call("node.invoke", run).await, Err("node not connected".to_owned()));
+    assert_eq!(node.close_code().await, 4_001);
+    assert!(come().await.is_err());
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_request_over_the_gateway_is_a_card_and_its_answer_goes_back_and_into_the_history() {
     let rig = Rig::start().await;
     let mut agent = rig.let_in(1, APPROVER).await;

@@ -2,8 +2,10 @@
 
 use super::*;
 use countersign_gateway::embedded::SystemEvent;
-use countersign_protocol::gateway::node::{InvokeParams, command};
+use countersign_protocol::gateway::node::{InvokeParams, NodeError, RunParams, command};
+use countersign_protocol::vocabulary::Decision;
 use pretty_assertions::assert_eq;
+use std::time::Duration;
 
 const OPERATOR: &[&str] = &["operator.write", "operator.approvals"];
 const ALL: &[&str] = &command::ALL;
@@ -582,6 +584,70 @@ async fn the_app_lists_nodes_and_has_them_do_something_as_an_operator_would() {
     };
     drop(dropped);
     assert_eq!(node.event("node.invoke.cancel").await["invokeId"], told.0.as_str());
+}
+
+#[tokio::test]
+async fn the_app_runs_what_its_person_allowed_as_the_node_prepared_it() {
+    let rig = Handled::new().await;
+    let (mut node, mut simple) =
+        (rig.node(3).await, Client::node(&rig.url, 4, TOKEN, &["system.run"]).await.unwrap());
+    let ids = [3, 4, 9].map(id);
+    let params = || RunParams {
+        command: vec!["make".to_owned(), "all".to_owned()],
+        session_key: Some("s-1".to_owned()),
+        run_id: Some("r-1".to_owned()),
+        // What the node is told is up to the decision alone.
+        approved: Some(true),
+        approval_decision: Some("allow-always".to_owned()),
+        ..RunParams::default()
+    };
+    let wait = Duration::from_secs(30);
+    let ended =
+        json!({"payload": {"exitCode": 0, "timedOut": false, "success": true, "stdout": "", "stderr": ""}});
+    // It is prepared, allowed and run.
+    let running =
+        crate::gateway::nodes::run(&rig.gateway, &ids[0], params(), Some(Decision::AllowOnce), wait);
+    let plan = json!({"argv": ["/usr/bin/make", "all"], "cwd": "/w", "commandText": "/usr/bin/make all"});
+    let answered = async {
+        let (invoke_id, command, params) = told(&mut node).await;
+        assert_eq!((command.as_str(), &params["command"]), ("system.run.prepare", &json!(["make", "all"])));
+        answer(&mut node, 3, &invoke_id, json!({"payload": {"plan": plan}})).await.unwrap();
+        let (invoke_id, command, params) = told(&mut node).await;
+        assert_eq!(
+            (command.as_str(), &params["command"], &params["cwd"], &params["runId"]),
+            ("system.run", &plan["argv"], &plan["cwd"], &json!("r-1"))
+        );
+        assert_eq!((&params["approved"], &params["approvalDecision"]), (&json!(true), &json!("allow-once")));
+        assert_eq!(params["systemRunPlan"]["commandText"], "/usr/bin/make all");
+        answer(&mut node, 3, &invoke_id, ended.clone()).await.unwrap();
+    };
+    let (payload, ()) = tokio::join!(running, answered);
+    assert!(payload.unwrap().success);
+    // Nobody allowed it, and the node prepares nothing.
+    let running = crate::gateway::nodes::run(&rig.gateway, &ids[1], params(), None, wait);
+    let answered = async {
+        let (invoke_id, command, params) = told(&mut simple).await;
+        assert_eq!(
+            (command.as_str(), params.get("approved"), params.get("approvalDecision")),
+            ("system.run", None, None)
+        );
+        let error = json!({"code": "SYSTEM_RUN_DENIED", "message": "approval required"});
+        answer(&mut simple, 4, &invoke_id, json!({"ok": false, "error": error})).await.unwrap();
+    };
+    let (refused, ()) = tokio::join!(running, answered);
+    assert_eq!(refused, Err(NodeError::new("SYSTEM_RUN_DENIED", "approval required")));
+    // Another command than the one that was allowed is not run.
+    let running =
+        crate::gateway::nodes::run(&rig.gateway, &ids[0], params(), Some(Decision::AllowOnce), wait);
+    let answered = async {
+        let (invoke_id, ..) = told(&mut node).await;
+        let plan = json!({"argv": ["/usr/bin/make", "install"], "commandText": "/usr/bin/make install"});
+        answer(&mut node, 3, &invoke_id, json!({"payload": {"plan": plan}})).await.unwrap();
+    };
+    let (refused, ()) = tokio::join!(running, answered);
+    assert_eq!(refused.unwrap_err().code.as_deref(), Some("INVALID_REQUEST"));
+    let gone = crate::gateway::nodes::run(&rig.gateway, &ids[2], params(), None, wait).await;
+    assert_eq!(gone, Err(NodeError::new("NOT_CONNECTED", "node not connected")));
 }
 
 #[tokio::test]

@@ -339,3 +339,21 @@ fn when_nobody_answered_in_time_the_nodes_fallback_may_decide() {
     check(claim(said, &without_plan), "APPROVAL_PLAN_REQUIRED");
     check(claim(fallback, &record(|_, _| {})), "APPROVAL_SOURCE_MISMATCH");
 }
+
+#[test]
+fn what_was_allowed_right_here_is_what_its_decision_says_and_not_its_parameters() {
+    let check = |params: Value, decision: Decision, expected: Result<Value, &str>| {
+        let left = allowed(params, decision, &agree).map(Value::from).map_err(|error| code(&error));
+        assert_eq!(left, expected.map_err(str::to_owned));
+    };
+    let said = json!({
+        "command": ["id"], "approved": false, "approvalDecision": "deny", "approvalSource": "auto-review", "more": 1,
+    });
+    let once = json!({"command": ["id"], "approved": true, "approvalDecision": "allow-once"});
+    check(said.clone(), Decision::AllowOnce, Ok(once));
+    let always = json!({"command": ["id"], "approved": true, "approvalDecision": "allow-always"});
+    check(said.clone(), Decision::AllowAlways, Ok(always));
+    check(said, Decision::Deny, Err("APPROVAL_REQUIRED"));
+    let other = json!({"command": ["id"], "rawCommand": "ls"});
+    check(other, Decision::AllowOnce, Err("RAW_COMMAND_MISMATCH"));
+}
