@@ -114,12 +114,12 @@ impl<B: Backend> Embedded<B> {
         Ok(answer.get_mut("payload").map(Value::take).unwrap_or_default())
     }
 
-    /// What a session is to be told of runs on nodes, oldest first; it is told once. [`Embedded::changes`] tells of more.
+    /// What a session is to be told of runs on nodes, oldest first; it is told once.
     pub fn take_events(&self, session_key: &str) -> Vec<SystemEvent> {
         self.0.system_events().take(session_key)
     }
 
-    /// Told when clients, devices, what waits, or what sessions are to be told change.
+    /// Told when clients, devices or what waits change.
     pub fn changes(&self) -> watch::Receiver<()> {
         self.0.changes.subscribe()
     }

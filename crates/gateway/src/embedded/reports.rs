@@ -73,7 +73,6 @@ fn happened<B: Backend>(gateway: &Gateway<B>, node: &Client, told: NodeEvent) ->
     if let Some(text) = events::text(&name, node_id, &run).filter(|_| !is_muted) {
         let event = SystemEvent { text, run_id: run.run_id.trim().to_owned(), at_ms: now_ms };
         gateway.system_events().put(&matched.session_key, event);
-        gateway.changed();
     }
     Ok(json!({"ok": true}))
 }
