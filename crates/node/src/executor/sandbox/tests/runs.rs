@@ -105,6 +105,40 @@ async fn nothing_outlives_the_command() {
     again_as_nobody("runs::nothing_outlives_the_command");
 }
 
+/// Set for the process of this test that is killed.
+const TO_BE_KILLED: &str = "COUNTERSIGN_TEST_TO_BE_KILLED";
+
+#[tokio::test]
+#[expect(clippy::disallowed_methods, reason = "a test starts itself, to kill it")]
+async fn a_runner_that_is_killed_leaves_nothing_running() {
+    use std::io::{BufRead, BufReader};
+    const NAME: &str = "runs::a_runner_that_is_killed_leaves_nothing_running";
+    if std::env::var_os(TO_BE_KILLED).is_some() {
+        let rig = Rig::new();
+        println!("\nfolder={}", rig.bench.folder.path().display());
+        rig.shell("trap '' TERM HUP; setsid sh -c 'while :; do date > alive; sleep .01; done' & while :; do sleep 1; done").await;
+        return;
+    }
+    let module = module_path!().split_once("::").unwrap().1;
+    let mut runner = std::process::Command::new(std::env::current_exe().unwrap())
+        .args([&format!("{}::{NAME}", module.strip_suffix("::runs").unwrap()), "--exact", "--nocapture"])
+        .env(TO_BE_KILLED, "1")
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let lines = BufReader::new(runner.stdout.take().unwrap()).lines();
+    let folder =
+        lines.map_while(Result::ok).find_map(|line| Some(PathBuf::from(line.strip_prefix("folder=")?)));
+    let folder = folder.unwrap();
+    let alive = folder.join("work/alive");
+    wait_for_file(&alive).await;
+    runner.kill().unwrap();
+    runner.wait().unwrap();
+    assert_still(&alive).await;
+    fs::remove_dir_all(folder).unwrap();
+    again_as_nobody(NAME);
+}
+
 /// Whoever wrote the file again and again no longer does: its last writing stays the last, though others take their time.
 async fn assert_still(path: &Path) {
     let written = || fs::metadata(path).ok().map(|found| (found.mtime(), found.mtime_nsec()));
