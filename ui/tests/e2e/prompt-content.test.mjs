@@ -146,3 +146,19 @@ test('a text for a shell is shown in its parts, with the shell in front and the 
     assert.match(await tab.textContent(at('why')), /covers segment 2/);
     assert.match(await tab.textContent(at('command')), /3 commands for a shell, shown in full/);
   }));
+
+test('what would run in a sandbox says so, with its network, its folder and its image', async () => {
+  await prompt(['boxed', 'a'], async (tab) => {
+    assert.equal(await tab.getAttribute(at('verb'), 'data-host'), 'sandbox');
+    assert.match(await tab.textContent(at('verb')), /wants to run on\s+a sandbox on this machine/);
+    const fact = await tab.textContent('[data-fact="sandbox"]');
+    assert.match(fact, /has no network\s+can write to\s+\/home\/mina\/src\/storefront\s*$/);
+    assert.match(await tab.textContent(at('always-unavailable')), /outside of it too/);
+    await tab.click(`${at('why')} summary`);
+    assert.match(await tab.textContent(at('trace')), /In a sandbox on this machine, without the network/);
+  });
+  await prompt(['boxed', 'b', 'debian:12'], async (tab) => {
+    const fact = await tab.textContent('[data-fact="sandbox"]');
+    assert.match(fact, /has the network[^]*programs of the image\s+debian:12/);
+  });
+});

@@ -114,6 +114,35 @@ export function hostile(id: string, now: number): Card {
   });
 }
 
+/** What would run in a sandbox, of this machine's programs or of an image's. */
+export function boxed(id: string, now: number, image?: string): Card {
+  return card(id, now, {
+    host: { kind: 'sandbox' },
+    facts: [
+      { kind: 'program', path: shown('/usr/bin/git'), writable: false },
+      { kind: 'folder', path: shown('/home/mina/src/storefront') },
+      {
+        kind: 'sandbox',
+        network: image !== undefined,
+        folder: shown('/home/mina/src/storefront'),
+        ...(image === undefined ? {} : { image: shown(image) }),
+      },
+    ],
+    why: {
+      reason: 'allowlist-miss',
+      segment: 0,
+      security: 'allowlist',
+      ask: 'on-miss',
+      layer: 'built-in',
+      entriesChecked: 14,
+      trace: [{ kind: 'sandbox', network: image !== undefined }, ...missed('git')],
+    },
+    decisions: ['allow-once', 'deny'],
+    always: [],
+    alwaysUnavailable: 'sandbox',
+  });
+}
+
 export function several(now: number): Card[] {
   return [
     hostile('req-ops', now),
