@@ -297,3 +297,48 @@ pub(super) const AFTER_STANDARD: RawFd = 3;
 
 /// The first number under which something is handed over.
 pub(super) const FIRST_HANDED: RawFd = 3;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+
+    /// What starts a program, and the end of the arguments for it.
+    fn check(program: &str, typed: &str, named: Named, path: &str, arguments: &[&str]) {
+        let mut walls = Walls { list: Vec::new(), handed: Vec::new() };
+        let file = written("program", b"").unwrap();
+        let started = walls.program(Path::new(program), typed, named, &file).unwrap();
+        assert_eq!(started, Path::new(path), "{program} {typed} {named:?}");
+        assert_eq!(walls.list, arguments, "{program} {typed} {named:?}");
+    }
+
+    #[test]
+    fn a_program_gets_the_name_that_was_typed() {
+        let dash = "/usr/bin/dash";
+        check(dash, "./sh", Named::AsTyped, dash, &["--argv0", "./sh"]);
+        check(
+            dash,
+            "sh",
+            Named::ByPath,
+            "/run/countersign/sh",
+            &["--ro-bind-fd", "3", "/run/countersign/sh"],
+        );
+        check(dash, "/bin/dash", Named::ByPath, dash, &[]);
+        check(dash, "..", Named::ByPath, dash, &[]);
+    }
+
+    #[test]
+    fn a_path_is_made_plain_without_a_look() {
+        for (path, plain) in [("/a/./b/../c", "/a/c"), ("/../a", "/a"), ("/a/b", "/a/b"), ("/", "/")] {
+            assert_eq!(plain_path(Path::new(path)), Path::new(plain), "{path}");
+        }
+    }
+
+    #[test]
+    fn users_are_named_plainly_whatever_the_environment_says() {
+        let env = BTreeMap::from([("USER".to_owned(), "a:0:0\nroot2".to_owned())]);
+        let (users, groups) = names(Path::new("/home/a:b"), &env);
+        assert!(!users.contains("root2") && !groups.contains("root2"), "{users}{groups}");
+        assert!(users.lines().all(|line| line.split(':').count() == 7), "{users}");
+    }
+}
