@@ -194,7 +194,13 @@ async fn exec<H: Handler>(
         Authentication::Passed(request) => {
             let (gone, started) = (CancellationToken::new(), CancellationToken::new());
             let wants_start = request.node_run.is_some();
-            let call = Call { id: id.clone(), peer, request, gone: gone.clone(), started: started.clone() };
+            let call = Call {
+                id: id.clone(),
+                peer,
+                request: *request,
+                gone: gone.clone(),
+                started: started.clone(),
+            };
             let mut working = pin!(shared.handler.exec(call));
             let early = attend(stream, stop, gone.clone(), async {
                 tokio::select! {
@@ -225,7 +231,7 @@ async fn exec<H: Handler>(
 }
 
 enum Authentication {
-    Passed(ExecRequest),
+    Passed(Box<ExecRequest>),
     Refused(ExecError),
     Ignored,
 }
@@ -245,7 +251,7 @@ fn authenticate<H>(shared: &Shared<H>, frame: &ExecFrame) -> Authentication {
         return Authentication::Refused(error);
     }
     match serde_json::from_str(&frame.request_json) {
-        Ok(request) => Authentication::Passed(request),
+        Ok(request) => Authentication::Passed(Box::new(request)),
         Err(_) => Authentication::Refused(invalid("invalid payload", "json")),
     }
 }
