@@ -7,7 +7,7 @@ use countersign_approvals::ports::Ports;
 use countersign_tests::peer::{Access, Gateway, Model, NodeHost, Operator, Relay, Release, Seen, Settings};
 use countersign_tests::process::wait_for;
 use serde_json::{Value, json};
-use std::cell::{OnceCell, RefCell, RefMut};
+use std::cell::OnceCell;
 use std::fs;
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -20,7 +20,7 @@ pub(crate) struct Rig {
     /// Started by the first story that needs it.
     node: OnceCell<NodeHost>,
     /// Started by the first story that needs it.
-    our_node: RefCell<Option<OurNode>>,
+    our_node: OnceCell<OurNode>,
     /// What the companion is connected through.
     pub(crate) relay: Relay,
     /// Device of whoever answers: always the same, as newer releases forget devices that were let in unasked when a similar
@@ -80,7 +80,7 @@ impl Rig {
         Ok(Self {
             companion,
             node: OnceCell::new(),
-            our_node: RefCell::new(None),
+            our_node: OnceCell::new(),
             relay,
             answerer,
             owner_access,
@@ -157,14 +157,14 @@ impl Rig {
     }
 
     /// Our own node, which the app asks for, in the app's home.
-    pub(crate) fn our_node(&self) -> Result<RefMut<'_, OurNode>> {
-        let companion = self.companion()?;
-        if self.our_node.borrow().is_none() {
-            // The app knows the gateway by the relay's address, and so does the runner of the same machine.
-            let started = OurNode::start(&companion.app.home, &self.relay.url(), &self.gateway, &self.owner)?;
-            *self.our_node.borrow_mut() = Some(started);
+    pub(crate) fn our_node(&self) -> Result<&OurNode> {
+        if let Some(node) = self.our_node.get() {
+            return Ok(node);
         }
-        Ok(RefMut::map(self.our_node.borrow_mut(), |node| node.as_mut().expect("it was started")))
+        let companion = self.companion()?;
+        // The app knows the gateway by the relay's address, and so does the runner of the same machine.
+        let node = OurNode::start(&companion.app.home, &self.relay.url(), &self.gateway, &self.owner)?;
+        Ok(self.our_node.get_or_init(|| node))
     }
 
     /// Tells the agent, in a new session, to make a file by a command on our own node. `arguments` are more of the call.

@@ -81,6 +81,7 @@ fn host(
             machine.search_path().to_string_lossy().into_owned(),
         )]),
         home: machine.home().to_owned(),
+        private: Vec::new(),
         via: Via::CommandLine,
     }))
 }

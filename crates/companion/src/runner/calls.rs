@@ -110,7 +110,7 @@ impl Calls {
     }
 
     /// Ends everything.
-    pub(super) fn cancel_all(&mut self) {
+    pub(super) fn cancel_all(&self) {
         for running in self.running.values() {
             running.cancel();
         }

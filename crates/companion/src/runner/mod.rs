@@ -67,7 +67,7 @@ pub(crate) async fn serve(
     // One at a time: two would take each other's place at the gateway for ever.
     let _lease = Lease::take(paths)?;
     let identity = device_identity(&state::key(paths)).context("this node has no key")?;
-    let node_id = identity.device_id().to_owned();
+    let node_id = identity.device_id();
     let gateway = place.address.to_string();
     let core = Core::start(paths, Via::Node)?;
     let tools = Arc::new(Tools {

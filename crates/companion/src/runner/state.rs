@@ -46,7 +46,7 @@ impl OwnNode {
             // Only looked at: a key is made when this machine becomes a node.
             let found = key.exists().then(|| device_identity(&key))?;
             let identity = found.inspect_err(|error| tracing::warn!("{error:#}")).ok()?;
-            let _ = self.known.set(identity.device_id().to_owned());
+            let _ = self.known.set(identity.device_id());
         }
         self.known.get().map(String::as_str)
     }

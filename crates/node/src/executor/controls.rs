@@ -30,7 +30,9 @@ pub enum Heard<'a> {
 
 /// A listener, or none. It is called on the way of the output, so it must be quick.
 #[derive(Clone, Default)]
-pub struct Tap(Option<Arc<dyn Fn(Heard<'_>) + Send + Sync>>);
+pub struct Tap(Option<Arc<Listener>>);
+
+type Listener = dyn Fn(Heard<'_>) + Send + Sync;
 
 impl Tap {
     /// A listener.
