@@ -43,6 +43,66 @@ pub enum Decision {
     Deny,
 }
 
+/// Where a run is meant to go.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize, TS)]
+#[serde(rename_all = "kebab-case")]
+#[ts(export, export_to = "index.ts")]
+pub enum ExecTarget {
+    /// A sandbox where there is one, else this machine.
+    Auto,
+    /// A sandbox on this machine.
+    Sandbox,
+    /// This machine, under its document.
+    Gateway,
+    /// A node of the gateway.
+    Node,
+}
+
+/// Where a run goes.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize, TS)]
+#[serde(rename_all = "kebab-case")]
+#[ts(export, export_to = "index.ts")]
+pub enum ExecHost {
+    /// A sandbox on this machine.
+    Sandbox,
+    /// This machine, under its document.
+    Gateway,
+    /// A node of the gateway.
+    Node,
+}
+
+/// Security and ask in one word (tool-policy.md §14).
+#[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize, TS)]
+#[serde(rename_all = "kebab-case")]
+#[ts(export, export_to = "index.ts")]
+pub enum ExecMode {
+    /// Nothing runs.
+    Deny,
+    /// What the allowlist satisfies runs, and nobody is asked.
+    Allowlist,
+    /// A person is asked about what the allowlist does not satisfy.
+    Ask,
+    /// As `ask`; peers have a model look first.
+    Auto,
+    /// Everything runs.
+    Full,
+}
+
+/// How far a session is lifted out of its sandbox (tool-policy.md §13).
+#[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize, TS)]
+#[serde(rename_all = "kebab-case")]
+#[ts(export, export_to = "index.ts")]
+pub enum Elevated {
+    /// Not at all.
+    Off,
+    /// To the host, where approvals still apply.
+    On,
+    /// The same as `on`.
+    Ask,
+    /// To the host, without asking where the host's own document does not want it.
+    Full,
+}
+
 macro_rules! words {
     ($type:ident { $($variant:ident = $word:literal),+ $(,)? }) => {
         impl $type {
@@ -79,6 +139,32 @@ macro_rules! words {
 words!(Security { Full = "full", Allowlist = "allowlist", Deny = "deny" });
 words!(Ask { Off = "off", OnMiss = "on-miss", Always = "always" });
 words!(Decision { AllowOnce = "allow-once", AllowAlways = "allow-always", Deny = "deny" });
+words!(ExecTarget { Auto = "auto", Sandbox = "sandbox", Gateway = "gateway", Node = "node" });
+words!(ExecHost { Sandbox = "sandbox", Gateway = "gateway", Node = "node" });
+words!(ExecMode { Deny = "deny", Allowlist = "allowlist", Ask = "ask", Auto = "auto", Full = "full" });
+words!(Elevated { Off = "off", On = "on", Ask = "ask", Full = "full" });
+
+impl From<ExecHost> for ExecTarget {
+    fn from(host: ExecHost) -> Self {
+        match host {
+            ExecHost::Sandbox => Self::Sandbox,
+            ExecHost::Gateway => Self::Gateway,
+            ExecHost::Node => Self::Node,
+        }
+    }
+}
+
+impl ExecMode {
+    /// What it stands for. No model answers for a person here, so `auto` asks like `ask`.
+    pub const fn policy(self) -> (Security, Ask) {
+        match self {
+            Self::Deny => (Security::Deny, Ask::Off),
+            Self::Allowlist => (Security::Allowlist, Ask::Off),
+            Self::Ask | Self::Auto => (Security::Allowlist, Ask::OnMiss),
+            Self::Full => (Security::Full, Ask::Off),
+        }
+    }
+}
 
 impl Decision {
     /// Whether this answer lets the command run.
@@ -115,6 +201,18 @@ mod tests {
         }
         for decision in Decision::ALL {
             assert_eq!(serde_json::to_value(decision).unwrap(), decision.as_str());
+        }
+        for target in ExecTarget::ALL {
+            assert_eq!(serde_json::to_value(target).unwrap(), target.as_str());
+        }
+        for host in ExecHost::ALL {
+            assert_eq!(ExecTarget::from(*host).as_str(), host.as_str());
+        }
+        for mode in ExecMode::ALL {
+            assert_eq!(serde_json::to_value(mode).unwrap(), mode.as_str());
+        }
+        for level in Elevated::ALL {
+            assert_eq!(serde_json::to_value(level).unwrap(), level.as_str());
         }
         assert_eq!(Ask::from_word("ON-MISS"), None);
         assert_eq!(Security::from_word(" full "), None);

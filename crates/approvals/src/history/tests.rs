@@ -92,6 +92,7 @@ fn event(writer: &str) -> HistoryEvent {
             scope: "main".to_owned(),
             field: None,
             rule: None,
+            route: None,
             from: String::new(),
             to: "/é".to_owned(),
         }],

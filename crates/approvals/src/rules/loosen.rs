@@ -15,6 +15,7 @@ pub fn loosenings(before: &RuleDocument, after: &RuleDocument, now_ms: i64) -> V
             scope: WILDCARD_AGENT.to_owned(),
             field: None,
             rule: Some(RuleLoosening::Preset),
+            route: None,
             from: String::new(),
             to: if title.is_empty() { preset.clone() } else { format!("{preset}: {title}") },
         });
@@ -49,6 +50,7 @@ fn loosening(what: RuleLoosening, from: Option<&CommandRule>, to: Option<&Comman
         scope: scope.to_owned(),
         field: None,
         rule: Some(what),
+        route: None,
         from: from.map(describe).unwrap_or_default(),
         to: to.map(describe).unwrap_or_default(),
     }

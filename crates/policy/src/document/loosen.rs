@@ -61,6 +61,7 @@ impl Change {
             scope: scope.to_owned(),
             field: *field,
             rule: None,
+            route: None,
             from: from.clone(),
             to: to.clone(),
         };

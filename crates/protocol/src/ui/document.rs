@@ -1,6 +1,6 @@
 //! The approvals document as the policy and allowlist pages see and edit it.
 
-use super::{PolicyLayer, Shown};
+use super::{PolicyLayer, RouteField, Shown};
 use crate::vocabulary::{Ask, Security};
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
@@ -239,6 +239,10 @@ ui! {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[ts(optional)]
         pub rule: Option<RuleLoosening>,
+        /// Which part of where a command runs; absent when none is concerned.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        pub route: Option<RouteField>,
         /// Value in force before, or empty.
         pub from: String,
         /// Value in force after, the entry's pattern, or what the rule says.

@@ -628,6 +628,11 @@ askFallback: Security,
 askFallbackLayer: PolicyLayer, };
 
 /**
+ * How far a session is lifted out of its sandbox (tool-policy.md §13).
+ */
+export type Elevated = "off" | "on" | "ask" | "full";
+
+/**
  * A change of the app's own gateway.
  */
 export type EmbeddedEdit = { 
@@ -750,6 +755,21 @@ value: Shown, };
  * A code exists only if the UI branches on it.
  */
 export type ErrorCode = "gone" | "not-armed" | "stale" | "store" | "invalid" | "internal";
+
+/**
+ * Where a run goes.
+ */
+export type ExecHost = "sandbox" | "gateway" | "node";
+
+/**
+ * Security and ask in one word (tool-policy.md §14).
+ */
+export type ExecMode = "deny" | "allowlist" | "ask" | "auto" | "full";
+
+/**
+ * Where a run is meant to go.
+ */
+export type ExecTarget = "auto" | "sandbox" | "gateway" | "node";
 
 /**
  * Something probed about the request; never the agent's own words.
@@ -1486,6 +1506,10 @@ field?: PolicyField,
  */
 rule?: RuleLoosening, 
 /**
+ * Which part of where a command runs; absent when none is concerned.
+ */
+route?: RouteField, 
+/**
  * Value in force before, or empty.
  */
 from: string, 
@@ -1917,6 +1941,200 @@ rung: Rung,
 lasting: Lasting, };
 
 /**
+ * What the person wants for an agent, or for all.
+ */
+export type RouteEdit = { 
+/**
+ * Hash that it was made from.
+ */
+baseHash: string, 
+/**
+ * Agent id; absent for all agents.
+ */
+agent?: string, 
+/**
+ * All of it: what is absent is taken out of the file.
+ */
+setting: RouteSetting, 
+/**
+ * Whether the person confirmed what gets looser.
+ */
+confirmed: boolean, };
+
+/**
+ * Answer to an edit.
+ */
+export type RouteEditResult = { 
+/**
+ * Hash of the file now.
+ */
+hash: string, 
+/**
+ * False when it loosens and was not confirmed: nothing was written.
+ */
+applied: boolean, 
+/**
+ * What it loosens.
+ */
+loosenings: Array<Loosening>, };
+
+/**
+ * One part of where and how a command runs.
+ */
+export type RouteField = "ask" | "elevated" | "host" | "node" | "security";
+
+/**
+ * How long a session's setting holds.
+ */
+export type RouteLasting = "next-run" | "session";
+
+/**
+ * Who set it.
+ */
+export type RouteLayer = "tool" | "message" | "session" | "elevated" | "agent" | "global" | "built-in";
+
+/**
+ * A node that could be chosen.
+ */
+export type RouteNodeView = { 
+/**
+ * Its id.
+ */
+id: string, 
+/**
+ * Its name.
+ */
+name: Shown, 
+/**
+ * Whether it is connected.
+ */
+connected: boolean, 
+/**
+ * Whether it runs commands.
+ */
+runs: boolean, };
+
+/**
+ * What is set for one agent or for all.
+ */
+export type RouteScopeView = { 
+/**
+ * Agent id; absent for all agents.
+ */
+agent?: string, 
+/**
+ * The same made safe to look at; empty for all agents.
+ */
+shown: Shown, 
+/**
+ * What is set here.
+ */
+own: RouteSetting, 
+/**
+ * What holds.
+ */
+effective: RouteView, };
+
+/**
+ * What can be set.
+ */
+export type RouteSetting = { 
+/**
+ * Where commands run.
+ */
+host?: ExecTarget, 
+/**
+ * The node that is meant.
+ */
+node?: string, 
+/**
+ * What may run.
+ */
+security?: Security, 
+/**
+ * When a person is asked.
+ */
+ask?: Ask, };
+
+/**
+ * Where commands go, and who says so.
+ */
+export type RouteView = { 
+/**
+ * As it is set.
+ */
+target: ExecTarget, 
+/**
+ * Layer of `target`.
+ */
+targetLayer: RouteLayer, 
+/**
+ * Where that is at the moment.
+ */
+host: ExecHost, 
+/**
+ * The node that is meant, as it was typed.
+ */
+node?: Shown, 
+/**
+ * Layer of `node`.
+ */
+nodeLayer: RouteLayer, 
+/**
+ * What may run there, before the host's own document.
+ */
+security: Security, 
+/**
+ * Layer of `security`.
+ */
+securityLayer: RouteLayer, 
+/**
+ * When a person is asked, before the host's own document.
+ */
+ask: Ask, 
+/**
+ * Layer of `ask`.
+ */
+askLayer: RouteLayer, 
+/**
+ * Why nothing would run at the moment.
+ */
+problem?: string, };
+
+/**
+ * Everything that is shown about where commands run.
+ */
+export type RoutingView = { 
+/**
+ * The file that it is kept in.
+ */
+path: string, 
+/**
+ * Base hash that an edit must carry.
+ */
+hash: string, 
+/**
+ * Why nothing is routed and nothing can be changed, if something is wrong with the file.
+ */
+broken?: string, 
+/**
+ * What sandboxes are made of.
+ */
+sandbox: SandboxView, 
+/**
+ * All agents first, then single ones by name.
+ */
+scopes: Array<RouteScopeView>, 
+/**
+ * Nodes that are known.
+ */
+nodes: Array<RouteNodeView>, 
+/**
+ * Sessions with settings of their own, oldest first.
+ */
+sessions: Array<SessionView>, };
+
+/**
  * Breadth of one stored rule.
  */
 export type RuleBreadth = { 
@@ -2307,6 +2525,28 @@ ms: number, } | { "kind": "failed",
 text: string, };
 
 /**
+ * What makes the sandbox.
+ */
+export type SandboxKind = "bubblewrap" | "docker" | "podman";
+
+/**
+ * What sandboxes are made of.
+ */
+export type SandboxView = { 
+/**
+ * By what.
+ */
+kind: SandboxKind, 
+/**
+ * Whether commands in it reach the network.
+ */
+network: boolean, 
+/**
+ * Why there is none.
+ */
+missing?: string, };
+
+/**
  * What one scope of the document says, and its allowlist.
  */
 export type ScopeView = { 
@@ -2384,6 +2624,56 @@ args: Array<ArgView>,
  * Whether no rule covers it.
  */
 missed: boolean, };
+
+/**
+ * One setting of a session.
+ */
+export type SessionSettingView = { 
+/**
+ * What.
+ */
+field: RouteField, 
+/**
+ * To what.
+ */
+value: Shown, 
+/**
+ * How long.
+ */
+lasting: RouteLasting, 
+/**
+ * Since when, Unix milliseconds.
+ */
+sinceMs: number, 
+/**
+ * Whether a person confirmed it in the window; what nobody confirmed can only harden.
+ */
+confirmed: boolean, };
+
+/**
+ * A session with settings of its own.
+ */
+export type SessionView = { 
+/**
+ * Its agent.
+ */
+agent: string, 
+/**
+ * The same made safe to look at.
+ */
+agentShown: Shown, 
+/**
+ * Its key.
+ */
+session: string, 
+/**
+ * The same made safe to look at.
+ */
+sessionShown: Shown, 
+/**
+ * What is set.
+ */
+settings: Array<SessionSettingView>, };
 
 /**
  * The person's settings.
