@@ -22,6 +22,7 @@ pub mod interpreters;
 pub mod profile;
 pub mod raw_command;
 pub mod reference;
+pub mod routing;
 pub mod rules;
 pub mod safe_bins;
 pub mod shell;

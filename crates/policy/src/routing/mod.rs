@@ -1,0 +1,20 @@
+//! Where a run goes and under which policy: which node is meant ([`nodes`]).
+//!
+//! Nothing here runs or stores anything, and nothing here allows.
+
+pub mod nodes;
+
+/// Whose rules hold where the peers' releases differ.
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
+pub enum Release {
+    /// 2026.2.
+    Early,
+    /// 2026.9; the product's own.
+    #[default]
+    Newest,
+}
+
+/// What JavaScript calls white space, as the peers' patterns mean it.
+fn is_space(c: char) -> bool {
+    c == '\u{feff}' || (c.is_whitespace() && c != '\u{85}')
+}
