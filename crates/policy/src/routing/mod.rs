@@ -1,7 +1,10 @@
-//! Where a run goes and under which policy: which node is meant ([`nodes`]).
+//! Where a run goes and under which policy: what a message says about it ([`directive`]), who may lift a session out of its
+//! sandbox ([`elevated`]), and which node is meant ([`nodes`]).
 //!
 //! Nothing here runs or stores anything, and nothing here allows.
 
+pub mod directive;
+pub mod elevated;
 pub mod nodes;
 
 /// Whose rules hold where the peers' releases differ.
