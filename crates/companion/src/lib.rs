@@ -14,6 +14,7 @@ pub mod gateway;
 mod json;
 pub mod paths;
 mod private;
+pub mod routing;
 mod runner;
 pub mod settings;
 mod wiring;

@@ -127,6 +127,11 @@ impl Paths {
         self.state.join("forward")
     }
 
+    /// Where commands run, per agent.
+    pub fn tools(&self) -> PathBuf {
+        self.config.join("tools.json")
+    }
+
     /// The settings file.
     pub fn settings(&self) -> PathBuf {
         self.config.join("settings.json")

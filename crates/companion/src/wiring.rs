@@ -6,6 +6,7 @@ use crate::desk::{self, Desk};
 use crate::forward::{self, Forward};
 use crate::gateway::{self, EmbeddedGateway};
 use crate::paths::{Paths, process_environment};
+use crate::routing::{self, Router};
 use crate::settings::SettingsFile;
 use countersign_approvals::Approvals;
 use countersign_approvals::actor::PresenterGuard;
@@ -180,6 +181,16 @@ impl Companion {
             &core.phases.acting.tracker,
             core.phases.acting.stop.clone(),
         );
+        let router = Router::new(
+            paths,
+            routing::Parts {
+                host: core.host.clone(),
+                history: core.history.clone(),
+                ports: core.ports.clone(),
+                nodes: None,
+                sandbox_folders: routing::sandbox_folders(),
+            },
+        );
         let desk = Desk::start(
             desk::Parts {
                 approvals: core.approvals,
@@ -193,6 +204,7 @@ impl Companion {
                 gateway,
                 connections,
                 forward,
+                router,
                 socket,
                 socket_path: paths.openclaw_state.join(document::SOCKET_NAME),
             },

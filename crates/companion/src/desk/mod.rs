@@ -9,12 +9,14 @@ mod forward;
 mod paints;
 mod policies;
 mod remember;
+mod routing;
 pub(crate) mod rules;
 mod running;
 
 use crate::connections::{Connections, NotTaken};
 use crate::forward::Forward;
 use crate::gateway::{EmbeddedGateway, Now};
+use crate::routing::Router;
 use crate::settings::SettingsFile;
 use confirmations::Confirmations;
 use connections::Knocks;
@@ -64,6 +66,8 @@ pub struct Parts {
     pub connections: Connections,
     /// Where requests are handed to.
     pub forward: Forward,
+    /// Where commands run.
+    pub router: Router,
     /// State of the approval socket.
     pub socket: watch::Receiver<SocketState>,
     /// Its path when the document names none.
@@ -153,6 +157,7 @@ impl Desk {
             gateway: desk.inner.parts.gateway.changes(),
             connections: desk.inner.parts.connections.changes(),
             forward: desk.inner.parts.forward.changes(),
+            routing: desk.inner.parts.router.changes(),
             not_taken,
             socket: desk.inner.parts.socket.clone(),
             store: desk.inner.parts.store.watch(),
@@ -507,6 +512,10 @@ impl Desk {
                     sources.forward.mark_unchanged();
                     self.emit(UiEvent::ConnectionsChanged);
                 }
+                Ok(()) = sources.routing.changed() => {
+                    sources.routing.mark_unchanged();
+                    self.emit(UiEvent::ConnectionsChanged);
+                }
                 Some(NotTaken { id, gateway, text }) = sources.not_taken.recv() => {
                     self.emit(UiEvent::AnswerNotTaken { id, gateway, text });
                 }
@@ -603,6 +612,7 @@ struct Sources {
     gateway: watch::Receiver<Now>,
     connections: watch::Receiver<()>,
     forward: watch::Receiver<()>,
+    routing: watch::Receiver<()>,
     not_taken: mpsc::Receiver<NotTaken>,
     socket: watch::Receiver<SocketState>,
     store: watch::Receiver<Arc<countersign_approvals::store::Current>>,

@@ -154,6 +154,26 @@ ui! {
         pub problem: Option<String>,
     }
 
+    /// Where one run went, under which policy before the host's own document, and who set it.
+    pub struct RouteTaken {
+        /// Where.
+        pub host: ExecHost,
+        /// Layer of `host`.
+        pub host_layer: RouteLayer,
+        /// The node.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        pub node: Option<Shown>,
+        /// What may run.
+        pub security: Security,
+        /// Layer of `security`.
+        pub security_layer: RouteLayer,
+        /// When a person is asked.
+        pub ask: Ask,
+        /// Layer of `ask`.
+        pub ask_layer: RouteLayer,
+    }
+
     /// A node that could be chosen.
     pub struct RouteNodeView {
         /// Its id.
@@ -194,11 +214,9 @@ ui! {
         pub confirmed: bool,
     }
 
-    /// Answer to an edit.
-    pub struct RouteEditResult {
-        /// Hash of the file now.
-        pub hash: String,
-        /// False when it loosens and was not confirmed: nothing was written.
+    /// Answer to a change.
+    pub struct RouteResult {
+        /// False when it loosens and was not confirmed: nothing was changed.
         pub applied: bool,
         /// What it loosens.
         pub loosenings: Vec<Loosening>,

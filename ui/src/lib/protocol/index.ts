@@ -1962,23 +1962,6 @@ setting: RouteSetting,
 confirmed: boolean, };
 
 /**
- * Answer to an edit.
- */
-export type RouteEditResult = { 
-/**
- * Hash of the file now.
- */
-hash: string, 
-/**
- * False when it loosens and was not confirmed: nothing was written.
- */
-applied: boolean, 
-/**
- * What it loosens.
- */
-loosenings: Array<Loosening>, };
-
-/**
  * One part of where and how a command runs.
  */
 export type RouteField = "ask" | "elevated" | "host" | "node" | "security";
@@ -2013,6 +1996,19 @@ connected: boolean,
  * Whether it runs commands.
  */
 runs: boolean, };
+
+/**
+ * Answer to a change.
+ */
+export type RouteResult = { 
+/**
+ * False when it loosens and was not confirmed: nothing was changed.
+ */
+applied: boolean, 
+/**
+ * What it loosens.
+ */
+loosenings: Array<Loosening>, };
 
 /**
  * What is set for one agent or for all.
@@ -2055,6 +2051,39 @@ security?: Security,
  * When a person is asked.
  */
 ask?: Ask, };
+
+/**
+ * Where one run went, under which policy before the host's own document, and who set it.
+ */
+export type RouteTaken = { 
+/**
+ * Where.
+ */
+host: ExecHost, 
+/**
+ * Layer of `host`.
+ */
+hostLayer: RouteLayer, 
+/**
+ * The node.
+ */
+node?: Shown, 
+/**
+ * What may run.
+ */
+security: Security, 
+/**
+ * Layer of `security`.
+ */
+securityLayer: RouteLayer, 
+/**
+ * When a person is asked.
+ */
+ask: Ask, 
+/**
+ * Layer of `ask`.
+ */
+askLayer: RouteLayer, };
 
 /**
  * Where commands go, and who says so.

@@ -1,0 +1,164 @@
+//! Where commands run, for windows and the control channel. What gets looser is confirmed in the window, whoever wants it.
+
+use super::{Answer, Desk, error};
+use crate::routing::{Heard, Key, Routed, RoutingError, RunRequest};
+use countersign_node::socket::server::Peer;
+use countersign_policy::document;
+use countersign_policy::routing::directive::Reply;
+use countersign_policy::routing::route::Weight;
+use countersign_protocol::document::MAIN_AGENT;
+use countersign_protocol::ui::{CommandError, ErrorCode, RouteEdit, RouteResult, RoutingView, SessionView};
+use tokio_util::sync::CancellationToken;
+
+/// What came of a message to a session.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct Said {
+    /// What is answered; absent when nothing was asked for.
+    pub(crate) reply: Option<String>,
+    /// What is left of the message.
+    pub(crate) cleaned: String,
+    /// False when a person did not confirm it.
+    pub(crate) applied: bool,
+}
+
+/// What came of forgetting what was said for a session.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct Cleared {
+    /// False when a person did not confirm it.
+    pub(crate) applied: bool,
+    /// Whether anything had been said.
+    pub(crate) found: bool,
+}
+
+impl Desk {
+    /// Everything that is shown about where commands run.
+    pub async fn routing(&self) -> RoutingView {
+        let current = self.inner.parts.store.current();
+        let mut agents = vec![MAIN_AGENT.to_owned()];
+        if let Some(document) = &current.document {
+            agents.extend(document::views(document).1.into_iter().map(|view| view.agent));
+        }
+        self.inner.parts.router.view(&agents).await
+    }
+
+    /// Sets where commands run, for an agent or for all. What loosens comes back unapplied until it is confirmed.
+    pub async fn set_route(&self, edit: RouteEdit) -> Result<RouteResult, CommandError> {
+        self.inner.parts.router.set(edit).await.map_err(|failure| routing_error(&failure))
+    }
+
+    /// Forgets what was said for a session. What loosens comes back unapplied until it is confirmed.
+    pub async fn revoke_session(
+        &self,
+        agent: &str,
+        session: &str,
+        confirmed: bool,
+    ) -> Result<RouteResult, CommandError> {
+        let key = key(agent, session)?;
+        let router = &self.inner.parts.router;
+        let Some(loosenings) = router.looser_without(&key).await else {
+            return Err(error(ErrorCode::Gone, "nothing is set for this session any more"));
+        };
+        let applied = loosenings.is_empty() || confirmed;
+        if applied {
+            router.revoke(&key);
+        }
+        Ok(RouteResult { applied, loosenings })
+    }
+
+    /// Sessions with settings of their own.
+    pub fn sessions(&self) -> Vec<SessionView> {
+        self.inner.parts.router.sessions()
+    }
+
+    /// Runs a command where it belongs.
+    pub async fn run_routed(&self, request: RunRequest, peer: &Peer, gone: CancellationToken) -> Routed {
+        self.inner.parts.router.run(request, peer, gone).await
+    }
+
+    /// Takes a message to a session from the command line. What loosens waits for a person in the window; dropping the future
+    /// takes the question back.
+    pub(crate) async fn say_to_session(
+        &self,
+        agent: &str,
+        session: &str,
+        text: &str,
+    ) -> Result<Said, CommandError> {
+        if text.len() > MAX_MESSAGE {
+            return Err(error(ErrorCode::Invalid, format!("expected at most {MAX_MESSAGE} bytes of text")));
+        }
+        let key = key(agent, session)?;
+        let heard = self.hear(&key, text).await?;
+        let reply = match &heard.reply {
+            Reply::Nothing => None,
+            Reply::Unchanged(reply) | Reply::Done(reply) => Some(reply.clone()),
+        };
+        let said = |heard: Heard, applied| Said { reply, cleaned: heard.cleaned, applied };
+        if !matches!(heard.reply, Reply::Done(_)) {
+            return Ok(said(heard, true));
+        }
+        let mut weight = Weight::Unconfirmed;
+        if !heard.loosenings.is_empty() {
+            match self.ask_confirmation(&heard.loosenings).await? {
+                Answer::Keep => return Ok(said(heard, false)),
+                Answer::Apply => weight = Weight::Confirmed,
+            }
+            // What the person saw must still be what it does.
+            if self.hear(&key, text).await? != heard {
+                return Err(error(ErrorCode::Stale, "what is set changed meanwhile; say it again"));
+            }
+        }
+        let router = &self.inner.parts.router;
+        router.hold(&key, &heard, weight).map_err(|failure| routing_error(&failure))?;
+        Ok(said(heard, true))
+    }
+
+    /// Forgets what was said for a session, for the command line. What loosens waits for a person in the window.
+    pub(crate) async fn clear_session_from_command_line(
+        &self,
+        agent: &str,
+        session: &str,
+    ) -> Result<Cleared, CommandError> {
+        let key = key(agent, session)?;
+        let router = &self.inner.parts.router;
+        let Some(loosenings) = router.looser_without(&key).await else {
+            return Ok(Cleared { applied: true, found: false });
+        };
+        if !loosenings.is_empty() && self.ask_confirmation(&loosenings).await? == Answer::Keep {
+            return Ok(Cleared { applied: false, found: true });
+        }
+        Ok(Cleared { applied: true, found: router.revoke(&key) })
+    }
+
+    async fn hear(&self, key: &Key, text: &str) -> Result<Heard, CommandError> {
+        self.inner.parts.router.hear(key, text).await.map_err(|failure| routing_error(&failure))
+    }
+}
+
+fn key(agent: &str, session: &str) -> Result<Key, CommandError> {
+    let checked = |what: &str, text: &str| {
+        let text = text.trim();
+        if text.is_empty() || text.chars().count() > MAX_KEY {
+            return Err(error(ErrorCode::Invalid, format!("{what}: expected 1 to {MAX_KEY} characters")));
+        }
+        Ok(text.to_owned())
+    };
+    Ok(Key { agent: checked("agent", agent)?, session: checked("session", session)? })
+}
+
+fn routing_error(failure: &RoutingError) -> CommandError {
+    let code = match failure {
+        RoutingError::Invalid(_) => ErrorCode::Invalid,
+        RoutingError::Stale(_) => ErrorCode::Stale,
+        RoutingError::Store(_) => ErrorCode::Store,
+    };
+    error(code, failure.to_string())
+}
+
+/// Longest name of an agent or a session, in characters.
+const MAX_KEY: usize = 200;
+
+/// Longest message that directives are looked for in, in bytes: what a person types is far shorter.
+const MAX_MESSAGE: usize = 64 * 1_024;
+
+#[cfg(test)]
+mod tests;

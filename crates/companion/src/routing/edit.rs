@@ -1,0 +1,168 @@
+//! What windows see of it and change.
+
+use super::config::{EditError, SandboxSettings, Scope, Tools};
+use super::say::standing;
+use super::sessions::Standing as Said;
+use super::{Router, shown, surroundings};
+use countersign_node::host::placement::Sandbox;
+use countersign_policy::display;
+use countersign_policy::routing::nodes::is_eligible;
+use countersign_policy::routing::route::{Standing, Surroundings, loosenings};
+use countersign_protocol::document::WILDCARD_AGENT;
+use countersign_protocol::ui::{
+    Loosening, RouteEdit, RouteLayer, RouteNodeView, RouteResult, RouteScopeView, RouteView, RoutingView,
+    SandboxView, SessionView,
+};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// Why something was not changed or could not be told.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RoutingError {
+    /// It makes no sense.
+    #[error("{0}")]
+    Invalid(String),
+    /// The file is another one by now.
+    #[error("{0}")]
+    Stale(String),
+    /// The file cannot be understood or written.
+    #[error("{0}")]
+    Store(String),
+}
+
+impl Router {
+    /// Everything that is shown about where commands run. `agents` are listed whether or not anything is set for them.
+    pub async fn view(&self, agents: &[String]) -> RoutingView {
+        let (current, sandbox) = self.look().await;
+        let around = surroundings(&sandbox);
+        let mut view = RoutingView {
+            path: self.inner.file.path().display().to_string(),
+            hash: current.hash.clone(),
+            broken: None,
+            sandbox: sandbox_view(&SandboxSettings::default(), &sandbox),
+            scopes: Vec::new(),
+            nodes: self.node_views(),
+            sessions: self.sessions(),
+        };
+        let tools = match &current.tools {
+            Ok(tools) => tools,
+            Err(problem) => {
+                view.broken = Some(display::escape(&problem.to_string()));
+                return view;
+            }
+        };
+        view.sandbox = sandbox_view(&tools.sandbox, &sandbox);
+        let nothing = Said::default();
+        let scope_view = |agent: Option<&str>, scope: &Scope, own: &Scope| RouteScopeView {
+            agent: agent.map(str::to_owned),
+            shown: shown(agent.unwrap_or_default()),
+            own: own.setting(),
+            effective: route_view(&standing(tools, scope, &nothing, around), around),
+        };
+        view.scopes.push(scope_view(None, &Scope::default(), &tools.global));
+        let named: BTreeSet<&String> = tools.agents.keys().chain(agents).collect();
+        for agent in named.into_iter().filter(|agent| *agent != WILDCARD_AGENT) {
+            let scope = tools.of(agent);
+            view.scopes.push(scope_view(Some(agent), &scope, &scope));
+        }
+        view
+    }
+
+    /// Sessions with settings of their own.
+    pub fn sessions(&self) -> Vec<SessionView> {
+        self.inner.sessions.views(self.now_ms())
+    }
+
+    /// Sets where an agent's commands run, or everybody's. What gets looser comes back unapplied until it is confirmed.
+    pub async fn set(&self, edit: RouteEdit) -> Result<RouteResult, RoutingError> {
+        let (current, sandbox) = self.look().await;
+        let around = surroundings(&sandbox);
+        if current.hash != edit.base_hash {
+            return Err(RoutingError::Stale(
+                EditError::Stale { expected: edit.base_hash, found: current.hash.clone() }.to_string(),
+            ));
+        }
+        let tools = current.tools.as_ref().map_err(|problem| RoutingError::Store(problem.to_string()))?;
+        let changed =
+            tools.clone().with(edit.agent.as_deref(), &edit.setting).map_err(|error| edit_error(&error))?;
+        let nothing = Said::default();
+        // For all agents: also for those with settings of their own, where they leave something to that.
+        let mut whose: Vec<Option<&String>> = vec![None];
+        whose.extend(tools.agents.keys().chain(changed.agents.keys()).map(Some));
+        let mut found: Vec<Loosening> = Vec::new();
+        for agent in whose {
+            let scope = |tools: &Tools| agent.map(|agent| tools.of(agent)).unwrap_or_default();
+            let before = standing(tools, &scope(tools), &nothing, around);
+            let after = standing(&changed, &scope(&changed), &nothing, around);
+            let name = agent.map_or(WILDCARD_AGENT, String::as_str);
+            for loosening in looser(&before, &after, name) {
+                if !found.contains(&loosening) {
+                    found.push(loosening);
+                }
+            }
+        }
+        if !found.is_empty() && !edit.confirmed {
+            return Ok(RouteResult { applied: false, loosenings: found });
+        }
+        let inner = Arc::clone(&self.inner);
+        let written = tokio::task::spawn_blocking(move || {
+            inner.file.set(&edit.base_hash, edit.agent.as_deref(), &edit.setting)
+        });
+        let written = written.await.map_err(|error| RoutingError::Store(error.to_string()))?;
+        written.map_err(|error| edit_error(&error))?;
+        self.inner.changed.send_replace(());
+        Ok(RouteResult { applied: true, loosenings: found })
+    }
+
+    fn node_views(&self) -> Vec<RouteNodeView> {
+        let nodes = self.candidates().into_iter().map(|node| RouteNodeView {
+            name: shown(node.name.as_deref().unwrap_or(&node.id)),
+            connected: node.connected,
+            runs: is_eligible(&node),
+            id: node.id,
+        });
+        nodes.collect()
+    }
+}
+
+/// What gets looser between two standings, as windows tell it.
+pub(super) fn looser(before: &Standing, after: &Standing, scope: &str) -> Vec<Loosening> {
+    let found = loosenings(before, after).into_iter().map(|(field, from, to)| Loosening {
+        scope: display::escape(scope),
+        field: None,
+        rule: None,
+        route: Some(field),
+        from: display::escape(&from),
+        to: display::escape(&to),
+    });
+    found.collect()
+}
+
+fn route_view(standing: &Standing, around: Surroundings) -> RouteView {
+    RouteView {
+        target: standing.target.value,
+        target_layer: standing.target.layer,
+        host: standing.host,
+        node: standing.node.as_ref().map(|node| shown(&node.value)),
+        node_layer: standing.node.as_ref().map_or(RouteLayer::BuiltIn, |node| node.layer),
+        security: standing.security.value,
+        security_layer: standing.security.layer,
+        ask: standing.ask.value,
+        ask_layer: standing.ask.layer,
+        problem: standing.problem(around).map(|problem| problem.to_string()),
+    }
+}
+
+fn sandbox_view(settings: &SandboxSettings, sandbox: &Result<Sandbox, String>) -> SandboxView {
+    let missing = sandbox.as_ref().err().map(|problem| display::escape(problem));
+    SandboxView { kind: settings.kind, network: settings.network, missing }
+}
+
+fn edit_error(error: &EditError) -> RoutingError {
+    match error {
+        EditError::Stale { .. } => RoutingError::Stale(error.to_string()),
+        EditError::Invalid(_) => RoutingError::Invalid(error.to_string()),
+        EditError::Broken(_) | EditError::Io { .. } => RoutingError::Store(error.to_string()),
+    }
+}

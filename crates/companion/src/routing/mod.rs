@@ -1,0 +1,308 @@
+//! Where each command runs (system.md P11, P12): resolves what is set for all, for its agent and for its session, and has
+//! it run there, in a sandbox, on this machine or on a node.
+//!
+//! Nothing here allows anything. The place's own policy decides, and what is resolved here can only make that stricter; a
+//! place that is not to be had is an error, never another place.
+//!
+//! ```ignore
+//! let ran = router.run(RunRequest { exec, tool }, &peer, gone).await;
+//! ```
+
+mod config;
+mod edit;
+mod nodes;
+mod remote;
+mod sandbox;
+mod say;
+mod sessions;
+
+use crate::paths::Paths;
+use config::{Current, Tools, ToolsFile};
+use countersign_approvals::history::History;
+use countersign_approvals::ports::Ports;
+use countersign_node::host::placement::{Placement, Sandbox};
+use countersign_node::host::{Host, Refusal};
+use countersign_node::socket::server::Peer;
+use countersign_policy::display::{self, Secrets};
+use countersign_policy::effective::Requested;
+use countersign_policy::routing::Release;
+use countersign_policy::routing::directive::Runtime;
+use countersign_policy::routing::elevated::{self, Sender};
+use countersign_policy::routing::route::{self, Layers, Route, RouteError, Surroundings, Tool};
+use countersign_protocol::document::MAIN_AGENT;
+use countersign_protocol::socket::{ExecError, ExecPayload, ExecRequest};
+use countersign_protocol::ui::{
+    CardKind, HistoryEvent, HostKind, Outcome, RouteLayer, RouteTaken, Shown, Via,
+};
+use countersign_protocol::vocabulary::{Elevated, ExecHost, Security};
+pub use edit::RoutingError;
+pub use nodes::{NodeRun, Nodes};
+pub(crate) use sandbox::folders as sandbox_folders;
+pub(crate) use say::Heard;
+pub(crate) use sessions::Key;
+use sessions::Sessions;
+use sha2::{Digest as _, Sha256};
+use std::path::PathBuf;
+use std::sync::Arc;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+/// What a router is made of.
+pub struct Parts {
+    /// This machine.
+    pub host: Arc<Host>,
+    /// What happened.
+    pub history: History,
+    /// Time and ids.
+    pub ports: Ports,
+    /// Nodes, where a gateway brings them.
+    pub nodes: Option<Arc<dyn Nodes>>,
+    /// Where the programs that make sandboxes are looked for.
+    pub sandbox_folders: Vec<PathBuf>,
+}
+
+/// Handle of the router.
+#[derive(Clone)]
+pub struct Router {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    parts: Parts,
+    file: ToolsFile,
+    sessions: Sessions,
+    changed: watch::Sender<()>,
+    /// Who this user is to the gates of elevation.
+    user: String,
+}
+
+/// A command and what it names itself.
+#[derive(Clone, Debug, Default)]
+pub struct RunRequest {
+    /// The command. What it claims to be granted counts for nothing here.
+    pub exec: ExecRequest,
+    /// What it names.
+    pub tool: Tool,
+}
+
+/// What became of a run.
+#[derive(Debug)]
+#[must_use]
+pub struct Routed {
+    /// Where it went; absent when it went nowhere.
+    pub taken: Option<RouteTaken>,
+    /// How it ended.
+    pub result: Result<ExecPayload, Refusal>,
+}
+
+/// A run that knows where it goes.
+struct Resolved {
+    route: Route,
+    sandbox: Result<Sandbox, String>,
+}
+
+impl Router {
+    /// A router over the file of these paths.
+    pub fn new(paths: &Paths, parts: Parts) -> Self {
+        let changed = watch::Sender::new(());
+        Self {
+            inner: Arc::new(Inner {
+                parts,
+                file: ToolsFile::new(paths.tools()),
+                sessions: Sessions::new(changed.clone()),
+                changed,
+                user: rustix::process::geteuid().as_raw().to_string(),
+            }),
+        }
+    }
+
+    /// Wakes when a setting of a session or of an agent changed.
+    pub fn changes(&self) -> watch::Receiver<()> {
+        self.inner.changed.subscribe()
+    }
+
+    /// Runs a command where it belongs, asking if needed. `gone` withdraws the question or ends the run.
+    pub async fn run(&self, request: RunRequest, peer: &Peer, gone: CancellationToken) -> Routed {
+        let RunRequest { mut exec, tool } = request;
+        // A grant of somebody else's is for the socket, whose callers know its secret.
+        exec.approval_decision = None;
+        exec.approval_source = None;
+        exec.policy_snapshot = None;
+        let Resolved { route, sandbox } = match self.resolve(&exec, &tool).await {
+            Ok(resolved) => resolved,
+            Err(refusal) => {
+                self.record(&exec, None, refusal.outcome.clone()).await;
+                return Routed { taken: None, result: Err(refusal) };
+            }
+        };
+        let policy = Requested { security: Some(route.security.value), ask: Some(route.ask.value) };
+        let mut taken = RouteTaken {
+            host: route.host.value,
+            host_layer: route.host.layer,
+            node: None,
+            security: route.security.value,
+            security_layer: route.security.layer,
+            ask: route.ask.value,
+            ask_layer: route.ask.layer,
+        };
+        let host = &self.inner.parts.host;
+        let result = match (route.host.value, sandbox) {
+            (ExecHost::Sandbox, Ok(sandbox)) => {
+                host.exec_at(exec, Placement::Sandbox { policy, sandbox }, peer, gone).await
+            }
+            (ExecHost::Sandbox, Err(problem)) => {
+                let refusal = no_sandbox(&RouteError::SandboxMissing, &problem);
+                self.record(&exec, None, refusal.outcome.clone()).await;
+                Err(refusal)
+            }
+            (ExecHost::Gateway, _) => host.exec_at(exec, Placement::Here { policy }, peer, gone).await,
+            (ExecHost::Node, _) => {
+                let (node, result) = self.run_on_node(exec, &route, peer, gone).await;
+                taken.node = node.as_deref().map(shown);
+                result
+            }
+        };
+        Routed { taken: Some(taken), result: result.map_err(|refusal| explained(refusal, &route)) }
+    }
+
+    async fn resolve(&self, exec: &ExecRequest, tool: &Tool) -> Result<Resolved, Refusal> {
+        let (current, sandbox) = self.look().await;
+        let tools = current.tools.as_ref().map_err(|problem| {
+            refused("UNAVAILABLE", "routing-config", format!("nothing is run: {problem}"))
+        })?;
+        let agent = agent_of(exec.agent_id.as_deref());
+        let said = match key_of(&agent, exec.session_key.as_deref()) {
+            Some(key) => self.inner.sessions.take(&key, self.now_ms()),
+            None => sessions::Standing::default(),
+        };
+        let scope = tools.of(&agent);
+        let around = surroundings(&sandbox);
+        let layers = Layers {
+            tool,
+            message: &said.message,
+            session: &said.session,
+            agent: &scope.exec,
+            global: &tools.global.exec,
+        };
+        let route = route::resolve(&layers, around).map_err(|error| match (&error, &sandbox) {
+            (RouteError::SandboxMissing | RouteError::RequiredSandboxMissing, Err(problem)) => {
+                no_sandbox(&error, problem)
+            }
+            _ => refused("INVALID_REQUEST", "exec-host", error.to_string()),
+        })?;
+        if route.elevated != Elevated::Off
+            && let Some(text) = self.unavailable(tools, &scope, runtime_of(route.host.value))
+        {
+            return Err(refused("UNAVAILABLE", "elevated", text));
+        }
+        Ok(Resolved { route, sandbox })
+    }
+
+    /// The file and the sandbox that it wants, as they are now.
+    async fn look(&self) -> (Arc<Current>, Result<Sandbox, String>) {
+        let inner = Arc::clone(&self.inner);
+        let looked = tokio::task::spawn_blocking(move || {
+            let current = inner.file.current();
+            let sandbox = match &current.tools {
+                Ok(tools) => sandbox::of(&tools.sandbox, &inner.parts.sandbox_folders),
+                Err(problem) => Err(problem.to_string()),
+            };
+            (current, sandbox)
+        });
+        match looked.await {
+            Ok(looked) => looked,
+            Err(error) => {
+                let problem = self.inner.file.problem(error.to_string());
+                let sandbox = Err(problem.to_string());
+                (Arc::new(Current { hash: String::new(), tools: Err(problem) }), sandbox)
+            }
+        }
+    }
+
+    /// Why this user may not be elevated, if so.
+    fn unavailable(&self, tools: &Tools, agent: &config::Scope, runtime: Runtime) -> Option<String> {
+        let sender = Sender { provider: PROVIDER, id: &self.inner.user };
+        elevated::unavailable(&elevated::shut(&tools.global.gates, &agent.gates, sender), runtime)
+    }
+
+    /// Writes down a run that reached no place of its own.
+    async fn record(&self, exec: &ExecRequest, host: Option<HostKind>, outcome: Outcome) {
+        let digest = Sha256::digest(exec.command.join("\0").as_bytes());
+        let event = HistoryEvent::Request {
+            agent: display::escape(&agent_of(exec.agent_id.as_deref())),
+            session: exec.session_key.as_deref().map(display::escape),
+            via: Via::CommandLine,
+            card: CardKind::Exec,
+            host,
+            command: display::masked_argv_line(&exec.command),
+            command_sha256: digest.iter().map(|byte| format!("{byte:02x}")).collect(),
+            cwd: exec.cwd.as_deref().map(display::escape),
+            outcome,
+            by: None,
+            answered_after_ms: None,
+        };
+        let id = self.inner.parts.ports.ids.uuid();
+        if let Err(error) = self.inner.parts.history.append(Some(id), event).await {
+            tracing::error!(%error, "the history could not be written");
+        }
+    }
+
+    fn now_ms(&self) -> i64 {
+        self.inner.parts.ports.clock.now_ms()
+    }
+}
+
+fn surroundings(sandbox: &Result<Sandbox, String>) -> Surroundings {
+    let sandbox = if sandbox.is_ok() { route::Sandbox::Available } else { route::Sandbox::Missing };
+    Surroundings { sandbox, release: Release::Newest }
+}
+
+fn runtime_of(host: ExecHost) -> Runtime {
+    if host == ExecHost::Sandbox { Runtime::Sandboxed } else { Runtime::Direct }
+}
+
+/// A denial that the route itself brings, in the peers' words, and what to do about one that is built in.
+fn explained(mut refusal: Refusal, route: &Route) -> Refusal {
+    let by_policy = refusal.error.reason.as_deref() == Some("security=deny");
+    if by_policy && route.security.value == Security::Deny {
+        let host = route.host.value;
+        refusal.error.message = format!("exec denied: host={host} security=deny");
+        if route.security.layer == RouteLayer::BuiltIn {
+            refusal.error.message.push_str(&format!(
+                "\nNothing is set for host={host}, so it denies; set tools.exec.security in the app under Connections."
+            ));
+        }
+    }
+    refusal
+}
+
+fn no_sandbox(error: &RouteError, problem: &str) -> Refusal {
+    refused("UNAVAILABLE", "sandbox-unavailable", format!("{error}\n{problem}"))
+}
+
+fn refused(code: &str, reason: &str, message: String) -> Refusal {
+    Refusal {
+        outcome: Outcome::Refused { reason: message.clone() },
+        error: ExecError { code: code.to_owned(), message, reason: Some(reason.to_owned()) },
+    }
+}
+
+/// The agent that is meant: blank means `main`.
+fn agent_of(id: Option<&str>) -> String {
+    id.map(str::trim).filter(|id| !id.is_empty()).unwrap_or(MAIN_AGENT).to_owned()
+}
+
+fn key_of(agent: &str, session: Option<&str>) -> Option<Key> {
+    let session = session.map(str::trim).filter(|session| !session.is_empty())?;
+    Some(Key { agent: agent.to_owned(), session: session.to_owned() })
+}
+
+fn shown(text: &str) -> Shown {
+    display::shown(text, Secrets::Show)
+}
+
+/// Where messages to this router come from, as `tools.elevated.allowFrom` names it.
+const PROVIDER: &str = "cli";
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,174 @@
+//! A run on a node. The node decides by its own policy; what is set here is asked about here before it hears of the run.
+
+use super::nodes::candidate;
+use super::{Router, refused};
+use countersign_node::host::Refusal;
+use countersign_node::socket::server::Peer;
+use countersign_policy::display;
+use countersign_policy::raw_command::canonical_text;
+use countersign_policy::routing::Release;
+use countersign_policy::routing::nodes::{Candidate, choose};
+use countersign_policy::routing::route::Route;
+use countersign_protocol::gateway::node::RunParams;
+use countersign_protocol::socket::{AskRequest, ExecError, ExecPayload, ExecRequest};
+use countersign_protocol::ui::{HostKind, Outcome};
+use countersign_protocol::vocabulary::{Ask, Decision, Security};
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+
+/// What a person's answer came to.
+enum Asked {
+    /// Nobody had to be asked.
+    Unasked,
+    /// Allowed, for this run.
+    Allowed,
+}
+
+impl Router {
+    /// Runs a command on the node that is meant. The node's name comes back with the result, once there is one.
+    pub(super) async fn run_on_node(
+        &self,
+        exec: ExecRequest,
+        route: &Route,
+        peer: &Peer,
+        gone: CancellationToken,
+    ) -> (Option<String>, Result<ExecPayload, Refusal>) {
+        let node = match self.node_of(route) {
+            Ok(node) => node,
+            Err(refusal) => {
+                self.record(&exec, REMOTE, refusal.outcome.clone()).await;
+                return (None, Err(refusal));
+            }
+        };
+        let name = node.name.clone().unwrap_or_else(|| node.id.clone());
+        let asked = match self.ask_here(&exec, route, &name, peer, &gone).await {
+            Ok(asked) => asked,
+            Err(refusal) => return (Some(name), Err(refusal)),
+        };
+        if matches!(asked, Asked::Unasked) {
+            self.record(&exec, REMOTE, Outcome::AllowedByPolicy).await;
+        }
+        let result = self.run_there(exec, &node, asked, gone).await;
+        (Some(name), result)
+    }
+
+    /// Nodes that can be chosen, as they are now.
+    pub(super) fn candidates(&self) -> Vec<Candidate> {
+        let nodes = self.inner.parts.nodes.as_ref().map(|nodes| nodes.list());
+        nodes.unwrap_or_default().into_iter().map(candidate).collect()
+    }
+
+    fn node_of(&self, route: &Route) -> Result<Candidate, Refusal> {
+        let bound = route.bound.as_ref().map(|bound| bound.value.as_str());
+        let candidates = self.candidates();
+        let chosen = choose(&candidates, bound, route.requested.as_deref(), Release::Newest);
+        // Nodes say their names themselves.
+        chosen
+            .cloned()
+            .map_err(|error| refused("UNAVAILABLE", "exec-node", display::escape(&error.to_string())))
+    }
+
+    /// Asks a person here where the route wants that. Whether a node's allowlist covers a command is not known here, so a
+    /// person is asked whenever only that could let it run.
+    async fn ask_here(
+        &self,
+        exec: &ExecRequest,
+        route: &Route,
+        node: &str,
+        peer: &Peer,
+        gone: &CancellationToken,
+    ) -> Result<Asked, Refusal> {
+        match (route.security.value, route.ask.value) {
+            (Security::Deny, _) => {
+                let outcome = Outcome::DeniedByPolicy { reason: "security=deny".to_owned() };
+                self.record(exec, REMOTE, outcome.clone()).await;
+                return Err(not_run(outcome, "SYSTEM_RUN_DISABLED: security=deny", "security=deny"));
+            }
+            (Security::Allowlist, Ask::Off) => {
+                let outcome = Outcome::DeniedByPolicy { reason: "allowlist-miss".to_owned() };
+                self.record(exec, REMOTE, outcome.clone()).await;
+                let message = "exec denied: host=node allowlist miss (ask=off)";
+                return Err(not_run(outcome, message, "allowlist-miss"));
+            }
+            (Security::Full, Ask::Off | Ask::OnMiss) => return Ok(Asked::Unasked),
+            (Security::Allowlist, Ask::OnMiss | Ask::Always) | (Security::Full, Ask::Always) => {}
+        }
+        let question = AskRequest {
+            command: canonical_text(&exec.command),
+            cwd: exec.cwd.clone(),
+            host: Some(node.to_owned()),
+            security: Some(route.security.value.to_string()),
+            ask: Some(route.ask.value.to_string()),
+            agent_id: exec.agent_id.clone(),
+            session_key: exec.session_key.clone(),
+            allowed_decisions: vec![Decision::AllowOnce, Decision::Deny],
+            approval_timeout_ms: exec.approval_timeout_ms,
+            ..AskRequest::default()
+        };
+        match self.inner.parts.host.ask(question, peer, gone.clone()).await {
+            Some(Decision::AllowOnce | Decision::AllowAlways) => Ok(Asked::Allowed),
+            Some(Decision::Deny) => {
+                Err(not_run(Outcome::Denied, "SYSTEM_RUN_DENIED: user denied", "user-denied"))
+            }
+            None => {
+                let message = "SYSTEM_RUN_DENIED: approval prompt closed without decision";
+                Err(not_run(Outcome::Expired, message, "approval-cancelled"))
+            }
+        }
+    }
+
+    async fn run_there(
+        &self,
+        exec: ExecRequest,
+        node: &Candidate,
+        asked: Asked,
+        gone: CancellationToken,
+    ) -> Result<ExecPayload, Refusal> {
+        let Some(nodes) = &self.inner.parts.nodes else {
+            return Err(refused("UNAVAILABLE", "exec-node", "node not connected".to_owned()));
+        };
+        let limit = exec.timeout_ms.and_then(|ms| u64::try_from(ms).ok()).filter(|ms| *ms > 0);
+        let limit = limit.map_or(DEFAULT_RUN, Duration::from_millis);
+        let allowed = matches!(asked, Asked::Allowed);
+        let params = RunParams {
+            command: exec.command,
+            raw_command: exec.raw_command,
+            cwd: exec.cwd,
+            env: exec.env,
+            timeout_ms: Some(i64::try_from(limit.as_millis()).unwrap_or(i64::MAX)),
+            agent_id: exec.agent_id,
+            session_key: exec.session_key,
+            run_id: Some(self.inner.parts.ports.ids.uuid()),
+            approved: allowed.then_some(true),
+            approval_decision: allowed.then(|| Decision::AllowOnce.to_string()),
+            ..RunParams::default()
+        };
+        let wait = (limit + MARGIN).max(LEAST_WAIT);
+        nodes.run(&node.id, params, wait, gone).await.map_err(|error| {
+            let code = error.code.unwrap_or_else(|| "UNAVAILABLE".to_owned());
+            let message = error.message.unwrap_or_else(|| "the node said nothing".to_owned());
+            refused(&code, "exec-node", display::escape(&message))
+        })
+    }
+}
+
+fn not_run(outcome: Outcome, message: &str, reason: &str) -> Refusal {
+    let error = ExecError {
+        code: "UNAVAILABLE".to_owned(),
+        message: message.to_owned(),
+        reason: Some(reason.to_owned()),
+    };
+    Refusal { error, outcome }
+}
+
+/// For the history.
+const REMOTE: Option<HostKind> = Some(HostKind::Remote);
+
+/// How long a command without a limit may run on a node: the peers' own limit.
+const DEFAULT_RUN: Duration = Duration::from_secs(1_800);
+
+/// What the way there and back may take beyond the run (approval-methods.md §15.7).
+const MARGIN: Duration = Duration::from_secs(5);
+
+/// Shorter than this no node is waited for (approval-methods.md §15.7).
+const LEAST_WAIT: Duration = Duration::from_secs(10);
