@@ -4,6 +4,7 @@ mod fallback;
 mod node;
 mod policy;
 mod record;
+mod routing;
 mod rules;
 mod words;
 

@@ -1,7 +1,10 @@
 //! The control channel: the command line talks to the running app. One JSON line each way, then the connection ends.
 
 use crate::desk::Desk;
+use crate::routing::RunRequest;
 use countersign_node::socket::listener::{BindError, Listener};
+use countersign_node::socket::server::Peer;
+use countersign_policy::routing::route::Tool;
 use countersign_protocol::control::{ControlRequest, ControlResponse};
 use countersign_protocol::limits::CONTROL_LINE_BYTES;
 use std::io;
@@ -35,6 +38,7 @@ pub fn bind(path: &Path) -> Result<Listener, BindError> {
 /// Serves the channel until `stop`.
 pub fn serve(listener: Listener, desk: Desk, tracker: &TaskTracker, stop: CancellationToken) {
     let permits = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    let runs = Arc::new(Semaphore::new(MAX_RUNS));
     let connections = tracker.clone();
     tracker.spawn(async move {
         loop {
@@ -50,11 +54,13 @@ pub fn serve(listener: Listener, desk: Desk, tracker: &TaskTracker, stop: Cancel
                 Ok(stream) => {
                     let desk = desk.clone();
                     let stop = stop.clone();
+                    let runs =
+                        Runs { room: Arc::clone(&runs), tracker: connections.clone(), stop: stop.clone() };
                     connections.spawn(async move {
                         let _permit = permit;
                         tokio::select! {
                             () = stop.cancelled() => {}
-                            result = answer(stream, desk) => if let Err(error) = result {
+                            result = answer(stream, desk, runs) => if let Err(error) = result {
                                 tracing::debug!(%error, "a control connection ended early");
                             }
                         }
@@ -93,11 +99,21 @@ pub async fn call(
     }
 }
 
-async fn answer(mut stream: UnixStream, desk: Desk) -> io::Result<()> {
-    let peer = stream.peer_cred()?;
-    if peer.uid() != rustix::process::geteuid().as_raw() {
+/// Where runs of this channel have their place.
+struct Runs {
+    room: Arc<Semaphore>,
+    tracker: TaskTracker,
+    stop: CancellationToken,
+}
+
+async fn answer(mut stream: UnixStream, desk: Desk, runs: Runs) -> io::Result<()> {
+    let credentials = stream.peer_cred()?;
+    if credentials.uid() != rustix::process::geteuid().as_raw() {
         return Err(io::ErrorKind::PermissionDenied.into());
     }
+    let pid = credentials.pid();
+    let program = pid.and_then(|pid| std::fs::read_link(format!("/proc/{pid}/exe")).ok());
+    let peer = Peer { pid, program: program.map(|path| path.to_string_lossy().into_owned()) };
     let line = timeout(READ_WAIT, read_line(&mut stream)).await??;
     let response = match serde_json::from_slice::<ControlRequest>(&line) {
         Ok(request) => {
@@ -105,7 +121,7 @@ async fn answer(mut stream: UnixStream, desk: Desk) -> io::Result<()> {
             let mut rest = [0_u8; 1];
             // The asker's going away takes back what it asked for.
             tokio::select! {
-                response = respond(request, &desk) => response,
+                response = respond(request, &desk, peer, runs) => response,
                 _ = reading.read(&mut rest) => return Ok(()),
             }
         }
@@ -116,8 +132,31 @@ async fn answer(mut stream: UnixStream, desk: Desk) -> io::Result<()> {
     timeout(READ_WAIT, stream.write_all(&line)).await?
 }
 
-async fn respond(request: ControlRequest, desk: &Desk) -> ControlResponse {
+async fn respond(request: ControlRequest, desk: &Desk, peer: Peer, runs: Runs) -> ControlResponse {
     match request {
+        ControlRequest::Run { exec, host, node, security, ask } => {
+            let tool = Tool { host, node, security, ask };
+            run(RunRequest { exec: *exec, tool }, desk, peer, runs).await
+        }
+        ControlRequest::Sessions => ControlResponse::Sessions { sessions: desk.sessions() },
+        ControlRequest::Say { agent, session, text } => {
+            match desk.say_to_session(&agent, &session, &text).await {
+                Ok(said) => {
+                    let (reply, cleaned, applied) = (said.reply, said.cleaned, said.applied);
+                    ControlResponse::Said { reply, cleaned, applied }
+                }
+                Err(error) => ControlResponse::Error { message: error.message },
+            }
+        }
+        ControlRequest::ClearSession { agent, session } => {
+            match desk.clear_session_from_command_line(&agent, &session).await {
+                Ok(cleared) => {
+                    let (applied, found) = (cleared.applied, cleared.found);
+                    ControlResponse::SessionCleared { applied, found }
+                }
+                Err(error) => ControlResponse::Error { message: error.message },
+            }
+        }
         ControlRequest::Status => ControlResponse::Status {
             status: desk.status(),
             pid: std::process::id(),
@@ -157,6 +196,34 @@ async fn respond(request: ControlRequest, desk: &Desk) -> ControlResponse {
     }
 }
 
+/// Runs a command in a task of its own, so that it is ended and written down also when nobody waits for it any more.
+async fn run(request: RunRequest, desk: &Desk, peer: Peer, runs: Runs) -> ControlResponse {
+    let Ok(permit) = runs.room.try_acquire_owned() else {
+        return ControlResponse::Error {
+            message: format!("{MAX_RUNS} commands already run through the app"),
+        };
+    };
+    let gone = runs.stop.child_token();
+    let guard = gone.clone().drop_guard();
+    let desk = desk.clone();
+    let running = runs.tracker.spawn(async move {
+        let _permit = permit;
+        desk.run_routed(request, &peer, gone).await
+    });
+    let response = match running.await {
+        Ok(routed) => {
+            let (payload, error) = match routed.result {
+                Ok(payload) => (Some(payload), None),
+                Err(refusal) => (None, Some(refusal.error)),
+            };
+            ControlResponse::Ran { taken: routed.taken, payload, error }
+        }
+        Err(error) => ControlResponse::Error { message: error.to_string() },
+    };
+    drop(guard);
+    response
+}
+
 async fn read_line(stream: &mut UnixStream) -> io::Result<Vec<u8>> {
     let mut line = Vec::new();
     let limit = u64::try_from(CONTROL_LINE_BYTES).unwrap_or(u64::MAX);
@@ -171,8 +238,11 @@ async fn read_line(stream: &mut UnixStream) -> io::Result<Vec<u8>> {
     Ok(line)
 }
 
-/// Connections served at once: one person's terminals.
-const MAX_CONNECTIONS: usize = 32;
+/// Connections served at once: one person's terminals, and the runs of their agents.
+const MAX_CONNECTIONS: usize = 160;
+
+/// Runs at once, so many fewer that there is always room to look and to deny.
+const MAX_RUNS: usize = 128;
 
 /// How long a connected client may take to send its line, or to take the answer.
 const READ_WAIT: Duration = Duration::from_secs(15);

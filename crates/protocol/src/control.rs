@@ -3,9 +3,12 @@
 //!
 //! It can list and deny what waits, never allow: whoever may run commands could otherwise approve itself.
 
+use crate::socket::{ExecError, ExecPayload, ExecRequest};
 use crate::ui::{
-    Card, Confirmation, DocumentEdit, EditResult, EmbeddedState, Page, RuleEdit, RuleEditResult, Status,
+    Card, Confirmation, DocumentEdit, EditResult, EmbeddedState, Page, RouteTaken, RuleEdit, RuleEditResult,
+    SessionView, Status,
 };
+use crate::vocabulary::{Ask, ExecTarget, Security};
 use serde::{Deserialize, Serialize};
 
 /// What the command line asks of the app.
@@ -37,6 +40,41 @@ pub enum ControlRequest {
         base_hash: Option<String>,
         /// All or none.
         edits: Vec<RuleEdit>,
+    },
+    /// Run a command where it belongs. What it claims to be granted counts for nothing.
+    Run {
+        /// The command.
+        exec: Box<ExecRequest>,
+        /// Where it wants to run.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        host: Option<ExecTarget>,
+        /// On which node.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        node: Option<String>,
+        /// What may run; it can only harden.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        security: Option<Security>,
+        /// When a person is asked; it can only harden.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        ask: Option<Ask>,
+    },
+    /// Sessions with settings of their own.
+    Sessions,
+    /// Say something to a session. What gets looser by it waits for a person in the window.
+    Say {
+        /// Its agent.
+        agent: String,
+        /// The session.
+        session: String,
+        /// The message.
+        text: String,
+    },
+    /// Forget what was said for a session. What gets looser by it waits for a person in the window.
+    ClearSession {
+        /// Its agent.
+        agent: String,
+        /// The session.
+        session: String,
     },
     /// Bring up a window.
     Show {
@@ -79,6 +117,40 @@ pub enum ControlResponse {
     RulesEdited {
         /// What came of it.
         result: RuleEditResult,
+    },
+    /// To `run`.
+    Ran {
+        /// Where it went; absent when it went nowhere.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        taken: Option<RouteTaken>,
+        /// What came of it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        payload: Option<ExecPayload>,
+        /// Why it was not run.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        error: Option<ExecError>,
+    },
+    /// To `sessions`.
+    Sessions {
+        /// Oldest first.
+        sessions: Vec<SessionView>,
+    },
+    /// To `say`, after the person answered if that was needed.
+    Said {
+        /// What is answered; absent when nothing was asked for.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reply: Option<String>,
+        /// What is left of the message.
+        cleaned: String,
+        /// False when a person did not confirm it: nothing was set.
+        applied: bool,
+    },
+    /// To `clear-session`, after the person answered if that was needed.
+    SessionCleared {
+        /// False when a person did not confirm it.
+        applied: bool,
+        /// Whether anything had been set.
+        found: bool,
     },
     /// To `show`.
     Shown,

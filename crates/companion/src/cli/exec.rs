@@ -2,6 +2,7 @@
 
 use super::output::Output;
 use super::{AgentArg, CwdArg, Exit};
+use crate::control::{self, ControlError};
 use crate::endpoint::endpoint;
 use crate::paths::Paths;
 use crate::wiring::Core;
@@ -12,9 +13,10 @@ use countersign_node::host::Refusal;
 use countersign_node::socket::client::{self, ClientError};
 use countersign_node::socket::server::Peer;
 use countersign_policy::display;
+use countersign_protocol::control::{ControlRequest, ControlResponse};
 use countersign_protocol::socket::{AskRequest, ExecError, ExecPayload, ExecRequest};
-use countersign_protocol::ui::{Outcome, StoreState, Via};
-use countersign_protocol::vocabulary::Decision;
+use countersign_protocol::ui::{Outcome, RouteTaken, StoreState, Via};
+use countersign_protocol::vocabulary::{Ask, Decision, ExecTarget, Security};
 use serde::Serialize;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
@@ -34,9 +36,37 @@ pub(crate) struct ExecArgs {
     /// The session this belongs to, shown on the prompt.
     #[arg(long)]
     session: Option<String>,
+    #[command(flatten)]
+    route: RouteArgs,
     /// The command and its arguments, exactly as they will run: no shell reads them.
     #[arg(last = true, required = true, value_name = "CMD")]
     command: Vec<String>,
+}
+
+/// Where it is to run. With any of these the app sends it there, by what is set for its agent and its session; without them
+/// it runs on this machine under the policy.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Where it runs")]
+struct RouteArgs {
+    /// Where to run: auto, sandbox, gateway (this machine) or node; only where the settings leave that open.
+    #[arg(long, value_name = "HOST")]
+    host: Option<ExecTarget>,
+    /// Which node: its id, address, name, or the first six characters of its id.
+    #[arg(long)]
+    node: Option<String>,
+    /// What may run: deny, allowlist or full; it can only harden.
+    #[arg(long)]
+    security: Option<Security>,
+    /// When to ask: off, on-miss or always; it can only harden.
+    #[arg(long)]
+    ask: Option<Ask>,
+}
+
+impl RouteArgs {
+    fn is_given(&self) -> bool {
+        let Self { host, node, security, ask } = self;
+        host.is_some() || node.is_some() || security.is_some() || ask.is_some()
+    }
 }
 
 /// Arguments of `ask`.
@@ -71,6 +101,8 @@ struct ExecReport<'a> {
     ran: bool,
     app: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
+    route: Option<&'a RouteTaken>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     payload: Option<&'a ExecPayload>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<&'a ExecError>,
@@ -95,6 +127,9 @@ pub(super) async fn exec(paths: &Paths, args: ExecArgs, output: &Output) -> anyh
         ..ExecRequest::default()
     };
     let overall = args.timeout.map_or(UNLIMITED_RUN, |limit| limit + MARGIN) + args.wait.wait + MARGIN;
+    if args.route.is_given() {
+        return routed(paths, request, args.route, overall, output).await;
+    }
     let answer = match endpoint(paths) {
         Some((socket, token)) => {
             let now_ms = countersign_approvals::ports::Ports::system().clock.now_ms();
@@ -107,10 +142,10 @@ pub(super) async fn exec(paths: &Paths, args: ExecArgs, output: &Output) -> anyh
     };
     match answer {
         Some(Ok(answer)) => match (answer.payload, answer.error) {
-            (Some(payload), _) => ran(&payload, true, output),
+            (Some(payload), _) => ran(&payload, true, None, output),
             (None, Some(error)) => {
                 let exit = exit_of(&error);
-                not_run(&error, exit, true, output)
+                not_run(&error, exit, true, None, output)
             }
             (None, None) => anyhow::bail!("the app's answer holds neither a result nor an error"),
         },
@@ -161,6 +196,37 @@ pub(super) async fn ask(paths: &Paths, args: AskArgs, output: &Output) -> anyhow
     })
 }
 
+/// Through the app, to where it belongs. Where that is, only the app knows: without it nothing runs.
+async fn routed(
+    paths: &Paths,
+    exec: ExecRequest,
+    route: RouteArgs,
+    overall: Duration,
+    output: &Output,
+) -> anyhow::Result<Exit> {
+    let RouteArgs { host, node, security, ask } = route;
+    let request = ControlRequest::Run { exec: Box::new(exec), host, node, security, ask };
+    match control::call(&paths.control_socket(), &request, overall).await {
+        Ok(ControlResponse::Ran { taken, payload: Some(payload), .. }) => {
+            ran(&payload, true, taken.as_ref(), output)
+        }
+        Ok(ControlResponse::Ran { taken, error: Some(error), .. }) => {
+            not_run(&error, exit_of(&error), true, taken.as_ref(), output)
+        }
+        Ok(ControlResponse::Error { message }) => anyhow::bail!(message),
+        Ok(other) => anyhow::bail!("expected what came of the run, got {other:?}"),
+        Err(ControlError::NotRunning) => {
+            let error = ExecError {
+                code: "UNAVAILABLE".to_owned(),
+                message: NO_ROUTER.to_owned(),
+                reason: Some("no-app".to_owned()),
+            };
+            not_run(&error, Exit::NoApp, false, None, output)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
 /// Nobody can be asked: the same flow as in the app, with the fallback deciding.
 async fn without_app(paths: &Paths, request: ExecRequest, output: &Output) -> anyhow::Result<Exit> {
     output.note(&why_nobody(paths));
@@ -178,27 +244,33 @@ async fn without_app(paths: &Paths, request: ExecRequest, output: &Output) -> an
         }
     };
     let exit = match result {
-        Ok(payload) => ran(&payload, false, output),
+        Ok(payload) => ran(&payload, false, None, output),
         Err(Refusal { error, outcome }) => {
             let exit = match outcome {
                 Outcome::NotShown => Exit::NoApp,
                 _ => exit_of(&error),
             };
-            not_run(&error, exit, false, output)
+            not_run(&error, exit, false, None, output)
         }
     };
     core.stop().await;
     exit
 }
 
-fn ran(payload: &ExecPayload, app: bool, output: &Output) -> anyhow::Result<Exit> {
+fn ran(
+    payload: &ExecPayload,
+    app: bool,
+    route: Option<&RouteTaken>,
+    output: &Output,
+) -> anyhow::Result<Exit> {
     let exit = match (payload.timed_out, payload.exit_code) {
         (true, _) => Exit::TimedOut,
         (false, Some(code)) => Exit::Command(u8::try_from(code).unwrap_or(u8::MAX)),
         (false, None) => Exit::Failed,
     };
     if output.is_json() {
-        let report = ExecReport { ran: true, app, payload: Some(payload), error: None, exit: exit.code() };
+        let report =
+            ExecReport { ran: true, app, route, payload: Some(payload), error: None, exit: exit.code() };
         output.result(&report, |_| Ok(()))?;
     } else {
         output.streams(&payload.stdout, &payload.stderr)?;
@@ -209,9 +281,16 @@ fn ran(payload: &ExecPayload, app: bool, output: &Output) -> anyhow::Result<Exit
     Ok(exit)
 }
 
-fn not_run(error: &ExecError, exit: Exit, app: bool, output: &Output) -> anyhow::Result<Exit> {
+fn not_run(
+    error: &ExecError,
+    exit: Exit,
+    app: bool,
+    route: Option<&RouteTaken>,
+    output: &Output,
+) -> anyhow::Result<Exit> {
     if output.is_json() {
-        let report = ExecReport { ran: false, app, payload: None, error: Some(error), exit: exit.code() };
+        let report =
+            ExecReport { ran: false, app, route, payload: None, error: Some(error), exit: exit.code() };
         output.result(&report, |_| Ok(()))?;
     } else {
         output.note(&error.message);
@@ -253,6 +332,9 @@ fn seconds(text: &str) -> Result<Duration, String> {
             format!("expected seconds above 0 and at most {}, got {text:?}", MAX_SECONDS.as_secs())
         })
 }
+
+const NO_ROUTER: &str = "the Countersign app is not running; only it knows where this is to run, so it does not. Start the app, or leave out \
+     --host, --node, --security and --ask";
 
 const NO_APP: &str = "the Countersign app is not running, so nobody can be asked; askFallback decides";
 

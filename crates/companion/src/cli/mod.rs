@@ -13,6 +13,7 @@ mod policy_eval;
 mod rules;
 mod run;
 mod service;
+mod session;
 
 use crate::paths::Paths;
 use clap::{Args, Parser, Subcommand};
@@ -88,6 +89,9 @@ enum Command {
     /// Show or change Countersign's own rules: structured, temporary, refusing, and presets.
     #[command(subcommand)]
     Rules(rules::RulesCommand),
+    /// Show or change where single sessions' commands run; what gets looser waits for a person in the app's window.
+    #[command(subcommand)]
+    Session(session::SessionCommand),
     /// Show what happened, or check that nobody changed the record.
     History(history::HistoryArgs),
     /// Serve the embedded gateway without a desktop, for programs of this machine that speak the gateway protocol.
@@ -166,6 +170,7 @@ fn run(command: Command, output: &Output) -> anyhow::Result<Exit> {
             Command::Policy(command) => document::policy(&paths, command, output).await,
             Command::Allowlist(command) => document::allowlist(&paths, command, output).await,
             Command::Rules(command) => rules::rules(&paths, command, output).await,
+            Command::Session(command) => session::session(&paths, command, output).await,
             Command::History(args) => history::history(&paths, args, output).await,
             Command::Gateway(args) => gateway::run(&paths, args, output).await,
             Command::Run(args) => run::run(&paths, args, output).await,
