@@ -5,8 +5,9 @@ use countersign::desk::{Answer, Pause};
 use countersign_protocol::ui::{
     ChainReport, CommandError, ConnectionsView, DecideParams, DocumentView, EditParams, EditResult,
     EmbeddedEdit, ErrorCode, ForwardSettings, ForwardTargetEdit, GatewayEdit, HistoryPage, Outcome, Page,
-    PolicyEditParams, PolicyPlace, PolicyRead, PolicyStores, RuleBreadth, RuleEditParams, RuleEditResult,
-    RulesView, RungBreadth, RunningView, SampleResult, Settings, Snapshot, TestParams, TestResult,
+    PolicyEditParams, PolicyPlace, PolicyRead, PolicyStores, RouteEdit, RouteResult, RoutingView,
+    RuleBreadth, RuleEditParams, RuleEditResult, RulesView, RungBreadth, RunningView, SampleResult, Settings,
+    Snapshot, TestParams, TestResult,
 };
 use tauri::{AppHandle, Manager, State as Managed};
 use tauri_plugin_autostart::ManagerExt;
@@ -246,6 +247,26 @@ pub(crate) async fn remove_forward_target(state: Managed<'_, State>, id: String)
 #[tauri::command]
 pub(crate) async fn send_forward_sample(state: Managed<'_, State>, id: String) -> Result<SampleResult> {
     state.desk.send_forward_sample(&id).await
+}
+
+#[tauri::command]
+pub(crate) async fn routing(state: Managed<'_, State>) -> Result<RoutingView> {
+    Ok(state.desk.routing().await)
+}
+
+#[tauri::command]
+pub(crate) async fn set_route(state: Managed<'_, State>, edit: RouteEdit) -> Result<RouteResult> {
+    state.desk.set_route(edit).await
+}
+
+#[tauri::command]
+pub(crate) async fn revoke_session(
+    state: Managed<'_, State>,
+    agent: String,
+    session: String,
+    confirmed: bool,
+) -> Result<RouteResult> {
+    state.desk.revoke_session(&agent, &session, confirmed).await
 }
 
 fn internal(error: &dyn std::error::Error) -> CommandError {

@@ -118,6 +118,39 @@ async function handOn(tab) {
   });
 }
 
+/** Where commands run, and the sessions with settings of their own. */
+async function routing(tab) {
+  await tab.waitForSelector(at('sessions'));
+  await tab.evaluate(() => {
+    const page = document.querySelector('[data-testid="content"]');
+    const section = document.querySelector('[data-testid="routing"]');
+    page.scrollTop += section.getBoundingClientRect().top - page.getBoundingClientRect().top;
+  });
+}
+
+async function routeForm(tab) {
+  await tab.waitForSelector(at('sessions'));
+  await tab.locator(at('route-change')).nth(1).click();
+  await tab.waitForSelector(at('route-dialog'));
+}
+
+/** No session, no sandbox, and one agent. */
+async function routingEmpty(tab) {
+  await tab.waitForSelector(at('sessions'));
+  await tab.evaluate(() => {
+    const { routes } = window.mock;
+    routes.sessions = [];
+    routes.nodes = [];
+    routes.scopes.length = 1;
+    routes.sandbox.missing = 'expected bwrap in /usr/bin, /bin, /usr/local/bin, found none; install it';
+    routes.scopes[0].effective.problem =
+      'exec host=sandbox requires a sandbox runtime for this session.\nInstall bubblewrap, set tools.exec.sandbox to one that is there, or set tools.exec.host to auto, gateway or node.';
+    window.mock.emit({ kind: 'connections-changed' });
+  });
+  await tab.waitForSelector(at('routing-no-sandbox'));
+  await routing(tab);
+}
+
 async function targetForm(tab) {
   await tab.waitForSelector(at('forward'));
   await tab.locator(at('target-edit')).nth(2).click();
@@ -217,6 +250,9 @@ for (const [name, size] of [
   await main(`connections-form-${name}`, 'connections', size, form);
   await main(`forward-${name}`, 'connections', size, handOn);
   await main(`forward-form-${name}`, 'connections', size, targetForm);
+  await main(`routing-${name}`, 'connections', size, routing);
+  await main(`routing-form-${name}`, 'connections', size, routeForm);
+  await main(`routing-empty-${name}`, 'connections', size, routingEmpty);
   await main(`inbox-many-${name}`, 'inbox', size, many);
 }
 for (const [name, size] of [

@@ -1,6 +1,6 @@
 import { t } from './i18n/index.svelte';
 import type { BackendError } from './ipc';
-import type { DocumentView, Loosening, PolicyField } from './protocol';
+import type { DocumentView, ExecTarget, Loosening, PolicyField, RouteField } from './protocol';
 import { marked } from './shown';
 
 /** The scope of the document that holds for every agent not named. */
@@ -33,17 +33,25 @@ export function policyValue(field: PolicyField, value: string | undefined): stri
   return table[value] ?? value;
 }
 
+/** A value of where and how commands run; what is not set is said to be. */
+function routeValue(field: RouteField, value: string): string {
+  if (field === 'security' || field === 'ask') return policyValue(field, value);
+  if (field === 'host') return t().loosen.place[value as ExecTarget] ?? value;
+  return value === '' ? t().common.notSet : value;
+}
+
 /** What gets looser, as one sentence. An entry's pattern or a rule follows the sentence and is not part of it. */
-export function looseningSentence({ scope, field, rule, from, to }: Loosening): string {
+export function looseningSentence({ scope, field, rule, route, from, to }: Loosening): string {
   const name = scopeName(scope);
+  if (route !== undefined) return t().loosen.route[route](name, routeValue(route, from), routeValue(route, to));
   if (rule !== undefined) return t().loosen.rules[rule](name);
   if (field === undefined) return t().loosen.entry(name);
   return t().loosen[field](name, policyValue(field, from), policyValue(field, to));
 }
 
 /** The entry or rule that a loosening is about, before and after. */
-export function looseningDetail({ field, rule, from, to }: Loosening): string[] {
-  if (field !== undefined) return [];
+export function looseningDetail({ field, rule, route, from, to }: Loosening): string[] {
+  if (field !== undefined || route !== undefined) return [];
   if (rule === undefined || from === '') return [to];
   return to === '' ? [from] : [from, `→ ${to}`];
 }

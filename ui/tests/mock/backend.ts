@@ -23,6 +23,7 @@ import type {
 import { apply, connections as sampleConnections } from './connections';
 import { document as sampleDocument, history as sampleHistory, tested } from './document';
 import { keyOf, reads as sampleReads, stores as sampleStores, unavailable } from './policies';
+import { revoked, routed, routing } from './routing';
 import { removeTarget, sampled, saveTarget, setForward } from './forward';
 import { applyRuleEdit, rules as sampleRules } from './rules';
 import { shown } from './text';
@@ -60,6 +61,7 @@ export class MockBackend implements Backend {
   runs: RunningView[] = [];
   ruleView: RulesView = sampleRules(Date.now());
   gateways: ConnectionsView = sampleConnections(Date.now());
+  routes = routing(Date.now());
   /** Documents of other machines, and what comes of reading each. */
   farStores: PolicyStores = sampleStores();
   farReads: Record<string, PolicyRead> = sampleReads(Date.now());
@@ -302,6 +304,22 @@ export class MockBackend implements Backend {
 
   sendForwardSample: Backend['sendForwardSample'] = (id) =>
     this.#call('sendForwardSample', [id], () => sampled(this.gateways.forward, id));
+
+  routing: Backend['routing'] = () => this.#call('routing', [], () => structuredClone(this.routes));
+
+  setRoute: Backend['setRoute'] = (edit) =>
+    this.#call('setRoute', [edit], () => {
+      const { view, result } = routed(this.routes, edit);
+      this.routes = view;
+      return result;
+    });
+
+  revokeSession: Backend['revokeSession'] = (agent, session, confirmed) =>
+    this.#call('revokeSession', [agent, session, confirmed], () => {
+      const { view, result } = revoked(this.routes, agent, session, confirmed);
+      this.routes = view;
+      return result;
+    });
 
   #forward(forward: ConnectionsView['forward']): ConnectionsView {
     this.gateways = { ...this.gateways, forward };

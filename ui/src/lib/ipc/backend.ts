@@ -18,6 +18,9 @@ import type {
   PolicyPlace,
   PolicyRead,
   PolicyStores,
+  RouteEdit,
+  RouteResult,
+  RoutingView,
   RuleBreadth,
   RuleEditParams,
   RuleEditResult,
@@ -97,6 +100,12 @@ export interface Backend {
   removeForwardTarget(id: string): Promise<ConnectionsView>;
   /** Sends a sample to a target and says what came of it. */
   sendForwardSample(id: string): Promise<SampleResult>;
+  /** Where commands run, per agent, and which sessions have settings of their own. */
+  routing(): Promise<RoutingView>;
+  /** What loosens comes back unapplied until it is confirmed; so does the next one. */
+  setRoute(edit: RouteEdit): Promise<RouteResult>;
+  /** Forgets what was said for a session. */
+  revokeSession(agent: string, session: string, confirmed: boolean): Promise<RouteResult>;
 }
 
 const CODES: readonly string[] = ['gone', 'not-armed', 'stale', 'store', 'invalid', 'internal'] satisfies ErrorCode[];

@@ -57,4 +57,7 @@ export const tauriBackend: Backend = {
   saveForwardTarget: (edit) => invoke('save_forward_target', { edit }),
   removeForwardTarget: (id) => invoke('remove_forward_target', { id }),
   sendForwardSample: (id) => invoke('send_forward_sample', { id }),
+  routing: () => invoke('routing'),
+  setRoute: (edit) => invoke('set_route', { edit }),
+  revokeSession: (agent, session, confirmed) => invoke('revoke_session', { agent, session, confirmed }),
 };
