@@ -113,6 +113,24 @@ fn t05_an_approval_lets_its_own_run_through_once_and_no_other() -> Story {
 }
 
 #[test]
+fn a_command_that_belongs_on_this_machines_node_is_asked_about_once() -> Story {
+    with_node(|app, _, runner| {
+        let tools = json!({ "tools": { "exec": { "host": "node", "security": "allowlist", "ask": "on-miss",
+            "node": runner.id()? } } });
+        app.home.write_private(&app.home.state().join("tools.json"), tools.to_string().as_bytes())?;
+        let file = app.home.file("made");
+        let running = app.home.start(&["exec", "--host", "node", "--", "touch", &file])?;
+        app.wait_for_card("touch")?;
+        ensure!(!Path::new(&file).exists(), "it ran before the click");
+        app.allow_once()?;
+        running.finish()?.expect_code(0)?;
+        ensure!(Path::new(&file).exists(), "it did not run");
+        ensure!(app.pending_ids()?.is_empty(), "it was asked about twice");
+        Ok(())
+    })
+}
+
+#[test]
 fn without_its_app_a_runner_falls_back_and_comes_back_to_it() -> Story {
     // The gateway is another program here, so that it outlives the app.
     let gateway = countersign_tests::gateway::Alone::start(Home::empty()?)?;

@@ -187,7 +187,7 @@ impl Companion {
                 host: core.host.clone(),
                 history: core.history.clone(),
                 ports: core.ports.clone(),
-                nodes: None,
+                nodes: Some(Arc::new(gateway.clone())),
                 sandbox_folders: routing::sandbox_folders(),
             },
         );

@@ -59,6 +59,9 @@ pub struct AskRequest {
     /// How long the person may take, in milliseconds. Ours: peers do not send it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval_timeout_ms: Option<u64>,
+    /// The run of a node that it is about: an answer that allows lets it through here, once. Ours: peers do not send it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node_run: Option<NodeRun>,
 }
 
 /// `{"type":"exec"}`: proves the token by `hmac` over the exact bytes of `request_json`.

@@ -52,6 +52,7 @@ pub struct EmbeddedGateway {
     now: watch::Receiver<Now>,
     settings: watch::Receiver<GatewaySettings>,
     token_file: PathBuf,
+    app: Arc<App>,
 }
 
 /// How the gateway is. Told anew whenever something about it changes.
@@ -74,12 +75,23 @@ impl EmbeddedGateway {
     /// Serves on `tracker` until `stop`, whenever the settings want it.
     pub(crate) fn start(parts: Parts, tracker: &TaskTracker, stop: CancellationToken) -> Self {
         let (sender, now) = watch::channel(Now { state: EmbeddedState::Off, gateway: None });
-        let this = Self { now, settings: parts.settings.clone(), token_file: parts.folder.join(TOKEN_FILE) };
         let app =
             App { host: Arc::clone(&parts.host), node: OwnNode::of(&parts.paths), port: AtomicU16::new(0) };
-        let keeping = Keeping { app: Arc::new(app), parts, tracker: tracker.clone(), stop, now: sender };
+        let app = Arc::new(app);
+        let this = Self {
+            now,
+            settings: parts.settings.clone(),
+            token_file: parts.folder.join(TOKEN_FILE),
+            app: Arc::clone(&app),
+        };
+        let keeping = Keeping { app, parts, tracker: tracker.clone(), stop, now: sender };
         tracker.spawn(keeping.run());
         this
+    }
+
+    /// How this machine's runner calls it.
+    pub(super) fn name(&self) -> String {
+        self.app.name()
     }
 
     /// Everything that a person sees of it.

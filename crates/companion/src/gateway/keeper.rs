@@ -50,7 +50,7 @@ pub(super) struct App {
 
 impl App {
     /// How this machine's runner calls the gateway.
-    fn name(&self) -> String {
+    pub(super) fn name(&self) -> String {
         gateway_on(self.port.load(Ordering::Relaxed))
     }
 }

@@ -2,6 +2,7 @@
 
 use super::app::EmbeddedGateway;
 use super::keeper::Keeper;
+use crate::routing::{NodeRun, Nodes};
 use countersign_gateway::embedded::Embedded;
 use countersign_protocol::gateway::ErrorShape;
 use countersign_protocol::gateway::approval::Plan;
@@ -15,6 +16,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::time::Duration;
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 impl EmbeddedGateway {
@@ -36,6 +38,34 @@ impl EmbeddedGateway {
         let gateway = self.embedded();
         let gateway = gateway.ok_or_else(|| NodeError::new("UNAVAILABLE", "the app's own gateway is off"))?;
         run(&gateway, node_id, params, allowed, wait).await
+    }
+}
+
+impl Nodes for EmbeddedGateway {
+    fn gateway(&self) -> String {
+        self.name()
+    }
+
+    fn list(&self) -> Vec<NodeView> {
+        self.nodes()
+    }
+
+    fn run<'a>(
+        &'a self,
+        node: &'a str,
+        params: RunParams,
+        wait: Duration,
+        cancel: CancellationToken,
+    ) -> NodeRun<'a> {
+        // Of this very program: what a person answered to it.
+        let allowed = params.approval_decision.as_deref().and_then(Decision::from_word);
+        let allowed = allowed.filter(|decision| decision.allows() && params.approved == Some(true));
+        Box::pin(async move {
+            tokio::select! {
+                ended = self.run_on_node(node, params, allowed, wait) => ended,
+                () = cancel.cancelled() => Err(NodeError::new("UNAVAILABLE", "cancelled")),
+            }
+        })
     }
 }
 

@@ -13,6 +13,9 @@ pub type NodeRun<'a> = Pin<Box<dyn Future<Output = Result<ExecPayload, NodeError
 
 /// The nodes of a gateway.
 pub trait Nodes: Send + Sync {
+    /// How a runner of this machine calls the gateway that brings them.
+    fn gateway(&self) -> String;
+
     /// All that were let in, connected or not.
     fn list(&self) -> Vec<NodeView>;
 

@@ -10,7 +10,7 @@ use countersign_policy::routing::Release;
 use countersign_policy::routing::nodes::{Candidate, choose};
 use countersign_policy::routing::route::Route;
 use countersign_protocol::gateway::node::RunParams;
-use countersign_protocol::socket::{AskRequest, ExecError, ExecPayload, ExecRequest};
+use countersign_protocol::socket::{AskRequest, ExecError, ExecPayload, ExecRequest, NodeRun};
 use countersign_protocol::ui::{HostKind, Outcome};
 use countersign_protocol::vocabulary::{Ask, Decision, Security};
 use std::time::Duration;
@@ -41,14 +41,20 @@ impl Router {
             }
         };
         let name = node.name.clone().unwrap_or_else(|| node.id.clone());
-        let asked = match self.ask_here(&exec, route, &name, peer, &gone).await {
+        let run = NodeRun {
+            gateway: self.inner.parts.nodes.as_ref().map(|nodes| nodes.gateway()).unwrap_or_default(),
+            node_id: node.id.clone(),
+            run_id: self.inner.parts.ports.ids.uuid(),
+        };
+        let run_id = run.run_id.clone();
+        let asked = match self.ask_here(&exec, route, &name, run, peer, &gone).await {
             Ok(asked) => asked,
             Err(refusal) => return (Some(name), Err(refusal)),
         };
         if matches!(asked, Asked::Unasked) {
             self.record(&exec, REMOTE, Outcome::AllowedByPolicy).await;
         }
-        let result = self.run_there(exec, &node, asked, gone).await;
+        let result = self.run_there(exec, &node, run_id, asked, gone).await;
         (Some(name), result)
     }
 
@@ -75,6 +81,7 @@ impl Router {
         exec: &ExecRequest,
         route: &Route,
         node: &str,
+        run: NodeRun,
         peer: &Peer,
         gone: &CancellationToken,
     ) -> Result<Asked, Refusal> {
@@ -103,6 +110,8 @@ impl Router {
             session_key: exec.session_key.clone(),
             allowed_decisions: vec![Decision::AllowOnce, Decision::Deny],
             approval_timeout_ms: exec.approval_timeout_ms,
+            // Where the node is this very machine, one answer is enough.
+            node_run: Some(run),
             ..AskRequest::default()
         };
         match self.inner.parts.host.ask(question, peer, gone.clone()).await {
@@ -121,6 +130,7 @@ impl Router {
         &self,
         exec: ExecRequest,
         node: &Candidate,
+        run_id: String,
         asked: Asked,
         gone: CancellationToken,
     ) -> Result<ExecPayload, Refusal> {
@@ -138,7 +148,7 @@ impl Router {
             timeout_ms: Some(i64::try_from(limit.as_millis()).unwrap_or(i64::MAX)),
             agent_id: exec.agent_id,
             session_key: exec.session_key,
-            run_id: Some(self.inner.parts.ports.ids.uuid()),
+            run_id: Some(run_id),
             approved: allowed.then_some(true),
             approval_decision: allowed.then(|| Decision::AllowOnce.to_string()),
             ..RunParams::default()

@@ -33,6 +33,10 @@ struct Fleet {
 }
 
 impl Nodes for Fleet {
+    fn gateway(&self) -> String {
+        "loopback:1".to_owned()
+    }
+
     fn list(&self) -> Vec<NodeView> {
         self.nodes.lock().unwrap().clone()
     }

@@ -11,7 +11,7 @@ use countersign_policy::analysis::analyze_text;
 use countersign_policy::evaluate::Answer;
 use countersign_policy::facts::Facts;
 use countersign_policy::raw_command;
-use countersign_protocol::socket::NodeRun;
+use countersign_protocol::socket::{AskRequest, NodeRun};
 use countersign_protocol::vocabulary::Decision;
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -158,8 +158,9 @@ fn says(text: &str, argv: &[String]) -> bool {
     if let [_, flag, inner] = argv
         && flag == "-lc"
         && raw_command::check(argv, Some(inner)).is_ok()
+        && inner.trim() == text.trim()
     {
-        return inner.trim() == text.trim();
+        return true;
     }
     let analysis = analyze_text(text);
     let [only] = analysis.segments.as_slice() else { return false };
@@ -173,6 +174,33 @@ fn filled(text: Option<&str>) -> Option<&str> {
 }
 
 impl Host {
+    /// Keeps the answer to a question of the socket, if it allows and names a run.
+    pub(super) fn keep_grant(
+        &self,
+        request: AskRequest,
+        agent: String,
+        mut facts: Facts,
+        decision: Option<Decision>,
+        request_id: &str,
+    ) {
+        let Some((run, decision)) = request.node_run.zip(decision.filter(|decision| decision.allows()))
+        else {
+            return;
+        };
+        facts.cwd = facts.cwd.filter(|_| request.cwd.is_some());
+        let asked = Asked {
+            asked: AskedRun { run, env_names: Vec::new() },
+            text: request.command,
+            argv: None,
+            cwd: request.cwd,
+            agent,
+            session: request.session_key,
+            facts,
+        };
+        let granted = Granted { request_id: request_id.to_owned(), decision };
+        self.grants.keep(asked, granted, self.parts.ports.clock.now_ms());
+    }
+
     /// What a person here answered when this run was asked about, if that still counts.
     pub(super) fn granted(&self, checked: &Checked, judged: &Judged) -> Result<Option<Granted>, Refusal> {
         let Some(run) = &checked.run else { return Ok(None) };

@@ -219,7 +219,11 @@ impl Host {
         let ending =
             self.submit(material, wait_of(request.approval_timeout_ms), peer, &gone, &mut recorder).await;
         let (decision, outcome) = match ending {
-            Ok(ending) => (answer(&ending), ended(&ending)),
+            Ok(ending) => {
+                let decision = answer(&ending);
+                self.keep_grant(request, agent, facts, decision, recorder.request_id());
+                (decision, ended(&ending))
+            }
             Err(error) => (None, Outcome::Refused { reason: error.to_string() }),
         };
         recorder.ended(outcome).await;
