@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum RequestLine {
     /// Ask the person.
-    Request(AskFrame),
+    Request(Box<AskFrame>),
     /// Ask if needed, run here, return the output.
     Exec(ExecFrame),
 }

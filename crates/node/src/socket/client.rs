@@ -45,11 +45,11 @@ pub async fn ask(
     request: &AskRequest,
     wait: Duration,
 ) -> Result<Decision, ClientError> {
-    let frame = RequestLine::Request(AskFrame {
+    let frame = RequestLine::Request(Box::new(AskFrame {
         token: token.expose().to_owned(),
         id: fresh_id(),
         request: request.clone(),
-    });
+    }));
     converse(path, &frame, wait, |line| match line.get("type").and_then(Value::as_str) {
         Some("decision") => {
             let word = line.get("decision").and_then(Value::as_str).filter(|word| !word.is_empty())?;

@@ -94,7 +94,7 @@ pub(super) async fn serve<H: Handler>(
             };
             let Ok(Ok(line)) = line else { return };
             match serde_json::from_slice(&line) {
-                Ok(RequestLine::Request(frame)) => ask(&stream, &shared, &stop, peer, frame).await,
+                Ok(RequestLine::Request(frame)) => ask(&stream, &shared, &stop, peer, *frame).await,
                 Ok(RequestLine::Exec(frame)) => exec(&mut stream, &shared, &stop, peer, frame).await,
                 Err(_) => {
                     tracing::debug!(bytes = line.len(), "approval socket: line not understood");
