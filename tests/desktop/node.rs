@@ -131,6 +131,35 @@ fn a_command_that_belongs_on_this_machines_node_is_asked_about_once() -> Story {
 }
 
 #[test]
+fn a_runner_that_runs_everything_itself_has_the_app_ask() -> Story {
+    let gateway = countersign_tests::gateway::Alone::start(Home::empty()?)?;
+    story(Home::asking(), Shell::Bare, |app| {
+        let token = countersign_tests::gateway::Alone::TOKEN;
+        let mut runner = Runner::start_with(&app.home, gateway.url(), token, &["--here"])?;
+        runner.wait_until_connected()?;
+        let (node, worker) = (runner.id()?, runner.worker()?);
+        let mut client = gateway.client(1, SCOPES)?;
+        let parent = json!({ "command": ["sh", "-c", "echo $PPID"], "agentId": "main", "sessionKey": "s" });
+        let call = client.invoke(&node, "system.run", &parent)?;
+        app.wait_for_card("PPID")?;
+        app.allow_once()?;
+        let ran = payload(client.answer(&call)?)?;
+        assert_eq!(ran["stdout"], format!("{worker}\n"), "{ran}");
+        let call = client.invoke(&node, "system.run", &parent)?;
+        app.wait_for_card("PPID")?;
+        app.deny()?;
+        let error = client.answer(&call)?.err().context("a denied command has an answer")?;
+        ensure!(error["message"].as_str().is_some_and(|text| text.contains("user denied")), "{error}");
+        // What nobody waits for is not asked any more.
+        let mut asker = gateway.client(2, SCOPES)?;
+        asker.invoke(&node, "system.run", &parent)?;
+        app.wait_for_card("PPID")?;
+        runner.end(PATIENCE)?;
+        app.wait_for_pending(0)
+    })
+}
+
+#[test]
 fn without_its_app_a_runner_falls_back_and_comes_back_to_it() -> Story {
     // The gateway is another program here, so that it outlives the app.
     let gateway = countersign_tests::gateway::Alone::start(Home::empty()?)?;

@@ -57,6 +57,7 @@ const STORIES: &[Named<Rig>] = named![
     ours::a_denied_command_does_not_run_on_our_node_and_the_agent_hears_it,
     ours::what_is_always_allowed_on_our_node_is_stored_there_and_runs_unasked,
     ours::a_command_on_our_node_is_ended_by_its_time_limit,
+    ours::a_run_that_the_gateway_gave_up_ends_on_our_node,
     ours::without_the_app_the_fallback_of_our_nodes_document_decides,
     policy::a_policy_that_is_changed_in_the_window_is_the_gateways_and_what_loosens_is_confirmed,
     lines::what_was_raised_while_the_line_was_cut_is_asked_after_it,

@@ -7,7 +7,7 @@ use countersign_protocol::ui::Outcome;
 use countersign_tests::app::Window;
 use countersign_tests::home::Home;
 use countersign_tests::peer::{Gateway, Operator, Store, let_in};
-use countersign_tests::process::{PATIENCE, wait_for};
+use countersign_tests::process::{PATIENCE, is_alive, wait_for};
 use countersign_tests::runner::Runner;
 use serde_json::{Value, json};
 
@@ -120,6 +120,21 @@ pub(crate) fn a_command_on_our_node_is_ended_by_its_time_limit(rig: &mut Rig) ->
     companion.app.allow_once()?;
     companion.expect_outcome(&Outcome::AllowedOnce)?;
     rig.wait_until_agent_hears(&task, "timeout")
+}
+
+pub(crate) fn a_run_that_the_gateway_gave_up_ends_on_our_node(rig: &mut Rig) -> Story {
+    let home = Home::with_defaults("full", "off", "deny")?;
+    let node = OurNode::start(&home, &rig.gateway.url(), &rig.gateway, &rig.owner)?;
+    let file = home.file("pid");
+    let params = json!({
+        "nodeId": node.id, "command": "system.run", "timeoutMs": 3_000, "idempotencyKey": node.id,
+        "params": { "command": ["sh", "-c", format!("echo $$ > {file}; exec sleep 600")], "sessionKey": "s" },
+    });
+    let error = rig.owner.call("node.invoke", params).err().context("a run without end has an answer")?;
+    let text = std::fs::read_to_string(&file).with_context(|| format!("it never ran: {error:#}"))?;
+    let pid: u32 = text.trim().parse()?;
+    wait_for("the command ends", PATIENCE, || Ok((!is_alive(pid)).then_some(())))?;
+    node.runner.end(PATIENCE)
 }
 
 pub(crate) fn without_the_app_the_fallback_of_our_nodes_document_decides(rig: &mut Rig) -> Story {

@@ -19,13 +19,18 @@ pub struct Runner {
 impl Runner {
     /// Starts one for the gateway at `url`, whose token is this.
     pub fn start(home: &Home, url: &str, token: &str) -> Result<Self> {
+        Self::start_with(home, url, token, &[])
+    }
+
+    /// The same with more arguments.
+    pub fn start_with(home: &Home, url: &str, token: &str, more: &[&str]) -> Result<Self> {
         let log = home
             .path()
             .join(format!("runner-{}.log", countersign_approvals::ports::Ports::system().ids.uuid()));
         let file = File::create(&log)?;
         let mut program = home.command(countersign()?);
         program.args(["--json", "run", "--name", NAME, "--url", url]).env("COUNTERSIGN_GATEWAY_TOKEN", token);
-        program.stdin(Stdio::null()).stdout(file.try_clone()?).stderr(file);
+        program.args(more).stdin(Stdio::null()).stdout(file.try_clone()?).stderr(file);
         Ok(Self { process: Background::start(&mut program)?, log })
     }
 

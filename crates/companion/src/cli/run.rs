@@ -6,7 +6,7 @@ use super::output::Output;
 use crate::connections::openclaw_token;
 use crate::gateway::{PORT, TOKEN_FILE};
 use crate::paths::{Paths, process_environment};
-use crate::runner::{self, News, PeersNode, Place};
+use crate::runner::{self, Context, News, PeersNode, Place};
 use anyhow::{Context as _, bail};
 use clap::Args;
 use countersign_gateway::client::{Address, Pin};
@@ -32,6 +32,9 @@ pub(crate) struct RunArgs {
     /// What people call this node [default: the name in OpenClaw's node.json, else the host's].
     #[arg(long)]
     pub(super) name: Option<String>,
+    /// Run commands in this process's own context instead of the app's; the app then only asks.
+    #[arg(long)]
+    pub(super) here: bool,
 }
 
 /// Serves until it is interrupted or told to end. The first process is only a guardian: it sees to it that nothing of what the
@@ -98,7 +101,8 @@ pub(super) fn place(paths: &Paths, args: &RunArgs) -> anyhow::Result<Place> {
         bail!("--name: expected 1 to {MOST_NAME} characters, got {}", name.chars().count());
     }
     let token = token(paths, args, &address, is_own)?;
-    Ok(Place { address, pin, token, display_name: name.trim().to_owned() })
+    let context = if args.here { Context::Own } else { Context::App };
+    Ok(Place { address, pin, token, display_name: name.trim().to_owned(), context })
 }
 
 fn token(

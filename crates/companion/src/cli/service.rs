@@ -160,6 +160,9 @@ fn unit_text(
             words.extend([flag.to_owned(), value.clone()]);
         }
     }
+    if args.here {
+        words.push("--here".to_owned());
+    }
     let command = words.iter().map(|word| quoted(word)).collect::<anyhow::Result<Vec<_>>>()?.join(" ");
     let mut text = format!(
         "# Written by `countersign service install`.\n\
@@ -323,6 +326,7 @@ mod tests {
             token_file: Some("/t o/\"k\"%n".into()),
             pin: None,
             name: Some("a $node".into()),
+            here: true,
         };
         let environment = BTreeMap::from(
             [
@@ -334,7 +338,7 @@ mod tests {
         );
         let text = unit_text(Path::new("/opt/countersign"), &args, &environment).unwrap();
         let start = text.lines().find_map(|line| line.strip_prefix("ExecStart=")).unwrap();
-        let expected = r#""/opt/countersign" "run" "--url" "wss://gw.example:443" "--token-file" "/t o/\"k\"%%n" "--name" "a $$node""#;
+        let expected = r#""/opt/countersign" "run" "--url" "wss://gw.example:443" "--token-file" "/t o/\"k\"%%n" "--name" "a $$node" "--here""#;
         assert_eq!(start, expected);
         assert!(text.contains("Environment=\"PATH=/usr/bin\"\n") && !text.contains("secret"));
         assert!(text.contains("NoNewPrivileges=yes\n"));

@@ -1,5 +1,6 @@
 //! What a gateway asks of this node, each call a task that can be cancelled.
 
+use super::asking::Asking;
 use super::outcome::{INVALID_REQUEST, UNAVAILABLE, Words};
 use super::run::{self, Run};
 use crate::gateway::policies::Policies;
@@ -33,6 +34,8 @@ pub(super) struct Tools {
     pub(super) host: Arc<Host>,
     pub(super) policies: Policies,
     pub(super) ports: Ports,
+    /// There when this process runs everything itself.
+    pub(super) asking: Option<Asking>,
 }
 
 /// Calls that are being answered.

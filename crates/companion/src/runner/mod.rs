@@ -3,6 +3,7 @@
 //! It takes commands from a gateway and believes nothing that comes with them: the local policy decides, the app is asked
 //! over its socket when it is there, and `askFallback` holds when it is not.
 
+mod asking;
 mod calls;
 mod outcome;
 mod run;
@@ -15,6 +16,7 @@ use crate::gateway::policies::Policies;
 use crate::paths::Paths;
 use crate::wiring::Core;
 use anyhow::Context as _;
+use asking::Asking;
 use calls::{Calls, Tools};
 use countersign_gateway::access::Role;
 use countersign_gateway::client::{self, LinkProblem, Live, Notice};
@@ -57,6 +59,16 @@ pub(crate) enum News {
     },
 }
 
+/// Whose process runs what is allowed.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(crate) enum Context {
+    /// The app's, while it is there: it asks, runs and keeps what the person answered at a gateway.
+    #[default]
+    App,
+    /// This one's. The app only asks.
+    Own,
+}
+
 /// Serves as a node until `stop` is cancelled. What runs then is ended, and its ends are told and recorded; bounded.
 pub(crate) async fn serve(
     paths: &Paths,
@@ -77,6 +89,8 @@ pub(crate) async fn serve(
         host: Arc::clone(&core.host),
         policies: Policies::of_app(core.store.clone(), core.ports.clone()),
         ports: core.ports.clone(),
+        asking: (place.context == Context::Own)
+            .then(|| Asking::new(paths, core.approvals.clone(), core.ports.clone())),
     });
     let options = client::Options {
         address: place.address.clone(),
@@ -92,6 +106,9 @@ pub(crate) async fn serve(
     let linked = CancellationToken::new();
     let (_link, mut notices) =
         client::connect(options, Kept::new(paths, place.token, &gateway), &tracker, &linked);
+    if let Some(asking) = tools.asking.clone() {
+        tracker.spawn(asking.run(linked.clone()));
+    }
     let mut calls = Calls::new(tools);
     let mut live: Option<Live> = None;
     let mut ended = Ok(());

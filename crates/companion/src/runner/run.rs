@@ -84,7 +84,9 @@ async fn exec(
     cancel: CancellationToken,
     started: impl Fn(),
 ) -> Ended {
-    if let Some((socket, token)) = endpoint(&tools.paths) {
+    if tools.asking.is_none()
+        && let Some((socket, token)) = endpoint(&tools.paths)
+    {
         let now_ms = tools.ports.clock.now_ms();
         let asked = client::exec_watched(&socket, &token, &request, now_ms, limit, &started);
         let answer = tokio::select! {
@@ -108,6 +110,10 @@ async fn exec(
             }
         }
     }
+    let _presenter = match &tools.asking {
+        Some(asking) => asking.presenter().await,
+        None => None,
+    };
     let signals = Signals::from(cancel.child_token());
     let (limited, begun) = (signals.gone.clone(), signals.started.clone());
     let nobody = Peer::default();

@@ -1,5 +1,6 @@
 //! What a node keeps: its key, which is its id, and the token that a gateway gave it. Mode 0600 in a folder of mode 0700.
 
+use super::Context;
 use crate::connections::device_identity;
 use crate::paths::Paths;
 use crate::private;
@@ -20,6 +21,8 @@ pub(crate) struct Place {
     /// The gateway's secret, for a device that it does not know yet.
     pub(crate) token: Option<Zeroizing<String>>,
     pub(crate) display_name: String,
+    /// Where commands run.
+    pub(crate) context: Context,
 }
 
 /// The key's file.

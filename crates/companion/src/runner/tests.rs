@@ -42,6 +42,7 @@ impl Rig {
                 pin: None,
                 token: Some("a token".to_owned().into()),
                 display_name: "a node".to_owned(),
+                context: Context::App,
             };
             let (paths, stopping) = (paths(&folder), stop.clone());
             let document = json!({ "version": 1, "defaults": defaults, "agents": {} });
@@ -415,6 +416,7 @@ async fn one_runner_at_a_time_serves_as_a_node() {
         pin: None,
         token: None,
         display_name: "second".to_owned(),
+        context: Context::App,
     };
     let second = serve(&paths(&rig.folder), place, CancellationToken::new(), |_| {}).await;
     assert!(second.unwrap_err().to_string().contains("another runner"));
