@@ -1,7 +1,7 @@
 //! `countersign run`: this machine as a node, without a window.
 
 use super::Exit;
-use super::gateway::{TOKEN_VARIABLE, remedy};
+use super::gateway::{TOKEN_VARIABLE, pin, remedy};
 use super::output::Output;
 use crate::connections::openclaw_token;
 use crate::gateway::{PORT, TOKEN_FILE};
@@ -9,7 +9,7 @@ use crate::paths::{Paths, process_environment};
 use crate::runner::{self, Context, News, PeersNode, Place};
 use anyhow::{Context as _, bail};
 use clap::Args;
-use countersign_gateway::client::{Address, Pin};
+use countersign_gateway::client::Address;
 use countersign_node::executor::guardian;
 use std::path::PathBuf;
 use tokio::signal::unix::{SignalKind, signal};
@@ -86,16 +86,8 @@ pub(super) fn place(paths: &Paths, args: &RunArgs) -> anyhow::Result<Place> {
     let is_own = args.url.is_none() && peers.url.is_none();
     let url = args.url.clone().or(peers.url).unwrap_or(own);
     let address = Address::parse(&url)?;
-    let pin = match args.pin.as_deref().or(peers.pin.as_deref().filter(|_| args.url.is_none())) {
-        None => None,
-        Some(text) => Some(
-            Pin::parse(text)
-                .with_context(|| format!("--pin: expected 64 hexadecimal digits, got {text:?}"))?,
-        ),
-    };
-    if pin.is_some() && !address.is_tls() {
-        bail!("--pin: expected a wss:// address beside it");
-    }
+    let named = args.pin.as_deref().or(peers.pin.as_deref().filter(|_| args.url.is_none()));
+    let pin = pin(named, &address)?;
     let name = args.name.clone().or(peers.display_name).unwrap_or_else(host_name);
     if name.trim().is_empty() || name.chars().count() > MOST_NAME {
         bail!("--name: expected 1 to {MOST_NAME} characters, got {}", name.chars().count());

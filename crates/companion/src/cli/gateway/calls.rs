@@ -275,16 +275,7 @@ impl Credentials for Carried {
 async fn open(paths: &Paths, place: &Place, scopes: &[Scope]) -> anyhow::Result<(String, Door)> {
     let own = format!("ws://127.0.0.1:{PORT}");
     let address = Address::parse(place.url.as_deref().unwrap_or(&own))?;
-    let pin = match &place.pin {
-        None => None,
-        Some(text) => Some(
-            Pin::parse(text)
-                .with_context(|| format!("--pin: expected 64 hexadecimal digits, got {text:?}"))?,
-        ),
-    };
-    if pin.is_some() && !address.is_tls() {
-        bail!("--pin: expected a wss:// address beside it");
-    }
+    let pin = pin(place.pin.as_deref(), &address)?;
     let url = address.to_string();
     let options = client::Options {
         address,
@@ -320,6 +311,17 @@ async fn open(paths: &Paths, place: &Place, scopes: &[Scope]) -> anyhow::Result<
     // Nobody reads what happens there.
     tokio::spawn(async move { while notices.recv().await.is_some() {} });
     Ok((url, Door { live, _link: link }))
+}
+
+/// The only certificate to trust at an address.
+pub(in crate::cli) fn pin(text: Option<&str>, address: &Address) -> anyhow::Result<Option<Pin>> {
+    let Some(text) = text else { return Ok(None) };
+    let pin = Pin::parse(text);
+    let pin = pin.with_context(|| format!("--pin: expected 64 hexadecimal digits, got {text:?}"))?;
+    if !address.is_tls() {
+        bail!("--pin: expected a wss:// address beside it");
+    }
+    Ok(Some(pin))
 }
 
 fn token(paths: &Paths, place: &Place) -> anyhow::Result<Option<Zeroizing<String>>> {

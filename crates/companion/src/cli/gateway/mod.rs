@@ -2,7 +2,7 @@
 
 mod calls;
 
-pub(super) use calls::remedy;
+pub(super) use calls::{pin, remedy};
 
 use super::Exit;
 use super::output::Output;
