@@ -1,8 +1,11 @@
 //! The history and the doctor: what happened stays on record, and what is wrong is said.
 
 use crate::Story;
-use anyhow::Context;
+use anyhow::{Context, ensure};
+use countersign_tests::gateway::Alone;
 use countersign_tests::home::Home;
+use countersign_tests::process::PATIENCE;
+use countersign_tests::runner::Runner;
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -83,6 +86,51 @@ fn the_doctor_says_what_is_wrong_and_what_to_do() -> Story {
     assert_eq!(finding(&home, "document")?["level"], "problem");
     fs::remove_file(home.document_path())?;
     assert_eq!(finding(&home, "document")?["level"], "warning");
+    Ok(())
+}
+
+#[test]
+fn the_doctor_says_whether_this_machine_is_a_node_and_whether_it_serves() -> Story {
+    const CHECKS: [&str; 3] = ["node", "node service", "node runner"];
+    let gateway = Alone::start(Home::empty()?)?;
+    let home = Home::asking()?;
+    for check in CHECKS {
+        ensure!(finding(&home, check).is_err(), "{check:?} is told of a machine that never was a node");
+    }
+
+    let mut runner = Runner::start(&home, gateway.url(), Alone::TOKEN)?;
+    let id = runner.id()?;
+    runner.wait_until_connected()?;
+    check(&home, "node", "ok", &id)?;
+    check(&home, "node service", "ok", "not installed")?;
+    check(&home, "node runner", "ok", "one serves")?;
+
+    runner.end(PATIENCE)?;
+    check(&home, "node", "ok", &id)?;
+    check(&home, "node runner", "warning", "countersign service install")?;
+
+    let units = home.path().join(".config/systemd/user");
+    fs::create_dir_all(&units)?;
+    fs::write(units.join("countersign-runner.service"), "[Service]\n")?;
+    check(&home, "node service", "ok", "countersign-runner.service")?;
+    check(&home, "node runner", "warning", "systemctl --user restart countersign-runner.service")?;
+
+    let key = home.state().join("node/device.key");
+    fs::set_permissions(&key, fs::Permissions::from_mode(0o644))?;
+    check(&home, "node", "problem", &format!("chmod 600 {}", key.display()))?;
+    fs::remove_dir_all(home.state().join("node"))?;
+    check(&home, "node", "ok", "none yet")?;
+    check(&home, "node runner", "warning", "none serves")?;
+    Ok(())
+}
+
+/// Expects a finding of this level that says `text`.
+fn check(home: &Home, check: &str, level: &str, text: &str) -> Story {
+    let found = finding(home, check)?;
+    ensure!(
+        found["level"] == level && found.to_string().contains(text),
+        "expected {level} {text:?}, got {found}"
+    );
     Ok(())
 }
 

@@ -159,7 +159,7 @@ fn wrong_usage_is_told_apart_from_everything_else() -> Story {
     Ok(())
 }
 
-const COMMANDS: [&[&str]; 23] = [
+const COMMANDS: [&[&str]; 30] = [
     &[],
     &["exec"],
     &["ask"],
@@ -183,4 +183,11 @@ const COMMANDS: [&[&str]; 23] = [
     &["rules", "preset"],
     &["rules", "preset", "enable"],
     &["rules", "preset", "disable"],
+    &["gateway"],
+    &["run"],
+    &["service"],
+    &["service", "install"],
+    &["service", "status"],
+    &["service", "uninstall"],
+    &["doctor"],
 ];

@@ -2,10 +2,12 @@
 
 use super::Exit;
 use super::output::Output;
+use super::service::{UNIT, unit_path};
 use crate::control::{self, ControlError};
 use crate::desktop;
 use crate::gateway::TOKEN_FILE;
-use crate::paths::Paths;
+use crate::paths::{Paths, process_environment};
+use crate::runner;
 use countersign_approvals::rules::{self, RuleStore};
 use countersign_approvals::store::{Current, Store};
 use countersign_node::executor::sandbox;
@@ -52,6 +54,7 @@ pub(super) async fn doctor(paths: &Paths, output: &Output) -> anyhow::Result<Exi
     findings.push(app_finding(&app));
     findings.push(socket(&app, &current));
     findings.extend(app.as_ref().ok().map(|app| gateway(paths, &app.gateway)));
+    findings.extend(node(paths));
     findings.push(sandbox().await);
     findings.push(display());
     findings.push(presence("tray", desktop::tray().await, TRAY_REMEDY));
@@ -200,6 +203,47 @@ fn gateway(paths: &Paths, state: &EmbeddedState) -> Finding {
                 .to_owned(),
         ),
     }
+}
+
+/// This machine as a node: its key, its service, its runner. Nothing where it never was one.
+fn node(paths: &Paths) -> Vec<Finding> {
+    let unit = unit_path(paths, &process_environment());
+    let is_installed = unit.is_file();
+    let key = match runner::node_id(paths) {
+        Ok(None) if !is_installed => return Vec::new(),
+        Ok(None) => ok("node", "none yet: the service makes its key when it starts".to_owned()),
+        Ok(Some(id)) => ok("node", format!("this machine is node {id}")),
+        Err(error) => problem(
+            "node",
+            format!("{error:#}"),
+            "mend the key's file, or move it away: then this machine is another node, and has to be let in again"
+                .to_owned(),
+        ),
+    };
+    let service = if is_installed {
+        ok("node service", format!("installed: {}", unit.display()))
+    } else {
+        ok("node service", "not installed, so the runner starts by hand".to_owned())
+    };
+    let runner = match runner::is_served(paths) {
+        Ok(true) => ok("node runner", "one serves as this node".to_owned()),
+        Ok(false) => Finding {
+            check: "node runner",
+            level: Level::Warning,
+            message: "none serves, so gateways can have nothing run on this machine".to_owned(),
+            remedy: Some(if is_installed {
+                format!("systemctl --user restart {UNIT}; why it ended says journalctl --user -u {UNIT}")
+            } else {
+                format!(
+                    "start one with countersign run, or for good with countersign service install; if this machine is \
+                     no longer to be a node, remove {}",
+                    paths.node().display()
+                )
+            }),
+        },
+        Err(error) => problem("node runner", error.to_string(), "check the folder's permissions".to_owned()),
+    };
+    vec![key, service, runner]
 }
 
 /// What cannot be made is refused when it is wanted, so it is no problem by itself.

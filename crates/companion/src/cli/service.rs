@@ -23,10 +23,13 @@ use zbus::{Connection, Proxy, connection};
 #[derive(Debug, Subcommand)]
 pub(super) enum ServiceCommand {
     /// Write the service, have it start with every log-on, and start it now.
+    ///
+    /// It runs `countersign run` with these arguments. The variable COUNTERSIGN_GATEWAY_TOKEN is not written into it: a gateway
+    /// that does not know this node yet needs --token-file. Installing again takes new arguments.
     Install(RunArgs),
-    /// Say whether it is installed and runs.
+    /// Say whether it is installed and runs; exits with 0 if it runs.
     Status,
-    /// Stop it and remove it. What the node keeps stays: its key is its name at the gateway.
+    /// Stop it and remove it. The node's key stays, so that gateways know it again.
     Uninstall,
 }
 
@@ -135,7 +138,8 @@ fn report(status: &Status, output: &Output) -> std::io::Result<()> {
     })
 }
 
-fn unit_path(paths: &Paths, environment: &BTreeMap<String, String>) -> PathBuf {
+/// Where the unit is, if it is installed.
+pub(super) fn unit_path(paths: &Paths, environment: &BTreeMap<String, String>) -> PathBuf {
     let named = environment.get("XDG_CONFIG_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
     named.unwrap_or_else(|| paths.home.join(".config")).join("systemd/user").join(UNIT)
 }
@@ -272,7 +276,7 @@ async fn soon<T>(call: impl Future<Output = zbus::Result<T>>) -> anyhow::Result<
 }
 
 /// Name of the service.
-const UNIT: &str = "countersign-runner.service";
+pub(super) const UNIT: &str = "countersign-runner.service";
 
 const SERVICE: &str = "org.freedesktop.systemd1";
 const MANAGER_PATH: &str = "/org/freedesktop/systemd1";

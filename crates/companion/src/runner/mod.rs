@@ -9,7 +9,7 @@ mod outcome;
 mod run;
 mod state;
 
-pub(crate) use state::{OwnNode, PeersNode, Place, gateway_name, gateway_on};
+pub(crate) use state::{OwnNode, PeersNode, Place, gateway_name, gateway_on, is_served, node_id};
 
 use crate::connections::device_identity;
 use crate::gateway::policies::Policies;

@@ -7,6 +7,7 @@ use crate::private;
 use anyhow::{Context as _, bail};
 use countersign_gateway::client::{Address, Credentials, DeviceToken, Pin, Withheld};
 use countersign_protocol::gateway::connect::Auth;
+use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fs::File;
@@ -45,14 +46,22 @@ impl OwnNode {
     /// `None` as long as this machine was never a node. Reads a small file until it was.
     pub(crate) fn id(&self) -> Option<&str> {
         if self.known.get().is_none() {
-            let key = key(&self.paths);
-            // Only looked at: a key is made when this machine becomes a node.
-            let found = key.exists().then(|| device_identity(&key))?;
-            let identity = found.inspect_err(|error| tracing::warn!("{error:#}")).ok()?;
-            let _ = self.known.set(identity.device_id());
+            let found = node_id(&self.paths);
+            let id = found.inspect_err(|error| tracing::warn!("{error:#}")).ok()??;
+            let _ = self.known.set(id);
         }
         self.known.get().map(String::as_str)
     }
+}
+
+/// This machine's node id; `None` as long as it was never a node. Blocking.
+pub(crate) fn node_id(paths: &Paths) -> anyhow::Result<Option<String>> {
+    let key = key(paths);
+    // Only looked at: a key is made when this machine becomes a node.
+    if !key.exists() {
+        return Ok(None);
+    }
+    Ok(Some(device_identity(&key)?.device_id()))
 }
 
 /// How app and runner call the same gateway, however its address was written: on this machine one port is one gateway.
@@ -103,8 +112,7 @@ pub(super) struct Lease(#[expect(dead_code, reason = "held, not read")] File);
 
 impl Lease {
     pub(super) fn take(paths: &Paths) -> anyhow::Result<Self> {
-        use rustix::fs::{FlockOperation, flock};
-        let file = paths.node().join("runner.lock");
+        let file = lock(paths);
         private::write_if_missing(&file, b"").with_context(|| format!("cannot write {}", file.display()))?;
         let opened = File::options().write(true).open(&file)?;
         match flock(&opened, FlockOperation::NonBlockingLockExclusive) {
@@ -113,6 +121,25 @@ impl Lease {
             Err(errno) => Err(anyhow::Error::from(errno).context(format!("cannot lock {}", file.display()))),
         }
     }
+}
+
+/// Whether a runner serves as this node right now. Blocking.
+pub(crate) fn is_served(paths: &Paths) -> std::io::Result<bool> {
+    let opened = match File::open(lock(paths)) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(false),
+        opened => opened?,
+    };
+    // Shared, so that two who ask do not see each other, and let go at once: only a runner that starts within these
+    // microseconds would find it taken.
+    match flock(&opened, FlockOperation::NonBlockingLockShared) {
+        Ok(()) => Ok(false),
+        Err(rustix::io::Errno::WOULDBLOCK) => Ok(true),
+        Err(errno) => Err(errno.into()),
+    }
+}
+
+fn lock(paths: &Paths) -> PathBuf {
+    paths.node().join("runner.lock")
 }
 
 /// The secrets of the one gateway.
