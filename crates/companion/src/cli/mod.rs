@@ -96,10 +96,16 @@ enum Command {
     History(history::HistoryArgs),
     /// Serve the embedded gateway without a desktop, for programs of this machine that speak the gateway protocol.
     Gateway(gateway::GatewayArgs),
-    /// Take commands from a gateway as its node, without a window: the policy of this machine decides, the app asks when it
-    /// runs, and askFallback holds when it does not.
+    /// Take commands from a gateway as one of its nodes, without a window.
+    ///
+    /// Agents behind the gateway can then have commands run on this machine. What it says of approvals counts for nothing: the
+    /// policy of this machine decides, the app asks when it runs, and askFallback holds when it does not. Somebody has to let
+    /// this node in at the gateway once. Ends with 0 when it is told to end, with 1 when the gateway will not take it.
     Run(run::RunArgs),
-    /// Have that done by a service of the user's, from log-on to log-off.
+    /// Have `countersign run` started by itself, as a service of yours.
+    ///
+    /// The service is a unit of the systemd user manager. It starts with every log-on and ends with the last log-off, or runs from
+    /// boot on after `loginctl enable-linger`.
     #[command(subcommand)]
     Service(service::ServiceCommand),
     /// Check the installation and say how to mend what is wrong.

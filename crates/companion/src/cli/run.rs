@@ -23,11 +23,12 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     pub(super) url: Option<String>,
     /// File with the gateway's token [default: that of OpenClaw or of Countersign, when the gateway is on this machine]. The
-    /// environment variable COUNTERSIGN_GATEWAY_TOKEN wins over it. Not needed once the gateway knows this node.
-    #[arg(long)]
+    /// environment variable COUNTERSIGN_GATEWAY_TOKEN wins over it. Not needed once a gateway gave this node a token of its own, as
+    /// OpenClaw's do.
+    #[arg(long, value_name = "FILE")]
     pub(super) token_file: Option<PathBuf>,
-    /// SHA-256 of the only certificate to trust.
-    #[arg(long)]
+    /// SHA-256 of the only certificate to trust, 64 hexadecimal digits.
+    #[arg(long, value_name = "HEX")]
     pub(super) pin: Option<String>,
     /// What people call this node [default: the name in OpenClaw's node.json, else the host's].
     #[arg(long)]
