@@ -139,6 +139,28 @@ fn many_runs_at_once_are_told_whole_and_nothing_of_them_stays() -> Story {
     Ok(())
 }
 
+#[test]
+fn the_service_is_written_shown_and_removed_and_says_what_to_type_where_no_service_manager_answers() -> Story
+{
+    let home = Home::asking()?;
+    let unit = home.path().join(".config/systemd/user/countersign-runner.service");
+    let install = ["--json", "service", "install", "--url", "ws://127.0.0.1:18789", "--name", "den"];
+    let installed = home.countersign(&install)?.expect_code(0)?.json()?;
+    assert_eq!((&installed["installed"], &installed["unit"]), (&json!(true), &json!(unit)));
+    let next = installed["next"].as_str().context("it does not say what to type")?;
+    ensure!(next.contains("systemctl --user enable --now countersign-runner.service"), "{next}");
+    let text = fs::read_to_string(&unit)?;
+    ensure!(text.contains("\"run\" \"--url\" \"ws://127.0.0.1:18789\" \"--name\" \"den\""), "{text}");
+    let bad = home.countersign(&["service", "install", "--url", "http://x"])?.expect_code(1)?;
+    ensure!(bad.stderr.contains("expected ws://HOST:PORT"), "{bad:?}");
+    assert_eq!(fs::read_to_string(&unit)?, text, "what was wrong changed nothing");
+    home.countersign(&["service", "status"])?.expect_code(1)?;
+    home.countersign(&["service", "uninstall"])?.expect_code(0)?;
+    ensure!(!unit.exists(), "the unit is still there");
+    home.countersign(&["service", "uninstall"])?.expect_code(0)?;
+    Ok(())
+}
+
 /// Runs at once; the gateway lets so many wait.
 const AT_ONCE: usize = 200;
 

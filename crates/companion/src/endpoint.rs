@@ -1,14 +1,18 @@
 //! Where the app listens, for programs of ours that have it ask or run something.
 
 use crate::paths::Paths;
-use countersign_approvals::store::Store;
+use countersign_approvals::store::{Current, Store};
 use countersign_policy::document;
 use countersign_protocol::secret::SocketToken;
 use std::path::PathBuf;
 
-/// Socket and token, when a document names them.
+/// Socket and token, when a document names them. Blocking.
 pub(crate) fn endpoint(paths: &Paths) -> Option<(PathBuf, SocketToken)> {
-    let current = Store::read(&paths.openclaw_state);
+    endpoint_in(&Store::read(&paths.openclaw_state), paths)
+}
+
+/// The same for whoever has the document.
+pub(crate) fn endpoint_in(current: &Current, paths: &Paths) -> Option<(PathBuf, SocketToken)> {
     let (path, token) = document::socket(current.document.as_ref()?);
     let path = path.map_or_else(
         || paths.openclaw_state.join(countersign_protocol::document::SOCKET_NAME),

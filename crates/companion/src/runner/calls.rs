@@ -7,6 +7,7 @@ use crate::gateway::policies::Policies;
 use crate::json::kind;
 use crate::paths::Paths;
 use countersign_approvals::ports::Ports;
+use countersign_approvals::store::Store;
 use countersign_gateway::client::{CallError, Live};
 use countersign_gateway::embedded::PolicyError;
 use countersign_node::host::Host;
@@ -32,6 +33,7 @@ pub(super) struct Tools {
     pub(super) gateway: String,
     pub(super) paths: Paths,
     pub(super) host: Arc<Host>,
+    pub(super) store: Store,
     pub(super) policies: Policies,
     pub(super) ports: Ports,
     /// There when this process runs everything itself.

@@ -87,6 +87,7 @@ pub(crate) async fn serve(
         gateway: gateway_name(&place.address),
         paths: paths.clone(),
         host: Arc::clone(&core.host),
+        store: core.store.clone(),
         policies: Policies::of_app(core.store.clone(), core.ports.clone()),
         ports: core.ports.clone(),
         asking: (place.context == Context::Own)

@@ -2,7 +2,7 @@
 
 use super::calls::Tools;
 use super::outcome::{Ended, INVALID_REQUEST};
-use crate::endpoint::endpoint;
+use crate::endpoint::endpoint_in;
 use countersign_node::host::Signals;
 use countersign_node::socket::client::{self, ClientError};
 use countersign_node::socket::server::Peer;
@@ -85,7 +85,7 @@ async fn exec(
     started: impl Fn(),
 ) -> Ended {
     if tools.asking.is_none()
-        && let Some((socket, token)) = endpoint(&tools.paths)
+        && let Some((socket, token)) = endpoint_in(&*tools.store.refresh().await, &tools.paths)
     {
         let now_ms = tools.ports.clock.now_ms();
         let asked = client::exec_watched(&socket, &token, &request, now_ms, limit, &started);
