@@ -33,7 +33,7 @@ pub(crate) struct RunArgs {
     /// What people call this node [default: the name in OpenClaw's node.json, else the host's].
     #[arg(long)]
     pub(super) name: Option<String>,
-    /// Run commands in this process's own context instead of the app's; the app then only asks.
+    /// Start every command in this process; the app then only asks. Without it the app starts them while it runs.
     #[arg(long)]
     pub(super) here: bool,
 }
