@@ -4,9 +4,10 @@ use super::Exit;
 use super::gateway::{TOKEN_VARIABLE, pin, remedy};
 use super::output::Output;
 use crate::connections::openclaw_token;
-use crate::gateway::{PORT, TOKEN_FILE};
+use crate::gateway::TOKEN_FILE;
 use crate::paths::{Paths, process_environment};
-use crate::runner::{self, Context, News, PeersNode, Place};
+use crate::runner::{self, Context, News, PeersNode, Place, Served};
+use crate::settings::SettingsFile;
 use anyhow::{Context as _, bail};
 use clap::Args;
 use countersign_gateway::client::Address;
@@ -61,7 +62,7 @@ pub(super) async fn run(paths: &Paths, args: RunArgs, output: &Output) -> anyhow
         }
         told.cancel();
     });
-    runner::serve(paths, place, stop, |news| {
+    let served = runner::serve(paths, place, stop, |news| {
         // Nobody reads it any more: commands are taken all the same.
         let _ = output.result(&news, |out| match &news {
             News::Connecting { gateway, node_id } => writeln!(out, "node {node_id}\nconnecting to {gateway}"),
@@ -77,13 +78,18 @@ pub(super) async fn run(paths: &Paths, args: RunArgs, output: &Output) -> anyhow
         });
     })
     .await?;
-    Ok(Exit::Ok)
+    Ok(match served {
+        Served::ToItsEnd => Exit::Ok,
+        // Its service is not started again for that: it would only be told the same.
+        Served::NotTaken => Exit::Refused,
+    })
 }
 
 /// From arguments, environment and what OpenClaw's own node uses.
 pub(super) fn place(paths: &Paths, args: &RunArgs) -> anyhow::Result<Place> {
     let peers = PeersNode::read(&paths.openclaw_state);
-    let own = format!("ws://127.0.0.1:{}", paths.gateway_port.filter(|port| *port != 0).unwrap_or(PORT));
+    let set = || SettingsFile::open(paths.settings()).watch_gateway().borrow().port;
+    let own = format!("ws://127.0.0.1:{}", paths.gateway_port.filter(|port| *port != 0).unwrap_or_else(set));
     let is_own = args.url.is_none() && peers.url.is_none();
     let url = args.url.clone().or(peers.url).unwrap_or(own);
     let address = Address::parse(&url)?;

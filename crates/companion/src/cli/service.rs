@@ -300,6 +300,8 @@ const CARRIED: [&str; 8] = [
 const LIMITS: &str = "\
 Restart=on-failure
 RestartSec=5
+# A gateway that refuses this node would only refuse it again.
+RestartPreventExitStatus=203
 # Commands get TERM, then KILL; their ends are told and recorded.
 TimeoutStopSec=15
 KillMode=control-group
@@ -346,6 +348,7 @@ mod tests {
         assert_eq!(start, expected);
         assert!(text.contains("Environment=\"PATH=/usr/bin\"\n") && !text.contains("secret"));
         assert!(text.contains("NoNewPrivileges=yes\n"));
+        assert!(text.contains(&format!("RestartPreventExitStatus={}\n", Exit::Refused.code())));
         assert!(quoted("a\nExecStart=b").is_err());
     }
 }

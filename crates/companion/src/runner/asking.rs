@@ -62,6 +62,14 @@ impl Asking {
 
     async fn ask(self, record: Arc<Record>) {
         let card = &record.request.card;
+        let is_overridden =
+            |fact: &Fact| matches!(fact, Fact::Environment { overrides } if !overrides.is_empty());
+        if card.facts.iter().any(is_overridden) {
+            // The frame that only asks has no place for them, and a person must see all that will hold.
+            tracing::info!("a command with its own environment cannot be asked about in the app");
+            self.approvals.cancel(&record.id, CancelCause::Withdrawn).await;
+            return;
+        }
         let cwd = card.facts.iter().find_map(|fact| match fact {
             Fact::Folder { path, .. } => display::original(path),
             _ => None,

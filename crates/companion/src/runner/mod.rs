@@ -69,13 +69,22 @@ pub(crate) enum Context {
     Own,
 }
 
+/// How serving ended.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Served {
+    /// It was told to.
+    ToItsEnd,
+    /// The gateway will not take this node until somebody changes something.
+    NotTaken,
+}
+
 /// Serves as a node until `stop` is cancelled. What runs then is ended, and its ends are told and recorded; bounded.
 pub(crate) async fn serve(
     paths: &Paths,
     place: Place,
     stop: CancellationToken,
     mut tell: impl FnMut(News),
-) -> anyhow::Result<()> {
+) -> anyhow::Result<Served> {
     // One at a time: two would take each other's place at the gateway for ever.
     let _lease = Lease::take(paths)?;
     let identity = device_identity(&state::key(paths)).context("this node has no key")?;
@@ -112,7 +121,7 @@ pub(crate) async fn serve(
     }
     let mut calls = Calls::new(tools);
     let mut live: Option<Live> = None;
-    let mut ended = Ok(());
+    let mut served = Served::ToItsEnd;
     tell(News::Connecting { gateway: gateway.clone(), node_id: node_id.clone() });
     loop {
         let notice = tokio::select! {
@@ -141,7 +150,7 @@ pub(crate) async fn serve(
                 let is_over = retry_in.is_none();
                 tell(News::Lost { problem, retry_in_ms });
                 if is_over {
-                    ended = Err(anyhow::anyhow!("the gateway will not take this node as long as that is so"));
+                    served = Served::NotTaken;
                     break;
                 }
             }
@@ -157,7 +166,7 @@ pub(crate) async fn serve(
     tracker.close();
     tracker.wait().await;
     core.stop().await;
-    ended
+    Ok(served)
 }
 
 /// What a node without a screen can do (gateway-protocol.md §5).

@@ -23,7 +23,7 @@ struct Rig {
     socket: WebSocketStream<TcpStream>,
     node_id: String,
     stop: CancellationToken,
-    serving: JoinHandle<anyhow::Result<()>>,
+    serving: JoinHandle<anyhow::Result<Served>>,
     calls: u32,
 }
 
