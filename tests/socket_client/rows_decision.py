@@ -134,14 +134,18 @@ def m411_a_match_runs_at_its_real_path(context: Context) -> Deviation:
 
 
 def m412_a_login_shell_cannot_be_bound_and_asks(context: Context) -> Deviation:
-    """allowlist, on-miss, a match inside a login shell: counts as a miss, so it asks. Nothing can be remembered."""
+    """allowlist, on-miss, a match inside a login shell: counts as a miss, so it asks, and nothing can be remembered. The one
+    form in which gateways send every text to a node is read as that text; what runs then is no login shell."""
     context.policy("allowlist", "on-miss", rules=[TOUCH_RULE, *({"pattern": shell} for shell in SHELLS)])
     trace = context.trace("m412")
-    for shell in (["/bin/sh", "-lc"], ["/bin/sh", "-l", "-c"], ["/usr/bin/bash", "--login", "-c"]):
+    for shell in (["/usr/bin/bash", "-lc"], ["/bin/sh", "-l", "-c"], ["/usr/bin/bash", "--login", "-c"]):
         command = [*shell, f"{TOUCH} {trace}"]
         exchange = context.app.client.exec(command, approvalTimeoutMs=PATIENCE_MS)
         context.expect_prompt_then_deny(exchange, trace, ONCE_OR_DENY)
-    return None
+    context.policy("allowlist", "on-miss", rules=[{"pattern": "/usr/bin/cat"}])
+    exchange = context.app.client.exec(["/bin/sh", "-lc", "cat /proc/self/cmdline"], approvalTimeoutMs=PATIENCE_MS)
+    succeeded(exchange.answer(), exchange, "/usr/bin/cat\0/proc/self/cmdline\0")
+    return "sh -lc TEXT, exactly so, runs bound and without the login shell (peers' app: it asks)"
 
 
 def m413_a_skill_program_asks_here(context: Context) -> Deviation:
