@@ -11,6 +11,7 @@ use countersign_protocol::gateway::node::{RunEvent, RunParams};
 use countersign_protocol::socket::{ExecRequest, NodeRun};
 use countersign_protocol::vocabulary::Decision;
 use serde_json::Value;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
@@ -45,14 +46,24 @@ pub(super) async fn run(
         suppress_notify_on_exit: params.suppress_notify_on_exit.filter(|suppressed| *suppressed),
         ..RunEvent::default()
     };
+    let is_told = AtomicBool::new(false);
+    let started = || {
+        if !is_told.swap(true, Ordering::Relaxed) {
+            started(about.clone());
+        }
+    };
     let request = request_of(tools, &params, run_id, limit);
     let ended = match &params.system_run_plan {
         Some(plan) => match tools.host.still_planned(&request, plan) {
-            Ok(()) => exec(tools, request, limit, cancel, || started(about.clone())).await,
+            Ok(()) => exec(tools, request, limit, cancel, &started).await,
             Err(refusal) => Ended::of_refusal(refusal),
         },
-        None => exec(tools, request, limit, cancel, || started(about.clone())).await,
+        None => exec(tools, request, limit, cancel, &started).await,
     };
+    if matches!(ended, Ended::Ran(_)) {
+        // It ended at once, and is told of all the same.
+        started();
+    }
     Run { ended, about }
 }
 
@@ -125,7 +136,7 @@ async fn exec(
     let ended = loop {
         tokio::select! {
             biased;
-            () = begun.cancelled(), if !has_begun => {
+            () = lasts(&begun), if !has_begun => {
                 has_begun = true;
                 started();
             }
@@ -139,6 +150,12 @@ async fn exec(
     }
 }
 
+/// Whether a command that started is still running a moment later.
+async fn lasts(started: &CancellationToken) {
+    started.cancelled().await;
+    tokio::time::sleep(STARTED_PAUSE).await;
+}
+
 /// The command as events tell it.
 fn text_of(params: &RunParams) -> String {
     let raw = filled(params.raw_command.as_deref()).map(str::to_owned);
@@ -148,6 +165,9 @@ fn text_of(params: &RunParams) -> String {
 fn filled(text: Option<&str>) -> Option<&str> {
     text.filter(|text| !text.trim().is_empty())
 }
+
+/// How long a command must run for its start to be told before its end: short beside anything that a person waits for.
+const STARTED_PAUSE: Duration = Duration::from_millis(30);
 
 /// Session of a run that names none.
 const NO_SESSION: &str = "node";

@@ -206,7 +206,7 @@ async fn exec<H: Handler>(
                 tokio::select! {
                     biased;
                     result = working.as_mut() => Some(result),
-                    () = started.cancelled(), if wants_start => None,
+                    () = lasts(&started), if wants_start => None,
                 }
             });
             match early.await? {
@@ -228,6 +228,12 @@ async fn exec<H: Handler>(
         Authentication::Ignored => return None,
     };
     Some(AnswerLine::ExecRes(exec_answer(id, result)))
+}
+
+/// Whether a command that started is still running a moment later: one that ends at once is told of by its answer alone.
+async fn lasts(started: &CancellationToken) {
+    started.cancelled().await;
+    tokio::time::sleep(STARTED_PAUSE).await;
 }
 
 enum Authentication {
@@ -312,6 +318,9 @@ const FIRST_BYTE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Longest wait for a client that does not read its answer, as the peers set it.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(15);
+
+/// How long a command must run to be told of before its answer: another line would only slow down a shorter one.
+const STARTED_PAUSE: Duration = Duration::from_millis(30);
 
 /// How long a request may take to end once nobody waits for it: longer than the executor's bounds for ending a process
 /// group that resists, so that its end is recorded.
