@@ -1,7 +1,7 @@
 //! What a gateway asks of this node, each call a task that can be cancelled.
 
 use super::asking::Asking;
-use super::outcome::{INVALID_REQUEST, UNAVAILABLE, Words};
+use super::outcome::{Ended, INVALID_REQUEST, UNAVAILABLE, Words};
 use super::run::{self, Run};
 use crate::gateway::policies::Policies;
 use crate::json::kind;
@@ -89,7 +89,7 @@ impl Calls {
         self.tasks.spawn(async move {
             let id = request.id.clone();
             let outcome = match refusal {
-                Some(error) => Answer { result: Err(error), event: None },
+                Some(error) => Answer { result: Err(error), events: Vec::new() },
                 None => answer(&tools, &live, request, cancel).await,
             };
             tell(&tools, &live, &id, outcome).await;
@@ -130,7 +130,7 @@ impl Calls {
 /// What goes back.
 struct Answer {
     result: Result<Value, NodeError>,
-    event: Option<(&'static str, RunEvent)>,
+    events: Vec<(&'static str, RunEvent)>,
 }
 
 async fn answer(tools: &Tools, live: &Live, request: InvokeRequest, cancel: CancellationToken) -> Answer {
@@ -149,9 +149,11 @@ async fn answer(tools: &Tools, live: &Live, request: InvokeRequest, cancel: Canc
                 tracing::debug!("the start of a run was not told");
             }
         };
-        let Run { ended, about } = run::run(tools, params, limit, cancel, started).await;
-        let event = ended.event(about);
-        return Answer { result: ended.result(words).and_then(written), event };
+        let Run { ended, about, is_begun } = run::run(tools, params, limit, cancel, started).await;
+        // One that ended at once is told of all the same.
+        let begun = (matches!(ended, Ended::Ran(_)) && !is_begun).then(|| (event::STARTED, about.clone()));
+        let events = begun.into_iter().chain(ended.event(about)).collect();
+        return Answer { result: ended.result(words).and_then(written), events };
     }
     let answered = async {
         match request.command.as_str() {
@@ -188,16 +190,12 @@ async fn answer(tools: &Tools, live: &Live, request: InvokeRequest, cancel: Canc
         () = cancel.cancelled() => Err(NodeError::new(UNAVAILABLE, "cancelled")),
         () = tokio::time::sleep(limit) => Err(NodeError::new("TIMEOUT", "not done in time")),
     };
-    Answer { result, event: None }
+    Answer { result, events: Vec::new() }
 }
 
-/// Tells the event, then the result, in this order and without waiting in between.
-async fn tell(tools: &Tools, live: &Live, id: &str, Answer { result, event }: Answer) {
-    let told = async {
-        if let Some((name, event)) = event {
-            told(live, name, &event).await;
-        }
-    };
+/// Tells the result, for which somebody waits, and the events.
+async fn tell(tools: &Tools, live: &Live, id: &str, Answer { result, events }: Answer) {
+    let is_good = result.is_ok();
     let result = match result {
         Ok(payload) => {
             InvokeResult { ok: true, payload_json: Some(payload.to_string()), ..InvokeResult::default() }
@@ -210,7 +208,17 @@ async fn tell(tools: &Tools, live: &Live, id: &str, Answer { result, event }: An
             logged(&error, "the result of a call");
         }
     };
-    tokio::join!(biased; told, answered);
+    let told = async {
+        for (name, event) in events {
+            told(live, name, &event).await;
+        }
+    };
+    if is_good {
+        tokio::join!(biased; answered, told);
+    } else {
+        // After a failure the newest release takes no more events of the run.
+        tokio::join!(biased; told, answered);
+    }
 }
 
 fn node_event(name: &str, event: &RunEvent) -> NodeEvent {
@@ -240,7 +248,7 @@ fn written(value: impl Serialize) -> Result<Value, NodeError> {
 }
 
 fn refused(text: String) -> Answer {
-    Answer { result: Err(invalid(&text)), event: None }
+    Answer { result: Err(invalid(&text)), events: Vec::new() }
 }
 
 fn invalid(text: &str) -> NodeError {

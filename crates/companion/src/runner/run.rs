@@ -20,6 +20,8 @@ pub(super) struct Run {
     pub(super) ended: Ended,
     /// What every event about it says.
     pub(super) about: RunEvent,
+    /// Whether its start was told.
+    pub(super) is_begun: bool,
 }
 
 /// Runs what `params` say within `limit`. Cancelling ends it, or withdraws the question.
@@ -34,7 +36,7 @@ pub(super) async fn run(
         Ok(params) => params,
         Err(error) => {
             let message = format!("{INVALID_REQUEST}: system.run: {error}");
-            return Run { ended: Ended::Invalid { message }, about: RunEvent::default() };
+            return Run { ended: Ended::Invalid { message }, about: RunEvent::default(), is_begun: false };
         }
     };
     let run_id = filled(params.run_id.as_deref()).map_or_else(|| tools.ports.ids.uuid(), str::to_owned);
@@ -46,11 +48,10 @@ pub(super) async fn run(
         suppress_notify_on_exit: params.suppress_notify_on_exit.filter(|suppressed| *suppressed),
         ..RunEvent::default()
     };
-    let is_told = AtomicBool::new(false);
+    let is_begun = AtomicBool::new(false);
     let started = || {
-        if !is_told.swap(true, Ordering::Relaxed) {
-            started(about.clone());
-        }
+        is_begun.store(true, Ordering::Relaxed);
+        started(about.clone());
     };
     let request = request_of(tools, &params, run_id, limit);
     let ended = match &params.system_run_plan {
@@ -60,11 +61,8 @@ pub(super) async fn run(
         },
         None => exec(tools, request, limit, cancel, &started).await,
     };
-    if matches!(ended, Ended::Ran(_)) {
-        // It ended at once, and is told of all the same.
-        started();
-    }
-    Run { ended, about }
+    let is_begun = is_begun.load(Ordering::Relaxed);
+    Run { ended, about, is_begun }
 }
 
 /// What is asked of the machine. What the gateway says about approvals goes no further, whoever gave them there: a gateway

@@ -101,12 +101,7 @@ impl Rig {
         loop {
             let call = self.next().await;
             match call["method"].as_str().unwrap() {
-                "node.event" => {
-                    let params = &call["params"];
-                    let payload: Value =
-                        serde_json::from_str(params["payloadJSON"].as_str().unwrap()).unwrap();
-                    events.push(json!({ "event": params["event"], "payload": payload }));
-                }
+                "node.event" => events.push(event(&call)),
                 "node.invoke.result" if call["params"]["id"] == id => {
                     assert_eq!(call["params"]["nodeId"], self.node_id.as_str());
                     return (call["params"].clone(), events);
@@ -119,7 +114,14 @@ impl Rig {
     /// Runs to its end.
     async fn run(&mut self, params: Value) -> (Value, Vec<Value>) {
         let id = self.invoke("system.run", params).await;
-        self.result(&id).await
+        let (result, mut events) = self.result(&id).await;
+        // What somebody waits for comes first.
+        while result["ok"] == true && events.last().is_none_or(|event| event["event"] != "exec.finished") {
+            let call = self.next().await;
+            assert_eq!(call["method"], "node.event", "{call}");
+            events.push(event(&call));
+        }
+        (result, events)
     }
 
     /// Ends the runner; how every request ended, oldest first.
@@ -194,12 +196,18 @@ async fn welcome(listener: &TcpListener, version: &str) -> (WebSocketStream<TcpS
     (socket, node_id)
 }
 
+fn event(call: &Value) -> Value {
+    let params = &call["params"];
+    let payload: Value = serde_json::from_str(params["payloadJSON"].as_str().unwrap()).unwrap();
+    json!({ "event": params["event"], "payload": payload })
+}
+
 fn payload(result: &Value) -> Value {
     serde_json::from_str(result["payloadJSON"].as_str().unwrap_or_else(|| panic!("{result}"))).unwrap()
 }
 
 #[tokio::test]
-async fn a_command_runs_and_its_end_is_told_before_its_result() {
+async fn a_command_runs_and_its_start_and_end_are_told() {
     let mut rig = Rig::open().await;
     let params = json!({ "command": ["sh", "-lc", "echo out; echo err >&2; exit 3"],
         "rawCommand": "echo out; echo err >&2; exit 3", "runId": " r 1 ", "sessionKey": "agent:main:s",
