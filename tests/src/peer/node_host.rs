@@ -26,16 +26,18 @@ impl NodeHost {
     /// Starts one in a home of its own and waits until the gateway takes commands for it. `owner` lets it in; it needs
     /// `operator.admin`.
     pub fn start(gateway: &Gateway, owner: &Operator) -> Result<Self> {
+        let others = connected(owner)?;
         Self::run(gateway.release(), gateway.port(), gateway.token(), None, || {
             let_in(owner)?;
-            running_node(owner)
+            running_node(owner, &others)
         })
     }
 
     /// The same at a gateway that is none of the release, and lets in whoever knows its token. `reader` needs
     /// `operator.read`.
     pub fn start_at(release: &Release, port: u16, token: &str, reader: &Operator) -> Result<Self> {
-        Self::run(release, port, token, None, || running_node(reader))
+        let others = connected(reader)?;
+        Self::run(release, port, token, None, || running_node(reader, &others))
     }
 
     /// One that has its commands run by the app of `app`'s home. It is of the same user as the app, and judges nothing itself.
@@ -43,9 +45,10 @@ impl NodeHost {
     /// A release does this on macOS only; a preloaded module lifts that one condition in memory, so that its own client
     /// speaks to our socket here.
     pub fn start_for_app(gateway: &Gateway, owner: &Operator, app: &AppHome) -> Result<Self> {
+        let others = connected(owner)?;
         let node = Self::run(gateway.release(), gateway.port(), gateway.token(), Some(app), || {
             let_in(owner)?;
-            running_node(owner)
+            running_node(owner, &others)
         })?;
         if gateway.release().store() == Store::Database {
             let stored = owner.call("exec.approvals.node.get", json!({ "nodeId": node.id }))?;
@@ -134,11 +137,24 @@ pub fn let_in(owner: &Operator) -> Result<()> {
     Ok(())
 }
 
-fn running_node(owner: &Operator) -> Result<Option<String>> {
+/// Ids of nodes that are there.
+fn connected(reader: &Operator) -> Result<Vec<Value>> {
+    let nodes = reader.call("node.list", json!({}))?;
+    let nodes = nodes["nodes"].as_array().cloned().unwrap_or_default();
+    Ok(nodes
+        .into_iter()
+        .filter(|node| node["connected"] == true)
+        .map(|mut node| node["nodeId"].take())
+        .collect())
+}
+
+/// A node that runs commands and is none of `others`.
+fn running_node(owner: &Operator, others: &[Value]) -> Result<Option<String>> {
     let nodes = owner.call("node.list", json!({}))?;
     let runs = |node: &&Value| {
         let commands = node["commands"].as_array();
         node["connected"] == true
+            && !others.contains(&node["nodeId"])
             && commands.is_some_and(|commands| commands.iter().any(|command| command == "system.run"))
     };
     let node = nodes["nodes"].as_array().into_iter().flatten().find(runs);
