@@ -204,6 +204,11 @@ impl Host {
     /// What a person here answered when this run was asked about, if that still counts.
     pub(super) fn granted(&self, checked: &Checked, judged: &Judged) -> Result<Option<Granted>, Refusal> {
         let Some(run) = &checked.run else { return Ok(None) };
+        // Whoever asked named variables and not their values; of those that may change what a command does, a person has to
+        // see these.
+        if !checked.env.unusual.is_empty() {
+            return Ok(None);
+        }
         let wanted = Wanted {
             run,
             argv: &checked.argv,

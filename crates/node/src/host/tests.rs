@@ -7,7 +7,7 @@ use countersign_approvals::book::Record;
 use countersign_approvals::rules::Folders;
 use countersign_policy::document;
 use countersign_policy::effective::Requested;
-use countersign_protocol::socket::{PolicySnapshot, SnapshotRule};
+use countersign_protocol::socket::{NodeRun, PolicySnapshot, SnapshotRule};
 use countersign_protocol::ui::{AlwaysUnavailable, ForwardedGrants, LadderStep, Rung};
 use pretty_assertions::assert_eq;
 use std::path::Path;
@@ -15,6 +15,7 @@ use std::sync::{Arc, Mutex};
 use tempfile::TempDir;
 use tokio_util::task::TaskTracker;
 
+mod grants;
 mod placement;
 mod scripts;
 
