@@ -126,6 +126,23 @@ struct Append {
     reply: oneshot::Sender<Result<HistoryEntry, HistoryError>>,
 }
 
+impl Append {
+    /// Has `write` write the line, and tells.
+    fn done(
+        self,
+        appended: &broadcast::Sender<HistoryEntry>,
+        write: impl FnOnce(Option<String>, HistoryEvent) -> Result<HistoryEntry, HistoryError>,
+    ) {
+        let result = write(self.request_id, self.event);
+        if let Ok(entry) = &result {
+            // Nobody listening is not an error.
+            let _ = appended.send(entry.clone());
+        }
+        // Nor is an asker that left: the line is written.
+        let _ = self.reply.send(result);
+    }
+}
+
 /// Appends in order. Lines that wait when `stop` is cancelled are still written: they are about things that happened.
 async fn run(
     mut writer: Writer,
@@ -142,6 +159,18 @@ async fn run(
             }
             append = inbox.recv() => append.map_or(Step::End, Step::Append),
             () = until(flush_at) => Step::Flush,
+        };
+        // Every run waits for two lines, and each takes less time than asking another thread for it.
+        let step = match step {
+            Step::Append(append) => match writer.spot() {
+                Some(spot) => {
+                    flush_at.get_or_insert_with(|| Instant::now() + FLUSH_AFTER);
+                    append.done(&appended, |request_id, event| writer.append_at(spot, request_id, event));
+                    continue;
+                }
+                None => Step::Append(append),
+            },
+            step => step,
         };
         let ends = matches!(step, Step::End);
         if matches!(step, Step::Append(_)) {
@@ -171,16 +200,7 @@ enum Step {
 
 fn take_step(writer: &mut Writer, step: Step, appended: &broadcast::Sender<HistoryEntry>) {
     match step {
-        Step::Append(append) => {
-            let Append { request_id, event, reply } = *append;
-            let result = writer.append(request_id, event);
-            if let Ok(entry) = &result {
-                // Nobody listening is not an error.
-                let _ = appended.send(entry.clone());
-            }
-            // Nor is an asker that left: the line is written.
-            let _ = reply.send(result);
-        }
+        Step::Append(append) => append.done(appended, |request_id, event| writer.append(request_id, event)),
         Step::Flush | Step::End => {
             if let Err(error) = writer.flush() {
                 tracing::warn!(%error, "the history was not flushed");

@@ -1,4 +1,5 @@
-//! Appending to the history. Synchronous: the history's task runs it where blocking is fine.
+//! Appending to the history. Synchronous: the history's task runs it where blocking is fine, but for lines that have a
+//! [`Spot`], which take no more than a write.
 //!
 //! Two programs may append (the app and the command line). Each takes the lock, looks how far the chain has come, and
 //! adds its line. Lines are written but not synced one by one; [`Writer::flush`] syncs them and notes in the head file how
@@ -54,6 +55,13 @@ struct Tail {
     end: Head,
 }
 
+/// The end of the chain, with everybody else kept away from it.
+pub(super) struct Spot {
+    _lock: Lock,
+    file: File,
+    tail: Tail,
+}
+
 /// A position in the chain.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub(super) struct Head {
@@ -77,13 +85,13 @@ impl Writer {
         Ok(writer)
     }
 
-    /// Adds a line.
+    /// Adds a line, waiting for other writers.
     pub(super) fn append(
         &mut self,
         request_id: Option<String>,
         event: HistoryEvent,
     ) -> Result<HistoryEntry, HistoryError> {
-        let _lock = self.lock()?;
+        let lock = self.lock()?;
         let mut file = self.current_file()?;
         let mut tail = self.tail(&mut file)?;
         if tail.len >= self.rotate_bytes {
@@ -92,6 +100,28 @@ impl Writer {
             let stat = fs::fstat(&file).map_err(|error| self.io("look at", error.into()))?;
             tail = Tail { ino: stat.st_ino, len: u64::try_from(stat.st_size).unwrap_or(0), end: tail.end };
         }
+        self.append_at(Spot { _lock: lock, file, tail }, request_id, event)
+    }
+
+    /// Where the next line goes, if nobody else is writing, nothing has to be read to find it, and no file is full.
+    pub(super) fn spot(&self) -> Option<Spot> {
+        let lock = self.folder.lock(LOCK, Duration::ZERO).ok()?;
+        let file = self.current_file().ok()?;
+        let stat = fs::fstat(&file).ok()?;
+        let len = u64::try_from(stat.st_size).ok()?;
+        let tail = self.known.clone()?;
+        let is_there = tail.ino == stat.st_ino && tail.len == len && len < self.rotate_bytes;
+        is_there.then_some(Spot { _lock: lock, file, tail })
+    }
+
+    /// Adds a line there.
+    pub(super) fn append_at(
+        &mut self,
+        spot: Spot,
+        request_id: Option<String>,
+        event: HistoryEvent,
+    ) -> Result<HistoryEntry, HistoryError> {
+        let Spot { _lock, mut file, tail } = spot;
         let at_ms = self.ports.clock.now_ms();
         let entry = HistoryEntry { seq: tail.end.seq + 1, at_ms, request_id, event };
         let (line, hash) =
