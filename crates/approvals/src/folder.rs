@@ -49,7 +49,17 @@ impl From<Errno> for FolderError {
 impl Folder {
     /// Opens a folder, or `None` when there is none.
     pub(crate) fn open(path: &Path) -> io::Result<Option<Self>> {
-        match fs::open(path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()) {
+        Self::open_with(path, OFlags::RDONLY)
+    }
+
+    /// The same to look at files and to read them; the folder itself can be neither listed nor synced by it. Whoever watches
+    /// the folder hears nothing of it, which counts where every request looks.
+    pub(crate) fn open_quietly(path: &Path) -> io::Result<Option<Self>> {
+        Self::open_with(path, OFlags::PATH)
+    }
+
+    fn open_with(path: &Path, flags: OFlags) -> io::Result<Option<Self>> {
+        match fs::open(path, flags | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()) {
             Ok(fd) => Ok(Some(Self { fd })),
             Err(Errno::NOENT) => Ok(None),
             Err(error) => Err(error.into()),

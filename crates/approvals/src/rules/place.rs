@@ -59,7 +59,7 @@ impl Place {
     }
 
     fn glance(&self) -> Glance {
-        let folder = Folder::open(&self.dir);
+        let folder = Folder::open_quietly(&self.dir);
         let stamp = match &folder {
             Ok(Some(folder)) => file::stamp(folder, self.name).ok().flatten(),
             Ok(None) | Err(_) => None,

@@ -152,7 +152,7 @@ impl Keeper {
 
     fn glance(&self) -> Glance {
         let generation = generation::detect(&self.dir);
-        let folder = Folder::open(&self.dir);
+        let folder = Folder::open_quietly(&self.dir);
         let stamp = match &folder {
             Ok(Some(folder)) => file::stamp(folder, FILE_NAME).ok().flatten(),
             Ok(None) | Err(_) => None,
