@@ -1,5 +1,6 @@
 //! Pure decisions: what a command is ([`analysis`]) and would really run ([`command`]), whether a rule covers it
-//! ([`allowlist`]), what is in force ([`effective`]), and what follows ([`evaluate()`]).
+//! ([`allowlist`]), what is in force ([`effective`]), and what follows ([`evaluate()`]). And which tools a run has
+//! ([`tool_policy`]).
 //!
 //! Nothing here touches a file, a clock, randomness, a process or an async runtime: facts about programs and folders
 //! are gathered outside ([`facts`]) and passed in. Only this crate can make an [`ApprovedCommand`].
@@ -26,6 +27,7 @@ pub mod routing;
 pub mod rules;
 pub mod safe_bins;
 pub mod shell;
+pub mod tool_policy;
 pub mod windows;
 
 mod programs;

@@ -21,6 +21,6 @@ pub enum Release {
 }
 
 /// What JavaScript calls white space, as the peers' patterns mean it.
-fn is_space(c: char) -> bool {
+pub(crate) fn is_space(c: char) -> bool {
     c == '\u{feff}' || (c.is_whitespace() && c != '\u{85}')
 }
