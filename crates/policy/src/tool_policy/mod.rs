@@ -1,4 +1,5 @@
-//! Which tools an agent's run has (system.md P16, tool-policy.md §1 to §7, §10).
+//! Which tools an agent's run has (system.md P16, tool-policy.md §1 to §7, §10), and how their parameters are told to a
+//! model ([`schema`], tool-policy.md §9).
 //!
 //! What is set is read once ([`Config`]), made ready for a run ([`Pipeline`]), and applied to the tools that are there.
 //! Every step can only take tools away; which one took each is part of the answer. Having a tool is no leave to use it:
@@ -21,6 +22,7 @@ mod layers;
 mod names;
 mod pipeline;
 mod read;
+pub mod schema;
 mod step;
 mod tables;
 mod warning;

@@ -29,7 +29,7 @@ pub enum Step {
     Sandbox,
     /// What a sub-agent may have.
     SubAgent,
-    /// Parameter schemas are normalised: ahead of the hooks, which see what the model sees.
+    /// Parameter schemas are normalised ([`super::schema`]): ahead of the hooks, which see what the model sees.
     Schemas,
     /// Hooks are put around execution.
     Hooks,
