@@ -1,0 +1,140 @@
+//! What a tool is: a declaration, a plan without effects, and carrying that plan out.
+
+use crate::files::FileChange;
+use futures_util::future::BoxFuture;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use std::path::PathBuf;
+use tokio_util::sync::CancellationToken;
+
+/// What agents are told about a tool.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Declaration {
+    /// Name, normalised.
+    pub name: String,
+    /// What it does, for the agent.
+    pub description: String,
+    /// JSON schema of its parameters; the root is an object.
+    pub parameters: Value,
+}
+
+/// Who calls, on whose behalf.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Caller {
+    /// The agent, as claimed.
+    pub agent: String,
+    /// The session, as claimed.
+    pub session: Option<String>,
+    /// The program that brought the call, as it says: `claude-code 2.1`.
+    pub client: Option<String>,
+    /// The channel that the turn came from; decides who may be asked besides the windows.
+    pub channel: Channel,
+}
+
+/// Where the turn of a call came from (pet-channel.md).
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub enum Channel {
+    /// Nowhere that asks by itself.
+    #[default]
+    None,
+    /// A companion client's session.
+    Pet {
+        /// The connection that pushes go to.
+        session_id: String,
+    },
+}
+
+/// A call of a tool.
+#[derive(Clone, Debug)]
+pub struct Call {
+    /// Unique id of this call.
+    pub id: String,
+    /// The run that it belongs to, where the caller says.
+    pub run_id: Option<String>,
+    /// Name of the tool as the agent wrote it.
+    pub tool: String,
+    /// Parameters as the agent wrote them.
+    pub params: Map<String, Value>,
+    /// Who calls.
+    pub caller: Caller,
+    /// Folder that file tools are kept in and commands start in: absolute.
+    pub workspace: PathBuf,
+}
+
+/// Something that agents can call.
+pub trait Tool: Send + Sync {
+    /// What agents are told.
+    fn declaration(&self) -> &Declaration;
+
+    /// Checks the parameters and fixes what would happen. Has no effect; may read. Dropping the future is safe.
+    fn plan<'a>(&'a self, call: &'a Call) -> BoxFuture<'a, Result<Plan, ToolError>>;
+}
+
+/// What a call would do.
+pub struct Plan {
+    /// What a person has to see of it.
+    pub preview: Preview,
+    /// Does it.
+    pub act: Box<dyn Act>,
+}
+
+/// Carries a plan out.
+pub trait Act: Send {
+    /// Does what the plan said, or fails without having done part of it where that can be. `abort` has it stop; it must end
+    /// soon after. What it reports on the way goes to `progress`.
+    fn run(self: Box<Self>, progress: Progress, abort: CancellationToken) -> BoxFuture<'static, Result<Output, ToolError>>;
+}
+
+/// What a person has to see before a plan is carried out.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Preview {
+    /// Nothing: it only reads what its caller may read.
+    Harmless,
+    /// The place that it is carried out at looks at the whole of it and asks by itself (a command and its exec host).
+    AskedThere,
+    /// Files that would change.
+    Changes(Vec<FileChange>),
+    /// A task that a configured program is handed.
+    HandOver {
+        /// The program with its arguments.
+        command: Vec<String>,
+        /// What it is handed.
+        task: String,
+    },
+}
+
+/// Takes what a tool reports while it runs. Full or gone, reports are dropped: they are no results.
+pub type Progress = tokio::sync::mpsc::Sender<String>;
+
+/// What a call brought.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub struct Output {
+    /// For the agent to read.
+    pub text: String,
+    /// The same as data, where there is any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub details: Option<Value>,
+}
+
+/// Why a call brought nothing.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ToolError {
+    /// A parameter is missing or wrong.
+    #[error("{tool}: {problem}")]
+    Params {
+        /// Which tool.
+        tool: String,
+        /// What was expected and what came.
+        problem: String,
+    },
+    /// It was not allowed, by policy, a hook or a person.
+    #[error("{0}")]
+    Denied(String),
+    /// It was called off.
+    #[error("Aborted")]
+    Aborted,
+    /// It failed.
+    #[error("{0}")]
+    Failed(String),
+}
