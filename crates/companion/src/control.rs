@@ -113,7 +113,8 @@ async fn answer(mut stream: UnixStream, desk: Desk, runs: Runs) -> io::Result<()
     }
     let pid = credentials.pid();
     let program = pid.and_then(|pid| std::fs::read_link(format!("/proc/{pid}/exe")).ok());
-    let peer = Peer { pid, program: program.map(|path| path.to_string_lossy().into_owned()) };
+    let program = program.map(|path| path.to_string_lossy().into_owned());
+    let peer = Peer { pid, program, via: None };
     let line = timeout(READ_WAIT, read_line(&mut stream)).await??;
     let response = match serde_json::from_slice::<ControlRequest>(&line) {
         Ok(request) => {

@@ -82,7 +82,11 @@ pub struct Plan {
 pub trait Act: Send {
     /// Does what the plan said, or fails without having done part of it where that can be. `abort` has it stop; it must end
     /// soon after. What it reports on the way goes to `progress`.
-    fn run(self: Box<Self>, progress: Progress, abort: CancellationToken) -> BoxFuture<'static, Result<Output, ToolError>>;
+    fn run(
+        self: Box<Self>,
+        progress: Progress,
+        abort: CancellationToken,
+    ) -> BoxFuture<'static, Result<Output, ToolError>>;
 }
 
 /// What a person has to see before a plan is carried out.

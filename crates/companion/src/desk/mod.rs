@@ -301,7 +301,8 @@ impl Desk {
             }
         }
         let mut kept = None;
-        if params.decision == Decision::AllowAlways && card.kind == CardKind::Exec {
+        if params.decision == Decision::AllowAlways && matches!(card.kind, CardKind::Exec | CardKind::Permit)
+        {
             kept = Some(self.keep(&record, params.remember.as_ref()).await?);
         }
         if !self.inner.parts.approvals.resolve(id, params.decision, "window").await {

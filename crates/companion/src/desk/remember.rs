@@ -178,9 +178,12 @@ impl Desk {
 }
 
 fn recalled(event: HistoryEvent) -> Option<Past> {
-    let HistoryEvent::Request { agent, card: CardKind::Exec, command, cwd, outcome, .. } = event else {
+    let HistoryEvent::Request { agent, card, command, cwd, outcome, .. } = event else {
         return None;
     };
+    if !matches!(card, CardKind::Exec | CardKind::Permit) {
+        return None;
+    }
     let argv = display::parse_argv_line(&command).filter(|argv| !argv.is_empty())?;
     Some(Past {
         agent: display::unescape(&agent)?,

@@ -57,7 +57,7 @@ impl Asker {
     /// Whether a request is one for this gateway: not one that came from there, and a command.
     pub(super) fn takes(&self, record: &Record) -> bool {
         record.requested_by.gateway.as_deref() != Some(self.gateway.as_str())
-            && matches!(record.request.card.kind, CardKind::Exec | CardKind::Ask)
+            && matches!(record.request.card.kind, CardKind::Exec | CardKind::Ask | CardKind::Permit)
     }
 
     /// Raises a request there and follows it to its end, here or there.

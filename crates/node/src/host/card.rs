@@ -115,7 +115,7 @@ impl Material<'_> {
                 created_at_ms: 0,
                 expires_at_ms: 0,
                 on_expiry: match self.kind {
-                    CardKind::Exec => OnExpiry::NotRun,
+                    CardKind::Exec | CardKind::Permit | CardKind::Tool => OnExpiry::NotRun,
                     CardKind::Ask | CardKind::Plugin | CardKind::SystemAgent => OnExpiry::NoAnswer,
                 },
                 command: self.command,

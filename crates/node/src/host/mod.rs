@@ -9,6 +9,7 @@ mod card;
 mod grants;
 mod inquiry;
 mod own_rules;
+mod permit;
 pub mod placement;
 mod prepare;
 mod record;
@@ -131,6 +132,13 @@ struct Judged {
     own: OwnRules,
     /// What a person here answered before, when the run was asked about.
     granted: Option<Granted>,
+}
+
+/// A request that may run.
+struct Settled {
+    checked: Checked,
+    judged: Judged,
+    evaluation: Evaluation,
 }
 
 /// A command that somebody else would run, as far as it can be seen from here.
@@ -305,11 +313,24 @@ impl Host {
         let forwarded_grants = self.parts.settings.borrow().forwarded_grants;
         let mut checked = check(request, placement, &self.parts.home, forwarded_grants)?;
         checked.started = started;
+        let settled = self.settle(checked, needs_screen_recording, peer, &gone, recorder).await?;
+        self.run(settled, gone, recorder).await
+    }
+
+    /// Has it decided whether a request may run, and pays what that costs.
+    async fn settle(
+        &self,
+        checked: Checked,
+        needs_screen_recording: bool,
+        peer: &Peer,
+        gone: &CancellationToken,
+        recorder: &mut Recorder,
+    ) -> Result<Settled, Refusal> {
         let mut judged = self.judge(&checked).await?;
         self.placeable(&checked.placement, &judged.facts).await?;
         judged.granted = self.granted(&checked, &judged)?;
         for _ in 0..PAYMENT_TRIES {
-            let evaluation = self.decide(&checked, &mut judged, peer, &gone, recorder).await?;
+            let evaluation = self.decide(&checked, &mut judged, peer, gone, recorder).await?;
             if needs_screen_recording {
                 return Err(Refusal::unavailable(
                     "PERMISSION_MISSING: screenRecording",
@@ -318,7 +339,7 @@ impl Host {
             }
             self.commit(&checked, &judged, &evaluation).await?;
             match self.pay(&judged, &evaluation).await {
-                (Payment::Done, _) => return self.run(checked, judged, evaluation, gone, recorder).await,
+                (Payment::Done, _) => return Ok(Settled { checked, judged, evaluation }),
                 (Payment::Refused, ids) => {
                     let granted = judged.granted.take();
                     judged = Judged { granted, ..self.judge(&checked).await? };
@@ -387,10 +408,10 @@ impl Host {
         recorder: &mut Recorder,
     ) -> Result<Answer, Refusal> {
         let mut material = Material {
-            kind: CardKind::Exec,
+            kind: checked.card,
             generation: self.generation,
             peer,
-            via: checked.via(self.parts.via),
+            via: checked.via(peer, self.parts.via),
             agent: &checked.agent,
             session: checked.session.as_deref(),
             host: checked.placement.host_view(),
@@ -506,12 +527,11 @@ impl Host {
 
     async fn run(
         &self,
-        checked: Checked,
-        judged: Judged,
-        evaluation: Evaluation,
+        settled: Settled,
         gone: CancellationToken,
         recorder: &Recorder,
     ) -> Result<ExecPayload, Refusal> {
+        let Settled { checked, judged, evaluation } = settled;
         let outcome = allowed(&evaluation.verdict);
         let uses = self.uses(&checked, &judged, &evaluation);
         let placement = checked.placement;

@@ -118,7 +118,7 @@ impl Host {
         signals: impl Into<Signals>,
     ) -> Result<ExecPayload, Refusal> {
         let signals = signals.into();
-        let mut recorder = Recorder::exec(&self.parts, &request);
+        let mut recorder = Recorder::exec(&self.parts, &request, peer);
         if let Placement::Sandbox { .. } = placement {
             recorder.placed(HostKind::Sandbox);
         }

@@ -1,6 +1,7 @@
 //! Writes a request's way into the history: one line when it is decided, one when its run ended.
 
 use super::Parts;
+use crate::socket::server::Peer;
 use countersign_approvals::history::History;
 use countersign_approvals::ports::Ports;
 use countersign_policy::display;
@@ -41,18 +42,23 @@ pub(super) struct Question<'a> {
 }
 
 impl Recorder {
-    pub(super) fn exec(parts: &Parts, request: &ExecRequest) -> Self {
+    pub(super) fn exec(parts: &Parts, request: &ExecRequest, peer: &Peer) -> Self {
+        let via = if request.node_run.is_some() { Via::Node } else { peer.via.unwrap_or(parts.via) };
+        Self::of(parts, request, via, CardKind::Exec)
+    }
+
+    pub(super) fn permit(parts: &Parts, request: &ExecRequest, peer: &Peer) -> Self {
+        Self::of(parts, request, peer.via.unwrap_or(parts.via), CardKind::Permit)
+    }
+
+    fn of(parts: &Parts, request: &ExecRequest, via: Via, card: CardKind) -> Self {
         Self {
             agent: display::escape(&super::request::agent_name(request.agent_id.as_deref())),
             session: request.session_key.as_deref().map(display::escape),
             command: display::masked_argv_line(&request.command),
             command_sha256: digest(&request.command.join("\0")),
             cwd: request.cwd.as_deref().map(display::escape),
-            ..Self::blank(
-                parts,
-                if request.node_run.is_some() { Via::Node } else { parts.via },
-                CardKind::Exec,
-            )
+            ..Self::blank(parts, via, card)
         }
     }
 

@@ -3,12 +3,13 @@
 
 use super::placement::Placement;
 use super::refusal::Refusal;
+use crate::socket::server::Peer;
 use countersign_policy::environment::{self, Overrides, Target};
 use countersign_policy::evaluate::Origin;
 use countersign_policy::raw_command;
 use countersign_protocol::document::MAIN_AGENT;
 use countersign_protocol::socket::{ExecRequest, NodeRun, PolicySnapshot};
-use countersign_protocol::ui::{ForwardedGrants, Via};
+use countersign_protocol::ui::{CardKind, ForwardedGrants, Via};
 use countersign_protocol::vocabulary::Decision;
 use std::path::Path;
 use std::time::Duration;
@@ -33,12 +34,14 @@ pub(super) struct Checked {
     pub(super) run: Option<NodeRun>,
     /// Cancelled when it starts.
     pub(super) started: CancellationToken,
+    /// Who runs it.
+    pub(super) card: CardKind,
 }
 
 impl Checked {
     /// Through which door it came, `door` being this host's.
-    pub(super) fn via(&self, door: Via) -> Via {
-        if self.run.is_some() { Via::Node } else { door }
+    pub(super) fn via(&self, peer: &Peer, door: Via) -> Via {
+        if self.run.is_some() { Via::Node } else { peer.via.unwrap_or(door) }
     }
 }
 
@@ -101,6 +104,7 @@ pub(super) fn check(
         given_cwd: request.cwd.clone(),
         run: request.node_run,
         started: CancellationToken::new(),
+        card: CardKind::Exec,
         argv,
         placement,
     })

@@ -16,6 +16,7 @@ use tempfile::TempDir;
 use tokio_util::task::TaskTracker;
 
 mod grants;
+mod permit;
 mod placement;
 mod scripts;
 

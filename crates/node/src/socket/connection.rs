@@ -122,7 +122,7 @@ fn peer_of(stream: &UnixStream, owner: u32) -> Option<Peer> {
     let program = pid
         .and_then(|pid| std::fs::read_link(format!("/proc/{pid}/exe")).ok())
         .map(|path| path.to_string_lossy().into_owned());
-    Some(Peer { pid, program })
+    Some(Peer { pid, program, via: None })
 }
 
 /// Reads up to the first newline, the end of the stream, or the limit, whichever comes first.

@@ -7,7 +7,7 @@ use countersign_approvals::store::{Current, Store, StoreError};
 use countersign_policy::document;
 use countersign_protocol::secret::SocketToken;
 use countersign_protocol::socket::{AskRequest, ExecError, ExecPayload, ExecRequest};
-use countersign_protocol::ui::{SocketState, StoreState};
+use countersign_protocol::ui::{SocketState, StoreState, Via};
 use countersign_protocol::vocabulary::Decision;
 use std::future::Future;
 use std::sync::Arc;
@@ -23,6 +23,8 @@ pub struct Peer {
     pub pid: Option<i32>,
     /// Real path of its executable, when readable.
     pub program: Option<String>,
+    /// Through which door it came, where that is not the one of the whole host.
+    pub via: Option<Via>,
 }
 
 /// One authenticated request.

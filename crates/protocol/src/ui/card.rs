@@ -1,6 +1,6 @@
 //! A request waiting for a person, and how requests end.
 
-use super::{CommandView, LadderStep, Shown, TraceStep};
+use super::{ChangeView, CommandView, LadderStep, Shown, TraceStep};
 use crate::vocabulary::{Ask, Decision, Security};
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
@@ -16,6 +16,10 @@ ui_words! {
         Plugin,
         /// Not a command: a change that a gateway's own agent proposes to make to the gateway.
         SystemAgent,
+        /// The asker runs it itself, and leaves it to the policy of this machine whether it may.
+        Permit,
+        /// Not a command: a tool would do something. The app does exactly that, or whoever asked if it is not a tool of ours.
+        Tool,
     }
 
     /// Where the command would run.
@@ -122,6 +126,12 @@ ui_words! {
         Connection,
         /// A gateway that this machine runs commands for, as its node.
         Node,
+        /// A tool that an agent called.
+        Tool,
+        /// A hook of an agent.
+        Hook,
+        /// A foreign pet server.
+        Pet,
     }
 
     /// How grave a plugin says that something is.
@@ -311,6 +321,30 @@ ui_tagged! {
         /// The asker shows another text than what would run; the card shows what would run.
         OtherText {
             /// The asker's text.
+            text: Shown,
+        },
+        /// The tool that was called.
+        Tool {
+            /// Its name.
+            tool: Shown,
+            /// The program that called it, as it says.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            #[ts(optional)]
+            client: Option<Shown>,
+        },
+        /// A file that would change.
+        Change {
+            /// How.
+            change: ChangeView,
+        },
+        /// Parameters of a tool that is none of ours, as its caller wrote them.
+        Arguments {
+            /// JSON, indented.
+            text: Shown,
+        },
+        /// What a program would be handed.
+        Task {
+            /// Its words.
             text: Shown,
         },
         /// A plugin wants something.

@@ -35,6 +35,7 @@ macro_rules! ui_tagged {
 
 mod app;
 mod card;
+mod change;
 mod connections;
 mod document;
 mod forward;
@@ -48,6 +49,7 @@ mod trace;
 
 pub use app::*;
 pub use card::*;
+pub use change::*;
 pub use connections::*;
 pub use document::*;
 pub use forward::*;

@@ -195,7 +195,7 @@ allowBlocked?: AllowBlocked, };
 /**
  * What an allow does.
  */
-export type CardKind = "exec" | "ask" | "plugin" | "system-agent";
+export type CardKind = "exec" | "ask" | "plugin" | "system-agent" | "permit" | "tool";
 
 /**
  * Where the chain breaks.
@@ -226,6 +226,53 @@ lines: number,
  * Position of the first line that does not fit, and why.
  */
 broken?: ChainBreak, };
+
+/**
+ * What happens to a file.
+ */
+export type ChangeKind = "append" | "create" | "delete" | "edit" | "move" | "overwrite";
+
+/**
+ * What a reader has to know besides the lines.
+ */
+export type ChangeNote = "runs-by-itself" | "executable" | "binary" | "line-endings" | "no-final-newline" | "hard-linked";
+
+/**
+ * A file that would change.
+ */
+export type ChangeView = { 
+/**
+ * What happens.
+ */
+change: ChangeKind, 
+/**
+ * Its real path; for a move the new one.
+ */
+path: Shown, 
+/**
+ * Where it was, for a move.
+ */
+from?: Shown, 
+/**
+ * Lines that are new.
+ */
+added: number, 
+/**
+ * Lines that go.
+ */
+removed: number, 
+/**
+ * The lines; empty where there are none to show.
+ */
+hunks: Array<DiffHunk>, 
+/**
+ * Whether `hunks` is all of it. What cannot be shown whole cannot be allowed.
+ */
+complete: boolean, 
+/**
+ * What else there is to know.
+ */
+notes: Array<ChangeNote>, };
 
 /**
  * A program that is connected to the app's own gateway. Everything but the device is its own word.
@@ -465,6 +512,41 @@ connected: boolean,
  * What it says that it takes as a node, while it is connected.
  */
 commands: Array<string>, };
+
+/**
+ * Lines that belong together.
+ */
+export type DiffHunk = { 
+/**
+ * Number of its first line in the file as it is, from 1.
+ */
+before: number, 
+/**
+ * The same in the file as it would be.
+ */
+after: number, 
+/**
+ * In order.
+ */
+lines: Array<DiffLine>, };
+
+/**
+ * One line of a diff.
+ */
+export type DiffLine = { 
+/**
+ * What becomes of it.
+ */
+kind: DiffLineKind, 
+/**
+ * The line without its end.
+ */
+text: Shown, };
+
+/**
+ * What becomes of a line.
+ */
+export type DiffLineKind = "added" | "context" | "removed";
 
 /**
  * One change to the document.
@@ -849,6 +931,26 @@ ms: number, } | { "kind": "warning",
 text: Shown, } | { "kind": "other-text", 
 /**
  * The asker's text.
+ */
+text: Shown, } | { "kind": "tool", 
+/**
+ * Its name.
+ */
+tool: Shown, 
+/**
+ * The program that called it, as it says.
+ */
+client?: Shown, } | { "kind": "change", 
+/**
+ * How.
+ */
+change: ChangeView, } | { "kind": "arguments", 
+/**
+ * JSON, indented.
+ */
+text: Shown, } | { "kind": "task", 
+/**
+ * Its words.
  */
 text: Shown, } | { "kind": "plugin", 
 /**
@@ -3129,7 +3231,7 @@ export type VerdictCause = "allowlist" | "allowlist-miss" | "allowlist-unbound" 
 /**
  * Through which door a request came.
  */
-export type Via = "socket" | "command-line" | "gateway" | "connection" | "node";
+export type Via = "socket" | "command-line" | "gateway" | "connection" | "node" | "tool" | "hook" | "pet";
 
 /**
  * How a webhook knows that a message is ours.

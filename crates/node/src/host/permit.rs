@@ -1,0 +1,61 @@
+//! Commands that their asker runs itself, in its own way, once the policy of this machine lets it: agents whose hooks ask
+//! before each call. They are judged, asked about and remembered as what runs here is; only the run is somebody else's, so
+//! that nothing can be compared once more when it starts.
+
+use super::refusal::Refusal;
+use super::request::check;
+use super::{Host, Settled, allowed};
+use crate::host::placement::Placement;
+use crate::host::record::Recorder;
+use crate::socket::server::Peer;
+use countersign_policy::effective::Requested;
+use countersign_protocol::socket::ExecRequest;
+use countersign_protocol::ui::{CardKind, ForwardedGrants, Outcome};
+use tokio_util::sync::CancellationToken;
+
+impl Host {
+    /// Whether `request` may run, asking if needed. `gone` withdraws the question. What it says about grants counts for nothing.
+    pub async fn permit(
+        &self,
+        request: ExecRequest,
+        peer: &Peer,
+        gone: &CancellationToken,
+    ) -> Result<Outcome, Refusal> {
+        let request = ExecRequest {
+            approval_decision: None,
+            approval_source: None,
+            policy_snapshot: None,
+            node_run: None,
+            ..request
+        };
+        let mut recorder = Recorder::permit(&self.parts, &request, peer);
+        let settled = self.permitted(request, peer, gone, &mut recorder).await;
+        let (outcome, result) = match settled {
+            Ok(Settled { evaluation, .. }) => {
+                let outcome = allowed(&evaluation.verdict);
+                (outcome.clone(), Ok(outcome))
+            }
+            Err(refusal) => (refusal.outcome.clone(), Err(refusal)),
+        };
+        recorder.ended(outcome).await;
+        result
+    }
+
+    async fn permitted(
+        &self,
+        request: ExecRequest,
+        peer: &Peer,
+        gone: &CancellationToken,
+        recorder: &mut Recorder,
+    ) -> Result<Settled, Refusal> {
+        let here = Placement::Here { policy: Requested::default() };
+        let mut checked = check(request, here, &self.parts.home, ForwardedGrants::Never)?;
+        checked.card = CardKind::Permit;
+        let settled = self.settle(checked, false, peer, gone, recorder).await?;
+        let uses = self.uses(&settled.checked, &settled.judged, &settled.evaluation);
+        if !uses.is_empty() {
+            self.parts.store.record_uses(uses);
+        }
+        Ok(settled)
+    }
+}
