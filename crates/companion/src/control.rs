@@ -11,7 +11,7 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::UnixStream;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
@@ -82,20 +82,32 @@ pub async fn call(
     request: &ControlRequest,
     wait: Duration,
 ) -> Result<ControlResponse, ControlError> {
+    let followed = follow(path, request, |_| {});
+    timeout(wait, followed)
+        .await
+        .unwrap_or_else(|_| Err(ControlError::Broken(io::ErrorKind::TimedOut.into())))
+}
+
+/// The same for as long as it takes; `progress` hears what is reported on the way.
+pub async fn follow(
+    path: &Path,
+    request: &ControlRequest,
+    mut progress: impl FnMut(String),
+) -> Result<ControlResponse, ControlError> {
     let mut stream = UnixStream::connect(path).await.map_err(|error| match error.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => ControlError::NotRunning,
         _ => ControlError::Broken(error),
     })?;
-    let exchange = async {
-        let mut line = serde_json::to_vec(request)?;
-        line.push(b'\n');
-        stream.write_all(&line).await?;
-        let answer = read_line(&mut stream).await?;
-        serde_json::from_slice(&answer).map_err(io::Error::from)
-    };
-    match timeout(wait, exchange).await {
-        Ok(answer) => Ok(answer?),
-        Err(_) => Err(ControlError::Broken(io::ErrorKind::TimedOut.into())),
+    let mut line = serde_json::to_vec(request).map_err(io::Error::from)?;
+    line.push(b'\n');
+    stream.write_all(&line).await?;
+    let mut reader = BufReader::new(stream);
+    loop {
+        let answer = read_line(&mut reader).await?;
+        match serde_json::from_slice(&answer).map_err(io::Error::from)? {
+            ControlResponse::Progress { text } => progress(text),
+            response => return Ok(response),
+        }
     }
 }
 
@@ -115,7 +127,7 @@ async fn answer(mut stream: UnixStream, desk: Desk, runs: Runs) -> io::Result<()
     let program = pid.and_then(|pid| std::fs::read_link(format!("/proc/{pid}/exe")).ok());
     let program = program.map(|path| path.to_string_lossy().into_owned());
     let peer = Peer { pid, program, via: None };
-    let line = timeout(READ_WAIT, read_line(&mut stream)).await??;
+    let line = timeout(READ_WAIT, read_line(&mut BufReader::new(&mut stream))).await??;
     let response = match serde_json::from_slice::<ControlRequest>(&line) {
         Ok(request) => {
             let (mut reading, _writing) = stream.split();
@@ -190,6 +202,9 @@ async fn respond(request: ControlRequest, desk: &Desk, peer: Peer, runs: Runs) -
                 Err(error) => ControlResponse::Error { message: error.message },
             }
         }
+        ControlRequest::Tools { .. }
+        | ControlRequest::CallTool { .. }
+        | ControlRequest::PermitTool { .. } => ControlResponse::Error { message: "tools".to_owned() },
         ControlRequest::Show { page } => {
             desk.show_page(page);
             ControlResponse::Shown
@@ -225,11 +240,10 @@ async fn run(request: RunRequest, desk: &Desk, peer: Peer, runs: Runs) -> Contro
     response
 }
 
-async fn read_line(stream: &mut UnixStream) -> io::Result<Vec<u8>> {
+async fn read_line(reader: &mut BufReader<impl AsyncRead + Unpin>) -> io::Result<Vec<u8>> {
     let mut line = Vec::new();
     let limit = u64::try_from(CONTROL_LINE_BYTES).unwrap_or(u64::MAX);
-    let mut reader = BufReader::new(stream.take(limit));
-    reader.read_until(b'\n', &mut line).await?;
+    reader.take(limit).read_until(b'\n', &mut line).await?;
     if line.is_empty() {
         return Err(io::ErrorKind::UnexpectedEof.into());
     }

@@ -1,9 +1,11 @@
 //! The control channel between the `countersign` command and the running app: one JSON object a line each way over
-//! `control.sock` in Countersign's own state directory (0600, same user only).
+//! `control.sock` in Countersign's own state directory (0600, same user only). Only the call of a tool answers with more
+//! than one line.
 //!
 //! It can list and deny what waits, never allow: whoever may run commands could otherwise approve itself.
 
 use crate::socket::{ExecError, ExecPayload, ExecRequest};
+use crate::tools::{Permission, RemovedTool, ToolCall, ToolCaller, ToolFailure, ToolOutput, ToolView};
 use crate::ui::{
     Card, Confirmation, DocumentEdit, EditResult, EmbeddedState, Page, RouteTaken, RuleEdit, RuleEditResult,
     SessionView, Status,
@@ -75,6 +77,21 @@ pub enum ControlRequest {
         agent: String,
         /// The session.
         session: String,
+    },
+    /// The tools that a caller gets.
+    Tools {
+        /// Who.
+        caller: ToolCaller,
+    },
+    /// Call one of them. Closing the connection calls it off.
+    CallTool {
+        /// The call.
+        call: Box<ToolCall>,
+    },
+    /// Ask whether a tool of the caller's own may be called. Closing the connection takes the question back.
+    PermitTool {
+        /// The call, in the words of the caller's agent.
+        call: Box<ToolCall>,
     },
     /// Bring up a window.
     Show {
@@ -151,6 +168,37 @@ pub enum ControlResponse {
         applied: bool,
         /// Whether anything had been set.
         found: bool,
+    },
+    /// To `tools`.
+    Tools {
+        /// In a steady order.
+        tools: Vec<ToolView>,
+        /// What the tool policy takes away, and where.
+        removed: Vec<RemovedTool>,
+        /// What is odd about the tool policy.
+        warnings: Vec<String>,
+    },
+    /// While `call-tool` goes on; the answer follows on another line.
+    Progress {
+        /// What it reports.
+        text: String,
+    },
+    /// To `call-tool`.
+    Called {
+        /// What it brought.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        output: Option<ToolOutput>,
+        /// Why it brought nothing.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        failure: Option<ToolFailure>,
+        /// The same in words; empty where there is an output.
+        #[serde(default)]
+        message: String,
+    },
+    /// To `permit-tool`.
+    Permitted {
+        /// Whether it may.
+        permission: Permission,
     },
     /// To `show`.
     Shown,

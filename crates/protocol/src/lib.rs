@@ -19,5 +19,6 @@ pub mod limits;
 pub mod rules;
 pub mod secret;
 pub mod socket;
+pub mod tools;
 pub mod ui;
 pub mod vocabulary;

@@ -1,0 +1,114 @@
+//! Tools over the control channel: who calls, what is listed, and what comes of a call.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// Who calls a tool. All but the workspace is the caller's own word.
+#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolCaller {
+    /// The agent; blank means `main`.
+    #[serde(default)]
+    pub agent: String,
+    /// The session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// The program, as it names itself: `claude-code 2.1`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client: Option<String>,
+    /// Provider of the model, such as `anthropic`: layers of the tool policy are for single providers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider: Option<String>,
+    /// The model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// Absolute folder that file tools are kept in and commands start in.
+    pub workspace: String,
+    /// Session of the pet channel that the turn came from (pet-channel.md).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pet_session: Option<String>,
+}
+
+/// A call.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolCall {
+    /// Unique id of this call.
+    pub id: String,
+    /// The tool.
+    pub tool: String,
+    /// Its parameters.
+    #[serde(default)]
+    pub params: Map<String, Value>,
+    /// Who calls.
+    pub caller: ToolCaller,
+    /// How long a person has, in milliseconds; absent means as long as usual.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approval_timeout_ms: Option<u64>,
+}
+
+/// A tool as a caller may know it.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolView {
+    /// Its name.
+    pub name: String,
+    /// What it does.
+    pub description: String,
+    /// JSON schema of its parameters.
+    pub parameters: Value,
+}
+
+/// A tool that a caller does not get.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RemovedTool {
+    /// Its name.
+    pub name: String,
+    /// Label of the step of the tool policy that removed it (system.md P16).
+    pub step: String,
+}
+
+/// What a call brought.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolOutput {
+    /// For the agent to read.
+    pub text: String,
+    /// The same as data, where there is any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub details: Option<Value>,
+}
+
+/// Why a call brought nothing.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ToolFailure {
+    /// It was called off.
+    Aborted,
+    /// Policy, a hook or a person does not allow it.
+    Denied,
+    /// Nobody answered in time.
+    Expired,
+    /// It was allowed, and failed.
+    Failed,
+    /// Its parameters make no sense.
+    Invalid,
+    /// There is no such tool for this caller.
+    NotFound,
+}
+
+/// What becomes of a tool of somebody else's.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(tag = "behavior", rename_all = "kebab-case", rename_all_fields = "camelCase")]
+pub enum Permission {
+    /// It may be called, exactly as it was asked about.
+    Allow,
+    /// It may not.
+    Deny {
+        /// Why, for the agent.
+        message: String,
+        /// Which kind of no it is.
+        failure: ToolFailure,
+    },
+}
