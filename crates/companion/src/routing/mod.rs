@@ -21,7 +21,7 @@ use config::{Current, Tools, ToolsFile};
 use countersign_approvals::history::History;
 use countersign_approvals::ports::Ports;
 use countersign_node::host::placement::{Placement, Sandbox};
-use countersign_node::host::{Host, Refusal};
+use countersign_node::host::{Host, Refusal, Signals};
 use countersign_node::socket::server::Peer;
 use countersign_policy::display::{self, Secrets};
 use countersign_policy::effective::Requested;
@@ -45,7 +45,6 @@ use sha2::{Digest as _, Sha256};
 use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::sync::watch;
-use tokio_util::sync::CancellationToken;
 
 /// What a router is made of.
 pub struct Parts {
@@ -121,8 +120,10 @@ impl Router {
         self.inner.changed.subscribe()
     }
 
-    /// Runs a command where it belongs, asking if needed. `gone` withdraws the question or ends the run.
-    pub async fn run(&self, request: RunRequest, peer: &Peer, gone: CancellationToken) -> Routed {
+    /// Runs a command where it belongs, asking if needed. `gone` withdraws the question or ends the run. What a node does is not
+    /// heard before it has ended.
+    pub async fn run(&self, request: RunRequest, peer: &Peer, signals: impl Into<Signals>) -> Routed {
+        let signals = signals.into();
         let RunRequest { mut exec, tool } = request;
         // A grant of somebody else's is for the socket, whose callers know its secret.
         exec.approval_decision = None;
@@ -148,16 +149,16 @@ impl Router {
         let host = &self.inner.parts.host;
         let result = match (route.host.value, sandbox) {
             (ExecHost::Sandbox, Ok(sandbox)) => {
-                host.exec_at(exec, Placement::Sandbox { policy, sandbox }, peer, gone).await
+                host.exec_at(exec, Placement::Sandbox { policy, sandbox }, peer, signals).await
             }
             (ExecHost::Sandbox, Err(problem)) => {
                 let refusal = no_sandbox(&RouteError::SandboxMissing, &problem);
                 self.record(&exec, None, refusal.outcome.clone()).await;
                 Err(refusal)
             }
-            (ExecHost::Gateway, _) => host.exec_at(exec, Placement::Here { policy }, peer, gone).await,
+            (ExecHost::Gateway, _) => host.exec_at(exec, Placement::Here { policy }, peer, signals).await,
             (ExecHost::Node, _) => {
-                let (node, result) = self.run_on_node(exec, &route, peer, gone).await;
+                let (node, result) = self.run_on_node(exec, &route, peer, signals.gone).await;
                 taken.node = node.as_deref().map(shown);
                 result
             }

@@ -18,7 +18,7 @@ mod request;
 mod running;
 mod standing;
 
-use crate::executor::NotStarted;
+use crate::executor::{NotStarted, Tap};
 use crate::facts::{self, Places};
 use crate::socket::server::{Call, Handler, Peer};
 pub use breadth::Past;
@@ -114,11 +114,13 @@ pub struct Signals {
     pub gone: CancellationToken,
     /// Cancelled by the host when the command's process is started.
     pub started: CancellationToken,
+    /// Hears what it prints, while it does.
+    pub tap: Tap,
 }
 
 impl From<CancellationToken> for Signals {
     fn from(gone: CancellationToken) -> Self {
-        Self { gone, started: CancellationToken::new() }
+        Self { gone, ..Self::default() }
     }
 }
 
@@ -308,11 +310,12 @@ impl Host {
         signals: Signals,
         recorder: &mut Recorder,
     ) -> Result<ExecPayload, Refusal> {
-        let Signals { gone, started } = signals;
+        let Signals { gone, started, tap } = signals;
         let needs_screen_recording = request.needs_screen_recording == Some(true);
         let forwarded_grants = self.parts.settings.borrow().forwarded_grants;
         let mut checked = check(request, placement, &self.parts.home, forwarded_grants)?;
         checked.started = started;
+        checked.tap = tap;
         let settled = self.settle(checked, needs_screen_recording, peer, &gone, recorder).await?;
         self.run(settled, gone, recorder).await
     }
@@ -552,7 +555,7 @@ impl Host {
         }
         recorder.ended(outcome).await;
         let view = recorder.running(self.parts.ports.clock.now_ms());
-        let (_watched, controls) = self.running.watch(view, &gone, checked.started);
+        let (_watched, controls) = self.running.watch(view, &gone, checked.started, checked.tap);
         match self.execute(command, &placement, controls).await {
             Ok(output) => {
                 recorder.ran(&output.payload, output.duration).await;
@@ -630,9 +633,14 @@ impl Handler for Host {
     }
 
     async fn exec(&self, call: Call<ExecRequest>) -> Result<ExecPayload, ExecError> {
-        Host::exec(self, call.request, &call.peer, Signals { gone: call.gone, started: call.started })
-            .await
-            .map_err(|refusal| refusal.error)
+        Host::exec(
+            self,
+            call.request,
+            &call.peer,
+            Signals { gone: call.gone, started: call.started, ..Signals::default() },
+        )
+        .await
+        .map_err(|refusal| refusal.error)
     }
 }
 

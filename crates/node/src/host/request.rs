@@ -3,6 +3,7 @@
 
 use super::placement::Placement;
 use super::refusal::Refusal;
+use crate::executor::Tap;
 use crate::socket::server::Peer;
 use countersign_policy::environment::{self, Overrides, Target};
 use countersign_policy::evaluate::Origin;
@@ -34,6 +35,8 @@ pub(super) struct Checked {
     pub(super) run: Option<NodeRun>,
     /// Cancelled when it starts.
     pub(super) started: CancellationToken,
+    /// Hears what it prints.
+    pub(super) tap: Tap,
     /// Who runs it.
     pub(super) card: CardKind,
 }
@@ -104,6 +107,7 @@ pub(super) fn check(
         given_cwd: request.cwd.clone(),
         run: request.node_run,
         started: CancellationToken::new(),
+        tap: Tap::default(),
         card: CardKind::Exec,
         argv,
         placement,

@@ -72,12 +72,14 @@ impl Running {
         is_there
     }
 
-    /// Watches a run that is about to start; `started` is cancelled when it does. What comes back goes to the executor.
+    /// Watches a run that is about to start; `started` is cancelled when it does, and `also` hears it too. What comes back goes to
+    /// the executor.
     pub(super) fn watch(
         &self,
         view: RunningView,
         gone: &CancellationToken,
         started: CancellationToken,
+        also: Tap,
     ) -> (Watched, Controls) {
         let number = self.inner.next.fetch_add(1, Ordering::Relaxed);
         let stop = gone.child_token();
@@ -85,9 +87,12 @@ impl Running {
         self.runs().insert(number, live);
         self.inner.changed.send_replace(());
         let running = self.clone();
-        let tap = Tap::new(move |heard| match heard {
-            Heard::Started => started.cancel(),
-            Heard::Printed(text) => running.printed(number, text),
+        let tap = Tap::new(move |heard| {
+            match heard {
+                Heard::Started => started.cancel(),
+                Heard::Printed(text) => running.printed(number, text),
+            }
+            also.hear(heard);
         });
         (Watched { running: self.clone(), number }, Controls { cancel: stop, tap })
     }
@@ -140,7 +145,7 @@ mod tests {
         let (running, gone, started) =
             (Running::default(), CancellationToken::new(), CancellationToken::new());
         let mut changes = running.changes();
-        let (watched, controls) = running.watch(view("r1"), &gone, started.clone());
+        let (watched, controls) = running.watch(view("r1"), &gone, started.clone(), Tap::default());
         controls.tap.hear(Heard::Started);
         controls.tap.hear(Heard::Printed("one\n\u{1b}[2Jtwo"));
         assert!(started.is_cancelled() && changes.has_changed().unwrap());
@@ -158,7 +163,7 @@ mod tests {
     fn a_run_that_prints_much_keeps_its_end() {
         let running = Running::default();
         let (_watched, controls) =
-            running.watch(view("r"), &CancellationToken::new(), CancellationToken::new());
+            running.watch(view("r"), &CancellationToken::new(), CancellationToken::new(), Tap::default());
         for number in 0..10_000 {
             controls.tap.hear(Heard::Printed(&format!("line {number} \u{e9}\n")));
         }
