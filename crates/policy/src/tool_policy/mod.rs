@@ -28,7 +28,7 @@ mod tables;
 mod warning;
 
 pub use config::{Config, ConfigError, Lists, Strictness};
-pub use names::{List, MAX_ENTRIES, MAX_NAME};
+pub use names::{List, MAX_ENTRIES, MAX_NAME, normalised};
 pub use pipeline::{
     Confinement, Files, MAX_TOOLS, Origin, Outcome, Pipeline, Removed, Run, Sender, SubAgent, Tool,
 };

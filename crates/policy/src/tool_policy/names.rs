@@ -10,7 +10,7 @@ use crate::routing::is_space;
 use std::borrow::Cow;
 
 /// A name as it is compared: without blanks around it, in lower case, and without the words that older releases had for it.
-pub(super) fn normalised(name: &str) -> Cow<'_, str> {
+pub fn normalised(name: &str) -> Cow<'_, str> {
     let trimmed = name.trim_matches(is_space);
     let folded = if trimmed.is_ascii() && !trimmed.bytes().any(|byte| byte.is_ascii_uppercase()) {
         Cow::Borrowed(trimmed)
