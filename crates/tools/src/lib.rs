@@ -2,6 +2,25 @@
 //!
 //! A tool says first what it would do, as a plan that has no effect yet; whoever gates the call sees that plan, and exactly
 //! that plan is carried out. Nothing in a tool asks or allows.
+//!
+//! A [`registry::Toolbox`] holds all tools. What the tool policy leaves of them for one caller is a
+//! [`registry::Selection`], and only on that there are calls, so none passes the policy by. Each call goes through
+//! [`hooks`], its plan, the [`gate`] and its act, in this order and in one place: [`call`].
 
+pub mod call;
+pub mod exec;
 pub mod files;
+pub mod gate;
+pub mod hand_over;
+pub mod hooks;
+mod parameters;
+pub mod programs;
+pub mod registry;
+pub mod runs;
 pub mod tool;
+pub mod wrapped;
+
+pub use parameters::object;
+
+#[cfg(test)]
+mod testing;

@@ -1,10 +1,14 @@
 //! What a tool is: a declaration, a plan without effects, and carrying that plan out.
 
 use crate::files::FileChange;
+use crate::wrapped::Wrapped;
+use countersign_protocol::socket::ExecRequest;
 use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use std::fmt;
 use std::path::PathBuf;
+use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 /// What agents are told about a tool.
@@ -29,6 +33,19 @@ pub struct Caller {
     pub client: Option<String>,
     /// The channel that the turn came from; decides who may be asked besides the windows.
     pub channel: Channel,
+    /// Which process brought the call, where that is known for certain.
+    pub brought_by: Option<BroughtBy>,
+    /// How long a person has to answer, where that is not as long as usual.
+    pub approval_wait: Option<Duration>,
+}
+
+/// A process, by the kernel's word.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct BroughtBy {
+    /// Its id.
+    pub pid: Option<i32>,
+    /// Real path of its program.
+    pub program: Option<String>,
 }
 
 /// Where the turn of a call came from (pet-channel.md).
@@ -51,7 +68,7 @@ pub struct Call {
     pub id: String,
     /// The run that it belongs to, where the caller says.
     pub run_id: Option<String>,
-    /// Name of the tool as the agent wrote it.
+    /// Name of the tool as the agent wrote it; normalised from when it was looked up.
     pub tool: String,
     /// Parameters as the agent wrote them.
     pub params: Map<String, Value>,
@@ -61,6 +78,29 @@ pub struct Call {
     pub workspace: PathBuf,
 }
 
+impl Call {
+    /// What tells it from all other calls that are under way.
+    pub fn key(&self) -> CallKey {
+        CallKey { run: self.run_id.clone(), call: self.id.clone() }
+    }
+}
+
+/// The ids of a call, shown as the peers join them: `runId:callId` (tool-policy.md §8).
+#[derive(Clone, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct CallKey {
+    run: Option<String>,
+    call: String,
+}
+
+impl fmt::Display for CallKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(run) = &self.run {
+            write!(f, "{run}:")?;
+        }
+        f.write_str(&self.call)
+    }
+}
+
 /// Something that agents can call.
 pub trait Tool: Send + Sync {
     /// What agents are told.
@@ -68,6 +108,12 @@ pub trait Tool: Send + Sync {
 
     /// Checks the parameters and fixes what would happen. Has no effect; may read. Dropping the future is safe.
     fn plan<'a>(&'a self, call: &'a Call) -> BoxFuture<'a, Result<Plan, ToolError>>;
+
+    /// The hooks that run around it already, if so: whoever takes it takes them with it and puts none around it again.
+    /// Nothing but a [`Wrapped`] has one to show.
+    fn wrapped(&self) -> Option<&Wrapped> {
+        None
+    }
 }
 
 /// What a call would do.
@@ -92,10 +138,13 @@ pub trait Act: Send {
 /// What a person has to see before a plan is carried out.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Preview {
-    /// Nothing: it only reads what its caller may read.
+    /// Nothing: it only reads what its caller may read, or ends what its caller started.
     Harmless,
     /// The place that it is carried out at looks at the whole of it and asks by itself (a command and its exec host).
-    AskedThere,
+    AskedThere {
+        /// The command.
+        exec: Box<ExecRequest>,
+    },
     /// Files that would change.
     Changes(Vec<FileChange>),
     /// A task that a configured program is handed.
@@ -124,6 +173,25 @@ pub struct Output {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ToolError {
+    /// Its caller has no such tool.
+    #[error("{}", not_there(tool, removed_by.as_deref()))]
+    NotThere {
+        /// As it was called.
+        tool: String,
+        /// The step of the tool policy that removed it, where there is such a tool.
+        removed_by: Option<String>,
+    },
+    /// A call of this id is under way.
+    #[error("a call with the id {0:?} is under way already: expected an id of its own for each call")]
+    Duplicate(String),
+    /// Too many calls are under way.
+    #[error("too many calls at once: {limit} {what}; try again when some have ended")]
+    Busy {
+        /// How many there can be.
+        limit: usize,
+        /// What they do: `wait for an answer`.
+        what: &'static str,
+    },
     /// A parameter is missing or wrong.
     #[error("{tool}: {problem}")]
     Params {
@@ -141,4 +209,11 @@ pub enum ToolError {
     /// It failed.
     #[error("{0}")]
     Failed(String),
+}
+
+fn not_there(tool: &str, removed_by: Option<&str>) -> String {
+    match removed_by {
+        None => format!("there is no tool {tool:?}"),
+        Some(step) => format!("the tool {tool:?} is not available here: removed by {step}"),
+    }
 }

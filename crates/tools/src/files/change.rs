@@ -1,0 +1,136 @@
+//! One file that would change, as a person is shown it.
+
+use super::diff::Diff;
+use super::sensitive::Sensitive;
+use std::path::PathBuf;
+
+/// A file that would be made, changed, moved or removed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FileChange {
+    /// Where the file is, without links; for a move, where it would be moved from. UTF-8, without hidden characters beneath
+    /// the workspace.
+    pub path: PathBuf,
+    /// The same as the agent wrote it.
+    pub named: String,
+    /// What would happen to it.
+    pub kind: ChangeKind,
+    /// The file that is there; `None` where there is none.
+    pub before: Option<FileState>,
+    /// What would be there; `None` where nothing would.
+    pub after: Option<Written>,
+    /// Folders that would be made for it, from the outside in.
+    pub new_folders: Vec<PathBuf>,
+    /// What differs.
+    pub diff: Diff,
+    /// Why it matters more than another file: it has other programs run something.
+    pub sensitive: Vec<Sensitive>,
+}
+
+/// What would happen to a file.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum ChangeKind {
+    /// Something is added at its end.
+    Append,
+    /// It is made; nothing is there.
+    Create,
+    /// It is removed.
+    Delete,
+    /// Parts of it are replaced.
+    Edit,
+    /// It gets another place, where nothing is, and maybe other content.
+    Move {
+        /// Where to, without links.
+        to: PathBuf,
+    },
+    /// All of it is replaced.
+    Overwrite,
+}
+
+/// What makes a file the one that was shown. Compared again before anything is done to it.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct FileState {
+    /// Device number.
+    pub dev: u64,
+    /// Inode number.
+    pub ino: u64,
+    /// Bytes.
+    pub size: u64,
+    /// Last change of content, nanoseconds since the epoch.
+    pub mtime_ns: i128,
+    /// Type and permission bits; kept when it is replaced.
+    pub mode: u32,
+    /// Owner; kept when it is replaced.
+    pub uid: u32,
+    /// Group; kept when it is replaced.
+    pub gid: u32,
+    /// Names that it has. Where there are others (hard links), they keep the old content.
+    pub links: u64,
+    /// SHA-256 of its bytes.
+    pub sha256: [u8; 32],
+}
+
+/// What would be written.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Written {
+    /// Bytes.
+    pub size: u64,
+    /// SHA-256 of them.
+    pub sha256: [u8; 32],
+}
+
+impl ChangeKind {
+    /// As data calls it.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Append => "append",
+            Self::Create => "create",
+            Self::Delete => "delete",
+            Self::Edit => "edit",
+            Self::Move { .. } => "move",
+            Self::Overwrite => "overwrite",
+        }
+    }
+}
+
+impl FileChange {
+    /// Whether all of it is shown. What is not shown whole must not be allowed.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.diff.is_complete()
+    }
+}
+
+impl FileState {
+    /// Whether somebody may execute it.
+    pub fn is_executable(&self) -> bool {
+        self.mode & 0o111 != 0
+    }
+
+    /// What differs in another state of what should be the same file; `None` when nothing does. How many names it has is no
+    /// part of it: that changes with every link that somebody makes.
+    pub(super) fn difference(&self, found: &Self) -> Option<String> {
+        let mut parts = Vec::new();
+        let mut part = |what: &str, expected: String, found: String| {
+            if expected != found {
+                parts.push(format!("{what}: expected {expected}, found {found}"));
+            }
+        };
+        let inode = |state: &Self| format!("{} on device {}", state.ino, state.dev);
+        let time = |ns: i128| format!("{}.{:09} s", ns.div_euclid(NANOSECONDS), ns.rem_euclid(NANOSECONDS));
+        let owner = |state: &Self| format!("{}:{}", state.uid, state.gid);
+        part("inode", inode(self), inode(found));
+        part("size", format!("{} bytes", self.size), format!("{} bytes", found.size));
+        part("sha256", hex(&self.sha256), hex(&found.sha256));
+        part("type and permissions", format!("{:o}", self.mode), format!("{:o}", found.mode));
+        part("owner", owner(self), owner(found));
+        part("content changed", time(self.mtime_ns), time(found.mtime_ns));
+        (!parts.is_empty()).then(|| parts.join("; "))
+    }
+}
+
+/// A digest as it is written everywhere.
+pub(super) fn hex(digest: &[u8; 32]) -> String {
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+const NANOSECONDS: i128 = 1_000_000_000;

@@ -1,0 +1,132 @@
+//! Files that have other programs run something: what is written there is a command, only later.
+//!
+//! The list is short on purpose. It says why a person should look twice, and decides nothing: whatever a build or a test
+//! runs may be such a file, and no list knows them all. Names are compared without regard to case, as some file systems do.
+
+use std::path::Path;
+
+/// Why a file matters more than another.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub enum Sensitive {
+    /// Coding agents and editors obey it: `CLAUDE.md`, `.mcp.json`, `.vscode/`.
+    Agent,
+    /// A build, a test run or an installation runs what it says: `Makefile`, `package.json`, `.github/workflows/`.
+    Build,
+    /// It may be executed.
+    Executable,
+    /// Git reads it, and runs hooks and filters that it names: anything in `.git/`, `.gitmodules`, `.husky/`.
+    Git,
+    /// It is hidden: a name in its path starts with a dot.
+    Hidden,
+    /// It says who may log in and what then starts: `.ssh/`, autostart entries, units and timers.
+    Login,
+    /// An interpreter is named in its first line, now or then.
+    Script,
+    /// Shells read it when they start: `.bashrc`, `.envrc`.
+    Shell,
+}
+
+/// What a path, from the workspace on, says.
+pub(super) fn of_path(path: &Path) -> Vec<Sensitive> {
+    let names: Vec<String> = path.iter().map(|name| name.to_string_lossy().to_lowercase()).collect();
+    let Some((file, folders)) = names.split_last() else { return Vec::new() };
+    let file = file.as_str();
+    let within = |wanted: &[&str]| folders.iter().any(|folder| wanted.contains(&folder.as_str()));
+    let ends = |endings: &[&str]| endings.iter().any(|ending| file.ends_with(ending));
+    let holds = |kind: Sensitive| match kind {
+        Sensitive::Agent => AGENT_FILES.contains(&file) || within(AGENT_FOLDERS),
+        Sensitive::Build => BUILD_FILES.contains(&file) || within(BUILD_FOLDERS) || ends(BUILD_ENDINGS),
+        Sensitive::Git => GIT_FILES.contains(&file) || within(GIT_FOLDERS),
+        Sensitive::Hidden => names.iter().any(|name| name.starts_with('.')),
+        Sensitive::Login => within(LOGIN_FOLDERS) || ends(LOGIN_ENDINGS),
+        Sensitive::Shell => SHELL_FILES.contains(&file),
+        // These are told by the file, not by its name.
+        Sensitive::Executable | Sensitive::Script => false,
+    };
+    use Sensitive::{Agent, Build, Git, Hidden, Login, Shell};
+    [Agent, Build, Git, Hidden, Login, Shell].into_iter().filter(|kind| holds(*kind)).collect()
+}
+
+/// Whether the content names an interpreter.
+pub(super) fn is_script(content: &[u8]) -> bool {
+    content.starts_with(b"#!")
+}
+
+const AGENT_FILES: &[&str] =
+    &[".cursorrules", ".mcp.json", "agents.md", "claude.md", "gemini.md", "soul.md", "tools.md"];
+const AGENT_FOLDERS: &[&str] = &[".claude", ".codex", ".cursor", ".gemini", ".openclaw", ".vscode"];
+const BUILD_ENDINGS: &[&str] = &[".cmake", ".mk"];
+const BUILD_FILES: &[&str] = &[
+    ".gitlab-ci.yml",
+    ".npmrc",
+    "build.gradle",
+    "build.gradle.kts",
+    "build.rs",
+    "cargo.toml",
+    "cmakelists.txt",
+    "conftest.py",
+    "dockerfile",
+    "gnumakefile",
+    "jenkinsfile",
+    "justfile",
+    "makefile",
+    "package.json",
+    "pom.xml",
+    "pyproject.toml",
+    "rakefile",
+    "setup.py",
+    "sitecustomize.py",
+    "taskfile.yml",
+];
+const BUILD_FOLDERS: &[&str] = &[".cargo", ".circleci", ".github"];
+const GIT_FILES: &[&str] = &[".gitattributes", ".gitconfig", ".gitmodules"];
+const GIT_FOLDERS: &[&str] = &[".git", ".githooks", ".husky"];
+const LOGIN_ENDINGS: &[&str] = &[".desktop", ".service", ".socket", ".timer"];
+const LOGIN_FOLDERS: &[&str] = &[".ssh", "autostart", "cron.d"];
+const SHELL_FILES: &[&str] = &[
+    ".bash_aliases",
+    ".bash_login",
+    ".bash_logout",
+    ".bash_profile",
+    ".bashrc",
+    ".envrc",
+    ".inputrc",
+    ".kshrc",
+    ".profile",
+    ".xprofile",
+    ".xsessionrc",
+    ".zlogin",
+    ".zlogout",
+    ".zprofile",
+    ".zshenv",
+    ".zshrc",
+    "config.fish",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Sensitive::{Agent, Build, Git, Hidden, Login, Shell};
+
+    fn check(path: &str, expected: &[Sensitive]) {
+        assert_eq!(of_path(Path::new(path)), expected, "{path}");
+    }
+
+    #[test]
+    fn a_file_that_has_others_run_something_says_so() {
+        check("src/main.rs", &[]);
+        check("gitignored/git/hooks.txt", &[]);
+        check(".git/hooks/pre-commit", &[Git, Hidden]);
+        check("sub/.GIT/config", &[Git, Hidden]);
+        check(".bashrc", &[Hidden, Shell]);
+        check("nested/.Profile", &[Hidden, Shell]);
+        check("Makefile", &[Build]);
+        check("web/package.json", &[Build]);
+        check(".github/workflows/ci.yml", &[Build, Hidden]);
+        check(".claude/settings.json", &[Agent, Hidden]);
+        check("CLAUDE.md", &[Agent]);
+        check(".ssh/authorized_keys", &[Hidden, Login]);
+        check("units/backup.timer", &[Login]);
+        check(".env", &[Hidden]);
+    }
+}

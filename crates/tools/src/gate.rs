@@ -1,0 +1,119 @@
+//! The last stage before a plan is carried out: somebody is asked, or a rule says that nobody has to be.
+//!
+//! It comes after all hooks, so it sees the final parameters and exactly what would happen. It is the only place where
+//! approval has to do with tools. There is no gate that allows by default: a toolbox is made with one.
+
+use crate::tool::{Call, Channel, Preview};
+use futures_util::future::BoxFuture;
+use std::collections::BTreeSet;
+use tokio_util::sync::CancellationToken;
+
+/// Allows or denies what a call would do.
+pub trait Gate: Send + Sync {
+    /// Judges a call whose parameters are final. Cancelling `abort` withdraws what was asked, and so does dropping the
+    /// future. Whatever goes wrong is a denial.
+    fn judge<'a>(
+        &'a self,
+        call: &'a Call,
+        preview: &'a Preview,
+        abort: &'a CancellationToken,
+    ) -> BoxFuture<'a, Result<Allowed, Denied>>;
+}
+
+/// It may be carried out, once.
+#[derive(Debug)]
+#[must_use]
+pub struct Allowed;
+
+/// It may not.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("{reason}")]
+pub struct Denied {
+    /// For the agent.
+    pub reason: String,
+}
+
+/// Which calls are judged although they change nothing, or are asked about where they are carried out. The others always
+/// are.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Gating {
+    /// Names of tools, normalised, wherever the call comes from.
+    pub everywhere: BTreeSet<String>,
+    /// Names of tools, normalised, for turns of the pet channel (pet-channel.md).
+    pub pet: BTreeSet<String>,
+}
+
+impl Default for Gating {
+    /// As the pet channel has it.
+    fn default() -> Self {
+        Self { everywhere: BTreeSet::new(), pet: PET.iter().map(|name| (*name).to_owned()).collect() }
+    }
+}
+
+/// Whether the gate is asked.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[must_use]
+pub enum Stage {
+    /// It is.
+    Judged,
+    /// It is not: nothing there is a person's to decide, or they are asked elsewhere.
+    Passed,
+}
+
+/// Whether the gate is asked about a call, by what it would do, its normalised name and where it came from.
+pub fn stage(gating: &Gating, call: &Call, preview: &Preview) -> Stage {
+    let listed = match &call.caller.channel {
+        Channel::None => gating.everywhere.contains(&call.tool),
+        Channel::Pet { .. } => gating.everywhere.contains(&call.tool) || gating.pet.contains(&call.tool),
+    };
+    match preview {
+        Preview::Changes(_) | Preview::HandOver { .. } => Stage::Judged,
+        Preview::Harmless | Preview::AskedThere { .. } if listed => Stage::Judged,
+        Preview::Harmless | Preview::AskedThere { .. } => Stage::Passed,
+    }
+}
+
+/// Tools that the pet channel asks about unless it is configured otherwise (pet-channel.md).
+const PET: [&str; 6] = ["append_file", "edit_file", "exec", "spawn", "subagent", "write_file"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing;
+
+    fn check(gating: &Gating, tool: &str, channel: &Channel, expected: [Stage; 4]) {
+        let mut call = testing::call(tool, "1");
+        call.caller.channel = channel.clone();
+        let hand_over = Preview::HandOver { command: Vec::new(), task: String::new() };
+        let asked_there = Preview::AskedThere { exec: Box::default() };
+        let previews = [Preview::Harmless, asked_there, Preview::Changes(Vec::new()), hand_over];
+        let got = previews.map(|preview| stage(gating, &call, &preview));
+        assert_eq!(got, expected, "{tool} {channel:?} {gating:?}");
+    }
+
+    #[test]
+    fn what_changes_something_is_always_judged_and_the_rest_where_it_is_listed() {
+        use Stage::{Judged, Passed};
+        let (none, pet) = (Channel::None, Channel::Pet { session_id: "s".to_owned() });
+        let default = Gating::default();
+        let empty = Gating { everywhere: BTreeSet::new(), pet: BTreeSet::new() };
+        let read = Gating { everywhere: BTreeSet::from(["read_file".to_owned()]), ..empty.clone() };
+        let pet_process = Gating { pet: BTreeSet::from(["process".to_owned()]), ..empty.clone() };
+        for tool in ["exec", "write_file", "read_file"] {
+            check(&empty, tool, &none, [Passed, Passed, Judged, Judged]);
+            check(&empty, tool, &pet, [Passed, Passed, Judged, Judged]);
+            check(&default, tool, &none, [Passed, Passed, Judged, Judged]);
+        }
+        for tool in PET {
+            check(&default, tool, &pet, [Judged; 4]);
+        }
+        check(&default, "read_file", &pet, [Passed, Passed, Judged, Judged]);
+        for channel in [&none, &pet] {
+            check(&read, "read_file", channel, [Judged; 4]);
+            check(&read, "exec", channel, [Passed, Passed, Judged, Judged]);
+        }
+        check(&pet_process, "process", &pet, [Judged; 4]);
+        check(&pet_process, "process", &none, [Passed, Passed, Judged, Judged]);
+        check(&pet_process, "exec", &pet, [Passed, Passed, Judged, Judged]);
+    }
+}
