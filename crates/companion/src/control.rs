@@ -2,18 +2,21 @@
 
 use crate::desk::Desk;
 use crate::routing::RunRequest;
+use crate::tools::{Failure, Listing};
 use countersign_node::socket::listener::{BindError, Listener};
 use countersign_node::socket::server::Peer;
 use countersign_policy::routing::route::Tool;
 use countersign_protocol::control::{ControlRequest, ControlResponse};
 use countersign_protocol::limits::CONTROL_LINE_BYTES;
+use countersign_protocol::tools::{Permission, ToolCall, ToolFailure};
 use std::io;
 use std::path::Path;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::net::UnixStream;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, mpsc};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -128,24 +131,47 @@ async fn answer(mut stream: UnixStream, desk: Desk, runs: Runs) -> io::Result<()
     let program = program.map(|path| path.to_string_lossy().into_owned());
     let peer = Peer { pid, program, via: None };
     let line = timeout(READ_WAIT, read_line(&mut BufReader::new(&mut stream))).await??;
+    let (mut reading, mut writing) = stream.split();
     let response = match serde_json::from_slice::<ControlRequest>(&line) {
         Ok(request) => {
-            let (mut reading, _writing) = stream.split();
+            let (progress, mut reports) = mpsc::channel(REPORTS);
+            let mut responding = pin!(respond(request, &desk, peer, runs, progress));
             let mut rest = [0_u8; 1];
-            // The asker's going away takes back what it asked for.
-            tokio::select! {
-                response = respond(request, &desk, peer, runs) => response,
-                _ = reading.read(&mut rest) => return Ok(()),
+            let mut left = pin!(reading.read(&mut rest));
+            let response = loop {
+                tokio::select! {
+                    biased;
+                    Some(text) = reports.recv() => {
+                        write_line(&mut writing, &ControlResponse::Progress { text }).await?;
+                    }
+                    response = &mut responding => break response,
+                    // The asker's going away takes back what it asked for.
+                    _ = &mut left => return Ok(()),
+                }
+            };
+            while let Ok(text) = reports.try_recv() {
+                write_line(&mut writing, &ControlResponse::Progress { text }).await?;
             }
+            response
         }
         Err(error) => ControlResponse::Error { message: format!("expected a control request, got: {error}") },
     };
-    let mut line = serde_json::to_vec(&response)?;
-    line.push(b'\n');
-    timeout(READ_WAIT, stream.write_all(&line)).await?
+    write_line(&mut writing, &response).await
 }
 
-async fn respond(request: ControlRequest, desk: &Desk, peer: Peer, runs: Runs) -> ControlResponse {
+async fn write_line(writing: &mut (impl AsyncWrite + Unpin), response: &ControlResponse) -> io::Result<()> {
+    let mut line = serde_json::to_vec(response)?;
+    line.push(b'\n');
+    timeout(READ_WAIT, writing.write_all(&line)).await?
+}
+
+async fn respond(
+    request: ControlRequest,
+    desk: &Desk,
+    peer: Peer,
+    runs: Runs,
+    progress: mpsc::Sender<String>,
+) -> ControlResponse {
     match request {
         ControlRequest::Run { exec, host, node, security, ask } => {
             let tool = Tool { host, node, security, ask };
@@ -202,9 +228,12 @@ async fn respond(request: ControlRequest, desk: &Desk, peer: Peer, runs: Runs) -
                 Err(error) => ControlResponse::Error { message: error.message },
             }
         }
-        ControlRequest::Tools { .. }
-        | ControlRequest::CallTool { .. }
-        | ControlRequest::PermitTool { .. } => ControlResponse::Error { message: "tools".to_owned() },
+        ControlRequest::Tools { caller } => match desk.tools().list(&caller).await {
+            Ok(Listing { tools, removed, warnings }) => ControlResponse::Tools { tools, removed, warnings },
+            Err(failure) => ControlResponse::Error { message: failure.message },
+        },
+        ControlRequest::CallTool { call } => call_tool(*call, desk, peer, runs, progress).await,
+        ControlRequest::PermitTool { call } => permit_tool(*call, desk, peer, runs).await,
         ControlRequest::Show { page } => {
             desk.show_page(page);
             ControlResponse::Shown
@@ -212,21 +241,58 @@ async fn respond(request: ControlRequest, desk: &Desk, peer: Peer, runs: Runs) -
     }
 }
 
-/// Runs a command in a task of its own, so that it is ended and written down also when nobody waits for it any more.
-async fn run(request: RunRequest, desk: &Desk, peer: Peer, runs: Runs) -> ControlResponse {
-    let Ok(permit) = runs.room.try_acquire_owned() else {
-        return ControlResponse::Error {
-            message: format!("{MAX_RUNS} commands already run through the app"),
+/// Calls a tool.
+async fn call_tool(
+    call: ToolCall,
+    desk: &Desk,
+    peer: Peer,
+    runs: Runs,
+    progress: mpsc::Sender<String>,
+) -> ControlResponse {
+    let tools = desk.tools().clone();
+    let called = runs.own(move |gone| async move { tools.call(call, &peer, progress, gone).await }).await;
+    let failed = |failure, message| ControlResponse::Called { output: None, failure: Some(failure), message };
+    match called {
+        Ok(Ok(output)) => {
+            ControlResponse::Called { output: Some(output), failure: None, message: String::new() }
+        }
+        Ok(Err(Failure { failure, message })) => failed(failure, message),
+        Err(message) => failed(ToolFailure::Failed, message),
+    }
+}
+
+/// Asks about a tool of somebody else's.
+async fn permit_tool(call: ToolCall, desk: &Desk, peer: Peer, runs: Runs) -> ControlResponse {
+    let tools = desk.tools().clone();
+    let permitted = runs.own(move |gone| async move { tools.permit(call, &peer, gone).await }).await;
+    let denied = |message| Permission::Deny { message, failure: ToolFailure::Failed };
+    ControlResponse::Permitted { permission: permitted.unwrap_or_else(denied) }
+}
+
+impl Runs {
+    /// Has something done in a task of its own, so that it is ended and written down also when nobody waits for it any more.
+    async fn own<T: Send + 'static, F: Future<Output = T> + Send + 'static>(
+        self,
+        work: impl FnOnce(CancellationToken) -> F,
+    ) -> Result<T, String> {
+        let Ok(permit) = self.room.try_acquire_owned() else {
+            return Err(format!("{MAX_RUNS} commands already run through the app"));
         };
-    };
-    let gone = runs.stop.child_token();
-    let guard = gone.clone().drop_guard();
+        let gone = self.stop.child_token();
+        let _guard = gone.clone().drop_guard();
+        let working = work(gone);
+        let working = self.tracker.spawn(async move {
+            let _permit = permit;
+            working.await
+        });
+        working.await.map_err(|error| error.to_string())
+    }
+}
+
+/// Runs a command.
+async fn run(request: RunRequest, desk: &Desk, peer: Peer, runs: Runs) -> ControlResponse {
     let desk = desk.clone();
-    let running = runs.tracker.spawn(async move {
-        let _permit = permit;
-        desk.run_routed(request, &peer, gone).await
-    });
-    let response = match running.await {
+    match runs.own(move |gone| async move { desk.run_routed(request, &peer, gone).await }).await {
         Ok(routed) => {
             let (payload, error) = match routed.result {
                 Ok(payload) => (Some(payload), None),
@@ -234,10 +300,8 @@ async fn run(request: RunRequest, desk: &Desk, peer: Peer, runs: Runs) -> Contro
             };
             ControlResponse::Ran { taken: routed.taken, payload, error }
         }
-        Err(error) => ControlResponse::Error { message: error.to_string() },
-    };
-    drop(guard);
-    response
+        Err(message) => ControlResponse::Error { message },
+    }
 }
 
 async fn read_line(reader: &mut BufReader<impl AsyncRead + Unpin>) -> io::Result<Vec<u8>> {
@@ -258,6 +322,9 @@ const MAX_CONNECTIONS: usize = 160;
 
 /// Runs at once, so many fewer that there is always room to look and to deny.
 const MAX_RUNS: usize = 128;
+
+/// Reports of a tool that wait for a slow client; more are dropped.
+const REPORTS: usize = 64;
 
 /// How long a connected client may take to send its line, or to take the answer.
 const READ_WAIT: Duration = Duration::from_secs(15);

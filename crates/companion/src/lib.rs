@@ -17,6 +17,7 @@ mod private;
 pub mod routing;
 mod runner;
 pub mod settings;
+pub mod tools;
 mod wiring;
 
 pub use countersign_approvals::actor::PresenterGuard;

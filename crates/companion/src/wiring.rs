@@ -8,6 +8,7 @@ use crate::gateway::{self, EmbeddedGateway};
 use crate::paths::{Paths, process_environment};
 use crate::routing::{self, Router};
 use crate::settings::SettingsFile;
+use crate::tools::{self, Tools};
 use countersign_approvals::Approvals;
 use countersign_approvals::actor::PresenterGuard;
 use countersign_approvals::history::{History, HistoryError};
@@ -191,6 +192,20 @@ impl Companion {
                 sandbox_folders: routing::sandbox_folders(),
             },
         );
+        let tools = Tools::new(tools::Parts {
+            host: core.host.clone(),
+            router: router.clone(),
+            ports: core.ports.clone(),
+            environment: process_environment(),
+            private: vec![
+                paths.state.clone(),
+                paths.config.clone(),
+                paths.openclaw_state.join(document::FILE_NAME),
+            ],
+            pets: None,
+            tracker: core.phases.acting.tracker.clone(),
+            stop: core.phases.acting.stop.clone(),
+        });
         let desk = Desk::start(
             desk::Parts {
                 approvals: core.approvals,
@@ -205,6 +220,7 @@ impl Companion {
                 connections,
                 forward,
                 router,
+                tools,
                 socket,
                 socket_path: paths.openclaw_state.join(document::SOCKET_NAME),
             },

@@ -11,6 +11,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("crates/approvals", &["countersign-policy", "countersign-protocol"]),
     ("crates/node", &["countersign-approvals", "countersign-policy", "countersign-protocol"]),
     ("crates/gateway", &["countersign-protocol"]),
+    ("crates/tools", &["countersign-policy", "countersign-protocol"]),
     (
         "crates/companion",
         &[
@@ -19,6 +20,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "countersign-node",
             "countersign-policy",
             "countersign-protocol",
+            "countersign-tools",
         ],
     ),
     ("src-tauri", &["countersign", "countersign-protocol"]),
@@ -183,7 +185,7 @@ pub(super) fn process_starts(tree: &Tree) -> Vec<Finding> {
 }
 
 /// Who may start programs that the person configured and no policy judges.
-const PROGRAM_CALLERS: [&str; 1] = ["crates/companion/src/forward/"];
+const PROGRAM_CALLERS: [&str; 2] = ["crates/companion/src/forward/", "crates/companion/src/tools/"];
 
 /// `ApprovedCommand` comes from policy's checked constructor and cannot be assembled, copied or decoded elsewhere.
 pub(super) fn approved_command(tree: &Tree) -> Vec<Finding> {

@@ -66,6 +66,8 @@ pub struct Parts {
     pub connections: Connections,
     /// Where requests are handed to.
     pub forward: Forward,
+    /// What agents can call.
+    pub tools: crate::tools::Tools,
     /// Where commands run.
     pub router: Router,
     /// State of the approval socket.

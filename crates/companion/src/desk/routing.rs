@@ -2,6 +2,7 @@
 
 use super::{Answer, Desk, error};
 use crate::routing::{Heard, Key, Routed, RoutingError, RunRequest};
+use crate::tools::Tools;
 use countersign_node::socket::server::Peer;
 use countersign_policy::document;
 use countersign_policy::routing::directive::Reply;
@@ -73,6 +74,11 @@ impl Desk {
     /// Runs a command where it belongs.
     pub async fn run_routed(&self, request: RunRequest, peer: &Peer, gone: CancellationToken) -> Routed {
         self.inner.parts.router.run(request, peer, gone).await
+    }
+
+    /// The tools that agents can call.
+    pub fn tools(&self) -> &Tools {
+        &self.inner.parts.tools
     }
 
     /// Takes a message to a session from the command line. What loosens waits for a person in the window; dropping the future

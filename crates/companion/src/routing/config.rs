@@ -177,6 +177,11 @@ impl ToolsFile {
 }
 
 impl Tools {
+    /// Everything that the file says.
+    pub(super) fn document(&self) -> &Map<String, Value> {
+        &self.document
+    }
+
     /// What is set for an agent.
     pub(super) fn of(&self, agent: &str) -> Scope {
         self.agents.get(agent).cloned().unwrap_or_default()

@@ -39,6 +39,7 @@ pub use edit::RoutingError;
 pub use nodes::{NodeRun, Nodes};
 pub(crate) use sandbox::folders as sandbox_folders;
 pub(crate) use say::Heard;
+use serde_json::{Map, Value};
 pub(crate) use sessions::Key;
 use sessions::Sessions;
 use sha2::{Digest as _, Sha256};
@@ -113,6 +114,15 @@ impl Router {
                 user: rustix::process::geteuid().as_raw().to_string(),
             }),
         }
+    }
+
+    /// All of `tools.json` as it is now, and the hash of its bytes; empty where there is none.
+    pub(crate) async fn document(&self) -> Result<(String, Map<String, Value>), String> {
+        let inner = Arc::clone(&self.inner);
+        let current = tokio::task::spawn_blocking(move || inner.file.current()).await;
+        let current = current.map_err(|error| error.to_string())?;
+        let tools = current.tools.as_ref().map_err(ToString::to_string)?;
+        Ok((current.hash.clone(), tools.document().clone()))
     }
 
     /// Wakes when a setting of a session or of an agent changed.
@@ -289,7 +299,7 @@ fn refused(code: &str, reason: &str, message: String) -> Refusal {
 }
 
 /// The agent that is meant: blank means `main`.
-fn agent_of(id: Option<&str>) -> String {
+pub(crate) fn agent_of(id: Option<&str>) -> String {
     id.map(str::trim).filter(|id| !id.is_empty()).unwrap_or(MAIN_AGENT).to_owned()
 }
 

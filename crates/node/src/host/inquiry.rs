@@ -123,8 +123,8 @@ impl Host {
             let (analysis, facts) = self.probe(argv, if cwd.is_empty() { "/" } else { &cwd });
             glances.push(Glance { words: argv.clone(), analysis, facts });
         }
-        if matches!(request.card.kind, CardKind::Plugin | CardKind::SystemAgent) {
-            // Words that a plugin or a gateway's own agent puts are no command, whatever they look like.
+        if matches!(request.card.kind, CardKind::Plugin | CardKind::SystemAgent | CardKind::Tool) {
+            // Words that a plugin or a gateway's own agent puts, and names of tools, are no command, whatever they look like.
             glances.clear();
         }
         // What is said to run and what is shown may differ: neither may be refused.

@@ -43,7 +43,8 @@ pub(super) struct Question<'a> {
 
 impl Recorder {
     pub(super) fn exec(parts: &Parts, request: &ExecRequest, peer: &Peer) -> Self {
-        let via = if request.node_run.is_some() { Via::Node } else { peer.via.unwrap_or(parts.via) };
+        let door = if request.node_run.is_some() { Via::Node } else { parts.via };
+        let via = peer.via.unwrap_or(door);
         Self::of(parts, request, via, CardKind::Exec)
     }
 

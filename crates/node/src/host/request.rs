@@ -44,7 +44,7 @@ pub(super) struct Checked {
 impl Checked {
     /// Through which door it came, `door` being this host's.
     pub(super) fn via(&self, peer: &Peer, door: Via) -> Via {
-        if self.run.is_some() { Via::Node } else { peer.via.unwrap_or(door) }
+        peer.via.unwrap_or(if self.run.is_some() { Via::Node } else { door })
     }
 }
 

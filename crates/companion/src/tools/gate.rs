@@ -1,0 +1,178 @@
+//! The approval of calls: a hook at a stage of its own, after every other. What a call would do becomes a question in the
+//! book, and only a person's answer to exactly that lets it go on.
+
+use super::card::{self, Asked};
+use super::pets::{Pet, Pets};
+use countersign_approvals::book::{Ending, RequestedBy};
+use countersign_node::host::{AskedRun, Host, Inquired, Inquiry, Question};
+use countersign_protocol::socket::NodeRun;
+use countersign_protocol::ui::Via;
+use countersign_tools::gate::{Allowed, Denied, Gate};
+use countersign_tools::tool::{Call, CallKey, Channel, Preview};
+use futures_util::future::BoxFuture;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+
+/// Asks people.
+pub(super) struct Approvals {
+    pub(super) host: Arc<Host>,
+    /// Folders that are Countersign's own.
+    pub(super) private: Vec<PathBuf>,
+    pub(super) pets: Option<Arc<dyn Pets>>,
+}
+
+/// Why a call was not allowed.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+pub(super) enum NotAllowed {
+    #[error("a person denied it")]
+    ByPerson,
+    #[error("nobody answered in time")]
+    Expired,
+    #[error("nobody could be asked: no window of Countersign is there to show it")]
+    NotShown,
+    #[error("it was withdrawn before an answer")]
+    Withdrawn,
+    #[error("the rule {0} refuses it")]
+    ByRule(String),
+    #[error("{}: Countersign's own files are not for agents", .0.display())]
+    Private(PathBuf),
+    #[error("it cannot be asked about: {0}")]
+    NotTaken(String),
+}
+
+impl Approvals {
+    /// Asks a person about a call. `run` is the run that an answer lets through, where it is one.
+    pub(super) async fn ask(
+        &self,
+        call: &Call,
+        asked: Asked,
+        about: About<'_>,
+        abort: &CancellationToken,
+    ) -> Result<(), NotAllowed> {
+        let Asked { request, line } = asked;
+        let inquiry = Inquiry {
+            request,
+            command: line,
+            argv: about.argv.map(<[String]>::to_vec),
+            cwd: about.cwd.map(str::to_owned),
+            wait: call.caller.approval_wait.unwrap_or(WAIT).min(LONGEST_WAIT),
+            id: None,
+            by: requested_by(call),
+            run: about.run,
+        };
+        let question = match self.host.inquire(inquiry).await {
+            Ok(Inquired::Waits(question)) => question,
+            Ok(Inquired::Refused { id }) => return Err(NotAllowed::ByRule(id)),
+            Err(error) => return Err(NotAllowed::NotTaken(error.to_string())),
+        };
+        let pet = self.pet(call, &question);
+        // Whoever goes away takes the question back: dropping it withdraws it.
+        let ended = tokio::select! {
+            biased;
+            () = abort.cancelled() => return Err(NotAllowed::Withdrawn),
+            ended = question.ended() => ended,
+        };
+        drop(pet);
+        let allowed = match ended.ending() {
+            Ending::Decided { decision, .. } if decision.allows() => Ok(()),
+            Ending::Decided { .. } => Err(NotAllowed::ByPerson),
+            Ending::Expired => Err(NotAllowed::Expired),
+            Ending::NotShown => Err(NotAllowed::NotShown),
+            Ending::Cancelled(_) | Ending::Elsewhere { .. } => Err(NotAllowed::Withdrawn),
+        };
+        ended.written().await;
+        allowed
+    }
+
+    /// Shows a question to the companion client whose turn it came from; as long as what comes back lives.
+    fn pet(&self, call: &Call, question: &Question) -> Option<Pet> {
+        let Channel::Pet { session_id } = &call.caller.channel else { return None };
+        Some(self.pets.as_ref()?.show(session_id, &question.record().id, &call.tool, &call.params))
+    }
+}
+
+/// What else there is to know of a call that is a command.
+#[derive(Default)]
+pub(super) struct About<'a> {
+    pub(super) argv: Option<&'a [String]>,
+    pub(super) cwd: Option<&'a str>,
+    pub(super) run: Option<AskedRun>,
+}
+
+impl Gate for Approvals {
+    fn judge<'a>(
+        &'a self,
+        call: &'a Call,
+        preview: &'a Preview,
+        abort: &'a CancellationToken,
+    ) -> BoxFuture<'a, Result<Allowed, Denied>> {
+        Box::pin(async move {
+            let judged = async {
+                keep_out(preview, &self.private)?;
+                let about = match preview {
+                    Preview::AskedThere { exec } => About {
+                        argv: Some(&exec.command),
+                        cwd: exec.cwd.as_deref(),
+                        run: Some(AskedRun {
+                            run: run_of(&call.key()),
+                            env_names: env_names(exec.env.as_ref()),
+                        }),
+                    },
+                    Preview::Changes(_) | Preview::HandOver { .. } | Preview::Harmless => About::default(),
+                };
+                self.ask(call, card::of_plan(call, preview, Via::Tool), about, abort).await
+            };
+            match judged.await {
+                Ok(()) => Ok(Allowed),
+                Err(error) => Err(Denied { reason: error.to_string() }),
+            }
+        })
+    }
+}
+
+/// Refuses changes of what decides about changes.
+pub(super) fn keep_out(preview: &Preview, private: &[PathBuf]) -> Result<(), NotAllowed> {
+    let Preview::Changes(changes) = preview else { return Ok(()) };
+    let is_private = |path: &Path| private.iter().any(|folder| path.starts_with(folder));
+    let touched = changes.iter().flat_map(|change| {
+        let to = match &change.kind {
+            countersign_tools::files::ChangeKind::Move { to } => Some(to.as_path()),
+            _ => None,
+        };
+        std::iter::once(change.path.as_path()).chain(to)
+    });
+    match touched.into_iter().find(|path| is_private(path)) {
+        Some(path) => Err(NotAllowed::Private(path.to_owned())),
+        None => Ok(()),
+    }
+}
+
+/// The run of a command that was asked about as a call of a tool: once it was allowed as that, it is not asked about again.
+pub(super) fn run_of(call: &CallKey) -> NodeRun {
+    NodeRun { gateway: RUNS_OF_TOOLS.to_owned(), node_id: String::new(), run_id: call.to_string() }
+}
+
+fn env_names(env: Option<&std::collections::BTreeMap<String, String>>) -> Vec<String> {
+    env.map(|env| env.keys().cloned().collect()).unwrap_or_default()
+}
+
+fn requested_by(call: &Call) -> RequestedBy {
+    let by = call.caller.brought_by.as_ref();
+    RequestedBy {
+        connection: by.and_then(|by| by.pid).map(|pid| format!("pid {pid}")),
+        device: None,
+        client: by.and_then(|by| by.program.clone()).or_else(|| call.caller.client.clone()),
+        gateway: None,
+    }
+}
+
+/// Stands for this very app where runs of nodes name their gateway: no gateway has such an address.
+const RUNS_OF_TOOLS: &str = "tools";
+
+/// How long a person has when the caller does not say (tool-policy.md §8).
+const WAIT: Duration = Duration::from_secs(120);
+
+/// Longer than that nobody may keep a question open (tool-policy.md §8).
+const LONGEST_WAIT: Duration = Duration::from_secs(600);

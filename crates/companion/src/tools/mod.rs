@@ -1,0 +1,357 @@
+//! Tools in the app: which ones a caller gets, calling them, and asking about those of other agents (system.md P16, P19).
+//!
+//! What is set is in `tools.json`, beside where commands run. It is looked at for each call, so that a change counts at
+//! once; a file that is not understood offers nothing.
+//!
+//! ```ignore
+//! let listing = tools.list(&caller).await?;
+//! let output = tools.call(call, &peer, progress, gone).await?;
+//! ```
+
+mod card;
+mod commands;
+mod config;
+mod foreign;
+mod gate;
+pub(crate) mod pets;
+mod programs;
+
+use crate::routing::Router;
+use countersign_approvals::ports::Ports;
+use countersign_node::host::Host;
+use countersign_node::socket::server::Peer;
+use countersign_policy::display;
+use countersign_policy::tool_policy::schema::Dialect;
+use countersign_policy::tool_policy::{self, Origin, Pipeline};
+use countersign_protocol::tools::{
+    Permission, RemovedTool, ToolCall, ToolCaller, ToolFailure, ToolOutput, ToolView,
+};
+use countersign_protocol::ui::{Outcome, Via};
+use countersign_tools::call::Abort;
+use countersign_tools::exec::{self, Exec, Process};
+use countersign_tools::files;
+use countersign_tools::hooks::Hooks;
+use countersign_tools::programs::Programs;
+use countersign_tools::registry::{Parts as Contents, Selection, Standing, Toolbox};
+use countersign_tools::runs::Runs;
+use countersign_tools::tool::{BroughtBy, Call, Caller, Channel, Progress, Tool, ToolError};
+use foreign::Foreign;
+use gate::{About, Approvals, NotAllowed};
+use pets::Pets;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+/// What tools need.
+pub struct Parts {
+    /// This machine.
+    pub host: Arc<Host>,
+    /// Takes commands where they belong, and knows `tools.json`.
+    pub router: Router,
+    /// Time and ids.
+    pub ports: Ports,
+    /// Of programs that hooks and hand-overs start.
+    pub environment: BTreeMap<String, String>,
+    /// Folders that are Countersign's own.
+    pub private: Vec<PathBuf>,
+    /// Companion clients, where they are served.
+    pub(crate) pets: Option<Arc<dyn Pets>>,
+    /// What is carried out runs here.
+    pub tracker: TaskTracker,
+    /// Ends what runs.
+    pub stop: CancellationToken,
+}
+
+/// Handle of the tools. Clones are the same ones.
+#[derive(Clone)]
+pub struct Tools {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    parts: Parts,
+    gate: Arc<Approvals>,
+    runs: Runs,
+    /// What the file said last, made ready.
+    ready: Mutex<Option<Arc<Ready>>>,
+}
+
+/// Tools as one content of the file has them.
+struct Ready {
+    hash: String,
+    toolbox: Toolbox,
+    config: tool_policy::Config,
+}
+
+/// What a caller is offered.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Listing {
+    /// In a steady order, with parameters as the caller's provider takes them.
+    pub tools: Vec<ToolView>,
+    /// What it does not get.
+    pub removed: Vec<RemovedTool>,
+    /// What is odd about the settings.
+    pub warnings: Vec<String>,
+}
+
+/// Why a call brought nothing.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("{message}")]
+pub struct Failure {
+    /// Which kind.
+    pub failure: ToolFailure,
+    /// For the agent.
+    pub message: String,
+}
+
+impl Failure {
+    fn new(failure: ToolFailure, message: impl Into<String>) -> Self {
+        Self { failure, message: message.into() }
+    }
+}
+
+impl Tools {
+    /// Makes the tools. Nothing starts yet.
+    pub fn new(parts: Parts) -> Self {
+        let gate = Arc::new(Approvals {
+            host: Arc::clone(&parts.host),
+            private: parts.private.clone(),
+            pets: parts.pets.clone(),
+        });
+        let ids = parts.ports.ids.clone();
+        let runs = Runs::new(Arc::new(move || ids.uuid()), parts.tracker.clone(), parts.stop.clone());
+        Self { inner: Arc::new(Inner { parts, gate, runs, ready: Mutex::default() }) }
+    }
+
+    /// The tools that a caller gets.
+    pub async fn list(&self, caller: &ToolCaller) -> Result<Listing, Failure> {
+        let ready = self.ready().await?;
+        let (selection, mut listing) = self.select(&ready, caller)?;
+        listing.tools = selection
+            .declarations()
+            .map(|declaration| ToolView {
+                name: declaration.name.clone(),
+                description: declaration.description.clone(),
+                parameters: declaration.parameters.clone(),
+            })
+            .collect();
+        Ok(listing)
+    }
+
+    /// Calls a tool, asking if needed. What it reports on the way goes to `progress`. `gone` takes the question back or has it
+    /// stop; dropping the future does too.
+    pub async fn call(
+        &self,
+        call: ToolCall,
+        peer: &Peer,
+        progress: Progress,
+        gone: CancellationToken,
+    ) -> Result<ToolOutput, Failure> {
+        let ready = self.ready().await?;
+        let (selection, _) = self.select(&ready, &call.caller)?;
+        let call = call_of(call, peer)?;
+        let abort = Abort::any(gone, self.inner.parts.stop.clone());
+        let output = selection.call(call, progress, abort).await.map_err(|error| failure_of(&error))?;
+        Ok(ToolOutput { text: output.text, details: output.details })
+    }
+
+    /// Whether another agent may call a tool of its own. `gone` takes the question back.
+    pub async fn permit(&self, call: ToolCall, peer: &Peer, gone: CancellationToken) -> Permission {
+        match self.permitted(call, peer, &gone).await {
+            Ok(()) => Permission::Allow,
+            Err(Failure { failure, message }) => Permission::Deny { message, failure },
+        }
+    }
+
+    async fn permitted(&self, call: ToolCall, peer: &Peer, gone: &CancellationToken) -> Result<(), Failure> {
+        let call = call_of(call, peer)?;
+        let gate = &self.inner.gate;
+        let asked = match foreign::recognise(&call) {
+            Foreign::Command(exec) => {
+                let peer = Peer { via: Some(Via::Hook), ..peer.clone() };
+                let permitted = gate.host.permit(*exec, &peer, gone).await;
+                return permitted.map(|_| ()).map_err(|refusal| {
+                    let failure = match refusal.outcome {
+                        Outcome::Expired => ToolFailure::Expired,
+                        Outcome::Cancelled { .. } => ToolFailure::Aborted,
+                        _ => ToolFailure::Denied,
+                    };
+                    Failure::new(failure, refusal.error.message)
+                });
+            }
+            Foreign::Change(tool, same) => match tool.plan(&same).await {
+                Ok(plan) => {
+                    gate::keep_out(&plan.preview, &gate.private).map_err(not_allowed)?;
+                    let named = Call { tool: call.tool.clone(), ..(*same).clone() };
+                    card::of_plan(&named, &plan.preview, Via::Hook)
+                }
+                // It may fail there too, or do something else than ours would: a person sees what is known.
+                Err(_) => card::of_arguments(&call, Via::Hook),
+            },
+            Foreign::Other => card::of_arguments(&call, Via::Hook),
+        };
+        gate.ask(&call, asked, About::default(), gone).await.map_err(not_allowed)
+    }
+
+    /// The tools as the file has them now.
+    async fn ready(&self) -> Result<Arc<Ready>, Failure> {
+        let (hash, document) =
+            self.inner.parts.router.document().await.map_err(|problem| {
+                Failure::new(ToolFailure::Failed, format!("no tool is offered: {problem}"))
+            })?;
+        let mut kept = self.inner.ready.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(ready) = kept.as_ref().filter(|ready| ready.hash == hash) {
+            return Ok(Arc::clone(ready));
+        }
+        let made = self.make(hash, &document);
+        let ready = made.map_err(|problem| {
+            Failure::new(ToolFailure::Failed, format!("no tool is offered: tools.json: {problem}"))
+        })?;
+        let ready = Arc::new(ready);
+        *kept = Some(Arc::clone(&ready));
+        Ok(ready)
+    }
+
+    fn make(&self, hash: String, document: &serde_json::Map<String, Value>) -> Result<Ready, String> {
+        let Inner { parts, gate, runs, .. } = &*self.inner;
+        let text = |error: &dyn std::fmt::Display| error.to_string();
+        let config = tool_policy::Config::read(document).map_err(|error| text(&error))?;
+        let own = config::read(document).map_err(|error| text(&error))?;
+        let programs: Arc<dyn Programs> =
+            Arc::new(programs::Configured { environment: parts.environment.clone() });
+        let hooks = Hooks::new(own.hooks(&programs), own.merge, parts.tracker.clone())
+            .map_err(|error| text(&error))?;
+        let host = Arc::new(commands::Commands { router: parts.router.clone() });
+        let mut tools: Vec<Arc<dyn Tool>> = files::all();
+        tools.push(Arc::new(Exec::new(host, runs.clone(), exec::Settings::default())));
+        tools.push(Arc::new(Process::new(runs.clone())));
+        tools.extend(own.hand_overs.tools(&programs, runs));
+        let toolbox = Toolbox::new(Contents {
+            tools,
+            hooks,
+            gate: Arc::clone(gate) as Arc<dyn countersign_tools::gate::Gate>,
+            gating: own.gating,
+            tracker: parts.tracker.clone(),
+            normalise: tool_policy::normalised,
+        });
+        Ok(Ready { hash, toolbox: toolbox.map_err(|error| text(&error))?, config })
+    }
+
+    /// What the tool policy leaves for a caller.
+    fn select(&self, ready: &Ready, caller: &ToolCaller) -> Result<(Selection, Listing), Failure> {
+        let invalid = |error: &dyn std::fmt::Display| Failure::new(ToolFailure::Invalid, error.to_string());
+        let filled = |text: &Option<String>| text.clone().filter(|text| !text.trim().is_empty());
+        let (provider, model) = (filled(&caller.provider), filled(&caller.model));
+        let agent = crate::routing::agent_of(Some(&caller.agent));
+        // Whoever calls is some program of this user's: nothing shows that it is the user.
+        let run = tool_policy::Run {
+            provider: provider.as_deref(),
+            model: model.as_deref(),
+            agent: Some(&agent),
+            ..tool_policy::Run::default()
+        };
+        let declared: Vec<_> = ready.toolbox.declarations().collect();
+        let present: Vec<_> = declared
+            .iter()
+            .map(|declaration| tool_policy::Tool {
+                name: &declaration.name,
+                owner_only: false,
+                origin: Origin::Core,
+            })
+            .collect();
+        let pipeline = Pipeline::new(&ready.config, &run).map_err(|error| invalid(&error))?;
+        let outcome = pipeline.apply(&present).map_err(|error| invalid(&error))?;
+        let mut removed = BTreeMap::new();
+        for gone in &outcome.removed {
+            if let Some(declaration) = declared.get(gone.tool) {
+                removed.insert(declaration.name.clone(), gone.by.to_string());
+            }
+        }
+        let dialect = Dialect::of(provider.as_deref().unwrap_or_default(), model.as_deref());
+        let selection = ready.toolbox.select(
+            |declaration| match removed.get(&declaration.name) {
+                Some(by) => Standing::Removed { by: by.clone() },
+                None => Standing::Left,
+            },
+            |declaration| {
+                let parameters = Some(&declaration.parameters);
+                let written = tool_policy::schema::normalised(parameters, dialect.cleaning);
+                // Ours are none of those that cannot be said; should one be, it is told as it is.
+                written.unwrap_or_else(|_| declaration.parameters.clone())
+            },
+        );
+        let listing = Listing {
+            tools: Vec::new(),
+            removed: removed.into_iter().map(|(name, step)| RemovedTool { name, step }).collect(),
+            warnings: outcome.warnings.iter().map(|warning| display::escape(&warning.to_string())).collect(),
+        };
+        Ok((selection, listing))
+    }
+}
+
+/// The call as the tools have it.
+fn call_of(call: ToolCall, peer: &Peer) -> Result<Call, Failure> {
+    let ToolCall { id, tool, params, caller, approval_timeout_ms } = call;
+    let invalid = |message: String| Failure::new(ToolFailure::Invalid, message);
+    if id.trim().is_empty() || id.len() > MAX_ID {
+        return Err(invalid(format!("id: expected 1 to {MAX_ID} bytes, got {}", id.len())));
+    }
+    let workspace = PathBuf::from(&caller.workspace);
+    if !workspace.is_absolute() {
+        return Err(invalid(format!("workspace: expected an absolute path, got {:?}", caller.workspace)));
+    }
+    Ok(Call {
+        id,
+        run_id: caller.session.clone(),
+        tool,
+        params,
+        caller: Caller {
+            agent: crate::routing::agent_of(Some(&caller.agent)),
+            session: caller.session,
+            client: caller.client,
+            channel: match caller.pet_session {
+                Some(session_id) => Channel::Pet { session_id },
+                None => Channel::None,
+            },
+            brought_by: Some(BroughtBy { pid: peer.pid, program: peer.program.clone() }),
+            approval_wait: approval_timeout_ms.map(Duration::from_millis),
+        },
+        workspace,
+    })
+}
+
+/// Who calls, for the flow of commands.
+fn peer_of(caller: &Caller) -> Peer {
+    let by = caller.brought_by.clone().unwrap_or_default();
+    Peer { pid: by.pid, program: by.program, via: Some(Via::Tool) }
+}
+
+fn not_allowed(error: NotAllowed) -> Failure {
+    let failure = match error {
+        NotAllowed::Expired => ToolFailure::Expired,
+        NotAllowed::Withdrawn => ToolFailure::Aborted,
+        _ => ToolFailure::Denied,
+    };
+    Failure::new(failure, error.to_string())
+}
+
+fn failure_of(error: &ToolError) -> Failure {
+    let failure = match error {
+        ToolError::Aborted => ToolFailure::Aborted,
+        ToolError::Denied(_) => ToolFailure::Denied,
+        ToolError::NotThere { .. } => ToolFailure::NotFound,
+        ToolError::Params { .. } | ToolError::Duplicate(_) => ToolFailure::Invalid,
+        _ => ToolFailure::Failed,
+    };
+    Failure::new(failure, error.to_string())
+}
+
+/// Longest id of a call, in bytes.
+const MAX_ID: usize = 256;
+
+#[cfg(test)]
+mod tests;
