@@ -29,9 +29,46 @@ impl fmt::Debug for SocketToken {
     }
 }
 
+/// The pet channel's token: whoever has it may answer for a session (pet-channel.md, "Connection").
+///
+/// Has no `Serialize`, prints as `PetToken(…)` and is zeroed on drop.
+#[derive(Clone)]
+pub struct PetToken(Zeroizing<String>);
+
+impl PetToken {
+    /// Trims `text`; `None` when nothing is left, or something that cannot stand in a header: only printable ASCII without
+    /// spaces can.
+    pub fn parse(text: &str) -> Option<Self> {
+        let text = text.trim();
+        let fits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic());
+        fits.then(|| Self(Zeroizing::new(text.to_owned())))
+    }
+
+    /// The secret itself, to send it or to compare with it in constant time.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for PetToken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("PetToken(…)")
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn t03_the_token_of_pets_never_prints_itself_and_fits_a_header() {
+        let token = PetToken::parse(" demo-token-B\n").unwrap();
+        assert_eq!(token.expose(), "demo-token-B");
+        assert!(!format!("{token:?}").contains("demo"));
+        for text in ["", " ", "two words", "zwei\nZeilen", "schlüssel"] {
+            assert!(PetToken::parse(text).is_none(), "{text:?}");
+        }
+    }
 
     #[test]
     fn t03_the_token_never_prints_itself() {
