@@ -1,39 +1,23 @@
 //! Keeps a connection up: dial, handshake, frames both ways, watch for silence, back off, again.
 
-use super::address::{Address, Pin};
 use super::problem::{self, LinkProblem, Retry};
 use super::session::{CallId, Introduction, Output, Refused, Session};
-use super::tls::{self, WrongPin};
+use super::socket::{self, Dial, Socket, farewell, heard, send};
 use super::widening;
 use super::{CallError, Clock, Credentials, DeviceToken, Live, Notice, Options, Outgoing, Withheld};
 use crate::access::Role;
 use countersign_protocol::gateway::connect::{Auth, ClientInfo, HelloOk};
 use countersign_protocol::gateway::{MAX_PAYLOAD_BYTES, close};
-use futures_util::{SinkExt as _, StreamExt as _};
-use rustls::pki_types::ServerName;
+use futures_util::StreamExt as _;
 use serde_json::Value;
 use std::collections::HashMap;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::TcpStream;
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::task::JoinSet;
-use tokio::time::{Instant, timeout};
-use tokio_rustls::TlsConnector;
-use tokio_rustls::client::TlsStream;
-use tokio_tungstenite::WebSocketStream;
-use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
-use tokio_tungstenite::tungstenite::protocol::{CloseFrame, WebSocketConfig};
-use tokio_tungstenite::tungstenite::{self, Message};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
-
-/// A byte stream, with TLS or without.
-trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
-impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
-
-type Socket = WebSocketStream<Box<dyn Stream>>;
 
 /// The task behind a link.
 pub(super) struct Keeper<C> {
@@ -153,9 +137,14 @@ impl<C: Credentials> Keeper<C> {
         let dialing = async {
             let introduction = self.introduction(with_device_token).await;
             let introduction = introduction.map_err(|Withheld| LinkProblem::SecretWithheld)?;
-            let socket =
-                timeout(DIAL_WAIT, dial(&self.options)).await.map_err(|_| LinkProblem::TimedOut)??;
-            Ok::<_, LinkProblem>((socket, introduction))
+            let request = socket::request(&self.options.address.to_string())?;
+            let socket = socket::dial(Dial {
+                address: &self.options.address,
+                pin: self.options.pin,
+                request,
+                max_bytes: MAX_PAYLOAD_BYTES,
+            });
+            Ok::<_, LinkProblem>((socket.await?, introduction))
         };
         let dialed = tokio::select! {
             dialed = dialing => dialed,
@@ -377,112 +366,6 @@ impl<C: Credentials> Keeper<C> {
     }
 }
 
-/// What the socket brought: a text, a sign of life, or the end.
-fn heard(message: Option<Result<Message, tungstenite::Error>>) -> Result<Option<String>, LinkProblem> {
-    match message {
-        Some(Ok(Message::Text(text))) => Ok(Some(text.as_str().to_owned())),
-        Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_))) => Ok(None),
-        Some(Ok(Message::Binary(_))) => {
-            Err(LinkProblem::NotAGateway { text: "expected text frames, got a binary one".to_owned() })
-        }
-        Some(Ok(Message::Close(Some(frame)))) => Err(closed(&frame)),
-        Some(Ok(Message::Close(None))) | None => {
-            Err(LinkProblem::Closed { code: close::NO_CODE, text: String::new() })
-        }
-        Some(Err(tungstenite::Error::Capacity(error))) => {
-            Err(LinkProblem::NotAGateway { text: error.to_string() })
-        }
-        Some(Err(tungstenite::Error::Protocol(
-            error @ (tungstenite::error::ProtocolError::ResetWithoutClosingHandshake
-            | tungstenite::error::ProtocolError::ReceivedAfterClosing),
-        ))) => Err(LinkProblem::Closed { code: close::NO_CODE, text: error.to_string() }),
-        Some(Err(tungstenite::Error::Protocol(error))) => {
-            Err(LinkProblem::NotAGateway { text: error.to_string() })
-        }
-        Some(Err(tungstenite::Error::Utf8(error))) => {
-            Err(LinkProblem::NotAGateway { text: format!("expected UTF-8: {error}") })
-        }
-        Some(Err(error)) => Err(LinkProblem::Unreachable { text: error.to_string() }),
-    }
-}
-
-fn closed(frame: &CloseFrame) -> LinkProblem {
-    LinkProblem::Closed { code: frame.code.into(), text: frame.reason.as_str().to_owned() }
-}
-
-async fn send(socket: &mut Socket, text: String) -> Result<(), LinkProblem> {
-    match timeout(SEND_WAIT, socket.send(Message::Text(text.into()))).await {
-        Ok(Ok(())) => Ok(()),
-        Ok(Err(error)) => Err(LinkProblem::Unreachable { text: error.to_string() }),
-        Err(_) => Err(LinkProblem::TimedOut),
-    }
-}
-
-/// Says why, if the other end still listens.
-async fn farewell(socket: &mut Socket, code: u16, reason: &'static str) {
-    let frame = CloseFrame { code: code.into(), reason: reason.into() };
-    let _ = timeout(FAREWELL_WAIT, socket.close(Some(frame))).await;
-}
-
-/// A WebSocket to the gateway; no `Origin` is sent.
-async fn dial(options: &Options) -> Result<Socket, LinkProblem> {
-    let Options { address, pin, .. } = options;
-    let unreachable = |error: std::io::Error| LinkProblem::Unreachable { text: error.to_string() };
-    let tcp = TcpStream::connect((address.bare_host(), address.port())).await.map_err(unreachable)?;
-    tcp.set_nodelay(true).map_err(unreachable)?;
-    let stream: Box<dyn Stream> = if address.is_tls() {
-        Box::new(secured(tcp, address.bare_host(), *pin).await?)
-    } else {
-        Box::new(tcp)
-    };
-    upgrade(address, stream).await
-}
-
-/// TLS over `tcp` towards `host`, a name or an IP address: with the certificate `pin`, or one that the system trusts for it.
-pub async fn secured(
-    tcp: TcpStream,
-    host: &str,
-    pin: Option<Pin>,
-) -> Result<TlsStream<TcpStream>, LinkProblem> {
-    let config = tokio::task::spawn_blocking(move || tls::config(pin)).await;
-    let config = config.map_err(|error| certificate(&error))?.map_err(|error| certificate(&error))?;
-    let name = ServerName::try_from(host.to_owned()).map_err(|error| certificate(&error))?;
-    TlsConnector::from(config).connect(name, tcp).await.map_err(|error| untrusted(&error))
-}
-
-async fn upgrade(address: &Address, stream: Box<dyn Stream>) -> Result<Socket, LinkProblem> {
-    let strange = |error: tungstenite::Error| match error {
-        tungstenite::Error::Io(error) => LinkProblem::Unreachable { text: error.to_string() },
-        error => LinkProblem::NotAGateway { text: error.to_string() },
-    };
-    let request = address.to_string().into_client_request().map_err(strange)?;
-    let limits = WebSocketConfig::default()
-        .max_message_size(Some(MAX_PAYLOAD_BYTES))
-        .max_frame_size(Some(MAX_PAYLOAD_BYTES));
-    let upgraded = tokio_tungstenite::client_async_with_config(request, stream, Some(limits)).await;
-    upgraded.map(|(socket, _)| socket).map_err(strange)
-}
-
-fn certificate(error: &dyn std::error::Error) -> LinkProblem {
-    LinkProblem::Certificate { text: error.to_string() }
-}
-
-/// What a failed TLS handshake means.
-fn untrusted(error: &std::io::Error) -> LinkProblem {
-    let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
-    match inner {
-        Some(rustls::Error::InvalidCertificate(rustls::CertificateError::Other(other))) => {
-            match other.0.downcast_ref::<WrongPin>() {
-                Some(WrongPin { found }) => LinkProblem::PinMismatch { found: found.to_string() },
-                None => certificate(error),
-            }
-        }
-        Some(rustls::Error::InvalidCertificate(_)) => certificate(error),
-        Some(other) => LinkProblem::NotAGateway { text: other.to_string() },
-        None => LinkProblem::Unreachable { text: error.to_string() },
-    }
-}
-
 /// Our own name, which only releases from 2026.8 know.
 const OWN_CLIENT_ID: &str = "openclaw-linux";
 
@@ -517,17 +400,8 @@ const SOONEST: Duration = Duration::from_millis(100);
 /// How often to look whether somebody let this device in.
 const SLOW_WAIT: Duration = Duration::from_secs(20);
 
-/// How long dialing may take, with TLS and the upgrade.
-const DIAL_WAIT: Duration = Duration::from_secs(15);
-
 /// How long the handshake may take: as long as gateways give it (§1.1), and a little for the way.
 const HANDSHAKE_WAIT: Duration = Duration::from_secs(20);
-
-/// How long a frame may take to leave.
-const SEND_WAIT: Duration = Duration::from_secs(10);
-
-/// How long a goodbye may take.
-const FAREWELL_WAIT: Duration = Duration::from_secs(1);
 
 /// Bounds of the silence after which a connection counts as lost, whatever the gateway says of its ticks.
 const SHORTEST_SILENCE: Duration = Duration::from_secs(10);

@@ -8,13 +8,14 @@ mod address;
 mod link;
 mod problem;
 mod session;
+pub(crate) mod socket;
 mod tls;
 mod widening;
 
 pub use address::{Address, AddressError, DEFAULT_PORT, Pin};
-pub use link::secured;
 pub use problem::{LinkProblem, Retry, retry};
 pub use session::{Answers, CallId, Introduction, MAX_CALLS, Output, Refused, Session};
+pub use socket::secured;
 
 use crate::access::Scope;
 use crate::identity::Identity;
@@ -116,6 +117,16 @@ pub struct Link {
 }
 
 impl Link {
+    /// A link whose task ends with `stop`, or before.
+    pub(crate) fn new(stop: &CancellationToken) -> Self {
+        Self { stop: stop.child_token(), again: Arc::new(Notify::new()) }
+    }
+
+    /// What its task listens to: the end, and the wish to try again now.
+    pub(crate) fn wishes(&self) -> (CancellationToken, Arc<Notify>) {
+        (self.stop.clone(), Arc::clone(&self.again))
+    }
+
     /// Tries again now, whatever was wrong.
     pub fn retry(&self) {
         self.again.notify_one();
@@ -137,8 +148,9 @@ pub fn connect<C: Credentials>(
     stop: &CancellationToken,
 ) -> (Link, mpsc::Receiver<Notice>) {
     let (notices, receiver) = mpsc::channel(NOTICES);
-    let link = Link { stop: stop.child_token(), again: Arc::new(Notify::new()) };
-    let keeper = link::Keeper::new(options, credentials, notices, link.stop.clone(), Arc::clone(&link.again));
+    let link = Link::new(stop);
+    let (stop, again) = link.wishes();
+    let keeper = link::Keeper::new(options, credentials, notices, stop, again);
     tracker.spawn(keeper.run());
     (link, receiver)
 }
