@@ -23,8 +23,7 @@ pub(super) struct Door {
     pub(super) local: LocalPairing,
     keep: Keep,
     pub(super) devices: Devices,
-    failures: VecDeque<Instant>,
-    locked_until: Option<Instant>,
+    pub(super) guesses: Guesses,
 }
 
 impl Door {
@@ -35,8 +34,7 @@ impl Door {
             local: local_pairing,
             keep,
             devices: Devices::new(devices),
-            failures: VecDeque::new(),
-            locked_until: None,
+            guesses: Guesses::default(),
         }
     }
 
@@ -44,6 +42,30 @@ impl Door {
     pub(super) fn store(&self) {
         let devices: Vec<Device> = self.devices.paired().cloned().collect();
         (self.keep)(&devices);
+    }
+}
+
+/// Wrong guesses of every secret that this port asks for: who is locked out of one is locked out of all.
+#[derive(Default)]
+pub(super) struct Guesses {
+    failures: VecDeque<Instant>,
+    locked_until: Option<Instant>,
+}
+
+impl Guesses {
+    /// Whether `given` is `wanted`, in constant time.
+    pub(super) fn check(&mut self, given: Option<&str>, wanted: &str, now: Instant) -> Result<(), Locked> {
+        if let Some(until) = self.locked_until.filter(|until| now < *until) {
+            return Err(Locked::RateLimited(u64::try_from((until - now).as_millis()).unwrap_or(u64::MAX)));
+        }
+        let Some(given) = given.filter(|given| !given.is_empty()) else { return Err(Locked::Missing) };
+        // Digests are of one length, so that the comparison says nothing about the token's.
+        let [given, wanted] = [given, wanted].map(|text| Sha256::digest(text.as_bytes()));
+        if bool::from(given.as_slice().ct_eq(wanted.as_slice())) {
+            return Ok(());
+        }
+        self.failed(now);
+        Err(Locked::Mismatch)
     }
 
     fn failed(&mut self, now: Instant) {
@@ -65,19 +87,9 @@ pub(super) struct Opening<'a> {
 
 impl Gate for Opening<'_> {
     fn secret(&mut self, auth: Option<&Auth>) -> Result<(), Locked> {
-        let now = Instant::now();
-        if let Some(until) = self.door.locked_until.filter(|until| now < *until) {
-            return Err(Locked::RateLimited(u64::try_from((until - now).as_millis()).unwrap_or(u64::MAX)));
-        }
         let given = auth.and_then(|auth| auth.token.as_deref().or(auth.password.as_deref()));
-        let Some(given) = given.filter(|given| !given.is_empty()) else { return Err(Locked::Missing) };
-        // Digests are of one length, so that the comparison says nothing about the token's.
-        let [given, wanted] = [given, self.door.token.as_str()].map(|text| Sha256::digest(text.as_bytes()));
-        if bool::from(given.as_slice().ct_eq(wanted.as_slice())) {
-            return Ok(());
-        }
-        self.door.failed(now);
-        Err(Locked::Mismatch)
+        let Door { token, guesses, .. } = &mut *self.door;
+        guesses.check(given, token, Instant::now())
     }
 
     fn admit(&mut self, applicant: &Applicant<'_>) -> Admission {
