@@ -62,6 +62,20 @@ pub mod push_type {
     pub const TOOL_APPROVAL: &str = "tool_approval";
 }
 
+/// Close codes (RFC 6455 §7.4.1).
+pub mod close {
+    /// Nobody serves this any more.
+    pub const GOING_AWAY: u16 = 1_001;
+    /// Not text.
+    pub const UNSUPPORTED: u16 = 1_003;
+    /// Too many frames that were no actions.
+    pub const POLICY: u16 = 1_008;
+    /// A frame was too long.
+    pub const TOO_BIG: u16 = 1_009;
+    /// The server goes down and comes back.
+    pub const RESTART: u16 = 1_012;
+}
+
 /// The session that a connection is for: not empty, no control characters, at most [`MAX_ID_BYTES`].
 #[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct SessionId(String);

@@ -15,6 +15,7 @@ mod invoke;
 mod nodes;
 mod owner;
 mod params;
+mod pets;
 mod plugins;
 mod policies;
 mod reports;
@@ -26,6 +27,7 @@ pub use events::SystemEvent;
 
 use crate::access::Scope;
 use crate::pairing::{Device, LocalPairing};
+use crate::pet::Pets;
 use crate::session::Client;
 use axum::Router;
 use axum::extract::ws::WebSocketUpgrade;
@@ -37,6 +39,7 @@ use axum::serve::ListenerExt as _;
 use connection::{Outbox, Slow};
 use countersign_protocol::gateway::policy::PolicyFile;
 use countersign_protocol::gateway::{MAX_PAYLOAD_BYTES, TICK_INTERVAL_MS};
+use countersign_protocol::pet;
 use countersign_protocol::vocabulary::Decision;
 use door::Door;
 use events::SystemEvents;
@@ -212,11 +215,12 @@ pub struct Config {
 
 /// A gateway and everything that its connections share.
 struct Gateway<B> {
-    backend: B,
+    backend: Arc<B>,
     door: Mutex<Door>,
     clients: Mutex<HashMap<String, Seat>>,
     nodes: Mutex<Nodes>,
     system_events: Mutex<SystemEvents>,
+    pets: Pets,
     handshakes: AtomicUsize,
     started: Instant,
     /// Told when clients or devices change.
@@ -266,7 +270,10 @@ impl<B: Backend> Embedded<B> {
             connections: connections.clone(),
             stop: stop.clone(),
         };
-        let router = Router::new().fallback(any(upgrade::<B>)).with_state(serving);
+        let router = Router::new()
+            .route(pet::PATH, any(pets::upgrade::<B>))
+            .fallback(any(upgrade::<B>))
+            .with_state(serving);
         let service = router.into_make_service_with_connect_info::<SocketAddr>();
         let ended = stop.clone().cancelled_owned();
         let served = async {
@@ -292,20 +299,14 @@ impl<B: Backend> Embedded<B> {
     }
 }
 
-/// Only programs on this machine that mean this gateway: no pages of browsers, no names that were bent to loopback.
 async fn upgrade<B: Backend>(
     State(serving): State<Serving<B>>,
     ConnectInfo(peer): ConnectInfo<SocketAddr>,
     headers: HeaderMap,
     upgrade: Result<WebSocketUpgrade, axum::extract::ws::rejection::WebSocketUpgradeRejection>,
 ) -> Response {
-    if !peer.ip().is_loopback() || !is_local(&headers) {
-        return (StatusCode::FORBIDDEN, "expected a client of this machine, addressed to it\n")
-            .into_response();
-    }
-    if headers.contains_key(header::ORIGIN) {
-        return (StatusCode::FORBIDDEN, "expected no Origin: pages of a browser are not served\n")
-            .into_response();
+    if let Err(refused) = foreign(peer, &headers) {
+        return refused.into_response();
     }
     let upgrade = match upgrade {
         Ok(upgrade) => upgrade,
@@ -319,6 +320,18 @@ async fn upgrade<B: Backend>(
         .max_message_size(MAX_PAYLOAD_BYTES)
         .max_frame_size(MAX_PAYLOAD_BYTES)
         .on_upgrade(move |socket| connections.track_future(connection::run(gateway, socket, waiting, stop)))
+}
+
+/// Refuses everybody but programs on this machine that mean this gateway: no pages of browsers, no names that were bent to
+/// loopback.
+fn foreign(peer: SocketAddr, headers: &HeaderMap) -> Result<(), (StatusCode, &'static str)> {
+    if !peer.ip().is_loopback() || !is_local(headers) {
+        return Err((StatusCode::FORBIDDEN, "expected a client of this machine, addressed to it\n"));
+    }
+    if headers.contains_key(header::ORIGIN) {
+        return Err((StatusCode::FORBIDDEN, "expected no Origin: pages of a browser are not served\n"));
+    }
+    Ok(())
 }
 
 /// Whether the address that was typed is this machine's own (gateway-protocol.md §1).

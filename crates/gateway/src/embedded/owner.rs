@@ -9,6 +9,7 @@ use super::nodes::Nodes;
 use super::{Backend, Config, Gateway, Requester, Seat, invoke};
 use crate::access::Scope;
 use crate::pairing::{Device, LetInBy, Pending};
+use crate::pet::Pets;
 use crate::session::Client;
 use countersign_protocol::gateway::ErrorShape;
 use countersign_protocol::gateway::node::{InvokeParams, NodeView};
@@ -34,12 +35,15 @@ impl<B> Clone for Embedded<B> {
 impl<B: Backend> Embedded<B> {
     /// A gateway that does not serve yet.
     pub fn new(backend: B, config: Config) -> Self {
+        let backend = Arc::new(backend);
+        let clock = Arc::clone(&backend);
         Self(Arc::new(Gateway {
             backend,
             door: Mutex::new(Door::new(config)),
             clients: Mutex::default(),
             nodes: Mutex::default(),
             system_events: Mutex::default(),
+            pets: Pets::new(move || clock.now_ms()),
             handshakes: AtomicUsize::new(0),
             started: Instant::now(),
             changes: watch::Sender::new(()),
@@ -117,6 +121,11 @@ impl<B: Backend> Embedded<B> {
     /// What a session is to be told of runs on nodes, oldest first; it is told once.
     pub fn take_events(&self, session_key: &str) -> Vec<SystemEvent> {
         self.0.system_events().take(session_key)
+    }
+
+    /// The pet channel on the same port. It is closed until somebody opens it.
+    pub fn pets(&self) -> Pets {
+        self.0.pets.clone()
     }
 
     /// Told when clients, devices or what waits change.

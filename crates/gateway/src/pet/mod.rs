@@ -1,0 +1,81 @@
+//! The pet channel, both ends: companion clients answer for the tool calls of one session (system.md P17, pet-channel.md).
+//!
+//! [`Pets`] is the server's handle: it asks the client of a session about a call. A call is asked about over one connection, and only what comes over that very connection answers
+//! it. Nobody who answers, too late, too much at once: nothing of that approves.
+
+mod memory;
+pub(crate) mod server;
+mod session;
+
+pub use memory::Remembered;
+pub use server::{PetSession, Pets};
+
+use countersign_protocol::pet::APPROVAL_MS;
+use std::time::Duration;
+
+/// How long a call waits for its answer when nobody says otherwise.
+pub const APPROVAL_WAIT: Duration = Duration::from_millis(APPROVAL_MS);
+
+/// What somebody says to a call.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Choice {
+    /// It may go on.
+    Approve,
+    /// It may not.
+    Deny,
+}
+
+/// For how much a choice counts.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Keep {
+    /// For the one call.
+    Once,
+    /// For exactly the same call too, as long as the connection lives. Needs a server of Countersign's; others count it once.
+    Session,
+}
+
+/// Where a choice came from.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum By {
+    /// The client answered this call.
+    Client,
+    /// The client answered the same call before, and it was remembered.
+    Memory,
+}
+
+/// What came of asking. Only [`Answer::Approved`] lets a call go on.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[must_use]
+pub enum Answer {
+    /// It may go on.
+    Approved(By),
+    /// It may not.
+    Denied(By),
+    /// Nobody answered in time.
+    Expired,
+    /// No client is connected for the session. Nothing was asked.
+    NoSuchSession,
+    /// The client went away before it answered.
+    Gone,
+    /// Too much of the session waits already. Nothing was asked.
+    Full,
+    /// Its name or its arguments are too long to be asked about. Nothing was asked.
+    TooLarge,
+}
+
+impl Answer {
+    /// Whether the call may go on.
+    pub const fn is_approved(self) -> bool {
+        matches!(self, Self::Approved(_))
+    }
+
+    const fn chosen(choice: Choice, by: By) -> Self {
+        match choice {
+            Choice::Approve => Self::Approved(by),
+            Choice::Deny => Self::Denied(by),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
