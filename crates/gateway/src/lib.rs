@@ -1,6 +1,6 @@
 //! The gateway protocol of OpenClaw, as far as Countersign speaks it: who a device is ([`identity`]), who may call what
 //! ([`access`]), which devices were let in ([`pairing`]), the server's end of one connection ([`session`]), a server of these
-//! ([`embedded`]), and the client's end ([`client`]). On the same port companion clients are served
+//! ([`embedded`]), and the client's end ([`client`]). On the same port companion clients are served, and we can be one
 //! ([`pet`]).
 //!
 //! Approvals are not known here: whoever uses this crate answers the calls that a session lets through.

@@ -45,6 +45,11 @@ impl Address {
     /// assert!(Address::parse("ws://192.0.2.1").is_err());
     /// ```
     pub fn parse(text: &str) -> Result<Self, AddressError> {
+        Self::parse_with(text, DEFAULT_PORT)
+    }
+
+    /// The same for servers of another kind: `default_port` is that of `ws://` addresses that name none.
+    pub(crate) fn parse_with(text: &str, default_port: u16) -> Result<Self, AddressError> {
         let text = text.trim();
         let form = || AddressError::Form(text.to_owned());
         let uri: Uri = text.parse().map_err(|_| form())?;
@@ -68,13 +73,22 @@ impl Address {
             Some(port) => port,
             None if named => return Err(form()),
             None if tls => DEFAULT_TLS_PORT,
-            None => DEFAULT_PORT,
+            None => default_port,
         };
         let address = Self { tls, host, port, path: uri.path().to_owned() };
         if !tls && !address.is_loopback() {
             return Err(AddressError::Unprotected(address.host));
         }
         Ok(address)
+    }
+
+    /// With this path where it names none.
+    #[must_use]
+    pub(crate) fn or_path(mut self, path: &str) -> Self {
+        if self.path == "/" {
+            path.clone_into(&mut self.path);
+        }
+        self
     }
 
     /// Whether it is on this machine by its very name.

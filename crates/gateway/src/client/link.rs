@@ -389,16 +389,16 @@ const DEVICE_FAMILY: &str = "Linux";
 const TICK_TIMEOUT: u16 = 4_000;
 
 /// How long to wait before the second try; doubled for each further one (§6).
-const FIRST_WAIT: Duration = Duration::from_secs(1);
+pub(crate) const FIRST_WAIT: Duration = Duration::from_secs(1);
 
 /// Longest wait between two tries (§6).
-const LONGEST_WAIT: Duration = Duration::from_secs(30);
+pub(crate) const LONGEST_WAIT: Duration = Duration::from_secs(30);
 
 /// Shortest wait that a gateway may ask for.
 const SOONEST: Duration = Duration::from_millis(100);
 
 /// How often to look whether somebody let this device in.
-const SLOW_WAIT: Duration = Duration::from_secs(20);
+pub(crate) const SLOW_WAIT: Duration = Duration::from_secs(20);
 
 /// How long the handshake may take: as long as gateways give it (§1.1), and a little for the way.
 const HANDSHAKE_WAIT: Duration = Duration::from_secs(20);

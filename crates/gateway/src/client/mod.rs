@@ -13,6 +13,7 @@ mod tls;
 mod widening;
 
 pub use address::{Address, AddressError, DEFAULT_PORT, Pin};
+pub(crate) use link::{FIRST_WAIT, LONGEST_WAIT, SLOW_WAIT};
 pub use problem::{LinkProblem, Retry, retry};
 pub use session::{Answers, CallId, Introduction, MAX_CALLS, Output, Refused, Session};
 pub use socket::secured;

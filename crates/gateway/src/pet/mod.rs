@@ -1,8 +1,10 @@
 //! The pet channel, both ends: companion clients answer for the tool calls of one session (system.md P17, pet-channel.md).
 //!
-//! [`Pets`] is the server's handle: it asks the client of a session about a call. A call is asked about over one connection, and only what comes over that very connection answers
+//! [`Pets`] is the server's handle: it asks the client of a session about a call. [`client`] is the other end, connected to
+//! somebody else's server. A call is asked about over one connection, and only what comes over that very connection answers
 //! it. Nobody who answers, too late, too much at once: nothing of that approves.
 
+pub mod client;
 mod memory;
 pub(crate) mod server;
 mod session;

@@ -1,5 +1,6 @@
 //! The channel over real sockets, on the port of an embedded gateway, spoken to as companions speak to it.
 
+mod client;
 mod hostile;
 
 use super::*;
