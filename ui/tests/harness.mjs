@@ -89,7 +89,7 @@ async function open(browser, base, page, options = {}) {
   return Object.assign(tab, { errors, done: () => context.close() });
 }
 
-/** Adds a sample card to the page's backend: `make` names a function of tests/mock/cards.ts. */
+/** Adds a sample card to the page's backend: `make` names a function of tests/mock/cards.ts or tools.ts. */
 export async function add(tab, make, id, ...rest) {
   await tab.evaluate(
     ([make, id, rest]) => {
@@ -109,6 +109,11 @@ export function shows(tab, id) {
 /** Waits until Allow once works. */
 export function armed(tab) {
   return tab.waitForSelector('[data-testid="allow-once"][data-armed="true"]');
+}
+
+/** Waits until the delay before Allow is over: what still keeps it from working is something else. */
+export function waited(tab) {
+  return tab.waitForSelector(`${at('card')}[data-painted="true"][data-counting="false"]`);
 }
 
 export function state(tab, wanted) {

@@ -288,6 +288,49 @@ await prompt('prompt-foreign-sheet-360x300', ['foreign'], { width: 360, height: 
   tab.click(at('allow-more')),
 );
 await prompt('prompt-plugin-ko', ['plugin'], { language: 'ko' }, armed);
+for (const [name, make] of [
+  ['edit', 'edit'],
+  ['create', 'create'],
+  ['overwrite', 'overwrite'],
+  ['delete', 'remove'],
+  ['move', 'move'],
+  ['binary', 'binary'],
+  ['incomplete', 'incomplete'],
+  ['patch', 'patch'],
+  ['parameters', 'foreignTool'],
+  ['task', 'handOver'],
+  ['permit', 'permit'],
+  ['secret', 'secretLines'],
+  ['hostile', 'hostileTool'],
+]) {
+  for (const theme of ['light', 'dark']) {
+    await prompt(`tool-${name}-${theme}`, [make], { theme });
+    await prompt(`tool-${name}-360x300-${theme}`, [make], { theme, width: 360, height: 300 });
+    await prompt(`tool-${name}-large-${theme}`, [make], { theme, width: 900, height: 1200 });
+  }
+  for (const language of ['ko', 'zh']) {
+    await prompt(`tool-${name}-${language}`, [make], { language, height: 800 });
+  }
+}
+const middle = (tab) => tab.evaluate(() => document.querySelector('[data-testid="body"]').scrollTo({ top: 420 }));
+await prompt('tool-patch-middle-light', ['patch'], {}, middle);
+await prompt('tool-overwrite-end-dark', ['overwrite'], { theme: 'dark' }, async (tab) => {
+  await tab.keyboard.press('End');
+  await armed(tab);
+});
+await prompt('tool-patch-360x300-middle', ['patch'], { width: 360, height: 300 }, middle);
+for (const theme of ['light', 'dark']) {
+  await main(`inbox-tools-${theme}`, 'inbox', { theme }, async (tab) => {
+    await tab.evaluate(() => {
+      const now = Date.now();
+      for (const make of ['patch', 'create', 'incomplete', 'foreignTool', 'permit', 'hostileTool']) {
+        window.mock.emit({ kind: 'card-added', card: window.cards[make](`tool-${make}`, now) });
+      }
+    });
+    await tab.waitForSelector('[data-id="tool-hostileTool"]');
+    await tab.locator('[data-id="tool-hostileTool"]').scrollIntoViewIfNeeded();
+  });
+}
 for (const page of PAGES) {
   await main(`${page}-720x480`, page, { width: 720, height: 480 });
   await main(`${page}-ko`, page, { language: 'ko' });

@@ -14,6 +14,14 @@ export function marked(shown: Shown): string {
 /** The code of the end of a line. */
 export const LINE_FEED = 'U+000A';
 
+/** The code of a tab. */
+export const TAB = 'U+0009';
+
+/** Whether a character with a code is nothing strange in a file: the end of a line, and a tab. */
+export function isUnremarkable({ text }: Pick<Span, 'text'>): boolean {
+  return text === LINE_FEED || text === TAB;
+}
+
 /** Whether a card shows somebody's words, in paragraphs with a title, instead of a command. */
 export function isProse(kind: CardKind): boolean {
   return kind === 'plugin' || kind === 'system-agent';
@@ -26,7 +34,7 @@ export function hiddenIn({ command, kind }: Pick<Card, 'command' | 'kind'>): num
   return command.hidden - spans.filter((span) => span.kind === 'escape' && span.text === LINE_FEED).length;
 }
 
-/** What stands for a blank inside an argument. */
+/** What stands for each blank inside an argument. */
 export const VISIBLE_SPACE = '␣';
 
 /** Spans of one argument beyond which blanks are no longer elements of their own. */
@@ -46,7 +54,7 @@ export function toPaint(shown: Shown, blank: string): Span[] {
   };
   for (const span of shown.spans) {
     if (span.kind === 'plain') text += span.text;
-    else if (span.kind === 'space') text += blank;
+    else if (span.kind === 'space') text += blank.repeat(span.text.length);
     else {
       flush();
       merged.push(span);

@@ -7,9 +7,9 @@ import type { Feed } from './feed.svelte';
 const PAGE_LINES = 100;
 
 /** Which lines are shown. */
-export type Group = 'all' | 'allowed' | 'denied' | 'unanswered' | 'changes';
+export type Group = 'all' | 'allowed' | 'denied' | 'unanswered' | 'tools' | 'changes';
 
-export const GROUPS: readonly Group[] = ['all', 'allowed', 'denied', 'unanswered', 'changes'];
+export const GROUPS: readonly Group[] = ['all', 'allowed', 'denied', 'unanswered', 'tools', 'changes'];
 
 /** A line, and what came of the run that it allowed, when that is known. */
 export interface Row {
@@ -142,6 +142,7 @@ function inGroup(event: HistoryEvent, group: Group): boolean {
   if (group === 'all') return true;
   if (group === 'changes') return event.kind === 'document' || event.kind === 'rules';
   if (event.kind !== 'request') return false;
+  if (group === 'tools') return event.card === 'tool';
   const tone = outcomeTone(event.outcome);
   if (group === 'allowed' || group === 'denied') return tone === group;
   return tone !== 'allowed' && tone !== 'denied';

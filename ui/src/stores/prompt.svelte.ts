@@ -1,6 +1,7 @@
 import { tick } from 'svelte';
 import { painted, paintedWithin, pause } from '../lib/frames';
 import { BackendError } from '../lib/ipc';
+import { isWhole } from '../lib/reading';
 import type { Breadth, Card, Decision, Outcome, Remember, Rung, UiEvent } from '../lib/protocol';
 import { Arming } from './arming.svelte';
 import type { Clock } from './clock.svelte';
@@ -91,7 +92,7 @@ export class Prompt {
 
   /** Whether "allow" means anything for this card now. */
   readonly allowable = $derived.by(() => {
-    if (!this.answerable || !this.card || this.card.allowBlocked !== undefined) return false;
+    if (!this.answerable || !this.card || this.card.allowBlocked !== undefined || !isWhole(this.card)) return false;
     return this.clock.now < this.card.expiresAtMs;
   });
 

@@ -52,6 +52,8 @@ for (const [width, height] of [
         ['unanalysed'],
         ['foreign'],
         ['hostilePlugin'],
+        ['hostileTool'],
+        ['incomplete'],
       ]) {
         for (const language of ['en', 'zh', 'ko']) {
           const tab = await browser.open('prompt', { width, height, scale, language });
@@ -133,7 +135,22 @@ test('connections and inbox fit 360×300 with hostile names', async () => {
 for (const theme of ['light', 'dark']) {
   for (const language of ['en', 'zh', 'ko']) {
     test(`no accessibility violation: prompt, ${theme}, ${language}`, async () => {
-      for (const make of ['card', 'harmless', 'hostile', 'chained', 'unanalysed', 'foreign', 'hostilePlugin']) {
+      for (const make of [
+        'card',
+        'harmless',
+        'hostile',
+        'chained',
+        'unanalysed',
+        'foreign',
+        'hostilePlugin',
+        'patch',
+        'create',
+        'hostileTool',
+        'incomplete',
+        'foreignTool',
+        'handOver',
+        'permit',
+      ]) {
         const tab = await browser.open('prompt', { theme, language });
         await add(tab, make, 'a');
         await add(tab, 'card', 'b');

@@ -2,11 +2,12 @@ import { MockBackend } from './backend';
 import * as cards from './cards';
 import * as connections from './connections';
 import * as policies from './policies';
+import * as tools from './tools';
 
 declare global {
   interface Window {
     mock: MockBackend;
-    cards: typeof cards;
+    cards: typeof cards & typeof tools;
     connections: typeof connections;
     policies: typeof policies;
   }
@@ -20,7 +21,7 @@ export function startMock(): MockBackend {
   const sample = new URLSearchParams(location.search).get('cards');
   if (sample === 'several') mock.cards = cards.several(Date.now());
   window.mock = mock;
-  window.cards = cards;
+  window.cards = { ...cards, ...tools };
   window.connections = connections;
   window.policies = policies;
   return mock;

@@ -19,7 +19,7 @@ export function shown(text: string, blanks: 'kept' | 'marked' = 'kept'): Shown {
     const last = spans.at(-1);
     if (kind === 'escape') {
       spans.push({ kind, text: `U+${char.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0')}` });
-    } else if (kind === 'plain' && last?.kind === 'plain') last.text += char;
+    } else if (last?.kind === kind) last.text += char;
     else spans.push({ kind, text: char });
   }
   return { spans };
@@ -38,15 +38,15 @@ export function segment(words: string[], operator?: string, missed = false): Seg
 export function command(segments: SegmentView[], form: CommandView['form'] = 'argv'): CommandView {
   const args = segments.flatMap((part) => part.args);
   const spans = args.flatMap((arg) => arg.shown.spans);
-  const count = (kind: Span['kind']) => spans.filter((span) => span.kind === kind).length;
+  const of = (kind: Span['kind']) => spans.filter((span) => span.kind === kind);
   return {
     form,
     segments,
     copy: args.map((arg) => arg.shown.spans.map((span) => span.raw ?? span.text).join('')).join(' '),
     arguments: args.filter((arg) => arg.role === 'argument').length,
-    hidden: count('escape'),
-    lookalikes: count('lookalike'),
-    secrets: count('secret'),
+    hidden: of('escape').length,
+    lookalikes: of('lookalike').reduce((letters, { text }) => letters + text.length, 0),
+    secrets: of('secret').length,
   };
 }
 

@@ -29,6 +29,7 @@ test('each group shows its own lines', async () => {
     allowed: [14, 13, 9],
     denied: [12, 7, 6],
     unanswered: [10, 8, 5],
+    tools: [],
     changes: [11],
   };
   for (const [group, lines] of Object.entries(expected)) {
@@ -47,6 +48,18 @@ test('the filter looks at command, agent and folder', async () => {
     store.search = search;
     expect(seqs(store)).toEqual(lines);
   }
+});
+
+test('what tools would have done is a group of its own', async () => {
+  const { mock, store } = await opened();
+  const request = mock.lines.find(({ event }) => event.kind === 'request');
+  if (request?.event.kind !== 'request') throw new Error('the sample has requests');
+  const event = { ...request.event, card: 'tool' as const, via: 'hook' as const };
+  mock.emit({ kind: 'history-appended', entry: { ...request, seq: 18, requestId: 'tool', event } });
+  store.group = 'tools';
+  expect(seqs(store)).toEqual([18]);
+  store.group = 'allowed';
+  expect(seqs(store)).toContain(18);
 });
 
 test('a new line appears on top, and only once', async () => {

@@ -15,6 +15,12 @@ test('an argument of very many spans keeps every character in few elements', () 
   expect(painted[0]?.text).toBe(`word${VISIBLE_SPACE}`.repeat(40_000));
 });
 
+test('each blank of a run is painted, also in an argument of very many spans', () => {
+  const painted = toPaint(shown('a   b '.repeat(200), 'marked'), VISIBLE_SPACE);
+  const run = VISIBLE_SPACE.repeat(3);
+  expect(painted).toEqual([{ kind: 'plain', text: `a${run}b${VISIBLE_SPACE}`.repeat(200) }]);
+});
+
 test('a masked secret stays masked in plain text', () => {
   expect(plain(shown('ghp_secret'))).not.toContain('secret');
 });

@@ -1,4 +1,5 @@
 import { remember } from './remember/en';
+import { tools } from './tools/en';
 
 /** English. The shape of this catalogue is the shape of all; `{word}` marks where a component puts something. */
 export const en = {
@@ -293,6 +294,7 @@ export const en = {
     },
   },
   ...remember,
+  ...tools,
   unavailable: {
     'ask-always': 'the policy asks for every command.',
     carrier: 'the program can run any other program.',
@@ -544,7 +546,13 @@ export const en = {
     region: 'History lines',
     search: 'Filter by command, agent or folder',
     all: 'all',
-    groups: { allowed: 'allowed', denied: 'denied', unanswered: 'unanswered', changes: 'policy changes' },
+    groups: {
+      allowed: 'allowed',
+      denied: 'denied',
+      unanswered: 'unanswered',
+      tools: 'tools',
+      changes: 'policy changes',
+    },
     show: 'Show',
     older: 'Load older lines',
     end: 'That is everything.',

@@ -1,5 +1,6 @@
 import type { Catalogue } from './en';
 import { remember } from './remember/ko';
+import { tools } from './tools/ko';
 
 /** 한국어. */
 export const ko: Catalogue = {
@@ -277,6 +278,7 @@ export const ko: Catalogue = {
     },
   },
   ...remember,
+  ...tools,
   unavailable: {
     'ask-always': '정책이 모든 명령에 대해 묻습니다.',
     carrier: '이 프로그램은 다른 어떤 프로그램도 실행할 수 있습니다.',
@@ -521,7 +523,7 @@ export const ko: Catalogue = {
     region: '기록 줄',
     search: '명령, 에이전트, 폴더로 필터',
     all: '전체',
-    groups: { allowed: '허용', denied: '거부', unanswered: '답 없음', changes: '정책 변경' },
+    groups: { allowed: '허용', denied: '거부', unanswered: '답 없음', tools: '도구', changes: '정책 변경' },
     show: '표시',
     older: '이전 줄 불러오기',
     end: '이것이 전부입니다.',

@@ -1,5 +1,6 @@
 import type { Catalogue } from './en';
 import { remember } from './remember/zh';
+import { tools } from './tools/zh';
 
 /** 简体中文. */
 export const zh: Catalogue = {
@@ -275,6 +276,7 @@ export const zh: Catalogue = {
     },
   },
   ...remember,
+  ...tools,
   unavailable: {
     'ask-always': '策略要求每条命令都询问。',
     carrier: '此程序可以运行任何其他程序。',
@@ -513,7 +515,7 @@ export const zh: Catalogue = {
     region: '历史记录',
     search: '按命令、代理或文件夹筛选',
     all: '全部',
-    groups: { allowed: '允许', denied: '拒绝', unanswered: '未答复', changes: '策略更改' },
+    groups: { allowed: '允许', denied: '拒绝', unanswered: '未答复', tools: '工具', changes: '策略更改' },
     show: '显示',
     older: '加载更早的记录',
     end: '这就是全部。',

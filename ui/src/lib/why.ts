@@ -1,0 +1,53 @@
+import { t } from './i18n/index.svelte';
+import type { Card } from './protocol';
+
+/** Why the person is asked; the mark `{gateway}` stands for the gateway that brought the card. */
+export function whyAsked(card: Card): string {
+  const words = t().why;
+  const { why } = card;
+  switch (why.reason) {
+    case 'ask-always':
+      return card.kind === 'tool' ? t().tool.why.askAlways : words.askAlways;
+    case 'allowlist-miss':
+      return missed(card);
+    case 'opaque':
+      if (card.kind === 'tool') return t().tool.why.opaque;
+      return why.opaque === undefined ? words.opaque : words.opaqueCode(why.opaque);
+    case 'environment':
+      return words.environment;
+    case 'may-be-refused':
+      return words.mayBeRefused;
+    case 'rules-unreadable':
+      return words.rulesUnreadable;
+    case 'peer-asks':
+      return peerAsks(card);
+  }
+}
+
+function missed({ kind, why, command }: Card): string {
+  const words = t().why;
+  if (kind === 'tool') return t().tool.why.miss;
+  return why.segment !== undefined && command.segments.length > 1
+    ? words.missSegment(why.segment + 1, why.entriesChecked)
+    : words.miss(why.entriesChecked);
+}
+
+function peerAsks({ kind, via, gateway }: Card): string {
+  const words = t().why;
+  switch (kind) {
+    case 'plugin':
+      return gateway ? words.gatewayPluginAsks : words.pluginAsks;
+    case 'system-agent':
+      return words.gatewayProposes;
+    case 'tool': {
+      const { why } = t().tool;
+      if (gateway) return why.gatewayAsks;
+      if (via === 'pet') return why.petAsks;
+      return via === 'hook' ? why.hookAsks : why.asks;
+    }
+    case 'exec':
+    case 'ask':
+    case 'permit':
+      return gateway ? words.gatewayAsks : words.peerAsks;
+  }
+}
