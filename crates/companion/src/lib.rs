@@ -12,6 +12,7 @@ mod endpoint;
 pub mod forward;
 pub mod gateway;
 mod json;
+mod mcp;
 pub mod paths;
 mod private;
 pub mod routing;

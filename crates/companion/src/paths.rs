@@ -107,6 +107,11 @@ impl Paths {
         self.state.join("node")
     }
 
+    /// Folder of the MCP server: the token of its HTTP port.
+    pub fn mcp(&self) -> PathBuf {
+        self.state.join("mcp")
+    }
+
     /// The gateways that the person connected to.
     pub fn gateways(&self) -> PathBuf {
         self.config.join("gateways.json")

@@ -8,6 +8,7 @@ mod explain;
 mod gateway;
 mod history;
 mod inbox;
+mod mcp;
 mod output;
 mod policy_eval;
 mod rules;
@@ -102,6 +103,13 @@ enum Command {
     /// policy of this machine decides, the app asks when it runs, and askFallback holds when it does not. Somebody has to let
     /// this node in at the gateway once. Ends with 0 when it is told to end, with 1 when the gateway will not take it.
     Run(run::RunArgs),
+    /// Serve tools to an agent over MCP, on standard input and output or over HTTP on this machine.
+    ///
+    /// An agent that speaks the Model Context Protocol, such as Claude Code, Codex or Gemini CLI, gets the tools that the tool
+    /// policy leaves for it. The app looks at every call, asks when the policy wants that, and carries out what was allowed; while
+    /// it does not run, nothing is done. The tool `approve` is Claude Code's permission prompt:
+    /// `--permission-prompt-tool mcp__countersign__approve`. --json has only `--http` print where it listens as JSON.
+    Mcp(mcp::McpArgs),
     /// Have `countersign run` started by itself, as a service of yours.
     ///
     /// The service is a unit of the systemd user manager. It starts with every log-on and ends with the last log-off, or runs from
@@ -180,6 +188,7 @@ fn run(command: Command, output: &Output) -> anyhow::Result<Exit> {
             Command::History(args) => history::history(&paths, args, output).await,
             Command::Gateway(args) => gateway::run(&paths, args, output).await,
             Command::Run(args) => run::run(&paths, args, output).await,
+            Command::Mcp(args) => mcp::mcp(&paths, args, output).await,
             Command::Service(command) => service::service(&paths, command, output).await,
             Command::Doctor => doctor::doctor(&paths, output).await,
         }

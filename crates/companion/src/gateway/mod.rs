@@ -22,6 +22,7 @@ use countersign_gateway::embedded::{Config, Embedded};
 use countersign_gateway::pairing::LocalPairing;
 use keeper::{Keeper, Presence};
 use policies::Policies;
+pub(crate) use state::token as token_in;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use tokio::net::TcpListener;

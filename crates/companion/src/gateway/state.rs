@@ -20,7 +20,7 @@ const MIN_TOKEN: usize = 16;
 const MAX_BYTES: u64 = 4 * 1_024 * 1_024;
 
 /// The token in `file`; a fresh one is put there when there is no file. Blocking.
-pub(super) fn token(file: &Path, ports: &Ports) -> anyhow::Result<Zeroizing<String>> {
+pub(crate) fn token(file: &Path, ports: &Ports) -> anyhow::Result<Zeroizing<String>> {
     let text = match read(file)? {
         Some(text) => Zeroizing::new(text),
         None => {
