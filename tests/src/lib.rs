@@ -1,6 +1,6 @@
 //! What the stories are told with: a throw-away home, the real `countersign` command, the approval socket as bytes, and,
 //! with the feature `desktop`, a private desktop session with the real app in it, and programs that its gateway serves. With
-//! the feature `interop`, published releases of OpenClaw as they are.
+//! the feature `interop`, published releases of OpenClaw as they are. The client of an official SDK comes from the npm registry.
 //!
 //! Every wait is for a state, with a deadline; every program that is started here is ended here, by its process id.
 
@@ -16,6 +16,8 @@ pub mod gateway;
 pub mod home;
 #[cfg(feature = "desktop")]
 pub mod keyring;
+#[cfg(feature = "desktop")]
+pub mod mcp;
 #[cfg(feature = "interop")]
 pub mod peer;
 pub mod process;

@@ -240,7 +240,7 @@ fn fuzz_steps() -> Result<Vec<Step>> {
     Ok(targets.iter().map(step).collect())
 }
 
-/// The stories that need more than this machine: another one, and each release that figures are compared with.
+/// The stories that need more than this machine: another one, an SDK, and each release that figures are compared with.
 fn interop_steps() -> Result<Vec<Step>> {
     let long = |name: String, work| Step { name, part: Part::Long, work };
     let cache = Cache::locate()?;
@@ -249,6 +249,8 @@ fn interop_steps() -> Result<Vec<Step>> {
         ["test", "--quiet", "--package", "countersign-tests", "--features", "network", "--test", "network"];
     let mut steps = vec![
         long("a gateway on another machine".to_owned(), Work::Program(cargo(network))),
+        long("MCP SDK".to_owned(), Work::Call(interop::ensure_sdk)),
+        long("the MCP SDK's client".to_owned(), Work::Program(interop::mcp_stories(&binaries)?)),
         long("OpenClaw releases".to_owned(), Work::Call(interop::ensure_compared)),
     ];
     for version in interop::compared()? {

@@ -1,13 +1,16 @@
 //! Published OpenClaw releases on this machine, to be measured and tested against as they are.
 //!
 //! They live in a cache outside the checkout, each in a folder of its own beside a Node that runs them all. Nothing of
-//! them is changed and nothing of them is part of the project.
+//! them is changed and nothing of them is part of the project. The official MCP SDK, whose client speaks to our server, lives
+//! beside them.
 
 mod install;
+mod mcp;
 mod npm;
 mod record;
 mod run;
 
+pub(crate) use mcp::{ensure_sdk, mcp_stories};
 pub(crate) use run::{ensure_compared, stories};
 
 use crate::workspace::typed_here;
@@ -36,6 +39,12 @@ enum What {
         /// Versions; by default the two that figures are compared with.
         versions: Vec<Version>,
     },
+    /// Have the client of the official MCP SDK speak to `countersign mcp`; the SDK is installed when it is missing (30 MB).
+    Mcp {
+        /// Only stories whose name contains this.
+        #[arg(long)]
+        filter: Option<String>,
+    },
     /// Write down what releases say to the script of `tests/exchanges`; those that are missing are installed.
     Record {
         /// Versions; by default the two that figures are compared with.
@@ -62,6 +71,7 @@ pub(crate) fn main(options: &Options) -> Result<()> {
         Some(What::Install { versions }) => {
             wanted(versions)?.iter().try_for_each(|version| install::install(&cache, version))
         }
+        Some(What::Mcp { filter }) => mcp::run(&cache, filter.as_deref()),
         Some(What::Record { versions }) => record::record(&cache, &wanted(versions)?),
         Some(What::Run(run)) => run::run(&cache, &wanted(&run.versions)?, run.filter.as_deref()),
         None => run::run(&cache, &wanted(&options.run.versions)?, options.run.filter.as_deref()),
@@ -176,7 +186,7 @@ mod tests {
             let (is_install, versions) = match line.options.what {
                 Some(What::Install { versions }) => (true, versions),
                 Some(What::Run(run)) => (false, run.versions),
-                Some(What::Record { .. }) => panic!("a record"),
+                Some(What::Mcp { .. } | What::Record { .. }) => panic!("another task"),
                 None => (false, line.options.run.versions),
             };
             let versions: Vec<_> = versions.iter().map(ToString::to_string).collect();
