@@ -11,6 +11,7 @@ pub mod desktop;
 mod endpoint;
 pub mod forward;
 pub mod gateway;
+mod hook;
 mod json;
 mod mcp;
 pub mod paths;

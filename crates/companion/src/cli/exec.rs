@@ -323,6 +323,7 @@ fn why_nobody(paths: &Paths) -> String {
     }
 }
 
+/// A time on the command line.
 pub(super) fn seconds(text: &str) -> Result<Duration, String> {
     text.parse::<f64>()
         .ok()

@@ -7,6 +7,7 @@ mod exec;
 mod explain;
 mod gateway;
 mod history;
+mod hook;
 mod inbox;
 mod mcp;
 mod output;
@@ -42,6 +43,8 @@ pub enum Exit {
     Refused,
     /// The command's time limit ended it.
     TimedOut,
+    /// A hook says no: the code that agents take for it.
+    Blocked,
 }
 
 impl Exit {
@@ -51,6 +54,7 @@ impl Exit {
             Self::Ok => 0,
             Self::Command(code) => code,
             Self::Failed => 1,
+            Self::Blocked => 2,
             Self::Denied => 200,
             Self::Expired => 201,
             Self::NoApp => 202,
@@ -116,6 +120,9 @@ enum Command {
     /// boot on after `loginctl enable-linger`.
     #[command(subcommand)]
     Service(service::ServiceCommand),
+    /// Answer the hooks of other agents, such as Claude Code, Codex and Gemini CLI, through the same inbox.
+    #[command(subcommand)]
+    Hook(hook::HookCommand),
     /// Check the installation and say how to mend what is wrong.
     Doctor,
 }
@@ -160,8 +167,14 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
     let output = Output::new(cli.json);
+    let agent_waits = matches!(&cli.command, Command::Hook(hook) if hook.is_call());
     let exit = match run(cli.command, &output) {
         Ok(exit) => exit,
+        // An agent goes on after any other code.
+        Err(error) if agent_waits => {
+            output.note(&format!("{error:#}"));
+            Exit::Blocked
+        }
         // Whoever read the output has seen enough, as `head` has.
         Err(error) if is_broken_pipe(&error) => Exit::Ok,
         Err(error) => {
@@ -190,6 +203,7 @@ fn run(command: Command, output: &Output) -> anyhow::Result<Exit> {
             Command::Run(args) => run::run(&paths, args, output).await,
             Command::Mcp(args) => mcp::mcp(&paths, args, output).await,
             Command::Service(command) => service::service(&paths, command, output).await,
+            Command::Hook(command) => hook::hook(&paths, command, output).await,
             Command::Doctor => doctor::doctor(&paths, output).await,
         }
     });
@@ -202,7 +216,7 @@ fn run(command: Command, output: &Output) -> anyhow::Result<Exit> {
 const CONFIRM_WAIT: Duration = Duration::from_secs(130);
 
 const EXIT_CODES: &str = "\
-Exit codes: the command's own for `exec`, else 0 done, 1 failed, 2 wrong usage, 200 denied,
+Exit codes: the command's own for `exec`, else 0 done, 1 failed, 2 wrong usage or a hook's no, 200 denied,
 201 nobody answered, 202 no app is running and the fallback denies, 203 refused (bad input, or
 something changed since it was shown), 204 the command's time limit ended it.";
 
@@ -221,8 +235,16 @@ mod tests {
 
     #[test]
     fn every_way_to_end_has_its_own_code() {
-        let ends =
-            [Exit::Ok, Exit::Failed, Exit::Denied, Exit::Expired, Exit::NoApp, Exit::Refused, Exit::TimedOut];
+        let ends = [
+            Exit::Ok,
+            Exit::Failed,
+            Exit::Blocked,
+            Exit::Denied,
+            Exit::Expired,
+            Exit::NoApp,
+            Exit::Refused,
+            Exit::TimedOut,
+        ];
         let codes: std::collections::BTreeSet<u8> = ends.iter().map(|end| end.code()).collect();
         assert_eq!(codes.len(), ends.len());
     }

@@ -1,0 +1,127 @@
+//! Claude Code: `PreToolUse` and `PermissionRequest` (code.claude.com/docs/en/hooks).
+//!
+//! Before a tool a denial is said three times: as JSON, on standard error, and by exit code 2, which no printed text can undo. Where
+//! Claude Code would ask the person, the exit code counts for nothing and only the printed decision does.
+
+use super::input::{BadInput, Called, Document};
+use super::{Answer, Contract, Event, Reply, Verdict};
+use serde_json::{Value, json};
+use std::time::Duration;
+
+/// The contract.
+pub(crate) struct ClaudeCode;
+
+impl Contract for ClaudeCode {
+    fn name(&self) -> &'static str {
+        "claude-code"
+    }
+
+    fn client(&self) -> Option<&'static str> {
+        Some("claude-code")
+    }
+
+    fn patience(&self) -> Duration {
+        PATIENCE
+    }
+
+    fn event(&self, document: &Document) -> Option<Event> {
+        document.event(&EVENTS)
+    }
+
+    fn read(&self, document: &Document) -> Result<Called, BadInput> {
+        let mut called = document.call(EVENT_NAMES, &EVENTS)?;
+        called.foreign = called.tool.starts_with(MCP_PREFIX);
+        Ok(called)
+    }
+
+    fn can_ask(&self, _event: Event) -> bool {
+        true
+    }
+
+    fn quiet(&self) -> &'static [&'static str] {
+        &QUIET
+    }
+
+    fn questions(&self) -> &'static [&'static str] {
+        &QUESTIONS
+    }
+
+    fn answer(&self, reply: &Reply<'_>) -> Answer {
+        match reply.event {
+            Event::BeforeTool => before_tool(reply.verdict),
+            Event::PermissionRequest => permission_request(reply.verdict),
+        }
+    }
+}
+
+fn before_tool(verdict: &Verdict) -> Answer {
+    let decided = |decision: &str, reason: &str| {
+        json!({ "hookSpecificOutput": {
+            "hookEventName": PRE_TOOL_USE,
+            "permissionDecision": decision,
+            "permissionDecisionReason": reason,
+        } })
+    };
+    match verdict {
+        Verdict::Allow => Answer::printed(decided("allow", ALLOWED)),
+        Verdict::AskThere(why) => Answer::printed(decided("ask", why)),
+        Verdict::Deny(denial) => Answer::blocked(decided("deny", &denial.message), &denial.message),
+        Verdict::NoOpinion => Answer::NOTHING,
+    }
+}
+
+/// Codex has the same words here.
+pub(super) fn permission_request(verdict: &Verdict) -> Answer {
+    let decided = |decision: Value| {
+        Answer::printed(json!({ "hookSpecificOutput": {
+            "hookEventName": PERMISSION_REQUEST,
+            "decision": decision,
+        } }))
+    };
+    match verdict {
+        Verdict::Allow => decided(json!({ "behavior": "allow" })),
+        Verdict::Deny(denial) => decided(json!({ "behavior": "deny", "message": denial.message })),
+        // The agent is about to ask: with nothing said it does.
+        Verdict::AskThere(_) | Verdict::NoOpinion => Answer::NOTHING,
+    }
+}
+
+pub(super) const EVENTS: [(&str, Event); 2] =
+    [(PRE_TOOL_USE, Event::BeforeTool), (PERMISSION_REQUEST, Event::PermissionRequest)];
+pub(super) const EVENT_NAMES: &str = "PreToolUse or PermissionRequest";
+pub(super) const PRE_TOOL_USE: &str = "PreToolUse";
+pub(super) const PERMISSION_REQUEST: &str = "PermissionRequest";
+
+/// What tools of MCP servers begin with: their names say nothing of what they do.
+pub(super) const MCP_PREFIX: &str = "mcp__";
+
+/// What the person reads in Claude Code; Claude does not.
+const ALLOWED: &str = "Allowed in Countersign.";
+
+/// Releases before 2.1.3 end a hook after 60 s unless they are told otherwise; newer ones after 600 s.
+const PATIENCE: Duration = Duration::from_secs(50);
+
+/// They read files under Claude Code's own rules, or keep lists that only Claude reads. `LS`, `NotebookRead`, `BashOutput`,
+/// `TodoRead` are of older releases.
+const QUIET: [&str; 17] = [
+    "BashOutput",
+    "EnterPlanMode",
+    "Glob",
+    "Grep",
+    "LS",
+    "ListMcpResourcesTool",
+    "NotebookRead",
+    "Read",
+    "TaskCreate",
+    "TaskGet",
+    "TaskList",
+    "TaskOutput",
+    "TaskUpdate",
+    "TodoRead",
+    "TodoWrite",
+    "ToolSearch",
+    "WaitForMcpServers",
+];
+
+/// An allow alone does not answer them.
+const QUESTIONS: [&str; 2] = ["AskUserQuestion", "ExitPlanMode"];

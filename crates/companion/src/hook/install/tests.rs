@@ -1,0 +1,522 @@
+//! Settings of every shape that a person may have, before and after.
+
+use super::*;
+use pretty_assertions::assert_eq;
+use proptest::prelude::*;
+use std::os::unix::fs::symlink;
+use tempfile::TempDir;
+
+/// A user's home and a project in it.
+struct Machine {
+    folder: TempDir,
+    environment: BTreeMap<String, String>,
+}
+
+impl Machine {
+    fn new() -> Self {
+        let machine = Self { folder: tempfile::tempdir().unwrap(), environment: BTreeMap::new() };
+        fs::create_dir(machine.project()).unwrap();
+        machine
+    }
+
+    fn home(&self) -> PathBuf {
+        fs::canonicalize(self.folder.path()).unwrap()
+    }
+
+    fn project(&self) -> PathBuf {
+        self.home().join("project")
+    }
+
+    fn settings(&self, target: Target) -> PathBuf {
+        let below = match target {
+            Target::ClaudeCode => ".claude/settings.json",
+            Target::Codex => ".codex/hooks.json",
+            Target::Gemini => ".gemini/settings.json",
+        };
+        self.home().join(below)
+    }
+
+    /// Puts settings there, as somebody else wrote them.
+    fn has(&self, target: Target, text: &str) -> PathBuf {
+        let path = self.settings(target);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, text).unwrap();
+        path
+    }
+
+    fn plan(&self, target: Target, scope: Scope, change: Change) -> Result<Plan, InstallError> {
+        let (home, folder) = (self.home(), self.project());
+        let around = Surroundings { home: &home, folder: &folder, environment: &self.environment };
+        plan(&Request { target, scope, change }, around)
+    }
+
+    fn install(&self, target: Target) -> Result<Plan, InstallError> {
+        self.plan(target, Scope::User, wanted(target))
+    }
+
+    fn remove(&self, target: Target) -> Result<Plan, InstallError> {
+        self.plan(target, Scope::User, Change::Remove)
+    }
+}
+
+fn wanted(target: Target) -> Change {
+    change(target, Event::BeforeTool, 120)
+}
+
+fn change(target: Target, event: Event, seconds: u64) -> Change {
+    let words = ["/opt/my tools/countersign", "hook", target.name(), "--timeout", &seconds.to_string()];
+    Change::Install {
+        event,
+        words: words.map(str::to_owned).to_vec(),
+        patience: Duration::from_secs(seconds),
+    }
+}
+
+const TARGETS: [Target; 3] = [Target::ClaudeCode, Target::Codex, Target::Gemini];
+
+fn value(path: &Path) -> Value {
+    serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
+}
+
+#[test]
+fn where_nothing_is_the_whole_file_is_ours() {
+    for (target, expected) in [
+        (
+            Target::ClaudeCode,
+            json!({ "hooks": { "PreToolUse": [{ "matcher": "*", "hooks": [{
+                "type": "command",
+                "command": "'/opt/my tools/countersign' hook claude-code --timeout 120 || exit 2",
+                "timeout": 150,
+                "statusMessage": "Waiting for Countersign",
+                "onFailure": "block",
+            }] }] } }),
+        ),
+        (
+            Target::Codex,
+            json!({ "hooks": { "PreToolUse": [{ "matcher": "*", "hooks": [{
+                "type": "command",
+                "command": "'/opt/my tools/countersign' hook codex --timeout 120 || exit 2",
+                "timeout": 150,
+                "statusMessage": "Waiting for Countersign",
+            }] }] } }),
+        ),
+        (
+            Target::Gemini,
+            json!({ "hooks": { "BeforeTool": [{ "matcher": "*", "hooks": [{
+                "name": "countersign",
+                "type": "command",
+                "command": "'/opt/my tools/countersign' hook gemini --timeout 120 || exit 2",
+                "timeout": 150_000,
+            }] }] } }),
+        ),
+    ] {
+        let machine = Machine::new();
+        let plan = machine.install(target).unwrap();
+        let path = machine.settings(target);
+        assert_eq!((&plan.path, plan.changes()), (&path, true));
+        assert!(plan.diff.starts_with("--- /dev/null\n"), "{}", plan.diff);
+        assert!(!path.parent().unwrap().exists(), "looking wrote something");
+        assert_eq!(plan.apply().unwrap(), None);
+        assert_eq!(value(&path), expected);
+        assert_eq!(path.metadata().unwrap().mode() & 0o777, 0o600);
+        assert_eq!(path.parent().unwrap().metadata().unwrap().mode() & 0o777, 0o700);
+        let again = machine.install(target).unwrap();
+        assert_eq!((again.changes(), again.diff.as_str()), (false, ""));
+        assert_eq!(again.apply().unwrap(), None);
+        machine.remove(target).unwrap().apply().unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "{}\n");
+        let nothing = machine.remove(target).unwrap();
+        assert!(!nothing.changes());
+    }
+}
+
+/// Settings of others, and what they are with the hook; `GROUP` stands for ours on one line.
+#[test]
+fn everything_else_stays_byte_for_byte() {
+    for (name, before, after) in [
+        ("nothing in it", "{}", "{\n  \"hooks\": {\n    \"PreToolUse\": [GROUP]\n  }\n}"),
+        ("only blanks in it", "{ \n }\n", "{\n  \"hooks\": {\n    \"PreToolUse\": [GROUP]\n  }\n}\n"),
+        (
+            "other members, in their order and writing",
+            "{\n    \"z\": 1.50,\n    \"a\": [1,2,  3],\n    \"big\": 12345678901234567890123,\n    \"é\": \"\\u00e9\\/\"\n}\n",
+            "{\n    \"z\": 1.50,\n    \"a\": [1,2,  3],\n    \"big\": 12345678901234567890123,\n    \"é\": \"\\u00e9\\/\",\n    \
+             \"hooks\": {\n        \"PreToolUse\": [GROUP]\n    }\n}\n",
+        ),
+        ("one line", "{\"a\": 1}", "{\"a\": 1, \"hooks\": {\"PreToolUse\":[GROUP]}}"),
+        (
+            "another event",
+            "{\n  \"hooks\": {\n    \"Stop\": []\n  },\n  \"b\": 2\n}",
+            "{\n  \"hooks\": {\n    \"Stop\": [],\n    \"PreToolUse\": [GROUP]\n  },\n  \"b\": 2\n}",
+        ),
+        (
+            "the same event, empty",
+            "{\n\t\"hooks\": {\n\t\t\"PreToolUse\": []\n\t}\n}",
+            "{\n\t\"hooks\": {\n\t\t\"PreToolUse\": [GROUP]\n\t}\n}",
+        ),
+        (
+            "hooks of others",
+            "{\r\n  \"hooks\": {\r\n    \"PreToolUse\": [\r\n      { \"matcher\": \"Bash\", \"hooks\": [] }\r\n    ]\r\n  }\r\n}\r\n",
+            "{\r\n  \"hooks\": {\r\n    \"PreToolUse\": [\r\n      { \"matcher\": \"Bash\", \"hooks\": [] },GROUP\r\n    ]\r\n  }\r\n}\r\n",
+        ),
+        (
+            "oddities that are not ours to judge",
+            "{\n  \"hooks\": {\n    \"Stop\": {\"x\": 1},\n    \"PreToolUse\": [7, {\"hooks\": 8}, {\"hooks\": [9, {\"command\": 10}]}]\n  }\n}",
+            "{\n  \"hooks\": {\n    \"Stop\": {\"x\": 1},\n    \"PreToolUse\": [7, {\"hooks\": 8}, {\"hooks\": [9, {\"command\": 10}]}, GROUP]\n  }\n}",
+        ),
+    ] {
+        let machine = Machine::new();
+        let path = machine.has(Target::ClaudeCode, before);
+        machine.install(Target::ClaudeCode).unwrap().apply().unwrap();
+        let text = fs::read_to_string(&path).unwrap();
+        let (head, tail) = after.split_once("GROUP").unwrap();
+        // A list that was empty or new has its element on lines of its own.
+        assert!(text.starts_with(head) && text.ends_with(tail.trim_start_matches(']')), "{name}:\n{text}");
+        assert!(text.len() > after.len(), "{name}:\n{text}");
+        assert_eq!(text.contains("\r\n"), before.contains("\r\n"), "{name}");
+        assert!(!text.replace("\r\n", "").contains('\r'), "{name}");
+        assert!(!machine.install(Target::ClaudeCode).unwrap().changes(), "{name}: not the same twice");
+        machine.remove(Target::ClaudeCode).unwrap().apply().unwrap();
+        let back = value(&path);
+        let original: Value = serde_json::from_str(before).unwrap();
+        let emptied = name == "the same event, empty";
+        assert_eq!(back, if emptied { json!({}) } else { original }, "{name}");
+        assert!(emptied || before.len() < 10 || fs::read_to_string(&path).unwrap() == before, "{name}");
+    }
+}
+
+#[test]
+fn an_older_one_of_ours_is_replaced_where_it_stands() {
+    let machine = Machine::new();
+    let path = machine.has(
+        Target::ClaudeCode,
+        r#"{
+  "hooks": {
+    "PreToolUse": [
+      { "matcher": "Bash", "hooks": [{ "type": "command", "command": "mine.sh" },
+                                     { "type": "command", "command": "~/bin/countersign hook claude-code" }] },
+      { "matcher": "*", "hooks": [{ "type": "command", "command": "\"/old/countersign\" hook claude-code --all" }] },
+      { "matcher": "Edit", "hooks": [{ "type": "command", "command": "other.sh" }] },
+      { "hooks": [{ "type": "command", "command": "countersign hook claude-code || exit 2", "timeout": 5 }] }
+    ],
+    "PermissionRequest": [{ "hooks": [{ "type": "command", "command": "countersign hook claude-code" }] }]
+  }
+}
+"#,
+    );
+    machine.install(Target::ClaudeCode).unwrap().apply().unwrap();
+    let after = value(&path);
+    let commands = |event: &str| -> Vec<String> {
+        let handlers = after["hooks"][event].as_array().into_iter().flatten();
+        let handlers = handlers.flat_map(|group| group["hooks"].as_array().unwrap());
+        handlers.map(|handler| handler["command"].as_str().unwrap().to_owned()).collect()
+    };
+    let ours = "'/opt/my tools/countersign' hook claude-code --timeout 120 || exit 2";
+    assert_eq!(commands("PreToolUse"), ["mine.sh", ours, "other.sh"]);
+    // Another event is another hook.
+    assert_eq!(commands("PermissionRequest"), ["countersign hook claude-code"]);
+    assert!(!machine.install(Target::ClaudeCode).unwrap().changes());
+    machine.remove(Target::ClaudeCode).unwrap().apply().unwrap();
+    let after = value(&path);
+    assert_eq!(after["hooks"]["PreToolUse"].as_array().unwrap().len(), 2);
+    assert_eq!(after["hooks"].get("PermissionRequest"), None);
+}
+
+#[test]
+fn both_events_can_be_set_up_beside_each_other() {
+    for target in [Target::ClaudeCode, Target::Codex] {
+        let machine = Machine::new();
+        for event in [Event::BeforeTool, Event::PermissionRequest] {
+            machine.plan(target, Scope::User, change(target, event, 60)).unwrap().apply().unwrap();
+        }
+        let hooks = value(&machine.settings(target));
+        assert_eq!(hooks["hooks"]["PreToolUse"][0]["hooks"][0]["timeout"], 90);
+        assert_eq!(hooks["hooks"]["PermissionRequest"][0]["hooks"][0]["timeout"], 90);
+        machine.remove(target).unwrap().apply().unwrap();
+        assert_eq!(value(&machine.settings(target)), json!({}));
+    }
+}
+
+#[test]
+fn only_commands_that_call_this_hook_are_ours() {
+    for command in [
+        "countersign hook codex",
+        "/usr/bin/countersign hook codex --all || exit 2",
+        "'/opt/my tools/countersign' hook codex",
+        "\"/a b/countersign\"   hook  codex",
+        "env X=1 countersign hook codex",
+        "/build/countersign-0.2 hook codex",
+    ] {
+        assert!(is_ours(command, "codex"), "{command}");
+        assert!(!is_ours(command, "gemini"), "{command}");
+    }
+    for command in [
+        "",
+        "countersign",
+        "countersign hook",
+        "countersign hook codexx",
+        "notcountersign hook codex",
+        "x hook codex",
+    ] {
+        assert!(!is_ours(command, "codex"), "{command}");
+    }
+}
+
+#[test]
+fn what_is_not_understood_is_left_as_it_is() {
+    for (text, complaint) in [
+        ("", "expected JSON without comments"),
+        ("{", "expected JSON without comments"),
+        ("{ // my settings\n}", "expected JSON without comments"),
+        ("{\"a\": 1,}", "expected JSON without comments"),
+        ("\u{feff}{}", "expected JSON without comments"),
+        ("{}{}", "expected JSON without comments"),
+        ("[]", "the file: expected an object, got a list"),
+        ("null", "the file: expected an object, got nothing"),
+        ("{\"hooks\": []}", "hooks: expected an object, got a list"),
+        ("{\"hooks\": null}", "hooks: expected an object, got nothing"),
+        ("{\"hooks\": {\"PreToolUse\": {}}}", "hooks.PreToolUse: expected a list, got an object"),
+        ("{\"hooks\": {}, \"hooks\": {}}", "hooks is there more than once"),
+        ("{\"hooks\": {\"PreToolUse\": [], \"PreToolUse\": []}}", "PreToolUse is there more than once"),
+        (
+            "{\"hooks\": {\"PreToolUse\": [{\"hooks\": [], \"hooks\": [{\"command\": \"countersign hook claude-code\"}]}]}}",
+            "hooks is there more than once",
+        ),
+    ] {
+        let machine = Machine::new();
+        let path = machine.has(Target::ClaudeCode, text);
+        let error = machine.install(Target::ClaudeCode).unwrap_err();
+        assert!(error.to_string().contains(complaint), "{text:?}: {error}");
+        let InstallError::Unfit { by_hand: Some(by_hand), .. } = error else { panic!("{text:?}: {error:?}") };
+        assert!(by_hand.contains("hook claude-code"), "{by_hand}");
+        assert!(machine.remove(Target::ClaudeCode).is_err(), "{text:?}");
+        assert_eq!(fs::read_to_string(&path).unwrap(), text);
+        assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1);
+    }
+}
+
+#[test]
+fn a_file_that_is_not_ours_to_write_is_left_alone() {
+    let machine = Machine::new();
+    let path = machine.has(Target::Gemini, "{}");
+    fs::set_permissions(&path, Permissions::from_mode(0o444)).unwrap();
+    assert!(matches!(machine.install(Target::Gemini), Err(InstallError::ReadOnly(_))));
+    fs::remove_file(&path).unwrap();
+    fs::create_dir(&path).unwrap();
+    assert!(matches!(machine.install(Target::Gemini), Err(InstallError::NoFile { .. })));
+    fs::remove_dir(&path).unwrap();
+    fs::write(&path, "x".repeat(usize::try_from(MAX_BYTES).unwrap() + 1)).unwrap();
+    assert!(matches!(machine.install(Target::Gemini), Err(InstallError::NoFile { .. })));
+    fs::write(&path, [0xff]).unwrap();
+    assert!(matches!(machine.install(Target::Gemini), Err(InstallError::Io { .. })));
+    fs::remove_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path.parent().unwrap(), "a file where a folder should be").unwrap();
+    assert!(matches!(machine.install(Target::Gemini), Err(InstallError::Io { .. })));
+}
+
+#[test]
+fn the_mode_stays_and_the_bytes_from_before_are_kept() {
+    for mode in [0o600, 0o644, 0o664, 0o640] {
+        let machine = Machine::new();
+        let before = "{\n  \"model\": \"opus\"\n}\n";
+        let path = machine.has(Target::ClaudeCode, before);
+        fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
+        let backup = machine.install(Target::ClaudeCode).unwrap().apply().unwrap().unwrap();
+        assert_eq!(backup, path.with_file_name("settings.json.before-countersign"));
+        assert_eq!(fs::read_to_string(&backup).unwrap(), before);
+        for file in [&path, &backup] {
+            assert_eq!(file.metadata().unwrap().mode() & 0o777, mode, "{}", file.display());
+        }
+        assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 2);
+    }
+}
+
+#[test]
+fn a_change_of_somebody_else_meanwhile_is_not_written_over() {
+    let machine = Machine::new();
+    let path = machine.has(Target::ClaudeCode, "{}");
+    let plan = machine.install(Target::ClaudeCode).unwrap();
+    fs::write(&path, "{\"new\": 1}").unwrap();
+    assert!(matches!(plan.apply(), Err(InstallError::Changed(_))));
+    assert_eq!(fs::read_to_string(&path).unwrap(), "{\"new\": 1}");
+    fs::remove_file(&path).unwrap();
+    let plan = machine.install(Target::ClaudeCode).unwrap();
+    fs::write(&path, "{}").unwrap();
+    assert!(matches!(plan.apply(), Err(InstallError::Changed(_))));
+}
+
+#[test]
+fn links_of_the_persons_own_are_followed_and_stay_links() {
+    for of_folder in [false, true] {
+        let machine = Machine::new();
+        let dotfiles = machine.home().join("dotfiles");
+        fs::create_dir(&dotfiles).unwrap();
+        fs::write(dotfiles.join("settings.json"), "{}").unwrap();
+        let path = machine.settings(Target::ClaudeCode);
+        if of_folder {
+            symlink(&dotfiles, path.parent().unwrap()).unwrap();
+        } else {
+            fs::create_dir(path.parent().unwrap()).unwrap();
+            symlink(dotfiles.join("settings.json"), &path).unwrap();
+        }
+        let plan = machine.install(Target::ClaudeCode).unwrap();
+        assert_eq!((&plan.path, &plan.file), (&path, &dotfiles.join("settings.json")));
+        plan.apply().unwrap();
+        assert_eq!(path.is_symlink(), !of_folder);
+        assert!(value(&dotfiles.join("settings.json"))["hooks"]["PreToolUse"].is_array());
+    }
+    let machine = Machine::new();
+    let path = machine.settings(Target::ClaudeCode);
+    fs::create_dir(path.parent().unwrap()).unwrap();
+    symlink("nowhere", &path).unwrap();
+    assert!(matches!(machine.install(Target::ClaudeCode), Err(InstallError::Dangling(_))));
+    fs::remove_file(&path).unwrap();
+    symlink(&path, &path).unwrap();
+    assert!(matches!(machine.install(Target::ClaudeCode), Err(InstallError::Io { .. })));
+}
+
+#[test]
+fn a_project_cannot_have_files_outside_of_it_written() {
+    let machine = Machine::new();
+    let victim = machine.home().join("victim.json");
+    let project =
+        |machine: &Machine| machine.plan(Target::ClaudeCode, Scope::Project, wanted(Target::ClaudeCode));
+    fs::write(&victim, "{}").unwrap();
+    let folder = machine.project().join(".claude");
+    fs::create_dir(&folder).unwrap();
+    symlink(&victim, folder.join("settings.json")).unwrap();
+    assert!(matches!(project(&machine), Err(InstallError::Outside { .. })));
+    fs::remove_dir_all(&folder).unwrap();
+    let elsewhere = machine.home().join("elsewhere");
+    fs::create_dir(&elsewhere).unwrap();
+    symlink(&elsewhere, &folder).unwrap();
+    assert!(matches!(project(&machine), Err(InstallError::Outside { .. })));
+    fs::write(elsewhere.join("settings.json"), "{}").unwrap();
+    assert!(matches!(project(&machine), Err(InstallError::Outside { .. })));
+    assert_eq!(fs::read_to_string(&victim).unwrap(), "{}");
+    // Within the project a link is the person's own affair.
+    fs::remove_file(&folder).unwrap();
+    fs::create_dir(&folder).unwrap();
+    fs::write(machine.project().join("shared.json"), "{}").unwrap();
+    symlink("../shared.json", folder.join("settings.json")).unwrap();
+    project(&machine).unwrap().apply().unwrap();
+    assert!(value(&machine.project().join("shared.json"))["hooks"].is_object());
+}
+
+#[test]
+fn a_projects_file_is_for_everybody_who_has_the_project() {
+    for target in TARGETS {
+        let machine = Machine::new();
+        let plan = machine.plan(target, Scope::Project, wanted(target)).unwrap();
+        assert!(plan.path.starts_with(machine.project()), "{}", plan.path.display());
+        assert!(plan.notes.iter().any(|note| note.contains("PATH")), "{:?}", plan.notes);
+        plan.apply().unwrap();
+        assert_eq!(plan.path.metadata().unwrap().mode() & 0o777, 0o644);
+        assert!(!machine.settings(target).exists());
+    }
+}
+
+#[test]
+fn settings_are_where_their_variables_say() {
+    for (target, variable, below) in [
+        (Target::ClaudeCode, "CLAUDE_CONFIG_DIR", "settings.json"),
+        (Target::Codex, "CODEX_HOME", "hooks.json"),
+        (Target::Gemini, "GEMINI_CLI_HOME", ".gemini/settings.json"),
+    ] {
+        let mut machine = Machine::new();
+        let moved = machine.home().join("moved");
+        machine.environment.insert(variable.to_owned(), moved.to_str().unwrap().to_owned());
+        assert_eq!(machine.install(target).unwrap().path, moved.join(below));
+        machine.environment.insert(variable.to_owned(), " ".to_owned());
+        assert_eq!(machine.install(target).unwrap().path, machine.settings(target));
+    }
+}
+
+#[test]
+fn what_keeps_a_hook_from_being_called_is_said() {
+    let machine = Machine::new();
+    let said = |target| machine.install(target).unwrap().notes.join("\n");
+    assert_eq!(said(Target::ClaudeCode), "");
+    machine.has(Target::ClaudeCode, "{\"disableAllHooks\": true}");
+    assert!(said(Target::ClaudeCode).contains("disableAllHooks"));
+    assert!(said(Target::Codex).contains("/hooks"));
+    machine.has(Target::Codex, "{}");
+    let config = machine.settings(Target::Codex).with_file_name("config.toml");
+    fs::write(config, "model = \"x\"\n\n[[hooks.PreToolUse]]\nmatcher = \"^Bash$\"\n").unwrap();
+    assert!(said(Target::Codex).contains("config.toml"));
+    assert!(said(Target::Gemini).contains("trust"));
+    machine.has(Target::Gemini, "{\"hooksConfig\": {\"enabled\": false}}");
+    assert!(said(Target::Gemini).contains("hooksConfig.enabled"));
+}
+
+#[test]
+fn the_agent_waits_longer_than_the_hook() {
+    for (patience, limit) in [(0.5, 31), (50.0, 80), (119.01, 150), (3_600.0, 3_630)] {
+        let patience = Duration::from_secs_f64(patience);
+        let group = Target::Codex.group(Event::BeforeTool, &[], patience);
+        assert_eq!(group["hooks"][0]["timeout"], limit);
+        let group = Target::Gemini.group(Event::BeforeTool, &[], patience);
+        assert_eq!(group["hooks"][0]["timeout"], limit * 1_000);
+    }
+}
+
+fn settings() -> impl Strategy<Value = Value> {
+    let command = prop_oneof![
+        Just("mine.sh"),
+        Just("countersign hook claude-code"),
+        Just("/x/countersign hook claude-code --all || exit 2"),
+    ];
+    let handler = command.prop_map(|command| json!({ "type": "command", "command": command }));
+    let group =
+        prop::collection::vec(handler, 1..4).prop_map(|hooks| json!({ "matcher": "*", "hooks": hooks }));
+    let event = prop_oneof![Just("PreToolUse"), Just("PermissionRequest")];
+    let events = prop::collection::btree_map(event, prop::collection::vec(group, 0..4), 0..3);
+    (prop::option::of(events), any::<bool>()).prop_map(|(events, more)| {
+        let mut settings = serde_json::Map::new();
+        if more {
+            settings.insert("model".to_owned(), json!("opus"));
+        }
+        if let Some(events) = events {
+            settings.insert("hooks".to_owned(), json!(events));
+        }
+        Value::Object(settings)
+    })
+}
+
+/// Everything that is not ours, as a parser sees it, without what is empty then.
+fn of_others(settings: &Value) -> Value {
+    let mut settings = settings.clone();
+    let Some(events) = settings.get_mut("hooks").and_then(Value::as_object_mut) else { return settings };
+    events.retain(|_, groups| {
+        let groups = groups.as_array_mut().unwrap();
+        groups.retain_mut(|group| {
+            let handlers = group["hooks"].as_array_mut().unwrap();
+            handlers.retain(|handler| !is_ours(handler["command"].as_str().unwrap(), "claude-code"));
+            !handlers.is_empty()
+        });
+        !groups.is_empty()
+    });
+    if events.is_empty() {
+        settings.as_object_mut().unwrap().remove("hooks");
+    }
+    settings
+}
+
+proptest! {
+    #[test]
+    fn putting_in_and_taking_out_never_touches_what_is_of_others(settings in settings(), pretty in any::<bool>()) {
+        let text = if pretty { format!("{settings:#}\n") } else { settings.to_string() };
+        let ours = |command: &str| is_ours(command, "claude-code");
+let words = ["countersign", "hook", "claude-code"].map(str::to_owned);
+        let group = Target::ClaudeCode.group(Event::BeforeTool, &words, Duration::from_secs(1));
+        let with = edit::put(&text, "PreToolUse", &group, &ours).unwrap();
+        let value: Value = serde_json::from_str(&with).unwrap();
+        let own = value["hooks"]["PreToolUse"].as_array().unwrap().iter().filter(|found| **found == group).count();
+        prop_assert_eq!(own, 1, "{}", with);
+        prop_assert_eq!(of_others(&value), of_others(&settings), "{}", with);
+        prop_assert_eq!(&edit::put(&with, "PreToolUse", &group, &ours).unwrap(), &with);
+        let without = edit::take_out(&with, &ours).unwrap();
+        prop_assert!(!without.contains("countersign"), "{}", without);
+        let value: Value = serde_json::from_str(&without).unwrap();
+        prop_assert_eq!(of_others(&value), of_others(&settings), "{}", without);
+    }
+}

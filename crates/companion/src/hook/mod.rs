@@ -1,0 +1,326 @@
+//! Hooks of other agents: before an agent calls a tool it starts `countersign hook …`, which reads what the agent says of the
+//! call, asks the app, and answers in that agent's own words (docs/hooks.md).
+//!
+//! Nothing here allows by itself: an allow is the app's, and whatever keeps the app from being asked ends in a denial. The tools
+//! that need no question are left to the agent, which is not the same as allowing them.
+
+mod claude_code;
+mod codex;
+mod gemini;
+mod generic;
+mod input;
+pub(crate) mod install;
+mod question;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use claude_code::ClaudeCode;
+pub(crate) use codex::Codex;
+pub(crate) use gemini::Gemini;
+pub(crate) use generic::Generic;
+
+use countersign_approvals::ports::IdSource;
+use countersign_protocol::tools::{Permission, ToolCall, ToolCaller, ToolFailure};
+use input::{BadInput, Called, Document};
+use question::Unanswered;
+use serde_json::Value;
+use std::fmt;
+use std::path::Path;
+use std::time::Duration;
+use tokio::io::AsyncRead;
+use tokio::time::Instant;
+
+/// When an agent calls its hook.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Event {
+    /// Before every call of a tool.
+    BeforeTool,
+    /// Where the agent would ask the person itself.
+    PermissionRequest,
+}
+
+impl fmt::Display for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::BeforeTool => "calls of tools",
+            Self::PermissionRequest => "permission requests",
+        })
+    }
+}
+
+/// How one agent says what it wants to do, and how it wants to be answered.
+pub(crate) trait Contract: Sync {
+    /// The agent, in the inbox and in rules, where nobody names another.
+    fn name(&self) -> &'static str;
+
+    /// The program, as the inbox tells it; `None` where it could be any.
+    fn client(&self) -> Option<&'static str>;
+
+    /// How long a person has where nobody says: less than the shortest limit that a release sets for its hooks by itself. An agent
+    /// that ends a hook at its limit goes on as if there were none.
+    fn patience(&self) -> Duration;
+
+    /// The event that a document is about, as far as it can be told.
+    fn event(&self, document: &Document) -> Option<Event>;
+
+    /// What a document says of a call.
+    fn read(&self, document: &Document) -> Result<Called, BadInput>;
+
+    /// Whether the agent has an answer that makes it ask the person itself.
+    fn can_ask(&self, event: Event) -> bool;
+
+    /// Tools that only read what the agent may read, or keep its own notes.
+    fn quiet(&self) -> &'static [&'static str];
+
+    /// Tools that are a question to the person already.
+    fn questions(&self) -> &'static [&'static str];
+
+    /// The answer in the agent's words.
+    fn answer(&self, reply: &Reply<'_>) -> Answer;
+}
+
+/// What is answered, and to what.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reply<'a> {
+    /// The event that the agent waits at.
+    pub(crate) event: Event,
+    /// The agent's id of the call, where it has one to hear again.
+    pub(crate) id: Option<&'a str>,
+    /// What came of it.
+    pub(crate) verdict: &'a Verdict,
+}
+
+/// What comes of a call.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) enum Verdict {
+    /// The app allows it.
+    Allow,
+    /// It must not be.
+    Deny(Denial),
+    /// The agent asks the person itself; the text says why it has to.
+    AskThere(String),
+    /// Nothing is said: what the agent does with such a call is its own affair.
+    NoOpinion,
+}
+
+/// A no.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct Denial {
+    /// What kind.
+    pub(crate) cause: Cause,
+    /// Why, for the agent; never blank.
+    pub(crate) message: String,
+}
+
+/// Why a call is denied.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Cause {
+    /// The app is not there.
+    Absent,
+    /// Policy or a person said no.
+    Denied,
+    /// Nobody answered in time.
+    Expired,
+    /// The app gave no answer that means anything.
+    Failed,
+    /// What the agent said makes no sense.
+    Refused,
+}
+
+/// What goes back to the agent.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct Answer {
+    /// One JSON document for standard output.
+    pub(crate) document: Option<Value>,
+    /// A text for standard error, which agents take as the reason.
+    pub(crate) reason: Option<String>,
+    /// How the process ends.
+    pub(crate) end: End,
+}
+
+/// How a hook's process ends.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum End {
+    /// Exit code 0: what is printed counts.
+    Printed,
+    /// Exit code 2, which agents take as a no whatever is printed.
+    Blocked,
+    /// One of this program's own exit codes: for agents without a contract of their own.
+    Told(Cause),
+}
+
+/// Which calls are asked about.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(crate) enum Asked {
+    /// Those of tools that could do harm.
+    #[default]
+    Risky,
+    /// All but those that are questions themselves.
+    All,
+}
+
+/// What holds when the app is not running.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(crate) enum WhenAbsent {
+    /// A denial.
+    #[default]
+    Deny,
+    /// The agent's own question, where it has one.
+    Ask,
+}
+
+/// How a hook was started.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub(crate) struct Options {
+    /// The agent's name in the inbox; what the agent says, or its usual name, where absent.
+    pub(crate) agent: Option<String>,
+    /// How long all of it may take; [`Contract::patience`] where absent.
+    pub(crate) timeout: Option<Duration>,
+    /// Which calls are asked about.
+    pub(crate) asked: Asked,
+    /// What holds when the app is not running.
+    pub(crate) when_absent: WhenAbsent,
+    /// What it was set up for; any event that the agent has where absent.
+    pub(crate) event: Option<Event>,
+}
+
+/// Reads a call from `input`, asks the app behind `socket`, and says what the agent is to be told. It ends within the time that
+/// the options give, whatever happens. Dropping the future takes the question back.
+pub(crate) async fn answer(
+    contract: &dyn Contract,
+    options: &Options,
+    socket: &Path,
+    ids: &dyn IdSource,
+    input: impl AsyncRead + Unpin,
+) -> Answer {
+    let patience = options.timeout.unwrap_or_else(|| contract.patience());
+    let until = Instant::now() + patience;
+    let document = match input::read(input, patience).await {
+        Ok(document) => document,
+        Err(error) => return could_not_ask(contract, options.event, Cause::Refused, &error),
+    };
+    let called = match contract.read(&document) {
+        Ok(called) => called,
+        Err(error) => {
+            let event = contract.event(&document).or(options.event);
+            return could_not_ask(contract, event, Cause::Refused, &error);
+        }
+    };
+    let verdict = match options.event.filter(|expected| *expected != called.event) {
+        Some(expected) => {
+            let why = format!("this hook was set up for {expected}, and was called for {}", called.event);
+            Verdict::deny(Cause::Refused, &why)
+        }
+        None => verdict(contract, options, socket, ids, &called, until).await,
+    };
+    contract.answer(&Reply { event: called.event, id: called.id.as_deref(), verdict: &verdict })
+}
+
+/// The answer when a call could not even be read. An event that nobody knows is taken for the one before a tool: its denial is the
+/// one that an exit code alone can say.
+pub(crate) fn could_not_ask(
+    contract: &dyn Contract,
+    event: Option<Event>,
+    cause: Cause,
+    error: &dyn std::error::Error,
+) -> Answer {
+    let verdict = Verdict::deny(cause, &error.to_string());
+    contract.answer(&Reply { event: event.unwrap_or(Event::BeforeTool), id: None, verdict: &verdict })
+}
+
+async fn verdict(
+    contract: &dyn Contract,
+    options: &Options,
+    socket: &Path,
+    ids: &dyn IdSource,
+    called: &Called,
+    until: Instant,
+) -> Verdict {
+    if needs_no_question(contract, options.asked, called) {
+        return Verdict::NoOpinion;
+    }
+    let call = tool_call(contract, options, ids, called);
+    match question::ask(socket, call, until).await {
+        Ok(Permission::Allow) => Verdict::Allow,
+        Ok(Permission::Deny { message, failure }) => Verdict::deny(cause_of(failure), &message),
+        Err(Unanswered::Absent(error)) => match options.when_absent {
+            WhenAbsent::Ask if contract.can_ask(called.event) => Verdict::AskThere(sentence(&error)),
+            WhenAbsent::Ask => Verdict::deny(
+                Cause::Absent,
+                &format!("{error}, and {} cannot be told to ask here", contract.name()),
+            ),
+            WhenAbsent::Deny => Verdict::deny(Cause::Absent, &error.to_string()),
+        },
+        Err(error @ Unanswered::Silent(_)) => Verdict::deny(Cause::Expired, &error.to_string()),
+        Err(error @ Unanswered::TooLong { .. }) => Verdict::deny(Cause::Refused, &error.to_string()),
+        Err(error) => Verdict::deny(Cause::Failed, &error.to_string()),
+    }
+}
+
+/// What an agent would ask the person itself is asked here whatever the tool: the agent has found that it needs a person.
+fn needs_no_question(contract: &dyn Contract, asked: Asked, called: &Called) -> bool {
+    let is_among = |tools: &[&str]| !called.foreign && tools.contains(&called.tool.as_str());
+    let quiet = asked == Asked::Risky && called.event == Event::BeforeTool && is_among(contract.quiet());
+    quiet || is_among(contract.questions())
+}
+
+/// The id is always fresh: agents number their calls anew in every session, and two calls of one id could share an answer.
+fn tool_call(contract: &dyn Contract, options: &Options, ids: &dyn IdSource, called: &Called) -> ToolCall {
+    let agent = options.agent.clone().or_else(|| called.agent.clone());
+    ToolCall {
+        id: ids.uuid(),
+        tool: called.tool.clone(),
+        params: called.params.clone(),
+        caller: ToolCaller {
+            agent: agent.unwrap_or_else(|| contract.name().to_owned()),
+            session: called.session.clone(),
+            client: contract.client().map(str::to_owned),
+            model: called.model.clone(),
+            workspace: called.workspace.clone(),
+            ..ToolCaller::default()
+        },
+        approval_timeout_ms: None,
+    }
+}
+
+const fn cause_of(failure: ToolFailure) -> Cause {
+    match failure {
+        ToolFailure::Denied => Cause::Denied,
+        ToolFailure::Expired => Cause::Expired,
+        ToolFailure::Invalid | ToolFailure::NotFound => Cause::Refused,
+        ToolFailure::Aborted | ToolFailure::Failed => Cause::Failed,
+    }
+}
+
+impl Answer {
+    /// Nothing at all, which leaves the call to the agent.
+    const NOTHING: Self = Self { document: None, reason: None, end: End::Printed };
+
+    fn printed(document: Value) -> Self {
+        Self { document: Some(document), reason: None, end: End::Printed }
+    }
+
+    fn blocked(document: Value, reason: &str) -> Self {
+        Self { document: Some(document), reason: Some(reason.to_owned()), end: End::Blocked }
+    }
+}
+
+impl Verdict {
+    /// A no whose message says where it comes from. It is never blank: Codex takes a denial without a reason as no denial.
+    fn deny(cause: Cause, why: &str) -> Self {
+        let why: String = why.trim().chars().take(REASON_CHARS).collect();
+        let message = match (cause, why.as_str()) {
+            (Cause::Denied, "") => "Countersign denied it.".to_owned(),
+            (Cause::Denied | Cause::Expired, why) => format!("Countersign denied it: {why}"),
+            (_, why) => format!("Countersign could not ask, so it is denied: {why}"),
+        };
+        Self::Deny(Denial { cause, message })
+    }
+}
+
+fn sentence(error: &dyn std::error::Error) -> String {
+    format!("Countersign could not be asked: {error}")
+}
+
+/// Most characters of a reason that an agent is told: Claude Code takes 10 000 before it puts a text into a file.
+const REASON_CHARS: usize = 4_000;
