@@ -4,7 +4,7 @@ use crate::home::Home;
 use crate::process::{self, PATIENCE, wait_for};
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
-use std::io::Read;
+use std::io::{Read, Write};
 use std::process::{Child, Command, Stdio};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -40,6 +40,17 @@ pub struct Running {
     outputs: Option<[JoinHandle<String>; 2]>,
 }
 
+/// What a command finds on standard input.
+#[derive(Clone, Copy, Debug)]
+pub enum Input<'a> {
+    /// Its end.
+    Nothing,
+    /// These bytes, then its end.
+    Bytes(&'a [u8]),
+    /// Neither bytes nor an end while the command runs.
+    Open,
+}
+
 impl Home {
     /// Runs `countersign` with these arguments to its end.
     pub fn countersign(&self, arguments: &[&str]) -> Result<Finished> {
@@ -52,6 +63,12 @@ impl Home {
         Running::start(command.args(arguments))
     }
 
+    /// Starts `countersign` with these arguments and this on standard input.
+    pub fn feed(&self, arguments: &[&str], input: &[u8]) -> Result<Running> {
+        let mut command = self.command(process::countersign()?);
+        Running::start_with(command.args(arguments), Input::Bytes(input))
+    }
+
     /// Starts `countersign exec` for a command, as an agent does.
     pub fn exec(&self, argv: &[&str]) -> Result<Running> {
         self.start(&[&["exec", "--"], argv].concat())
@@ -61,9 +78,22 @@ impl Home {
 impl Running {
     /// Starts a program without standard input.
     pub fn start(command: &mut Command) -> Result<Self> {
+        Self::start_with(command, Input::Nothing)
+    }
+
+    /// Starts a program with something on standard input.
+    pub fn start_with(command: &mut Command, input: Input<'_>) -> Result<Self> {
         let name = command.get_program().to_string_lossy().into_owned();
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let stdin = if matches!(input, Input::Nothing) { Stdio::null() } else { Stdio::piped() };
+        command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().with_context(|| format!("could not start {name}"))?;
+        if let (Input::Bytes(bytes), Some(mut stdin)) =
+            (input, child.stdin.take_if(|_| !matches!(input, Input::Open)))
+        {
+            let bytes = bytes.to_vec();
+            // Beside the reading, and a command that has read enough may close it.
+            std::thread::spawn(move || stdin.write_all(&bytes).ok());
+        }
         let outputs = [
             read_all(child.stdout.take().context("standard output was not piped")?),
             read_all(child.stderr.take().context("standard error was not piped")?),

@@ -22,6 +22,7 @@ pub mod mcp;
 pub mod peer;
 pub mod process;
 pub mod runner;
+pub mod scripted;
 #[cfg(feature = "desktop")]
 pub mod session;
 pub mod wire;

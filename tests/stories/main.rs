@@ -1,6 +1,7 @@
 //! Stories without a display and without the app: what the command line promises by itself.
 
 mod fallback;
+mod hooks;
 mod node;
 mod policy;
 mod record;

@@ -159,7 +159,7 @@ fn wrong_usage_is_told_apart_from_everything_else() -> Story {
     Ok(())
 }
 
-const COMMANDS: [&[&str]; 30] = [
+const COMMANDS: [&[&str]; 36] = [
     &[],
     &["exec"],
     &["ask"],
@@ -189,5 +189,11 @@ const COMMANDS: [&[&str]; 30] = [
     &["service", "install"],
     &["service", "status"],
     &["service", "uninstall"],
+    &["hook"],
+    &["hook", "claude-code"],
+    &["hook", "codex"],
+    &["hook", "gemini"],
+    &["hook", "generic"],
+    &["hook", "install"],
     &["doctor"],
 ];

@@ -1,0 +1,323 @@
+//! Hooks of other agents: recorded calls go to the real command as their agents start it, and its answer is one that they
+//! understand. What the app says is scripted.
+
+use crate::Story;
+use anyhow::{Context, Result, ensure};
+use countersign_protocol::tools::{Permission, ToolFailure};
+use countersign_tests::cli::{Finished, Input, Running};
+use countersign_tests::home::Home;
+use countersign_tests::process::{self, PATIENCE};
+use countersign_tests::scripted::{Script, ScriptedApp};
+use serde_json::{Value, json};
+use std::fs;
+use std::path::Path;
+use std::time::Instant;
+
+/// An agent by the name of its recordings, and how its hook ends when the answer is no.
+const AGENTS: [(&str, &str, i32); 4] = [
+    ("claude-code", "claude-code-bash", 2),
+    ("codex", "codex-bash", 2),
+    ("gemini", "gemini-shell", 2),
+    ("generic", "generic-whole", 202),
+];
+
+/// The input of a recorded call, in a folder that is there.
+fn recorded(name: &str) -> Result<Vec<u8>> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus/hooks").join(format!("{name}.json"));
+    let mut value: Value = serde_json::from_slice(&fs::read(path)?)?;
+    ensure!(value["source"].is_string(), "{name} does not say where it is from");
+    Ok(value["input"].take().to_string().into_bytes())
+}
+
+/// Whether an agent could take what was printed for an allow.
+fn may_allow(finished: &Finished) -> bool {
+    finished.stdout.contains("\"allow\"")
+}
+
+fn denied() -> Script {
+    Script::Permits(Permission::Deny { message: "not on a Friday".to_owned(), failure: ToolFailure::Denied })
+}
+
+/// One recorded call through the real command.
+fn check(agent: &str, recording: &str, script: Script) -> Result<Finished> {
+    let home = Home::empty()?;
+    let app = ScriptedApp::start(&home, script)?;
+    let finished = home.feed(&["hook", agent], &recorded(recording)?)?.finish()?;
+    let call = app.asked()?;
+    ensure!(call.caller.workspace == "/home/user/my-project", "{call:?}");
+    Ok(finished)
+}
+
+#[test]
+fn what_the_person_allows_goes_on() -> Story {
+    for (agent, recording, expected) in [
+        (
+            "claude-code",
+            "claude-code-bash",
+            Some(json!({ "hookSpecificOutput": {
+                "hookEventName": "PreToolUse",
+                "permissionDecision": "allow",
+                "permissionDecisionReason": "Allowed in Countersign.",
+            } })),
+        ),
+        (
+            "claude-code",
+            "claude-code-permission",
+            Some(json!({ "hookSpecificOutput": {
+                "hookEventName": "PermissionRequest", "decision": { "behavior": "allow" },
+            } })),
+        ),
+        ("codex", "codex-apply-patch", None),
+        (
+            "codex",
+            "codex-permission",
+            Some(json!({ "hookSpecificOutput": {
+                "hookEventName": "PermissionRequest", "decision": { "behavior": "allow" },
+            } })),
+        ),
+        ("gemini", "gemini-replace", Some(json!({ "decision": "allow" }))),
+        ("generic", "generic-whole", Some(json!({ "decision": "allow", "id": "call-9" }))),
+    ] {
+        let finished = check(agent, recording, Script::Permits(Permission::Allow))?.expect_code(0)?;
+        let printed = if finished.stdout.is_empty() { None } else { Some(finished.json()?) };
+        assert_eq!(printed, expected, "{recording}");
+        assert_eq!(finished.stderr, "", "{recording}");
+    }
+    Ok(())
+}
+
+#[test]
+fn what_the_person_denies_is_stopped_and_the_agent_hears_why() -> Story {
+    for (agent, recording, code) in [
+        ("claude-code", "claude-code-write", 2),
+        ("codex", "codex-bash", 2),
+        ("gemini", "gemini-shell", 2),
+        ("generic", "generic-whole", 200),
+    ] {
+        let finished = check(agent, recording, denied())?.expect_code(code)?;
+        assert_eq!(finished.stderr, "Countersign denied it: not on a Friday\n", "{recording}");
+        assert!(finished.stdout.contains("\"deny\"") && !may_allow(&finished), "{recording}: {finished:?}");
+    }
+    // There the exit code counts for nothing.
+    for (agent, recording) in [("claude-code", "claude-code-permission"), ("codex", "codex-permission")] {
+        let finished = check(agent, recording, denied())?.expect_code(0)?;
+        let decision = finished.json()?["hookSpecificOutput"]["decision"].take();
+        assert_eq!(
+            decision,
+            json!({ "behavior": "deny", "message": "Countersign denied it: not on a Friday" })
+        );
+    }
+    Ok(())
+}
+
+#[test]
+fn without_the_app_nothing_goes_on() -> Story {
+    for (agent, recording, code) in AGENTS {
+        let home = Home::empty()?;
+        let finished = home.feed(&["hook", agent], &recorded(recording)?)?.finish()?.expect_code(code)?;
+        assert!(finished.stderr.contains("is not running"), "{agent}: {finished:?}");
+        assert!(!may_allow(&finished), "{agent}: {finished:?}");
+    }
+    let home = Home::empty()?;
+    let ask = ["hook", "claude-code", "--when-absent", "ask"];
+    let finished = home.feed(&ask, &recorded("claude-code-bash")?)?.finish()?.expect_code(0)?;
+    assert_eq!(finished.json()?["hookSpecificOutput"]["permissionDecision"], "ask");
+    let ask = ["hook", "codex", "--when-absent", "ask"];
+    home.feed(&ask, &recorded("codex-bash")?)?.finish()?.expect_code(2)?;
+    Ok(())
+}
+
+#[test]
+fn an_app_that_answers_nonsense_denies() -> Story {
+    for bytes in
+        [&b""[..], b"\n", b"allow\n", b"{\"kind\":\"shown\"}\n", b"{\"kind\":\"error\",\"message\":\"no\"}\n"]
+    {
+        for (agent, recording, code) in AGENTS {
+            let code = if agent == "generic" { 1 } else { code };
+            let finished = check(agent, recording, Script::Says(bytes.to_vec()))?.expect_code(code)?;
+            assert!(!may_allow(&finished) && !finished.stderr.is_empty(), "{agent}: {finished:?}");
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn what_an_agent_says_and_nobody_understands_is_denied() -> Story {
+    let long = vec![b' '; 10 * 1024 * 1024];
+    for input in [&b""[..], b"{", b"[]", b"\xff\xfe", b"{\"tool_name\":7}", b"{\"tool\":7}", &long] {
+        for (agent, _, code) in AGENTS {
+            let home = Home::empty()?;
+            let app = ScriptedApp::start(&home, Script::Permits(Permission::Allow))?;
+            let code = if agent == "generic" { 203 } else { code };
+            let finished = home.feed(&["hook", agent], input)?.finish()?.expect_code(code)?;
+            assert!(finished.stderr.contains("expected"), "{agent}: {finished:?}");
+            assert!(!may_allow(&finished) && !app.was_asked(), "{agent}: {finished:?}");
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn an_agent_that_never_ends_its_input_is_not_waited_for() -> Story {
+    let home = Home::empty()?;
+    for (agent, code) in [("claude-code", 2), ("generic", 203)] {
+        let started = Instant::now();
+        let mut command = home.command(process::countersign()?);
+        let arguments = ["hook", agent, "--timeout", "0.3"];
+        let finished =
+            Running::start_with(command.args(arguments), Input::Open)?.finish()?.expect_code(code)?;
+        assert!(finished.stderr.contains("to end within"), "{finished:?}");
+        assert!(started.elapsed() < PATIENCE, "{finished:?}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_person_who_does_not_answer_has_denied() -> Story {
+    for (agent, recording, code) in AGENTS {
+        let home = Home::empty()?;
+        let app = ScriptedApp::start(&home, Script::Waits)?;
+        let code = if agent == "generic" { 201 } else { code };
+        let arguments = ["hook", agent, "--timeout", "0.5"];
+        let finished = home.feed(&arguments, &recorded(recording)?)?.finish()?.expect_code(code)?;
+        assert!(finished.stderr.contains("nobody answered"), "{agent}: {finished:?}");
+        assert!(app.asked()?.approval_timeout_ms < Some(500), "{agent}");
+        app.wait_until_taken_back()?;
+    }
+    Ok(())
+}
+
+#[test]
+fn an_agent_that_kills_its_hook_takes_the_question_back() -> Story {
+    let home = Home::empty()?;
+    let app = ScriptedApp::start(&home, Script::Waits)?;
+    let running = home.feed(&["hook", "gemini"], &recorded("gemini-shell")?)?;
+    app.asked()?;
+    running.kill()?;
+    app.wait_until_taken_back()
+}
+
+#[test]
+fn whatever_fails_ends_in_a_code_that_stops_the_agent() -> Story {
+    let home = Home::empty()?.with_variable("COUNTERSIGN_GATEWAY_PORT", "no port");
+    for (agent, recording, _) in AGENTS {
+        let finished = home.feed(&["hook", agent], &recorded(recording)?)?.finish()?.expect_code(2)?;
+        assert!(finished.stderr.contains("COUNTERSIGN_GATEWAY_PORT"), "{finished:?}");
+        assert_eq!(finished.stdout, "");
+        home.feed(&["--json", "hook", agent], b"{}")?.finish()?.expect_code(2)?;
+    }
+    let home = Home::empty()?;
+    for wrong in
+        [&["hook", "claude-code", "--bogus"][..], &["hook", "claude"], &["hook"], &["hook", "codex", "x"]]
+    {
+        let finished = home.feed(wrong, &recorded("claude-code-bash")?)?.finish()?.expect_code(2)?;
+        assert!(!finished.stderr.is_empty() && finished.stdout.is_empty(), "{finished:?}");
+    }
+    // An allow that cannot be said is none.
+    let _app = ScriptedApp::start(&home, Script::Permits(Permission::Allow))?;
+    for (agent, recording) in [("claude-code", "claude-code-bash"), ("generic", "generic-whole")] {
+        let line = format!("'{}' hook {agent} > /dev/full", process::countersign()?.display());
+        let mut shell = home.command("sh");
+        let input = recorded(recording)?;
+        Running::start_with(shell.args(["-c", &line]), Input::Bytes(&input))?.finish()?.expect_code(2)?;
+    }
+    Ok(())
+}
+
+#[test]
+fn tools_that_need_no_question_are_left_to_the_agent() -> Story {
+    let home = Home::empty()?;
+    let app = ScriptedApp::start(&home, Script::Permits(Permission::Allow))?;
+    for (agent, recording, printed) in [
+        ("claude-code", "claude-code-read", ""),
+        ("codex", "codex-plan", ""),
+        ("gemini", "gemini-read", "{}\n"),
+    ] {
+        let finished = home.feed(&["hook", agent], &recorded(recording)?)?.finish()?.expect_code(0)?;
+        assert_eq!((finished.stdout.as_str(), finished.stderr.as_str()), (printed, ""), "{recording}");
+        assert!(!app.was_asked(), "{recording}");
+        home.feed(&["hook", agent, "--all"], &recorded(recording)?)?.finish()?.expect_code(0)?;
+        assert!(app.was_asked(), "{recording}");
+    }
+    Ok(())
+}
+
+/// The settings of an agent in a home, and the line in them that calls the hook.
+fn installed(home: &Home, agent: &str, file: &str, event: &str) -> Result<String> {
+    home.countersign(&["hook", "install", agent, "--apply"])?.expect_code(0)?;
+    let settings: Value = serde_json::from_slice(&fs::read(home.path().join(file))?)?;
+    let line = settings["hooks"][event][0]["hooks"][0]["command"].as_str();
+    line.map(str::to_owned).with_context(|| settings.to_string())
+}
+
+#[test]
+fn what_is_installed_works_as_its_agent_starts_it() -> Story {
+    for (agent, recording, file, event) in [
+        ("claude-code", "claude-code-bash", ".claude/settings.json", "PreToolUse"),
+        ("codex", "codex-bash", ".codex/hooks.json", "PreToolUse"),
+        ("gemini", "gemini-shell", ".gemini/settings.json", "BeforeTool"),
+    ] {
+        let input = recorded(recording)?;
+        let shell = |home: &Home, line: &str| -> Result<Finished> {
+            let mut shell = home.command("sh");
+            Running::start_with(shell.args(["-c", line]), Input::Bytes(&input))?.finish()
+        };
+        let home = Home::empty()?;
+        let line = installed(&home, agent, file, event)?;
+        let _app = ScriptedApp::start(&home, Script::Permits(Permission::Allow))?;
+        shell(&home, &line)?.expect_code(0)?;
+        let denying = Home::empty()?;
+        let _app = ScriptedApp::start(&denying, denied())?;
+        let finished = shell(&denying, &line)?.expect_code(2)?;
+        assert!(finished.stderr.contains("not on a Friday"), "{agent}: {finished:?}");
+        // A program that is gone has to stop the agent too, with something on standard error: without it Codex goes on.
+        let broken = line.replace("countersign", "not-there");
+        let finished = shell(&home, &broken)?.expect_code(2)?;
+        assert!(!finished.stderr.is_empty() && finished.stdout.is_empty(), "{agent}: {finished:?}");
+        home.countersign(&["hook", "install", agent, "--remove", "--apply"])?.expect_code(0)?;
+        assert_eq!(fs::read_to_string(home.path().join(file))?, "{}\n", "{agent}");
+    }
+    Ok(())
+}
+
+#[test]
+fn nothing_is_written_before_it_was_shown_and_wanted() -> Story {
+    let home = Home::empty()?;
+    let settings = home.path().join(".claude/settings.json");
+    let shown = home.countersign(&["hook", "install", "claude-code"])?.expect_code(0)?.stdout;
+    assert!(
+        shown.contains("+      \"PreToolUse\": [") || shown.contains("+    \"PreToolUse\": ["),
+        "{shown}"
+    );
+    assert!(shown.contains("Nothing was written"), "{shown}");
+    assert!(!settings.exists());
+    let report = home.countersign(&["--json", "hook", "install", "claude-code"])?.expect_code(0)?.json()?;
+    assert_eq!((&report["changes"], &report["applied"]), (&json!(true), &json!(false)));
+    assert_eq!(report["path"], settings.to_str().context("not UTF-8")?);
+    let apply = ["--json", "hook", "install", "claude-code", "--apply"];
+    let report = home.countersign(&apply)?.expect_code(0)?.json()?;
+    assert_eq!((&report["changes"], &report["applied"]), (&json!(true), &json!(true)));
+    let report = home.countersign(&apply)?.expect_code(0)?.json()?;
+    assert_eq!((&report["changes"], &report["diff"]), (&json!(false), &json!("")));
+    fs::write(&settings, "{ // mine\n}")?;
+    let left = home.countersign(&["hook", "install", "claude-code", "--apply"])?.expect_code(1)?;
+    assert!(left.stderr.contains("without comments") && left.stdout.contains("hook claude-code"), "{left:?}");
+    let left = home.countersign(&apply)?.expect_code(1)?.json()?;
+    assert!(left["error"].is_string() && left["byHand"].is_string(), "{left}");
+    assert_eq!(fs::read_to_string(&settings)?, "{ // mine\n}");
+    for wrong in [
+        &["hook", "install", "gemini", "--when-absent", "ask"][..],
+        &["hook", "install", "codex", "--when-absent", "ask"],
+        &["hook", "install", "gemini", "--event", "permission-request"],
+    ] {
+        let refused = home.countersign(wrong)?.expect_code(1)?;
+        assert!(refused.stderr.contains("--"), "{refused:?}");
+    }
+    let given = ["hook", "install", "codex", "--event", "permission-request", "--when-absent", "ask"];
+    let shown =
+        home.countersign(&[&given[..], &["--agent", "a b", "--timeout", "30", "--all"]].concat())?.stdout;
+    let line =
+        "hook codex --timeout 30 --agent 'a b' --when-absent ask --event permission-request --all || exit 2";
+    assert!(shown.contains(line) && shown.contains("\"timeout\": 60"), "{shown}");
+    Ok(())
+}
