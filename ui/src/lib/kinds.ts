@@ -1,6 +1,6 @@
 import { t } from './i18n/index.svelte';
 import type { Card, CardKind, Via } from './protocol';
-import { changesOf } from './reading';
+import { changesOf, isWhole } from './reading';
 
 /** Whether a card is about a command, whoever runs it. */
 export function isCommand(kind: CardKind): boolean {
@@ -32,6 +32,14 @@ export function wanted(card: Card): string {
       return card.facts.some(({ kind }) => kind === 'task') ? tool.wantsTask : tool.wantsOther;
     }
   }
+}
+
+/** Why a card can never be allowed; `null` when it can. */
+export function impossible(card: Card): string | null {
+  const { prompt, tool } = t();
+  if (!isWhole(card)) return tool.blocked;
+  if (card.allowBlocked === 'too-long') return prompt.blockedTooLong;
+  return card.allowBlocked === 'too-many-arguments' ? prompt.blockedTooMany : null;
 }
 
 /** The title of a window that shows this card. */

@@ -26,6 +26,25 @@ test('each argument is a box, an empty one too, and blanks inside are visible', 
     assert.ok(words.some((word) => word.includes('empty argument')));
   }));
 
+test('each blank of a run is painted, so that arguments which differ in them look different', async () => {
+  const tab = await browser.open('prompt');
+  await tab.evaluate(() => {
+    const card = window.cards.harmless('a', Date.now());
+    const shown = {
+      spans: [
+        { kind: 'plain', text: 'a' },
+        { kind: 'space', text: '   ' },
+        { kind: 'plain', text: 'b' },
+      ],
+    };
+    card.command.segments[0].args[1] = { role: 'argument', shown, missed: false };
+    window.mock.emit({ kind: 'card-added', card });
+  });
+  await shows(tab, 'a');
+  assert.equal(await tab.locator(at('argument')).nth(1).textContent(), 'a␣␣␣b');
+  await tab.done();
+});
+
 test('hidden characters are painted as codes, and nothing hidden reaches the page', () =>
   prompt(['hostile', 'a'], async (tab) => {
     const text = await tab.textContent(at('command'));
