@@ -33,7 +33,7 @@ pub use pipeline::{
     Confinement, Files, MAX_TOOLS, Origin, Outcome, Pipeline, Removed, Run, Sender, SubAgent, Tool,
 };
 pub use step::Step;
-pub use tables::BUNDLE_MCP;
+pub use tables::{BUNDLE_MCP, profiles, section};
 pub use warning::{Effect, Warning};
 
 /// Why no tools can be told for a run: it has none then.

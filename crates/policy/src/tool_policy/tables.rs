@@ -12,6 +12,18 @@ pub(super) fn group(name: &str) -> Option<&'static [&'static str]> {
     GROUPS.iter().find(|(group, _)| *group == name).map(|(_, members)| *members)
 }
 
+/// The group that a tool is shown under, without `group:`; the name is normalised. `group:openclaw` is a collection of others'.
+pub fn section(tool: &str) -> Option<&'static str> {
+    let has = |members: &[&str]| members.contains(&tool);
+    let (group, _) = GROUPS.iter().find(|(group, members)| *group != EVERYTHING && has(members))?;
+    group.strip_prefix("group:")
+}
+
+/// Names of the profiles.
+pub fn profiles() -> impl Iterator<Item = &'static str> {
+    PROFILES.iter().map(|(name, _)| *name)
+}
+
 /// What a profile lets through; the name is normalised.
 pub(super) fn profile(name: &str) -> Option<&'static List> {
     BUILT_IN.profiles.iter().find(|(profile, _)| *profile == name).map(|(_, list)| list)
@@ -94,7 +106,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("group:nodes", &["nodes", "computer", "mobile_ui"]),
     // The older release's: what the newest one adds to it is not established. Neither has files or commands in it.
     (
-        "group:openclaw",
+        EVERYTHING,
         &[
             "browser",
             "canvas",
@@ -147,6 +159,9 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("group:ui", &["browser", "screen", "theme", "dashboard", "terminal", "portal", "canvas", "show_widget"]),
     ("group:web", &["web_search", "web_fetch", "x_search"]),
 ];
+
+/// Most of what comes with a release, whatever it does.
+const EVERYTHING: &str = "group:openclaw";
 
 /// Tools that are in no group.
 const UNGROUPED: &[&str] = &["whatsapp_login"];
@@ -280,6 +295,21 @@ mod tests {
     use super::super::names::normalised;
     use super::*;
     use pretty_assertions::assert_eq;
+
+    #[test]
+    fn each_tool_of_ours_is_shown_under_what_it_does() {
+        for (tool, expected) in [
+            ("read_file", Some("fs")),
+            ("apply_patch", Some("fs")),
+            ("exec", Some("runtime")),
+            ("process", Some("runtime")),
+            ("subagent", Some("sessions")),
+            ("whatsapp_login", None),
+            ("lobster", None),
+        ] {
+            assert_eq!(section(tool), expected, "{tool}");
+        }
+    }
 
     #[test]
     fn what_is_built_in_is_written_as_it_is_compared_and_names_what_there_is() {
