@@ -3,7 +3,7 @@
 //! It comes after all hooks, so it sees the final parameters and exactly what would happen. It is the only place where
 //! approval has to do with tools. There is no gate that allows by default: a toolbox is made with one.
 
-use crate::tool::{Call, Channel, Preview};
+use crate::tool::{Call, Channel, Entrance, Preview};
 use futures_util::future::BoxFuture;
 use std::collections::BTreeSet;
 use tokio_util::sync::CancellationToken;
@@ -41,12 +41,15 @@ pub struct Gating {
     pub everywhere: BTreeSet<String>,
     /// Names of tools, normalised, for turns of the pet channel (pet-channel.md).
     pub pet: BTreeSet<String>,
+    /// Names of tools, normalised, for calls that come over the gateway.
+    pub gateway: BTreeSet<String>,
 }
 
 impl Default for Gating {
-    /// As the pet channel has it.
+    /// As the pet channel has it; over the gateway nothing is read unasked.
     fn default() -> Self {
-        Self { everywhere: BTreeSet::new(), pet: PET.iter().map(|name| (*name).to_owned()).collect() }
+        let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+        Self { everywhere: BTreeSet::new(), pet: names(&PET), gateway: names(&GATEWAY) }
     }
 }
 
@@ -62,10 +65,11 @@ pub enum Stage {
 
 /// Whether the gate is asked about a call, by what it would do, its normalised name and where it came from.
 pub fn stage(gating: &Gating, call: &Call, preview: &Preview) -> Stage {
-    let listed = match &call.caller.channel {
-        Channel::None => gating.everywhere.contains(&call.tool),
-        Channel::Pet { .. } => gating.everywhere.contains(&call.tool) || gating.pet.contains(&call.tool),
-    };
+    let is_pet = matches!(call.caller.channel, Channel::Pet { .. });
+    let is_gateway = call.caller.entrance == Entrance::Gateway;
+    let listed = gating.everywhere.contains(&call.tool)
+        || (is_pet && gating.pet.contains(&call.tool))
+        || (is_gateway && gating.gateway.contains(&call.tool));
     match preview {
         Preview::Changes(_) | Preview::HandOver { .. } => Stage::Judged,
         Preview::Harmless | Preview::AskedThere { .. } if listed => Stage::Judged,
@@ -75,6 +79,10 @@ pub fn stage(gating: &Gating, call: &Call, preview: &Preview) -> Stage {
 
 /// Tools that the pet channel asks about unless it is configured otherwise (pet-channel.md).
 const PET: [&str; 6] = ["append_file", "edit_file", "exec", "spawn", "subagent", "write_file"];
+
+/// Tools whose calls over the gateway are asked about unless it is configured otherwise: the folder that they keep to is the
+/// caller's own word.
+const GATEWAY: [&str; 1] = ["read_file"];
 
 #[cfg(test)]
 mod tests {
@@ -96,7 +104,7 @@ mod tests {
         use Stage::{Judged, Passed};
         let (none, pet) = (Channel::None, Channel::Pet { session_id: "s".to_owned() });
         let default = Gating::default();
-        let empty = Gating { everywhere: BTreeSet::new(), pet: BTreeSet::new() };
+        let empty = Gating { everywhere: BTreeSet::new(), pet: BTreeSet::new(), gateway: BTreeSet::new() };
         let read = Gating { everywhere: BTreeSet::from(["read_file".to_owned()]), ..empty.clone() };
         let pet_process = Gating { pet: BTreeSet::from(["process".to_owned()]), ..empty.clone() };
         for tool in ["exec", "write_file", "read_file"] {
@@ -115,5 +123,23 @@ mod tests {
         check(&pet_process, "process", &pet, [Judged; 4]);
         check(&pet_process, "process", &none, [Passed, Passed, Judged, Judged]);
         check(&pet_process, "exec", &pet, [Passed, Passed, Judged, Judged]);
+    }
+
+    #[test]
+    fn over_the_gateway_files_are_read_only_after_a_question() {
+        let judged = |gating: &Gating, tool: &str, entrance, channel: Channel| {
+            let mut call = testing::call(tool, "1");
+            call.caller.entrance = entrance;
+            call.caller.channel = channel;
+            stage(gating, &call, &Preview::Harmless) == Stage::Judged
+        };
+        let pet = || Channel::Pet { session_id: "s".to_owned() };
+        let default = Gating::default();
+        assert!(judged(&default, "read_file", Entrance::Gateway, Channel::None));
+        assert!(judged(&default, "read_file", Entrance::Gateway, pet()));
+        assert!(!judged(&default, "read_file", Entrance::Machine, Channel::None));
+        assert!(!judged(&default, "process", Entrance::Gateway, Channel::None));
+        let trusting = Gating { gateway: BTreeSet::new(), ..default };
+        assert!(!judged(&trusting, "read_file", Entrance::Gateway, Channel::None));
     }
 }

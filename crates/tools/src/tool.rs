@@ -33,6 +33,8 @@ pub struct Caller {
     pub client: Option<String>,
     /// The channel that the turn came from; decides who may be asked besides the windows.
     pub channel: Channel,
+    /// How the call got here.
+    pub entrance: Entrance,
     /// Which process brought the call, where that is known for certain.
     pub brought_by: Option<BroughtBy>,
     /// How long a person has to answer, where that is not as long as usual.
@@ -59,6 +61,16 @@ pub enum Channel {
         /// The connection that pushes go to.
         session_id: String,
     },
+}
+
+/// How a call got to the tools; decides what a workspace is worth that its caller names.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Entrance {
+    /// From a program that the kernel says is this user's: what it may read it can read itself.
+    #[default]
+    Machine,
+    /// From whoever holds the gateway's token.
+    Gateway,
 }
 
 /// A call of a tool.

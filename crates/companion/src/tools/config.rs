@@ -81,7 +81,7 @@ struct Handed {
 
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-struct Pet {
+struct Asking {
     ask_about: Option<Vec<String>>,
 }
 
@@ -109,8 +109,10 @@ pub(super) fn read(document: &Map<String, Value>) -> Result<Own, OwnError> {
     if let Some(names) = member::<Vec<String>>(tools, "askAbout")? {
         gating.everywhere = names_of(&names);
     }
-    if let Some(names) = member::<Pet>(tools, "pet")?.unwrap_or_default().ask_about {
-        gating.pet = names_of(&names);
+    for (name, listed) in [("pet", &mut gating.pet), ("gateway", &mut gating.gateway)] {
+        if let Some(names) = member::<Asking>(tools, name)?.unwrap_or_default().ask_about {
+            *listed = names_of(&names);
+        }
     }
     let is_strict: bool = member(tools, "strict")?.unwrap_or_default();
     Ok(Own {
@@ -173,6 +175,7 @@ mod tests {
             "subagent": { "command": ["/bin/agent"] },
             "askAbout": [" Read_File "],
             "pet": { "askAbout": [] },
+            "gateway": { "askAbout": ["Process"] },
         }});
         let own = read(document.as_object().unwrap()).unwrap();
         let audit = Command {
@@ -186,6 +189,7 @@ mod tests {
         assert_eq!(own.hand_overs, HandOvers { subagent: Some(vec!["/bin/agent".into()]), spawn: None });
         assert_eq!(own.gating.everywhere, BTreeSet::from(["read_file".to_owned()]));
         assert_eq!(own.gating.pet, BTreeSet::new());
+        assert_eq!(own.gating.gateway, BTreeSet::from(["process".to_owned()]));
     }
 
     #[test]
@@ -207,6 +211,7 @@ mod tests {
         check(json!({ "spawn": { "comand": ["/bin/agent"] } }), Err("comand"));
         check(json!({ "askAbout": "exec" }), Err("tools.askAbout"));
         check(json!({ "pet": { "ask": [] } }), Err("tools.pet"));
+        check(json!({ "gateway": { "askAbout": "exec" } }), Err("tools.gateway"));
         check(json!({ "strict": "yes" }), Err("tools.strict"));
     }
 }
