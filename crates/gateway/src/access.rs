@@ -148,6 +148,8 @@ pub const METHODS: &[(&str, Caller)] = &[
     ("plugin.approval.resolve", Caller::Operator(Scope::Approvals)),
     ("plugin.approval.waitDecision", Caller::Operator(Scope::Approvals)),
     ("status", Caller::Operator(Scope::Read)),
+    ("tools.catalog", Caller::Operator(Scope::Read)),
+    ("tools.effective", Caller::Operator(Scope::Read)),
 ];
 
 /// Who may call `method`; `None` for one that is unknown here.

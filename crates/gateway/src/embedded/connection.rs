@@ -4,7 +4,7 @@ use super::door::Opening;
 use super::params::Params;
 use super::{
     Backend, Gateway, Handshake, Seat, approvals, commands, devices, invoke, plugins, policies, reports,
-    unified,
+    tools, unified,
 };
 use crate::access::{Role, Scope};
 use crate::session::{Client, Output, Session};
@@ -185,6 +185,7 @@ impl<B: Backend> Call<B> {
             method if method.starts_with("exec.approvals.") => {
                 Box::pin(policies::answer(self, method, params)).await
             }
+            method if method.starts_with("tools.") => Box::pin(tools::answer(self, method, params)).await,
             // In room of its own: hundreds may wait for a person, and each would hold the room that this takes.
             method => Box::pin(self.at_once(method, params)).await,
         }

@@ -19,6 +19,7 @@ mod pets;
 mod plugins;
 mod policies;
 mod reports;
+mod tools;
 mod unified;
 
 pub use asked::{Ended, Known, Resolver, Subject, Verdict};
@@ -40,6 +41,7 @@ use connection::{Outbox, Slow};
 use countersign_protocol::gateway::policy::PolicyFile;
 use countersign_protocol::gateway::{MAX_PAYLOAD_BYTES, TICK_INTERVAL_MS};
 use countersign_protocol::pet;
+use countersign_protocol::tools::{ToolCall, ToolCaller, ToolOutput};
 use countersign_protocol::vocabulary::Decision;
 use door::Door;
 use events::SystemEvents;
@@ -57,6 +59,7 @@ use tokio::net::TcpListener;
 use tokio::sync::{broadcast, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+pub use tools::{Catalogued, Listing, ToolError};
 use zeroize::Zeroizing;
 
 /// Connections that may be in their handshake at once (gateway-protocol.md §1.1).
@@ -191,6 +194,18 @@ pub trait Backend: Send + Sync + 'static {
         base_hash: String,
     ) -> impl Future<Output = Result<PolicyFile, PolicyError>> + Send;
 
+    /// The tools that a caller gets. All that the caller says of itself, the workspace too, is its own word here; without a
+    /// workspace nothing is known of one.
+    fn tools(&self, caller: ToolCaller) -> impl Future<Output = Result<Listing, ToolError>> + Send;
+
+    /// Calls a tool, for a caller as of [`Backend::tools`]: by policy, hooks and people, as anybody else's call. `gone` is
+    /// cancelled when nobody waits for it any more; it is to be called off then. Not dropped before it ends.
+    fn call_tool(
+        &self,
+        call: ToolCall,
+        gone: CancellationToken,
+    ) -> impl Future<Output = Result<ToolOutput, ToolError>> + Send;
+
     /// A text as it may be shown to a person.
     fn shown(&self, text: &str) -> String;
 
@@ -222,6 +237,7 @@ struct Gateway<B> {
     system_events: Mutex<SystemEvents>,
     pets: Pets,
     handshakes: AtomicUsize,
+    tool_seats: tools::http::Seats,
     started: Instant,
     /// Told when clients or devices change.
     changes: watch::Sender<()>,
@@ -272,6 +288,8 @@ impl<B: Backend> Embedded<B> {
         };
         let router = Router::new()
             .route(pet::PATH, any(pets::upgrade::<B>))
+            .route(tools::http::INVOKE, any(tools::http::invoke::<B>))
+            .route(tools::http::LIST, any(tools::http::list::<B>))
             .fallback(any(upgrade::<B>))
             .with_state(serving);
         let service = router.into_make_service_with_connect_info::<SocketAddr>();
@@ -305,8 +323,8 @@ async fn upgrade<B: Backend>(
     headers: HeaderMap,
     upgrade: Result<WebSocketUpgrade, axum::extract::ws::rejection::WebSocketUpgradeRejection>,
 ) -> Response {
-    if let Err(refused) = foreign(peer, &headers) {
-        return refused.into_response();
+    if let Some(why) = stranger(peer, &headers) {
+        return (StatusCode::FORBIDDEN, format!("{why}\n")).into_response();
     }
     let upgrade = match upgrade {
         Ok(upgrade) => upgrade,
@@ -322,16 +340,13 @@ async fn upgrade<B: Backend>(
         .on_upgrade(move |socket| connections.track_future(connection::run(gateway, socket, waiting, stop)))
 }
 
-/// Refuses everybody but programs on this machine that mean this gateway: no pages of browsers, no names that were bent to
-/// loopback.
-fn foreign(peer: SocketAddr, headers: &HeaderMap) -> Result<(), (StatusCode, &'static str)> {
+/// Why somebody is not heard: only programs on this machine that mean this gateway are, no pages of browsers, and no names
+/// that were bent to loopback.
+fn stranger(peer: SocketAddr, headers: &HeaderMap) -> Option<&'static str> {
     if !peer.ip().is_loopback() || !is_local(headers) {
-        return Err((StatusCode::FORBIDDEN, "expected a client of this machine, addressed to it\n"));
+        return Some("expected a client of this machine, addressed to it");
     }
-    if headers.contains_key(header::ORIGIN) {
-        return Err((StatusCode::FORBIDDEN, "expected no Origin: pages of a browser are not served\n"));
-    }
-    Ok(())
+    headers.contains_key(header::ORIGIN).then_some("expected no Origin: pages of a browser are not served")
 }
 
 /// Whether the address that was typed is this machine's own (gateway-protocol.md §1).

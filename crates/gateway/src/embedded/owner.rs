@@ -6,6 +6,7 @@ use super::events::{SystemEvent, SystemEvents};
 use super::forwarding::Asker;
 use super::invoke::Allowed;
 use super::nodes::Nodes;
+use super::tools::http::Seats;
 use super::{Backend, Config, Gateway, Requester, Seat, invoke};
 use crate::access::Scope;
 use crate::pairing::{Device, LetInBy, Pending};
@@ -45,6 +46,7 @@ impl<B: Backend> Embedded<B> {
             system_events: Mutex::default(),
             pets: Pets::new(move || clock.now_ms()),
             handshakes: AtomicUsize::new(0),
+            tool_seats: Seats::default(),
             started: Instant::now(),
             changes: watch::Sender::new(()),
         }))

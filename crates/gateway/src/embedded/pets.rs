@@ -1,7 +1,7 @@
 //! The pet channel's way in (pet-channel.md, "Connection"). Everything is checked before the upgrade, so that whoever is
 //! refused gets a status and a reason.
 
-use super::{Backend, Serving, foreign};
+use super::{Backend, Serving, stranger};
 use crate::pet::server::{self, Unseated};
 use crate::session::Locked;
 use axum::extract::ws::WebSocketUpgrade;
@@ -26,8 +26,8 @@ pub(super) async fn upgrade<B: Backend>(
     RawQuery(query): RawQuery,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Response {
-    if let Err(refused) = foreign(peer, &headers) {
-        return refused.into_response();
+    if let Some(why) = stranger(peer, &headers) {
+        return refused(StatusCode::FORBIDDEN, why);
     }
     // Before the token is looked at: a page of a browser can send requests without an Origin, though none of these, and must not
     // lock the door with guesses.

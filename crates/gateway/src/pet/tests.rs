@@ -5,11 +5,13 @@ mod hostile;
 
 use super::*;
 use crate::embedded::{
-    Agreed, Backend, Config, Embedded, Happened, Known, NotTaken, PolicyError, Submission, Use, Verdict,
+    Agreed, Backend, Config, Embedded, Happened, Known, Listing, NotTaken, PolicyError, Submission,
+    ToolError, Use, Verdict,
 };
 use crate::pairing::LocalPairing;
 use countersign_protocol::gateway::policy::PolicyFile;
 use countersign_protocol::secret::PetToken;
+use countersign_protocol::tools::{ToolCall, ToolCaller, ToolOutput};
 use countersign_protocol::vocabulary::Decision;
 use futures_util::{SinkExt as _, StreamExt as _};
 use pretty_assertions::assert_eq;
@@ -71,6 +73,12 @@ impl Backend for Nobody {
     }
     async fn set_policy(&self, _: Map<String, Value>, _: String) -> Result<PolicyFile, PolicyError> {
         Err(PolicyError::Unavailable("a test".to_owned()))
+    }
+    async fn tools(&self, _: ToolCaller) -> Result<Listing, ToolError> {
+        Err(ToolError::Unavailable("a test".to_owned()))
+    }
+    async fn call_tool(&self, _: ToolCall, _: CancellationToken) -> Result<ToolOutput, ToolError> {
+        Err(ToolError::Unavailable("a test".to_owned()))
     }
     fn shown(&self, text: &str) -> String {
         text.to_owned()
