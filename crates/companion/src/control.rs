@@ -229,7 +229,9 @@ async fn respond(
             }
         }
         ControlRequest::Tools { caller } => match desk.tools().list(&caller).await {
-            Ok(Listing { tools, removed, warnings }) => ControlResponse::Tools { tools, removed, warnings },
+            Ok(Listing { tools, removed, warnings, .. }) => {
+                ControlResponse::Tools { tools, removed, warnings }
+            }
             Err(failure) => ControlResponse::Error { message: failure.message },
         },
         ControlRequest::CallTool { call } => call_tool(*call, desk, peer, runs, progress).await,

@@ -197,6 +197,7 @@ impl Companion {
             router: router.clone(),
             ports: core.ports.clone(),
             environment: process_environment(),
+            home: paths.home.clone(),
             private: vec![
                 paths.state.clone(),
                 paths.config.clone(),
@@ -206,6 +207,7 @@ impl Companion {
             tracker: core.phases.acting.tracker.clone(),
             stop: core.phases.acting.stop.clone(),
         });
+        gateway.offer(Arc::new(tools.clone()));
         let desk = Desk::start(
             desk::Parts {
                 approvals: core.approvals,

@@ -4,6 +4,7 @@
 use super::keep;
 use super::keeper::{App, Keeper, Presence};
 use super::policies::Policies;
+use super::tools::{Offered, Tools};
 use super::{state, view};
 use crate::paths::Paths;
 use crate::runner::OwnNode;
@@ -53,6 +54,7 @@ pub struct EmbeddedGateway {
     settings: watch::Receiver<GatewaySettings>,
     token_file: PathBuf,
     app: Arc<App>,
+    tools: Offered,
 }
 
 /// How the gateway is. Told anew whenever something about it changes.
@@ -83,10 +85,17 @@ impl EmbeddedGateway {
             settings: parts.settings.clone(),
             token_file: parts.folder.join(TOKEN_FILE),
             app: Arc::clone(&app),
+            tools: Offered::default(),
         };
-        let keeping = Keeping { app, parts, tracker: tracker.clone(), stop, now: sender };
+        let tools = this.tools.clone();
+        let keeping = Keeping { app, parts, tools, tracker: tracker.clone(), stop, now: sender };
         tracker.spawn(keeping.run());
         this
+    }
+
+    /// Has programs with the token call these. Once; there are none before.
+    pub(crate) fn offer(&self, tools: Arc<dyn Tools>) {
+        self.tools.set(tools);
     }
 
     /// How this machine's runner calls it.
@@ -140,6 +149,7 @@ impl EmbeddedGateway {
 struct Keeping {
     parts: Parts,
     app: Arc<App>,
+    tools: Offered,
     tracker: TaskTracker,
     stop: CancellationToken,
     now: watch::Sender<Now>,
@@ -228,7 +238,8 @@ impl Keeping {
         let presence = Presence::App(Arc::clone(&self.app));
         let (tracker, stop) = (self.tracker.clone(), self.stop.clone());
         let policies = Policies::of_app(store.clone(), ports.clone());
-        let keeper = Keeper::new(approvals.clone(), policies, ports.clone(), presence, tracker, stop);
+        let tools = self.tools.clone();
+        let keeper = Keeper::new(approvals.clone(), policies, ports.clone(), presence, tools, tracker, stop);
         let kept = folder.clone();
         let config = Config {
             token,

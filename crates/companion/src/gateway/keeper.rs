@@ -3,13 +3,15 @@
 use super::asked::{argv, asked, asked_by_plugin, run_of, would_run_here};
 use super::policies::Policies;
 use super::shelf::Shelf;
+use super::tools::Offered;
 use crate::forward::Forward;
 use crate::runner::{OwnNode, gateway_on};
 use countersign_approvals::actor::{Approvals, PresenterGuard, SubmitError, Ticket};
 use countersign_approvals::book::{Ending, Record, RequestedBy};
 use countersign_approvals::ports::Ports;
 use countersign_gateway::embedded::{
-    self, Agreed, Backend, Happened, Known, NotTaken, PolicyError, Subject, Submission, Use, Verdict,
+    self, Agreed, Backend, Happened, Known, Listing, NotTaken, PolicyError, Subject, Submission, ToolError,
+    Use, Verdict,
 };
 use countersign_node::host::{Ended, Host, Inquired, Inquiry, Question};
 use countersign_policy::display::{self, Secrets};
@@ -17,6 +19,7 @@ use countersign_policy::raw_command;
 use countersign_protocol::gateway::approval::Requested;
 use countersign_protocol::gateway::policy::PolicyFile;
 use countersign_protocol::gateway::unified::Reason;
+use countersign_protocol::tools::{ToolCall, ToolCaller, ToolOutput};
 use countersign_protocol::ui::{CancelCause, Shown, SpanKind, Via};
 use countersign_protocol::vocabulary::Decision;
 use serde_json::{Map, Value};
@@ -61,6 +64,7 @@ pub(super) struct Keeper {
     policies: Policies,
     ports: Ports,
     presence: Presence,
+    tools: Offered,
     shelf: Shelf,
     tracker: TaskTracker,
     /// Cancelled for what is withdrawn; what comes later has another.
@@ -111,6 +115,7 @@ impl Keeper {
         policies: Policies,
         ports: Ports,
         presence: Presence,
+        tools: Offered,
         tracker: TaskTracker,
         stop: CancellationToken,
     ) -> Self {
@@ -125,6 +130,7 @@ impl Keeper {
             policies,
             ports,
             presence,
+            tools,
             shelf,
             tracker,
             asking: Mutex::default(),
@@ -350,6 +356,14 @@ impl Backend for Keeper {
         base_hash: String,
     ) -> Result<PolicyFile, PolicyError> {
         self.policies.write(file, base_hash).await
+    }
+
+    async fn tools(&self, caller: ToolCaller) -> Result<Listing, ToolError> {
+        self.tools.get()?.list(caller).await
+    }
+
+    async fn call_tool(&self, call: ToolCall, gone: CancellationToken) -> Result<ToolOutput, ToolError> {
+        self.tools.get()?.call(call, gone).await
     }
 
     fn shown(&self, text: &str) -> String {

@@ -8,6 +8,7 @@ mod nodes;
 pub(crate) mod policies;
 mod shelf;
 mod state;
+mod tools;
 mod view;
 
 use crate::forward::{self, Forward};
@@ -28,6 +29,8 @@ use std::path::{Path, PathBuf};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+use tools::Offered;
+pub(crate) use tools::Tools;
 
 /// Where the gateway listens when nobody says otherwise; the peers' own is 18789.
 pub const PORT: u16 = 18_790;
@@ -111,7 +114,9 @@ fn alone(
         stop.clone(),
     );
     let presence = Presence::ClientsOnly(forward);
-    let keeper = Keeper::new(approvals, policies, ports, presence, tracker.clone(), stop.clone());
+    // Nobody could be asked before a tool is called but the programs that call them.
+    let keeper =
+        Keeper::new(approvals, policies, ports, presence, Offered::default(), tracker.clone(), stop.clone());
     let alone = folder.join(ALONE);
     let config = Config {
         token,

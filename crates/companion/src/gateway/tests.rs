@@ -17,6 +17,7 @@ use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
 mod nodes;
 mod plugins;
 mod policies;
+mod tools;
 
 const TOKEN: &str = "a token of this test";
 

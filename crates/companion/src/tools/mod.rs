@@ -13,6 +13,7 @@ mod commands;
 mod config;
 mod foreign;
 mod gate;
+mod gateway;
 pub(crate) mod pets;
 mod programs;
 
@@ -22,7 +23,7 @@ use countersign_node::host::Host;
 use countersign_node::socket::server::Peer;
 use countersign_policy::display;
 use countersign_policy::tool_policy::schema::Dialect;
-use countersign_policy::tool_policy::{self, Origin, Pipeline};
+use countersign_policy::tool_policy::{self, Origin, Pipeline, Step};
 use countersign_protocol::tools::{
     Permission, RemovedTool, ToolCall, ToolCaller, ToolFailure, ToolOutput, ToolView,
 };
@@ -34,7 +35,9 @@ use countersign_tools::hooks::Hooks;
 use countersign_tools::programs::Programs;
 use countersign_tools::registry::{Parts as Contents, Selection, Standing, Toolbox};
 use countersign_tools::runs::Runs;
-use countersign_tools::tool::{BroughtBy, Call, Caller, Channel, Progress, Tool, ToolError};
+use countersign_tools::tool::{
+    BroughtBy, Call, Caller, Channel, Declaration, Entrance, Progress, Tool, ToolError,
+};
 use foreign::Foreign;
 use gate::{About, Approvals, NotAllowed};
 use pets::Pets;
@@ -56,6 +59,8 @@ pub struct Parts {
     pub ports: Ports,
     /// Of programs that hooks and hand-overs start.
     pub environment: BTreeMap<String, String>,
+    /// The person's.
+    pub home: PathBuf,
     /// Folders that are Countersign's own.
     pub private: Vec<PathBuf>,
     /// Companion clients, where they are served.
@@ -96,6 +101,8 @@ pub struct Listing {
     pub removed: Vec<RemovedTool>,
     /// What is odd about the settings.
     pub warnings: Vec<String>,
+    /// What was looked at, in order.
+    pub steps: Vec<Step>,
 }
 
 /// Why a call brought nothing.
@@ -131,14 +138,7 @@ impl Tools {
     pub async fn list(&self, caller: &ToolCaller) -> Result<Listing, Failure> {
         let ready = self.ready().await?;
         let (selection, mut listing) = self.select(&ready, caller)?;
-        listing.tools = selection
-            .declarations()
-            .map(|declaration| ToolView {
-                name: declaration.name.clone(),
-                description: declaration.description.clone(),
-                parameters: declaration.parameters.clone(),
-            })
-            .collect();
+        listing.tools = selection.declarations().map(view).collect();
         Ok(listing)
     }
 
@@ -151,9 +151,20 @@ impl Tools {
         progress: Progress,
         gone: CancellationToken,
     ) -> Result<ToolOutput, Failure> {
+        self.called(call, peer, Entrance::Machine, progress, gone).await
+    }
+
+    async fn called(
+        &self,
+        call: ToolCall,
+        peer: &Peer,
+        entrance: Entrance,
+        progress: Progress,
+        gone: CancellationToken,
+    ) -> Result<ToolOutput, Failure> {
         let ready = self.ready().await?;
         let (selection, _) = self.select(&ready, &call.caller)?;
-        let call = call_of(call, peer)?;
+        let call = call_of(call, peer, entrance)?;
         let abort = Abort::any(gone, self.inner.parts.stop.clone());
         let output = selection.call(call, progress, abort).await.map_err(|error| failure_of(&error))?;
         Ok(ToolOutput { text: output.text, details: output.details })
@@ -168,7 +179,7 @@ impl Tools {
     }
 
     async fn permitted(&self, call: ToolCall, peer: &Peer, gone: &CancellationToken) -> Result<(), Failure> {
-        let call = call_of(call, peer)?;
+        let call = call_of(call, peer, Entrance::Machine)?;
         let gate = &self.inner.gate;
         let asked = match foreign::recognise(&call) {
             Foreign::Command(exec) => {
@@ -288,13 +299,20 @@ impl Tools {
             tools: Vec::new(),
             removed: removed.into_iter().map(|(name, step)| RemovedTool { name, step }).collect(),
             warnings: outcome.warnings.iter().map(|warning| display::escape(&warning.to_string())).collect(),
+            steps: outcome.steps,
         };
         Ok((selection, listing))
     }
 }
 
+/// A tool as a caller may know it.
+fn view(declaration: &Declaration) -> ToolView {
+    let Declaration { name, description, parameters } = declaration.clone();
+    ToolView { name, description, parameters }
+}
+
 /// The call as the tools have it.
-fn call_of(call: ToolCall, peer: &Peer) -> Result<Call, Failure> {
+fn call_of(call: ToolCall, peer: &Peer, entrance: Entrance) -> Result<Call, Failure> {
     let ToolCall { id, tool, params, caller, approval_timeout_ms } = call;
     let invalid = |message: String| Failure::new(ToolFailure::Invalid, message);
     if id.trim().is_empty() || id.len() > MAX_ID {
@@ -317,6 +335,7 @@ fn call_of(call: ToolCall, peer: &Peer) -> Result<Call, Failure> {
                 Some(session_id) => Channel::Pet { session_id },
                 None => Channel::None,
             },
+            entrance,
             brought_by: Some(BroughtBy { pid: peer.pid, program: peer.program.clone() }),
             approval_wait: approval_timeout_ms.map(Duration::from_millis),
         },

@@ -17,6 +17,8 @@ use std::path::Path;
 use tempfile::TempDir;
 use tokio::sync::mpsc;
 
+mod gateway;
+
 struct Rig {
     tools: Tools,
     core: Core,
@@ -66,6 +68,7 @@ impl Rig {
             router,
             ports: core.ports.clone(),
             environment: BTreeMap::from([("PATH".to_owned(), "/usr/bin:/bin".to_owned())]),
+            home: paths.home.clone(),
             private: vec![paths.state.clone(), paths.config.clone()],
             pets: None,
             tracker: tracker.clone(),

@@ -1,0 +1,182 @@
+//! The tools behind the app's own gateway: what its token opens, and what it does not.
+
+use super::*;
+use crate::gateway::{self, EmbeddedGateway, TOKEN_FILE, Tools as Served};
+use countersign_gateway::embedded::ToolError;
+use countersign_protocol::ui::EmbeddedState;
+use pretty_assertions::assert_eq;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+
+impl Rig {
+    fn over_gateway(&self, tool: &str, params: &Value) -> ToolCall {
+        let mut call = self.call(tool, params);
+        call.caller.client = Some("script 1".into());
+        call
+    }
+
+    async fn called_over_gateway(
+        &self,
+        call: ToolCall,
+        answer: Answering,
+    ) -> (Result<String, ToolError>, Option<Arc<Record>>) {
+        let called = Served::call(&self.tools, call, CancellationToken::new());
+        let (output, record) = self.answered(called, answer).await;
+        (output.map(|output| output.text), record)
+    }
+
+    /// The app's own gateway with these tools, and its address.
+    async fn serve(&self) -> (EmbeddedGateway, String) {
+        let gateway = EmbeddedGateway::start(
+            gateway::Parts {
+                approvals: self.core.approvals.clone(),
+                store: self.core.store.clone(),
+                host: self.core.host.clone(),
+                ports: self.core.ports.clone(),
+                paths: self.paths.clone(),
+                folder: self.paths.gateway(),
+                settings: self.core.settings.watch_gateway(),
+                port: Some(0),
+            },
+            &self.tracker,
+            CancellationToken::new(),
+        );
+        gateway.offer(Arc::new(self.tools.clone()));
+        let mut changes = gateway.changes();
+        loop {
+            if let EmbeddedState::Serving { url } = gateway.view().state {
+                return (gateway, url.trim_start_matches("ws://").to_owned());
+            }
+            changes.changed().await.unwrap();
+        }
+    }
+
+    fn token(&self) -> String {
+        fs::read_to_string(self.paths.gateway().join(TOKEN_FILE)).unwrap().trim().to_owned()
+    }
+}
+
+async fn http(address: &str, head: &str, token: &str, body: &str) -> (u16, Value) {
+    let text = format!(
+        "{head} HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {token}\r\nConnection: close\r\n\
+         Content-Length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    stream.write_all(text.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+    (status, serde_json::from_str(body).unwrap())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn t03_the_gateways_token_reads_no_file_unasked() {
+    let rig = rig();
+    fs::write(rig.work().join("a.txt"), "mine\n").unwrap();
+    let call = || rig.over_gateway("read_file", &json!({ "path": "a.txt" }));
+    let (called, record) = rig.called_over_gateway(call(), NO).await;
+    assert!(matches!(called, Err(ToolError::Failed { failure: ToolFailure::Denied, .. })), "{called:?}");
+    assert!(record.is_some());
+    let (called, _) = rig.called_over_gateway(call(), YES).await;
+    assert!(called.unwrap().contains("mine"));
+    let trusting = Rig::new(&json!({ "gateway": { "askAbout": [] } }));
+    fs::write(trusting.work().join("a.txt"), "mine\n").unwrap();
+    let call = trusting.over_gateway("read_file", &json!({ "path": "a.txt" }));
+    let (called, record) = trusting.called_over_gateway(call, NO).await;
+    assert!(called.unwrap().contains("mine") && record.is_none(), "the person set it so");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_a_workspace_file_tools_are_refused_and_commands_start_in_the_home() {
+    let rig = rig();
+    let mut call = rig.over_gateway("write_file", &json!({ "path": "a.txt", "content": "x" }));
+    call.caller.workspace = String::new();
+    let (called, record) = rig.called_over_gateway(call, YES).await;
+    let Err(ToolError::Failed { failure: ToolFailure::Invalid, message }) = called else {
+        panic!("{called:?}")
+    };
+    assert!(message.starts_with("workspace: write_file needs"), "{message}");
+    assert!(record.is_none() && !rig.home.path().join("a.txt").exists());
+    let mut call = rig.over_gateway("exec", &json!({ "command": "pwd" }));
+    call.caller.workspace = String::new();
+    let (called, _) = rig.called_over_gateway(call, YES).await;
+    let home = fs::canonicalize(rig.home.path()).unwrap();
+    assert!(called.unwrap().contains(&home.display().to_string()));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn everything_there_is_is_catalogued_with_the_profiles_that_let_it_through() {
+    let rig = Rig::new(&json!({ "profile": "coding", "deny": ["exec"] }));
+    let listing = Served::list(&rig.tools, rig.caller()).await.unwrap();
+    assert_eq!(listing.profile.as_deref(), Some("coding"));
+    let found = |name: &str| listing.catalog.iter().find(|tool| tool.name == name).unwrap().clone();
+    let exec = found("exec");
+    assert_eq!((exec.section.as_str(), exec.profiles), ("runtime", vec!["coding".into(), "full".into()]));
+    let patch = found("apply_patch");
+    assert_eq!((patch.section.as_str(), patch.profiles), ("fs", vec!["coding".into(), "full".into()]));
+    assert!(!listing.tools.iter().any(|tool| tool.name == "exec"));
+    assert!(listing.declarations.is_empty(), "no provider, no declarations");
+    let gemini = ToolCaller { provider: Some("google".into()), ..rig.caller() };
+    let listing = Served::list(&rig.tools, gemini).await.unwrap();
+    assert_eq!(listing.declarations.len(), listing.tools.len());
+    assert!(listing.declarations.iter().all(|tool| tool["parameters"]["type"] == "object"));
+    let anthropic = ToolCaller { provider: Some("anthropic".into()), ..rig.caller() };
+    let listing = Served::list(&rig.tools, anthropic).await.unwrap();
+    assert!(listing.declarations.iter().all(|tool| tool["input_schema"]["type"] == "object"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_over_http_goes_the_way_of_every_call() {
+    let rig = rig();
+    let (_gateway, address) = rig.serve().await;
+    let token = rig.token();
+    let work = rig.work().display().to_string();
+    let body = |command: &str| {
+        json!({ "tool": "exec", "args": { "command": command }, "sessionKey": "agent:main:main",
+                "workspace": work })
+        .to_string()
+    };
+    let (status, answer) = http(&address, "POST /tools/invoke", &token, &body("echo one")).await;
+    assert_eq!(status, 200, "{answer}");
+    assert!(answer["result"]["content"][0]["text"].as_str().unwrap().contains("one"), "{answer}");
+    let asked = body("id -u");
+    let ((status, answer), record) =
+        rig.answered(http(&address, "POST /tools/invoke", &token, &asked), YES).await;
+    assert_eq!((status, record.is_some()), (200, true), "{answer}");
+    let ((status, answer), _) = rig.answered(http(&address, "POST /tools/invoke", &token, &asked), NO).await;
+    assert_eq!((status, &answer["error"]["type"]), (403, &json!("tool_call_blocked")), "{answer}");
+    let (status, answer) = http(&address, "POST /tools/invoke", "wrong", &body("echo one")).await;
+    assert_eq!((status, &answer["ok"]), (401, &json!(false)));
+    let (status, answer) = http(&address, "GET /tools?provider=openai", &token, "").await;
+    assert_eq!(status, 200, "{answer}");
+    let declared = answer["tools"].as_array().unwrap();
+    assert!(declared.iter().any(|tool| tool["function"]["name"] == "exec"), "{answer}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_stops_waiting_over_http_takes_the_question_back() {
+    let rig = rig();
+    let (_gateway, address) = rig.serve().await;
+    let body = json!({ "tool": "exec", "args": { "command": "id -u" }, "workspace": rig.work() }).to_string();
+    let _presenter = rig.core.approvals.presenter();
+    let mut events = rig.core.approvals.events();
+    let text = format!(
+        "POST /tools/invoke HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {}\r\n\
+         Content-Length: {}\r\n\r\n{body}",
+        rig.token(),
+        body.len()
+    );
+    let mut stream = TcpStream::connect(&address).await.unwrap();
+    stream.write_all(text.as_bytes()).await.unwrap();
+    let mut stream = Some(stream);
+    loop {
+        match events.recv().await.unwrap() {
+            // Only now is it certain that it waits.
+            Event::Added(_) => drop(stream.take()),
+            Event::Closed(_) => break,
+        }
+    }
+    assert!(rig.core.approvals.pending().await.is_empty());
+}
