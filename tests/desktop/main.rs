@@ -1,6 +1,7 @@
 //! Stories in the real app: its windows, its tray, its notifications, and the real command line beside them. Each test is
 //! named as what a person is promised.
 
+mod agents;
 mod answers;
 mod arming;
 mod ending;

@@ -1,4 +1,5 @@
-//! A client of the Model Context Protocol by the official SDK (`tests/mcp/client.mjs`), told what to do and asked what happened.
+//! Clients of the Model Context Protocol: one by the official SDK (`tests/mcp/client.mjs`), told what to do and asked what
+//! happened, and a plain one that speaks nothing but lines of JSON, with nothing around that would take time of its own.
 
 use crate::home::Home;
 use crate::process::{PATIENCE, countersign};
@@ -7,7 +8,7 @@ use serde_json::{Value, json};
 use std::env;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 
@@ -117,9 +118,81 @@ impl Drop for McpClient {
     }
 }
 
+/// Speaks with a `countersign mcp` of its own over standard input and output. That ends when this is dropped.
+#[derive(Debug)]
+pub struct PlainClient {
+    server: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+    last: u64,
+}
+
+impl PlainClient {
+    /// Starts `countersign mcp` in `home`, with more arguments, and greets it.
+    pub fn start(home: &Home, arguments: &[&str]) -> Result<Self> {
+        let mut server = home.command(countersign()?);
+        server.arg("mcp").args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut server = server.spawn().context("could not start countersign mcp")?;
+        let input = server.stdin.take().context("standard input was not piped")?;
+        let output = BufReader::new(server.stdout.take().context("standard output was not piped")?);
+        let mut client = Self { server, input, output, last: 0 };
+        let hello = json!({
+            "protocolVersion": PROTOCOL,
+            "capabilities": {},
+            "clientInfo": { "name": "plain", "version": "1" },
+        });
+        let id = client.ask("initialize", hello)?;
+        let answer = client.answer(id)?;
+        ensure!(answer["result"]["serverInfo"].is_object(), "expected a server, got {answer}");
+        client.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }))?;
+        Ok(client)
+    }
+
+    /// Calls a tool; its answer has the id that comes back.
+    pub fn call(&mut self, tool: &str, arguments: Value) -> Result<u64> {
+        self.ask("tools/call", json!({ "name": tool, "arguments": arguments }))
+    }
+
+    /// Waits for an answer; what else comes is passed over.
+    pub fn answer(&mut self, id: u64) -> Result<Value> {
+        loop {
+            let mut line = String::new();
+            ensure!(self.output.read_line(&mut line)? > 0, "countersign mcp ended");
+            let message: Value = serde_json::from_str(&line)?;
+            if message["id"] == id {
+                return Ok(message);
+            }
+        }
+    }
+
+    fn ask(&mut self, method: &str, params: Value) -> Result<u64> {
+        self.last += 1;
+        self.send(&json!({ "jsonrpc": "2.0", "id": self.last, "method": method, "params": params }))?;
+        Ok(self.last)
+    }
+
+    fn send(&mut self, message: &Value) -> Result<()> {
+        // In one piece: a line in two would cost the server a second look.
+        let mut line = message.to_string();
+        line.push('\n');
+        self.input.write_all(line.as_bytes()).context("countersign mcp has ended")
+    }
+}
+
+impl Drop for PlainClient {
+    fn drop(&mut self) {
+        // One that ended by itself cannot be killed, which is fine.
+        self.server.kill().ok();
+        self.server.wait().ok();
+    }
+}
+
 fn script() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("mcp/client.mjs")
 }
+
+/// The version of the protocol that the plain client speaks.
+const PROTOCOL: &str = "2025-06-18";
 
 /// Names the folder of the SDK.
 const VARIABLE: &str = "COUNTERSIGN_MCP_SDK";

@@ -1,0 +1,203 @@
+//! Agents that are not OpenClaw: what they ask by MCP, by hooks and over HTTP comes to the same windows, and what a person
+//! answers there goes back in their own words.
+
+use crate::Story;
+use anyhow::{Context, Result, ensure};
+use countersign_protocol::ui::{CardKind, Outcome, Via};
+use countersign_tests::app::{App, Prompt};
+use countersign_tests::bus::Shell;
+use countersign_tests::home::Home;
+use countersign_tests::mcp::PlainClient;
+use countersign_tests::process::{PATIENCE, wait_for};
+use serde_json::{Value, json};
+use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::path::Path;
+
+/// A story in a home where everything is asked and commands of tools run on this machine.
+fn told(tell: impl FnOnce(&App) -> Story) -> Story {
+    let home = Home::asking()?;
+    let here =
+        json!({ "tools": { "exec": { "host": "gateway", "security": "allowlist", "ask": "on-miss" } } });
+    home.write_private(&home.state().join("tools.json"), here.to_string().as_bytes())?;
+    crate::story(Ok(home), Shell::Bare, tell)
+}
+
+/// Waits until the one request that waits is on the screen.
+fn shown(app: &App, kind: CardKind, via: Via) -> Result<Prompt> {
+    let card = wait_for("a request waits", PATIENCE, || Ok(app.home.pending()?.0.into_iter().next()))?;
+    ensure!((card.kind, card.via) == (kind, via), "{card:?}");
+    app.wait_for_prompt("the prompt shows the request", |prompt| {
+        prompt.state == "card" && prompt.painted && prompt.card.as_ref() == Some(&card.id)
+    })
+}
+
+/// The verdict in an answer of `approve`.
+fn verdict(answer: &Value) -> Result<Value> {
+    let text = answer["result"]["content"][0]["text"].as_str().with_context(|| answer.to_string())?;
+    Ok(serde_json::from_str(text)?)
+}
+
+/// The input of a recorded call, in the story's own folder.
+fn recorded(app: &App, name: &str) -> Result<Vec<u8>> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus/hooks").join(format!("{name}.json"));
+    let mut value: Value = serde_json::from_slice(&fs::read(path)?)?;
+    let text = value["input"].take().to_string();
+    Ok(text.replace("/home/user/my-project", &app.home.work().display().to_string()).into_bytes())
+}
+
+#[test]
+fn a_command_over_mcp_runs_when_a_person_allowed_it_and_not_when_they_denied_it() -> Story {
+    told(|app| {
+        let mut client =
+            PlainClient::start(&app.home, &["--workspace", &app.home.work().display().to_string()])?;
+        let id = client.call("exec", json!({ "command": "echo \"a  b\" && touch made" }))?;
+        let prompt = shown(app, CardKind::Exec, Via::Tool)?;
+        ensure!(prompt.words.iter().any(|word| word == "a  b"), "{:?}", prompt.words);
+        app.allow_once()?;
+        let answer = client.answer(id)?;
+        ensure!(answer["result"]["isError"] == false, "{answer}");
+        ensure!(answer["result"]["content"][0]["text"].to_string().contains("a  b"), "{answer}");
+        ensure!(app.home.work().join("made").exists());
+
+        let id = client.call("exec", json!({ "command": "touch other" }))?;
+        shown(app, CardKind::Exec, Via::Tool)?;
+        app.deny()?;
+        let answer = client.answer(id)?;
+        ensure!(answer["result"]["isError"] == true, "{answer}");
+        ensure!(!app.home.work().join("other").exists());
+        assert_eq!(app.home.outcomes()?, [Outcome::AllowedOnce, Outcome::Denied]);
+        Ok(())
+    })
+}
+
+#[test]
+fn a_file_that_a_tool_would_write_is_written_as_its_difference_was_shown() -> Story {
+    told(|app| {
+        let work = app.home.work();
+        fs::write(work.join("notes.txt"), "one\ntwo\n")?;
+        let mut client = PlainClient::start(&app.home, &["--workspace", &work.display().to_string()])?;
+        let edit = json!({ "path": "notes.txt", "old_text": "two", "new_text": "three" });
+        let id = client.call("edit_file", edit.clone())?;
+        shown(app, CardKind::Tool, Via::Tool)?;
+        app.allow_once()?;
+        let answer = client.answer(id)?;
+        ensure!(answer["result"]["isError"] == false, "{answer}");
+        assert_eq!(fs::read_to_string(work.join("notes.txt"))?, "one\nthree\n");
+
+        fs::write(work.join("notes.txt"), "one\ntwo\n")?;
+        let id = client.call("edit_file", edit)?;
+        shown(app, CardKind::Tool, Via::Tool)?;
+        fs::write(work.join("notes.txt"), "one\ntwo, and more\n")?;
+        app.allow_once()?;
+        let answer = client.answer(id)?;
+        ensure!(answer["result"]["isError"] == true, "{answer}");
+        assert_eq!(fs::read_to_string(work.join("notes.txt"))?, "one\ntwo, and more\n");
+        Ok(())
+    })
+}
+
+#[test]
+fn claude_codes_permission_prompt_gets_what_the_person_answered() -> Story {
+    told(|app| {
+        let mut client =
+            PlainClient::start(&app.home, &["--workspace", &app.home.work().display().to_string()])?;
+        let input = json!({ "command": "touch made", "description": "Make a file", "timeout": 1.5 });
+        let ask = json!({ "tool_name": "Bash", "input": input, "tool_use_id": "toolu_01ABC123" });
+        let id = client.call("approve", ask.clone())?;
+        let prompt = shown(app, CardKind::Permit, Via::Hook)?;
+        ensure!(prompt.words.iter().any(|word| word == "made"), "{:?}", prompt.words);
+        app.allow_once()?;
+        let allowed = verdict(&client.answer(id)?)?;
+        assert_eq!(allowed, json!({ "behavior": "allow", "updatedInput": input }));
+        ensure!(!app.home.work().join("made").exists(), "it is Claude Code that runs it");
+
+        let id = client.call("approve", ask)?;
+        shown(app, CardKind::Permit, Via::Hook)?;
+        app.deny()?;
+        let denied = verdict(&client.answer(id)?)?;
+        assert_eq!(denied["behavior"], "deny");
+        ensure!(denied["message"].as_str().is_some_and(|text| !text.is_empty()), "{denied}");
+        Ok(())
+    })
+}
+
+#[test]
+fn hooks_of_claude_code_get_what_the_person_answered() -> Story {
+    told(|app| {
+        let input = recorded(app, "claude-code-bash")?;
+        let running = app.home.feed(&["hook", "claude-code"], &input)?;
+        let prompt = shown(app, CardKind::Permit, Via::Hook)?;
+        ensure!(prompt.words.iter().any(|word| word == "npm"), "{:?}", prompt.words);
+        app.allow_once()?;
+        let answer = running.finish()?.expect_code(0)?.json()?;
+        assert_eq!(answer["hookSpecificOutput"]["permissionDecision"], "allow");
+
+        let running = app.home.feed(&["hook", "claude-code"], &input)?;
+        shown(app, CardKind::Permit, Via::Hook)?;
+        app.deny()?;
+        let denied = running.finish()?.expect_code(2)?;
+        ensure!(!denied.stdout.contains("\"allow\"") && !denied.stderr.is_empty(), "{denied:?}");
+
+        let running = app.home.feed(&["hook", "claude-code"], &recorded(app, "claude-code-permission")?)?;
+        shown(app, CardKind::Permit, Via::Hook)?;
+        app.allow_once()?;
+        let answer = running.finish()?.expect_code(0)?.json()?;
+        assert_eq!(answer["hookSpecificOutput"]["decision"], json!({ "behavior": "allow" }));
+
+        // A change of a file is shown as its difference, and made by nobody here.
+        let running = app.home.feed(&["hook", "claude-code"], &recorded(app, "claude-code-write")?)?;
+        shown(app, CardKind::Tool, Via::Hook)?;
+        app.allow_once()?;
+        let answer = running.finish()?.expect_code(0)?.json()?;
+        assert_eq!(answer["hookSpecificOutput"]["permissionDecision"], "allow");
+        ensure!(!app.home.work().join("src").exists());
+        Ok(())
+    })
+}
+
+#[test]
+fn a_call_over_http_waits_for_the_person_and_is_taken_back_with_its_connection() -> Story {
+    told(|app| {
+        let url = app.home.gateway_url()?;
+        let address = url.strip_prefix("ws://").context("an address")?.to_owned();
+        let token = fs::read_to_string(app.home.gateway().join("token"))?.trim().to_owned();
+        let work = app.home.work().display().to_string();
+        let post = |command: &str| -> Result<TcpStream> {
+            let body =
+                json!({ "tool": "exec", "args": { "command": command }, "workspace": work }).to_string();
+            let mut stream = TcpStream::connect(&address)?;
+            let length = body.len();
+            write!(
+                stream,
+                "POST /tools/invoke HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {token}\r\n\
+                 Connection: close\r\nContent-Length: {length}\r\n\r\n{body}"
+            )?;
+            Ok(stream)
+        };
+        let end = |mut stream: TcpStream| -> Result<String> {
+            let mut answer = String::new();
+            stream.read_to_string(&mut answer)?;
+            Ok(answer)
+        };
+        let call = post("touch made")?;
+        shown(app, CardKind::Exec, Via::Tool)?;
+        app.allow_once()?;
+        let answer = end(call)?;
+        ensure!(answer.starts_with("HTTP/1.1 200 ") && app.home.work().join("made").exists(), "{answer}");
+
+        let call = post("touch other")?;
+        shown(app, CardKind::Exec, Via::Tool)?;
+        app.deny()?;
+        let answer = end(call)?;
+        ensure!(answer.starts_with("HTTP/1.1 403 ") && answer.contains("tool_call_blocked"), "{answer}");
+
+        let call = post("touch other")?;
+        shown(app, CardKind::Exec, Via::Tool)?;
+        drop(call);
+        app.wait_for_pending(0)?;
+        ensure!(!app.home.work().join("other").exists());
+        Ok(())
+    })
+}
