@@ -1,6 +1,7 @@
 //! `countersign mcp` and the official SDK's client, told by `cargo xtask interop mcp`. Behind the server stands a control socket
-//! that answers what the story says; the same calls through the real app are stories of the desktop.
+//! that answers what the story says; in `app` the real app does.
 
+mod app;
 mod control;
 
 use anyhow::{Context, Result, ensure};

@@ -3,6 +3,7 @@
 use super::Cache;
 use super::npm::{npm, run as run_npm};
 use crate::process;
+use crate::setup::{self, Purpose};
 use crate::workspace::{Binaries, Profile, cargo};
 use anyhow::{Context, Result, ensure};
 use serde_json::json;
@@ -10,11 +11,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Install the SDK if it is missing, build the command, and have them speak.
+/// Install the SDK if it is missing, build command and app, and have them speak.
 pub(super) fn run(cache: &Cache, filter: Option<&str>) -> Result<()> {
     ensure_installed(cache)?;
-    process::run(&mut cargo(["build", "--package", "countersign"]))?;
-    let mut stories = stories(cache, &Binaries::locate(Profile::Debug));
+    setup::ensure(Purpose::Test)?;
+    let mut stories = stories(cache, &crate::run::build(Profile::Debug)?);
     if let Some(filter) = filter {
         stories.arg(filter);
     }
