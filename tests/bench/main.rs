@@ -12,6 +12,7 @@ mod policy;
 mod prompt;
 mod screen;
 mod start;
+mod tools;
 
 use anyhow::{Context, Result};
 use clap::Parser;
@@ -58,6 +59,7 @@ enum Series {
     Policy,
     Start,
     Exec,
+    Tools,
     Prompt,
     Memory,
     Inbox,
@@ -101,6 +103,10 @@ fn main() -> Result<()> {
     if wanted(Series::Exec) {
         say("exec path")?;
         figures.extend(exec::measure(args.runs)?);
+    }
+    if wanted(Series::Tools) {
+        say("tools")?;
+        figures.extend(tools::measure(args.runs)?);
     }
     if wanted(Series::Prompt) {
         say("prompts")?;

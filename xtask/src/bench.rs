@@ -45,6 +45,12 @@ enum What {
         #[arg(long)]
         json: Option<PathBuf>,
     },
+    /// Time the tool policy, calls of tools, and commands that an agent calls over MCP.
+    Tools {
+        /// Also write the figures to this file.
+        #[arg(long)]
+        json: Option<PathBuf>,
+    },
     /// Count how often recorded agents would have interrupted a person. Runs none of the recorded commands.
     Attention {
         /// The recorded commands, one JSON object per line.
@@ -68,14 +74,22 @@ pub(crate) fn main(options: &Options) -> Result<()> {
         Some(What::Gateway { json }) => return gateway(json.as_deref()),
         Some(What::Node { json }) => return node(json.as_deref()),
         Some(What::Policy { json }) => return policy(json.as_deref()),
+        Some(What::Tools { json }) => {
+            let mut bench = program(json.as_deref());
+            return with_app(bench.args(["--only", "tools"]));
+        }
         None => {}
     }
+    let mut bench = program(options.json.as_deref());
+    with_app(bench.args(&options.arguments))
+}
+
+/// In a private session, with the app and the command built with optimisation.
+fn with_app(bench: &mut Command) -> Result<()> {
     setup::ensure(Purpose::Test)?;
     let binaries = run::build(Profile::Release)?;
     let session = Session::start()?;
-    let mut bench = program(options.json.as_deref());
-    bench.args(&options.arguments).envs(binaries.environment());
-    process::run(session.enter(&mut bench))
+    process::run(session.enter(bench.envs(binaries.environment())))
 }
 
 /// Decisions need no app and no session. Releases that are not installed are named, and how to get them.
