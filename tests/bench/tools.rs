@@ -101,7 +101,7 @@ fn piped(lists: &Value, tools: &[Tool<'_>]) -> Result<Vec<f64>> {
         let outcome = Pipeline::new(&config, &run)?.apply(tools)?;
         let taken = started.elapsed();
         ensure!(!outcome.removed.is_empty() && outcome.steps.len() == STEPS, "{:?}", outcome.steps);
-        black_box(outcome);
+        let _ = black_box(outcome);
         if turn >= WARM_UP {
             samples.push(taken.as_secs_f64() * 1e6);
         }
