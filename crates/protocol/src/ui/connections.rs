@@ -1,6 +1,6 @@
 //! Gateways: the app's own one, and others that it is connected to (gateway-protocol.md §3, §4, §6).
 
-use super::{ForwardView, Shown};
+use super::{ForwardView, PetsView, Shown};
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
@@ -49,6 +49,8 @@ ui! {
         pub gateways: Vec<GatewayView>,
         /// Where else what is asked is handed to.
         pub forward: ForwardView,
+        /// Companion clients and other programs' pet servers.
+        pub pets: PetsView,
         /// Why none can be connected or changed, if something is wrong with the file that lists them.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[ts(optional)]

@@ -442,6 +442,10 @@ gateways: Array<GatewayView>,
  */
 forward: ForwardView, 
 /**
+ * Companion clients and other programs' pet servers.
+ */
+pets: PetsView, 
+/**
  * Why none can be connected or changed, if something is wrong with the file that lists them.
  */
 broken?: string, };
@@ -1779,6 +1783,168 @@ reason: PairingReason,
  * Since when, Unix milliseconds.
  */
 sinceMs: number, };
+
+/**
+ * A choice that holds for exactly the same call, as long as the connection lives.
+ */
+export type PetChoiceView = { 
+/**
+ * Names it within its session.
+ */
+id: string, 
+/**
+ * The tool.
+ */
+tool: Shown, 
+/**
+ * What it is called with: JSON.
+ */
+arguments: Shown, 
+/**
+ * Whether such a call goes on.
+ */
+approved: boolean, 
+/**
+ * Since when, Unix milliseconds.
+ */
+sinceMs: number, };
+
+/**
+ * The channel at the app's own gateway.
+ */
+export type PetServerView = { 
+/**
+ * Whether clients are let in.
+ */
+enabled: boolean, 
+/**
+ * `ws://127.0.0.1:18790/ws`, while clients can connect.
+ */
+address?: string, 
+/**
+ * File with its token, which is another one than the gateway's.
+ */
+tokenFile: string, 
+/**
+ * Clients that are connected, by session.
+ */
+sessions: Array<PetSessionView>, };
+
+/**
+ * A companion client that is connected.
+ */
+export type PetSessionView = { 
+/**
+ * What it calls its session: its own word, and how it is named to us.
+ */
+id: string, 
+/**
+ * The same, to be read.
+ */
+name: Shown, 
+/**
+ * Since when, Unix milliseconds.
+ */
+sinceMs: number, 
+/**
+ * Calls that wait for its answer.
+ */
+waiting: number, 
+/**
+ * What it said that counts for the same call too, oldest first.
+ */
+remembered: Array<PetChoiceView>, };
+
+/**
+ * A pet server as the person typed it.
+ */
+export type PetSourceEdit = { 
+/**
+ * Ours for it; absent for a new one.
+ */
+id?: string, 
+/**
+ * The person's name for it.
+ */
+name: string, 
+/**
+ * `ws://` of this machine or `wss://`; port 8080 or 443 and path `/ws` where it names none.
+ */
+url: string, 
+/**
+ * SHA-256 of its certificate; absent or blank for the system's authorities.
+ */
+pin?: string, 
+/**
+ * The session whose questions come here.
+ */
+sessionId: string, 
+/**
+ * Whether it is connected to.
+ */
+enabled: boolean, 
+/**
+ * What to do about its token. [`SecretEdit::OpenClaw`] is refused: it has none there.
+ */
+secret: SecretEdit, };
+
+/**
+ * Another program's pet server.
+ */
+export type PetSourceView = { 
+/**
+ * Ours for it.
+ */
+id: string, 
+/**
+ * The person's name for it.
+ */
+name: Shown, 
+/**
+ * `ws://` of this machine or `wss://`.
+ */
+url: string, 
+/**
+ * SHA-256 of the only certificate that is trusted, 64 hexadecimal digits.
+ */
+pin?: string, 
+/**
+ * The session whose questions come here.
+ */
+sessionId: string, 
+/**
+ * Whether it is connected to.
+ */
+enabled: boolean, 
+/**
+ * Whether a token is kept for it.
+ */
+hasSecret: boolean, 
+/**
+ * How the connection is.
+ */
+state: LinkState, 
+/**
+ * Questions of it that wait here.
+ */
+pending: number, };
+
+/**
+ * Both ends of the pet channel.
+ */
+export type PetsView = { 
+/**
+ * Ours: companion clients that answer for calls of their own sessions.
+ */
+server: PetServerView, 
+/**
+ * Others', whose questions are shown here; in the person's order.
+ */
+sources: Array<PetSourceView>, 
+/**
+ * Why nothing of this works or can be changed, if something is wrong with the file that lists them.
+ */
+broken?: string, };
 
 /**
  * A file whose content a rule is about.
