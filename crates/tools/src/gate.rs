@@ -4,6 +4,7 @@
 //! approval has to do with tools. There is no gate that allows by default: a toolbox is made with one.
 
 use crate::tool::{Call, Channel, Entrance, Preview};
+use countersign_protocol::pet::GATED_TOOLS;
 use futures_util::future::BoxFuture;
 use std::collections::BTreeSet;
 use tokio_util::sync::CancellationToken;
@@ -46,10 +47,10 @@ pub struct Gating {
 }
 
 impl Default for Gating {
-    /// As the pet channel has it; over the gateway nothing is read unasked.
+    /// As the pet channel has it (pet-channel.md); over the gateway nothing is read unasked.
     fn default() -> Self {
         let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
-        Self { everywhere: BTreeSet::new(), pet: names(&PET), gateway: names(&GATEWAY) }
+        Self { everywhere: BTreeSet::new(), pet: names(&GATED_TOOLS), gateway: names(&GATEWAY) }
     }
 }
 
@@ -76,9 +77,6 @@ pub fn stage(gating: &Gating, call: &Call, preview: &Preview) -> Stage {
         Preview::Harmless | Preview::AskedThere { .. } => Stage::Passed,
     }
 }
-
-/// Tools that the pet channel asks about unless it is configured otherwise (pet-channel.md).
-const PET: [&str; 6] = ["append_file", "edit_file", "exec", "spawn", "subagent", "write_file"];
 
 /// Tools whose calls over the gateway are asked about unless it is configured otherwise: the folder that they keep to is the
 /// caller's own word.
@@ -112,7 +110,7 @@ mod tests {
             check(&empty, tool, &pet, [Passed, Passed, Judged, Judged]);
             check(&default, tool, &none, [Passed, Passed, Judged, Judged]);
         }
-        for tool in PET {
+        for tool in GATED_TOOLS {
             check(&default, tool, &pet, [Judged; 4]);
         }
         check(&default, "read_file", &pet, [Passed, Passed, Judged, Judged]);

@@ -17,10 +17,20 @@ pub struct Remembered {
     pub tool: String,
     /// Its arguments as JSON. Only the same text is the same call: in another order they are asked about again.
     pub arguments: String,
+    /// What else had to be the same, as whoever asks says it.
+    pub context: String,
     /// What was said.
     pub choice: Choice,
     /// Since when, Unix milliseconds.
     pub since_ms: i64,
+}
+
+/// A call as it is remembered.
+#[derive(Debug)]
+pub(super) struct Kept {
+    pub(super) tool: String,
+    pub(super) arguments: String,
+    pub(super) context: String,
 }
 
 /// What one connection remembers.
@@ -31,20 +41,21 @@ pub(super) struct Memory {
 }
 
 impl Memory {
-    pub(super) fn recall(&self, tool: &str, arguments: &str) -> Option<Choice> {
-        self.kept.iter().find(|kept| kept.is_about(tool, arguments)).map(|kept| kept.choice)
+    pub(super) fn recall(&self, tool: &str, arguments: &str, context: &str) -> Option<Choice> {
+        self.kept.iter().find(|kept| kept.is_about(tool, arguments, context)).map(|kept| kept.choice)
     }
 
     /// Remembers a choice in the place of an earlier one about the same call. False without room: then the call is asked
     /// about again.
-    pub(super) fn keep(&mut self, tool: String, arguments: String, choice: Choice, now_ms: i64) -> bool {
-        self.kept.retain(|kept| !kept.is_about(&tool, &arguments));
-        let bytes: usize = self.kept.iter().map(|kept| kept.arguments.len()).sum();
-        if self.kept.len() >= MAX_REMEMBERED || bytes + arguments.len() > MAX_BYTES {
+    pub(super) fn keep(&mut self, call: Kept, choice: Choice, now_ms: i64) -> bool {
+        let Kept { tool, arguments, context } = call;
+        self.kept.retain(|kept| !kept.is_about(&tool, &arguments, &context));
+        let bytes: usize = self.kept.iter().map(|kept| kept.arguments.len() + kept.context.len()).sum();
+        if self.kept.len() >= MAX_REMEMBERED || bytes + arguments.len() + context.len() > MAX_BYTES {
             return false;
         }
         self.last_id += 1;
-        self.kept.push(Remembered { id: self.last_id, tool, arguments, choice, since_ms: now_ms });
+        self.kept.push(Remembered { id: self.last_id, tool, arguments, context, choice, since_ms: now_ms });
         true
     }
 
@@ -66,8 +77,8 @@ impl Memory {
 }
 
 impl Remembered {
-    fn is_about(&self, tool: &str, arguments: &str) -> bool {
-        self.tool == tool && self.arguments == arguments
+    fn is_about(&self, tool: &str, arguments: &str, context: &str) -> bool {
+        self.tool == tool && self.arguments == arguments && self.context == context
     }
 }
 
@@ -76,7 +87,8 @@ mod tests {
     use super::*;
 
     fn keep(memory: &mut Memory, arguments: &str, choice: Choice) -> bool {
-        memory.keep("exec".to_owned(), arguments.to_owned(), choice, 0)
+        let call = Kept { tool: "exec".to_owned(), arguments: arguments.to_owned(), context: "c".to_owned() };
+        memory.keep(call, choice, 0)
     }
 
     #[test]
@@ -84,7 +96,7 @@ mod tests {
         let mut memory = Memory::default();
         assert!(keep(&mut memory, r#"{"command":"ls"}"#, Choice::Approve));
         let check = |tool: &str, arguments: &str, expected: Option<Choice>| {
-            assert_eq!(memory.recall(tool, arguments), expected, "{tool} {arguments}");
+            assert_eq!(memory.recall(tool, arguments, "c"), expected, "{tool} {arguments}");
         };
         check("exec", r#"{"command":"ls"}"#, Some(Choice::Approve));
         for arguments in
@@ -94,6 +106,9 @@ mod tests {
         }
         for tool in ["spawn", "Exec", "exec ", ""] {
             check(tool, r#"{"command":"ls"}"#, None);
+        }
+        for context in ["", "C", "c "] {
+            assert_eq!(memory.recall("exec", r#"{"command":"ls"}"#, context), None, "{context:?}");
         }
     }
 
@@ -105,11 +120,11 @@ mod tests {
         assert!(keep(&mut memory, "1", Choice::Deny));
         let ids: Vec<_> = memory.all().iter().map(|kept| (kept.id, kept.arguments.as_str())).collect();
         assert_eq!(ids, [(2, "2"), (3, "1")]);
-        assert_eq!(memory.recall("exec", "1"), Some(Choice::Deny));
+        assert_eq!(memory.recall("exec", "1", "c"), Some(Choice::Deny));
         assert!(memory.forget(3) && !memory.forget(3) && !memory.forget(1));
-        assert_eq!(memory.recall("exec", "1"), None);
+        assert_eq!(memory.recall("exec", "1", "c"), None);
         memory.clear();
-        assert_eq!(memory.recall("exec", "2"), None);
+        assert_eq!(memory.recall("exec", "2", "c"), None);
     }
 
     #[test]
@@ -121,7 +136,7 @@ mod tests {
         assert!(!keep(&mut memory, "one more", Choice::Approve));
         assert!(keep(&mut memory, "0", Choice::Deny), "in the place of another there is room");
         let mut memory = Memory::default();
-        assert!(keep(&mut memory, &"x".repeat(MAX_BYTES - 1), Choice::Approve));
+        assert!(keep(&mut memory, &"x".repeat(MAX_BYTES - 3), Choice::Approve));
         assert!(keep(&mut memory, "1", Choice::Approve));
         assert!(!keep(&mut memory, "2", Choice::Approve));
     }

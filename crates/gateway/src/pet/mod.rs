@@ -13,10 +13,22 @@ pub use memory::Remembered;
 pub use server::{PetSession, Pets};
 
 use countersign_protocol::pet::APPROVAL_MS;
+use serde_json::Value;
 use std::time::Duration;
 
 /// How long a call waits for its answer when nobody says otherwise.
 pub const APPROVAL_WAIT: Duration = Duration::from_millis(APPROVAL_MS);
+
+/// A call that somebody is asked about.
+#[derive(Clone, Copy, Debug)]
+pub struct Call<'a> {
+    /// The tool.
+    pub tool: &'a str,
+    /// Its arguments, as they are pushed.
+    pub arguments: &'a Value,
+    /// What else has to be the same for a remembered choice to count, such as the folder or a script's content. Never pushed.
+    pub context: &'a str,
+}
 
 /// What somebody says to a call.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -32,7 +44,7 @@ pub enum Choice {
 pub enum Keep {
     /// For the one call.
     Once,
-    /// For exactly the same call too, as long as the connection lives. Needs a server of Countersign's; others count it once.
+    /// For exactly the same call in the same [context](Call::context) too, as long as the connection lives. Needs a server of Countersign's; others count it once.
     Session,
 }
 

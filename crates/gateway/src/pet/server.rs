@@ -1,17 +1,17 @@
 //! The server's handle: who is connected, what is asked of whom, and what was remembered.
 //!
 //! The channel is closed until somebody opens it with a token of its own: whoever has that token may answer. Turns that did
-//! not come from this channel are none of its business; whoever calls [`Pets::ask`] asks only for those that did.
+//! not come from this channel are none of its business, nor is which tools need an approval; whoever calls [`Pets::ask`] asks
+//! only for those that did and do.
 
 mod connection;
 
 use super::session::{Asked, Ending, Now, RequestIds, Session, Unasked};
-use super::{Answer, By, Remembered};
+use super::{Answer, By, Call, Remembered};
 pub(crate) use connection::run;
-use countersign_protocol::pet::{GATED_TOOLS, SessionId};
+use countersign_protocol::pet::SessionId;
 use countersign_protocol::secret::PetToken;
-use serde_json::Value;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -47,7 +47,6 @@ struct Hub {
     /// None of the locks is held across an await, or together with another but in this order.
     opened: Mutex<Option<Opened>>,
     seats: Mutex<BTreeMap<SessionId, Seat>>,
-    tools: Mutex<BTreeSet<String>>,
     ids: Mutex<RequestIds>,
     changes: watch::Sender<()>,
 }
@@ -97,13 +96,12 @@ pub(crate) struct Seated {
 }
 
 impl Pets {
-    /// A channel that is closed, with the tools that the documentation gates.
+    /// A channel that is closed.
     pub(crate) fn new(now_ms: impl Fn() -> i64 + Send + Sync + 'static) -> Self {
         Self(Arc::new(Hub {
             now_ms: Box::new(now_ms),
             opened: Mutex::default(),
             seats: Mutex::default(),
-            tools: Mutex::new(GATED_TOOLS.map(str::to_owned).into()),
             ids: Mutex::default(),
             changes: watch::Sender::new(()),
         }))
@@ -130,33 +128,15 @@ impl Pets {
         lock(&self.0.opened).as_ref().map(|opened| opened.token.clone())
     }
 
-    /// Tools whose calls need an approval, sorted.
-    pub fn tools(&self) -> Vec<String> {
-        lock(&self.0.tools).iter().cloned().collect()
-    }
-
-    /// Gates these tools and no others.
-    pub fn set_tools<S: AsRef<str>>(&self, tools: impl IntoIterator<Item = S>) {
-        let tools = tools.into_iter().map(|tool| plain(tool.as_ref())).filter(|tool| !tool.is_empty());
-        *lock(&self.0.tools) = tools.collect();
-        self.changed();
-    }
-
-    /// Whether calls of a tool need an approval. Case and space around the name do not matter; aliases are the caller's to
-    /// resolve before.
-    pub fn needs_approval(&self, tool: &str) -> bool {
-        lock(&self.0.tools).contains(&plain(tool))
-    }
-
     /// Asks the client of a session about a call and waits for the answer, at most `wait` and at most a day. The call counts as
     /// asked before it is pushed, so that no answer can be too early. Dropping the future withdraws the question.
-    pub async fn ask(&self, session_id: &str, tool: &str, arguments: &Value, wait: Duration) -> Answer {
+    pub async fn ask(&self, session_id: &str, call: Call<'_>, wait: Duration) -> Answer {
         let Some(seat) = self.seat_of(session_id) else { return Answer::NoSuchSession };
         let request_id = lock(&self.0.ids).next((self.0.now_ms)());
         let now = self.now();
         let deadline = now.at + wait.min(LONGEST_WAIT);
         let (waiter, mut answered) = oneshot::channel();
-        let asked = lock(&seat.session).ask(&request_id, tool, arguments, deadline, waiter, now);
+        let asked = lock(&seat.session).ask(&request_id, call, deadline, waiter, now);
         match asked {
             Ok(Asked::Waits) => {}
             Ok(Asked::Remembered(choice)) => return Answer::chosen(choice, By::Memory),
@@ -222,7 +202,7 @@ impl Pets {
         forgotten
     }
 
-    /// Told when sessions, what waits, what is remembered or the gated tools change.
+    /// Told when sessions, what waits, or what is remembered changes.
     pub fn changes(&self) -> watch::Receiver<()> {
         self.0.changes.subscribe()
     }
@@ -295,11 +275,6 @@ impl Drop for Question<'_> {
         lock(&self.seat.session).withdraw(&self.request_id);
         self.pets.changed();
     }
-}
-
-/// A tool's name, however it was written.
-fn plain(tool: &str) -> String {
-    tool.trim().to_ascii_lowercase()
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

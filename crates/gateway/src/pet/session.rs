@@ -4,14 +4,14 @@
 //! connection, so nobody else's answer can count. A call is registered before its push can be had, so no answer comes too
 //! early; and until that push was taken nothing answers it, so nothing is approved unseen.
 
-use super::memory::{Memory, Remembered};
-use super::{Choice, Keep};
+use super::memory::{Kept, Memory, Remembered};
+use super::{Call, Choice, Keep};
 use countersign_protocol::pet::{
     Action, ErrorData, FrameError, Push, REQUEST_ID_PREFIX, RESPONSE_ACTION, Response, SessionId, Status,
     ToolApproval, ToolApprovalResponse, close, fault, push_type,
 };
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::json;
 use std::collections::{HashMap, VecDeque};
 use tokio::time::Instant;
 
@@ -118,6 +118,7 @@ struct Waiting<T> {
     waiter: T,
     tool: String,
     arguments: String,
+    context: String,
     /// Until it was taken.
     push: Option<String>,
     deadline: Instant,
@@ -165,12 +166,12 @@ impl<T> Session<T> {
     pub(super) fn ask(
         &mut self,
         request_id: &str,
-        tool: &str,
-        arguments: &Value,
+        call: Call<'_>,
         deadline: Instant,
         waiter: T,
         now: Now,
     ) -> Result<Asked, Unasked> {
+        let Call { tool, arguments, context } = call;
         if self.is_over {
             return Err(Unasked::Over);
         }
@@ -180,7 +181,7 @@ impl<T> Session<T> {
             arguments: arguments.clone(),
         };
         let text = approval.check()?;
-        if let Some(choice) = self.memory.recall(tool, &text) {
+        if let Some(choice) = self.memory.recall(tool, &text, context) {
             return Ok(Asked::Remembered(choice));
         }
         if self.waiting.len() >= MAX_WAITING || self.waiting_bytes + text.len() > MAX_WAITING_BYTES {
@@ -188,8 +189,14 @@ impl<T> Session<T> {
         }
         self.waiting_bytes += text.len();
         let push = Push::new(push_type::TOOL_APPROVAL, json!(approval), now.unix_s());
-        let waiting =
-            Waiting { waiter, tool: approval.tool, arguments: text, push: Some(written(&push)), deadline };
+        let waiting = Waiting {
+            waiter,
+            tool: approval.tool,
+            arguments: text,
+            context: context.to_owned(),
+            push: Some(written(&push)),
+            deadline,
+        };
         self.waiting.insert(approval.request_id, waiting);
         self.unsent.push_back(request_id.to_owned());
         Ok(Asked::Waits)
@@ -292,7 +299,7 @@ impl<T> Session<T> {
         };
         let is_late = now.at >= waiting.deadline;
         let ended = if is_late { Ended::Expired } else { Ended::Answered };
-        let Some(Waiting { waiter, tool, arguments, .. }) = self.end(&request_id, ended) else {
+        let Some(Waiting { waiter, tool, arguments, context, .. }) = self.end(&request_id, ended) else {
             return Vec::new();
         };
         if is_late {
@@ -303,7 +310,7 @@ impl<T> Session<T> {
         let keep = if remember { Keep::Session } else { Keep::Once };
         let remembered = match keep {
             Keep::Once => false,
-            Keep::Session => self.memory.keep(tool, arguments, choice, now.unix_ms),
+            Keep::Session => self.memory.keep(Kept { tool, arguments, context }, choice, now.unix_ms),
         };
         let done = Response {
             status: Status::Ok,

@@ -128,7 +128,8 @@ impl Rig {
     }
 
     async fn ask(&self, session: &str) -> Answer {
-        self.pets.ask(session, "exec", &json!({"command": "uname -a"}), APPROVAL_WAIT).await
+        let arguments = json!({"command": "uname -a"});
+        self.pets.ask(session, Call { tool: "exec", arguments: &arguments, context: "" }, APPROVAL_WAIT).await
     }
 
     /// Waits until the handle knows so many sessions.

@@ -7,7 +7,7 @@ use axum::extract::ws::Message;
 use countersign_protocol::pet::close;
 use futures_util::{SinkExt as _, stream};
 use pretty_assertions::assert_eq;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::pin::pin;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
@@ -100,8 +100,12 @@ fn command() -> Value {
     json!({"command": "uname -a"})
 }
 
+fn call<'a>(tool: &'a str, arguments: &'a Value) -> Call<'a> {
+    Call { tool, arguments, context: "" }
+}
+
 async fn ask(pets: &Pets, session: &str) -> Answer {
-    pets.ask(session, "exec", &command(), APPROVAL_WAIT).await
+    pets.ask(session, call("exec", &command()), APPROVAL_WAIT).await
 }
 
 #[tokio::test(start_paused = true)]
@@ -257,8 +261,8 @@ async fn t05_a_remembered_choice_holds_for_its_session_and_connection_alone() {
         async {
             [
                 ask(&pets, "two").await,
-                pets.ask("one", "exec", &other, APPROVAL_WAIT).await,
-                pets.ask("one", "spawn", &command(), APPROVAL_WAIT).await,
+                pets.ask("one", call("exec", &other), APPROVAL_WAIT).await,
+                pets.ask("one", call("spawn", &command()), APPROVAL_WAIT).await,
             ]
         },
         async {
@@ -307,7 +311,7 @@ async fn without_a_client_nothing_is_asked_and_nobody_waits() {
         assert_eq!(ask(&pets, session).await, Answer::NoSuchSession, "{session:?}");
     }
     let large = json!("x".repeat(2 * 1024 * 1024));
-    assert_eq!(pets.ask("one", "write_file", &large, APPROVAL_WAIT).await, Answer::TooLarge);
+    assert_eq!(pets.ask("one", call("write_file", &large), APPROVAL_WAIT).await, Answer::TooLarge);
     assert_eq!(began.elapsed(), Duration::ZERO);
 }
 
@@ -421,21 +425,6 @@ async fn connections_are_bounded_and_a_closed_channel_takes_none() {
     assert_eq!(pets.token().unwrap().expose(), "other");
 }
 
-#[test]
-fn which_tools_are_gated_can_be_chosen() {
-    let pets = Pets::new(|| NOW_MS);
-    assert_eq!(pets.tools(), ["append_file", "edit_file", "exec", "spawn", "subagent", "write_file"]);
-    for tool in ["exec", " Exec ", "EXEC", "write_file"] {
-        assert!(pets.needs_approval(tool), "{tool}");
-    }
-    for tool in ["read_file", "exe", "exec2", ""] {
-        assert!(!pets.needs_approval(tool), "{tool}");
-    }
-    pets.set_tools(["Browser", "", " exec"]);
-    assert_eq!(pets.tools(), ["browser", "exec"]);
-    assert!(pets.needs_approval("browser") && !pets.needs_approval("spawn"));
-}
-
 #[tokio::test(start_paused = true)]
 async fn whoever_watches_hears_of_every_change() {
     let pets = open();
@@ -455,8 +444,6 @@ async fn whoever_watches_hears_of_every_change() {
     check("a call ended");
     assert!(pets.forget("one", pets.remembered("one")[0].id));
     check("a choice was forgotten");
-    pets.set_tools(["exec"]);
-    check("the tools are others");
     drop(client.to_server);
     client.serving.await.unwrap();
     check("a client left");

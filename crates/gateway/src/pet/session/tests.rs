@@ -6,6 +6,7 @@ use countersign_protocol::pet::{
 };
 use pretty_assertions::assert_eq;
 use proptest::prelude::*;
+use serde_json::Value;
 use std::time::Duration;
 
 const NOW_MS: i64 = 1_714_896_000_123;
@@ -38,7 +39,8 @@ fn ask(
     arguments: &Value,
     waiter: &'static str,
 ) -> Result<Asked, Unasked> {
-    session.ask(id, "exec", arguments, start().at + Duration::from_secs(60), waiter, start())
+    let call = Call { tool: "exec", arguments, context: "" };
+    session.ask(id, call, start().at + Duration::from_secs(60), waiter, start())
 }
 
 fn response(id: &str, approved: bool) -> String {
@@ -227,7 +229,10 @@ fn t05_a_choice_is_remembered_only_on_demand_and_for_exactly_the_same_call() {
         assert_eq!(ask(&mut session, &other.to_string(), &other, "d").unwrap(), Asked::Waits, "{other}");
     }
     let deadline = start().at + Duration::from_secs(60);
-    assert_eq!(session.ask("4", "spawn", &arguments, deadline, "e", start()).unwrap(), Asked::Waits);
+    let call = Call { tool: "spawn", arguments: &arguments, context: "" };
+    assert_eq!(session.ask("4", call, deadline, "e", start()).unwrap(), Asked::Waits);
+    let elsewhere = Call { tool: "exec", arguments: &arguments, context: "another folder" };
+    assert_eq!(session.ask("6", elsewhere, deadline, "g", start()).unwrap(), Asked::Waits);
     let [kept] = session.remembered() else { panic!("one choice") };
     assert_eq!((kept.tool.as_str(), kept.since_ms), ("exec", NOW_MS));
     assert_eq!(kept.arguments, r#"{"command":"uname -a"}"#);
@@ -285,7 +290,13 @@ fn what_is_too_long_to_be_pushed_is_not_asked_about() {
     let large = Value::String("x".repeat(MAX_ARGUMENTS_BYTES));
     assert!(matches!(ask(&mut session, "1", &large, "a"), Err(Unasked::Frame(_))));
     for tool in [String::new(), "x".repeat(MAX_NAME_BYTES + 1)] {
-        let asked = session.ask("1", &tool, &json!({}), deadline, "a", start());
+        let asked = session.ask(
+            "1",
+            Call { tool: &tool, arguments: &json!({}), context: "" },
+            deadline,
+            "a",
+            start(),
+        );
         assert!(matches!(asked, Err(Unasked::Frame(_))), "{asked:?}");
     }
     assert_eq!((session.waiting(), session.take_push()), (0, None));
@@ -409,7 +420,8 @@ proptest! {
                     let n = deadlines.len();
                     let deadline = now.at + Duration::from_secs(60);
                     // Every call is another one, so that nothing is answered from memory.
-                    session.ask(&n.to_string(), "exec", &json!(n), deadline, n, now).unwrap();
+                    let call = Call { tool: "exec", arguments: &json!(n), context: "" };
+                    session.ask(&n.to_string(), call, deadline, n, now).unwrap();
                     deadlines.push(after + Duration::from_secs(60));
                 }
                 Step::Push => {
