@@ -5,9 +5,9 @@ use countersign::desk::{Answer, Pause};
 use countersign_protocol::ui::{
     ChainReport, CommandError, ConnectionsView, DecideParams, DocumentView, EditParams, EditResult,
     EmbeddedEdit, ErrorCode, ForwardSettings, ForwardTargetEdit, GatewayEdit, HistoryPage, Outcome, Page,
-    PolicyEditParams, PolicyPlace, PolicyRead, PolicyStores, RouteEdit, RouteResult, RoutingView,
-    RuleBreadth, RuleEditParams, RuleEditResult, RulesView, RungBreadth, RunningView, SampleResult, Settings,
-    Snapshot, TestParams, TestResult,
+    PetSourceEdit, PolicyEditParams, PolicyPlace, PolicyRead, PolicyStores, RouteEdit, RouteResult,
+    RoutingView, RuleBreadth, RuleEditParams, RuleEditResult, RulesView, RungBreadth, RunningView,
+    SampleResult, Settings, Snapshot, TestParams, TestResult,
 };
 use tauri::{AppHandle, Manager, State as Managed};
 use tauri_plugin_autostart::ManagerExt;
@@ -180,6 +180,49 @@ pub(crate) async fn remove_gateway(state: Managed<'_, State>, id: String) -> Res
 #[tauri::command]
 pub(crate) async fn retry_gateway(state: Managed<'_, State>, id: String) -> Result<ConnectionsView> {
     state.desk.retry_gateway(&id).await?;
+    Ok(state.desk.connections().await)
+}
+
+#[tauri::command]
+pub(crate) async fn set_pet_server(state: Managed<'_, State>, enabled: bool) -> Result<ConnectionsView> {
+    state.desk.set_pet_server(enabled).await?;
+    Ok(state.desk.connections().await)
+}
+
+#[tauri::command]
+pub(crate) async fn disconnect_pet(state: Managed<'_, State>, session_id: String) -> Result<ConnectionsView> {
+    state.desk.disconnect_pet(&session_id).await?;
+    Ok(state.desk.connections().await)
+}
+
+#[tauri::command]
+pub(crate) async fn forget_pet_choice(
+    state: Managed<'_, State>,
+    session_id: String,
+    id: String,
+) -> Result<ConnectionsView> {
+    state.desk.forget_pet_choice(&session_id, &id).await?;
+    Ok(state.desk.connections().await)
+}
+
+#[tauri::command]
+pub(crate) async fn save_pet_source(
+    state: Managed<'_, State>,
+    edit: PetSourceEdit,
+) -> Result<ConnectionsView> {
+    state.desk.save_pet_source(edit).await?;
+    Ok(state.desk.connections().await)
+}
+
+#[tauri::command]
+pub(crate) async fn remove_pet_source(state: Managed<'_, State>, id: String) -> Result<ConnectionsView> {
+    state.desk.remove_pet_source(&id).await?;
+    Ok(state.desk.connections().await)
+}
+
+#[tauri::command]
+pub(crate) async fn retry_pet_source(state: Managed<'_, State>, id: String) -> Result<ConnectionsView> {
+    state.desk.retry_pet_source(&id).await?;
     Ok(state.desk.connections().await)
 }
 

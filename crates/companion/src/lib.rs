@@ -15,6 +15,7 @@ mod hook;
 mod json;
 mod mcp;
 pub mod paths;
+pub mod pets;
 mod private;
 pub mod routing;
 mod runner;

@@ -122,6 +122,16 @@ impl Paths {
         self.state.join("gateways")
     }
 
+    /// Other programs' pet servers that the person connected to.
+    pub fn pet_servers(&self) -> PathBuf {
+        self.config.join("pet-servers.json")
+    }
+
+    /// Folder with the tokens of these servers.
+    pub fn pet_secrets(&self) -> PathBuf {
+        self.state.join("pet-servers")
+    }
+
     /// Where the person wants requests handed to.
     pub fn forward(&self) -> PathBuf {
         self.config.join("forward.json")

@@ -14,7 +14,8 @@ pub struct SettingsFile {
     path: PathBuf,
     current: watch::Sender<Settings>,
     gateway: watch::Sender<GatewaySettings>,
-    /// One change at a time: each writes the other half too.
+    pet: watch::Sender<PetSettings>,
+    /// One change at a time: each writes the other parts too.
     writing: Mutex<()>,
 }
 
@@ -35,6 +36,15 @@ impl Default for GatewaySettings {
     }
 }
 
+/// Whether companion clients may answer. Set on a page of its own too, and off until somebody wants it: whoever has the
+/// channel's token answers for a person.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct PetSettings {
+    /// Whether the pet channel is open while the gateway serves.
+    pub enabled: bool,
+}
+
 /// The file.
 #[derive(Default, Deserialize, Serialize)]
 struct Stored {
@@ -42,6 +52,8 @@ struct Stored {
     settings: Settings,
     #[serde(default)]
     gateway: GatewaySettings,
+    #[serde(default)]
+    pet: PetSettings,
 }
 
 /// Why settings were not taken.
@@ -79,6 +91,7 @@ impl SettingsFile {
             path,
             current: watch::Sender::new(stored.settings),
             gateway: watch::Sender::new(stored.gateway),
+            pet: watch::Sender::new(stored.pet),
             writing: Mutex::default(),
         }
     }
@@ -93,14 +106,18 @@ impl SettingsFile {
         self.gateway.subscribe()
     }
 
+    /// Follows those of the pet channel.
+    pub fn watch_pet(&self) -> watch::Receiver<PetSettings> {
+        self.pet.subscribe()
+    }
+
     /// Writes and takes new settings.
     pub fn set(&self, settings: Settings) -> Result<(), SettingsError> {
         if !(MIN_ARM_DELAY_MS..=MAX_ARM_DELAY_MS).contains(&settings.arm_delay_ms) {
             return Err(SettingsError::ArmDelay(settings.arm_delay_ms));
         }
         let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
-        let gateway = self.gateway.borrow().clone();
-        self.write(&Stored { settings: settings.clone(), gateway })?;
+        self.write(&Stored { settings: settings.clone(), ..self.stored() })?;
         self.current.send_replace(settings);
         Ok(())
     }
@@ -111,10 +128,25 @@ impl SettingsFile {
             return Err(SettingsError::GatewayPort);
         }
         let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
-        let settings = self.current.borrow().clone();
-        self.write(&Stored { settings, gateway: gateway.clone() })?;
+        self.write(&Stored { gateway: gateway.clone(), ..self.stored() })?;
         self.gateway.send_replace(gateway);
         Ok(())
+    }
+
+    /// Writes and takes new settings of the pet channel.
+    pub fn set_pet(&self, pet: PetSettings) -> Result<(), SettingsError> {
+        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        self.write(&Stored { pet, ..self.stored() })?;
+        self.pet.send_replace(pet);
+        Ok(())
+    }
+
+    fn stored(&self) -> Stored {
+        Stored {
+            settings: self.current.borrow().clone(),
+            gateway: self.gateway.borrow().clone(),
+            pet: *self.pet.borrow(),
+        }
     }
 
     fn write(&self, stored: &Stored) -> Result<(), SettingsError> {
@@ -184,5 +216,24 @@ mod tests {
         // A file from before there was a gateway.
         std::fs::write(&path, r#"{"notifications":false}"#).unwrap();
         assert_eq!(*SettingsFile::open(path).watch_gateway().borrow(), GatewaySettings::default());
+    }
+
+    #[test]
+    fn t02_the_pet_channel_is_closed_until_somebody_opens_it_by_its_own_setting() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("settings.json");
+        let is_open = |path: &Path| SettingsFile::open(path.to_owned()).watch_pet().borrow().enabled;
+        let file = SettingsFile::open(path.clone());
+        file.set(Settings::default()).unwrap();
+        file.set_gateway(GatewaySettings::default()).unwrap();
+        assert!(!is_open(&path));
+        file.set_pet(PetSettings { enabled: true }).unwrap();
+        file.set(Settings::default()).unwrap();
+        file.set_gateway(GatewaySettings::default()).unwrap();
+        assert!(is_open(&path), "other settings leave it");
+        for text in [r#"{"pet":{}}"#, r#"{"pet":{"enabled":"yes"}}"#, "{}", "{"] {
+            std::fs::write(&path, text).unwrap();
+            assert!(!is_open(&path), "{text}");
+        }
     }
 }

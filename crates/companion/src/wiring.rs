@@ -4,8 +4,10 @@ use crate::connections::{self, Connections};
 use crate::control;
 use crate::desk::{self, Desk};
 use crate::forward::{self, Forward};
+use crate::gateway::pets::Companions;
 use crate::gateway::{self, EmbeddedGateway};
 use crate::paths::{Paths, process_environment};
+use crate::pets::{self, PetSources};
 use crate::routing::{self, Router};
 use crate::settings::SettingsFile;
 use crate::tools::{self, Tools};
@@ -150,6 +152,18 @@ impl Companion {
             &core.phases.acting.tracker,
             core.phases.acting.stop.clone(),
         );
+        let pets = PetSources::start(
+            paths,
+            pets::Parts {
+                approvals: core.approvals.clone(),
+                host: core.host.clone(),
+                ports: core.ports.clone(),
+                secrets: connections.secrets_in(paths.pet_secrets()),
+                not_taken: connections.not_taken(),
+            },
+            &core.phases.acting.tracker,
+            core.phases.acting.stop.clone(),
+        );
         let forward = Forward::start(
             paths,
             forward::Parts {
@@ -177,6 +191,7 @@ impl Companion {
                 paths: paths.clone(),
                 folder: paths.gateway(),
                 settings: core.settings.watch_gateway(),
+                pet: core.settings.watch_pet(),
                 port: paths.gateway_port,
             },
             &core.phases.acting.tracker,
@@ -203,7 +218,12 @@ impl Companion {
                 paths.config.clone(),
                 paths.openclaw_state.join(document::FILE_NAME),
             ],
-            pets: None,
+            pets: Some(Arc::new(Companions {
+                gateway: gateway.clone(),
+                approvals: core.approvals.clone(),
+                ports: core.ports.clone(),
+                tracker: core.phases.acting.tracker.clone(),
+            })),
             tracker: core.phases.acting.tracker.clone(),
             stop: core.phases.acting.stop.clone(),
         });
@@ -220,6 +240,7 @@ impl Companion {
                 host: core.host,
                 gateway,
                 connections,
+                pets,
                 forward,
                 router,
                 tools,

@@ -59,35 +59,41 @@ const MAX_BYTES: u64 = 1_024 * 1_024;
 impl Gateway {
     /// Checks every member. The text of an error is for the person.
     pub(super) fn checked(&self) -> anyhow::Result<(Address, Option<Pin>)> {
-        if uuid::Uuid::parse_str(&self.id).is_err() {
-            bail!("id: expected a UUID, got {:?}", self.id);
-        }
-        let name = self.name.trim();
-        if name.is_empty() || name.chars().count() > MAX_NAME {
-            bail!("name: expected 1 to {MAX_NAME} characters, got {}", name.chars().count());
-        }
+        check_names(&self.id, &self.name)?;
         let address = Address::parse(&self.url)?;
-        let pin = match self.pin.as_deref().map(str::trim).filter(|pin| !pin.is_empty()) {
-            None => None,
-            Some(text) => {
-                let pin = Pin::parse(text);
-                let expected =
-                    "certificate: expected its SHA-256, 64 hexadecimal digits with or without colons";
-                Some(pin.with_context(|| format!("{expected}, got {text:?}"))?)
-            }
-        };
-        if pin.is_some() && !address.is_tls() {
-            bail!(
-                "certificate: expected a wss:// address beside it, got {:?}: without TLS there is none",
-                self.url
-            );
-        }
+        let pin = pin_of(self.pin.as_deref(), &address)?;
         let filter = self.session_filter.as_deref().unwrap_or_default().chars().count();
         if filter > MAX_FILTER {
             bail!("session filter: expected at most {MAX_FILTER} characters, got {filter}");
         }
         Ok((address, pin))
     }
+}
+
+/// Checks what names another program here: our id and the person's name for it.
+pub(crate) fn check_names(id: &str, name: &str) -> anyhow::Result<()> {
+    if uuid::Uuid::parse_str(id).is_err() {
+        bail!("id: expected a UUID, got {id:?}");
+    }
+    let name = name.trim();
+    if name.is_empty() || name.chars().count() > MAX_NAME {
+        bail!("name: expected 1 to {MAX_NAME} characters, got {}", name.chars().count());
+    }
+    Ok(())
+}
+
+/// Reads the SHA-256 of the only certificate that is trusted there, if the person gave one.
+pub(crate) fn pin_of(pin: Option<&str>, address: &Address) -> anyhow::Result<Option<Pin>> {
+    let Some(text) = pin.map(str::trim).filter(|pin| !pin.is_empty()) else { return Ok(None) };
+    let pin = Pin::parse(text).with_context(|| {
+        format!(
+            "certificate: expected its SHA-256, 64 hexadecimal digits with or without colons, got {text:?}"
+        )
+    })?;
+    if !address.is_tls() {
+        bail!("certificate: expected a wss:// address beside it, got {address}: without TLS there is none");
+    }
+    Ok(Some(pin))
 }
 
 /// What is stored. A file that cannot be understood is an error: it must not be overwritten. Blocking.

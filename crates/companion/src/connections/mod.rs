@@ -11,9 +11,11 @@ mod presented;
 mod secrets;
 
 pub use asking::NotTaken;
-pub(crate) use operator::gaps;
+pub(crate) use config::{check_names, pin_of};
+pub(crate) use operator::{escaped, gaps};
 pub(crate) use policies::{Content, Fetched, FileContent, NotWritten};
 pub(crate) use presented::Kind;
+pub(crate) use secrets::Secrets;
 
 use crate::paths::Paths;
 use crate::runner::{OwnNode, gateway_name};
@@ -29,7 +31,6 @@ use countersign_policy::display::{self, Secrets as ShownSecrets};
 use countersign_protocol::ui::{GatewayEdit, GatewayView, LinkState, SecretEdit, SecretKind, SecretPlace};
 use onward::Onward;
 use operator::{About, Now, Operator};
-use secrets::Secrets;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -160,6 +161,16 @@ impl Connections {
                 self.live().broken = Some(format!("{error:#}"));
             }
         }
+    }
+
+    /// The same keyring, with another folder for what it does not take.
+    pub(crate) fn secrets_in(&self, folder: PathBuf) -> Secrets {
+        self.inner.secrets.beside(folder)
+    }
+
+    /// Hears of answers that were not taken.
+    pub(crate) fn not_taken(&self) -> mpsc::Sender<NotTaken> {
+        self.inner.tools.not_taken.clone()
     }
 
     /// Every gateway as the page shows it.

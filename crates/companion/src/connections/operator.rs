@@ -372,7 +372,7 @@ pub(super) fn release(version: &str) -> Option<[u32; 3]> {
 const HIDES_AGENTS: [u32; 3] = [2026, 5, 18];
 
 /// The other end's words, so that nothing in them is hidden.
-fn escaped(problem: LinkProblem) -> LinkProblem {
+pub(crate) fn escaped(problem: LinkProblem) -> LinkProblem {
     match problem {
         LinkProblem::Unreachable { text } => LinkProblem::Unreachable { text: display::escape(&text) },
         LinkProblem::Closed { code, text } => LinkProblem::Closed { code, text: display::escape(&text) },

@@ -25,7 +25,7 @@ const MAX_SECRET: u64 = 16_384;
 
 /// The folder with everything that must not be read by others.
 #[derive(Clone, Debug)]
-pub(super) struct Secrets {
+pub(crate) struct Secrets {
     folder: PathBuf,
     openclaw_state: PathBuf,
     environment: Arc<BTreeMap<String, String>>,
@@ -42,25 +42,30 @@ impl Secrets {
         Self { folder, openclaw_state, environment: Arc::new(environment), keyring }
     }
 
+    /// The same keyring, with another folder for what it does not take.
+    pub(super) fn beside(&self, folder: PathBuf) -> Self {
+        Self { folder, ..self.clone() }
+    }
+
     /// This device's key; a fresh one is kept when there is none. Blocking.
     pub(super) fn identity(&self) -> anyhow::Result<Identity> {
         identity(&self.folder.join("device.key"))
     }
 
     /// The person did something: the keyring may ask them once to unlock it.
-    pub(super) fn person_is_there(&self) {
+    pub(crate) fn person_is_there(&self) {
         if let Some(keyring) = &self.keyring {
             keyring.person_is_there();
         }
     }
 
     /// Keeps a gateway's secret; where. An earlier one in another place stays until [`Secrets::tidy`].
-    pub(super) async fn keep(&self, id: &str, secret: &str) -> std::io::Result<SecretPlace> {
+    pub(crate) async fn keep(&self, id: &str, secret: &str) -> std::io::Result<SecretPlace> {
         self.put(id, Kind::Secret, Zeroizing::new(secret.to_owned())).await
     }
 
     /// Forgets a gateway's secret wherever it is not.
-    pub(super) async fn tidy(&self, id: &str, place: SecretPlace) {
+    pub(crate) async fn tidy(&self, id: &str, place: SecretPlace) {
         if place != SecretPlace::File
             && let Err(error) = self.remove_file(id, Kind::Secret).await
         {
@@ -72,12 +77,30 @@ impl Secrets {
     }
 
     /// Forgets everything about a gateway.
-    pub(super) async fn forget(&self, id: &str) -> std::io::Result<()> {
+    pub(crate) async fn forget(&self, id: &str) -> std::io::Result<()> {
         for kind in [Kind::Secret, Kind::DeviceToken] {
             self.remove_file(id, kind).await?;
             self.forget_in_keyring(id, kind).await;
         }
         Ok(())
+    }
+
+    /// What the person gave, from where it is kept; `None` when there is none any more.
+    pub(crate) async fn read(
+        &self,
+        id: &str,
+        place: SecretPlace,
+    ) -> Result<Option<Zeroizing<String>>, Withheld> {
+        match place {
+            // What OpenClaw has is read by its kind.
+            SecretPlace::None | SecretPlace::OpenClaw => Ok(None),
+            SecretPlace::Keyring if self.keyring.is_none() => Err(Withheld),
+            SecretPlace::Keyring => self.read_keyring(id, Kind::Secret).await.map_err(|_| Withheld),
+            SecretPlace::File => Ok(self.read_file(id, Kind::Secret).await.unwrap_or_else(|error| {
+                tracing::warn!(%error, gateway = id, "the secret of a gateway cannot be read");
+                None
+            })),
+        }
     }
 
     /// Into the keyring, if it works, else into a file.
@@ -184,16 +207,8 @@ struct KeptToken {
 impl OfGateway {
     async fn read_secret(&self) -> Result<Option<Zeroizing<String>>, Withheld> {
         match self.place {
-            SecretPlace::None => Ok(None),
-            SecretPlace::Keyring if self.secrets.keyring.is_none() => Err(Withheld),
-            SecretPlace::Keyring => {
-                self.secrets.read_keyring(&self.id, Kind::Secret).await.map_err(|_| Withheld)
-            }
-            SecretPlace::File => {
-                Ok(self.secrets.read_file(&self.id, Kind::Secret).await.unwrap_or_else(|error| {
-                    tracing::warn!(%error, gateway = self.id, "the secret of a gateway cannot be read");
-                    None
-                }))
+            place @ (SecretPlace::None | SecretPlace::Keyring | SecretPlace::File) => {
+                self.secrets.read(&self.id, place).await
             }
             SecretPlace::OpenClaw => {
                 let (secrets, kind) = (self.secrets.clone(), self.kind);

@@ -42,6 +42,7 @@ impl Desk {
             embedded: self.embedded(),
             gateways: self.inner.parts.connections.views(),
             forward: self.inner.parts.forward.view(),
+            pets: self.pets(),
             broken: self.inner.parts.connections.broken(),
         }
     }

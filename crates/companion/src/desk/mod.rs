@@ -7,6 +7,7 @@ mod confirmations;
 mod connections;
 mod forward;
 mod paints;
+mod pets;
 mod policies;
 mod remember;
 mod routing;
@@ -16,6 +17,7 @@ mod running;
 use crate::connections::{Connections, NotTaken};
 use crate::forward::Forward;
 use crate::gateway::{EmbeddedGateway, Now};
+use crate::pets::PetSources;
 use crate::routing::Router;
 use crate::settings::SettingsFile;
 use confirmations::Confirmations;
@@ -64,6 +66,8 @@ pub struct Parts {
     pub gateway: EmbeddedGateway,
     /// Other gateways.
     pub connections: Connections,
+    /// Other programs' pet servers.
+    pub pets: PetSources,
     /// Where requests are handed to.
     pub forward: Forward,
     /// What agents can call.
@@ -158,6 +162,7 @@ impl Desk {
             settings: desk.inner.parts.settings.watch(),
             gateway: desk.inner.parts.gateway.changes(),
             connections: desk.inner.parts.connections.changes(),
+            pets: desk.inner.parts.pets.changes(),
             forward: desk.inner.parts.forward.changes(),
             routing: desk.inner.parts.router.changes(),
             not_taken,
@@ -511,6 +516,10 @@ impl Desk {
                     sources.connections.mark_unchanged();
                     self.emit(UiEvent::ConnectionsChanged);
                 }
+                Ok(()) = sources.pets.changed() => {
+                    sources.pets.mark_unchanged();
+                    self.emit(UiEvent::ConnectionsChanged);
+                }
                 Ok(()) = sources.forward.changed() => {
                     sources.forward.mark_unchanged();
                     self.emit(UiEvent::ConnectionsChanged);
@@ -614,6 +623,7 @@ struct Sources {
     settings: watch::Receiver<Settings>,
     gateway: watch::Receiver<Now>,
     connections: watch::Receiver<()>,
+    pets: watch::Receiver<()>,
     forward: watch::Receiver<()>,
     routing: watch::Receiver<()>,
     not_taken: mpsc::Receiver<NotTaken>,

@@ -3,12 +3,13 @@
 
 use super::keep;
 use super::keeper::{App, Keeper, Presence};
+use super::pets::{self, PetChannel};
 use super::policies::Policies;
 use super::tools::{Offered, Tools};
 use super::{state, view};
 use crate::paths::Paths;
 use crate::runner::OwnNode;
-use crate::settings::GatewaySettings;
+use crate::settings::{GatewaySettings, PetSettings};
 use countersign_approvals::Approvals;
 use countersign_approvals::ports::Ports;
 use countersign_approvals::store::Store;
@@ -43,6 +44,8 @@ pub(crate) struct Parts {
     pub(crate) folder: PathBuf,
     /// Whether and where the person wants it.
     pub(crate) settings: watch::Receiver<GatewaySettings>,
+    /// Whether companion clients may answer.
+    pub(crate) pet: watch::Receiver<PetSettings>,
     /// Port that holds whatever the settings say; 0 for any free one.
     pub(crate) port: Option<u16>,
 }
@@ -50,18 +53,21 @@ pub(crate) struct Parts {
 /// Handle of the app's own gateway.
 #[derive(Clone)]
 pub struct EmbeddedGateway {
-    now: watch::Receiver<Now>,
+    pub(super) now: watch::Receiver<Now>,
     settings: watch::Receiver<GatewaySettings>,
+    pub(super) pet: watch::Receiver<PetSettings>,
     token_file: PathBuf,
+    pub(super) pet_token_file: PathBuf,
     app: Arc<App>,
     tools: Offered,
 }
 
 /// How the gateway is. Told anew whenever something about it changes.
 pub(crate) struct Now {
-    state: EmbeddedState,
+    pub(super) state: EmbeddedState,
     /// There since token and devices could be read.
     gateway: Option<Embedded<Keeper>>,
+    pub(super) pet: PetChannel,
 }
 
 /// A person's answer to a device that waits.
@@ -76,14 +82,17 @@ pub(crate) enum Verdict {
 impl EmbeddedGateway {
     /// Serves on `tracker` until `stop`, whenever the settings want it.
     pub(crate) fn start(parts: Parts, tracker: &TaskTracker, stop: CancellationToken) -> Self {
-        let (sender, now) = watch::channel(Now { state: EmbeddedState::Off, gateway: None });
+        let (sender, now) =
+            watch::channel(Now { state: EmbeddedState::Off, gateway: None, pet: PetChannel::Closed });
         let app =
             App { host: Arc::clone(&parts.host), node: OwnNode::of(&parts.paths), port: AtomicU16::new(0) };
         let app = Arc::new(app);
         let this = Self {
             now,
             settings: parts.settings.clone(),
+            pet: parts.pet.clone(),
             token_file: parts.folder.join(TOKEN_FILE),
+            pet_token_file: parts.folder.join(PET_TOKEN_FILE),
             app: Arc::clone(&app),
             tools: Offered::default(),
         };
@@ -203,22 +212,33 @@ impl Keeping {
         other: impl Future<Output = ()>,
     ) -> std::io::Result<()> {
         let ending = self.stop.child_token();
-        let mut changes = gateway.changes();
+        let pets = gateway.pets();
+        let (mut changes, mut pet_changes) = (gateway.changes(), pets.changes());
         let serving = gateway.serve(listener, ending.clone());
         let telling = async {
-            while changes.changed().await.is_ok() {
+            loop {
+                tokio::select! {
+                    Ok(()) = changes.changed() => {}
+                    Ok(()) = pet_changes.changed() => {}
+                    else => std::future::pending().await,
+                }
                 self.now.send_modify(|_| {});
             }
-            std::future::pending().await
         };
-        tokio::pin!(serving, telling, other);
+        let letting_pets_in = pets::follow(&pets, &self.parts, &self.now);
+        tokio::pin!(serving, telling, letting_pets_in, other);
         let served = loop {
             tokio::select! {
+                // Before anybody can connect.
+                biased;
+                () = &mut letting_pets_in => {}
                 served = &mut serving => break served,
                 () = &mut telling => {}
                 () = &mut other, if !ending.is_cancelled() => ending.cancel(),
             }
         };
+        pets.close();
+        self.now.send_modify(|now| now.pet = PetChannel::Closed);
         // The end of the app withdraws everything by itself, and says so.
         if !self.stop.is_cancelled() {
             gateway.backend().withdraw_all();
@@ -292,6 +312,9 @@ async fn other(settings: &mut watch::Receiver<GatewaySettings>, wanted: &Gateway
 
 /// Name of the file with the token.
 pub(crate) const TOKEN_FILE: &str = "token";
+
+/// Name of the file with the pet channel's token, which is another one: it answers and does nothing else.
+pub(super) const PET_TOKEN_FILE: &str = "pet-token";
 
 /// First and longest pause between tries to serve, as for the approval socket.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);

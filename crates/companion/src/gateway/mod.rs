@@ -5,6 +5,7 @@ mod app;
 pub(crate) mod asked;
 mod keeper;
 mod nodes;
+pub(crate) mod pets;
 pub(crate) mod policies;
 mod shelf;
 mod state;

@@ -10,12 +10,13 @@ use countersign_protocol::ui::{
 use countersign_protocol::vocabulary::{Ask, Decision, Security};
 use countersign_tools::files::{self, FileChange, LineKind, Sensitive};
 use countersign_tools::tool::{Call, Preview};
-use serde_json::{Map, Value};
+use serde::Serialize;
+use serde_json::Value;
 
 /// A question, and the line that the history keeps of it.
-pub(super) struct Asked {
-    pub(super) request: Request,
-    pub(super) line: String,
+pub(crate) struct Asked {
+    pub(crate) request: Request,
+    pub(crate) line: String,
 }
 
 /// A call whose plan is known.
@@ -81,6 +82,38 @@ fn asked(call: &Call, kind: CardKind, words: &[String], mut facts: Vec<Fact>, vi
     Asked { request, line: display::argv_line(words) }
 }
 
+/// A call of an agent elsewhere, that another program's pet server asks about: all of it is that server's word.
+pub(crate) fn of_pet_server(tool: &str, params: &Value, source: &Shown, session: &str) -> Asked {
+    let words = [tool.to_owned()];
+    let command = display::command_view(&words, None);
+    let facts = vec![Fact::Tool { tool: plain(tool), client: None }, arguments(params)];
+    let card = Card {
+        id: String::new(),
+        generation: 1,
+        kind: CardKind::Tool,
+        via: Via::Pet,
+        gateway: Some(source.clone()),
+        // That program does not tell.
+        agent: plain(MAIN_AGENT),
+        session: Some(plain(session)),
+        peer: None,
+        host: HostView { kind: HostKind::Remote, name: Some(source.clone()) },
+        created_at_ms: 0,
+        expires_at_ms: 0,
+        on_expiry: OnExpiry::NotRun,
+        allow_blocked: blocked(&command, &facts),
+        command,
+        facts,
+        why: why(),
+        decisions: vec![Decision::AllowOnce, Decision::Deny],
+        always: Vec::new(),
+        always_unavailable: None,
+    };
+    let (agent, session) = (MAIN_AGENT.to_owned(), Some(session.to_owned()));
+    let request = Request { card, proposals: Vec::new(), choices: Vec::new(), agent, session };
+    Asked { request, line: display::argv_line(&words) }
+}
+
 /// There is no policy for what is no command: somebody has to look.
 fn why() -> Why {
     Why {
@@ -111,7 +144,7 @@ fn called(call: &Call) -> Fact {
     Fact::Tool { tool: plain(&call.tool), client: call.caller.client.as_deref().map(plain) }
 }
 
-fn arguments(params: &Map<String, Value>) -> Fact {
+fn arguments(params: &impl Serialize) -> Fact {
     let text = serde_json::to_string_pretty(params).unwrap_or_default();
     Fact::Arguments { text: display::shown(&text, Secrets::Mask) }
 }

@@ -4,6 +4,7 @@
 use super::card::{self, Asked};
 use super::pets::{Pet, Pets};
 use countersign_approvals::book::{Ending, RequestedBy};
+use countersign_gateway::pet::APPROVAL_WAIT;
 use countersign_node::host::{AskedRun, Host, Inquired, Inquiry, Question};
 use countersign_protocol::socket::NodeRun;
 use countersign_protocol::ui::Via;
@@ -57,7 +58,7 @@ impl Approvals {
             command: line,
             argv: about.argv.map(<[String]>::to_vec),
             cwd: about.cwd.map(str::to_owned),
-            wait: call.caller.approval_wait.unwrap_or(WAIT).min(LONGEST_WAIT),
+            wait: wait_of(call),
             id: None,
             by: requested_by(call),
             run: about.run,
@@ -156,6 +157,15 @@ pub(super) fn run_of(call: &CallKey) -> NodeRun {
 
 fn env_names(env: Option<&std::collections::BTreeMap<String, String>>) -> Vec<String> {
     env.map(|env| env.keys().cloned().collect()).unwrap_or_default()
+}
+
+/// How long a question about a call may wait: one of the pet channel no longer than there (pet-channel.md).
+fn wait_of(call: &Call) -> Duration {
+    let (usual, longest) = match &call.caller.channel {
+        Channel::None => (WAIT, LONGEST_WAIT),
+        Channel::Pet { .. } => (APPROVAL_WAIT, APPROVAL_WAIT),
+    };
+    call.caller.approval_wait.unwrap_or(usual).min(longest)
 }
 
 fn requested_by(call: &Call) -> RequestedBy {

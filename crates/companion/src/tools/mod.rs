@@ -8,7 +8,7 @@
 //! let output = tools.call(call, &peer, progress, gone).await?;
 //! ```
 
-mod card;
+pub(crate) mod card;
 mod commands;
 mod config;
 mod foreign;
