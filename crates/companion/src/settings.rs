@@ -224,13 +224,15 @@ mod tests {
         let path = dir.path().join("settings.json");
         let is_open = |path: &Path| SettingsFile::open(path.to_owned()).watch_pet().borrow().enabled;
         let file = SettingsFile::open(path.clone());
-        file.set(Settings::default()).unwrap();
-        file.set_gateway(GatewaySettings::default()).unwrap();
-        assert!(!is_open(&path));
+        let change_others = |expected: bool| {
+            file.set(Settings::default()).unwrap();
+            assert_eq!((is_open(&path), file.watch_pet().borrow().enabled), (expected, expected));
+            file.set_gateway(GatewaySettings::default()).unwrap();
+            assert_eq!((is_open(&path), file.watch_pet().borrow().enabled), (expected, expected));
+        };
+        change_others(false);
         file.set_pet(PetSettings { enabled: true }).unwrap();
-        file.set(Settings::default()).unwrap();
-        file.set_gateway(GatewaySettings::default()).unwrap();
-        assert!(is_open(&path), "other settings leave it");
+        change_others(true);
         for text in [r#"{"pet":{}}"#, r#"{"pet":{"enabled":"yes"}}"#, "{}", "{"] {
             std::fs::write(&path, text).unwrap();
             assert!(!is_open(&path), "{text}");
