@@ -27,6 +27,8 @@ export function wanted(card: Card): string {
     case 'permit':
       return tool.wantsPermit;
     case 'tool': {
+      // Whoever asks over a pet channel uses the tool itself: nothing is done here.
+      if (card.via === 'pet') return tool.wantsPet;
       const files = changesOf(card).length;
       if (files > 0) return tool.wantsFiles(files);
       return card.facts.some(({ kind }) => kind === 'task') ? tool.wantsTask : tool.wantsOther;

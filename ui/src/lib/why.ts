@@ -1,7 +1,7 @@
 import { t } from './i18n/index.svelte';
 import type { Card } from './protocol';
 
-/** Why the person is asked; the mark `{gateway}` stands for the gateway that brought the card. */
+/** Why the person is asked; the mark `{gateway}` stands for the gateway or pet server that brought the card. */
 export function whyAsked(card: Card): string {
   const words = t().why;
   const { why } = card;
@@ -41,8 +41,8 @@ function peerAsks({ kind, via, gateway }: Card): string {
       return words.gatewayProposes;
     case 'tool': {
       const { why } = t().tool;
+      if (via === 'pet') return gateway ? why.petNamedAsks : why.petAsks;
       if (gateway) return why.gatewayAsks;
-      if (via === 'pet') return why.petAsks;
       return via === 'hook' ? why.hookAsks : why.asks;
     }
     case 'exec':

@@ -198,6 +198,24 @@ export function foreignTool(id: string, now: number, differs: Partial<Card> = {}
   });
 }
 
+/** What another program's pet server asks about. */
+export function petQuestion(id: string, now: number, differs: Partial<Card> = {}): Card {
+  const text = shown(JSON.stringify({ command: 'uname -a' }, null, 2));
+  const { why } = foreignTool(id, now);
+  return call(id, now, ['exec'], [], {
+    via: 'pet',
+    gateway: shown('Goose on the desk'),
+    session: shown('agent:main:pet:goose:desk'),
+    peer: undefined,
+    facts: [
+      { kind: 'tool', tool: shown('exec') },
+      { kind: 'arguments', text },
+    ],
+    why,
+    ...differs,
+  });
+}
+
 /** A task that a program would be handed. */
 export function handOver(id: string, now: number, differs: Partial<Card> = {}): Card {
   const text = shown(

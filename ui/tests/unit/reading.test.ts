@@ -54,9 +54,10 @@ test('each kind of card says what is wanted, and each door has its own word, in 
       wanted(tools.edit('a', 0)),
       wanted(tools.patch('a', 0)),
       wanted(tools.handOver('a', 0)),
+      wanted(tools.petQuestion('a', 0)),
     ];
     expect(new Set(wants).size, locale).toBe(
-      KINDS.length + (t().tool.wantsFiles(1) === t().tool.wantsFiles(3) ? 2 : 3),
+      KINDS.length + (t().tool.wantsFiles(1) === t().tool.wantsFiles(3) ? 3 : 4),
     );
     for (const words of wants.slice(KINDS.indexOf('tool'))) expect(words).toMatch(/(?=.*\{host\}).*\{tool\}/);
     expect(new Set(DOORS.map(viaWord)).size, locale).toBe(DOORS.length);
@@ -70,6 +71,7 @@ test('why a tool asks follows the door, and never speaks of a command', () => {
     asks({ via: 'tool' }),
     asks({ via: 'hook' }),
     asks({ via: 'pet' }),
+    asks({ via: 'pet', gateway: shown('Goose on the desk') }),
     asks({ via: 'connection', gateway: shown('harbor-office') }),
     ...(['ask-always', 'allowlist-miss', 'opaque'] as const).map((reason) =>
       whyAsked(tools.edit('a', 0, { why: { ...card('a', 0).why, reason } })),
