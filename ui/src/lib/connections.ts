@@ -93,7 +93,7 @@ export interface Remedy {
 }
 
 /** Everything to say about a problem of `gateway`. */
-export function problemRemedy(problem: LinkProblem, gateway: GatewayView): Remedy {
+export function problemRemedy(problem: LinkProblem, gateway: Pick<GatewayView, 'pin'>): Remedy {
   const words = tc().problem;
   switch (problem.kind) {
     case 'unreachable':

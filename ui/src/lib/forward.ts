@@ -1,3 +1,4 @@
+import { wrongField, type Wrong } from './fields';
 import { tf } from './i18n/forward/index.svelte';
 import type { BackendError } from './ipc';
 import type { ForwardTargetView, ForwardView } from './protocol';
@@ -21,11 +22,8 @@ export function argumentsOf(text: string): string[] {
 }
 
 /** Which field an error is about, and what to say there; `null` when it is about none. */
-export function fieldOf(error: BackendError | null): { field: Field; text: string } | null {
-  if (error?.code !== 'invalid') return null;
-  const at = error.message.indexOf(': ');
-  const field = FIELDS.find((name) => name === error.message.slice(0, at));
-  return field === undefined ? null : { field, text: error.message.slice(at + 2) };
+export function fieldOf(error: BackendError | null): Wrong<Field> | null {
+  return wrongField(error, FIELDS);
 }
 
 /** How it goes at a target, with the mark that goes with it. */

@@ -63,3 +63,18 @@ export function toPaint(shown: Shown, blank: string): Span[] {
   flush();
   return merged;
 }
+
+/** The beginning of a text of at most `characters`: whole spans as long as there is room, and a part of a plain one. */
+export function beginning(shown: Shown, characters: number): { shown: Shown; isCut: boolean } {
+  const spans: Span[] = [];
+  let room = characters;
+  for (const span of shown.spans) {
+    if (span.text.length > room) {
+      if (span.kind === 'plain') spans.push({ ...span, text: span.text.slice(0, room) });
+      return { shown: { spans }, isCut: true };
+    }
+    spans.push(span);
+    room -= span.text.length;
+  }
+  return { shown: { spans }, isCut: false };
+}

@@ -7,11 +7,13 @@ import type {
   ForwardTargetEdit,
   GatewayEdit,
   GatewayView,
+  PetSourceEdit,
+  PetSourceView,
   SampleResult,
 } from '../lib/protocol';
 import type { Feed } from './feed.svelte';
 
-/** Gateways: the app's own and others. Followed from the start, because devices that wait are counted on every page. */
+/** Gateways and pet servers: the app's own and others. Followed from the start, because devices that wait are counted on every page. */
 export class ConnectionsStore {
   view = $state.raw<ConnectionsView | null>(null);
   busy = $state(false);
@@ -37,7 +39,9 @@ export class ConnectionsStore {
       (this.view.embedded.state.kind === 'failed' ||
         this.view.gateways.some(needsHelp) ||
         this.view.forward.broken !== undefined ||
-        this.view.forward.targets.some((target) => targetState(target).kind === 'failed')),
+        this.view.forward.targets.some((target) => targetState(target).kind === 'failed') ||
+        this.view.pets.broken !== undefined ||
+        this.view.pets.sources.some(needsHelp)),
   );
 
   start(): void {
@@ -108,6 +112,30 @@ export class ConnectionsStore {
     return this.#change((backend) => backend.removeForwardTarget(id));
   }
 
+  setPetServer(enabled: boolean): Promise<boolean> {
+    return this.#change((backend) => backend.setPetServer(enabled));
+  }
+
+  disconnectPet(sessionId: string): Promise<boolean> {
+    return this.#change((backend) => backend.disconnectPet(sessionId));
+  }
+
+  forgetPetChoice(sessionId: string, id: string): Promise<boolean> {
+    return this.#change((backend) => backend.forgetPetChoice(sessionId, id));
+  }
+
+  savePetSource(edit: PetSourceEdit): Promise<boolean> {
+    return this.#change((backend) => backend.savePetSource(edit));
+  }
+
+  removePetSource(id: string): Promise<boolean> {
+    return this.#change((backend) => backend.removePetSource(id));
+  }
+
+  retryPetSource(id: string): Promise<boolean> {
+    return this.#change((backend) => backend.retryPetSource(id));
+  }
+
   /** Others can be changed meanwhile: a target may take its time. */
   async sendSample(id: string): Promise<void> {
     if (this.samples[id] === 'sending') return;
@@ -143,7 +171,7 @@ export class ConnectionsStore {
   }
 }
 
-/** Whether a gateway works again, or works fully, only when the person does something. */
-function needsHelp({ state }: GatewayView): boolean {
+/** Whether a connection works again, or works fully, only when the person does something. */
+function needsHelp({ state }: GatewayView | PetSourceView): boolean {
   return state.kind === 'stopped' || (state.kind === 'connected' && state.link.gaps.length > 0);
 }

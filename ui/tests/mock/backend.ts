@@ -25,6 +25,7 @@ import { document as sampleDocument, history as sampleHistory, tested } from './
 import { keyOf, reads as sampleReads, stores as sampleStores, unavailable } from './policies';
 import { revoked, routed, routing } from './routing';
 import { removeTarget, sampled, saveTarget, setForward } from './forward';
+import { disconnect, forget, removeSource, retrySource, saveSource, setServer } from './pets';
 import { applyRuleEdit, rules as sampleRules } from './rules';
 import { shown } from './text';
 
@@ -305,6 +306,24 @@ export class MockBackend implements Backend {
   sendForwardSample: Backend['sendForwardSample'] = (id) =>
     this.#call('sendForwardSample', [id], () => sampled(this.gateways.forward, id));
 
+  setPetServer: Backend['setPetServer'] = (enabled) =>
+    this.#call('setPetServer', [enabled], () => this.#pets(setServer(this.gateways.pets, enabled)));
+
+  disconnectPet: Backend['disconnectPet'] = (sessionId) =>
+    this.#call('disconnectPet', [sessionId], () => this.#pets(disconnect(this.gateways.pets, sessionId)));
+
+  forgetPetChoice: Backend['forgetPetChoice'] = (sessionId, id) =>
+    this.#call('forgetPetChoice', [sessionId, id], () => this.#pets(forget(this.gateways.pets, sessionId, id)));
+
+  savePetSource: Backend['savePetSource'] = (edit) =>
+    this.#call('savePetSource', [edit], () => this.#pets(saveSource(this.gateways.pets, edit)));
+
+  removePetSource: Backend['removePetSource'] = (id) =>
+    this.#call('removePetSource', [id], () => this.#pets(removeSource(this.gateways.pets, id)));
+
+  retryPetSource: Backend['retryPetSource'] = (id) =>
+    this.#call('retryPetSource', [id], () => this.#pets(retrySource(this.gateways.pets, id)));
+
   routing: Backend['routing'] = () => this.#call('routing', [], () => structuredClone(this.routes));
 
   setRoute: Backend['setRoute'] = (edit) =>
@@ -322,7 +341,15 @@ export class MockBackend implements Backend {
     });
 
   #forward(forward: ConnectionsView['forward']): ConnectionsView {
-    this.gateways = { ...this.gateways, forward };
+    return this.#changed({ forward });
+  }
+
+  #pets(pets: ConnectionsView['pets']): ConnectionsView {
+    return this.#changed({ pets });
+  }
+
+  #changed(part: Partial<ConnectionsView>): ConnectionsView {
+    this.gateways = { ...this.gateways, ...part };
     this.emit({ kind: 'connections-changed' });
     return structuredClone(this.gateways);
   }

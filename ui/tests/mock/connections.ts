@@ -1,6 +1,7 @@
 import { BackendError } from '../../src/lib/ipc';
 import type { ConnectionsView, EmbeddedEdit, GatewayEdit, GatewayView, LinkView } from '../../src/lib/protocol';
 import { forward } from './forward';
+import { pets } from './pets';
 import { shown } from './text';
 
 const MINUTE_MS = 60_000;
@@ -108,6 +109,7 @@ export function connections(now: number): ConnectionsView {
       gateway('old-lab', { enabled: false, secret: 'none', state: { kind: 'off' } }),
     ],
     forward: forward(now),
+    pets: pets(now),
   };
 }
 

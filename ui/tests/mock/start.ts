@@ -1,6 +1,7 @@
 import { MockBackend } from './backend';
 import * as cards from './cards';
 import * as connections from './connections';
+import * as pets from './pets';
 import * as policies from './policies';
 import * as tools from './tools';
 
@@ -9,6 +10,7 @@ declare global {
     mock: MockBackend;
     cards: typeof cards & typeof tools;
     connections: typeof connections;
+    pets: typeof pets;
     policies: typeof policies;
   }
 }
@@ -23,6 +25,7 @@ export function startMock(): MockBackend {
   window.mock = mock;
   window.cards = { ...cards, ...tools };
   window.connections = connections;
+  window.pets = pets;
   window.policies = policies;
   return mock;
 }

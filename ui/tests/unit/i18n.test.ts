@@ -3,6 +3,7 @@ import { CATALOGUES, dateTime, duration, localeFor, setLocale, type Locale } fro
 import { CONNECTIONS_CATALOGUES } from '../../src/lib/i18n/connections/index.svelte';
 import { POLICIES_CATALOGUES } from '../../src/lib/i18n/policies/index.svelte';
 import { FORWARD_CATALOGUES } from '../../src/lib/i18n/forward/index.svelte';
+import { PETS_CATALOGUES } from '../../src/lib/i18n/pets/index.svelte';
 import { ROUTING_CATALOGUES } from '../../src/lib/i18n/routing/index.svelte';
 import { RULES_CATALOGUES } from '../../src/lib/i18n/rules/index.svelte';
 import { outcomeWords } from '../../src/lib/outcome';
@@ -26,6 +27,7 @@ const of = (locale: Locale) =>
       connections: CONNECTIONS_CATALOGUES[locale],
       policies: POLICIES_CATALOGUES[locale],
       forward: FORWARD_CATALOGUES[locale],
+      pets: PETS_CATALOGUES[locale],
       routing: ROUTING_CATALOGUES[locale],
       rules: RULES_CATALOGUES[locale],
     } as unknown as Node),

@@ -14,6 +14,7 @@ import type {
   HistoryPage,
   Outcome,
   Page,
+  PetSourceEdit,
   PolicyEditParams,
   PolicyPlace,
   PolicyRead,
@@ -100,6 +101,17 @@ export interface Backend {
   removeForwardTarget(id: string): Promise<ConnectionsView>;
   /** Sends a sample to a target and says what came of it. */
   sendForwardSample(id: string): Promise<SampleResult>;
+  /** Lets companion clients in or not. This and the next five return what there is afterwards. */
+  setPetServer(enabled: boolean): Promise<ConnectionsView>;
+  /** Ends the connection of a companion client; what waits for it is denied. */
+  disconnectPet(sessionId: string): Promise<ConnectionsView>;
+  /** Takes back a choice that a companion client made for exactly the same call. */
+  forgetPetChoice(sessionId: string, id: string): Promise<ConnectionsView>;
+  /** Adds another program's pet server or changes one. */
+  savePetSource(edit: PetSourceEdit): Promise<ConnectionsView>;
+  removePetSource(id: string): Promise<ConnectionsView>;
+  /** Connects now instead of waiting for the next time. */
+  retryPetSource(id: string): Promise<ConnectionsView>;
   /** Where commands run, per agent, and which sessions have settings of their own. */
   routing(): Promise<RoutingView>;
   /** What loosens comes back unapplied until it is confirmed; so does the next one. */

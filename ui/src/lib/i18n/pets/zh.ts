@@ -1,0 +1,125 @@
+import type { PetsCatalogue } from './en';
+
+/** 连接页面上的“宠物客户端”部分，中文。 */
+export const zh: PetsCatalogue = {
+  title: '宠物客户端',
+  lead: '本机上的宠物和小部件可以显示自己会话的工具调用，并代您答复。',
+
+  own: {
+    name: '宠物通道',
+    state: { off: '已关闭', serving: '已打开', blocked: '未打开' },
+    on: '开',
+    off: '关',
+    offHelp: '没有宠物客户端能连接。',
+    trust: '持有其令牌者可以答复它所报会话的工具调用，仅此而已。',
+    blocked: 'Countersign 自带的网关没有打开，而此通道是它的一部分。请在上方打开它。',
+    address: '地址',
+    addressHelp: '客户端在后面加上 ?sessionId= 和自己会话的名称。',
+    tokenFile: '令牌文件',
+    tokenHelp: '它与网关的令牌不同。客户端以 Authorization: Bearer 或 &token= 发送它。',
+    copyAddress: '复制宠物通道的地址',
+    copyTokenFile: '复制宠物通道令牌文件的路径',
+  },
+
+  sessions: {
+    title: '已连接的客户端',
+    none: '目前没有。',
+    since: (when) => `${when}连接`,
+    waiting: (n) => (n === 0 ? '没有等待的调用' : `${n} 个调用在等待`),
+    disconnect: '断开',
+    disconnectOf: (name) => `断开 ${name}`,
+    disconnectHelp: '断开会拒绝等待该客户端的调用，并忘记它的选择。它可以再次连接。',
+    choices: (n) => `它记住了 ${n} 个选择：`,
+    approved: '已批准',
+    denied: '已拒绝',
+    choiceSince: (when) => `${when}起`,
+    arguments: '调用的参数',
+    forget: '忘记',
+    forgetOf: (tool) => `忘记关于 ${tool} 的选择`,
+  },
+
+  others: '其他程序的宠物服务器',
+  othersLead: '它们询问的内容会显示在这里。允许后由那个程序自行继续；这里不会运行任何内容。',
+  add: '添加宠物服务器',
+  emptyTitle: '没有宠物服务器',
+  emptyText: '连接一个通过宠物通道询问的程序，它的询问就会在这个收件箱中等待。',
+
+  source: {
+    session: '会话',
+    since: '已连接',
+    pending: '在此等待',
+    pendingIs: (n) => (n === 0 ? '无' : `${n} 个询问`),
+    token: '令牌',
+    tokenKept: '已保存，连接时发送',
+    tokenNone: '无',
+    plainText: '无：不离开本机',
+    edit: '更改',
+    editOf: (name) => `更改宠物服务器 ${name}`,
+    remove: '移除',
+    removeOf: (name) => `移除宠物服务器 ${name}`,
+    retry: '立即尝试',
+    retryOf: (name) => `立即尝试宠物服务器 ${name}`,
+  },
+
+  problem: {
+    unreachable: {
+      what: '这个地址没有应答。',
+      help: '请查看那个程序是否在运行，以及地址和端口是否正确。',
+    },
+    starting: { what: '宠物服务器正在启动。', help: '无需操作。' },
+    'secret-missing': { what: '它需要令牌，而这里没有。', help: '请输入那个程序要求的令牌。' },
+    'secret-wrong': { what: '它需要另一个令牌。', help: '请输入那个程序现在要求的令牌。' },
+    'secret-withheld': {
+      what: '它的令牌在桌面的密钥环中，而密钥环已锁定或没有应答。',
+      help: '请解锁密钥环后重试；或再次输入令牌。',
+    },
+    'rate-limited': {
+      what: '错误的令牌太多，它暂时不再接受。',
+      help: '请更正令牌，等几分钟后重试。',
+    },
+    'not-paired': {
+      what: '它要求先准入本设备。',
+      help: '宠物服务器没有这种步骤：请查看这是不是宠物服务器的地址。',
+    },
+    protocol: { what: '它的通信方式与宠物服务器不同。', help: '请查看地址是否正确。' },
+    'not-a-gateway': { what: '在那里应答的不是宠物服务器。', help: '请查看地址、端口和路径是否正确。' },
+  },
+  refused: {
+    '404': {
+      what: '这个地址没有宠物通道，或者它已关闭。',
+      help: '请在那个程序中打开它，或更正地址的路径。',
+    },
+    '409': {
+      what: '那里已有另一个程序连接到此会话。',
+      help: '请结束那个程序，或在这里使用另一个会话。',
+    },
+  },
+
+  form: {
+    addTitle: '添加宠物服务器',
+    editTitle: '更改此宠物服务器',
+    name: '名称',
+    nameHelp: '您给这个服务器起的名称。来自那里的每个询问都会标明它。',
+    url: '地址',
+    urlHelp: '本机用 ws://127.0.0.1:8080，其他机器用 wss://。未写路径时为 /ws。',
+    session: '会话',
+    sessionHelp: '连接时使用的 sessionId：此会话中的询问会来到这里。',
+    token: '令牌',
+    keep: '保留现有的',
+    clear: '没有',
+    set: '使用这个',
+    tokenHelp: '连接时发送给这个服务器，不会再次显示。',
+    pin: '证书',
+    pinHelp: '在 wss:// 地址唯一信任的证书的 SHA-256，64 位十六进制数。留空：本系统信任的任何证书。',
+    enabled: '连接到它',
+    cancel: '返回',
+    save: '保存',
+    saveNew: '添加并连接',
+  },
+
+  removeTitle: '移除此宠物服务器？',
+  removeText: 'Countersign 会断开连接并忘记它的令牌。在此等待的询问会被搁置而不答复，时间一到，那个程序会拒绝它们。',
+  removeKeep: '保留',
+  removeDo: '移除宠物服务器',
+  gone: '这个宠物服务器已不存在。',
+};
