@@ -157,6 +157,56 @@ async function targetForm(tab) {
   await tab.waitForSelector(at('target-may-allow'));
 }
 
+/** Scrolls the page to one of its sections. */
+async function toSection(tab, id) {
+  await tab.waitForSelector(at(id));
+  await tab.evaluate((selector) => {
+    const page = document.querySelector('[data-testid="content"]');
+    const section = document.querySelector(selector);
+    page.scrollTop += section.getBoundingClientRect().top - page.getBoundingClientRect().top;
+  }, at(id));
+}
+
+/** Companion clients, one of them with a choice that is looked at. */
+async function pets(tab) {
+  await toSection(tab, 'pets');
+  await tab
+    .locator(`${at('pet-choice')} summary`)
+    .last()
+    .click();
+  await tab.waitForSelector(at('pet-choice-whole'));
+}
+
+/** The app's own channel turned on without its gateway, a hostile client, and servers with problems. */
+async function petProblems(tab) {
+  await connections(tab, () => {
+    const { pets } = window.mock.gateways;
+    const now = Date.now();
+    delete pets.server.address;
+    pets.server.sessions = [window.pets.hostileSession(now)];
+    pets.sources = [
+      window.pets.source('Needs a token', { state: { kind: 'stopped', problem: { kind: 'secret-wrong' } } }),
+      window.pets.hostileSource(now),
+    ];
+  });
+  await tab.waitForSelector(at('pet-blocked'));
+  await toSection(tab, 'pets');
+}
+
+async function petsEmpty(tab) {
+  await connections(tab, () => {
+    const { server } = window.mock.gateways.pets;
+    window.mock.gateways.pets = { server: { enabled: false, tokenFile: server.tokenFile, sessions: [] }, sources: [] };
+  });
+  await tab.waitForSelector(at('source-empty-add'));
+  await toSection(tab, 'pets');
+}
+
+async function petForm(tab) {
+  await tab.locator(at('source-edit')).first().click();
+  await tab.check(at('source-token-set'));
+}
+
 async function form(tab) {
   await tab.waitForSelector(at('own'));
   await tab.locator(at('gateway-edit')).nth(1).click();
@@ -250,6 +300,11 @@ for (const [name, size] of [
   await main(`connections-form-${name}`, 'connections', size, form);
   await main(`forward-${name}`, 'connections', size, handOn);
   await main(`forward-form-${name}`, 'connections', size, targetForm);
+  await main(`pets-${name}`, 'connections', size, pets);
+  await main(`pets-sources-${name}`, 'connections', size, (tab) => toSection(tab, 'pet-sources'));
+  await main(`pets-problems-${name}`, 'connections', size, petProblems);
+  await main(`pets-empty-${name}`, 'connections', size, petsEmpty);
+  await main(`pets-form-${name}`, 'connections', size, petForm);
   await main(`routing-${name}`, 'connections', size, routing);
   await main(`routing-form-${name}`, 'connections', size, routeForm);
   await main(`routing-empty-${name}`, 'connections', size, routingEmpty);
@@ -300,6 +355,7 @@ for (const [name, make] of [
   ['parameters', 'foreignTool'],
   ['task', 'handOver'],
   ['permit', 'permit'],
+  ['pet', 'petQuestion'],
   ['secret', 'secretLines'],
   ['hostile', 'hostileTool'],
 ]) {
