@@ -409,7 +409,9 @@ test('a pet server’s question says who asks, that an allow lets that program g
   await shows(tab, 'q');
   assert.match(await tab.textContent(at('card-gateway')), /Goose on the desk/);
   assert.match(await tab.textContent('.from'), /agent:main:pet:goose:desk\s*· pet server/);
-  assert.match(await tab.textContent(at('verb')), /use the tool\s+exec\s+by itself[^]*once you allow it/);
+  const verb = await tab.textContent(at('verb'));
+  assert.match(verb, /use the tool\s+exec\s+by itself at\s+Goose on the desk\s*, once you allow it\s*another program/);
+  assert.doesNotMatch(verb, /machine/);
   assert.match(await tab.textContent(at('why')), /Another program asks[^]*pet server\s+Goose on the desk[^]*by itself/);
   assert.match(await tab.textContent(at('pet-note')), /Nothing runs here[^]*that program goes on/);
   assert.doesNotMatch(await tab.textContent(at('why')), /Policy:|gateway/);
@@ -424,6 +426,7 @@ test('in the inbox a pet server’s question names that server, and one without 
   const badge = (id) => tab.textContent(`${at('inbox-row')}[data-id="${id}"] ${at('card-gateway')}`);
   assert.match(await badge('named'), /pet server\s*Goose on the desk/);
   assert.match(await badge('unnamed'), /^\s*pet server\s*$/);
+  assert.doesNotMatch(await tab.textContent(`${at('inbox-row')}[data-id="named"]`), /machine/);
   assert.deepEqual(tab.errors, []);
   await tab.done();
 });

@@ -204,7 +204,9 @@ export function petQuestion(id: string, now: number, differs: Partial<Card> = {}
   const { why } = foreignTool(id, now);
   return call(id, now, ['exec'], [], {
     via: 'pet',
+    agent: shown('main'),
     gateway: shown('Goose on the desk'),
+    host: { kind: 'remote', name: shown('Goose on the desk') },
     session: shown('agent:main:pet:goose:desk'),
     peer: undefined,
     facts: [

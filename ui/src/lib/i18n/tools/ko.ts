@@ -8,6 +8,7 @@ export const tools: Pick<Catalogue, 'tool' | 'diff'> = {
     wantsTask: '{host}에서 도구 {tool}(으)로 작업을 맡기려고 합니다',
     wantsOther: '{host}에서 도구 {tool}을(를) 쓰려고 합니다',
     wantsPet: '허용하면 {host}에서 도구 {tool}을(를) 직접 쓰려고 합니다',
+    otherProgram: '다른 프로그램',
     wantsPermit: '허용하면 {host}에서 직접 실행하려고 합니다',
     unnamed: '(이름을 밝히지 않음)',
     client: '호출한 쪽이 밝힌 이름: {client}',
