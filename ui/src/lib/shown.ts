@@ -78,3 +78,17 @@ export function beginning(shown: Shown, characters: number): { shown: Shown; isC
   }
   return { shown: { spans }, isCut: false };
 }
+
+/** What cannot be seen, or turns what follows around. */
+const UNSEEN = /([\p{Cc}\p{Cf}\p{Zl}\p{Zp}])/u;
+
+/** Another program's words that came as they are, with codes for what a reader would not see in them. */
+export function escaped(text: string): Shown {
+  const spans: Span[] = [];
+  text.split(UNSEEN).forEach((part, index) => {
+    if (part === '') return;
+    const code = (part.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0');
+    spans.push(index % 2 === 0 ? { kind: 'plain', text: part } : { kind: 'escape', text: `U+${code}` });
+  });
+  return { spans };
+}

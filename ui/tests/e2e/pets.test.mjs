@@ -287,7 +287,9 @@ for (const [width, height] of [
         await tab.waitForSelector(choice('h-1'));
         const text = await tab.textContent(at('pet-sessions'));
         assert.match(text, /ForgetU\+202E .ll <b>of-the-long-name/);
-        assert.ok(!/[\u202a-\u202e\u0007]/.test(text));
+        const said = await tab.textContent(`${source('hostile')} ${at('remedy-says')}`);
+        assert.match(said, /^500: ForgetU\+202E/);
+        assert.ok(!/[\u202a-\u202e\u0007]/.test(text + said));
         const heightOf = (selector) =>
           tab.locator(selector).evaluate((element) => element.getBoundingClientRect().height);
         for (const id of ['h-1', 'h-2']) {

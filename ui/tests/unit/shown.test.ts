@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { BackendError } from '../../src/lib/ipc';
-import { marked, plain, toPaint, VISIBLE_SPACE } from '../../src/lib/shown';
+import { escaped, marked, plain, toPaint, VISIBLE_SPACE } from '../../src/lib/shown';
 import { shown } from '../mock/text';
 
 test('an argument of few spans is painted span by span', () => {
@@ -36,4 +36,18 @@ test('whatever is thrown becomes an error with a known code', () => {
 
 test('where nothing can be marked, look-alike letters carry their code', () => {
   expect(marked(shown('m\u0430in\u202e x'))).toBe('m\u0430[U+0430]inU+202E x');
+});
+
+test('words that came as they are show what would not be seen in them', () => {
+  expect(escaped('a\u202eb\n\u{e0041}c')).toEqual({
+    spans: [
+      { kind: 'plain', text: 'a' },
+      { kind: 'escape', text: 'U+202E' },
+      { kind: 'plain', text: 'b' },
+      { kind: 'escape', text: 'U+000A' },
+      { kind: 'escape', text: 'U+E0041' },
+      { kind: 'plain', text: 'c' },
+    ],
+  });
+  expect(escaped('')).toEqual({ spans: [] });
 });
