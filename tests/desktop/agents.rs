@@ -4,7 +4,7 @@
 use crate::Story;
 use anyhow::{Context, Result, ensure};
 use countersign_protocol::ui::{CardKind, Outcome, Via};
-use countersign_tests::app::{App, Prompt};
+use countersign_tests::app::{App, Prompt, Window};
 use countersign_tests::bus::Shell;
 use countersign_tests::home::Home;
 use countersign_tests::mcp::PlainClient;
@@ -54,7 +54,7 @@ fn a_command_over_mcp_runs_when_a_person_allowed_it_and_not_when_they_denied_it(
             PlainClient::start(&app.home, &["--workspace", &app.home.work().display().to_string()])?;
         let id = client.call("exec", json!({ "command": "echo \"a  b\" && touch made" }))?;
         let prompt = shown(app, CardKind::Exec, Via::Tool)?;
-        ensure!(prompt.words.iter().any(|word| word == "a  b"), "{:?}", prompt.words);
+        ensure!(prompt.words.iter().any(|word| word == "a␣␣b"), "{:?}", prompt.words);
         app.allow_once()?;
         let answer = client.answer(id)?;
         ensure!(answer["result"]["isError"] == false, "{answer}");
@@ -81,6 +81,7 @@ fn a_file_that_a_tool_would_write_is_written_as_its_difference_was_shown() -> St
         let edit = json!({ "path": "notes.txt", "old_text": "two", "new_text": "three" });
         let id = client.call("edit_file", edit.clone())?;
         shown(app, CardKind::Tool, Via::Tool)?;
+        app.shoot(Window::Prompt, "prompt-tool")?;
         app.allow_once()?;
         let answer = client.answer(id)?;
         ensure!(answer["result"]["isError"] == false, "{answer}");
