@@ -26,7 +26,8 @@ export const en = {
     waiting: (n: number) => (n === 0 ? 'nothing waits' : n === 1 ? '1 call waits' : `${n} calls wait`),
     disconnect: 'Disconnect',
     disconnectOf: (name: string) => `Disconnect ${name}`,
-    disconnectHelp: 'Disconnecting denies what waits for a client and forgets its choices. It may connect again.',
+    disconnectHelp:
+      'What waits for a client stays in the inbox when it is disconnected; its choices are forgotten. It may connect again.',
     choices: (n: number) => (n === 1 ? 'It remembers 1 choice:' : `It remembers ${n} choices:`),
     approved: 'approved',
     denied: 'denied',

@@ -29,7 +29,7 @@ export const ko: PetsCatalogue = {
     disconnect: '연결 끊기',
     disconnectOf: (name) => `${name} 연결 끊기`,
     disconnectHelp:
-      '연결을 끊으면 그 클라이언트를 기다리는 것은 거부되고 기억한 선택은 지워집니다. 다시 연결할 수 있습니다.',
+      '연결을 끊어도 그 클라이언트를 기다리던 것은 받은 요청에 남고, 기억한 선택은 지워집니다. 다시 연결할 수 있습니다.',
     choices: (n) => `기억한 선택 ${n}개:`,
     approved: '승인',
     denied: '거부',

@@ -28,7 +28,7 @@ export const zh: PetsCatalogue = {
     waiting: (n) => (n === 0 ? '没有等待的调用' : `${n} 个调用在等待`),
     disconnect: '断开',
     disconnectOf: (name) => `断开 ${name}`,
-    disconnectHelp: '断开会拒绝等待该客户端的调用，并忘记它的选择。它可以再次连接。',
+    disconnectHelp: '断开后，等待该客户端的调用仍留在收件箱中，它的选择会被忘记。它可以再次连接。',
     choices: (n) => `它记住了 ${n} 个选择：`,
     approved: '已批准',
     denied: '已拒绝',
