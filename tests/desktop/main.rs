@@ -12,6 +12,7 @@ mod instances;
 mod keyring;
 mod looks;
 mod node;
+mod pets;
 mod policy;
 mod queue;
 mod shell;
