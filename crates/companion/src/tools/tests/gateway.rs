@@ -36,6 +36,7 @@ impl Rig {
                 paths: self.paths.clone(),
                 folder: self.paths.gateway(),
                 settings: self.core.settings.watch_gateway(),
+                pet: self.core.settings.watch_pet(),
                 port: Some(0),
             },
             &self.tracker,
@@ -170,13 +171,9 @@ async fn who_stops_waiting_over_http_takes_the_question_back() {
     );
     let mut stream = TcpStream::connect(&address).await.unwrap();
     stream.write_all(text.as_bytes()).await.unwrap();
-    let mut stream = Some(stream);
-    loop {
-        match events.recv().await.unwrap() {
-            // Only now is it certain that it waits.
-            Event::Added(_) => drop(stream.take()),
-            Event::Closed(_) => break,
-        }
-    }
+    // Only once it waits is there something to take back.
+    assert!(matches!(events.recv().await.unwrap(), Event::Added(_)));
+    drop(stream);
+    assert!(matches!(events.recv().await.unwrap(), Event::Closed(_)));
     assert!(rig.core.approvals.pending().await.is_empty());
 }
