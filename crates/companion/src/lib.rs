@@ -24,5 +24,7 @@ pub mod tools;
 mod wiring;
 
 pub use countersign_approvals::actor::PresenterGuard;
+#[cfg(target_os = "linux")]
+pub use countersign_node::memory;
 pub use desk::Desk;
 pub use wiring::{Companion, StartError};

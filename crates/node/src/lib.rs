@@ -1,9 +1,11 @@
 //! This machine as exec host: the approval socket, the decision flow of one request ([`host`]), what is probed about a
-//! command ([`facts`]) and the one place that starts processes ([`executor`]).
+//! command ([`facts`]), the one place that starts processes ([`executor`]), and what a program at rest gives back (`memory`).
 //!
 //! Nothing here decides by itself: verdicts come from `countersign_policy`, answers from `countersign_approvals`.
 
 pub mod executor;
 pub mod facts;
 pub mod host;
+#[cfg(target_os = "linux")]
+pub mod memory;
 pub mod socket;

@@ -62,6 +62,7 @@ const CHECKS: &[Check] = &[
     ("files stay readable in length", sources::length),
     ("file names carry no generation", sources::generations),
     ("no test is skipped", sources::skipped_tests),
+    ("unsafe code has one place", sources::guarantees_left),
     ("README and ARCHITECTURE name every crate", documents::crates_named),
     ("each tested threat names its tests", documents::threats),
 ];

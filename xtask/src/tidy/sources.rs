@@ -1,6 +1,6 @@
 //! What holds for every source file, whatever its place.
 
-use super::rust::code;
+use super::rust::{code, lines_with};
 use super::{Finding, Tree};
 
 /// Most lines of a source file. Beyond it nobody reads a file whole.
@@ -52,6 +52,22 @@ pub(super) fn skipped_tests(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
+/// Only one file may leave what the compiler guarantees, and says there why it may.
+pub(super) fn guarantees_left(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (path, text) in tree.below("", &["rs"]).filter(|(path, _)| *path != UNSAFE_FILE) {
+        let code = code(text);
+        let lines = ["unsafe", "unsafe_code"].into_iter().flat_map(|word| lines_with(&code, word));
+        findings.extend(
+            lines.map(|line| Finding::at(path, line, format!("unsafe code is for {UNSAFE_FILE} only"))),
+        );
+    }
+    findings
+}
+
+/// Gives back pages of its own program.
+const UNSAFE_FILE: &str = "crates/node/src/memory.rs";
+
 /// The one reason to be ignored: not a test by itself, but a role that other tests start as a process of its own.
 const PLAYED_BY_OTHERS: &str = "#[ignore = \"other tests start it as a process of its own\"]";
 
@@ -81,6 +97,14 @@ mod tests {
         let long = "x\n".repeat(MOST_LINES + 1);
         let full = "x\n".repeat(MOST_LINES);
         check(length, &[("a.rs", &long), ("b.ts", &full), ("c.md", &long)], &["a.rs: has 801 lines"]);
+    }
+
+    #[test]
+    fn unsafe_code_is_found_unless_it_is_in_its_place() {
+        let bad =
+            "// unsafe\nfn f() {\n    unsafe { g() }\n}\n#[expect(unsafe_code)]\nfn h() { i(\"unsafe\") }\n";
+        let files = [("crates/a/src/lib.rs", bad), (UNSAFE_FILE, bad), ("tests/a.rs", "struct Unsafe;\n")];
+        check(guarantees_left, &files, &["crates/a/src/lib.rs:3: ", "crates/a/src/lib.rs:5: "]);
     }
 
     #[test]
