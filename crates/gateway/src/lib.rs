@@ -12,3 +12,7 @@ pub mod identity;
 pub mod pairing;
 pub mod pet;
 pub mod session;
+
+/// What a WebSocket reads at once, in bytes. It is cleared before every read, so that the usual 128 kilobytes cost more than the
+/// few hundred bytes of a call; larger frames are put together from several reads.
+const READ_BYTES: usize = 16 * 1_024;

@@ -3,6 +3,7 @@
 use super::address::{Address, Pin};
 use super::problem::LinkProblem;
 use super::tls::{self, WrongPin};
+use crate::READ_BYTES;
 use countersign_protocol::gateway::close;
 use futures_util::SinkExt as _;
 use rustls::pki_types::ServerName;
@@ -78,8 +79,11 @@ async fn connect(to: Dial<'_>) -> Result<Socket, DialError> {
     } else {
         Box::new(tcp)
     };
-    let limits = WebSocketConfig::default().max_message_size(Some(max_bytes)).max_frame_size(Some(max_bytes));
-    let upgraded = tokio_tungstenite::client_async_with_config(request, stream, Some(limits)).await;
+    let config = WebSocketConfig::default()
+        .read_buffer_size(READ_BYTES)
+        .max_message_size(Some(max_bytes))
+        .max_frame_size(Some(max_bytes));
+    let upgraded = tokio_tungstenite::client_async_with_config(request, stream, Some(config)).await;
     upgraded.map(|(socket, _)| socket).map_err(|error| match error {
         tungstenite::Error::Http(response) => DialError::Answered(response),
         tungstenite::Error::Io(error) => unreachable(error),

@@ -26,6 +26,7 @@ pub use asked::{Ended, Known, Resolver, Subject, Verdict};
 pub use binding::Binding;
 pub use events::SystemEvent;
 
+use crate::READ_BYTES;
 use crate::access::Scope;
 use crate::pairing::{Device, LocalPairing};
 use crate::pet::Pets;
@@ -335,6 +336,7 @@ async fn upgrade<B: Backend>(
         return (StatusCode::SERVICE_UNAVAILABLE, "Too many unauthenticated sockets").into_response();
     };
     upgrade
+        .read_buffer_size(READ_BYTES)
         .max_message_size(MAX_PAYLOAD_BYTES)
         .max_frame_size(MAX_PAYLOAD_BYTES)
         .on_upgrade(move |socket| connections.track_future(connection::run(gateway, socket, waiting, stop)))

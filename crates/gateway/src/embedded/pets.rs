@@ -2,6 +2,7 @@
 //! refused gets a status and a reason.
 
 use super::{Backend, Serving, stranger};
+use crate::READ_BYTES;
 use crate::pet::server::{self, Unseated};
 use crate::session::Locked;
 use axum::extract::ws::WebSocketUpgrade;
@@ -55,10 +56,14 @@ pub(super) async fn upgrade<B: Backend>(
         Ok(seated) => seated,
         Err(error) => return unseated(error),
     };
-    upgrade.max_message_size(MAX_READ_BYTES).max_frame_size(MAX_READ_BYTES).on_upgrade(move |socket| {
-        let (outgoing, incoming) = socket.split();
-        connections.track_future(server::run(seated, incoming, outgoing, stop))
-    })
+    upgrade
+        .read_buffer_size(READ_BYTES)
+        .max_message_size(MAX_READ_BYTES)
+        .max_frame_size(MAX_READ_BYTES)
+        .on_upgrade(move |socket| {
+            let (outgoing, incoming) = socket.split();
+            connections.track_future(server::run(seated, incoming, outgoing, stop))
+        })
 }
 
 /// What the address says behind its question mark.
