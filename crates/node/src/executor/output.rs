@@ -18,13 +18,15 @@ pub(super) enum Stream {
 pub(super) struct Pipes<O, E> {
     out: Option<O>,
     err: Option<E>,
+    /// Never longer than their first room, of which only what is read is ever touched.
     out_buffer: Vec<u8>,
     err_buffer: Vec<u8>,
 }
 
 impl<O: AsyncRead + Unpin, E: AsyncRead + Unpin> Pipes<O, E> {
     pub(super) fn new(out: Option<O>, err: Option<E>) -> Self {
-        Self { out, err, out_buffer: vec![0; READ_BYTES], err_buffer: vec![0; READ_BYTES] }
+        let room = || Vec::with_capacity(READ_BYTES);
+        Self { out, err, out_buffer: room(), err_buffer: room() }
     }
 
     /// Whether both have ended.
@@ -37,20 +39,21 @@ impl<O: AsyncRead + Unpin, E: AsyncRead + Unpin> Pipes<O, E> {
         tokio::select! {
             count = read(&mut self.out, &mut self.out_buffer) => match count {
                 0 => self.out = None,
-                count => capture.take(Stream::Out, self.out_buffer.get(..count).unwrap_or_default()),
+                _ => capture.take(Stream::Out, &self.out_buffer),
             },
             count = read(&mut self.err, &mut self.err_buffer) => match count {
                 0 => self.err = None,
-                count => capture.take(Stream::Err, self.err_buffer.get(..count).unwrap_or_default()),
+                _ => capture.take(Stream::Err, &self.err_buffer),
             },
         }
     }
 }
 
-async fn read(pipe: &mut Option<impl AsyncRead + Unpin>, buffer: &mut [u8]) -> usize {
+async fn read(pipe: &mut Option<impl AsyncRead + Unpin>, buffer: &mut Vec<u8>) -> usize {
+    buffer.clear();
     match pipe {
         // A pipe that fails has ended.
-        Some(pipe) => pipe.read(buffer).await.unwrap_or(0),
+        Some(pipe) => pipe.read_buf(buffer).await.unwrap_or(0),
         None => std::future::pending().await,
     }
 }
