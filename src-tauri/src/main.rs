@@ -5,11 +5,25 @@ mod commands;
 mod notifications;
 #[cfg(target_os = "linux")]
 mod rest;
+#[cfg(not(target_os = "linux"))]
+mod rest {
+    /// Nothing is known to give back.
+    pub(crate) struct Rest;
+
+    impl Rest {
+        pub(crate) fn at_start() -> Self {
+            Self
+        }
+
+        pub(crate) fn begin(&self) {}
+    }
+}
 mod shell;
 mod tray;
 mod windows;
 mod words;
 
+use crate::rest::Rest;
 use anyhow::Context;
 use clap::Parser;
 use countersign::paths::Paths;
@@ -30,6 +44,7 @@ struct Args {
 }
 
 fn main() -> ExitCode {
+    let rest = Rest::at_start();
     let args = Args::parse();
     tracing_subscriber::fmt()
         .with_writer(std::io::stderr)
@@ -37,7 +52,7 @@ fn main() -> ExitCode {
             EnvFilter::try_from_env("COUNTERSIGN_LOG").unwrap_or_else(|_| EnvFilter::new("info")),
         )
         .init();
-    match run(args) {
+    match run(args, rest) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             tracing::error!("{error:#}");
@@ -46,7 +61,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(args: Args) -> anyhow::Result<()> {
+fn run(args: Args, rest: Rest) -> anyhow::Result<()> {
     let paths = Paths::of_process()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     tauri::async_runtime::set(runtime.handle().clone());
@@ -55,7 +70,7 @@ fn run(args: Args) -> anyhow::Result<()> {
         Companion::start(&paths)
     };
     match started {
-        Ok((companion, presenter)) => shell::run(companion, presenter, args.hidden, &runtime),
+        Ok((companion, presenter)) => shell::run(companion, presenter, args.hidden, rest, &runtime),
         // The app that runs already shows itself instead.
         Err(StartError::AlreadyRunning) if args.hidden => Ok(()),
         Err(StartError::AlreadyRunning) => runtime

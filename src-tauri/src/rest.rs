@@ -1,12 +1,40 @@
-//! Gives back what WebKit keeps while no window is open.
+//! Gives back what is of no use while no window is open.
 
+use countersign::memory::Code;
 use rustix::process::{Pid, PidfdFlags, Signal, getpid, pidfd_open, pidfd_send_signal};
 use std::fs;
+
+/// What can be given back.
+pub(crate) struct Rest {
+    code: Option<Code>,
+}
+
+impl Rest {
+    /// Belongs at the very beginning of `main`, see [`Code::mapped_at_start`].
+    pub(crate) fn at_start() -> Self {
+        let code = Code::mapped_at_start();
+        Self { code: code.inspect_err(not_given_back).ok() }
+    }
+
+    /// Gives it back. Must not be called while there is a window.
+    pub(crate) fn begin(&self) {
+        end_network_process();
+        match self.code.as_ref().map(Code::give_back) {
+            Some(Ok(bytes)) => tracing::debug!(bytes, "code that only starting needed was given back"),
+            Some(Err(error)) => not_given_back(&error),
+            None => {}
+        }
+    }
+}
+
+fn not_given_back(error: &std::io::Error) {
+    tracing::debug!(%error, "code that only starting needed is not given back");
+}
 
 /// Ends the network process that WebKit started for this app's windows. WebKit keeps it for as long as the app runs, with
 /// some thirty megabytes; the next window starts another. Must not be called while there is a window: nothing of ours goes
 /// through that process, but its page would see it fail.
-pub(crate) fn end_network_process() {
+fn end_network_process() {
     let Ok(entries) = fs::read_dir("/proc") else { return };
     let pids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
     for pid in pids.filter_map(Pid::from_raw) {

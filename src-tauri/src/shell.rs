@@ -1,6 +1,7 @@
 //! The Tauri application: builds it, follows the desk, and stops the companion when it ends.
 
 use crate::notifications::Notifications;
+use crate::rest::Rest;
 use crate::windows::Windows;
 use crate::{commands, tray};
 use countersign::desk::{Part, Pause};
@@ -21,6 +22,7 @@ pub(crate) fn run(
     companion: Companion,
     presenter: PresenterGuard,
     hidden: bool,
+    rest: Rest,
     runtime: &tokio::runtime::Runtime,
 ) -> anyhow::Result<()> {
     let desk = companion.desk().clone();
@@ -89,7 +91,7 @@ pub(crate) fn run(
         ])
         .setup(move |app| {
             let handle = app.handle().clone();
-            let windows = Windows::new(handle.clone());
+            let windows = Windows::new(handle.clone(), rest);
             app.manage(State { desk: desk.clone(), windows });
             tray::build(&handle, desk.clone())?;
             let following = follow(handle.clone(), desk.clone(), messages);
@@ -99,8 +101,9 @@ pub(crate) fn run(
             });
             tauri::async_runtime::spawn(probe(desk));
             tauri::async_runtime::spawn(quit_on_signal(handle, signals));
-            if !hidden {
-                app.state::<State>().windows.show_main(Page::Inbox);
+            match hidden {
+                true => app.state::<State>().windows.none_at_first(),
+                false => app.state::<State>().windows.show_main(Page::Inbox),
             }
             Ok(())
         })

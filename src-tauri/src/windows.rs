@@ -3,6 +3,7 @@
 //!
 //! Everything here happens on the main thread in the order in which it was asked for, whoever asked.
 
+use crate::rest::Rest;
 use countersign_protocol::ui::Page;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,11 +18,12 @@ pub(crate) struct Windows {
     prompt_shows: Arc<AtomicU64>,
     /// Counts windows that went, so that only the last of them is followed by a rest.
     goings: Arc<AtomicU64>,
+    rest: Arc<Rest>,
 }
 
 impl Windows {
-    pub(crate) fn new(app: AppHandle) -> Self {
-        Self { app, prompt_shows: Arc::default(), goings: Arc::default() }
+    pub(crate) fn new(app: AppHandle, rest: Rest) -> Self {
+        Self { app, prompt_shows: Arc::default(), goings: Arc::default(), rest: Arc::new(rest) }
     }
 
     /// Shows the prompt without taking the keyboard from what the person is doing. A new window learns from its address
@@ -57,18 +59,28 @@ impl Windows {
         });
     }
 
-    /// A window is gone. When no other comes up for [`REST_AFTER`], what WebKit keeps for windows goes too.
+    /// The app started without a window. When none comes up soon, what starting needed goes.
+    pub(crate) fn none_at_first(&self) {
+        self.rest_after(STARTED_AFTER);
+    }
+
+    /// A window is gone. When no other comes up for [`REST_AFTER`], what is kept for windows goes too.
     pub(crate) fn gone(&self) {
+        self.rest_after(REST_AFTER);
+    }
+
+    fn rest_after(&self, wait: Duration) {
         let this = self.clone();
         let going = self.goings.fetch_add(1, Ordering::SeqCst) + 1;
         tauri::async_runtime::spawn(async move {
-            tokio::time::sleep(REST_AFTER).await;
+            tokio::time::sleep(wait).await;
             if this.goings.load(Ordering::SeqCst) != going {
                 return;
             }
-            this.on_main_thread(|app| {
+            let rest = Arc::clone(&this.rest);
+            this.on_main_thread(move |app| {
                 if app.webview_windows().is_empty() {
-                    rest();
+                    rest.begin();
                 }
                 Ok(())
             });
@@ -125,14 +137,6 @@ fn draw_without_gpu(_: &WebviewWindow) -> tauri::Result<()> {
     Ok(())
 }
 
-#[cfg(target_os = "linux")]
-fn rest() {
-    crate::rest::end_network_process();
-}
-
-#[cfg(not(target_os = "linux"))]
-fn rest() {}
-
 #[derive(Clone, Copy, Eq, PartialEq)]
 enum Focus {
     Leave,
@@ -173,6 +177,9 @@ pub(crate) const PROMPT: &str = "prompt";
 
 /// How long an unused prompt window keeps its memory.
 const KEEP_WARM: Duration = Duration::from_secs(9 * 60);
+
+/// How long after a start without a window nothing of it runs any more.
+const STARTED_AFTER: Duration = Duration::from_secs(3);
 
 /// How long after the last window the rest of WebKit goes: somebody who closes a window may open it again at once.
 const REST_AFTER: Duration = Duration::from_secs(30);

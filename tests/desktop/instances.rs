@@ -46,6 +46,55 @@ fn two_apps_with_folders_of_their_own_live_side_by_side() -> Story {
 }
 
 #[test]
+fn an_app_that_rests_in_the_tray_holds_little_and_is_there_at_once() -> Story {
+    asking(|app| {
+        let home = Home::asking()?;
+        let mut command = app.command(countersign_desktop()?);
+        home.enter(command.arg("--hidden"));
+        let resting = Background::start(&mut command)?;
+        home.wait_until_listening()?;
+        let code = || code_in_memory(resting.pid(), "/libwebkit2gtk-");
+        let started =
+            wait_for(
+                "it has WebKit's code in memory",
+                PATIENCE,
+                || Ok(Some(code()?).filter(|all| *all > 0)),
+            )?;
+        wait_for("it gives back what only starting needed", PATIENCE, || {
+            Ok((code()? < started / 2).then_some(()))
+        })?;
+
+        let request = home.exec(&["echo", "there"])?;
+        wait_for("the request waits", PATIENCE, || Ok((home.pending()?.0.len() == 1).then_some(())))?;
+        wait_for(
+            "its prompt is drawn, by the same code",
+            PATIENCE,
+            || Ok((code()? > started).then_some(())),
+        )?;
+        home.countersign(&["deny", "--all"])?.expect_code(0)?;
+        request.finish()?.expect_code(200).map(|_| ())
+    })
+}
+
+/// Kilobytes of a library's code that a process has mapped pages of (proc(5)).
+fn code_in_memory(pid: u32, library: &str) -> anyhow::Result<u64> {
+    let smaps = std::fs::read_to_string(format!("/proc/{pid}/smaps"))?;
+    let mut is_code = false;
+    let mut total = 0;
+    for line in smaps.lines() {
+        let mut words = line.split_whitespace();
+        match (words.next(), words.next()) {
+            (Some("Rss:"), Some(kilobytes)) if is_code => total += kilobytes.parse::<u64>()?,
+            (Some(range), Some(permissions)) if range.contains('-') => {
+                is_code = permissions == "r-xp" && line.contains(library);
+            }
+            _ => {}
+        }
+    }
+    Ok(total)
+}
+
+#[test]
 fn quitting_withdraws_what_waits_and_leaves_no_socket_behind() -> Story {
     story(Home::asking(), Shell::Full, |app| {
         let file = app.home.file("made");
