@@ -5,11 +5,11 @@ use crate::figures::Figure;
 use crate::policy::Peers;
 use crate::start::start;
 use anyhow::{Context, Result, ensure};
-use countersign_tests::gateway::Alone;
+use countersign_tests::gateway::{self, Alone, Client};
 use countersign_tests::home::Home;
 use countersign_tests::peer::link::{Access, Link, block_on, is_first_of_two};
 use countersign_tests::peer::{self, Gateway, NodeHost, Operator, Settings};
-use countersign_tests::process::{command, wait_for};
+use countersign_tests::process::{Background, command, wait_for};
 use countersign_tests::runner::Runner;
 use countersign_tests::session::Session;
 use serde_json::{Value, json};
@@ -23,86 +23,131 @@ use tokio::time::timeout;
 struct Contender {
     name: String,
     url: String,
-    token: String,
+    access: Access,
     node: String,
     /// What keeps it running.
-    _parts: Parts,
+    parts: Parts,
     samples: Vec<Duration>,
     overhead: Vec<f64>,
 }
 
 enum Parts {
-    Ours { _gateway: Box<Alone>, _runner: Runner },
+    Ours { _gateway: Option<Box<Alone>>, _runner: Runner },
     Theirs { _node: Box<NodeHost>, _owner: Box<Operator>, _gateway: Box<Gateway> },
 }
 
-/// Starts everything and measures in turns.
+/// Starts everything and measures in turns; the app's own gateway by itself, as it takes the app's runner for itself.
 pub(crate) fn measure(count: usize, peers: &Peers) -> Result<Vec<Figure>> {
-    let session = Session::start()?;
-    let home = Home::asking()?;
-    let program = fs::canonicalize("/usr/bin/true")?.display().to_string();
-    home.edit_document(|document| {
-        document["agents"]["main"]["allowlist"] = json!([{ "id": "true", "pattern": program }]);
-    })?;
-    let _app = start(&session, &home)?;
-    wait_for("the app answers", LIMIT, || home.status())?;
-    home.wait_until_listening()?;
-    let mut contenders = vec![ours(&home)?];
+    let rig = Rig::start()?;
+    let mut contenders = vec![rig.alone()?];
     for release in &peers.releases {
         writeln!(std::io::stderr(), "starting OpenClaw {} …", release.version)?;
         let node = peers.node.as_deref().context("no Node to run it with")?;
         let peer = peer::Release::new(&release.version, node.to_owned(), release.package.clone())?;
-        contenders.push(theirs(&peer, &home)?);
+        contenders.push(theirs(&peer, &rig.home)?);
     }
-    let direct = block_on(take_turns(&mut contenders, &program, count))??;
-    let mut figures = vec![Figure::times("direct start of `true`", &direct, "")];
-    for Contender { name, samples, overhead, .. } in &contenders {
-        let target = if name == OURS { "≤ 1.5 median" } else { "" };
-        figures.push(Figure::times(format!("system.run to its answer, {name}"), samples, ""));
-        figures.push(Figure::new(
-            format!("the same above a direct start, {name}"),
-            "ms",
-            overhead.clone(),
-            target,
-        ));
-    }
+    let mut figures = rig.compare(contenders, count)?;
+    let rig = Rig::start()?;
+    figures.extend(rig.compare(vec![rig.in_the_app()?], count)?);
     figures.extend(many()?);
     Ok(figures)
 }
 
-fn ours(home: &Home) -> Result<Contender> {
-    let gateway = Alone::start(Home::empty()?)?;
-    let (url, token) = (gateway.url().to_owned(), Alone::TOKEN.to_owned());
-    let mut runner = Runner::start(home, &url, &token)?;
-    runner.wait_until_connected()?;
-    let node = runner.id()?;
-    let parts = Parts::Ours { _gateway: Box::new(gateway), _runner: runner };
-    Ok(Contender::new(OURS, url, token, node, parts))
+/// The app, and a program that it lets run.
+struct Rig {
+    _app: Background,
+    _session: Session,
+    home: Home,
+    program: String,
+}
+
+impl Rig {
+    fn start() -> Result<Self> {
+        let session = Session::start()?;
+        let home = Home::asking()?;
+        let program = fs::canonicalize("/usr/bin/true")?.display().to_string();
+        home.edit_document(|document| {
+            document["agents"]["main"]["allowlist"] = json!([{ "id": "true", "pattern": program }]);
+        })?;
+        gateway::let_in(&home, &[(OPERATOR, SCOPES)])?;
+        let app = start(&session, &home)?;
+        wait_for("the app answers", LIMIT, || home.status())?;
+        home.wait_until_listening()?;
+        Ok(Self { _app: app, _session: session, home, program })
+    }
+
+    /// Our gateway as a process of its own.
+    fn alone(&self) -> Result<Contender> {
+        let gateway = Alone::start(Home::empty()?)?;
+        let url = gateway.url().to_owned();
+        let mut runner = Runner::start(&self.home, &url, Alone::TOKEN)?;
+        runner.wait_until_connected()?;
+        let node = runner.id()?;
+        let access = Access::operator("bench", Alone::TOKEN, SCOPES)?;
+        let parts = Parts::Ours { _gateway: Some(Box::new(gateway)), _runner: runner };
+        Ok(Contender::new("ours", url, access, node, parts))
+    }
+
+    /// The gateway that the app itself serves.
+    fn in_the_app(&self) -> Result<Contender> {
+        let url = self.home.gateway_url()?;
+        let token = fs::read_to_string(self.home.gateway().join("token"))?.trim().to_owned();
+        let mut runner = Runner::start(&self.home, &url, &token)?;
+        let mut owner = Client::connect(&self.home, OPERATOR, SCOPES)?.welcome()?;
+        let node = runner.id()?;
+        let request = wait_for("the runner asks to be let in", LIMIT, || {
+            let devices = owner.call("device.pair.list", &json!({}))?.map_err(anyhow::Error::msg)?;
+            let mut pending = devices["pending"].as_array().into_iter().flatten();
+            let own = pending.find(|request| request["deviceId"] == node);
+            Ok(own.and_then(|request| request["requestId"].as_str()).map(str::to_owned))
+        })?;
+        owner.call("device.pair.approve", &json!({ "requestId": request }))?.map_err(anyhow::Error::msg)?;
+        runner.wait_until_connected()?;
+        let identity = Some(gateway::identity(OPERATOR));
+        let access = Access { identity, ..Access::operator("bench", &token, SCOPES)? };
+        let parts = Parts::Ours { _gateway: None, _runner: runner };
+        Ok(Contender::new("ours, within the app", url, access, node, parts))
+    }
+
+    fn compare(&self, mut contenders: Vec<Contender>, count: usize) -> Result<Vec<Figure>> {
+        let direct = block_on(take_turns(&mut contenders, &self.program, count))??;
+        let mut figures = vec![Figure::times("direct start of `true`", &direct, "")];
+        for Contender { name, samples, overhead, parts, .. } in contenders {
+            let target = if matches!(parts, Parts::Ours { .. }) { "≤ 1.5 median" } else { "" };
+            figures.push(Figure::times(format!("system.run to its answer, {name}"), &samples, ""));
+            figures.push(Figure::new(
+                format!("the same above a direct start, {name}"),
+                "ms",
+                overhead,
+                target,
+            ));
+        }
+        Ok(figures)
+    }
 }
 
 fn theirs(release: &peer::Release, home: &Home) -> Result<Contender> {
     let gateway = Gateway::start(release, Settings::without_model())?;
-    let (url, token) = (gateway.url(), gateway.token().to_owned());
+    let (url, access) = (gateway.url(), Access::operator("bench", gateway.token(), SCOPES)?);
     let owner = Operator::connect(&url, gateway.access("owner", SCOPES)?)?;
     let node = NodeHost::start_for_app(&gateway, &owner, home)?;
     let id = node.id().to_owned();
     let name = format!("OpenClaw {release}");
     let parts = Parts::Theirs { _node: Box::new(node), _owner: Box::new(owner), _gateway: Box::new(gateway) };
-    Ok(Contender::new(&name, url, token, id, parts))
+    Ok(Contender::new(&name, url, access, id, parts))
 }
 
 impl Contender {
-    fn new(name: &str, url: String, token: String, node: String, parts: Parts) -> Self {
+    fn new(name: &str, url: String, access: Access, node: String, parts: Parts) -> Self {
         let name = name.to_owned();
-        Self { name, url, token, node, _parts: parts, samples: Vec::new(), overhead: Vec::new() }
+        Self { name, url, access, node, parts, samples: Vec::new(), overhead: Vec::new() }
     }
 }
 
 async fn take_turns(contenders: &mut [Contender], program: &str, count: usize) -> Result<Vec<Duration>> {
     let mut links = Vec::new();
     for contender in contenders.iter() {
-        let access = Access::operator("bench", &contender.token, SCOPES)?;
-        links.push(Link::connect(&contender.url, &access).await.map_err(anyhow::Error::new)?);
+        links.push(Link::connect(&contender.url, &contender.access).await.map_err(anyhow::Error::new)?);
     }
     let mut direct = Vec::new();
     for turn in 0..count + WARM_UP {
@@ -208,7 +253,8 @@ fn resident(pid: u32) -> Result<f64> {
     Ok((kilobytes * 1_024) as f64 / 1e6)
 }
 
-const OURS: &str = "ours";
+/// Number of the device that the person let in.
+const OPERATOR: u8 = 1;
 
 /// Newer releases take commands for a node from whoever may do everything.
 const SCOPES: &[&str] =

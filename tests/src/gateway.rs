@@ -207,7 +207,8 @@ pub fn let_in(home: &Home, devices: &[(u8, &[&str])]) -> Result<()> {
     home.write_private(&file, json!({ "version": 1, "devices": devices }).to_string().as_bytes())
 }
 
-fn identity(device: u8) -> Identity {
+/// The identity of the device with this number.
+pub fn identity(device: u8) -> Identity {
     Identity::from_seed(&[device; 32])
 }
 
