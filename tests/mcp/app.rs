@@ -1,5 +1,7 @@
 //! The official SDK's client and the real app: what a person answers in the real window is what the agent gets.
 
+#![expect(clippy::print_stdout, reason = "what was seen is told, for whoever asks to hear it")]
+
 use anyhow::{Context, Result, ensure};
 use countersign_protocol::ui::Outcome;
 use countersign_tests::app::App;
