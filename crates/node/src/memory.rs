@@ -47,8 +47,8 @@ fn give_back(start: usize, length: usize) -> io::Result<()> {
     let start: *mut c_void = ptr::with_exposed_provenance_mut(start);
     // SAFETY: the range is a whole mapping of the program itself or of a library that it is linked with. The loader made it
     // before `main` and never unmaps it, so the range cannot have become somebody else's since it was read. The mapping is
-    // private, cannot be written, and has no page that differs from its file (madvise(2): a private file mapping is filled from
-    // the file again), so that every byte reads the same before, during and after the call.
+    // private, cannot be written, and has no page, in memory or swapped, that differs from its file (madvise(2): a private file
+    // mapping is filled from the file again), so that every byte reads the same before, during and after the call.
     unsafe { madvise(start, length, Advice::LinuxDontNeed)? };
     Ok(())
 }
@@ -62,25 +62,23 @@ struct Mapping {
     resident: usize,
 }
 
-/// Those of `wanted` of which no page was ever written, by the text of `/proc/PID/smaps` (proc(5)). A page that was written is
-/// anonymous: the loader writes addresses into some before it takes the right to write away, and a debugger writes
-/// breakpoints.
+/// Those of `wanted` of which no page was ever written, by the text of `/proc/PID/smaps` (proc(5)). The loader writes addresses
+/// into some before it takes the right to write away, and a debugger writes breakpoints. A page that was written is anonymous,
+/// and counts as swapped instead while it is out: given back, it would be lost for good.
 fn unchanged<'a>(smaps: &'a str, wanted: &'a HashSet<String>) -> impl Iterator<Item = Mapping> + 'a {
     let mut mapping: Option<Mapping> = None;
+    // Said of the mapping before it is said what is swapped.
+    let mut is_unwritten = false;
     smaps.lines().filter_map(move |line| {
-        if let Some(range) = range(line) {
-            let resident = 0;
-            mapping = wanted.contains(line).then_some(range).map(|(start, length)| Mapping {
-                start,
-                length,
-                resident,
-            });
-        } else if let Some(bytes) = bytes(line, "Rss:") {
-            if let Some(mapping) = &mut mapping {
-                mapping.resident = bytes;
-            }
-        } else if let Some(bytes) = bytes(line, "Anonymous:") {
-            return mapping.take().filter(|_| bytes == 0);
+        if let Some((start, length)) = range(line) {
+            mapping = wanted.contains(line).then_some(Mapping { start, length, resident: 0 });
+            is_unwritten = false;
+        } else if let Some(resident) = bytes(line, "Rss:") {
+            mapping = mapping.take().map(|mapping| Mapping { resident, ..mapping });
+        } else if let Some(written) = bytes(line, "Anonymous:") {
+            is_unwritten = written == 0;
+        } else if let Some(swapped) = bytes(line, "Swap:") {
+            return mapping.take().filter(|_| is_unwritten && swapped == 0);
         }
         None
     })
@@ -120,17 +118,17 @@ mod tests {
 7ffd00000000-7ffd00002000 r-xp 00000000 00:00 0                          [vdso]
 ";
 
-    /// What `smaps` says of those lines, as resident and anonymous kilobytes.
-    fn smaps(sizes: [(usize, usize); 7]) -> String {
-        let tell = |(line, (resident, anonymous))| {
+    /// What `smaps` says of those lines, as resident, anonymous and swapped kilobytes.
+    fn smaps(sizes: [(usize, usize, usize); 7]) -> String {
+        let tell = |(line, (resident, anonymous, swapped))| {
             format!(
-                "{line}\nSize: 4 kB\nRss:   {resident} kB\nPss: 1 kB\nAnonymous:  {anonymous} kB\nVmFlags: rd mr\n"
+                "{line}\nSize: 4 kB\nRss:   {resident} kB\nAnonymous:  {anonymous} kB\nSwap:  {swapped} kB\nSwapPss: 0 kB\n"
             )
         };
         MAPS.lines().zip(sizes).map(tell).collect()
     }
 
-    fn check(sizes: [(usize, usize); 7], expected: &[(usize, usize, usize)]) {
+    fn check(sizes: [(usize, usize, usize); 7], expected: &[(usize, usize, usize)]) {
         let wanted: HashSet<String> =
             MAPS.lines().filter(|line| is_constant(line)).map(str::to_owned).collect();
         let found: Vec<_> = unchanged(&smaps(sizes), &wanted)
@@ -142,7 +140,7 @@ mod tests {
     #[test]
     fn only_files_that_nobody_can_write_are_looked_at() {
         check(
-            [(4, 0); 7],
+            [(4, 0, 0); 7],
             &[
                 (0x55d0_c000_0000, 0x1000, 4_096),
                 (0x55d0_c000_1000, 0x8000, 4_096),
@@ -153,17 +151,37 @@ mod tests {
 
     #[test]
     fn a_mapping_with_a_page_that_was_written_is_left_alone() {
-        let mut sizes = [(4, 0); 7];
-        sizes[1] = (32, 4);
-        sizes[2] = (4, 4);
+        let mut sizes = [(4, 0, 0); 7];
+        sizes[1] = (32, 4, 0);
+        sizes[2] = (4, 4, 0);
         check(sizes, &[(0x55d0_c000_0000, 0x1000, 4_096)]);
     }
 
     #[test]
+    fn a_written_page_that_is_swapped_out_is_left_alone_too() {
+        let mut sizes = [(4, 0, 0); 7];
+        sizes[1] = (28, 0, 4);
+        sizes[2] = (0, 0, 4);
+        check(sizes, &[(0x55d0_c000_0000, 0x1000, 4_096)]);
+    }
+
+    #[test]
+    fn a_kernel_that_does_not_tell_both_gives_nothing_back() {
+        for missing in ["Anonymous:", "Swap:"] {
+            let known = smaps([(4, 0, 0); 7]);
+            let told: Vec<_> = known.lines().filter(|line| !line.starts_with(missing)).collect();
+            let wanted = MAPS.lines().map(str::to_owned).collect();
+            assert_eq!(unchanged(&told.join("\n"), &wanted).count(), 0, "{missing}");
+        }
+    }
+
+    #[test]
     fn a_mapping_that_is_not_as_it_was_is_left_alone() {
-        let wanted = MAPS.lines().map(|line| line.replace("r-xp", "r--p")).collect();
-        let now = smaps([(4, 0); 7]);
-        assert!(unchanged(&now, &wanted).all(|mapping| mapping.start != 0x55d0_c000_1000));
+        let known = MAPS.lines().filter(|line| is_constant(line));
+        let wanted = known.map(|line| line.replace("r-xp", "r--p")).collect();
+        let now = smaps([(4, 0, 0); 7]);
+        let found: Vec<_> = unchanged(&now, &wanted).map(|mapping| mapping.start).collect();
+        assert_eq!(found, [0x55d0_c000_0000, 0x55d0_c000_9000]);
     }
 
     #[test]
@@ -174,7 +192,7 @@ mod tests {
             "garbage",
             "1-2",
             "zz-1 r-xp 0 0:0 7 /x",
-            "Rss: 4 kB\nAnonymous: 0 kB",
+            "Rss: 4 kB\nAnonymous: 0 kB\nSwap: 0 kB",
             "2-1 r-xp 0 0:0 7 /x",
         ] {
             let wanted = text.lines().map(str::to_owned).collect();
