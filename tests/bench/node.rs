@@ -36,7 +36,8 @@ enum Parts {
     Theirs { _node: Box<NodeHost>, _owner: Box<Operator>, _gateway: Box<Gateway> },
 }
 
-/// Starts everything and measures in turns; the app's own gateway by itself, as it takes the app's runner for itself.
+/// Starts everything and measures in turns. The gateway within the app has an app of its own: a home has one runner, for one
+/// gateway.
 pub(crate) fn measure(count: usize, peers: &Peers) -> Result<Vec<Figure>> {
     let rig = Rig::start()?;
     let mut contenders = vec![rig.alone()?];

@@ -24,9 +24,7 @@ fn starting_the_app_again_shows_the_window_of_the_one_that_runs() -> Story {
 fn two_apps_with_folders_of_their_own_live_side_by_side() -> Story {
     asking(|app| {
         let other = Home::asking()?;
-        let mut command = app.command(countersign_desktop()?);
-        other.enter(command.arg("--hidden"));
-        let second = Background::start(&mut command)?;
+        let second = start_hidden(app, &other)?;
         wait_for("the second app answers", PATIENCE, || {
             Ok(other.status()?.filter(|(_, pid)| *pid == second.pid()))
         })?;
@@ -49,9 +47,7 @@ fn two_apps_with_folders_of_their_own_live_side_by_side() -> Story {
 fn an_app_that_rests_in_the_tray_holds_little_and_is_there_at_once() -> Story {
     asking(|app| {
         let home = Home::asking()?;
-        let mut command = app.command(countersign_desktop()?);
-        home.enter(command.arg("--hidden"));
-        let resting = Background::start(&mut command)?;
+        let resting = start_hidden(app, &home)?;
         home.wait_until_listening()?;
         let code = || code_in_memory(resting.pid(), "/libwebkit2gtk-");
         let started =
@@ -74,6 +70,13 @@ fn an_app_that_rests_in_the_tray_holds_little_and_is_there_at_once() -> Story {
         home.countersign(&["deny", "--all"])?.expect_code(0)?;
         request.finish()?.expect_code(200).map(|_| ())
     })
+}
+
+/// Another app beside the story's, with folders of its own.
+fn start_hidden(beside: &App, home: &Home) -> anyhow::Result<Background> {
+    let mut command = beside.command(countersign_desktop()?);
+    home.enter(command.arg("--hidden"));
+    Background::start(&mut command)
 }
 
 /// Kilobytes of a library's code that a process has mapped pages of (proc(5)).
