@@ -163,7 +163,7 @@ fn a_call_over_http_waits_for_the_person_and_is_taken_back_with_its_connection()
     told(|app| {
         let url = app.home.gateway_url()?;
         let address = url.strip_prefix("ws://").context("an address")?.to_owned();
-        let token = fs::read_to_string(app.home.gateway().join("token"))?.trim().to_owned();
+        let token = app.home.gateway_token()?;
         let work = app.home.work().display().to_string();
         let post = |command: &str| -> Result<TcpStream> {
             let body =

@@ -10,7 +10,6 @@ use countersign_tests::home::Home;
 use countersign_tests::process::PATIENCE;
 use countersign_tests::runner::Runner;
 use serde_json::{Value, json};
-use std::fs;
 use std::path::Path;
 
 const SCOPES: &[&str] = &["operator.read", "operator.write", "operator.approvals"];
@@ -23,8 +22,8 @@ fn with_node(tell: impl FnOnce(&App, &mut Client, &mut Runner) -> Story) -> Stor
     });
     story(home, Shell::Full, |app| {
         let url = app.home.gateway_url()?;
-        let token = fs::read_to_string(app.home.gateway().join("token"))?;
-        let mut runner = Runner::start(&app.home, &url, token.trim())?;
+        let token = app.home.gateway_token()?;
+        let mut runner = Runner::start(&app.home, &url, &token)?;
         runner.wait_until("the runner waits to be let in", |told| {
             told.last().filter(|news| news["state"] == "lost").map(|_| ())
         })?;

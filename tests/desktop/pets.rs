@@ -7,17 +7,19 @@ use countersign_tests::app::{App, Window};
 use countersign_tests::bus::Shell;
 use countersign_tests::home::Home;
 use countersign_tests::mcp::PlainClient;
-use countersign_tests::process::PATIENCE;
+use countersign_tests::process::{PATIENCE, wait_for};
 use futures_util::{SinkExt as _, StreamExt as _};
 use serde_json::{Value, json};
 use std::fs;
 use std::net::TcpListener as StdListener;
+use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::time::timeout;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
-use tokio_tungstenite::{WebSocketStream, accept_async, connect_async};
+use tokio_tungstenite::tungstenite::handshake::client::Request;
+use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, accept_async, connect_async};
 
 /// One connection at a time needs no more threads.
 fn block_on(story: impl Future<Output = Story>) -> Story {
@@ -42,6 +44,16 @@ async fn next<S: AsyncRead + AsyncWrite + Unpin>(
     timeout(PATIENCE, found).await.with_context(|| format!("no {wanted} came"))?
 }
 
+/// Connects as soon as it is let in.
+async fn connected(request: &Request) -> WebSocketStream<MaybeTlsStream<TcpStream>> {
+    loop {
+        match connect_async(request.clone()).await {
+            Ok((socket, _)) => return socket,
+            Err(_) => tokio::time::sleep(Duration::from_millis(10)).await,
+        }
+    }
+}
+
 fn answer(push: &Value, approved: bool) -> Message {
     let data = json!({ "request_id": push["data"]["request_id"], "approved": approved });
     Message::text(json!({ "action": "tool_approval_response", "data": data }).to_string())
@@ -61,14 +73,18 @@ fn home(is_open: bool) -> Result<Home> {
 fn a_companion_answers_the_calls_of_its_own_session_and_the_prompt_goes() -> Story {
     crate::story(home(true), Shell::Bare, |app| {
         let url = app.home.gateway_url()?;
-        let token = fs::read_to_string(app.home.gateway().join("pet-token"))?;
+        // The channel opens a moment after the gateway serves.
+        let token = wait_for("the pet channel has its token", PATIENCE, || {
+            Ok(fs::read_to_string(app.home.gateway().join("pet-token")).ok())
+        })?;
         let workspace = app.home.work().display().to_string();
         let cat = ["--pet-session", "cat", "--workspace", &workspace];
         let mut agent = PlainClient::start(&app.home, &cat)?;
         let mut request = format!("{url}/ws?sessionId=cat").into_client_request()?;
         request.headers_mut().insert("Authorization", format!("Bearer {}", token.trim()).parse()?);
         block_on(async {
-            let (mut pet, _) = connect_async(request).await?;
+            let mut pet =
+                timeout(PATIENCE, connected(&request)).await.context("the pet channel is closed")?;
             next(&mut pet, "init_status").await?;
             let id = agent.call("exec", json!({ "command": "touch made" }))?;
             let push = next(&mut pet, "tool_approval").await?;

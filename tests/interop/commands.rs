@@ -11,7 +11,6 @@ use countersign_tests::home::{Home, TOKEN};
 use countersign_tests::peer::{Access, CommandLine, Operator, Release, Store};
 use countersign_tests::process::{PATIENCE, wait_for};
 use serde_json::{Value, json};
-use std::fs;
 
 /// `countersign gateway` without an app, and the command line of somebody who knows its token.
 pub(crate) struct Desk {
@@ -151,8 +150,8 @@ pub(crate) fn where_a_person_lets_devices_in_it_may_do_nothing_unasked(desk: &mu
     let_in(&home, &[(1, &["operator.approvals"])])?;
     let app = App::start(home, Shell::Full)?;
     let url = app.home.gateway_url()?;
-    let token = fs::read_to_string(app.home.gateway().join("token"))?;
-    let line = CommandLine::new(&desk.release, &url, token.trim())?;
+    let token = app.home.gateway_token()?;
+    let line = CommandLine::new(&desk.release, &url, &token)?;
     let before = app.home.document()?;
     let mut agent = Client::connect(&app.home, 1, &["operator.approvals"])?.welcome()?;
     let asked = agent.send("exec.approval.request", &question("from-an-agent"))?;

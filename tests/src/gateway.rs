@@ -69,8 +69,7 @@ pub enum Greeting {
 impl Client {
     /// Connects to the gateway of the app that serves this home, as the device with this number and for these scopes.
     pub fn connect(home: &Home, device: u8, scopes: &[&str]) -> Result<Greeting> {
-        let token = fs::read_to_string(home.gateway().join("token"))?;
-        Self::connect_to(&home.gateway_url()?, token.trim(), device, scopes)
+        Self::connect_to(&home.gateway_url()?, &home.gateway_token()?, device, scopes)
     }
 
     /// Connects to the gateway at `url`, whose token is this.

@@ -272,6 +272,12 @@ impl Home {
         })
     }
 
+    /// Waits until the app serves its own gateway, which writes its token before, and reads that.
+    pub fn gateway_token(&self) -> Result<String> {
+        self.gateway_url()?;
+        Ok(fs::read_to_string(self.gateway().join("token"))?.trim().to_owned())
+    }
+
     /// The embedded gateway's own files.
     pub fn gateway(&self) -> PathBuf {
         self.state().join("gateway")
