@@ -52,8 +52,11 @@ async fn keep_true(parts: Parts, desk: Desk) {
         let count = *pending.borrow_and_update();
         let pause = *paused.borrow_and_update();
         let words = Words::of(settings.borrow_and_update().language);
-        if let Err(error) = show(&parts, words, count, pause) {
-            tracing::error!(%error, "the tray could not be brought up to date");
+        match show(&parts, words, count, pause) {
+            Ok(()) => {}
+            // The main thread has ended, and the icon with it.
+            Err(tauri::Error::FailedToReceiveMessage) => return,
+            Err(error) => tracing::error!(%error, "the tray could not be brought up to date"),
         }
         let changed = tokio::select! {
             changed = pending.changed() => changed,
