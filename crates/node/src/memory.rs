@@ -150,19 +150,12 @@ mod tests {
     }
 
     #[test]
-    fn a_mapping_with_a_page_that_was_written_is_left_alone() {
-        let mut sizes = [(4, 0, 0); 7];
-        sizes[1] = (32, 4, 0);
-        sizes[2] = (4, 4, 0);
-        check(sizes, &[(0x55d0_c000_0000, 0x1000, 4_096)]);
-    }
-
-    #[test]
-    fn a_written_page_that_is_swapped_out_is_left_alone_too() {
-        let mut sizes = [(4, 0, 0); 7];
-        sizes[1] = (28, 0, 4);
-        sizes[2] = (0, 0, 4);
-        check(sizes, &[(0x55d0_c000_0000, 0x1000, 4_096)]);
+    fn a_mapping_with_a_page_that_was_written_is_left_alone_also_when_that_is_swapped_out() {
+        for [second, third] in [[(32, 4, 0), (4, 4, 0)], [(28, 0, 4), (0, 0, 4)]] {
+            let mut sizes = [(4, 0, 0); 7];
+            (sizes[1], sizes[2]) = (second, third);
+            check(sizes, &[(0x55d0_c000_0000, 0x1000, 4_096)]);
+        }
     }
 
     #[test]
