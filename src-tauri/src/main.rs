@@ -19,6 +19,7 @@ mod rest {
     }
 }
 mod shell;
+mod told;
 mod tray;
 mod windows;
 mod words;

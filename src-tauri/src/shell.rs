@@ -2,6 +2,7 @@
 
 use crate::notifications::Notifications;
 use crate::rest::Rest;
+use crate::told::PromptFeed;
 use crate::windows::Windows;
 use crate::{commands, tray};
 use countersign::desk::{Part, Pause};
@@ -119,9 +120,10 @@ pub(crate) fn run(
     Ok(())
 }
 
-/// Hands every message to the windows, and opens what has to be seen.
+/// Hands messages to the windows, and opens what has to be seen.
 async fn follow(app: AppHandle, desk: Desk, mut messages: broadcast::Receiver<UiMessage>) {
     let mut notifications = Notifications::new(app.clone(), desk.clone());
+    let mut prompt = PromptFeed::default();
     for card in desk.snapshot().await.cards {
         present(&app, &desk, &mut notifications, &card);
     }
@@ -135,8 +137,11 @@ async fn follow(app: AppHandle, desk: Desk, mut messages: broadcast::Receiver<Ui
             }
             Err(broadcast::error::RecvError::Closed) => return,
         };
-        if let Err(error) = app.emit(EVENT, &message) {
-            tracing::error!(%error, "a message did not reach the windows");
+        let to_prompt = prompt.next(&message).map(|message| app.emit(PROMPT_EVENT, message));
+        for told in to_prompt.into_iter().chain([app.emit(MAIN_EVENT, &message)]) {
+            if let Err(error) = told {
+                tracing::error!(%error, "a message did not reach a window");
+            }
         }
         match &message.event {
             UiEvent::CardAdded { card } => present(&app, &desk, &mut notifications, card),
@@ -205,5 +210,8 @@ impl Signals {
     }
 }
 
-/// The one channel on which windows hear of anything.
-const EVENT: &str = "countersign";
+/// The one channel on which the main window hears of anything.
+const MAIN_EVENT: &str = "countersign-main";
+
+/// The same for the prompt.
+const PROMPT_EVENT: &str = "countersign-prompt";

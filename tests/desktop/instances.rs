@@ -1,12 +1,13 @@
 //! Starting, starting again, and ending the app.
 
 use crate::{Story, asking, story};
-use anyhow::ensure;
+use anyhow::{Context, ensure};
 use countersign_tests::app::{App, Window};
 use countersign_tests::bus::Shell;
 use countersign_tests::home::Home;
 use countersign_tests::process::{Background, PATIENCE, countersign_desktop, wait_for};
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 #[test]
 fn starting_the_app_again_shows_the_window_of_the_one_that_runs() -> Story {
@@ -70,6 +71,75 @@ fn an_app_that_rests_in_the_tray_holds_little_and_is_there_at_once() -> Story {
         home.countersign(&["deny", "--all"])?.expect_code(0)?;
         request.finish()?.expect_code(200).map(|_| ())
     })
+}
+
+#[test]
+fn a_prompt_that_was_answered_sleeps_while_commands_run() -> Story {
+    asking(|app| {
+        let home = Home::asking()?;
+        let program = std::fs::canonicalize("/usr/bin/true")?.display().to_string();
+        home.edit_document(|document| {
+            document["agents"]["main"]["allowlist"] =
+                serde_json::json!([{ "id": "true", "pattern": program }]);
+        })?;
+        let resting = start_hidden(app, &home)?;
+        home.wait_until_listening()?;
+        let request = home.exec(&["echo", "there"])?;
+        let page = wait_for("the request is shown", PATIENCE, || {
+            let page = child_of(resting.pid(), "WebKitWebProces")?;
+            Ok(page.filter(|_| home.pending().is_ok_and(|(waiting, _)| waiting.len() == 1)))
+        })?;
+        home.countersign(&["deny", "--all"])?.expect_code(0)?;
+        request.finish()?.expect_code(200)?;
+        let mut before = (wakes(page)?, Instant::now());
+        wait_for("the page has come to rest", PATIENCE, || {
+            let now = wakes(page)?;
+            if now != before.0 {
+                before = (now, Instant::now());
+            }
+            Ok((before.1.elapsed() > QUIET).then_some(()))
+        })?;
+
+        for _ in 0..COMMANDS {
+            home.exec(&["true"])?.finish()?.expect_code(0)?;
+        }
+        let woken = wakes(page)?.saturating_sub(before.0);
+        // Were it told of them, it would be woken about eight times by each; WebKit's own timers wake it some fifty times.
+        ensure!(woken < 3 * COMMANDS, "the page was woken {woken} times by {COMMANDS} commands");
+        Ok(())
+    })
+}
+
+/// Commands that run unasked.
+const COMMANDS: u64 = 100;
+
+/// How long nothing wakes a page at rest.
+const QUIET: Duration = Duration::from_millis(300);
+
+/// A child of a process by its name. Threads that end meanwhile are passed over.
+fn child_of(pid: u32, name: &str) -> anyhow::Result<Option<u32>> {
+    let tasks = std::fs::read_dir(format!("/proc/{pid}/task"))?;
+    let children =
+        tasks.flatten().filter_map(|task| std::fs::read_to_string(task.path().join("children")).ok());
+    let children = children.collect::<String>();
+    let is_named = |pid: &u32| {
+        std::fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|found| found.trim_end() == name)
+    };
+    Ok(children.split_whitespace().filter_map(|pid| pid.parse().ok()).find(is_named))
+}
+
+/// How often the threads of a process waited and were woken (proc(5)).
+fn wakes(pid: u32) -> anyhow::Result<u64> {
+    let tasks = std::fs::read_dir(format!("/proc/{pid}/task"))?;
+    // A thread may end meanwhile.
+    let statuses =
+        tasks.flatten().filter_map(|task| std::fs::read_to_string(task.path().join("status")).ok());
+    statuses
+        .map(|status| {
+            let count = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
+            Ok(count.context("no voluntary_ctxt_switches")?.trim().parse::<u64>()?)
+        })
+        .sum()
 }
 
 /// Another app beside the story's, with folders of its own.

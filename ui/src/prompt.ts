@@ -6,4 +6,4 @@ import './styles/tokens.css';
 import './styles/base.css';
 
 const first = new URLSearchParams(location.search).get('card');
-mount(PromptPage, { target: root(), props: { backend: tauriBackend, first } });
+mount(PromptPage, { target: root(), props: { backend: tauriBackend('prompt'), first } });

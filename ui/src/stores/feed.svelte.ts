@@ -28,7 +28,7 @@ const GAP_MS = 50;
 
 /**
  * What waits and what works, as the app tells it. Subscribes first, then takes a snapshot, then applies newer messages;
- * a gap in the numbers means a new snapshot.
+ * one that follows a message which never came means a new snapshot.
  */
 export class Feed {
   ready = $state(false);
@@ -119,10 +119,12 @@ export class Feed {
   #receive(message: UiMessage): void {
     if (this.#waiting) {
       this.#waiting.push(message);
-    } else if (message.seq === this.#seq + 1) {
+    } else if (message.seq <= this.#seq) {
+      return;
+    } else if (message.after <= this.#seq) {
       this.#seq = message.seq;
       this.#apply(message.event);
-    } else if (message.seq > this.#seq) {
+    } else {
       this.#waiting = [message];
       void this.#resync();
     }
@@ -158,7 +160,7 @@ export class Feed {
     const waiting = (this.#waiting ?? []).sort((a, b) => a.seq - b.seq);
     for (const [index, message] of waiting.entries()) {
       if (message.seq <= this.#seq) continue;
-      if (message.seq !== this.#seq + 1) {
+      if (message.after > this.#seq) {
         this.#waiting = waiting.slice(index);
         return false;
       }

@@ -76,6 +76,8 @@ export class MockBackend implements Backend {
 
   #cards = new Map<string, Card>();
   #seq = 0;
+  /** Number of the last message, lost or not, for those who follow. */
+  #told = 0;
   #paint = 0;
   #hash = 1;
   #followers = new Set<(message: UiMessage) => void>();
@@ -100,11 +102,18 @@ export class MockBackend implements Backend {
       this.confirmations = this.confirmations.filter(({ id }) => id !== event.id);
     }
     this.#seq += 1;
-    for (const follower of this.#followers) follower({ seq: this.#seq, event });
+    for (const follower of this.#followers) follower({ after: this.#told, seq: this.#seq, event });
+    this.#told = this.#seq;
   }
 
   /** Uses up a number without telling anybody, as a lost message would. */
   skip(): void {
+    this.#seq += 1;
+    this.#told = this.#seq;
+  }
+
+  /** Something is told to other windows only. */
+  elsewhere(): void {
     this.#seq += 1;
   }
 

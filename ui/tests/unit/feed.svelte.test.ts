@@ -49,6 +49,18 @@ test('a gap in the numbers brings a new snapshot', async () => {
   expect(ids(feed)).toEqual(['lost', 'seen']);
 });
 
+test('what other windows are told is no gap', async () => {
+  const { mock, feed } = await started();
+  const synced = vi.fn();
+  feed.onSync(synced);
+  mock.emit({ kind: 'card-added', card: card('a', NOW) });
+  mock.elsewhere();
+  mock.elsewhere();
+  mock.emit({ kind: 'card-added', card: card('b', NOW) });
+  expect(ids(feed)).toEqual(['a', 'b']);
+  expect(synced).not.toHaveBeenCalled();
+});
+
 test('a request that closed before it was added stays closed, also through a snapshot', async () => {
   const { mock, feed } = await started();
   mock.emit({ kind: 'card-closed', id: 'a', outcome: { kind: 'denied' } });

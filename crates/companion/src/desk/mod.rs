@@ -585,9 +585,10 @@ impl Desk {
 
     fn emit(&self, event: UiEvent) {
         let mut live = self.live();
+        let after = live.seq;
         live.seq += 1;
         // Sent under the lock, so that numbers leave in order. Nobody listening is fine: a window asks for a snapshot.
-        let _ = self.inner.messages.send(UiMessage { seq: live.seq, event });
+        let _ = self.inner.messages.send(UiMessage { after, seq: live.seq, event });
     }
 
     /// Something was missed: the gap in the numbers makes every window ask for a snapshot.

@@ -125,7 +125,9 @@ ui! {
 
     /// An event with its number.
     pub struct UiMessage {
-        /// Counts up by one.
+        /// Number of the message before it in this window: one that has not come so far missed something.
+        pub after: u64,
+        /// Counts up.
         pub seq: u64,
         /// What happened.
         pub event: UiEvent,

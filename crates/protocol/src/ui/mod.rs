@@ -2,6 +2,7 @@
 //! paints them and never parses shell.
 //!
 //! A fresh window asks for a [`Snapshot`], then follows [`UiMessage`]s whose `seq` is greater than the snapshot's.
+//! A window is told only what it can show; one that has not come as far as a message's `after` takes a new snapshot.
 
 macro_rules! ui {
     ($($(#[$meta:meta])* pub $kind:ident $name:ident $body:tt)+) => {$(

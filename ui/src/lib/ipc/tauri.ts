@@ -3,8 +3,8 @@ import { listen } from '@tauri-apps/api/event';
 import type { UiMessage } from '../protocol';
 import { BackendError, type Backend } from './backend';
 
-/** The one channel on which every event arrives. */
-const CHANNEL = 'countersign';
+/** The one channel on which a window hears of anything. Each has its own: Tauri wakes every page that listens to an event. */
+const CHANNELS = { main: 'countersign-main', prompt: 'countersign-prompt' } as const;
 
 async function invoke<T>(name: string, args?: InvokeArgs): Promise<T> {
   try {
@@ -15,8 +15,8 @@ async function invoke<T>(name: string, args?: InvokeArgs): Promise<T> {
 }
 
 /** The app behind Tauri's IPC: one line for each command. */
-export const tauriBackend: Backend = {
-  follow: (receive) => listen<UiMessage>(CHANNEL, (event) => receive(event.payload)),
+export const tauriBackend = (window: keyof typeof CHANNELS): Backend => ({
+  follow: (receive) => listen<UiMessage>(CHANNELS[window], (event) => receive(event.payload)),
   snapshot: () => invoke('snapshot'),
   cardPainted: (id, generation) => invoke('card_painted', { id, generation }),
   decide: (params) => invoke('decide', { params }),
@@ -66,4 +66,4 @@ export const tauriBackend: Backend = {
   routing: () => invoke('routing'),
   setRoute: (edit) => invoke('set_route', { edit }),
   revokeSession: (agent, session, confirmed) => invoke('revoke_session', { agent, session, confirmed }),
-};
+});

@@ -3376,7 +3376,11 @@ page: Page, };
  */
 export type UiMessage = { 
 /**
- * Counts up by one.
+ * Number of the message before it in this window: one that has not come so far missed something.
+ */
+after: number, 
+/**
+ * Counts up.
  */
 seq: number, 
 /**
