@@ -25,6 +25,9 @@ const SURPRISE_MS = 4_000;
 /** Milliseconds of the movement that replaces a card, as `--t-move` in the tokens. */
 const MOVE_MS = 160;
 
+/** Milliseconds that the sheet waits for its figures: hardly felt, and many times what they take. */
+const WEIGH_MS = 300;
+
 /** Milliseconds to wait for a frame that only blanks the window; a hidden window draws none. */
 const BLANK_MS = 100;
 
@@ -45,7 +48,7 @@ export class Prompt {
   answering = $state(false);
   /** The "Allow…" sheet. */
   sheet = $state(false);
-  /** What each rung of the sheet would have let run; `null` while that is not known. */
+  /** What each rung of the sheet would have let run; `null` when that is not known. */
   breadths = $state.raw<ReadonlyMap<Rung, Breadth> | null>(null);
   /** Whether masked values are readable. */
   revealed = $state(false);
@@ -53,6 +56,8 @@ export class Prompt {
 
   /** Requests that the person sent to the inbox. */
   #aside = $state.raw<ReadonlySet<string>>(new Set());
+  /** The showing for which the sheet is about to open. */
+  #opening: number | null = null;
   /** The request that the person chose to see next. */
   #chosen: string | null = null;
   /** Tells a showing of a card from every other one, also of the same card: what was seen in one counts in no other. */
@@ -131,11 +136,17 @@ export class Prompt {
     await this.#replace();
   }
 
-  openSheet(): void {
-    if (!this.answerable || this.answering) return;
+  /** Opens the sheet once it is known how far the rungs reach, or without that when it takes long: what is open does not move. */
+  async openSheet(): Promise<void> {
+    const { showing } = this;
+    if (this.#opening === showing) return;
+    this.#opening = showing;
+    const breadths = await Promise.race([this.#weigh(), pause(WEIGH_MS).then(() => null)]);
+    if (this.#opening === showing) this.#opening = null;
+    if (showing !== this.showing || !this.answerable || this.answering) return;
+    this.breadths = breadths;
     this.sheet = true;
     this.arming.restart();
-    void this.#weigh();
   }
 
   closeSheet(): void {
@@ -279,15 +290,12 @@ export class Prompt {
     }
   }
 
-  /** Asks how far the rungs reach. The figures are new content in the sheet; without them it works as well. */
-  async #weigh(): Promise<void> {
-    const card = this.card;
-    if (!card || this.breadths || !card.always.some((step) => step.kind === 'offered')) return;
-    const showing = this.showing;
+  /** How far the rungs reach; without the figures the sheet works as well. */
+  async #weigh(): Promise<ReadonlyMap<Rung, Breadth> | null> {
+    const { card } = this;
+    if (!card?.always.some((step) => step.kind === 'offered')) return null;
     const found = await this.feed.backend.breadthOfCard(card.id).catch(() => null);
-    if (!found || showing !== this.showing) return;
-    this.breadths = new Map(found.map(({ rung, breadth }) => [rung, breadth]));
-    if (this.sheet) this.arming.restart();
+    return found && new Map(found.map(({ rung, breadth }) => [rung, breadth]));
   }
 
   async #decide(decision: Decision, remember: Remember | null): Promise<void> {

@@ -91,6 +91,50 @@ test('a number of times that is none is not stored, and no key in its field allo
     assert.deepEqual(params.remember, { rung: 'exact', lasting: { kind: 'uses', uses: 3 } });
   }));
 
+test('nothing in the sheet moves once it is open, however late its figures come', () =>
+  prompt('harmless', async (tab) => {
+    await armed(tab);
+    await tab.evaluate(() => {
+      window.mock.held.breadthOfCard = new Promise((resolve) => (window.release = resolve));
+    });
+    await tab.click(at('allow-more'));
+    await tab.waitForSelector(`${at('allow-always-confirm')}[data-armed="true"]`);
+    const places = () =>
+      tab.$$eval(`${at('sheet')} :is(label, button)`, (all) =>
+        all.map((one) => Object.values(one.getBoundingClientRect().toJSON())),
+      );
+    const before = await places();
+    await tab.evaluate(() => window.release());
+    await settle(tab);
+    assert.deepEqual(await places(), before);
+    assert.equal(await tab.locator(at('sheet-breadth')).count(), 0);
+    assert.equal(await tab.getAttribute(at('allow-always-confirm'), 'data-armed'), 'true', 'the content is the same');
+    await tab.click(at('sheet-back'));
+    await tab.click(at('allow-more'));
+    await tab.waitForSelector(at('sheet'));
+    assert.match(
+      await tab.textContent(at('sheet-breadth')),
+      /matched 4 of the last 200 commands/,
+      'as soon as it is open',
+    );
+  }));
+
+test('the sheet does not open over another request than the one it was wanted for', () =>
+  prompt('harmless', async (tab) => {
+    await armed(tab);
+    await tab.evaluate(() => {
+      window.mock.held.breadthOfCard = new Promise((resolve) => (window.release = resolve));
+    });
+    await tab.click(at('allow-more'));
+    await tab.click(at('deny'));
+    await state(tab, 'blank');
+    await add(tab, 'harmless', 'b');
+    await shows(tab, 'b');
+    await tab.evaluate(() => window.release());
+    await armed(tab);
+    assert.equal(await tab.locator(at('sheet')).count(), 0);
+  }));
+
 test('the sheet works by keyboard alone', () =>
   prompt('harmless', async (tab) => {
     await tab.focus(at('allow-more'));

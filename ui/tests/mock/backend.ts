@@ -70,6 +70,8 @@ export class MockBackend implements Backend {
   loosens: Loosening[] = [];
   /** Errors for the next calls, by method. */
   failures: Partial<Record<keyof Backend, { code: ErrorCode; message: string }[]>> = {};
+  /** Calls that are not answered before these resolve, by method. */
+  held: Partial<Record<keyof Backend, Promise<void>>> = {};
   /** Outcome of the next decision, when it is not the one its button names. */
   surprise: Outcome | null = null;
   started = false;
@@ -371,7 +373,7 @@ export class MockBackend implements Backend {
 
   async #call<T>(name: keyof Backend, args: unknown[], work: () => T): Promise<T> {
     this.calls.push({ name, args });
-    await Promise.resolve();
+    await this.held[name];
     const failure = this.failures[name]?.shift();
     if (failure) throw new BackendError(failure.code, failure.message);
     return work();
