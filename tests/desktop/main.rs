@@ -18,7 +18,7 @@ mod queue;
 mod shell;
 mod threats;
 
-use anyhow::{Context, Result};
+use anyhow::{Result, anyhow};
 use countersign_tests::app::{App, Window};
 use countersign_tests::bus::Shell;
 use countersign_tests::home::Home;
@@ -26,14 +26,15 @@ use countersign_tests::home::Home;
 /// How a story ends.
 type Story = Result<()>;
 
-/// Tells a story with the app in this home. When it fails, the end of the app's log is part of the failure.
+/// Tells a story with the app in this home. When it fails, the cause comes first, and the end of the app's log last.
 fn story(home: Result<Home>, shell: Shell, tell: impl FnOnce(&App) -> Story) -> Story {
     let app = App::start(home?, shell)?;
-    tell(&app).with_context(|| {
+    tell(&app).map_err(|error| {
         // The picture is a help for whoever looks; without it the story has failed all the same.
         let name = std::thread::current().name().unwrap_or("story").replace("::", "-");
         app.shoot(Window::Prompt, &format!("failed-{name}")).ok();
-        app.log()
+        let told: Vec<String> = error.chain().map(ToString::to_string).rev().chain([app.log()]).collect();
+        anyhow!("{}", told.join("\n"))
     })
 }
 

@@ -363,7 +363,7 @@ fn failures<'a>(lines: &[&'a str]) -> Vec<&'a str> {
     for line in lines {
         let text = line.trim_start();
         let failed = text.ends_with("... FAILED")
-            || ["error:", "error[", "not ok ", "✖ ", "FAIL ", "failed: "]
+            || ["error:", "Error: ", "error[", "not ok ", "✖ ", "FAIL ", "failed: "]
                 .iter()
                 .any(|word| text.starts_with(word));
         let panicked = text.starts_with("thread '") && text.contains(" panicked at ");
@@ -450,8 +450,10 @@ mod tests {
             " right: 2",
             "stack backtrace:",
             "not ok 3 - opens the page",
+            "Error: did not happen within 30000 ms: the prompt shows",
+            "the page says: blank",
         ];
-        assert_eq!(failures(&lines), [&lines[1..6], &lines[7..]].concat());
+        assert_eq!(failures(&lines), [&lines[1..6], &lines[7..9]].concat());
     }
 
     #[test]
