@@ -30,6 +30,27 @@ const ON = `${at('preset-everyday')} label:last-child input`;
 
 const LOOSER = [{ scope: '*', rule: 'preset', from: '', to: 'everyday: Everyday reading' }];
 
+test('no rule moves when its figures come', async () => {
+  for (const width of [720, 1160]) {
+    const tab = await browser.open('main', { width, height: 800, query: { page: 'history' } });
+    await tab.evaluate(() => {
+      window.mock.held.breadthOfRules = new Promise((resolve) => (window.release = resolve));
+      window.mock.emit({ kind: 'show-page', page: 'rules' });
+    });
+    await listed(tab, 8);
+    const places = () =>
+      tab.$$eval(`${at('rule')} :is(td, button)`, (all) =>
+        all.map((one) => Object.values(one.getBoundingClientRect().toJSON())),
+      );
+    const before = await places();
+    assert.equal(await tab.locator(at('breadth')).count(), 0);
+    await tab.evaluate(() => window.release());
+    await tab.waitForSelector(at('breadth'), { state: 'attached' });
+    assert.deepEqual(await places(), before, `${width} px wide`);
+    await tab.done();
+  }
+});
+
 test('each rule says what it is about, for whom, what is left of it and what it would have met', () =>
   rules(async (tab) => {
     await listed(tab, 8);
