@@ -54,8 +54,8 @@ async fn keep_true(parts: Parts, desk: Desk) {
         let words = Words::of(settings.borrow_and_update().language);
         match show(&parts, words, count, pause) {
             Ok(()) => {}
-            // The main thread has ended, and the icon with it.
-            Err(tauri::Error::FailedToReceiveMessage) => return,
+            // The main thread takes no message any more or does not answer one: it has ended, and the icon with it.
+            Err(tauri::Error::Runtime(_) | tauri::Error::FailedToReceiveMessage) => return,
             Err(error) => tracing::error!(%error, "the tray could not be brought up to date"),
         }
         let changed = tokio::select! {
