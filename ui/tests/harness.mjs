@@ -101,6 +101,19 @@ export async function add(tab, make, id, ...rest) {
   return id;
 }
 
+/** Keeps the backend from answering calls of this method until what comes back is called. */
+export async function hold(tab, method) {
+  await tab.evaluate((method) => {
+    window.mock.held[method] = new Promise((resolve) => (window.release = resolve));
+  }, method);
+  return () => tab.evaluate(() => window.release());
+}
+
+/** Where everything that the selector finds is, and how large. */
+export function places(tab, selector) {
+  return tab.$$eval(selector, (all) => all.map((one) => Object.values(one.getBoundingClientRect().toJSON())));
+}
+
 /** Waits until the window shows the card `id`. */
 export function shows(tab, id) {
   return tab.waitForSelector(`[data-testid="card"][data-id="${id}"]`);

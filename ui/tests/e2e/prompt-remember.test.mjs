@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { add, armed, at, calls, shows, start, state } from '../harness.mjs';
+import { add, armed, at, calls, hold, places, shows, start, state } from '../harness.mjs';
 
 let browser;
 before(async () => (browser = await start()));
@@ -94,19 +94,14 @@ test('a number of times that is none is not stored, and no key in its field allo
 test('nothing in the sheet moves once it is open, however late its figures come', () =>
   prompt('harmless', async (tab) => {
     await armed(tab);
-    await tab.evaluate(() => {
-      window.mock.held.breadthOfCard = new Promise((resolve) => (window.release = resolve));
-    });
+    const release = await hold(tab, 'breadthOfCard');
     await tab.click(at('allow-more'));
     await tab.waitForSelector(`${at('allow-always-confirm')}[data-armed="true"]`);
-    const places = () =>
-      tab.$$eval(`${at('sheet')} :is(label, button)`, (all) =>
-        all.map((one) => Object.values(one.getBoundingClientRect().toJSON())),
-      );
-    const before = await places();
-    await tab.evaluate(() => window.release());
+    const parts = `${at('sheet')} :is(label, button)`;
+    const before = await places(tab, parts);
+    await release();
     await settle(tab);
-    assert.deepEqual(await places(), before);
+    assert.deepEqual(await places(tab, parts), before);
     assert.equal(await tab.locator(at('sheet-breadth')).count(), 0);
     assert.equal(await tab.getAttribute(at('allow-always-confirm'), 'data-armed'), 'true', 'the content is the same');
     await tab.click(at('sheet-back'));
@@ -122,15 +117,16 @@ test('nothing in the sheet moves once it is open, however late its figures come'
 test('the sheet does not open over another request than the one it was wanted for', () =>
   prompt('harmless', async (tab) => {
     await armed(tab);
-    await tab.evaluate(() => {
-      window.mock.held.breadthOfCard = new Promise((resolve) => (window.release = resolve));
-    });
-    await tab.click(at('allow-more'));
-    await tab.click(at('deny'));
+    const release = await hold(tab, 'breadthOfCard');
+    // At once, before the sheet opens without its figures.
+    await tab.evaluate(
+      (buttons) => buttons.forEach((button) => document.querySelector(button).click()),
+      [at('allow-more'), at('deny')],
+    );
     await state(tab, 'blank');
     await add(tab, 'harmless', 'b');
     await shows(tab, 'b');
-    await tab.evaluate(() => window.release());
+    await release();
     await armed(tab);
     assert.equal(await tab.locator(at('sheet')).count(), 0);
   }));

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { at, calls, start } from '../harness.mjs';
+import { at, calls, hold, places, start } from '../harness.mjs';
 
 let browser;
 before(async () => (browser = await start()));
@@ -33,20 +33,16 @@ const LOOSER = [{ scope: '*', rule: 'preset', from: '', to: 'everyday: Everyday 
 test('no rule moves when its figures come', async () => {
   for (const width of [720, 1160]) {
     const tab = await browser.open('main', { width, height: 800, query: { page: 'history' } });
-    await tab.evaluate(() => {
-      window.mock.held.breadthOfRules = new Promise((resolve) => (window.release = resolve));
-      window.mock.emit({ kind: 'show-page', page: 'rules' });
-    });
+    const release = await hold(tab, 'breadthOfRules');
+    await tab.evaluate(() => window.mock.emit({ kind: 'show-page', page: 'rules' }));
     await listed(tab, 8);
-    const places = () =>
-      tab.$$eval(`${at('rule')} :is(td, button)`, (all) =>
-        all.map((one) => Object.values(one.getBoundingClientRect().toJSON())),
-      );
-    const before = await places();
+    const parts = `${at('rule')} :is(td, button)`;
+    const before = await places(tab, parts);
     assert.equal(await tab.locator(at('breadth')).count(), 0);
-    await tab.evaluate(() => window.release());
+    await release();
     await tab.waitForSelector(at('breadth'), { state: 'attached' });
-    assert.deepEqual(await places(), before, `${width} px wide`);
+    assert.deepEqual(await places(tab, parts), before, `${width} px wide`);
+    assert.deepEqual(tab.errors, []);
     await tab.done();
   }
 });
