@@ -2,6 +2,15 @@
 //! back; it decides nothing.
 
 mod commands;
+#[cfg(target_os = "linux")]
+mod first_frame;
+#[cfg(not(target_os = "linux"))]
+mod first_frame {
+    /// Other systems draw when there is something to draw.
+    pub(crate) fn draw_at_once(_: &tauri::WebviewWindow) -> tauri::Result<()> {
+        Ok(())
+    }
+}
 mod notifications;
 #[cfg(target_os = "linux")]
 mod rest;

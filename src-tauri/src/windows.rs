@@ -3,6 +3,7 @@
 //!
 //! Everything here happens on the main thread in the order in which it was asked for, whoever asked.
 
+use crate::first_frame::draw_at_once;
 use crate::rest::Rest;
 use countersign_protocol::ui::Page;
 use std::sync::Arc;
@@ -33,7 +34,12 @@ impl Windows {
         let focus = if card.is_some() { Focus::Take } else { Focus::Leave };
         let query = card.map(|id| format!("?card={}", encoded(id))).unwrap_or_default();
         self.on_main_thread(move |app| match app.get_webview_window(PROMPT) {
-            Some(window) => raise(&window, focus),
+            Some(window) => {
+                if !window.is_visible()? {
+                    draw_at_once(&window)?;
+                }
+                raise(&window, focus)
+            }
             None => open(
                 WebviewWindowBuilder::new(app, PROMPT, WebviewUrl::App(format!("prompt.html{query}").into()))
                     .inner_size(560.0, 600.0)
