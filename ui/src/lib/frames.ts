@@ -1,7 +1,7 @@
 const frame = () => new Promise<void>((resolve) => requestAnimationFrame(() => resolve()));
 
 /** Resolves when the window can be seen. */
-async function visible(): Promise<void> {
+export async function visible(): Promise<void> {
   while (document.hidden) {
     await new Promise((resolve) => document.addEventListener('visibilitychange', resolve, { once: true }));
   }

@@ -1,5 +1,5 @@
 import { tick } from 'svelte';
-import { painted, paintedWithin, pause } from '../lib/frames';
+import { painted, paintedWithin, pause, visible } from '../lib/frames';
 import { BackendError } from '../lib/ipc';
 import { isWhole } from '../lib/reading';
 import type { Breadth, Card, Decision, Outcome, Remember, Rung, UiEvent } from '../lib/protocol';
@@ -60,6 +60,8 @@ export class Prompt {
   #opening: number | null = null;
   /** The request that the person chose to see next. */
   #chosen: string | null = null;
+  /** The showing that waits for the window to be seen at all. */
+  #unseen: number | null = null;
   /** Tells a showing of a card from every other one, also of the same card: what was seen in one counts in no other. */
   showing = $state(0);
   #paint: Promise<number> | null = null;
@@ -169,6 +171,7 @@ export class Prompt {
 
   /** The window can be seen again: what it shows counts as painted only from now on. */
   shown(): void {
+    if (this.#unseen === this.showing) return;
     if (this.answerable && !this.answering && this.card) void this.#present(this.card);
   }
 
@@ -269,12 +272,16 @@ export class Prompt {
 
   async #present(card: Card): Promise<void> {
     this.#disarm();
-    const showing = this.showing;
+    const { showing } = this;
+    this.#unseen = showing;
     this.card = card;
     this.phase = 'card';
     this.problem = null;
     this.arming.delay = this.feed.settings?.armDelayMs ?? 0;
     await tick();
+    await visible();
+    if (showing !== this.showing) return;
+    this.#unseen = null;
     await painted();
     if (showing !== this.showing) return;
     const paint = this.feed.backend.cardPainted(card.id, card.generation);

@@ -121,6 +121,29 @@ test('a press that began before arming does not allow when it ends after', () =>
     assert.deepEqual(await decisions(tab), []);
   }));
 
+test('a card that came into a hidden window counts as painted only once that is seen', async () => {
+  const tab = await browser.open('prompt');
+  await tab.evaluate(() => {
+    for (const [name, value] of Object.entries({ hidden: true, visibilityState: 'hidden' })) {
+      Object.defineProperty(document, name, { configurable: true, get: () => value });
+    }
+  });
+  await add(tab, 'card', 'a');
+  await shows(tab, 'a');
+  await settle(tab);
+  await settle(tab);
+  assert.deepEqual(await calls(tab, 'cardPainted'), []);
+  await tab.evaluate(() => {
+    delete document.hidden;
+    delete document.visibilityState;
+    document.dispatchEvent(new Event('visibilitychange'));
+  });
+  await armed(tab);
+  assert.deepEqual(await calls(tab, 'cardPainted'), [['a', 1]]);
+  assert.deepEqual(tab.errors, []);
+  await tab.done();
+});
+
 test('a window that can be seen again disarms, and its end is in view as before', () =>
   prompt('card', async (tab) => {
     await armed(tab);
