@@ -11,6 +11,15 @@ mod first_frame {
         Ok(())
     }
 }
+#[cfg(target_os = "linux")]
+mod font;
+#[cfg(not(target_os = "linux"))]
+mod font {
+    /// Other systems find their font as `system-ui`.
+    pub(crate) fn script() -> String {
+        String::new()
+    }
+}
 mod notifications;
 #[cfg(target_os = "linux")]
 mod rest;

@@ -4,6 +4,7 @@
 //! Everything here happens on the main thread in the order in which it was asked for, whoever asked.
 
 use crate::first_frame::draw_at_once;
+use crate::font;
 use crate::rest::Rest;
 use countersign_protocol::ui::Page;
 use std::sync::Arc;
@@ -121,7 +122,7 @@ impl Windows {
 }
 
 fn open(builder: WebviewWindowBuilder<'_, tauri::Wry, AppHandle>) -> tauri::Result<()> {
-    let window = builder.title("Countersign").build()?;
+    let window = builder.title("Countersign").initialization_script(font::script()).build()?;
     draw_without_gpu(&window)
 }
 

@@ -9,6 +9,7 @@ use countersign_tests::bus::Shell;
 use countersign_tests::cli::Running;
 use countersign_tests::home::Home;
 use serde_json::json;
+use std::fs;
 
 #[test]
 fn the_answers_are_in_view_in_the_smallest_window() -> Story {
@@ -46,6 +47,31 @@ fn the_light_and_the_dark_theme_show_the_same_prompt() -> Story {
                 running.finish()?.expect_code(200)?;
             }
             Ok(())
+        })?;
+    }
+    Ok(())
+}
+
+#[test]
+fn the_windows_are_written_in_the_font_that_the_desktop_chose() -> Story {
+    for (setting, font) in [("", "sans-serif"), ("gtk-font-name=DejaVu Serif 11", "'DejaVu Serif'")] {
+        let home = Home::asking()?;
+        let folder = home.path().join(".config/gtk-3.0");
+        fs::create_dir_all(&folder)?;
+        fs::write(folder.join("settings.ini"), format!("[Settings]\n{setting}\n"))?;
+        story(Ok(home), Shell::Bare, |app| {
+            let (running, _) = app.raise(&["git", "push"])?;
+            let written = format!(
+                "const brush = document.createElement('canvas').getContext('2d');
+                 const width = (family) => {{
+                     brush.font = `16px ${{family}}`;
+                     return brush.measureText('Countersign').width;
+                 }};
+                 return width(getComputedStyle(document.body).fontFamily) === width(\"{font}\");"
+            );
+            app.wait_in(Window::Prompt, &format!("the prompt is written in {font}"), &written)?;
+            app.deny()?;
+            running.finish()?.expect_code(200).map(|_| ())
         })?;
     }
     Ok(())
