@@ -184,6 +184,13 @@ impl Browser {
         let frames =
             "const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(() => done(true)))";
         self.run_async(frames, json!([]))?;
+        // The driver waits for a picture that is painted after it was asked, and a page at rest paints none.
+        let paint = "let left = 100;
+            const timer = setInterval(() => {
+                document.body.style.outline = left % 2 ? '' : '1px solid transparent';
+                if (--left === 0) clearInterval(timer);
+            }, 50)";
+        self.run::<Value>(paint, json!([]))?;
         Ok(self.get("screenshot")?.as_str().context("no picture")?.to_owned())
     }
 
