@@ -11,8 +11,10 @@ use crate::analysis::Analysis;
 use crate::bind::{Bound, Unbound, bind};
 use crate::command::Mode;
 use crate::effective::Effective;
+use crate::evaluate::Subject;
 use crate::facts::Facts;
 use crate::programs::Name;
+use crate::rules::Withheld;
 use countersign_protocol::ui::{AlwaysUnavailable, RuleScope};
 use countersign_protocol::vocabulary::{Ask, Security};
 
@@ -29,6 +31,42 @@ pub struct Proposal {
     pub generated: bool,
     /// Folder the entry is bound to, for `Exact` only.
     pub cwd: Option<String>,
+}
+
+/// Why nothing is offered for `subject`: neither a rung of `choices` nor an entry, for which `entry` says why not.
+pub fn unavailable(
+    subject: &Subject<'_>,
+    choices: &[Choice],
+    entry: Option<AlwaysUnavailable>,
+) -> AlwaysUnavailable {
+    if let Some(cause @ (AlwaysUnavailable::SecurityNotAllowlist | AlwaysUnavailable::AskAlways)) = entry {
+        return cause;
+    }
+    if subject.analysis.opaque.is_some() {
+        return AlwaysUnavailable::Opaque;
+    }
+    match (subject.analysis.segments.as_slice(), entry) {
+        // Said of the one program, or of the shell.
+        ([_], Some(cause)) if cause != AlwaysUnavailable::Opaque => return cause,
+        _ => {}
+    }
+    let narrowest = choices.first().and_then(|choice| choice.rules.as_ref().err());
+    match narrowest {
+        Some(Withheld::Expands) => AlwaysUnavailable::Expands,
+        Some(Withheld::Unresolved | Withheld::NoFolder) => AlwaysUnavailable::Unresolved,
+        Some(Withheld::RunsItsArguments) => AlwaysUnavailable::Carrier,
+        Some(Withheld::Writable) => AlwaysUnavailable::Writable,
+        Some(
+            Withheld::Dangerous
+            | Withheld::NotKnownHarmless
+            | Withheld::Secret
+            | Withheld::NoSubcommand
+            | Withheld::AnotherByName
+            | Withheld::NothingMore
+            | Withheld::NoEffect,
+        )
+        | None => AlwaysUnavailable::NoEffect,
+    }
 }
 
 /// Proposals for a command: nothing for shells, interpreters, wrappers and multi-call programs, nor for programs that this

@@ -211,6 +211,9 @@ fn step(
     let arguments = || arguments.iter().map(|word| word.text.as_str());
     let runs_others =
         programs::runs_others(path, arguments()) || programs::runs_others(&executable.text, arguments());
+    if programs::is_another_by_name(path, &executable.text) {
+        return Err(Unbound::Carrier);
+    }
     match allowed {
         Allowed::Program | Allowed::Readers if runs_others => return Err(Unbound::Carrier),
         Allowed::Tasks | Allowed::Words if runs_others && !keeps_its_name(path, &executable.text) => {

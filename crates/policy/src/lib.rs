@@ -20,6 +20,8 @@ pub mod evaluate;
 pub mod facts;
 pub mod inline_eval;
 pub mod interpreters;
+pub mod meaning;
+pub mod powers;
 pub mod profile;
 pub mod raw_command;
 pub mod reference;

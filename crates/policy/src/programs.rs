@@ -8,6 +8,12 @@ pub(crate) fn runs_others<'a>(program: &str, args: impl Iterator<Item = &'a str>
     name.is_in(SHELLS) || name.is_multi_call() || name.is_carrier(args)
 }
 
+/// Whether a file is another program under each name that leads to it, so that started by its own name it is not what was
+/// asked for: `cargo` behind `rustup`.
+pub(crate) fn is_another_by_name(path: &str, typed: &str) -> bool {
+    Name::of(path).is_one_of(BY_NAME) && Name::of(typed) != Name::of(path)
+}
+
 /// A program's name as the tables spell it.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct Name {
@@ -118,6 +124,9 @@ const SHELLS: &[&str] = &[
 
 /// Sorted; one file with many programs inside.
 const MULTI_CALL: &[&str] = &["busybox", "coreutils", "sbase-box", "toybox", "ubase-box", "uutils"];
+
+/// Sorted; one file that picks another program by the name it is called by.
+const BY_NAME: &[&str] = &["asdf", "mise", "rustup", "volta-shim"];
 
 /// Actions of `find` that run a program.
 const FIND_ACTIONS: &[&str] = &["-exec", "-execdir", "-ok", "-okdir"];
@@ -314,7 +323,7 @@ mod tests {
 
     #[test]
     fn every_table_is_sorted_so_that_the_search_finds_all_of_it() {
-        for table in [SHELLS, MULTI_CALL, CARRIERS, INTERPRETERS] {
+        for table in [SHELLS, MULTI_CALL, BY_NAME, CARRIERS, INTERPRETERS] {
             for name in table {
                 assert!(Name::of(name).is_in(table), "{name}");
             }

@@ -71,10 +71,10 @@ fn m411_a_match_runs_by_its_real_path() {
 fn m412_a_match_that_cannot_be_pinned_is_a_miss() {
     let argv = ["bash", "-lc", "scan -q"];
     let login = World::new(&argv, Security::Allowlist, Ask::OnMiss).with_rules(&["/usr/bin/*"]);
-    check(&login, Verdict::Ask(AskReason::Opaque(OpaqueReason::Shell)));
+    check(&login, Verdict::Ask(AskReason::Miss));
     let mut unresolved = world(Security::Allowlist, Ask::OnMiss).with_rules(&["*"]);
     unresolved.facts.programs.clear();
-    check(&unresolved, Verdict::Ask(AskReason::Miss));
+    check(&unresolved, Verdict::Ask(AskReason::Unbound(Unbound::Unresolved)));
     unresolved.policy.ask.value = Ask::Off;
     check(&unresolved, Verdict::Deny(DenyReason::AllowlistUnbound));
 }
@@ -342,7 +342,7 @@ fn the_trace_names_the_step_that_missed_and_what_would_have_helped() {
     let subject = Some("/usr/bin/scan".to_owned());
     let advice = TraceStep::Advice { advice: Advice::AddEntry, subject, more: 0 };
     assert!(steps.contains(&advice), "{steps:?}");
-    assert_eq!(miss.judge(None).missed_segment, Some(0));
+    assert_eq!(miss.judge(None).missed_segments, [0]);
 
     let hit = world(Security::Allowlist, Ask::OnMiss).with_rules(&["/usr/bin/scan"]);
     let steps = hit.trace();
@@ -350,7 +350,7 @@ fn the_trace_names_the_step_that_missed_and_what_would_have_helped() {
     assert!(steps.iter().any(covers), "{steps:?}");
     let verdict = TraceStep::Verdict { verdict: TestVerdict::Allow, cause: VerdictCause::Allowlist };
     assert_eq!(steps.last(), Some(&verdict));
-    assert_eq!(hit.judge(None).missed_segment, None);
+    assert_eq!(hit.judge(None).missed_segments, [0; 0]);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use countersign_policy::document::{
 use countersign_policy::effective::Requested;
 use countersign_protocol::document::Document;
 use countersign_protocol::secret::SocketToken;
-use countersign_protocol::ui::{DocumentEdit, EntryKind, PolicyField, PolicyLayer};
+use countersign_protocol::ui::{DocumentEdit, EntryKind, PolicyField, PolicyLayer, Refusals};
 use countersign_protocol::vocabulary::{Ask, Security};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
@@ -265,7 +265,7 @@ fn entries_without_an_id_are_found_by_their_position() {
     let before = document(
         json!({ "version": 1, "agents": { "x": { "allowlist": ["/a", { "pattern": "/b", "id": "#0" }, "/c"] } } }),
     );
-    let (scopes, _) = views(&before);
+    let (scopes, _) = views(&before, &|_| Refusals::None);
     let listed: Vec<_> =
         scopes[2].entries.iter().map(|entry| (entry.id.as_str(), entry.pattern.as_str())).collect();
     assert_eq!(listed, [("#0", "/a"), ("#1", "/b"), ("#2", "/c")]);
@@ -315,7 +315,7 @@ fn views_show_what_is_set_and_what_is_in_force() {
             { "id": "6", "pattern": "/a", "source": "allow-always", "lastUsedAt": 7.5 },
         ] },
     }}));
-    let (scopes, effective) = views(&shown);
+    let (scopes, effective) = views(&shown, &|_| Refusals::None);
     assert_eq!(scopes.iter().map(|scope| scope.scope.as_str()).collect::<Vec<_>>(), ["defaults", "*", "ops"]);
     assert_eq!((scopes[0].ask, scopes[2].security), (Some(Ask::Always), Some(Security::Full)));
     let kinds: Vec<EntryKind> = scopes[2].entries.iter().map(|entry| entry.kind).collect();

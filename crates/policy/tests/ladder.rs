@@ -29,6 +29,30 @@ fn about<T>(words: &[&str], folder: &str, question: impl FnOnce(Invocation<'_>) 
     })
 }
 
+#[test]
+fn a_file_that_is_another_program_under_each_name_is_not_remembered_under_its_own() {
+    let program = ProgramFacts {
+        path: Some("/home/u/.cargo/bin/cargo".into()),
+        real_path: Some("/home/u/.cargo/bin/rustup".into()),
+        ..ProgramFacts::default()
+    };
+    let arguments = [Argument { text: "test", expands: false }];
+    let called = |typed| {
+        ladder(Invocation {
+            typed,
+            program: &program,
+            arguments: &arguments,
+            folder: Some(FOLDER),
+            home: Path::new("/home/u"),
+            script: None,
+            settled: true,
+        })
+    };
+    let steps = called("cargo");
+    assert!(steps.iter().all(|step| step.offer == Err(Withheld::AnotherByName)), "{steps:?}");
+    assert!(called("rustup").iter().any(|step| step.offer.is_ok()));
+}
+
 fn split(command: &str) -> Vec<&str> {
     command.split_whitespace().collect()
 }
@@ -547,7 +571,8 @@ proptest! {
         if let (Ok(rule), false) = (rule, from.contains(&extra) || from.contains(&"--") || from[0] == "test") {
             let known = matches!(from[0], "ls" | "cat" | "find" | "sed" | "git" | "go" | "gh" | "mkdir");
             let writes = match from[0] {
-                "git" => from.contains(&"add"),
+                // Elsewhere it is a name.
+                "git" => from.iter().skip(1).find(|word| !word.starts_with('-')) == Some(&"add"),
                 "go" => !from.contains(&"list"),
                 program => program == "mkdir",
             };

@@ -4,14 +4,14 @@
 
 mod support;
 
-use countersign_policy::analysis::{OpaqueReason, analyze_argv};
+use countersign_policy::analysis::analyze_argv;
 use countersign_policy::bind::Bound;
 use countersign_policy::evaluate::{
     Answer, AskReason, DenyReason, Evaluation, Evidence, LocalRules, Origin, Subject, Verdict, evaluate,
 };
 use countersign_policy::rules::{Folders, Moment, PRESETS, RuleIndex};
 use countersign_protocol::rules::CommandRule;
-use countersign_protocol::ui::{RuleStanding, TraceStep};
+use countersign_protocol::ui::{MissCause, RuleStanding, TraceStep};
 use countersign_protocol::vocabulary::{Ask, Decision, Security};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -310,7 +310,7 @@ fn a_find_runs_programs_that_only_read_what_it_finds() {
         "find . -type f -exec wc -l {} \\; -print | sort",
         Ok("'/usr/bin/find' '.' '-type' 'f' '-exec' '/usr/bin/wc' '-l' '{}' ';' '-print' | '/usr/bin/sort'"),
     );
-    let asked = || Err(Verdict::Ask(AskReason::Opaque(OpaqueReason::Carrier)));
+    let asked = || Err(Verdict::Ask(AskReason::Uncoverable(MissCause::Carrier)));
     for text in [
         "find . -exec rm {} \\;",
         "find . -exec sh -c id {} \\;",

@@ -268,7 +268,7 @@ proptest! {
         prop_assert_eq!(parse_argv_line(&line), Some(argv.clone()));
         prop_assert_eq!(parse_shell_quoted(&shell_quoted(&argv)), Some(argv.clone()));
         prop_assert!(is_printable(&line) && is_printable(&masked_argv_line(&argv)));
-        let view = argv_view(&argv, None);
+        let view = argv_view(&argv, &[]);
         let back: Vec<String> = view.segments[0].args.iter().map(|arg| original(&arg.shown).unwrap()).collect();
         prop_assert_eq!(back, argv);
     }

@@ -3,7 +3,6 @@
 
 mod support;
 
-use countersign_policy::analysis::OpaqueReason;
 use countersign_policy::analysis::analyze_text;
 use countersign_policy::bind::{Allowed, Bound, Unbound, bind, bind_allowed};
 use countersign_policy::evaluate::{AskReason, Evidence, LocalRules, Subject, Verdict, evaluate};
@@ -104,12 +103,15 @@ fn verdict(arguments: Value) -> Verdict {
 
 #[test]
 fn a_rule_for_the_words_of_a_runner_counts_and_one_for_the_runner_does_not() {
-    let asked = || Verdict::Ask(AskReason::Opaque(OpaqueReason::Carrier));
+    let unbound = || Verdict::Ask(AskReason::Unbound(Unbound::Carrier));
     assert_eq!(
         verdict(json!({"exact": {"args": ["run", "lint"], "folder": CWD}})),
         Verdict::Allow(Evidence::Rules)
     );
-    assert_eq!(verdict(json!({"exact": {"args": ["run", "test"], "folder": CWD}})), asked());
-    assert_eq!(verdict(json!("any")), asked());
-    assert_eq!(verdict(json!({"shape": {"subcommand": ["run", "lint"]}})), asked());
+    assert_eq!(
+        verdict(json!({"exact": {"args": ["run", "test"], "folder": CWD}})),
+        Verdict::Ask(AskReason::Miss)
+    );
+    assert_eq!(verdict(json!("any")), unbound());
+    assert_eq!(verdict(json!({"shape": {"subcommand": ["run", "lint"]}})), unbound());
 }

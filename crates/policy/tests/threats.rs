@@ -6,7 +6,7 @@ mod support;
 use countersign_policy::always::{Proposal, proposals};
 use countersign_policy::analysis::{OpaqueReason, analyze_text};
 use countersign_policy::approved::{ApprovedCommand, NotRunnable, Plan};
-use countersign_policy::bind::Bound;
+use countersign_policy::bind::{Bound, Unbound};
 use countersign_policy::display::{
     Secrets, allow_blocked, argv_line, argv_view, escape, masked_argv_line, masked_text, original, shown,
     text_view,
@@ -15,7 +15,7 @@ use countersign_policy::environment::{self, Target};
 use countersign_policy::evaluate::{AskReason, Evidence, LocalRules, Verdict};
 use countersign_policy::facts::ProgramFacts;
 use countersign_policy::{allowlist, raw_command};
-use countersign_protocol::ui::{AllowBlocked, AlwaysUnavailable, RuleScope, SpanKind};
+use countersign_protocol::ui::{AllowBlocked, AlwaysUnavailable, MissCause, RuleScope, SpanKind};
 use countersign_protocol::vocabulary::{Ask, Decision, Security};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -49,7 +49,7 @@ fn t07_an_evaluation_is_good_for_the_judged_list_only() {
 #[test]
 fn t08_every_argument_is_its_own_box_and_blanks_are_visible() {
     let argv = strings(&["scan", "", " a  b ", "tab\there", "c"]);
-    let view = argv_view(&argv, Some(0));
+    let view = argv_view(&argv, &[0]);
     let args = &view.segments[0].args;
     assert_eq!((args.len(), view.arguments), (5, 4));
     assert!(args[1].shown.spans.is_empty());
@@ -84,15 +84,15 @@ fn t08_lists_that_differ_are_shown_differently() {
 
 #[test]
 fn t08_what_is_too_long_to_read_cannot_be_allowed() {
-    let long = argv_view(&["scan".to_owned(), "x".repeat(262_145)], None);
+    let long = argv_view(&["scan".to_owned(), "x".repeat(262_145)], &[]);
     assert_eq!(allow_blocked(&long), Some(AllowBlocked::TooLong));
-    let many = argv_view(&vec!["x".to_owned(); 4_097], None);
+    let many = argv_view(&vec!["x".to_owned(); 4_097], &[]);
     assert_eq!(allow_blocked(&many), Some(AllowBlocked::TooManyArguments));
     let text = "x ".repeat(200_000);
     assert_eq!(allow_blocked(&text_view(&text, &analyze_text(&text))), Some(AllowBlocked::TooLong));
-    let secret = argv_view(&["scan".to_owned(), format!("--token={}", "x".repeat(262_145))], None);
+    let secret = argv_view(&["scan".to_owned(), format!("--token={}", "x".repeat(262_145))], &[]);
     assert_eq!(allow_blocked(&secret), Some(AllowBlocked::TooLong));
-    assert_eq!(allow_blocked(&argv_view(&strings(&["scan", "x"]), None)), None);
+    assert_eq!(allow_blocked(&argv_view(&strings(&["scan", "x"]), &[])), None);
 }
 
 #[test]
@@ -293,7 +293,7 @@ fn t10_behind_a_transparent_wrapper_the_program_itself_runs_and_only_four_deep()
                 allowlisted(&argv).with_rules(&["/usr/bin/nice", "/usr/bin/env", "env", "nice"]);
             assert!(matches!(wrapper_listed.verdict(), Verdict::Ask(_)), "{argv:?}");
             if depth > 4 {
-                let deep = Verdict::Ask(AskReason::Opaque(OpaqueReason::Carrier));
+                let deep = Verdict::Ask(AskReason::Uncoverable(MissCause::TooDeep));
                 assert_eq!(listed.verdict(), deep, "{argv:?}");
             } else {
                 let evaluation = listed.judge(None);
@@ -316,11 +316,11 @@ fn t10_a_wrapper_is_asked_about_at_every_depth_whatever_the_rules_say() {
             let mut argv: Vec<&str> = wrapper.iter().copied().cycle().take(wrapper.len() * depth).collect();
             argv.push("scan");
             let verdict = allowlisted(&argv).with_rules(&patterns).verdict();
-            let opaque = matches!(
+            let asked = matches!(
                 verdict,
-                Verdict::Ask(AskReason::Opaque(OpaqueReason::Carrier | OpaqueReason::Shell))
+                Verdict::Ask(AskReason::Uncoverable(_) | AskReason::Unbound(_) | AskReason::Miss)
             );
-            assert!(opaque, "{argv:?}: {verdict:?}");
+            assert!(asked, "{argv:?}: {verdict:?}");
         }
     }
     let plain = allowlisted(&["scan"]).with_rules(&patterns).verdict();
@@ -353,7 +353,7 @@ fn t10_a_link_to_a_wrapper_is_not_run_unasked() {
     for target in ["/usr/bin/env", "/bin/bash", "/usr/bin/sudo", "/bin/busybox"] {
         let mut world = allowlisted(&["scan", "wipe"]).with_rules(&["*", "scan", target]);
         world.facts.programs.insert("scan".into(), linked_program("/usr/bin/scan", target));
-        assert_eq!(world.verdict(), Verdict::Ask(AskReason::Opaque(OpaqueReason::Carrier)), "{target}");
+        assert_eq!(world.verdict(), Verdict::Ask(AskReason::Unbound(Unbound::Carrier)), "{target}");
         let offered = proposals(&world.analysis(), &world.facts, &world.policy);
         assert_eq!(offered, Err(AlwaysUnavailable::Carrier), "{target}");
     }
@@ -704,7 +704,7 @@ fn secrets_are_masked_for_the_eye_and_kept_for_the_machine() {
     ] {
         let line = masked_argv_line(&argv);
         assert!(!line.contains(secret) && line.contains("••••••••"), "{line}");
-        let view = argv_view(&argv, None);
+        let view = argv_view(&argv, &[]);
         assert_eq!(view.secrets, 1, "{argv:?}");
         let painted: String = view.segments[0]
             .args

@@ -6,6 +6,7 @@ pub(crate) mod glob;
 mod index;
 pub(crate) mod programs;
 
+use crate::analysis::{Analysis, Word};
 use crate::document::hex;
 use crate::facts::ProgramFacts;
 use countersign_protocol::ui::EntryKind;
@@ -114,6 +115,27 @@ pub fn bound_arguments(cwd: &str, args: &[String]) -> String {
         feed(argument);
     }
     format!("{BOUND_ARGUMENTS}{}", hex(&hash.finalize()))
+}
+
+/// Whether an argument pattern binds folder and arguments by nothing but a digest, which says nothing to a reader.
+pub fn is_bound(arg_pattern: &str) -> bool {
+    arg_pattern.starts_with(BOUND_ARGUMENTS)
+}
+
+/// The argument pattern that an answer about each part of a command in this folder leaves behind, with the arguments that it
+/// stands for: whoever meets such a pattern knows what it means.
+pub fn bound_parts(analysis: &Analysis, folder: &str) -> Vec<(String, Vec<String>)> {
+    let texts = |words: &[Word]| words.iter().map(|word| word.text.clone()).collect::<Vec<_>>();
+    let bound = |words: &[Word]| {
+        let arguments = texts(words);
+        (bound_arguments(folder, &arguments), arguments)
+    };
+    let parts = analysis.segments.iter().flat_map(|segment| {
+        let behind_program = |words: &'_ [Word]| bound(words.get(1..).unwrap_or_default());
+        let script = segment.script().map(|_| bound(segment.script_arguments()));
+        [behind_program(segment.effective()), behind_program(&segment.words)].into_iter().chain(script)
+    });
+    parts.collect()
 }
 
 /// The pattern of an exact command text, `=command:` and 16 hex digits (approvals-store.md §1).

@@ -272,6 +272,14 @@ impl Analysis {
         names
     }
 
+    /// The words that name what `segment` starts, outermost first: none for what a shell does by itself.
+    pub fn starts<'a>(&self, segment: &'a Segment) -> impl Iterator<Item = &'a Word> {
+        let builtin =
+            self.is_harmless_builtin(segment) || (self.form == Form::Text && command::moves(&segment.words));
+        let words = [segment.words.first(), segment.execution(), segment.carried()];
+        words.into_iter().flatten().filter(move |_| !builtin)
+    }
+
     /// Why the text that an argument list hands to its shell could not be taken apart: it stays one argument then, and
     /// this is what a reader wants to know about it.
     pub(crate) fn unread_text(&self) -> Option<Self> {

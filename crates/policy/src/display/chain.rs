@@ -1,4 +1,4 @@
-//! The text of `sh -c TEXT` as its parts, so that the one which nobody allowed can be marked. Every character of the text
+//! The text of `sh -c TEXT` as its parts, so that those which nobody allowed can be marked. Every character of the text
 //! is in a part, in a box, or in an operator between parts.
 
 use super::{Secrets, segment_view, shown};
@@ -8,7 +8,7 @@ use std::ops::Range;
 
 /// The parts of the text in `argv`, which `analysis` looked through. `None` when it did not, or when parts of it do not
 /// follow one another.
-pub(super) fn parts(argv: &[String], analysis: &Analysis, missed: Option<usize>) -> Option<Vec<SegmentView>> {
+pub(super) fn parts(argv: &[String], analysis: &Analysis, missed: &[usize]) -> Option<Vec<SegmentView>> {
     let [_, _, text] = argv else { return None };
     let looked_through = analysis.form == Form::Text
         && analysis.transport == Transport::Direct
@@ -19,7 +19,7 @@ pub(super) fn parts(argv: &[String], analysis: &Analysis, missed: Option<usize>)
     }
     let places = places(text, &analysis.segments)?;
     let views = analysis.segments.iter().zip(places).enumerate().map(|(index, (segment, place))| {
-        let missed = missed == Some(index);
+        let missed = missed.contains(&index);
         if words_say_it_all(text, segment, &place) {
             let words: Vec<String> = segment.words.iter().map(|word| word.text.clone()).collect();
             return Some(segment_view(&words, segment.operator, missed));
@@ -95,10 +95,10 @@ mod tests {
     use countersign_protocol::ui::{ArgRole, CommandForm};
     use pretty_assertions::assert_eq;
 
-    /// The parts as text: boxes in brackets, the missed part with a mark in front.
-    fn check(text: &str, missed: usize, expected: &[&str]) {
+    /// The parts as text: boxes in brackets, missed parts with a mark in front.
+    fn check(text: &str, missed: &[usize], expected: &[&str]) {
         let argv = ["sh", "-c", text].map(str::to_owned);
-        let view = command_view(&argv, Some(missed));
+        let view = command_view(&argv, missed);
         let parts: Vec<String> = view
             .segments
             .iter()
@@ -127,18 +127,23 @@ mod tests {
     }
 
     #[test]
-    fn each_part_of_a_chain_is_shown_and_the_missed_one_is_marked() {
-        check("cd src && npm test | tail -n 5", 1, &["[cd][src]", "!&&[npm][test]", "|[tail][-n][5]"]);
-        check("git status\ngit  push origin 'a  b';", 1, &["[git][status]", "!;[git][push][origin][a  b]"]);
-        check("ls", 0, &["![ls]"]);
+    fn each_part_of_a_chain_is_shown_and_every_missed_one_is_marked() {
+        check("cd src && npm test | tail -n 5", &[1], &["[cd][src]", "!&&[npm][test]", "|[tail][-n][5]"]);
+        check(
+            "git status\ngit  push origin 'a  b';",
+            &[1],
+            &["[git][status]", "!;[git][push][origin][a  b]"],
+        );
+        check("ls", &[0], &["![ls]"]);
+        check("make && ls | tee a", &[0, 2], &["![make]", "&&[ls]", "!|[tee][a]"]);
     }
 
     #[test]
     fn what_is_more_than_words_is_shown_as_it_is_written() {
-        check("npm test 2>&1 | tail -5", 0, &["!npm test 2>&1", "|[tail][-5]"]);
-        check("ls *.rs && wc -l", 1, &["ls *.rs", "!&&[wc][-l]"]);
-        check("! test -d src # why", 0, &["!! test -d src # why"]);
-        check("echo 'a  b' \"$?\"; FOO=1 npm test", 1, &["echo 'a  b' \"$?\"", "!;FOO=1 npm test"]);
-        check("(cd src && make) | tail -3", 1, &["(cd src", "!&&make) | ", "|[tail][-3]"]);
+        check("npm test 2>&1 | tail -5", &[0], &["!npm test 2>&1", "|[tail][-5]"]);
+        check("ls *.rs && wc -l", &[1], &["ls *.rs", "!&&[wc][-l]"]);
+        check("! test -d src # why", &[0], &["!! test -d src # why"]);
+        check("echo 'a  b' \"$?\"; FOO=1 npm test", &[1], &["echo 'a  b' \"$?\"", "!;FOO=1 npm test"]);
+        check("(cd src && make) | tail -3", &[1], &["(cd src", "!&&make) | ", "|[tail][-3]"]);
     }
 }

@@ -43,14 +43,14 @@ pub fn original(shown: &Shown) -> Option<String> {
     spans::original(shown)
 }
 
-/// An argument list as boxes. `missed` is the segment index that no rule covers.
-pub fn argv_view(argv: &[String], missed: Option<usize>) -> CommandView {
-    let segment = segment_view(argv, None, missed == Some(0));
+/// An argument list as boxes. `missed` are the indexes of segments that no rule covers.
+pub fn argv_view(argv: &[String], missed: &[usize]) -> CommandView {
+    let segment = segment_view(argv, None, missed.contains(&0));
     view(CommandForm::Argv, vec![segment], shell_quoted(argv))
 }
 
 /// An argument list that runs here: as boxes, or, when it hands a text to a plain shell, the parts of that text.
-pub fn command_view(argv: &[String], missed: Option<usize>) -> CommandView {
+pub fn command_view(argv: &[String], missed: &[usize]) -> CommandView {
     // Taken apart again as it is written: in what was judged, names of files may stand in place of patterns.
     match chain::parts(argv, &analyze_argv(argv), missed) {
         Some(segments) => {

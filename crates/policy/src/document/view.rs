@@ -5,18 +5,27 @@ use super::{AGENTS, ALLOWLIST, DEFAULTS, LEGACY_MAIN, entry_ids};
 use crate::allowlist;
 use crate::display::{Secrets, shown};
 use crate::effective::{BUILT_IN, Effective};
+use crate::meaning::meaning;
 use countersign_protocol::document::{Document, MAIN_AGENT, WILDCARD_AGENT};
-use countersign_protocol::ui::{EffectiveView, EntryView, ScopeView, Shown};
+use countersign_protocol::ui::{EffectiveView, EntryView, Refusals, ScopeView, Shown};
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 
-/// What the pages show: scopes (`defaults`, `*`, agents by name) and what is in force for `*` and each agent.
-pub fn views(document: &Document) -> (Vec<ScopeView>, Vec<EffectiveView>) {
-    views_over(document, &BUILT_IN)
+/// What the pages show: scopes (`defaults`, `*`, agents by name) and what is in force for `*` and each agent, whose own
+/// rules refuse as `refusals` says.
+pub fn views(
+    document: &Document,
+    refusals: &dyn Fn(&str) -> Refusals,
+) -> (Vec<ScopeView>, Vec<EffectiveView>) {
+    views_over(document, &BUILT_IN, refusals)
 }
 
 /// [`views`] where `built_in` holds when nothing is set.
-pub fn views_over(document: &Document, built_in: &Effective) -> (Vec<ScopeView>, Vec<EffectiveView>) {
+pub fn views_over(
+    document: &Document,
+    built_in: &Effective,
+    refusals: &dyn Fn(&str) -> Refusals,
+) -> (Vec<ScopeView>, Vec<EffectiveView>) {
     let none = Map::new();
     let object = |value: Option<&Value>| value.and_then(Value::as_object).cloned().unwrap_or_default();
     let agents = document.0.get(AGENTS).and_then(Value::as_object).unwrap_or(&none);
@@ -30,7 +39,8 @@ pub fn views_over(document: &Document, built_in: &Effective) -> (Vec<ScopeView>,
     let real: BTreeSet<&str> =
         names.into_iter().map(|name| if name == LEGACY_MAIN { MAIN_AGENT } else { name }).collect();
     let effective = std::iter::once(WILDCARD_AGENT).chain(real);
-    (scopes, effective.map(|agent| effective_view(document, agent, built_in)).collect())
+    let view = |agent| effective_view(document, agent, built_in, refusals(agent));
+    (scopes, effective.map(view).collect())
 }
 
 fn scope_view(scope: &str, members: &Map<String, Value>) -> ScopeView {
@@ -72,10 +82,16 @@ fn entry_view(scope: &str, entry: &Value, id: String) -> Option<EntryView> {
         pattern: rule.pattern,
         arg_shown: rule.arg_pattern.as_deref().map(|pattern| shown(pattern, Secrets::Show)),
         arg_pattern: rule.arg_pattern,
+        bound: None,
     })
 }
 
-fn effective_view(document: &Document, agent: &str, built_in: &Effective) -> EffectiveView {
+fn effective_view(
+    document: &Document,
+    agent: &str,
+    built_in: &Effective,
+    refusals: Refusals,
+) -> EffectiveView {
     let (policy, _) = resolve_over(document, agent, built_in);
     EffectiveView {
         agent: agent.to_owned(),
@@ -85,5 +101,6 @@ fn effective_view(document: &Document, agent: &str, built_in: &Effective) -> Eff
         ask_layer: policy.ask.layer,
         ask_fallback: policy.ask_fallback.value,
         ask_fallback_layer: policy.ask_fallback.layer,
+        meaning: meaning(&policy, refusals),
     }
 }

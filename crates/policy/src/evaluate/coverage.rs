@@ -2,21 +2,22 @@
 
 use super::local::Ruled;
 use super::segments::{Cover, Miss, Skills, covers};
+use super::trace::miss_cause;
 use super::{AskReason, Covered, Subject};
-use crate::analysis::{OpaqueReason, Segment};
+use crate::analysis::{Analysis, OpaqueReason};
 use crate::bind::{Allowed, Bound, Unbound, bind_allowed};
 use crate::command::{Mode, PromptReason};
-use crate::programs::Name;
 use crate::raw_command::canonical_text;
 use crate::shell;
+use countersign_protocol::ui::MissCause;
 use countersign_protocol::vocabulary::Ask;
 
 /// What entries, safe bins, builtins and skills come to for a command.
 pub(super) struct Coverage {
     pub(super) covered: Covered,
     pub(super) covers: Vec<Result<Cover, Miss>>,
-    /// The first segment that nothing covers.
-    pub(super) missed_segment: Option<usize>,
+    /// The segments that nothing covers.
+    pub(super) missed_segments: Vec<usize>,
     pub(super) bound: Result<Bound, Unbound>,
     pub(super) ruled: Ruled,
     /// Whether everything is covered, pinned or not.
@@ -24,8 +25,8 @@ pub(super) struct Coverage {
     /// A grant for this very text.
     grant: Option<usize>,
     plain_environment: bool,
-    /// What makes it more than a plain miss.
-    reason: Option<OpaqueReason>,
+    /// Why it could not be taken apart.
+    opaque: Option<OpaqueReason>,
 }
 
 impl Coverage {
@@ -63,20 +64,16 @@ impl Coverage {
             })
             .collect();
         let bound = bind_allowed(analysis, subject.facts, &allowed);
-        let missed_segment = match grant {
-            Some(_) => None,
-            None => covers.iter().position(Result::is_err),
+        let missed_segments: Vec<usize> = match grant {
+            Some(_) => Vec::new(),
+            None => covers.iter().enumerate().filter(|(_, cover)| cover.is_err()).map(|(at, _)| at).collect(),
         };
-        let satisfied = analysis.opaque.is_none() && missed_segment.is_none();
+        let satisfied = analysis.opaque.is_none() && missed_segments.is_empty();
         let plain_environment = subject.unusual_env.is_empty();
         let covered =
             if satisfied && bound.is_ok() && plain_environment { Covered::ByRules } else { Covered::No };
-        let reason = match &analysis.opaque {
-            Some(opaque) => Some(opaque.reason),
-            None if satisfied => bound.as_ref().err().copied().and_then(unbound_reason),
-            None => missed_segment.and_then(|index| missed_reason(analysis.segments.get(index)?)),
-        };
-        Self { covered, covers, missed_segment, bound, ruled, satisfied, grant, plain_environment, reason }
+        let opaque = analysis.opaque.as_ref().map(|opaque| opaque.reason);
+        Self { covered, covers, missed_segments, bound, ruled, satisfied, grant, plain_environment, opaque }
     }
 
     /// Indexes of the entries that cover it, each once.
@@ -119,14 +116,27 @@ impl Coverage {
         self.satisfied && self.bound.is_err()
     }
 
-    pub(super) fn ask_reason(&self, ask: Ask) -> AskReason {
-        match (ask, self.reason) {
-            (Ask::Always, _) => AskReason::Always,
-            (Ask::Off | Ask::OnMiss, Some(reason)) => AskReason::Opaque(reason),
-            (Ask::Off | Ask::OnMiss, None) if self.satisfied && !self.plain_environment => {
-                AskReason::Environment
-            }
-            (Ask::Off | Ask::OnMiss, None) => AskReason::Miss,
+    pub(super) fn ask_reason(&self, ask: Ask, analysis: &Analysis) -> AskReason {
+        if ask == Ask::Always {
+            return AskReason::Always;
+        }
+        if let Some(reason) = self.opaque {
+            return AskReason::Opaque(reason);
+        }
+        if let Some(miss) = self.missed_segments.first().and_then(|at| self.covers.get(*at)?.as_ref().err()) {
+            return match miss_cause(miss) {
+                // The text that a shell is given could not be taken apart, so that no entry for a part of it is found.
+                MissCause::NoEntry => match analysis.unread_text().and_then(|unread| unread.opaque) {
+                    Some(opaque) => AskReason::Opaque(opaque.reason),
+                    None => AskReason::Miss,
+                },
+                cause => AskReason::Uncoverable(cause),
+            };
+        }
+        match &self.bound {
+            Err(unbound) => AskReason::Unbound(*unbound),
+            Ok(_) if !self.plain_environment => AskReason::Environment,
+            Ok(_) => AskReason::Miss,
         }
     }
 }
@@ -145,35 +155,4 @@ fn exact_grant(subject: &Subject<'_>) -> Option<usize> {
     let literal = command.words.iter().all(|word| !word.expands);
     let same = command.words.iter().map(|word| &word.text).eq(subject.argv);
     (plain && literal && same).then_some(index)
-}
-
-/// What a person is told about a command that entries cover and that cannot be pinned.
-fn unbound_reason(unbound: Unbound) -> Option<OpaqueReason> {
-    match unbound {
-        Unbound::Carrier => Some(OpaqueReason::Carrier),
-        Unbound::Expansion => Some(OpaqueReason::Expansion),
-        Unbound::NotStatic => Some(OpaqueReason::Sequence),
-        Unbound::ShellText => Some(OpaqueReason::Shell),
-        Unbound::RelativeAfterMove | Unbound::Unresolved => None,
-    }
-}
-
-/// What a person is told about a segment that nothing covers, where it is more than that.
-fn missed_reason(segment: &Segment) -> Option<OpaqueReason> {
-    match segment.candidate.mode {
-        Mode::PromptOnly(PromptReason::Assignment) => return Some(OpaqueReason::Assignment),
-        Mode::PromptOnly(PromptReason::OddName) => return None,
-        Mode::PromptOnly(_) => return Some(OpaqueReason::Carrier),
-        Mode::ExactCommand => return Some(OpaqueReason::Shell),
-        Mode::Executable => {}
-    }
-    let (program, arguments) = segment.effective().split_first()?;
-    let name = Name::of(&program.text);
-    if segment.candidate.shell.is_some() || name.is_shell() {
-        Some(OpaqueReason::Shell)
-    } else if name.is_multi_call() || name.is_carrier(arguments.iter().map(|word| word.text.as_str())) {
-        Some(OpaqueReason::Carrier)
-    } else {
-        None
-    }
 }

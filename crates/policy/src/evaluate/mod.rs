@@ -9,13 +9,14 @@ mod trace;
 pub use local::LocalRules;
 pub(crate) use segments::place_of;
 pub use segments::{Cover, InlineEval, Miss, SkillBin, Skills, Trust, covers};
+pub use trace::unbound_cause;
 
 use crate::allowlist::EntryIndex;
 use crate::analysis::{Analysis, OpaqueReason};
 use crate::bind::{Bound, Unbound};
 use crate::effective::Effective;
 use crate::facts::Facts;
-use countersign_protocol::ui::TraceStep;
+use countersign_protocol::ui::{MissCause, TraceStep};
 use countersign_protocol::vocabulary::{Ask, Decision, Security};
 use coverage::Coverage;
 
@@ -85,8 +86,8 @@ pub struct Evaluation {
     pub spends: Vec<usize>,
     /// Index of the rule of our own that refuses it.
     pub refused: Option<usize>,
-    /// The first segment that nothing covers.
-    pub missed_segment: Option<usize>,
+    /// Indexes of the segments that nothing covers, in order.
+    pub missed_segments: Vec<usize>,
     /// What runs when nobody looked. Absent when it cannot be bound.
     pub bound: Option<Bound>,
     /// Why it cannot.
@@ -158,6 +159,10 @@ pub enum AskReason {
     Miss,
     /// It could not be taken apart.
     Opaque(OpaqueReason),
+    /// No entry may cover a part of it, for this cause.
+    Uncoverable(MissCause),
+    /// It is covered, but cannot be pinned.
+    Unbound(Unbound),
     /// It overrides the environment in an unusual way.
     Environment,
     /// It hides what it runs, and a rule of our own may refuse that.
@@ -173,6 +178,8 @@ impl AskReason {
             Self::Always => "ask=always",
             Self::Miss => "allowlist-miss",
             Self::Opaque(reason) => reason.as_str(),
+            Self::Uncoverable(_) => "uncoverable",
+            Self::Unbound(reason) => reason.as_str(),
             Self::Environment => "environment",
             Self::MayBeRefused => "may-be-refused",
             Self::RulesUnreadable => "rules-unreadable",
@@ -224,7 +231,7 @@ pub fn evaluate(subject: &Subject<'_>, answer: Option<&Answer>) -> Evaluation {
         matched: coverage.winners(),
         spends: coverage.spends(),
         refused: coverage.ruled.refused,
-        missed_segment: coverage.missed_segment,
+        missed_segments: coverage.missed_segments,
         covers: coverage.covers,
         unbound: coverage.bound.as_ref().err().copied(),
         bound: coverage.bound.ok(),
@@ -283,7 +290,7 @@ fn precedence(subject: &Subject<'_>, coverage: &Coverage, answer: Option<&Answer
     // 6. Ask, as long as that is still possible.
     let open = subject.origin == Origin::Fresh && answer.is_none();
     if open && needs_prompt(security.value, ask.value, coverage.covered) {
-        return Verdict::Ask(coverage.ask_reason(ask.value));
+        return Verdict::Ask(coverage.ask_reason(ask.value, subject.analysis));
     }
     // 7. Nobody can be asked: the fallback decides.
     if grant == Grant::NobodyCanBeAsked {

@@ -93,17 +93,15 @@ fn segment_steps(
 }
 
 fn missed(steps: &mut Vec<TraceStep>, subject: &Subject<'_>, segment: &Segment, miss: &Miss) {
-    let (cause, detail) = match miss {
+    let detail = match miss {
         Miss::NoEntry(_) => {
             steps.extend(near_entries(subject, segment));
-            (MissCause::NoEntry, None)
+            None
         }
-        Miss::PromptOnly(reason) => (prompt_cause(*reason), None),
-        Miss::InlineEval(hit) => (MissCause::InlineEval, Some(escape(&hit.label()))),
-        Miss::RelativeAfterMove => (MissCause::RelativeAfterMove, None),
-        Miss::TouchesHome => (MissCause::TouchesHome, None),
+        Miss::InlineEval(hit) => Some(escape(&hit.label())),
+        Miss::PromptOnly(_) | Miss::RelativeAfterMove | Miss::TouchesHome => None,
     };
-    steps.push(TraceStep::Missed { cause, detail });
+    steps.push(TraceStep::Missed { cause: miss_cause(miss), detail });
     if let Miss::NoEntry(Some(refusal)) = miss {
         // For most programs this would only say that they are no filter.
         if !matches!(refusal, Refusal::NotListed(_)) {
@@ -140,8 +138,9 @@ fn near_entries(subject: &Subject<'_>, segment: &Segment) -> Vec<TraceStep> {
 fn a_change_would_help(verdict: &Verdict) -> bool {
     matches!(
         verdict,
-        Verdict::Ask(AskReason::Miss | AskReason::Opaque(_))
-            | Verdict::Deny(DenyReason::AllowlistMiss | DenyReason::AllowlistUnbound)
+        Verdict::Ask(
+            AskReason::Miss | AskReason::Opaque(_) | AskReason::Uncoverable(_) | AskReason::Unbound(_)
+        ) | Verdict::Deny(DenyReason::AllowlistMiss | DenyReason::AllowlistUnbound)
     )
 }
 
@@ -153,7 +152,7 @@ fn advice(subject: &Subject<'_>, evaluation: &Evaluation) -> Option<TraceStep> {
     if analysis.opaque.is_some() {
         return advice_on_text(analysis);
     }
-    let Some(index) = evaluation.missed_segment else {
+    let Some(index) = evaluation.missed_segments.first().copied() else {
         return match evaluation.unbound? {
             Unbound::Expansion => plain(Advice::NameFiles),
             Unbound::RelativeAfterMove => plain(Advice::WholePath),
@@ -270,7 +269,19 @@ fn prompt_cause(reason: PromptReason) -> MissCause {
     }
 }
 
-fn unbound_cause(unbound: Unbound) -> UnboundCause {
+/// The cause of a miss, as readers know it.
+pub(super) fn miss_cause(miss: &Miss) -> MissCause {
+    match miss {
+        Miss::InlineEval(_) => MissCause::InlineEval,
+        Miss::NoEntry(_) => MissCause::NoEntry,
+        Miss::PromptOnly(reason) => prompt_cause(*reason),
+        Miss::RelativeAfterMove => MissCause::RelativeAfterMove,
+        Miss::TouchesHome => MissCause::TouchesHome,
+    }
+}
+
+/// Why a command cannot be pinned, as readers know it.
+pub fn unbound_cause(unbound: Unbound) -> UnboundCause {
     match unbound {
         Unbound::Carrier => UnboundCause::Carrier,
         Unbound::Expansion => UnboundCause::Expansion,
@@ -305,7 +316,8 @@ fn evidence_cause(evidence: &Evidence) -> VerdictCause {
 fn ask_cause(reason: AskReason) -> VerdictCause {
     match reason {
         AskReason::Always => VerdictCause::AskAlways,
-        AskReason::Miss => VerdictCause::AllowlistMiss,
+        AskReason::Miss | AskReason::Uncoverable(_) => VerdictCause::AllowlistMiss,
+        AskReason::Unbound(_) => VerdictCause::AllowlistUnbound,
         AskReason::Opaque(_) => VerdictCause::Opaque,
         AskReason::Environment => VerdictCause::Environment,
         AskReason::MayBeRefused | AskReason::RulesUnreadable => VerdictCause::RuleDoubt,

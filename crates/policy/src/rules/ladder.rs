@@ -4,6 +4,7 @@
 
 use super::knowledge::{self, Command, Nature, Operands, Program};
 use super::{Argument, Invocation, contents, matches, place, shape};
+use crate::programs::is_another_by_name;
 use countersign_protocol::rules::{
     ArgumentRule, ArgumentShape, CommandRule, FileContents, FlagPresence, FlagRule, FlagSet, FlagStyle,
     FlagValue, OperandKind, OperandRule, OrderWords, RuleEffect, RuleLimits, RuleOrigin, SecretPlaces,
@@ -88,6 +89,9 @@ type Scoped = (ArgumentRule, Option<String>);
 /// Stored patterns have no escapes: a path with a wildcard in it, or blanks around it, would say something else.
 fn storable_path<'a>(invocation: Invocation<'a>) -> Result<&'a str, Withheld> {
     let path = invocation.program.real_path.as_deref().and_then(Path::to_str).ok_or(Withheld::Unresolved)?;
+    if is_another_by_name(path, invocation.typed) {
+        return Err(Withheld::AnotherByName);
+    }
     let plain = path.starts_with('/') && !path.contains(['*', '?', '\\', '~']) && path.trim() == path;
     if plain { Ok(path) } else { Err(Withheld::Unresolved) }
 }
