@@ -1,8 +1,8 @@
 //! Settings, status, commands and events of the app.
 
 use super::{
-    Card, Confirmation, DocumentEdit, HistoryEntry, Outcome, Remember, Shown, SocketState, StoreState,
-    TraceStep,
+    Card, Confirmation, DocumentEdit, HistoryEntry, Outcome, Remember, Shown, SocketState, Standing,
+    StoreState, TraceStep,
 };
 use crate::vocabulary::Decision;
 use serde::{Deserialize, Serialize};
@@ -49,6 +49,24 @@ ui_words! {
         Unknown,
     }
 
+    /// Who changed the document or the rules, as far as that can be known: a file does not tell which program wrote it.
+    pub enum ChangedBy {
+        /// A person's answer to a request.
+        Answer,
+        /// A program that is not Countersign, or Countersign without its app.
+        AnotherProgram,
+        /// The command line, through the app.
+        CommandLine,
+        /// The first start.
+        FirstRun,
+        /// Somebody who administers through the app's own gateway.
+        Gateway,
+        /// Countersign by itself.
+        Upkeep,
+        /// The main window.
+        Window,
+    }
+
     /// A page of the main window.
     pub enum Page {
         /// Pending requests.
@@ -65,6 +83,20 @@ ui_words! {
         Connections,
         /// Settings.
         Settings,
+    }
+}
+
+ui_tagged! {
+    /// Whether a prompt can be seen.
+    #[derive(Eq)]
+    pub enum DisplayState {
+        /// As far as is known.
+        Ok,
+        /// What was to be shown could not be: nobody is asked until it works again.
+        Failed {
+            /// What went wrong, for the person.
+            why: String,
+        },
     }
 }
 
@@ -101,6 +133,10 @@ ui! {
         pub tray: Presence,
         /// A notification server.
         pub notifications: Presence,
+        /// Whether a prompt can be seen.
+        pub display: DisplayState,
+        /// What all of it comes to.
+        pub standing: Standing,
         /// Whether prompts stay in the inbox instead of opening.
         pub paused: bool,
     }
@@ -257,15 +293,21 @@ ui_tagged! {
             /// Whether it was applied.
             applied: bool,
         },
-        /// The document changed, by whomever.
+        /// The document changed.
         DocumentChanged {
             /// Its hash now.
             hash: String,
+            /// Who did it.
+            by: ChangedBy,
         },
-        /// The rules, the presets or their use counts changed, by whomever.
+        /// The rules, the presets or their use counts changed.
         RulesChanged {
             /// Hash of the rule document now.
             hash: String,
+            /// Who changed what they say; absent where only the rules are to be read again. A change is told both ways.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            #[ts(optional)]
+            by: Option<ChangedBy>,
         },
         /// Something about gateways changed; ask for all of it.
         ConnectionsChanged,

@@ -1,6 +1,6 @@
 //! A request waiting for a person, and how requests end.
 
-use super::{ChangeView, CommandView, LadderStep, Shown, TraceStep};
+use super::{ChangeView, CommandView, LadderStep, MissCause, Shown, TraceStep, UnboundCause};
 use crate::vocabulary::{Ask, Decision, Security};
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
@@ -60,8 +60,10 @@ ui_words! {
         NoEffect,
         /// The asker did not offer it.
         NotOffered,
-        /// The command could not be split into arguments.
+        /// The command could not be taken apart.
         Opaque,
+        /// A shell could make something else of a word.
+        Expands,
         /// It is about a sandbox, and a rule would count outside of it as well.
         Sandbox,
         /// The policy is not an allowlist, so a rule would have no effect.
@@ -90,6 +92,10 @@ ui_words! {
         AllowlistMiss,
         /// The command could not be analysed.
         Opaque,
+        /// No entry may cover a part of it.
+        Uncoverable,
+        /// It is covered, but cannot be pinned.
+        Unbound,
         /// It overrides the environment in a way that no rule covers.
         Environment,
         /// It hides what it runs, and a rule of the person's may refuse that.
@@ -164,10 +170,16 @@ ui! {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[ts(optional)]
         pub opaque: Option<String>,
-        /// Index of the segment that missed.
+        /// What keeps entries from covering it, only with `uncoverable`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[ts(optional)]
-        pub segment: Option<u32>,
+        pub cause: Option<MissCause>,
+        /// What keeps it from being pinned, only with `unbound`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        pub unbound: Option<UnboundCause>,
+        /// Indexes of the segments that missed, in order.
+        pub segments: Vec<u32>,
         /// Effective security.
         pub security: Security,
         /// Effective ask.
@@ -244,8 +256,10 @@ ui! {
 ui_tagged! {
     /// Something probed about the request; never the agent's own words.
     pub enum Fact {
-        /// The program that would run.
+        /// A program that would run.
         Program {
+            /// As it is called in the command.
+            name: Shown,
             /// Where it was found; absent when it was not.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             #[ts(optional)]
@@ -289,12 +303,14 @@ ui_tagged! {
         },
         /// Runs with another user's rights.
         Elevation {
-            /// `sudo`, `doas`, `pkexec`, `su`.
+            /// Through what, such as `sudo` or `docker run`.
             program: String,
         },
-        /// The program's purpose is to talk to other machines.
+        /// Everything that it starts was seen, and nothing of that has another user's rights.
+        OwnRights,
+        /// A program's purpose is to talk to other machines.
         Network {
-            /// Its name.
+            /// Its name, such as `curl` or `git push`.
             program: String,
         },
         /// A script that an interpreter would run.

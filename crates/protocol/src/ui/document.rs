@@ -1,6 +1,6 @@
 //! The approvals document as the policy and allowlist pages see and edit it.
 
-use super::{PolicyLayer, RouteField, Shown};
+use super::{Impact, Meaning, PolicyLayer, RouteField, Shown};
 use crate::vocabulary::{Ask, Security};
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
@@ -195,6 +195,10 @@ ui! {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[ts(optional)]
         pub arg_shown: Option<Shown>,
+        /// What the argument pattern stands for, where it is a digest and the history tells what of.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        pub bound: Option<BoundCall>,
         /// Unix milliseconds.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[ts(optional)]
@@ -207,6 +211,14 @@ ui! {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[ts(optional)]
         pub last_resolved_path: Option<Shown>,
+    }
+
+    /// The arguments and the folder that an entry is about, and nothing else.
+    pub struct BoundCall {
+        /// After the program.
+        pub args: Vec<Shown>,
+        /// Where it runs.
+        pub folder: Shown,
     }
 
     /// What is in force for one agent.
@@ -225,6 +237,8 @@ ui! {
         pub ask_fallback: Security,
         /// Layer of `ask_fallback`.
         pub ask_fallback_layer: PolicyLayer,
+        /// What all of it comes to.
+        pub meaning: Meaning,
     }
 
     /// One way in which a change lets more run than before.
@@ -257,6 +271,10 @@ ui! {
         pub applied: bool,
         /// What it loosens.
         pub loosenings: Vec<Loosening>,
+        /// What it would do, where it waits for a confirmation and that can be told.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        pub impact: Option<Impact>,
         /// Edits that take it back.
         pub undo: Vec<DocumentEdit>,
     }
@@ -271,5 +289,9 @@ ui! {
         pub expires_at_ms: i64,
         /// What would get looser.
         pub loosenings: Vec<Loosening>,
+        /// What it would do, where that can be told.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        pub impact: Option<Impact>,
     }
 }

@@ -128,6 +128,38 @@ ui_tagged! {
             /// What got looser.
             loosenings: Vec<Loosening>,
         },
+        /// The page of a window ended.
+        Page {
+            /// Of which window.
+            window: WindowKind,
+            /// How.
+            end: PageEnd,
+            /// Whether the window was made again with what it showed. Otherwise it had ended too often; where that was the prompt,
+            /// nobody could be asked for a while.
+            again: bool,
+        },
+    }
+}
+
+ui_words! {
+    /// One of the app's windows.
+    pub enum WindowKind {
+        /// Inbox, policy, history and the rest.
+        Main,
+        /// The one that asks.
+        Prompt,
+    }
+}
+
+ui_words! {
+    /// How a window's page ended, which it never does by itself.
+    pub enum PageEnd {
+        /// Its process crashed, or was killed.
+        Crashed,
+        /// It did not answer.
+        Hung,
+        /// Its process took more memory than it may.
+        OutOfMemory,
     }
 }
 

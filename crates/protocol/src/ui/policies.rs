@@ -165,6 +165,16 @@ ui! {
         pub description: Option<Shown>,
     }
 
+    /// Edits of which it is to be said what would be in force with them.
+    pub struct PolicyPreviewParams {
+        /// Which document; absent means this machine's own.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        pub place: Option<PolicyPlace>,
+        /// In order.
+        pub edits: Vec<DocumentEdit>,
+    }
+
     /// An edit of a document of another machine.
     pub struct PolicyEditParams {
         /// Which.

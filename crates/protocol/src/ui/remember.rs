@@ -30,6 +30,8 @@ ui_words! {
     pub enum Withheld {
         /// The program was not found, or its path cannot be stored.
         Unresolved,
+        /// The file is another program under each name, and a rule knows only the file.
+        AnotherByName,
         /// The working directory is unknown.
         NoFolder,
         /// A shell could make something else of a word.
