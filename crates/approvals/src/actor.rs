@@ -120,6 +120,12 @@ impl Approvals {
         self.ask(|reply| Message::Cancel { id, cause, reply }).await.unwrap_or(false)
     }
 
+    /// The last presenter cannot show anything any more: what waits here ends as `NotShown`, unless another presenter is there.
+    /// What a connected gateway brought keeps waiting, for it can be answered there. How many ended.
+    pub async fn nobody_sees(&self) -> usize {
+        self.ask(|reply| Message::NobodySees { reply }).await.unwrap_or(0)
+    }
+
     /// What waits, oldest first.
     pub async fn pending(&self) -> Vec<Arc<Record>> {
         self.ask(|reply| Message::Pending { reply }).await.unwrap_or_default()
@@ -209,6 +215,7 @@ enum Message {
     Resolve { id: String, decision: Decision, by: String, reply: oneshot::Sender<bool> },
     Elsewhere { id: String, decision: Option<Decision>, by: Option<String>, reply: oneshot::Sender<bool> },
     Cancel { id: String, cause: CancelCause, reply: oneshot::Sender<bool> },
+    NobodySees { reply: oneshot::Sender<usize> },
     Pending { reply: oneshot::Sender<Vec<Arc<Record>>> },
     Snapshot { id: String, reply: oneshot::Sender<Option<Arc<Record>>> },
     Wait { id: String, reply: oneshot::Sender<Option<watch::Receiver<Option<Ending>>>> },
@@ -307,6 +314,9 @@ impl Actor {
                 self.publish(step.effects);
                 let _ = reply.send(step.outcome);
             }
+            Message::NobodySees { reply } => {
+                let _ = reply.send(self.nobody_sees());
+            }
             Message::Pending { reply } => {
                 self.advance();
                 let _ = reply.send(self.book.pending());
@@ -346,6 +356,21 @@ impl Actor {
                 Ok(ticket)
             }
         }
+    }
+
+    fn nobody_sees(&mut self) -> usize {
+        if self.presenters.load(Ordering::SeqCst) > 0 {
+            return 0;
+        }
+        let now_ms = self.now_ms();
+        let unseen = self.book.pending().into_iter().filter(|record| record.requested_by.gateway.is_none());
+        let mut ended = 0;
+        for record in unseen {
+            let step = self.book.not_shown(&record.id, now_ms);
+            ended += usize::from(step.outcome);
+            self.publish(step.effects);
+        }
+        ended
     }
 
     fn activate(&mut self, record: Arc<Record>) -> Ticket {

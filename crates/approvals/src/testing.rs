@@ -57,7 +57,7 @@ pub(crate) fn request(command: &str) -> Request {
         "facts": [],
         "why": {
             "reason": "allowlist-miss", "security": "allowlist", "ask": "on-miss",
-            "layer": "defaults", "entriesChecked": 0, "trace": [],
+            "layer": "defaults", "segments": [], "entriesChecked": 0, "trace": [],
         },
         "decisions": ["allow-once", "deny"], "always": [],
     }));

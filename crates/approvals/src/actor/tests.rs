@@ -138,6 +138,25 @@ async fn with_nobody_to_show_it_to_a_request_ends_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_nobody_sees_any_more_ends_as_not_shown_and_is_never_answered() {
+    let mut desk = Desk::start();
+    let presenter = desk.approvals.presenter();
+    let ticket = desk.submit("x").await;
+    assert_eq!(desk.approvals.nobody_sees().await, 0, "somebody still can");
+    let of_gateway = RequestedBy { gateway: Some("g".to_owned()), ..RequestedBy::default() };
+    let far = desk.approvals.submit(request("ls"), DEFAULT_TIMEOUT, Some("far".to_owned()), of_gateway).await;
+    drop(presenter);
+    assert_eq!(desk.approvals.nobody_sees().await, 1);
+    assert_eq!(desk.closed().await, ("x".to_owned(), Ending::NotShown));
+    assert!(!desk.approvals.resolve("x", Decision::AllowOnce, "window").await);
+    assert_eq!(ticket.ended().await, Ending::NotShown);
+    let waiting = desk.approvals.pending().await;
+    assert_eq!(waiting.iter().map(|record| record.id.as_str()).collect::<Vec<_>>(), ["far"]);
+    drop(far);
+    desk.end().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn dropping_the_ticket_withdraws_the_request() {
     let mut desk = Desk::start();
     let _presenter = desk.approvals.presenter();

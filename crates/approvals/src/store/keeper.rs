@@ -204,7 +204,7 @@ impl Keeper {
             let loosenings = document::loosenings(&before, &edited.document);
             let applied = loosenings.is_empty() || change.looser == Looser::Confirmed;
             let undo = if applied { edited.undo } else { Vec::new() };
-            let then = EditResult { hash: String::new(), applied, loosenings, undo };
+            let then = EditResult { hash: String::new(), applied, loosenings, impact: None, undo };
             // Nothing new is no reason to make a document, or to format somebody else's anew.
             let is_news = !change.edits.is_empty() && current.document.as_ref() != Some(&edited.document);
             Ok(if applied && is_news {
