@@ -4,12 +4,16 @@
 use super::Host;
 use crate::facts;
 use countersign_approvals::rules::Current;
+use countersign_policy::allowlist::EntryIndex;
+use countersign_policy::allowlist::bound_parts;
 use countersign_policy::always::Choice;
 use countersign_policy::analysis::{self, Analysis};
+use countersign_policy::document::resolve;
+use countersign_policy::effective::{Effective, Requested};
 use countersign_policy::evaluate::{Evidence, LocalRules, Origin, Subject, Verdict, evaluate};
 use countersign_policy::facts::Facts;
 use countersign_policy::rules::{Folders, Moment, RuleIndex, folders_of, matches, visited, with_invocations};
-use countersign_protocol::document::WILDCARD_AGENT;
+use countersign_protocol::document::{Document, WILDCARD_AGENT};
 use countersign_protocol::rules::{CommandRule, FileContents};
 use countersign_protocol::ui::{Breadth, RuleBreadth, RungBreadth};
 use std::collections::HashMap;
@@ -86,6 +90,62 @@ impl Host {
             breadth: breadth(&recalled, |recalled| recalled.is_met_by(rule)),
         };
         stored.iter().map(of_rule).collect()
+    }
+
+    /// What argument patterns that bind folder and arguments by a digest stand for, as far as these requests tell: by pattern,
+    /// arguments and folder. Blocking, a few system calls for each request.
+    pub fn bound_by(&self, past: &[Past]) -> HashMap<String, (Vec<String>, String)> {
+        let mut known = HashMap::new();
+        for past in past {
+            let Recalled { analysis, facts, .. } = self.recall(past);
+            let Some(folder) = &facts.cwd else { continue };
+            for folder in [&folder.real_path, &folder.given].map(|path| path.to_string_lossy()) {
+                for (pattern, arguments) in bound_parts(&analysis, &folder) {
+                    known.entry(pattern).or_insert_with(|| (arguments, folder.clone().into_owned()));
+                }
+            }
+        }
+        known
+    }
+
+    /// How many past requests would run unasked under `after` and not under `before`, beside the rules as they are.
+    /// Blocking, a few system calls for each request.
+    pub async fn would_run_more(&self, past: &[Past], before: &Document, after: &Document) -> u32 {
+        let current = self.parts.rules.refresh().await;
+        let now_ms = self.parts.ports.clock.now_ms();
+        let mut more = 0;
+        let mut known: HashMap<(&str, bool), (Effective, EntryIndex)> = HashMap::new();
+        for past in past {
+            let recalled = self.recall(past);
+            let mut runs = |document: &Document, is_after| {
+                let (policy, rules) = known.entry((&past.agent, is_after)).or_insert_with(|| {
+                    let (policy, rules) = resolve(document, Some(&past.agent), Requested::default());
+                    (policy, EntryIndex::new(rules))
+                });
+                let moment = Moment { agent: &past.agent, session: None, now_ms, uses: &current.uses };
+                let local = match current.is_known() {
+                    true => LocalRules::Known { rules: &current.index, folders: &recalled.folders, moment },
+                    false => LocalRules::Unreadable,
+                };
+                let evaluation = evaluate(
+                    &Subject {
+                        argv: &past.argv,
+                        analysis: &recalled.analysis,
+                        facts: &recalled.facts,
+                        policy,
+                        rules,
+                        local,
+                        trust: &self.trust,
+                        unusual_env: &[],
+                        origin: Origin::Fresh,
+                    },
+                    None,
+                );
+                matches!(evaluation.verdict, Verdict::Allow(_))
+            };
+            more += u32::from(!runs(before, false) && runs(after, true));
+        }
+        more
     }
 
     fn recall<'a>(&self, past: &'a Past) -> Recalled<'a> {

@@ -2,9 +2,11 @@
 
 use countersign_approvals::book::Request;
 use countersign_policy::always::{self, Choice, Proposal};
+use countersign_policy::analysis::Analysis;
 use countersign_policy::display::{self, Secrets};
-use countersign_policy::evaluate::{AskReason, Evaluation, Subject};
+use countersign_policy::evaluate::{AskReason, Evaluation, Subject, unbound_cause};
 use countersign_policy::facts::Facts;
+use countersign_policy::powers::{Powers, Seen, powers};
 use countersign_policy::rules::reach;
 use countersign_protocol::ui::{
     AlwaysUnavailable, Card, CardKind, CommandView, EnvOverride, Fact, HostKind, HostView, LadderStep,
@@ -57,7 +59,7 @@ impl Offer {
             decisions: vec![Decision::AllowOnce, Decision::Deny],
             proposals: Vec::new(),
             choices: Vec::new(),
-            unavailable: Some(proposals.err().unwrap_or(AlwaysUnavailable::NoEffect)),
+            unavailable: Some(always::unavailable(subject, &choices, proposals.err())),
         }
     }
 
@@ -137,18 +139,32 @@ impl Material<'_> {
 /// Why a command that would run here is asked about.
 pub(super) fn why(subject: &Subject<'_>, evaluation: &Evaluation, reason: AskReason) -> Why {
     let policy = subject.policy;
-    let (code, opaque) = match reason {
-        AskReason::Always => (WhyReason::AskAlways, None),
-        AskReason::Miss => (WhyReason::AllowlistMiss, None),
-        AskReason::Opaque(cause) => (WhyReason::Opaque, Some(cause.as_str().to_owned())),
-        AskReason::Environment => (WhyReason::Environment, None),
-        AskReason::MayBeRefused => (WhyReason::MayBeRefused, None),
-        AskReason::RulesUnreadable => (WhyReason::RulesUnreadable, None),
+    let (mut opaque, mut cause, mut unbound) = (None, None, None);
+    let code = match reason {
+        AskReason::Always => WhyReason::AskAlways,
+        AskReason::Miss => WhyReason::AllowlistMiss,
+        AskReason::Opaque(reason) => {
+            opaque = Some(reason.as_str().to_owned());
+            WhyReason::Opaque
+        }
+        AskReason::Uncoverable(miss) => {
+            cause = Some(miss);
+            WhyReason::Uncoverable
+        }
+        AskReason::Unbound(reason) => {
+            unbound = Some(unbound_cause(reason));
+            WhyReason::Unbound
+        }
+        AskReason::Environment => WhyReason::Environment,
+        AskReason::MayBeRefused => WhyReason::MayBeRefused,
+        AskReason::RulesUnreadable => WhyReason::RulesUnreadable,
     };
     Why {
         reason: code,
         opaque,
-        segment: evaluation.missed_segment.and_then(|index| u32::try_from(index).ok()),
+        cause,
+        unbound,
+        segments: evaluation.missed_segments.iter().filter_map(|index| u32::try_from(*index).ok()).collect(),
         security: policy.security.value,
         ask: policy.ask.value,
         layer: policy.ask.layer,
@@ -166,14 +182,25 @@ pub(super) fn host_view(claimed: Option<&str>) -> HostView {
     }
 }
 
-/// Probed facts, flagged ones first.
+/// What was looked at for a command.
+pub(super) struct Looked<'a> {
+    /// Its argument list; empty for a text.
+    pub(super) argv: &'a [String],
+    /// It taken apart.
+    pub(super) analysis: &'a Analysis,
+    /// What was found.
+    pub(super) facts: &'a Facts,
+    /// Its folder as it was given.
+    pub(super) given_cwd: &'a str,
+}
+
+/// Probed facts about all commands of a request, flagged ones first.
 pub(super) fn facts(
-    words: &[String],
-    facts: &Facts,
-    given_cwd: &str,
+    looked: &Looked<'_>,
     env: &BTreeMap<String, String>,
     timeout: Option<Duration>,
 ) -> Vec<Fact> {
+    let Looked { argv, analysis, facts, given_cwd } = looked;
     let mut shown = Vec::new();
     if !env.is_empty() {
         shown.push(Fact::Environment {
@@ -183,13 +210,12 @@ pub(super) fn facts(
                 .collect(),
         });
     }
-    let program = words.first().map(|word| base_name(word));
-    if let Some(program) = program.filter(|name| ELEVATING.contains(name)) {
-        shown.push(Fact::Elevation { program: program.to_owned() });
+    let Powers { elevation, network, seen } = powers(analysis, argv, facts);
+    if elevation.is_empty() && seen == Seen::All {
+        shown.push(Fact::OwnRights);
     }
-    if let Some(program) = program.filter(|name| NETWORK.contains(name)) {
-        shown.push(Fact::Network { program: program.to_owned() });
-    }
+    shown.extend(elevation.into_iter().map(|program| Fact::Elevation { program }));
+    shown.extend(network.into_iter().map(|program| Fact::Network { program }));
     if let Some(script) = &facts.script {
         shown.push(Fact::Script {
             path: path_shown(&script.real_path),
@@ -198,17 +224,7 @@ pub(super) fn facts(
             complete: script.complete,
         });
     }
-    if let Some(word) = words.first() {
-        let program = facts.programs.get(word);
-        let path = program.and_then(|found| found.path.as_deref());
-        let real_path =
-            program.and_then(|found| found.real_path.as_deref()).filter(|real| Some(*real) != path);
-        shown.push(Fact::Program {
-            path: path.map(path_shown),
-            real_path: real_path.map(path_shown),
-            writable: program.is_some_and(|found| found.writable),
-        });
-    }
+    shown.extend(programs(looked));
     if let Some(folder) = &facts.cwd {
         let given = (folder.real_path != Path::new(given_cwd)).then(|| plain(given_cwd));
         shown.push(Fact::Folder { path: path_shown(&folder.real_path), given });
@@ -219,10 +235,40 @@ pub(super) fn facts(
     shown
 }
 
+/// Every program that the commands start, each once. What a shell does by itself is none.
+fn programs(looked: &Looked<'_>) -> Vec<Fact> {
+    let Looked { argv, analysis, facts, .. } = looked;
+    let mut names: Vec<&str> = Vec::new();
+    for segment in &analysis.segments {
+        let started = analysis.starts(segment).map(|word| word.text.as_str());
+        names.extend(started.filter(|name| facts.programs.contains_key(*name)));
+    }
+    if analysis.opaque.is_some() {
+        names.extend(argv.first().map(String::as_str));
+    }
+    let mut told = Vec::new();
+    for name in names {
+        let program = facts.programs.get(name);
+        let path = program.and_then(|found| found.path.as_deref());
+        let real_path =
+            program.and_then(|found| found.real_path.as_deref()).filter(|real| Some(*real) != path);
+        let fact = Fact::Program {
+            name: plain(name),
+            path: path.map(path_shown),
+            real_path: real_path.map(path_shown),
+            writable: program.is_some_and(|found| found.writable),
+        };
+        if !told.contains(&fact) {
+            told.push(fact);
+        }
+    }
+    told
+}
+
 /// Probed facts about a text that somebody else runs. Where no folder was given, none is shown.
-pub(super) fn facts_of_text(words: &[String], found: &Facts, given_cwd: &str) -> Vec<Fact> {
-    let mut shown = facts(words, found, given_cwd, &BTreeMap::new(), None);
-    if given_cwd.is_empty() {
+pub(super) fn facts_of_text(looked: &Looked<'_>) -> Vec<Fact> {
+    let mut shown = facts(looked, &BTreeMap::new(), None);
+    if looked.given_cwd.is_empty() {
         shown.retain(|fact| !matches!(fact, Fact::Folder { .. }));
     }
     shown
@@ -268,17 +314,8 @@ fn path_shown(path: &Path) -> Shown {
     plain(&path.to_string_lossy())
 }
 
-fn base_name(word: &str) -> &str {
-    word.rsplit('/').next().unwrap_or(word)
-}
-
-/// Programs that give another user's rights.
-const ELEVATING: &[&str] = &["doas", "pkexec", "run0", "su", "sudo"];
-
-/// Programs whose purpose is to talk to other machines.
-const NETWORK: &[&str] = &[
-    "curl", "ftp", "nc", "ncat", "netcat", "nmap", "rsync", "scp", "sftp", "socat", "ssh", "telnet", "wget",
-];
+#[cfg(test)]
+mod samples;
 
 #[cfg(test)]
 mod tests {
@@ -297,6 +334,56 @@ mod tests {
         ] {
             assert_eq!(Offer::for_ask(&allowed, ask).decisions, expected, "{allowed:?} {ask:?}");
         }
+    }
+
+    fn facts_of(argv: &[&str]) -> Vec<Fact> {
+        let argv: Vec<String> = argv.iter().map(|word| (*word).to_owned()).collect();
+        let analysis = countersign_policy::analysis::analyze_argv(&argv);
+        let folder = tempfile::tempdir().unwrap();
+        for program in ["docker", "git", "make", "sudo", "tail"] {
+            let path = folder.path().join(program);
+            std::fs::write(&path, "#!/bin/sh\n").unwrap();
+            std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        }
+        let places = crate::facts::Places {
+            path: folder.path().as_os_str(),
+            cwd: folder.path(),
+            home: Path::new("/home/u"),
+        };
+        let found = crate::facts::gather(&argv, &analysis, places);
+        facts(
+            &Looked { argv: &argv, analysis: &analysis, facts: &found, given_cwd: "/" },
+            &BTreeMap::new(),
+            None,
+        )
+    }
+
+    fn programs_of(facts: &[Fact]) -> Vec<String> {
+        let name = |fact: &Fact| match fact {
+            Fact::Program { name, path, .. } => {
+                let mark = if path.is_none() { "?" } else { "" };
+                Some(display::original(name).unwrap() + mark)
+            }
+            _ => None,
+        };
+        facts.iter().filter_map(name).collect()
+    }
+
+    #[test]
+    fn facts_are_about_every_command_of_a_request() {
+        let facts = facts_of(&["sh", "-c", "cd src && git push && make install | tail -n 5; nothing"]);
+        assert_eq!(programs_of(&facts), ["git", "make", "tail", "nothing?"]);
+        assert!(facts.contains(&Fact::Network { program: "git push".to_owned() }), "{facts:?}");
+        assert!(!facts.contains(&Fact::OwnRights), "make starts others: {facts:?}");
+    }
+
+    #[test]
+    fn t03_a_container_with_the_machines_root_folder_is_shown_as_elevation() {
+        let argv = ["docker", "run", "-v", "/:/host", "alpine", "chroot", "/host", "sh"];
+        let facts = facts_of(&argv);
+        assert!(facts.contains(&Fact::Elevation { program: "docker run".to_owned() }), "{facts:?}");
+        let facts = facts_of(&["sh", "-c", "git status && sudo make install > log"]);
+        assert!(facts.contains(&Fact::Elevation { program: "sudo".to_owned() }), "{facts:?}");
     }
 
     #[test]

@@ -121,7 +121,7 @@ impl Host {
         let mut glances = vec![self.glance(&command, &cwd)];
         if let Some(argv) = &argv {
             let (analysis, facts) = self.probe(argv, if cwd.is_empty() { "/" } else { &cwd });
-            glances.push(Glance { words: argv.clone(), analysis, facts });
+            glances.push(Glance { argv: argv.clone(), analysis, facts });
         }
         if matches!(request.card.kind, CardKind::Plugin | CardKind::SystemAgent | CardKind::Tool) {
             // Words that a plugin or a gateway's own agent puts, and names of tools, are no command, whatever they look like.
@@ -137,7 +137,7 @@ impl Host {
         }
         let is_here = request.card.host.kind == HostKind::ThisMachine;
         if let Some(glance) = glances.last().filter(|_| is_here) {
-            request.card.facts.extend(card::facts_of_text(&glance.words, &glance.facts, &cwd));
+            request.card.facts.extend(card::facts_of_text(&glance.looked(&cwd)));
         }
         let mut asked = run.zip(glances.pop()).map(|(asked, glance)| {
             let mut facts = glance.facts;

@@ -22,7 +22,7 @@ use crate::executor::{NotStarted, Tap};
 use crate::facts::{self, Places};
 use crate::socket::server::{Call, Handler, Peer};
 pub use breadth::Past;
-use card::{Material, Offer};
+use card::{Looked, Material, Offer};
 use countersign_approvals::book::{Ending, RequestedBy};
 use countersign_approvals::history::History;
 use countersign_approvals::ports::Ports;
@@ -145,10 +145,16 @@ struct Settled {
 
 /// A command that somebody else would run, as far as it can be seen from here.
 struct Glance {
-    /// Of its first command.
-    words: Vec<String>,
+    /// Its argument list; empty where only a text is known.
+    argv: Vec<String>,
     analysis: Analysis,
     facts: Facts,
+}
+
+impl Glance {
+    fn looked<'a>(&'a self, given_cwd: &'a str) -> Looked<'a> {
+        Looked { argv: &self.argv, analysis: &self.analysis, facts: &self.facts, given_cwd }
+    }
 }
 
 impl Host {
@@ -199,8 +205,9 @@ impl Host {
             },
         );
         let given_cwd = request.cwd.clone().unwrap_or_default();
-        let Glance { words, analysis, facts } = self.glance(&request.command, &given_cwd);
-        if let Some(id) = self.refusing(&agent, request.session_key.as_deref(), &analysis, &facts).await {
+        let glance = self.glance(&request.command, &given_cwd);
+        let Glance { analysis, facts, .. } = &glance;
+        if let Some(id) = self.refusing(&agent, request.session_key.as_deref(), analysis, facts).await {
             recorder.ended(refused_by(&id)).await;
             return Some(Decision::Deny);
         }
@@ -212,12 +219,14 @@ impl Host {
             agent: &agent,
             session: request.session_key.as_deref(),
             host: card::host_view(request.host.as_deref()),
-            command: display::text_view(&request.command, &analysis),
-            facts: card::facts_of_text(&words, &facts, &given_cwd),
+            command: display::text_view(&request.command, analysis),
+            facts: card::facts_of_text(&glance.looked(&given_cwd)),
             why: Why {
                 reason: WhyReason::PeerAsks,
                 opaque: analysis.opaque.as_ref().map(|opaque| opaque.reason.as_str().to_owned()),
-                segment: None,
+                cause: None,
+                unbound: None,
+                segments: Vec::new(),
                 security: word(request.security.as_deref()).unwrap_or(Security::Allowlist),
                 ask: word(request.ask.as_deref()).unwrap_or(Ask::OnMiss),
                 layer: PolicyLayer::Requested,
@@ -231,7 +240,7 @@ impl Host {
         let (decision, outcome) = match ending {
             Ok(ending) => {
                 let decision = answer(&ending);
-                self.keep_grant(request, agent, facts, decision, recorder.request_id());
+                self.keep_grant(request, agent, glance.facts, decision, recorder.request_id());
                 (decision, ended(&ending))
             }
             Err(error) => (None, Outcome::Refused { reason: error.to_string() }),
@@ -418,11 +427,14 @@ impl Host {
             agent: &checked.agent,
             session: checked.session.as_deref(),
             host: checked.placement.host_view(),
-            command: display::command_view(&checked.argv, first.missed_segment),
+            command: display::command_view(&checked.argv, &first.missed_segments),
             facts: card::facts(
-                &checked.argv,
-                &judged.facts,
-                &checked.cwd,
+                &Looked {
+                    argv: &checked.argv,
+                    analysis: &judged.analysis,
+                    facts: &judged.facts,
+                    given_cwd: &checked.cwd,
+                },
                 &checked.env.accepted,
                 checked.timeout,
             ),
@@ -618,7 +630,7 @@ impl Host {
             .map(|segment| segment.words.iter().map(|word| word.text.clone()).collect())
             .unwrap_or_default();
         let facts = facts::gather(&words, &analysis, self.places(if cwd.is_empty() { "/" } else { cwd }));
-        Glance { words, analysis, facts }
+        Glance { argv: Vec::new(), analysis, facts }
     }
 
     /// What is in force for an agent. The document is read again if it changed on disk.

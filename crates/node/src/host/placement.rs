@@ -109,6 +109,11 @@ impl Placement {
 }
 
 impl Host {
+    /// What holds for an agent's runs in a sandbox, where whoever routes them asks for `requested`.
+    pub async fn policy_in_sandbox(&self, agent: &str, requested: Requested) -> Effective {
+        self.standing(agent).await.policy_in_sandbox(requested)
+    }
+
     /// Has a command run where `placement` says, asking if needed. `gone` withdraws the question or ends the run.
     pub async fn exec_at(
         &self,

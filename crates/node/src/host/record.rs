@@ -164,7 +164,8 @@ impl Recorder {
             exit_code: payload.exit_code,
             timed_out: payload.timed_out,
             duration_ms: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
-            error: payload.error.clone(),
+            // The peers call a failing exit code an error too; here that is said already.
+            error: payload.error.clone().filter(|_| payload.exit_code.is_none()),
             output_tail: tail.lines().map(display::escape).collect::<Vec<_>>().join("\n"),
         };
         self.append(HistoryEvent::Run { run }).await;

@@ -36,9 +36,23 @@ impl Refusal {
         Self::unavailable(&format!("exec host sandbox: {why}; {}", why.remedy()), "sandbox-unavailable")
     }
 
+    /// Nobody decided, and the asker is told which way.
     pub(super) fn unanswered(outcome: Outcome) -> Self {
-        let message = "SYSTEM_RUN_DENIED: approval prompt closed without decision";
-        Self { error: exec_error("UNAVAILABLE", message, Some("approval-cancelled")), outcome }
+        let (message, reason) = match &outcome {
+            Outcome::Expired => ("approval expired: nobody answered in time", EXPIRED),
+            Outcome::Cancelled { cause } => (
+                match cause {
+                    CancelCause::RequesterGone => "approval withdrawn: the asker is gone",
+                    CancelCause::Shutdown => "approval withdrawn: the app was closing",
+                    CancelCause::ConnectionLost => "approval withdrawn: the connection was lost",
+                    CancelCause::Withdrawn => "approval withdrawn where it came from",
+                },
+                CANCELLED,
+            ),
+            _ => ("approval prompt closed without decision", CANCELLED),
+        };
+        let message = format!("SYSTEM_RUN_DENIED: {message}");
+        Self { error: exec_error("UNAVAILABLE", &message, Some(reason)), outcome }
     }
 
     pub(super) fn outdated(detail: &str) -> Self {
@@ -67,6 +81,12 @@ impl Refusal {
         }
     }
 }
+
+/// The reason of a question whose time was over; gateways call it so too.
+const EXPIRED: &str = "approval-timeout";
+
+/// The reason of a question that was withdrawn.
+const CANCELLED: &str = "approval-cancelled";
 
 /// The policy, or a person elsewhere, said no.
 pub(super) fn denied(reason: DenyReason, origin: Origin) -> Refusal {
@@ -137,4 +157,27 @@ pub(super) fn answer(ending: &Ending) -> Option<Decision> {
 /// A rule of the person's refuses, and nobody is asked.
 pub(super) fn refused_by(id: &str) -> Outcome {
     Outcome::DeniedByPolicy { reason: format!("rule {}", display::escape(id)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_asker_hears_in_which_way_nobody_decided() {
+        let check = |outcome: Outcome, message: &str, reason: &str| {
+            let error = Refusal::unanswered(outcome.clone()).error;
+            assert!(error.message.contains(message), "{outcome:?}: {}", error.message);
+            assert_eq!(error.reason.as_deref(), Some(reason), "{outcome:?}");
+        };
+        check(Outcome::Expired, "expired: nobody answered in time", "approval-timeout");
+        for (cause, message) in [
+            (CancelCause::RequesterGone, "the asker is gone"),
+            (CancelCause::Shutdown, "the app was closing"),
+            (CancelCause::ConnectionLost, "the connection was lost"),
+            (CancelCause::Withdrawn, "withdrawn where it came from"),
+        ] {
+            check(Outcome::Cancelled { cause }, message, "approval-cancelled");
+        }
+    }
 }

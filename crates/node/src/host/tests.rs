@@ -513,7 +513,7 @@ fn rungs(record: &Record) -> Vec<String> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_chain_shows_its_parts_marks_the_missed_one_and_offers_a_rule_for_each() {
+async fn a_chain_shows_its_parts_marks_every_missed_one_and_offers_a_rule_for_each() {
     let rig = Rig::new(&policy("allowlist", "on-miss", "deny", &[]), ForwardedGrants::WithSnapshot).await;
     let chain = |text: &str| ExecRequest {
         command: vec!["sh".into(), "-c".into(), text.into()],
@@ -524,7 +524,7 @@ async fn a_chain_shows_its_parts_marks_the_missed_one_and_offers_a_rule_for_each
     let card = &record.request.card;
     assert_eq!(card.command.shell.len(), 2, "{:?}", card.command);
     let missed: Vec<bool> = card.command.segments.iter().map(|segment| segment.missed).collect();
-    assert_eq!(missed, [false, true, false]);
+    assert_eq!(missed, [false, true, true]);
     let exact = record.request.choices.iter().find(|choice| choice.rung == Rung::Exact).unwrap();
     assert_eq!(exact.rules.as_ref().map(Vec::len), Ok(2), "one for uname, one for ls");
     // What cannot be taken apart is shown as the argument list that it is, and nothing is offered for it.
