@@ -197,7 +197,7 @@ async fn respond(
             }
         }
         ControlRequest::Status => ControlResponse::Status {
-            status: desk.status(),
+            status: desk.looked_at().await,
             pid: std::process::id(),
             gateway: desk.embedded().state,
         },

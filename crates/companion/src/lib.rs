@@ -19,6 +19,7 @@ pub mod pets;
 mod private;
 pub mod routing;
 mod runner;
+pub mod sentences;
 pub mod settings;
 pub mod tools;
 mod wiring;

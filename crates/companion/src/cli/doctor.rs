@@ -8,12 +8,16 @@ use crate::desktop;
 use crate::gateway::TOKEN_FILE;
 use crate::paths::{Paths, process_environment};
 use crate::runner;
+use crate::sentences::{self, Language};
 use countersign_approvals::rules::{self, RuleStore};
 use countersign_approvals::store::{Current, Store};
 use countersign_node::executor::sandbox;
 use countersign_policy::document;
 use countersign_protocol::control::{ControlRequest, ControlResponse};
-use countersign_protocol::ui::{EmbeddedState, Presence, RulesState, SocketState, Status, StoreState};
+use countersign_protocol::ui::{
+    DisplayState, EmbeddedState, Presence, RulesState, SocketState, Standing, Status, StoreState,
+    UnaskedPlace,
+};
 use serde::Serialize;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
@@ -52,11 +56,12 @@ pub(super) async fn doctor(paths: &Paths, output: &Output) -> anyhow::Result<Exi
     findings.extend(token(&current));
     findings.push(rules(&RuleStore::read(&paths.rules())));
     findings.push(app_finding(&app));
+    findings.push(standing(&app, Language::of_process()));
     findings.push(socket(&app, &current));
     findings.extend(app.as_ref().ok().map(|app| gateway(paths, &app.gateway)));
     findings.extend(node(paths));
     findings.push(sandbox().await);
-    findings.push(display());
+    findings.push(display(app.as_ref().ok().map(|app| &app.status.display)));
     findings.push(presence("tray", desktop::tray().await, TRAY_REMEDY));
     findings.push(presence("notifications", desktop::notifications().await, NOTIFICATIONS_REMEDY));
     findings.push(history(paths));
@@ -91,6 +96,40 @@ fn app_finding(app: &Result<App, ControlError>) -> Finding {
             ok("app", format!("version {} is running, process {pid}", status.version))
         }
         Err(error) => problem("app", error.to_string(), "start it: countersign-desktop --hidden".to_owned()),
+    }
+}
+
+/// The line that windows and tray show, with its cause.
+fn standing(app: &Result<App, ControlError>, language: Language) -> Finding {
+    let Ok(App { status, .. }) = app else {
+        return Finding {
+            check: "prompts",
+            level: Level::Warning,
+            message: "without the app nobody is asked, so the fallback decides".to_owned(),
+            remedy: None,
+        };
+    };
+    let line = sentences::standing(&status.standing, language);
+    match &status.standing {
+        Standing::Asking => ok("prompts", line.to_owned()),
+        Standing::Paused { .. } => Finding {
+            check: "prompts",
+            level: Level::Warning,
+            message: format!("{line}: requests wait in the inbox"),
+            remedy: Some("resume prompts in the app or its tray".to_owned()),
+        },
+        Standing::CannotShow { why } => {
+            problem("prompts", format!("{line}: {why}"), DISPLAY_REMEDY.to_owned())
+        }
+        Standing::RunsUnasked { cause } => problem(
+            "prompts",
+            format!("{line}: {}", sentences::cause(cause, language)),
+            match cause.place {
+                UnaskedPlace::Here => UNASKED_REMEDY,
+                UnaskedPlace::Sandbox => "if that is not meant, change it on the app's page Connections",
+            }
+            .to_owned(),
+        ),
     }
 }
 
@@ -281,17 +320,25 @@ fn folder(check: &'static str, path: &Path) -> Finding {
     }
 }
 
-fn display() -> Finding {
+/// What the app says of its windows counts before what this shell's environment promises.
+fn display(app: Option<&DisplayState>) -> Finding {
     let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-    if set("WAYLAND_DISPLAY") || set("DISPLAY") {
-        ok("display", "a graphical session is there".to_owned())
-    } else {
-        Finding {
+    match app {
+        Some(DisplayState::Failed { why }) => problem(
+            "display",
+            format!("prompts cannot be shown: {why}; the fallback decides"),
+            DISPLAY_REMEDY.to_owned(),
+        ),
+        Some(DisplayState::Ok) => ok("display", "the app can show prompts".to_owned()),
+        None if set("WAYLAND_DISPLAY") || set("DISPLAY") => {
+            ok("display", "a graphical session is there".to_owned())
+        }
+        None => Finding {
             check: "display",
             level: Level::Warning,
             message: "no graphical session, so no window can ask".to_owned(),
             remedy: Some("run it inside the desktop session; without it the fallback decides".to_owned()),
-        }
+        },
     }
 }
 
@@ -338,7 +385,26 @@ fn problem(check: &'static str, message: String, remedy: String) -> Finding {
 /// The app answers this at once.
 const ANSWER_WAIT: Duration = Duration::from_secs(5);
 
+const DISPLAY_REMEDY: &str =
+    "look into the app's log for what ended, and start the app again inside the desktop session";
+
+const UNASKED_REMEDY: &str = "if that is not meant: countersign policy set security allowlist, for the agent that it names with --scope";
+
 const TRAY_REMEDY: &str =
     "on GNOME install the AppIndicator extension; without a tray, start the app again to see its window";
 
 const NOTIFICATIONS_REMEDY: &str = "start a notification service; prompts open as windows either way";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+
+    #[test]
+    fn what_the_app_says_of_its_windows_counts_before_the_environment() {
+        let failed = display(Some(&DisplayState::Failed { why: "the page ended".to_owned() }));
+        assert_eq!(failed.level, Level::Problem);
+        assert!(failed.message.contains("the page ended"), "{}", failed.message);
+        assert_eq!(display(Some(&DisplayState::Ok)).level, Level::Ok);
+    }
+}

@@ -6,11 +6,15 @@ use super::output::Output;
 use super::policy_eval::{self, EvalArgs};
 use super::{AgentArg, Exit};
 use crate::control::{self, ControlError};
+use crate::desk::status;
 use crate::paths::Paths;
+use crate::sentences::{self, Language};
 use crate::wiring::Core;
 use clap::{Args, Subcommand};
+use countersign_approvals::ports::Ports;
+use countersign_approvals::rules::{self, RuleStore};
 use countersign_approvals::store::{Change, Current, Looser, Store, Writer};
-use countersign_policy::{display, document};
+use countersign_policy::display;
 use countersign_protocol::control::{ControlRequest, ControlResponse};
 use countersign_protocol::ui::{
     DocumentEdit, DocumentView, EditResult, EntryView, PolicyField, ScopeView, StoreState, TestParams,
@@ -96,7 +100,8 @@ struct ListReport<'a> {
 pub(super) async fn policy(paths: &Paths, command: PolicyCommand, output: &Output) -> anyhow::Result<Exit> {
     match command {
         PolicyCommand::Show => {
-            let view = view(&Store::read(&paths.openclaw_state));
+            let view = view(&Store::read(&paths.openclaw_state), &RuleStore::read(&paths.rules()));
+            let language = Language::of_process();
             output.result(&view, |out| {
                 writeln!(out, "{}: {}", view.path, state_word(&view.state))?;
                 for row in &view.effective {
@@ -115,6 +120,9 @@ pub(super) async fn policy(paths: &Paths, command: PolicyCommand, output: &Outpu
                         row.ask_fallback,
                         row.ask_fallback_layer
                     )?;
+                    for sentence in sentences::meaning(row.meaning, language) {
+                        writeln!(out, "  {sentence}")?;
+                    }
                 }
                 Ok(())
             })?;
@@ -141,7 +149,7 @@ pub(super) async fn allowlist(
 ) -> anyhow::Result<Exit> {
     match command {
         AllowlistCommand::List { agent } => {
-            let view = view(&Store::read(&paths.openclaw_state));
+            let view = view(&Store::read(&paths.openclaw_state), &RuleStore::read(&paths.rules()));
             let wanted = |scope: &&ScopeView| agent.as_ref().is_none_or(|agent| *agent == scope.scope);
             let rows: Vec<ListReport<'_>> = view
                 .scopes
@@ -172,7 +180,7 @@ pub(super) async fn allowlist(
             edit(paths, vec![add], output).await
         }
         AllowlistCommand::Remove { agent, entry } => {
-            let view = view(&Store::read(&paths.openclaw_state));
+            let view = view(&Store::read(&paths.openclaw_state), &RuleStore::read(&paths.rules()));
             let found: Vec<DocumentEdit> = view
                 .scopes
                 .iter()
@@ -202,7 +210,7 @@ pub(super) async fn allowlist(
             core.stop().await;
             output.result(&result, |out| {
                 for step in &result.trace {
-                    writeln!(out, "{}", explain::line(step, explain::Language::of_process()))?;
+                    writeln!(out, "{}", explain::line(step, Language::of_process()))?;
                 }
                 Ok(())
             })?;
@@ -265,11 +273,8 @@ async fn edit_without_app(paths: &Paths, edits: Vec<DocumentEdit>) -> anyhow::Re
     Ok(result?)
 }
 
-fn view(current: &Current) -> DocumentView {
-    let (scopes, effective) = match &current.document {
-        Some(document) => document::views(document),
-        None => document::views(&document::empty()),
-    };
+fn view(current: &Current, rules: &rules::Current) -> DocumentView {
+    let (scopes, effective) = status::views(current, rules, Ports::system().clock.now_ms());
     DocumentView {
         path: current.path.display().to_string(),
         state: current.state.clone(),

@@ -300,7 +300,7 @@ fn not_run(
 
 fn exit_of(error: &ExecError) -> Exit {
     match error.reason.as_deref() {
-        Some("approval-cancelled") => Exit::Expired,
+        Some("approval-cancelled" | "approval-timeout") => Exit::Expired,
         Some(
             "user-denied" | "security=deny" | "allowlist-miss" | "allowlist-unbound" | "ask=always" | "rule"
             | "rule-doubt",
@@ -368,6 +368,7 @@ mod tests {
             reason: Some(reason.into()),
         };
         assert_eq!(exit_of(&error("approval-cancelled")), Exit::Expired);
+        assert_eq!(exit_of(&error("approval-timeout")), Exit::Expired);
         assert_eq!(exit_of(&error("user-denied")), Exit::Denied);
         assert_eq!(exit_of(&error("rule")), Exit::Denied);
         assert_eq!(exit_of(&error("execution-plan-miss")), Exit::Refused);

@@ -1,43 +1,10 @@
 //! A trace in plain words, for people at a terminal, in the languages of the windows.
 
+use crate::sentences::Language;
 use countersign_protocol::ui::{
     Advice, EntryFit, MissCause, PolicyLayer, RuleStanding, TestVerdict, TraceStep, UnboundCause,
     VerdictCause,
 };
-
-/// Languages that there are words in.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Language {
-    English,
-    Chinese,
-    Korean,
-}
-
-impl Language {
-    /// What the environment asks for, as the C library decides it.
-    pub(crate) fn of_process() -> Self {
-        let named = ["LC_ALL", "LC_MESSAGES", "LANG"]
-            .into_iter()
-            .find_map(|name| std::env::var(name).ok().filter(|value| !value.is_empty()));
-        Self::of(&named.unwrap_or_default())
-    }
-
-    fn of(locale: &str) -> Self {
-        match locale.get(..2) {
-            Some("zh") => Self::Chinese,
-            Some("ko") => Self::Korean,
-            _ => Self::English,
-        }
-    }
-
-    fn pick<T>(self, english: T, chinese: T, korean: T) -> T {
-        match self {
-            Self::English => english,
-            Self::Chinese => chinese,
-            Self::Korean => korean,
-        }
-    }
-}
 
 /// One step as a line: `+` speaks for running, `-` against it.
 pub(crate) fn line(step: &TraceStep, language: Language) -> String {
@@ -208,8 +175,8 @@ fn sentence(step: &TraceStep, language: Language) -> String {
 fn layer(layer: PolicyLayer, language: Language) -> &'static str {
     match layer {
         PolicyLayer::Requested => language.pick("requested", "请求", "요청"),
-        PolicyLayer::Agent => language.pick("agent", "代理", "에이전트"),
-        PolicyLayer::Wildcard => language.pick("every agent", "所有代理", "모든 에이전트"),
+        PolicyLayer::Agent => language.pick("agent", "智能体", "에이전트"),
+        PolicyLayer::Wildcard => language.pick("every agent", "所有智能体", "모든 에이전트"),
         PolicyLayer::Defaults => language.pick("defaults", "默认值", "기본값"),
         PolicyLayer::BuiltIn => language.pick("built in", "内置", "내장"),
     }
@@ -228,16 +195,16 @@ fn entry_fit(fit: EntryFit, language: Language) -> &'static str {
 
 fn rule_standing(standing: RuleStanding, language: Language) -> &'static str {
     match standing {
-        RuleStanding::Allows => language.pick("your rule allows it", "你的规则允许它", "내 규칙이 허용함"),
+        RuleStanding::Allows => language.pick("your rule allows it", "您的规则允许它", "내 규칙이 허용함"),
         RuleStanding::MayRefuse => language.pick(
             "it hides what it runs, and a rule of yours may refuse that",
-            "它隐藏了实际运行的内容，而你的规则可能会拒绝",
+            "它隐藏了实际运行的内容，而您的规则可能会拒绝",
             "실행 내용을 숨기고 있으며 내 규칙이 거부할 수 있음",
         ),
-        RuleStanding::Refuses => language.pick("your rule refuses it", "你的规则拒绝它", "내 규칙이 거부함"),
+        RuleStanding::Refuses => language.pick("your rule refuses it", "您的规则拒绝它", "내 규칙이 거부함"),
         RuleStanding::Unreadable => language.pick(
             "your rules cannot be read, and one may refuse it",
-            "无法读取你的规则，其中可能有拒绝它的规则",
+            "无法读取您的规则，其中可能有拒绝它的规则",
             "내 규칙을 읽을 수 없으며 거부하는 규칙이 있을 수 있음",
         ),
     }

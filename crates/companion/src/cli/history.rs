@@ -5,7 +5,7 @@ use super::output::Output;
 use crate::paths::Paths;
 use clap::{Args, Subcommand};
 use countersign_approvals::history;
-use countersign_protocol::ui::{HistoryEntry, HistoryEvent, HostKind, Outcome};
+use countersign_protocol::ui::{HistoryEntry, HistoryEvent, HostKind, Outcome, PageEnd, WindowKind};
 use std::io::{self, Write};
 use std::time::Duration;
 
@@ -85,7 +85,7 @@ fn text(entry: &HistoryEntry, out: &mut dyn Write) -> io::Result<()> {
         .unwrap_or_else(|_| entry.at_ms.to_string());
     match &entry.event {
         HistoryEvent::Request { agent, command, outcome, by, host, .. } => {
-            let by = by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default();
+            let by = by.as_ref().map(|by| format!(" {}", decider(by, outcome))).unwrap_or_default();
             let place = if *host == Some(HostKind::Sandbox) { " in a sandbox" } else { "" };
             writeln!(out, "{time}  {agent}  {}{by}{place}  {command}", outcome_word(outcome))
         }
@@ -101,12 +101,53 @@ fn text(entry: &HistoryEntry, out: &mut dyn Write) -> io::Result<()> {
             let looser = if loosenings.is_empty() { "" } else { ", looser" };
             let of = store.as_ref().map(|store| format!(" of {store}")).unwrap_or_default();
             let doubt = if after.is_empty() { ", whether it was taken is not known" } else { "" };
-            writeln!(out, "{time}  policy{of} changed by {writer}{looser}{doubt}")
+            writeln!(out, "{time}  policy{of} changed {}{looser}{doubt}", through(writer))
         }
         HistoryEvent::Rules { writer, loosenings, .. } => {
             let looser = if loosenings.is_empty() { "" } else { ", looser" };
-            writeln!(out, "{time}  rules changed by {writer}{looser}")
+            writeln!(out, "{time}  rules changed {}{looser}", through(writer))
         }
+        HistoryEvent::Page { window, end, again } => {
+            let window = match window {
+                WindowKind::Main => "main window",
+                WindowKind::Prompt => "prompt",
+            };
+            let end = match end {
+                PageEnd::Crashed => "ended by itself",
+                PageEnd::Hung => "did not answer",
+                PageEnd::OutOfMemory => "took too much memory",
+            };
+            let then = if *again { "made again" } else { "not made again" };
+            writeln!(out, "{time}  the page of the {window} {end}; {then}")
+        }
+    }
+}
+
+/// Who decided, in words. What another gateway says about that is its own words.
+fn decider(by: &str, outcome: &Outcome) -> String {
+    if matches!(outcome, Outcome::AllowedElsewhere | Outcome::DeniedElsewhere | Outcome::Cancelled { .. }) {
+        return format!("by {by}");
+    }
+    match by {
+        "command-line" => "on the command line".to_owned(),
+        "notification" => "from a notification".to_owned(),
+        "tray" => "from the tray".to_owned(),
+        "window" => "in a window".to_owned(),
+        other => format!("by {other}"),
+    }
+}
+
+/// Through what something was changed, in words.
+fn through(writer: &str) -> &str {
+    match writer {
+        "another-program" => "by another program",
+        "answer" => "by an answer",
+        "command-line" => "from the command line",
+        "first-run" => "on the first run",
+        "gateway" => "over the gateway",
+        "upkeep" => "by Countersign itself",
+        "window" => "in the main window",
+        other => other,
     }
 }
 

@@ -7,8 +7,8 @@ use crate::gateway::Verdict;
 use crate::settings::GatewaySettings;
 use countersign_gateway::client::Address;
 use countersign_protocol::ui::{
-    CommandError, ConnectionsView, EmbeddedEdit, EmbeddedState, EmbeddedView, ErrorCode, GatewayEdit, Page,
-    PairingView, UiEvent,
+    CommandError, ConnectionsView, EmbeddedEdit, EmbeddedState, EmbeddedView, ErrorCode, GatewayEdit,
+    GatewayView, Page, PairingView, UiEvent,
 };
 use std::collections::BTreeSet;
 
@@ -40,11 +40,16 @@ impl Desk {
     pub async fn connections(&self) -> ConnectionsView {
         ConnectionsView {
             embedded: self.embedded(),
-            gateways: self.inner.parts.connections.views(),
+            gateways: self.gateways(),
             forward: self.inner.parts.forward.view(),
             pets: self.pets(),
             broken: self.inner.parts.connections.broken(),
         }
+    }
+
+    /// Other gateways, in the person's order.
+    pub fn gateways(&self) -> Vec<GatewayView> {
+        self.inner.parts.connections.views()
     }
 
     /// The app's own gateway.

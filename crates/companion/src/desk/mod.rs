@@ -3,9 +3,13 @@
 //! A decision is taken only for a card as it was painted: its id, its generation, and the paint it was read from. The
 //! arming delay is kept by the windows for the eye and again here, so that no window can be made to skip it.
 
+mod bound;
+mod bursts;
 mod confirmations;
 mod connections;
+mod display;
 mod forward;
+mod impact;
 mod paints;
 mod pets;
 mod policies;
@@ -13,6 +17,7 @@ mod remember;
 mod routing;
 pub(crate) mod rules;
 mod running;
+pub(crate) mod status;
 
 use crate::connections::{Connections, NotTaken};
 use crate::forward::Forward;
@@ -29,14 +34,18 @@ use countersign_approvals::ports::Ports;
 use countersign_approvals::rules::{RuleStore, RulesChanged};
 use countersign_approvals::store::{Change, Changed, Looser, Store, StoreError, Writer};
 use countersign_node::host::Host;
-use countersign_policy::{display, document};
+use countersign_policy::display::escape;
+use countersign_policy::document;
 use countersign_protocol::ui::{
-    CancelCause, CardKind, ChainReport, CommandError, Confirmation, DecideParams, DocumentEdit, DocumentView,
-    EditParams, EditResult, ErrorCode, HistoryEntry, HistoryEvent, HistoryPage, Loosening, Outcome, Page,
-    Presence, Settings, Snapshot, SocketState, Status, TestParams, TestResult, UiEvent, UiMessage,
+    CancelCause, CardKind, ChainReport, ChangedBy, CommandError, Confirmation, DecideParams, DisplayState,
+    DocumentEdit, DocumentView, EditParams, EditResult, ErrorCode, HistoryEntry, HistoryEvent, HistoryPage,
+    Impact, Loosening, Outcome, Page, Presence, Settings, Snapshot, SocketState, Standing, TestParams,
+    TestResult, UiEvent, UiMessage,
 };
 use countersign_protocol::vocabulary::Decision;
+pub use display::Again;
 use paints::Paints;
+pub use status::{Part, Pause};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -92,6 +101,7 @@ struct Inner {
     messages: broadcast::Sender<UiMessage>,
     pending: watch::Receiver<usize>,
     paused: watch::Sender<Pause>,
+    standing: watch::Sender<Standing>,
 }
 
 /// What changes while running. Never locked across an await.
@@ -105,24 +115,12 @@ struct Live {
     policies: policies::Shown,
     tray: Presence,
     notifications: Presence,
-}
-
-/// Whether prompts open by themselves.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Pause {
-    /// They open.
-    Prompting,
-    /// They stay in the inbox.
-    Paused,
-}
-
-/// A part of the desktop whose presence is probed.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Part {
-    /// Something that shows the tray icon.
-    Tray,
-    /// A notification server.
-    Notifications,
+    display: DisplayState,
+    pages: display::Pages,
+    /// When a pause ends by itself.
+    paused_until_ms: Option<i64>,
+    /// What was set for sandboxes when somebody looked last.
+    sandboxed: Vec<status::InSandbox>,
 }
 
 impl Desk {
@@ -146,12 +144,18 @@ impl Desk {
                     policies: policies::Shown::default(),
                     tray: Presence::Unknown,
                     notifications: Presence::Unknown,
+                    display: DisplayState::Ok,
+                    pages: display::Pages::default(),
+                    paused_until_ms: None,
+                    sandboxed: Vec::new(),
                 }),
                 messages: broadcast::Sender::new(MESSAGES),
                 paused: watch::Sender::new(Pause::Prompting),
+                standing: watch::Sender::new(Standing::Asking),
                 parts,
             }),
         };
+        desk.inner.standing.send_replace(desk.status().standing);
         // Subscribed here and not in the task: nothing that happens from now on is missed.
         let follower = desk.clone().follow(Sources {
             events: desk.inner.parts.approvals.events(),
@@ -190,13 +194,9 @@ impl Desk {
         self.inner.pending.clone()
     }
 
-    /// Follows whether prompts open by themselves.
-    pub fn pause(&self) -> watch::Receiver<Pause> {
-        self.inner.paused.subscribe()
-    }
-
     /// Everything a fresh window needs. What happens meanwhile arrives as a message with a greater number.
     pub async fn snapshot(&self) -> Snapshot {
+        self.look_at_sandboxes().await;
         let (seq, confirmations, dismissed) = {
             let live = self.live();
             (live.seq, live.confirmations.list(), live.dismissed.clone())
@@ -213,27 +213,6 @@ impl Desk {
         }
     }
 
-    /// What works at the moment.
-    pub fn status(&self) -> Status {
-        let current = self.inner.parts.store.current();
-        let socket_path = current
-            .document
-            .as_ref()
-            .and_then(|document| document::socket(document).0)
-            .unwrap_or_else(|| self.inner.parts.socket_path.display().to_string());
-        let live = self.live();
-        Status {
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            store: current.state.clone(),
-            store_path: current.path.display().to_string(),
-            socket: self.inner.parts.socket.borrow().clone(),
-            socket_path,
-            tray: live.tray,
-            notifications: live.notifications,
-            paused: *self.inner.paused.borrow() == Pause::Paused,
-        }
-    }
-
     /// The person's settings.
     pub fn settings(&self) -> Settings {
         self.inner.parts.settings.watch().borrow().clone()
@@ -247,24 +226,6 @@ impl Desk {
     /// Takes new settings.
     pub fn set_settings(&self, settings: Settings) -> Result<(), CommandError> {
         self.inner.parts.settings.set(settings).map_err(|error| invalid(&error))
-    }
-
-    /// Whether prompts open by themselves.
-    pub fn set_paused(&self, pause: Pause) {
-        self.inner.paused.send_replace(pause);
-        self.status_changed();
-    }
-
-    /// Says whether a part of the desktop is there.
-    pub fn set_presence(&self, part: Part, presence: Presence) {
-        {
-            let mut live = self.live();
-            match part {
-                Part::Tray => live.tray = presence,
-                Part::Notifications => live.notifications = presence,
-            }
-        }
-        self.status_changed();
     }
 
     /// A window painted a card. The number goes into the decision.
@@ -348,10 +309,8 @@ impl Desk {
     /// The document as the pages show it.
     pub async fn document(&self) -> DocumentView {
         let current = self.inner.parts.store.refresh().await;
-        let (scopes, effective) = match &current.document {
-            Some(document) => document::views(document),
-            None => document::views(&document::empty()),
-        };
+        let (mut scopes, effective) = self.views(&current);
+        self.tell_bound(&mut scopes).await;
         DocumentView {
             path: current.path.display().to_string(),
             state: current.state.clone(),
@@ -369,7 +328,12 @@ impl Desk {
             looser: if params.confirmed { Looser::Confirmed } else { Looser::Refuse },
             writer: Writer::Window,
         };
-        self.inner.parts.store.edit(change).await.map_err(store_error)
+        let edits = change.edits.clone();
+        let mut result = self.inner.parts.store.edit(change).await.map_err(store_error)?;
+        if !result.applied && !result.loosenings.is_empty() {
+            result.impact = self.impact(&edits).await;
+        }
+        Ok(result)
     }
 
     /// Changes the document from the command line. What loosens waits for a person in the window; dropping the future
@@ -386,7 +350,8 @@ impl Desk {
         if result.applied || result.loosenings.is_empty() {
             return Ok(result);
         }
-        let answer = self.ask_confirmation(&result.loosenings).await?;
+        let impact = self.impact(&change.edits).await;
+        let answer = self.ask_about(&result.loosenings, impact).await?;
         match answer {
             Answer::Keep => Ok(result),
             Answer::Apply => {
@@ -434,15 +399,6 @@ impl Desk {
         self.emit(UiEvent::ShowPage { page });
     }
 
-    /// The person put a request aside: it waits in the inbox and its prompt does not come back by itself.
-    pub async fn dismiss(&self, id: &str) {
-        let waits =
-            self.inner.parts.approvals.snapshot(id).await.is_some_and(|record| record.ending.is_none());
-        if waits {
-            self.live().dismissed.insert(id.to_owned());
-        }
-    }
-
     /// Whether a request waits that was not put aside, and prompts open by themselves.
     pub async fn wants_prompt(&self) -> bool {
         if *self.inner.paused.borrow() == Pause::Paused {
@@ -460,17 +416,25 @@ impl Desk {
     }
 
     async fn ask_confirmation(&self, loosenings: &[Loosening]) -> Result<Answer, CommandError> {
+        self.ask_about(loosenings, None).await
+    }
+
+    async fn ask_about(
+        &self,
+        loosenings: &[Loosening],
+        impact: Option<Impact>,
+    ) -> Result<Answer, CommandError> {
         let confirmation = Confirmation {
             id: self.inner.parts.ports.ids.uuid(),
             created_at_ms: self.now_ms(),
             expires_at_ms: self.now_ms() + confirmations::WAIT_MS,
             loosenings: loosenings.to_vec(),
+            impact,
         };
         let id = confirmation.id.clone();
         let answered = self.live().confirmations.add(confirmation.clone())?;
         let withdrawn = Withdraw { desk: self, id: &id };
         self.emit(UiEvent::ConfirmationAdded { confirmation });
-        self.show_page(Page::Inbox);
         let wait = std::time::Duration::from_millis(confirmations::WAIT_MS.unsigned_abs());
         let answer = match tokio::time::timeout(wait, answered).await {
             Ok(Ok(answer)) => answer,
@@ -481,8 +445,14 @@ impl Desk {
     }
 
     async fn follow(self, mut sources: Sources) {
+        self.look_at_sandboxes().await;
+        self.status_changed();
+        let mut paused = self.inner.paused.subscribe();
         loop {
             tokio::select! {
+                // Another pause has another end: waited for anew.
+                Ok(()) = paused.changed() => paused.mark_unchanged(),
+                () = self.pause_over() => self.set_paused(Pause::Prompting),
                 event = sources.events.recv() => match event {
                     Ok(Event::Added(record)) => self.emit(UiEvent::CardAdded { card: record.request.card.clone() }),
                     Ok(Event::Closed(record)) => self.closed(&record),
@@ -495,13 +465,14 @@ impl Desk {
                     Err(broadcast::error::RecvError::Closed) => return,
                 },
                 changed = sources.rule_changes.recv() => match changed {
-                    Ok(changed) => self.record_rules_changed(&changed).await,
+                    Ok(changed) => self.rules_changed(changed).await,
                     Err(broadcast::error::RecvError::Lagged(_)) => self.skip(),
                     Err(broadcast::error::RecvError::Closed) => return,
                 },
                 Ok(()) = sources.rules.changed() => {
                     let hash = sources.rules.borrow_and_update().hash.clone();
-                    self.emit(UiEvent::RulesChanged { hash });
+                    self.emit(UiEvent::RulesChanged { hash, by: None });
+                    self.status_changed();
                 }
                 entry = sources.appended.recv() => match entry {
                     Ok(entry) => self.emit(UiEvent::HistoryAppended { entry }),
@@ -527,6 +498,8 @@ impl Desk {
                 Ok(()) = sources.routing.changed() => {
                     sources.routing.mark_unchanged();
                     self.emit(UiEvent::ConnectionsChanged);
+                    self.look_at_sandboxes().await;
+                    self.status_changed();
                 }
                 Some(NotTaken { id, gateway, text }) = sources.not_taken.recv() => {
                     self.emit(UiEvent::AnswerNotTaken { id, gateway, text });
@@ -540,6 +513,7 @@ impl Desk {
                 }
                 Ok(()) = sources.store.changed() => {
                     sources.store.mark_unchanged();
+                    self.look_at_sandboxes().await;
                     self.status_changed();
                 }
             }
@@ -575,12 +549,14 @@ impl Desk {
         if let Err(error) = self.inner.parts.history.append(None, event).await {
             tracing::error!(%error, "a change of the document could not be written to the history");
         }
-        self.emit(UiEvent::DocumentChanged { hash: changed.after.hash.clone() });
+        let by = changed_by(changed.writer);
+        self.emit(UiEvent::DocumentChanged { hash: changed.after.hash.clone(), by });
     }
 
-    fn status_changed(&self) {
-        let status = self.status();
-        self.emit(UiEvent::StatusChanged { status });
+    async fn rules_changed(&self, changed: RulesChanged) {
+        self.record_rules_changed(&changed).await;
+        let by = Some(changed_by(changed.writer));
+        self.emit(UiEvent::RulesChanged { hash: changed.after.hash.clone(), by });
     }
 
     fn emit(&self, event: UiEvent) {
@@ -702,10 +678,22 @@ pub(crate) fn document_event(changed: &Changed) -> HistoryEvent {
         loosenings: loosenings
             .into_iter()
             .map(|mut loosening| {
-                loosening.to = display::escape(&loosening.to);
+                loosening.to = escape(&loosening.to);
                 loosening
             })
             .collect(),
+    }
+}
+
+fn changed_by(writer: Writer) -> ChangedBy {
+    match writer {
+        Writer::Answer => ChangedBy::Answer,
+        Writer::AnotherProgram => ChangedBy::AnotherProgram,
+        Writer::CommandLine => ChangedBy::CommandLine,
+        Writer::FirstRun => ChangedBy::FirstRun,
+        Writer::Gateway => ChangedBy::Gateway,
+        Writer::Upkeep => ChangedBy::Upkeep,
+        Writer::Window => ChangedBy::Window,
     }
 }
 

@@ -1,34 +1,45 @@
 //! Approvals documents of other gateways and of their nodes for windows: shown and edited as this machine's own is. What
 //! loosens is written only when the person confirmed it, and what was written is in the history.
 
-use super::{Desk, error, invalid};
+use super::{Desk, error, invalid, status};
 use crate::connections::{Content, Fetched, FileContent, NotWritten};
+use countersign_policy::effective::{BUILT_IN, Effective};
 use countersign_policy::{display, document};
 use countersign_protocol::document::Document;
 use countersign_protocol::ui::{
-    CommandError, DocumentView, EditResult, ErrorCode, HistoryEvent, Loosening, PolicyAccess,
-    PolicyEditParams, PolicyPlace, PolicyRead, PolicyReadOnly, PolicyStores, StoreState,
+    CommandError, DocumentView, EditResult, EffectiveView, ErrorCode, HistoryEvent, Loosening, PolicyAccess,
+    PolicyEditParams, PolicyPlace, PolicyPreviewParams, PolicyRead, PolicyReadOnly, PolicyStores, Refusals,
+    StoreState,
 };
 use std::collections::BTreeMap;
 
 /// What windows were shown last, so that an edit made from it can be told from one that is out of date.
 #[derive(Default)]
-pub(super) struct Shown(BTreeMap<PolicyPlace, (String, Document)>);
+pub(super) struct Shown(BTreeMap<PolicyPlace, LastSeen>);
+
+/// One document as it was shown.
+#[derive(Clone)]
+struct LastSeen {
+    hash: String,
+    document: Document,
+    built_in: Effective,
+}
 
 impl Shown {
-    fn note(&mut self, place: &PolicyPlace, hash: &str, document: &Document) {
+    fn note(&mut self, place: &PolicyPlace, hash: &str, document: &Document, built_in: Effective) {
         if self.0.len() >= MAX_SHOWN && !self.0.contains_key(place) {
             // Forgetting one costs somebody a second look at most.
             self.0.pop_first();
         }
-        self.0.insert(place.clone(), (hash.to_owned(), document.clone()));
+        let seen = LastSeen { hash: hash.to_owned(), document: document.clone(), built_in };
+        self.0.insert(place.clone(), seen);
     }
 
     /// Whether what was shown under this hash says the same as what is there now, but for uses of entries: a busy machine
     /// notes those all the time.
     fn is_current(&self, place: &PolicyPlace, hash: &str, now: &Document) -> bool {
-        let shown = self.0.get(place).filter(|(known, _)| known == hash);
-        shown.is_some_and(|(_, shown)| document::differ_in_uses_only(shown, now))
+        let shown = self.0.get(place).filter(|shown| shown.hash == hash);
+        shown.is_some_and(|shown| document::differ_in_uses_only(&shown.document, now))
     }
 }
 
@@ -46,6 +57,30 @@ impl Desk {
         }
     }
 
+    /// What would be in force for every agent with these edits, in this machine's document or in one that was shown. Nothing
+    /// is written.
+    pub fn preview(&self, params: &PolicyPreviewParams) -> Result<Vec<EffectiveView>, CommandError> {
+        let parts = &self.inner.parts;
+        let (document, built_in) = match &params.place {
+            None => (parts.store.current().document.clone().unwrap_or_else(document::empty), BUILT_IN),
+            Some(place) => {
+                let shown = self.live().policies.0.get(place).cloned();
+                let shown = shown.ok_or_else(|| error(ErrorCode::Gone, "this document was not read yet"))?;
+                (shown.document, shown.built_in)
+            }
+        };
+        // The ids of new entries are seen by nobody.
+        let edited = document::apply(&document, &params.edits, &mut || String::from("preview"));
+        let edited = edited.map_err(|failure| invalid(&failure))?.document;
+        let rules = parts.rules.current();
+        let here = |agent: &str| status::refused(&rules, agent, self.now_ms());
+        let (_, effective) = match &params.place {
+            None => document::views_over(&edited, &built_in, &here),
+            Some(_) => document::views_over(&edited, &built_in, &|_| Refusals::None),
+        };
+        Ok(effective)
+    }
+
     /// Changes one of them from a window. What loosens, or may loosen, comes back unapplied until it is confirmed.
     pub async fn edit_policy(&self, params: PolicyEditParams) -> Result<EditResult, CommandError> {
         let PolicyEditParams { place, base_hash, edits, confirmed } = params;
@@ -58,7 +93,8 @@ impl Desk {
         let mut ids = || self.inner.parts.ports.ids.uuid();
         let edited = document::apply(before, &edits, &mut ids).map_err(|failure| invalid(&failure))?;
         let loosenings = file.built_in.loosenings(before, &edited.document);
-        let result = |hash, applied, loosenings, undo| EditResult { hash, applied, loosenings, undo };
+        let result =
+            |hash, applied, loosenings, undo| EditResult { hash, applied, loosenings, impact: None, undo };
         if !loosenings.is_empty() && !confirmed {
             return Ok(result(hash.clone(), false, loosenings, Vec::new()));
         }
@@ -103,11 +139,12 @@ impl Desk {
             Ok(_) => StoreState::Missing,
         };
         if let (Some(hash), Ok(document)) = (&file.hash, &file.document) {
-            self.live().policies.note(place, hash, document);
+            self.live().policies.note(place, hash, document, file.built_in.loosest());
         }
         let nobody = document::empty();
         let document = file.document.as_ref().unwrap_or(&nobody);
-        let (scopes, effective) = document::views_over(document, &file.built_in.loosest());
+        let (scopes, effective) =
+            document::views_over(document, &file.built_in.loosest(), &|_| Refusals::None);
         let read_only = match &file.hash {
             None => Some(PolicyReadOnly::NoHash),
             Some(_) if !fetched.takes_changes => Some(PolicyReadOnly::NotTaken),

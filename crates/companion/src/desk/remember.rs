@@ -76,14 +76,14 @@ impl Desk {
     pub async fn breadth_of_card(&self, id: &str) -> Result<Vec<RungBreadth>, CommandError> {
         let record = self.inner.parts.approvals.snapshot(id).await.filter(|record| record.ending.is_none());
         let record = record.ok_or_else(|| gone(id))?;
-        let past = self.past().await?;
+        let past = self.past(PAST_REQUESTS, recalled).await?;
         let Request { agent, choices, .. } = record.request.as_ref();
         Ok(self.inner.parts.host.breadth_of_choices(agent, choices, &past).await)
     }
 
     /// For each stored rule, how many past requests it is about.
     pub async fn breadth_of_rules(&self) -> Result<Vec<RuleBreadth>, CommandError> {
-        let past = self.past().await?;
+        let past = self.past(PAST_REQUESTS, recalled).await?;
         Ok(self.inner.parts.host.breadth_of_rules(&past).await)
     }
 
@@ -156,8 +156,12 @@ impl Desk {
         }
     }
 
-    /// The newest requests in the history that would run here.
-    async fn past(&self) -> Result<Vec<Past>, CommandError> {
+    /// The newest requests in the history that `recalled` wants, at most so many.
+    pub(super) async fn past(
+        &self,
+        most: usize,
+        recalled: fn(HistoryEvent) -> Option<Past>,
+    ) -> Result<Vec<Past>, CommandError> {
         let dir = self.inner.parts.history_dir.clone();
         blocking(move || {
             let mut past = Vec::new();
@@ -166,18 +170,19 @@ impl Desk {
                 let page = history::page(&dir, before, super::HISTORY_PAGE)?;
                 past.extend(page.entries.into_iter().filter_map(|entry| recalled(entry.event)));
                 before = page.next_before;
-                if before.is_none() || past.len() >= PAST_REQUESTS {
+                if before.is_none() || past.len() >= most {
                     break;
                 }
             }
-            past.truncate(PAST_REQUESTS);
+            past.truncate(most);
             Ok(past)
         })
         .await
     }
 }
 
-fn recalled(event: HistoryEvent) -> Option<Past> {
+/// A request that would run here.
+pub(super) fn recalled(event: HistoryEvent) -> Option<Past> {
     let HistoryEvent::Request { agent, card, command, cwd, outcome, .. } = event else {
         return None;
     };
@@ -194,7 +199,7 @@ fn recalled(event: HistoryEvent) -> Option<Past> {
 }
 
 /// Requests that breadth is counted over: about a day of work, and read in an instant.
-const PAST_REQUESTS: usize = 200;
+pub(super) const PAST_REQUESTS: usize = 200;
 
 /// Most pages of history that are read for them; each request leaves at most two lines.
 const PAST_PAGES: usize = 4;

@@ -4,7 +4,6 @@ use super::{Answer, Desk, error};
 use crate::routing::{Heard, Key, Routed, RoutingError, RunRequest};
 use crate::tools::Tools;
 use countersign_node::socket::server::Peer;
-use countersign_policy::document;
 use countersign_policy::routing::directive::Reply;
 use countersign_policy::routing::route::Weight;
 use countersign_protocol::document::MAIN_AGENT;
@@ -36,9 +35,7 @@ impl Desk {
     pub async fn routing(&self) -> RoutingView {
         let current = self.inner.parts.store.current();
         let mut agents = vec![MAIN_AGENT.to_owned()];
-        if let Some(document) = &current.document {
-            agents.extend(document::views(document).1.into_iter().map(|view| view.agent));
-        }
+        agents.extend(self.views(&current).1.into_iter().map(|view| view.agent));
         self.inner.parts.router.view(&agents).await
     }
 

@@ -21,7 +21,7 @@ pub(crate) fn asked(command: &str, request: &RequestView, via: Via, gateway: Opt
     let analysis = analyze_text(command);
     let list = argv(request);
     let view = match list {
-        Some(argv) => display::command_view(argv, None),
+        Some(argv) => display::command_view(argv, &[]),
         None => display::text_view(command, &analysis),
     };
     let (kind, name) = match (request.host.as_deref(), &request.node_id, &gateway) {
@@ -50,7 +50,9 @@ pub(crate) fn asked(command: &str, request: &RequestView, via: Via, gateway: Opt
     let why = Why {
         reason: WhyReason::PeerAsks,
         opaque: analysis.opaque.as_ref().map(|opaque| opaque.reason.as_str().to_owned()),
-        segment: None,
+        cause: None,
+        unbound: None,
+        segments: Vec::new(),
         security: word(request.security.as_deref()).unwrap_or(Security::Allowlist),
         ask: word(request.ask.as_deref()).unwrap_or(Ask::OnMiss),
         layer: PolicyLayer::Requested,
@@ -139,7 +141,9 @@ fn peer_asks() -> Why {
     Why {
         reason: WhyReason::PeerAsks,
         opaque: None,
-        segment: None,
+        cause: None,
+        unbound: None,
+        segments: Vec::new(),
         security: Security::Allowlist,
         ask: Ask::Always,
         layer: PolicyLayer::Requested,

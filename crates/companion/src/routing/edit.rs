@@ -3,9 +3,10 @@
 use super::config::{EditError, SandboxSettings, Scope, Tools};
 use super::say::standing;
 use super::sessions::Standing as Said;
-use super::{Router, shown, surroundings};
+use super::{Key, Router, shown, surroundings};
 use countersign_node::host::placement::Sandbox;
 use countersign_policy::display;
+use countersign_policy::effective::Requested;
 use countersign_policy::routing::nodes::is_eligible;
 use countersign_policy::routing::route::{Standing, Surroundings, loosenings};
 use countersign_protocol::document::WILDCARD_AGENT;
@@ -13,6 +14,7 @@ use countersign_protocol::ui::{
     Loosening, RouteEdit, RouteLayer, RouteNodeView, RouteResult, RouteScopeView, RouteView, RoutingView,
     SandboxView, SessionView,
 };
+use countersign_protocol::vocabulary::ExecHost;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -29,6 +31,17 @@ pub enum RoutingError {
     /// The file cannot be understood or written.
     #[error("{0}")]
     Store(String),
+}
+
+/// What is set for runs in a sandbox.
+#[derive(Clone, Debug)]
+pub(crate) struct Sandboxed {
+    /// Whose; `*` stands for any agent that nothing is set for.
+    pub(crate) agent: String,
+    /// In which session of it; `None` stands for those that nothing is said for.
+    pub(crate) session: Option<String>,
+    /// Security and ask.
+    pub(crate) policy: Requested,
 }
 
 impl Router {
@@ -67,6 +80,37 @@ impl Router {
             view.scopes.push(scope_view(Some(agent), &scope, &scope));
         }
         view
+    }
+
+    /// What is set for runs that would be in a sandbox: for each of `agents`, each that has settings, and each session that
+    /// has some.
+    pub(crate) async fn sandboxed(&self, agents: &[String]) -> Vec<Sandboxed> {
+        let (current, sandbox) = self.look().await;
+        let around = surroundings(&sandbox);
+        let Ok(tools) = &current.tools else { return Vec::new() };
+        let sessions = self.sessions();
+        let named: BTreeSet<&String> = tools.agents.keys().chain(agents).collect();
+        let everybody = named.into_iter().map(|agent| (agent, None));
+        let each = everybody.chain(sessions.iter().map(|view| (&view.agent, Some(&view.session))));
+        let mut found = Vec::new();
+        for (agent, session) in each {
+            let said = session.map_or_else(Said::default, |session| {
+                let key = Key { agent: agent.clone(), session: session.clone() };
+                self.inner.sessions.standing(&key, &[], self.now_ms())
+            });
+            let standing = standing(tools, &tools.of(agent), &said, around);
+            if standing.host == ExecHost::Sandbox && standing.problem(around).is_none() {
+                found.push(Sandboxed {
+                    agent: agent.clone(),
+                    session: session.cloned(),
+                    policy: Requested {
+                        security: Some(standing.security.value),
+                        ask: Some(standing.ask.value),
+                    },
+                });
+            }
+        }
+        found
     }
 
     /// Sessions with settings of their own.

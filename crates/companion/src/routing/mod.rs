@@ -36,6 +36,7 @@ use countersign_protocol::ui::{
 };
 use countersign_protocol::vocabulary::{Elevated, ExecHost, Security};
 pub use edit::RoutingError;
+pub(crate) use edit::Sandboxed;
 pub use nodes::{NodeRun, Nodes};
 pub(crate) use sandbox::folders as sandbox_folders;
 pub(crate) use say::Heard;

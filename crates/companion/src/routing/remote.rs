@@ -120,7 +120,7 @@ impl Router {
                 Err(not_run(Outcome::Denied, "SYSTEM_RUN_DENIED: user denied", "user-denied"))
             }
             None => {
-                let message = "SYSTEM_RUN_DENIED: approval prompt closed without decision";
+                let message = "SYSTEM_RUN_DENIED: the approval request ended without an answer";
                 Err(not_run(Outcome::Expired, message, "approval-cancelled"))
             }
         }

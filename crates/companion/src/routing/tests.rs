@@ -278,7 +278,7 @@ async fn a_node_runs_what_a_person_here_allowed_and_nothing_they_did_not() {
     assert_eq!((params.approved, params.approval_decision.as_deref()), (Some(true), Some("allow-once")));
     assert!(params.run_id.is_some());
     // Nobody is there to ask.
-    assert!(rig.went(echo()).await.contains("without decision"));
+    assert!(rig.went(echo()).await.contains("without an answer"));
     assert_eq!(rig.ran().len(), 1);
 }
 
@@ -297,7 +297,7 @@ async fn where_nobody_is_to_be_asked_the_node_decides_alone() {
     assert_eq!(rig.went(hardened(Some(Security::Allowlist), None)).await, miss);
     let deny = "exec denied: host=node security=deny";
     assert_eq!(rig.went(hardened(Some(Security::Deny), None)).await, deny);
-    assert!(rig.went(hardened(None, Some(Ask::Always))).await.contains("without decision"));
+    assert!(rig.went(hardened(None, Some(Ask::Always))).await.contains("without an answer"));
     assert_eq!(rig.ran().len(), 1);
     *rig.nodes.fails.lock().unwrap() = Some(NodeError::new("UNAVAILABLE", "node\u{1b}[2J away"));
     assert_eq!(rig.went(echo()).await, "node\\u{1B}[2J away");

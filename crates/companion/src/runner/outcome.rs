@@ -35,7 +35,7 @@ impl Ended {
             return Self::Invalid { message: prefixed(&message) };
         }
         let reason = match reason.as_deref() {
-            Some("approval-cancelled") | None => APPROVAL_REQUIRED.to_owned(),
+            Some("approval-cancelled" | "approval-timeout") | None => APPROVAL_REQUIRED.to_owned(),
             Some("approval-store-unavailable") => "approval-state-write-failed".to_owned(),
             Some(reason) => reason.to_owned(),
         };
@@ -141,6 +141,8 @@ mod tests {
         check(Ended::of(denied), "UNAVAILABLE", "SYSTEM_RUN_DENIED", Some("user-denied"));
         let closed = error("UNAVAILABLE", "SYSTEM_RUN_DENIED: closed", Some("approval-cancelled"));
         check(Ended::of(closed), "UNAVAILABLE", "SYSTEM_RUN_DENIED", Some("approval-required"));
+        let expired = error("UNAVAILABLE", "SYSTEM_RUN_DENIED: expired", Some("approval-timeout"));
+        check(Ended::of(expired), "UNAVAILABLE", "SYSTEM_RUN_DENIED", Some("approval-required"));
         check(Ended::silent(), "UNAVAILABLE", "UNAVAILABLE", Some("companion-unavailable"));
         let invalid = error("INVALID_REQUEST", "command required", Some("invalid"));
         check(Ended::of(invalid), "INVALID_REQUEST", "INVALID_REQUEST", None);

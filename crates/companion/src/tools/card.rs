@@ -50,7 +50,7 @@ pub(super) fn of_arguments(call: &Call, via: Via) -> Asked {
 }
 
 fn asked(call: &Call, kind: CardKind, words: &[String], mut facts: Vec<Fact>, via: Via) -> Asked {
-    let command = display::command_view(words, None);
+    let command = display::command_view(words, &[]);
     if !call.workspace.as_os_str().is_empty() {
         facts.push(Fact::Folder { path: plain(&call.workspace.to_string_lossy()), given: None });
     }
@@ -85,7 +85,7 @@ fn asked(call: &Call, kind: CardKind, words: &[String], mut facts: Vec<Fact>, vi
 /// A call of an agent elsewhere, that another program's pet server asks about: all of it is that server's word.
 pub(crate) fn of_pet_server(tool: &str, params: &Value, source: &Shown, session: &str) -> Asked {
     let words = [tool.to_owned()];
-    let command = display::command_view(&words, None);
+    let command = display::command_view(&words, &[]);
     let facts = vec![Fact::Tool { tool: plain(tool), client: None }, arguments(params)];
     let card = Card {
         id: String::new(),
@@ -119,7 +119,9 @@ fn why() -> Why {
     Why {
         reason: WhyReason::PeerAsks,
         opaque: None,
-        segment: None,
+        cause: None,
+        unbound: None,
+        segments: Vec::new(),
         security: Security::Allowlist,
         ask: Ask::Always,
         layer: PolicyLayer::BuiltIn,

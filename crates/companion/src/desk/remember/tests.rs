@@ -7,7 +7,7 @@ use countersign_approvals::actor::PresenterGuard;
 use countersign_node::socket::server::Peer;
 use countersign_protocol::rules::RuleOrigin;
 use countersign_protocol::socket::ExecRequest;
-use countersign_protocol::ui::{Card, DecideParams};
+use countersign_protocol::ui::{Card, DecideParams, DocumentView, Shown};
 use countersign_protocol::vocabulary::Decision;
 use pretty_assertions::assert_eq;
 use std::collections::BTreeMap;
@@ -111,6 +111,41 @@ async fn the_exact_command_without_an_end_goes_where_the_peers_read_it() {
     assert!(running.await.unwrap());
     assert_eq!(rig.stored().await, (1, 0));
     assert!(rig.run(&["ls", "-d", "/"], None).await.unwrap());
+    rig.companion.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_entry_that_binds_arguments_by_a_digest_is_shown_with_them_and_their_folder() {
+    let rig = Rig::start();
+    let (running, card) = rig.ask(&["ls", "-d", "/a b", ""], None).await;
+    let outcome = rig.answer(&card, Decision::AllowAlways, remember(Rung::Exact, Lasting::Always)).await;
+    assert_eq!(outcome, Ok(Outcome::AllowedAlways));
+    running.await.unwrap();
+    let bound = |document: DocumentView| {
+        let mut entries = document.scopes.into_iter().flat_map(|scope| scope.entries);
+        entries.find_map(|entry| entry.bound)
+    };
+    let found = bound(rig.desk().document().await).unwrap();
+    let text = |shown: &Shown| display::original(shown).unwrap();
+    assert_eq!(found.args.iter().map(text).collect::<Vec<_>>(), ["-d", "/a b", ""]);
+    let home = rig._home.path().canonicalize().unwrap();
+    assert_eq!(text(&found.folder), home.display().to_string());
+    rig.companion.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_command_that_failed_has_started() {
+    let rig = Rig::start();
+    let (running, card) = rig.ask(&["ls", "nothing-there"], None).await;
+    assert_eq!(rig.answer(&card, Decision::AllowOnce, None).await, Ok(Outcome::AllowedOnce));
+    assert!(running.await.unwrap());
+    let lines = rig.desk().history(None, 50).await.unwrap().entries;
+    let run = lines.into_iter().find_map(|line| match line.event {
+        HistoryEvent::Run { run } => Some(run),
+        _ => None,
+    });
+    let run = run.unwrap();
+    assert_eq!((run.exit_code, run.error, run.timed_out), (Some(2), None, false));
     rig.companion.stop().await;
 }
 

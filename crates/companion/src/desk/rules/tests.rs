@@ -96,7 +96,7 @@ fn rule(effect: &str, program: &str) -> Value {
 async fn next_hash(messages: &mut broadcast::Receiver<UiMessage>) -> String {
     loop {
         let message = tokio::time::timeout(PATIENCE, messages.recv()).await.unwrap().unwrap();
-        if let UiEvent::RulesChanged { hash } = message.event {
+        if let UiEvent::RulesChanged { hash, .. } = message.event {
             return hash;
         }
     }
