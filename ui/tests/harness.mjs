@@ -59,12 +59,14 @@ async function open(browser, base, page, options = {}) {
     start = {},
     query = {},
     motion = 'reduce',
+    contrast = 'no-preference',
   } = options;
   const context = await browser.newContext({
     viewport: { width: Math.round(width / scale), height: Math.round(height / scale) },
     deviceScaleFactor: scale,
     colorScheme: theme,
     reducedMotion: motion,
+    contrast,
     locale: 'en-GB',
     timezoneId: 'UTC',
     bypassCSP: false,
@@ -86,7 +88,23 @@ async function open(browser, base, page, options = {}) {
   const search = new URLSearchParams({ start: JSON.stringify({ ...start, settings }), ...query });
   await tab.goto(`${base}/${page === 'main' ? 'index' : page}.html?${search}`);
   await tab.waitForFunction(() => window.mock?.started);
-  return Object.assign(tab, { errors, done: () => context.close() });
+  return Object.assign(tab, { errors, stray: meant(tab), done: () => context.close() });
+}
+
+/**
+ * Has every key of a test be one of a person who put the keyboard into the prompt and waited until its keys count; the focus inside
+ * of it stays. What comes back presses keys that were meant for another window.
+ */
+function meant(tab) {
+  const stray = tab.keyboard.press.bind(tab.keyboard);
+  tab.keyboard.press = async (...key) => {
+    if (await tab.$(at('card'))) {
+      await tab.dispatchEvent(at('card'), 'pointerdown');
+      await tab.waitForSelector(`${at('card')}[data-keys="true"]`);
+    }
+    return stray(...key);
+  };
+  return stray;
 }
 
 /** Adds a sample card to the page's backend: `make` names a function of tests/mock/cards.ts or tools.ts. */

@@ -1,4 +1,5 @@
 import { tc } from './i18n/connections/index.svelte';
+import { sentences } from './i18n/index.svelte';
 import type { GatewayView, LinkGap, LinkProblem, LinkState } from './protocol';
 
 /** Hexadecimal digits in a group of a shortened id or of a fingerprint. */
@@ -52,6 +53,13 @@ export function scopeWords(scope: string): { text: string; grave: boolean; known
   }
 }
 
+/** A role in one word or two. */
+export function roleName(role: string): string {
+  const names = tc().roleName;
+  return role === 'operator' || role === 'node' ? names[role] : names.unknown;
+}
+
+/** What somebody with this role is. */
 export function roleWords(role: string): string {
   const words = tc().role;
   return role === 'operator' || role === 'node' ? words[role] : words.unknown;
@@ -104,7 +112,7 @@ export function problemRemedy(problem: LinkProblem, gateway: Pick<GatewayView, '
       return remedy(words.refused, { says: [problem.code, problem.text].filter(Boolean).join(': ') });
     case 'closed': {
       const { what, help, code } = words.closed;
-      return remedy({ what: `${what} ${code(problem.code)}`, help }, { says: problem.text });
+      return remedy({ what: sentences([what, code(problem.code)]), help }, { says: problem.text });
     }
     case 'timed-out':
     case 'starting':
@@ -119,14 +127,17 @@ export function problemRemedy(problem: LinkProblem, gateway: Pick<GatewayView, '
       const because = problem.reason in reason ? reason[problem.reason as keyof typeof reason] : null;
       const named = problem.requestId !== undefined && PLAIN_REQUEST.test(problem.requestId);
       const said = {
-        what: because === null ? what : `${what} ${because}`,
+        what: because === null ? what : sentences([what, because]),
         help: named ? help : helpList,
       };
       return remedy(said, { commands: named ? [approve(problem.requestId ?? '')] : approveListed() });
     }
     case 'protocol': {
       const { what, expects, help } = words.protocol;
-      return remedy({ what: problem.expected === undefined ? what : `${what} ${expects(problem.expected)}`, help }, {});
+      return remedy(
+        { what: problem.expected === undefined ? what : sentences([what, expects(problem.expected)]), help },
+        {},
+      );
     }
     case 'pin-mismatch':
       return remedy(words['pin-mismatch'], {

@@ -44,21 +44,27 @@ export function impossible(card: Card): string | null {
   return card.allowBlocked === 'too-many-arguments' ? prompt.blockedTooMany : null;
 }
 
-/** The title of a window that shows this card. */
-export function titleOf(kind: CardKind): string {
+/** Whether an allow for longer is for the asker to remember: there is nothing here to choose from. */
+export function askerKeeps({ kind, decisions, always, alwaysUnavailable }: Card): boolean {
+  const offered = decisions.includes('allow-always') && always.length === 0;
+  return offered && remembersItself(kind) && alwaysUnavailable === undefined;
+}
+
+/** Why a card cannot be allowed for longer, where it can be allowed at all; `null` when it can. */
+export function onlyOnce(card: Card): string | null {
+  const { common, prompt, sheet, unavailable } = t();
+  if (impossible(card) !== null) return null;
+  if (card.decisions.includes('allow-always') && (card.always.length > 0 || askerKeeps(card))) return null;
+  if (card.alwaysUnavailable !== undefined)
+    return common.sentences([sheet.unavailable, unavailable[card.alwaysUnavailable]]);
+  return card.decisions.includes('allow-once') ? prompt.onceOnly : prompt.notOffered;
+}
+
+/** What becomes of a request when nobody answers in time. */
+export function consequence({ kind, onExpiry }: Pick<Card, 'kind' | 'onExpiry'>): string {
   const { prompt, tool } = t();
-  switch (kind) {
-    case 'plugin':
-      return prompt.titlePlugin;
-    case 'system-agent':
-      return prompt.titleChange;
-    case 'tool':
-      return tool.title;
-    case 'exec':
-    case 'ask':
-    case 'permit':
-      return prompt.title;
-  }
+  if (onExpiry === 'no-answer') return prompt.noAnswer;
+  return kind === 'tool' ? tool.notDone : prompt.notRun;
 }
 
 /** The door that a request came through. */

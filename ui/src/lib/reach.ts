@@ -8,13 +8,16 @@ export interface Said {
   after?: string;
 }
 
+/** Arguments of an exact rule that are named one by one; the command itself has all of them. */
+const NAMED = 40;
+
 /** What a rule reaches beyond its program, in words of the present language. */
 export function reached({ arguments: args, folder, unchanged }: RuleReach): Said[] {
   const words = t().reach;
   const said: Said[] = [];
   if (args.kind === 'any') said.push({ text: words.any, codes: [] });
   else if (args.kind === 'exact') {
-    said.push(args.args.length === 0 ? { text: words.none, codes: [] } : { text: words.exact, codes: args.args });
+    said.push(args.args.length === 0 ? { text: words.none, codes: [] } : exactly(args.args));
     said.push({ text: words.inFolder, codes: [args.folder] });
   } else if (args.flags.kind === 'any' && args.operands.some(({ kind }) => kind === 'any')) {
     said.push({ text: words.anything, codes: [] });
@@ -24,6 +27,12 @@ export function reached({ arguments: args, folder, unchanged }: RuleReach): Said
   if (folder) said.push({ text: words.folder, codes: [folder] });
   for (const file of unchanged ?? []) said.push({ text: words.unchanged[file], codes: [] });
   return said;
+}
+
+function exactly(args: Shown[]): Said {
+  const words = t().reach;
+  const said: Said = { text: words.exact, codes: args.slice(0, NAMED) };
+  return args.length > NAMED ? { ...said, after: words.more(args.length - NAMED) } : said;
 }
 
 function flags(found: ReachedFlags): Said[] {

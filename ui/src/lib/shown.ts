@@ -40,12 +40,14 @@ export const VISIBLE_SPACE = '␣';
 /** Spans of one argument beyond which blanks are no longer elements of their own. */
 const MANY_SPANS = 200;
 
-/**
- * Spans to paint. In an argument with very many of them, blanks become part of the text around them, as `blank`: a page
- * with tens of thousands of elements would be slow, and slow is unreadable.
- */
+/** Whether an argument has so many spans that a page with an element for each would be slow, and slow is unreadable. */
+export function isCrowded(shown: Shown): boolean {
+  return shown.spans.length > MANY_SPANS;
+}
+
+/** Spans to paint. In a crowded argument blanks become part of the text around them, as `blank`. */
 export function toPaint(shown: Shown, blank: string): Span[] {
-  if (shown.spans.length <= MANY_SPANS) return shown.spans;
+  if (!isCrowded(shown)) return shown.spans;
   const merged: Span[] = [];
   let text = '';
   const flush = () => {

@@ -63,7 +63,7 @@ export function explained(step: TraceStep): Explained {
     case 'bound':
       return { stance: 'for', text: words.bound, code: list(step.programs) };
     case 'unbound':
-      return { stance: 'against', text: `${words.unbound} ${words.unboundCause[step.cause]}` };
+      return { stance: 'against', text: t().common.sentences([words.unbound, words.unboundCause[step.cause]]) };
     case 'environment':
       return { stance: 'against', text: words.environment, code: list(step.names) };
     case 'advice':

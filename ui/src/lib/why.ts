@@ -12,7 +12,14 @@ export function whyAsked(card: Card): string {
       return missed(card);
     case 'opaque':
       if (card.kind === 'tool') return t().tool.why.opaque;
-      return why.opaque === undefined ? words.opaque : words.opaqueCode(why.opaque);
+      return t().common.sentences([
+        why.opaque === undefined ? words.opaque : words.opaqueCode(why.opaque),
+        ...(isRemembered(card) ? [] : [words.opaqueRule]),
+      ]);
+    case 'uncoverable':
+      return words.uncoverable(t().trace.miss[why.cause ?? 'no-entry']);
+    case 'unbound':
+      return words.unbound(t().trace.unboundCause[why.unbound ?? 'not-static']);
     case 'environment':
       return words.environment;
     case 'may-be-refused':
@@ -27,9 +34,15 @@ export function whyAsked(card: Card): string {
 function missed({ kind, why, command }: Card): string {
   const words = t().why;
   if (kind === 'tool') return t().tool.why.miss;
-  return why.segment !== undefined && command.segments.length > 1
-    ? words.missSegment(why.segment + 1, why.entriesChecked)
+  const parts = why.segments.map((segment) => String(segment + 1));
+  return parts.length > 0 && command.segments.length > 1
+    ? words.missParts(t().common.list(parts), why.entriesChecked, parts.length)
     : words.miss(why.entriesChecked);
+}
+
+/** Whether an answer can leave something behind that covers it. */
+function isRemembered({ always, decisions }: Card): boolean {
+  return always.some((step) => step.kind === 'offered') || decisions.includes('allow-always');
 }
 
 function peerAsks({ kind, via, gateway }: Card): string {

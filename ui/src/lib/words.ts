@@ -1,6 +1,6 @@
 import { t } from './i18n/index.svelte';
 import type { BackendError } from './ipc';
-import type { DocumentView, ExecTarget, Loosening, PolicyField, RouteField } from './protocol';
+import type { DocumentView, ExecTarget, Impact, Loosening, PolicyField, RouteField } from './protocol';
 import { marked } from './shown';
 
 /** The scope of the document that holds for every agent not named. */
@@ -43,10 +43,22 @@ function routeValue(field: RouteField, value: string): string {
 /** What gets looser, as one sentence. An entry's pattern or a rule follows the sentence and is not part of it. */
 export function looseningSentence({ scope, field, rule, route, from, to }: Loosening): string {
   const name = scopeName(scope);
+  if (route === 'security') return t().loosen.security(name, to === 'full');
   if (route !== undefined) return t().loosen.route[route](name, routeValue(route, from), routeValue(route, to));
   if (rule !== undefined) return t().loosen.rules[rule](name);
   if (field === undefined) return t().loosen.entry(name);
+  if (field === 'security') return t().loosen.security(name, to === 'full');
   return t().loosen[field](name, policyValue(field, from), policyValue(field, to));
+}
+
+/** What a change would do; nothing where it can tell neither who may run anything nor what would have run more. */
+export function impactSentence({ widening, of, more }: Impact): string | null {
+  const words = t().loosen.impact;
+  if (!widening) return of === 0 ? null : words.count(of, more);
+  const agent = marked(widening.shown);
+  const who = { everybody: words.everybody, unnamed: t().alarm.everybody, agent: words.agent(agent) }[widening.whose];
+  const what = widening.folder ? words.folder(who, marked(widening.folder)) : words[widening.kind](who);
+  return of === 0 ? words.end(what) : words.both(what, of, more);
 }
 
 /** The entry or rule that a loosening is about, before and after. */
@@ -70,6 +82,6 @@ export function errorSentence(error: BackendError): string {
     case 'gone':
       return words.gone;
     case 'internal':
-      return `${words.internal(error.message)} ${words.retryHint}`;
+      return t().common.sentences([words.internal(error.message), words.retryHint]);
   }
 }

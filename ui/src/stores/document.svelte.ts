@@ -45,7 +45,7 @@ export class DocumentStore extends EditedStore<DocumentView, DocumentEdit> {
   start(): void {
     this.#stop.push(
       this.feed.on((event) => {
-        if (event.kind === 'document-changed' && event.hash !== this.view?.hash) void this.changed(event.hash);
+        if (event.kind === 'document-changed') void this.changed(event.hash, event.by);
       }),
       this.feed.onSync(() => void this.load()),
     );
@@ -60,7 +60,7 @@ export class DocumentStore extends EditedStore<DocumentView, DocumentEdit> {
     if (this.busy) return;
     const before = this.view;
     await this.load();
-    if (before && this.view && said(before) !== said(this.view)) this.changedElsewhere = true;
+    if (before && this.view && said(before) !== said(this.view)) this.changedBy = 'somebody';
   }
 
   protected async read(): Promise<DocumentView | null> {

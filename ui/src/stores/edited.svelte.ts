@@ -1,11 +1,31 @@
 import { BackendError } from '../lib/ipc';
-import type { Loosening } from '../lib/protocol';
+import type { ChangedBy, Impact, Loosening } from '../lib/protocol';
 
 /** An edit that loosens and waits for the person's word. */
 export interface Pending<Edit> {
   edits: Edit[];
   loosenings: Loosening[];
+  /** What it would do, where that can be told. */
+  impact: Impact | null;
   kind: EditKind;
+}
+
+/** Somebody else than the person at the windows and this program on their behalf. */
+export type OtherWriter = 'another-program' | 'command-line' | 'gateway' | 'somebody';
+
+function otherWriter(by: ChangedBy | undefined): OtherWriter | null {
+  switch (by) {
+    case 'another-program':
+    case 'command-line':
+    case 'gateway':
+      return by;
+    case 'answer':
+    case 'first-run':
+    case 'upkeep':
+    case 'window':
+    case undefined:
+      return null;
+  }
 }
 
 /** Where an edit belongs in the chain of undoing and redoing. */
@@ -15,6 +35,7 @@ type EditKind = 'edit' | 'undo' | 'redo';
 interface Edited<Edit> {
   applied: boolean;
   loosenings: Loosening[];
+  impact?: Impact;
   undo: Edit[];
 }
 
@@ -27,8 +48,8 @@ export abstract class EditedStore<View extends { hash: string }, Edit> {
   busy = $state(false);
   error = $state.raw<BackendError | null>(null);
   pending = $state.raw<Pending<Edit> | null>(null);
-  /** Whether another program changed it since the person last looked. */
-  changedElsewhere = $state(false);
+  /** Who changed it since the person last looked, other than the person. */
+  changedBy = $state<OtherWriter | null>(null);
 
   #undo = $state.raw<Edit[][]>([]);
   #redo = $state.raw<Edit[][]>([]);
@@ -74,23 +95,23 @@ export abstract class EditedStore<View extends { hash: string }, Edit> {
     return edits ? this.#write(edits, 'redo', false) : Promise.resolve(false);
   }
 
-  /** The event of one's own edit carries the hash that is known, or arrives while the edit is under way. */
-  protected async changed(hash: string): Promise<void> {
-    if (this.busy) return;
-    const isOther = hash !== this.view?.hash;
-    await this.load();
-    if (isOther) this.changedElsewhere = true;
+  /** It is another one now; who made it so is known but for changes that are told of twice. */
+  protected async changed(hash: string, by?: ChangedBy): Promise<void> {
+    // An edit under way reads again by itself.
+    if (!this.busy && (by === undefined || hash !== this.view?.hash)) await this.load();
+    const other = otherWriter(by);
+    if (other) this.changedBy = other;
   }
 
   async #write(edits: Edit[], kind: EditKind, confirmed: boolean): Promise<boolean> {
     if (!this.view || this.busy) return false;
     this.busy = true;
     this.error = null;
-    this.changedElsewhere = false;
+    this.changedBy = null;
     try {
       const result = await this.write(this.view.hash, edits, confirmed);
       if (!result.applied) {
-        this.pending = { edits, loosenings: result.loosenings, kind };
+        this.pending = { edits, loosenings: result.loosenings, impact: result.impact ?? null, kind };
         return false;
       }
       this.pending = null;

@@ -74,6 +74,7 @@ export class HistoryStore {
     return this.#run(async () => {
       const page = await this.feed.backend.history(null, PAGE_LINES);
       this.entries = page.entries;
+      this.#outdate();
       this.nextBefore = page.nextBefore ?? null;
       this.loaded = true;
       this.running = await this.feed.backend.running();
@@ -117,6 +118,12 @@ export class HistoryStore {
 
   #append(entry: HistoryEntry): void {
     if (this.entries.every(({ seq }) => seq < entry.seq)) this.entries = [entry, ...this.entries];
+    this.#outdate();
+  }
+
+  /** That all lines fit was said of fewer; a break stays one. */
+  #outdate(): void {
+    if (this.report?.broken === undefined) this.report = null;
   }
 
   async #run(work: () => Promise<void>): Promise<void> {
@@ -160,5 +167,7 @@ function words(event: HistoryEvent): string {
         .map(({ scope, from, to }) => `${scope} ${from} ${to}`)
         .join('\n')
         .toLowerCase();
+    case 'page':
+      return `${event.window} ${event.end}`;
   }
 }

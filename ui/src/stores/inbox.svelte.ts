@@ -1,13 +1,9 @@
+import { folded, type Fold } from '../lib/bursts';
+import { deniable, denyEach } from '../lib/denials';
 import { BackendError } from '../lib/ipc';
 import type { Card } from '../lib/protocol';
 import { plain } from '../lib/shown';
 import type { Feed } from './feed.svelte';
-
-/** A denial shows nothing that had to be read first, so it names no paint. */
-const NO_PAINT = 0;
-
-/** Denials on their way at once: one after the other would take a round trip to a distant gateway each. */
-const AT_ONCE = 8;
 
 /** The source of what did not come from another gateway. */
 export const HERE = '';
@@ -22,6 +18,8 @@ export interface Progress {
 export class Inbox {
   /** The gateway whose requests are listed; `null` for all. */
   source = $state<string | null>(null);
+  /** The agent whose requests are listed; `null` for all. */
+  agent = $state<string | null>(null);
   selected = $state.raw<ReadonlySet<string>>(new Set());
   /** Requests whose denial is on its way. */
   denying = $state.raw<ReadonlySet<string>>(new Set());
@@ -32,29 +30,49 @@ export class Inbox {
   constructor(readonly feed: Feed) {}
 
   /** How many wait from each gateway, in the order of the oldest; the chosen one stays when it has none left. */
-  readonly sources = $derived.by(() => {
-    const counts = new Map<string, number>();
-    for (const card of this.feed.cards) {
-      const source = sourceOf(card);
-      counts.set(source, (counts.get(source) ?? 0) + 1);
-    }
-    if (this.source !== null && !counts.has(this.source)) counts.set(this.source, 0);
-    return counts;
-  });
+  readonly sources = $derived.by(() => counted(this.feed.cards, sourceOf, this.source));
 
-  /** Requests of the chosen gateway, oldest first. */
-  readonly listed = $derived.by((): readonly Card[] => {
+  /** Requests of the chosen gateway. */
+  readonly #fromSource = $derived.by((): readonly Card[] => {
     const { source } = this;
     return source === null ? this.feed.cards : this.feed.cards.filter((card) => sourceOf(card) === source);
   });
 
+  /** How many of these wait from each agent, likewise. */
+  readonly agents = $derived.by(() => counted(this.#fromSource, agentOf, this.agent));
+
+  /** Whether not everything is listed. */
+  readonly isFiltered = $derived(this.source !== null || this.agent !== null);
+
+  /** How many wait from all agents of the chosen gateway. */
+  readonly ofAllAgents = $derived(this.#fromSource.length);
+
+  /** Requests of the chosen gateway and agent, oldest first. */
+  readonly listed = $derived.by((): readonly Card[] => {
+    const { agent } = this;
+    return agent === null ? this.#fromSource : this.#fromSource.filter((card) => agentOf(card) === agent);
+  });
+
+  /** The same, with those that ask exactly the same in one row, by the oldest of each. */
+  readonly #folds = $derived(new Map(folded(this.listed).map((fold) => [fold.card, fold])));
+
+  /** The request that stands for each row: the same object for as long as the row is there. */
+  readonly rows = $derived([...this.#folds.keys()]);
+
+  /** All requests of a row. */
+  foldOf(card: Card): Fold {
+    return this.#folds.get(card) ?? { card, alike: [card] };
+  }
+
   /** Selected requests that are listed and still wait. */
   readonly chosen = $derived(this.selected.size === 0 ? [] : this.listed.filter((card) => this.selected.has(card.id)));
 
-  select(id: string, selected: boolean): void {
+  select({ alike }: Fold, selected: boolean): void {
     const next = new Set(this.selected);
-    if (selected) next.add(id);
-    else next.delete(id);
+    for (const { id } of alike) {
+      if (selected) next.add(id);
+      else next.delete(id);
+    }
     this.selected = next;
   }
 
@@ -67,9 +85,10 @@ export class Inbox {
     this.selected = new Set();
   }
 
-  /** Denies one request; others can be denied meanwhile. */
-  async deny(card: Card): Promise<void> {
-    if (!this.denying.has(card.id)) await this.#deny([card], () => {});
+  /** Denies the requests of one row; others can be denied meanwhile. */
+  async deny({ alike }: Fold): Promise<void> {
+    const cards = alike.filter(({ id }) => !this.denying.has(id));
+    if (cards.length > 0) await this.#deny(cards, () => {});
   }
 
   /** Denies what is chosen, and says how far it is. */
@@ -96,24 +115,8 @@ export class Inbox {
     this.error = null;
     const ids = new Set(cards.map(({ id }) => id));
     this.denying = new Set([...this.denying, ...ids]);
-    const left = cards.values();
-    const worker = async () => {
-      for (const { id, generation } of left) {
-        if (this.error) return;
-        await this.feed.backend
-          .decide({ id, generation, paint: NO_PAINT, decision: 'deny' })
-          .then(each)
-          .catch((thrown: unknown) => this.#unlessGone(thrown));
-      }
-    };
-    await Promise.all(Array.from({ length: AT_ONCE }, worker));
+    this.error = await denyEach(this.feed.backend, cards, each);
     this.denying = new Set([...this.denying].filter((id) => !ids.has(id)));
-  }
-
-  /** What is gone needs no denial any more. */
-  #unlessGone(thrown: unknown): void {
-    const error = BackendError.from(thrown);
-    if (error.code !== 'gone') this.error = error;
   }
 
   async #run(work: () => Promise<void>): Promise<void> {
@@ -130,9 +133,16 @@ export class Inbox {
   }
 }
 
-/** Whether the asker takes a denial. */
-export function deniable(card: Card): boolean {
-  return card.decisions.includes('deny');
+/** How many requests there are of each, in the order of the oldest, and of the chosen one also when there are none. */
+function counted(cards: readonly Card[], of: (card: Card) => string, chosen: string | null): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const card of cards) counts.set(of(card), (counts.get(of(card)) ?? 0) + 1);
+  if (chosen !== null && !counts.has(chosen)) counts.set(chosen, 0);
+  return counts;
+}
+
+function agentOf(card: Card): string {
+  return plain(card.agent);
 }
 
 function sourceOf(card: Card): string {

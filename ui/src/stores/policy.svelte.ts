@@ -39,6 +39,9 @@ export class PolicyDraft {
 
   #draft = $state.raw<Record<string, Partial<Record<Switch, string | null>>>>({});
 
+  /** What would be in force with the draft, and the edits that this is about. */
+  #preview = $state.raw<{ of: string; effective: EffectiveView[] } | null>(null);
+
   constructor(readonly document: DocumentStore) {}
 
   /** `defaults`, `*`, agents of the document, then agents of the draft. */
@@ -88,6 +91,30 @@ export class PolicyDraft {
     this.#draft = {};
     this.added = [];
     if (!this.scopes.includes(this.scope)) this.scope = DEFAULTS;
+  }
+
+  /** What is in force for a scope with the draft; without one, and until it is known, what is in force now. */
+  wouldHold(scope: string): EffectiveView | null {
+    const { view } = this.document;
+    if (!view) return null;
+    const previewed = this.#preview?.of === this.#signature() ? this.#preview.effective : view.effective;
+    return inForce({ ...view, effective: previewed }, scope);
+  }
+
+  /** Asks what the draft comes to. Nothing is written. */
+  async preview(): Promise<void> {
+    const edits = this.edits();
+    const of = this.#signature();
+    if (edits.length === 0 || this.#preview?.of === of) return;
+    const { feed, place } = this.document;
+    const params = place === null ? { edits } : { place, edits };
+    // Where it cannot be told, what is in force now stays in view, and what is written says what it does.
+    const effective = await feed.backend.previewPolicy(params).catch(() => null);
+    if (effective && of === this.#signature()) this.#preview = { of, effective };
+  }
+
+  #signature(): string {
+    return JSON.stringify([this.document.view?.hash ?? null, this.edits()]);
   }
 
   edits(): DocumentEdit[] {

@@ -1,4 +1,6 @@
 import { tick } from 'svelte';
+import { folded, isSameRun } from '../lib/bursts';
+import { deniable, denyEach } from '../lib/denials';
 import { painted, paintedWithin, pause, visible } from '../lib/frames';
 import { BackendError } from '../lib/ipc';
 import { isWhole } from '../lib/reading';
@@ -6,6 +8,8 @@ import type { Breadth, Card, Decision, Outcome, Remember, Rung, UiEvent } from '
 import { Arming } from './arming.svelte';
 import type { Clock } from './clock.svelte';
 import type { Closed, Feed } from './feed.svelte';
+import { Keyboard } from './keyboard.svelte';
+import { Room } from './room';
 
 /** What the window shows. */
 export type Phase = 'blank' | 'card' | 'outcome';
@@ -53,7 +57,9 @@ export class Prompt {
   /** Whether masked values are readable. */
   revealed = $state(false);
   readonly arming = new Arming();
+  readonly keyboard = new Keyboard();
 
+  readonly #room: Room;
   /** Requests that the person sent to the inbox. */
   #aside = $state.raw<ReadonlySet<string>>(new Set());
   /** The showing for which the sheet is about to open. */
@@ -71,12 +77,27 @@ export class Prompt {
   constructor(
     readonly feed: Feed,
     readonly clock: Clock,
-  ) {}
+  ) {
+    this.#room = new Room(feed.backend);
+  }
 
-  /** Cards of this window, oldest first. */
-  readonly queue = $derived.by(() =>
-    this.feed.cards.filter((card) => card.id === this.card?.id || !this.#aside.has(card.id)),
-  );
+  /** Cards of this window, oldest first, each with those that ask exactly the same. */
+  readonly queue = $derived.by(() => {
+    const cards = this.feed.cards.filter((card) => card.id === this.card?.id || !this.#aside.has(card.id));
+    return folded(cards, this.card);
+  });
+
+  /** Requests that ask exactly what the card asks, it included. */
+  readonly alike = $derived.by((): readonly Card[] => {
+    const shown = this.card?.id;
+    return this.queue.find(({ card }) => card.id === shown)?.alike ?? [];
+  });
+
+  /** Requests of the card's run that take a denial, it included. */
+  readonly ofRun = $derived.by((): readonly Card[] => {
+    const shown = this.card;
+    return shown ? this.feed.cards.filter((card) => isSameRun(shown, card) && deniable(card)) : [];
+  });
 
   /** Whether the card can still be answered. */
   readonly answerable = $derived(this.phase === 'card' && !this.leaving && this.card !== null);
@@ -84,6 +105,7 @@ export class Prompt {
   /** Shows `first` when the feed knows it, else the oldest, and follows the feed from then on. */
   start(first: string | null): void {
     this.#chosen = first;
+    if (first !== null) this.keyboard.given();
     this.#stops.push(
       this.feed.on((event) => this.#receive(event)),
       this.feed.onSync(() => this.#synced()),
@@ -117,17 +139,42 @@ export class Prompt {
     await this.#decide('allow-always', remember);
   }
 
+  /** Denies the card, and with it what asks exactly the same. */
   async deny(): Promise<void> {
-    if (!this.answerable || !this.offers('deny')) return;
-    await this.#decide('deny', null);
+    if (!this.answerable || this.answering || !this.offers('deny')) return;
+    const others = this.alike.filter(({ id }) => id !== this.card?.id);
+    await Promise.all([this.#decide('deny', null), this.#denyUnseen(others)]);
   }
 
-  /** The card goes to the inbox without an answer. */
+  /** Denies everything that the card's run asks now. */
+  async denyRun(): Promise<void> {
+    const card = this.card;
+    if (!this.answerable || this.answering || !card || !this.offers('deny')) return;
+    const { showing } = this;
+    this.answering = true;
+    this.problem = null;
+    try {
+      const denied = await this.feed.backend.denyRun(card.id);
+      if (showing !== this.showing) return;
+      this.answering = false;
+      if (denied.includes(card.id)) await this.#replaceAnswered(denied);
+      else await this.#end(this.feed.closed(card.id) ?? 'unknown', OUTCOME_MS);
+    } catch (thrown) {
+      if (showing !== this.showing) return;
+      this.answering = false;
+      await this.#refused(card, BackendError.from(thrown));
+    }
+  }
+
+  /** The card goes to the inbox without an answer, and with it everything that its run asks now. */
   async dismiss(): Promise<void> {
     const card = this.card;
-    if (!this.answerable || this.answering || !card) return;
-    this.#aside = new Set([...this.#aside, card.id]);
-    await Promise.all([this.feed.backend.dismiss(card.id).catch(() => undefined), this.#replace()]);
+    if (!this.answerable || this.answering || !card || this.#aside.has(card.id)) return;
+    const { showing } = this;
+    this.#putAside([card.id]);
+    // Without the app's word it is this card alone: what else waits is shown.
+    this.#putAside(await this.feed.backend.dismiss(card.id).catch(() => []));
+    if (showing === this.showing && this.phase === 'card') await this.#replace();
   }
 
   /** Shows another card; choosing it is an act of the person. */
@@ -143,9 +190,11 @@ export class Prompt {
     const { showing } = this;
     if (this.#opening === showing) return;
     this.#opening = showing;
+    this.#room.grow();
     const breadths = await Promise.race([this.#weigh(), pause(WEIGH_MS).then(() => null)]);
     if (this.#opening === showing) this.#opening = null;
-    if (showing !== this.showing || !this.answerable || this.answering) return;
+    if (showing !== this.showing) return;
+    if (!this.answerable || this.answering) return this.#room.restore();
     this.breadths = breadths;
     this.sheet = true;
     this.arming.restart();
@@ -153,6 +202,7 @@ export class Prompt {
 
   closeSheet(): void {
     this.sheet = false;
+    this.#room.restore();
     this.arming.restart();
   }
 
@@ -165,12 +215,14 @@ export class Prompt {
 
   /** The window has the keyboard again: what was armed before counts no longer. */
   focused(): void {
+    this.keyboard.focused();
     if (this.problem?.kind === 'not-painted' && this.card) void this.#present(this.card);
     else this.arming.restart();
   }
 
   /** The window can be seen again: what it shows counts as painted only from now on. */
   shown(): void {
+    this.keyboard.shown();
     if (this.#unseen === this.showing) return;
     if (this.answerable && !this.answering && this.card) void this.#present(this.card);
   }
@@ -188,6 +240,8 @@ export class Prompt {
         }
         break;
       case 'show-card':
+        // From the inbox or a notification: the person asked for the window.
+        this.keyboard.given();
         void this.choose(event.id);
         break;
       case 'status-changed':
@@ -266,12 +320,14 @@ export class Prompt {
     this.showing += 1;
     this.#paint = null;
     this.sheet = false;
+    this.#room.restore();
     this.breadths = null;
     this.arming.reset();
   }
 
   async #present(card: Card): Promise<void> {
     this.#disarm();
+    this.keyboard.next();
     const { showing } = this;
     this.#unseen = showing;
     this.card = card;
@@ -317,7 +373,7 @@ export class Prompt {
       if (showing !== this.showing) return;
       this.#forget(card.id);
       this.answering = false;
-      if (expected(decision, outcome)) await this.#replaceAnswered(card.id);
+      if (expected(decision, outcome)) await this.#replaceAnswered([card.id]);
       else await this.#end({ outcome, by: null }, SURPRISE_MS);
     } catch (thrown) {
       if (showing !== this.showing) return;
@@ -332,10 +388,23 @@ export class Prompt {
     return this.#paint ? await this.#paint.catch(() => 0) : 0;
   }
 
-  async #replaceAnswered(id: string): Promise<void> {
-    // The event that closes it may still be on its way.
-    if (this.feed.card(id)) this.#aside = new Set([...this.#aside, id]);
+  async #replaceAnswered(ids: readonly string[]): Promise<void> {
+    // The events that close them may still be on their way.
+    this.#putAside(ids.filter((id) => this.feed.card(id) !== null));
     await this.#replace();
+  }
+
+  #putAside(ids: readonly string[]): void {
+    if (ids.length > 0) this.#aside = new Set([...this.#aside, ...ids]);
+  }
+
+  /** Denies requests that are not shown meanwhile; one that could not be denied is shown again. */
+  async #denyUnseen(cards: readonly Card[]): Promise<void> {
+    if (cards.length === 0) return;
+    this.#putAside(cards.map(({ id }) => id));
+    if ((await denyEach(this.feed.backend, cards)) === null) return;
+    for (const { id } of cards) this.#forget(id);
+    this.#fill();
   }
 
   async #refused(card: Card, error: BackendError): Promise<void> {

@@ -23,7 +23,7 @@ export class RulesStore extends EditedStore<RulesView, RuleEdit> {
     this.#stop.push(
       this.feed.on((event) => {
         // Uses change nothing that the hash is of, but what is left of a rule.
-        if (event.kind === 'rules-changed' && this.#wanted) void this.changed(event.hash);
+        if (event.kind === 'rules-changed' && this.#wanted) void this.changed(event.hash, event.by);
       }),
       this.feed.onSync(() => {
         if (this.#wanted) void this.load();

@@ -118,6 +118,14 @@ test('the own gateway says where it is, and its port is checked before it is cha
     assert.equal(await tab.locator(at('own-port-save')).count(), 0);
   }));
 
+test('beside a port that is not the one in use the page says why', () =>
+  connections(async (tab) => {
+    assert.equal(await tab.locator(at('own-port-other')).count(), 0);
+    await change(tab, () => (window.mock.gateways.embedded.state = { kind: 'serving', url: 'ws://127.0.0.1:40321' }));
+    assert.match(await tab.textContent(at('own-port-other')), /serves on 40321 now: .*COUNTERSIGN_GATEWAY_PORT/);
+    assert.equal(await tab.inputValue(at('own-port')), '18790');
+  }));
+
 test('the own gateway goes off and on, and its switch shows what holds when that failed', () =>
   connections(async (tab) => {
     await tab.check(`${at('own-switch')} [value="off"]`);

@@ -64,8 +64,7 @@ test('always is offered as what the gateway keeps, and is sent without a rung', 
 
 test('decisions are exactly those that are offered', () =>
   prompt(['foreign', { decisions: ['allow-once', 'deny'], alwaysUnavailable: 'not-offered' }], async (tab) => {
-    assert.equal(await tab.locator(at('allow-more')).count(), 0);
-    assert.equal(await tab.locator(at('allow-once')).count(), 1);
+    assert.equal(await tab.getAttribute(at('allow-more'), 'aria-disabled'), 'true');
     assert.match(await tab.textContent(at('always-unavailable')), /the asker does not offer it/);
   }));
 
@@ -77,8 +76,8 @@ test('a plugin’s wish is said as one: its own words in paragraphs, without the
     assert.doesNotMatch(words, /command|shell|hidden character|U\+000A/i);
     assert.match(await tab.textContent(at('facts')), /calendar[^]*send_invitations[^]*It calls this dangerous/);
     assert.match(await tab.textContent(at('why')), /A plugin of the gateway harbor-office/);
-    assert.doesNotMatch(await tab.textContent(at('body')), /Policy:|no elevation/);
-    assert.match(await tab.title(), /a plugin waits/);
+    assert.doesNotMatch(await tab.textContent(at('body')), /Policy:|no sudo/);
+    assert.equal(await tab.title(), 'ops: Send 14 invitations by mail');
     await armed(tab);
     await tab.click(at('allow-once'));
     await state(tab, 'blank');
@@ -95,9 +94,9 @@ test('a change that a gateway proposes to itself is said as one, and only what i
     assert.match(words, /OpenClaw change[^]*Set tools\.exec\.ask[^]*own words, shown in full/);
     assert.doesNotMatch(words, /command|shell|plugin|hidden character|U\+000A/i);
     assert.match(await tab.textContent(at('why')), /The gateway harbor-office proposes this change/);
-    assert.doesNotMatch(await tab.textContent(at('body')), /Policy:|no elevation/);
-    assert.match(await tab.title(), /a gateway waits/);
-    assert.equal(await tab.locator(at('allow-more')).count(), 0);
+    assert.doesNotMatch(await tab.textContent(at('body')), /Policy:|no sudo/);
+    assert.equal(await tab.title(), 'harbor-office: OpenClaw change');
+    assert.equal(await tab.getAttribute(at('allow-more'), 'aria-disabled'), 'true');
     await armed(tab);
     await tab.click(at('allow-once'));
     await state(tab, 'blank');

@@ -272,3 +272,20 @@ for (const make of ['harmless', 'chained']) {
     }
   });
 }
+
+test('on a very wide screen no page is wider than an eye can follow, and what scrolls reaches the edge', async () => {
+  for (const page of PAGES) {
+    const tab = await browser.open('main', { width: 2560, height: 1440, query: { page, cards: 'several' } });
+    await tab.waitForSelector(at('content'));
+    const [content, title, widest] = await tab.evaluate(() => {
+      const content = document.querySelector('[data-testid="content"]');
+      const widths = [...content.children].map((child) => child.getBoundingClientRect().width);
+      const box = (one) => one.getBoundingClientRect();
+      return [box(content).right, box(document.querySelector('#page-title')).left, Math.max(...widths)];
+    });
+    assert.equal(content, 2560, page);
+    assert.ok(widest <= 1400, `${page} is ${widest} px wide`);
+    assert.ok(title > 600, `${page}: the title is at ${title}, not above what it names`);
+    await tab.done();
+  }
+});

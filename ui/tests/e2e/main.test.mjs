@@ -59,10 +59,32 @@ test('everything is denied only after a confirmation', () =>
   main('inbox', async (tab) => {
     await tab.click(at('deny-all'));
     assert.deepEqual(await calls(tab, 'denyAll'), []);
-    assert.match(await tab.textContent(at('deny-all-dialog')), /4 requests are denied/);
+    assert.match(await tab.textContent(at('deny-all-dialog')), /The 4 requests that wait now are denied/);
     await tab.click(at('deny-all-confirm'));
     await tab.waitForSelector(`${at('said')}:has-text("4 requests were denied")`);
   }));
+
+test('no tip repeats a name that is there to read, and in the rail each glyph has one', async () => {
+  const tips = (tab) =>
+    tab.evaluate(() =>
+      [...document.querySelectorAll('.side [title]')].map((element) => [
+        element.getAttribute('title'),
+        element.textContent.trim(),
+      ]),
+    );
+  await main('inbox', async (tab) => assert.deepEqual(await tips(tab), []));
+  await main(
+    'inbox',
+    async (tab) => {
+      const pause = at('pause');
+      assert.equal(await tab.getAttribute(pause, 'title'), 'Pause prompts');
+      await tab.click(pause);
+      await tab.waitForSelector(`${pause}[title="Resume prompts"]`);
+      assert.ok((await tips(tab)).every(([tip, name]) => name.includes(tip)));
+    },
+    { width: 700 },
+  );
+});
 
 test('prompts can be paused, and the window says so', () =>
   main('inbox', async (tab) => {
@@ -103,6 +125,14 @@ test('a draft is kept when another program changes the document', () =>
     assert.equal(await tab.isChecked(`${at('presets')} [value="locked"]`), true);
     await tab.click(at('draft-keep'));
     assert.equal(await tab.isChecked(`${at('presets')} [value="cautious"]`), true);
+  }));
+
+test('an entry that binds arguments by a digest is shown with them and their folder', () =>
+  main('allowlist', async (tab) => {
+    await tab.check(`${at('scopes')} [value="coder"]`);
+    const bound = await tab.textContent(at('entry-bound'));
+    assert.match(bound, /Exactly these arguments\s+run\s+test:unit\s+in the folder\s+\/home\/mina\/src\/storefront/);
+    assert.doesNotMatch(await tab.textContent(at('entries')), /sha256/);
   }));
 
 test('entries are added, changed, deleted, taken back and searched', () =>
@@ -169,6 +199,33 @@ test('what runs is shown with what it prints, hostile output too, and can be sto
     await tab.locator(at('stop-run')).first().click();
     await tab.waitForFunction(() => document.querySelectorAll('[data-testid="running-row"]').length === 1);
     assert.deepEqual(await calls(tab, 'stopRun'), [['r1']]);
+  }));
+
+test('a very long command has a short row in the history, and its beginning in the details', () =>
+  main('history', async (tab) => {
+    await tab.evaluate(() => {
+      const line = window.mock.lines.find(({ event }) => event.kind === 'request');
+      line.event.command = `printf ${'word '.repeat(40_000)}`;
+    });
+    await tab.click(at('nav-inbox'));
+    await tab.click(at('nav-history'));
+    const row = tab.locator(at('history-row')).filter({ hasText: 'printf word' });
+    const box = await row.boundingBox();
+    assert.ok(box.height < 200, `the row is ${box.height} px high`);
+    assert.match(await row.textContent(), /and 199767 more characters/);
+    await row.locator('summary').click();
+    assert.ok((await row.boundingBox()).height < 600);
+    assert.equal((await row.locator('[role="region"]').textContent()).length, 20_000);
+    assert.match(await row.textContent(), /and 180007 more characters/);
+  }));
+
+test('the history says in words who decided and through what something was changed', () =>
+  main('history', async (tab) => {
+    await tab.waitForSelector(at('history-row'));
+    const said = await tab.textContent(at('content'));
+    assert.match(said, /in a window/);
+    assert.match(said, /Policy document changed by another program/);
+    assert.doesNotMatch(said, /by window|another-program|security=deny/);
   }));
 
 test('the history filters, checks its chain and shows what came of runs', () =>

@@ -137,12 +137,20 @@ for (const [name, make] of [
     const tab = await browser.open('prompt');
     const took = await tab.evaluate(async ([make, ...rest]) => {
       const card = window.cards[make](rest[0], Date.now(), rest[1]);
-      const painted = new Promise((resolve) => (window.mock.cardPainted = async () => resolve(performance.now()) ?? 1));
+      const painted = new Promise((resolve) => {
+        window.mock.cardPainted = async () => {
+          resolve([performance.now(), document.querySelectorAll('*').length]);
+          return 1;
+        };
+      });
       const began = performance.now();
       window.mock.emit({ kind: 'card-added', card });
-      return (await painted) - began;
+      const [at, elements] = await painted;
+      return { ms: at - began, elements };
     }, make);
-    assert.ok(took < SLOW_MS, `took ${took} ms`);
+    assert.ok(took.ms < SLOW_MS, `took ${took.ms} ms`);
+    assert.ok(took.elements < 1_500, `${took.elements} elements before the first picture`);
+    await tab.waitForSelector(at('command-end'), { state: 'attached' });
     const length = (await tab.textContent(at('command'))).length;
     assert.ok(length > 40_000, String(length));
     assert.ok((await tab.locator('*').count()) < 6_000);
@@ -154,6 +162,62 @@ for (const [name, make] of [
   });
 }
 
+test('words of a very long argument are broken only between them', async () => {
+  for (const width of [560, 720]) {
+    await prompt(
+      ['longArgument', 'a', 20_000],
+      async (tab) => {
+        const lines = await tab.evaluate(() => {
+          const found = [];
+          for (const { firstChild: text } of document.querySelectorAll('[data-testid="argument"] .packed')) {
+            for (const { index } of text.data.slice(0, 2_000).matchAll(/word/g)) {
+              const range = document.createRange();
+              range.setStart(text, index);
+              range.setEnd(text, index + 4);
+              found.push(range.getClientRects().length);
+            }
+          }
+          return found;
+        });
+        assert.ok(lines.length > 1_000, String(lines.length));
+        assert.ok(
+          lines.every((count) => count === 1),
+          `${lines.filter((count) => count > 1).length} broken words`,
+        );
+      },
+      { width },
+    );
+  }
+});
+
+test('a command with too many arguments says one thing: its beginning is shown, and it cannot be allowed', async () => {
+  const tab = await browser.open('prompt');
+  await tab.evaluate(() => {
+    document.addEventListener('copy', () => (window.copied = document.activeElement.value));
+    Object.defineProperty(navigator, 'clipboard', {
+      value: { writeText: () => Promise.reject(new Error('denied')) },
+    });
+    const card = window.cards.manyArguments('a', Date.now(), 5_000);
+    window.mock.emit({ kind: 'card-added', card: { ...card, allowBlocked: 'too-many-arguments' } });
+  });
+  await shows(tab, 'a');
+  await tab.waitForSelector(at('command-left'));
+  const says = () => tab.textContent(at('card'));
+  assert.match(await says(), /Allow is impossible: there are more arguments than can be shown/);
+  assert.match(await says(), /Program and 5000 arguments, of which only the beginning is shown/);
+  assert.match(await says(), /4501 more arguments are not shown/);
+  assert.match(await tab.textContent(at('command-more')), /It goes on below/);
+  assert.doesNotMatch(await says(), /Read to the end|in full|at the end/);
+  await tab.keyboard.press('End');
+  await tab.waitForSelector(at('command-more'), { state: 'detached' });
+  assert.doesNotMatch(await says(), /Read to the end|in full|at the end/);
+  await tab.click(at('copy'));
+  await tab.waitForSelector(`${at('copy')}:has-text("Copied")`);
+  assert.match(await tab.evaluate(() => window.copied), /^touch file-0\.txt .* file-4999\.txt$/);
+  assert.deepEqual(tab.errors, []);
+  await tab.done();
+});
+
 test('a text for a shell is shown in its parts, with the shell in front and the missed part marked', () =>
   prompt(['chained', 'a'], async (tab) => {
     assert.deepEqual(await tab.locator(`${at('shell')} ${at('argument')}`).allTextContents(), ['sh', '-c']);
@@ -162,9 +226,33 @@ test('a text for a shell is shown in its parts, with the shell in front and the 
     const missed = await parts.evaluateAll((parts) => parts.map((part) => part.classList.contains('missed')));
     assert.deepEqual(missed, [false, true, false]);
     assert.match(await parts.nth(1).textContent(), /2\s*&&\s*npm run build 2>&1/);
-    assert.match(await tab.textContent(at('why')), /covers segment 2/);
+    assert.match(await tab.textContent(at('why')), /covers part 2/);
     assert.match(await tab.textContent(at('command')), /3 commands for a shell, shown in full/);
   }));
+
+test('every part that nothing covers is marked and named, and facts are about all of them', () =>
+  prompt(['uncovered', 'a'], async (tab) => {
+    const parts = tab.locator(at('segment'));
+    const missed = await parts.evaluateAll((parts) => parts.map((part) => part.classList.contains('missed')));
+    assert.deepEqual(missed, [true, true, true]);
+    assert.match(await tab.textContent(at('why')), /covers the parts 1, 2, 3 of the command/);
+    const programs = await tab.textContent('[data-fact="program"]');
+    assert.match(programs, /\/usr\/bin\/git\s+\/usr\/bin\/make\s+\/usr\/bin\/tee/);
+    assert.match(await tab.textContent('[data-fact="network"]'), /git pull talks to other machines/);
+  }));
+
+test('a container with the machine in it is elevation, and "no sudo" is said only where all was seen', async () => {
+  await prompt(['container', 'a'], async (tab) => {
+    assert.match(await tab.textContent('[data-fact="elevation"]'), /another user’s rights through\s+docker run/);
+    assert.doesNotMatch(await tab.textContent(at('body')), /no sudo/);
+  });
+  await prompt(['chained', 'b'], async (tab) => {
+    assert.doesNotMatch(await tab.textContent(at('body')), /no sudo/);
+  });
+  await prompt(['card', 'c'], async (tab) => {
+    assert.match(await tab.textContent(at('body')), /no sudo or the like/);
+  });
+});
 
 test('what would run in a sandbox says so, with its network, its folder and its image', async () => {
   await prompt(['boxed', 'a'], async (tab) => {

@@ -65,7 +65,10 @@ test('each rung says what it covers, how far it would have reached, or why it is
     assert.equal(await tab.locator(at('sheet-option')).count(), 3);
     const withheld = tab.locator(at('sheet-withheld'));
     assert.equal(await withheld.getAttribute('data-rungs'), 'program');
-    assert.match(await withheld.textContent(), /Not offered\. It could delete/);
+    assert.equal(await withheld.isVisible(), false, 'what cannot be picked is folded');
+    await tab.click(`${at('sheet-not-offered')} summary`);
+    assert.match(await tab.textContent(at('sheet-not-offered')), /Not offered: This program[^]*It could delete/);
+    assert.equal(await withheld.isVisible(), true);
   }));
 
 test('a number of times that is none is not stored, and no key in its field allows', () =>
@@ -112,6 +115,71 @@ test('nothing in the sheet moves once it is open, however late its figures come'
       /matched 4 of the last 200 commands/,
       'as soon as it is open',
     );
+  }));
+
+for (const [width, height] of [
+  [560, 600],
+  [680, 830],
+]) {
+  test(`everything that decides in the sheet is in view at ${width}×${height}, and no duration moves any of it`, async () => {
+    for (const language of ['en', 'zh', 'ko']) {
+      const tab = await browser.open('prompt', { width, height, language });
+      await add(tab, 'harmless', 'a');
+      await shows(tab, 'a');
+      await tab.click(at('allow-more'));
+      await tab.waitForSelector(at('sheet-breadth'));
+      assert.equal(await tab.locator(`${at('sheet')} ${at('countdown')}`).isVisible(), true);
+      for (const rung of ['exact', 'shape', 'subcommand']) {
+        await tab.check(`${at('sheet-option')}[value="${rung}"]`);
+        const parts = `${at('sheet')} :is(label, label > span, button)`;
+        const before = await places(tab, parts);
+        for (const kind of ['for', 'session', 'always', 'uses']) {
+          await tab.check(`${at('sheet-kind')} [value="${kind}"]`);
+          assert.deepEqual(await places(tab, parts), before, `${language} ${rung} ${kind}`);
+          const excess = await tab.evaluate(() => {
+            const content = document.querySelector('[data-testid="sheet"] [role="region"]');
+            return content.scrollHeight - content.clientHeight;
+          });
+          assert.ok(excess <= 0, `${language} ${rung} ${kind}: ${excess} px are out of view`);
+        }
+      }
+      await tab.done();
+    }
+  });
+}
+
+test('the sheet asks for the room it takes, and gives it back when it closes', () =>
+  prompt('harmless', async (tab) => {
+    await tab.click(at('allow-more'));
+    await tab.waitForSelector(at('sheet'));
+    assert.deepEqual(await calls(tab, 'sizePrompt'), [[680, 830]]);
+    await tab.setViewportSize({ width: 680, height: 830 });
+    await tab.click(at('sheet-back'));
+    assert.deepEqual((await calls(tab, 'sizePrompt')).slice(1), [[560, 600]]);
+    await tab.click(at('allow-more'));
+    await tab.waitForSelector(at('sheet'));
+    assert.equal((await calls(tab, 'sizePrompt')).length, 2, 'a window with room stays as it is');
+    await tab.setViewportSize({ width: 900, height: 600 });
+    await tab.click(at('sheet-back'));
+    await tab.click(at('allow-more'));
+    await tab.waitForSelector(`${at('allow-always-confirm')}[data-armed="true"]`);
+    assert.deepEqual((await calls(tab, 'sizePrompt')).slice(2), [[900, 830]]);
+    await tab.click(at('allow-always-confirm'));
+    await state(tab, 'blank');
+    assert.deepEqual((await calls(tab, 'sizePrompt')).slice(3), [[900, 600]]);
+  }));
+
+test('the bar of a rung is as long as its share of the commands', () =>
+  prompt('harmless', async (tab) => {
+    await tab.evaluate(() => {
+      window.mock.breadthOfCard = async () => [{ rung: 'exact', breadth: { of: 2, matched: 1, denied: 0 } }];
+    });
+    await tab.click(at('allow-more'));
+    await tab.waitForSelector(at('breadth'));
+    const [whole, met] = await tab.$$eval(`${at('breadth')} svg > rect`, (bars) =>
+      bars.map((bar) => bar.getBoundingClientRect().width),
+    );
+    assert.equal(met / whole, 0.5);
   }));
 
 test('the sheet does not open over another request than the one it was wanted for', () =>
@@ -187,8 +255,66 @@ test('an asker that remembers by itself gets allow-always without a scope', () =
     assert.deepEqual(Object.keys(params).sort(), ['decision', 'generation', 'id', 'paint']);
   }));
 
-test('when nothing can be remembered the card says why', () =>
+test('when nothing can be remembered the button is there without effect, and the card says why beside it', () =>
   prompt('unanalysed', async (tab) => {
-    assert.equal(await tab.locator(at('allow-more')).count(), 0);
-    assert.match(await tab.textContent(at('always-unavailable')), /could not be split/);
+    await armed(tab);
+    const more = tab.locator(at('allow-more'));
+    assert.equal(await more.getAttribute('aria-disabled'), 'true');
+    const reason = tab.locator(`#${await more.getAttribute('aria-describedby')}`);
+    assert.match(await reason.textContent(), /Cannot be remembered: the command could not be taken apart/);
+    assert.equal(await reason.isVisible(), true);
+    assert.match(await more.getAttribute('title'), /could not be taken apart/);
+    await more.click({ force: true });
+    await settle(tab);
+    assert.equal(await tab.locator(at('sheet')).count(), 0);
+    assert.match(await tab.textContent(at('spoken')), /could not be taken apart/);
+    assert.deepEqual(await decisions(tab), []);
   }));
+
+/** Cards that offer different answers: each, one of the two that allow, none of them, no denial, an asker that remembers. */
+const OFFERS = [
+  ['card'],
+  ['hostile'],
+  ['unanalysed'],
+  ['peerAsk'],
+  ['proposal'],
+  ['incomplete'],
+  ['card', { decisions: ['allow-always', 'deny'] }],
+  ['card', { decisions: ['deny'] }],
+  ['card', { decisions: ['allow-once'] }],
+];
+
+test('Allow once is where it is on every card, whatever else can be answered', async () => {
+  for (const [width, height] of [
+    [560, 600],
+    [360, 300],
+  ]) {
+    for (const language of ['en', 'zh', 'ko']) {
+      const found = [];
+      for (const [make, ...differs] of OFFERS) {
+        const tab = await browser.open('prompt', { width, height, language });
+        await add(tab, make, 'a', ...differs);
+        await shows(tab, 'a');
+        found.push(await places(tab, `${at('allow-once')}, ${at('allow-more')}`));
+        await tab.done();
+      }
+      for (const [index, place] of found.entries()) {
+        assert.deepEqual(place, found[0], `${JSON.stringify(OFFERS[index])} ${language} ${width}`);
+      }
+    }
+  }
+});
+
+test('a button whose answer the asker does not accept says so and answers nothing', async () => {
+  const tab = await browser.open('prompt');
+  await add(tab, 'card', 'a', { decisions: ['deny'] });
+  await shows(tab, 'a');
+  for (const button of ['allow-once', 'allow-more']) {
+    assert.match(await tab.getAttribute(at(button), 'title'), /The asker does not accept this answer/);
+    await tab.click(at(button), { force: true });
+  }
+  await settle(tab);
+  assert.deepEqual(await decisions(tab), []);
+  assert.equal(await tab.locator(at('sheet')).count(), 0);
+  await tab.done();
+});

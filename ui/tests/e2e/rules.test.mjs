@@ -194,7 +194,7 @@ test('without rules the page says what to do', () =>
   rules(async (tab) => {
     await tab.evaluate(() => {
       window.mock.ruleView.rules = [];
-      window.mock.emit({ kind: 'rules-changed', hash: 'other' });
+      window.mock.emit({ kind: 'rules-changed', hash: 'other', by: 'another-program' });
     });
     assert.match(await tab.textContent(at('empty')), /No rules yet[^]*Allow…/);
     await tab.waitForSelector(at('changed-elsewhere'));

@@ -55,10 +55,10 @@ test('a tool says what it wants, and its caller only calls itself something', ()
       /wants to change 3 files on\s+this machine\s+with the tool\s+apply_patch/,
     );
     assert.match(await tab.textContent(at('client')), /calls itself claude-code 2\.1/);
-    assert.equal(await tab.title(), 'Countersign: a tool waits for your answer');
+    assert.equal(await tab.title(), 'coder: apply_patch');
     assert.match(await tab.textContent(at('command')), /A tool call, no command for a shell/);
     assert.match(await tab.textContent(at('countdown')), /then nothing is done/);
-    assert.doesNotMatch(await tab.textContent(at('body')), /no environment overrides|no elevation/);
+    assert.doesNotMatch(await tab.textContent(at('body')), /no environment overrides|no sudo/);
   }));
 
 test('each line of a diff is told by its numbers, a sign, a colour and a word', () =>
@@ -364,7 +364,7 @@ test('a command that the agent runs itself says that nobody looks again', () =>
     assert.match(await tab.textContent(at('verb')), /wants to run this itself on\s+this machine, once you allow it/);
     assert.match(await tab.textContent(at('permit-note')), /Nobody compares what runs then with what you read/);
     assert.match(await tab.textContent(at('command')), /Program and 4 arguments, shown in full/);
-    assert.equal(await tab.title(), 'Countersign: a command waits for your answer');
+    assert.equal(await tab.title(), 'coder: git push');
     assert.match(await tab.textContent(at('allow-more')), /^\s*Allow…/);
   }));
 

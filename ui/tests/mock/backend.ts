@@ -1,12 +1,15 @@
+import { isSameRun } from '../../src/lib/bursts';
 import { BackendError, type Backend } from '../../src/lib/ipc';
 import type {
   Card,
+  ChangedBy,
   Confirmation,
   ConnectionsView,
   DocumentEdit,
   DocumentView,
   ErrorCode,
   HistoryEntry,
+  Impact,
   Loosening,
   Outcome,
   PolicyRead,
@@ -21,7 +24,7 @@ import type {
   UiMessage,
 } from '../../src/lib/protocol';
 import { apply, connections as sampleConnections } from './connections';
-import { document as sampleDocument, history as sampleHistory, tested } from './document';
+import { document as sampleDocument, history as sampleHistory, resolved, tested } from './document';
 import { keyOf, reads as sampleReads, stores as sampleStores, unavailable } from './policies';
 import { revoked, routed, routing } from './routing';
 import { removeTarget, sampled, saveTarget, setForward } from './forward';
@@ -48,6 +51,8 @@ export class MockBackend implements Backend {
     socketPath: '/home/mina/.openclaw/exec-approvals.sock',
     tray: 'present',
     notifications: 'present',
+    display: { kind: 'ok' },
+    standing: { kind: 'asking' },
     paused: false,
   };
   settings: Settings = {
@@ -68,6 +73,8 @@ export class MockBackend implements Backend {
   farReads: Record<string, PolicyRead> = sampleReads(Date.now());
   /** What the next edit would loosen. */
   loosens: Loosening[] = [];
+  /** What the next edit would do. */
+  impact: Impact | null = null;
   /** Errors for the next calls, by method. */
   failures: Partial<Record<keyof Backend, { code: ErrorCode; message: string }[]>> = {};
   /** Calls that are not answered before these resolve, by method. */
@@ -124,9 +131,9 @@ export class MockBackend implements Backend {
   }
 
   /** Another program writes the document. */
-  changeElsewhere(): void {
+  changeElsewhere(by: ChangedBy = 'another-program'): void {
     this.#bump();
-    this.emit({ kind: 'document-changed', hash: this.view.hash });
+    this.emit({ kind: 'document-changed', hash: this.view.hash, by });
   }
 
   follow = async (receive: (message: UiMessage) => void) => {
@@ -157,8 +164,17 @@ export class MockBackend implements Backend {
       return outcome;
     });
 
-  dismiss = (id: string) => this.#call('dismiss', [id], () => undefined);
+  dismiss = (id: string) => this.#call('dismiss', [id], () => this.#ofRun(id));
+
+  denyRun = (id: string) =>
+    this.#call('denyRun', [id], () => {
+      const ids = this.#ofRun(id);
+      for (const one of ids) this.emit({ kind: 'card-closed', id: one, outcome: { kind: 'denied' } });
+      return ids;
+    });
+
   promptBlank = () => this.#call('promptBlank', [], () => undefined);
+  sizePrompt = (width: number, height: number) => this.#call('sizePrompt', [width, height], () => undefined);
 
   denyAll = () =>
     this.#call('denyAll', [], () => {
@@ -167,8 +183,12 @@ export class MockBackend implements Backend {
       return ids.length;
     });
 
-  setPaused = (paused: boolean) =>
-    this.#call('setPaused', [paused], () => this.emit({ kind: 'status-changed', status: { ...this.status, paused } }));
+  setPaused = (paused: boolean, minutes: number | null) =>
+    this.#call('setPaused', [paused, minutes], () => {
+      const until = minutes === null ? {} : { untilMs: Date.now() + minutes * 60_000 };
+      const standing = paused ? ({ kind: 'paused', ...until } as const) : ({ kind: 'asking' } as const);
+      this.emit({ kind: 'status-changed', status: { ...this.status, paused, standing } });
+    });
 
   document = () => this.#call('document', [], () => structuredClone(this.view));
 
@@ -176,13 +196,14 @@ export class MockBackend implements Backend {
     this.#call('editDocument', [params], () => {
       if (params.baseHash !== this.view.hash) throw new BackendError('stale', 'the hash differs');
       if (this.loosens.length > 0 && !params.confirmed) {
-        return { hash: this.view.hash, applied: false, loosenings: this.loosens, undo: [] };
+        const impact = this.impact ? { impact: this.impact } : {};
+        return { hash: this.view.hash, applied: false, loosenings: this.loosens, ...impact, undo: [] };
       }
       const undo = params.edits.map((edit) => this.#apply(this.view, edit)).reverse();
       const loosenings = this.loosens;
       this.loosens = [];
       this.#bump();
-      this.emit({ kind: 'document-changed', hash: this.view.hash });
+      this.emit({ kind: 'document-changed', hash: this.view.hash, by: 'window' });
       return { hash: this.view.hash, applied: true, loosenings, undo };
     });
 
@@ -205,6 +226,15 @@ export class MockBackend implements Backend {
       this.#hash += 1;
       view.hash = `hash-${this.#hash}`;
       return { hash: view.hash, applied: true, loosenings, undo };
+    });
+
+  previewPolicy: Backend['previewPolicy'] = (params) =>
+    this.#call('previewPolicy', [params], () => {
+      const view = params.place ? this.farReads[keyOf(params.place)]?.document : this.view;
+      if (!view) throw new BackendError('gone', 'this document was not read yet');
+      const draft = structuredClone(view);
+      for (const edit of params.edits) this.#apply(draft, edit);
+      return resolved(draft);
     });
 
   answerConfirmation = (id: string, apply: boolean) =>
@@ -246,7 +276,7 @@ export class MockBackend implements Backend {
       this.loosens = [];
       this.#hash += 1;
       this.ruleView = { ...this.ruleView, hash: `hash-${this.#hash}` };
-      this.emit({ kind: 'rules-changed', hash: this.ruleView.hash });
+      this.emit({ kind: 'rules-changed', hash: this.ruleView.hash, by: 'window' });
       return { hash: this.ruleView.hash, applied: true, loosenings, undo };
     });
 
@@ -385,6 +415,11 @@ export class MockBackend implements Backend {
   }
 
   /** Applies one edit and returns what takes it back. */
+  #ofRun(id: string): string[] {
+    const one = this.#cards.get(id);
+    return one ? this.cards.filter((other) => isSameRun(one, other)).map((card) => card.id) : [];
+  }
+
   #apply(view: DocumentView, edit: DocumentEdit): DocumentEdit {
     switch (edit.kind) {
       case 'set-policy':

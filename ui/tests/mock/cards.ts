@@ -1,12 +1,14 @@
 import type { Card } from '../../src/lib/protocol';
 import { missed } from './document';
 import { EXACT_ONLY, HOSTILE, TESTS } from './reach';
-import { chain, command, opaque, paragraphs, segment, shown } from './text';
+import { sample } from './samples';
+import { command, opaque, paragraphs, segment, shown } from './text';
 
 const MINUTE = 60_000;
 
 /** A plain request, with whatever differs. */
 export function card(id: string, now: number, differs: Partial<Card> = {}): Card {
+  const pushed = sample('push');
   return {
     id,
     generation: 1,
@@ -19,25 +21,23 @@ export function card(id: string, now: number, differs: Partial<Card> = {}): Card
     createdAtMs: now - 18_000,
     expiresAtMs: now + 102_000,
     onExpiry: 'not-run',
-    command: command([segment(['git', 'push', '!--force', 'origin', 'main'], undefined, true)]),
-    facts: [
-      { kind: 'program', path: shown('/usr/bin/git'), writable: false },
-      { kind: 'folder', path: shown('/home/mina/src/storefront') },
-      { kind: 'time-limit', ms: 10 * MINUTE },
-    ],
-    why: {
-      reason: 'allowlist-miss',
-      segment: 0,
-      security: 'allowlist',
-      ask: 'on-miss',
-      layer: 'agent',
-      entriesChecked: 14,
-      trace: missed('git'),
-    },
+    ...pushed,
+    // So that two of them do not ask exactly the same; `alike` is for that.
+    facts: pushed.facts.map((fact) => (fact.kind === 'time-limit' ? { ...fact, ms: fact.ms - number(id) } : fact)),
     decisions: ['allow-once', 'allow-always', 'deny'],
     always: EXACT_ONLY,
     ...differs,
   };
+}
+
+/** One of several requests that ask exactly the same, each by a process of its own. */
+export function alike(id: string, now: number, differs: Partial<Card> = {}): Card {
+  return { ...card('alike', now, differs), id, peer: shown(`openclaw (pid ${number(id)})`) };
+}
+
+/** A small number for a name. */
+function number(id: string): number {
+  return [...id].reduce((sum, char) => (sum * 31 + (char.codePointAt(0) ?? 0)) % 997, 0);
 }
 
 export function hostile(id: string, now: number): Card {
@@ -90,6 +90,7 @@ export function hostile(id: string, now: number): Card {
       },
       { kind: 'elevation', program: 'sudo' },
       { kind: 'network', program: 'curl' },
+      { kind: 'network', program: 'rsync' },
       {
         kind: 'script',
         path: shown('/tmp/.cache/setup.sh'),
@@ -97,7 +98,9 @@ export function hostile(id: string, now: number): Card {
         content: shown('set -eu\nPREFIX=/opt/harbor\ninstall -d "$PREFIX/lib"\ncp libz.so "$PREFIX/lib/"\n'),
         complete: false,
       },
-      { kind: 'program', path: shown('/usr/bin/curl'), writable: false },
+      ...['curl', 'chmod', 'sudo', 'tee', 'rsync', 'rm'].map(
+        (name) => ({ kind: 'program', name: shown(name), path: shown(`/usr/bin/${name}`), writable: false }) as const,
+      ),
       { kind: 'folder', path: shown('/srv/build/work'), given: shown('/srv/current') },
     ],
     why: {
@@ -105,6 +108,7 @@ export function hostile(id: string, now: number): Card {
       security: 'allowlist',
       ask: 'always',
       layer: 'defaults',
+      segments: [],
       entriesChecked: 0,
       trace: [],
     },
@@ -119,7 +123,9 @@ export function boxed(id: string, now: number, image?: string): Card {
   return card(id, now, {
     host: { kind: 'sandbox' },
     facts: [
-      { kind: 'program', path: shown('/usr/bin/git'), writable: false },
+      { kind: 'network', program: 'git push' },
+      { kind: 'own-rights' },
+      { kind: 'program', name: shown('git'), path: shown('/usr/bin/git'), writable: false },
       { kind: 'folder', path: shown('/home/mina/src/storefront') },
       {
         kind: 'sandbox',
@@ -130,7 +136,7 @@ export function boxed(id: string, now: number, image?: string): Card {
     ],
     why: {
       reason: 'allowlist-miss',
-      segment: 0,
+      segments: [0],
       security: 'allowlist',
       ask: 'on-miss',
       layer: 'built-in',
@@ -152,14 +158,14 @@ export function several(now: number): Card[] {
       host: { kind: 'sandbox', name: shown('web-7') },
       createdAtMs: now - 56_000,
       expiresAtMs: now + 4 * MINUTE,
-      command: command([segment(['ffmpeg', '-i', '/srv/cam/2026-11-21.mkv', '-c', 'copy', '/srv/out/day one.mp4'])]),
+      ...sample('convert'),
     }),
     card('req-git', now),
     card('req-npm', now, {
       session: shown('add-a11y-checks'),
       createdAtMs: now - 9_000,
       expiresAtMs: now + 111_000,
-      command: command([segment(['npm', 'install', '--save-dev', 'axe-core@4.12'])]),
+      ...sample('install'),
     }),
   ];
 }
@@ -174,6 +180,7 @@ export function peerAsk(id: string, now: number): Card {
       security: 'allowlist',
       ask: 'on-miss',
       layer: 'built-in',
+      segments: [],
       entriesChecked: 0,
       trace: [],
     },
@@ -188,12 +195,13 @@ export function unanalysed(id: string, now: number): Card {
     facts: [{ kind: 'folder', path: shown('/var/log/shop') }],
     why: {
       reason: 'opaque',
-      opaque: 'loop',
+      opaque: 'for',
       security: 'allowlist',
       ask: 'on-miss',
       layer: 'agent',
+      segments: [],
       entriesChecked: 14,
-      trace: missed('git'),
+      trace: [],
     },
     decisions: ['allow-once', 'deny'],
     always: [],
@@ -214,29 +222,26 @@ export function manyArguments(id: string, now: number, count: number): Card {
 /** A command that more rungs are offered for. */
 export function harmless(id: string, now: number, differs: Partial<Card> = {}): Card {
   return card(id, now, {
-    command: command([segment(['git', 'log', '--oneline', '-n', '20', 'src/a file.ts'], undefined, true)]),
+    ...sample('log'),
     always: TESTS,
     ...differs,
   });
 }
 
+/** A container that has all of the machine in it. */
+export function container(id: string, now: number): Card {
+  return card(id, now, { ...sample('container') });
+}
+
+/** A chain of which nothing is covered. */
+export function uncovered(id: string, now: number): Card {
+  return chained(id, now, { ...sample('several') });
+}
+
 /** A text for a plain shell, in its parts. */
 export function chained(id: string, now: number, differs: Partial<Card> = {}): Card {
   return card(id, now, {
-    command: chain([
-      segment(['cd', 'storefront']),
-      { operator: '&&', args: [{ role: 'text', shown: shown('npm run build 2>&1'), missed: true }], missed: true },
-      segment(['tail', '-n', '20'], '|'),
-    ]),
-    why: {
-      reason: 'allowlist-miss',
-      segment: 1,
-      security: 'allowlist',
-      ask: 'on-miss',
-      layer: 'agent',
-      entriesChecked: 14,
-      trace: missed('npm'),
-    },
+    ...sample('chain'),
     always: HOSTILE,
     ...differs,
   });
@@ -263,6 +268,7 @@ export function foreign(id: string, now: number, differs: Partial<Card> = {}): C
       security: 'allowlist',
       ask: 'on-miss',
       layer: 'requested',
+      segments: [],
       entriesChecked: 0,
       trace: [],
     },

@@ -1,4 +1,16 @@
-import type { DocumentView, EntryView, HistoryEntry, TestResult, TraceStep } from '../../src/lib/protocol';
+import type {
+  Ask,
+  DocumentView,
+  EffectiveView,
+  EntryView,
+  HistoryEntry,
+  Meaning,
+  PolicyLayer,
+  ScopeView,
+  Security,
+  TestResult,
+  TraceStep,
+} from '../../src/lib/protocol';
 import { shown } from './text';
 
 const HOUR = 3_600_000;
@@ -39,8 +51,9 @@ export function document(now: number): DocumentView {
             lastResolvedPath: shown('/usr/bin/git'),
           }),
           entry('e2', 'generated', '/usr/bin/npm', {
-            argPattern: '^run test:unit$',
-            argShown: shown('^run test:unit$'),
+            argPattern: `sha256:cwd-argv:v1:${'e250'.repeat(16)}`,
+            argShown: shown(`sha256:cwd-argv:v1:${'e250'.repeat(16)}`),
+            bound: { args: [shown('run'), shown('test:unit')], folder: shown('/home/mina/src/storefront') },
             lastUsedAtMs: now - 14 * 60_000,
             lastUsedCommand: shown('npm run test:unit'),
           }),
@@ -75,7 +88,50 @@ function effective(
   ask: DocumentView['effective'][number]['ask'],
   askLayer: DocumentView['effective'][number]['askLayer'],
 ): DocumentView['effective'][number] {
-  return { agent, security, securityLayer, ask, askLayer, askFallback: 'deny', askFallbackLayer: 'defaults' };
+  const meaning = meaningOf(security, ask, 'deny');
+  return { agent, security, securityLayer, ask, askLayer, askFallback: 'deny', askFallbackLayer: 'defaults', meaning };
+}
+
+/** What values come to, as the app combines them. */
+export function meaningOf(security: Security, ask: Ask, fallback: Security): Meaning {
+  const meaning = (usually: Meaning['usually'], unanswered: Meaning['unanswered']): Meaning => ({
+    usually,
+    unanswered,
+    refusals: 'none',
+  });
+  if (security === 'deny') return meaning('nothing-runs', 'never-asked');
+  if (ask === 'always') {
+    if (fallback === 'deny') return meaning('everything-asks', 'refused');
+    const runs = security === 'full' && fallback === 'full';
+    return meaning('everything-asks', runs ? 'runs' : 'covered-runs');
+  }
+  if (security === 'full') return meaning('everything-runs', 'never-asked');
+  return ask === 'on-miss' ? meaning('rest-asks', 'refused') : meaning('rest-refused', 'never-asked');
+}
+
+/** What would be in force for every agent with the scopes as they are. */
+export function resolved({ scopes }: DocumentView): EffectiveView[] {
+  const of = (scope: string) => scopes.find((found) => found.scope === scope);
+  const names = scopes.map(({ scope }) => scope).filter((scope) => scope !== 'defaults');
+  return names.map((agent) => {
+    const layers = [
+      ['agent', agent === '*' ? undefined : of(agent)],
+      ['wildcard', of('*')],
+      ['defaults', of('defaults')],
+    ] as const;
+    const first = <T>(value: (scope: ScopeView) => T | undefined, builtIn: T): [T, PolicyLayer] => {
+      for (const [layer, scope] of layers) {
+        const found = scope === undefined ? undefined : value(scope);
+        if (found !== undefined) return [found, layer];
+      }
+      return [builtIn, 'built-in'];
+    };
+    const [security, securityLayer] = first<Security>((scope) => scope.security, 'deny');
+    const [ask, askLayer] = first<Ask>((scope) => scope.ask, 'on-miss');
+    const [askFallback, askFallbackLayer] = first<Security>((scope) => scope.askFallback, 'deny');
+    const meaning = meaningOf(security, ask, askFallback);
+    return { agent, security, securityLayer, ask, askLayer, askFallback, askFallbackLayer, meaning };
+  });
 }
 
 /** The steps to a prompt for a program without an entry. */
@@ -145,12 +201,12 @@ export function history(now: number): HistoryEntry[] {
     request(14, 40_000, 'git status --short', {}),
     request(13, 95_000, 'npm run test:unit', {
       outcome: { kind: 'allowed-once' },
-      by: 'the person',
+      by: 'window',
       answeredAfterMs: 6_400,
     }),
     request(12, 240_000, 'git push --force origin main', {
       outcome: { kind: 'denied' },
-      by: 'the person',
+      by: 'window',
       answeredAfterMs: 3_100,
     }),
     {
@@ -171,7 +227,7 @@ export function history(now: number): HistoryEntry[] {
     }),
     request(9, 2 * HOUR, 'make -C docs html', {
       outcome: { kind: 'allowed-always' },
-      by: 'the person',
+      by: 'window',
       answeredAfterMs: 12_000,
     }),
     request(8, 3 * HOUR, 'docker system prune -af', {

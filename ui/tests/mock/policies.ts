@@ -1,5 +1,6 @@
 import type { DocumentView, PolicyPlace, PolicyRead, PolicyStore, PolicyStores } from '../../src/lib/protocol';
 import { document as sampleDocument } from './document';
+import { meaningOf } from './document';
 import { shown } from './text';
 
 /** How a page of the mock finds what is read: as `PoliciesStore` does. */
@@ -50,6 +51,7 @@ export function far(hash: string, security: 'deny' | 'allowlist' | 'full', patte
       askLayer: 'built-in',
       askFallback: 'deny',
       askFallbackLayer: 'built-in',
+      meaning: meaningOf(security, 'off', 'deny'),
     })),
   };
 }

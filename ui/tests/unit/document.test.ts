@@ -50,10 +50,23 @@ test('keeping it as it is forgets what was pending', async () => {
 test('a change by another program is read and said, one’s own is not', async () => {
   const { mock, store } = await opened();
   await store.edit([ADD]);
-  expect(store.changedElsewhere).toBe(false);
+  expect(store.changedBy).toBe(null);
   mock.changeElsewhere();
-  await vi.waitFor(() => expect(store.changedElsewhere).toBe(true));
+  await vi.waitFor(() => expect(store.changedBy).toBe('another-program'));
   expect(store.view?.hash).toBe(mock.view.hash);
+});
+
+test('an own answer is no change by others, and who else wrote is named as far as it is known', async () => {
+  const { mock, store } = await opened();
+  for (const by of ['answer', 'window', 'upkeep', 'first-run'] as const) {
+    mock.changeElsewhere(by);
+    await vi.waitFor(() => expect(store.view?.hash).toBe(mock.view.hash));
+    expect(store.changedBy, by).toBe(null);
+  }
+  for (const by of ['command-line', 'gateway', 'another-program'] as const) {
+    mock.changeElsewhere(by);
+    await vi.waitFor(() => expect(store.changedBy).toBe(by));
+  }
 });
 
 test('a stale edit is refused, and the document is read again', async () => {
@@ -70,7 +83,7 @@ test('a draft survives changes by others and becomes edits of what differs only'
   draft.scope = 'coder';
   draft.apply('cautious');
   mock.changeElsewhere();
-  await vi.waitFor(() => expect(store.changedElsewhere).toBe(true));
+  await vi.waitFor(() => expect(store.changedBy).toBe('another-program'));
   expect(draft.preset('coder')).toBe('cautious');
   expect(draft.edits()).toEqual([
     { kind: 'set-policy', scope: 'coder', field: 'ask', value: 'on-miss' },

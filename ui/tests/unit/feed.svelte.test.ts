@@ -67,7 +67,7 @@ test('a request that closed before it was added stays closed, also through a sna
   mock.emit({ kind: 'card-added', card: card('a', NOW) });
   expect(ids(feed)).toEqual([]);
   mock.skip();
-  mock.emit({ kind: 'document-changed', hash: 'x' });
+  mock.emit({ kind: 'document-changed', hash: 'x', by: 'window' });
   await vi.waitFor(() => expect(mock.calls.filter(({ name }) => name === 'snapshot')).toHaveLength(2));
   expect(ids(feed)).toEqual([]);
 });

@@ -72,3 +72,18 @@ test('a new line appears on top, and only once', async () => {
   expect(seqs(store).filter((seq) => seq === 18)).toHaveLength(1);
   expect(seqs(store)[0]).toBe(18);
 });
+
+test('that all lines fit together is said until there is another line', async () => {
+  const { mock, store } = await opened();
+  await vi.waitFor(() => expect(store.busy).toBe(false));
+  await store.verify();
+  expect(store.report?.broken).toBeUndefined();
+  expect(store.report).not.toBeNull();
+  const [first] = mock.lines;
+  if (!first) throw new Error('the sample has lines');
+  mock.emit({ kind: 'history-appended', entry: { ...first, seq: 18, requestId: 'later' } });
+  expect(store.report).toBeNull();
+  store.report = { lines: 18, broken: { file: 'history.jsonl', line: 3, problem: 'another hash' } };
+  mock.emit({ kind: 'history-appended', entry: { ...first, seq: 19, requestId: 'more' } });
+  expect(store.report?.broken?.line).toBe(3);
+});

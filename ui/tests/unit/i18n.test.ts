@@ -1,13 +1,16 @@
+import { readFileSync } from 'node:fs';
 import { afterEach, expect, test } from 'vitest';
-import { CATALOGUES, dateTime, duration, localeFor, setLocale, type Locale } from '../../src/lib/i18n/index.svelte';
+import { CATALOGUES, dateTime, duration, localeFor, setLocale, t, type Locale } from '../../src/lib/i18n/index.svelte';
 import { CONNECTIONS_CATALOGUES } from '../../src/lib/i18n/connections/index.svelte';
 import { POLICIES_CATALOGUES } from '../../src/lib/i18n/policies/index.svelte';
 import { FORWARD_CATALOGUES } from '../../src/lib/i18n/forward/index.svelte';
 import { PETS_CATALOGUES } from '../../src/lib/i18n/pets/index.svelte';
 import { ROUTING_CATALOGUES } from '../../src/lib/i18n/routing/index.svelte';
 import { RULES_CATALOGUES } from '../../src/lib/i18n/rules/index.svelte';
-import { outcomeWords } from '../../src/lib/outcome';
-import type { Outcome } from '../../src/lib/protocol';
+import { roleName } from '../../src/lib/connections';
+import { viaWord } from '../../src/lib/kinds';
+import { decidedBy, outcomeDetail, outcomeWords, writerWords } from '../../src/lib/outcome';
+import type { ChangedBy, Outcome, Via } from '../../src/lib/protocol';
 
 afterEach(() => setLocale('en'));
 
@@ -83,6 +86,151 @@ test('functions of a catalogue use every parameter that the English one uses', (
       expect(used(translated), path).toEqual(used(source));
     }
   }
+});
+
+/** What an entry says; a function is tried with every small number, and with words where it takes none. */
+function said(value: unknown): string[] {
+  if (typeof value === 'string') return [value];
+  const make = value as (...args: unknown[]) => unknown;
+  const words = ['Xx', 'Yy', 'Zz', 'Ww'];
+  const tries: unknown[][] = [words, [0, 0, 0], [1, 1, 1], [2, 2, 2], [['Xx', 'Yy']], ['Xx', 2, 0], ['Xx', 2, 1]];
+  return tries.flatMap((args) => {
+    try {
+      const text = make(...args);
+      return typeof text === 'string' ? [text] : [];
+    } catch {
+      // It takes something else.
+      return [];
+    }
+  });
+}
+
+/** Every sentence of a language, with the path of its entry. */
+const spoken = (locale: Locale) =>
+  [...of(locale)].flatMap(([path, value]) => said(value).map((text): [string, string] => [path, text]));
+
+test('an agent is never called a proxy, by the windows or outside of them', () => {
+  for (const [path, text] of spoken('zh')) expect(text, path).not.toMatch(/代理/);
+  for (const file of [
+    'src-tauri/src/words.rs',
+    'crates/companion/src/sentences.rs',
+    'crates/companion/src/cli/explain.rs',
+  ])
+    for (const [text] of readFileSync(`../${file}`, 'utf8').matchAll(/"[^"]*"/g))
+      expect(text, file).not.toMatch(/代理|\p{Script=Han}[.,;:!?()]/u);
+});
+
+test('Chinese has its own stops, commas, colons and brackets', () => {
+  for (const [path, text] of spoken('zh')) {
+    expect(text, path).not.toMatch(/\p{Script=Han}[.,;:!?()]/u);
+    expect(text, path).not.toMatch(/[,;:!?(]\p{Script=Han}/u);
+    // Between two sentences there is no space.
+    expect(text, path).not.toMatch(/[。，；：！？] /u);
+  }
+});
+
+test('Korean has neither Chinese stops nor semicolons', () => {
+  for (const [path, text] of spoken('ko')) expect(text, path).not.toMatch(/[。，；：！？;]/u);
+});
+
+test('each language has one word for one thing', () => {
+  const faults = { zh: /回答|散列|设定|标识|外壳|你的/, ko: /알림 ?창|대답|식별자|단추|암호(?!화)|받은 요청(?!함)/ };
+  for (const locale of ['zh', 'ko'] as const)
+    for (const [path, text] of spoken(locale)) expect(text, path).not.toMatch(faults[locale]);
+});
+
+/** Words that the app has for itself and for other programs, in no language a person’s own. */
+const RAW =
+  /\b(another-program|command-line|first-run|upkeep|allowlist-miss|allowlist-unbound|rule-doubt|user-denied)\b|=/;
+/** The same, where words of Latin letters are raw in any case. */
+const RAW_ABROAD = /\b(window|tray|notification|gateway|answer|socket|connection|node|tool|hook|pet|operator)\b/;
+
+function expectWords(words: Map<string, string>, locale: Locale) {
+  for (const [value, text] of words) {
+    expect(text, value).not.toBe('');
+    expect(text, value).not.toMatch(RAW);
+    if (locale !== 'en') expect(text, value).not.toMatch(RAW_ABROAD);
+  }
+  expect(new Set(words.values()).size).toBe(words.size);
+}
+
+test('whoever decided or changed something is named in words, in every language', () => {
+  const writers: Record<ChangedBy, true> = {
+    answer: true,
+    'another-program': true,
+    'command-line': true,
+    'first-run': true,
+    gateway: true,
+    upkeep: true,
+    window: true,
+  };
+  const vias: Record<Via, true> = {
+    'command-line': true,
+    connection: true,
+    gateway: true,
+    hook: true,
+    node: true,
+    pet: true,
+    socket: true,
+    tool: true,
+  };
+  const by = [
+    'window',
+    'command-line',
+    'tray',
+    'notification',
+    'gateway: Phone',
+    'pet main',
+    'pet main (remembered)',
+    'handed on to Phone',
+  ];
+  const reasons = [
+    'security=deny',
+    'user-denied',
+    'ask=always',
+    'allowlist-miss',
+    'allowlist-unbound',
+    'rule-doubt',
+    'rule r1',
+  ];
+  const wordsOf = (values: string[], words: (value: string) => string) => new Map(values.map((v) => [v, words(v)]));
+  for (const locale of ['en', 'zh', 'ko'] as const) {
+    setLocale(locale);
+    expectWords(wordsOf([...Object.keys(writers), 'of-a-later-version'], writerWords), locale);
+    expectWords(
+      wordsOf(Object.keys(vias), (via) => viaWord(via as Via)),
+      locale,
+    );
+    expectWords(
+      wordsOf(by, (who) => decidedBy(who, { kind: 'denied' })),
+      locale,
+    );
+    expectWords(
+      wordsOf(reasons, (reason) => outcomeDetail({ kind: 'denied-by-policy', reason }) ?? ''),
+      locale,
+    );
+    expectWords(wordsOf(['operator', 'node', 'of-a-later-version'], roleName), locale);
+  }
+});
+
+test('a name from elsewhere does not pass for a place here', () => {
+  for (const locale of ['en', 'zh', 'ko'] as const) {
+    setLocale(locale);
+    for (const place of ['window', 'tray', 'gateway: Phone', 'pet main']) {
+      const elsewhere = decidedBy(place, { kind: 'allowed-elsewhere' });
+      expect(elsewhere).toContain(place);
+      expect(elsewhere).not.toBe(decidedBy(place, { kind: 'allowed-once' }));
+    }
+  }
+});
+
+test('what was changed stands where the language wants it', () => {
+  const changed = () => t().history.changed('rules', writerWords('window'));
+  expect(changed()).toBe('Rules changed in the main window');
+  setLocale('zh');
+  expect(changed()).toBe('在主窗口中更改了规则');
+  setLocale('ko');
+  expect(changed()).toBe('기본 창에서 규칙이 바뀜');
 });
 
 test('each outcome has words of its own in each language', () => {

@@ -81,10 +81,10 @@ test('a change by somebody else is said, a use of an entry is not', async () => 
   entry.lastUsedAtMs = 5;
   there.hash = 'used';
   await policies.load();
-  expect([store.view?.hash, store.changedElsewhere]).toEqual(['used', false]);
+  expect([store.view?.hash, store.changedBy]).toEqual(['used', null]);
   there.scopes[1] = { ...there.scopes[1]!, security: 'full' };
   await policies.load();
-  expect(store.changedElsewhere).toBe(true);
+  expect(store.changedBy).toBe('somebody');
 });
 
 test('rules of a node’s own kind are there to be looked at', async () => {

@@ -83,8 +83,12 @@ test('rules are read when somebody looks, and followed from then on', async () =
   await vi.waitFor(() => expect(store.breadths.size).toBe(8));
   mock.emit({ kind: 'rules-changed', hash: store.view?.hash ?? '' });
   await vi.waitFor(() => expect(read()).toBe(2));
-  expect(store.changedElsewhere).toBe(false);
+  mock.emit({ kind: 'rules-changed', hash: 'answered', by: 'answer' });
+  await vi.waitFor(() => expect(read()).toBe(3));
+  expect(store.changedBy).toBe(null);
+  // Told of twice, in either order: without who did it, so that it is read, and with.
   mock.emit({ kind: 'rules-changed', hash: 'another' });
-  await vi.waitFor(() => expect(store.changedElsewhere).toBe(true));
+  mock.emit({ kind: 'rules-changed', hash: 'another', by: 'another-program' });
+  await vi.waitFor(() => expect(store.changedBy).toBe('another-program'));
   store.stop();
 });

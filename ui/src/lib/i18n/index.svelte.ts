@@ -75,6 +75,16 @@ export function dateTime(ms: number): string {
   return new Intl.DateTimeFormat(regional(), { dateStyle: 'medium', timeStyle: 'medium' }).format(ms);
 }
 
+/** Sentences one after the other. */
+export function sentences(said: string[]): string {
+  return said.join(locale === 'zh' ? '' : ' ');
+}
+
+/** The time of day in the reader's language and zone. */
+export function clockTime(ms: number): string {
+  return new Intl.DateTimeFormat(regional(), { timeStyle: 'short' }).format(ms);
+}
+
 /** How long ago, in words of one unit. */
 export function ago(ms: number, now: number): string {
   const format = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' });

@@ -6,6 +6,7 @@ import type {
   DocumentView,
   EditParams,
   EditResult,
+  EffectiveView,
   EmbeddedEdit,
   ErrorCode,
   ForwardSettings,
@@ -17,6 +18,7 @@ import type {
   PetSourceEdit,
   PolicyEditParams,
   PolicyPlace,
+  PolicyPreviewParams,
   PolicyRead,
   PolicyStores,
   RouteEdit,
@@ -44,13 +46,18 @@ export interface Backend {
   /** Says that the card's content is on the screen; the number returned goes into the decision. */
   cardPainted(id: string, generation: number): Promise<number>;
   decide(params: DecideParams): Promise<Outcome>;
-  /** The card stays in the inbox, unanswered. */
-  dismiss(id: string): Promise<void>;
+  /** The card stays in the inbox, unanswered, with everything else that its run asks now; returns the ids of all that. */
+  dismiss(id: string): Promise<string[]>;
+  /** Denies everything that the card's run asks now; returns the ids of what that was. */
+  denyRun(id: string): Promise<string[]>;
   /** Says that the prompt page shows nothing, so that its window may be hidden. */
   promptBlank(): Promise<void>;
+  /** Asks for a size of the prompt's window, in CSS pixels; it becomes as large as its screen allows. */
+  sizePrompt(width: number, height: number): Promise<void>;
   /** Denies everything that waits; returns how many that were. */
   denyAll(): Promise<number>;
-  setPaused(paused: boolean): Promise<void>;
+  /** Pauses prompts, for so many minutes or until somebody resumes (`null`), or resumes them. */
+  setPaused(paused: boolean, minutes: number | null): Promise<void>;
   document(): Promise<DocumentView>;
   editDocument(params: EditParams): Promise<EditResult>;
   answerConfirmation(id: string, apply: boolean): Promise<void>;
@@ -94,6 +101,8 @@ export interface Backend {
   /** What one of them says now. */
   policy(place: PolicyPlace): Promise<PolicyRead>;
   editPolicy(params: PolicyEditParams): Promise<EditResult>;
+  /** What would be in force with edits; nothing is written. */
+  previewPolicy(params: PolicyPreviewParams): Promise<EffectiveView[]>;
   /** Says what is handed on at all. This and the next two return what there is afterwards. */
   setForward(settings: ForwardSettings): Promise<ConnectionsView>;
   /** Adds a target or changes one. */

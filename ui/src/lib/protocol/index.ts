@@ -13,7 +13,7 @@ export type AllowBlocked = "too-long" | "too-many-arguments";
 /**
  * Why nothing can be remembered.
  */
-export type AlwaysUnavailable = "ask-always" | "carrier" | "interpreter" | "no-effect" | "not-offered" | "opaque" | "sandbox" | "security-not-allowlist" | "store-unavailable" | "unresolved" | "writable";
+export type AlwaysUnavailable = "ask-always" | "carrier" | "interpreter" | "no-effect" | "not-offered" | "opaque" | "expands" | "sandbox" | "security-not-allowlist" | "store-unavailable" | "unresolved" | "writable";
 
 /**
  * What an argument is in its command.
@@ -88,6 +88,19 @@ orders: OrderWords, };
  * When a person is asked. Ordered from permissive to strict: the stricter of two is `max`.
  */
 export type Ask = "off" | "on-miss" | "always";
+
+/**
+ * The arguments and the folder that an entry is about, and nothing else.
+ */
+export type BoundCall = { 
+/**
+ * After the program.
+ */
+args: Array<Shown>, 
+/**
+ * Where it runs.
+ */
+folder: Shown, };
 
 /**
  * What rules would have met among past requests.
@@ -275,6 +288,11 @@ complete: boolean,
 notes: Array<ChangeNote>, };
 
 /**
+ * Who changed the document or the rules, as far as that can be known: a file does not tell which program wrote it.
+ */
+export type ChangedBy = "answer" | "another-program" | "command-line" | "first-run" | "gateway" | "upkeep" | "window";
+
+/**
  * A program that is connected to the app's own gateway. Everything but the device is its own word.
  */
 export type ClientView = { 
@@ -423,7 +441,11 @@ expiresAtMs: number,
 /**
  * What would get looser.
  */
-loosenings: Array<Loosening>, };
+loosenings: Array<Loosening>, 
+/**
+ * What it would do, where that can be told.
+ */
+impact?: Impact, };
 
 /**
  * Everything that the page about connections shows.
@@ -553,6 +575,15 @@ text: Shown, };
 export type DiffLineKind = "added" | "context" | "removed";
 
 /**
+ * Whether a prompt can be seen.
+ */
+export type DisplayState = { "kind": "ok" } | { "kind": "failed", 
+/**
+ * What went wrong, for the person.
+ */
+why: string, };
+
+/**
  * One change to the document.
  */
 export type DocumentEdit = { "kind": "set-policy", 
@@ -676,6 +707,10 @@ applied: boolean,
  */
 loosenings: Array<Loosening>, 
 /**
+ * What it would do, where it waits for a confirmation and that can be told.
+ */
+impact?: Impact, 
+/**
  * Edits that take it back.
  */
 undo: Array<DocumentEdit>, };
@@ -711,7 +746,11 @@ askFallback: Security,
 /**
  * Layer of `ask_fallback`.
  */
-askFallbackLayer: PolicyLayer, };
+askFallbackLayer: PolicyLayer, 
+/**
+ * What all of it comes to.
+ */
+meaning: Meaning, };
 
 /**
  * How far a session is lifted out of its sandbox (tool-policy.md §13).
@@ -812,6 +851,10 @@ argPattern?: string,
  */
 argShown?: Shown, 
 /**
+ * What the argument pattern stands for, where it is a digest and the history tells what of.
+ */
+bound?: BoundCall, 
+/**
  * Unix milliseconds.
  */
 lastUsedAtMs?: number, 
@@ -862,6 +905,10 @@ export type ExecTarget = "auto" | "sandbox" | "gateway" | "node";
  */
 export type Fact = { "kind": "program", 
 /**
+ * As it is called in the command.
+ */
+name: Shown, 
+/**
  * Where it was found; absent when it was not.
  */
 path?: Shown, 
@@ -902,11 +949,11 @@ overrides: Array<EnvOverride>, } | { "kind": "environment-names",
  */
 names: Array<Shown>, } | { "kind": "elevation", 
 /**
- * `sudo`, `doas`, `pkexec`, `su`.
+ * Through what, such as `sudo` or `docker run`.
  */
-program: string, } | { "kind": "network", 
+program: string, } | { "kind": "own-rights" } | { "kind": "network", 
 /**
- * Its name.
+ * Its name, such as `curl` or `git push`.
  */
 program: string, } | { "kind": "script", 
 /**
@@ -1415,7 +1462,20 @@ after: string,
 /**
  * What got looser.
  */
-loosenings: Array<Loosening>, };
+loosenings: Array<Loosening>, } | { "kind": "page", 
+/**
+ * Of which window.
+ */
+window: WindowKind, 
+/**
+ * How.
+ */
+end: PageEnd, 
+/**
+ * Whether the window was made again with what it showed. Otherwise it had ended too often; where that was the prompt,
+ * nobody could be asked for a while.
+ */
+again: boolean, };
 
 /**
  * A page of history, newest first.
@@ -1447,6 +1507,23 @@ kind: HostKind,
  * Its name, when it is not this machine.
  */
 name?: Shown, };
+
+/**
+ * What a change would do.
+ */
+export type Impact = { 
+/**
+ * That it lets nearly everything run unasked, if it does.
+ */
+widening?: Widening, 
+/**
+ * The newest commands in the history that were looked at, at most fifty.
+ */
+of: number, 
+/**
+ * So many of them would have run unasked with it and would not without.
+ */
+more: number, };
 
 /**
  * One rung of the ladder for a request.
@@ -1625,6 +1702,23 @@ from: string,
 to: string, };
 
 /**
+ * What a policy comes to.
+ */
+export type Meaning = { 
+/**
+ * As long as somebody answers.
+ */
+usually: Usually, 
+/**
+ * When nobody does.
+ */
+unanswered: Unanswered, 
+/**
+ * What the person's own rules change about it.
+ */
+refusals: Refusals, };
+
+/**
  * Why nothing covers a command.
  */
 export type MissCause = "alias" | "assignment" | "blocked-wrapper" | "carrier" | "eval" | "inline-eval" | "no-entry" | "odd-name" | "relative-after-move" | "renamed" | "shell-through-carrier" | "source" | "too-deep" | "touches-home";
@@ -1741,6 +1835,11 @@ reason: string, };
  * A page of the main window.
  */
 export type Page = "inbox" | "allowlist" | "rules" | "policy" | "history" | "connections" | "settings";
+
+/**
+ * How a window's page ended, which it never does by itself.
+ */
+export type PageEnd = "crashed" | "hung" | "out-of-memory";
 
 /**
  * Why a device has to be let in.
@@ -2013,6 +2112,19 @@ gateway: string,
 node?: string, };
 
 /**
+ * Edits of which it is to be said what would be in force with them.
+ */
+export type PolicyPreviewParams = { 
+/**
+ * Which document; absent means this machine's own.
+ */
+place?: PolicyPlace, 
+/**
+ * In order.
+ */
+edits: Array<DocumentEdit>, };
+
+/**
  * What a document of another machine decides (approvals-store.md §4.3).
  */
 export type PolicyReach = "gateway-host" | "node" | "node-alone" | "node-unclear";
@@ -2137,6 +2249,11 @@ rules: number,
 includes: Array<string>, };
 
 /**
+ * How much more.
+ */
+export type Reach = "anything" | "programs";
+
+/**
  * Which arguments a rule reaches.
  */
 export type ReachedArguments = { "kind": "any" } | { "kind": "exact", 
@@ -2194,6 +2311,11 @@ below: Array<Shown>, } | { "kind": "prefix",
  * In the rule's order.
  */
 beginnings: Array<Shown>, } | { "kind": "print-script" } | { "kind": "edit-script" };
+
+/**
+ * What rules of the person's own change about that.
+ */
+export type Refusals = "none" | "some" | "unreadable";
 
 /**
  * What an answer of "always" leaves behind.
@@ -3080,6 +3202,23 @@ raw?: string, };
 export type SpanKind = "plain" | "escape" | "lookalike" | "space" | "secret";
 
 /**
+ * The one line that says what happens to what agents want to run: the worst of what is true.
+ */
+export type Standing = { "kind": "runs-unasked", 
+/**
+ * Why.
+ */
+cause: Unasked, } | { "kind": "cannot-show", 
+/**
+ * What went wrong, for the person.
+ */
+why: string, } | { "kind": "paused", 
+/**
+ * Until then, Unix milliseconds; absent until somebody ends it.
+ */
+untilMs?: number, } | { "kind": "asking" };
+
+/**
  * What works at the moment.
  */
 export type Status = { 
@@ -3111,6 +3250,14 @@ tray: Presence,
  * A notification server.
  */
 notifications: Presence, 
+/**
+ * Whether a prompt can be seen.
+ */
+display: DisplayState, 
+/**
+ * What all of it comes to.
+ */
+standing: Standing, 
 /**
  * Whether prompts stay in the inbox instead of opening.
  */
@@ -3345,11 +3492,19 @@ applied: boolean, } | { "kind": "document-changed",
 /**
  * Its hash now.
  */
-hash: string, } | { "kind": "rules-changed", 
+hash: string, 
+/**
+ * Who did it.
+ */
+by: ChangedBy, } | { "kind": "rules-changed", 
 /**
  * Hash of the rule document now.
  */
-hash: string, } | { "kind": "connections-changed" } | { "kind": "running-changed" } | { "kind": "history-appended", 
+hash: string, 
+/**
+ * Who changed what they say; absent where only the rules are to be read again. A change is told both ways.
+ */
+by?: ChangedBy, } | { "kind": "connections-changed" } | { "kind": "running-changed" } | { "kind": "history-appended", 
 /**
  * The line.
  */
@@ -3389,9 +3544,63 @@ seq: number,
 event: UiEvent, };
 
 /**
+ * What happens to a command that was to be asked about when nobody can be asked, or nobody answers.
+ */
+export type Unanswered = "runs" | "covered-runs" | "refused" | "never-asked";
+
+/**
+ * Why anything runs unasked.
+ */
+export type Unasked = { 
+/**
+ * Agent id; `*` stands for any agent that is not named anywhere.
+ */
+agent: string, 
+/**
+ * The same made safe to look at.
+ */
+shown: Shown, 
+/**
+ * The session that it is confined to.
+ */
+session?: Shown, 
+/**
+ * The layer of the document that sets it; absent where it was set for a sandbox.
+ */
+layer?: PolicyLayer, 
+/**
+ * Where it runs.
+ */
+place: UnaskedPlace, 
+/**
+ * When.
+ */
+when: UnaskedWhen, 
+/**
+ * Further agents and sessions of which the same is true.
+ */
+others: number, };
+
+/**
+ * Where something runs unasked.
+ */
+export type UnaskedPlace = "here" | "sandbox";
+
+/**
+ * When it does.
+ */
+export type UnaskedWhen = "always" | "nobody-asked";
+
+/**
  * Why a command cannot be pinned.
  */
 export type UnboundCause = "carrier" | "expansion" | "not-static" | "relative-after-move" | "shell-text" | "unresolved";
+
+/**
+ * What happens to commands, as long as somebody answers. "Covered" is what entries, rules, safe programs and skills
+ * cover altogether.
+ */
+export type Usually = "everything-runs" | "rest-asks" | "everything-asks" | "rest-refused" | "nothing-runs";
 
 /**
  * Why a verdict is what it is.
@@ -3409,6 +3618,11 @@ export type Via = "socket" | "command-line" | "gateway" | "connection" | "node" 
 export type WebhookAuth = "none" | "bearer" | "hmac";
 
 /**
+ * Who may run more by a change.
+ */
+export type Whose = "everybody" | "unnamed" | "agent";
+
+/**
  * Why the person is asked.
  */
 export type Why = { 
@@ -3421,9 +3635,17 @@ reason: WhyReason,
  */
 opaque?: string, 
 /**
- * Index of the segment that missed.
+ * What keeps entries from covering it, only with `uncoverable`.
  */
-segment?: number, 
+cause?: MissCause, 
+/**
+ * What keeps it from being pinned, only with `unbound`.
+ */
+unbound?: UnboundCause, 
+/**
+ * Indexes of the segments that missed, in order.
+ */
+segments: Array<number>, 
 /**
  * Effective security.
  */
@@ -3448,9 +3670,35 @@ trace: Array<TraceStep>, };
 /**
  * Why the person is asked.
  */
-export type WhyReason = "ask-always" | "allowlist-miss" | "opaque" | "environment" | "may-be-refused" | "peer-asks" | "rules-unreadable";
+export type WhyReason = "ask-always" | "allowlist-miss" | "opaque" | "uncoverable" | "unbound" | "environment" | "may-be-refused" | "peer-asks" | "rules-unreadable";
+
+/**
+ * That a change lets nearly everything run unasked.
+ */
+export type Widening = { 
+/**
+ * Who may.
+ */
+whose: Whose, 
+/**
+ * The agent, for one.
+ */
+shown: Shown, 
+/**
+ * What.
+ */
+kind: Reach, 
+/**
+ * The folder that the programs are in, if it is one.
+ */
+folder?: Shown, };
+
+/**
+ * One of the app's windows.
+ */
+export type WindowKind = "main" | "prompt";
 
 /**
  * Why a rung is missing.
  */
-export type Withheld = "unresolved" | "no-folder" | "expands" | "runs-its-arguments" | "writable" | "dangerous" | "not-known-harmless" | "secret" | "no-subcommand" | "nothing-more" | "no-effect";
+export type Withheld = "unresolved" | "another-by-name" | "no-folder" | "expands" | "runs-its-arguments" | "writable" | "dangerous" | "not-known-harmless" | "secret" | "no-subcommand" | "nothing-more" | "no-effect";

@@ -20,6 +20,8 @@ export const en = {
     address: 'Address',
     port: 'Port',
     portHelp: 'From 1024 to 65535. Programs that are connected have to connect again.',
+    portOther: (real: string) =>
+      `It serves on ${real} now: the variable COUNTERSIGN_GATEWAY_PORT was set where Countersign was started, and comes before this setting.`,
     portWrong: 'A whole number from 1024 to 65535 is needed.',
     portSave: 'Use this port',
     tokenFile: 'Token file',
@@ -74,6 +76,7 @@ export const en = {
     unknown: 'The gateway does not say.',
   },
 
+  roleName: { operator: 'operator', node: 'node', unknown: 'unknown role' },
   role: {
     operator: 'an operator: a program that looks on and answers',
     node: 'a node: a machine that runs commands for agents',

@@ -5,12 +5,12 @@ export const zh: ConnectionsCatalogue = {
   title: '连接',
   lead: (connected, all) =>
     all === 0
-      ? '谁能在这里找到您，以及您还会在哪里被询问。连接中断绝不会允许任何内容。'
-      : `${all} 个网关中已连接 ${connected} 个。连接中断绝不会允许任何内容。`,
+      ? '哪些程序可以连接到这里，以及还有哪些地方会询问您。连接中断时绝不会允许任何内容。'
+      : `${all} 个网关中已连接 ${connected} 个。连接中断时绝不会允许任何内容。`,
   here: '本机',
   hereLead: 'Countersign 自带的网关，供本机上的程序使用。本机以外无法连接。',
   others: '其他网关',
-  othersLead: '那里的代理提出的请求会显示在这里，您的答复会送回去。',
+  othersLead: '那里的智能体提出的请求会显示在这里，您的答复会送回去。',
 
   own: {
     name: '自带网关',
@@ -22,6 +22,8 @@ export const zh: ConnectionsCatalogue = {
     address: '地址',
     port: '端口',
     portHelp: '1024 到 65535。已连接的程序需要重新连接。',
+    portOther: (real) =>
+      `目前使用端口 ${real}：启动 Countersign 时设置了环境变量 COUNTERSIGN_GATEWAY_PORT，它优先于此设置。`,
     portWrong: '需要 1024 到 65535 之间的整数。',
     portSave: '使用此端口',
     tokenFile: '令牌文件',
@@ -34,7 +36,7 @@ export const zh: ConnectionsCatalogue = {
   clients: {
     title: '已连接的程序',
     none: '目前没有。',
-    noDevice: '没有自己的设备标识',
+    noDevice: '没有自己的设备身份',
   },
 
   devices: {
@@ -56,7 +58,7 @@ export const zh: ConnectionsCatalogue = {
     lead: '只准入您自己刚刚启动的程序。',
     wants: '{name} 请求准入',
     device: '设备',
-    copyDevice: '复制完整的设备标识',
+    copyDevice: '复制完整的设备 ID',
     platform: '自称运行于',
     why: '请求原因',
     since: '请求时间',
@@ -68,16 +70,17 @@ export const zh: ConnectionsCatalogue = {
   },
 
   reason: {
-    'not-paired': '它从未来过。',
+    'not-paired': '它从未在这里准入过。',
     'role-upgrade': '它以前已准入，现在还想成为别的角色。',
     'scope-upgrade': '它以前已准入，现在想做更多的事。',
     'metadata-upgrade': '它以前已准入，现在自称运行在别的系统上。它的密钥可能被复制了。',
     unknown: '网关没有说明。',
   },
 
+  roleName: { operator: '操作者', node: '节点', unknown: '未知角色' },
   role: {
     operator: '操作者：查看并答复的程序',
-    node: '节点：为代理运行命令的机器',
+    node: '节点：为智能体运行命令的机器',
     unknown: '此版本不认识的角色',
   },
 
@@ -92,7 +95,7 @@ export const zh: ConnectionsCatalogue = {
 
   add: '添加网关',
   emptyTitle: '没有其他网关',
-  emptyText: '连接本机或其他机器上的 OpenClaw 网关：那里的代理提出的请求会在这个收件箱中等待。',
+  emptyText: '连接本机或其他机器上的 OpenClaw 网关：那里的智能体提出的请求会在这个收件箱中等待。',
 
   state: {
     off: '已关闭',
@@ -110,9 +113,9 @@ export const zh: ConnectionsCatalogue = {
     micros: (n) => `${n} 微秒`,
     millis: (n) => `${n} 毫秒`,
     since: '已连接',
-    may: '可以做',
+    may: '权限',
     mayUnknown: '此版本的网关不说明。',
-    mayNothing: '什么也不能',
+    mayNothing: '没有任何权限',
     certificate: '证书',
     pinned: '只信任这一个',
     authorities: '本系统信任的任何证书',
@@ -124,8 +127,8 @@ export const zh: ConnectionsCatalogue = {
       file: '没有可用的密钥环，保存在私有文件中',
       'open-claw': '本机上 OpenClaw 自己的',
     },
-    sessions: '仅限会话包含',
-    agents: '代理的审批',
+    sessions: '仅限名称包含以下内容的会话',
+    agents: '智能体的审批',
     agentsSeen: '通过 operator.admin 请求查看',
     agentsNotSeen: '未请求查看',
     pending: '在此等待',
@@ -148,7 +151,7 @@ export const zh: ConnectionsCatalogue = {
 
   problem: {
     unreachable: { what: '这个地址没有应答。', help: '请查看网关是否在那里运行，地址和端口是否正确。' },
-    'timed-out': { what: '它应答过，随后没有声息。', help: '它可能很忙，或者中间的网络断了。' },
+    'timed-out': { what: '它应答过，随后没有动静。', help: '它可能很忙，或者中间的网络断了。' },
     starting: { what: '网关正在启动。', help: '不需要做什么。' },
     closed: {
       what: '它结束了连接。',
@@ -162,8 +165,8 @@ export const zh: ConnectionsCatalogue = {
     },
     'secret-wrong': { what: '它需要另一个令牌或密码。', help: '请填写那个网关配置中现在的令牌或密码。' },
     'rate-limited': {
-      what: '错误的令牌或密码太多，它要求暂时不要打扰。',
-      help: '请更正机密，等几分钟后重试。',
+      what: '错误的令牌或密码太多，它暂时不再接受。',
+      help: '请更正令牌或密码，等几分钟后重试。',
     },
     'not-paired': {
       what: '需要先在那里准入 Countersign。',
@@ -182,7 +185,7 @@ export const zh: ConnectionsCatalogue = {
     },
     'pin-mismatch': {
       what: '它的证书不是固定的那一个。',
-      help: '如果证书更新过，请在那台机器上核对出示的指纹并固定它。否则可能有人介于中间：不要连接。',
+      help: '如果证书更新过，请在那台机器上核对出示的指纹并固定它。否则可能有人从中拦截：请不要更改。',
     },
     certificate: {
       what: '它的证书不受信任。',
@@ -194,12 +197,12 @@ export const zh: ConnectionsCatalogue = {
 
   gap: {
     'no-approvals': {
-      what: '它没有给予 operator.approvals：什么也看不到，也无法答复。',
+      what: '它没有给予 operator.approvals：看不到任何请求，也无法答复。',
       help: '请在那里以该权限再次准入 Countersign，然后重试：',
     },
     'agents-hidden': {
-      what: '看不到那里的代理提出的请求。',
-      help: '这个版本只向 operator.admin 显示它们。如果您信任这样做，请打开“查看代理提出的审批”。',
+      what: '看不到那里的智能体提出的请求。',
+      help: '这个版本只向 operator.admin 显示它们。如果您信任这样做，请打开“查看智能体提出的审批”。',
     },
     'no-list': {
       what: '它无法列出等待中的请求。',
@@ -215,13 +218,13 @@ export const zh: ConnectionsCatalogue = {
   form: {
     addTitle: '添加网关',
     editTitle: '更改此网关',
-    lead: 'Countersign 作为独立的设备连接到它，可能需要在那里准入。',
+    lead: 'Countersign 作为独立的设备连接到它，可能需要先在那里获得准入。',
     name: '名称',
     nameHelp: '您给这个网关起的名称。来自那里的每个请求都会标明它。',
     url: '地址',
     urlHelp: '本机用 ws://127.0.0.1:18789，其他机器用 wss://。',
     secretKind: '它需要',
-    secret: '机密',
+    secret: '凭据',
     keep: (place) => `保留现有的（${place}）`,
     keepNone: '保持：没有',
     set: '使用这个',
@@ -232,10 +235,10 @@ export const zh: ConnectionsCatalogue = {
     valueHelp: '保存在桌面的密钥环中；没有密钥环时保存在私有文件中。不会再次显示。',
     pin: '证书',
     pinHelp: '唯一信任的证书的 SHA-256，64 位十六进制数。留空：本系统信任的任何证书。',
-    agents: '查看代理提出的审批',
+    agents: '查看智能体提出的审批',
     agentsHelp:
       '从 2026.5 版本起，网关只向 operator.admin 显示它们，而该权限在那里可以做任何事。Countersign 只为此目的请求它。没有它，就只能看到其他程序提出的请求。',
-    session: '仅限会话包含',
+    session: '仅限名称包含以下内容的会话',
     sessionHelp: '会话名称的一部分。留空：所有会话。',
     enabled: '连接到它',
     cancel: '返回',
@@ -244,7 +247,7 @@ export const zh: ConnectionsCatalogue = {
   },
 
   removeTitle: '移除此网关？',
-  removeText: 'Countersign 会断开连接并忘记它的机密。在此等待的请求会被搁置而不答复，它们会在那里继续等待。',
+  removeText: 'Countersign 会断开连接并忘记它的凭据。在此等待的请求会被搁置而不答复，它们会在那里继续等待。',
   removeKeep: '保留',
   removeDo: '移除网关',
   gone: '这个网关已不存在。',

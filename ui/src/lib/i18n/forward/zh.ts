@@ -12,7 +12,7 @@ export const zh: ForwardCatalogue = {
   filters: '筛选',
   filtersEdit: '更改筛选',
   everything: '所有请求',
-  agents: (names) => `代理 ${names}`,
+  agents: (names) => `智能体 ${names}`,
   sessions: (parts) => `名称含 ${parts} 的会话`,
   only: (what) => `仅限${what}`,
   sessionMode: '“会话”模式会转交到请求所来自的聊天，而这里的请求都没有聊天：不会转交任何内容。',
@@ -69,13 +69,13 @@ export const zh: ForwardCatalogue = {
     mayAllowHelp:
       '那边的拒绝始终有效。打开后，允许也有效，但只限一次，绝不是始终：凡能在那边答复的人，都能让命令在本机运行。',
     program: '程序',
-    programHelp: '绝对路径。它从标准输入得到 JSON，不经过外壳，限时 10 秒。',
+    programHelp: '绝对路径。它从标准输入得到 JSON，不经过 shell，限时 10 秒。',
     arguments: '参数',
     argumentsHelp: '每行一个，原样传递。',
     url: '地址',
     urlHelp: '任何主机用 https://；http:// 仅限 127.0.0.1 和 [::1]。它会收到带 JSON 的 POST。',
     pin: '证书',
-    pinHelp: '唯一信任的证书的 SHA-256，64 个十六进制数字。留空：本系统信任的任何证书。',
+    pinHelp: '唯一信任的证书的 SHA-256，64 位十六进制数。留空：本系统信任的任何证书。',
     auth: '识别方式',
     authIs: { none: '无', bearer: '持有者令牌', hmac: '签名' },
     authHelp: {
@@ -95,8 +95,8 @@ export const zh: ForwardCatalogue = {
 
   filter: {
     title: '转交哪些内容',
-    agents: '仅限这些代理',
-    agentsHelp: '每行一个标识。留空：所有代理。',
+    agents: '仅限这些智能体',
+    agentsHelp: '每行一个 ID。留空：所有智能体。',
     sessions: '仅限这些会话',
     sessionsHelp: '会话名称的一部分或正则表达式，每行一个。留空：所有会话。',
     mode: '模式',

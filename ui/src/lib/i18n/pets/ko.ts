@@ -29,7 +29,7 @@ export const ko: PetsCatalogue = {
     disconnect: '연결 끊기',
     disconnectOf: (name) => `${name} 연결 끊기`,
     disconnectHelp:
-      '연결을 끊어도 그 클라이언트를 기다리던 것은 받은 요청에 남고, 기억한 선택은 지워집니다. 다시 연결할 수 있습니다.',
+      '연결을 끊어도 그 클라이언트를 기다리던 것은 받은 요청함에 남고, 기억한 선택은 지워집니다. 다시 연결할 수 있습니다.',
     choices: (n) => `기억한 선택 ${n}개:`,
     approved: '승인',
     denied: '거부',
@@ -44,7 +44,7 @@ export const ko: PetsCatalogue = {
     '그곳에서 묻는 것이 여기에 표시됩니다. 허용하면 그 프로그램이 스스로 계속하며, 여기에서는 아무것도 실행되지 않습니다.',
   add: '펫 서버 추가',
   emptyTitle: '펫 서버 없음',
-  emptyText: '펫 채널로 묻는 프로그램을 연결하면 그 질문이 이 받은 요청에서 기다립니다.',
+  emptyText: '펫 채널로 묻는 프로그램을 연결하면 그 질문이 받은 요청함에서 기다립니다.',
 
   source: {
     session: '세션',
@@ -83,7 +83,7 @@ export const ko: PetsCatalogue = {
       help: '토큰을 고치고 몇 분 기다린 뒤 다시 시도하세요.',
     },
     'not-paired': {
-      what: '먼저 이 기기를 들여야 한다고 합니다.',
+      what: '먼저 이 기기의 연결을 허용해야 한다고 합니다.',
       help: '펫 서버에는 그런 절차가 없습니다. 펫 서버의 주소가 맞는지 확인하세요.',
     },
     protocol: { what: '펫 서버와 다른 방식으로 말합니다.', help: '주소가 맞는지 확인하세요.' },

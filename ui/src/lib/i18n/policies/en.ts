@@ -7,7 +7,7 @@ export const en = {
   again: 'Read again',
   reading: 'Reading the document…',
   leftOut: (n: number) =>
-    n === 1 ? '1 node more is not listed: there are too many.' : `${n} nodes more are not listed: there are too many.`,
+    n === 1 ? '1 more node is not listed: there are too many.' : `${n} more nodes are not listed: there are too many.`,
   nodesUnknown: 'Its nodes are not known, so their documents are not listed.',
   says: 'It says:',
   toConnections: 'Connections',
@@ -73,7 +73,7 @@ export const en = {
   sameAsLocal: 'This is this machine’s own document, as a gateway on this machine serves it.',
   builtInUnknown:
     'Where nothing is set the release’s built-in value holds, and it is not known which. The loosest possibility is shown.',
-  changedElsewhere: 'Somebody changed the document there. It was read again; your draft is kept.',
+  changedElsewhere: 'It was read again; your draft is kept.',
   noTest: 'Commands can be tried against this machine’s document only.',
   written: 'The change was taken there.',
 

@@ -8,7 +8,7 @@ export const ko: PoliciesCatalogue = {
   of: (name) => `${name}의 문서`,
   again: '다시 읽기',
   reading: '문서를 읽는 중…',
-  leftOut: (n) => `노드 ${n}개는 너무 많아 나열하지 않았습니다.`,
+  leftOut: (n) => `노드가 너무 많아 ${n}개는 나열하지 않았습니다.`,
   nodesUnknown: '노드를 알 수 없어 노드의 문서는 나열하지 않았습니다.',
   says: '상대의 설명:',
   toConnections: '연결',
@@ -46,7 +46,7 @@ export const ko: PoliciesCatalogue = {
     },
     'not-permitted': {
       what: 'Countersign은 그곳의 정책을 읽을 수 없습니다. 연결에 operator.admin 권한이 없습니다.',
-      help: '연결 페이지에서 이 게이트웨이의 “에이전트가 올린 승인 보기”를 켜고, 그곳에서 Countersign을 다시 들이세요.',
+      help: '연결 페이지에서 이 게이트웨이의 “에이전트가 올린 승인 보기”를 켜고, 그곳에서 Countersign의 연결을 다시 허용하세요.',
     },
     'not-offered': {
       what: '이 노드는 명령을 실행하지만 정책을 알려 주지 않습니다.',
@@ -75,7 +75,7 @@ export const ko: PoliciesCatalogue = {
   sameAsLocal: '이 컴퓨터의 게이트웨이가 내어 주는, 이 컴퓨터 자신의 문서입니다.',
   builtInUnknown:
     '설정하지 않은 곳에는 릴리스의 내장 값이 적용되는데, 어떤 값인지 알 수 없습니다. 가장 느슨한 경우를 보여 줍니다.',
-  changedElsewhere: '누군가 그곳에서 문서를 바꿨습니다. 다시 읽었고 초안은 그대로입니다.',
+  changedElsewhere: '다시 읽었고 초안은 그대로입니다.',
   noTest: '명령은 이 컴퓨터의 문서로만 시험할 수 있습니다.',
   written: '그곳에서 변경을 받아들였습니다.',
 

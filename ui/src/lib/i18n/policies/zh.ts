@@ -2,7 +2,7 @@ import type { PoliciesCatalogue } from './en';
 
 /** Which document the policy and allowlist pages show, in simplified Chinese. */
 export const zh: PoliciesCatalogue = {
-  document: '查看哪里的文档',
+  document: '文档所属',
   local: '本机',
   node: (gateway, node) => `${gateway} › ${node}`,
   of: (name) => `${name} 的文档`,
@@ -41,7 +41,7 @@ export const zh: PoliciesCatalogue = {
     'node-not-connected': { what: '此节点没有连接到它的网关。', help: '它恢复连接后即可读取文档。' },
     'not-permitted': {
       what: 'Countersign 不能读取那里的策略：连接没有 operator.admin 权限。',
-      help: '请在“连接”中为此网关打开“查看代理提出的审批”，并在那里再次准入 Countersign。',
+      help: '请在“连接”中为此网关打开“查看智能体提出的审批”，并在那里再次准入 Countersign。',
     },
     'not-offered': { what: '此节点会运行命令，但不告知其策略。', help: '请在该节点上查看；较新的版本会告知。' },
     gone: { what: '该网关或节点已不存在。', help: '请在上方选择其他文档。' },
@@ -52,7 +52,7 @@ export const zh: PoliciesCatalogue = {
   kept: '下方是它最后一次的内容。草稿会保留。',
 
   readOnly: {
-    'no-hash': '只能查看：它没有附带哈希，更改可能会覆盖他人的更改。',
+    'no-hash': '只能查看：它没有附带哈希值，更改可能会覆盖他人的更改。',
     native: '只能查看：此节点保存的是它自己类型的规则。请在该节点上更改。',
     disabled: '此节点自己的规则在那里已关闭，而且它不保存文档。',
     'not-taken': '只能查看：此节点不接受来自别处的更改。',
@@ -60,8 +60,8 @@ export const zh: PoliciesCatalogue = {
   unreadable: '此文档无法使用。Countersign 不会向那里写入任何内容；请在那台机器上修正。',
   sameAsLocal: '这就是本机自己的文档，由本机上的一个网关提供。',
   builtInUnknown: '未设置之处采用该版本的内置值，但不知道是哪个值。此处显示最宽松的可能。',
-  changedElsewhere: '有人在那里更改了文档。已重新读取；您的草稿保留。',
-  noTest: '只能针对本机的文档试验命令。',
+  changedElsewhere: '已重新读取；您的草稿已保留。',
+  noTest: '只能针对本机的文档测试命令。',
   written: '对方已接受更改。',
 
   native: {

@@ -12,18 +12,28 @@ export const remember = {
     },
     means: {
       exact: 'The same words in the same folder.',
-      shape: 'The same subcommand and flags, with words of the same kinds.',
       subcommand: 'With other arguments too. You are still asked about what looks dangerous or secret.',
       program: 'With other arguments too. You are still asked about what looks dangerous or secret.',
+    },
+    shapeMeans: {
+      any: 'The same subcommand with any flags, and words of the same kinds.',
+      none: 'The same subcommand without flags, with words of the same kinds.',
+      same: 'The same subcommand and flags, with words of the same kinds.',
+      some: (flags: number) =>
+        flags === 1
+          ? 'The same subcommand with or without one flag, and words of the same kinds.'
+          : `The same subcommand with any of ${flags} flags, and words of the same kinds.`,
     },
     parts: (n: number) => `${n} rules, one for each part that needs one:`,
     breadth: (matched: number, of: number) => `${matched} of ${of}`,
     breadthMeans: (matched: number, of: number) => `Would have matched ${matched} of the last ${of} commands.`,
     breadthDenied: (n: number) => (n === 1 ? 'You denied 1 of them.' : `You denied ${n} of them.`),
     breadthNone: 'There are no past commands to compare with.',
-    notOffered: 'Not offered.',
+    notOfferedSteps: (steps: string) => `Not offered: ${steps}`,
     withheld: {
       unresolved: 'The program was not found, or its path cannot be stored.',
+      'another-by-name':
+        'It is a link to a program that is another one under each name, and a rule knows only the file.',
       'no-folder': 'The working folder is not known.',
       expands: 'A shell could make something else of a word.',
       'runs-its-arguments': 'It runs its arguments, or reads what it does from a file.',
@@ -52,12 +62,13 @@ export const remember = {
   },
   lasting: {
     title: 'How long',
-    kinds: { uses: 'Some times', for: 'For a time', session: 'This session', always: 'Always' },
+    kinds: { uses: 'A few times', for: 'For a time', session: 'This session', always: 'Always' },
     uses: 'more times',
     usesLabel: 'How many more times',
     usesWrong: (most: number) => `A number from 1 to ${most} is needed.`,
     timeLabel: 'For how long',
     noSession: 'The request names no session.',
+    until: { session: 'As long as requests name this session.', always: 'Until you remove the rule.' },
     long: {
       uses: (n: number) => (n === 1 ? 'once more' : `${n} more times`),
       for: (time: string) => `for ${time}`,

@@ -14,18 +14,24 @@ export const remember: Pick<Catalogue, 'sheet' | 'lasting' | 'reach'> = {
     },
     means: {
       exact: '같은 폴더에서 같은 인수일 때만.',
-      shape: '같은 하위 명령과 옵션, 같은 종류의 인수.',
       subcommand: '다른 인수도 됩니다. 위험하거나 비밀로 보이는 것은 계속 묻습니다.',
       program: '다른 인수도 됩니다. 위험하거나 비밀로 보이는 것은 계속 묻습니다.',
+    },
+    shapeMeans: {
+      any: '같은 하위 명령, 모든 옵션, 같은 종류의 인수.',
+      none: '같은 하위 명령, 옵션 없이, 같은 종류의 인수.',
+      same: '같은 하위 명령과 옵션, 같은 종류의 인수.',
+      some: (flags) => `같은 하위 명령, 옵션 ${flags}개 중 아무거나, 같은 종류의 인수.`,
     },
     parts: (n) => `규칙 ${n}개, 필요한 부분마다 하나씩:`,
     breadth: (matched, of) => `${of}개 중 ${matched}개`,
     breadthMeans: (matched, of) => `최근 명령 ${of}개 중 ${matched}개에 해당했을 것입니다.`,
     breadthDenied: (n) => `그중 ${n}개는 거부하셨습니다.`,
     breadthNone: '비교할 지난 명령이 없습니다.',
-    notOffered: '고를 수 없음.',
+    notOfferedSteps: (steps) => `고를 수 없음: ${steps}`,
     withheld: {
       unresolved: '프로그램을 찾지 못했거나 경로를 저장할 수 없습니다.',
+      'another-by-name': '이름마다 다른 프로그램이 되는 파일의 링크이며, 규칙은 파일만 압니다.',
       'no-folder': '작업 폴더를 알 수 없습니다.',
       expands: '셸이 어떤 단어를 다르게 바꿀 수 있습니다.',
       'runs-its-arguments': '인수를 실행하거나, 할 일을 파일에서 읽습니다.',
@@ -37,7 +43,7 @@ export const remember: Pick<Catalogue, 'sheet' | 'lasting' | 'reach'> = {
       'nothing-more': '앞 단계보다 더 넓지 않습니다.',
       'no-effect': '그래도 계속 묻게 됩니다.',
     },
-    askerRemembers: '요청자가 이 대답을 나름대로 기억합니다. Countersign은 아무것도 저장하지 않습니다.',
+    askerRemembers: '요청자가 이 답을 나름대로 기억합니다. Countersign은 아무것도 저장하지 않습니다.',
     right: {
       exact: '이 명령 그대로',
       shape: '같은 꼴의 명령을',
@@ -50,7 +56,7 @@ export const remember: Pick<Catalogue, 'sheet' | 'lasting' | 'reach'> = {
     confirmAsker: '요청자가 항상 허용',
     confirmGateway: '항상 허용, 게이트웨이가 보관',
     unavailable: '기억할 수 없음:',
-    keys: '키보드: 단추로 옮긴 뒤 Ctrl+Shift+Enter.',
+    keys: '키보드로는 버튼으로 옮긴 뒤 Ctrl+Shift+Enter를 누르세요.',
   },
   lasting: {
     title: '기간',
@@ -60,6 +66,7 @@ export const remember: Pick<Catalogue, 'sheet' | 'lasting' | 'reach'> = {
     usesWrong: (most) => `1부터 ${most}까지의 수가 필요합니다.`,
     timeLabel: '얼마 동안',
     noSession: '요청에 세션이 없습니다.',
+    until: { session: '요청이 이 세션에서 오는 동안.', always: '규칙을 삭제할 때까지.' },
     long: {
       uses: (n) => `${n}번 더`,
       for: (time) => `${time} 동안`,
@@ -81,7 +88,7 @@ export const remember: Pick<Catalogue, 'sheet' | 'lasting' | 'reach'> = {
     operandsNone: '다른 인수 없이',
     operand: {
       any: '다른 어떤 단어든',
-      data: '숫자, 식별자 등',
+      data: '숫자, ID 등',
       'one-of': '이 단어들',
       here: '작업 폴더와 그 아래의 파일',
       path: '다음 폴더 아래의 파일',

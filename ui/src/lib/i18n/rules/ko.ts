@@ -5,14 +5,18 @@ export const ko: RulesCatalogue = {
   title: '규칙',
   lead: '직접 허용하거나 거부한 것입니다. 거부는 다른 모든 것보다 우선합니다.',
   presets: '준비된 묶음',
-  presetsLead: '모든 에이전트에 적용되며, 켜기 전에는 꺼져 있습니다. 쓰거나 네트워크를 쓰는 것은 들어 있지 않습니다.',
+  presetsLead:
+    '모든 에이전트에 적용되며, 켜기 전에는 꺼져 있습니다. 파일에 쓰거나 네트워크를 사용하는 것은 들어 있지 않습니다.',
   preset: {
     everyday: {
       title: '일상적인 읽기',
       words:
-        '파일을 보고 찾고, git 저장소의 기록을 읽고, 도구의 버전을 묻습니다. 키나 암호로 보이는 파일은 계속 묻습니다.',
+        '파일을 보고 찾고, git 저장소의 기록을 읽고, 도구의 버전을 묻습니다. 키나 비밀번호로 보이는 파일은 계속 묻습니다.',
     },
-    files: { title: '파일 읽기', words: '파일을 나열, 출력, 검색, 비교합니다. 키나 암호로 보이는 파일은 제외합니다.' },
+    files: {
+      title: '파일 읽기',
+      words: '파일을 나열, 출력, 검색, 비교합니다. 키나 비밀번호로 보이는 파일은 제외합니다.',
+    },
     'git-history': {
       title: 'git 읽기',
       words: 'git 저장소의 상태, 차이, 기록, 브랜치. 아무것도 바꾸거나 가져오거나 게시하지 않습니다.',
@@ -28,7 +32,7 @@ export const ko: RulesCatalogue = {
   search: '모든 항목에서 검색',
   show: '표시',
   all: '모두',
-  groups: { allow: '허용', deny: '거부', over: '끝난 것' },
+  groups: { allow: '허용', deny: '거부', over: '효력 끝남' },
   region: '규칙 목록',
   what: '내용',
   who: '대상',
@@ -44,7 +48,7 @@ export const ko: RulesCatalogue = {
   timeLeft: (time) => `${time} 남음`,
   session: '이 세션에서만:',
   state: { live: '유효', expired: '기간 끝남', spent: '다 씀', 'session-over': '세션 끝남' },
-  byAnswer: '내 대답',
+  byAnswer: '내 답',
   byHand: '직접 추가',
   made: (when) => `${when} 만듦`,
   lastUsed: (when) => `${when} 사용`,
@@ -58,7 +62,7 @@ export const ko: RulesCatalogue = {
   emptyText:
     '요청에 “허용…”으로 답하며 범위와 기간을 고르거나, 절대 실행되면 안 되는 것을 거부로 추가하세요. 규칙이 여기에 나타납니다.',
   noMatch: '검색에 맞는 규칙이 없습니다.',
-  changedElsewhere: '규칙이 이 창 밖에서 바뀌어 다시 읽었습니다.',
+  changedElsewhere: '규칙을 다시 읽었습니다.',
   unreadable: '규칙을 읽을 수 없습니다.',
   unreadableHelp:
     '아무것도 허용하지 않으며, 거부하는 규칙이 있을 수 있으므로 모든 명령을 묻습니다. 파일을 고치거나, 옮겨 두고 규칙 없이 시작하세요.',
@@ -69,14 +73,14 @@ export const ko: RulesCatalogue = {
   refuseTitle: '프로그램 거부',
   refuseLead: '다른 무엇이 허용하더라도 실행되지 않습니다. 바로 적용됩니다.',
   program: '프로그램',
-  programHelp: '/usr/bin/git 같은 경로(* 나 ** 사용 가능) 또는 이름만.',
+  programHelp: '/usr/bin/git 같은 경로(*나 ** 사용 가능) 또는 이름만.',
   words: '첫 단어가 이것일 때만',
   wordsHelp: '예: push. 비우면 인수와 관계없이.',
   folder: '이 폴더와 그 아래에서만',
   folderHelp: '절대 경로. 비우면 어디서나.',
   folderWrong: '폴더는 /로 시작합니다.',
   agent: '대상 에이전트',
-  agentHelp: '에이전트 id. 비우면 모든 에이전트.',
+  agentHelp: '에이전트 ID. 비우면 모든 에이전트.',
   note: '메모',
   noteHelp: '이유를 자신의 말로.',
   refuseDo: '거부하기',

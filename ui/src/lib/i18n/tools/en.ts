@@ -1,7 +1,6 @@
 /** What tools would do, in English. */
 export const tools = {
   tool: {
-    title: 'Countersign: a tool waits for your answer',
     wantsFiles: (files: number) =>
       files === 1
         ? 'wants to change a file on {host} with the tool {tool}'

@@ -3,7 +3,6 @@ import type { Catalogue } from '../en';
 /** What tools would do, in Korean. */
 export const tools: Pick<Catalogue, 'tool' | 'diff'> = {
   tool: {
-    title: 'Countersign: 도구가 답을 기다립니다',
     wantsFiles: (files) => `{host}에서 도구 {tool}(으)로 파일 ${files}개를 바꾸려고 합니다`,
     wantsTask: '{host}에서 도구 {tool}(으)로 작업을 맡기려고 합니다',
     wantsOther: '{host}에서 도구 {tool}을(를) 쓰려고 합니다',

@@ -1,0 +1,58 @@
+import { expect, test } from 'vitest';
+import { excerpt, groups } from '../../src/lib/excerpt';
+import type { ArgView, Shown } from '../../src/lib/protocol';
+import { plain } from '../../src/lib/shown';
+import { segment, shown } from '../mock/text';
+
+function argument(text: string, blanks: 'kept' | 'marked' = 'marked'): ArgView {
+  return { role: 'argument', shown: shown(text, blanks), missed: false };
+}
+
+const textOf = (shown: Shown[]) => shown.map(plain).join('');
+
+test('of a command that nobody could read through the beginning is kept, and what is left out is counted', () => {
+  const words = Array.from({ length: 300 }, (_, index) => `word-${index}`);
+  const both = [segment(words), segment(words, '&&')];
+  const { segments, left, isCut } = excerpt(both);
+  expect(segments.map(({ args }) => args.length)).toEqual([300, 200]);
+  expect({ left, isCut }).toEqual({ left: 100, isCut: true });
+  expect(excerpt(both.slice(0, 1))).toEqual({ segments: both.slice(0, 1), left: 0, isCut: false });
+});
+
+test('a long argument is cut where the room ends, and those behind it are left out', () => {
+  const { segments, left, isCut } = excerpt([segment(['echo', 'x'.repeat(30_000), 'y'])]);
+  const lengths = segments.flatMap(({ args }) => args.map((arg) => plain(arg.shown).length));
+  expect(lengths).toEqual([4, 19_996]);
+  expect({ left, isCut }).toEqual({ left: 1, isCut: true });
+});
+
+test('groups hold every argument once and in order, a long one in pieces', () => {
+  const many = Array.from({ length: 250 }, (_, index) => argument(`a${index}`));
+  const long = argument('some words '.repeat(2_000));
+  const found = groups([...many, long, argument('last')]);
+  expect(found.slice(0, 3).map(({ args }) => args.length)).toEqual([100, 100, 50]);
+  expect(found.slice(0, 3).flatMap(({ args }) => args)).toEqual(many);
+  const pieces = found.filter(({ part }) => part);
+  expect(pieces.length).toBeGreaterThan(5);
+  expect(pieces.map(({ part }) => [part?.isFirst, part?.isLast])).toEqual(
+    pieces.map((_, index) => [index === 0, index === pieces.length - 1]),
+  );
+  expect(textOf(pieces.flatMap(({ args }) => args.map((arg) => arg.shown)))).toBe(plain(long.shown));
+  expect(found.at(-1)?.args.map((arg) => plain(arg.shown))).toEqual(['last']);
+});
+
+test.each([
+  ['words', 'some words '.repeat(2_000), 'marked'],
+  ['words of a text', 'some words '.repeat(2_000), 'kept'],
+  ['no blank', 'x'.repeat(9_000), 'kept'],
+  ['pairs of units', '\u{1f600}'.repeat(5_000), 'kept'],
+] as const)(
+  'a long text of %s is cut after a blank where there is one, never inside of a character',
+  (_, text, blanks) => {
+    const pieces = groups([argument(text, blanks)]).flatMap(({ args }) => args.map((arg) => plain(arg.shown)));
+    expect(pieces.join('')).toBe(text);
+    expect(pieces.length).toBeGreaterThan(3);
+    for (const piece of pieces) expect(piece).not.toMatch(/\p{Surrogate}/u);
+    if (text.includes(' ')) for (const piece of pieces) expect(piece.endsWith(' ')).toBe(true);
+  },
+);

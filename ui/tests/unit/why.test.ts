@@ -1,0 +1,55 @@
+import { expect, test } from 'vitest';
+import { hasStarted, runWords } from '../../src/lib/outcome';
+import type { Card, RunView } from '../../src/lib/protocol';
+import { whyAsked } from '../../src/lib/why';
+import { card, chained, unanalysed } from '../mock/cards';
+import { sample } from '../mock/samples';
+
+function because(from: Card, why: Partial<Card['why']>): Card {
+  return { ...from, why: { ...from.why, ...why } };
+}
+
+test('that no rule can cover it is only said where none is offered', () => {
+  expect(whyAsked(unanalysed('a', 0))).toMatch(/No rule can cover it/);
+  const offered = because(card('a', 0), { reason: 'opaque', opaque: 'redirect' });
+  expect(whyAsked(offered)).not.toMatch(/No rule/);
+});
+
+test('every part that needs an entry is named', () => {
+  const parts = card('a', 0, { ...sample('several') });
+  expect(parts.why.segments.length).toBeGreaterThan(1);
+  expect(whyAsked(parts)).toMatch(/parts 1, 2/);
+  expect(parts.command.segments.filter(({ missed }) => missed)).toHaveLength(parts.why.segments.length);
+});
+
+test('what was taken apart is never called not analysed', () => {
+  const hidden = because(chained('a', 0), { reason: 'uncoverable', cause: 'carrier' });
+  expect(whyAsked(hidden)).toBe(
+    'The program is named among the arguments of another one, so no allowlist entry counts for it.',
+  );
+  const unbound = because(card('a', 0), { reason: 'unbound', unbound: 'carrier' });
+  expect(whyAsked(unbound)).toMatch(/^Entries cover it/);
+});
+
+test('sample cards agree with themselves', () => {
+  const made = chained('a', 0);
+  const programs = made.facts.filter(({ kind }) => kind === 'program');
+  expect(JSON.stringify(programs)).toMatch(/npm/);
+  expect(JSON.stringify(programs)).not.toMatch(/git/);
+  expect(sample('push').facts).toContainEqual({ kind: 'network', program: 'git push' });
+  expect(sample('container').facts).toContainEqual({ kind: 'elevation', program: 'docker run' });
+});
+
+test('a command that failed has started', () => {
+  const run: RunView = { timedOut: false, durationMs: 3, outputTail: '' };
+  for (const [differs, words, started] of [
+    [{ exitCode: 128, error: 'exit 128' }, 'exit 128', true],
+    [{ exitCode: 0 }, 'exit 0', true],
+    [{ timedOut: true, error: 'timeout' }, 'timed out', true],
+    [{ error: 'cancelled' }, 'ended', true],
+    [{ durationMs: 0, error: 'failed to start: x was not found' }, 'did not start', false],
+  ] as const) {
+    const made = { ...run, ...differs };
+    expect([runWords(made), hasStarted(made)]).toEqual([words, started]);
+  }
+});
