@@ -4,11 +4,12 @@ use crate::shell::State;
 use countersign::desk::{Answer, Pause};
 use countersign_protocol::ui::{
     ChainReport, CommandError, ConnectionsView, DecideParams, DocumentView, EditParams, EditResult,
-    EmbeddedEdit, ErrorCode, ForwardSettings, ForwardTargetEdit, GatewayEdit, HistoryPage, Outcome, Page,
-    PetSourceEdit, PolicyEditParams, PolicyPlace, PolicyRead, PolicyStores, RouteEdit, RouteResult,
-    RoutingView, RuleBreadth, RuleEditParams, RuleEditResult, RulesView, RungBreadth, RunningView,
-    SampleResult, Settings, Snapshot, TestParams, TestResult,
+    EffectiveView, EmbeddedEdit, ErrorCode, ForwardSettings, ForwardTargetEdit, GatewayEdit, HistoryPage,
+    Outcome, Page, PetSourceEdit, PolicyEditParams, PolicyPlace, PolicyPreviewParams, PolicyRead,
+    PolicyStores, RouteEdit, RouteResult, RoutingView, RuleBreadth, RuleEditParams, RuleEditResult,
+    RulesView, RungBreadth, RunningView, SampleResult, Settings, Snapshot, TestParams, TestResult,
 };
+use std::time::Duration;
 use tauri::{AppHandle, Manager, State as Managed};
 use tauri_plugin_autostart::ManagerExt;
 
@@ -30,9 +31,13 @@ pub(crate) async fn decide(state: Managed<'_, State>, params: DecideParams) -> R
 }
 
 #[tauri::command]
-pub(crate) async fn dismiss(state: Managed<'_, State>, id: String) -> Result<()> {
-    state.desk.dismiss(&id).await;
-    Ok(())
+pub(crate) async fn dismiss(state: Managed<'_, State>, id: String) -> Result<Vec<String>> {
+    Ok(state.desk.dismiss(&id).await)
+}
+
+#[tauri::command]
+pub(crate) async fn deny_run(state: Managed<'_, State>, id: String) -> Result<Vec<String>> {
+    Ok(state.desk.deny_run(&id, "window").await)
 }
 
 #[tauri::command]
@@ -41,8 +46,12 @@ pub(crate) async fn deny_all(state: Managed<'_, State>) -> Result<usize> {
 }
 
 #[tauri::command]
-pub(crate) fn set_paused(state: Managed<'_, State>, paused: bool) {
-    state.desk.set_paused(if paused { Pause::Paused } else { Pause::Prompting });
+pub(crate) fn set_paused(state: Managed<'_, State>, paused: bool, minutes: Option<u32>) {
+    match (paused, minutes) {
+        (true, Some(minutes)) => state.desk.pause_for(Duration::from_secs(60 * u64::from(minutes))),
+        (true, None) => state.desk.set_paused(Pause::Paused),
+        (false, _) => state.desk.set_paused(Pause::Prompting),
+    }
 }
 
 #[tauri::command]
@@ -144,6 +153,11 @@ pub(crate) async fn prompt_blank(state: Managed<'_, State>) -> Result<()> {
         state.windows.show_prompt(None);
     }
     Ok(())
+}
+
+#[tauri::command]
+pub(crate) fn size_prompt(state: Managed<'_, State>, width: u32, height: u32) {
+    state.windows.size_prompt(width, height);
 }
 
 #[tauri::command]
@@ -256,6 +270,14 @@ pub(crate) async fn policies(state: Managed<'_, State>) -> Result<PolicyStores> 
 #[tauri::command]
 pub(crate) async fn policy(state: Managed<'_, State>, place: PolicyPlace) -> Result<PolicyRead> {
     Ok(state.desk.policy(&place).await)
+}
+
+#[tauri::command]
+pub(crate) fn preview_policy(
+    state: Managed<'_, State>,
+    params: PolicyPreviewParams,
+) -> Result<Vec<EffectiveView>> {
+    state.desk.preview(&params)
 }
 
 #[tauri::command]

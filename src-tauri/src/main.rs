@@ -20,7 +20,35 @@ mod font {
         String::new()
     }
 }
+#[cfg(target_os = "linux")]
+mod keyboard;
+#[cfg(not(target_os = "linux"))]
+mod keyboard {
+    use tauri::WebviewWindow;
+
+    /// Other systems give a window the keyboard when it asks for it.
+    pub(crate) fn leave(_: &WebviewWindow) -> tauri::Result<()> {
+        Ok(())
+    }
+
+    /// The same.
+    pub(crate) fn take(_: &WebviewWindow) -> tauri::Result<()> {
+        Ok(())
+    }
+
+    /// There is none.
+    pub(crate) fn tell_compositor() {}
+}
+mod main_size;
 mod notifications;
+mod pages;
+#[cfg(target_os = "linux")]
+mod renderer;
+#[cfg(not(target_os = "linux"))]
+mod renderer {
+    /// Other systems have one way to draw.
+    pub(crate) fn choose() {}
+}
 #[cfg(target_os = "linux")]
 mod rest;
 #[cfg(not(target_os = "linux"))]
@@ -36,6 +64,7 @@ mod rest {
         pub(crate) fn begin(&self) {}
     }
 }
+mod room;
 mod shell;
 mod told;
 mod tray;
@@ -62,9 +91,14 @@ struct Args {
     hidden: bool,
 }
 
+/// The app's name: of its desktop file, of its windows' class, and wherever a desktop says who shows something.
+const APP: &str = "Countersign";
+
 fn main() -> ExitCode {
     let rest = Rest::at_start();
+    renderer::choose();
     let args = Args::parse();
+    call_windows(APP);
     tracing_subscriber::fmt()
         .with_writer(std::io::stderr)
         .with_env_filter(
@@ -79,6 +113,16 @@ fn main() -> ExitCode {
         }
     }
 }
+
+/// Gives windows the class by which taskbars find name and icon in the desktop file. Belongs before GTK starts.
+#[cfg(target_os = "linux")]
+fn call_windows(name: &str) {
+    gtk::glib::set_prgname(Some(name));
+    gtk::glib::set_application_name(name);
+}
+
+#[cfg(not(target_os = "linux"))]
+fn call_windows(_: &str) {}
 
 fn run(args: Args, rest: Rest) -> anyhow::Result<()> {
     let paths = Paths::of_process()?;
@@ -101,5 +145,23 @@ fn run(args: Args, rest: Rest) -> anyhow::Result<()> {
             .map(|_| ())
             .context("Countersign is already running, but its window cannot be raised"),
         Err(error) => Err(error.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_taskbar_finds_the_desktop_file_by_the_class_of_the_windows() {
+        let config: serde_json::Value =
+            serde_json::from_str(include_str!("../tauri.conf.json")).expect("the configuration is JSON");
+        // The packages name the file after the product, and put that name in place of the mark.
+        assert_eq!(config["productName"], APP);
+        let template = include_str!("../countersign.desktop");
+        assert!(template.lines().any(|line| line == "StartupWMClass={{name}}"), "{template}");
+        for package in ["deb", "rpm"] {
+            assert_eq!(config["bundle"]["linux"][package]["desktopTemplate"], "countersign.desktop");
+        }
     }
 }

@@ -1,11 +1,18 @@
 //! A desktop notification per request, with Deny and Open, and one for all devices that wait. They allow nothing and let
 //! nothing in, and nothing depends on them: servers lose actions, show none, or are not there at all.
+//!
+//! A notification names the agent and its programs and nothing else of the request, and stays as long as the request waits:
+//! whoever looks at another window finds the prompt by it.
+
+mod naming;
+mod server;
 
 use crate::shell::State;
 use crate::words::Words;
 use countersign::Desk;
-use countersign_protocol::ui::{Card, Page};
-use notify_rust::{Notification, NotificationHandle, NotificationResponse, Timeout, Urgency};
+use countersign_protocol::ui::{Card, DisplayState, Page};
+use countersign_protocol::vocabulary::Decision;
+use server::{Pressed, Text};
 use std::collections::HashMap;
 use std::time::Duration;
 use tauri::{AppHandle, Manager};
@@ -18,11 +25,12 @@ pub(crate) struct Notifications {
     shown: HashMap<String, oneshot::Sender<()>>,
     devices: Option<oneshot::Sender<()>>,
     not_taken: Option<oneshot::Sender<()>>,
+    display: Option<oneshot::Sender<()>>,
 }
 
 impl Notifications {
     pub(crate) fn new(app: AppHandle, desk: Desk) -> Self {
-        Self { app, desk, shown: HashMap::new(), devices: None, not_taken: None }
+        Self { app, desk, shown: HashMap::new(), devices: None, not_taken: None, display: None }
     }
 
     /// Notifies about a request, unless many are shown already.
@@ -30,31 +38,28 @@ impl Notifications {
         if self.shown.len() >= MAX_SHOWN || self.shown.contains_key(&card.id) {
             return;
         }
-        let (closer, closed) = oneshot::channel();
+        let (closer, withdrawn) = oneshot::channel();
         self.shown.insert(card.id.clone(), closer);
         let (app, desk, id) = (self.app.clone(), self.desk.clone(), card.id.clone());
         let words = Words::of(self.desk.settings().language);
+        let summary = naming::summary(words, card);
+        let lasts =
+            Duration::from_millis(u64::try_from(card.expires_at_ms - card.created_at_ms).unwrap_or(0));
+        let deniable = card.decisions.contains(&Decision::Deny);
         tauri::async_runtime::spawn(async move {
             let text = Text {
-                summary: words.summary,
+                summary,
                 body: words.body,
-                actions: vec![(OPEN, words.show), (DENY, words.deny)],
+                open: words.show,
+                deny: deniable.then_some(words.deny),
+                lasts,
             };
-            let Some(handle) = send(text).await else { return };
-            let mut answer = None;
-            tokio::select! {
-                () = handle.wait_for_action_async(|response| answer = Some(response.clone())) => {}
-                _ = closed => {}
-            }
-            match answer {
-                None => handle.close_async().await,
-                Some(NotificationResponse::Action(action)) if action == DENY => {
+            match server::show(text, withdrawn).await {
+                Some(Pressed::Deny) => {
                     desk.deny(&id, "notification").await;
                 }
-                Some(NotificationResponse::Action(action)) if action == OPEN => open(&app, &desk, &id),
-                Some(NotificationResponse::Default) => open(&app, &desk, &id),
-                // Closed, or something that was not offered: the request goes on waiting in its window.
-                Some(_) => {}
+                Some(Pressed::Open) => open(&app, &desk, &id),
+                None => {}
             }
         });
     }
@@ -72,15 +77,17 @@ impl Notifications {
         if waiting == 0 || self.devices.is_some() || !self.desk.settings().notifications {
             return;
         }
-        let (closer, closed) = oneshot::channel();
+        let (closer, withdrawn) = oneshot::channel();
         self.devices = Some(closer);
         let words = Words::of(self.desk.settings().language);
         let text = Text {
-            summary: words.device_summary,
+            summary: words.device_summary.to_owned(),
             body: words.device_body,
-            actions: vec![(OPEN, words.show)],
+            open: words.show,
+            deny: None,
+            lasts: LASTS,
         };
-        self.lead_to(Page::Connections, text, closed);
+        self.lead_to(Page::Connections, text, withdrawn);
     }
 
     /// An answer did not count where its request came from.
@@ -88,86 +95,51 @@ impl Notifications {
         if !self.desk.settings().notifications {
             return;
         }
-        let (closer, closed) = oneshot::channel();
+        let (closer, withdrawn) = oneshot::channel();
         // The next one takes the place of this one.
         self.not_taken = Some(closer);
         let words = Words::of(self.desk.settings().language);
         let text = Text {
-            summary: words.answer_summary,
+            summary: words.answer_summary.to_owned(),
             body: words.answer_body,
-            actions: vec![(OPEN, words.show)],
+            open: words.show,
+            deny: None,
+            lasts: LASTS,
         };
-        self.lead_to(Page::Inbox, text, closed);
+        self.lead_to(Page::Inbox, text, withdrawn);
     }
 
-    /// Shows a notification that opens a page, until `closed`.
-    fn lead_to(&self, page: Page, text: Text, closed: oneshot::Receiver<()>) {
+    /// Prompts can be shown, or cannot.
+    pub(crate) fn display(&mut self, display: &DisplayState) {
+        let fails = matches!(display, DisplayState::Failed { .. });
+        if !fails {
+            self.display = None;
+        }
+        // Said also to who wants no other notification: no window can say it.
+        if !fails || self.display.is_some() {
+            return;
+        }
+        let (closer, withdrawn) = oneshot::channel();
+        self.display = Some(closer);
+        let words = Words::of(self.desk.settings().language);
+        let text = Text {
+            summary: words.display_summary.to_owned(),
+            body: words.display_body,
+            open: words.show,
+            deny: None,
+            lasts: LASTS,
+        };
+        self.lead_to(Page::History, text, withdrawn);
+    }
+
+    /// Shows a notification that opens a page, until it is `withdrawn`.
+    fn lead_to(&self, page: Page, text: Text, withdrawn: oneshot::Receiver<()>) {
         let desk = self.desk.clone();
         tauri::async_runtime::spawn(async move {
-            let Some(handle) = send(text).await else { return };
-            let mut opens = false;
-            tokio::select! {
-                () = handle.wait_for_action_async(|response| opens = is_open(response)) => {}
-                _ = closed => {}
-            }
-            if opens {
+            if server::show(text, withdrawn).await == Some(Pressed::Open) {
                 desk.show_page(page);
-            } else {
-                handle.close_async().await;
             }
         });
-    }
-}
-
-/// What a notification says, and what can be done from it.
-struct Text {
-    summary: &'static str,
-    body: &'static str,
-    /// Name and label.
-    actions: Vec<(&'static str, &'static str)>,
-}
-
-fn is_open(response: &NotificationResponse) -> bool {
-    match response {
-        NotificationResponse::Default => true,
-        NotificationResponse::Action(action) => action == OPEN,
-        _ => false,
-    }
-}
-
-/// Says only that something waits: what is asked needs the window, where it can be read in full. Actions are offered only
-/// to a server that shows them.
-async fn send(text: Text) -> Option<NotificationHandle> {
-    let sent = tokio::time::timeout(SEND_WAIT, async {
-        let asked = tokio::task::spawn_blocking(notify_rust::get_capabilities).await;
-        let capabilities = asked.unwrap_or_else(|_| Ok(Vec::new()))?;
-        let mut notification = Notification::new();
-        notification
-            .appname("Countersign")
-            .summary(text.summary)
-            .body(text.body)
-            .urgency(Urgency::Normal)
-            .timeout(Timeout::Default);
-        if capabilities.iter().any(|capability| capability == "actions") {
-            for (at, (name, label)) in text.actions.iter().enumerate() {
-                if at == 0 {
-                    notification.action("default", label);
-                }
-                notification.action(name, label);
-            }
-        }
-        notification.show_async().await
-    });
-    match sent.await {
-        Ok(Ok(handle)) => Some(handle),
-        Ok(Err(error)) => {
-            tracing::debug!(%error, "no notification could be sent");
-            None
-        }
-        Err(_) => {
-            tracing::debug!("the notification server does not answer");
-            None
-        }
     }
 }
 
@@ -176,11 +148,9 @@ fn open(app: &AppHandle, desk: &Desk, id: &str) {
     app.state::<State>().windows.show_prompt(Some(id));
 }
 
-const DENY: &str = "deny";
-const OPEN: &str = "open";
-
 /// Notifications at once: more would bury the desktop, and the tray shows the number.
 const MAX_SHOWN: usize = 4;
 
-/// A notification server answers at once or not at all.
-const SEND_WAIT: Duration = Duration::from_secs(5);
+/// How long a notification stays that is not about a request: a device waits for five minutes at most, and an answer that did
+/// not count is told in the inbox as well.
+const LASTS: Duration = Duration::from_secs(5 * 60);

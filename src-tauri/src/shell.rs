@@ -3,7 +3,7 @@
 use crate::notifications::Notifications;
 use crate::rest::Rest;
 use crate::told::PromptFeed;
-use crate::windows::Windows;
+use crate::windows::{Focus, Windows};
 use crate::{commands, tray};
 use countersign::desk::{Part, Pause};
 use countersign::{Companion, Desk, PresenterGuard, desktop};
@@ -34,6 +34,10 @@ pub(crate) fn run(
         // Before GTK starts, so that none is lost.
         Signals::follow()?
     };
+    if let Err(error) = open_display() {
+        runtime.block_on(companion.stop());
+        return Err(error);
+    }
     let app = tauri::Builder::default()
         .plugin(tauri_plugin_autostart::init(
             tauri_plugin_autostart::MacosLauncher::LaunchAgent,
@@ -49,6 +53,7 @@ pub(crate) fn run(
             commands::connections,
             commands::decide,
             commands::deny_all,
+            commands::deny_run,
             commands::dismiss,
             commands::document,
             commands::edit_document,
@@ -61,6 +66,7 @@ pub(crate) fn run(
             commands::policies,
             commands::policy,
             commands::edit_policy,
+            commands::preview_policy,
             commands::set_forward,
             commands::save_forward_target,
             commands::remove_forward_target,
@@ -85,6 +91,7 @@ pub(crate) fn run(
             commands::set_embedded,
             commands::set_paused,
             commands::set_settings,
+            commands::size_prompt,
             commands::snapshot,
             commands::stop_run,
             commands::test_command,
@@ -95,16 +102,13 @@ pub(crate) fn run(
             let windows = Windows::new(handle.clone(), rest);
             app.manage(State { desk: desk.clone(), windows });
             tray::build(&handle, desk.clone())?;
-            let following = follow(handle.clone(), desk.clone(), messages);
-            tauri::async_runtime::spawn(async move {
-                following.await;
-                drop(presenter);
-            });
+            desk.keep_presenter(presenter);
+            tauri::async_runtime::spawn(follow(handle.clone(), desk.clone(), messages));
             tauri::async_runtime::spawn(probe(desk));
             tauri::async_runtime::spawn(quit_on_signal(handle, signals));
             match hidden {
                 true => app.state::<State>().windows.none_at_first(),
-                false => app.state::<State>().windows.show_main(Page::Inbox),
+                false => app.state::<State>().windows.show_main(Page::Inbox, Focus::Take),
             }
             Ok(())
         })
@@ -117,6 +121,27 @@ pub(crate) fn run(
         _ => {}
     });
     runtime.block_on(companion.stop());
+    Ok(())
+}
+
+/// Tauri would panic without one.
+#[cfg(target_os = "linux")]
+fn open_display() -> anyhow::Result<()> {
+    let named = ["WAYLAND_DISPLAY", "DISPLAY"].map(|name| match std::env::var(name) {
+        Ok(value) => format!("{name} is {value:?}"),
+        Err(_) => format!("{name} is not set"),
+    });
+    let [wayland, x11] = named;
+    gtk::init().map_err(|_| {
+        anyhow::anyhow!(
+            "no display can be opened ({wayland}, {x11}): start Countersign inside a desktop session. Without one, `countersign run` \
+             takes commands from a gateway, and `countersign gateway` serves one"
+        )
+    })
+}
+
+#[cfg(not(target_os = "linux"))]
+fn open_display() -> anyhow::Result<()> {
     Ok(())
 }
 
@@ -146,18 +171,21 @@ async fn follow(app: AppHandle, desk: Desk, mut messages: broadcast::Receiver<Ui
         match &message.event {
             UiEvent::CardAdded { card } => present(&app, &desk, &mut notifications, card),
             UiEvent::CardClosed { id, .. } => notifications.close(id),
-            UiEvent::ShowPage { page } => app.state::<State>().windows.show_main(*page),
+            UiEvent::ShowPage { page } => app.state::<State>().windows.show_main(*page, Focus::Take),
+            // A program wants the policy looser: that is no reason to take the keyboard from whoever types.
+            UiEvent::ConfirmationAdded { .. } => {
+                app.state::<State>().windows.show_main(Page::Inbox, Focus::Leave)
+            }
             UiEvent::ConnectionsChanged => notifications.devices(desk.embedded().waiting.len()),
             UiEvent::AnswerNotTaken { .. } => notifications.answer_not_taken(),
-            UiEvent::ConfirmationAdded { .. }
-            | UiEvent::ConfirmationClosed { .. }
+            UiEvent::ConfirmationClosed { .. }
             | UiEvent::DocumentChanged { .. }
             | UiEvent::HistoryAppended { .. }
             | UiEvent::RulesChanged { .. }
             | UiEvent::RunningChanged
             | UiEvent::SettingsChanged { .. }
-            | UiEvent::ShowCard { .. }
-            | UiEvent::StatusChanged { .. } => {}
+            | UiEvent::ShowCard { .. } => {}
+            UiEvent::StatusChanged { status } => notifications.display(&status.display),
         }
     }
 }
@@ -168,7 +196,7 @@ fn present(
     notifications: &mut Notifications,
     card: &countersign_protocol::ui::Card,
 ) {
-    if *desk.pause().borrow() == Pause::Prompting {
+    if *desk.pause().borrow() == Pause::Prompting && desk.can_show() {
         app.state::<State>().windows.show_prompt(None);
     }
     if desk.settings().notifications {

@@ -1,42 +1,54 @@
 //! The tray icon: state by shape, the number that waits, and a menu that says the same in words.
 
+mod panel;
+mod sign;
+
 use crate::shell::State;
 use crate::words::Words;
 use countersign::Desk;
 use countersign::desk::Pause;
-use countersign_protocol::ui::Page;
+use countersign::sentences::{self, Language};
+use countersign_protocol::ui::{Page, UiEvent, UiMessage};
+use panel::Panel;
+use sign::{Alarm, Links, Sign, Situation};
 use tauri::image::Image;
 use tauri::menu::{CheckMenuItem, MenuBuilder, MenuItem, MenuItemBuilder};
 use tauri::tray::{TrayIcon, TrayIconBuilder};
 use tauri::{AppHandle, Manager, Wry};
+use tokio::sync::{broadcast, watch};
 
 /// Builds the tray and keeps it true.
 pub(crate) fn build(app: &AppHandle, desk: Desk) -> tauri::Result<()> {
     let words = Words::of(desk.settings().language);
+    let line = sentences::standing(&desk.standing().borrow(), Language::of_settings(&desk.settings()));
+    let status = MenuItemBuilder::with_id(STATUS, line).build(app)?;
     let waiting = MenuItemBuilder::with_id(WAITING, words.waiting(0)).build(app)?;
     let open = MenuItemBuilder::with_id(OPEN, words.open).build(app)?;
     let pause = CheckMenuItem::with_id(app, PAUSE, words.pause, true, false, None::<&str>)?;
     let deny = MenuItemBuilder::with_id(DENY, words.deny_all).build(app)?;
     let quit = MenuItemBuilder::with_id(QUIT, words.quit).build(app)?;
     let menu = MenuBuilder::new(app)
-        .items(&[&waiting, &open])
+        .items(&[&status, &waiting, &open])
         .separator()
         .items(&[&pause, &deny])
         .separator()
         .item(&quit)
         .build()?;
+    let panel = panel::follow(app);
     let tray = TrayIconBuilder::with_id("countersign")
-        .icon(icon(0, Pause::Prompting)?)
+        .icon(icon(Sign::Idle, *panel.borrow())?)
         .tooltip(words.waiting(0))
         .menu(&menu)
         .on_menu_event(|app, event| clicked(app, event.id.as_ref()))
         .build(app)?;
-    tauri::async_runtime::spawn(keep_true(Parts { tray, waiting, open, pause, deny, quit }, desk));
+    let parts = Parts { tray, status, waiting, open, pause, deny, quit };
+    tauri::async_runtime::spawn(keep_true(parts, desk, panel));
     Ok(())
 }
 
 struct Parts {
     tray: TrayIcon,
+    status: MenuItem<Wry>,
     waiting: MenuItem<Wry>,
     open: MenuItem<Wry>,
     pause: CheckMenuItem<Wry>,
@@ -44,46 +56,97 @@ struct Parts {
     quit: MenuItem<Wry>,
 }
 
-async fn keep_true(parts: Parts, desk: Desk) {
+async fn keep_true(parts: Parts, desk: Desk, mut panel: watch::Receiver<Panel>) {
     let mut pending = desk.pending();
     let mut paused = desk.pause();
+    let mut standing = desk.standing();
     let mut settings = desk.follow_settings();
+    let mut messages = desk.messages();
+    let mut links = Links::Fine;
+    // Drawing it again writes a file and wakes the panel.
+    let mut drawn = None;
     loop {
-        let count = *pending.borrow_and_update();
+        links = sign::links(&desk.gateways(), links);
+        let alarm = sign::alarm(&desk.status(), &standing.borrow_and_update());
+        let waiting = *pending.borrow_and_update();
         let pause = *paused.borrow_and_update();
         let words = Words::of(settings.borrow_and_update().language);
-        match show(&parts, words, count, pause) {
-            Ok(()) => {}
+        let situation = Situation { waiting, pause, links, alarm };
+        let now = (sign::sign(situation), *panel.borrow_and_update());
+        let picture = (drawn != Some(now)).then_some(now);
+        let language = Language::of_settings(&settings.borrow());
+        let state = sentences::standing(&standing.borrow(), language);
+        match show(&parts, words, picture, situation, state) {
+            Ok(()) => drawn = Some(now),
             // The main thread takes no message any more or does not answer one: it has ended, and the icon with it.
             Err(tauri::Error::Runtime(_) | tauri::Error::FailedToReceiveMessage) => return,
             Err(error) => tracing::error!(%error, "the tray could not be brought up to date"),
         }
-        let changed = tokio::select! {
-            changed = pending.changed() => changed,
-            changed = paused.changed() => changed,
-            changed = settings.changed() => changed,
+        let followed = tokio::select! {
+            changed = pending.changed() => changed.is_ok(),
+            changed = paused.changed() => changed.is_ok(),
+            changed = standing.changed() => changed.is_ok(),
+            changed = settings.changed() => changed.is_ok(),
+            Ok(()) = panel.changed() => true,
+            follows = matters(&mut messages) => follows,
         };
-        if changed.is_err() {
+        if !followed {
             return;
         }
     }
 }
 
-fn show(parts: &Parts, words: &Words, count: usize, pause: Pause) -> tauri::Result<()> {
-    parts.tray.set_icon(Some(icon(count, pause)?))?;
-    parts.tray.set_tooltip(Some(words.waiting(count)))?;
-    parts.tray.set_title((count > 0).then(|| count.to_string()))?;
-    parts.waiting.set_text(words.waiting(count))?;
+/// Waits for a message that the icon depends on; false when none will come any more.
+async fn matters(messages: &mut broadcast::Receiver<UiMessage>) -> bool {
+    loop {
+        match messages.recv().await {
+            Ok(UiMessage { event: UiEvent::ConnectionsChanged | UiEvent::StatusChanged { .. }, .. })
+            | Err(broadcast::error::RecvError::Lagged(_)) => return true,
+            Ok(_) => {}
+            Err(broadcast::error::RecvError::Closed) => return false,
+        }
+    }
+}
+
+fn show(
+    parts: &Parts,
+    words: &Words,
+    picture: Option<(Sign, Panel)>,
+    situation: Situation,
+    state: &str,
+) -> tauri::Result<()> {
+    if let Some((sign, panel)) = picture {
+        parts.tray.set_icon(Some(icon(sign, panel)?))?;
+    }
+    let line = line(words, situation);
+    parts.tray.set_tooltip(Some(format!("{state} · {line}")))?;
+    parts.status.set_text(state)?;
+    parts.tray.set_title((situation.waiting > 0).then(|| situation.waiting.to_string()))?;
+    parts.waiting.set_text(line)?;
     parts.open.set_text(words.open)?;
     parts.pause.set_text(words.pause)?;
     parts.deny.set_text(words.deny_all)?;
     parts.quit.set_text(words.quit)?;
-    parts.pause.set_checked(pause == Pause::Paused)
+    parts.pause.set_checked(situation.pause == Pause::Paused)
+}
+
+/// What the icon shows, in words: how much waits, and what is wrong. That prompts are paused is ticked in the menu.
+fn line(words: &Words, situation: Situation) -> String {
+    let waiting = words.waiting(situation.waiting);
+    let wrong = match (situation.alarm, situation.links) {
+        (Alarm::Document, _) => words.document_broken,
+        (Alarm::Socket, _) => words.socket_closed,
+        (Alarm::Silent, Links::Lost) => words.not_connected,
+        // The status line says it.
+        (Alarm::Standing, _) | (Alarm::Silent, Links::Fine) => return waiting,
+    };
+    format!("{waiting} · {wrong}")
 }
 
 fn clicked(app: &AppHandle, id: &str) {
     let state = app.state::<State>();
     match id {
+        STATUS => state.desk.show_page(Page::Policy),
         WAITING | OPEN => state.desk.show_page(Page::Inbox),
         PAUSE => {
             let next = match *state.desk.pause().borrow() {
@@ -101,23 +164,11 @@ fn clicked(app: &AppHandle, id: &str) {
     }
 }
 
-fn icon(count: usize, pause: Pause) -> tauri::Result<Image<'static>> {
-    Image::from_bytes(match (pause, count) {
-        (Pause::Paused, _) => include_bytes!("../../icons/tray/dark/paused.png").as_slice(),
-        (Pause::Prompting, 0) => include_bytes!("../../icons/tray/dark/idle.png"),
-        (Pause::Prompting, 1) => include_bytes!("../../icons/tray/dark/waiting-1.png"),
-        (Pause::Prompting, 2) => include_bytes!("../../icons/tray/dark/waiting-2.png"),
-        (Pause::Prompting, 3) => include_bytes!("../../icons/tray/dark/waiting-3.png"),
-        (Pause::Prompting, 4) => include_bytes!("../../icons/tray/dark/waiting-4.png"),
-        (Pause::Prompting, 5) => include_bytes!("../../icons/tray/dark/waiting-5.png"),
-        (Pause::Prompting, 6) => include_bytes!("../../icons/tray/dark/waiting-6.png"),
-        (Pause::Prompting, 7) => include_bytes!("../../icons/tray/dark/waiting-7.png"),
-        (Pause::Prompting, 8) => include_bytes!("../../icons/tray/dark/waiting-8.png"),
-        (Pause::Prompting, 9) => include_bytes!("../../icons/tray/dark/waiting-9.png"),
-        (Pause::Prompting, _) => include_bytes!("../../icons/tray/dark/waiting-many.png"),
-    })
+fn icon(sign: Sign, panel: Panel) -> tauri::Result<Image<'static>> {
+    Image::from_bytes(sign::picture(sign, panel))
 }
 
+const STATUS: &str = "status";
 const WAITING: &str = "waiting";
 const OPEN: &str = "open";
 const PAUSE: &str = "pause";

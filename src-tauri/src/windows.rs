@@ -3,14 +3,21 @@
 //!
 //! Everything here happens on the main thread in the order in which it was asked for, whoever asked.
 
+use crate::APP;
 use crate::first_frame::draw_at_once;
 use crate::font;
+use crate::keyboard;
+use crate::main_size;
+use crate::pages;
 use crate::rest::Rest;
-use countersign_protocol::ui::Page;
+use crate::room;
+use countersign_protocol::ui::{Page, WindowKind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
-use tauri::{AppHandle, Manager, UserAttentionType, WebviewUrl, WebviewWindow, WebviewWindowBuilder};
+use tauri::{
+    AppHandle, LogicalSize, Manager, UserAttentionType, WebviewUrl, WebviewWindow, WebviewWindowBuilder,
+};
 
 /// Opens and hides windows.
 #[derive(Clone)]
@@ -21,11 +28,19 @@ pub(crate) struct Windows {
     /// Counts windows that went, so that only the last of them is followed by a rest.
     goings: Arc<AtomicU64>,
     rest: Arc<Rest>,
+    /// Whether somebody looks after the prompt that was raised last.
+    is_watched: Arc<AtomicBool>,
 }
 
 impl Windows {
     pub(crate) fn new(app: AppHandle, rest: Rest) -> Self {
-        Self { app, prompt_shows: Arc::default(), goings: Arc::default(), rest: Arc::new(rest) }
+        Self {
+            app,
+            prompt_shows: Arc::default(),
+            goings: Arc::default(),
+            rest: Arc::new(rest),
+            is_watched: Arc::default(),
+        }
     }
 
     /// Shows the prompt without taking the keyboard from what the person is doing. A new window learns from its address
@@ -41,13 +56,52 @@ impl Windows {
                 }
                 raise(&window, focus)
             }
-            None => open(
-                WebviewWindowBuilder::new(app, PROMPT, WebviewUrl::App(format!("prompt.html{query}").into()))
-                    .inner_size(560.0, 600.0)
-                    .min_inner_size(360.0, 300.0)
-                    .center()
-                    .focused(focus == Focus::Take),
-            ),
+            None => {
+                let address = format!("prompt.html{query}");
+                keyboard::tell_compositor();
+                let window = open(
+                    WebviewWindowBuilder::new(app, PROMPT, WebviewUrl::App(address.into()))
+                        .title(first_title(WindowKind::Prompt))
+                        .inner_size(560.0, 600.0)
+                        .min_inner_size(360.0, 300.0)
+                        .center()
+                        .always_on_top(true)
+                        .focused(focus == Focus::Take),
+                )?;
+                keyboard::leave(&window)
+            }
+        });
+        self.watch_prompt();
+    }
+
+    /// One look at a time: it sees whatever was raised meanwhile.
+    fn watch_prompt(&self) {
+        if self.is_watched.swap(true, Ordering::SeqCst) {
+            return;
+        }
+        let (app, is_watched) = (self.app.clone(), Arc::clone(&self.is_watched));
+        tauri::async_runtime::spawn(async move {
+            pages::watch(app).await;
+            is_watched.store(false, Ordering::SeqCst);
+        });
+    }
+
+    /// Has a window whose page ended load again what it showed.
+    pub(crate) fn load_again(&self, label: &'static str, address: &str) {
+        let address = tauri::Url::parse(address);
+        self.on_main_thread(move |app| {
+            let Some(window) = app.get_webview_window(label) else { return Ok(()) };
+            window.navigate(address.map_err(tauri::Error::InvalidUrl)?)
+        });
+        if label == PROMPT {
+            self.watch_prompt();
+        }
+    }
+
+    /// Ends a window.
+    pub(crate) fn close(&self, label: &'static str) {
+        self.on_main_thread(move |app| {
+            app.get_webview_window(label).map_or(Ok(()), |window| window.destroy())
         });
     }
 
@@ -63,6 +117,14 @@ impl Windows {
                     app.get_webview_window(PROMPT).map_or(Ok(()), |window| window.destroy())
                 });
             }
+        });
+    }
+
+    /// Gives the prompt a size in CSS pixels, as far as its screen has room for it.
+    pub(crate) fn size_prompt(&self, width: u32, height: u32) {
+        let wanted = LogicalSize::new(f64::from(width), f64::from(height));
+        self.on_main_thread(move |app| {
+            app.get_webview_window(PROMPT).map_or(Ok(()), |window| room::fit(&window, wanted))
         });
     }
 
@@ -95,16 +157,20 @@ impl Windows {
     }
 
     /// Shows the main window at a page. A new window learns it from its address; an open one is told by an event.
-    pub(crate) fn show_main(&self, page: Page) {
+    pub(crate) fn show_main(&self, page: Page, focus: Focus) {
         self.on_main_thread(move |app| match app.get_webview_window(MAIN) {
-            Some(window) => raise(&window, Focus::Take),
+            Some(window) => raise(&window, focus),
             None => {
                 let address = format!("index.html?page={}", page_word(page));
+                let size = main_size::for_main(app)?;
                 open(
                     WebviewWindowBuilder::new(app, MAIN, WebviewUrl::App(address.into()))
-                        .inner_size(1160.0, 800.0)
-                        .min_inner_size(720.0, 480.0),
+                        .title(first_title(WindowKind::Main))
+                        .inner_size(size.width, size.height)
+                        .min_inner_size(main_size::LEAST.width, main_size::LEAST.height)
+                        .focused(focus == Focus::Take),
                 )
+                .map(|_| ())
             }
         });
     }
@@ -121,41 +187,59 @@ impl Windows {
     }
 }
 
-fn open(builder: WebviewWindowBuilder<'_, tauri::Wry, AppHandle>) -> tauri::Result<()> {
-    let window = builder.title("Countersign").initialization_script(font::script()).build()?;
-    draw_without_gpu(&window)
+fn open(builder: WebviewWindowBuilder<'_, tauri::Wry, AppHandle>) -> tauri::Result<WebviewWindow> {
+    let window = builder.initialization_script(font::script()).on_document_title_changed(retitle).build()?;
+    pages::follow(&window)?;
+    Ok(window)
 }
 
-/// The pages are still text. On the processor the first prompt of a process is there in a third of the time (no GL to set
-/// up, no shaders to compile), takes less memory, and does not depend on a driver: a prompt that stays blank on some
-/// graphics card could not be answered.
-#[cfg(target_os = "linux")]
-fn draw_without_gpu(window: &WebviewWindow) -> tauri::Result<()> {
-    use webkit2gtk::{HardwareAccelerationPolicy, SettingsExt, WebViewExt};
-    window.with_webview(|webview| {
-        if let Some(settings) = webview.inner().settings() {
-            settings.set_hardware_acceleration_policy(HardwareAccelerationPolicy::Never);
-        }
-    })
+/// A window is called what its page is: that is what a reader of the screen says of it, and a list of windows.
+fn retitle(window: WebviewWindow, title: String) {
+    let title = match window.label() {
+        PROMPT if title == APP || title.is_empty() => first_title(WindowKind::Prompt).to_owned(),
+        PROMPT => format!("{title} – {APP}"),
+        _ => title,
+    };
+    if let Err(error) = window.set_title(&title) {
+        tracing::debug!(%error, "a window kept its title");
+    }
 }
 
-#[cfg(not(target_os = "linux"))]
-fn draw_without_gpu(_: &WebviewWindow) -> tauri::Result<()> {
-    Ok(())
-}
-
+/// Whether a window that is shown takes the keyboard.
 #[derive(Clone, Copy, Eq, PartialEq)]
-enum Focus {
+pub(crate) enum Focus {
+    /// It stays where it is: nobody asked for the window.
     Leave,
+    /// The person opened it.
     Take,
 }
 
 fn raise(window: &WebviewWindow, focus: Focus) -> tauri::Result<()> {
-    window.unminimize()?;
-    window.show()?;
+    if window.is_minimized()? {
+        window.unminimize()?;
+    }
+    if !window.is_visible()? {
+        match focus {
+            Focus::Take => keyboard::take(window)?,
+            Focus::Leave => {
+                keyboard::tell_compositor();
+                keyboard::leave(window)?;
+            }
+        }
+        window.show()?;
+    }
     match focus {
         Focus::Take => window.set_focus(),
         Focus::Leave => window.request_user_attention(Some(UserAttentionType::Informational)),
+    }
+}
+
+/// The title of a window before its page gives it one. Every title of a prompt ends in the app's name after a dash: that is how window
+/// managers can tell one from other windows.
+pub(crate) fn first_title(window: WindowKind) -> &'static str {
+    match window {
+        WindowKind::Main => APP,
+        WindowKind::Prompt => "Request – Countersign",
     }
 }
 
