@@ -63,7 +63,7 @@ impl Screen {
     pub(crate) fn close_prompt(&self) -> Result<()> {
         let protocols = self.connection.intern_atom(false, b"WM_PROTOCOLS")?.reply()?.atom;
         let delete = self.connection.intern_atom(false, b"WM_DELETE_WINDOW")?.reply()?.atom;
-        // It has just been hidden; its title comes and goes with what it shows.
+        // It has just been hidden.
         let find = || Ok(Some(self.app_windows()?).filter(|windows| !windows.is_empty()));
         let windows = wait_for("there is a prompt window to close", CLOSE_LIMIT, find)?;
         for window in &windows {
@@ -94,21 +94,21 @@ impl Screen {
         Ok(None)
     }
 
-    /// Windows titled "Countersign" as large as a prompt, whatever frames a window manager puts around them.
+    /// Windows of the app as large as a prompt, whatever frames a window manager puts around them. Their titles say what they show.
     fn app_windows(&self) -> Result<Vec<Window>> {
         let mut found = Vec::new();
         let mut todo = vec![self.root];
         while let Some(parent) = todo.pop() {
             let Ok(tree) = self.connection.query_tree(parent)?.reply() else { continue };
             for child in tree.children {
-                let title =
-                    self.connection.get_property(false, child, AtomEnum::WM_NAME, AtomEnum::ANY, 0, 64)?;
+                let class =
+                    self.connection.get_property(false, child, AtomEnum::WM_CLASS, AtomEnum::ANY, 0, 64)?;
                 let Ok(geometry) = self.connection.get_geometry(child)?.reply() else { continue };
                 if geometry.width < MIN_WIDTH {
                     continue;
                 }
-                match title.reply() {
-                    Ok(title) if title.value == b"Countersign" => found.push(child),
+                match class.reply() {
+                    Ok(class) if class.value.starts_with(APP_CLASS) => found.push(child),
                     _ => todo.push(child),
                 }
             }
@@ -127,6 +127,9 @@ impl Screen {
         Ok(dark >= MIN_DARK)
     }
 }
+
+/// How the class of the app's windows begins.
+const APP_CLASS: &[u8] = b"Countersign";
 
 /// Fill of the Deny button in the light theme (#1f2732), as the server stores it: blue, green, red.
 const DENY_FILL: [u8; 3] = [0x32, 0x27, 0x1f];

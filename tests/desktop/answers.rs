@@ -131,7 +131,25 @@ fn an_interpreter_with_a_text_can_only_be_allowed_once() -> Story {
         let (running, _) = app.raise(&["perl", "-e", "1"])?;
         app.wait_for_element(Window::Prompt, "[data-testid=\"always-unavailable\"]")?;
         let more: bool = app.browser()?.run(MORE_IS_OFFERED, json!([]))?;
-        ensure!(!more, "\"Allow…\" is offered for an interpreter");
+        ensure!(!more, "\"Allow…\" works for an interpreter");
+        app.deny()?;
+        running.finish()?.expect_code(200).map(|_| ())
+    })
+}
+
+#[test]
+fn the_sheet_has_the_room_it_takes_and_gives_it_back() -> Story {
+    asking(|app| {
+        let is_as_large = |width: u32, height: u32| {
+            let script = format!("return innerWidth === {width} && innerHeight === {height}");
+            app.wait_in(Window::Prompt, &format!("the prompt is {width}×{height}"), &script).map(|_| ())
+        };
+        let (running, _) = app.raise(&["touch", &app.home.file("mark")])?;
+        is_as_large(560, 600)?;
+        app.click(Window::Prompt, "allow-more")?;
+        is_as_large(680, 830)?;
+        app.click(Window::Prompt, "sheet-back")?;
+        is_as_large(560, 600)?;
         app.deny()?;
         running.finish()?.expect_code(200).map(|_| ())
     })
@@ -157,4 +175,5 @@ fn pick(app: &App, option: &str) -> Story {
     app.wait_for_element(Window::Prompt, &format!("{option}:checked"))
 }
 
-const MORE_IS_OFFERED: &str = r#"return document.querySelector('[data-testid="allow-more"]') !== null"#;
+const MORE_IS_OFFERED: &str =
+    r#"return document.querySelector('[data-testid="allow-more"]').ariaDisabled !== 'true'"#;

@@ -94,7 +94,7 @@ fn keys_that_are_pressed_by_accident_never_allow() -> Story {
         ensure!(running.runs()?, "a key answered the request");
         assert!(!Path::new(&file).exists());
         assert_eq!(app.home.entries("main")?.len(), 0);
-        app.browser()?.press(&[Key::Control, Key::Char('d')])?;
+        app.press(&[Key::Control, Key::Char('d')])?;
         running.finish()?.expect_code(200).map(|_| ())
     })
 }
@@ -104,7 +104,7 @@ fn enter_on_deny_denies() -> Story {
     asking(|app| {
         let (running, prompt) = app.raise(&["echo", "no"])?;
         assert_eq!(prompt.focus.as_deref(), Some("deny"));
-        app.browser()?.press(&[Key::Enter])?;
+        app.press(&[Key::Enter])?;
         running.finish()?.expect_code(200).map(|_| ())
     })
 }
@@ -114,10 +114,10 @@ fn control_shift_enter_allows_once_and_only_when_armed() -> Story {
     asking(|app| {
         let chord = [Key::Control, Key::Shift, Key::Enter];
         let (mut running, _) = app.raise(&["echo", "chord"])?;
-        app.browser()?.press(&chord)?;
+        app.press(&chord)?;
         app.wait_for_prompt("the card is armed", |prompt| prompt.armed)?;
         ensure!(running.runs()?, "the chord worked before the card was armed");
-        app.browser()?.press(&chord)?;
+        app.press(&chord)?;
         assert_eq!(running.finish()?.expect_code(0)?.stdout, "chord\n");
         Ok(())
     })
@@ -139,12 +139,12 @@ fn a_command_as_long_as_a_book_can_be_allowed_after_its_end_was_in_view() -> Sto
         let prompt = app.prompt()?;
         ensure!(!prompt.armed, "armed although the end was never in view");
         app.browser()?.click("[data-testid=\"allow-once\"]")?;
-        app.browser()?.press(&[Key::Control, Key::Shift, Key::Enter])?;
+        app.press(&[Key::Control, Key::Shift, Key::Enter])?;
         app.shoot(Window::Prompt, "prompt-long")?;
         ensure!(running.runs()?, "allowed although the end was never in view");
 
         wait_for("reading to the end arms", PATIENCE, || {
-            app.browser()?.press(&[Key::End])?;
+            app.press(&[Key::End])?;
             Ok(app.prompt()?.armed.then_some(()))
         })?;
         app.shoot(Window::Prompt, "prompt-long-read")?;
@@ -159,19 +159,19 @@ fn a_command_as_long_as_a_book_can_be_allowed_after_its_end_was_in_view() -> Sto
 fn press_on_every_button(app: &App) -> anyhow::Result<Vec<String>> {
     let mut seen = Vec::new();
     for _ in 0..STOPS {
-        app.browser()?.press(&[Key::Tab])?;
+        app.press(&[Key::Tab])?;
         let before = app.prompt()?;
         let Some(focus) = before.focus else { continue };
         // These two do what they say; the story is about the others.
         if focus == "deny" || focus == "sheet-back" {
             continue;
         }
-        app.browser()?.press(&[Key::Enter])?;
-        app.browser()?.press(&[Key::Char(' ')])?;
+        app.press(&[Key::Enter])?;
+        app.press(&[Key::Char(' ')])?;
         let after = app.prompt()?;
         ensure!(after.state == "card", "Enter or Space on {focus} left the prompt {after:?}");
         if after.sheet && !before.sheet {
-            app.browser()?.press(&[Key::Escape])?;
+            app.press(&[Key::Escape])?;
             app.wait_for_prompt("the sheet is closed", |prompt| !prompt.sheet)?;
             app.wait_for_prompt("the card is armed again", |prompt| prompt.armed)?;
         }
@@ -182,7 +182,7 @@ fn press_on_every_button(app: &App) -> anyhow::Result<Vec<String>> {
 
 fn press_letters(app: &App) -> Story {
     for letter in ['a', 'y', 'o', 'j', '1', 'A', 'Y'] {
-        app.browser()?.press(&[Key::Char(letter)])?;
+        app.press(&[Key::Char(letter)])?;
     }
     Ok(())
 }

@@ -14,7 +14,7 @@ use std::path::Path;
 fn escape_answers_nothing_and_the_inbox_can_open_the_request_again() -> Story {
     asking(|app| {
         let (mut running, prompt) = app.raise(&["echo", "kept"])?;
-        app.browser()?.press(&[Key::Escape])?;
+        app.press(&[Key::Escape])?;
         app.wait_for_blank()?;
         app.wait_in(Window::Prompt, "the window is hidden", "return document.visibilityState === 'hidden'")?;
         ensure!(running.runs()?, "putting a request aside answered it");

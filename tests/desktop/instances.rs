@@ -22,6 +22,19 @@ fn starting_the_app_again_shows_the_window_of_the_one_that_runs() -> Story {
 }
 
 #[test]
+fn an_app_without_a_display_says_what_it_needs_and_leaves_nothing_behind() -> Story {
+    let home = Home::asking()?;
+    let mut app = home.command(countersign_desktop()?);
+    let ended = app.env_remove("WAYLAND_DISPLAY").env("DISPLAY", ":65000").output()?;
+    let told = String::from_utf8_lossy(&ended.stderr);
+    assert_eq!(ended.status.code(), Some(1), "{told}");
+    ensure!(told.contains("no display can be opened") && told.contains(":65000"), "{told}");
+    ensure!(!told.contains("panicked"), "{told}");
+    ensure!(!home.socket().exists() && home.status()?.is_none(), "something of it is still there");
+    Ok(())
+}
+
+#[test]
 fn two_apps_with_folders_of_their_own_live_side_by_side() -> Story {
     asking(|app| {
         let other = Home::asking()?;

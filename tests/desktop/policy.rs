@@ -54,7 +54,10 @@ fn a_loosening_whose_asker_is_gone_can_no_longer_be_applied() -> Story {
 
 #[test]
 fn a_loosening_cannot_be_applied_before_it_could_be_read() -> Story {
-    asking(|app| {
+    // However long the window takes to come up here, the delay is longer.
+    let home = Home::asking()?;
+    home.write_settings(&json!({ "armDelayMs": 10_000 }))?;
+    story(Ok(home), Shell::Bare, |app| {
         let mut setting = app.home.start(&["policy", "set", "security", "full"])?;
         let id = wait_for("the question waits", PATIENCE, || {
             Ok(app.home.pending()?.1.first().map(|confirmation| confirmation.id.clone()))

@@ -5,6 +5,7 @@ use anyhow::{Context, ensure};
 use countersign_protocol::ui::{Outcome, Presence};
 use countersign_tests::app::{App, Window};
 use countersign_tests::bus::{Sent, Shell};
+use countersign_tests::driver::Key;
 use countersign_tests::home::Home;
 use countersign_tests::process::{PATIENCE, wait_for};
 
@@ -46,6 +47,7 @@ fn paused_prompts_wait_in_the_inbox_until_they_are_resumed() -> Story {
         wait_for("prompts are paused", PATIENCE, || {
             Ok(app.home.status()?.filter(|(status, _)| status.paused).map(|_| ()))
         })?;
+        wait_for_line(app, "Paused")?;
         let running = app.home.exec(&["echo", "later"])?;
         app.wait_for_pending(1)?;
         app.desktop.choose("Open Countersign")?;
@@ -59,20 +61,47 @@ fn paused_prompts_wait_in_the_inbox_until_they_are_resumed() -> Story {
 }
 
 #[test]
-fn a_notification_can_deny_and_shows_nothing_of_the_command() -> Story {
+fn a_notification_names_agent_and_program_and_denies_at_the_first_press() -> Story {
     full(|app| {
-        let mut running = app.home.exec(&["echo", "secret-word"])?;
+        let argv = ["exec", "--agent", "coder", "--", "/usr/bin/printf", "secret-word"];
+        let running = app.home.start(&argv)?;
         let sent = notification(app)?;
+        assert_eq!(sent.summary, "coder wants to run printf");
+        assert_eq!(sent.labels, ["Open", "Deny"]);
         ensure!(!format!("{sent:?}").contains("secret-word"), "{sent:?}");
         ensure!(!sent.actions.iter().any(|action| action.contains("allow")), "{sent:?}");
-        // The client listens only after it was told the number, so that a first press may be lost.
-        wait_for("the request is denied", PATIENCE, || {
-            app.desktop.press(sent.id, "deny")?;
-            Ok((!running.runs()?).then_some(()))
-        })?;
+        app.desktop.press(sent.id, "deny")?;
         running.finish()?.expect_code(200)?;
         assert_eq!(app.home.outcomes()?, [Outcome::Denied]);
         Ok(())
+    })
+}
+
+#[test]
+fn a_notification_stays_as_long_as_its_request_and_leads_to_it() -> Story {
+    full(|app| {
+        let (running, shown) = app.raise(&["echo", "later"])?;
+        let sent = notification(app)?;
+        ensure!(sent.lasts_ms > 60_000, "it goes away before anybody comes back: {sent:?}");
+        app.press(&[Key::Escape])?;
+        app.wait_for_blank()?;
+        app.desktop.press(sent.id, "open")?;
+        assert_eq!(app.wait_for_card("later")?.card, shown.card);
+        app.deny()?;
+        running.finish()?.expect_code(200).map(|_| ())
+    })
+}
+
+#[test]
+fn a_notification_takes_no_markup_from_who_asks() -> Story {
+    full(|app| {
+        let agent = format!("<b>root</b>&\u{202E}{}", "very long ".repeat(200));
+        let running = app.home.start(&["exec", "--agent", &agent, "--", "echo"])?;
+        let sent = notification(app)?;
+        ensure!(!sent.summary.contains(['<', '>', '&', '\u{202E}']), "{sent:?}");
+        ensure!(sent.summary.chars().count() < 100 && sent.summary.ends_with("run echo"), "{sent:?}");
+        app.desktop.press(sent.id, "deny")?;
+        running.finish()?.expect_code(200).map(|_| ())
     })
 }
 

@@ -2,7 +2,7 @@
 
 use crate::bus::{Desktop, Shell};
 use crate::cli::Running;
-use crate::driver::{Browser, Driver, is_absence};
+use crate::driver::{Browser, Driver, Key, is_absence};
 use crate::home::Home;
 use crate::process::{self, Background, PATIENCE, is_alive, kill, wait_for};
 use crate::session::Session;
@@ -58,6 +58,8 @@ pub struct Prompt {
     pub sheet_armed: bool,
     /// The text of the queue's button.
     pub queue: Option<String>,
+    /// Whether keys count.
+    pub keys: bool,
     /// `data-testid` of what has the keyboard.
     pub focus: Option<String>,
 }
@@ -304,6 +306,16 @@ impl App {
         })
     }
 
+    /// Presses keys in the prompt as a person who put the keyboard there and waited until its keys count. False when the window went
+    /// away.
+    pub fn press(&self, keys: &[Key]) -> Result<bool> {
+        let taken: bool = self.browser()?.run(TAKE_KEYBOARD, json!([]))?;
+        if taken {
+            self.wait_for_prompt("keys count", |prompt| prompt.keys || prompt.state != "card")?;
+        }
+        self.browser()?.press(keys)
+    }
+
     /// Saves a picture of the window when `COUNTERSIGN_SHOTS` names a folder.
     pub fn shoot(&self, window: Window, name: &str) -> Result<()> {
         let Some(folder) = std::env::var_os("COUNTERSIGN_SHOTS") else { return Ok(()) };
@@ -371,12 +383,20 @@ fn decode_base64(text: &str) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// What the page hears of a click into the window. The focus inside of it stays.
+const TAKE_KEYBOARD: &str = r#"
+    const card = document.querySelector('[data-testid="card"]');
+    card?.dispatchEvent(new PointerEvent('pointerdown', { bubbles: true }));
+    return card !== null;
+"#;
+
 /// What [`Prompt`] is made from.
 const PROMPT_NOW: &str = r#"
     const part = (id) => document.querySelector(`[data-testid="${id}"]`);
     const card = part('card');
     return {
       state: document.body.dataset.state ?? '',
+      keys: card?.dataset.keys === 'true',
       card: card?.dataset.id ?? null,
       generation: card ? Number(card.dataset.generation) : null,
       painted: card?.dataset.painted === 'true',

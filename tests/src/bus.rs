@@ -48,6 +48,10 @@ pub struct Sent {
     pub body: String,
     /// Keys of the actions that it offers.
     pub actions: Vec<String>,
+    /// Their labels, in the same order.
+    pub labels: Vec<String>,
+    /// How long it is to stay, in milliseconds.
+    pub lasts_ms: i32,
 }
 
 /// A line of the tray menu; separators have no label.
@@ -208,12 +212,14 @@ impl Server {
         body: &str,
         actions: Vec<String>,
         _hints: HashMap<String, OwnedValue>,
-        _timeout: i32,
+        timeout: i32,
     ) -> u32 {
         let mut seen = lock(&self.seen);
         let id = if replaces > 0 { replaces } else { u32::try_from(seen.sent.len()).unwrap_or(0) + 1 };
+        let labels = actions.iter().skip(1).step_by(2).cloned().collect();
         let actions = actions.into_iter().step_by(2).collect();
-        seen.sent.push(Sent { id, summary: summary.to_owned(), body: body.to_owned(), actions });
+        let (summary, body) = (summary.to_owned(), body.to_owned());
+        seen.sent.push(Sent { id, summary, body, actions, labels, lasts_ms: timeout });
         id
     }
 

@@ -225,7 +225,10 @@ impl Home {
             .into_iter()
             .filter_map(|entry| match entry.event {
                 HistoryEvent::Request { outcome, .. } => Some(outcome),
-                HistoryEvent::Run { .. } | HistoryEvent::Document { .. } | HistoryEvent::Rules { .. } => None,
+                HistoryEvent::Run { .. }
+                | HistoryEvent::Document { .. }
+                | HistoryEvent::Rules { .. }
+                | HistoryEvent::Page { .. } => None,
             })
             .collect())
     }

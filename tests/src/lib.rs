@@ -1,6 +1,6 @@
 //! What the stories are told with: a throw-away home, the real `countersign` command, the approval socket as bytes, and,
 //! with the feature `desktop`, a private desktop session with the real app in it, and programs that its gateway serves. With
-//! the feature `interop`, published releases of OpenClaw as they are. The client of an official SDK comes from the npm registry.
+//! the feature `desktops`, the desktops that people use, and with the feature `interop`, published releases of OpenClaw as they are. The client of an official SDK comes from the npm registry.
 //!
 //! Every wait is for a state, with a deadline; every program that is started here is ended here, by its process id.
 
@@ -9,6 +9,8 @@ pub mod app;
 #[cfg(feature = "desktop")]
 pub mod bus;
 pub mod cli;
+#[cfg(feature = "desktops")]
+pub mod desktops;
 #[cfg(feature = "desktop")]
 pub mod driver;
 pub mod exchange;

@@ -97,7 +97,8 @@ impl Judged {
 
     /// The first program that nothing covers, or what rules cannot help with in brackets.
     fn cause(&self, reason: AskReason, evaluation: &Evaluation) -> String {
-        let program = evaluation.missed_segment.and_then(|at| self.analysis.segments.get(at)?.words.first());
+        let program =
+            evaluation.missed_segments.first().and_then(|at| self.analysis.segments.get(*at)?.words.first());
         match (program, evaluation.unbound) {
             (Some(program), _) => program.text.clone(),
             (None, Some(unbound)) if self.analysis.opaque.is_none() => format!("[{}]", unbound.as_str()),

@@ -13,7 +13,7 @@ fuzz_target!(|text: &str| {
     }
     let argv: Vec<String> = text.split('\u{1}').map(str::to_owned).collect();
     assert_eq!(parse_argv_line(&argv_line(&argv)), Some(argv.clone()));
-    let _ = (argv_view(&argv, None), parse_argv_line(text), unescape(text));
+    let _ = (argv_view(&argv, &[]), parse_argv_line(text), unescape(text));
     for line in [escape(text), argv_line(&argv), masked_argv_line(&argv), masked_text(text)] {
         assert!(!line.chars().any(char::is_control));
     }

@@ -5,6 +5,7 @@ use countersign_policy::document::{
     Parsed, loosenings, normalised, parse, redacted, resolve, serialise, snapshot, socket, views,
 };
 use countersign_policy::effective::Requested;
+use countersign_protocol::ui::Refusals;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
@@ -13,5 +14,5 @@ fuzz_target!(|bytes: &[u8]| {
     let normal = normalised(&document, &mut || "id".to_owned());
     assert!(loosenings(&document, &document).is_empty());
     assert!(socket(&redacted(&document)).1.is_none());
-    let _ = (resolve(&normal, None, Requested::default()), snapshot(&document, None), views(&document));
+    let _ = (resolve(&normal, None, Requested::default()), snapshot(&document, None), views(&document, &|_| Refusals::None));
 });

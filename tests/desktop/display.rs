@@ -1,0 +1,119 @@
+//! Pages that end: WebKit draws them in processes of their own.
+
+use crate::{Story, asking};
+use anyhow::{Result, ensure};
+use countersign_protocol::ui::{DisplayState, HistoryEvent, Outcome, PageEnd, WindowKind};
+use countersign_tests::app::{App, Window};
+use countersign_tests::process::{PATIENCE, kill, wait_for};
+use std::fs;
+use std::path::Path;
+
+#[test]
+fn a_prompt_whose_page_ends_comes_back_with_what_it_showed() -> Story {
+    asking(|app| {
+        let file = app.home.file("made");
+        let (mut running, _) = app.raise(&["touch", &file])?;
+        for again in 1..=2 {
+            end_page(app, again)?;
+            ensure!(running.runs()?, "the end of a page answered the request");
+        }
+        assert!(!Path::new(&file).exists());
+        let waiting = app.pending_ids()?;
+        assert_eq!(waiting.len(), 1, "{waiting:?}");
+        app.home.countersign(&["deny", &waiting[0]])?.expect_code(0)?;
+        running.finish()?.expect_code(200)?;
+        assert_eq!(app.home.outcomes()?, [Outcome::Denied]);
+        Ok(())
+    })
+}
+
+#[test]
+fn a_prompt_that_keeps_ending_could_not_be_shown_and_everybody_is_told() -> Story {
+    asking(|app| {
+        let file = app.home.file("made");
+        let (running, _) = app.raise(&["touch", &file])?;
+        for again in 1..=3 {
+            end_page(app, again)?;
+        }
+        end_page(app, 4)?;
+        running.finish()?.expect_code(200)?;
+        assert_eq!(app.home.outcomes()?, [Outcome::NotShown]);
+        let (status, _) = app.home.status()?.ok_or_else(|| anyhow::anyhow!("the app does not answer"))?;
+        ensure!(matches!(status.display, DisplayState::Failed { .. }), "{:?}", status.display);
+        let doctor = app.home.countersign(&["doctor"])?;
+        ensure!(doctor.stdout.contains("PROBLEM  display"), "{}", doctor.stdout);
+        // What comes now is not asked about by a window that nobody sees: the fallback decides at once.
+        app.home.exec(&["touch", &file])?.finish()?.expect_code(200)?;
+        assert_eq!(app.home.outcomes()?, [Outcome::NotShown, Outcome::NotShown]);
+        assert!(!Path::new(&file).exists());
+        Ok(())
+    })
+}
+
+#[test]
+fn the_main_window_comes_back_at_the_page_that_was_open() -> Story {
+    asking(|app| {
+        app.start_again(&[])?;
+        app.click(Window::Main, "nav-history")?;
+        app.wait_for_element(Window::Main, "[data-page=\"history\"]")?;
+        end_page(app, 1)?;
+        let mut search = app.command("xdotool");
+        let found = search.args(["search", "--name", "^History – Countersign$"]).output()?;
+        ensure!(found.status.success(), "another page is open than was");
+        Ok(())
+    })
+}
+
+/// Kills the process of the page that is open, and waits until that was written down for the nth time, and for the next page if
+/// there is to be one.
+fn end_page(app: &App, nth: usize) -> Story {
+    let old = wait_for("a page's process", PATIENCE, || Ok(web_processes(app.pid())?.pop()))?;
+    kill(old);
+    wait_for("the end is written down", PATIENCE, || Ok((ends(app)?.len() == nth).then_some(())))?;
+    let made_again = ends(app)?.last() == Some(&true);
+    if made_again { wait_for_title(app) } else { Ok(()) }
+}
+
+/// Waits for a window whose page has said what it shows: before, and when its page is gone, a title says no more than what it is.
+fn wait_for_title(app: &App) -> Story {
+    wait_for("a page that shows something", PATIENCE, || {
+        let mut search = app.command("xdotool");
+        let found = search.args(["search", "--name", TITLE]).output()?;
+        Ok(found.status.success().then_some(()))
+    })
+}
+
+/// Of every page, and of no window without one.
+const TITLE: &str = "^[^R].* – Countersign$|^R[^e].* – Countersign$";
+
+/// Of each end of a page that the history tells of, oldest first: whether it was made again.
+fn ends(app: &App) -> Result<Vec<bool>> {
+    let mut ends = Vec::new();
+    for entry in app.home.history()? {
+        if let HistoryEvent::Page { window, end, again } = entry.event {
+            ensure!(matches!(window, WindowKind::Main | WindowKind::Prompt) && end == PageEnd::Crashed);
+            ends.push(again);
+        }
+    }
+    Ok(ends)
+}
+
+/// Children of the app that draw pages; processes of WebKit that ended but were not waited for are none.
+fn web_processes(app: u32) -> Result<Vec<u32>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir("/proc")? {
+        let Some(pid) = entry?.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
+        let Ok(stat) = fs::read_to_string(format!("/proc/{pid}/stat")) else { continue };
+        let Some((name, rest)) = stat.split_once('(').and_then(|(_, rest)| rest.rsplit_once(')')) else {
+            continue;
+        };
+        let fields: Vec<&str> = rest.split_whitespace().collect();
+        if name == "WebKitWebProces"
+            && fields.first() != Some(&"Z")
+            && fields.get(1) == Some(&app.to_string().as_str())
+        {
+            found.push(pid);
+        }
+    }
+    Ok(found)
+}
