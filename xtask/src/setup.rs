@@ -24,6 +24,8 @@ pub(crate) enum Purpose {
     Headless,
     /// Also run every test.
     Test,
+    /// Also start the app on every desktop that people use.
+    Desktops,
     /// Also draw the icons.
     Icons,
 }
@@ -87,6 +89,27 @@ const PACKAGES: &[Package] = &[
         why: "the browser of the UI tests",
         or_programs: &["chromium", "chromium-browser", "google-chrome"],
     },
+    package(Purpose::Test, "xterm", "somebody types in it under X11"),
+    package(Purpose::Test, "tint2", "a panel with a tray under X11"),
+    package(Purpose::Test, "dunst", "a notification server under X11"),
+    package(Purpose::Test, "sway", "a desktop of tiles on Wayland"),
+    package(Purpose::Test, "mako-notifier", "sway's notification server"),
+    package(Purpose::Test, "weston", "the desktop of Wayland itself, and its terminal"),
+    package(Purpose::Desktops, "cage", "a desktop of one window"),
+    package(Purpose::Desktops, "gnome-shell", "GNOME"),
+    package(Purpose::Desktops, "gjs", "GNOME's notification server"),
+    package(Purpose::Desktops, "kwin-wayland", "KDE's compositor"),
+    package(Purpose::Desktops, "xfwm4", "Xfce's windows"),
+    package(Purpose::Desktops, "xfce4-panel", "Xfce's panel"),
+    package(Purpose::Desktops, "xfce4-settings", "Xfce's settings"),
+    package(Purpose::Desktops, "xfconf", "where Xfce keeps them"),
+    package(Purpose::Desktops, "xfce4-notifyd", "Xfce's notification server"),
+    package(Purpose::Desktops, "marco", "MATE's windows"),
+    package(Purpose::Desktops, "mate-settings-daemon-common", "what marco asks for"),
+    package(Purpose::Desktops, "mate-panel", "MATE's panel"),
+    package(Purpose::Desktops, "mate-notification-daemon", "MATE's notification server"),
+    package(Purpose::Desktops, "lxqt-panel", "LXQt's panel"),
+    package(Purpose::Desktops, "lxqt-notificationd", "LXQt's notification server"),
     package(Purpose::Icons, "librsvg2-bin", "draws PNG from SVG"),
 ];
 
@@ -197,16 +220,28 @@ fn explain_other_systems(purpose: Purpose) -> Result<()> {
 /// Oldest Node whose npm reads the lock file and whose runtime Vite supports.
 const NODE_MAJOR: u32 = 20;
 
-const PROGRAMS_TO_TEST: &[&str] = &["Xvfb", "bwrap", "dbus-daemon", "openbox", "WebKitWebDriver"];
+const PROGRAMS_TO_TEST: &[&str] = &[
+    "Xvfb",
+    "bwrap",
+    "dbus-daemon",
+    "openbox",
+    "WebKitWebDriver",
+    "sway",
+    "weston",
+    "xterm",
+    "tint2",
+    "dunst",
+    "mako",
+];
 
 const FEDORA_AND_ARCH: &str = "\
 Fedora, to run:  sudo dnf install gcc pkgconf-pkg-config webkit2gtk4.1-devel gtk3-devel dbus-devel \\
                    libayatana-appindicator-gtk3 librsvg2 bubblewrap
 Fedora, to test: sudo dnf install webkit2gtk-driver xorg-x11-server-Xvfb xauth dbus-daemon dbus-x11 \\
-                   openbox xdotool xprop xwininfo at-spi2-core ImageMagick python3 chromium dejavu-sans-fonts \\
+                   openbox xterm tint2 dunst sway mako weston xdotool xprop xwininfo at-spi2-core ImageMagick python3 chromium dejavu-sans-fonts \\
                    google-noto-sans-cjk-fonts adwaita-icon-theme
 Arch, to run:    sudo pacman -S base-devel webkit2gtk-4.1 gtk3 dbus libayatana-appindicator librsvg bubblewrap
-Arch, to test:   sudo pacman -S xorg-server-xvfb xorg-xauth openbox xdotool xorg-xprop xorg-xwininfo at-spi2-core \\
+Arch, to test:   sudo pacman -S xorg-server-xvfb xorg-xauth openbox xterm tint2 dunst sway mako weston xdotool xorg-xprop xorg-xwininfo at-spi2-core \\
                    imagemagick python chromium ttf-dejavu noto-fonts-cjk adwaita-icon-theme
 Both also need Node 20 or newer with npm.";
 
@@ -223,7 +258,8 @@ mod tests {
         let names = |purpose| PACKAGES.iter().filter(move |package| package.purpose <= purpose).count();
         assert!(names(Purpose::Run) < names(Purpose::Headless));
         assert!(names(Purpose::Headless) < names(Purpose::Test));
-        assert!(names(Purpose::Test) < names(Purpose::Icons));
+        assert!(names(Purpose::Test) < names(Purpose::Desktops));
+        assert!(names(Purpose::Desktops) < names(Purpose::Icons));
     }
 
     #[test]

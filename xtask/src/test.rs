@@ -5,7 +5,7 @@ use crate::process::{command, describe};
 use crate::session::Session;
 use crate::setup::{self, Purpose};
 use crate::ui;
-use crate::workspace::{Binaries, Profile, cargo, npm, root, state_dir};
+use crate::workspace::{Binaries, Profile, cargo, npm, root, state_dir, target_dir};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use std::collections::BTreeMap;
@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 #[derive(Args)]
 pub(crate) struct Options {
     /// Also fuzz each target below tests/fuzz for 30 s, if there are any (needs cargo-fuzz), and run the app against
-    /// published OpenClaw releases; those that are missing are installed.
+    /// published OpenClaw releases and on every desktop; what is missing for that is installed.
     #[arg(long)]
     all: bool,
     /// Only the UI: lint, types, unit tests, build, browser tests.
@@ -28,6 +28,12 @@ pub(crate) struct Options {
     /// Only the desktop app and its end-to-end tests.
     #[arg(long, conflicts_with = "all")]
     desktop: bool,
+    /// Only the app on every desktop that people use, or on the one that the filter names; what is missing is installed.
+    #[arg(long, conflicts_with_all = ["all", "ui", "desktop"])]
+    desktops: bool,
+    /// With --desktops: write what came of it to docs/desktops.md, with pictures.
+    #[arg(long, requires = "desktops", conflicts_with = "filter")]
+    write_docs: bool,
     /// Go on after a failure.
     #[arg(long)]
     keep_going: bool,
@@ -92,8 +98,14 @@ enum Part {
     RustTest,
     /// The parser against shells.
     RustFuzz,
+    /// The real app, as the parts after this need it.
+    AppBuild,
     /// The real app: these take a filter.
     Desktop,
+    /// The real app on the desktops that every change is tried on.
+    Desktops,
+    /// The same on every desktop.
+    EveryDesktop,
     /// Only with `--all`.
     Long,
 }
@@ -130,12 +142,17 @@ impl Step {
 fn select(options: &Options) -> Result<Vec<Step>> {
     let filter = options.filter.as_deref();
     let mut steps = all_steps(filter);
+    steps.extend(desktop_steps(options));
     if options.all {
         steps.extend(fuzz_steps()?);
         steps.extend(interop_steps()?);
     }
     let wanted = |part: Part| match part {
         Part::Base => true,
+        Part::AppBuild => !options.ui,
+        Part::EveryDesktop => options.all || options.desktops,
+        _ if options.desktops => false,
+        Part::Desktops => !options.ui && !options.all && filter.is_none(),
         Part::UiCheck | Part::UiBrowser => !options.desktop && filter.is_none(),
         Part::UiTest => !options.desktop,
         Part::RustCheck | Part::RustFuzz => !options.ui && !options.desktop && filter.is_none(),
@@ -161,7 +178,16 @@ fn all_steps(filter: Option<&str>) -> Vec<Step> {
     let mut unit = npm(["run", "--silent", "test"]);
     let mut rust = cargo(["test"]);
     let mut app = cargo(["test", "--package", "countersign-desktop"]);
-    let mut stories = cargo(["test", "--package", "countersign-tests", "--features", "desktop"]);
+    let mut stories = cargo([
+        "test",
+        "--package",
+        "countersign-tests",
+        "--features",
+        "desktops",
+        "--lib",
+        "--test",
+        "desktop",
+    ]);
     let mut socket = command("python3");
     socket.arg(root().join("tests/socket_client/run.py"));
     if let Some(filter) = filter {
@@ -190,7 +216,7 @@ fn all_steps(filter: Option<&str>) -> Vec<Step> {
         },
         program("parser against real shells", Part::RustFuzz, cargo(AGAINST_SHELLS)),
         program("UI browser tests", Part::UiBrowser, npm(["run", "--silent", "e2e"])),
-        program("app build", Part::Desktop, cargo(BUILD_APP)),
+        program("app build", Part::AppBuild, cargo(BUILD_APP)),
         program("app tests", Part::Desktop, app),
         in_session("desktop stories", stories),
         in_session("socket client in Python", socket),
@@ -218,6 +244,37 @@ const AGAINST_SHELLS: [&str; 14] = [
     "--require=bash",
     "--differences=3",
 ];
+
+/// The app on desktops as people have them. A run that every change needs tries those that differ most.
+fn desktop_steps(options: &Options) -> Vec<Step> {
+    let desktops = |arguments: &[&str]| {
+        let mut tests = cargo([
+            "test",
+            "--package",
+            "countersign-tests",
+            "--features",
+            "desktops",
+            "--test",
+            "desktops",
+            "--",
+        ]);
+        tests.args(arguments).arg("--pictures").arg(target_dir().join("desktops"));
+        Work::Program(tests)
+    };
+    let mut all = Vec::new();
+    if let Some(name) = options.filter.as_deref().filter(|_| options.desktops) {
+        all.extend(["--on", name]);
+    }
+    if options.write_docs {
+        all.extend(["--write-docs", "docs"]);
+    }
+    let step = |name: &str, part, work| Step { name: name.to_owned(), part, work };
+    vec![
+        step("desktops X11 and sway", Part::Desktops, desktops(&["--often"])),
+        step("desktop set-up", Part::EveryDesktop, Work::Call(|| setup::ensure(Purpose::Desktops))),
+        step("every desktop", Part::EveryDesktop, desktops(&all)),
+    ]
+}
 
 /// One step for each fuzz target that the project has.
 fn fuzz_steps() -> Result<Vec<Step>> {
@@ -427,6 +484,24 @@ const PANIC_LINES: usize = 4;
 mod tests {
     use super::*;
 
+    fn chosen(choose: impl FnOnce(&mut Options)) -> Options {
+        let mut options = Options {
+            all: false,
+            ui: false,
+            desktop: false,
+            desktops: false,
+            write_docs: false,
+            keep_going: false,
+            filter: None,
+        };
+        choose(&mut options);
+        options
+    }
+
+    fn names(options: &Options) -> Vec<String> {
+        select(options).unwrap().into_iter().map(|step| step.name).collect()
+    }
+
     #[test]
     fn tests_are_counted_from_the_lines_of_each_runner() {
         let check = |line, expected| assert_eq!(passed_in_line(line), expected, "{line}");
@@ -458,13 +533,7 @@ mod tests {
 
     #[test]
     fn a_filter_leaves_only_steps_that_take_it() {
-        let options = Options {
-            all: false,
-            ui: false,
-            desktop: false,
-            keep_going: false,
-            filter: Some("glob".to_owned()),
-        };
+        let options = chosen(|options| options.filter = Some("glob".to_owned()));
         let steps = select(&options).unwrap();
         assert!(steps.iter().all(|step| !matches!(
             step.part,
@@ -475,10 +544,9 @@ mod tests {
 
     #[test]
     fn the_desktop_steps_still_build_the_ui_they_show() {
-        let options = Options { all: false, ui: false, desktop: true, keep_going: false, filter: None };
-        let names: Vec<_> = select(&options).unwrap().into_iter().map(|step| step.name).collect();
+        let options = chosen(|options| options.desktop = true);
         assert_eq!(
-            names,
+            names(&options),
             [
                 "machine set-up",
                 "UI dependencies",
@@ -486,8 +554,23 @@ mod tests {
                 "app build",
                 "app tests",
                 "desktop stories",
-                "socket client in Python"
+                "socket client in Python",
+                "desktops X11 and sway"
             ]
+        );
+    }
+
+    #[test]
+    fn every_change_is_tried_on_some_desktops_and_a_long_run_on_all() {
+        let usual = names(&chosen(|_| {}));
+        assert!(
+            usual.contains(&"desktops X11 and sway".to_owned())
+                && !usual.contains(&"every desktop".to_owned())
+        );
+        let only = names(&chosen(|options| options.desktops = true));
+        assert_eq!(
+            only,
+            ["machine set-up", "UI dependencies", "UI build", "app build", "desktop set-up", "every desktop"]
         );
     }
 
