@@ -116,7 +116,7 @@ def l368_escape_puts_the_request_aside(context: Context) -> Deviation:
     """Escape while deny is offered. Peers answer deny; ours puts the request into the inbox, where it still waits, and
     the answer at its expiry is silence."""
     word = context.fresh("l368")
-    asked = context.app.client.ask(f"deploy {word}", approvalTimeoutMs=5_000)
+    asked = context.app.client.ask(f"deploy {word}", approvalTimeoutMs=8_000)
     card = context.expect_card(word, ONCE_ALWAYS_OR_DENY)
     window = context.app.window
     assert window is not None

@@ -88,6 +88,12 @@ class Card:
         return [button.name for button in self.buttons if button.usable or button.name == "allow-once"]
 
 
+_TAKE_KEYBOARD = """
+    document.querySelector('[data-testid="card"]').dispatchEvent(new PointerEvent('pointerdown', { bubbles: true }));
+"""
+
+_KEYS_COUNT = """return document.querySelector('[data-testid="card"]')?.dataset.keys === 'true'"""
+
 _LOOK = """
 const card = document.querySelector('[data-testid="card"]');
 if (!card || document.hidden) return null;
@@ -173,7 +179,9 @@ class PromptWindow:
         self._press_until_gone(card, "allow-once")
 
     def escape(self) -> None:
-        """Presses and releases Escape."""
+        """Puts the keyboard into the prompt, waits until its keys count, then presses and releases Escape."""
+        self._post("execute/sync", {"script": _TAKE_KEYBOARD, "args": []})
+        poll("keys count", lambda: self._post("execute/sync", {"script": _KEYS_COUNT, "args": []}))
         keys = [{"type": "keyDown", "value": ESCAPE}, {"type": "keyUp", "value": ESCAPE}]
         self._actions({"type": "key", "id": "keyboard", "actions": keys})
 
