@@ -212,11 +212,15 @@ fn wayland(place: &mut Place) -> Result<()> {
             place.wait_for_name("org.freedesktop.Notifications")?;
             place.wait_for_name("org.kde.StatusNotifierWatcher")
         }
-        Kind::Weston => place.wait_for("the desktop is drawn", |place| {
-            let picture = place.screen.picture()?;
-            let middle = picture.area().middle();
-            Ok((picture.at(middle.0, middle.1) == GROUND).then_some(()))
-        }),
+        Kind::Weston => {
+            place.screen.have_it_entered()?;
+            place.wait_for("the desktop is drawn", |place| {
+                let picture = place.screen.picture()?;
+                // The pointer is in the middle.
+                let middle = picture.area().middle();
+                Ok((picture.at(middle.0 / 2, middle.1) == GROUND).then_some(()))
+            })
+        }
         Kind::Gnome => {
             place.wait_for_name("org.gnome.Shell")?;
             let bus = place.bus()?.context("GNOME has a session bus")?;

@@ -9,8 +9,9 @@ use std::process::Stdio;
 use std::time::Duration;
 use x11rb::connection::Connection;
 use x11rb::protocol::xproto::{
-    AtomEnum, BUTTON_PRESS_EVENT, BUTTON_RELEASE_EVENT, ConfigureWindowAux, ConnectionExt, ImageFormat,
-    InputFocus, KEY_PRESS_EVENT, KEY_RELEASE_EVENT, MOTION_NOTIFY_EVENT, MapState, Window,
+    AtomEnum, BUTTON_PRESS_EVENT, BUTTON_RELEASE_EVENT, ConfigureWindowAux, ConnectionExt, CreateWindowAux,
+    ImageFormat, InputFocus, KEY_PRESS_EVENT, KEY_RELEASE_EVENT, MOTION_NOTIFY_EVENT, MapState, Window,
+    WindowClass,
 };
 use x11rb::protocol::xtest::ConnectionExt as _;
 use x11rb::rust_connection::RustConnection;
@@ -54,6 +55,8 @@ pub struct Screen {
     size: (u16, u16),
     keys: HashMap<u32, u8>,
     name: String,
+    /// See [`Screen::have_it_entered`].
+    entered_from: Option<(usize, usize)>,
     _server: Background,
 }
 
@@ -76,7 +79,7 @@ impl Screen {
             // Only what a key gives without Shift, and by the first key that has it.
             keys.entry(symbols[0]).or_insert(code);
         }
-        Ok(Self { connection, root, size, keys, name, _server: server })
+        Ok(Self { connection, root, size, keys, name, entered_from: None, _server: server })
     }
 
     /// Its name, as `DISPLAY`.
@@ -121,6 +124,20 @@ impl Screen {
         self.settle()
     }
 
+    /// From now on the pointer goes to any place from a corner that is not the nested desktop's. One that adds up how far the
+    /// pointer went hears where it is only when it comes in, and is soon wrong about it.
+    pub fn have_it_entered(&mut self) -> Result<()> {
+        let corner = (self.size.0 - 1, self.size.1 - 1);
+        let window = self.connection.generate_id()?;
+        let (left, top) = (i16::try_from(corner.0)?, i16::try_from(corner.1)?);
+        let above = CreateWindowAux::new().override_redirect(1);
+        let kind = WindowClass::INPUT_ONLY;
+        self.connection.create_window(0, window, self.root, left, top, 1, 1, 0, kind, 0, &above)?;
+        self.connection.map_window(window)?;
+        self.entered_from = Some((corner.0.into(), corner.1.into()));
+        self.settle()
+    }
+
     /// Whether a window manager has said that it is there.
     pub fn has_manager(&self) -> Result<bool> {
         let atom = self.connection.intern_atom(false, b"_NET_SUPPORTING_WM_CHECK")?.reply()?.atom;
@@ -146,7 +163,14 @@ impl Screen {
     }
 
     /// Puts the pointer somewhere.
-    pub fn point_at(&self, (left, top): (usize, usize)) -> Result<()> {
+    pub fn point_at(&self, place: (usize, usize)) -> Result<()> {
+        for (left, top) in self.entered_from.into_iter().chain([place]) {
+            self.move_to(left, top)?;
+        }
+        Ok(())
+    }
+
+    fn move_to(&self, left: usize, top: usize) -> Result<()> {
         let (left, top) = (i16::try_from(left)?, i16::try_from(top)?);
         self.connection.xtest_fake_input(MOTION_NOTIFY_EVENT, 0, 0, self.root, left, top, 0)?;
         self.settle()
