@@ -3,7 +3,8 @@
 
 use countersign_protocol::document::WILDCARD_AGENT;
 use countersign_protocol::ui::{
-    Meaning, Refusals, Settings, Shown, Standing, Unanswered, Unasked, UnaskedPlace, UnaskedWhen, Usually,
+    Meaning, PageEnd, Refusals, Settings, Shown, Standing, Unanswered, Unasked, UnaskedPlace, UnaskedWhen,
+    Usually,
 };
 
 /// Languages that there are words in.
@@ -63,6 +64,27 @@ pub fn standing(standing: &Standing, language: Language) -> &'static str {
         Standing::CannotShow { .. } => {
             language.pick("Cannot show prompts", "无法显示审批窗口", "승인 창을 표시할 수 없음")
         }
+    }
+}
+
+/// Why prompts cannot be shown.
+pub fn page_end(end: PageEnd, language: Language) -> &'static str {
+    match end {
+        PageEnd::Crashed => language.pick(
+            "its page ended by itself again and again",
+            "其页面一再意外终止",
+            "페이지가 거듭 저절로 종료됨",
+        ),
+        PageEnd::Hung => language.pick(
+            "its page did not answer, again and again",
+            "其页面一再没有响应",
+            "페이지가 거듭 응답하지 않음",
+        ),
+        PageEnd::OutOfMemory => language.pick(
+            "its page took too much memory, again and again",
+            "其页面一再占用过多内存",
+            "페이지가 거듭 메모리를 너무 많이 사용함",
+        ),
     }
 }
 
@@ -223,10 +245,13 @@ mod tests {
             Standing::Asking,
             Standing::Paused { until_ms: None },
             Standing::RunsUnasked { cause: everybody() },
-            Standing::CannotShow { why: String::new() },
+            Standing::CannotShow { end: PageEnd::Crashed },
         ];
         for (language, catalogue) in LANGUAGES {
             let mut said: Vec<&str> = standings.iter().map(|line| standing(line, language)).collect();
+            said.extend(
+                [PageEnd::Crashed, PageEnd::Hung, PageEnd::OutOfMemory].map(|end| page_end(end, language)),
+            );
             for one in [
                 Usually::EverythingRuns,
                 Usually::RestAsks,

@@ -86,10 +86,10 @@ test('one line says what stands, and an alarm stays on every page with its cause
     await stand(tab, { kind: 'paused' });
     await tab.waitForSelector(`${at('status-strip')}[data-standing="paused"]`);
     assert.match(await line(), /Paused/);
-    await stand(tab, { kind: 'cannot-show', why: 'the page ended' });
+    await stand(tab, { kind: 'cannot-show', end: 'crashed' });
     await tab.waitForSelector(at('alarm'));
     assert.match(await line(), /Cannot show prompts/);
-    assert.match(await tab.textContent(at('alarm')), /the page ended/);
+    assert.match(await tab.textContent(at('alarm')), /its page ended by itself/);
     await stand(tab, UNASKED);
     await tab.waitForSelector(`${at('status-strip')}[data-standing="runs-unasked"]`);
     assert.match(await line(), /Runs unasked/);

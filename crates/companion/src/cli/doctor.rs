@@ -118,9 +118,11 @@ fn standing(app: &Result<App, ControlError>, language: Language) -> Finding {
             message: format!("{line}: requests wait in the inbox"),
             remedy: Some("resume prompts in the app or its tray".to_owned()),
         },
-        Standing::CannotShow { why } => {
-            problem("prompts", format!("{line}: {why}"), DISPLAY_REMEDY.to_owned())
-        }
+        Standing::CannotShow { end } => problem(
+            "prompts",
+            format!("{line}: {}", sentences::page_end(*end, language)),
+            DISPLAY_REMEDY.to_owned(),
+        ),
         Standing::RunsUnasked { cause } => problem(
             "prompts",
             format!("{line}: {}", sentences::cause(cause, language)),
@@ -324,9 +326,12 @@ fn folder(check: &'static str, path: &Path) -> Finding {
 fn display(app: Option<&DisplayState>) -> Finding {
     let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     match app {
-        Some(DisplayState::Failed { why }) => problem(
+        Some(DisplayState::Failed { end }) => problem(
             "display",
-            format!("prompts cannot be shown: {why}; the fallback decides"),
+            format!(
+                "prompts cannot be shown: {}; the fallback decides",
+                sentences::page_end(*end, Language::English)
+            ),
             DISPLAY_REMEDY.to_owned(),
         ),
         Some(DisplayState::Ok) => ok("display", "the app can show prompts".to_owned()),
@@ -398,13 +403,14 @@ const NOTIFICATIONS_REMEDY: &str = "start a notification service; prompts open a
 #[cfg(test)]
 mod tests {
     use super::*;
+    use countersign_protocol::ui::PageEnd;
     use pretty_assertions::assert_eq;
 
     #[test]
     fn what_the_app_says_of_its_windows_counts_before_the_environment() {
-        let failed = display(Some(&DisplayState::Failed { why: "the page ended".to_owned() }));
+        let failed = display(Some(&DisplayState::Failed { end: PageEnd::Hung }));
         assert_eq!(failed.level, Level::Problem);
-        assert!(failed.message.contains("the page ended"), "{}", failed.message);
+        assert!(failed.message.contains("its page did not answer"), "{}", failed.message);
         assert_eq!(display(Some(&DisplayState::Ok)).level, Level::Ok);
     }
 }

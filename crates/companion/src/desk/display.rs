@@ -80,7 +80,7 @@ impl Desk {
 
     async fn nobody_sees(&self, end: PageEnd) {
         drop(self.live().pages.presenter.take());
-        self.set_display(DisplayState::Failed { why: why(end).to_owned() });
+        self.set_display(DisplayState::Failed { end });
         let ended = self.inner.parts.approvals.nobody_sees().await;
         tracing::error!(ended, "prompts cannot be shown; the fallback decides");
         let desk = self.clone();
@@ -89,14 +89,6 @@ impl Desk {
             desk.keep_presenter(desk.inner.parts.approvals.presenter());
             desk.set_display(DisplayState::Ok);
         });
-    }
-}
-
-fn why(end: PageEnd) -> &'static str {
-    match end {
-        PageEnd::Crashed => "its page ended by itself again and again",
-        PageEnd::Hung => "its page did not answer, again and again",
-        PageEnd::OutOfMemory => "its page took too much memory, again and again",
     }
 }
 

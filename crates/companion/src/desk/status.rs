@@ -167,7 +167,7 @@ impl Desk {
             return Standing::RunsUnasked { cause: Unasked { others, ..first } };
         }
         match display {
-            DisplayState::Failed { why } => Standing::CannotShow { why: why.clone() },
+            DisplayState::Failed { end } => Standing::CannotShow { end: *end },
             DisplayState::Ok if *self.inner.paused.borrow() == Pause::Paused => Standing::Paused { until_ms },
             DisplayState::Ok => Standing::Asking,
         }

@@ -1,7 +1,7 @@
 //! Settings, status, commands and events of the app.
 
 use super::{
-    Card, Confirmation, DocumentEdit, HistoryEntry, Outcome, Remember, Shown, SocketState, Standing,
+    Card, Confirmation, DocumentEdit, HistoryEntry, Outcome, PageEnd, Remember, Shown, SocketState, Standing,
     StoreState, TraceStep,
 };
 use crate::vocabulary::Decision;
@@ -94,8 +94,8 @@ ui_tagged! {
         Ok,
         /// What was to be shown could not be: nobody is asked until it works again.
         Failed {
-            /// What went wrong, for the person.
-            why: String,
+            /// What happened to the prompt's page, again and again.
+            end: PageEnd,
         },
     }
 }

@@ -1,7 +1,7 @@
 //! What a policy comes to, as a closed set of answers: windows, tray, command line and documentation put these into words
 //! and combine no values themselves.
 
-use super::{PolicyLayer, Shown};
+use super::{PageEnd, PolicyLayer, Shown};
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
@@ -149,8 +149,8 @@ ui_tagged! {
         },
         /// Prompts cannot be shown, so that the fallback decides.
         CannotShow {
-            /// What went wrong, for the person.
-            why: String,
+            /// What happened to the prompt's page, again and again.
+            end: PageEnd,
         },
         /// Prompts do not open: requests wait in the inbox.
         Paused {

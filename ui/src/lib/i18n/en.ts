@@ -546,6 +546,11 @@ export const en = {
     says: (layer: string) => `Set by ${layer}.`,
     others: (n: number) => `The same is true of ${n} more.`,
     cannotShow: (why: string) => `Prompts cannot be shown: ${why}`,
+    pageEnds: {
+      crashed: 'its page ended by itself again and again',
+      hung: 'its page did not answer, again and again',
+      'out-of-memory': 'its page took too much memory, again and again',
+    },
     look: 'Look at the policy',
     lookSandbox: 'Look at where commands run',
   },

@@ -522,6 +522,11 @@ export const ko: Catalogue = {
     says: (layer) => `설정한 곳: ${layer}.`,
     others: (n) => `그 밖에 ${n}개도 마찬가지입니다.`,
     cannotShow: (why) => `승인 창을 표시할 수 없습니다: ${why}`,
+    pageEnds: {
+      crashed: '페이지가 거듭 저절로 종료됨',
+      hung: '페이지가 거듭 응답하지 않음',
+      'out-of-memory': '페이지가 거듭 메모리를 너무 많이 사용함',
+    },
     look: '정책 보기',
     lookSandbox: '명령이 실행되는 곳 보기',
   },

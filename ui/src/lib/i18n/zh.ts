@@ -509,6 +509,11 @@ export const zh: Catalogue = {
     says: (layer) => `由${layer}设置。`,
     others: (n) => `另有 ${n} 个也是如此。`,
     cannotShow: (why) => `无法显示审批窗口：${why}`,
+    pageEnds: {
+      crashed: '其页面一再意外终止',
+      hung: '其页面一再没有响应',
+      'out-of-memory': '其页面一再占用过多内存',
+    },
     look: '查看策略',
     lookSandbox: '查看命令在哪里运行',
   },

@@ -579,9 +579,9 @@ export type DiffLineKind = "added" | "context" | "removed";
  */
 export type DisplayState = { "kind": "ok" } | { "kind": "failed", 
 /**
- * What went wrong, for the person.
+ * What happened to the prompt's page, again and again.
  */
-why: string, };
+end: PageEnd, };
 
 /**
  * One change to the document.
@@ -3210,9 +3210,9 @@ export type Standing = { "kind": "runs-unasked",
  */
 cause: Unasked, } | { "kind": "cannot-show", 
 /**
- * What went wrong, for the person.
+ * What happened to the prompt's page, again and again.
  */
-why: string, } | { "kind": "paused", 
+end: PageEnd, } | { "kind": "paused", 
 /**
  * Until then, Unix milliseconds; absent until somebody ends it.
  */

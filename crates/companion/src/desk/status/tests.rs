@@ -6,8 +6,8 @@ use crate::private;
 use crate::wiring::Companion;
 use countersign_approvals::actor::PresenterGuard;
 use countersign_protocol::ui::{
-    CardKind, ChangedBy, DocumentEdit, EditParams, HistoryEvent, Outcome, PolicyField, PolicyPreviewParams,
-    Reach, SocketState, Via, Whose,
+    CardKind, ChangedBy, DocumentEdit, EditParams, HistoryEvent, Outcome, PageEnd, PolicyField,
+    PolicyPreviewParams, Reach, SocketState, Via, Whose,
 };
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
@@ -108,11 +108,11 @@ async fn the_line_is_the_worst_of_what_is_true() {
     desk.set_paused(Pause::Paused);
     assert_eq!(desk.status().standing, Standing::Paused { until_ms: None });
     // Nobody can be asked, and everything is allowed then: that is no mere fault of the windows.
-    desk.set_display(DisplayState::Failed { why: "gone".to_owned() });
+    desk.set_display(DisplayState::Failed { end: PageEnd::Hung });
     let Standing::RunsUnasked { cause } = desk.status().standing else { panic!("{:?}", desk.status()) };
     assert_eq!((cause.agent.as_str(), cause.when), ("*", UnaskedWhen::NobodyAsked));
     rig.set("defaults", PolicyField::AskFallback, "deny").await;
-    assert_eq!(desk.status().standing, Standing::CannotShow { why: "gone".to_owned() });
+    assert_eq!(desk.status().standing, Standing::CannotShow { end: PageEnd::Hung });
     rig.companion.stop().await;
 }
 
@@ -231,7 +231,7 @@ async fn what_the_windows_say_of_the_display_is_told_to_everybody_once() {
     let desk = rig.desk();
     assert_eq!(desk.status().display, DisplayState::Ok);
     let mut messages = desk.messages();
-    let failed = DisplayState::Failed { why: "the page ended twice".to_owned() };
+    let failed = DisplayState::Failed { end: PageEnd::Crashed };
     desk.set_display(failed.clone());
     desk.set_display(failed.clone());
     desk.set_display(DisplayState::Ok);
