@@ -226,6 +226,11 @@ fn raise(window: &WebviewWindow, focus: Focus) -> tauri::Result<()> {
                 keyboard::leave(window)?;
             }
         }
+        if window.label() == PROMPT {
+            // A hidden window is no longer above others for the window manager, and one that leaves the keyboard where it is
+            // may then be put below what has it.
+            window.set_always_on_top(true)?;
+        }
         window.show()?;
     }
     match focus {

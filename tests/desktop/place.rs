@@ -60,6 +60,25 @@ fn a_taskbar_finds_name_and_icon_of_every_window() -> Story {
 }
 
 #[test]
+fn a_prompt_is_above_other_windows_each_time_that_it_comes_up() -> Story {
+    asking(|app| {
+        for word in ["first", "later"] {
+            let (running, _) = app.raise(&["echo", word])?;
+            let found = said(app, "xdotool", &["search", "--onlyvisible", "--class", "^Countersign$"])?;
+            let window = found.lines().next().context("no prompt is on the screen")?.to_owned();
+            wait_for("the prompt is above other windows", PATIENCE, || {
+                let state = said(app, "xprop", &["-id", &window, "_NET_WM_STATE"])?;
+                Ok(state.contains("_NET_WM_STATE_ABOVE").then_some(()))
+            })
+            .context(word)?;
+            app.deny()?;
+            running.finish()?.expect_code(200)?;
+        }
+        Ok(())
+    })
+}
+
+#[test]
 fn the_main_window_fits_on_a_small_screen() -> Story {
     asking(|app| {
         // The driver's session begins with the first window.
