@@ -270,7 +270,7 @@ fn desktop_steps(options: &Options) -> Vec<Step> {
     }
     let step = |name: &str, part, work| Step { name: name.to_owned(), part, work };
     vec![
-        step("desktops X11 and sway", Part::Desktops, desktops(&["--often"])),
+        step("desktops X11, sway and Weston", Part::Desktops, desktops(&["--often"])),
         step("desktop set-up", Part::EveryDesktop, Work::Call(|| setup::ensure(Purpose::Desktops))),
         step("every desktop", Part::EveryDesktop, desktops(&all)),
     ]
@@ -555,7 +555,7 @@ mod tests {
                 "app tests",
                 "desktop stories",
                 "socket client in Python",
-                "desktops X11 and sway"
+                "desktops X11, sway and Weston"
             ]
         );
     }
@@ -564,7 +564,7 @@ mod tests {
     fn every_change_is_tried_on_some_desktops_and_a_long_run_on_all() {
         let usual = names(&chosen(|_| {}));
         assert!(
-            usual.contains(&"desktops X11 and sway".to_owned())
+            usual.contains(&"desktops X11, sway and Weston".to_owned())
                 && !usual.contains(&"every desktop".to_owned())
         );
         let only = names(&chosen(|options| options.desktops = true));

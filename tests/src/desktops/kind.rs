@@ -84,7 +84,7 @@ impl Kind {
     ];
 
     /// What every change is tried on.
-    pub const OFTEN: [Self; 2] = [Self::Openbox, Self::SwayTiled];
+    pub const OFTEN: [Self; 3] = [Self::Openbox, Self::SwayTiled, Self::Weston];
 
     /// Its name, for a command line and for files.
     pub fn name(self) -> &'static str {
@@ -177,6 +177,7 @@ impl Kind {
     pub fn gives_focus(self) -> Option<&'static str> {
         match self {
             Self::Weston => Some("Weston gives the keyboard to each new window"),
+            Self::Kwin => Some("KWin 5 gives the keyboard to each new window of Wayland"),
             Self::Cage => Some("cage gives the keyboard, and the whole screen, to each new window"),
             Self::Openbox
             | Self::SwayTiled
@@ -185,7 +186,6 @@ impl Kind {
             | Self::Lxqt
             | Self::Mate
             | Self::Gnome
-            | Self::Kwin
             | Self::NoTray
             | Self::NoBus => None,
         }

@@ -1,8 +1,10 @@
 //! What each desktop is made of, and how it is started: with nothing but what comes with it, and no animations.
 
+use super::bus::Bus;
 use super::kind::{Kind, Look, Protocol, Theme};
 use super::picture::Colour;
 use super::place::Place;
+use crate::process::{PATIENCE, wait_for};
 use anyhow::{Context, Result};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -227,18 +229,20 @@ fn wayland(place: &mut Place) -> Result<()> {
             // It begins with an overview of nothing, which has the keyboard.
             place.wait_for("the overview goes", |_| Ok(bus.leave_overview()?.then_some(())))?;
             place.wait_for_name("org.freedesktop.Notifications")?;
-            close_first_banner(place)
+            close_first_banner(place, &bus)
         }
         _ => Ok(()),
     }
 }
 
 /// Without a display manager, GNOME Shell begins with a notification about it; others wait until it is gone.
-fn close_first_banner(place: &mut Place) -> Result<()> {
+fn close_first_banner(place: &mut Place, bus: &Bus) -> Result<()> {
     let scale = place.look.scale;
     let middle = usize::from(place.screen.size().0) / 2;
     let close = (middle + BANNER_CLOSE.0 * scale, BANNER_CLOSE.1 * scale);
     let shown = |place: &Place| -> Result<bool> {
+        // The overview comes again when what it begins with was late.
+        wait_for("the overview goes", PATIENCE, || Ok(bus.leave_overview()?.then_some(())))?;
         let picture = place.screen.picture()?;
         Ok(picture.at(close.0, close.1) != picture.at(2, close.1))
     };
