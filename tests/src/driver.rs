@@ -132,20 +132,28 @@ impl Browser {
     }
 
     fn pointer(&self, selector: &str, buttons: &[&str]) -> Result<bool> {
-        let place = wait_for(&format!("{selector} can be pointed at"), PATIENCE, || {
+        let done = wait_for(&format!("{selector} can be pointed at"), PATIENCE, || {
             let place: Value = self.run(POINT_AT, json!([selector]))?;
-            Ok((!place.is_null()).then_some(place))
+            if place.is_null() {
+                return Ok(None);
+            }
+            if place == json!(false) {
+                return Ok(Some(false));
+            }
+            let mut actions = vec![json!({
+                "type": "pointerMove", "duration": 0, "x": place["x"], "y": place["y"], "origin": "viewport",
+            })];
+            actions.extend(buttons.iter().map(|kind| json!({ "type": kind, "button": 0 })));
+            match self.act(&json!({ "type": "pointer", "id": "mouse", "actions": actions })) {
+                // The window got smaller meanwhile. Nothing was pressed: the pointer moves first.
+                Err(error) if error.root_cause().to_string().starts_with(OUT_OF_BOUNDS) => Ok(None),
+                done => done.map(Some),
+            }
         });
-        let place = match place {
-            Ok(Value::Bool(false)) => return Ok(false),
-            Err(error) if is_absence(error.root_cause()) => return Ok(false),
-            place => place?,
-        };
-        let mut actions = vec![json!({
-            "type": "pointerMove", "duration": 0, "x": place["x"], "y": place["y"], "origin": "viewport",
-        })];
-        actions.extend(buttons.iter().map(|kind| json!({ "type": kind, "button": 0 })));
-        self.act(&json!({ "type": "pointer", "id": "mouse", "actions": actions }))
+        match done {
+            Err(error) if is_absence(error.root_cause()) => Ok(false),
+            done => done,
+        }
     }
 
     /// Presses these keys in order, holding each until the last is down, then releases them. False when the window went
@@ -209,6 +217,9 @@ impl Drop for Browser {
         call(self.port, "DELETE", &format!("/session/{}", self.id), None).ok();
     }
 }
+
+/// What the driver calls a place outside of the page.
+const OUT_OF_BOUNDS: &str = "move target out of bounds:";
 
 /// Whether what was looked for is not there (any more): pages and windows of a prompt come and go.
 pub fn is_absence(error: &(dyn std::error::Error + 'static)) -> bool {
