@@ -177,6 +177,7 @@ impl Kind {
     pub fn gives_focus(self) -> Option<&'static str> {
         match self {
             Self::Weston => Some("Weston gives the keyboard to each new window"),
+            Self::Gnome => Some("GNOME Shell gives the keyboard to each new window of Wayland"),
             Self::Kwin => Some("KWin 5 gives the keyboard to each new window of Wayland"),
             Self::Cage => Some("cage gives the keyboard, and the whole screen, to each new window"),
             Self::Openbox
@@ -185,7 +186,6 @@ impl Kind {
             | Self::Xfce
             | Self::Lxqt
             | Self::Mate
-            | Self::Gnome
             | Self::NoTray
             | Self::NoBus => None,
         }
