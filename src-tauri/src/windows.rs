@@ -12,6 +12,7 @@ use crate::pages;
 use crate::rest::Rest;
 use crate::room;
 use countersign_protocol::ui::{Page, WindowKind};
+use gtk::prelude::{GtkWindowExt, WidgetExt};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
@@ -108,7 +109,7 @@ impl Windows {
     /// Hides the prompt, which has blanked itself, and destroys it if it is not used again for [`KEEP_WARM`].
     pub(crate) fn hide_prompt(&self) {
         let shows = self.prompt_shows.load(Ordering::SeqCst);
-        self.on_main_thread(|app| app.get_webview_window(PROMPT).map_or(Ok(()), |window| window.hide()));
+        self.on_main_thread(|app| app.get_webview_window(PROMPT).map_or(Ok(()), |window| take_down(&window)));
         let this = self.clone();
         tauri::async_runtime::spawn(async move {
             tokio::time::sleep(KEEP_WARM).await;
@@ -226,17 +227,31 @@ fn raise(window: &WebviewWindow, focus: Focus) -> tauri::Result<()> {
                 keyboard::leave(window)?;
             }
         }
-        if window.label() == PROMPT {
-            // A hidden window is no longer above others for the window manager, and one that leaves the keyboard where it is
-            // may then be put below what has it.
-            window.set_always_on_top(true)?;
-        }
-        window.show()?;
+        put_up(window)?;
     }
     match focus {
         Focus::Take => window.set_focus(),
         Focus::Leave => window.request_user_attention(Some(UserAttentionType::Informational)),
     }
+}
+
+/// Shows a hidden window. GTK does it at once; Tauri would keep the order for later, and a window that is about to be hidden would still
+/// count as visible for a request that comes in between, which then waits unseen.
+fn put_up(window: &WebviewWindow) -> tauri::Result<()> {
+    let gtk = window.gtk_window()?;
+    if window.label() == PROMPT {
+        // A hidden window is no longer above others for the window manager, and one that leaves the keyboard where it is
+        // may then be put below what has it.
+        gtk.set_keep_above(true);
+    }
+    gtk.show_all();
+    Ok(())
+}
+
+/// Hides a window, at once too.
+fn take_down(window: &WebviewWindow) -> tauri::Result<()> {
+    window.gtk_window()?.hide();
+    Ok(())
 }
 
 /// The title of a window before its page gives it one. Every title of a prompt ends in the app's name after a dash: that is how window

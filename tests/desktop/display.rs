@@ -51,6 +51,20 @@ fn a_prompt_that_keeps_ending_could_not_be_shown_and_everybody_is_told() -> Stor
 }
 
 #[test]
+fn a_request_that_comes_while_the_last_prompt_goes_is_seen() -> Story {
+    asking(|app| {
+        for round in 0..ROUNDS {
+            let (running, _) = app.raise(&["true", &format!("round-{round}")])?;
+            app.home.countersign(&["deny", "--all"])?.expect_code(0)?;
+            running.finish()?.expect_code(200)?;
+            // From here on the window is about to be hidden, and the next request finds it so, or not yet.
+            app.wait_for_blank()?;
+        }
+        Ok(())
+    })
+}
+
+#[test]
 fn the_main_window_comes_back_at_the_page_that_was_open() -> Story {
     asking(|app| {
         app.start_again(&[])?;
@@ -117,3 +131,6 @@ fn web_processes(app: u32) -> Result<Vec<u32>> {
     }
     Ok(found)
 }
+
+/// Prompts in a row: the moment is short.
+const ROUNDS: usize = 12;

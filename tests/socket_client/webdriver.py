@@ -113,6 +113,12 @@ return {
 """
 
 
+_DESCRIBE = """
+const card = document.querySelector('[data-testid="card"]');
+return JSON.stringify({ hidden: document.hidden, card: card && { ...card.dataset }, text: document.body.innerText.slice(0, 400) });
+"""
+
+
 class PromptWindow:
     """The prompt window of a running app, seen and used through WebDriver."""
 
@@ -147,7 +153,17 @@ class PromptWindow:
             answerable = card and card.painted and card.outcome is None and card.buttons
             return card if answerable and text in card.command else None
 
-        return poll(f"a card in the window with {text!r} in its command", look, seconds)
+        try:
+            return poll(f"a card in the window with {text!r} in its command", look, seconds)
+        except AssertionError as error:
+            raise AssertionError(f"{error}; it shows {self.describe()}") from None
+
+    def describe(self) -> str:
+        """What the window shows instead of what was waited for."""
+        try:
+            return str(self._post("execute/sync", {"script": _DESCRIBE, "args": []}))
+        except WebDriverError as error:
+            return error.code
 
     def wait_for_outcome(self, card: Card, seconds: float = WINDOW_SECONDS) -> str:
         """How the card says that it ended."""
