@@ -13,6 +13,7 @@ mod prompt;
 mod screen;
 mod start;
 mod tools;
+mod weston;
 
 use anyhow::{Context, Result};
 use clap::Parser;
@@ -63,6 +64,8 @@ enum Series {
     Prompt,
     Memory,
     Inbox,
+    /// Prompts and memory on Wayland.
+    Weston,
 }
 
 /// What was measured.
@@ -119,6 +122,10 @@ fn main() -> Result<()> {
     if wanted(Series::Inbox) {
         say("a full inbox")?;
         figures.extend(inbox::measure()?);
+    }
+    if wanted(Series::Weston) {
+        say("prompts on Weston")?;
+        figures.extend(weston::measure(args.prompts)?);
     }
     if !figures.is_empty() {
         stdout.write_all(table(&figures).as_bytes())?;
