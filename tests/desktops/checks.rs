@@ -442,13 +442,22 @@ fn notification(person: &Person, buttons: Buttons) -> Result<()> {
             })?;
         }
         Buttons::At(right, bottom) => {
+            // One that slides in is not where it will be, and one that draws a clock is never still.
+            let mut last: Option<(Area, Instant)> = None;
             let shown = wait_for("a notification comes up beside the prompt", PATIENCE, || {
                 let beside = beside(&seen, &before);
-                Ok(still(&person.place)?.crop(beside).difference(&before.crop(beside)).map(|area| Area {
-                    left: area.left + beside.left,
-                    top: area.top + beside.top,
-                    ..area
-                }))
+                let now = person.place.screen.picture()?.crop(beside).difference(&before.crop(beside));
+                match (now, last) {
+                    (Some(now), Some((area, since))) if now == area => {
+                        return Ok((since.elapsed() > STILL).then_some(Area {
+                            left: area.left + beside.left,
+                            top: area.top + beside.top,
+                            ..area
+                        }));
+                    }
+                    (now, _) => last = now.map(|area| (area, Instant::now())),
+                }
+                Ok(None)
             })?;
             let edge = (shown.left + shown.width, shown.top + shown.height);
             person.place.screen.click((edge.0.saturating_sub(right), edge.1.saturating_sub(bottom)))?;

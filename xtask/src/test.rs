@@ -265,8 +265,10 @@ fn desktop_steps(options: &Options) -> Vec<Step> {
     if let Some(name) = options.filter.as_deref().filter(|_| options.desktops) {
         all.extend(["--on", name]);
     }
+    // The tests run in the folder of their package.
+    let docs = root().join("docs").display().to_string();
     if options.write_docs {
-        all.extend(["--write-docs", "docs"]);
+        all.extend(["--write-docs", &docs]);
     }
     let step = |name: &str, part, work| Step { name: name.to_owned(), part, work };
     vec![
