@@ -47,6 +47,9 @@ impl EntryIndex {
 
     /// The same as [`matching`](super::matching) with [`Self::rules`].
     pub fn matching(&self, target: Target<'_>) -> Option<usize> {
+        if let Some(anything) = self.anything {
+            return target.is_something().then_some(anything);
+        }
         if !ProgramIndex::can_look_up(target.home) {
             return super::matching(&self.rules, target);
         }
@@ -136,18 +139,11 @@ impl EntryIndex {
         lookup: Lookup<'_>,
     ) -> Option<usize> {
         let covers = |position: &usize| self.covers(*position, target, found);
-        self.plain
-            .candidates(lookup)
-            .filter_map(|positions| positions.iter().copied().find(covers))
-            .chain(self.anything)
-            .min()
+        self.plain.candidates(lookup).filter_map(|positions| positions.iter().copied().find(covers)).min()
     }
 
     fn covers(&self, position: usize, target: Target<'_>, found: Option<&Found<'_>>) -> bool {
-        self.rules.get(position).is_some_and(|rule| {
-            let narrow = rule.arg_pattern.as_deref().filter(|pattern| !pattern.is_empty());
-            program_matches(rule, narrow, target, found)
-        })
+        self.rules.get(position).is_some_and(|rule| program_matches(rule, target, found))
     }
 }
 
@@ -156,7 +152,7 @@ fn lookup<'a>(target: Target<'a>, found: Option<&'a Found<'_>>) -> Lookup<'a> {
     Lookup {
         path: found.map(|found| found.path),
         normal: found.map(|found| found.normal.as_str()),
-        names: [Some(target.typed.trim()), file, None],
+        names: [Some(target.typed), file, None],
         home: target.home,
     }
 }

@@ -46,9 +46,19 @@ pub struct Target<'a> {
     pub home: &'a Path,
 }
 
-/// Index of the entry that wins, in evaluation order, or `None`: the first with a fitting argument pattern, else the
-/// first without one.
+impl Target<'_> {
+    /// Whether there is anything that could run.
+    fn is_something(&self) -> bool {
+        !self.typed.is_empty() || self.program.path.is_some() || self.program.real_path.is_some()
+    }
+}
+
+/// Index of the entry that wins, or `None`: the one for everything, else the first with a fitting argument pattern, else
+/// the first without one.
 pub fn matching(rules: &[Rule], target: Target<'_>) -> Option<usize> {
+    if let Some(anything) = rules.iter().position(covers_anything) {
+        return target.is_something().then_some(anything);
+    }
     let mut any_arguments = None;
     // One answer for all bound entries: a document can have hundreds for one program.
     let bound = std::cell::OnceCell::new();
@@ -60,7 +70,7 @@ pub fn matching(rules: &[Rule], target: Target<'_>) -> Option<usize> {
         if narrow.is_none() && (any_arguments.is_some() || rule.generated) {
             continue;
         }
-        if !program_matches(rule, narrow, target, found.as_ref()) {
+        if !program_matches(rule, target, found.as_ref()) {
             continue;
         }
         match narrow {
@@ -176,14 +186,14 @@ impl<'a> Found<'a> {
     }
 }
 
-fn program_matches(rule: &Rule, narrow: Option<&str>, target: Target<'_>, found: Option<&Found<'_>>) -> bool {
+fn program_matches(rule: &Rule, target: Target<'_>, found: Option<&Found<'_>>) -> bool {
     let pattern = rule.pattern.trim_matches(is_js_space);
     if pattern.is_empty() || pattern.starts_with(EXACT_COMMAND) || pattern.starts_with(MARKER) {
         return false;
     }
     if pattern == ANYTHING {
-        // With arguments it would name no program at all; the peers ignore it then.
-        return narrow.is_none();
+        // With arguments it would name no program at all; the peers ignore it then, and without any it was found before.
+        return false;
     }
     if !is_path(pattern) {
         return name_matches(pattern, target);
@@ -192,9 +202,15 @@ fn program_matches(rule: &Rule, narrow: Option<&str>, target: Target<'_>, found:
     found.is_covered_by(&expand_home(pattern, target.home))
 }
 
+/// Whether it is the entry for everything. An answer makes none.
+fn covers_anything(rule: &Rule) -> bool {
+    let is_narrow = rule.arg_pattern.as_deref().is_some_and(|pattern| !pattern.is_empty());
+    !rule.generated && !is_narrow && rule.pattern.trim_matches(is_js_space) == ANYTHING
+}
+
 /// A bare name covers only what was typed as a bare name and found.
 fn name_matches(pattern: &str, target: Target<'_>) -> bool {
-    let typed = target.typed.trim();
+    let typed = target.typed;
     if is_path(typed) {
         return false;
     }
@@ -252,7 +268,7 @@ fn normal_path(path: &str) -> String {
 }
 
 /// What JavaScript trims: white space and the byte order mark, but not the next-line control.
-fn is_js_space(c: char) -> bool {
+pub(crate) fn is_js_space(c: char) -> bool {
     (c.is_whitespace() && c != '\u{85}') || c == '\u{feff}'
 }
 

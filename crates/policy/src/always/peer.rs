@@ -7,6 +7,7 @@ use crate::command::{Divided, Mode, ShellUse};
 use crate::evaluate::{InlineEval, place_of};
 use crate::facts::Facts;
 use crate::inline_eval;
+use crate::reference::argv::{is_opaque_shell, payload};
 
 /// Entries for a command, or why an answer can only be for once.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -115,19 +116,31 @@ fn is_runtime_payload(segment: &Segment) -> bool {
 
 fn entry(segment: &Segment, facts: &Facts, strictness: InlineEval) -> Option<Entry> {
     let cwd = facts.cwd.as_ref()?.real_path.to_str()?;
+    let (program, arguments) = segment.effective().split_first()?;
+    // What starts must be there even where something else is named.
+    let pattern = path_of(&program.text, facts)?;
+    if is_opaque_shell(&program.text) {
+        return None;
+    }
     if let Some(script) = segment.script() {
+        let words = texts(segment.effective());
+        if payload(&words, None).is_some() {
+            return None;
+        }
         let pattern = path_of(&script, facts)?;
-        return Some(Entry {
-            pattern,
-            arg_pattern: bound_arguments(cwd, &texts(segment.script_arguments())),
-        });
+        // The peer takes the first word that leads to the same place for the script, and be it the shell's name.
+        let place = place_of(&script, facts);
+        let leads = |word: &String| place_of(&format!("./{word}"), facts) == place;
+        let arguments = match words.iter().position(leads) {
+            Some(at) => words.get(at + 1..).unwrap_or_default().to_vec(),
+            None => texts(segment.script_arguments()),
+        };
+        return Some(Entry { pattern, arg_pattern: bound_arguments(cwd, &arguments) });
     }
     // A shell that reads its input has no program to name.
     if segment.candidate.shell.is_some() {
         return None;
     }
-    let (program, arguments) = segment.effective().split_first()?;
-    let pattern = path_of(&program.text, facts)?;
     if strictness == InlineEval::Covered && inline_eval::interpreter_like(&pattern) {
         return None;
     }

@@ -257,11 +257,12 @@ fn payload_of_all(segments: &[Segment], profile: Profile) -> Payload {
         [only] if only.candidate.wrappers.is_empty() => Some(only),
         _ => None,
     };
+    let stays = alone.is_some_and(|alone| profile != Profile::Reference || peer::is_shell(&alone.words));
     for segment in segments {
         match payload(segment, profile, 0) {
             Ok(_) => {}
             // Alone it is one command that only an entry for the very call covers.
-            Err(opaque) if alone.is_some() && opaque.reason != OpaqueReason::SyntaxError => {
+            Err(opaque) if stays && opaque.reason != OpaqueReason::SyntaxError => {
                 return Payload::None;
             }
             Err(opaque) => return Payload::Opaque(opaque),
@@ -309,16 +310,25 @@ struct Inner {
 
 /// What a shell's text runs, `None` when there is none that could be taken apart.
 fn payload(segment: &Segment, profile: Profile, depth: usize) -> Result<Option<Inner>, Opaque> {
+    if profile == Profile::Reference && segment.candidate.divided == Divided::Words {
+        unseen(segment)?;
+    }
     let Some(ShellUse::Inline { payload: at, language: command::Language::Posix, .. }) =
         segment.candidate.shell
     else {
-        return Ok(None);
+        return match profile {
+            Profile::Reference => unseen(segment).map(|()| None),
+            Profile::Attentive(_) => Ok(None),
+        };
     };
     if depth >= PAYLOAD_DEPTH || segment.candidate.mode == Mode::PromptOnly(PromptReason::ShellThroughCarrier)
     {
         return Ok(None);
     }
     let Some(word) = segment.effective().get(at).filter(|word| !word.expands) else { return Ok(None) };
+    if profile == Profile::Reference && !peer::parses_text(segment.effective()) {
+        return Ok(None);
+    }
     let at = word.span.clone();
     let text = match profile {
         Profile::Reference => word.text.trim_matches(|c: char| c.is_whitespace() || c == '\u{feff}'),
@@ -349,6 +359,18 @@ fn payload(segment: &Segment, profile: Profile, depth: usize) -> Result<Option<I
         })?;
     }
     Ok(Some(Inner { segments: inner, at }))
+}
+
+/// Whether the newest peer can take the text apart that it alone sees in a segment.
+fn unseen(segment: &Segment) -> Result<(), Opaque> {
+    let Some(text) = peer::unseen_text(&segment.words) else { return Ok(()) };
+    let profile = Profile::Reference;
+    match parse(&text, profile).and_then(|reading| within(&reading.script, &text, profile)) {
+        Ok(()) => Ok(()),
+        Err(opaque) if opaque.reason == OpaqueReason::Empty => Ok(()),
+        Err(opaque) if is_whole(&text) => Err(Opaque { span: segment.span.clone(), ..opaque }),
+        Err(_) => Err(Opaque { reason: OpaqueReason::SyntaxError, span: segment.span.clone() }),
+    }
 }
 
 /// Whether a shell does nothing but run its text: found by name, without start-up files or assignments.

@@ -6,15 +6,33 @@ use std::str::Chars;
 
 /// Whether every quote, bracket and block of `text` is closed and every operator has what it needs.
 pub(super) fn is_whole(text: &str) -> bool {
+    if has_odd_function(text) || (!text.contains('[') && text.split_whitespace().any(|word| word == "==")) {
+        return false;
+    }
     let mut reader = Reader {
         rest: text.chars().peekable(),
         open: Vec::new(),
         here: None,
+        redirects: false,
         last: Last::Start,
         after_blank: true,
         words: Words::default(),
     };
     reader.read().is_some() && reader.open.is_empty() && reader.last != Last::Joins && reader.words.balanced()
+}
+
+/// Whether a function is not plainly `function NAME {` or `function NAME() {`.
+fn has_odd_function(text: &str) -> bool {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let is_name = |word: &str| {
+        let name = word.strip_suffix("()").unwrap_or(word);
+        !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte))
+    };
+    words.iter().enumerate().filter(|(_, word)| **word == "function").any(|(at, _)| {
+        let named = words.get(at + 1).is_some_and(|name| is_name(name));
+        let body = words.get(at + 2).filter(|word| **word != "()").or(words.get(at + 3));
+        !named || !body.is_some_and(|body| body.starts_with(['{', '(']))
+    })
 }
 
 struct Reader<'a> {
@@ -23,6 +41,8 @@ struct Reader<'a> {
     open: Vec<char>,
     /// Delimiter of a here-document whose body follows at the next line.
     here: Option<String>,
+    /// Whether the line has a redirection.
+    redirects: bool,
     last: Last,
     after_blank: bool,
     words: Words,
@@ -61,6 +81,7 @@ impl Reader<'_> {
                     if let Some(delimiter) = self.here.take() {
                         self.here_document(&delimiter)?;
                     }
+                    self.redirects = false;
                     if self.last == Last::Word {
                         self.last = Last::Ends;
                     }
@@ -256,6 +277,11 @@ impl Reader<'_> {
         }
         let word =
             self.rest.peek().is_some_and(|c| !matches!(c, ';' | '&' | '|' | '<' | '>' | '(' | ')' | '\n'));
+        // Where the bodies of several begin, and what stands beside one, is read in many ways.
+        if self.here.is_some() || (here && self.redirects) {
+            return None;
+        }
+        self.redirects = true;
         if here && word {
             let delimiter: String = std::iter::from_fn(|| {
                 self.rest.next_if(|c| !c.is_whitespace() && !matches!(c, ';' | '&' | '|' | ')'))
@@ -298,6 +324,11 @@ impl Reader<'_> {
         self.words.end();
         if is_function {
             self.rest.next();
+            let blanks = |c: &char| c.is_ascii_whitespace();
+            let body = self.rest.clone().find(|c| !blanks(c));
+            if !matches!(body, Some('{' | '(')) {
+                return None;
+            }
             self.last = Last::Joins;
         } else {
             self.open.push(')');
@@ -374,6 +405,9 @@ mod tests {
             "while true; do scan; done",
             "f() (scan)",
             "f() { scan; }",
+            "function f { scan; }",
+            "function f() { scan; }",
+            "scan <<E\nE\nlint <<F\nF",
             "scan &",
             "scan &> a.log",
             "scan 3<notes.txt",
@@ -407,6 +441,13 @@ mod tests {
             "if a; then b",
             "{ scan;",
             "scan <<E\nbody",
+            "scan <<E <<F\nE\nF",
+            "scan <<E | lint <<F\nE\nF",
+            "scan <<E > x\nE",
+            "scan < x <<E\nE",
+            "function } x",
+            "f() scan",
+            "scan == x",
             "scan ;; a",
             "a=(b c) scan",
             "{ scan }",

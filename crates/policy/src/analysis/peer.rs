@@ -12,6 +12,7 @@ use super::{Opaque, OpaqueReason};
 use crate::command::{
     Candidate, Divided, Language, Mode, ShellUse, StartUp, WrapperKind, base_name, is_assignment,
 };
+use crate::reference::argv as lists;
 use crate::shell::{self, Script, Word};
 use draft::Draft;
 use std::ops::Range;
@@ -42,6 +43,7 @@ pub(super) fn parse(text: &str) -> Result<Reading, Opaque> {
     let mut draft = Draft::of(text);
     for _ in 0..PATCHES {
         match shell::parse(&draft.patched) {
+            Ok(script) if draft.glued_negation(&script) => {}
             Ok(script) => return draft.finished(script),
             Err(opaque) => draft.patch(opaque)?,
         }
@@ -93,6 +95,24 @@ pub(super) fn asks_about_shell(words: &[Word], candidate: &Candidate) -> bool {
                 rest.iter().skip(1).any(tells)
             }
         }
+}
+
+/// Whether the peer takes the text apart that these words, a shell first, hand over.
+pub(super) fn parses_text(words: &[Word]) -> bool {
+    lists::parses_text(&words.iter().map(|word| word.text.as_str()).collect::<Vec<_>>())
+}
+
+/// The text that the peer sees handed to a shell by words in which nothing else sees it.
+pub(super) fn unseen_text(words: &[Word]) -> Option<String> {
+    let argv: Vec<String> = words.iter().map(|word| word.text.clone()).collect();
+    let payload = lists::payload(&argv, None).filter(|payload| payload.is_parsed)?;
+    let expands = words.iter().any(|word| word.expands && lists::trim(&word.text) == payload.text);
+    (!expands).then_some(payload.text)
+}
+
+/// Whether the peer takes a word for a shell.
+pub(super) fn is_shell(words: &[Word]) -> bool {
+    words.first().is_some_and(|word| lists::is_shell(&word.text))
 }
 
 /// Whether it is a flag that announces a shell's text.

@@ -215,7 +215,8 @@ fn peel(words: &[Word], found: &mut Candidate) -> Result<(), PromptReason> {
         at += skip;
     }
     found.execution = packages.unwrap_or(at);
-    found.policy = multi_call.unwrap_or(at);
+    // Behind a package runner nothing but the program itself counts.
+    found.policy = multi_call.filter(|_| packages.is_none()).unwrap_or(at);
     found.arguments = at;
     Ok(())
 }

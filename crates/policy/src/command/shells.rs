@@ -173,7 +173,9 @@ fn script(words: &[Word]) -> ShellUse {
         if reads_other || word == "+o" {
             return ShellUse::Other;
         }
-        at += if matches!(word, "-o" | "-O" | "+O") { 2 } else { 1 };
+        // Each of these letters takes a word of its own.
+        let options = word.get(1..).filter(|options| !options.contains('-')).unwrap_or_default();
+        at += 1 + options.bytes().filter(|byte| matches!(byte, b'o' | b'O')).count();
     }
     match words.get(at) {
         Some(word) if !names::is_odd(&word.text) => ShellUse::Script { operand: at },

@@ -100,7 +100,7 @@ fn check_entry(entry: &Value, place: &str) -> Result<(), Problem> {
         }
         _ => return Err(expected(place, "an object or a string")),
     };
-    if pattern.trim().is_empty() {
+    if is_blank(pattern) {
         return Err(expected(place, "a pattern that is not blank"));
     }
     Ok(())
@@ -110,18 +110,26 @@ fn check_tool(tool: &Value, place: &str) -> Result<(), Problem> {
     let Value::Object(members) = tool else { return Err(expected(place, "an object")) };
     for name in ["server", "tool"] {
         match members.get(name) {
-            Some(Value::String(text)) if !text.trim().is_empty() => {}
+            Some(Value::String(text)) if !is_blank(text) => {}
             _ => return Err(expected(&format!("{place}.{name}"), "a string that is not blank")),
         }
     }
     if members.get("source").and_then(Value::as_str) != Some(super::GENERATED) {
         return Err(expected(&format!("{place}.source"), super::GENERATED));
     }
-    number(members, "lastUsedAt", place)?;
-    match members.get("addedAt") {
-        Some(Value::Number(_)) => Ok(()),
-        _ => Err(expected(&format!("{place}.addedAt"), "a number")),
+    let is_time = |name: &str| members.get(name).and_then(Value::as_f64).is_some_and(|at| at >= 0.0);
+    for name in ["addedAt", "lastUsedAt"] {
+        let may_lack = name == "lastUsedAt" && !members.contains_key(name);
+        if !may_lack && !is_time(name) {
+            return Err(expected(&format!("{place}.{name}"), "a number that is not negative"));
+        }
     }
+    Ok(())
+}
+
+/// Whether nothing is left when a peer trims it, or this program does.
+fn is_blank(text: &str) -> bool {
+    text.chars().all(|c| c.is_whitespace() || c == '\u{feff}')
 }
 
 fn check_list(

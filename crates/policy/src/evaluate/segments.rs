@@ -6,6 +6,7 @@ use crate::analysis::{Analysis, Segment, Word};
 use crate::command::{self, Carried, Divided, Mode, PromptReason, ShellUse, moves};
 use crate::facts::{Facts, ProgramFacts};
 use crate::inline_eval;
+use crate::reference::argv as lists;
 use crate::safe_bins::{self, Platform, SafeBins};
 use std::borrow::Cow;
 use std::path::{Component, Path, PathBuf};
@@ -187,7 +188,7 @@ impl Judge<'_> {
     }
 
     fn program_entry(&self, segment: &Segment, effective: &[String]) -> Option<usize> {
-        if segment.carried().is_some() {
+        if segment.carried().is_some() || hands_on(segment, effective) {
             return None;
         }
         let index = self.matching(&segment.policy()?.text, effective.get(1..).unwrap_or_default())?;
@@ -206,6 +207,9 @@ impl Judge<'_> {
         let (carried, arguments) = segment.carried_arguments()?;
         let program = segment.carried()?;
         let words = segment.effective();
+        if !words.first().is_some_and(|shell| carries(&shell.text)) {
+            return None;
+        }
         let from = words.len().checked_sub(arguments.len() + 1)?;
         let runs_another = command::resolve(words.get(from..)?);
         if runs_another.mode != Mode::Executable
@@ -219,7 +223,10 @@ impl Judge<'_> {
             Carried::ProgramAlone => Vec::new(),
             Carried::Some => Vec::new(),
         };
-        let index = self.matching(&program.text, &arguments)?;
+        // The name stands for the file that it leads to, so an entry for a name says nothing about it.
+        let program = self.program(&program.text);
+        let place = program.path.as_deref().or(program.real_path.as_deref())?.to_str()?;
+        let index = self.matching_program(place, &program, &arguments)?;
         let rule = self.rules.rules().get(index)?;
         let narrow = rule.arg_pattern.as_deref().filter(|pattern| !pattern.trim().is_empty());
         let fits = match (narrow, carried) {
@@ -232,14 +239,20 @@ impl Judge<'_> {
 
     fn script_entry(&self, segment: &Segment) -> Option<usize> {
         let script = segment.script()?;
+        let words = segment.effective();
+        if lists::is_opaque_shell(&words.first()?.text) || lists::payload(&strings(words), None).is_some() {
+            return None;
+        }
         self.matching(&script, &strings(segment.script_arguments()))
     }
 
     fn matching(&self, typed: &str, args: &[String]) -> Option<usize> {
-        let program = self.program(typed);
+        self.matching_program(typed, &self.program(typed), args)
+    }
+
+    fn matching_program(&self, typed: &str, program: &ProgramFacts, args: &[String]) -> Option<usize> {
         let cwd = self.facts.cwd.as_ref().and_then(|folder| folder.real_path.to_str());
-        let target = Target { typed, program: &program, args, cwd, home: &self.facts.home };
-        self.rules.matching(target)
+        self.rules.matching(Target { typed, program, args, cwd, home: &self.facts.home })
     }
 
     /// What was probed. A name with a slash stands for that place even when nothing was found there.
@@ -282,6 +295,18 @@ impl Judge<'_> {
             self.facts.home.components().next().is_some() && place.starts_with(&self.facts.home)
         })
     }
+}
+
+/// Whether a shell's text does nothing but run the words behind it, so that an entry for the shell says nothing about what
+/// runs.
+fn hands_on(segment: &Segment, effective: &[String]) -> bool {
+    segment.candidate.shell.is_some()
+        && lists::payload(effective, None).is_some_and(|payload| lists::hands_on(&payload.text))
+}
+
+/// Whether words behind the text of this shell are known to be its parameters.
+fn carries(shell: &str) -> bool {
+    ["ash", "bash", "dash", "fish", "ksh", "sh", "zsh"].contains(&lists::name_of(shell).as_str())
 }
 
 /// Whether an entry looks at arguments.

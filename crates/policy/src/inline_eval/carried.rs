@@ -13,7 +13,7 @@ pub(super) fn innermost<'a, 'b>(words: &'a [&'b str]) -> &'a [&'b str] {
 }
 
 /// The words that the first one starts, when it is a known wrapper.
-pub(crate) fn started_by<'a, 'b>(words: &'a [&'b str]) -> Option<&'a [&'b str]> {
+fn started_by<'a, 'b>(words: &'a [&'b str]) -> Option<&'a [&'b str]> {
     let (wrapper, rest) = words.split_first()?;
     let name = Name::of(wrapper.trim());
     if name.reads_posix_text() {
@@ -28,6 +28,12 @@ pub(crate) fn started_by<'a, 'b>(words: &'a [&'b str]) -> Option<&'a [&'b str]> 
                 break;
             }
             flag if wrapper.values.contains(&flag) => at += 2,
+            // Most read their options in any case.
+            flag if wrapper.assigns == Assigns::No
+                && wrapper.values.contains(&flag.to_lowercase().as_str()) =>
+            {
+                at += 2
+            }
             flag if flag.starts_with('-') => at += 1,
             _ => break,
         }

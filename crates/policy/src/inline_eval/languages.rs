@@ -10,6 +10,12 @@ pub(super) struct Language {
     glued: Glued,
     /// Letters that may stand before the letter of a short one.
     clusters: &'static str,
+    /// Shortest beginnings of long ones that are understood for them.
+    abbreviations: &'static [(&'static str, &'static str)],
+    /// Whether the letter of a short one has the same meaning in upper case.
+    either_case: bool,
+    /// What begins like a short one with its value and is none.
+    others: &'static [&'static str],
     /// Whether `--` ends the options.
     terminator: Terminator,
     /// What the first operand is.
@@ -53,7 +59,17 @@ impl Language {
 
     fn flag_of(&self, arg: &str) -> Option<&'static str> {
         let flags = || self.flags.iter().copied();
-        flags().find(|flag| *flag == arg).or_else(|| flags().find(|flag| self.is_given(arg, flag)))
+        let abbreviated = || {
+            let lower = arg.to_lowercase();
+            let name = lower.split('=').next().unwrap_or_default();
+            let stands =
+                |(least, whole): &&(&str, &str)| name.len() >= least.len() && whole.starts_with(name);
+            self.abbreviations.iter().find(stands).map(|(_, whole)| *whole)
+        };
+        flags()
+            .find(|flag| *flag == arg)
+            .or_else(|| flags().find(|flag| self.is_given(arg, flag)))
+            .or_else(abbreviated)
     }
 
     /// Whether `arg` is this option in another case, with its value, or with others in one word.
@@ -62,15 +78,21 @@ impl Language {
             return true;
         }
         if flag.starts_with("--") {
-            return carries_value(arg, flag);
+            return carries_value(&arg.to_lowercase(), flag);
+        }
+        if self.others.iter().any(|other| arg.to_lowercase().starts_with(other)) {
+            return false;
         }
         let (Some(letter), Some(letters)) = (short_letter(flag), arg.strip_prefix('-')) else { return false };
         if letters.starts_with('-') {
             return false;
         }
         let before = letters.trim_start_matches(|c| self.clusters.contains(c));
-        let is_clustered = before.len() < letters.len() && before.starts_with(letter);
-        is_clustered || (self.glued == Glued::Yes && letters.starts_with(letter))
+        let is_letter = |text: &str| {
+            text.starts_with(letter) || (self.either_case && text.starts_with(letter.to_ascii_uppercase()))
+        };
+        let is_clustered = before.len() < letters.len() && is_letter(before);
+        is_clustered || (self.glued == Glued::Yes && is_letter(letters))
     }
 }
 
@@ -92,11 +114,26 @@ const PLAIN: Language = Language {
     flags: &[],
     glued: Glued::No,
     clusters: "",
+    abbreviations: &[],
+    either_case: false,
+    others: &[],
     terminator: Terminator::EndsOptions,
     operand: Operand::Data,
     file_flags: &[],
     value_flags: &[],
 };
+
+const GDB_ABBREVIATIONS: &[(&str, &str)] = &[
+    ("-ev", "-eval-command"),
+    ("--ev", "--eval-command"),
+    ("-ex", "-ex"),
+    ("-iex", "-iex"),
+    ("-eiex", "-eiex"),
+    ("-init-e", "-init-eval-command"),
+    ("--init-e", "--init-eval-command"),
+    ("-early-init-e", "-early-init-eval-command"),
+    ("--early-init-e", "--early-init-eval-command"),
+];
 
 pub(super) const LANGUAGES: &[Language] = &[
     Language {
@@ -116,7 +153,8 @@ pub(super) const LANGUAGES: &[Language] = &[
         names: &["perl"],
         flags: &["-e"],
         glued: Glued::Yes,
-        clusters: "0123456789STUWXacflnpstuw",
+        clusters: "0123456789STUVWXacdflnpstuw",
+        either_case: true,
         ..PLAIN
     },
     Language { names: &["perl6", "raku"], flags: &["-e"], glued: Glued::Yes, clusters: "np", ..PLAIN },
@@ -124,16 +162,23 @@ pub(super) const LANGUAGES: &[Language] = &[
         names: &["ruby"],
         flags: &["-e"],
         glued: Glued::Yes,
-        clusters: "0123456789SWadlnpsvw",
+        clusters: "0123456789SUWacdlnpsvw",
         ..PLAIN
     },
     Language { names: &["php"], flags: &["-r", "-B", "-E", "-R"], glued: Glued::Yes, ..PLAIN },
     Language { names: &["lua"], flags: &["-e"], glued: Glued::Yes, ..PLAIN },
-    Language { names: &["osascript", "r", "rscript"], flags: &["-e"], ..PLAIN },
-    Language { names: &["julia"], flags: &["-e", "--eval", "-E", "--print"], ..PLAIN },
+    Language { names: &["osascript", "r", "rscript"], flags: &["-e"], glued: Glued::Yes, ..PLAIN },
+    Language { names: &["julia"], flags: &["-e", "--eval", "-E", "--print"], glued: Glued::Yes, ..PLAIN },
     Language { names: &["elixir", "iex"], flags: &["-e", "--eval", "--rpc-eval"], ..PLAIN },
     Language { names: &["guile"], flags: &["-c", "-e"], ..PLAIN },
-    Language { names: &["groovy"], flags: &["-e"], ..PLAIN },
+    Language {
+        names: &["groovy"],
+        flags: &["-e"],
+        glued: Glued::Yes,
+        clusters: "np",
+        others: &["-encoding"],
+        ..PLAIN
+    },
     Language { names: &["ghc", "ghci"], flags: &["-e"], ..PLAIN },
     Language {
         names: &["scala", "scala-cli"],
@@ -141,10 +186,14 @@ pub(super) const LANGUAGES: &[Language] = &[
             "-e",
             "--execute-java",
             "--execute-markdown",
+            "--execute-md",
+            "--execute-sc",
             "--execute-scala",
+            "--execute-scala-script",
             "--execute-script",
             "--java-snippet",
             "--markdown-snippet",
+            "--md-snippet",
             "--scala-snippet",
             "--script-snippet",
         ],
@@ -168,9 +217,10 @@ pub(super) const LANGUAGES: &[Language] = &[
             "--init-eval-command",
             "--early-init-eval-command",
         ],
+        abbreviations: GDB_ABBREVIATIONS,
         ..PLAIN
     },
-    Language { names: &["expect"], flags: &["-c"], ..PLAIN },
+    Language { names: &["expect"], flags: &["-c"], glued: Glued::Yes, ..PLAIN },
     Language {
         names: &["find"],
         flags: &["-exec", "-execdir", "-ok", "-okdir"],
@@ -181,6 +231,8 @@ pub(super) const LANGUAGES: &[Language] = &[
         names: &["gmake", "make"],
         flags: &["-f", "--file", "--makefile", "--eval", "-E"],
         glued: Glued::Yes,
+        either_case: true,
+        abbreviations: &[("--ev", "--eval")],
         ..PLAIN
     },
     Language {
@@ -196,6 +248,7 @@ pub(super) const LANGUAGES: &[Language] = &[
         names: &["awk", "gawk", "mawk", "nawk"],
         flags: &["-e", "--source"],
         glued: Glued::Yes,
+        abbreviations: &[("--s", "--source")],
         operand: Operand::Program,
         file_flags: &["-f", "--file"],
         value_flags: &["-F", "--field-separator", "-v", "--assign", "-i", "--include", "-l", "--load", "-W"],
@@ -219,7 +272,6 @@ pub(super) const LANGUAGES: &[Language] = &[
             "--max-procs",
             "-s",
             "--max-chars",
-            "--process-slot-var",
         ],
         ..PLAIN
     },

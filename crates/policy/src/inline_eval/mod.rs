@@ -13,8 +13,6 @@
 mod carried;
 mod languages;
 
-pub(crate) use carried::started_by;
-
 use crate::programs::Name;
 use languages::{LANGUAGES, Language, Operand};
 use std::fmt;
@@ -75,13 +73,15 @@ pub fn detect(argv: &[String]) -> Option<Hit> {
 /// Whether a pattern or a path names such an interpreter, wildcards at its end included: what would be remembered for it
 /// is any program at all.
 pub fn interpreter_like(pattern: &str) -> bool {
-    let without_wildcards: String = pattern
-        .trim()
-        .chars()
-        .filter(|c| !matches!(c, '*' | '?' | '[' | ']' | '{' | '}' | '(' | ')'))
-        .collect();
-    let name = Name::of(&without_wildcards);
-    LANGUAGES.iter().any(|language| name.is_one_of(language.names))
+    let pattern = pattern.trim();
+    let is_one = |name: &Name| LANGUAGES.iter().any(|language| name.is_one_of(language.names));
+    let without_wildcards: String =
+        pattern.chars().filter(|c| !matches!(c, '*' | '?' | '[' | ']' | '{' | '}' | '(' | ')')).collect();
+    // A slash at the end changes nothing about which file it is.
+    [without_wildcards.as_str(), pattern.trim_end_matches(['/', '\\'])]
+        .into_iter()
+        .map(Name::of)
+        .any(|name| is_one(&name))
 }
 
 /// Where the first operand is a program or a command unless a file of the program is named.

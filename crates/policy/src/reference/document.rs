@@ -4,9 +4,11 @@
 
 use super::Release;
 use crate::document::{self, Parsed};
-use countersign_protocol::document::Document;
+use countersign_protocol::document::{Document, WILDCARD_AGENT};
+use countersign_protocol::socket::{PolicySnapshot, SnapshotRule};
 use countersign_protocol::vocabulary::{Ask, Security};
 use serde_json::{Map, Value, json};
+use std::collections::BTreeSet;
 use std::str::FromStr;
 
 /// Stored bytes as a release takes them.
@@ -67,7 +69,10 @@ pub fn load(release: Release, text: Option<&str>, new_id: &mut dyn FnMut() -> St
         Release::Older => (None, text.and_then(older_document).unwrap_or(empty)),
         Release::Newest => match document::parse(text.map(str::as_bytes)) {
             Parsed::Missing => (None, empty),
-            Parsed::Usable(document) => (None, document.0),
+            Parsed::Usable(mut document) => {
+                read_entries(&mut document.0);
+                (None, document.0)
+            }
             Parsed::Unusable(problem) => (Some(problem.0), Map::new()),
         },
     };
@@ -80,6 +85,32 @@ pub fn load(release: Release, text: Option<&str>, new_id: &mut dyn FnMut() -> St
     let missing = text.is_none() && release == Release::Newest;
     let hash = if missing { format!("missing:{hash}") } else { hash };
     Loaded { exists: text.is_some(), problem, hash, document }
+}
+
+/// An entry that is read back is an object and knows one source; every other word for it is dropped.
+fn read_entries(document: &mut Map<String, Value>) {
+    let agents = document.get_mut("agents").and_then(Value::as_object_mut).into_iter().flatten();
+    let lists = agents.filter_map(|(_, scope)| scope.get_mut("allowlist")?.as_array_mut());
+    for entry in lists.flatten() {
+        if let Some(pattern) = entry.as_str() {
+            *entry = json!({ "pattern": pattern.trim() });
+        }
+        if let Some(members) = entry.as_object_mut() {
+            members.retain(|name, value| name != "source" || *value == GENERATED);
+        }
+    }
+}
+
+/// Where two names of one agent are joined, entries that are nothing but a pattern are lost.
+fn lose_plain_entries(document: &mut Map<String, Value>) {
+    let Some(agents) = document.get_mut("agents").and_then(Value::as_object_mut) else { return };
+    if !agents.contains_key("main") || !agents.contains_key("default") {
+        return;
+    }
+    for name in ["main", "default"] {
+        let list = agents.get_mut(name).and_then(|scope| scope.get_mut("allowlist")?.as_array_mut());
+        list.into_iter().for_each(|list| list.retain(|entry| !entry.is_string()));
+    }
 }
 
 /// The normal form that a release writes and answers with.
@@ -105,7 +136,11 @@ pub fn normalised(
         root
     };
     match release {
-        Release::Newest => known(document::normalised(&Document(stored.clone()), new_id).0),
+        Release::Newest => {
+            let mut stored = stored.clone();
+            lose_plain_entries(&mut stored);
+            known(document::normalised(&Document(stored), new_id).0)
+        }
         Release::Older => {
             let mut document = stored.clone();
             document.insert("socket".into(), normal_socket(stored));
@@ -123,16 +158,32 @@ pub fn resolve(release: Release, text: Option<&str>, agent: Option<&str>, overri
         // Nothing is stored under this name any more, so only `*` and the defaults speak.
         Release::Newest => "default",
     };
-    let agents = document.get("agents").and_then(Value::as_object);
-    let scope = |name: &str| agents.and_then(|agents| agents.get(name)?.as_object());
-    let (own, wildcard) = (scope(agent.unwrap_or(unnamed)), scope("*"));
-    let layers =
-        Layers { release, own, wildcard, defaults: document.get("defaults").and_then(Value::as_object) };
+    let agent = agent.unwrap_or(unnamed);
+    let layers = Layers::of(release, &document, &document, agent);
     let defaults = layers.defaults(overrides);
-    let entries =
-        [wildcard, own].into_iter().flatten().filter_map(|scope| scope.get("allowlist")?.as_array());
-    let patterns = entries.flatten().filter_map(|entry| entry.get("pattern")?.as_str()).map(str::to_owned);
+    let patterns = layers.entries().filter_map(|entry| entry.get("pattern")?.as_str()).map(str::to_owned);
     Resolved { agent: layers.agent(defaults), defaults, patterns: patterns.collect() }
+}
+
+/// What a forwarded grant is compared with. Which layer decides is looked up in the document as it is stored, what it says
+/// in the normal form of it.
+pub fn snapshot(release: Release, document: &Map<String, Value>, agent: Option<&str>) -> PolicySnapshot {
+    let normal = normalised(release, document, &mut String::new);
+    let layers = Layers::of(release, document, &normal, agent.unwrap_or("default"));
+    let values = layers.agent(layers.defaults(&Overrides::default()));
+    let rule = |entry: &Value| {
+        let text = |name: &str| Some(entry.get(name)?.as_str()?.to_owned());
+        let source = text("source").filter(|source| source == GENERATED);
+        Some(SnapshotRule { pattern: text("pattern")?, arg_pattern: text("argPattern"), source })
+    };
+    let rules: BTreeSet<SnapshotRule> = layers.entries().filter_map(rule).collect();
+    PolicySnapshot {
+        security: values.security,
+        ask: values.ask,
+        ask_fallback: values.ask_fallback,
+        auto_allow_skills: values.auto_allow_skills,
+        allowlist_rules: rules.into_iter().collect(),
+    }
 }
 
 /// Socket path and token of a document that comes in: its own, else the stored ones, else new ones.
@@ -144,10 +195,14 @@ pub fn merged_socket(
     new_token: &str,
 ) -> (String, String) {
     let text = |document: &Document, name: &str| {
-        let text = document.0.get("socket")?.get(name)?.as_str()?.trim();
-        (!text.is_empty()).then(|| text.to_owned())
+        Some(document.0.get("socket")?.get(name)?.as_str()?.trim().to_owned())
     };
-    let member = |name: &str| text(incoming, name).or_else(|| text(current?, name));
+    let stored = |name: &str| {
+        let text = text(current?, name)?;
+        // The newest release takes a blank one that is stored for one.
+        (release == Release::Newest || !text.is_empty()).then_some(text)
+    };
+    let member = |name: &str| text(incoming, name).filter(|text| !text.is_empty()).or_else(|| stored(name));
     let token = match release {
         // The next start makes one.
         Release::Older => String::new(),
@@ -161,9 +216,36 @@ struct Layers<'a> {
     own: Option<&'a Map<String, Value>>,
     wildcard: Option<&'a Map<String, Value>>,
     defaults: Option<&'a Map<String, Value>>,
+    /// The same as they are stored.
+    stored_own: Option<&'a Map<String, Value>>,
+    stored_wildcard: Option<&'a Map<String, Value>>,
 }
 
-impl Layers<'_> {
+impl<'a> Layers<'a> {
+    fn of(
+        release: Release,
+        stored: &'a Map<String, Value>,
+        normal: &'a Map<String, Value>,
+        agent: &str,
+    ) -> Self {
+        let scope =
+            |document: &'a Map<String, Value>, name: &str| document.get("agents")?.get(name)?.as_object();
+        Self {
+            release,
+            own: scope(normal, agent),
+            wildcard: scope(normal, WILDCARD_AGENT),
+            defaults: normal.get("defaults").and_then(Value::as_object),
+            stored_own: scope(stored, agent),
+            stored_wildcard: scope(stored, WILDCARD_AGENT),
+        }
+    }
+
+    /// Entries of `*`, then of the agent.
+    fn entries(&self) -> impl Iterator<Item = &'a Value> {
+        let scopes = [self.wildcard, self.own].into_iter().flatten();
+        scopes.filter_map(|scope| scope.get("allowlist")?.as_array()).flatten()
+    }
+
     fn defaults(&self, overrides: &Overrides) -> Values {
         let (security, ask) = match self.release {
             Release::Older => (Security::Deny, Ask::OnMiss),
@@ -196,7 +278,13 @@ impl Layers<'_> {
         let says = |scope: Option<&Map<String, Value>>| {
             scope.and_then(|scope| scope.get(name)).is_some_and(|value| !value.is_null())
         };
-        word(if says(self.own) { self.own } else { self.wildcard }, name)
+        if says(self.stored_own) {
+            word(self.own, name)
+        } else if says(self.stored_wildcard) {
+            word(self.wildcard, name)
+        } else {
+            None
+        }
     }
 }
 
@@ -287,3 +375,6 @@ fn older_list(list: &Value, new_id: &mut dyn FnMut() -> String) -> Option<Value>
     let kept: Vec<Value> = list.iter().filter_map(&mut entry).collect();
     (list.is_empty() || !kept.is_empty()).then(|| kept.into())
 }
+
+/// The `source` of an entry that an answer made.
+const GENERATED: &str = "allow-always";

@@ -1,7 +1,9 @@
 //! What the published peers say where this crate is stricter or does not take part: the newest release, and the older one
-//! whose files are still around. For comparing policies in bulk and for explaining differences; no decision of this
-//! program goes through here.
+//! whose files are still around. For comparing policies in bulk and for explaining differences. Nothing here allows anything
+//! to this program; `argv` also tells it which entries say nothing about what a shell would run.
 
+pub(crate) mod argv;
+pub mod currency;
 pub mod display;
 pub mod document;
 pub mod raw_command;

@@ -36,7 +36,7 @@ pub struct SafeBins {
 pub struct Settings {
     /// Programs by name, in any case (`tools.exec.safeBins`).
     pub names: Option<Vec<String>>,
-    /// Absolute folders instead of the built-in ones. Folders that the real files of these programs lie in belong here
+    /// Absolute folders instead of the built-in ones, in their normal form. Folders that the real files of these programs lie in belong here
     /// too; only the caller can look.
     pub trusted_dirs: Option<Vec<PathBuf>>,
     /// Arguments per program (`tools.exec.safeBinProfiles`), before the built-in ones.
@@ -108,7 +108,8 @@ pub enum Refusal {
 }
 
 impl SafeBins {
-    /// Takes the settings of a configuration; relative folders and blank names are ignored.
+    /// Takes the settings of a configuration; blank names are ignored, and so are folders that are not written as the place
+    /// they lead to: relative ones, and those with a slash at the end or a part that says nothing.
     pub fn new(settings: Settings) -> Self {
         let names = settings.names.unwrap_or_else(|| DEFAULT_NAMES.map(String::from).to_vec());
         let trusted = settings.trusted_dirs.unwrap_or_else(|| DEFAULT_DIRS.map(PathBuf::from).to_vec());
@@ -120,11 +121,7 @@ impl SafeBins {
         Self {
             names: names.iter().map(|name| normal_name(name)).filter(|name| !name.is_empty()).collect(),
             profiles,
-            trusted_dirs: trusted
-                .into_iter()
-                .filter(|folder| folder.is_absolute())
-                .map(|folder| normal_path(&folder))
-                .collect(),
+            trusted_dirs: trusted.into_iter().filter(|folder| is_normal(folder)).collect(),
         }
     }
 
@@ -175,6 +172,11 @@ impl Default for SafeBins {
 
 fn normal_name(name: &str) -> String {
     name.trim().to_lowercase()
+}
+
+/// Whether a folder is absolute and written without anything that could be left out.
+fn is_normal(folder: &Path) -> bool {
+    folder.is_absolute() && normal_path(folder).as_os_str() == folder.as_os_str()
 }
 
 /// Without `.`, `..` and doubled slashes; what a link would make of `..` is the caller's to resolve first.

@@ -126,7 +126,12 @@ pub(super) fn answer(case: Case, surroundings: &Surroundings) -> Value {
         }
         (Action::SnapshotCurrent { before, after, agent_id }, profile) => {
             let of = |document| snapshot(release, document, agent_id.as_deref(), profile);
-            json!({ "current": currency::still_current(&of(before), &of(after)).is_ok() })
+            let (before, after) = (of(before), of(after));
+            let current = match profile {
+                Profile::Reference => reference::currency::is_current(&before, &after),
+                Profile::Attentive => currency::still_current(&before, &after).is_ok(),
+            };
+            json!({ "current": current })
         }
     }
 }
@@ -198,17 +203,10 @@ fn normalised(release: Release, document: &Members, profile: Profile) -> Map<Str
 }
 
 fn snapshot(release: Release, document: Members, agent: Option<&str>, profile: Profile) -> PolicySnapshot {
-    let document = Document(document);
-    let mut snapshot = document::snapshot(&document, agent);
-    if profile == Profile::Reference {
-        let text = document::serialise(&document);
-        let resolved = reference::document::resolve(release, Some(&text), agent, &Overrides::default());
-        snapshot.security = resolved.agent.security;
-        snapshot.ask = resolved.agent.ask;
-        snapshot.ask_fallback = resolved.agent.ask_fallback;
-        snapshot.auto_allow_skills = resolved.agent.auto_allow_skills;
+    match profile {
+        Profile::Reference => peers::snapshot(release, &document, agent),
+        Profile::Attentive => document::snapshot(&Document(document), agent),
     }
-    snapshot
 }
 
 fn values(values: Values) -> Value {

@@ -87,6 +87,13 @@ impl<'a> Draft<'a> {
     fn odd_word(&mut self, span: Range<usize>) -> Option<()> {
         let word = self.patched.get(span.clone())?;
         let before = self.patched.get(..span.start)?.trim_end_matches([' ', '\t']);
+        if word == "!"
+            && let Some(second) = self.second_negation(span.end)
+        {
+            // Only the first one negates: a second one is a program's name.
+            self.differs(second.clone());
+            return self.stand_in(second, "!".into());
+        }
         if word == "!" && before.ends_with('|') && !before.ends_with("||") {
             return self.blank(span);
         }
@@ -111,6 +118,31 @@ impl<'a> Draft<'a> {
         let value = Self::alone(word)?;
         let trimmed = value.trim_matches(char::is_whitespace);
         (trimmed.len() < value.len() && !value.starts_with('\u{feff}')).then(|| self.stand_in(span, value))?
+    }
+
+    /// The `!` that stands behind another one, which ends at `end`.
+    fn second_negation(&self, end: usize) -> Option<Range<usize>> {
+        let rest = self.patched.get(end..)?;
+        let behind = rest.trim_start_matches([' ', '\t']);
+        let start = end + rest.len() - behind.len();
+        let after = behind.strip_prefix('!')?;
+        (after.is_empty() || after.starts_with([' ', '\t', '\n', ';', '|', '&'])).then_some(start..start + 1)
+    }
+
+    /// `!'scan'` is a negation of `scan`, while shells look for a program whose name begins with `!`. Whether there was one.
+    pub(super) fn glued_negation(&mut self, script: &Script) -> bool {
+        let glued = |command: &&SimpleCommand| {
+            let program = command.words.first().and_then(|word| self.patched.get(word.span.clone()));
+            program.is_some_and(|raw| raw.starts_with("!'") || raw.starts_with("!\""))
+        };
+        let Some(command) = script.commands.iter().find(glued) else { return false };
+        let start = command.words.first().map_or(0, |word| word.span.start);
+        self.divided.push(Place {
+            span: start..start + 1,
+            behind: Divided::Program,
+            at_program: Divided::Program,
+        });
+        self.blank(start..start + 1).is_some()
     }
 
     /// `{a..z}`: of numbers it is lost.
@@ -386,7 +418,7 @@ impl<'a> Draft<'a> {
         let declares = !first.quoted && DECLARATIONS.contains(&first.text.as_str());
         let odd = |word: &&Word| {
             let raw = self.text.get(word.span.clone()).unwrap_or_default();
-            raw.contains(|c: char| "\\#[]{}$()!~*?+".contains(c) || c.is_control())
+            raw.contains(|c: char| "\\#[]{}$()!~*?+%^@,".contains(c) || c.is_control())
         };
         rest.iter().find(odd).filter(|_| declares).map(|word| word.span.clone())
     }
