@@ -1,6 +1,8 @@
 //! The peers' vectors, in the reference profile as the peers answer and in our own with every deviation counted by reason;
 //! and lines that are no cases.
 
+mod newest;
+
 use super::*;
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
