@@ -2,7 +2,20 @@
 //! input.
 
 use super::{Layer, PromptReason};
+use crate::programs::Name;
 use crate::shell::Word;
+
+/// Whether any of `words` names a shell, an interpreter, a file with many programs, or a program that starts others, by
+/// name or path: whatever stands behind it may be code. A word that only looks like such a name counts too.
+pub(crate) fn carries_code<'a>(words: impl IntoIterator<Item = &'a str>) -> bool {
+    words.into_iter().any(|word| {
+        let name = Name::of(word);
+        name.is_shell()
+            || name.is_multi_call()
+            || name.is_interpreter()
+            || name.is_carrier(std::iter::once("-exec"))
+    })
+}
 
 /// `command`, `builtin` and `exec`, exactly as typed: a file of that name is another thing.
 pub(super) fn builtin(words: &[Word]) -> Layer {

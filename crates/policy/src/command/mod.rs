@@ -12,6 +12,7 @@ mod shells;
 mod wrappers;
 
 pub(crate) use builtins::{is_safe_builtin, literal_output, moves};
+pub(crate) use carriers::carries_code;
 pub(crate) use names::{RESERVED, base_name, is_assignment};
 pub use shells::{Carried, Language, ShellUse, StartUp};
 

@@ -12,7 +12,6 @@ mod servers;
 
 pub(super) use orders::{is_order, is_uncovered};
 
-use crate::programs::Name;
 use countersign_protocol::rules::{
     ArgumentRule, ArgumentShape, FlagPresence, FlagRule, FlagSet, FlagStyle, FlagValue, OperandKind,
     OperandRule, OrderWords, SecretPlaces,
@@ -120,11 +119,7 @@ pub(super) fn programs() -> impl Iterator<Item = &'static Program> {
 
 /// Whether a program starts what its arguments name or reads a program from them. [`program`] may know better.
 pub(super) fn runs_its_arguments(name: &str) -> bool {
-    let name = Name::of(name);
-    name.is_shell()
-        || name.is_multi_call()
-        || name.is_carrier(std::iter::once("-exec"))
-        || name.is_interpreter()
+    crate::command::carries_code([name])
 }
 
 impl Program {
