@@ -83,6 +83,9 @@ const PACKAGES: &[Package] = &[
     package(Purpose::Test, "at-spi2-core", "the accessibility bus"),
     package(Purpose::Test, "imagemagick", "looks at screenshots"),
     package(Purpose::Test, "python3", "oracles and helpers of tests"),
+    package(Purpose::Test, "zsh", "a shell that the analysis is compared with"),
+    package(Purpose::Test, "mksh", "another one"),
+    package(Purpose::Test, "busybox", "another one, with programs of its own"),
     Package {
         name: "chromium",
         purpose: Purpose::Test,
@@ -238,11 +241,11 @@ const FEDORA_AND_ARCH: &str = "\
 Fedora, to run:  sudo dnf install gcc pkgconf-pkg-config webkit2gtk4.1-devel gtk3-devel dbus-devel \\
                    libayatana-appindicator-gtk3 librsvg2 bubblewrap
 Fedora, to test: sudo dnf install webkit2gtk-driver xorg-x11-server-Xvfb xauth dbus-daemon dbus-x11 \\
-                   openbox xterm tint2 dunst sway mako weston xdotool xprop xwininfo at-spi2-core ImageMagick python3 chromium dejavu-sans-fonts \\
+                   openbox xterm tint2 dunst sway mako weston xdotool xprop xwininfo at-spi2-core ImageMagick python3 zsh mksh busybox chromium dejavu-sans-fonts \\
                    google-noto-sans-cjk-fonts adwaita-icon-theme
 Arch, to run:    sudo pacman -S base-devel webkit2gtk-4.1 gtk3 dbus libayatana-appindicator librsvg bubblewrap
 Arch, to test:   sudo pacman -S xorg-server-xvfb xorg-xauth openbox xterm tint2 dunst sway mako weston xdotool xorg-xprop xorg-xwininfo at-spi2-core \\
-                   imagemagick python chromium ttf-dejavu noto-fonts-cjk adwaita-icon-theme
+                   imagemagick python zsh mksh busybox chromium ttf-dejavu noto-fonts-cjk adwaita-icon-theme
 Both also need Node 20 or newer with npm.";
 
 const MACOS: &str = "\

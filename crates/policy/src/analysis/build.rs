@@ -167,7 +167,18 @@ fn from_reading(text: &str, reading: Reading, profile: Profile) -> Analysis {
     }
     let source = text.to_owned();
     let dialect = if divided.is_empty() { dialect } else { Dialect::Divided };
-    Analysis { source, segments, opaque: None, form: Form::Text, transport, dialect, profile, extensions }
+    let mut analysis = Analysis {
+        source,
+        segments,
+        opaque: None,
+        form: Form::Text,
+        transport,
+        dialect,
+        profile,
+        extensions,
+    };
+    analysis.mark_builtins();
+    analysis
 }
 
 fn segments(commands: Vec<SimpleCommand>, divided: &[Place], text: &str, profile: Profile) -> Vec<Segment> {

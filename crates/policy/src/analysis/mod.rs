@@ -9,7 +9,7 @@ mod complete;
 mod names;
 mod peer;
 
-use crate::command::{self, Candidate, Carried, ShellUse};
+use crate::command::{self, Candidate, Carried, Mode, PromptReason, ShellUse};
 use crate::profile::{Extension, Profile};
 use crate::shell::{self, Dialect};
 use std::borrow::Cow;
@@ -308,9 +308,32 @@ impl Analysis {
         if self.form != Form::Text || !segment.assignments.is_empty() {
             return false;
         }
+        let is_number = |word: &Word| self.is_only_status(word);
         let prints = self.profile.understands(Extension::LiteralOutput)
             && segment.words.iter().all(|word| !word.expands || self.is_status(word));
-        command::is_safe_builtin(&segment.words) || (prints && command::literal_output(&segment.words))
+        command::is_safe_builtin(&segment.words, is_number)
+            || (prints && command::literal_output(&segment.words, is_number))
+    }
+
+    /// Notes where a shell that reads the text may evaluate words, so that nothing covers it whatever is said about a file of
+    /// that name.
+    fn mark_builtins(&mut self) {
+        if self.form != Form::Text || self.profile == Profile::Reference {
+            return;
+        }
+        let evaluates = |segment: &Segment| {
+            segment.candidate.mode == Mode::Executable
+                && command::may_evaluate(segment.effective(), |word| self.is_only_status(word))
+        };
+        let marked: Vec<bool> = self.segments.iter().map(evaluates).collect();
+        for (segment, _) in self.segments.iter_mut().zip(marked).filter(|(_, marked)| *marked) {
+            segment.candidate.mode = Mode::PromptOnly(PromptReason::Builtin);
+        }
+    }
+
+    /// Whether a word is the last command's status and nothing else.
+    fn is_only_status(&self, word: &Word) -> bool {
+        word.text == "$?" && self.is_status(word)
     }
 
     /// Whether a word stands for the last command's status.

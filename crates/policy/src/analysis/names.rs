@@ -67,6 +67,7 @@ impl Analysis {
             self.extensions.push((shell::Extension::PathNames, span));
         }
         self.extensions.sort_by_key(|(_, span)| span.start);
+        self.mark_builtins();
     }
 
     /// The text of a word that is a pattern and nothing more.

@@ -11,7 +11,7 @@ mod packages;
 mod shells;
 mod wrappers;
 
-pub(crate) use builtins::{is_safe_builtin, literal_output, moves};
+pub(crate) use builtins::{is_safe_builtin, literal_output, may_evaluate, moves};
 pub(crate) use carriers::carries_code;
 pub(crate) use names::{RESERVED, base_name, is_assignment};
 pub use shells::{Carried, Language, ShellUse, StartUp};
@@ -73,6 +73,8 @@ pub enum PromptReason {
     Alias,
     /// `NAME=value` before the command.
     Assignment,
+    /// A builtin of the shell that may evaluate its words, or assign to what they name.
+    Builtin,
     /// A wrapper that hides or changes what runs, or one with options that are not understood.
     BlockedWrapper,
     /// `xargs`, `find -exec`: the program is named among the arguments or read from input.
@@ -99,6 +101,7 @@ impl PromptReason {
         match self {
             Self::Alias => "alias",
             Self::Assignment => "assignment",
+            Self::Builtin => "builtin",
             Self::BlockedWrapper | Self::PackageScript => "blocked-wrapper",
             Self::Carrier => "command-carrier",
             Self::Eval => "eval",

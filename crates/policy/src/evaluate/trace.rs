@@ -258,6 +258,7 @@ fn prompt_cause(reason: PromptReason) -> MissCause {
     match reason {
         PromptReason::Alias => MissCause::Alias,
         PromptReason::Assignment => MissCause::Assignment,
+        PromptReason::Builtin => MissCause::Builtin,
         PromptReason::BlockedWrapper | PromptReason::PackageScript => MissCause::BlockedWrapper,
         PromptReason::Carrier => MissCause::Carrier,
         PromptReason::Eval => MissCause::Eval,

@@ -169,6 +169,8 @@ ui_words! {
         Alias,
         /// `NAME=value` before the command.
         Assignment,
+        /// A builtin of the shell that may evaluate its words.
+        Builtin,
         /// A wrapper that hides or changes what runs.
         BlockedWrapper,
         /// The program is named among the arguments of another one.

@@ -199,6 +199,7 @@ export const en = {
     miss: {
       alias: 'An alias changes later words',
       assignment: 'Variables are set before the command',
+      builtin: 'The shell itself may evaluate its words',
       'blocked-wrapper': 'A wrapper changes or hides what runs',
       carrier: 'The program is named among the arguments of another one',
       eval: 'It runs text as a command',

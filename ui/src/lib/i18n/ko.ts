@@ -178,6 +178,7 @@ export const ko: Catalogue = {
     miss: {
       alias: '별칭이 뒤의 단어를 바꿉니다',
       assignment: '명령 앞에서 변수를 설정합니다',
+      builtin: '셸이 직접 그 단어를 평가할 수 있습니다',
       'blocked-wrapper': '래퍼가 실행 내용을 바꾸거나 숨깁니다',
       carrier: '실행할 프로그램이 다른 프로그램의 인수에 있습니다',
       eval: '텍스트를 명령으로 실행합니다',

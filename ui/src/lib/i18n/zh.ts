@@ -174,6 +174,7 @@ export const zh: Catalogue = {
     miss: {
       alias: '别名会改变后面的词',
       assignment: '命令前设置了变量',
+      builtin: 'shell 自身可能会对其中的词求值',
       'blocked-wrapper': '包装程序会改变或隐藏实际运行的内容',
       carrier: '要运行的程序写在另一个程序的参数里',
       eval: '会把文本当作命令运行',
