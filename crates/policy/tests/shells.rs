@@ -13,9 +13,27 @@ use std::process::{Command, Stdio};
 /// The shells that are installed; at least the standard one is.
 fn shells() -> Vec<&'static str> {
     let known = ["/bin/sh", "/bin/bash", "/bin/dash", "/bin/zsh", "/bin/ksh", "/bin/mksh", "/bin/busybox"];
-    let found: Vec<_> = known.into_iter().filter(|shell| Path::new(shell).exists()).collect();
+    let found: Vec<_> =
+        known.into_iter().filter(|shell| Path::new(shell).exists() && prints(shell)).collect();
     assert!(!found.is_empty(), "there is no shell to compare with");
     found
+}
+
+/// Whether a shell prints by itself: `mksh` leaves that to a file, and here there are none.
+fn prints(shell: &str) -> bool {
+    #[allow(clippy::disallowed_methods, reason = "the oracle of this test is a real shell")]
+    let mut command = Command::new(shell);
+    if shell.ends_with("busybox") {
+        command.arg("sh");
+    }
+    let printed = command
+        .args(["-c", "printf x"])
+        .env_clear()
+        .env("PATH", "/nonexistent")
+        .stderr(Stdio::null())
+        .output()
+        .unwrap();
+    printed.stdout == b"x"
 }
 
 /// The words that `shell` makes of `text`, or `None` when it reports an error. The printer is a function of the shell,
@@ -63,6 +81,10 @@ fn check(text: &str) -> bool {
     for shell in shells() {
         // Newlines around a command are no part of it, but would end the printer's own line.
         let theirs = words(shell, text.trim_start_matches([' ', '\t', '\n']));
+        // To zsh a closing brace ends a group at the end of any word, and there is none: it refuses the text.
+        if theirs.is_none() && shell.ends_with("zsh") && ours.iter().any(|word| word.contains('}')) {
+            continue;
+        }
         assert_eq!(theirs.as_ref(), Some(&ours), "{shell}: {text:?}");
     }
     true

@@ -150,8 +150,11 @@ pub(crate) fn is_harmless(name: &str, value: &str) -> bool {
             .bytes()
             .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'+' | b'.' | b'@' | b':'));
     match name {
-        // Kind and size of the terminal.
-        "TERM" | "COLORTERM" | "COLUMNS" | "LINES" => is_word,
+        // Kind and size of the terminal. The size is a number to shells, and some compute a word that stands for one.
+        "TERM" | "COLORTERM" => is_word,
+        "COLUMNS" | "LINES" => {
+            !value.is_empty() && is_word && value.bytes().all(|byte| byte.is_ascii_digit())
+        }
         // Colours on or off.
         "NO_COLOR" | "FORCE_COLOR" | "CLICOLOR" | "CLICOLOR_FORCE" => is_word,
         // Language of messages. A value with a slash would name a folder with locale files.

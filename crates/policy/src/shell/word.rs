@@ -97,6 +97,8 @@ impl Lexer<'_> {
             '*' | '?' | '[' => true,
             '{' => !at_start || !self.rest().strip_prefix("{}").is_some_and(ends_word),
             '~' => at_start || self.before().ends_with(['=', ':']),
+            // To zsh the path of the program that is named behind it.
+            '=' => at_start && !self.is_whole_word(next, partial),
             _ => false,
         };
         partial.word.text.push(next);
