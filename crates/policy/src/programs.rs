@@ -2,6 +2,8 @@
 //! (command-analysis.md §4.3, §6, §10). Names are compared as the peers do: base name, lower case, without a Windows
 //! extension, and without a trailing version so that `python3.12` is `python`.
 
+use crate::command::carriers::{self, Carrier};
+
 /// Whether starting this file runs something that its own name does not say: a shell, a carrier or a multi-call file.
 pub(crate) fn runs_others<'a>(program: &str, args: impl Iterator<Item = &'a str>) -> bool {
     let name = Name::of(program);
@@ -42,6 +44,11 @@ impl Name {
         &self.full
     }
 
+    /// The same without a trailing version; empty when that is all of it.
+    pub(crate) fn unversioned(&self) -> &str {
+        &self.unversioned
+    }
+
     /// Whether the name, with or without its version, is one of these, which are sorted.
     pub(crate) fn is_one_of(&self, sorted: &[&str]) -> bool {
         self.is_in(sorted)
@@ -78,14 +85,14 @@ impl Name {
     /// Whether it runs another program that its arguments name.
     pub(crate) fn is_carrier<'a>(&self, mut args: impl Iterator<Item = &'a str>) -> bool {
         if self.full == "find" || self.unversioned == "find" {
-            return args.any(|arg| FIND_ACTIONS.contains(&arg));
+            return args.any(carriers::is_find_action);
         }
-        self.is_in(CARRIERS)
+        carriers::carrier(self).is_some_and(Carrier::is_carrier)
     }
 
     /// Whether its arguments or files are a program in themselves, so that "always" would allow anything.
     pub(crate) fn is_interpreter(&self) -> bool {
-        self.is_in(INTERPRETERS)
+        self.is_in(INTERPRETERS) || carriers::carrier(self).is_some_and(Carrier::is_interpreter)
     }
 
     fn is_in(&self, sorted: &[&str]) -> bool {
@@ -128,137 +135,15 @@ const MULTI_CALL: &[&str] = &["busybox", "coreutils", "sbase-box", "toybox", "ub
 /// Sorted; one file that picks another program by the name it is called by.
 const BY_NAME: &[&str] = &["asdf", "mise", "rustup", "volta-shim"];
 
-/// Actions of `find` that run a program.
-const FIND_ACTIONS: &[&str] = &["-exec", "-execdir", "-ok", "-okdir"];
-
-/// Sorted. Everything that starts a program which its arguments name: the peers' transparent and blocked wrappers,
-/// package runners, elevation, tracers, remote shells, and the shell's own builtins of that kind. An unknown one of
-/// this kind needs a rule of its own before it runs anything unasked.
-const CARRIERS: &[&str] = &[
-    ".",
-    "alias",
-    "arch",
-    "bubblewrap",
-    "builtin",
-    "bun",
-    "bunx",
-    "bwrap",
-    "caffeinate",
-    "catchsegv",
-    "chronic",
-    "chroot",
-    "chrt",
-    "command",
-    "coproc",
-    "cpulimit",
-    "dbus-launch",
-    "dbus-run-session",
-    "deno",
-    "doas",
-    "eatmydata",
-    "entr",
-    "env",
-    "eval",
-    "exec",
-    "fakechroot",
-    "fakeroot",
-    "firejail",
-    "flatpak-spawn",
-    "flock",
-    "gdb",
-    "gosu",
-    "gtimeout",
-    "ifne",
-    "ionice",
-    "linux32",
-    "linux64",
-    "lldb",
-    "ltrace",
-    "newgrp",
-    "nice",
-    "nohup",
-    "npm",
-    "npx",
-    "nsenter",
-    "numactl",
-    "parallel",
-    "pipx",
-    "pkexec",
-    "pnpm",
-    "pnpx",
-    "prlimit",
-    "proot",
-    "proxychains",
-    "proxychains4",
-    "rlwrap",
-    "rsh",
-    "run-parts",
-    "runcon",
-    "runuser",
-    "sandbox-exec",
-    "script",
-    "scriptlive",
-    "setarch",
-    "setpriv",
-    "setsid",
-    "sg",
-    "softlimit",
-    "source",
-    "ssh",
-    "sshpass",
-    "start-stop-daemon",
-    "stdbuf",
-    "strace",
-    "su",
-    "su-exec",
-    "sudo",
-    "systemd-inhibit",
-    "systemd-nspawn",
-    "systemd-run",
-    "taskset",
-    "time",
-    "timeout",
-    "tini",
-    "torify",
-    "torsocks",
-    "trap",
-    "tsocks",
-    "unbuffer",
-    "unshare",
-    "uvx",
-    "valgrind",
-    "watch",
-    "watchexec",
-    "xargs",
-    "xcrun",
-    "xvfb-run",
-    "yarn",
-    "yarnpkg",
-];
-
-/// Sorted; without trailing versions. Containers and terminal multiplexers are here because what they start is in their
-/// arguments too, although a person may well list them.
+/// Sorted; without trailing versions. Those that start other programs too are in [`carriers`].
 const INTERPRETERS: &[&str] = &[
-    "apptainer",
-    "at",
     "awk",
-    "batch",
-    "bun",
     "clj",
     "clojure",
-    "deno",
-    "distrobox",
-    "docker",
     "ed",
     "elixir",
-    "emacs",
     "erl",
-    "ex",
-    "expect",
-    "find",
-    "flatpak",
     "gawk",
-    "gdb",
     "ghc",
     "ghci",
     "gmake",
@@ -271,23 +156,18 @@ const INTERPRETERS: &[&str] = &[
     "jjs",
     "jshell",
     "julia",
-    "lldb",
     "lua",
     "luajit",
     "m4",
-    "machinectl",
     "make",
     "mawk",
     "nawk",
-    "nerdctl",
     "node",
     "nodejs",
-    "nvim",
     "octave",
     "osascript",
     "perl",
     "php",
-    "podman",
     "pypy",
     "python",
     "pythonw",
@@ -299,22 +179,14 @@ const INTERPRETERS: &[&str] = &[
     "runhaskell",
     "scala",
     "scala-cli",
-    "screen",
     "sed",
-    "singularity",
     "sqlite",
     "swift",
     "tclsh",
-    "tmux",
-    "toolbox",
     "ts-node",
     "tsx",
-    "vi",
-    "view",
-    "vim",
     "werl",
     "wish",
-    "xargs",
 ];
 
 #[cfg(test)]
@@ -323,7 +195,7 @@ mod tests {
 
     #[test]
     fn every_table_is_sorted_so_that_the_search_finds_all_of_it() {
-        for table in [SHELLS, MULTI_CALL, BY_NAME, CARRIERS, INTERPRETERS] {
+        for table in [SHELLS, MULTI_CALL, BY_NAME, INTERPRETERS] {
             for name in table {
                 assert!(Name::of(name).is_in(table), "{name}");
             }

@@ -1,5 +1,12 @@
 //! Builtins of the shell that run their arguments, and programs that take the program to run from their arguments or
-//! input.
+//! input: [`table`] knows them all, [`reached`] and [`carriage`] say what words start.
+
+mod reach;
+pub(crate) mod rough;
+mod table;
+
+pub(crate) use reach::{Carriage, Reached, carriage, reached};
+pub(crate) use table::{Carrier, Network, Rights, Starts, Through, by_exact_name, carrier, is_find_action};
 
 use super::{Layer, PromptReason};
 use crate::programs::Name;
@@ -67,12 +74,9 @@ pub(super) fn prompt_only(name: &str, words: &[Word]) -> Option<PromptReason> {
         "alias" => Some(PromptReason::Alias),
         "xargs" => Some(PromptReason::Carrier),
         "find" => {
-            let acts = words.iter().any(|word| FIND_ACTIONS.contains(&word.text.as_str()));
+            let acts = words.iter().any(|word| is_find_action(&word.text));
             acts.then_some(PromptReason::Carrier)
         }
         _ => None,
     }
 }
-
-/// Actions of `find` that run a program.
-const FIND_ACTIONS: &[&str] = &["-exec", "-execdir", "-ok", "-okdir"];

@@ -4,7 +4,7 @@
 //! Pure and total: it sees words, never files. Whatever it does not understand becomes [`Mode::PromptOnly`].
 
 mod builtins;
-mod carriers;
+pub(crate) mod carriers;
 pub(crate) mod find;
 mod names;
 mod packages;

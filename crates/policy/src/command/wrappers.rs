@@ -1,7 +1,8 @@
 //! Programs that start the rest of their arguments: the ones that can be looked through, with the options under which
-//! the rest is still what runs, and the ones that never are.
+//! the rest is still what runs, and the ones that never are (`carriers::table` says which).
 
 use super::Layer;
+use super::carriers::{self, Through};
 use super::names::is_assignment;
 use crate::shell::Word;
 
@@ -20,8 +21,10 @@ pub(super) fn dispatch(name: &str, words: &[Word]) -> Layer {
         "flock" => flock(words),
         "caffeinate" => Layer::through(words, operand(words, caffeinate_option)),
         "sandbox-exec" => Layer::through(words, operand(words, |option| valued(option, SANDBOX_VALUES))),
-        _ if BLOCKED.binary_search(&name).is_ok() => Layer::Blocked,
-        _ => Layer::Program,
+        _ => match carriers::by_exact_name(name).map(|row| row.through) {
+            Some(Through::Blocked | Through::Searched) => Layer::Blocked,
+            Some(Through::Transparent | Through::Builtin | Through::Never) | None => Layer::Program,
+        },
     }
 }
 
@@ -144,53 +147,3 @@ const TIME_FLAGS: &[&str] =
     &["-a", "--append", "-h", "--help", "-l", "-p", "-q", "--quiet", "-v", "--verbose", "-V", "--version"];
 
 const FLOCK_FLAGS: &[&str] = &["--close", "--exclusive", "--no-fork", "--nonblock", "--shared", "--verbose"];
-
-/// Sorted. Wrappers that change who, where or with what the rest runs.
-const BLOCKED: &[&str] = &[
-    "arch",
-    "bunx",
-    "bwrap",
-    "catchsegv",
-    "chroot",
-    "chrt",
-    "cpulimit",
-    "doas",
-    "eatmydata",
-    "firejail",
-    "gosu",
-    "ionice",
-    "linux32",
-    "linux64",
-    "nsenter",
-    "numactl",
-    "pkexec",
-    "proot",
-    "proxychains",
-    "proxychains4",
-    "runuser",
-    "script",
-    "setarch",
-    "setpriv",
-    "setsid",
-    "su",
-    "sudo",
-    "systemd-run",
-    "taskset",
-    "torify",
-    "torsocks",
-    "unbuffer",
-    "unshare",
-    "watch",
-    "xcrun",
-    "xvfb-run",
-];
-
-#[cfg(test)]
-mod tests {
-    use super::BLOCKED;
-
-    #[test]
-    fn the_table_is_sorted_so_that_the_search_finds_all_of_it() {
-        assert!(BLOCKED.windows(2).all(|pair| pair[0] < pair[1]));
-    }
-}

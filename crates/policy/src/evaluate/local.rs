@@ -96,7 +96,9 @@ impl Ruled {
         let refuses = |rules: &RuleIndex| {
             rules.rules().iter().any(|rule| rule.effect == RuleEffect::Deny && is_live(rule, moment))
         };
-        if hides && refuses(rules) {
+        let doubted =
+            |rules: &RuleIndex| hides || rules::may_be_refused(analysis, facts, folders, rules, moment);
+        if refuses(rules) && doubted(rules) {
             ruled.doubt = Some(Doubt::Hidden);
         }
         ruled

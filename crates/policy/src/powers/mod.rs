@@ -3,13 +3,14 @@
 //!
 //! Texts that were not taken apart are read roughly: a name in the place of a program counts, and nothing is denied of them.
 
-mod rough;
 mod tables;
 
 use crate::analysis::Analysis;
+use crate::command::carriers::rough;
 use crate::command::is_assignment;
 use crate::facts::Facts;
 use crate::programs::Name;
+pub(crate) use tables::is_known;
 use tables::{Starts, elevates, reaches, starts};
 
 /// What a command reaches.
@@ -94,13 +95,11 @@ impl Look {
         }
         match started {
             Starts::Nothing | Starts::Unknown => {}
-            Starts::Commands(commands) => {
+            Starts::Module(module) => self.command(module, depth + 1),
+            Starts::Carried(commands, texts) => {
                 for command in commands {
                     self.command(command, depth + 1);
                 }
-            }
-            Starts::Module(module) => self.command(module, depth + 1),
-            Starts::Texts(texts) => {
                 for text in texts {
                     self.text(text, depth + 1);
                 }

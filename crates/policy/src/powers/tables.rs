@@ -1,8 +1,9 @@
 //! Programs whose names say that they give other rights, talk to other machines, or start something else. Where a name says
 //! so only with some subcommands, those are listed.
 
-use crate::command::is_assignment;
+use crate::command::carriers::{Carriage, Network, Rights, carriage, carrier};
 use crate::programs::Name;
+use crate::rules::is_described;
 
 /// What a program starts.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -11,21 +12,19 @@ pub(super) enum Starts<'a> {
     Nothing,
     /// Whatever its input, its files or its project say.
     Unknown,
-    /// These commands.
-    Commands(Vec<&'a [&'a str]>),
+    /// These commands, and those in these texts.
+    Carried(Vec<&'a [&'a str]>, Vec<&'a str>),
     /// A program that comes with it, by its name.
     Module(&'a [&'a str]),
-    /// Commands in these texts.
-    Texts(Vec<&'a str>),
 }
 
 /// How a program with these arguments gets another user's rights.
 pub(super) fn elevates(name: &Name, arguments: &[&str]) -> Option<String> {
-    if name.is_one_of(ELEVATING) {
-        return Some(name.as_str().to_owned());
-    }
-    if name.as_str() == "systemd-run" && !arguments.contains(&"--user") {
-        return Some(name.as_str().to_owned());
+    let rights = carrier(name).map_or(Rights::Own, |row| row.rights);
+    match rights {
+        Rights::Others => return Some(name.as_str().to_owned()),
+        Rights::OthersWithout(flag) if !arguments.contains(&flag) => return Some(name.as_str().to_owned()),
+        Rights::OthersWithout(_) | Rights::Own => {}
     }
     // A service with all rights does what these ask for: whoever mounts a folder into a container owns it there.
     let subcommand = CONTAINERS.contains(&name.as_str()).then(|| subcommand(name, arguments)).flatten()?;
@@ -39,7 +38,7 @@ pub(super) fn elevates(name: &Name, arguments: &[&str]) -> Option<String> {
 
 /// How a program with these arguments talks to other machines.
 pub(super) fn reaches(name: &Name, arguments: &[&str]) -> Option<String> {
-    if name.is_one_of(NETWORK) {
+    if name.is_one_of(NETWORK) || carrier(name).is_some_and(|row| row.network == Network::Talks) {
         return Some(name.as_str().to_owned());
     }
     let (_, verbs) = VERBS.iter().find(|(program, _)| *program == name.as_str())?;
@@ -65,54 +64,45 @@ pub(super) fn reaches(name: &Name, arguments: &[&str]) -> Option<String> {
 
 /// What a program with these arguments starts.
 pub(super) fn starts<'a>(name: &Name, arguments: &'a [&'a str]) -> Starts<'a> {
-    if name.is_shell() || TAKE_TEXTS.contains(&name.as_str()) {
-        return match text_of(arguments) {
-            Some(text) => Starts::Texts(vec![text]),
-            None if matches!(name.as_str(), "su" | "sg" | "script") || name.is_shell() => Starts::Unknown,
-            None => carried(name, arguments),
-        };
-    }
-    if name.as_str() == "eval" {
-        return Starts::Texts(arguments.to_vec());
-    }
-    if name.as_str() == "find" {
-        let actions: Vec<&[&str]> = arguments
-            .split(|word| matches!(*word, "-exec" | "-execdir" | "-ok" | "-okdir"))
-            .skip(1)
-            .collect();
-        return if actions.is_empty() { Starts::Nothing } else { Starts::Commands(actions) };
+    if name.is_shell() {
+        return text_of(arguments).map_or(Starts::Unknown, |text| Starts::Carried(Vec::new(), vec![text]));
     }
     if matches!(name.as_str(), "python" | "python2" | "python3" | "py")
         && let Some(at) = arguments.iter().position(|word| *word == "-m")
     {
         return Starts::Module(arguments.get(at + 1..).unwrap_or_default());
     }
-    // What stands behind these is mostly a verb of theirs.
-    if name.is_one_of(PACKAGES) {
-        return match arguments {
-            ["exec" | "x" | "dlx", command @ ..] if !command.is_empty() => {
-                Starts::Commands(vec![behind_options(command, &[])])
-            }
-            _ => Starts::Unknown,
-        };
+    if name.is_multi_call() {
+        return Starts::Carried(vec![arguments], Vec::new());
     }
-    if name.is_carrier(arguments.iter().copied()) || name.is_multi_call() {
-        return carried(name, arguments);
+    // What runs in a container has the rights that it is given there.
+    if CONTAINERS.contains(&name.as_str()) || name.as_str() == "podman" {
+        return Starts::Unknown;
     }
-    if name.is_interpreter() || name.is_one_of(RUNS_OTHERS) { Starts::Unknown } else { Starts::Nothing }
+    if let Some(row) = carrier(name) {
+        let Carriage { commands, texts } = carriage(row, arguments);
+        if !commands.is_empty() || !texts.is_empty() {
+            return Starts::Carried(commands, texts);
+        }
+        let never_alone = row.is_carrier() && name.as_str() != "git";
+        if never_alone {
+            return Starts::Unknown;
+        }
+    }
+    if name.is_interpreter() && name.as_str() != "find" || name.is_one_of(RUNS_OTHERS) || !is_known(name) {
+        Starts::Unknown
+    } else {
+        Starts::Nothing
+    }
 }
 
-/// The command behind a carrier's own options and operands.
-fn carried<'a>(name: &Name, arguments: &'a [&'a str]) -> Starts<'a> {
-    let known = CARRIERS.iter().find(|(program, _, _)| *program == name.as_str());
-    let (values, operands) = known.map_or((&[][..], 0), |(_, values, operands)| (*values, *operands));
-    let command = behind_options(arguments, values);
-    let command = command.get(command.iter().take_while(|word| is_assignment(word)).count()..);
-    match command.and_then(|command| command.get(operands..)) {
-        None | Some([]) => Starts::Unknown,
-        Some([text]) if text.contains(char::is_whitespace) => Starts::Texts(vec![text]),
-        Some(command) => Starts::Commands(vec![command]),
-    }
+/// Whether it is known of a program what it does with its words, whatever that is.
+pub(crate) fn is_known(name: &Name) -> bool {
+    is_described(name.as_str())
+        || name.is_one_of(DATA)
+        || name.is_one_of(NETWORK)
+        || name.is_one_of(RUNS_OTHERS)
+        || VERBS.iter().any(|(program, _)| *program == name.as_str())
 }
 
 /// The text behind `-c`, alone or at the end of a cluster.
@@ -148,33 +138,6 @@ fn behind_options<'a>(arguments: &'a [&'a str], values: &[&str]) -> &'a [&'a str
     arguments.get(at..).unwrap_or_default()
 }
 
-/// Sorted.
-const ELEVATING: &[&str] = &[
-    "calife",
-    "chroot",
-    "doas",
-    "dzdo",
-    "gksu",
-    "gksudo",
-    "gosu",
-    "incus",
-    "kdesu",
-    "kdesudo",
-    "ksu",
-    "lxc",
-    "machinectl",
-    "nsenter",
-    "pfexec",
-    "pkexec",
-    "run0",
-    "runuser",
-    "su",
-    "su-exec",
-    "sudo",
-    "sudoedit",
-    "systemd-nspawn",
-];
-
 const CONTAINERS: &[&str] = &["ctr", "docker", "docker-compose", "nerdctl"];
 
 const CONTAINER_GROUPS: &[&str] = &["builder", "container", "image", "network", "system", "volume"];
@@ -188,10 +151,8 @@ const HARMLESS_CONTAINER_VERBS: &[&str] = &[
 
 /// Sorted. Programs whose purpose is to talk to other machines.
 const NETWORK: &[&str] = &[
-    "ansible",
     "ansible-playbook",
     "aria2c",
-    "autossh",
     "aws",
     "axel",
     "az",
@@ -212,33 +173,20 @@ const NETWORK: &[&str] = &[
     "host",
     "http",
     "https",
-    "kubectl",
     "lftp",
     "links",
     "lynx",
     "mail",
     "mailx",
-    "mosh",
     "mtr",
     "mutt",
-    "nc",
-    "ncat",
-    "netcat",
     "netlify",
     "nmap",
-    "npx",
     "nslookup",
     "ping",
-    "pnpx",
     "rclone",
-    "rsh",
-    "rsync",
     "s3cmd",
-    "scp",
     "sendmail",
-    "sftp",
-    "socat",
-    "ssh",
     "ssh-copy-id",
     "ssh-keyscan",
     "sshfs",
@@ -247,7 +195,6 @@ const NETWORK: &[&str] = &[
     "tftp",
     "tracepath",
     "traceroute",
-    "uvx",
     "vercel",
     "w3m",
     "websocat",
@@ -363,73 +310,6 @@ const GLOBAL_VALUES: &[(&str, &[&str])] = &[
     ("yarn", &["--cwd"]),
 ];
 
-/// Shells' relatives that take a text with `-c`.
-const TAKE_TEXTS: &[&str] = &["flock", "runuser", "script", "sg", "su"];
-
-/// Carriers with their options that take the next word, and how many words of their own stand before the command.
-const CARRIERS: &[(&str, &[&str], usize)] = &[
-    ("chroot", &["--groups", "--userspec"], 1),
-    ("chrt", &[], 1),
-    ("doas", &["-C", "-u"], 0),
-    ("env", &["--chdir", "--unset", "-C", "-u"], 0),
-    ("flock", &["--timeout", "--wait", "-E", "-w"], 1),
-    ("gosu", &[], 1),
-    ("gtimeout", &["--kill-after", "--signal", "-k", "-s"], 1),
-    ("ionice", &["--class", "--classdata", "-c", "-n"], 0),
-    ("nice", &["--adjustment", "-n"], 0),
-    ("nsenter", &["--target", "-t"], 0),
-    ("parallel", &["--jobs", "-j"], 0),
-    ("pkexec", &["--user"], 0),
-    ("prlimit", &["--pid", "-p"], 0),
-    ("proxychains", &["-f"], 0),
-    ("proxychains4", &["-f"], 0),
-    ("runuser", &["--user", "-g", "-u"], 0),
-    (
-        "ssh",
-        &[
-            "-B", "-D", "-E", "-F", "-I", "-J", "-L", "-O", "-Q", "-R", "-S", "-W", "-b", "-c", "-e", "-i",
-            "-l", "-m", "-o", "-p", "-w",
-        ],
-        1,
-    ),
-    ("sshpass", &["-P", "-d", "-f", "-p"], 0),
-    ("stdbuf", &["--error", "--input", "--output", "-e", "-i", "-o"], 0),
-    ("strace", &["-E", "-e", "-o", "-p", "-s", "-u"], 0),
-    ("su-exec", &[], 1),
-    (
-        "sudo",
-        &[
-            "--chdir",
-            "--chroot",
-            "--close-from",
-            "--group",
-            "--host",
-            "--prompt",
-            "--user",
-            "-C",
-            "-D",
-            "-R",
-            "-T",
-            "-U",
-            "-g",
-            "-h",
-            "-p",
-            "-r",
-            "-t",
-            "-u",
-        ],
-        0,
-    ),
-    ("systemd-run", &["--machine", "--property", "--slice", "--uid", "--unit", "-M", "-p", "-u"], 0),
-    ("taskset", &[], 1),
-    ("timeout", &["--kill-after", "--signal", "-k", "-s"], 1),
-    ("watch", &["--interval", "-n"], 0),
-    ("xargs", &["-E", "-I", "-L", "-P", "-a", "-d", "-n", "-s"], 0),
-];
-
-/// Sorted.
-const PACKAGES: &[&str] = &["bun", "deno", "npm", "pipx", "pnpm", "yarn", "yarnpkg"];
-
 /// Sorted. Programs that start what a project, a file or another service says, beyond interpreters and carriers.
 const RUNS_OTHERS: &[&str] = &[
     "act",
@@ -495,13 +375,124 @@ const RUNS_OTHERS: &[&str] = &[
     "zig",
 ];
 
+/// Sorted. Programs whose words are names, patterns and numbers, and which start nothing that these say.
+const DATA: &[&str] = &[
+    "apropos",
+    "ar",
+    "bc",
+    "bunzip2",
+    "bzip2",
+    "chgrp",
+    "chmod",
+    "chown",
+    "cksum",
+    "clear",
+    "cp",
+    "crane",
+    "csplit",
+    "dd",
+    "dircolors",
+    "dot",
+    "dpkg",
+    "dpkg-query",
+    "ffmpeg",
+    "ffprobe",
+    "getconf",
+    "getent",
+    "getfacl",
+    "gunzip",
+    "htop",
+    "iconv",
+    "ifconfig",
+    "info",
+    "install",
+    "ip",
+    "kill",
+    "killall",
+    "ldd",
+    "less",
+    "link",
+    "ln",
+    "locale",
+    "logger",
+    "look",
+    "lp",
+    "lpr",
+    "lsattr",
+    "lsmod",
+    "lspci",
+    "lsusb",
+    "man",
+    "md5sum",
+    "mkfifo",
+    "mktemp",
+    "more",
+    "mount",
+    "mountpoint",
+    "mv",
+    "namei",
+    "netstat",
+    "nm",
+    "objdump",
+    "patch",
+    "pathchk",
+    "pidof",
+    "pkg-config",
+    "pkill",
+    "printenv",
+    "ptx",
+    "readelf",
+    "reboot",
+    "rename",
+    "rm",
+    "rmdir",
+    "route",
+    "setfacl",
+    "sha1sum",
+    "sha224sum",
+    "sha256sum",
+    "sha384sum",
+    "sha512sum",
+    "shred",
+    "shuf",
+    "shutdown",
+    "size",
+    "ss",
+    "strip",
+    "stty",
+    "sum",
+    "tee",
+    "tldr",
+    "top",
+    "truncate",
+    "ts",
+    "tsort",
+    "type",
+    "ulimit",
+    "umount",
+    "unlink",
+    "unxz",
+    "unzip",
+    "uptime",
+    "w",
+    "whatis",
+    "whereis",
+    "who",
+    "xz",
+    "xzcat",
+    "yes",
+    "zgrep",
+    "zipinfo",
+    "zstd",
+];
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn every_table_is_sorted_so_that_the_search_finds_all_of_it() {
-        for table in [ELEVATING, NETWORK, PACKAGES, RUNS_OTHERS] {
+        for table in [DATA, NETWORK, RUNS_OTHERS] {
             for name in table {
                 assert!(Name::of(name).is_one_of(table), "{name}");
             }

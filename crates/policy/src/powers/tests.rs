@@ -74,6 +74,56 @@ fn programs_behind_others_are_found() {
 }
 
 #[test]
+fn other_rights_are_found_behind_every_carrier() {
+    for text in [
+        "env sudo id",
+        "env A=1 sudo id",
+        "env -S 'sudo id'",
+        "sh -c 'sudo id'",
+        "timeout 5 sudo id",
+        "strace -f -o log sudo id",
+        "prlimit --nofile=5 sudo id",
+        "systemd-cat -t x sudo id",
+        "hyperfine -w 3 'sudo id'",
+        "trap 'sudo id' EXIT",
+        "eval 'sudo id'",
+        "coproc sudo id",
+        "watch -n 2 'sudo id'",
+        "parallel -j 4 sudo id ::: a",
+        "direnv exec . sudo id",
+        "perf stat -e cycles sudo id",
+        "nix-shell -p hello --run 'sudo id'",
+        "gdb --args sudo id",
+        "xterm -e sudo id",
+        "script -c 'sudo id' out",
+        "/lib64/ld-linux-x86-64.so.2 --library-path . /usr/bin/sudo id",
+        "start-stop-daemon --start --exec /usr/bin/sudo -- id",
+        "fd -x sudo id",
+        "busybox sudo id",
+    ] {
+        check(text, &["sudo"], &[]);
+    }
+    check("uv run sudo id", &["sudo"], &["uv run"]);
+    check("timeout 5 run0 id", &["run0"], &[]);
+    check("nohup setsid systemd-run id", &["systemd-run"], &[]);
+}
+
+#[test]
+fn nothing_is_denied_of_what_is_not_known() {
+    for text in [
+        "mytool sudo id",
+        "mytool",
+        "hyperfine ls",
+        "strace ls",
+        "xargs",
+        "find . -exec ls {} \\;",
+        "docker ps",
+    ] {
+        assert_eq!(of_text(text).seen, Seen::Part, "{text}");
+    }
+}
+
+#[test]
 fn texts_that_cannot_be_taken_apart_are_read_roughly() {
     check("curl -s u > out && sudo tee /etc/x < out", &["sudo"], &["curl"]);
     check("for f in *; do sudo rm \"$f\"; done", &["sudo"], &[]);

@@ -44,6 +44,11 @@ impl RuleIndex {
         &self.rules
     }
 
+    /// Whether there are rules that refuse.
+    pub(super) fn refuses(&self) -> bool {
+        !self.refusing.is_empty()
+    }
+
     /// Position of the first rule that refuses.
     pub(super) fn refusal(&self, invocation: Invocation<'_>, moment: Moment<'_>) -> Option<usize> {
         if self.refusing.is_empty() {

@@ -30,6 +30,7 @@ pub use index::RuleIndex;
 pub use ladder::{Offer, Rung, Step, Withheld, ladder};
 pub use presets::{PRESETS, Preset};
 pub use reach::reach;
+pub(crate) use whole::may_be_refused;
 pub use whole::{Folders, folders_of, rulings, visited, with_invocations};
 
 /// One simple command as rules see it.
@@ -165,6 +166,11 @@ pub(crate) fn reads_by_its_name<'a>(mut words: impl Iterator<Item = (&'a str, bo
         script: None,
         settled: false,
     })
+}
+
+/// Whether a program of this name is described: what it does with which words is known.
+pub(crate) fn is_described(name: &str) -> bool {
+    knowledge::program(name).is_some()
 }
 
 /// Whether the first word of a rule's subcommand is there at all: most rules about one program differ in it.

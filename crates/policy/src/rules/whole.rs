@@ -5,8 +5,10 @@
 
 use super::{Argument, Invocation, Moment, RuleIndex, Ruling, found, ladder::only_reads, names_its_tasks};
 use crate::analysis::{Analysis, Operator, Segment, Word};
+use crate::command::carriers::{Reached, reached};
 use crate::command::{Mode, WrapperKind, moves};
 use crate::facts::{Facts, ProgramFacts, ScriptFacts};
+use crate::powers::is_known;
 use crate::profile::Extension;
 use crate::shell;
 use countersign_protocol::rules::{ArgumentRule, CommandRule};
@@ -150,6 +152,13 @@ fn segment_ruling(
             }
         }
     }
+    if rules.refuses() {
+        for words in reached_by(segment).commands {
+            if let Some(rule) = refused_in(analysis, &words, folders, facts, rules, moment) {
+                return Some(Ruling::Deny(rule));
+            }
+        }
+    }
     // What a find starts is not counted, so a rule with a number of uses does not cover it.
     let covered = |invocation: Invocation<'_>| match rules.ruling(invocation, moment) {
         Some(Ruling::Allow(at)) => rules.rules().get(at).is_some_and(|rule| rule.limits.uses.is_none()),
@@ -180,6 +189,49 @@ fn segment_ruling(
         }
     }
     ruling
+}
+
+/// Whether words that are not certain to start what a rule refuses could do so, or something that is in no word.
+pub(crate) fn may_be_refused(
+    analysis: &Analysis,
+    facts: &Facts,
+    folders: &Folders,
+    rules: &RuleIndex,
+    moment: Moment<'_>,
+) -> bool {
+    if !rules.refuses() {
+        return false;
+    }
+    let all_folders = folders_of(analysis, facts, folders);
+    analysis.segments.iter().zip(all_folders).any(|(segment, folders)| {
+        let reached = reached_by(segment);
+        let is_refused =
+            |words: &Vec<Word>| refused_in(analysis, words, &folders, facts, rules, moment).is_some();
+        reached.unseen || reached.mentioned.iter().any(is_refused)
+    })
+}
+
+/// What a segment could start besides the program that its own words lead to.
+fn reached_by(segment: &Segment) -> Reached {
+    let certain = segment.candidate.mode == Mode::Executable && !segment.candidate.is_package_script();
+    let start = if certain { segment.candidate.arguments } else { 0 };
+    reached(segment.words.get(start..).unwrap_or_default(), is_known)
+}
+
+/// The rule that refuses a command in one of these folders.
+fn refused_in(
+    analysis: &Analysis,
+    words: &[Word],
+    folders: &[Option<&str>],
+    facts: &Facts,
+    rules: &RuleIndex,
+    moment: Moment<'_>,
+) -> Option<usize> {
+    folders.iter().find_map(|folder| {
+        let refusal = |invocation: Invocation<'_>| rules.refusal(invocation, moment);
+        let site = Site { folder: *folder, ..Site::UNKNOWN };
+        invoke(analysis, words, site, facts, &mut { refusal }).flatten()
+    })
 }
 
 /// Whether a rule about a package runner says which script it starts.

@@ -1,11 +1,11 @@
 //! The simple commands of any text for a shell, read roughly: quotes are known, grammar hardly is. Linear, total, for the
-//! eye only.
+//! eye, and for refusals.
 
 use std::iter::Peekable;
 use std::str::Chars;
 
 /// The words of each command, those inside substitutions too.
-pub(super) fn commands(text: &str) -> Vec<Vec<String>> {
+pub(crate) fn commands(text: &str) -> Vec<Vec<String>> {
     let mut reader = Reader {
         rest: text.chars().peekable(),
         current: Frame::default(),
