@@ -9,6 +9,7 @@ mod complete;
 mod names;
 mod peer;
 
+use crate::command::carriers::reached;
 use crate::command::{self, Candidate, Carried, Mode, PromptReason, ShellUse};
 use crate::profile::{Extension, Profile};
 use crate::shell::{self, Dialect};
@@ -265,6 +266,12 @@ impl Analysis {
                     need(Cow::Borrowed(&word.text));
                 }
             }
+            // What a carrier could start counts for a refusal by whatever name leads to its file.
+            let carried = reached(&segment.words, |_| true).commands;
+            let names = carried.into_iter().filter_map(|words| words.into_iter().next());
+            for word in names.filter(|word| !word.expands && !word.text.is_empty()).take(CARRIED) {
+                need(Cow::Owned(word.text));
+            }
         }
         if self.form == Form::Text && !self.segments.is_empty() {
             need(Cow::Borrowed(SHELL));
@@ -436,6 +443,9 @@ impl Segment {
 fn is_plain_sh(shell: &str) -> bool {
     shell.rsplit('/').next() == Some(SHELL)
 }
+
+/// Most names behind carriers of which the files are looked up for one segment.
+const CARRIED: usize = 16;
 
 /// The shell that reads texts.
 pub(crate) const SHELL: &str = "sh";

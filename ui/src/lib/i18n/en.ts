@@ -512,7 +512,7 @@ export const en = {
       'never-asked': 'Without effect: you are not asked.',
     },
     refusals: {
-      some: 'What a rule of yours refuses does not run, and you are asked about what hides what it runs.',
+      some: 'What a rule of yours refuses does not run under that name, and you are asked about what hides what it runs.',
       unreadable: 'Your rules cannot be read, so everything is asked about.',
     },
     security: {

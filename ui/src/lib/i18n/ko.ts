@@ -488,7 +488,7 @@ export const ko: Catalogue = {
       'never-asked': '효력 없음: 묻지 않습니다.',
     },
     refusals: {
-      some: '규칙이 거부하는 것은 실행되지 않고, 무엇을 실행하는지 숨기는 명령은 묻습니다.',
+      some: '규칙이 거부하는 것은 그 이름으로 실행되지 않고, 무엇을 실행하는지 숨기는 명령은 묻습니다.',
       unreadable: '규칙을 읽을 수 없어 모두 묻습니다.',
     },
     security: {

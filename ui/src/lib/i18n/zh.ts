@@ -475,7 +475,7 @@ export const zh: Catalogue = {
       'never-asked': '不起作用：不会询问您。',
     },
     refusals: {
-      some: '您的规则拒绝的命令不会运行；隐藏实际运行内容的命令会询问您。',
+      some: '您的规则拒绝的命令不会以该名称运行；隐藏实际运行内容的命令会询问您。',
       unreadable: '无法读取您的规则，因此一切都会询问。',
     },
     security: {

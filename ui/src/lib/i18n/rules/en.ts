@@ -71,7 +71,8 @@ export const en = {
   resetText: 'The present file is kept beside it. What it allowed or refused no longer holds.',
   resetDone: (path: string) => `You start without rules. The old ones are in ${path}.`,
   refuseTitle: 'Refuse a program',
-  refuseLead: 'It will not run, whatever else allows it. This takes effect at once.',
+  refuseLead:
+    'It will not run under this name, whatever else allows it, nor behind programs that are known to start others. A copy under another name, a script or an interpreter can still do the same. This takes effect at once.',
   program: 'Program',
   programHelp: 'A path such as /usr/bin/git, perhaps with * or **, or a bare name.',
   words: 'Only with these first words',

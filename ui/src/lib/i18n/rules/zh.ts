@@ -64,7 +64,8 @@ export const zh: RulesCatalogue = {
   resetText: '现有文件会保留在旁边。其中允许或拒绝的内容不再有效。',
   resetDone: (path) => `现在没有规则。旧的规则在 ${path}。`,
   refuseTitle: '拒绝一个程序',
-  refuseLead: '不论是否有其他设置允许，它都不会运行。立即生效。',
+  refuseLead:
+    '不论是否有其他设置允许，它都不会以此名称运行，已知会启动其他程序的程序也不能带着它运行。换了名称的副本、脚本或解释器仍可能做同样的事。立即生效。',
   program: '程序',
   programHelp: '路径，例如 /usr/bin/git，可以带 * 或 **，或者只写名称。',
   words: '仅当开头是这些词',
