@@ -7,6 +7,7 @@ mod documents;
 mod layers;
 mod rust;
 mod sources;
+mod tables;
 mod tauri;
 mod tree;
 
@@ -65,6 +66,7 @@ const CHECKS: &[Check] = &[
     ("unsafe code has one place", sources::guarantees_left),
     ("README and ARCHITECTURE name every crate", documents::crates_named),
     ("each tested threat names its tests", documents::threats),
+    ("programs that start others are in one table", tables::carriers),
 ];
 
 /// Print every finding; an error when there is one.
