@@ -215,6 +215,11 @@ fn miss(cause: MissCause, language: Language) -> &'static str {
         MissCause::Alias => {
             language.pick("an alias changes later words", "别名会改变后面的词", "별칭이 뒤의 단어를 바꿈")
         }
+        MissCause::Builtin => language.pick(
+            "the shell itself may evaluate its words",
+            "shell 自身可能会对其中的词求值",
+            "셸이 직접 그 단어를 평가할 수 있습니다",
+        ),
         MissCause::Assignment => language.pick(
             "variables are set before the command",
             "命令前设置了变量",
