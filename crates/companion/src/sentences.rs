@@ -212,8 +212,8 @@ fn refusals(refusals: Refusals, language: Language) -> Option<&'static str> {
         Refusals::None => None,
         Refusals::Some => Some(language.pick(
             "What a rule of yours refuses does not run under that name, and you are asked about what hides what it runs.",
-            "您的规则拒绝的命令不会运行；隐藏实际运行内容的命令会询问您。",
-            "규칙이 거부하는 것은 실행되지 않고, 무엇을 실행하는지 숨기는 명령은 묻습니다.",
+            "您的规则拒绝的命令不会以该名称运行；隐藏实际运行内容的命令会询问您。",
+            "규칙이 거부하는 것은 그 이름으로 실행되지 않고, 무엇을 실행하는지 숨기는 명령은 묻습니다.",
         )),
         Refusals::Unreadable => Some(language.pick(
             "Your rules cannot be read, so everything is asked about.",
