@@ -38,7 +38,7 @@ fn started_by<'a, 'b>(words: &'a [&'b str]) -> Option<&'a [&'b str]> {
                 at += 1;
                 break;
             }
-flag if wrapper.takes_next(flag) => at += 2,
+            flag if wrapper.takes_next(flag) => at += 2,
             // Most read their options in any case.
             flag if !assigns && wrapper.takes_next(&flag.to_lowercase()) => at += 2,
             flag if flag.starts_with('-') => at += 1,
