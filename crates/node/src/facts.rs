@@ -1,15 +1,18 @@
 //! Probes what a command names: where its program really is, who could change it, what folder and script it means.
 
+mod below;
 mod identity;
 mod names;
+mod reached;
 mod script;
 mod search;
 
 use countersign_policy::analysis::Analysis;
 use countersign_policy::approved::Pins;
-use countersign_policy::facts::{Facts, FileIdentity, FolderFacts, ProgramFacts, ScriptFacts};
+use countersign_policy::facts::{Facts, FileIdentity, FolderFacts, ProgramFacts, Reached, ScriptFacts};
 use countersign_policy::rules;
 use identity::Content;
+use reached::Depth;
 use rustix::fs::{Access, AtFlags, CWD, Mode, OFlags};
 use rustix::io::Errno;
 use std::collections::BTreeMap;
@@ -43,7 +46,15 @@ pub fn gather(argv: &[String], analysis: &Analysis, places: Places<'_>) -> Facts
     facts.script =
         facts.cwd.as_ref().and_then(|cwd| script::find(argv, Places { cwd: &cwd.real_path, ..places }));
     facts.scripts = script::find_all(analysis, &facts);
+    facts.reached = reached(analysis, &facts, Depth::Trees);
     facts
+}
+
+/// Follows what the words of a command name.
+fn reached(analysis: &Analysis, facts: &Facts, depth: Depth) -> Reached {
+    let folders = real_folders(rules::visited(analysis, facts));
+    let named = rules::named(analysis, facts, &folders);
+    reached::follow(named, facts.cwd.as_ref().map(|cwd| cwd.real_path.as_path()), &facts.home, depth)
 }
 
 /// Puts the names of files in place of the patterns of a command, where it is certain in which folder a shell would look for
@@ -55,7 +66,7 @@ pub fn name_files(analysis: &mut Analysis, places: Places<'_>) {
         if patterns.is_empty() {
             return;
         }
-        let start = Facts { cwd: folder(places.cwd), ..Facts::default() };
+        let start = Facts { cwd: folder(places.cwd), home: places.home.to_owned(), ..Facts::default() };
         let visited = real_folders(rules::visited(analysis, &start));
         let folders = rules::folders_of(analysis, &start, &visited);
         let found = patterns.into_iter().take(PATTERNS).filter_map(|pattern| {
@@ -73,8 +84,8 @@ pub fn name_files(analysis: &mut Analysis, places: Places<'_>) {
     }
 }
 
-/// Where the programs of a command and its folder are, without a look into any file: for what is judged and does not
-/// run. Blocking, a few system calls for each program.
+/// Where the programs of a command, its paths and its folder are, without a look into any file or folder: for what is judged
+/// and does not run. Blocking, a few system calls for each program and path.
 pub fn locate(analysis: &Analysis, places: Places<'_>) -> Facts {
     let located = |name: &str| {
         let path = search::find(name, places);
@@ -84,12 +95,14 @@ pub fn locate(analysis: &Analysis, places: Places<'_>) -> Facts {
         ProgramFacts { path, real_path, identity, writable }
     };
     let programs = analysis.programs();
-    Facts {
+    let mut facts = Facts {
         programs: programs.into_iter().map(|name| (name.to_string(), located(&name))).collect(),
         cwd: folder(places.cwd),
         home: places.home.to_owned(),
         ..Facts::default()
-    }
+    };
+    facts.reached = reached(analysis, &facts, Depth::Paths);
+    facts
 }
 
 /// Where a program is found. Blocking.
@@ -131,7 +144,7 @@ pub fn real_folders(named: Vec<PathBuf>) -> BTreeMap<PathBuf, PathBuf> {
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("{what} {path} changed since it was shown: {difference}")]
 pub struct Drift {
-    /// `program`, `working directory` or `script`.
+    /// `program`, `working directory`, `script` or `path`.
     pub what: &'static str,
     /// Which.
     pub path: String,
@@ -209,8 +222,11 @@ fn same_identity(
     }
 }
 
-/// The programs and the scripts of `pins`.
+/// The paths, the programs and the scripts of `pins`.
 pub(crate) fn recheck_files(pins: &Pins) -> Result<(), Drift> {
+    if let Some((path, difference)) = reached::changed(&pins.reached, &pins.cwd.real_path, &pins.home) {
+        return Err(Drift::new("path", &path, difference));
+    }
     for (path, expected) in &pins.programs {
         same_file("program", path, expected)?;
     }

@@ -1,7 +1,7 @@
 //! The one thing that the executor runs. Made only here, from an [`Evaluation`] that allows.
 
 use crate::evaluate::{Evaluation, Evidence, Verdict};
-use crate::facts::{Facts, FileIdentity, FolderFacts, ProgramFacts, ScriptFacts};
+use crate::facts::{Facts, FileIdentity, FolderFacts, ProgramFacts, Reached, ScriptFacts};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -27,6 +27,10 @@ pub struct Pins {
     pub cwd: FolderFacts,
     /// Every script that an interpreter is told to run.
     pub scripts: Vec<ScriptFacts>,
+    /// Where the paths lead that rules of our own let it reach; nothing where none of them was needed.
+    pub reached: Reached,
+    /// Home directory, for places of secrets in it.
+    pub home: PathBuf,
 }
 
 /// How an allowed command is to be run.
@@ -65,8 +69,19 @@ impl ApprovedCommand {
         if evaluation.argv() != plan.argv {
             return Err(NotRunnable::NotTheJudgedCommand);
         }
-        let Evaluation { verdict: Verdict::Allow(evidence), bound, .. } = evaluation else {
+        let Evaluation { verdict: Verdict::Allow(evidence), bound, spends, .. } = evaluation else {
             return Err(NotRunnable::NotAllowed);
+        };
+        // A person saw the words; a rule of ours was asked about what they reach.
+        let reached = match evidence {
+            Evidence::Rules | Evidence::FallbackRules if !spends.is_empty() => facts.reached.clone(),
+            Evidence::Rules
+            | Evidence::FallbackRules
+            | Evidence::Policy
+            | Evidence::Person { .. }
+            | Evidence::Forwarded(_)
+            | Evidence::AutoReview
+            | Evidence::Fallback => Reached::default(),
         };
         let (argv, programs) = match evidence {
             // Nobody looked at this very command, so only its bound form may run.
@@ -100,6 +115,8 @@ impl ApprovedCommand {
                 programs,
                 cwd,
                 scripts: facts.script.iter().chain(facts.scripts.values()).cloned().collect(),
+                reached,
+                home: facts.home.clone(),
             },
             env: plan.env,
             timeout: plan.timeout,

@@ -1,7 +1,11 @@
 //! What was probed outside about the things a command names. Gathered by the node, only compared here.
 
+mod reached;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+
+pub use reached::{Below, Hidden, Ignored, Kind, Leads, Links, Looked, ROOT, Reached, Tree, Twin};
 
 /// Everything probed for one request.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -17,6 +21,8 @@ pub struct Facts {
     pub scripts: BTreeMap<usize, ScriptFacts>,
     /// Home directory for `~` in patterns.
     pub home: PathBuf,
+    /// Where the paths among its words lead.
+    pub reached: Reached,
 }
 
 /// One program.

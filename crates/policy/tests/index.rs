@@ -4,7 +4,7 @@
 use countersign_policy::allowlist::{
     EntryIndex, Rule, Target, bound_arguments, exact_command, exact_grant, matching,
 };
-use countersign_policy::facts::ProgramFacts;
+use countersign_policy::facts::{ProgramFacts, Reached};
 use countersign_policy::rules::{Argument, Invocation, Moment, RuleIndex, ruling};
 use countersign_protocol::rules::{
     ArgumentRule, ArgumentShape, CommandRule, FileContents, FlagSet, RuleEffect, RuleLimits, RuleOrigin,
@@ -154,7 +154,7 @@ proptest! {
     ) {
         let program = ProgramFacts { path, real_path, ..ProgramFacts::default() };
         let arguments: Vec<Argument<'_>> = args.iter().map(|text| Argument { text, expands: false }).collect();
-        let invocation = Invocation { typed, program: &program, arguments: &arguments, folder, home: home.as_ref(), script: None, settled: true };
+        let invocation = Invocation { typed, program: &program, arguments: &arguments, folder, home: home.as_ref(), script: None, settled: true, reached: Reached::NOT_LOOKED };
         let uses = HashMap::from([("r".to_owned(), used)]);
         let moment = Moment { agent: "main", session: None, now_ms: 1, uses: &uses };
         let index = RuleIndex::new(rules.clone());

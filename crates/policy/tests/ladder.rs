@@ -1,7 +1,7 @@
 //! Proposals: each covers the command it was made from, and nothing that a person would want to be asked about again.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use countersign_policy::facts::ProgramFacts;
+use countersign_policy::facts::{ProgramFacts, Reached};
 use countersign_policy::rules::{
     self, Argument, Invocation, Offer, PRESETS, Rung, Withheld, ladder, matches,
 };
@@ -26,6 +26,7 @@ fn about<T>(words: &[&str], folder: &str, question: impl FnOnce(Invocation<'_>) 
         home: Path::new("/home/u"),
         script: None,
         settled: true,
+        reached: Reached::NOT_LOOKED,
     })
 }
 
@@ -46,6 +47,7 @@ fn a_file_that_is_another_program_under_each_name_is_not_remembered_under_its_ow
             home: Path::new("/home/u"),
             script: None,
             settled: true,
+            reached: Reached::NOT_LOOKED,
         })
     };
     let steps = called("cargo");
@@ -334,6 +336,7 @@ fn a_rung_that_is_missing_says_why() {
             home,
             script: None,
             settled: true,
+            reached: Reached::NOT_LOOKED,
         };
         ladder(invocation).into_iter().map(|step| step.offer.err()).collect::<Vec<_>>()
     };

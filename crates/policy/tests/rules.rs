@@ -1,7 +1,7 @@
 //! Rules of our own: what an allowing rule covers and nothing else, what a refusing one catches, when a rule ends.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use countersign_policy::facts::ProgramFacts;
+use countersign_policy::facts::{ProgramFacts, Reached};
 use countersign_policy::rules::{self, Argument, Invocation, Moment, RuleProblem, Ruling};
 use countersign_protocol::rules::CommandRule;
 use proptest::prelude::*;
@@ -44,6 +44,7 @@ impl Case {
             home: Path::new("/home/u"),
             script: None,
             settled: true,
+            reached: Reached::NOT_LOOKED,
         })
     }
 }

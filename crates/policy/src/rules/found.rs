@@ -4,11 +4,11 @@
 
 use super::knowledge::{self, Nature, Operands};
 use super::places::Place;
-use super::{Argument, Invocation, shape};
+use super::{Argument, Invocation, reads, shape, trees};
 use crate::analysis::{Segment, Word};
 use crate::command::find::{FOUND, actions, starts};
 use crate::command::{Mode, PromptReason};
-use crate::facts::Facts;
+use crate::facts::{Facts, Tree};
 use countersign_protocol::rules::SecretPlaces;
 use std::path::Path;
 
@@ -27,12 +27,16 @@ pub(super) fn without_readers(
     }
     let actions = actions(&segment.words)?;
     let starts = starts(&segment.words);
-    let place = Place { folder, home: facts.home.to_str() };
+    let place = Place::new(folder, facts.home.to_str(), &facts.reached);
+    let texts: Vec<&str> = segment.words.iter().map(|word| word.text.as_str()).collect();
     let mut kept = Vec::with_capacity(segment.words.len());
     let mut at = 0;
     for action in actions {
         let words = segment.words.get(action.clone())?;
-        if !starts.iter().all(|start| only_reads(words, start, place, facts, &covered)) {
+        let below = |start: &str| folder.map(|folder| trees::of_find(&texts, &[start], folder));
+        if !starts.iter().all(|start| {
+            below(start).is_some_and(|below| only_reads(words, start, &below, place, facts, &covered))
+        }) {
             return None;
         }
         // Without `-exec` in front and the sign at the end.
@@ -43,10 +47,11 @@ pub(super) fn without_readers(
     Some(kept)
 }
 
-/// Whether a program only reads files below `start`.
+/// Whether a program only reads files below `start`, and no secret among them.
 fn only_reads(
     words: &[Word],
     start: &str,
+    below: &[Tree],
     place: Place<'_>,
     facts: &Facts,
     covered: impl Fn(Invocation<'_>) -> bool,
@@ -59,7 +64,7 @@ fn only_reads(
     if !std::ptr::eq(program, real) || known.writable || typed.text.contains('/') {
         return false;
     }
-    let found = format!("{}/x", start.trim_end_matches('/'));
+    let found = reads::below(start);
     let text = |word: &Word| if word.text == FOUND { found.clone() } else { word.text.clone() };
     let texts: Vec<String> = arguments.iter().map(text).collect();
     let words: Vec<&str> = texts.iter().map(String::as_str).collect();
@@ -74,14 +79,18 @@ fn only_reads(
     let arguments: Vec<Argument<'_>> = words.iter().map(|text| Argument { text, expands: false }).collect();
     let harmless =
         command.operands == Operands::Anything || shape::fits(&program.shape(command), &arguments, place);
+    let invocation = Invocation {
+        typed: &typed.text,
+        program: known,
+        arguments: &arguments,
+        folder: place.folder,
+        home: &facts.home,
+        script: None,
+        settled: false,
+        reached: &facts.reached,
+    };
+    let opens = command.nature != Nature::Prints && !reads::only_lists(invocation);
     harmless
-        && covered(Invocation {
-            typed: &typed.text,
-            program: known,
-            arguments: &arguments,
-            folder: place.folder,
-            home: &facts.home,
-            script: None,
-            settled: false,
-        })
+        && (!opens || below.iter().all(|tree| reads::is_harmless(tree, &facts.reached)))
+        && covered(invocation)
 }

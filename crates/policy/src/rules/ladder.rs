@@ -145,7 +145,8 @@ fn described(invocation: Invocation<'_>) -> Option<&'static Command> {
         }
         _ => full.operands.clone(),
     };
-    let full = ArgumentShape { operands, ..full };
+    // What it does is asked here, not what it shows.
+    let full = ArgumentShape { operands, secrets: SecretPlaces::Allowed, ..full };
     let fits =
         command.operands == Operands::Anything || shape::fits(&full, invocation.arguments, place(invocation));
     fits.then_some(command)

@@ -13,12 +13,14 @@ mod ladder;
 mod places;
 mod presets;
 mod reach;
+mod reads;
 mod scripts;
 mod shape;
+mod trees;
 mod whole;
 
 use crate::allowlist::{Found, expand_home, glob, is_path};
-use crate::facts::{ProgramFacts, ScriptFacts};
+use crate::facts::{ProgramFacts, Reached, ScriptFacts};
 use countersign_protocol::document::WILDCARD_AGENT;
 use countersign_protocol::rules::{ArgumentRule, CommandRule, RuleEffect};
 use places::Place;
@@ -28,9 +30,12 @@ use std::path::Path;
 pub use describe::describe;
 pub use index::RuleIndex;
 pub use ladder::{Offer, Rung, Step, Withheld, ladder};
+pub use places::{is_secret_at, is_secret_below};
 pub use presets::{PRESETS, Preset};
 pub use reach::reach;
 pub(crate) use whole::may_be_refused;
+pub use reads::{Named, named};
+pub use trees::{certainly_matches, could_match, leaves_out, reads_name};
 pub use whole::{Folders, folders_of, rulings, visited, with_invocations};
 
 /// One simple command as rules see it.
@@ -50,6 +55,8 @@ pub struct Invocation<'a> {
     pub script: Option<&'a ScriptFacts>,
     /// Whether nothing in the same command could change files before they are read.
     pub settled: bool,
+    /// Where paths among the arguments lead.
+    pub reached: &'a Reached,
 }
 
 /// One argument.
@@ -165,6 +172,7 @@ pub(crate) fn reads_by_its_name<'a>(mut words: impl Iterator<Item = (&'a str, bo
         home: Path::new("/"),
         script: None,
         settled: false,
+        reached: Reached::NOT_LOOKED,
     })
 }
 
@@ -265,7 +273,10 @@ fn arguments_are_certain(rule: &ArgumentRule, invocation: Invocation<'_>) -> boo
                     .zip(invocation.arguments)
                     .all(|(known, word)| !word.expands && known == word.text)
         }
-        ArgumentRule::Shape(shape) => shape::fits(shape, invocation.arguments, place(invocation)),
+        ArgumentRule::Shape(shape) => {
+            shape::fits(shape, invocation.arguments, place(invocation))
+                && reads::reach_nothing_else(shape.secrets, invocation)
+        }
     }
 }
 
@@ -276,10 +287,13 @@ fn arguments_are_possible(rule: &ArgumentRule, invocation: Invocation<'_>) -> bo
             invocation.folder.is_none_or(|real| real == folder)
                 && args.iter().map(String::as_str).eq(invocation.arguments.iter().map(|word| word.text))
         }
-        ArgumentRule::Shape(shape) => shape::touches(shape, invocation.arguments, place(invocation)),
+        ArgumentRule::Shape(shape) => {
+            let place = place(invocation).wherever_it_may_lead();
+            shape::touches(shape, invocation.arguments, place)
+        }
     }
 }
 
 fn place<'a>(invocation: Invocation<'a>) -> Place<'a> {
-    Place { folder: invocation.folder, home: invocation.home.to_str() }
+    Place::new(invocation.folder, invocation.home.to_str(), invocation.reached)
 }

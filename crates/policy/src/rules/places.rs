@@ -1,6 +1,8 @@
-//! Places as words: which path a word names, whether it lies below a folder, whether it looks like the home of a secret.
-//! Lexical only: a link inside a folder that leads out of it is not seen here.
+//! Places as words: which path a word names, whether it lies below a folder, whether it looks like the home of a secret. Where
+//! somebody looked at what a path leads to, that must lie below the folder as well as the path itself. What is read at the end
+//! of a path is judged by [`super::reads`].
 
+use crate::facts::{Leads, Looked, Reached};
 use countersign_protocol::rules::SecretPlaces;
 
 /// Where words are read from.
@@ -10,6 +12,29 @@ pub(super) struct Place<'a> {
     pub(super) folder: Option<&'a str>,
     /// Home directory.
     pub(super) home: Option<&'a str>,
+    reached: &'a Reached,
+    meant: Meant,
+}
+
+/// What a path has to be for it to lie below a folder.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Meant {
+    /// As it is written and where it leads.
+    Certainly,
+    /// Either is enough.
+    Possibly,
+}
+
+impl<'a> Place<'a> {
+    /// Words read in `folder`, none of which may lead out of where it seems to lie.
+    pub(super) fn new(folder: Option<&'a str>, home: Option<&'a str>, reached: &'a Reached) -> Self {
+        Self { folder, home, reached, meant: Meant::Certainly }
+    }
+
+    /// For a refusal: it is about paths that lead there, too.
+    pub(super) fn wherever_it_may_lead(self) -> Self {
+        Self { meant: Meant::Possibly, ..self }
+    }
 }
 
 impl Place<'_> {
@@ -21,11 +46,28 @@ impl Place<'_> {
         if word.is_empty() || word.starts_with(['~', ':']) || word.contains(NOT_IN_PATHS) {
             return false;
         }
-        let Some(path) = self.resolve(word) else { return false };
-        if below.is_empty() {
-            return self.folder.is_some_and(|folder| is_below(&path, folder));
+        let written = self.resolve(word).is_some_and(|path| self.is_within(below, &path));
+        let Some(leads) = self.reached.leads(self.folder, word) else { return written };
+        let really = real(leads).is_some_and(|path| self.is_within(below, path));
+        match self.meant {
+            Meant::Certainly => written && really,
+            Meant::Possibly => written || really,
         }
-        below.iter().any(|scope| is_below(&path, scope))
+    }
+
+    /// Whether nothing on the way from the working directory to where `word` leads begins with a dot.
+    pub(super) fn leads_past_nothing_hidden(self, word: &str) -> bool {
+        let Some(leads) = self.reached.leads(self.folder, word) else { return true };
+        let Some(path) = real(leads) else { return false };
+        let inside = self.folder.filter(|folder| is_below(path, folder)).map_or(0, str::len);
+        !path.get(inside..).unwrap_or(path).split('/').any(|part| part.starts_with('.'))
+    }
+
+    fn is_within(self, below: &[String], path: &str) -> bool {
+        if below.is_empty() {
+            return self.folder.is_some_and(|folder| is_below(path, folder));
+        }
+        below.iter().any(|scope| is_below(path, scope))
     }
 
     /// Whether any part of `word` looks like a place where secrets are kept.
@@ -40,9 +82,10 @@ impl Place<'_> {
     /// Whether the working directory itself may be read from.
     pub(super) fn is_secret_folder(self, places: SecretPlaces) -> bool {
         match (places, self.folder) {
-            (SecretPlaces::Allowed, _) | (SecretPlaces::Refused, None) => false,
+            (SecretPlaces::Allowed, _) => false,
+            // Where nobody knows what a name stands for, it may stand for a secret.
+            (SecretPlaces::Refused | SecretPlaces::RefusedInTrees, None) => true,
             (SecretPlaces::Refused, Some(folder)) => is_secret_path(folder),
-            (SecretPlaces::RefusedInTrees, None) => true,
             (SecretPlaces::RefusedInTrees, Some(folder)) => {
                 is_secret_path(folder) || self.home.is_some_and(|home| is_below(home, folder))
             }
@@ -58,20 +101,13 @@ impl Place<'_> {
         if !word.contains('/') && !word.starts_with('.') {
             return false;
         }
-        let Some(path) = self.resolve(word) else { return false };
+        let Some(path) = self.resolve(word) else {
+            // A link before `..` leads anywhere: only who looked at the disk can tell where.
+            return self.reached.looked == Looked::No;
+        };
         // A mere word such as `token` is more often looked for than opened.
         path.to_ascii_lowercase().split('/').any(is_secret_name)
-            || (self.is_hidden_at_home(&path) && !is_source(&path.to_ascii_lowercase()))
-    }
-
-    /// A dot entry of the home directory: that is where programs keep tokens. Not when the work is done in there.
-    fn is_hidden_at_home(self, path: &str) -> bool {
-        let Some(rest) = self.home.and_then(|home| path.strip_prefix(home)) else { return false };
-        let Some(entry) = rest.strip_prefix('/').and_then(|rest| rest.split('/').next()) else {
-            return false;
-        };
-        let hidden = &path[..path.len() - rest.len() + 1 + entry.len()];
-        entry.starts_with('.') && !self.folder.is_some_and(|folder| is_below(folder, hidden))
+            || is_hidden_at_home(&path, self.home, self.folder)
     }
 
     fn is_around_home(self, word: &str) -> bool {
@@ -110,6 +146,53 @@ pub(super) fn is_below(path: &str, scope: &str) -> bool {
     path.strip_prefix(scope).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
+/// The real path at the end, or what would be made there.
+fn real(leads: &Leads) -> Option<&str> {
+    match leads {
+        Leads::To { real, .. } | Leads::Nowhere { real, .. } => Some(real),
+        Leads::Unknown => None,
+    }
+}
+
+/// Whether a real path looks like the place of a secret, for whoever works in `folder`.
+pub fn is_secret_at(path: &str, home: Option<&str>, folder: Option<&str>) -> bool {
+    is_secret_path(path) || is_hidden_at_home(path, home, folder) || is_inside_process(path)
+}
+
+/// Whether a file below a folder that is read as a whole looks like a secret, by its path from that folder on. Of the folders
+/// on the way only those count that hold nothing else.
+pub fn is_secret_below(path: &str) -> bool {
+    let lower = path.to_ascii_lowercase();
+    let source = is_source(&lower);
+    let (folders, name) = lower.rsplit_once('/').unwrap_or(("", &lower));
+    let certain = |part: &str| is_secret_name(part) && (part.starts_with('.') || !source);
+    folders.split('/').any(|part| certain(part) || (!source && SECRET_FOLDERS.contains(&part)))
+        || certain(name)
+        || (!source && is_secret_stem(name))
+}
+
+/// A dot entry of the home directory: that is where programs keep tokens. Not when the work is done in there.
+fn is_hidden_at_home(path: &str, home: Option<&str>, folder: Option<&str>) -> bool {
+    let Some(rest) = home.and_then(|home| path.strip_prefix(home)) else { return false };
+    let Some(entry) = rest.strip_prefix('/').and_then(|rest| rest.split('/').next()) else {
+        return false;
+    };
+    let hidden = &path[..path.len() - rest.len() + 1 + entry.len()];
+    entry.starts_with('.')
+        && !folder.is_some_and(|folder| is_below(folder, hidden))
+        && !is_source(&path.to_ascii_lowercase())
+}
+
+/// Whether a path looks into a process: its environment, its memory, its files, its view of the disk.
+fn is_inside_process(path: &str) -> bool {
+    let Some((process, inside)) = path.strip_prefix("/proc/").and_then(|rest| rest.split_once('/')) else {
+        return false;
+    };
+    let is_process = matches!(process, "self" | "thread-self") || process.bytes().all(|b| b.is_ascii_digit());
+    let is_stream = process == "self" && STREAMS.contains(&inside);
+    is_process && !is_stream && !inside.is_empty() && !ABOUT_PROCESSES.contains(&inside)
+}
+
 fn is_secret_path(path: &str) -> bool {
     let lower = path.to_ascii_lowercase();
     let source = is_source(&lower);
@@ -143,14 +226,71 @@ fn is_secret_stem(name: &str) -> bool {
     STEMS.contains(&stem)
 }
 
+/// Whether every name that a pattern matches is one of source code or prose.
+pub(super) fn is_about_sources(pattern: &str) -> bool {
+    let plain = !pattern.contains(['[', ']', '{', '}', '\\']);
+    plain
+        && pattern.strip_prefix('*').is_some_and(|rest| is_source(&format!("x{}", rest.to_ascii_lowercase())))
+}
+
+/// Whether a pattern was made for names that mean a secret.
+pub(super) fn aims_at_secrets(pattern: &str) -> bool {
+    let says_something = pattern.contains(|c: char| !matches!(c, '*' | '?' | '/'));
+    says_something && TELLING.iter().any(|name| super::trees::could_match(pattern, name))
+}
+
 /// What joins a place to something else in one word.
-const JOINTS: [char; 4] = ['=', ':', ',', '@'];
+pub(super) const JOINTS: [char; 4] = ['=', ':', ',', '@'];
 
 /// Names that only stand for input to be read.
 const STANDARD_INPUT: &str = "-";
 
 /// What a path operand never contains: a shell or the program itself could make something else of it.
 const NOT_IN_PATHS: [char; 13] = ['*', '?', '[', '{', '$', '`', '\\', '"', '\'', '\n', '\r', '\0', '|'];
+
+/// What of a process every other may know: what `ps` shows of all of them.
+const ABOUT_PROCESSES: &[&str] = &[
+    "cgroup",
+    "cmdline",
+    "comm",
+    "io",
+    "limits",
+    "loginuid",
+    "mountinfo",
+    "mounts",
+    "oom_score",
+    "sched",
+    "schedstat",
+    "stat",
+    "statm",
+    "status",
+    "wchan",
+];
+
+/// Standard input, output and errors of whoever asks.
+const STREAMS: &[&str] = &["fd/0", "fd/1", "fd/2"];
+
+/// Folders that hold nothing but secrets.
+const SECRET_FOLDERS: &[&str] = &["credentials", "private_keys", "private-keys", "secret", "secrets"];
+
+/// Names of secrets, a few of each kind.
+const TELLING: &[&str] = &[
+    ".bash_history",
+    ".env",
+    ".env.local",
+    ".envrc",
+    ".git-credentials",
+    ".netrc",
+    ".npmrc",
+    ".pgpass",
+    "credentials",
+    "id_ed25519",
+    "id_rsa",
+    "prod.env",
+    "server.key",
+    "server.pem",
+    "x.p12",
+];
 
 /// Ends of `.env.…` files without values.
 const TEMPLATES: &[&str] = &[".example", ".sample", ".template", ".dist", ".tmpl"];
@@ -262,7 +402,16 @@ const SOURCE: &[&str] = &[
 mod tests {
     use super::*;
 
-    const PLACE: Place<'_> = Place { folder: Some("/home/u/src/app"), home: Some("/home/u") };
+    const PLACE: Place<'_> = at("/home/u/src/app");
+
+    const fn at(folder: &str) -> Place<'_> {
+        Place {
+            folder: Some(folder),
+            home: Some("/home/u"),
+            reached: Reached::NOT_LOOKED,
+            meant: Meant::Certainly,
+        }
+    }
 
     fn check(word: &str, below: &[&str], expected: bool) {
         let below: Vec<String> = below.iter().map(|scope| (*scope).to_owned()).collect();
@@ -296,7 +445,7 @@ mod tests {
         check("../lib/x", &["/home/u/src"], true);
         check("../../x", &["/home/u/src"], false);
         check("/srv", &["/"], true);
-        assert!(!Place { folder: None, home: None }.holds(&[], "a"));
+        assert!(!Place::new(None, None, Reached::NOT_LOOKED).holds(&[], "a"));
     }
 
     fn check_secret(word: &str, expected: bool) {
@@ -352,7 +501,7 @@ mod tests {
 
     #[test]
     fn work_below_a_hidden_folder_of_the_home_directory_stays_possible() {
-        let place = Place { folder: Some("/home/u/.work/app"), home: Some("/home/u") };
+        let place = at("/home/u/.work/app");
         assert!(!place.is_secret(SecretPlaces::Refused, "src/a.json"));
         assert!(place.is_secret(SecretPlaces::Refused, "/home/u/.other/a.json"));
     }
@@ -363,7 +512,7 @@ mod tests {
             assert!(PLACE.is_secret(SecretPlaces::RefusedInTrees, word), "{word}");
         }
         assert!(!PLACE.is_secret(SecretPlaces::RefusedInTrees, "."));
-        let home = Place { folder: Some("/home/u"), home: Some("/home/u") };
+        let home = at("/home/u");
         assert!(home.is_secret_folder(SecretPlaces::RefusedInTrees));
         assert!(!PLACE.is_secret_folder(SecretPlaces::RefusedInTrees));
     }

@@ -211,7 +211,12 @@ fn is_of_kind(kind: &OperandKind, word: &str, place: Place<'_>) -> bool {
         OperandKind::PlainPath { below } => {
             word.contains(['/', '.']) && !is_flag(word) && place.holds(below, word)
         }
-        OperandKind::VisiblePath { below } => word != "-" && is_visible(word) && place.holds(below, word),
+        OperandKind::VisiblePath { below } => {
+            word != "-"
+                && is_visible(word)
+                && place.holds(below, word)
+                && place.leads_past_nothing_hidden(word)
+        }
         OperandKind::Prefix(prefixes) => {
             prefixes.iter().any(|prefix| !prefix.is_empty() && word.starts_with(prefix.as_str()))
                 && !word.split('/').any(|part| part == "..")

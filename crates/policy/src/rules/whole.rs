@@ -266,6 +266,7 @@ fn invoke<T>(
         home: &facts.home,
         script: site.script,
         settled: site.settled,
+        reached: &facts.reached,
     }))
 }
 
@@ -281,7 +282,8 @@ fn places(analysis: &Analysis, facts: &Facts) -> Vec<Vec<Place>> {
             continue;
         }
         let next = analysis.segments.get(at + 1).and_then(|next| next.operator);
-        let moved: Vec<Place> = here.iter().map(|from| target(segment, from.as_deref())).collect();
+        let moved: Vec<Place> =
+            here.iter().map(|from| target(segment, from.as_deref(), &facts.home)).collect();
         // Only what needs the move to have worked runs in the new folder for certain.
         let certain =
             next == Some(Operator::And) && !segment.negated && segment.operator.is_none_or(is_alone);
@@ -337,13 +339,28 @@ fn is_alone(operator: Operator) -> bool {
     }
 }
 
-/// Where `cd` goes, when it is told so literally.
-fn target(segment: &Segment, from: Option<&Path>) -> Option<PathBuf> {
-    let [cd, target] = segment.words.as_slice() else { return None };
-    if cd.text != "cd" || target.expands || target.text.is_empty() || target.text.starts_with('-') {
+/// Where `cd` goes, when it is told so literally: one operand, or home without any. `-` is where it was before, which nobody
+/// knows here, and two operands are a substitution to one shell and a mistake to another.
+fn target(segment: &Segment, from: Option<&Path>, home: &Path) -> Option<PathBuf> {
+    let (cd, rest) = segment.words.split_first()?;
+    if cd.text != "cd" || !segment.assignments.is_empty() || rest.iter().any(|word| word.expands) {
         return None;
     }
-    let path = from?.join(&target.text);
+    let mut operands = rest;
+    while let [first, others @ ..] = operands
+        && matches!(first.text.as_str(), "-P" | "-L" | "-e" | "--")
+    {
+        operands = others;
+        if first.text == "--" {
+            break;
+        }
+    }
+    let target = match operands {
+        [] if home.is_absolute() => home,
+        [target] if !target.text.is_empty() && !target.text.starts_with('-') => Path::new(&target.text),
+        _ => return None,
+    };
+    let path = if target.is_absolute() { target.to_owned() } else { from?.join(target) };
     let mut normal = PathBuf::new();
     for component in path.components() {
         match component {

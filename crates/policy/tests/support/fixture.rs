@@ -53,6 +53,7 @@ impl Tree {
             script: None,
             scripts: BTreeMap::new(),
             home: home(),
+            ..Facts::default()
         }
     }
 

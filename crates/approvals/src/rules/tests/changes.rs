@@ -1,7 +1,7 @@
 //! What edits do, how they are taken back, and which of them need a person.
 
 use super::*;
-use countersign_policy::facts::ProgramFacts;
+use countersign_policy::facts::{ProgramFacts, Reached};
 use countersign_policy::rules::{Invocation, Moment, RuleIndex, Ruling};
 use countersign_protocol::rules::{RuleEffect, RuleOrigin};
 use countersign_protocol::ui::{PresetSwitch, RuleLoosening};
@@ -231,6 +231,7 @@ fn freedom(document: &RuleDocument, agent: &str, folder: &str, now_ms: i64, used
         home: Path::new("/home/u"),
         script: None,
         settled: true,
+        reached: Reached::NOT_LOOKED,
     };
     let uses = ["a", "b", "c"].map(|id| (id.to_owned(), used)).into_iter().collect();
     let moment = Moment { agent, session: Some("s"), now_ms, uses: &uses };
