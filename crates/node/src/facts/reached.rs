@@ -15,7 +15,7 @@ use std::path::{Component, Path, PathBuf};
 /// How far a look goes.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Depth {
-    /// To the end of each path.
+    /// To the end of each path. What is read as a whole counts as harmless: for who asks how far something would reach.
     Paths,
     /// And into the folders that are read as a whole.
     Trees,
@@ -37,9 +37,9 @@ pub(super) fn follow(named: Named, folder: Option<&Path>, home: &Path, depth: De
         let root = leads(&tree.from, &tree.root, &mut walk);
         let below = match (&root, depth) {
             (Leads::To { real, kind: Kind::Folder, .. }, Depth::Trees) => walk.below(&tree, Path::new(real)),
+            (Leads::Unknown, _) => Below::Unfinished,
             // A file is judged as the path that it is, and what is not there cannot be read.
-            (Leads::To { kind: Kind::File | Kind::Other, .. } | Leads::Nowhere { .. }, _) => Below::Harmless,
-            (Leads::To { .. }, Depth::Paths) | (Leads::Unknown, _) => Below::Unfinished,
+            (Leads::To { .. } | Leads::Nowhere { .. }, _) => Below::Harmless,
         };
         let from = reached.paths.entry(tree.from.clone()).or_default();
         from.entry(tree.root.clone()).or_insert(root);
@@ -217,3 +217,6 @@ const PROC: &str = "/proc";
 
 /// Links that the kernel follows on one path.
 const LINKS: usize = 40;
+
+#[cfg(test)]
+mod tests;

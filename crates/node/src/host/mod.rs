@@ -160,7 +160,9 @@ impl Glance {
 impl Host {
     /// A host. Nothing starts yet.
     pub fn new(parts: Parts) -> Self {
-        let base_env = environment::inherited(parts.environment.clone());
+        let mut base_env = environment::inherited(parts.environment.clone());
+        // With it `cd src` goes to another folder than the one that was looked at.
+        base_env.remove(SEARCH_PATH_OF_CD);
         let path = base_env.get("PATH").map_or_else(|| OsString::from(DEFAULT_PATH), OsString::from);
         Self {
             parts,
@@ -709,6 +711,9 @@ const PAYMENT_TRIES: usize = 8;
 
 /// A request that came to be answered elsewhere is of no use here.
 const WITHDRAWN: Outcome = Outcome::Cancelled { cause: CancelCause::Withdrawn };
+
+/// Where shells look for a folder before they look in the one that they are in.
+const SEARCH_PATH_OF_CD: &str = "CDPATH";
 
 /// Search path when the environment has none.
 const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";

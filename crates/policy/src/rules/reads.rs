@@ -78,6 +78,7 @@ pub(super) fn reach_nothing_else(secrets: SecretPlaces, invocation: Invocation<'
     }
     !opens_connections(invocation)
         && !shows_environments(invocation)
+        && !trees::reads_elsewhere(invocation)
         && paths_are_harmless(secrets, invocation)
         && trees::of(invocation).iter().all(|tree| is_harmless(tree, invocation.reached))
 }
@@ -347,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ps_that_could_show_environments_is_known() {
+    fn t18_a_ps_that_could_show_environments_is_known() {
         check(
             shows_environments,
             true,
@@ -388,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn words_that_open_connections_are_known() {
+    fn t18_words_that_open_connections_are_known() {
         check(
             opens_connections,
             true,

@@ -19,7 +19,10 @@ pub(super) fn of(invocation: Invocation<'_>) -> Vec<Tree> {
             (searched(program, invocation), rg_bounds(invocation.arguments))
         }
         Some("diff") => (compared(program, invocation), Bounds::NONE),
-        Some("git") => git(invocation),
+        Some("git") => {
+            let outside = git(invocation);
+            (outside.roots, outside.bounds)
+        }
         _ => return Vec::new(),
     };
     roots.into_iter().map(|root| bounds.clone().around(root, folder)).collect()
@@ -230,19 +233,30 @@ fn has_letter_with(arguments: &[Argument<'_>], letter: char) -> bool {
     arguments.iter().any(|word| word.text.chars().count() > 2 && has_letter(&[*word], &[letter]))
 }
 
-/// What git reads of the disk itself and not of what it keeps. It compares two paths when one lies outside of the repository
-/// or there is none, also without being told to.
-fn git<'a>(invocation: Invocation<'a>) -> (Vec<&'a str>, Bounds) {
+/// What git reads of the disk itself and not of what it keeps.
+struct OutsideGit<'a> {
+    roots: Vec<&'a str>,
+    bounds: Bounds,
+    /// Whether these are names in another folder than the one that git is started in.
+    elsewhere: bool,
+}
+
+/// It compares two paths when one lies outside of the repository or there is none, also without being told to.
+fn git<'a>(invocation: Invocation<'a>) -> OutsideGit<'a> {
     let arguments = invocation.arguments;
     let mut words = arguments.iter().map(|word| word.text);
     let mut command = words.next();
+    let mut elsewhere = false;
     while let Some(word) = command.filter(|word| shape::is_flag(word)) {
-        if word == "-C" {
-            words.next();
+        if word.starts_with("-C") {
+            elsewhere = true;
+            if word == "-C" {
+                words.next();
+            }
         }
         command = words.next();
     }
-    match command {
+    let (roots, bounds) = match command {
         Some("grep") if is_told(arguments, &["--untracked", "--no-index"]) => {
             let ignored = match is_told(arguments, &["--no-index", "--no-exclude-standard"]) {
                 true => Ignored::Read,
@@ -253,13 +267,18 @@ fn git<'a>(invocation: Invocation<'a>) -> (Vec<&'a str>, Bounds) {
         Some("diff") => {
             let operands: Vec<&str> = words.filter(|word| !shape::is_flag(word)).collect();
             let there = |path: &&&str| {
-                !matches!(invocation.reached.leads(invocation.folder, path), Some(Leads::Nowhere { .. }))
+                elsewhere
+                    || !matches!(
+                        invocation.reached.leads(invocation.folder, path),
+                        Some(Leads::Nowhere { .. })
+                    )
             };
             let compares = is_told(arguments, &["--no-index"]) || operands.iter().filter(there).count() > 1;
             (if compares { operands } else { Vec::new() }, Bounds::NONE)
         }
         _ => (Vec::new(), Bounds::NONE),
-    }
+    };
+    OutsideGit { roots, bounds, elsewhere }
 }
 
 /// Whether one of these flags is given, abbreviated or not.
@@ -270,7 +289,14 @@ fn is_told(arguments: &[Argument<'_>], names: &[&str]) -> bool {
 
 /// Whether git reads files of the disk that it does not keep.
 pub(super) fn reads_outside_git(invocation: Invocation<'_>) -> bool {
-    !git(invocation).0.is_empty()
+    !git(invocation).roots.is_empty()
+}
+
+/// Whether it does so in a folder that nobody looked into.
+pub(super) fn reads_elsewhere(invocation: Invocation<'_>) -> bool {
+    let is_git = knowledge::program(invocation.typed).is_some_and(|program| program.names.contains(&"git"));
+    let outside = is_git.then(|| git(invocation));
+    outside.is_some_and(|outside| outside.elsewhere && !outside.roots.is_empty())
 }
 
 /// What every file matches that a `find` hands on. Only where all of its tests must hold is there such a thing.
