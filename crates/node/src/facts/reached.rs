@@ -28,10 +28,7 @@ pub(super) fn follow(named: Named, folder: Option<&Path>, home: &Path, depth: De
     let mut reached = Reached { looked: Looked::Yes, ..Reached::default() };
     for (from, path) in named.paths {
         let known = reached.paths.entry(from.clone()).or_default();
-        if !known.contains_key(&path) {
-            let leads = leads(&from, &path, &mut walk);
-            known.insert(path, leads);
-        }
+        known.entry(path).or_insert_with_key(|path| leads(&from, path, &mut walk));
     }
     for tree in named.trees {
         let root = leads(&tree.from, &tree.root, &mut walk);

@@ -123,8 +123,9 @@ fn paths_are_harmless(secrets: SecretPlaces, invocation: Invocation<'_>) -> bool
             if lists && invocation.folder.is_some_and(|folder| is_just(folder, path, real)) {
                 return true;
             }
-            let other = *kind == Kind::File && *twin != Twin::None && !lists;
-            !other && !secret(real) && !(*kind == Kind::Folder && around_home(real))
+            let is_another = *kind == Kind::File && *twin != Twin::None && !lists;
+            let holds_home = *kind == Kind::Folder && around_home(real);
+            !(is_another || holds_home || secret(real))
         }
     };
     invocation

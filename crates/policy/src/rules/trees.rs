@@ -316,11 +316,10 @@ fn find_bounds(words: &[&str]) -> Bounds {
                     bounds.only.push((*pattern).to_owned());
                 }
             }
+            // A link to a file is no file to `find`, but it is to what reads it.
             "-type" if !handed_on => {
-                // A link to a file is no file to `find`, but it is to what reads it.
-                if words.next() == Some(&"f") {
-                    bounds.links = Links::Skipped;
-                }
+                let is_file = words.next() == Some(&"f");
+                bounds.links = if is_file { Links::Skipped } else { bounds.links };
             }
             _ => {}
         }
