@@ -7,8 +7,10 @@ use countersign_policy::analysis::analyze_argv;
 use countersign_policy::approved::Plan;
 use countersign_policy::effective::{BUILT_IN, Effective, Layered, Requested};
 use countersign_policy::evaluate::{Answer, LocalRules, Origin, Subject, Trust, evaluate};
+use countersign_policy::rules::{Folders, Moment, RuleIndex};
 use countersign_protocol::vocabulary::{Decision, Security};
 use pretty_assertions::assert_eq;
+use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -490,6 +492,58 @@ async fn t16_a_folder_moved_between_check_and_spawn_stays_the_one_that_was_shown
     let payload =
         Run::of(child, OUTPUT_BYTES, Tap::default()).finish(None, Instant::now(), &bench.cancel).await;
     assert_eq!(Path::new(payload.stdout.trim_end()), fs::canonicalize(moved).unwrap());
+}
+
+#[tokio::test]
+async fn t16_a_path_that_leads_out_of_its_folder_by_the_start_is_not_handed_over() {
+    let bench = Bench::new();
+    let show = bench.program("show", "#!/bin/sh\ncat \"$1\"\n");
+    let work = fs::canonicalize(bench.work()).unwrap();
+    bench.write("data", "mine\n");
+    bench.write("../other", "theirs\n");
+    let rule = serde_json::json!({
+        "id": "r", "agent": "*", "effect": "allow", "program": work.join("show"), "createdAtMs": 0, "from": "typed",
+        "arguments": {"shape": {
+            "operands": {"min": 1, "max": 1, "kinds": [{"path": {"below": [work]}}]},
+        }},
+    });
+    let rules = RuleIndex::new(vec![serde_json::from_value(rule).unwrap()]);
+    let allowed = || {
+        let argv = owned(&[show.to_str().unwrap(), "data"]);
+        let analysis = analyze_argv(&argv);
+        let places = Places { path: OsStr::new("/usr/bin:/bin"), cwd: &work, home: Path::new("/nowhere") };
+        let facts = gather(&argv, &analysis, places);
+        let policy = BUILT_IN.hardened(Requested::default());
+        let policy =
+            Effective { security: Layered { value: Security::Allowlist, ..policy.security }, ..policy };
+        let (folders, uses) = (Folders::new(), HashMap::new());
+        let subject = Subject {
+            argv: &argv,
+            analysis: &analysis,
+            facts: &facts,
+            policy: &policy,
+            local: LocalRules::Known {
+                rules: &rules,
+                folders: &folders,
+                moment: Moment { agent: "main", session: None, now_ms: 1, uses: &uses },
+            },
+            rules: &EntryIndex::default(),
+            trust: &Trust::default(),
+            unusual_env: &[],
+            origin: Origin::Fresh,
+        };
+        let plan = Plan { argv: argv.clone(), env: BTreeMap::new(), timeout: None };
+        ApprovedCommand::new(evaluate(&subject, None), &facts, plan)
+    };
+    assert_eq!(bench.start(allowed().unwrap()).await.unwrap().payload.stdout, "mine\n");
+    let command = allowed().unwrap();
+    fs::remove_file(work.join("data")).unwrap();
+    symlink("../other", work.join("data")).unwrap();
+    match bench.start(command).await {
+        Err(NotStarted::Drift(drift)) => assert_eq!(drift.what, "path"),
+        other => panic!("expected a drift, got {other:?}"),
+    }
+    assert!(allowed().is_err(), "a path that leads out is allowed");
 }
 
 /// Waits on the file system, yielding to the runtime.

@@ -500,6 +500,62 @@ mod tests {
     }
 
     #[test]
+    fn what_nobody_can_resolve_may_be_a_secret() {
+        for word in ["a/../x", "./link/../x", "/srv/link/../x"] {
+            check_secret(word, true);
+        }
+        let nowhere = Place::new(None, Some("/home/u"), Reached::NOT_LOOKED);
+        assert!(nowhere.is_secret_folder(SecretPlaces::Refused));
+        assert!(!nowhere.is_secret_folder(SecretPlaces::Allowed));
+    }
+
+    #[test]
+    fn files_below_a_folder_look_like_secrets_by_what_is_certain() {
+        for path in [
+            ".env",
+            "a/.env.local",
+            "x/server.pem",
+            "secrets/prod.json",
+            "a/secrets/b/c",
+            ".aws/config",
+            "b/token.txt",
+            "id_rsa",
+            "a/.netrc",
+        ] {
+            assert!(is_secret_below(path), "{path}");
+        }
+        for path in [
+            "src/secrets/mod.rs",
+            "tokens/icon.svg",
+            "api/token/schema.graphql",
+            "src/shadow/index.ts",
+            "README.md",
+            "a/.env.example",
+            "src/cookies/x.ts",
+            "password/a.json",
+        ] {
+            assert!(!is_secret_below(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn the_inside_of_a_process_is_a_secret_but_for_what_ps_shows() {
+        for path in [
+            "/proc/self/environ",
+            "/proc/1/root/etc/x",
+            "/proc/self/cwd/a",
+            "/proc/7/fd/3",
+            "/proc/self/task/1/environ",
+        ] {
+            assert!(is_secret_at(path, None, None), "{path}");
+        }
+        for path in ["/proc/self/status", "/proc/1/cmdline", "/proc/cpuinfo", "/proc/self", "/proc/self/fd/0"]
+        {
+            assert!(!is_secret_at(path, None, None), "{path}");
+        }
+    }
+
+    #[test]
     fn work_below_a_hidden_folder_of_the_home_directory_stays_possible() {
         let place = at("/home/u/.work/app");
         assert!(!place.is_secret(SecretPlaces::Refused, "src/a.json"));
