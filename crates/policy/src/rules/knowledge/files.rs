@@ -1,7 +1,7 @@
 //! Programs that look at files and at the machine (GNU coreutils, grep, sed, gawk, findutils, diffutils, procps, util-linux,
 //! file, jq, ripgrep, fd, tree). Left out on purpose: `find` actions, `sed -e`, `-f` and the script commands `w`, `e`,
 //! `r`; `sort -o`, `-T`, `--compress-program`; `uniq` and `xxd` with an output file; `rg --pre` and `-z`; `fd -x`; `tree -o`;
-//! `date -s`; `file -C`; `diff -l`; `ps e`; `tail -f`; every `--files0-from`.
+//! `date -s`; `file -C`; `diff -l`; `ps e`; `tail -f`; `sha256sum -c`, which opens what a file lists; every `--files0-from`.
 
 use super::{Command, Nature, Operands, Program, Script};
 use countersign_protocol::rules::FlagStyle;
@@ -338,11 +338,7 @@ pub(super) const PROGRAMS: &[Program] = &[
             "md5",
             "sum",
         ],
-        &[only(
-            Nature::Reads,
-            "-a= -b,--binary -c,--check -q -r -t,--text -z,--zero --quiet --status --strict --tag -w,--warn",
-            Operands::Paths,
-        )],
+        &[only(Nature::Reads, "-a= -b,--binary -q -r -t,--text -z,--zero --tag", Operands::Paths)],
     ),
     plain(
         &["base64", "base32"],
