@@ -1,6 +1,7 @@
 //! Probes what a command names: where its program really is, who could change it, what folder and script it means.
 
 mod below;
+mod git;
 mod identity;
 mod names;
 mod reached;
@@ -9,8 +10,11 @@ mod search;
 
 use countersign_policy::analysis::Analysis;
 use countersign_policy::approved::Pins;
-use countersign_policy::facts::{Facts, FileIdentity, FolderFacts, ProgramFacts, Reached, ScriptFacts};
-use countersign_policy::rules;
+use countersign_policy::facts::{
+    Facts, FileIdentity, FolderFacts, ProgramFacts, Reached, Repository, ScriptFacts, Surroundings,
+};
+use countersign_policy::surroundings::{Look, Wanted, looks};
+use countersign_policy::{launchers, rules};
 use identity::Content;
 use reached::Depth;
 use rustix::fs::{Access, AtFlags, CWD, Mode, OFlags};
@@ -47,6 +51,7 @@ pub fn gather(argv: &[String], analysis: &Analysis, places: Places<'_>) -> Facts
         facts.cwd.as_ref().and_then(|cwd| script::find(argv, Places { cwd: &cwd.real_path, ..places }));
     facts.scripts = script::find_all(analysis, &facts);
     facts.reached = reached(analysis, &facts, Depth::Trees);
+    facts.surroundings = around(analysis, &facts);
     facts
 }
 
@@ -84,8 +89,8 @@ pub fn name_files(analysis: &mut Analysis, places: Places<'_>) {
     }
 }
 
-/// Where the programs of a command, its paths and its folder are, without a look into any file or folder: for what is judged
-/// and does not run. Blocking, a few system calls for each program and path.
+/// Where the programs of a command, its paths and its folder are, and what lies around it, without a look into any other file or
+/// folder: for what is judged and does not run. Blocking, a few system calls for each program and path.
 pub fn locate(analysis: &Analysis, places: Places<'_>) -> Facts {
     let located = |name: &str| {
         let path = search::find(name, places);
@@ -102,7 +107,27 @@ pub fn locate(analysis: &Analysis, places: Places<'_>) -> Facts {
         ..Facts::default()
     };
     facts.reached = reached(analysis, &facts, Depth::Paths);
+    facts.surroundings = around(analysis, &facts);
     facts
+}
+
+/// What lies around a command and has a say in what it starts.
+fn around(analysis: &Analysis, facts: &Facts) -> BTreeMap<PathBuf, Surroundings> {
+    let visited = real_folders(rules::visited(analysis, facts));
+    let looks = looks(analysis, facts, &rules::folders_of(analysis, facts, &visited));
+    looks
+        .into_iter()
+        .take(AROUND)
+        .map(|(folder, look)| (folder.clone(), surroundings(&folder, look)))
+        .collect()
+}
+
+fn surroundings(folder: &Path, look: Look) -> Surroundings {
+    let told = || git::told(folder, &launchers::files().collect::<Vec<_>>());
+    Surroundings {
+        repository: (look.repository == Wanted::Yes).then(|| git::look(folder)),
+        told: if look.told == Wanted::Yes { told() } else { None },
+    }
 }
 
 /// Where a program is found. Blocking.
@@ -144,7 +169,7 @@ pub fn real_folders(named: Vec<PathBuf>) -> BTreeMap<PathBuf, PathBuf> {
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("{what} {path} changed since it was shown: {difference}")]
 pub struct Drift {
-    /// `program`, `working directory`, `script` or `path`.
+    /// `program`, `working directory`, `script`, `path`, or `what programs obey in`.
     pub what: &'static str,
     /// Which.
     pub path: String,
@@ -222,7 +247,7 @@ fn same_identity(
     }
 }
 
-/// The paths, the programs and the scripts of `pins`.
+/// The paths, the programs and the scripts of `pins`, the links that lead to them, and what lies around.
 pub(crate) fn recheck_files(pins: &Pins) -> Result<(), Drift> {
     if let Some((path, difference)) = reached::changed(&pins.reached, &pins.cwd.real_path, &pins.home) {
         return Err(Drift::new("path", &path, difference));
@@ -230,19 +255,39 @@ pub(crate) fn recheck_files(pins: &Pins) -> Result<(), Drift> {
     for (path, expected) in &pins.programs {
         same_file("program", path, expected)?;
     }
-    pins.scripts.iter().try_for_each(|script| same_file("script", &script.real_path, &script.identity))
+    pins.scripts.iter().try_for_each(|script| same_file("script", &script.real_path, &script.identity))?;
+    pins.links.iter().try_for_each(|(link, real)| leads_to("program", link, real))?;
+    pins.surroundings.iter().try_for_each(|(folder, then)| same_surroundings(folder, then))
+}
+
+fn same_surroundings(folder: &Path, then: &Surroundings) -> Result<(), Drift> {
+    let wanted = |is_known: bool| if is_known { Wanted::Yes } else { Wanted::No };
+    let look = Look { repository: wanted(then.repository.is_some()), told: wanted(then.told.is_some()) };
+    let now = surroundings(folder, look);
+    let said = |around: &Surroundings| match (&around.repository, &around.told) {
+        (Some(Repository::Doubtful(why)), _) => why.clone(),
+        (Some(Repository::Plain) | None, Some(told)) => told.iter().cloned().collect::<Vec<_>>().join(", "),
+        (Some(Repository::Plain) | None, None) => String::new(),
+    };
+    if now == *then {
+        return Ok(());
+    }
+    let difference = format!("expected {:?}, found {:?}", said(then), said(&now));
+    Err(Drift::new("what programs obey in", folder, difference))
 }
 
 /// Whether the name by which an interpreter will open its script still leads to the script that was pinned.
 pub(crate) fn recheck_name(script: &ScriptFacts) -> Result<(), Drift> {
-    let named = &script.named;
-    let found =
-        std::fs::canonicalize(named).map_err(|error| Drift::new("script", named, error.to_string()))?;
-    if found == script.real_path {
+    leads_to("script", &script.named, &script.real_path)
+}
+
+fn leads_to(what: &'static str, named: &Path, real: &Path) -> Result<(), Drift> {
+    let found = std::fs::canonicalize(named).map_err(|error| Drift::new(what, named, error.to_string()))?;
+    if found == real {
         return Ok(());
     }
-    let difference = format!("expected {}, found {}", script.real_path.display(), found.display());
-    Err(Drift::new("script", named, difference))
+    let difference = format!("expected {}, found {}", real.display(), found.display());
+    Err(Drift::new(what, named, difference))
 }
 
 /// Opens the file that was pinned and nothing else. What it contains is compared by [`recheck_files`].
@@ -295,6 +340,9 @@ fn same_file(what: &'static str, path: &Path, expected: &FileIdentity) -> Result
 
 /// Most patterns of one command that are looked up.
 const PATTERNS: usize = 16;
+
+/// Most folders around which is looked for one command; rules do not cover what it does in others.
+const AROUND: usize = 16;
 
 const FOLDER: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 

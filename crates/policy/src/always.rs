@@ -17,6 +17,7 @@ use crate::programs::Name;
 use crate::rules::Withheld;
 use countersign_protocol::ui::{AlwaysUnavailable, RuleScope};
 use countersign_protocol::vocabulary::{Ask, Security};
+use std::path::Path;
 
 /// One entry that could be stored.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -98,8 +99,10 @@ pub fn proposals(
         Unbound::Expansion | Unbound::NotStatic | Unbound::RelativeAfterMove => AlwaysUnavailable::Opaque,
         Unbound::Unresolved => AlwaysUnavailable::Unresolved,
     })?;
-    let Bound::Argv(bound) = bound else { return Err(AlwaysUnavailable::Opaque) };
-    let (program, arguments) = bound.split_first().ok_or(AlwaysUnavailable::Opaque)?;
+    let Bound::Argv { argv, .. } = bound else { return Err(AlwaysUnavailable::Opaque) };
+    let (name, arguments) = argv.split_first().ok_or(AlwaysUnavailable::Opaque)?;
+    let real_path = facts.programs.get(name).and_then(|program| program.real_path.as_deref());
+    let program = real_path.and_then(Path::to_str).ok_or(AlwaysUnavailable::Unresolved)?;
     if Name::of(&typed.text).is_interpreter() || Name::of(program).is_interpreter() {
         return Err(AlwaysUnavailable::Interpreter);
     }
@@ -119,14 +122,14 @@ pub fn proposals(
     Ok(vec![
         Proposal {
             scope: RuleScope::Exact,
-            pattern: program.clone(),
+            pattern: program.to_owned(),
             arg_pattern: Some(bound_arguments(cwd, arguments)),
             generated: true,
             cwd: Some(cwd.to_owned()),
         },
         Proposal {
             scope: RuleScope::Program,
-            pattern: program.clone(),
+            pattern: program.to_owned(),
             arg_pattern: None,
             generated: false,
             cwd: None,

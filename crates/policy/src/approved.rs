@@ -1,7 +1,7 @@
 //! The one thing that the executor runs. Made only here, from an [`Evaluation`] that allows.
 
 use crate::evaluate::{Evaluation, Evidence, Verdict};
-use crate::facts::{Facts, FileIdentity, FolderFacts, ProgramFacts, Reached, ScriptFacts};
+use crate::facts::{Facts, FileIdentity, FolderFacts, ProgramFacts, Reached, ScriptFacts, Surroundings};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -21,8 +21,12 @@ pub struct ApprovedCommand {
 /// What must still be the same at spawn.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Pins {
-    /// Every program that runs and its identity; what is started comes first.
+    /// Every program that runs, by its real path, and its identity; what is started comes first.
     pub programs: Vec<(PathBuf, FileIdentity)>,
+    /// Links that are started, so that programs have the names they were called by, and where they must lead.
+    pub links: Vec<(PathBuf, PathBuf)>,
+    /// What lies around a command that nobody looked at and must still say what it said.
+    pub surroundings: BTreeMap<PathBuf, Surroundings>,
     /// The working directory.
     pub cwd: FolderFacts,
     /// Every script that an interpreter is told to run.
@@ -64,7 +68,7 @@ pub enum NotRunnable {
 
 impl ApprovedCommand {
     /// The command that `evaluation` allows. With a person's or a forwarded grant the argument list is the requested one,
-    /// started at the resolved program; under a rule it is the bound one (real path first).
+    /// started at the resolved program; under a rule it is the bound one.
     pub fn new(evaluation: Evaluation, facts: &Facts, plan: Plan) -> Result<Self, NotRunnable> {
         if evaluation.argv() != plan.argv {
             return Err(NotRunnable::NotTheJudgedCommand);
@@ -83,12 +87,18 @@ impl ApprovedCommand {
             | Evidence::AutoReview
             | Evidence::Fallback => Reached::default(),
         };
+        let (mut started, mut links, mut surroundings) = (None, Vec::new(), BTreeMap::new());
         let (argv, programs) = match evidence {
             // Nobody looked at this very command, so only its bound form may run.
             Evidence::Rules | Evidence::FallbackRules => {
                 let bound = bound.ok_or(NotRunnable::NotAllowed)?;
                 let programs =
                     bound.programs().map(|path| at_path(path, facts)).collect::<Result<Vec<_>, _>>()?;
+                started = bound.programs().next().map(PathBuf::from);
+                let named = bound.programs().map(PathBuf::from).zip(programs.iter());
+                let other = named.filter(|(path, (real, _))| path != real);
+                links.extend(other.map(|(path, (real, _))| (path, real.clone())));
+                surroundings.clone_from(&facts.surroundings);
                 (bound.argv(), programs)
             }
             Evidence::Policy
@@ -106,13 +116,16 @@ impl ApprovedCommand {
                 (plan.argv, programs)
             }
         };
-        let program = programs.first().map(|(path, _)| path.clone()).ok_or(NotRunnable::NotAllowed)?;
+        let (real, _) = programs.first().ok_or(NotRunnable::NotAllowed)?;
+        let program = started.unwrap_or_else(|| real.clone());
         let cwd = facts.cwd.clone().ok_or(NotRunnable::CwdUnavailable)?;
         Ok(Self {
             program,
             argv,
             pins: Pins {
                 programs,
+                links,
+                surroundings,
                 cwd,
                 scripts: facts.script.iter().chain(facts.scripts.values()).cloned().collect(),
                 reached,
@@ -161,13 +174,9 @@ fn typed(argv: &[String], facts: &Facts) -> Result<(PathBuf, FileIdentity), NotR
     pinned(facts.programs.get(name)).ok_or_else(|| NotRunnable::ProgramNotFound(name.to_owned()))
 }
 
-/// The file at a real path, as it was probed under whatever name.
+/// The file at a real path, or behind a link, as it was probed under whatever name.
 fn at_path(path: &str, facts: &Facts) -> Result<(PathBuf, FileIdentity), NotRunnable> {
-    let found = facts
-        .programs
-        .values()
-        .find(|program| program.real_path.as_deref() == Some(Path::new(path)) && program.identity.is_some());
-    pinned(found).ok_or_else(|| NotRunnable::ProgramNotFound(path.to_owned()))
+    pinned(facts.started_at(path)).ok_or_else(|| NotRunnable::ProgramNotFound(path.to_owned()))
 }
 
 fn pinned(program: Option<&ProgramFacts>) -> Option<(PathBuf, FileIdentity)> {

@@ -1,5 +1,5 @@
-//! Which argument list runs without anybody looking: one program at its real path, or a text for a shell in which every
-//! program is named by its real path and every word is literal (command-analysis.md §4.3, §7). What cannot be bound may
+//! Which argument list runs without anybody looking: one program under the name that was typed, or a text for a shell in which
+//! every program is named by its path and every word is literal (command-analysis.md §4.3, §7). What cannot be bound may
 //! still be asked about.
 
 mod render;
@@ -9,19 +9,25 @@ use crate::command::{self, Divided, Mode, ShellUse, WrapperKind};
 use crate::facts::{Facts, ProgramFacts};
 use crate::programs;
 use crate::shell;
+use std::path::Path;
 
 /// What runs.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Bound {
-    /// One program: its real path first, then its arguments.
-    Argv(Vec<String>),
+    /// One program.
+    Argv {
+        /// The file that is started: its real path, or the link that gives it another name than its own.
+        path: String,
+        /// The name that was typed, then its arguments.
+        argv: Vec<String>,
+    },
     /// A text for a plain shell.
     Shell {
         /// The shell's real path.
         shell: String,
         /// The text.
         text: String,
-        /// Real paths of the programs that it names, each once.
+        /// The files that it starts, each once: real paths, or links that give them other names than their own.
         programs: Vec<String>,
     },
 }
@@ -30,15 +36,15 @@ impl Bound {
     /// The argument list that is started. A shell is called by its name, which tells it how to behave.
     pub fn argv(&self) -> Vec<String> {
         match self {
-            Self::Argv(argv) => argv.clone(),
+            Self::Argv { argv, .. } => argv.clone(),
             Self::Shell { text, .. } => vec![SHELL.to_owned(), "-c".to_owned(), text.clone()],
         }
     }
 
-    /// Real paths of everything that runs, what is started first.
+    /// Paths of everything that runs, as it is started, the first first.
     pub fn programs(&self) -> impl Iterator<Item = &str> {
         let (first, rest) = match self {
-            Self::Argv(argv) => (argv.first(), [].as_slice()),
+            Self::Argv { path, .. } => (Some(path), [].as_slice()),
             Self::Shell { shell, programs, .. } => (Some(shell), programs.as_slice()),
         };
         first.into_iter().chain(rest).map(String::as_str)
@@ -83,6 +89,8 @@ pub enum Allowed {
     /// Its program, perhaps with arguments of some kind.
     #[default]
     Program,
+    /// Its program under the name that was typed.
+    Named,
     /// A `find`, and the programs that it starts.
     Readers,
     /// What a program that is described here does with the project's own tasks, or a script that is what it was: what is
@@ -121,8 +129,8 @@ pub fn bind_allowed(analysis: &Analysis, facts: &Facts, allowed: &[Allowed]) -> 
     }
     match (analysis.segments.as_slice(), steps.as_slice()) {
         ([segment], [Step::Program { path, at }]) if is_bare(analysis, segment) => {
-            let arguments = segment.words.iter().skip(at + 1).map(|word| word.text.clone());
-            Ok(Bound::Argv(std::iter::once(path.clone()).chain(arguments).collect()))
+            let argv = segment.words.iter().skip(*at).map(|word| word.text.clone()).collect();
+            Ok(Bound::Argv { path: path.clone(), argv })
         }
         _ if analysis.form == Form::Text => text(analysis, &steps, facts),
         _ => Err(Unbound::NotStatic),
@@ -133,14 +141,14 @@ pub fn bind_allowed(analysis: &Analysis, facts: &Facts, allowed: &[Allowed]) -> 
 enum Step {
     /// A builtin of the shell, by its name.
     Builtin,
-    /// A program at this real path, named by the word at this index.
+    /// A program that is started at this path, named by the word at this index.
     Program { path: String, at: usize },
-    /// A `find` at the first word's place, and the programs that it starts: real paths by the words that name them.
+    /// A `find` at the first word's place, and the programs that it starts: their paths by the words that name them.
     Find(Vec<(usize, String)>),
 }
 
 impl Step {
-    /// Real paths of what it starts.
+    /// Paths of what it starts.
     fn paths(&self) -> impl Iterator<Item = &str> {
         let (one, several) = match self {
             Self::Builtin => (None, [].as_slice()),
@@ -158,7 +166,7 @@ impl Step {
         }
     }
 
-    /// The real path in place of the word at `index`.
+    /// The path in place of the word at `index`.
     fn path_at(&self, index: usize) -> Option<&str> {
         match self {
             Self::Builtin => None,
@@ -198,7 +206,7 @@ fn step(
     let at = match (runner, allowed) {
         (None, _) => segment.candidate.arguments,
         // A package runner would start what the folder has under this name.
-        (Some(_), Allowed::Program | Allowed::Readers) => return Err(Unbound::Carrier),
+        (Some(_), Allowed::Program | Allowed::Named | Allowed::Readers) => return Err(Unbound::Carrier),
         (Some(runner), Allowed::Tasks | Allowed::Words) => runner.at,
     };
     let words = segment.words.get(at..).unwrap_or_default();
@@ -206,22 +214,24 @@ fn step(
     if moved && executable.text.contains('/') && !executable.text.starts_with('/') {
         return Err(Unbound::RelativeAfterMove);
     }
-    let path = real_path(facts.programs.get(&executable.text))?;
-    // Started by its real path a multi-call program forgets which applet it was, and a link may hide a carrier.
+    let program = facts.programs.get(&executable.text);
+    let path = real_path(program)?;
+    // A link may hide a carrier.
     let arguments = || arguments.iter().map(|word| word.text.as_str());
     let runs_others =
         programs::runs_others(path, arguments()) || programs::runs_others(&executable.text, arguments());
-    if programs::is_another_by_name(path, &executable.text) {
-        return Err(Unbound::Carrier);
-    }
     match allowed {
-        Allowed::Program | Allowed::Readers if runs_others => return Err(Unbound::Carrier),
+        // The entry is about the file, which is another program under this name.
+        Allowed::Program | Allowed::Readers if programs::is_another_by_name(path, &executable.text) => {
+            return Err(Unbound::Carrier);
+        }
+        Allowed::Program | Allowed::Named | Allowed::Readers if runs_others => return Err(Unbound::Carrier),
         Allowed::Tasks | Allowed::Words if runs_others && !keeps_its_name(path, &executable.text) => {
             return Err(Unbound::Carrier);
         }
-        Allowed::Program | Allowed::Readers | Allowed::Tasks | Allowed::Words => {}
+        Allowed::Program | Allowed::Named | Allowed::Readers | Allowed::Tasks | Allowed::Words => {}
     }
-    Ok(Step::Program { path: path.to_owned(), at })
+    Ok(Step::Program { path: started(program)?.to_owned(), at })
 }
 
 /// A `find` under its own name, and what it starts, each with the name that was typed.
@@ -233,18 +243,18 @@ fn find(segment: &Segment, facts: &Facts, moved: bool) -> Result<Step, Unbound> 
         if moved && typed.contains('/') && !typed.starts_with('/') {
             return Err(Unbound::RelativeAfterMove);
         }
-        let path = real_path(facts.programs.get(typed))?;
+        let program = facts.programs.get(typed);
+        let path = real_path(program)?;
         let is_itself = at == 0 && keeps_its_name(path, typed);
         if !is_itself && programs::runs_others(path, std::iter::empty()) {
             return Err(Unbound::Carrier);
         }
-        Ok((at, path.to_owned()))
+        Ok((at, started(program)?.to_owned()))
     });
     pinned.collect::<Result<_, _>>().map(Step::Find)
 }
 
-/// Whether a program that is started by its real path still has the name it was called by: `npm` behind `npm-cli.js`, but
-/// not `bunx` behind `bun`.
+/// Whether a file has the name it was called by: `npm` behind `npm-cli.js`, but not `bunx` behind `bun`.
 fn keeps_its_name(path: &str, typed: &str) -> bool {
     let base = |name: &str| name.rsplit('/').next().unwrap_or(name).to_owned();
     let real = base(path);
@@ -272,6 +282,16 @@ fn text(analysis: &Analysis, steps: &[Step], facts: &Facts) -> Result<Bound, Unb
         }
     }
     Ok(Bound::Shell { shell, text, programs })
+}
+
+/// The path at which a program is started: its real one, but for a link that gives the file another name. A program may look
+/// at what it is called, and the text for a shell has no other way to say it.
+fn started(program: Option<&ProgramFacts>) -> Result<&str, Unbound> {
+    let real = real_path(program)?;
+    let link = program
+        .and_then(|program| program.path.as_deref())
+        .filter(|link| link.is_absolute() && link.file_name() != Path::new(real).file_name());
+    link.map_or(Ok(real), |link| link.to_str().ok_or(Unbound::Unresolved))
 }
 
 /// The real path of a program that was identified. A path that is not UTF-8 cannot be shown or stored faithfully.

@@ -2,8 +2,8 @@
 
 mod reached;
 
-use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 
 pub use reached::{Below, Hidden, Ignored, Kind, Leads, Links, Looked, ROOT, Reached, Tree, Twin};
 
@@ -23,6 +23,38 @@ pub struct Facts {
     pub home: PathBuf,
     /// Where the paths among its words lead.
     pub reached: Reached,
+    /// By folder, what lies around a command and has a say in what it starts ([`crate::surroundings`]). Where nobody looked,
+    /// nothing is known.
+    pub surroundings: BTreeMap<PathBuf, Surroundings>,
+}
+
+impl Facts {
+    /// The identified program that is started at a path, by its real one or by the one under which it was found.
+    pub fn started_at(&self, path: &str) -> Option<&ProgramFacts> {
+        let path = Path::new(path);
+        let is_there = |program: &&ProgramFacts| {
+            [&program.real_path, &program.path].into_iter().flatten().any(|known| known == path)
+        };
+        self.programs.values().filter(|program| program.identity.is_some()).find(is_there)
+    }
+}
+
+/// What a folder and those above it say to programs that look around. `None` is what nobody looked at.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Surroundings {
+    /// What git would find from here.
+    pub repository: Option<Repository>,
+    /// Names of the files for launchers ([`crate::launchers::files`]) that are in the folder or above.
+    pub told: Option<BTreeSet<String>>,
+}
+
+/// What the configuration of a repository makes git start when it reads.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Repository {
+    /// Nothing; also where there is no repository.
+    Plain,
+    /// Perhaps something: which setting, in which file.
+    Doubtful(String),
 }
 
 /// One program.

@@ -18,8 +18,10 @@ pub mod effective;
 pub mod environment;
 pub mod evaluate;
 pub mod facts;
+pub mod git;
 pub mod inline_eval;
 pub mod interpreters;
+pub mod launchers;
 pub mod meaning;
 pub mod powers;
 pub mod profile;
@@ -29,6 +31,7 @@ pub mod routing;
 pub mod rules;
 pub mod safe_bins;
 pub mod shell;
+pub mod surroundings;
 pub mod tool_policy;
 pub mod windows;
 

@@ -63,7 +63,7 @@ fn m411_a_match_runs_by_its_real_path() {
     let world = world(Security::Allowlist, Ask::OnMiss).with_rules(&["/usr/bin/scan"]);
     check(&world, Verdict::Allow(Evidence::Rules));
     let evaluation = world.judge(None);
-    assert_eq!(evaluation.bound, Some(Bound::Argv(strings(&["/usr/bin/scan", "-q"]))));
+    assert_eq!(evaluation.bound, Some(support::one_program("/usr/bin/scan", &["scan", "-q"])));
     assert_eq!(evaluation.matched, [0]);
 }
 
@@ -85,7 +85,7 @@ fn n432_the_form_that_gateways_send_runs_without_a_login_shell() {
         let argv = [shell, "-lc", "scan -q"];
         let world = World::new(&argv, Security::Allowlist, Ask::OnMiss).with_rules(&["/usr/bin/scan"]);
         check(&world, Verdict::Allow(Evidence::Rules));
-        assert_eq!(world.judge(None).bound, Some(Bound::Argv(strings(&["/usr/bin/scan", "-q"]))));
+        assert_eq!(world.judge(None).bound, Some(support::one_program("/usr/bin/scan", &["scan", "-q"])));
         let missed = World::new(&argv, Security::Allowlist, Ask::OnMiss).with_rules(&["/usr/bin/other"]);
         check(&missed, Verdict::Ask(AskReason::Miss));
         // With one more word the text is not all that decides.
@@ -168,7 +168,7 @@ fn what_runs_is_the_bound_list_under_a_rule_and_the_requested_one_under_a_grant(
     let argv = ["sh", "-c", "scan -q"];
     let world = World::new(&argv, Security::Allowlist, Ask::OnMiss).with_rules(&["/usr/bin/scan"]);
     let ruled = approve(&world, None).unwrap();
-    assert_eq!(ruled.argv(), ["/usr/bin/scan", "-q"]);
+    assert_eq!(ruled.argv(), ["scan", "-q"]);
     assert_eq!(ruled.program(), std::path::Path::new("/usr/bin/scan"));
     let granted = approve(&world, Some(&person(Decision::AllowOnce))).unwrap();
     assert_eq!(granted.argv(), argv);
@@ -189,7 +189,11 @@ fn nothing_runs_without_an_allowing_verdict_or_a_program() {
 fn check_bind(argv: &[&str], expected: Result<&[&str], Unbound>) {
     let world = World::new(argv, Security::Allowlist, Ask::OnMiss);
     let bound = bind(&world.analysis(), &world.facts);
-    assert_eq!(bound, expected.map(|argv| Bound::Argv(strings(argv))), "{argv:?}");
+    let started = bound.map(|bound| match bound {
+        Bound::Argv { path, argv } => [&[path][..], &argv[1..]].concat(),
+        Bound::Shell { text, .. } => vec![text],
+    });
+    assert_eq!(started, expected.map(strings), "{argv:?}");
 }
 
 #[test]

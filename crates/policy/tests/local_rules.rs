@@ -4,11 +4,13 @@
 
 mod support;
 
-use countersign_policy::analysis::analyze_argv;
+use countersign_policy::allowlist::EntryIndex;
+use countersign_policy::analysis::{Analysis, analyze_argv};
 use countersign_policy::bind::Bound;
 use countersign_policy::evaluate::{
     Answer, AskReason, DenyReason, Evaluation, Evidence, LocalRules, Origin, Subject, Verdict, evaluate,
 };
+use countersign_policy::facts::{Repository, Surroundings};
 use countersign_policy::rules::{Folders, Moment, PRESETS, RuleIndex};
 use countersign_protocol::rules::CommandRule;
 use countersign_protocol::ui::{MissCause, RuleStanding, TraceStep};
@@ -16,7 +18,7 @@ use countersign_protocol::vocabulary::{Ask, Decision, Security};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::collections::HashMap;
-use support::{World, person};
+use support::{CWD, World, person};
 
 /// What is known of our own rules.
 #[derive(Clone, Debug)]
@@ -45,6 +47,26 @@ fn deny(program: &str) -> Value {
     json!({ "effect": "deny", "program": program })
 }
 
+/// A command in a world under rules of our own.
+fn subject<'a>(
+    world: &'a World,
+    analysis: &'a Analysis,
+    entries: &'a EntryIndex,
+    local: LocalRules<'a>,
+) -> Subject<'a> {
+    Subject {
+        argv: &world.argv,
+        analysis,
+        facts: &world.facts,
+        policy: &world.policy,
+        rules: entries,
+        local,
+        trust: &world.trust,
+        unusual_env: &world.unusual_env,
+        origin: world.origin,
+    }
+}
+
 /// The verdict on a command in a world, and which rules it would spend.
 fn judge(world: &World, own: &Own, answer: Option<&Answer>) -> (Verdict, Vec<usize>) {
     let analysis = analyze_argv(&world.argv);
@@ -60,17 +82,7 @@ fn judge(world: &World, own: &Own, answer: Option<&Answer>) -> (Verdict, Vec<usi
         Own::Unreadable => LocalRules::Unreadable,
     };
     let entries = world.entries();
-    let subject = Subject {
-        argv: &world.argv,
-        analysis: &analysis,
-        facts: &world.facts,
-        policy: &world.policy,
-        rules: &entries,
-        local,
-        trust: &world.trust,
-        unusual_env: &world.unusual_env,
-        origin: world.origin,
-    };
+    let subject = subject(world, &analysis, &entries, local);
     let evaluation = evaluate(&subject, answer);
     let trace = evaluation.trace(&subject);
     if evaluation.refused.is_some() || matches!(own, Own::Unreadable) {
@@ -203,6 +215,81 @@ fn rules_that_cannot_be_read_leave_everything_to_a_person() {
     }
     let elsewhere = open.from(Origin::AskFallback);
     assert_eq!(judge(&elsewhere, &Own::Unreadable, None).0, Verdict::Deny(DenyReason::RuleDoubt));
+}
+
+/// How a command is judged under rules for its program, of every kind, when its folder says this.
+#[track_caller]
+fn check_around(argv: &[&str], around: Option<Surroundings>, expected: Result<(), (MissCause, &str)>) {
+    let args = &argv[1..];
+    let mut kinds = vec![
+        rules_of(&[json!({ "program": argv[0], "arguments": { "exact": { "args": args, "folder": CWD } } })]),
+        rules_of(&[json!({ "program": argv[0], "arguments": "any" })]),
+    ];
+    kinds.push(PRESETS[0].rules(0));
+    for rules in kinds {
+        let mut world = World::new(argv, Security::Allowlist, Ask::OnMiss);
+        world.facts.surroundings = around.clone().map(|around| (CWD.into(), around)).into_iter().collect();
+        let (index, folders, uses) = (RuleIndex::new(rules), Folders::new(), HashMap::new());
+        let moment = Moment { agent: "main", session: None, now_ms: 100, uses: &uses };
+        let analysis = analyze_argv(&world.argv);
+        let entries = world.entries();
+        let local = LocalRules::Known { rules: &index, folders: &folders, moment };
+        let subject = subject(&world, &analysis, &entries, local);
+        let evaluation = evaluate(&subject, None);
+        match expected {
+            Ok(()) => assert_eq!(evaluation.verdict, Verdict::Allow(Evidence::Rules), "{argv:?}"),
+            Err((cause, detail)) => {
+                assert_eq!(evaluation.verdict, Verdict::Ask(AskReason::Uncoverable(cause)), "{argv:?}");
+                let missed = TraceStep::Missed { cause, detail: Some(detail.to_owned()) };
+                assert!(
+                    evaluation.trace(&subject).contains(&missed),
+                    "{argv:?} {:?}",
+                    evaluation.trace(&subject)
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn what_lies_around_a_command_keeps_every_rule_from_covering_it() {
+    let doubtful = |why: &str| {
+        Some(Surroundings { repository: Some(Repository::Doubtful(why.to_owned())), ..support::silent() })
+    };
+    let why = "core.fsmonitor: /srv/app/.git/config";
+    for argv in [&["git", "status"][..], &["git", "log", "-p"], &["git", "--no-pager", "diff"]] {
+        check_around(argv, Some(support::silent()), Ok(()));
+        check_around(argv, doubtful(why), Err((MissCause::Repository, why)));
+        check_around(argv, None, Err((MissCause::Repository, "?")));
+    }
+    check_around(&["git", "--version"], doubtful(why), Ok(()));
+    let told = |names: &[&str]| {
+        let told = Some(names.iter().map(|name| (*name).to_owned()).collect());
+        Some(Surroundings { told, ..support::silent() })
+    };
+    check_around(&["cargo", "--version"], told(&[]), Ok(()));
+    check_around(&["cargo", "--version"], told(&["global.json"]), Ok(()));
+    check_around(
+        &["cargo", "--version"],
+        told(&["rust-toolchain.toml"]),
+        Err((MissCause::Launcher, "rust-toolchain.toml")),
+    );
+    check_around(&["dotnet", "--version"], told(&["global.json"]), Err((MissCause::Launcher, "global.json")));
+    check_around(&["rustc", "-V"], None, Err((MissCause::Launcher, "rustc")));
+    check_around(&["jq", "--version"], None, Ok(()));
+}
+
+#[test]
+fn no_shape_covers_what_has_signatures_checked() {
+    for argv in [
+        &["git", "log", "--format=%G?"][..],
+        &["git", "log", "--pretty=mine"],
+        &["git", "tag", "-l", "--sort=signature"],
+    ] {
+        let world = World::new(argv, Security::Allowlist, Ask::OnMiss);
+        let (verdict, _) = judge(&world, &Own::Rules(PRESETS[0].rules(0)), None);
+        assert_eq!(verdict, Verdict::Ask(AskReason::Miss), "{argv:?}");
+    }
 }
 
 fn any_rule() -> impl Strategy<Value = Value> {

@@ -24,7 +24,7 @@ fn check(text: &str, names: &[&str], expected: Result<&str, Unbound>) {
     let found = analysis.patterns().into_iter().map(|pattern| (pattern, names.clone())).collect();
     analysis.name(found);
     let bound = match bind(&analysis, &world.facts) {
-        Ok(Bound::Argv(argv)) => Ok(argv.join("|")),
+        Ok(Bound::Argv { path, argv }) => Ok([&[path][..], &argv[1..]].concat().join("|")),
         Ok(Bound::Shell { text, .. }) => Ok(text),
         Err(unbound) => Err(unbound),
     };

@@ -23,11 +23,12 @@ const PROGRAMS: &[(&str, &str)] = &[
     ("bash", "/usr/bin/bash"),
     ("sh", "/usr/bin/dash"),
     ("ls", "/usr/bin/busybox"),
+    ("cargo", "/usr/bin/rustup"),
+    ("gcc", "/usr/lib/gcc-12"),
     ("tail", "/usr/bin/tail"),
 ];
 
-fn bound(text: &str, allowed: Allowed) -> Result<Vec<String>, Unbound> {
-    let analysis = analyze_text(text);
+fn facts() -> Facts {
     let mut facts = Facts { home: PathBuf::from("/home/u"), ..Facts::default() };
     for (name, path) in PROGRAMS {
         let identity =
@@ -40,13 +41,19 @@ fn bound(text: &str, allowed: Allowed) -> Result<Vec<String>, Unbound> {
         };
         facts.programs.insert((*name).to_owned(), program);
     }
+    facts
+}
+
+fn bound(text: &str, allowed: Allowed) -> Result<Vec<String>, Unbound> {
+    let analysis = analyze_text(text);
+    let facts = facts();
     let allowed = vec![allowed; analysis.segments.len()];
     let bound = bind_allowed(&analysis, &facts, &allowed);
     if allowed.first() == Some(&Allowed::Program) {
         assert_eq!(bind(&analysis, &facts), bound, "{text}");
     }
     bound.map(|bound| match bound {
-        Bound::Argv(argv) => argv,
+        Bound::Argv { path, argv } => [&[path][..], &argv[1..]].concat(),
         Bound::Shell { text, .. } => vec![text],
     })
 }
@@ -60,19 +67,40 @@ fn check(text: &str, expected: Result<&[&str], Unbound>) {
 
 #[test]
 fn a_runner_whose_words_were_allowed_runs_them_itself() {
-    check("npm run lint", Ok(&["/usr/lib/npm/bin/npm-cli.js", "run", "lint"]));
-    check("npx tsc --noEmit", Ok(&["/usr/lib/npm/bin/npx-cli.js", "tsc", "--noEmit"]));
+    check("npm run lint", Ok(&["/usr/bin/npm", "run", "lint"]));
+    check("npx tsc --noEmit", Ok(&["/usr/bin/npx", "tsc", "--noEmit"]));
     check("bun run lint | tail -5", Ok(&["'/usr/bin/bun' 'run' 'lint' | '/usr/bin/tail' '-5'"]));
 }
 
 #[test]
 fn what_its_name_or_another_text_decides_stays_with_the_person() {
-    // Started by its real path, one file with several names would be another program.
+    // Only a file that has the name itself is known to be the runner.
     check("bunx biome", Err(Unbound::Carrier));
     check("ls -l", Err(Unbound::Carrier));
     check("bash x.sh", Err(Unbound::Carrier));
     check("sudo npm run lint", Err(Unbound::Carrier));
     check("xargs npm run", Err(Unbound::Carrier));
+}
+
+#[test]
+fn a_program_is_started_under_the_name_that_was_typed() {
+    let started = |text: &str, allowed| {
+        let analysis = analyze_text(text);
+        bind_allowed(&analysis, &facts(), &vec![allowed; analysis.segments.len()])
+    };
+    for name in ["cargo", "gcc"] {
+        let expected = support::one_program(&format!("/usr/bin/{name}"), &[name, "-v"]);
+        assert_eq!(started(&format!("{name} -v"), Allowed::Named), Ok(expected), "{name}");
+    }
+    let expected = support::one_program("/usr/bin/tail", &["tail", "-5"]);
+    assert_eq!(started("tail -5", Allowed::Named), Ok(expected));
+    let Ok(Bound::Shell { text, programs, .. }) = started("cargo check | tail -5", Allowed::Named) else {
+        panic!("not bound to a text")
+    };
+    assert_eq!(text, "'/usr/bin/cargo' 'check' | '/usr/bin/tail' '-5'");
+    assert_eq!(programs, ["/usr/bin/cargo", "/usr/bin/tail"]);
+    // An entry says which file may run, and nothing about the name.
+    assert_eq!(started("cargo check", Allowed::Program), Err(Unbound::Carrier));
 }
 
 /// The verdict on `npm run lint` under one rule for `npm`.

@@ -6,7 +6,7 @@ mod support;
 use countersign_policy::always::{Proposal, proposals};
 use countersign_policy::analysis::{OpaqueReason, analyze_text};
 use countersign_policy::approved::{ApprovedCommand, NotRunnable, Plan};
-use countersign_policy::bind::{Bound, Unbound};
+use countersign_policy::bind::Unbound;
 use countersign_policy::display::{
     Secrets, allow_blocked, argv_line, argv_view, escape, masked_argv_line, masked_text, original, shown,
     text_view,
@@ -300,7 +300,7 @@ fn t10_behind_a_transparent_wrapper_the_program_itself_runs_and_only_four_deep()
                 assert_eq!(evaluation.verdict, Verdict::Allow(Evidence::Rules), "{argv:?}");
                 assert_eq!(
                     evaluation.bound,
-                    Some(Bound::Argv(strings(&["/usr/bin/scan", "-q"]))),
+                    Some(support::one_program("/usr/bin/scan", &["scan", "-q"])),
                     "{argv:?}"
                 );
             }

@@ -295,7 +295,9 @@ fn what_is_covered_and_bound_runs_listed_programs_only() {
             let Ok(bound) = bind(&ours.analysis, &ours.facts) else { continue };
             bound_texts += usize::from(matches!(bound, Bound::Shell { .. }));
             let listed = strings(&case["input"]["allowlist"]);
-            for program in bound.programs().filter(|program| !program.ends_with("/bin/sh")) {
+            let real = |path| ours.facts.started_at(path)?.real_path.as_deref()?.to_str();
+            let programs = bound.programs().map(|path| real(path).unwrap_or(path));
+            for program in programs.filter(|program| !program.ends_with("/bin/sh")) {
                 let covered = listed
                     .iter()
                     .any(|entry| entry.contains(['*', '?']) || entry == program || !entry.contains('/'));

@@ -9,10 +9,12 @@ use countersign_policy::effective::{BUILT_IN, Effective, Layered};
 use countersign_policy::evaluate::{
     AskReason, Evaluation, LocalRules, Origin, Subject, Trust, Verdict, evaluate,
 };
-use countersign_policy::facts::{Facts, FolderFacts};
-use countersign_policy::rules::{Folders, Moment, RuleIndex, visited};
+use countersign_policy::facts::{Facts, FolderFacts, Repository, Surroundings};
+use countersign_policy::rules::{Folders, Moment, RuleIndex, folders_of, visited};
+use countersign_policy::surroundings::looks;
 use countersign_protocol::ui::PolicyLayer;
 use countersign_protocol::vocabulary::Security;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 /// A command text taken apart, on a machine.
@@ -61,6 +63,10 @@ impl Judged {
         // No recorded folder is a link.
         let folders = visited(&analysis, &facts).into_iter().map(|place| (place.clone(), place)).collect();
         files.put_in(&mut facts, &analysis, &folders, line);
+        // No recorded folder says anything to git or to launchers.
+        let looks = looks(&analysis, &facts, &folders_of(&analysis, &facts, &folders));
+        let silent = Surroundings { repository: Some(Repository::Plain), told: Some(BTreeSet::new()) };
+        facts.surroundings = looks.into_keys().map(|folder| (folder, silent.clone())).collect();
         let argv = ["sh", "-c", &line.command].map(str::to_owned).into();
         Self { argv, analysis, facts, folders }
     }

@@ -241,6 +241,11 @@ fn miss(cause: MissCause, language: Language) -> &'static str {
             "命令行里写着程序代码",
             "명령줄에 프로그램 코드가 있음",
         ),
+        MissCause::Launcher => language.pick(
+            "a file in the folder or above decides which program runs",
+            "该文件夹或其上级中的文件决定实际运行哪个程序",
+            "폴더나 그 위의 파일이 실제로 실행될 프로그램을 정함",
+        ),
         MissCause::NoEntry => language.pick("no entry covers it", "没有条目涵盖它", "해당하는 항목이 없음"),
         MissCause::OddName => language.pick(
             "the name begins or ends with a blank",
@@ -256,6 +261,11 @@ fn miss(cause: MissCause, language: Language) -> &'static str {
             "the program would see another name",
             "程序会看到另一个名称",
             "프로그램이 다른 이름을 보게 됨",
+        ),
+        MissCause::Repository => language.pick(
+            "the repository's own configuration may start a program",
+            "仓库自身的配置可能会启动程序",
+            "저장소 자체의 설정이 프로그램을 시작할 수 있음",
         ),
         MissCause::ShellThroughCarrier => {
             language.pick("a shell behind a wrapper", "包装程序后面是 shell", "래퍼 뒤에 셸이 있음")

@@ -105,8 +105,8 @@ fn passable(command: &ApprovedCommand) -> Result<(), NotStarted> {
     Ok(())
 }
 
-/// Compares everything that was pinned, last of all before the spawn. Big files are hashed and folders looked through on
-/// another thread.
+/// Compares everything that was pinned, last of all before the spawn. Big files are hashed, folders looked through and git's
+/// configuration is read on another thread.
 async fn verify(command: &ApprovedCommand) -> Result<OwnedFd, Drift> {
     let pins = command.pins();
     let scripts = pins.scripts.iter().map(|script| &script.identity);
@@ -118,7 +118,7 @@ async fn verify(command: &ApprovedCommand) -> Result<OwnedFd, Drift> {
         .filter(|identity| identity.sha256.is_some())
         .map(|identity| identity.size)
         .sum();
-    if hashed > INLINE_HASH_BYTES || !pins.reached.trees.is_empty() {
+    if hashed > INLINE_HASH_BYTES || !pins.reached.trees.is_empty() || !pins.surroundings.is_empty() {
         let pins = pins.clone();
         let path = command.program().display().to_string();
         match tokio::task::spawn_blocking(move || facts::recheck_files(&pins)).await {

@@ -1,5 +1,5 @@
 //! What rules would have met among past requests: asked of the evaluator that decides, with programs and folders as they
-//! are now. Nothing runs, and no file is looked into.
+//! are now. Nothing runs, and no file is looked into but what git would obey.
 
 use super::Host;
 use crate::facts;

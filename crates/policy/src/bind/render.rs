@@ -1,4 +1,4 @@
-//! The text for the shell: every word quoted anew, every program by its real path, what stands between them only if it is
+//! The text for the shell: every word quoted anew, every program by its path, what stands between them only if it is
 //! an operator, a group or a redirection that every shell reads alike. The result is read again and must say the same.
 
 use super::{Step, Unbound};

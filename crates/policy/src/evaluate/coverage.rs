@@ -47,6 +47,11 @@ impl Coverage {
                 *cover = Ok(Cover::Rule(*index));
             }
         }
+        for (cover, held) in covers.iter_mut().zip(&ruled.held) {
+            if let (Err(Miss::NoEntry(_)), Some(doubt)) = (&cover, held) {
+                *cover = Err(Miss::Surroundings(doubt.clone()));
+            }
+        }
         let allowed: Vec<Allowed> = covers
             .iter()
             .zip(&analysis.segments)

@@ -5,7 +5,8 @@ use crate::analysis::{Analysis, Segment};
 use crate::bind::Allowed;
 use crate::command::{Mode, ShellUse};
 use crate::facts::Facts;
-use crate::rules::{self, Folders, Moment, RuleIndex, Ruling, is_live, rulings};
+use crate::rules::{self, Folders, Moment, RuleIndex, Ruling, folders_of, is_live, rulings};
+use crate::surroundings::{self, Doubt as Surrounding};
 use countersign_protocol::rules::{ArgumentRule, CommandRule, RuleEffect};
 
 /// Rules of our own. They stand beside the entries of the document: an allowing one counts like an entry, a refusing one
@@ -34,7 +35,8 @@ impl LocalRules<'_> {
             Self::Known { rules, .. } => match rules.rules().get(index) {
                 Some(rule) if rules::names_its_tasks(rule) => Allowed::Tasks,
                 Some(CommandRule { arguments: ArgumentRule::Exact { .. }, .. }) => Allowed::Words,
-                Some(_) | None => Allowed::Program,
+                Some(_) => Allowed::Named,
+                None => Allowed::Program,
             },
             Self::None | Self::Unreadable => Allowed::Program,
         }
@@ -66,6 +68,8 @@ pub(super) struct Ruled {
     pub(super) refused: Option<usize>,
     /// Index of the rule that allows each segment; empty for an opaque command.
     pub(super) allowed: Vec<Option<usize>>,
+    /// What lies around a segment and keeps a rule from allowing it.
+    pub(super) held: Vec<Option<Surrounding>>,
     pub(super) doubt: Option<Doubt>,
 }
 
@@ -80,17 +84,24 @@ impl Ruled {
             return Self::default();
         }
         let mut ruled = Self::default();
-        for (segment, ruling) in
-            analysis.segments.iter().zip(rulings(analysis, facts, folders, rules, moment))
-        {
-            ruled.allowed.push(match ruling {
+        let places = folders_of(analysis, facts, folders);
+        for (at, ruling) in rulings(analysis, facts, folders, rules, moment).into_iter().enumerate() {
+            let (mut allowed, mut held) = (None, None);
+            match ruling {
                 Some(Ruling::Deny(index)) => {
                     ruled.refused.get_or_insert(index);
-                    None
                 }
-                Some(Ruling::Allow(index)) => Some(index).filter(|index| says_enough(rules, *index, segment)),
-                None => None,
-            });
+                Some(Ruling::Allow(index)) => {
+                    let around = places.get(at).map(Vec::as_slice).unwrap_or_default();
+                    held = surroundings::doubt(analysis, at, around, facts);
+                    let says_enough =
+                        |segment: &Segment| held.is_none() && says_enough(rules, index, segment);
+                    allowed = analysis.segments.get(at).is_some_and(says_enough).then_some(index);
+                }
+                None => {}
+            }
+            ruled.allowed.push(allowed);
+            ruled.held.push(held);
         }
         let hides = analysis.opaque.is_some() || analysis.segments.iter().any(hides_what_it_runs);
         let refuses = |rules: &RuleIndex| {

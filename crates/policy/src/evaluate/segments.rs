@@ -8,6 +8,7 @@ use crate::facts::{Facts, ProgramFacts};
 use crate::inline_eval;
 use crate::reference::argv as lists;
 use crate::safe_bins::{self, Platform, SafeBins};
+use crate::surroundings::Doubt;
 use std::borrow::Cow;
 use std::path::{Component, Path, PathBuf};
 
@@ -79,6 +80,8 @@ pub enum Miss {
     NoEntry(Option<safe_bins::Refusal>),
     /// No entry may cover it.
     PromptOnly(PromptReason),
+    /// A rule of ours would, but what lies around it has a say in what it starts.
+    Surroundings(Doubt),
     /// A relative name after the folder was left: nobody knows which file that is.
     RelativeAfterMove,
     /// A peeled wrapper would create a file in the home directory.

@@ -10,6 +10,7 @@ use crate::display::escape;
 use crate::effective::Effective;
 use crate::rules::describe;
 use crate::safe_bins::Refusal;
+use crate::surroundings::Doubt;
 use countersign_protocol::ui::{
     Advice, EntryFit, MissCause, RuleStanding, TestVerdict, TraceStep, UnboundCause, VerdictCause,
 };
@@ -38,7 +39,12 @@ pub(super) fn steps(subject: &Subject<'_>, evaluation: &Evaluation) -> Vec<Trace
         }
     }
     steps.push(match (&evaluation.bound, evaluation.unbound) {
-        (Some(bound), _) => TraceStep::Bound { programs: bound.programs().map(escape).collect() },
+        (Some(bound), _) => {
+            let real = |path| {
+                real_path(subject, path).map_or_else(|| escape(path), |real| escape(&real.to_string_lossy()))
+            };
+            TraceStep::Bound { programs: bound.programs().map(real).collect() }
+        }
         (None, unbound) => TraceStep::Unbound { cause: unbound_cause(unbound.unwrap_or(Unbound::NotStatic)) },
     });
     if !subject.unusual_env.is_empty() {
@@ -99,6 +105,7 @@ fn missed(steps: &mut Vec<TraceStep>, subject: &Subject<'_>, segment: &Segment, 
             None
         }
         Miss::InlineEval(hit) => Some(escape(&hit.label())),
+        Miss::Surroundings(Doubt::Launcher(what) | Doubt::Repository(what)) => Some(escape(what)),
         Miss::PromptOnly(_) | Miss::RelativeAfterMove | Miss::TouchesHome => None,
     };
     steps.push(TraceStep::Missed { cause: miss_cause(miss), detail });
@@ -215,6 +222,11 @@ fn path_of<'a>(subject: &Subject<'a>, segment: &Segment) -> Option<&'a Path> {
     program.real_path.as_deref().or(program.path.as_deref())
 }
 
+/// Where what is started at a path really lies.
+fn real_path<'a>(subject: &Subject<'a>, path: &str) -> Option<&'a Path> {
+    subject.facts.started_at(path)?.real_path.as_deref()
+}
+
 fn entry(rule: Option<&Rule>) -> Option<TraceStep> {
     let rule = rule?;
     Some(TraceStep::Entry {
@@ -277,6 +289,8 @@ pub(super) fn miss_cause(miss: &Miss) -> MissCause {
         Miss::NoEntry(_) => MissCause::NoEntry,
         Miss::PromptOnly(reason) => prompt_cause(*reason),
         Miss::RelativeAfterMove => MissCause::RelativeAfterMove,
+        Miss::Surroundings(Doubt::Launcher(_)) => MissCause::Launcher,
+        Miss::Surroundings(Doubt::Repository(_)) => MissCause::Repository,
         Miss::TouchesHome => MissCause::TouchesHome,
     }
 }

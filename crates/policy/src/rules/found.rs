@@ -57,6 +57,10 @@ fn only_reads(
     covered: impl Fn(Invocation<'_>) -> bool,
 ) -> bool {
     let Some((typed, arguments)) = words.split_first() else { return false };
+    // What git would obey in the folders that are found, nobody looks at.
+    if crate::git::is_git(&typed.text) {
+        return false;
+    }
     let Some(known) = facts.programs.get(&typed.text) else { return false };
     let real = known.real_path.as_deref().and_then(Path::to_str).and_then(knowledge::program);
     let (Some(program), Some(real)) = (knowledge::program(&typed.text), real) else { return false };

@@ -21,6 +21,7 @@ mod whole;
 
 use crate::allowlist::{Found, expand_home, glob, is_path};
 use crate::facts::{ProgramFacts, Reached, ScriptFacts};
+use crate::programs::is_another_by_name;
 use countersign_protocol::document::WILDCARD_AGENT;
 use countersign_protocol::rules::{ArgumentRule, CommandRule, RuleEffect};
 use places::Place;
@@ -33,9 +34,9 @@ pub use ladder::{Offer, Rung, Step, Withheld, ladder};
 pub use places::{is_secret_at, is_secret_below};
 pub use presets::{PRESETS, Preset};
 pub use reach::reach;
-pub(crate) use whole::may_be_refused;
 pub use reads::{Named, named};
 pub use trees::{certainly_matches, could_match, leaves_out, reads_name};
+pub(crate) use whole::may_be_refused;
 pub use whole::{Folders, folders_of, rulings, visited, with_invocations};
 
 /// One simple command as rules see it.
@@ -181,6 +182,13 @@ pub(crate) fn is_described(name: &str) -> bool {
     knowledge::program(name).is_some()
 }
 
+/// Whether these arguments of git call a subcommand that is described as one that changes something: a person who allowed
+/// it allowed what the repository does with it.
+pub(crate) fn git_adds(arguments: &[&str]) -> bool {
+    let command = knowledge::program("git").and_then(|git| git.command(crate::git::subcommand(arguments)));
+    command.is_some_and(|command| command.nature == knowledge::Nature::Adds)
+}
+
 /// Whether the first word of a rule's subcommand is there at all: most rules about one program differ in it.
 fn calls_subcommand(arguments: &ArgumentRule, invocation: Invocation<'_>) -> bool {
     let ArgumentRule::Shape(shape) = arguments else { return true };
@@ -236,8 +244,15 @@ pub enum RuleProblem {
 /// A bare name stands for what was typed as one, and never for a program that this user could put there.
 fn program_is_certain(pattern: &str, invocation: Invocation<'_>) -> bool {
     if is_path(pattern) {
-        return Found::of(invocation.program)
-            .is_some_and(|found| path_matches(pattern, &found, invocation.home));
+        let covers = |found: &Found<'_>| path_matches(pattern, found, invocation.home);
+        let real = Found::of(invocation.program).filter(covers);
+        // A rule about a file that is another program under each name is about the names that it says, too.
+        let is_meant = |real: &Found<'_>| {
+            let called = invocation.program.path.as_deref().and_then(Path::to_str);
+            !is_another_by_name(real.path, invocation.typed)
+                || called.map(Found::at).is_some_and(|at| covers(&at))
+        };
+        return real.as_ref().is_some_and(is_meant);
     }
     let name = invocation.program.path.as_deref().and_then(Path::file_name).and_then(|name| name.to_str());
     !is_path(invocation.typed)
@@ -276,8 +291,17 @@ fn arguments_are_certain(rule: &ArgumentRule, invocation: Invocation<'_>) -> boo
         ArgumentRule::Shape(shape) => {
             shape::fits(shape, invocation.arguments, place(invocation))
                 && reads::reach_nothing_else(shape.secrets, invocation)
+                && !starts_gpg(invocation)
         }
     }
+}
+
+/// Whether it is git that would have signatures checked by another program: no shape is about that.
+fn starts_gpg(invocation: Invocation<'_>) -> bool {
+    let real = invocation.program.real_path.as_deref().and_then(Path::to_str).unwrap_or_default();
+    let arguments = || invocation.arguments.iter().map(|argument| argument.text).collect::<Vec<_>>();
+    [invocation.typed, real].into_iter().any(crate::git::is_git)
+        && crate::git::checks_signatures(&arguments())
 }
 
 fn arguments_are_possible(rule: &ArgumentRule, invocation: Invocation<'_>) -> bool {

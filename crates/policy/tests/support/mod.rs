@@ -6,13 +6,15 @@ pub(crate) mod inputs;
 
 use countersign_policy::allowlist::{EntryIndex, Rule};
 use countersign_policy::analysis::{Analysis, analyze_argv};
+use countersign_policy::bind::Bound;
 use countersign_policy::effective::{Effective, Layered};
 use countersign_policy::evaluate::{
     Answer, Evaluation, LocalRules, Origin, Subject, Trust, Verdict, evaluate,
 };
-use countersign_policy::facts::{Facts, FileIdentity, FolderFacts, ProgramFacts};
+use countersign_policy::facts::{Facts, FileIdentity, FolderFacts, ProgramFacts, Repository, Surroundings};
 use countersign_protocol::ui::{PolicyLayer, TraceStep};
 use countersign_protocol::vocabulary::{Ask, Decision, Security};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 /// Folder that every command starts in.
@@ -28,6 +30,11 @@ pub(crate) struct World {
     pub(crate) trust: Trust,
     pub(crate) unusual_env: Vec<String>,
     pub(crate) origin: Origin,
+}
+
+/// What one program is bound to.
+pub(crate) fn one_program(path: &str, argv: &[&str]) -> Bound {
+    Bound::Argv { path: path.to_owned(), argv: strings(argv) }
 }
 
 impl World {
@@ -140,7 +147,13 @@ pub(crate) fn rule(pattern: &str) -> Rule {
 
 pub(crate) fn facts() -> Facts {
     let folder = FolderFacts { given: PathBuf::from(CWD), real_path: PathBuf::from(CWD), dev: 1, ino: 2 };
-    Facts { cwd: Some(folder), home: PathBuf::from("/home/ada"), ..Facts::default() }
+    let surroundings = std::iter::once((PathBuf::from(CWD), silent())).collect();
+    Facts { cwd: Some(folder), home: PathBuf::from("/home/ada"), surroundings, ..Facts::default() }
+}
+
+/// A folder that has no say in what programs start.
+pub(crate) fn silent() -> Surroundings {
+    Surroundings { repository: Some(Repository::Plain), told: Some(BTreeSet::new()) }
 }
 
 /// A system program: found, and not this user's to change.

@@ -179,6 +179,8 @@ ui_words! {
         Eval,
         /// A program on the command line of an interpreter.
         InlineEval,
+        /// A file in its folder or above has a say in which program really runs.
+        Launcher,
         /// There is no entry for it.
         NoEntry,
         /// The name begins or ends with a blank.
@@ -187,6 +189,8 @@ ui_words! {
         RelativeAfterMove,
         /// The program would see another name than its own.
         Renamed,
+        /// The repository's own configuration may start a program.
+        Repository,
         /// A shell behind a wrapper.
         ShellThroughCarrier,
         /// `source` reads a file as text.

@@ -1721,7 +1721,7 @@ refusals: Refusals, };
 /**
  * Why nothing covers a command.
  */
-export type MissCause = "alias" | "assignment" | "builtin" | "blocked-wrapper" | "carrier" | "eval" | "inline-eval" | "no-entry" | "odd-name" | "relative-after-move" | "renamed" | "shell-through-carrier" | "source" | "too-deep" | "touches-home";
+export type MissCause = "alias" | "assignment" | "builtin" | "blocked-wrapper" | "carrier" | "eval" | "inline-eval" | "launcher" | "no-entry" | "odd-name" | "relative-after-move" | "renamed" | "repository" | "shell-through-carrier" | "source" | "too-deep" | "touches-home";
 
 /**
  * What a rule of a node's own kind does.

@@ -110,6 +110,12 @@ fn open_pinned(command: &ApprovedCommand) -> Result<Vec<(PathBuf, OwnedFd)>, Not
     for (path, identity) in &pins.programs {
         files.push((path.clone(), facts::open_pinned("program", path, identity)?));
     }
+    for (link, real) in pins.links.iter().filter(|(link, _)| !walls::is_shown(link, &pins.cwd.real_path)) {
+        let identity = pins.programs.iter().find(|(path, _)| path == real).map(|(_, identity)| identity);
+        if let Some(identity) = identity {
+            files.push((link.clone(), facts::open_pinned("program", real, identity)?));
+        }
+    }
     for script in &pins.scripts {
         let open = || facts::open_pinned("script", &script.real_path, &script.identity);
         files.push((script.real_path.clone(), open()?));

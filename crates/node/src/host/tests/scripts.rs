@@ -7,6 +7,7 @@ use countersign_protocol::rules::RuleDraft;
 use countersign_protocol::ui::RuleEdit;
 use pretty_assertions::assert_eq;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 
 fn request(rig: &Rig, command: &[&str]) -> ExecRequest {
     ExecRequest {
@@ -115,4 +116,35 @@ async fn t15_a_program_of_this_user_runs_unasked_until_it_changes() {
     assert_eq!(ran(&rig, &["./tool", "drop"]).await, None);
     fs::write(&tool, "#!/bin/sh\necho other \"$@\"\n").unwrap();
     assert_eq!(ran(&rig, &["./tool", "x1"]).await, None);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn t15_a_program_behind_a_link_runs_under_the_name_that_was_typed_while_it_leads_there() {
+    let rig = rig().await;
+    let program = |name: &str, text: &str| {
+        let path = rig.work.join("tools").join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, text).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        path
+    };
+    let shows = "#!/bin/sh\nprintf '%s\\n' \"${0##*/} $*\"\n";
+    for (typed, file) in [("npm", "npm-cli.js"), ("gcc", "gcc-12")] {
+        std::os::unix::fs::symlink(program(file, shows), rig.work.join(typed)).unwrap();
+    }
+    fs::copy("/bin/cat", program("reader-2", "")).unwrap();
+    std::os::unix::fs::symlink(rig.work.join("tools/reader-2"), rig.work.join("reader")).unwrap();
+    for (command, printed) in [
+        (&["./npm", "run", "lint"][..], "npm run lint\n"),
+        (&["./gcc", "x1"], "gcc x1\n"),
+        (&["sh", "-c", "./gcc x2 | tail -n 5"], "gcc x2\n"),
+        (&["./reader", "/proc/self/cmdline"], "./reader\0/proc/self/cmdline\0"),
+    ] {
+        keep(&rig, command, Rung::Exact).await;
+        assert_eq!(ran(&rig, command).await.as_deref(), Some(printed), "{command:?}");
+    }
+    program("other", shows);
+    fs::remove_file(rig.work.join("gcc")).unwrap();
+    std::os::unix::fs::symlink("tools/other", rig.work.join("gcc")).unwrap();
+    assert_eq!(ran(&rig, &["./gcc", "x1"]).await, None);
 }
