@@ -33,7 +33,8 @@ pub const PRESETS: &[Preset] = &[
         name: "everyday",
         title: "Everyday reading",
         words: "Look at files, search in them, read the history of git repositories and ask tools for their version. Nothing \
-                is written, no network is used, and files that look like keys or passwords are still asked about.",
+                is written, no network is used, and files that look like keys or passwords are still asked about, as is what a \
+                repository or project could make start a program of its own.",
         parts: &[Part::Files, Part::Git, Part::Versions],
     },
     Preset {
@@ -45,13 +46,15 @@ pub const PRESETS: &[Preset] = &[
     Preset {
         name: "git-history",
         title: "Reading git",
-        words: "Status, differences, history and branches of git repositories. Nothing is changed, fetched or published.",
+        words: "Status, differences, history and branches of git repositories. Nothing is changed, fetched or published. Where the \
+                repository's own configuration could start a program, a person is still asked.",
         parts: &[Part::Git],
     },
     Preset {
         name: "versions",
         title: "Asking for versions",
-        words: "Ask well-known tools for their version and nothing else.",
+        words: "Ask well-known tools for their version and nothing else. Where a file in the folder or above can decide which \
+                program answers, a person is still asked.",
         parts: &[Part::Versions],
     },
 ];

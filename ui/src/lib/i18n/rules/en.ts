@@ -8,7 +8,7 @@ export const en = {
     everyday: {
       title: 'Everyday reading',
       words:
-        'Look at files, search in them, read the history of git repositories and ask tools for their version. Files that look like keys or passwords are still asked about.',
+        'Look at files, search in them, read the history of git repositories and ask tools for their version. Files that look like keys or passwords are still asked about, and so is what a repository or project could make start a program of its own.',
     },
     files: {
       title: 'Reading files',
@@ -16,11 +16,13 @@ export const en = {
     },
     'git-history': {
       title: 'Reading git',
-      words: 'Status, differences, history and branches of git repositories. Nothing is changed, fetched or published.',
+      words:
+        'Status, differences, history and branches of git repositories. Nothing is changed, fetched or published. Where the repository’s own configuration could start a program, you are still asked.',
     },
     versions: {
       title: 'Asking for versions',
-      words: 'Ask well-known tools for their version and nothing else.',
+      words:
+        'Ask well-known tools for their version and nothing else. Where a file in the folder or above can decide which program answers, you are still asked.',
     },
   },
   presetUnknown: 'This version does not know this group, so it allows nothing. It can be switched off.',
