@@ -60,6 +60,7 @@ pub fn unavailable(
         Some(
             Withheld::Dangerous
             | Withheld::NotKnownHarmless
+            | Withheld::Undescribed
             | Withheld::Secret
             | Withheld::NoSubcommand
             | Withheld::AnotherByName

@@ -181,33 +181,104 @@ fn t12_a_shape_keeps_program_subcommand_flags_and_kinds() {
 }
 
 #[test]
-fn t12_an_unknown_program_keeps_its_verbs_and_all_its_flags() {
+fn t12_an_unknown_program_keeps_its_words_and_all_its_flags() {
     check_shape(
-        "tracker show T-12 --json",
-        &["tracker show T-13 --json"],
+        "tracker show 12 --json --depth=3 T-1",
+        &["tracker show 13 --json --depth=9 T-1", "tracker show --depth=3 13 T-1 --json"],
         &[
-            "tracker show T-12",
-            "tracker delete T-12 --json",
-            "tracker show --json --force T-12",
-            "tracker show T-12 --json --out=x",
-            "tracker show ../x --json",
-            "tracker show all --json",
-            "tracker show T-1 T-2 --json",
-            "tracker show A=1 --json",
-            "tracker show @file1 --json",
+            "tracker show 12 --depth=3 T-1",
+            "tracker delete 12 --json --depth=3 T-1",
+            "tracker show 12 --json --depth=x T-1",
+            "tracker show 12 --json --depth=3 T-2",
+            "tracker show 12 --json --depth=3 T-1 --force",
+            "tracker show 12 --json --depth=3 T-1 --verbose",
+            "tracker show ../x --json --depth=3 T-1",
+            "tracker show all --json --depth=3 T-1",
+            "tracker show @12 --json --depth=3 T-1",
+            "tracker show 1 2 --json --depth=3 T-1",
         ],
     );
     check_shape(
         "checker --strict src/a.x",
-        &["checker --strict src/b.x lib/c.x"],
+        &["checker src/a.x --strict"],
+        &["checker src/a.x", "checker --strict", "checker --strict src/b.x", "checker --strict /etc/a.x"],
+    );
+    for command in ["tool a.json", "tool --level 3", "tool show", "lynx host", "rimraf src.d", "gs -q a.ps"] {
+        for rung in [Rung::Subcommand, Rung::Program] {
+            assert_eq!(offer(command, rung), Err(Withheld::Undescribed), "{command}");
+        }
+    }
+}
+
+#[test]
+fn t12_behind_a_shell_every_word_may_be_code() {
+    for command in ["runner /bin/bash -c x", "tool env x", "dev.sh python3 a.py"] {
+        assert!(offer(command, Rung::Exact).is_ok(), "{command}");
+        for rung in [Rung::Shape, Rung::Subcommand, Rung::Program] {
+            assert_eq!(offer(command, rung), Err(Withheld::RunsItsArguments), "{command}");
+        }
+    }
+    for command in
+        ["tool d\u{435}lete", "tool --d\u{435}lete x", "tool de\u{200b}lete x", "tool \u{ff52}\u{ff4d}"]
+    {
+        assert_eq!(offer(command, Rung::Shape), Err(Withheld::Dangerous), "{command}");
+    }
+}
+
+#[test]
+fn t12_what_names_other_code_or_another_place_is_only_kept_as_it_was_seen() {
+    check_shape(
+        "pytest -p one --cov-report=term tests/a.py",
+        &["pytest -p one tests/b.py::test_x", "pytest tests/b.py"],
         &[
-            "checker src/a.x",
-            "checker --strict",
-            "checker --strict /etc/a.x",
-            "checker --strict b",
-            "checker --strict ~/a.x",
+            "pytest -p two tests/a.py",
+            "pytest -W ignore::evil.X tests/a.py",
+            "pytest --cov-report=html:/x tests/a.py",
+            "pytest @args tests/a.py",
+            "pytest x:tests/a.py",
         ],
     );
+    check_shape(
+        "tsc -p tsconfig.json --noEmit",
+        &["tsc --noEmit --strict -p tsconfig.json"],
+        &["tsc -p other.json --noEmit", "tsc @args --noEmit", "tsc -p tsconfig.json"],
+    );
+    check_shape(
+        "gcc -c a.c -o a.o",
+        &["gcc -c -Wall b.c -o a.o"],
+        &[
+            "gcc -c a.c -o b.o",
+            "gcc -c @a.c",
+            "gcc -wrapper ./x -c a.c",
+            "gcc -fplugin=./x.so -c a.c",
+            "gcc -B./ -c a.c",
+            "gcc -specs=./x -c a.c",
+            "gcc -c a.ld",
+        ],
+    );
+    check_shape(
+        "go build -o bin/x ./cmd/x",
+        &["go build -o bin/x ./cmd/y"],
+        &[
+            "go build -o bin/y ./cmd/x",
+            "go build -o .git/hooks/pre-commit ./cmd/x",
+            "go build -o bin/x e.com/x",
+        ],
+    );
+    check_shape("touch a", &["touch b/c"], &["touch .git/hooks/pre-commit", "touch ../x"]);
+    check_shape("cargo test", &["cargo test --release"], &["cargo test --target=/tmp/x.json"]);
+    let wide = [
+        ("go test ./...", Rung::Subcommand, &["go test -o x ./...", "go test -coverprofile=x ./..."][..]),
+        ("pytest tests", Rung::Program, &["pytest -W ignore::evil.X tests", "pytest -p x tests"]),
+        ("tsc --noEmit", Rung::Program, &["tsc -p other.json", "tsc @args"]),
+        ("gcc -c a.c", Rung::Program, &["gcc -o /x a.c", "gcc -I/x a.c", "gcc -Xlinker x a.c"]),
+    ];
+    for (from, rung, others) in wide {
+        let rule = rule(from, rung);
+        for other in others {
+            assert!(!covers(&rule, other), "{other:?} after {from:?}");
+        }
+    }
 }
 
 #[test]
@@ -342,6 +413,7 @@ fn a_rung_that_is_missing_says_why() {
     };
     let here = Some("/home/u/src");
     assert_eq!(with(&|_| {}, false, here)[..2], [None, None]);
+    assert_eq!(with(&|_| {}, false, here)[2..], [Some(Withheld::Undescribed); 2]);
     assert_eq!(with(&|program| program.writable = true, false, here)[..2], [Some(Withheld::Writable); 2]);
     assert_eq!(with(&|_| {}, true, here)[..2], [Some(Withheld::Expands); 2]);
     assert_eq!(with(&|_| {}, false, None)[..2], [Some(Withheld::NoFolder); 2]);

@@ -3,8 +3,8 @@
 use crate::judge::{Decision, Judged};
 use crate::stream::Line;
 use countersign_policy::always::Choice;
-use countersign_policy::rules::{Moment, Offer, PRESETS, RuleIndex, Rung, Withheld};
-use countersign_protocol::rules::CommandRule;
+use countersign_policy::rules::{Longest, Moment, Offer, PRESETS, RuleIndex, Rung, Withheld};
+use countersign_protocol::rules::{CommandRule, RuleLimits};
 use std::collections::{BTreeMap, HashMap};
 
 /// What is stored at the beginning, and what an answer stores.
@@ -59,8 +59,8 @@ pub(crate) fn replay(setting: Setting, lines: &[Line], judged: &[Judged]) -> Out
     };
     let mut memory: HashMap<&str, RuleIndex> = HashMap::new();
     let uses = HashMap::new();
-    let moment = Moment { agent: AGENT, session: None, now_ms: 0, uses: &uses };
     for (line, judged) in lines.iter().zip(judged) {
+        let moment = Moment { agent: AGENT, session: Some(&line.session), now_ms: 0, uses: &uses };
         let rules = memory.entry(&line.source).or_insert_with(|| RuleIndex::new(start.clone()));
         let (cause, choices) = match judged.decide(rules, moment) {
             Decision::Asked { cause, choices } => (cause, choices),
@@ -74,7 +74,7 @@ pub(crate) fn replay(setting: Setting, lines: &[Line], judged: &[Judged]) -> Out
         *outcome.prompts.entry(line.source.clone()).or_default() += 1;
         *outcome.causes.entry(cause).or_default() += 1;
         if let (Some(rung), false) = (setting.learned, line.sensitive) {
-            let learned = learn(choices, rung, &mut outcome);
+            let learned = learn(choices, rung, &line.session, &mut outcome);
             if !learned.is_empty() {
                 let mut all = rules.rules().to_vec();
                 all.extend(learned);
@@ -85,8 +85,8 @@ pub(crate) fn replay(setting: Setting, lines: &[Line], judged: &[Judged]) -> Out
     outcome
 }
 
-/// Answers with `rung`, or with the widest narrower one that is offered.
-fn learn(choices: Vec<Choice>, rung: Rung, outcome: &mut Outcome) -> Vec<CommandRule> {
+/// Answers with `rung`, or with the widest narrower one that is offered, for as long as that may be kept.
+fn learn(choices: Vec<Choice>, rung: Rung, session: &str, outcome: &mut Outcome) -> Vec<CommandRule> {
     let wanted = choices.iter().find(|choice| choice.rung == rung);
     if let Some(Err(withheld)) = wanted.map(|choice| &choice.rules) {
         *outcome.withheld.entry(*withheld).or_default() += 1;
@@ -95,7 +95,13 @@ fn learn(choices: Vec<Choice>, rung: Rung, outcome: &mut Outcome) -> Vec<Command
     let offers = narrower.filter_map(|choice| choice.rules.ok()).next_back().unwrap_or_default();
     let rule = |offer: Offer| {
         outcome.stored += 1;
-        offer.into_rule(outcome.stored.to_string(), AGENT.to_owned(), 0)
+        let longest = offer.longest;
+        let mut rule = offer.into_rule(outcome.stored.to_string(), AGENT.to_owned(), 0);
+        rule.limits = match longest {
+            Longest::Always => RuleLimits::default(),
+            Longest::Session => RuleLimits { session: Some(session.to_owned()), ..RuleLimits::default() },
+        };
+        rule
     };
     offers.into_iter().map(rule).collect()
 }

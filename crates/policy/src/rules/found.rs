@@ -2,7 +2,7 @@
 //! of its own and known to only read ([`super::knowledge`]), with every folder that is searched in the place of what is
 //! found there.
 
-use super::knowledge::{self, Nature, Operands};
+use super::knowledge::{self, Command, Nature, Operands, Program};
 use super::places::Place;
 use super::{Argument, Invocation, reads, shape, trees};
 use crate::analysis::{Segment, Word};
@@ -47,6 +47,27 @@ pub(super) fn without_readers(
     Some(kept)
 }
 
+/// Whether names stand only where a program takes files to read. `words` are the arguments with a name in them.
+fn stands_for_files(
+    program: &'static Program,
+    command: &Command,
+    words: &[&str],
+    arguments: &[Word],
+    place: Place<'_>,
+) -> bool {
+    let named: Vec<usize> =
+        arguments.iter().enumerate().filter(|(_, word)| word.text == FOUND).map(|(at, _)| at).collect();
+    if named.is_empty() || command.operands == Operands::Anything {
+        return true;
+    }
+    let Some(before) = command.before_files(words) else { return false };
+    let words: Vec<Argument<'_>> = words.iter().map(|text| Argument { text, expands: false }).collect();
+    let operands = shape::operand_places(&program.shape(command), &words, place);
+    operands.is_some_and(|operands| {
+        operands.get(before..).is_some_and(|files| named.iter().all(|at| files.contains(at)))
+    })
+}
+
 /// Whether a program only reads files below `start`, and no secret among them.
 fn only_reads(
     words: &[Word],
@@ -76,6 +97,10 @@ fn only_reads(
     if !matches!(command.nature, Nature::Prints | Nature::Reads | Nature::ReadsTrees) {
         return false;
     }
+    // A name is only ever a file that is read: as a script, a pattern or the value of a flag it would be what is done.
+    if !stands_for_files(program, command, &words, arguments, place) {
+        return false;
+    }
     // What lies below may be a secret although nothing in its name was seen.
     if place.is_secret(SecretPlaces::RefusedInTrees, start) {
         return false;
@@ -95,6 +120,7 @@ fn only_reads(
     };
     let opens = command.nature != Nature::Prints && !reads::only_lists(invocation);
     harmless
+        && !knowledge::is_read_otherwise(&typed.text, &words)
         && (!opens || below.iter().all(|tree| reads::is_harmless(tree, &facts.reached)))
         && covered(invocation)
 }

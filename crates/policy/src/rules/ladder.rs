@@ -4,6 +4,7 @@
 
 use super::knowledge::{self, Command, Nature, Operands, Program};
 use super::{Argument, Invocation, contents, matches, place, shape};
+use crate::command::carries_code;
 use crate::programs::is_another_by_name;
 use countersign_protocol::rules::{
     ArgumentRule, ArgumentShape, CommandRule, FileContents, FlagPresence, FlagRule, FlagSet, FlagStyle,
@@ -33,11 +34,26 @@ pub struct Offer {
     pub folder: Option<String>,
     /// Files that must be what they are now.
     pub contents: FileContents,
+    /// How long it may be kept.
+    pub longest: Longest,
+}
+
+/// How long an answer may be kept.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub enum Longest {
+    /// Without an end.
+    Always,
+    /// For the session, or [`SESSION_MS`]: the same words do the same harm to whatever is there by then.
+    Session,
 }
 
 impl Offer {
-    /// The rule that a person's answer makes of it.
+    /// The rule that a person's answer makes of it, for as long as it may be kept.
     pub fn into_rule(self, id: String, agent: String, created_at_ms: i64) -> CommandRule {
+        let until_ms = match self.longest {
+            Longest::Always => None,
+            Longest::Session => Some(created_at_ms.saturating_add(SESSION_MS)),
+        };
         CommandRule {
             id,
             agent,
@@ -46,7 +62,7 @@ impl Offer {
             arguments: self.arguments,
             folder: self.folder,
             contents: self.contents,
-            limits: RuleLimits::default(),
+            limits: RuleLimits { until_ms, ..RuleLimits::default() },
             note: None,
             created_at_ms,
             from: RuleOrigin::Answer,
@@ -74,7 +90,11 @@ pub fn ladder(invocation: Invocation<'_>) -> Vec<Step> {
                     Rung::Subcommand => wider()?.subcommand(invocation)?,
                     Rung::Program => wider()?.program(invocation)?,
                 };
-                let offer = Offer { program: program.to_owned(), arguments, folder, contents };
+                let longest = match rung {
+                    Rung::Exact => longest(invocation),
+                    Rung::Shape | Rung::Subcommand | Rung::Program => Longest::Always,
+                };
+                let offer = Offer { program: program.to_owned(), arguments, folder, contents, longest };
                 // What does not cover the command it was made from is no proposal.
                 let rule = offer.clone().into_rule(String::new(), String::new(), 0);
                 if matches(&rule, invocation) { Ok(offer) } else { Err(why_not(invocation)) }
@@ -105,6 +125,27 @@ fn exact(invocation: Invocation<'_>) -> Result<ArgumentRule, Withheld> {
     Ok(ArgumentRule::Exact { args, folder })
 }
 
+/// How long exactly these words may be allowed: what could destroy, publish, send or fetch something else another time is
+/// allowed for what is there now.
+pub(super) fn longest(invocation: Invocation<'_>) -> Longest {
+    let lasts = match Wider::of(invocation, true) {
+        Err(Withheld::Dangerous) => false,
+        // Not known to do anything of the kind, or what runs is known to the last byte.
+        Err(_) | Ok(Wider::Unknown) => true,
+        Ok(Wider::Known(program)) => match harmless(program, invocation) {
+            Err(_) => false,
+            Ok((command, _)) => match command.nature {
+                // It runs the project's own tools, whatever they are told.
+                Nature::Builds => true,
+                Nature::Prints | Nature::Reads | Nature::ReadsTrees | Nature::Asks | Nature::Adds => {
+                    is_described_but_for_secrets(program, command, invocation)
+                }
+            },
+        },
+    };
+    if lasts { Longest::Always } else { Longest::Session }
+}
+
 /// Arguments like those that a pinned script was given. It stands first and stays as it is.
 fn of_script(invocation: Invocation<'_>) -> Result<Scoped, Withheld> {
     let folder = invocation.folder.ok_or(Withheld::NoFolder)?.to_owned();
@@ -118,7 +159,10 @@ fn of_script(invocation: Invocation<'_>) -> Result<Scoped, Withheld> {
     if arguments.iter().any(|word| knowledge::is_order(word.text)) {
         return Err(Withheld::Dangerous);
     }
-    let mut shape = cautious(arguments, invocation).ok_or(Withheld::NotKnownHarmless)?;
+    if carries_code(arguments.iter().map(|word| word.text)) {
+        return Err(Withheld::RunsItsArguments);
+    }
+    let mut shape = cautious(arguments).ok_or(Withheld::NotKnownHarmless)?;
     shape.subcommand.insert(0, script.text.to_owned());
     Ok((ArgumentRule::Shape(shape), Some(folder)))
 }
@@ -138,29 +182,71 @@ pub(super) fn only_reads(invocation: Invocation<'_>) -> bool {
 
 fn described(invocation: Invocation<'_>) -> Option<&'static Command> {
     let Ok(Wider::Known(program)) = Wider::of(invocation, false) else { return None };
-    let (command, full) = harmless(program, invocation).ok()?;
-    let operands = match command.operands {
-        Operands::Names | Operands::Task => {
-            OperandRule { max: knowledge::OPERANDS, kinds: vec![OperandKind::Any], ..OperandRule::default() }
-        }
-        _ => full.operands.clone(),
-    };
+    let (command, _) = harmless(program, invocation).ok()?;
     // What it does is asked here, not what it shows.
-    let full = ArgumentShape { operands, secrets: SecretPlaces::Allowed, ..full };
-    let fits =
-        command.operands == Operands::Anything || shape::fits(&full, invocation.arguments, place(invocation));
-    fits.then_some(command)
+    is_described_but_for_secrets(program, command, invocation).then_some(command)
+}
+
+fn is_described_but_for_secrets(program: &Program, command: &Command, invocation: Invocation<'_>) -> bool {
+    let full = ArgumentShape { secrets: SecretPlaces::Allowed, ..program.shape(command) };
+    fits_table(command, full, invocation)
+}
+
+/// Whether words fit what a table says of a command, where `full` says it with what a person saw put in.
+pub(super) fn fits_table(command: &Command, mut full: ArgumentShape, invocation: Invocation<'_>) -> bool {
+    let any =
+        || OperandRule { max: knowledge::OPERANDS, kinds: vec![OperandKind::Any], ..OperandRule::default() };
+    match command.operands {
+        // Only a rule for these very words, or for ids like them, is asked about them.
+        Operands::Ids | Operands::Names | Operands::Task => full.operands = any(),
+        Operands::Packages => {
+            let operands = shape::operands(&full, invocation.arguments, place(invocation));
+            let is_here = |word: &&str| word.starts_with(['.', '/']) || word.ends_with(".go");
+            if !operands.is_some_and(|operands| operands.iter().all(is_here)) {
+                return false;
+            }
+        }
+        Operands::Anything
+        | Operands::None
+        | Operands::Paths
+        | Operands::Prefixed(_)
+        | Operands::Script(_)
+        | Operands::Search
+        | Operands::Text
+        | Operands::Words(_) => {}
+    }
+    is_read_as_described(invocation)
+        && !of_either_name(invocation, knowledge::takes_orders_from_files)
+        && !(command.nature.changes() && invocation.arguments.iter().any(is_inside_repository))
+        && (command.operands == Operands::Anything
+            || shape::fits(&full, invocation.arguments, place(invocation)))
+}
+
+/// Whether a word is about what git itself keeps, and what it runs later.
+fn is_inside_repository(argument: &Argument<'_>) -> bool {
+    argument.text.split(['/', '=']).any(|part| part.eq_ignore_ascii_case(".git"))
+}
+
+/// Whether the program, under either name, reads these words as its table says.
+pub(super) fn is_read_as_described(invocation: Invocation<'_>) -> bool {
+    !of_either_name(invocation, knowledge::is_read_otherwise)
+}
+
+fn of_either_name(invocation: Invocation<'_>, is_so: fn(&str, &[&str]) -> bool) -> bool {
+    let words: Vec<&str> = invocation.arguments.iter().map(|argument| argument.text).collect();
+    let real = invocation.program.real_path.as_deref().and_then(Path::to_str).unwrap_or_default();
+    [invocation.typed, real].into_iter().any(|name| is_so(name, &words))
 }
 
 /// What is beyond the exact command: a program that is described, or one about which nothing is known.
-enum Wider {
+pub(super) enum Wider {
     Known(&'static Program),
     Unknown,
 }
 
 impl Wider {
     /// `pinned`: whether the rule is about nothing but the program as it is now.
-    fn of(invocation: Invocation<'_>, pinned: bool) -> Result<Self, Withheld> {
+    pub(super) fn of(invocation: Invocation<'_>, pinned: bool) -> Result<Self, Withheld> {
         let facts = invocation.program;
         let real = facts.real_path.as_deref().and_then(Path::to_str).unwrap_or_default();
         let names = [invocation.typed, real];
@@ -195,6 +281,10 @@ impl Wider {
         {
             return Err(Withheld::Dangerous);
         }
+        // Behind a shell everything may be code, whoever starts it.
+        if carries_code(invocation.arguments.iter().map(|word| word.text)) {
+            return Err(Withheld::RunsItsArguments);
+        }
         Ok(Self::Unknown)
     }
 
@@ -206,7 +296,7 @@ impl Wider {
             }
             Self::Unknown => {
                 let folder = invocation.folder.ok_or(Withheld::NoFolder)?;
-                let shape = cautious(invocation.arguments, invocation).ok_or(Withheld::NotKnownHarmless)?;
+                let shape = cautious(invocation.arguments).ok_or(Withheld::NotKnownHarmless)?;
                 Ok((ArgumentRule::Shape(shape), Some(folder.to_owned())))
             }
         }
@@ -221,13 +311,7 @@ impl Wider {
                 }
                 everything_harmless(command, full, invocation)
             }
-            Self::Unknown => {
-                let folder = invocation.folder.ok_or(Withheld::NoFolder)?;
-                let first = invocation.arguments.first().filter(|word| is_plain(word.text));
-                let first = first.ok_or(Withheld::NoSubcommand)?;
-                let shape = ArgumentShape { subcommand: vec![first.text.to_owned()], ..anything_careful() };
-                Ok((ArgumentRule::Shape(shape), Some(folder.to_owned())))
-            }
+            Self::Unknown => Err(Withheld::Undescribed),
         }
     }
 
@@ -242,7 +326,7 @@ impl Wider {
                     Err(Withheld::Dangerous)
                 }
             }
-            Self::Unknown => Ok((ArgumentRule::Shape(anything_careful()), None)),
+            Self::Unknown => Err(Withheld::Undescribed),
         }
     }
 }
@@ -258,7 +342,7 @@ fn why_not(invocation: Invocation<'_>) -> Withheld {
 }
 
 /// The subcommand and all that it may harmlessly be given.
-fn harmless(
+pub(super) fn harmless(
     program: &'static Program,
     invocation: Invocation<'_>,
 ) -> Result<(&'static Command, ArgumentShape), Withheld> {
@@ -271,7 +355,14 @@ fn harmless(
     };
     let words: Vec<&str> = rest.iter().map(|argument| argument.text).collect();
     let command = program.command(&words).ok_or(Withheld::Dangerous)?;
-    Ok((command, program.shape(command)))
+    let mut full = program.shape(command);
+    if let FlagSet::Listed(flags) = &mut full.flags {
+        // What is harmless only where a person saw it is what was given.
+        for flag in flags.iter_mut().filter(|flag| flag.value == FlagValue::OneOf(Vec::new())) {
+            flag.value = FlagValue::OneOf(values(flag, invocation));
+        }
+    }
+    Ok((command, full))
 }
 
 /// The flags that were used, and operands like those that were given.
@@ -283,7 +374,9 @@ fn narrowed(command: &Command, full: ArgumentShape, invocation: Invocation<'_>) 
         Operands::Names
         | Operands::Task
         | Operands::Ids
+        | Operands::Packages
         | Operands::Paths
+        | Operands::Search
         | Operands::Text
         | Operands::Anything => true,
         Operands::None | Operands::Prefixed(_) | Operands::Script(_) | Operands::Words(_) => false,
@@ -312,15 +405,18 @@ fn narrowed(command: &Command, full: ArgumentShape, invocation: Invocation<'_>) 
             max: count(&operands),
             ..of_kinds(&operands, |word| shape::is_data(word).then_some(OperandKind::Data))
         },
-        Operands::Paths if folder.is_some() => {
+        Operands::Packages | Operands::Paths if folder.is_some() => {
             let below = folder.clone().into_iter().collect::<Vec<_>>();
             let kind =
                 |word: &str| place.holds(&below, word).then(|| OperandKind::Path { below: below.clone() });
             OperandRule { max, ..of_kinds(&operands, kind) }
         }
-        Operands::Text | Operands::Paths | Operands::Words(_) | Operands::Prefixed(_) => {
-            OperandRule { max, ..shape.operands }
-        }
+        Operands::Packages
+        | Operands::Paths
+        | Operands::Prefixed(_)
+        | Operands::Search
+        | Operands::Text
+        | Operands::Words(_) => OperandRule { max, ..shape.operands },
         Operands::Script(_) => {
             let max = if operands.len() > 1 { knowledge::OPERANDS } else { 1 };
             OperandRule { max, kinds: script_files(&shape, &folder), ..shape.operands }
@@ -340,7 +436,7 @@ fn everything_harmless(
     match (command.operands, &folder) {
         (Operands::Names | Operands::Task, _) => return Err(Withheld::Dangerous),
         (Operands::Anything, _) => return Ok((ArgumentRule::Any, folder)),
-        (Operands::Paths, Some(folder)) => {
+        (Operands::Packages | Operands::Paths, Some(folder)) => {
             shape.operands.kinds = vec![OperandKind::Path { below: vec![folder.clone()] }];
         }
         (Operands::Script(_), _) => shape.operands.kinds = script_files(&shape, &folder),
@@ -505,13 +601,11 @@ fn prefixed(operands: &[&str]) -> OperandRule {
     OperandRule { min: 1, max: 1, ..of_kinds(operands, kind) }
 }
 
-/// Arguments of a program about which nothing is known: the same verbs, all the same flags, data like that which was there.
-fn cautious(arguments: &[Argument<'_>], invocation: Invocation<'_>) -> Option<ArgumentShape> {
-    let place = place(invocation);
+/// Arguments of a program about which nothing is known: the same words and all the same flags, and other numbers for
+/// numbers. Where what runs is known to the last byte, other files below the folder for such files, too.
+fn cautious(arguments: &[Argument<'_>]) -> Option<ArgumentShape> {
     let verbs = arguments.iter().take_while(|argument| is_plain(argument.text)).take(VERBS).count();
     let (verbs, rest) = arguments.split_at(verbs);
-    let below: Vec<String> = invocation.folder.map(str::to_owned).into_iter().collect();
-    let path = |word: &str| word.contains(['/', '.']) && !word.contains("://") && place.holds(&below, word);
     let mut flags: Vec<FlagRule> = Vec::new();
     let mut operands = Vec::new();
     for argument in rest {
@@ -525,9 +619,7 @@ fn cautious(arguments: &[Argument<'_>], invocation: Invocation<'_>) -> Option<Ar
         }
         let (name, value) = match word.split_once('=') {
             None => (word, FlagValue::None),
-            Some((name, value)) if value.bytes().all(|byte| byte.is_ascii_digit()) => {
-                (name, FlagValue::Number)
-            }
+            Some((name, value)) if shape::is_number(value) => (name, FlagValue::Number),
             Some((name, value)) => (name, FlagValue::OneOf(vec![value.to_owned()])),
         };
         match flags.iter().find(|flag| flag.names == [name]) {
@@ -538,44 +630,15 @@ fn cautious(arguments: &[Argument<'_>], invocation: Invocation<'_>) -> Option<Ar
             }
         }
     }
-    for name in SAYING {
-        if !flags.iter().any(|flag| flag.names == [*name]) {
-            let names = vec![(*name).to_owned()];
-            flags.push(FlagRule { names, value: FlagValue::None, presence: FlagPresence::Optional });
-        }
-    }
-    let kind = |word: &str| {
-        if path(word) {
-            Some(OperandKind::PlainPath { below: below.clone() })
-        } else {
-            shape::is_data(word).then_some(OperandKind::Data)
-        }
-    };
+    let kind = |word: &str| shape::is_number(word).then_some(OperandKind::Data);
     let count = count(&operands);
-    let only_paths = count > 0 && operands.iter().all(|word| path(word));
-    let (min, max) = if only_paths { (1, knowledge::OPERANDS) } else { (count, count) };
     Some(ArgumentShape {
         subcommand: verbs.iter().map(|verb| verb.text.to_owned()).collect(),
         style: FlagStyle::Words,
         flags: FlagSet::Listed(flags),
-        operands: OperandRule { min, max, ..of_kinds(&operands, kind) },
+        operands: OperandRule { min: count, max: count, ..of_kinds(&operands, kind) },
         ..nothing()
     })
-}
-
-/// Anything but secrets and orders.
-fn anything_careful() -> ArgumentShape {
-    ArgumentShape {
-        style: FlagStyle::Words,
-        flags: FlagSet::Any,
-        operands: OperandRule {
-            min: 0,
-            max: knowledge::OPERANDS,
-            first: Vec::new(),
-            kinds: vec![OperandKind::Any],
-        },
-        ..nothing()
-    }
 }
 
 fn nothing() -> ArgumentShape {
@@ -623,6 +686,9 @@ const RESTRAINTS: &[&str] = &[
     "--ff-only",
     "--no-run",
 ];
+
+/// Longest that a rule lasts which is not kept beyond the session, in milliseconds: a working day.
+pub const SESSION_MS: i64 = 8 * 60 * 60 * 1_000;
 
 /// Most leading words that are taken for verbs.
 const VERBS: usize = 3;

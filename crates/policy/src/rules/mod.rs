@@ -8,6 +8,7 @@ mod contents;
 mod describe;
 mod found;
 mod index;
+mod kept;
 mod knowledge;
 mod ladder;
 mod places;
@@ -23,14 +24,14 @@ use crate::allowlist::{Found, expand_home, glob, is_path};
 use crate::facts::{ProgramFacts, Reached, ScriptFacts};
 use crate::programs::is_another_by_name;
 use countersign_protocol::document::WILDCARD_AGENT;
-use countersign_protocol::rules::{ArgumentRule, CommandRule, RuleEffect};
+use countersign_protocol::rules::{ArgumentRule, CommandRule, FlagSet, RuleEffect};
 use places::Place;
 use std::collections::HashMap;
 use std::path::Path;
 
 pub use describe::describe;
 pub use index::RuleIndex;
-pub use ladder::{Offer, Rung, Step, Withheld, ladder};
+pub use ladder::{Longest, Offer, Rung, SESSION_MS, Step, Withheld, ladder};
 pub use places::{is_secret_at, is_secret_below};
 pub use presets::{PRESETS, Preset};
 pub use reach::reach;
@@ -131,6 +132,7 @@ pub fn matches(rule: &CommandRule, invocation: Invocation<'_>) -> bool {
                 })
                 && arguments_are_certain(&rule.arguments, invocation)
                 && contents::are_the_same(&rule.contents, invocation)
+                && kept::still_holds(rule, invocation)
         }
         // Whatever the files contain by now.
         RuleEffect::Deny => {
@@ -292,6 +294,7 @@ fn arguments_are_certain(rule: &ArgumentRule, invocation: Invocation<'_>) -> boo
             shape::fits(shape, invocation.arguments, place(invocation))
                 && reads::reach_nothing_else(shape.secrets, invocation)
                 && !starts_gpg(invocation)
+                && (shape.flags == FlagSet::Any || ladder::is_read_as_described(invocation))
         }
     }
 }

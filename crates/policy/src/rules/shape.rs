@@ -5,14 +5,14 @@ use super::places::Place;
 use super::{Argument, knowledge, scripts};
 use countersign_protocol::rules::{
     ArgumentShape, FlagPresence, FlagRule, FlagSet, FlagStyle, FlagValue, OperandKind, OperandRule,
-    OrderWords,
+    OrderWords, SecretPlaces,
 };
 use std::slice::Iter;
 
 /// Whether every word fits an allowing shape.
 pub(super) fn fits(shape: &ArgumentShape, arguments: &[Argument<'_>], place: Place<'_>) -> bool {
     let mut operands = 0;
-    let all = walk(shape, arguments, place, |word| {
+    let all = walk(shape, arguments, place, |word, _| {
         operands += 1;
         operand_fits(&shape.operands, operands - 1, word, place)
     });
@@ -26,11 +26,25 @@ pub(super) fn operands<'a>(
     place: Place<'_>,
 ) -> Option<Vec<&'a str>> {
     let mut operands = Vec::new();
-    let all = walk(shape, arguments, place, |word| {
+    let all = walk(shape, arguments, place, |word, _| {
         operands.push(word);
         true
     });
     all.then_some(operands)
+}
+
+/// Where the operands stand among the arguments, when everything else fits.
+pub(super) fn operand_places(
+    shape: &ArgumentShape,
+    arguments: &[Argument<'_>],
+    place: Place<'_>,
+) -> Option<Vec<usize>> {
+    let mut places = Vec::new();
+    let all = walk(shape, arguments, place, |_, at| {
+        places.push(at);
+        true
+    });
+    all.then_some(places)
 }
 
 /// The words from the subcommand on, when those before it are leading flags of the shape.
@@ -39,16 +53,16 @@ pub(super) fn after_leading<'a>(
     arguments: &'a [Argument<'a>],
     place: Place<'_>,
 ) -> Option<&'a [Argument<'a>]> {
-    let mut words = Words(arguments.iter());
+    let mut words = Words { rest: arguments.iter(), secrets: shape.secrets };
     while let Some(word) = words.flag_ahead() {
         // A flag that makes another program of it is its own subcommand: `sed -i`.
         if shape.subcommand.first().is_some_and(|first| first == word) {
             break;
         }
-        words.0.next();
+        words.rest.next();
         takes_flag(&shape.leading, shape.style, word, &mut words, place)?;
     }
-    Some(words.0.as_slice())
+    Some(words.rest.as_slice())
 }
 
 /// Reads all words; false when one does not fit or `operand` refuses one.
@@ -56,7 +70,7 @@ fn walk<'a>(
     shape: &ArgumentShape,
     arguments: &'a [Argument<'a>],
     place: Place<'_>,
-    mut operand: impl FnMut(&'a str) -> bool,
+    mut operand: impl FnMut(&'a str, usize) -> bool,
 ) -> bool {
     if arguments.len() > ARGUMENTS || arguments.iter().any(|argument| argument.expands) {
         return false;
@@ -64,7 +78,7 @@ fn walk<'a>(
     let rest =
         if shape.subcommand.is_empty() { Some(arguments) } else { after_leading(shape, arguments, place) };
     let Some(rest) = rest else { return false };
-    let mut words = Words(rest.iter());
+    let mut words = Words { rest: rest.iter(), secrets: shape.secrets };
     if !shape.subcommand.iter().all(|expected| words.next() == Some(expected)) {
         return false;
     }
@@ -75,7 +89,7 @@ fn walk<'a>(
         return false;
     }
     let ordered = |argument: &Argument<'_>| knowledge::is_order(argument.text);
-    if shape.orders == OrderWords::Refused && words.0.as_slice().iter().any(ordered) {
+    if shape.orders == OrderWords::Refused && words.rest.as_slice().iter().any(ordered) {
         return false;
     }
     // Which flags came, by position; there are at most FLAGS.
@@ -83,7 +97,7 @@ fn walk<'a>(
     let mut flags_ended = false;
     while let Some(word) = words.next() {
         if flags_ended || !is_flag(word) {
-            if !operand(word) {
+            if !operand(word, arguments.len() - words.rest.len() - 1) {
                 return false;
             }
             continue;
@@ -106,15 +120,18 @@ fn walk<'a>(
 }
 
 /// Words yet to be read.
-struct Words<'a>(Iter<'a, Argument<'a>>);
+struct Words<'a> {
+    rest: Iter<'a, Argument<'a>>,
+    secrets: SecretPlaces,
+}
 
 impl<'a> Words<'a> {
     fn next(&mut self) -> Option<&'a str> {
-        self.0.next().map(|argument| argument.text)
+        self.rest.next().map(|argument| argument.text)
     }
 
     fn flag_ahead(&self) -> Option<&'a str> {
-        self.0.as_slice().first().map(|argument| argument.text).filter(|word| is_flag(word))
+        self.rest.as_slice().first().map(|argument| argument.text).filter(|word| is_flag(word))
     }
 
     /// A value in a word of its own. One that begins with a dash could be read as a flag by another version.
@@ -147,6 +164,10 @@ fn takes_flag(
     {
         return Some(vec![at]);
     }
+    // A few of a program's own that look like a cluster: `ps -aux`.
+    if let Some((at, _)) = named(word).filter(|(_, flag)| flag.value == FlagValue::None) {
+        return Some(vec![at]);
+    }
     if style == FlagStyle::Words || word.starts_with("--") {
         let (name, glued) = match word.split_once('=') {
             Some((name, value)) => (name, Some(value)),
@@ -174,6 +195,11 @@ fn takes_flag(
 }
 
 fn takes_value(value: &FlagValue, glued: Option<&str>, words: &mut Words<'_>, place: Place<'_>) -> bool {
+    // The words as they stand were looked at already; what is glued to a letter is seen only here.
+    let judged = words.secrets != SecretPlaces::Allowed;
+    if judged && glued.is_some_and(|glued| place.is_secret(SecretPlaces::Refused, glued)) {
+        return false;
+    }
     match value {
         FlagValue::None => glued.is_none(),
         FlagValue::Optional => true,
@@ -183,22 +209,38 @@ fn takes_value(value: &FlagValue, glued: Option<&str>, words: &mut Words<'_>, pl
         FlagValue::OneOf(values) => {
             glued.or_else(|| words.next()).is_some_and(|word| values.iter().any(|value| value == word))
         }
-        FlagValue::Path { below } => {
-            glued.or_else(|| words.value()).is_some_and(|word| place.holds(below, word))
-        }
+        FlagValue::Path { below } => glued
+            .or_else(|| words.value())
+            .is_some_and(|word| is_only_a_path(word) && place.holds(below, word)),
     }
 }
 
-fn is_number(word: &str) -> bool {
+pub(super) fn is_number(word: &str) -> bool {
     let digits = word.strip_prefix(['-', '+']).unwrap_or(word);
     !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 fn operand_fits(rule: &OperandRule, index: u32, word: &str, place: Place<'_>) -> bool {
     let first = usize::try_from(index).ok().and_then(|index| rule.first.get(index));
+    let is_certain = |kind: &OperandKind| {
+        let is_a_path = match kind {
+            OperandKind::Path { .. } | OperandKind::PlainPath { .. } | OperandKind::VisiblePath { .. } => {
+                is_only_a_path(word)
+            }
+            OperandKind::Any
+            | OperandKind::Data
+            | OperandKind::OneOf(_)
+            | OperandKind::Prefix(_)
+            | OperandKind::SedPrint
+            | OperandKind::SedEdit
+            | OperandKind::JqFilter
+            | OperandKind::AwkPrint => true,
+        };
+        is_a_path && is_of_kind(kind, word, place)
+    };
     match first {
-        Some(kind) => is_of_kind(kind, word, place),
-        None => rule.kinds.iter().any(|kind| is_of_kind(kind, word, place)),
+        Some(kind) => is_certain(kind),
+        None => rule.kinds.iter().any(is_certain),
     }
 }
 
@@ -226,6 +268,18 @@ fn is_of_kind(kind: &OperandKind, word: &str, place: Place<'_>) -> bool {
         OperandKind::JqFilter => scripts::jq_filters(word),
         OperandKind::AwkPrint => scripts::awk_prints(word),
     }
+}
+
+/// Whether no program takes a word for anything but a path: behind an `@` stands a file with more words, and a name before a
+/// colon says how to open what follows, unless another colon follows, as in `tests/a.py::test_b`.
+fn is_only_a_path(word: &str) -> bool {
+    let scheme = || {
+        let (name, rest) = word.split_once(':')?;
+        let is_name = !name.is_empty()
+            && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-_".contains(&byte));
+        Some(is_name && !rest.starts_with(':'))
+    };
+    !word.starts_with('@') && scheme() != Some(true)
 }
 
 /// Whether no part of a path begins with a dot, but for those that only say where it begins.

@@ -44,6 +44,8 @@ ui_words! {
         Dangerous,
         /// Something in it is not known to be harmless.
         NotKnownHarmless,
+        /// Nobody described here what the program does.
+        Undescribed,
         /// It names what looks like the place of a secret.
         Secret,
         /// The program has no subcommands, or none is named.

@@ -21,18 +21,18 @@ pub(super) const PROGRAMS: &[Program] = &[
         commands: &[
             builds(
                 "test",
-                "-v -run= -count=# -race -cover -coverprofile=/ -covermode= -coverpkg= -timeout= -short -bench= -benchmem -benchtime= -tags= -parallel=# -p=# -cpu= -failfast -json -list= -skip= -shuffle= -fuzz= -fuzztime= -vet= -trimpath -mod= -o=/ -c",
-                Operands::Paths,
+                "-v -run= -count=# -race -cover -coverprofile=! -covermode= -coverpkg= -timeout= -short -bench= -benchmem -benchtime= -tags= -parallel=# -p=# -cpu= -failfast -json -list= -skip= -shuffle= -fuzz= -fuzztime= -vet= -trimpath -mod= -o=! -c",
+                Operands::Packages,
             ),
-            builds("build", "-v -race -tags= -trimpath -mod= -o=/ -p=# -a -n -x -cover", Operands::Paths),
+            builds("build", "-v -race -tags= -trimpath -mod= -o=! -p=# -a -n -x -cover", Operands::Packages),
             builds("run", "-v -race -tags= -trimpath -mod= -p=#", Operands::Task),
-            builds("vet", "-v -json -tags= -c=# -mod=", Operands::Paths),
+            builds("vet", "-v -json -tags= -c=# -mod=", Operands::Packages),
             builds(
                 "list",
                 "-f= -json[=] -m -u -deps -test -e -find -tags= -mod= -versions -retracted",
                 Operands::Text,
             ),
-            builds("fmt", "-n -x", Operands::Paths),
+            builds("fmt", "-n -x", Operands::Packages),
             builds("doc", "-all -c -cmd -short -src -u", Operands::Text),
             builds("version", "-m -v", Operands::None),
             builds(
@@ -110,11 +110,7 @@ pub(super) const PROGRAMS: &[Program] = &[
         names: &["pytest", "py.test"],
         style: FlagStyle::Clustered,
         leading: "",
-        commands: &[builds(
-            "",
-            "-v,--verbose -q,--quiet -s -x,--exitfirst -k= -m= -l,--showlocals -r= --tb= --maxfail=# --lf,--last-failed --ff,--failed-first --nf,--new-first --sw,--stepwise --co,--collect-only -n=# --durations=# --no-header --no-summary --cov[=] --cov-report= --no-cov --disable-warnings -W= --color= --import-mode= --ignore= --deselect= --timeout=# --strict-markers --",
-            Operands::Paths,
-        )],
+        commands: &[builds("", PYTEST, Operands::Paths)],
     },
     // A task is a name for anything: only this very one.
     Program {
@@ -179,7 +175,7 @@ pub(super) const PROGRAMS: &[Program] = &[
         leading: "",
         commands: &[builds(
             "",
-            "-j,--jobs[=] -k,--keep-going -s,--silent,--quiet -n,--dry-run,--just-print -B,--always-make --no-print-directory -O,--output-sync[=]",
+            "-C=! -f,--file=! -j,--jobs[=] -k,--keep-going -s,--silent,--quiet -n,--dry-run,--just-print -B,--always-make --no-print-directory -O,--output-sync[=]",
             Operands::Names,
         )],
     },
@@ -291,6 +287,13 @@ pub(super) const PROGRAMS: &[Program] = &[
             builds("current", "", Operands::None),
         ],
     },
+    // What else they take names plugins, wrappers and files with more flags.
+    Program {
+        names: &["c++", "cc", "clang", "clang++", "g++", "gcc"],
+        style: FlagStyle::Words,
+        leading: "",
+        commands: &[builds("", COMPILER, Operands::Paths)],
+    },
     Program {
         names: &["mkdir"],
         style: FlagStyle::Clustered,
@@ -316,7 +319,7 @@ pub(super) const PROGRAMS: &[Program] = &[
         commands: &[
             builds(
                 "check",
-                "--fix --diff -q,--quiet -v,--verbose --select= --ignore= --extend-select= --output-format= --statistics --no-cache --preview",
+                "--fix --diff -q,--quiet -v,--verbose --select= --ignore= --extend-select= --output-format=concise|full|github|gitlab|grouped|json|json-lines|pylint --config=! --statistics --no-cache --preview",
                 Operands::Paths,
             ),
             builds("format", "--check --diff -q,--quiet -v,--verbose --no-cache --preview", Operands::Paths),
@@ -328,13 +331,17 @@ pub(super) const PROGRAMS: &[Program] = &[
         leading: "",
         commands: &[builds(
             "",
-            "--check --diff -q,--quiet -v,--verbose --strict --ignore-missing-imports --no-error-summary --pretty --profile= -l,--line-length=# --max-line-length=# --select= --ignore= --disable= --enable= --outputjson",
+            "--check --diff -q,--quiet -v,--verbose --strict --ignore-missing-imports --no-error-summary --pretty --profile= -l,--line-length=# --max-line-length=# --select= --ignore= --disable= --enable= --config=! --config-file=! --outputjson",
             Operands::Paths,
         )],
     },
 ];
 
-const CARGO: &str = "-p,--package= --workspace --all --lib --bins --bin= --tests --test= --examples --example= --benches --bench= --all-targets --all-features --no-default-features -F,--features= -r,--release --profile= -q,--quiet -v,--verbose --no-run --no-fail-fast --message-format= --locked --offline --frozen -j,--jobs=# --keep-going --color= --target= --doc";
+const PYTEST: &str = "-v,--verbose -q,--quiet -s -x,--exitfirst -k= -m= -l,--showlocals -r= --tb=auto|line|long|native|no|short --maxfail=# --lf,--last-failed --ff,--failed-first --nf,--new-first --sw,--stepwise --co,--collect-only -n=# --durations=# --no-header --no-summary --cov[=] --cov-report=html|json|lcov|term|term-missing|term-missing:skip-covered|term:skip-covered|xml --no-cov --disable-warnings -c=! -o=! -p=! -W=! --rootdir=! --junitxml=! --color=auto|no|yes --import-mode=append|importlib|prepend --ignore= --deselect= --timeout=# --strict-markers --";
+
+const COMPILER: &str = "-c -S -E -g -O -O0 -O1 -O2 -O3 -Og -Os -Wall -Wconversion -Werror -Wextra -Wpedantic -Wshadow -ansi -fPIC -fsyntax-only -lm -lpthread -m32 -m64 -pedantic -pthread -shared -static -std=c++11|c++14|c++17|c++20|c++23|c11|c17|c23|c89|c99|gnu11|gnu17|gnu99 -fsanitize=address|leak|thread|undefined -w -D=! -I=! -o=!";
+
+const CARGO: &str = "-p,--package= --workspace --all --lib --bins --bin= --tests --test= --examples --example= --benches --bench= --all-targets --all-features --no-default-features -F,--features= -r,--release --profile= -q,--quiet -v,--verbose --no-run --no-fail-fast --message-format= --locked --offline --frozen -j,--jobs=# --keep-going --color= --target=! --manifest-path=! --doc";
 
 const NPM: &str = "-s,--silent -w,--workspace= --workspaces";
 
@@ -348,16 +355,16 @@ const DOTNET: &str = "-c,--configuration= -f,--framework= --no-restore --no-buil
 
 const SWIFT: &str = "-c,--configuration= --filter= --skip= -v,--verbose --parallel -j,--jobs=# --product= --target= --list-tests --build-tests";
 
-const PRETTIER: &str = "-c,--check -l,--list-different -w,--write --no-config --log-level=silent|error|warn|log|debug --cache --no-color --tab-width=# --print-width=# --no-semi --single-quote";
+const PRETTIER: &str = "--config=! --ignore-path=! --plugin=! -c,--check -l,--list-different -w,--write --no-config --log-level=silent|error|warn|log|debug --cache --no-color --tab-width=# --print-width=# --no-semi --single-quote";
 
-const ESLINT: &str = "--fix --fix-dry-run --quiet --max-warnings=# --cache --no-color --color --ext= --no-error-on-unmatched-pattern --report-unused-disable-directives";
+const ESLINT: &str = "-c,--config=! -f,--format=! -o,--output-file=! --ignore-pattern= --fix --fix-dry-run --quiet --max-warnings=# --cache --no-color --color --ext= --no-error-on-unmatched-pattern --report-unused-disable-directives";
 
-const JEST: &str = "-t,--testNamePattern= --testPathPattern= --testPathPatterns= --coverage[=] --no-coverage --verbose -i,--runInBand --bail[=] --silent --ci --passWithNoTests --forceExit --detectOpenHandles -o,--onlyChanged --listTests -w,--maxWorkers= --testTimeout=# --no-cache --json";
+const JEST: &str = "-c,--config=! --reporters=! -t,--testNamePattern= --testPathPattern= --testPathPatterns= --coverage[=] --no-coverage --verbose -i,--runInBand --bail[=] --silent --ci --passWithNoTests --forceExit --detectOpenHandles -o,--onlyChanged --listTests -w,--maxWorkers= --testTimeout=# --no-cache --json";
 
-const VITEST: &str = "-t,--testNamePattern= --coverage --bail=# --silent --passWithNoTests --no-file-parallelism --changed --testTimeout=# --retry=#";
+const VITEST: &str = "-c,--config=! -r,--root=! --reporter=! --project= -t,--testNamePattern= --coverage --bail=# --silent --passWithNoTests --no-file-parallelism --changed --testTimeout=# --retry=#";
 
-const PLAYWRIGHT: &str = "-g,--grep= --grep-invert= --project= --workers=# -j=# --retries=# --headed --list --max-failures=# -x --last-failed --timeout=# --reporter=line|list|dot|html|json|junit|github";
+const PLAYWRIGHT: &str = "-c,--config=! -g,--grep= --grep-invert= --project= --workers=# -j=# --retries=# --headed --list --max-failures=# -x --last-failed --timeout=# --reporter=line|list|dot|html|json|junit|github";
 
-const BIOME: &str = "--write --fix --unsafe --staged --changed --no-errors-on-unmatched --error-on-warnings --max-diagnostics=# --diagnostic-level=info|warn|error --verbose --files-ignore-unknown=true|false --colors=off|force --reporter=json|json-pretty|github|junit|summary|gitlab";
+const BIOME: &str = "--config-path=! --write --fix --unsafe --staged --changed --no-errors-on-unmatched --error-on-warnings --max-diagnostics=# --diagnostic-level=info|warn|error --verbose --files-ignore-unknown=true|false --colors=off|force --reporter=json|json-pretty|github|junit|summary|gitlab";
 
-const TSC: &str = "--noEmit -b,--build -p,--project=/ --pretty[=] --skipLibCheck --incremental -v,--version --listFiles --strict";
+const TSC: &str = "--noEmit -b,--build -p,--project=! --pretty[=] --skipLibCheck --incremental -v,--version --listFiles --strict";

@@ -134,7 +134,7 @@ pub(super) const PROGRAMS: &[Program] = &[
         &[only(
             Nature::ReadsTrees,
             "-a,--text -A,--after-context=# -b,--byte-offset -B,--before-context=# -c,--count -C,--context=# -e,--regexp= -E,--extended-regexp -f,--file= -F,--fixed-strings -G,--basic-regexp -h,--no-filename -H,--with-filename -i,--ignore-case,--no-ignore-case -I -l,--files-with-matches -L,--files-without-match -m,--max-count=# -n,--line-number -o,--only-matching -P,--perl-regexp -q,--quiet,--silent -r,--recursive -R,--dereference-recursive -s,--no-messages -T,--initial-tab -v,--invert-match -w,--word-regexp -x,--line-regexp -y -z,--null-data -Z,--null -# --binary-files= --color[=] --colour[=] --exclude= --exclude-dir= --include= --label= --line-buffered --",
-            Operands::Text,
+            Operands::Search,
         )],
     ),
     plain(
@@ -142,7 +142,7 @@ pub(super) const PROGRAMS: &[Program] = &[
         &[only(
             Nature::ReadsTrees,
             "-a,--text -A,--after-context=# -b,--byte-offset -B,--before-context=# -c,--count --count-matches -C,--context=# -e,--regexp= -F,--fixed-strings --files -g,--glob= --iglob= --heading --no-heading -h -H,--with-filename -I,--no-filename -i,--ignore-case -j,--threads=# --json -l,--files-with-matches --files-without-match -L,--follow -m,--max-count=# -M,--max-columns=# --max-depth=# --max-filesize= -n,--line-number -N,--no-line-number --no-messages -o,--only-matching --passthru -P,--pcre2 -p,--pretty -q,--quiet -r,--replace= -s,--case-sensitive -S,--smart-case --sort= --sortr= --stats --color= --colors= --trim -t,--type= -T,--type-not= --type-list -U,--multiline --multiline-dotall -v,--invert-match --vimgrep -w,--word-regexp -x,--line-regexp -0,--null --column --no-config --hidden --no-ignore --no-ignore-vcs --",
-            Operands::Text,
+            Operands::Search,
         )],
     ),
     Program {
@@ -160,7 +160,7 @@ pub(super) const PROGRAMS: &[Program] = &[
         &[only(
             Nature::Reads,
             "-H,--hidden -I,--no-ignore -s,--case-sensitive -i,--ignore-case -g,--glob -F,--fixed-strings -a,--absolute-path -L,--follow -p,--full-path -d,--max-depth=# --min-depth=# -E,--exclude= -t,--type= -e,--extension= -S,--size= --changed-within= --changed-before= -o,--owner= -c,--color= -j,--threads=# -0,--print0 -1 -q,--quiet --max-results=# --",
-            Operands::Text,
+            Operands::Search,
         )],
     ),
     plain(
@@ -225,7 +225,11 @@ pub(super) const PROGRAMS: &[Program] = &[
     ),
     plain(
         &["stat"],
-        &[only(Nature::Reads, "-c,--format= -f -L,--dereference -t,--terse -x --printf= --", Operands::Text)],
+        &[only(
+            Nature::Reads,
+            "-c,--format= -f -L,--dereference -t,--terse -x --printf= --",
+            Operands::Paths,
+        )],
     ),
     plain(
         &["du"],
@@ -264,20 +268,20 @@ pub(super) const PROGRAMS: &[Program] = &[
         &[only(
             Nature::Prints,
             "-b -c -d -e -f -g -G -h -k -L -n -N -O -p -r -s -S -t -u -w -x -z -eq -ne -lt -le -gt -ge -nt -ot -ef -a -o",
-            Operands::Text,
+            Operands::Paths,
         )],
     ),
     plain(&["which", "type"], &[only(Nature::Reads, "-a -s -p -t", Operands::Text)]),
     plain(
         &["basename", "dirname"],
-        &[only(Nature::Prints, "-a,--multiple -s,--suffix= -z,--zero --", Operands::Text)],
+        &[only(Nature::Prints, "-a,--multiple -s,--suffix= -z,--zero --", Operands::Paths)],
     ),
     plain(
         &["realpath", "readlink"],
         &[only(
             Nature::Reads,
             "-e,--canonicalize-existing -f,--canonicalize -m,--canonicalize-missing -n,--no-newline -L,--logical -P,--physical -q,--quiet -s,--strip,--no-symlinks -v,--verbose -z,--zero --relative-to= --relative-base= --",
-            Operands::Text,
+            Operands::Paths,
         )],
     ),
     plain(
@@ -306,12 +310,13 @@ pub(super) const PROGRAMS: &[Program] = &[
         &["free", "vmstat", "lscpu", "lsblk"],
         &[only(Nature::Reads, "-h -m -g -k -b -w -t", Operands::None)],
     ),
-    // Without a dash `e` shows the environment of every process.
+    // Without a dash `e` shows the environment of every process. Names are no values here: with one that nobody has, the
+    // whole line is read once more, without the dashes.
     plain(
         &["ps"],
         &[only(
             Nature::Reads,
-            "-a -A -d -e -f -F -H -j -l -p= -C= -u= -w",
+            "-a -A -d -e -f -F -H -j -l -p=# -w -aux",
             Operands::Words(&["a", "ax", "aux", "auxw", "auxww", "axu", "axuf", "axo", "x", "u"]),
         )],
     ),
@@ -353,5 +358,5 @@ pub(super) const PROGRAMS: &[Program] = &[
         )],
     ),
     // A second operand would be written to, so only standard input.
-    plain(&["xxd"], &[only(Nature::Reads, "-a -b -c= -d -e -g= -i -l= -p -s= -u", Operands::None)]),
+    plain(&["xxd"], &[only(Nature::Reads, "-a -b -c=# -d -e -g=# -i -l=# -p -s=# -u", Operands::None)]),
 ];

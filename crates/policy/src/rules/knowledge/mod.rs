@@ -8,9 +8,11 @@ mod builds;
 mod files;
 mod git;
 mod orders;
+mod readings;
 mod servers;
 
 pub(super) use orders::{is_order, is_uncovered};
+pub(super) use readings::{is_read_otherwise, takes_orders_from_files};
 
 use countersign_protocol::rules::{
     ArgumentRule, ArgumentShape, FlagPresence, FlagRule, FlagSet, FlagStyle, FlagValue, OperandKind,
@@ -69,8 +71,12 @@ pub(super) enum Operands {
     Anything,
     /// Anything literal.
     Text,
-    /// Paths; when generalised they stay below the working directory.
+    /// Files that are read or worked on; when generalised they stay below the working directory.
     Paths,
+    /// The same, but what does not begin like a path is code from elsewhere.
+    Packages,
+    /// What is looked for, unless a flag says that, and then paths.
+    Search,
     /// Names that decide what happens: never generalised.
     Names,
     /// A name that decides what happens, and words for what it stands for: in their places, data and paths below the working
@@ -152,7 +158,40 @@ impl Program {
     }
 }
 
+impl Command {
+    /// How many operands come before those that are files and nothing else; `None` where none certainly is. `words` are
+    /// those after the program.
+    pub(super) fn before_files(&self, words: &[&str]) -> Option<usize> {
+        match self.operands {
+            Operands::Anything | Operands::Paths => Some(0),
+            Operands::Script(_) => Some(1),
+            Operands::Search => {
+                let gives = |word: &&str| {
+                    *word == "--files" || SEARCH_GIVEN.iter().any(|flag| word.starts_with(flag))
+                };
+                Some(usize::from(!words.iter().any(gives)))
+            }
+            Operands::Ids
+            | Operands::Names
+            | Operands::None
+            | Operands::Packages
+            | Operands::Prefixed(_)
+            | Operands::Task
+            | Operands::Text
+            | Operands::Words(_) => None,
+        }
+    }
+}
+
 impl Nature {
+    /// Whether something below the working directory is another afterwards.
+    pub(super) fn changes(self) -> bool {
+        match self {
+            Self::Builds | Self::Adds => true,
+            Self::Prints | Self::Reads | Self::ReadsTrees | Self::Asks => false,
+        }
+    }
+
     pub(super) fn secrets(self) -> SecretPlaces {
         match self {
             Self::Prints => SecretPlaces::Allowed,
@@ -168,7 +207,9 @@ impl Operands {
         let some = |kind| OperandRule { min: 0, max: OPERANDS, first: Vec::new(), kinds: vec![kind] };
         match self {
             Self::None | Self::Names | Self::Task => OperandRule::default(),
-            Self::Anything | Self::Text | Self::Paths => some(OperandKind::Any),
+            Self::Anything | Self::Packages | Self::Paths | Self::Search | Self::Text => {
+                some(OperandKind::Any)
+            }
             Self::Ids => some(OperandKind::Data),
             Self::Words(words) => some(OperandKind::OneOf(owned(words))),
             Self::Prefixed(prefixes) => OperandRule { max: 1, ..some(OperandKind::Prefix(owned(prefixes))) },
@@ -197,11 +238,15 @@ fn flag(text: &str) -> FlagRule {
             Some((names, "#")) => (names, FlagValue::Number),
             Some((names, "/")) => (names, FlagValue::Path { below: Vec::new() }),
             Some((names, "2")) => (names, FlagValue::Pair),
+            Some((names, "!")) => (names, FlagValue::OneOf(Vec::new())),
             Some((names, words)) => (names, FlagValue::OneOf(words.split('|').map(str::to_owned).collect())),
         },
     };
     FlagRule { names: names.split(',').map(str::to_owned).collect(), value, presence: FlagPresence::Optional }
 }
+
+/// Flags after which every operand of a search is a path.
+const SEARCH_GIVEN: &[&str] = &["-e", "-f", "--file=", "--regexp="];
 
 /// Most operands of a generalised rule; more is a list that nobody reads.
 pub(super) const OPERANDS: u32 = 256;

@@ -7,8 +7,12 @@ pub(in super::super) fn is_uncovered(program: &str) -> bool {
     UNCOVERED.binary_search(&base).is_ok() || BEGINNINGS.iter().any(|beginning| base.starts_with(beginning))
 }
 
-/// Whether a word reads like an order to destroy, publish or run something. Parts count: `--force-with-lease`, `db:drop`.
+/// Whether a word reads like an order to destroy, publish or run something. Parts count: `--force-with-lease`, `db:drop`. So
+/// does a word whose letters only look like others: what it orders cannot be read.
 pub(in super::super) fn is_order(word: &str) -> bool {
+    if word.chars().any(looks_like_another) {
+        return true;
+    }
     // Whole sentences are texts, not orders.
     if word.contains(char::is_whitespace) {
         return false;
@@ -20,6 +24,38 @@ pub(in super::super) fn is_order(word: &str) -> bool {
     name.split(|c: char| !c.is_ascii_alphabetic())
         .any(|part| ORDERS.binary_search(&part.to_ascii_lowercase().as_str()).is_ok())
 }
+
+/// Whether a character can be taken for another one or for nothing: every letter that is neither ASCII nor of a script whose
+/// letters nobody takes for Latin ones, and what shows nothing at all.
+fn looks_like_another(c: char) -> bool {
+    let is_apart = APART.iter().any(|(first, last)| (*first..=*last).contains(&c));
+    !c.is_ascii()
+        && !is_apart
+        && (c.is_alphanumeric() || !SHOWN.iter().any(|(first, last)| (*first..=*last).contains(&c)))
+}
+
+/// Scripts whose letters are not taken for Latin ones: Hebrew to Thai, kana, Han, Hangul.
+const APART: &[(char, char)] = &[
+    ('\u{5d0}', '\u{64a}'),
+    ('\u{671}', '\u{6d3}'),
+    ('\u{900}', '\u{e5b}'),
+    ('\u{3041}', '\u{3096}'),
+    ('\u{30a1}', '\u{30fa}'),
+    ('\u{3400}', '\u{4dbf}'),
+    ('\u{4e00}', '\u{9fff}'),
+    ('\u{ac00}', '\u{d7a3}'),
+];
+
+/// Signs that show something, and nothing that is a letter: punctuation, arrows to dingbats, CJK punctuation, pictographs.
+const SHOWN: &[(char, char)] = &[
+    ('\u{a1}', '\u{ac}'),
+    ('\u{ae}', '\u{bf}'),
+    ('\u{2012}', '\u{2027}'),
+    ('\u{2030}', '\u{205e}'),
+    ('\u{2190}', '\u{27bf}'),
+    ('\u{3001}', '\u{3020}'),
+    ('\u{1f300}', '\u{1faff}'),
+];
 
 /// Sorted; searched by halves.
 const UNCOVERED: &[&str] = &[
@@ -394,10 +430,28 @@ mod tests {
             "rm",
             "--no-merge",
             "--exec=x",
+            "d\u{435}lete",
+            "--d\u{435}lete",
+            "de\u{200b}lete",
+            "\u{ff52}\u{ff4d}",
+            "\u{1d42b}m",
+            "please d\u{435}lete it",
         ] {
             assert!(is_order(word), "{word}");
         }
-        for word in ["show", "status", "--verbose", "please delete it", "list", "pushed", "-v", "issue-12"] {
+        for word in [
+            "文档.md",
+            "보고서",
+            "5\u{2013}6 \u{2192} 7",
+            "show",
+            "status",
+            "--verbose",
+            "please delete it",
+            "list",
+            "pushed",
+            "-v",
+            "issue-12",
+        ] {
             assert!(!is_order(word), "{word}");
         }
     }
