@@ -11,6 +11,9 @@ const DAY_MS = 24 * HOUR_MS;
 /** Times to choose from, in milliseconds, shortest first. */
 export const TIMES: readonly number[] = [10 * MINUTE_MS, HOUR_MS, 8 * HOUR_MS, DAY_MS, 7 * DAY_MS, 30 * DAY_MS];
 
+/** Those of them that a rule may last which is not kept beyond the session: a working day, as the app holds it. */
+export const BRIEF_TIMES: readonly number[] = TIMES.filter((time) => time <= 8 * HOUR_MS);
+
 /** How long, as the end of a sentence. */
 export function lastingWords(lasting: Lasting): string {
   const words = t().lasting.long;

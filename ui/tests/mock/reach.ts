@@ -30,7 +30,7 @@ export function ladder(offered: [Rung, RuleReach[]][]): LadderStep[] {
   const rungs: Rung[] = ['exact', 'shape', 'subcommand', 'program'];
   return rungs.map((rung) => {
     const rules = offered.find(([name]) => name === rung)?.[1];
-    return rules ? { kind: 'offered', rung, rules } : { kind: 'withheld', rung, cause: 'dangerous' };
+    return rules ? { kind: 'offered', rung, rules, longest: 'always' } : { kind: 'withheld', rung, cause: 'dangerous' };
   });
 }
 

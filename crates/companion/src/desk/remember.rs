@@ -9,11 +9,11 @@ use countersign_approvals::store::{Change, Looser, Writer};
 use countersign_node::host::Past;
 use countersign_policy::always::Proposal;
 use countersign_policy::display;
-use countersign_policy::rules::Offer;
+use countersign_policy::rules::{Longest, Offer, longest_of};
 use countersign_protocol::rules::{RuleDraft, RuleEffect, RuleLimits};
 use countersign_protocol::ui::{
     CardKind, CommandError, DocumentEdit, ErrorCode, HistoryEvent, Lasting, MAX_LASTING_MS, MAX_LASTING_USES,
-    MIN_LASTING_MS, Outcome, Remember, RuleBreadth, RuleEdit, RuleScope, Rung, RungBreadth,
+    MIN_LASTING_MS, Outcome, Remember, RuleBreadth, RuleEdit, RuleScope, Rung, RungBreadth, SESSION_MS,
 };
 
 /// What was stored for an answer, as the edits that take it back.
@@ -40,6 +40,10 @@ impl Desk {
             .and_then(|choice| choice.rules.as_ref().ok())
             .ok_or_else(|| error(ErrorCode::Invalid, "rung: expected one of those offered on the card"))?;
         let limits = self.limits(&remember.lasting, request)?;
+        if longest_of(offers) == Longest::Session && !ends_with_the_session(&remember.lasting) {
+            let most = format!("lasting: expected the session or at most {SESSION_MS} milliseconds");
+            return Err(error(ErrorCode::Invalid, most));
+        }
         // The exact command without an end is what the peers remember too, so that is where it goes.
         let exact = request.proposals.iter().find(|proposal| proposal.scope == RuleScope::Exact);
         // They do not look at what files contain.
@@ -178,6 +182,15 @@ impl Desk {
             Ok(past)
         })
         .await
+    }
+}
+
+/// Whether it is over when the session, or a working day, is.
+fn ends_with_the_session(lasting: &Lasting) -> bool {
+    match lasting {
+        Lasting::Session => true,
+        Lasting::For { ms } => *ms <= SESSION_MS,
+        Lasting::Uses { .. } | Lasting::Always => false,
     }
 }
 

@@ -14,7 +14,7 @@ use countersign_policy::evaluate::{Evidence, LocalRules, Origin, Subject, Verdic
 use countersign_policy::facts::Facts;
 use countersign_policy::rules::{Folders, Moment, RuleIndex, folders_of, matches, visited, with_invocations};
 use countersign_protocol::document::{Document, WILDCARD_AGENT};
-use countersign_protocol::rules::{CommandRule, FileContents};
+use countersign_protocol::rules::{CommandRule, FileContents, RuleOrigin};
 use countersign_protocol::ui::{Breadth, RuleBreadth, RungBreadth};
 use std::collections::HashMap;
 
@@ -56,7 +56,7 @@ impl Host {
         let recalled: Vec<Recalled<'_>> =
             past.iter().filter(|past| past.agent == agent).map(|past| self.recall(past)).collect();
         let of_rung = |choice: &Choice| {
-            let (rules, new) = with_first(choice, agent, &current)?;
+            let (rules, new) = with_first(choice, agent, now_ms, &current)?;
             let lets_run = |recalled: &Recalled<'_>| {
                 let evaluation = evaluate(
                     &Subject {
@@ -174,12 +174,12 @@ impl Recalled<'_> {
 }
 
 /// The rules of a choice in front of all others, and how many they are.
-fn with_first(choice: &Choice, agent: &str, current: &Current) -> Option<(RuleIndex, usize)> {
+fn with_first(choice: &Choice, agent: &str, now_ms: i64, current: &Current) -> Option<(RuleIndex, usize)> {
     let offers = choice.rules.as_ref().ok()?;
     let id = |index: usize| format!("offer {index}");
     let new = offers.iter().enumerate();
     let new = new.map(|(index, offer)| {
-        whatever_files_contain(offer.clone().into_rule(id(index), agent.to_owned(), 0))
+        whatever_files_contain(offer.clone().into_rule(id(index), agent.to_owned(), now_ms))
     });
     let rules = new.chain(current.index.rules().iter().cloned()).collect();
     Some((RuleIndex::new(rules), offers.len()))
@@ -187,6 +187,10 @@ fn with_first(choice: &Choice, agent: &str, current: &Current) -> Option<(RuleIn
 
 /// Nobody knows what files contained back then: the past is compared as if they had been as they are.
 fn whatever_files_contain(mut rule: CommandRule) -> CommandRule {
+    if !rule.contents.is_empty() {
+        // Without its file it would be no answer that anybody could have given.
+        rule.from = RuleOrigin::Typed;
+    }
     rule.contents = FileContents::default();
     rule
 }

@@ -286,7 +286,11 @@ fn step(choice: &Choice, agent: &str) -> LadderStep {
             let rule = |offer: &countersign_policy::rules::Offer| {
                 offer.clone().into_rule(String::new(), agent.to_owned(), 0)
             };
-            LadderStep::Offered { rung, rules: offers.iter().map(|offer| reach(&rule(offer))).collect() }
+            LadderStep::Offered {
+                rung,
+                rules: offers.iter().map(|offer| reach(&rule(offer))).collect(),
+                longest: countersign_policy::rules::longest_of(offers),
+            }
         }
         Err(cause) => LadderStep::Withheld { rung, cause: *cause },
     }

@@ -503,7 +503,7 @@ fn rungs(record: &Record) -> Vec<String> {
     let steps = record.request.card.always.iter().zip(&record.request.choices);
     steps
         .map(|(step, choice)| match step {
-            LadderStep::Offered { rung, rules } => {
+            LadderStep::Offered { rung, rules, .. } => {
                 assert_eq!(choice.rules.as_ref().map(Vec::len), Ok(rules.len()));
                 name(serde_json::to_value(rung).unwrap())
             }

@@ -1,7 +1,7 @@
 //! What a stored answer still lets run: a person answered a proposal of ours, and what is known about programs by now may
 //! be better than what was known then. Rules that somebody wrote say what they say.
 
-use super::ladder::{self, Longest, SESSION_MS, Wider};
+use super::ladder::{self, Longest, Wider};
 use super::{Invocation, place, shape};
 use crate::command::carries_code;
 use countersign_protocol::rules::{
@@ -26,7 +26,7 @@ pub(super) fn still_holds(rule: &CommandRule, invocation: Invocation<'_>) -> boo
 }
 
 fn ends_with_the_session(rule: &CommandRule) -> bool {
-    let last = rule.created_at_ms.saturating_add(SESSION_MS);
+    let last = ladder::after_session(rule.created_at_ms);
     rule.limits.session.is_some() || rule.limits.until_ms.is_some_and(|until_ms| until_ms <= last)
 }
 

@@ -12,7 +12,7 @@ use countersign_protocol::rules::{
 };
 use std::path::Path;
 
-pub use countersign_protocol::ui::{Rung, Withheld};
+pub use countersign_protocol::ui::{Longest, Rung, SESSION_MS, Withheld};
 
 /// One rung: the proposal, or why there is none.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -38,21 +38,12 @@ pub struct Offer {
     pub longest: Longest,
 }
 
-/// How long an answer may be kept.
-#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub enum Longest {
-    /// Without an end.
-    Always,
-    /// For the session, or [`SESSION_MS`]: the same words do the same harm to whatever is there by then.
-    Session,
-}
-
 impl Offer {
     /// The rule that a person's answer makes of it, for as long as it may be kept.
     pub fn into_rule(self, id: String, agent: String, created_at_ms: i64) -> CommandRule {
         let until_ms = match self.longest {
             Longest::Always => None,
-            Longest::Session => Some(created_at_ms.saturating_add(SESSION_MS)),
+            Longest::Session => Some(after_session(created_at_ms)),
         };
         CommandRule {
             id,
@@ -68,6 +59,16 @@ impl Offer {
             from: RuleOrigin::Answer,
         }
     }
+}
+
+/// How long rules may be kept that are stored together: as long as each of them.
+pub fn longest_of(offers: &[Offer]) -> Longest {
+    offers.iter().map(|offer| offer.longest).max().unwrap_or(Longest::Always)
+}
+
+/// When a rule ends at the latest that is not kept beyond the session.
+pub(super) fn after_session(created_at_ms: i64) -> i64 {
+    created_at_ms.saturating_add(i64::try_from(SESSION_MS).unwrap_or(i64::MAX))
 }
 
 /// The four rungs for one simple command.
@@ -388,7 +389,7 @@ fn narrowed(command: &Command, full: ArgumentShape, invocation: Invocation<'_>) 
     let given = |shape: &ArgumentShape| shape::operands(shape, invocation.arguments, place);
     stay_in_place(&mut shape, invocation, &folder);
     let operands = given(&shape).ok_or_else(|| why_not(invocation))?;
-    let stays = |flag: &FlagRule| changes_nothing(command.nature, flag);
+    let stays = |flag: &FlagRule| changes_nothing(command, flag);
     keep_used(&mut shape, stays, |shape| given(shape).is_some_and(|left| left == operands));
     if folder.is_some() {
         keep_restraints(&mut shape);
@@ -497,15 +498,18 @@ fn values(flag: &FlagRule, invocation: Invocation<'_>) -> Vec<String> {
 }
 
 /// Whether the answer to one prompt holds for a flag of the table that was not given, too: where nothing is changed, for
-/// whatever does not say where; where something is built, for switches and numbers that leave the project's files alone.
-fn changes_nothing(nature: Nature, flag: &FlagRule) -> bool {
+/// whatever does not say where; where something is built, for what leaves the project's files alone and does not say which
+/// task is meant.
+fn changes_nothing(command: &Command, flag: &FlagRule) -> bool {
     let named = |names: &[&str]| flag.names.iter().any(|name| names.contains(&name.as_str()));
     let is_switch = matches!(flag.value, FlagValue::None | FlagValue::Number | FlagValue::OneOf(_));
-    match nature {
-        Nature::Prints | Nature::Reads | Nature::ReadsTrees | Nature::Asks => {
-            is_switch || (flag.value == FlagValue::Any && !named(WHERE))
+    let is_open = flag.value == FlagValue::Any && !named(WHERE);
+    match command.nature {
+        Nature::Prints | Nature::Reads | Nature::ReadsTrees | Nature::Asks => is_switch || is_open,
+        Nature::Builds => {
+            let is_task = matches!(command.operands, Operands::Names | Operands::Task);
+            (is_switch || (is_open && !is_task)) && !named(CHANGES) && !named(RESTRAINTS)
         }
-        Nature::Builds => is_switch && !named(CHANGES) && !named(RESTRAINTS),
         Nature::Adds => is_switch && named(SAYING),
     }
 }
@@ -686,9 +690,6 @@ const RESTRAINTS: &[&str] = &[
     "--ff-only",
     "--no-run",
 ];
-
-/// Longest that a rule lasts which is not kept beyond the session, in milliseconds: a working day.
-pub const SESSION_MS: i64 = 8 * 60 * 60 * 1_000;
 
 /// Most leading words that are taken for verbs.
 const VERBS: usize = 3;

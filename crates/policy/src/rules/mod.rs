@@ -31,7 +31,7 @@ use std::path::Path;
 
 pub use describe::describe;
 pub use index::RuleIndex;
-pub use ladder::{Longest, Offer, Rung, SESSION_MS, Step, Withheld, ladder};
+pub use ladder::{Longest, Offer, Rung, SESSION_MS, Step, Withheld, ladder, longest_of};
 pub use places::{is_secret_at, is_secret_below};
 pub use presets::{PRESETS, Preset};
 pub use reach::reach;

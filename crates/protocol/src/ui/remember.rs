@@ -18,6 +18,14 @@ ui_words! {
         Program,
     }
 
+    /// How long an answer may be kept.
+    pub enum Longest {
+        /// Without an end.
+        Always,
+        /// For the session, or [`SESSION_MS`]: the same words do the same harm to whatever is there by then.
+        Session,
+    }
+
     /// A file whose content a rule is about.
     pub enum PinnedFile {
         /// The program.
@@ -66,6 +74,8 @@ ui_tagged! {
             rung: Rung,
             /// The rules that would be stored together, in the order of the command's parts.
             rules: Vec<RuleReach>,
+            /// How long they may be kept.
+            longest: Longest,
         },
         /// It cannot.
         Withheld {
@@ -222,6 +232,9 @@ ui! {
 
 /// Least milliseconds that the rules of an answer count.
 pub const MIN_LASTING_MS: u64 = 60_000;
+
+/// Most milliseconds that the rules of an answer count which are not kept beyond the session: a working day.
+pub const SESSION_MS: u64 = 8 * 60 * 60 * 1_000;
 
 /// Most milliseconds that the rules of an answer count when they end at all: 90 days; what is meant for longer has no end.
 pub const MAX_LASTING_MS: u64 = 90 * 24 * 60 * 60 * 1_000;

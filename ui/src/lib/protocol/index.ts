@@ -1536,7 +1536,11 @@ rung: Rung,
 /**
  * The rules that would be stored together, in the order of the command's parts.
  */
-rules: Array<RuleReach>, } | { "kind": "withheld", 
+rules: Array<RuleReach>, 
+/**
+ * How long they may be kept.
+ */
+longest: Longest, } | { "kind": "withheld", 
 /**
  * Which.
  */
@@ -1671,6 +1675,11 @@ sinceMs: number,
  * What keeps approvals from being seen or answered although it is connected.
  */
 gaps: Array<LinkGap>, };
+
+/**
+ * How long an answer may be kept.
+ */
+export type Longest = "always" | "session";
 
 /**
  * One way in which a change lets more run than before.
@@ -3701,4 +3710,4 @@ export type WindowKind = "main" | "prompt";
 /**
  * Why a rung is missing.
  */
-export type Withheld = "unresolved" | "another-by-name" | "no-folder" | "expands" | "runs-its-arguments" | "writable" | "dangerous" | "not-known-harmless" | "secret" | "no-subcommand" | "nothing-more" | "no-effect";
+export type Withheld = "unresolved" | "another-by-name" | "no-folder" | "expands" | "runs-its-arguments" | "writable" | "dangerous" | "not-known-harmless" | "undescribed" | "secret" | "no-subcommand" | "nothing-more" | "no-effect";

@@ -1,4 +1,4 @@
-//! Programs that ask a server, from their manuals: `gh` and `tmux`. What asks and changes nothing there. Left out on purpose: everything that writes or
+//! Programs that ask a server, from their manuals: `bd`, `gh`, `tmux` and `workmux`. What asks and changes nothing there. Left out on purpose: everything that writes or
 //! sends, `--web`, `auth token`, `auth status --show-token`, and `api` with fields, a method, headers or input, with which
 //! it would send.
 
@@ -10,6 +10,36 @@ const fn asks(words: &'static str, flags: &'static str, operands: Operands) -> C
 }
 
 pub(super) const PROGRAMS: &[Program] = &[
+    // Issues of a project in a data base beside it. Left out: `--db`, `--actor`, and everything that writes an issue.
+    Program {
+        names: &["bd"],
+        style: FlagStyle::Clustered,
+        leading: BEADS,
+        commands: &[
+            asks("list", BEADS_LIST, Operands::None),
+            asks("ready", BEADS_LIST, Operands::None),
+            asks("blocked", BEADS_LIST, Operands::None),
+            asks("stale", BEADS_LIST, Operands::None),
+            asks("search", BEADS_LIST, Operands::Text),
+            asks("show", BEADS_SHOW, Operands::Text),
+            asks("dep tree", BEADS_SHOW, Operands::Text),
+            asks("stats", BEADS_SHOW, Operands::None),
+            asks("status", BEADS_SHOW, Operands::None),
+            asks("dolt status", BEADS_SHOW, Operands::None),
+        ],
+    },
+    Program {
+        names: &["workmux"],
+        style: FlagStyle::Clustered,
+        leading: "",
+        commands: &[
+            asks("list", "--json --pr", Operands::None),
+            asks("ls", "--json --pr", Operands::None),
+            asks("path", "", Operands::Text),
+            asks("status", "--json", Operands::Text),
+            asks("wait", "--any --status= --timeout=#", Operands::Text),
+        ],
+    },
     // Its formats (`-F`) start programs with `#(…)`; what panes show may be secret, so it is no part of a preset.
     Program {
         names: &["tmux"],
@@ -103,5 +133,11 @@ pub(super) const PROGRAMS: &[Program] = &[
         ],
     },
 ];
+
+const BEADS: &str = "--json --readonly --no-pager -q,--quiet -v,--verbose";
+
+const BEADS_LIST: &str = "--json --readonly --no-pager -q,--quiet -v,--verbose --all --long --pretty -a,--assignee= -l,--label= --label-any= -n,--limit=# -p,--priority= -s,--status= --sort= -t,--type= --parent= --title= --days=#";
+
+const BEADS_SHOW: &str = "--json --readonly --no-pager -q,--quiet -v,--verbose --short --children --refs";
 
 const SEARCH: &str = "-q,--jq= --json= -L,--limit=# --language= --owner= -R,--repo= --sort= --order= --state= --author= --label= --match= -t,--template=";

@@ -12,8 +12,10 @@ export const remember = {
     },
     means: {
       exact: 'The same words in the same folder.',
-      subcommand: 'With other arguments too. You are still asked about what looks dangerous or secret.',
-      program: 'With other arguments too. You are still asked about what looks dangerous or secret.',
+      subcommand:
+        'With the other arguments that are known to be harmless for it. You are still asked about all others, and about names that look like secrets.',
+      program:
+        'With the other arguments that are known to be harmless for it. You are still asked about all others, and about names that look like secrets.',
     },
     shapeMeans: {
       any: 'The same subcommand with any flags, and words of the same kinds.',
@@ -24,6 +26,8 @@ export const remember = {
           ? 'The same subcommand with or without one flag, and words of the same kinds.'
           : `The same subcommand with any of ${flags} flags, and words of the same kinds.`,
     },
+    brief:
+      'It could delete, overwrite, publish or fetch something else another time. So it is kept for this session, or 8 hours at most.',
     parts: (n: number) => `${n} rules, one for each part that needs one:`,
     breadth: (matched: number, of: number) => `${matched} of ${of}`,
     breadthMeans: (matched: number, of: number) => `Would have matched ${matched} of the last ${of} commands.`,
@@ -40,6 +44,7 @@ export const remember = {
       writable: 'You, and so the agent, could replace the program.',
       dangerous: 'It could delete, overwrite, publish or send, or change rights or settings.',
       'not-known-harmless': 'Something in it is not known to be harmless.',
+      undescribed: 'Nothing is known here about what this program does with other arguments.',
       secret: 'It names what looks like the place of a secret.',
       'no-subcommand': 'No subcommand is named.',
       'nothing-more': 'It would cover no more than the step before.',

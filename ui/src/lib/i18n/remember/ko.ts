@@ -14,8 +14,8 @@ export const remember: Pick<Catalogue, 'sheet' | 'lasting' | 'reach'> = {
     },
     means: {
       exact: '같은 폴더에서 같은 인수일 때만.',
-      subcommand: '다른 인수도 됩니다. 위험하거나 비밀로 보이는 것은 계속 묻습니다.',
-      program: '다른 인수도 됩니다. 위험하거나 비밀로 보이는 것은 계속 묻습니다.',
+      subcommand: '해가 없다고 알려진 다른 인수도 됩니다. 그 밖의 인수와 비밀로 보이는 이름은 계속 묻습니다.',
+      program: '해가 없다고 알려진 다른 인수도 됩니다. 그 밖의 인수와 비밀로 보이는 이름은 계속 묻습니다.',
     },
     shapeMeans: {
       any: '같은 하위 명령, 모든 옵션, 같은 종류의 인수.',
@@ -23,6 +23,8 @@ export const remember: Pick<Catalogue, 'sheet' | 'lasting' | 'reach'> = {
       same: '같은 하위 명령과 옵션, 같은 종류의 인수.',
       some: (flags) => `같은 하위 명령, 옵션 ${flags}개 중 아무거나, 같은 종류의 인수.`,
     },
+    brief:
+      '다음번에는 다른 것을 삭제하거나 덮어쓰거나 게시하거나 내려받을 수 있습니다. 그래서 이 세션 동안 또는 최대 8시간만 보관합니다.',
     parts: (n) => `규칙 ${n}개, 필요한 부분마다 하나씩:`,
     breadth: (matched, of) => `${of}개 중 ${matched}개`,
     breadthMeans: (matched, of) => `최근 명령 ${of}개 중 ${matched}개에 해당했을 것입니다.`,
@@ -38,6 +40,7 @@ export const remember: Pick<Catalogue, 'sheet' | 'lasting' | 'reach'> = {
       writable: '사용자가, 따라서 에이전트도 이 프로그램을 바꿔칠 수 있습니다.',
       dangerous: '삭제, 덮어쓰기, 게시, 전송을 하거나 권한이나 설정을 바꿀 수 있습니다.',
       'not-known-harmless': '해가 없다고 확인되지 않은 것이 들어 있습니다.',
+      undescribed: '이 프로그램이 다른 인수로 무엇을 하는지 여기서는 알 수 없습니다.',
       secret: '비밀이 있는 곳으로 보이는 것을 가리킵니다.',
       'no-subcommand': '하위 명령이 없습니다.',
       'nothing-more': '앞 단계보다 더 넓지 않습니다.',

@@ -9,8 +9,8 @@ export const remember: Pick<Catalogue, 'sheet' | 'lasting' | 'reach'> = {
     rung: { exact: '仅这条命令', shape: '同样形式的命令', subcommand: '这个子命令', program: '这个程序' },
     means: {
       exact: '相同的参数，在相同的文件夹中。',
-      subcommand: '其他参数也可以。看起来危险或涉及机密的，仍会询问您。',
-      program: '其他参数也可以。看起来危险或涉及机密的，仍会询问您。',
+      subcommand: '也可以带已知对它无害的其他参数。除此之外的参数，以及看起来像机密的名称，仍会询问您。',
+      program: '也可以带已知对它无害的其他参数。除此之外的参数，以及看起来像机密的名称，仍会询问您。',
     },
     shapeMeans: {
       any: '相同的子命令，可带任何选项，其余参数属于相同的种类。',
@@ -18,6 +18,7 @@ export const remember: Pick<Catalogue, 'sheet' | 'lasting' | 'reach'> = {
       same: '相同的子命令和选项，其余参数属于相同的种类。',
       some: (flags) => `相同的子命令，可带 ${flags} 个选项中的任意几个，其余参数属于相同的种类。`,
     },
+    brief: '下一次它可能删除、覆盖、发布或下载别的内容，因此只保留到这个会话结束，或最多 8 小时。',
     parts: (n) => `${n} 条规则，需要规则的每个部分各一条：`,
     breadth: (matched, of) => `${of} 条中 ${matched} 条`,
     breadthMeans: (matched, of) => `最近 ${of} 条命令中，会匹配 ${matched} 条。`,
@@ -33,6 +34,7 @@ export const remember: Pick<Catalogue, 'sheet' | 'lasting' | 'reach'> = {
       writable: '您可以替换这个程序，智能体因此也可以。',
       dangerous: '它可能删除、覆盖、发布或发送数据，或更改权限或设置。',
       'not-known-harmless': '其中有内容无法确认无害。',
+      undescribed: '这里不了解这个程序带其他参数时会做什么。',
       secret: '它提到了像是存放机密的位置。',
       'no-subcommand': '没有给出子命令。',
       'nothing-more': '它涵盖的并不比上一级更多。',
