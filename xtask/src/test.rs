@@ -215,6 +215,7 @@ fn all_steps(filter: Option<&str>) -> Vec<Step> {
             work: Work::KeepingGeneratedTypes(rust),
         },
         program("parser against real shells", Part::RustFuzz, cargo(AGAINST_SHELLS)),
+        program("flags against real programs", Part::RustFuzz, cargo(AGAINST_PROGRAMS)),
         program("UI browser tests", Part::UiBrowser, npm(["run", "--silent", "e2e"])),
         program("app build", Part::AppBuild, cargo(BUILD_APP)),
         program("app tests", Part::Desktop, app),
@@ -244,6 +245,10 @@ const AGAINST_SHELLS: [&str; 14] = [
     "--require=bash",
     "--differences=3",
 ];
+
+/// Forms of what runs unasked, always the same and for less than a minute together.
+const AGAINST_PROGRAMS: [&str; 8] =
+    ["test", "--quiet", "--package", "countersign-tests", "--features", "differential", "--test", "forms"];
 
 /// The app on desktops as people have them. A run that every change needs tries those that differ most.
 fn desktop_steps(options: &Options) -> Vec<Step> {

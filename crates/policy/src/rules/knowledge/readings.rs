@@ -1,5 +1,5 @@
 //! Words that a program reads in a way of its own, so that the tables of flags would take them for something else. Found by
-//! running the programs (`cargo xtask test differential`), not in their manuals.
+//! running the programs (`tests/forms`), not in their manuals.
 
 /// Whether a program, called by this name or path, could read one of `words` otherwise than its table says.
 pub(in super::super) fn is_read_otherwise(name: &str, words: &[&str]) -> bool {
