@@ -62,6 +62,7 @@ fn a_wide_answer_about_a_program_that_nobody_described_no_longer_counts() {
     }
     check(&json!("any"), &["mytool", "a.json"], false);
     check(&any, &["gcc", "-wrapper", "./evil", "b.c"], false);
+    check(&any, &["gcc", "@args.c"], false);
     check(&any, &["gcc", "-c", "b.c"], true);
     check(&any, &["tsc", "-p", "conf"], false);
     check(&any, &["tree", "-L", "2"], true);

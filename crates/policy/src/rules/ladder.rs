@@ -207,6 +207,12 @@ pub(super) fn fits_table(command: &Command, mut full: ArgumentShape, invocation:
                 return false;
             }
         }
+        Operands::Paths if command.nature.changes() => {
+            let operands = shape::operands(&full, invocation.arguments, place(invocation));
+            if !operands.is_some_and(|operands| operands.iter().all(|word| shape::is_only_a_path(word))) {
+                return false;
+            }
+        }
         Operands::Anything
         | Operands::None
         | Operands::Paths

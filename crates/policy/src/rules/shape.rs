@@ -272,7 +272,7 @@ fn is_of_kind(kind: &OperandKind, word: &str, place: Place<'_>) -> bool {
 
 /// Whether no program takes a word for anything but a path: behind an `@` stands a file with more words, and a name before a
 /// colon says how to open what follows, unless another colon follows, as in `tests/a.py::test_b`.
-fn is_only_a_path(word: &str) -> bool {
+pub(super) fn is_only_a_path(word: &str) -> bool {
     let scheme = || {
         let (name, rest) = word.split_once(':')?;
         let is_name = !name.is_empty()

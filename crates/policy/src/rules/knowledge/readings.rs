@@ -19,7 +19,8 @@ pub(in super::super) fn is_read_otherwise(name: &str, words: &[&str]) -> bool {
             let mut letters = word[1..].chars();
             let takes_number = letters.next().is_some_and(|letter| XXD_NUMBERS.contains(letter));
             let rest = letters.as_str();
-            !rest.is_empty() && !(takes_number && rest.bytes().all(|byte| byte.is_ascii_digit()))
+            let is_number = takes_number && rest.bytes().all(|byte| byte.is_ascii_digit());
+            !rest.is_empty() && !is_number
         }),
         // Such a name is a connection to gawk.
         "awk" | "gawk" | "mawk" | "nawk" => words.iter().any(|word| {
