@@ -158,6 +158,7 @@ fn furnish(folder: &Path) -> Result<()> {
 }
 
 /// Runs a program to its end, or to the end of its time.
+#[expect(clippy::disallowed_methods, reason = "programs are what the tables are compared with")]
 fn run(program: &Path, words: &[String], folder: &Path) -> Result<()> {
     let mut child = Command::new(program)
         .args(words)

@@ -397,6 +397,21 @@ fn a_find_runs_programs_that_only_read_what_it_finds() {
         "find . -type f -exec wc -l {} \\; -print | sort",
         Ok("'/usr/bin/find' '.' '-type' 'f' '-exec' '/usr/bin/wc' '-l' '{}' ';' '-print' | '/usr/bin/sort'"),
     );
+    for file in [
+        "cat",
+        "awk '{print}'",
+        "sed -n 5p",
+        "jq .a",
+        "grep -e x",
+        "head -n 5",
+        "stat",
+        "basename",
+        "test -f",
+        "echo",
+    ] {
+        let text = format!("find src -exec {file} {{}} \\;");
+        assert_eq!(judge_text(&text, everyday(), &Folders::new()).verdict, ALLOWED, "{text}");
+    }
     let asked = || Err(Verdict::Ask(AskReason::Uncoverable(MissCause::Carrier)));
     for text in [
         "find . -exec rm {} \\;",
@@ -418,6 +433,24 @@ fn a_find_runs_programs_that_only_read_what_it_finds() {
         "nice find . -exec cat {} \\;",
         "find . -exec xargs cat {} \\;",
         "find . -exec cat {} \\; -exec rm {} \\;",
+        // Where the name is a script, a pattern, a value or what is set, it says what is done.
+        "find x -type f -exec awk {} \\;",
+        "find x -exec mawk {} data \\;",
+        "find x -exec sed -n {} data \\;",
+        "find x -exec sed {} +",
+        "find x -exec jq -n {} \\;",
+        "find x -exec jq {} data.json \\;",
+        "find x -exec grep {} data \\;",
+        "find x -exec rg -n {} data \\;",
+        "find x -exec tr {} a \\;",
+        "find x -exec cut -d {} -f 1 data \\;",
+        "find x -exec head -n {} data \\;",
+        "find x -exec date -r {} \\;",
+        "find x -exec printf {} \\;",
+        "find x -exec uniq data {} \\;",
+        "find x -exec git config core.pager {} \\;",
+        "find x -exec git log {} \\;",
+        "find /inet/tcp/0/h/80 -exec gawk 1 {} \\;",
     ] {
         check(text, asked());
     }

@@ -196,6 +196,26 @@ async fn what_was_not_offered_is_not_stored_and_the_request_goes_on_waiting() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn t05_what_destroys_is_kept_for_the_session_at_most() {
+    let rig = Rig::start();
+    let (running, card) = rig.ask(&["rm", "nothing-there"], Some("s")).await;
+    for asked in [
+        remember(Rung::Exact, Lasting::Always),
+        remember(Rung::Exact, Lasting::Uses { uses: 2 }),
+        remember(Rung::Exact, Lasting::For { ms: super::SESSION_MS + 1 }),
+    ] {
+        let refused = rig.answer(&card, Decision::AllowAlways, asked.clone()).await.unwrap_err();
+        assert_eq!(refused.code, ErrorCode::Invalid, "{asked:?}");
+    }
+    assert_eq!(rig.stored().await, (0, 0));
+    let session = remember(Rung::Exact, Lasting::Session);
+    assert_eq!(rig.answer(&card, Decision::AllowAlways, session).await, Ok(Outcome::AllowedAlways));
+    running.await.unwrap();
+    assert_eq!(rig.stored().await, (0, 1));
+    rig.companion.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_was_stored_for_an_answer_that_came_too_late_is_taken_back() {
     let rig = Rig::start();
     let (running, card) = rig.ask(&["ls", "-d", "/"], Some("s-1")).await;
