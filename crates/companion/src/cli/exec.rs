@@ -9,6 +9,7 @@ use crate::wiring::Core;
 use anyhow::Context;
 use clap::Args;
 use countersign_approvals::store::Store;
+use countersign_node::executor::guardian::{self, LeftBehind};
 use countersign_node::host::Refusal;
 use countersign_node::socket::client::{self, ClientError};
 use countersign_node::socket::server::Peer;
@@ -19,6 +20,7 @@ use countersign_protocol::ui::{Outcome, RouteTaken, StoreState, Via};
 use countersign_protocol::vocabulary::{Ask, Decision, ExecTarget, Security};
 use serde::Serialize;
 use std::time::Duration;
+use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 /// Arguments of `exec`.
@@ -227,8 +229,19 @@ async fn routed(
     }
 }
 
-/// Nobody can be asked: the same flow as in the app, with the fallback deciding.
+/// Nobody can be asked: the same flow as in the app, with the fallback deciding. The first process is only a guardian: what the
+/// second one runs ends with either of them, by whatever signal.
 async fn without_app(paths: &Paths, request: ExecRequest, output: &Output) -> anyhow::Result<Exit> {
+    let told = told_to_end()?;
+    let guardian = std::env::var(guardian::VARIABLE).ok();
+    if !guardian::guarded_with_its_own(guardian.as_deref()).context("cannot start guarded")? {
+        // Its own signals are the guardian's to hand on.
+        drop(told);
+        let code = guardian::guard(std::env::args_os().skip(1), LeftBehind::EndsWithAKilledChild)
+            .await
+            .context("cannot start guarded")?;
+        return Ok(Exit::Command(code));
+    }
     output.note(&why_nobody(paths));
     let core = Core::start(paths, Via::CommandLine)?;
     let gone = CancellationToken::new();
@@ -238,9 +251,11 @@ async fn without_app(paths: &Paths, request: ExecRequest, output: &Output) -> an
     tokio::pin!(running);
     let result = tokio::select! {
         result = &mut running => result,
-        _ = tokio::signal::ctrl_c() => {
+        () = told => {
             interrupted.cancel();
-            running.await
+            let result = running.await;
+            guardian::end_what_is_left().await?;
+            result
         }
     };
     let exit = match result {
@@ -255,6 +270,20 @@ async fn without_app(paths: &Paths, request: ExecRequest, output: &Output) -> an
     };
     core.stop().await;
     exit
+}
+
+/// Ends with the first signal that tells this process to end; from the call on such a signal ends it no more.
+fn told_to_end() -> std::io::Result<impl Future<Output = ()>> {
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut hangup = signal(SignalKind::hangup())?;
+    Ok(async move {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+            _ = hangup.recv() => {}
+        }
+    })
 }
 
 fn ran(

@@ -11,7 +11,7 @@ use crate::settings::SettingsFile;
 use anyhow::{Context as _, bail};
 use clap::Args;
 use countersign_gateway::client::Address;
-use countersign_node::executor::guardian;
+use countersign_node::executor::guardian::{self, LeftBehind};
 use std::path::PathBuf;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
@@ -47,7 +47,9 @@ pub(super) async fn run(paths: &Paths, args: RunArgs, output: &Output) -> anyhow
     let environment = process_environment();
     let guardian = environment.get(guardian::VARIABLE).map(String::as_str);
     if !guardian::guarded(guardian).context("cannot start guarded")? {
-        let code = guardian::guard(std::env::args_os().skip(1)).await.context("cannot start guarded")?;
+        let code = guardian::guard(std::env::args_os().skip(1), LeftBehind::Ends)
+            .await
+            .context("cannot start guarded")?;
         return Ok(Exit::Command(code));
     }
     let stop = CancellationToken::new();

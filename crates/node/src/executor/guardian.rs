@@ -2,7 +2,8 @@
 //!
 //! A process that is killed cannot end its commands. So the program starts as the child of a guardian, this very program once
 //! more, to which the system hands everything that the child leaves behind; and when the guardian dies first the system tells
-//! the child to end. Only both at once leave something, which a service manager's control group then takes.
+//! the child to end. A child that takes what is left behind itself ([`guarded_with_its_own`]) then ends that too; else daemons stay.
+//! Only both at once leave something, which a service manager's control group then takes.
 
 use rustix::process::{
     Pid, Signal, WaitOptions, WaitStatus, getpid, getppid, kill_process, set_child_subreaper,
@@ -30,10 +31,30 @@ pub fn guarded(guardian: Option<&str>) -> io::Result<bool> {
     Err(io::Error::other("the guardian ended before this program began"))
 }
 
+/// The same for a child of few commands: the system hands to it, before its guardian, what those leave behind, so that it can
+/// [`end_what_is_left`] when the guardian is gone. It takes nobody's status, which a program that serves for days would have to.
+pub fn guarded_with_its_own(guardian: Option<&str>) -> io::Result<bool> {
+    let guarded = guarded(guardian)?;
+    if guarded {
+        set_child_subreaper(Some(getpid()))?;
+    }
+    Ok(guarded)
+}
+
+/// What is to become of the processes that a child leaves behind.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum LeftBehind {
+    /// They end with it.
+    Ends,
+    /// They end only when a signal ended it: a daemon that a command started may stay when the command ended by itself, as it may
+    /// in the app.
+    EndsWithAKilledChild,
+}
+
 /// Starts this program again with the same `arguments` as the guarded child, hands on TERM, INT and HUP, and waits. What the child
-/// leaves behind is ended. The child's exit code, or 128 and its signal's number.
+/// leaves behind is ended, as `left` says. The child's exit code, or 128 and its signal's number.
 #[expect(clippy::disallowed_methods, reason = "this is the one place that starts processes")]
-pub async fn guard(arguments: impl Iterator<Item = OsString>) -> io::Result<u8> {
+pub async fn guard(arguments: impl Iterator<Item = OsString>, left: LeftBehind) -> io::Result<u8> {
     let own = getpid();
     set_child_subreaper(Some(own))?;
     let mut children = signal(SignalKind::child())?;
@@ -43,9 +64,9 @@ pub async fn guard(arguments: impl Iterator<Item = OsString>) -> io::Result<u8> 
         .env(VARIABLE, own.as_raw_nonzero().get().to_string())
         .spawn()?;
     let child = i32::try_from(child.id()).ok().and_then(Pid::from_raw).ok_or(io::ErrorKind::InvalidData)?;
-    let code = loop {
-        if let Some(code) = reap(child)? {
-            break code;
+    let ended = loop {
+        if let Some(ended) = reap(child)? {
+            break ended;
         }
         tokio::select! {
             _ = children.recv() => {}
@@ -55,35 +76,61 @@ pub async fn guard(arguments: impl Iterator<Item = OsString>) -> io::Result<u8> 
             }
         }
     };
+    let ends = match left {
+        LeftBehind::Ends => true,
+        LeftBehind::EndsWithAKilledChild => ended.by_signal,
+    };
+    if ends {
+        end_descendants(&mut children).await;
+    }
+    Ok(ended.code)
+}
+
+/// Ends everything that this process started, and what that started, as far as the system handed it to this process. For a
+/// [`guarded_with_its_own`] child that waits for nothing any more.
+pub async fn end_what_is_left() -> io::Result<()> {
+    let mut children = signal(SignalKind::child())?;
     end_descendants(&mut children).await;
-    Ok(code)
+    Ok(())
+}
+
+/// How a child ended.
+#[derive(Clone, Copy)]
+struct Ended {
+    code: u8,
+    by_signal: bool,
+}
+
+impl Ended {
+    /// Whose status nobody can tell any more.
+    const UNKNOWN: Self = Self { code: 1, by_signal: false };
+
+    fn of(status: WaitStatus) -> Self {
+        let code = match (status.exit_status(), status.terminating_signal()) {
+            (Some(code), _) => code,
+            (None, Some(signal)) => 128 + signal,
+            (None, None) => 1,
+        };
+        Self { code: u8::try_from(code).unwrap_or(u8::MAX), by_signal: status.terminating_signal().is_some() }
+    }
 }
 
 /// Takes the status of everything that ended; the child's, when it did.
-fn reap(child: Pid) -> io::Result<Option<u8>> {
+fn reap(child: Pid) -> io::Result<Option<Ended>> {
     let mut ended = None;
     loop {
         match wait(WaitOptions::NOHANG) {
-            Ok(Some((pid, status))) if pid == child => ended = Some(code(status)),
+            Ok(Some((pid, status))) if pid == child => ended = Some(Ended::of(status)),
             Ok(Some(_)) => {}
             Ok(None) => return Ok(ended),
-            Err(rustix::io::Errno::CHILD) => return Ok(ended.or(Some(1))),
+            Err(rustix::io::Errno::CHILD) => return Ok(ended.or(Some(Ended::UNKNOWN))),
             Err(rustix::io::Errno::INTR) => {}
             Err(errno) => return Err(errno.into()),
         }
     }
 }
 
-fn code(status: WaitStatus) -> u8 {
-    let code = match (status.exit_status(), status.terminating_signal()) {
-        (Some(code), _) => code,
-        (None, Some(signal)) => 128 + signal,
-        (None, None) => 1,
-    };
-    u8::try_from(code).unwrap_or(u8::MAX)
-}
-
-/// Ends what the child left behind: it is ours now, and what it leaves comes to us too.
+/// Ends what was left behind: it is ours now, and what it leaves comes to us too.
 async fn end_descendants(children: &mut Signals) {
     let until = Instant::now() + LONGEST;
     loop {
