@@ -34,6 +34,7 @@ pub mod shell;
 pub mod surroundings;
 pub mod tool_policy;
 pub mod windows;
+pub mod work;
 
 mod programs;
 

@@ -5,6 +5,7 @@
 //! accident. What is not understood — properties, odd escapes — never matches.
 
 use super::backtrack::Program;
+use crate::work;
 use regex::{Regex, RegexBuilder};
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -22,6 +23,10 @@ pub(crate) fn matches(pattern: &str, args: &[String]) -> bool {
     } else {
         args.iter().fold(String::new(), |joined, argument| joined + argument + "\0")
     };
+    // As if it had to be made ready, whether it is or not: what was asked before must not change what comes of this.
+    if !work::pay(READY_UNITS + READY_BYTE_UNITS * pattern.len() + READ_UNITS * subject.len()) {
+        return false;
+    }
     CACHE.with_borrow_mut(|cache| {
         if cache.len() >= CACHED && !cache.contains_key(pattern) {
             cache.clear();
@@ -348,6 +353,15 @@ thread_local! {
     /// Compiled patterns; the same few are asked about again and again.
     static CACHE: RefCell<HashMap<String, Expression>> = RefCell::default();
 }
+
+/// Work of a pattern, without its length. Making one ready takes several times that; most are ready.
+const READY_UNITS: usize = 4_000;
+
+/// Work of one byte of a pattern.
+const READY_BYTE_UNITS: usize = 8;
+
+/// Work of one byte of the arguments.
+const READ_UNITS: usize = 4;
 
 /// What a dot stands for: no line end.
 const DOT: &str = "[^\\n\\r\\x{2028}\\x{2029}]";

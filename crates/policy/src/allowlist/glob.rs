@@ -1,8 +1,13 @@
 //! Path patterns (command-analysis.md §3.2): `*` and `?` stay within one path component, `**` does not, everything
 //! else is literal. The whole text must match, letter case counts.
 
+use crate::work;
+
 /// Whether `pattern` covers all of `text`. Takes time proportional to the product of their lengths, which are bounded.
 pub(crate) fn matches(pattern: &str, text: &str) -> bool {
+    if !work::pay(LOOK_UNITS) {
+        return false;
+    }
     if !has_wildcard(pattern) {
         return pattern == text;
     }
@@ -11,6 +16,9 @@ pub(crate) fn matches(pattern: &str, text: &str) -> bool {
         return false;
     }
     if pattern.len() > PATTERN_BYTES || text.len() > TEXT_BYTES {
+        return false;
+    }
+    if !work::pay(pattern.len().saturating_mul(text.len())) {
         return false;
     }
     let tokens = tokens(pattern);
@@ -115,6 +123,9 @@ fn set(reached: &mut [bool], index: usize) {
         *slot = true;
     }
 }
+
+/// Work of a look at both ends of a pattern.
+const LOOK_UNITS: usize = 8;
 
 const SLASH: u16 = b'/' as u16;
 

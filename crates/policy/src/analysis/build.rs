@@ -122,7 +122,7 @@ fn within(script: &Script, text: &str, profile: Profile) -> Result<(), Opaque> {
             None => Ok(()),
         };
     }
-    if words.count() > ARGUMENTS || script.commands.len() > COMMANDS {
+    if words.count() > ARGUMENTS || script.commands.len() > COMMANDS || script.extensions.len() > EXTENSIONS {
         return Err(Opaque { reason: OpaqueReason::TooLong, span: 0..text.len() });
     }
     Ok(())
@@ -425,6 +425,9 @@ const ARGUMENT_BYTES: usize = 131_072;
 
 /// Most commands of one text that are taken apart: each of them has to be looked up, and people read no longer lists.
 const COMMANDS: usize = 128;
+
+/// Most redirections, groups and the like of one text: each word is held against them.
+const EXTENSIONS: usize = 256;
 
 /// Most arguments that are taken apart: what cannot be shown one by one is not remembered or run unasked either.
 const ARGUMENTS: usize = countersign_protocol::limits::DISPLAY_ARGUMENTS;

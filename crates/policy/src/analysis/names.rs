@@ -7,6 +7,7 @@ use crate::command;
 use crate::profile::Extension;
 use crate::rules;
 use crate::shell;
+use crate::work::{self, Effort};
 use countersign_protocol::limits::DISPLAY_ARGUMENTS;
 
 /// A word of which a shell makes names of files.
@@ -30,9 +31,19 @@ impl Analysis {
         {
             return Vec::new();
         }
+        let (patterns, effort) = work::limited(|| self.every_pattern());
+        match effort {
+            Effort::Done => patterns,
+            Effort::TooMuch => Vec::new(),
+        }
+    }
+
+    fn every_pattern(&self) -> Vec<Pattern> {
         let mut patterns = Vec::new();
+        // How many commands from the first on make and remove no file; what is known of them holds for all that come later.
+        let mut still = 0;
         for (at, segment) in self.segments.iter().enumerate() {
-            if segment.words.iter().any(|word| word.expands) && self.is_still(at) {
+            if segment.words.iter().any(|word| word.expands) && self.is_still(at, &mut still) {
                 patterns.extend(segment.words.iter().enumerate().filter_map(|(index, word)| {
                     let text = self.pattern(word, index)?;
                     Some(Pattern { segment: at, word: index, text: text.to_owned() })
@@ -89,19 +100,22 @@ impl Analysis {
 
     /// Whether nothing that could make or remove a file has run when the shell comes to the segment at `at`: what its
     /// pipeline runs, runs with it.
-    fn is_still(&self, at: usize) -> bool {
+    fn is_still(&self, at: usize, still: &mut usize) -> bool {
         let is_piped =
             |segment: &Segment| matches!(segment.operator, Some(Operator::Pipe | Operator::PipeBoth));
         let mut first = at;
         while first > 0 && self.segments.get(first).is_some_and(is_piped) {
             first -= 1;
         }
-        let mut before = self.segments.iter().take(first);
-        before.all(|segment| {
-            command::moves(&segment.words)
-                || self.is_harmless_builtin(segment)
-                || self.reads_by_its_name(segment)
-        })
+        let before = self.segments.iter().take(first).skip(*still);
+        *still += before
+            .take_while(|segment| {
+                command::moves(&segment.words)
+                    || self.is_harmless_builtin(segment)
+                    || self.reads_by_its_name(segment)
+            })
+            .count();
+        *still >= first
     }
 
     /// Whether it calls a program by a name under which it only reads. What is really behind the name does not matter here:

@@ -9,6 +9,7 @@ use crate::bind::{Allowed, Bound, Unbound, bind_allowed};
 use crate::command::{Mode, PromptReason};
 use crate::raw_command::canonical_text;
 use crate::shell;
+use crate::work::{self, Effort};
 use countersign_protocol::ui::MissCause;
 use countersign_protocol::vocabulary::Ask;
 
@@ -30,7 +31,30 @@ pub(super) struct Coverage {
 }
 
 impl Coverage {
+    /// What they come to; nothing, as for a command that could not be taken apart, when that takes too much work.
     pub(super) fn of(subject: &Subject<'_>) -> Self {
+        let (coverage, effort) = work::limited(|| Self::worked_out(subject));
+        match effort {
+            Effort::Done => coverage,
+            Effort::TooMuch => Self::too_much(subject),
+        }
+    }
+
+    fn too_much(subject: &Subject<'_>) -> Self {
+        Self {
+            covered: Covered::No,
+            covers: Vec::new(),
+            missed_segments: Vec::new(),
+            bound: Err(Unbound::NotStatic),
+            ruled: Ruled::unknown(subject.local),
+            satisfied: false,
+            grant: None,
+            plain_environment: subject.unusual_env.is_empty(),
+            opaque: Some(OpaqueReason::TooLong),
+        }
+    }
+
+    fn worked_out(subject: &Subject<'_>) -> Self {
         let analysis = subject.analysis;
         let grant = exact_grant(subject).filter(|_| analysis.opaque.is_none());
         let skills = if subject.policy.auto_allow_skills { Skills::Allowed } else { Skills::NotAllowed };

@@ -104,16 +104,27 @@ impl Ruled {
             ruled.held.push(held);
         }
         let hides = analysis.opaque.is_some() || analysis.segments.iter().any(hides_what_it_runs);
-        let refuses = |rules: &RuleIndex| {
-            rules.rules().iter().any(|rule| rule.effect == RuleEffect::Deny && is_live(rule, moment))
-        };
         let doubted =
             |rules: &RuleIndex| hides || rules::may_be_refused(analysis, facts, folders, rules, moment);
-        if refuses(rules) && doubted(rules) {
+        if one_refuses(rules, moment) && doubted(rules) {
             ruled.doubt = Some(Doubt::Hidden);
         }
         ruled
     }
+
+    /// What they come to for a command that was not looked through to its end.
+    pub(super) fn unknown(local: LocalRules<'_>) -> Self {
+        let doubt = match local {
+            LocalRules::None => None,
+            LocalRules::Unreadable => Some(Doubt::Unreadable),
+            LocalRules::Known { rules, moment, .. } => one_refuses(rules, moment).then_some(Doubt::Hidden),
+        };
+        Self { doubt, ..Self::default() }
+    }
+}
+
+fn one_refuses(rules: &RuleIndex, moment: Moment<'_>) -> bool {
+    rules.rules().iter().any(|rule| rule.effect == RuleEffect::Deny && is_live(rule, moment))
 }
 
 /// For a shell that was told something its name alone says nothing about what runs.

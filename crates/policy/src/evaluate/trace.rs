@@ -20,7 +20,10 @@ use std::path::Path;
 pub(super) fn steps(subject: &Subject<'_>, evaluation: &Evaluation) -> Vec<TraceStep> {
     let unread = subject.analysis.unread_text();
     let mut steps = vec![policy(subject.policy)];
-    if let Some((reason, text)) = opaque(unread.as_ref().unwrap_or(subject.analysis)) {
+    // A part that nobody came to: judging it all took too much work.
+    let unjudged = evaluation.covers.len() < subject.analysis.segments.len();
+    let too_long = unjudged.then(|| (OpaqueReason::TooLong, shortened(&subject.analysis.source)));
+    if let Some((reason, text)) = too_long.or_else(|| opaque(unread.as_ref().unwrap_or(subject.analysis))) {
         steps.push(TraceStep::Opaque { cause: reason.as_str().to_owned(), text });
     }
     steps.extend(refusal(subject, evaluation));

@@ -9,6 +9,7 @@ use crate::analysis::{Segment, Word};
 use crate::command::find::{FOUND, actions, starts};
 use crate::command::{Mode, PromptReason};
 use crate::facts::{Facts, Tree};
+use crate::work;
 use countersign_protocol::rules::SecretPlaces;
 use std::path::Path;
 
@@ -27,6 +28,9 @@ pub(super) fn without_readers(
     }
     let actions = actions(&segment.words)?;
     let starts = starts(&segment.words);
+    if !work::pay(PAIR_UNITS * actions.len() * starts.len()) {
+        return None;
+    }
     let place = Place::new(folder, facts.home.to_str(), &facts.reached);
     let texts: Vec<&str> = segment.words.iter().map(|word| word.text.as_str()).collect();
     let mut kept = Vec::with_capacity(segment.words.len());
@@ -46,6 +50,9 @@ pub(super) fn without_readers(
     kept.extend_from_slice(segment.words.get(at..)?);
     Some(kept)
 }
+
+/// Work of holding one program with one folder against what is known and against the rules.
+const PAIR_UNITS: usize = 20_000;
 
 /// Whether names stand only where a program takes files to read. `words` are the arguments with a name in them.
 fn stands_for_files(

@@ -23,6 +23,7 @@ mod whole;
 use crate::allowlist::{Found, expand_home, glob, is_path};
 use crate::facts::{ProgramFacts, Reached, ScriptFacts};
 use crate::programs::is_another_by_name;
+use crate::work;
 use countersign_protocol::document::WILDCARD_AGENT;
 use countersign_protocol::rules::{ArgumentRule, CommandRule, FlagSet, RuleEffect};
 use places::Place;
@@ -123,6 +124,10 @@ pub fn is_live(rule: &CommandRule, moment: Moment<'_>) -> bool {
 
 /// Whether a rule is about this command, whoever asks and whenever.
 pub fn matches(rule: &CommandRule, invocation: Invocation<'_>) -> bool {
+    // About the time of a look at the program and at each word.
+    if !work::pay(MATCH_UNITS + invocation.arguments.len()) {
+        return false;
+    }
     match rule.effect {
         RuleEffect::Allow => {
             calls_subcommand(&rule.arguments, invocation)
@@ -320,6 +325,9 @@ fn arguments_are_possible(rule: &ArgumentRule, invocation: Invocation<'_>) -> bo
         }
     }
 }
+
+/// Work of a comparison that ends at the program's name.
+const MATCH_UNITS: usize = 16;
 
 fn place<'a>(invocation: Invocation<'a>) -> Place<'a> {
     Place::new(invocation.folder, invocation.home.to_str(), invocation.reached)

@@ -3,6 +3,7 @@
 //! of a path is judged by [`super::reads`].
 
 use crate::facts::{Leads, Looked, Reached};
+use crate::work;
 use countersign_protocol::rules::SecretPlaces;
 
 /// Where words are read from.
@@ -118,6 +119,9 @@ impl Place<'_> {
     /// The absolute path without `.` and `..`, or `None` when the folder is unknown or a `..` comes after a name: what is
     /// before it could be a link.
     fn resolve(self, word: &str) -> Option<String> {
+        if !work::pay(RESOLVE_UNITS + 4 * word.len()) {
+            return None;
+        }
         let mut parts: Vec<&str> = Vec::new();
         if !word.starts_with('/') {
             parts.extend(self.folder?.split('/').filter(|part| !part.is_empty()));
@@ -194,6 +198,10 @@ fn is_inside_process(path: &str) -> bool {
 }
 
 fn is_secret_path(path: &str) -> bool {
+    // One that nobody has time to read may be anything.
+    if !work::pay(path.len() + NAME_UNITS * (1 + path.matches(['/', '\\']).count())) {
+        return true;
+    }
     let lower = path.to_ascii_lowercase();
     let source = is_source(&lower);
     let several = lower.contains('/');
@@ -238,6 +246,11 @@ pub(super) fn aims_at_secrets(pattern: &str) -> bool {
     let says_something = pattern.contains(|c: char| !matches!(c, '*' | '?' | '/'));
     says_something && TELLING.iter().any(|name| super::trees::could_match(pattern, name))
 }
+/// Work of writing out a path, without its length.
+const RESOLVE_UNITS: usize = 64;
+
+/// Work of holding one name against the tables below.
+const NAME_UNITS: usize = 100;
 
 /// What joins a place to something else in one word.
 pub(super) const JOINTS: [char; 4] = ['=', ':', ',', '@'];

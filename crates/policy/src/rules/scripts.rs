@@ -1,6 +1,8 @@
 //! Small programs in arguments that are known to only print: `sed` scripts, `jq` filters, `awk` programs. Whatever is not
 //! understood counts as harmful.
 
+use crate::work;
+
 /// Whether a `sed` script does nothing but select, print, delete from the output and substitute.
 pub(super) fn sed_prints(script: &str) -> bool {
     sed_does(script, Lines::AsTheyCome)
@@ -19,12 +21,12 @@ enum Lines {
 }
 
 fn sed_does(script: &str, lines: Lines) -> bool {
-    if script.len() > SCRIPT_BYTES {
+    if !is_readable(script) {
         return false;
     }
     let mut rest = script.trim_matches([' ', '\t', '\n', ';']);
     while !rest.is_empty() {
-        let Some(after) = sed_command(rest, lines) else { return false };
+        let Some(after) = sed_command(rest, lines, 0) else { return false };
         let trimmed = after.trim_start_matches([' ', '\t']);
         if !trimmed.is_empty() && !trimmed.starts_with([';', '\n', '}']) {
             return false;
@@ -34,13 +36,15 @@ fn sed_does(script: &str, lines: Lines) -> bool {
     true
 }
 
-/// What comes after one command with its addresses.
-fn sed_command(text: &str, lines: Lines) -> Option<&str> {
+/// What comes after one command with its addresses, within so many groups.
+fn sed_command(text: &str, lines: Lines, groups: usize) -> Option<&str> {
     let mut rest = sed_addresses(text)?.trim_start_matches([' ', '\t']);
     rest = rest.strip_prefix('!').unwrap_or(rest).trim_start_matches([' ', '\t']);
     let mut chars = rest.chars();
     match chars.next()? {
-        '{' => sed_command(chars.as_str().trim_start_matches([' ', '\t', '\n', ';']), lines),
+        '{' if groups < GROUPS => {
+            sed_command(chars.as_str().trim_start_matches([' ', '\t', '\n', ';']), lines, groups + 1)
+        }
         'p' | '=' | 'd' | 'D' | 'P' | 'n' | 'N' | 'g' | 'G' | 'h' | 'H' | 'x' | 'l' => Some(chars.as_str()),
         'q' | 'Q' => Some(chars.as_str().trim_start_matches(|c: char| c.is_ascii_digit())),
         'a' | 'i' | 'c' if lines == Lines::PutIn => lines_of_text(chars.as_str()),
@@ -179,26 +183,40 @@ impl Set {
 
 /// Whether a `jq` filter reads nothing but its input: no environment, no other files.
 pub(super) fn jq_filters(filter: &str) -> bool {
-    filter.len() <= SCRIPT_BYTES && !words(filter).any(|word| JQ_READS.contains(&word))
+    is_readable(filter) && !words(filter).any(|word| JQ_READS.contains(&word))
 }
 
 /// Whether an `awk` program prints from its input and does nothing else.
 pub(super) fn awk_prints(program: &str) -> bool {
-    program.len() <= SCRIPT_BYTES
+    is_readable(program)
         && !program.contains('@')
-        && program.match_indices('>').all(|(at, _)| awk_compares(program, at))
+        && awk_only_compares(program)
         && !program.replace("||", "").contains('|')
         && !words(program).any(|word| AWK_ACTS.contains(&word))
 }
 
-/// Whether the `>` at `at` compares. After `print` it writes; where a string or an expression came before, it counts as
-/// writing, because what looks like the end of a statement could be part of these. A line end ends none after a comma.
-fn awk_compares(program: &str, at: usize) -> bool {
-    let (before, after) = program.split_at(at);
-    let statement = before.rsplit(['{', '}', ';']).next().unwrap_or(before);
-    !before.contains(['"', '/', '#', '\\'])
-        && !after[1..].starts_with('>')
-        && !words(statement).any(|word| matches!(word, "print" | "printf"))
+/// Whether every `>` compares. After `print` it writes; where a string or an expression came before, it counts as writing,
+/// because what looks like the end of a statement could be part of these. A line end ends none after a comma.
+fn awk_only_compares(program: &str) -> bool {
+    let parts: Vec<&str> = program.split('>').collect();
+    let Some((_, before)) = parts.split_last() else { return true };
+    let mut prints = false;
+    before.iter().enumerate().all(|(at, part)| {
+        // What stands behind the last end of a statement belongs to the next sign too.
+        let (ended, statement) = match part.rsplit_once(['{', '}', ';']) {
+            Some((_, statement)) => (true, statement),
+            None => (false, *part),
+        };
+        let printed = words(statement).any(|word| matches!(word, "print" | "printf"));
+        prints = printed || (prints && !ended);
+        let doubled = at > 0 && part.is_empty();
+        !part.contains(['"', '/', '#', '\\']) && !doubled && !prints
+    })
+}
+
+/// Whether a script is short enough to be read.
+fn is_readable(script: &str) -> bool {
+    script.len() <= SCRIPT_BYTES && work::pay(SCRIPT_BYTE_UNITS * script.len())
 }
 
 /// Names and keywords, wherever they stand.
@@ -208,6 +226,12 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
 
 /// Longest script that is read, in bytes; nobody reads through a longer one.
 const SCRIPT_BYTES: usize = 16_384;
+
+/// Work of one byte of a script: it is read through a few times.
+const SCRIPT_BYTE_UNITS: usize = 16;
+
+/// Deepest groups of a `sed` script: more than anybody writes, and few enough for the stack.
+const GROUPS: usize = 32;
 
 /// Words of `jq` that reach the environment or other files.
 const JQ_READS: &[&str] =
@@ -231,6 +255,7 @@ const AWK_ACTS: &[&str] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn check(judge: fn(&str) -> bool, expected: bool, scripts: &[&str]) {
         for script in scripts {
@@ -355,6 +380,29 @@ mod tests {
             false,
             &["env", "$ENV.HOME", "\"\\(env.X)\"", "import \"a\" as a; .", "$__prog_args"],
         );
+    }
+
+    /// What [`awk_only_compares`] does in one pass, looking at all that stands before each sign.
+    fn each_sign_compares(program: &str) -> bool {
+        program.match_indices('>').all(|(at, _)| {
+            let (before, after) = program.split_at(at);
+            let statement = before.rsplit(['{', '}', ';']).next().unwrap_or(before);
+            !before.contains(['"', '/', '#', '\\'])
+                && !after[1..].starts_with('>')
+                && !words(statement).any(|word| matches!(word, "print" | "printf"))
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn one_pass_over_an_awk_program_sees_what_a_look_at_each_sign_sees(
+            pieces in prop::collection::vec(
+                prop::sample::select(&[">", ">>", "print", "printf ", "x", " ", ";", "{", "}", "\"", "/", "#", "\\", "2"][..]), 0..12,
+            ),
+        ) {
+            let program = pieces.concat();
+            assert_eq!(awk_only_compares(&program), each_sign_compares(&program), "{program:?}");
+        }
     }
 
     #[test]

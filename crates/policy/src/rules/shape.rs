@@ -3,6 +3,7 @@
 
 use super::places::Place;
 use super::{Argument, knowledge, scripts};
+use crate::work;
 use countersign_protocol::rules::{
     ArgumentShape, FlagPresence, FlagRule, FlagSet, FlagStyle, FlagValue, OperandKind, OperandRule,
     OrderWords, SecretPlaces,
@@ -152,6 +153,10 @@ fn takes_flag(
     words: &mut Words<'_>,
     place: Place<'_>,
 ) -> Option<Vec<usize>> {
+    // Each letter of a cluster is looked up.
+    if !work::pay(flags.len() * word.len().min(CLUSTER_BYTES)) {
+        return None;
+    }
     let named = |name: &str| {
         let at = flags.iter().position(|flag| flag.names.iter().any(|known| known == name))?;
         flags.get(at).map(|flag| (at, flag))
@@ -377,6 +382,9 @@ pub(super) fn is_sound(shape: &ArgumentShape) -> bool {
 
 /// Ends the flags.
 const END_OF_FLAGS: &str = "--";
+
+/// About the longest cluster that anybody types; a longer one has its end at the first letter that is no flag.
+const CLUSTER_BYTES: usize = 8;
 
 /// Name under which a dash and digits are listed.
 const NUMBER_FLAG: &str = "-#";

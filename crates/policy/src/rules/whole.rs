@@ -11,6 +11,7 @@ use crate::facts::{Facts, ProgramFacts, ScriptFacts};
 use crate::powers::is_known;
 use crate::profile::Extension;
 use crate::shell;
+use crate::work;
 use countersign_protocol::rules::{ArgumentRule, CommandRule};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -45,8 +46,12 @@ pub fn rulings(
 pub fn visited(analysis: &Analysis, facts: &Facts) -> Vec<PathBuf> {
     let start = facts.cwd.as_ref().map(|folder| folder.real_path.clone());
     let mut all: Vec<PathBuf> = Vec::new();
+    let mut room = VISITED_BYTES;
     for place in places(analysis, facts).into_iter().flatten().flatten() {
         if Some(&place) != start.as_ref() && !all.contains(&place) {
+            // The real path of one that is left out is unknown.
+            let Some(less) = room.checked_sub(place.as_os_str().len()) else { break };
+            room = less;
             all.push(place);
         }
     }
@@ -253,6 +258,9 @@ fn invoke<T>(
     ask: &mut impl FnMut(Invocation<'_>) -> T,
 ) -> Option<T> {
     let (typed, arguments) = words.split_first()?;
+    if !work::pay(WORD_UNITS * words.len()) {
+        return None;
+    }
     let unknown = ProgramFacts::default();
     let arguments: Vec<Argument<'_>> = arguments
         .iter()
@@ -376,8 +384,14 @@ fn target(segment: &Segment, from: Option<&Path>, home: &Path) -> Option<PathBuf
     Some(normal)
 }
 
+/// Longest names of all folders whose real paths are looked up, in bytes: every part of each is a look at the disk.
+const VISITED_BYTES: usize = 32 * 1_024;
+
 /// Most folders that are followed; beyond it the folder counts as unknown.
 const PLACES: usize = 4;
+
+/// Work of handing on one word.
+const WORD_UNITS: usize = 4;
 
 /// Most words that are tried as the program of a command that hides it.
 const HIDDEN: usize = 64;

@@ -4,6 +4,7 @@
 mod compile;
 mod parse;
 
+use crate::work;
 use compile::{Instruction, compile};
 
 /// An expression ready to be run.
@@ -25,15 +26,11 @@ impl Program {
     /// Whether it is found anywhere in `subject`.
     pub(super) fn is_match(&self, subject: &str) -> bool {
         let subject: Vec<u16> = subject.encode_utf16().collect();
-        let mut machine = Machine { code: &self.code, subject: &subject, left: STEPS };
-        for start in 0..=subject.len() {
-            match machine.attempt(start, self.slots) {
-                Ok(None) => {}
-                Ok(Some(_)) => return true,
-                Err(Exhausted) => return false,
-            }
-        }
-        false
+        let steps = STEPS.min(work::left() / STEP_UNITS);
+        let mut machine = Machine { code: &self.code, subject: &subject, left: steps };
+        let found = machine.find(self.slots);
+        let paid = work::pay((steps - machine.left) * STEP_UNITS + subject.len());
+        paid && matches!(found, Ok(true))
     }
 }
 
@@ -83,6 +80,15 @@ enum Saved {
 struct Exhausted;
 
 impl Machine<'_> {
+    fn find(&mut self, slots: usize) -> Result<bool, Exhausted> {
+        for start in 0..=self.subject.len() {
+            if self.attempt(start, slots)?.is_some() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     fn attempt(&mut self, start: usize, slots: usize) -> Result<Option<usize>, Exhausted> {
         self.pay(slots)?;
         self.run(0, start, &mut vec![None; slots])
@@ -246,6 +252,9 @@ fn back_up(slots: &mut [Option<usize>], saved: &mut Vec<Saved>) -> Option<(usize
 
 /// How many small things are gone through in the time of one step.
 const ITEMS_IN_A_STEP: usize = 8;
+
+/// Work of one step.
+const STEP_UNITS: usize = 4;
 
 /// Most steps for one expression and one subject: some milliseconds.
 const STEPS: usize = 500_000;

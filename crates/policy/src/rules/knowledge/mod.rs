@@ -14,6 +14,7 @@ mod servers;
 pub(super) use orders::{is_order, is_uncovered};
 pub(super) use readings::{is_read_otherwise, takes_orders_from_files};
 
+use crate::work;
 use countersign_protocol::rules::{
     ArgumentRule, ArgumentShape, FlagPresence, FlagRule, FlagSet, FlagStyle, FlagValue, OperandKind,
     OperandRule, OrderWords, SecretPlaces,
@@ -226,6 +227,10 @@ fn owned(words: &[&str]) -> Vec<String> {
 
 /// The flags of a table.
 pub(super) fn flags(text: &str) -> Vec<FlagRule> {
+    // A decision that has no work left comes to nothing, with whatever flags.
+    if !work::pay(FLAG_BYTE_UNITS * text.len()) {
+        return Vec::new();
+    }
     text.split_whitespace().map(flag).collect()
 }
 
@@ -247,6 +252,8 @@ fn flag(text: &str) -> FlagRule {
 
 /// Flags after which every operand of a search is a path.
 const SEARCH_GIVEN: &[&str] = &["-e", "-f", "--file=", "--regexp="];
+/// Work of making a rule of one byte of a table.
+const FLAG_BYTE_UNITS: usize = 8;
 
 /// Most operands of a generalised rule; more is a list that nobody reads.
 pub(super) const OPERANDS: u32 = 256;
