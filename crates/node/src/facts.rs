@@ -5,6 +5,7 @@ mod git;
 mod identity;
 mod names;
 mod reached;
+mod real;
 mod script;
 mod search;
 
@@ -15,7 +16,7 @@ use countersign_policy::facts::{
 };
 use countersign_policy::surroundings::{Look, Wanted, looks};
 use countersign_policy::{launchers, rules};
-use identity::Content;
+use identity::{Content, Room};
 use reached::Depth;
 use rustix::fs::{Access, AtFlags, CWD, Mode, OFlags};
 use rustix::io::Errno;
@@ -36,20 +37,21 @@ pub struct Places<'a> {
 }
 
 /// Probes everything that judging and showing `argv` needs. Blocking, bounded: programs and scripts are hashed up to 64 MiB
-/// each, and only where this user could rewrite them.
+/// in all, and only where this user could rewrite them; the others are pinned by inode, size and times, or not known at all.
 pub fn gather(argv: &[String], analysis: &Analysis, places: Places<'_>) -> Facts {
     let first = argv.first().map(|name| name.as_str().into());
     let mut facts = Facts { cwd: folder(places.cwd), home: places.home.to_owned(), ..Facts::default() };
+    let mut room = Room::default();
     for name in first.into_iter().chain(analysis.programs()) {
         if !facts.programs.contains_key(&*name) {
-            let program = program(&name, places);
+            let program = program(&name, places, &mut room);
             facts.programs.insert(name.into_owned(), program);
         }
     }
     // The command will run in the folder itself, wherever a link that leads there points by then.
     facts.script =
         facts.cwd.as_ref().and_then(|cwd| script::find(argv, Places { cwd: &cwd.real_path, ..places }));
-    facts.scripts = script::find_all(analysis, &facts);
+    facts.scripts = script::find_all(analysis, &facts, &mut room);
     facts.reached = reached(analysis, &facts, Depth::Trees);
     facts.surroundings = around(analysis, &facts);
     facts
@@ -74,6 +76,7 @@ pub fn name_files(analysis: &mut Analysis, places: Places<'_>) {
         let start = Facts { cwd: folder(places.cwd), home: places.home.to_owned(), ..Facts::default() };
         let visited = real_folders(rules::visited(analysis, &start));
         let folders = rules::folders_of(analysis, &start, &visited);
+        let mut effort = names::Effort::default();
         let found = patterns.into_iter().take(PATTERNS).filter_map(|pattern| {
             let folder = match folders.get(pattern.segment)?.as_slice() {
                 [Some(folder)] => folder,
@@ -81,7 +84,7 @@ pub fn name_files(analysis: &mut Analysis, places: Places<'_>) {
                 _ if pattern.text.starts_with(['/', '~']) => "/",
                 _ => return None,
             };
-            let names = names::find(&pattern.text, folder.as_ref(), places.home)?;
+            let names = names::find(&pattern.text, folder.as_ref(), places.home, &mut effort)?;
             Some((pattern, names))
         });
         let found: Vec<_> = found.collect();
@@ -94,7 +97,7 @@ pub fn name_files(analysis: &mut Analysis, places: Places<'_>) {
 pub fn locate(analysis: &Analysis, places: Places<'_>) -> Facts {
     let located = |name: &str| {
         let path = search::find(name, places);
-        let real_path = path.as_ref().and_then(|path| std::fs::canonicalize(path).ok());
+        let real_path = path.as_ref().and_then(|path| real::path(path).ok());
         let writable = real_path.as_deref().is_some_and(identity::is_writable);
         let identity = real_path.as_deref().and_then(|real| identity::identify(real, Content::Trusted).ok());
         ProgramFacts { path, real_path, identity, writable }
@@ -135,13 +138,14 @@ pub(crate) fn which(name: &str, places: Places<'_>) -> Option<PathBuf> {
     search::find(name, places)
 }
 
-fn program(name: &str, places: Places<'_>) -> ProgramFacts {
+fn program(name: &str, places: Places<'_>, room: &mut Room) -> ProgramFacts {
     let Some(path) = search::find(name, places) else { return ProgramFacts::default() };
-    let Ok(real_path) = std::fs::canonicalize(&path) else {
+    let Ok(real_path) = real::path(&path) else {
         return ProgramFacts { path: Some(path), ..ProgramFacts::default() };
     };
     let writable = identity::is_writable(&real_path);
-    let content = if writable { Content::Hashed } else { Content::Trusted };
+    let fits = |room: &mut Room| std::fs::metadata(&real_path).is_ok_and(|file| room.take(file.len()));
+    let content = if writable && fits(room) { Content::Hashed } else { Content::Trusted };
     // A program that may be run but not read has no digest; inode and times have to do.
     let identity = identity::identify(&real_path, content)
         .or_else(|_| identity::identify(&real_path, Content::Trusted))
@@ -153,7 +157,7 @@ fn folder(given: &Path) -> Option<FolderFacts> {
     if !given.is_absolute() {
         return None;
     }
-    let real_path = std::fs::canonicalize(given).ok()?;
+    let real_path = real::path(given).ok()?;
     let opened = rustix::fs::open(&real_path, FOLDER, Mode::empty()).ok()?;
     rustix::fs::accessat(CWD, &real_path, Access::EXEC_OK, AtFlags::EACCESS).ok()?;
     let stat = rustix::fs::fstat(&opened).ok()?;
@@ -162,7 +166,7 @@ fn folder(given: &Path) -> Option<FolderFacts> {
 
 /// Real paths of folders; those that cannot be followed are missing. Blocking.
 pub fn real_folders(named: Vec<PathBuf>) -> BTreeMap<PathBuf, PathBuf> {
-    named.into_iter().filter_map(|path| Some((path.clone(), std::fs::canonicalize(&path).ok()?))).collect()
+    named.into_iter().filter_map(|path| Some((path.clone(), real::path(&path).ok()?))).collect()
 }
 
 /// What is no longer what was shown.
@@ -282,7 +286,7 @@ pub(crate) fn recheck_name(script: &ScriptFacts) -> Result<(), Drift> {
 }
 
 fn leads_to(what: &'static str, named: &Path, real: &Path) -> Result<(), Drift> {
-    let found = std::fs::canonicalize(named).map_err(|error| Drift::new(what, named, error.to_string()))?;
+    let found = real::path(named).map_err(|error| Drift::new(what, named, error.to_string()))?;
     if found == real {
         return Ok(());
     }

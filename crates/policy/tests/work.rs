@@ -15,7 +15,7 @@ use countersign_protocol::ui::{PolicyLayer, TraceStep};
 use countersign_protocol::vocabulary::Security;
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 /// Texts made of parts that are repeated, and whether a person is asked about them, as far as that says something here.

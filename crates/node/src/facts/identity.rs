@@ -12,6 +12,28 @@ use std::path::Path;
 /// times alone.
 pub(super) const HASH_BYTES: u64 = 64 * 1_024 * 1_024;
 
+/// What may still be hashed of all that one command names: as much as of one file.
+#[derive(Debug)]
+pub(super) struct Room(u64);
+
+impl Default for Room {
+    fn default() -> Self {
+        Self(HASH_BYTES)
+    }
+}
+
+impl Room {
+    /// Whether a file of so many bytes still fits. One that is not hashed because of its size takes no room.
+    pub(super) fn take(&mut self, bytes: u64) -> bool {
+        if bytes > HASH_BYTES {
+            return true;
+        }
+        let left = self.0.checked_sub(bytes);
+        self.0 = left.unwrap_or(self.0);
+        left.is_some()
+    }
+}
+
 /// Whether content belongs to the identity.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Content {

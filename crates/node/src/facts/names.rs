@@ -7,8 +7,8 @@ use std::path::Path;
 
 /// Names of the files that `pattern` matches in `folder`, in byte order, as a shell would write them into the command; the
 /// pattern itself when there is none. `None` when that cannot be told: a name that is no text, a home directory without a
-/// usable name, or more than is worth looking at. Blocking, bounded by [`LOOKS`].
-pub(super) fn find(pattern: &str, folder: &Path, home: &Path) -> Option<Vec<String>> {
+/// usable name, or more than is worth looking at. Blocking, bounded by what is left of `effort`.
+pub(super) fn find(pattern: &str, folder: &Path, home: &Path, effort: &mut Effort) -> Option<Vec<String>> {
     let (known, pattern) = match pattern.strip_prefix('~') {
         Some(rest) => (home_name(home)?, rest),
         None => ("", pattern),
@@ -20,7 +20,7 @@ pub(super) fn find(pattern: &str, folder: &Path, home: &Path) -> Option<Vec<Stri
     if pattern.contains("//") {
         return None;
     }
-    let mut search = Search { folder, found: Vec::new(), looks: 0 };
+    let mut search = Search { folder, found: Vec::new(), effort };
     search.descend(known.to_owned(), pattern)?;
     let mut found = search.found;
     if found.is_empty() {
@@ -35,10 +35,37 @@ fn home_name(home: &Path) -> Option<&str> {
     home.to_str().filter(|home| home.starts_with('/') && !home.ends_with('/'))
 }
 
+/// What may still be done for all patterns of one command together.
+#[derive(Debug)]
+pub(super) struct Effort {
+    looks: usize,
+    steps: usize,
+}
+
+impl Default for Effort {
+    fn default() -> Self {
+        Self { looks: LOOKS, steps: STEPS }
+    }
+}
+
+impl Effort {
+    fn look(&mut self, looks: usize) -> Option<()> {
+        self.looks = self.looks.checked_sub(looks)?;
+        Some(())
+    }
+
+    /// Whether a part of a pattern makes it this name.
+    fn compare(&mut self, part: &str, name: &str) -> Option<bool> {
+        let (fits, steps) = compared(part.as_bytes(), name.as_bytes());
+        self.steps = self.steps.checked_sub(steps)?;
+        Some(fits)
+    }
+}
+
 struct Search<'a> {
     folder: &'a Path,
     found: Vec<String>,
-    looks: usize,
+    effort: &'a mut Effort,
 }
 
 impl Search<'_> {
@@ -60,7 +87,7 @@ impl Search<'_> {
             if part.contains('?') && !name.is_ascii() {
                 return None;
             }
-            if matches(part.as_bytes(), name.as_bytes()) {
+            if self.effort.compare(part, &name)? {
                 let path = format!("{known}{name}");
                 if slash.is_empty() {
                     self.add(path)?;
@@ -76,9 +103,10 @@ impl Search<'_> {
     /// Names in a folder; those of one that cannot be read are none.
     fn names(&mut self, known: &str) -> Option<Vec<String>> {
         let mut names = Vec::new();
+        self.effort.look(FOLDER_LOOKS)?;
         let Ok(entries) = read_dir(self.folder.join(known)) else { return Some(names) };
         for entry in entries {
-            self.look()?;
+            self.effort.look(1)?;
             let Ok(entry) = entry else { continue };
             names.push(entry.file_name().into_string().ok()?);
         }
@@ -86,14 +114,14 @@ impl Search<'_> {
     }
 
     fn is_folder(&mut self, path: &str) -> Option<bool> {
-        self.look()?;
+        self.effort.look(1)?;
         let stat = statat(CWD, self.folder.join(path), AtFlags::empty());
         Some(stat.is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Directory))
     }
 
     /// Adds a name whose end the pattern says literally, if there is such a file; a link counts whatever it leads to.
     fn keep(&mut self, path: String) -> Option<()> {
-        self.look()?;
+        self.effort.look(1)?;
         match statat(CWD, self.folder.join(&path), AtFlags::SYMLINK_NOFOLLOW) {
             Ok(_) => self.add(path),
             Err(_) => Some(()),
@@ -104,22 +132,22 @@ impl Search<'_> {
         self.found.push(name);
         (self.found.len() <= NAMES).then_some(())
     }
-
-    fn look(&mut self) -> Option<()> {
-        self.looks += 1;
-        (self.looks <= LOOKS).then_some(())
-    }
 }
 
-/// Whether `*` and `?` in a part of a pattern make it this name. A leading dot must be in the pattern. Time grows with the
-/// product of both lengths at worst.
 fn matches(part: &[u8], name: &[u8]) -> bool {
+    compared(part, name).0
+}
+
+/// Whether `*` and `?` in a part of a pattern make it this name, and how many bytes were compared for that: the product of both
+/// lengths at worst. A leading dot must be in the pattern.
+fn compared(part: &[u8], name: &[u8]) -> (bool, usize) {
     if name.first() == Some(&b'.') && part.first() != Some(&b'.') {
-        return false;
+        return (false, 1);
     }
-    let (mut at, mut taken) = (0, 0);
+    let (mut at, mut taken, mut steps) = (0, 0, 1);
     let mut star: Option<(usize, usize)> = None;
     while taken < name.len() {
+        steps += 1;
         match part.get(at) {
             Some(b'*') => {
                 star = Some((at + 1, taken));
@@ -134,15 +162,22 @@ fn matches(part: &[u8], name: &[u8]) -> bool {
                     *from += 1;
                     (at, taken) = (*after, *from);
                 }
-                None => return false,
+                None => return (false, steps),
             },
         }
     }
-    part.get(at..).unwrap_or_default().iter().all(|rest| *rest == b'*')
+    let rest = part.get(at..).unwrap_or_default();
+    (rest.iter().all(|rest| *rest == b'*'), steps + rest.len())
 }
 
-/// Most files and folders that are looked at for one pattern: a large folder, and a moment's work.
+/// Most files and folders that are looked at for the patterns of one command: a large folder, and a moment's work.
 const LOOKS: usize = 20_000;
+
+/// Looks that opening a folder counts for.
+const FOLDER_LOOKS: usize = 10;
+
+/// Most comparisons of two bytes for the patterns of one command: some milliseconds.
+const STEPS: usize = 2_000_000;
 
 /// Most names in place of one pattern: more could not be shown.
 const NAMES: usize = DISPLAY_ARGUMENTS;
@@ -184,7 +219,7 @@ mod tests {
         }
         std::os::unix::fs::symlink("nowhere", folder.path().join("loose")).unwrap();
         std::os::unix::fs::symlink("home", folder.path().join("lin")).unwrap();
-        let Some(found) = find(pattern, folder.path(), &home) else { return };
+        let Some(found) = find(pattern, folder.path(), &home, &mut Effort::default()) else { return };
         for name in ["dash", "bash"] {
             assert_eq!(found, shell(name, pattern, folder.path(), &home), "{name}: {pattern} in {files:?}");
         }
@@ -230,10 +265,14 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("ü"), "").unwrap();
         for pattern in [".*", ".?", "?", "*//x", "//*"] {
-            assert_eq!(find(pattern, folder.path(), Path::new("/home/u")), None, "{pattern}");
+            assert_eq!(
+                find(pattern, folder.path(), Path::new("/home/u"), &mut Effort::default()),
+                None,
+                "{pattern}"
+            );
         }
         for home in ["", "/", "home/u", "/home/u/"] {
-            assert_eq!(find("~/x", folder.path(), Path::new(home)), None, "{home}");
+            assert_eq!(find("~/x", folder.path(), Path::new(home), &mut Effort::default()), None, "{home}");
         }
     }
 
@@ -243,8 +282,27 @@ mod tests {
         for at in 0..=NAMES {
             std::fs::write(folder.path().join(at.to_string()), "").unwrap();
         }
-        assert_eq!(find("*", folder.path(), Path::new("/home/u")), None);
-        assert_eq!(find("1000*", folder.path(), Path::new("/home/u")), Some(vec!["1000".to_owned()]));
+        assert_eq!(find("*", folder.path(), Path::new("/home/u"), &mut Effort::default()), None);
+        assert_eq!(
+            find("1000*", folder.path(), Path::new("/home/u"), &mut Effort::default()),
+            Some(vec!["1000".to_owned()])
+        );
+    }
+
+    #[test]
+    fn patterns_of_one_command_share_what_may_be_done_for_them() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["a", "b"] {
+            std::fs::write(folder.path().join(name.repeat(200)), "").unwrap();
+        }
+        let mut effort = Effort::default();
+        let mut seek = |pattern: &str| find(pattern, folder.path(), Path::new("/home/u"), &mut effort);
+        assert!(seek("a*").is_some());
+        let many = format!("*{}z", "a".repeat(100));
+        let found = (0..1_000).take_while(|_| seek(&many).is_some()).count();
+        assert!((1..1_000).contains(&found), "{found}");
+        assert_eq!(seek(&many), None, "nothing is left");
+        assert_eq!(seek("plain"), Some(vec!["plain".to_owned()]), "a name without a pattern needs no look");
     }
 
     proptest! {

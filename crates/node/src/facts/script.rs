@@ -1,6 +1,7 @@
 //! The script that an interpreter would run: pinned like the program, because it is the program.
 
-use super::{Places, identity, search};
+use super::identity::Room;
+use super::{Places, identity, real, search};
 use countersign_policy::analysis::Analysis;
 use countersign_policy::facts::{Facts, ScriptFacts};
 use countersign_policy::{interpreters, rules};
@@ -12,11 +13,12 @@ use std::path::Path;
 /// The script operand of `argv`, when it names a regular file.
 pub(super) fn find(argv: &[String], places: Places<'_>) -> Option<ScriptFacts> {
     let index = interpreters::script_operand(argv)?;
-    probe(&search::operand(argv.get(index)?, places), index)
+    probe(&search::operand(argv.get(index)?, places), index, &mut Room::default())
 }
 
-/// The script that each segment certainly runs, where it is certain in which folder its name is looked up.
-pub(super) fn find_all(analysis: &Analysis, facts: &Facts) -> BTreeMap<usize, ScriptFacts> {
+/// The script that each segment certainly runs, where it is certain in which folder its name is looked up. One that `room` has
+/// no place for is not known.
+pub(super) fn find_all(analysis: &Analysis, facts: &Facts, room: &mut Room) -> BTreeMap<usize, ScriptFacts> {
     let named = analysis.segments.iter().enumerate().filter_map(|(at, segment)| {
         let index = interpreters::script_word(segment)?;
         let operand = segment.words.get(index).filter(|operand| !operand.expands)?;
@@ -30,17 +32,18 @@ pub(super) fn find_all(analysis: &Analysis, facts: &Facts) -> BTreeMap<usize, Sc
     let folders = rules::folders_of(analysis, facts, &visited);
     let probed = named.into_iter().filter_map(|(at, index, operand)| {
         let [Some(folder)] = folders.get(at)?.as_slice() else { return None };
-        Some((at, probe(&Path::new(folder).join(operand), index)?))
+        Some((at, probe(&Path::new(folder).join(operand), index, room)?))
     });
     probed.collect()
 }
 
-fn probe(path: &Path, index: usize) -> Option<ScriptFacts> {
-    let real_path = std::fs::canonicalize(path).ok()?;
+fn probe(path: &Path, index: usize, room: &mut Room) -> Option<ScriptFacts> {
+    let real_path = real::path(path).ok()?;
     // NONBLOCK: an operand that is a FIFO must not hang the probe.
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
     let mut file = File::from(rustix::fs::open(&real_path, flags, Mode::empty()).ok()?);
-    if !file.metadata().ok()?.is_file() {
+    let found = file.metadata().ok()?;
+    if !found.is_file() || !room.take(found.len()) {
         return None;
     }
     let mut head = Vec::new();

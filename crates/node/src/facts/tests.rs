@@ -242,3 +242,12 @@ fn every_part_of_an_identity_counts() {
         assert!(text.starts_with(start), "{text}");
     }
 }
+
+#[test]
+fn all_that_one_command_names_is_hashed_as_far_as_one_file_may_be_long() {
+    let mut room = Room::default();
+    let most = identity::HASH_BYTES;
+    assert!(room.take(most + 1), "what is too long for a digest takes no room");
+    assert!(room.take(most - 10) && room.take(10) && room.take(0));
+    assert!(!room.take(1) && room.take(0));
+}
