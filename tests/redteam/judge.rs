@@ -1,15 +1,17 @@
 //! A case, and what the real `countersign` says about it.
 
-use crate::machine::{Machine, SYSTEM};
+use crate::machine::{Machine, OWN, SYSTEM};
 use anyhow::{Context, Result, bail, ensure};
 use countersign_tests::cli::{Finished, Running};
+use countersign_tests::process::{command, countersign};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::Write;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, lchown};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
@@ -78,20 +80,28 @@ pub(crate) enum Verdict {
 /// Judges cases on a machine.
 pub(crate) struct Judge {
     machine: Machine,
+    /// Whether its own programs count as nobody's to change: only root can make such.
+    is_whole: bool,
     /// Folders with a policy, by the policy.
     states: Mutex<BTreeMap<String, PathBuf>>,
 }
 
 impl Judge {
-    pub(crate) fn new(machine: Machine) -> Self {
-        Self { machine, states: Mutex::default() }
+    /// Gives all of the machine but programs to [`NOBODY`] when root judges.
+    pub(crate) fn new(machine: Machine) -> Result<Self> {
+        // Wherever the program lies, the user that it is run as can read it here.
+        fs::copy(countersign()?, machine.root().join(PROGRAM))?;
+        let judge =
+            Self { machine, is_whole: rustix::process::geteuid().is_root(), states: Mutex::default() };
+        for own in OWN {
+            judge.give(&judge.machine.root().join(own))?;
+        }
+        Ok(judge)
     }
 
     pub(crate) fn verdict(&self, case: &Case) -> Result<Verdict> {
         let own = !case.rules.is_empty() || case.refuse.is_some();
-        if !self.machine.is_whole
-            && (case.search.is_none() && !own)
-            && case.names().any(|name| !is_installed(&name))
+        if !self.is_whole && (case.search.is_none() && !own) && case.names().any(|name| !is_installed(&name))
         {
             return Ok(Verdict::NotTried);
         }
@@ -127,13 +137,16 @@ impl Judge {
 
     fn ask(&self, case: &Case, arguments: &[&str], words: &[String]) -> Result<Finished> {
         let state = self.state(case)?;
-        let cwd = self.whole(case.cwd.as_ref().unwrap_or(&"$W".to_owned()), case);
+        let cwd = self.whole(case.cwd.as_deref().unwrap_or("$W"), case);
         let root = self.machine.root();
-        let mut path: OsString = self.machine.search_path(!case.rules.is_empty());
+        let mut path = self.search_path(case);
         if let Some(first) = &case.search {
             path = format!("{}:{SYSTEM}", self.whole(first, case)).into();
         }
-        let mut program = self.machine.start();
+        let mut program = command(root.join(PROGRAM));
+        if self.is_whole {
+            program.uid(NOBODY).gid(NOBODY);
+        }
         program
             .args(arguments)
             .args(["--cwd", &cwd, "--"])
@@ -186,14 +199,36 @@ impl Judge {
                 OpenOptions::new().write(true).create_new(true).mode(0o600).open(below.join(name))?;
             file.write_all(text.to_string().as_bytes())?;
         }
-        self.machine.give(&folder)?;
+        self.give(&folder)?;
         states.insert(key, folder.clone());
         Ok(folder)
     }
 
+    /// The machine's own programs, or the real ones where its own would count as the user's to change.
+    fn search_path(&self, case: &Case) -> OsString {
+        if self.is_whole || !case.rules.is_empty() {
+            return self.machine.root().join("bin").into_os_string();
+        }
+        SYSTEM.into()
+    }
+
+    /// Gives everything at or below a path to the user that cases are judged as.
+    fn give(&self, path: &Path) -> Result<()> {
+        if !self.is_whole {
+            return Ok(());
+        }
+        lchown(path, Some(NOBODY), Some(NOBODY))?;
+        if path.is_dir() && !path.is_symlink() {
+            for entry in fs::read_dir(path)? {
+                self.give(&entry?.path())?;
+            }
+        }
+        Ok(())
+    }
+
     /// With the machine's folders in the place of `$W` (the case's own), `$H` (home), `$B` (programs), `$R` (all of it) and `$N`
     /// (the last part of that).
-    fn whole(&self, text: &String, case: &Case) -> String {
+    fn whole(&self, text: &str, case: &Case) -> String {
         let root = self.machine.root();
         let name = |path: PathBuf| path.to_string_lossy().into_owned();
         let places = [
@@ -204,7 +239,7 @@ impl Judge {
             ("$N", root.file_name().unwrap_or_default().to_string_lossy().into_owned()),
         ];
         let mut whole = String::new();
-        let mut rest = text.as_str();
+        let mut rest = text;
         while let Some(at) = rest.find('$') {
             let (before, from) = rest.split_at(at);
             whole.push_str(before);
@@ -236,11 +271,16 @@ fn is_installed(name: &str) -> bool {
 /// Fails unless the machine's programs do what they are there for: nothing, and to show the name that they run under.
 pub(crate) fn check_programs(machine: &Machine) -> Result<()> {
     let cat = machine.root().join("w/argv0/bin/cargo");
-    let shown =
-        Running::start(countersign_tests::process::command(&cat).arg("/proc/self/cmdline"))?.finish()?;
+    let shown = Running::start(command(&cat).arg("/proc/self/cmdline"))?.finish()?;
     ensure!(shown.stdout.split('\0').next().is_some_and(|name| name.ends_with("/cargo")), "{shown:?}");
     let nothing = machine.root().join("bin/rm");
-    let done = Running::start(countersign_tests::process::command(nothing).arg("x"))?.finish()?;
+    let done = Running::start(command(nothing).arg("x"))?.finish()?;
     ensure!((done.code, done.stdout.as_str(), done.stderr.as_str()) == (0, "", ""), "{done:?}");
     Ok(())
 }
+
+/// The command, in the machine's folder.
+const PROGRAM: &str = "countersign";
+
+/// The user that root judges as.
+const NOBODY: u32 = 65_534;

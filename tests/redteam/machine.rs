@@ -1,20 +1,17 @@
 //! The machine that attackers prepared: homes, projects and hostile clones as `machine.jsonl` describes them, in a folder of
-//! their own. Its programs do nothing.
+//! their own. Its programs do nothing. The cases here are judged on it, and what the ready-made groups allow runs on it
+//! (`tests/harmless`).
 
 use anyhow::{Context, Result};
-use countersign_tests::process::{command, countersign};
 use serde::Deserialize;
-use std::ffi::OsString;
 use std::fs::{self, Permissions};
-use std::os::unix::fs::{PermissionsExt, lchown, symlink};
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 /// The folder, removed when dropped.
 pub(crate) struct Machine {
     folder: TempDir,
-    /// Whether its own programs count as nobody's to change: only root can make such.
-    pub(crate) is_whole: bool,
 }
 
 /// One thing in it, below the folder; `$R` in texts and targets is the folder itself.
@@ -48,10 +45,9 @@ enum Thing {
 }
 
 impl Machine {
-    /// Builds it, and gives all but programs to [`NOBODY`] when root builds it.
+    /// Builds it. All of it belongs to who builds it.
     pub(crate) fn build() -> Result<Self> {
-        let folder = tempfile::Builder::new().prefix("countersign-redteam-").tempdir()?;
-        let machine = Self { folder, is_whole: rustix::process::geteuid().is_root() };
+        let machine = Self { folder: tempfile::Builder::new().prefix("countersign-redteam-").tempdir()? };
         fs::set_permissions(machine.root(), Permissions::from_mode(0o755))?;
         let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("redteam/machine.jsonl"))?;
         for line in text.lines() {
@@ -63,46 +59,14 @@ impl Machine {
                 machine.file(Path::new(&format!("w/big/a{outer}/b{inner}/c")), "", 0o644)?;
             }
         }
-        // Wherever the program lies, the user that it is run as can read it here.
-        fs::copy(countersign()?, machine.parent(Path::new("countersign"))?)?;
-        for own in ["w", "home", "run", "outside", "states"] {
+        for own in OWN {
             fs::create_dir_all(machine.root().join(own))?;
-            machine.give(&machine.root().join(own))?;
         }
         Ok(machine)
     }
 
     pub(crate) fn root(&self) -> &Path {
         self.folder.path()
-    }
-
-    /// A program to start as whoever the cases are judged as.
-    pub(crate) fn start(&self) -> std::process::Command {
-        let mut program = command(self.root().join("countersign"));
-        if self.is_whole {
-            use std::os::unix::process::CommandExt;
-            program.uid(NOBODY).gid(NOBODY);
-        }
-        program
-    }
-
-    /// The search path of its programs, or of the real ones where its own would count as the user's to change.
-    pub(crate) fn search_path(&self, own: bool) -> OsString {
-        if self.is_whole || own { self.root().join("bin").into_os_string() } else { SYSTEM.into() }
-    }
-
-    /// Gives everything at or below a path to the user that cases are judged as.
-    pub(crate) fn give(&self, path: &Path) -> Result<()> {
-        if !self.is_whole {
-            return Ok(());
-        }
-        lchown(path, Some(NOBODY), Some(NOBODY))?;
-        if path.is_dir() && !path.is_symlink() {
-            for entry in fs::read_dir(path)? {
-                self.give(&entry?.path())?;
-            }
-        }
-        Ok(())
     }
 
     fn put(&self, thing: Thing) -> Result<()> {
@@ -145,8 +109,8 @@ impl Machine {
     }
 }
 
-/// The user that root judges as.
-pub(crate) const NOBODY: u32 = 65_534;
+/// What belongs to the user of the machine.
+pub(crate) const OWN: &[&str] = &["w", "home", "run", "outside", "states"];
 
 /// Where systems keep programs.
 pub(crate) const SYSTEM: &str = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin";

@@ -25,7 +25,7 @@ fn judged() -> Result<&'static [(Case, Verdict)]> {
 fn judge_all() -> Result<Vec<(Case, Verdict)>> {
     let machine = Machine::build()?;
     check_programs(&machine)?;
-    let (judge, cases, next) = (Judge::new(machine), cases()?, AtomicUsize::new(0));
+    let (judge, cases, next) = (Judge::new(machine)?, cases()?, AtomicUsize::new(0));
     let verdicts: Mutex<BTreeMap<usize, Result<Verdict>>> = Mutex::default();
     let work = || {
         while let Some((at, case)) =
@@ -60,7 +60,6 @@ fn check(
         .filter(|(case, verdict)| !is_right(case, verdict))
         .map(|(case, verdict)| format!("  {} {verdict:?} {:?} ({})", case.id, case.shown(), case.why))
         .collect();
-    println!("{what}: {} of {} wrong", wrong.len(), tried.len());
     if tried.is_empty() || wrong.len() * 100 > tried.len() * share {
         bail!("{} of {} {what} came out wrong:\n{}", wrong.len(), tried.len(), wrong.join("\n"));
     }

@@ -86,6 +86,7 @@ const PACKAGES: &[Package] = &[
     package(Purpose::Test, "zsh", "a shell that the analysis is compared with"),
     package(Purpose::Test, "mksh", "another one"),
     package(Purpose::Test, "busybox", "another one, with programs of its own"),
+    package(Purpose::Test, "strace", "sees what a command does that is allowed unasked"),
     Package {
         name: "chromium",
         purpose: Purpose::Test,

@@ -216,6 +216,7 @@ fn all_steps(filter: Option<&str>) -> Vec<Step> {
         },
         program("parser against real shells", Part::RustFuzz, cargo(AGAINST_SHELLS)),
         program("flags against real programs", Part::RustFuzz, cargo(AGAINST_PROGRAMS)),
+        program("what the groups allow, run", Part::RustFuzz, cargo(harmless("--runs=400"))),
         program("UI browser tests", Part::UiBrowser, npm(["run", "--silent", "e2e"])),
         program("app build", Part::AppBuild, cargo(BUILD_APP)),
         program("app tests", Part::Desktop, app),
@@ -249,6 +250,21 @@ const AGAINST_SHELLS: [&str; 14] = [
 /// Forms of what runs unasked, always the same and for less than a minute together.
 const AGAINST_PROGRAMS: [&str; 8] =
     ["test", "--quiet", "--package", "countersign-tests", "--features", "differential", "--test", "forms"];
+/// Runs what the ready-made groups allow, always the same forms: some of all, in less than a minute.
+const fn harmless(runs: &'static str) -> [&'static str; 10] {
+    [
+        "run",
+        "--quiet",
+        "--package",
+        "countersign-tests",
+        "--features",
+        "harmless",
+        "--bin",
+        "harmless",
+        "--",
+        runs,
+    ]
+}
 
 /// The app on desktops as people have them. A run that every change needs tries those that differ most.
 fn desktop_steps(options: &Options) -> Vec<Step> {
@@ -312,6 +328,7 @@ fn interop_steps() -> Result<Vec<Step>> {
     let network =
         ["test", "--quiet", "--package", "countersign-tests", "--features", "network", "--test", "network"];
     let mut steps = vec![
+        long("all that the groups allow, run".to_owned(), Work::Program(cargo(harmless("--runs=4000")))),
         long("a gateway on another machine".to_owned(), Work::Program(cargo(network))),
         long("MCP SDK".to_owned(), Work::Call(interop::ensure_sdk)),
         long("the MCP SDK's client".to_owned(), Work::Program(interop::mcp_stories(&binaries)?)),
