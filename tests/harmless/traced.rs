@@ -73,10 +73,10 @@ pub(crate) fn read(
             let form = marks.partition_point(|mark| *mark <= call.at).saturating_sub(1);
             let Some(outcome) = ran.get(form) else { continue };
             let is_start = call.name.starts_with("execve");
-            if !begun && !(is_start && call.succeeded()) {
+            begun |= is_start && call.succeeded();
+            if !begun {
                 continue;
             }
-            begun = true;
             if let Some(finding) = judge(call, outcome, secrets, root) {
                 found.entry(form).or_default().insert(finding);
             }

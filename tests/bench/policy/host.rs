@@ -12,6 +12,7 @@ use countersign_node::host::{Host, Parts};
 use countersign_protocol::ui::{Settings, Via};
 use serde_json::json;
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::fs::{DirBuilder, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -36,7 +37,7 @@ async fn decisions(entries: usize) -> Result<Vec<f64>> {
     let machine = Machine::new()?;
     let folder = tempfile::Builder::new().prefix("countersign-bench-").tempdir()?;
     let (tracker, stop) = (TaskTracker::new(), CancellationToken::new());
-    let host = host(&machine, folder.path(), entries, &tracker, &stop)?;
+    let host = host(&machine, folder.path(), entries, machine.search_path(), &tracker, &stop)?;
     let argv = ["git", "status", "--short"].map(str::to_owned);
     let cwd = machine.cwd().to_string_lossy().into_owned();
     let mut samples = Vec::with_capacity(SAMPLES);
@@ -55,17 +56,19 @@ async fn decisions(entries: usize) -> Result<Vec<f64>> {
     Ok(samples)
 }
 
-fn host(
+/// A host with so many entries; rules of our own are in the folder `own`, as far as somebody put some there.
+pub(super) fn host(
     machine: &Machine,
     folder: &Path,
     entries: usize,
+    path: &OsStr,
     tracker: &TaskTracker,
     stop: &CancellationToken,
 ) -> Result<Host> {
     let ports = Ports::system();
     let [openclaw, own] = ["openclaw", "own"].map(|name| folder.join(name));
     for folder in [&openclaw, &own] {
-        DirBuilder::new().mode(0o700).create(folder)?;
+        DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     }
     write_document(&openclaw.join("exec-approvals.json"), machine, entries)?;
     let folders = Folders { config: own.clone(), state: own };
@@ -76,10 +79,7 @@ fn host(
         history: History::open(folder.join("history"), ports.clone(), tracker, stop.clone())?,
         ports,
         settings: watch::Sender::new(Settings::default()).subscribe(),
-        environment: BTreeMap::from([(
-            "PATH".to_owned(),
-            machine.search_path().to_string_lossy().into_owned(),
-        )]),
+        environment: BTreeMap::from([("PATH".to_owned(), path.to_string_lossy().into_owned())]),
         home: machine.home().to_owned(),
         private: Vec::new(),
         via: Via::CommandLine,

@@ -4,6 +4,7 @@ mod host;
 mod machine;
 mod peers;
 mod report;
+mod slow;
 
 use crate::figures::Figure;
 use anyhow::Result;
@@ -83,9 +84,11 @@ pub(crate) fn measure(peers: &Peers) -> Result<(Vec<Row>, Vec<String>)> {
     Ok((rows, notes))
 }
 
-/// The whole decision of the host, with its document on disk.
+/// The whole decision of the host, with its document on disk, and about commands that were made to be slow.
 pub(crate) fn host() -> Result<Vec<Figure>> {
-    host::measure()
+    let mut figures = host::measure()?;
+    figures.extend(slow::measure()?);
+    Ok(figures)
 }
 
 fn ours(case: &Case, machine: &Machine, entries: &EntryIndex) -> Row {
