@@ -294,6 +294,23 @@ fn leads_to(what: &'static str, named: &Path, real: &Path) -> Result<(), Drift> 
     Err(Drift::new(what, named, difference))
 }
 
+/// What a script contains, if it is what was pinned: what is read is what was compared. Blocking.
+pub(crate) fn read_pinned(script: &ScriptFacts) -> Result<Vec<u8>, Drift> {
+    let drift = |difference: String| Drift::new("script", &script.real_path, difference);
+    let mut content = Vec::new();
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOFOLLOW;
+    let found = rustix::fs::open(&script.real_path, flags, Mode::empty()).map_err(std::io::Error::from);
+    let found = found.and_then(|file| {
+        identity::identify_open(&mut std::fs::File::from(file), |piece| content.extend_from_slice(piece))
+    });
+    match found {
+        Ok(found) => {
+            identity::difference(&script.identity, &found).map_or(Ok(content), |text| Err(drift(text)))
+        }
+        Err(error) => Err(drift(format!("expected a file, found: {error}"))),
+    }
+}
+
 /// Opens the file that was pinned and nothing else. What it contains is compared by [`recheck_files`].
 pub(crate) fn open_pinned(
     what: &'static str,

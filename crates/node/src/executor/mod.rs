@@ -4,16 +4,19 @@
 mod controls;
 mod group;
 pub mod guardian;
+mod handed;
 mod output;
 pub mod program;
 pub mod sandbox;
 
 use crate::facts::{self, Drift};
+use command_fds::{CommandFdExt, FdMapping};
 pub use controls::{Controls, Heard, Tap};
 use countersign_policy::ApprovedCommand;
 use countersign_protocol::limits::OUTPUT_BYTES;
 use countersign_protocol::socket::ExecPayload;
 use group::Group;
+use handed::Handed;
 use output::{Capture, Pipes};
 use rustix::process::Signal;
 use std::collections::BTreeMap;
@@ -73,8 +76,9 @@ pub async fn run(
         if cancel.is_cancelled() {
             return Err(NotStarted::Cancelled);
         }
+        let handed = handed::of(&command)?;
         let started = Instant::now();
-        match spawn(&command, base_env, &folder) {
+        match spawn(&command, base_env, &folder, handed) {
             Err(error) if error.kind() == ErrorKind::ExecutableFileBusy && pause <= LAST_BUSY_PAUSE => {
                 tokio::time::sleep(pause).await;
                 pause *= 2;
@@ -144,9 +148,16 @@ fn spawn(
     command: &ApprovedCommand,
     base_env: &BTreeMap<String, String>,
     folder: &OwnedFd,
+    handed: Option<Handed>,
 ) -> std::io::Result<Child> {
-    let (name, arguments) = command.argv().split_first().ok_or(ErrorKind::InvalidInput)?;
-    Command::new(command.program())
+    let argv = handed.as_ref().map_or(command.argv(), |handed| &handed.argv);
+    let (name, arguments) = argv.split_first().ok_or(ErrorKind::InvalidInput)?;
+    let mut process = Command::new(command.program());
+    if let Some(handed) = &handed {
+        let mapping = FdMapping { parent_fd: handed.script.try_clone()?, child_fd: handed::DESCRIPTOR };
+        process.fd_mappings(vec![mapping]).map_err(std::io::Error::other)?;
+    }
+    process
         .arg0(name)
         .args(arguments)
         .env_clear()

@@ -15,6 +15,8 @@ use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use tempfile::TempDir;
 
 /// A folder with commands that are approved there.
@@ -379,6 +381,107 @@ async fn t14_whatever_happens_to_a_script_after_it_was_shown_it_does_not_run() {
     }
 }
 
+/// Puts two files in the place of each other until it is dropped.
+struct Swapping {
+    stop: Arc<AtomicBool>,
+    thread: Option<std::thread::JoinHandle<()>>,
+}
+
+impl Swapping {
+    fn start(script: &Path, other: &str) -> Self {
+        let stop = Arc::new(AtomicBool::new(false));
+        let (script, told) = (script.to_owned(), Arc::clone(&stop));
+        let (shown, evil) = (fs::read(&script).unwrap(), other.as_bytes().to_vec());
+        let kept = script.with_extension("kept");
+        let thread = std::thread::spawn(move || {
+            let modified = fs::metadata(&script).unwrap().modified().unwrap();
+            while !told.load(Ordering::Relaxed) {
+                // The very file that was pinned goes away and comes back, and now and then it is rewritten in place.
+                fs::rename(&script, &kept).unwrap();
+                fs::write(&script, &evil).unwrap();
+                fs::rename(&kept, &script).unwrap();
+                fs::write(&script, &evil).unwrap();
+                fs::write(&script, &shown).unwrap();
+                fs::File::options().write(true).open(&script).unwrap().set_modified(modified).unwrap();
+            }
+        });
+        Self { stop, thread: Some(thread) }
+    }
+}
+
+impl Drop for Swapping {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            thread.join().unwrap();
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn t14_a_script_that_is_swapped_all_the_time_runs_as_it_was_shown_or_not_at_all() {
+    for (interpreter, shown, other) in [
+        ("bash", "echo shown\n", "echo other\n"),
+        ("dash", "echo shown\n", "echo other\n"),
+        ("sh", "echo shown\n", "echo other\n"),
+        ("/usr/bin/python3", "print('shown')\n", "print('other')\n"),
+    ] {
+        if interpreter.starts_with('/') && !Path::new(interpreter).exists() {
+            continue;
+        }
+        let bench = Bench::new();
+        let script = bench.write("task", shown);
+        let mut ran = 0;
+        for _ in 0..150 {
+            let command = bench.approve(&owned(&[interpreter, "task"]));
+            let swapping = Swapping::start(&script, other);
+            let came = bench.start(command).await;
+            drop(swapping);
+            fs::write(&script, shown).unwrap();
+            match came {
+                Ok(output) => {
+                    assert_eq!(output.payload.stdout, "shown\n", "{interpreter}: {output:?}");
+                    ran += 1;
+                }
+                Err(NotStarted::Drift(drift)) => assert_eq!(drift.what, "script"),
+                Err(other) => panic!("{other}"),
+            }
+        }
+        // Without a swap it does run.
+        assert_eq!(bench.run(&[interpreter, "task"]).await.stdout, "shown\n", "{interpreter} after {ran}");
+    }
+}
+
+#[tokio::test]
+async fn a_script_that_is_handed_over_cannot_tell() {
+    let bench = Bench::new();
+    bench.write("beside.py", "NAME = 'beside'\n");
+    let shell =
+        "#!/bin/sh\necho \"$0 $# $1 $LINENO\"\ntest -e /dev/fd/3 && echo open\nnone-such 2>&1\nexit 7\n";
+    let python = "#!/usr/bin/env python3\nimport sys, beside\n\
+                  print(__name__, __file__, sys.argv, beside.NAME, sorted(n for n in globals() if n[0] != '_'))\n\
+                  if __name__ == '__main__':\n    raise SystemExit(7)\n";
+    for (interpreter, script) in [("bash", shell), ("dash", shell), ("/usr/bin/python3", python)] {
+        if interpreter.starts_with('/') && !Path::new(interpreter).exists() {
+            continue;
+        }
+        bench.write("task", script);
+        // Too long to be handed over, so the interpreter opens this one by its name.
+        let padding = format!("#{}\n", "x".repeat(1_024 * 1_024));
+        bench.write("plain", &format!("{script}{padding}"));
+        let handed = bench.run(&[interpreter, "./task", "a", "b c"]).await;
+        let by_name = bench.run(&[interpreter, "./plain", "a", "b c"]).await;
+        assert_eq!(handed.exit_code, Some(7), "{handed:?}");
+        // Shells name the file that they read in their complaints.
+        let lines = |output: &str| {
+            let lines = output.lines().filter(|line| !line.contains("none-such"));
+            lines.map(|line| line.replace("plain", "task")).collect::<Vec<_>>()
+        };
+        let (told, named) = (lines(&handed.stdout), lines(&by_name.stdout));
+        assert_eq!(told, named, "{interpreter}");
+    }
+}
+
 #[tokio::test]
 async fn t14_a_script_replaced_behind_its_link_does_not_run() {
     let bench = Bench::new();
@@ -488,7 +591,7 @@ async fn t16_a_folder_moved_between_check_and_spawn_stays_the_one_that_was_shown
     let moved = bench.folder.path().join("moved");
     fs::rename(bench.work(), &moved).unwrap();
     fs::create_dir(bench.work()).unwrap();
-    let child = spawn(&command, &base_env(), &folder).unwrap();
+    let child = spawn(&command, &base_env(), &folder, None).unwrap();
     let payload =
         Run::of(child, OUTPUT_BYTES, Tap::default()).finish(None, Instant::now(), &bench.cancel).await;
     assert_eq!(Path::new(payload.stdout.trim_end()), fs::canonicalize(moved).unwrap());
