@@ -67,6 +67,7 @@ fn reached(analysis: &Analysis, facts: &Facts, depth: Depth) -> Reached {
 /// Puts the names of files in place of the patterns of a command, where it is certain in which folder a shell would look for
 /// them. Blocking, bounded like one look into a large folder for each pattern.
 pub fn name_files(analysis: &mut Analysis, places: Places<'_>) {
+    let mut effort = names::Effort::default();
     // `cd ~/src && ls *` says in which folder to look only when `~` has its name.
     for _ in 0..2 {
         let patterns = analysis.patterns();
@@ -76,7 +77,6 @@ pub fn name_files(analysis: &mut Analysis, places: Places<'_>) {
         let start = Facts { cwd: folder(places.cwd), home: places.home.to_owned(), ..Facts::default() };
         let visited = real_folders(rules::visited(analysis, &start));
         let folders = rules::folders_of(analysis, &start, &visited);
-        let mut effort = names::Effort::default();
         let found = patterns.into_iter().take(PATTERNS).filter_map(|pattern| {
             let folder = match folders.get(pattern.segment)?.as_slice() {
                 [Some(folder)] => folder,

@@ -327,7 +327,7 @@ fn arguments_are_possible(rule: &ArgumentRule, invocation: Invocation<'_>) -> bo
 }
 
 /// Work of a comparison that ends at the program's name.
-const MATCH_UNITS: usize = 16;
+const MATCH_UNITS: usize = 32;
 
 fn place<'a>(invocation: Invocation<'a>) -> Place<'a> {
     Place::new(invocation.folder, invocation.home.to_str(), invocation.reached)
