@@ -7,7 +7,7 @@ use countersign_policy::effective::{BUILT_IN, Effective, Layered};
 use countersign_policy::evaluate::{
     AskReason, Evaluation, LocalRules, Origin, Subject, Trust, Verdict, evaluate,
 };
-use countersign_policy::facts::{Facts, FileIdentity, FolderFacts, ProgramFacts};
+use countersign_policy::facts::{Facts, FileIdentity, FolderFacts, ProgramFacts, Repository, Surroundings};
 use countersign_policy::rules::{Folders, Moment, PRESETS, RuleIndex, visited};
 use countersign_policy::work::{UNITS, measured};
 use countersign_protocol::rules::CommandRule;
@@ -15,7 +15,7 @@ use countersign_protocol::ui::{PolicyLayer, TraceStep};
 use countersign_protocol::vocabulary::Security;
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
 /// Texts made of parts that are repeated, and whether a person is asked about them, as far as that says something here.
@@ -66,8 +66,14 @@ fn facts(analysis: &Analysis) -> Facts {
             ino: 1,
         }),
         home: PathBuf::from("/home/u"),
+        // Somebody looked, and found nothing that git or a launcher obeys.
+        surroundings: BTreeMap::from([("/home/u/src/app".into(), silent())]),
         ..Facts::default()
     }
+}
+
+fn silent() -> Surroundings {
+    Surroundings { repository: Some(Repository::Plain), told: Some(BTreeSet::new()) }
 }
 
 /// What a command is held against.

@@ -110,6 +110,7 @@ impl Site {
             analysis.programs().into_iter().map(|name| (name.to_string(), installed(&name))).collect();
         let mut facts = Facts { programs, cwd: folder(&cwd), home, ..Facts::default() };
         facts.reached = reached(&analysis, &facts, Depth::Trees);
+        facts.surroundings = crate::facts::around(&analysis, &facts);
         (argv, analysis, facts)
     }
 
@@ -356,7 +357,7 @@ fn what_cannot_be_looked_through_is_asked_about_where_it_may_be_hidden() {
 
 fn below(site: &Site, program: &str, flags: &serde_json::Value, kind: &str) -> Vec<CommandRule> {
     let rule = serde_json::json!({
-        "id": "r", "agent": "*", "effect": "allow", "program": program, "createdAtMs": 0, "from": "answer",
+        "id": "r", "agent": "*", "effect": "allow", "program": program, "createdAtMs": 0, "from": "typed",
         "folder": site.at("plain"),
         "arguments": {"shape": {
             "style": "words", "flags": {"listed": flags},
