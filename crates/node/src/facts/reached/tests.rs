@@ -54,6 +54,14 @@ impl Site {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, "fixture\n").unwrap();
         }
+        for project in ["plain", "proj", "ignored"] {
+            let git = site.at(project).join(".git");
+            for folder in ["objects", "refs"] {
+                fs::create_dir(git.join(folder)).unwrap();
+            }
+            fs::write(git.join("HEAD"), "ref: refs/heads/main\n").unwrap();
+            fs::write(git.join("config"), "[core]\n\trepositoryformatversion = 0\n\tbare = false\n").unwrap();
+        }
         fs::write(site.at("ignored/.gitignore"), "/certs/\n*.key\n").unwrap();
         let home = site.at("home");
         for (link, target) in [
