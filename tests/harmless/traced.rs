@@ -251,7 +251,7 @@ const OWN_PROGRAMS: &[(&str, &str)] = &[
 const OWN_FILES: &[(&str, &str)] = &[("docker", "/.docker/config.json")];
 
 /// What a runtime keeps for itself while it runs, outside of every place that counts here.
-const OWN_PLACES: &[&str] = &["/tmp/hsperfdata_", "/proc/self/coredump_filter"];
+const OWN_PLACES: &[&str] = &["/proc/self/coredump_filter"];
 
 /// What may be opened for writing.
 const HARMLESS_TARGETS: &[&str] = &["/dev/null", "/dev/tty"];

@@ -1,5 +1,6 @@
 //! The one thing that the executor runs. Made only here, from an [`Evaluation`] that allows.
 
+use crate::environment;
 use crate::evaluate::{Evaluation, Evidence, Verdict};
 use crate::facts::{Facts, FileIdentity, FolderFacts, ProgramFacts, Reached, ScriptFacts, Surroundings};
 use std::collections::BTreeMap;
@@ -155,6 +156,21 @@ impl ApprovedCommand {
     /// Environment overrides.
     pub fn env(&self) -> &BTreeMap<String, String> {
         &self.env
+    }
+
+    /// All variables that it starts with, over those of the host. What runs on a rule alone was held against what git's files say,
+    /// so nothing else is said to git there.
+    pub fn environment(&self, base: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+        let own = self.env.iter().map(|(name, value)| (name.clone(), value.clone()));
+        let all = base.clone().into_iter().chain(own).collect();
+        match self.evidence {
+            Evidence::Rules | Evidence::FallbackRules => environment::unasked(all),
+            Evidence::Policy
+            | Evidence::Person { .. }
+            | Evidence::Forwarded(_)
+            | Evidence::AutoReview
+            | Evidence::Fallback => all,
+        }
     }
 
     /// Run limit.

@@ -85,6 +85,18 @@ pub fn inherited(vars: impl IntoIterator<Item = (String, String)>) -> BTreeMap<S
     vars.into_iter().filter_map(|(name, value)| inherited_variable(&name, value)).collect()
 }
 
+/// The environment of a command that runs on a rule alone: the rule was held against what git's files say, so nothing else may be
+/// said to it, and reading does not write its index anew.
+pub(crate) fn unasked(mut env: BTreeMap<String, String>) -> BTreeMap<String, String> {
+    env.retain(|name, _| !GIT_WORDS.iter().any(|beginning| name.starts_with(beginning)));
+    env.insert("GIT_OPTIONAL_LOCKS".to_owned(), "0".to_owned());
+    env
+}
+
+/// Beginnings of variables that give git settings beside its files (git-config(1), environment).
+const GIT_WORDS: &[&str] =
+    &["GIT_CONFIG_COUNT", "GIT_CONFIG_KEY_", "GIT_CONFIG_PARAMETERS", "GIT_CONFIG_VALUE_"];
+
 enum OverrideVerdict<'a> {
     Accepted(&'a str, &'a str),
     Blocked(String),

@@ -133,7 +133,8 @@ fn version(flags: &str) -> ArgumentShape {
     }
 }
 
-/// Tools, and the flags with which each prints its version and ends.
+/// Tools, and the flags with which each prints its version and ends. Not `java`, which leaves a file in the folder for temporary ones,
+/// and not `pip`, which opens a socket to see whether there is IPv6.
 const VERSIONED: &[(&str, &str)] = &[
     ("bun", "--version -v"),
     ("cargo", "--version -V"),
@@ -145,14 +146,11 @@ const VERSIONED: &[(&str, &str)] = &[
     ("gcc", "--version"),
     ("gh", "--version"),
     ("git", "--version"),
-    ("java", "--version -version"),
     ("jq", "--version"),
     ("make", "--version"),
     ("node", "--version -v"),
     ("npm", "--version -v"),
     ("php", "--version -v"),
-    ("pip", "--version"),
-    ("pip3", "--version"),
     ("pnpm", "--version -v"),
     ("python", "--version -V"),
     ("python3", "--version -V"),
