@@ -2,6 +2,8 @@
 //! the analysis named, with exactly its words. The programs are printers of this test's own, in a folder of its own.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+#[path = "support/shells.rs"]
+mod shells;
 mod support;
 
 use countersign_policy::analysis::{Analysis, Operator, Segment, analyze_text};
@@ -50,24 +52,7 @@ fn facts(analysis: &Analysis) -> Facts {
 fn shells() -> impl Iterator<Item = &'static str> {
     ["/bin/sh", "/bin/bash", "/bin/zsh", "/bin/ksh", "/bin/mksh", "/bin/busybox"]
         .into_iter()
-        .filter(|shell| Path::new(shell).exists() && prints(shell))
-}
-
-/// Whether a shell prints by itself: `mksh` leaves that to a file, and here there are none.
-fn prints(shell: &str) -> bool {
-    #[allow(clippy::disallowed_methods, reason = "the oracle of this test is a real shell")]
-    let mut command = Command::new(shell);
-    if shell.ends_with("busybox") {
-        command.arg("sh");
-    }
-    let printed = command
-        .args(["-c", "printf x"])
-        .env_clear()
-        .env("PATH", "/nonexistent")
-        .stderr(Stdio::null())
-        .output()
-        .unwrap();
-    printed.stdout == b"x"
+        .filter(|shell| Path::new(shell).exists() && shells::prints(shell))
 }
 
 /// What `shell` starts for `text`, in order: one list for each program.

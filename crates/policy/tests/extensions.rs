@@ -3,6 +3,9 @@
 //! or uncovered again.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+#[path = "support/shells.rs"]
+mod shells;
+
 use countersign_policy::allowlist::EntryIndex;
 use countersign_policy::analysis::{Analysis, analyze_text_as};
 use countersign_policy::command::{Mode, PromptReason};
@@ -19,27 +22,13 @@ use std::process::{Command, Stdio};
 fn shells(dialect: Dialect) -> Vec<&'static str> {
     let known = ["/bin/sh", "/bin/bash", "/bin/dash", "/bin/zsh", "/bin/ksh", "/bin/mksh"];
     let reads = |shell: &&str| dialect == Dialect::Posix || shell.ends_with("bash");
-    let found: Vec<_> =
-        known.into_iter().filter(|shell| Path::new(shell).exists() && prints(shell)).filter(reads).collect();
+    let found: Vec<_> = known
+        .into_iter()
+        .filter(|shell| Path::new(shell).exists() && shells::prints(shell))
+        .filter(reads)
+        .collect();
     assert!(!found.is_empty(), "there is no shell to compare with");
     found
-}
-
-/// Whether a shell prints by itself: `mksh` leaves that to a file, and here there are none.
-fn prints(shell: &str) -> bool {
-    #[allow(clippy::disallowed_methods, reason = "the oracle of this test is a real shell")]
-    let mut command = Command::new(shell);
-    if shell.ends_with("busybox") {
-        command.arg("sh");
-    }
-    let printed = command
-        .args(["-c", "printf x"])
-        .env_clear()
-        .env("PATH", "/nonexistent")
-        .stderr(Stdio::null())
-        .output()
-        .unwrap();
-    printed.stdout == b"x"
 }
 
 /// What a shell did with a text whose commands are `show`, which succeeds, and `miss`, which fails.

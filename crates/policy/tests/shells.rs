@@ -2,6 +2,9 @@
 //! read back as the same list. The shells run nothing but an argument printer of their own.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+#[path = "support/shells.rs"]
+mod shells;
+
 use countersign_policy::analysis::{Analysis, analyze_text};
 use countersign_policy::display::shell_quoted;
 use countersign_policy::shell::Dialect;
@@ -14,26 +17,9 @@ use std::process::{Command, Stdio};
 fn shells() -> Vec<&'static str> {
     let known = ["/bin/sh", "/bin/bash", "/bin/dash", "/bin/zsh", "/bin/ksh", "/bin/mksh", "/bin/busybox"];
     let found: Vec<_> =
-        known.into_iter().filter(|shell| Path::new(shell).exists() && prints(shell)).collect();
+        known.into_iter().filter(|shell| Path::new(shell).exists() && shells::prints(shell)).collect();
     assert!(!found.is_empty(), "there is no shell to compare with");
     found
-}
-
-/// Whether a shell prints by itself: `mksh` leaves that to a file, and here there are none.
-fn prints(shell: &str) -> bool {
-    #[allow(clippy::disallowed_methods, reason = "the oracle of this test is a real shell")]
-    let mut command = Command::new(shell);
-    if shell.ends_with("busybox") {
-        command.arg("sh");
-    }
-    let printed = command
-        .args(["-c", "printf x"])
-        .env_clear()
-        .env("PATH", "/nonexistent")
-        .stderr(Stdio::null())
-        .output()
-        .unwrap();
-    printed.stdout == b"x"
 }
 
 /// The words that `shell` makes of `text`, or `None` when it reports an error. The printer is a function of the shell,
