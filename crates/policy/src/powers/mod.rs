@@ -10,8 +10,8 @@ use crate::command::carriers::rough;
 use crate::command::is_assignment;
 use crate::facts::Facts;
 use crate::programs::Name;
-pub(crate) use tables::is_known;
 use tables::{Starts, elevates, reaches, starts};
+pub(crate) use tables::{is_known, runs_others};
 
 /// What a command reaches.
 #[derive(Clone, Debug, Eq, PartialEq)]

@@ -89,7 +89,7 @@ pub(super) fn starts<'a>(name: &Name, arguments: &'a [&'a str]) -> Starts<'a> {
             return Starts::Unknown;
         }
     }
-    if name.is_interpreter() && name.as_str() != "find" || name.is_one_of(RUNS_OTHERS) || !is_known(name) {
+    if name.is_interpreter() && name.as_str() != "find" || runs_others(name) || !is_known(name) {
         Starts::Unknown
     } else {
         Starts::Nothing
@@ -101,8 +101,13 @@ pub(crate) fn is_known(name: &Name) -> bool {
     is_described(name.as_str())
         || name.is_one_of(DATA)
         || name.is_one_of(NETWORK)
-        || name.is_one_of(RUNS_OTHERS)
+        || runs_others(name)
         || VERBS.iter().any(|(program, _)| *program == name.as_str())
+}
+
+/// Whether a program starts others that its words or the project name: what stands among its words may run.
+pub(crate) fn runs_others(name: &Name) -> bool {
+    name.is_one_of(RUNS_OTHERS)
 }
 
 /// The text behind `-c`, alone or at the end of a cluster.
@@ -465,7 +470,6 @@ const DATA: &[&str] = &[
     "tldr",
     "top",
     "truncate",
-    "ts",
     "tsort",
     "type",
     "ulimit",

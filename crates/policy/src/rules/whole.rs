@@ -8,8 +8,9 @@ use crate::analysis::{Analysis, Operator, Segment, Word};
 use crate::command::carriers::{Reached, reached};
 use crate::command::{Mode, WrapperKind, moves};
 use crate::facts::{Facts, ProgramFacts, ScriptFacts};
-use crate::powers::is_known;
+use crate::powers::{is_known, runs_others};
 use crate::profile::Extension;
+use crate::programs::Name;
 use crate::shell;
 use crate::work;
 use countersign_protocol::rules::{ArgumentRule, CommandRule};
@@ -220,7 +221,10 @@ pub(crate) fn may_be_refused(
 fn reached_by(segment: &Segment) -> Reached {
     let certain = segment.candidate.mode == Mode::Executable && !segment.candidate.is_package_script();
     let start = if certain { segment.candidate.arguments } else { 0 };
-    reached(segment.words.get(start..).unwrap_or_default(), is_known)
+    // What a task runner that nobody described is told may be the name of a program as well as of a task.
+    let only_data =
+        |name: &Name| is_known(name) && (!runs_others(name) || super::is_described(name.as_str()));
+    reached(segment.words.get(start..).unwrap_or_default(), only_data)
 }
 
 /// The rule that refuses a command in one of these folders.
