@@ -4,7 +4,7 @@
 #![allow(clippy::panic, reason = "a test fails by panicking")]
 
 use anyhow::{Context, Result};
-use countersign_policy::facts::ProgramFacts;
+use countersign_policy::facts::{ProgramFacts, Reached};
 use countersign_policy::rules::{Argument, Invocation, PRESETS, matches};
 use countersign_protocol::rules::{ArgumentRule, CommandRule, FlagSet};
 use std::collections::BTreeMap;
@@ -200,6 +200,7 @@ fn is_allowed(
         home: Path::new("/home/nobody"),
         script: None,
         settled: true,
+        reached: Reached::NOT_LOOKED,
     };
     rules.iter().any(|rule| matches(rule, invocation))
 }
