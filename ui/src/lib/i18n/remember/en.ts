@@ -12,10 +12,8 @@ export const remember = {
     },
     means: {
       exact: 'The same words in the same folder.',
-      subcommand:
-        'With the other arguments that are known to be harmless for it. You are still asked about all others, and about names that look like secrets.',
-      program:
-        'With the other arguments that are known to be harmless for it. You are still asked about all others, and about names that look like secrets.',
+      subcommand: 'With other arguments known to be harmless. You are asked about the rest and secrets.',
+      program: 'With other arguments known to be harmless. You are asked about the rest and secrets.',
     },
     shapeMeans: {
       any: 'The same subcommand with any flags, and words of the same kinds.',

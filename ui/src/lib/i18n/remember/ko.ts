@@ -14,8 +14,8 @@ export const remember: Pick<Catalogue, 'sheet' | 'lasting' | 'reach'> = {
     },
     means: {
       exact: '같은 폴더에서 같은 인수일 때만.',
-      subcommand: '해가 없다고 알려진 다른 인수도 됩니다. 그 밖의 인수와 비밀로 보이는 이름은 계속 묻습니다.',
-      program: '해가 없다고 알려진 다른 인수도 됩니다. 그 밖의 인수와 비밀로 보이는 이름은 계속 묻습니다.',
+      subcommand: '해가 없다고 알려진 다른 인수도 됩니다. 나머지와 비밀은 계속 묻습니다.',
+      program: '해가 없다고 알려진 다른 인수도 됩니다. 나머지와 비밀은 계속 묻습니다.',
     },
     shapeMeans: {
       any: '같은 하위 명령, 모든 옵션, 같은 종류의 인수.',

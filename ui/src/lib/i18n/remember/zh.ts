@@ -9,8 +9,8 @@ export const remember: Pick<Catalogue, 'sheet' | 'lasting' | 'reach'> = {
     rung: { exact: '仅这条命令', shape: '同样形式的命令', subcommand: '这个子命令', program: '这个程序' },
     means: {
       exact: '相同的参数，在相同的文件夹中。',
-      subcommand: '也可以带已知对它无害的其他参数。除此之外的参数，以及看起来像机密的名称，仍会询问您。',
-      program: '也可以带已知对它无害的其他参数。除此之外的参数，以及看起来像机密的名称，仍会询问您。',
+      subcommand: '也可带已知无害的其他参数。其余参数和机密，仍会询问您。',
+      program: '也可带已知无害的其他参数。其余参数和机密，仍会询问您。',
     },
     shapeMeans: {
       any: '相同的子命令，可带任何选项，其余参数属于相同的种类。',
