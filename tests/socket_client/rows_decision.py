@@ -121,16 +121,16 @@ def m410_a_miss_asks(context: Context) -> Deviation:
     return None
 
 
-def m411_a_match_runs_at_its_real_path(context: Context) -> Deviation:
-    """allowlist, on-miss, a match that can be bound: runs without asking, with the real path as its own name, whatever
-    link it was called by."""
+def m411_a_match_runs_under_the_name_that_was_typed(context: Context) -> Deviation:
+    """allowlist, on-miss, a match that can be bound: runs without asking. Peers give it its real path as its own name; ours
+    keeps the name that was typed, which some programs go by, while the file stays the one that was pinned."""
     link = context.trace("m411")
     link.symlink_to("/usr/bin/cat")
     context.policy("allowlist", "on-miss", rules=[{"pattern": "/usr/bin/cat"}])
     for program in ("/usr/bin/cat", str(link), "cat"):
         exchange = context.app.client.exec([program, "/proc/self/cmdline"], approvalTimeoutMs=PATIENCE_MS)
-        succeeded(exchange.answer(), exchange, "/usr/bin/cat\0/proc/self/cmdline\0")
-    return None
+        succeeded(exchange.answer(), exchange, f"{program}\0/proc/self/cmdline\0")
+    return "what runs by a rule is told the name that was typed (peers: its real path)"
 
 
 def m412_a_login_shell_cannot_be_bound_and_asks(context: Context) -> Deviation:
@@ -144,7 +144,7 @@ def m412_a_login_shell_cannot_be_bound_and_asks(context: Context) -> Deviation:
         context.expect_prompt_then_deny(exchange, trace, ONCE_OR_DENY)
     context.policy("allowlist", "on-miss", rules=[{"pattern": "/usr/bin/cat"}])
     exchange = context.app.client.exec(["/bin/sh", "-lc", "cat /proc/self/cmdline"], approvalTimeoutMs=PATIENCE_MS)
-    succeeded(exchange.answer(), exchange, "/usr/bin/cat\0/proc/self/cmdline\0")
+    succeeded(exchange.answer(), exchange, "cat\0/proc/self/cmdline\0")
     return "sh -lc TEXT, exactly so, runs bound and without the login shell (peers' app: it asks)"
 
 
