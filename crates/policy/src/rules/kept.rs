@@ -31,7 +31,8 @@ fn ends_with_the_session(rule: &CommandRule) -> bool {
 }
 
 fn shape_holds(shape: &ArgumentShape, rule: &CommandRule, invocation: Invocation<'_>) -> bool {
-    match Wider::of(invocation, rule.contents.program.is_some()) {
+    // Who could rewrite the program is asked when an answer is offered; here it is about what its words do.
+    match Wider::of(invocation, true) {
         Ok(Wider::Known(program)) => ladder::harmless(program, invocation).is_ok_and(|(command, _)| {
             let mut full = program.shape(command);
             take_what_was_seen(&mut full, shape);
