@@ -529,7 +529,7 @@ const ICON_CONTRAST: u8 = 90;
 const ICON_PIXELS: usize = 12;
 
 /// How long a tray may take for a new icon.
-const ICON_WAIT: Duration = Duration::from_secs(10);
+const ICON_WAIT: Duration = Duration::from_secs(30);
 
 /// Larger than any icon on a panel, in pixels.
 const ICON_SIZE: usize = 64;
