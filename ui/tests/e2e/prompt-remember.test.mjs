@@ -71,6 +71,34 @@ test('each rung says what it covers, how far it would have reached, or why it is
     assert.equal(await withheld.isVisible(), true);
   }));
 
+for (const language of ['zh', 'ko', 'en']) {
+  test(`what destroys is kept for the session at most, and the sheet says so in ${language}`, async () => {
+    const tab = await browser.open('prompt', { width: 560, height: 600, language });
+    await tab.evaluate(() => {
+      const card = window.cards.harmless('a', Date.now());
+      card.always = card.always.map((step) => (step.kind === 'offered' ? { ...step, longest: 'session' } : step));
+      window.mock.emit({ kind: 'card-added', card });
+    });
+    await shows(tab, 'a');
+    await tab.click(at('allow-more'));
+    assert.match(await tab.textContent(at('sheet-brief')), /8/);
+    const kinds = await tab.$$eval(`${at('sheet-kind')} [value]`, (found) => found.map((one) => one.value));
+    assert.deepEqual(kinds, ['for', 'session']);
+    const times = await tab.$$eval(`${at('sheet')} select option`, (found) => found.map((one) => Number(one.value)));
+    assert.ok(times.length > 0 && Math.max(...times) <= 8 * 60 * 60 * 1000, `${times}`);
+    const excess = await tab.evaluate(() => {
+      const content = document.querySelector('[data-testid="sheet"] [role="region"]');
+      return content.scrollHeight - content.clientHeight;
+    });
+    assert.ok(excess <= 0, `${excess} px are out of view`);
+    await tab.click(`${at('allow-always-confirm')}[data-armed="true"]`);
+    await state(tab, 'blank');
+    const [[params]] = await calls(tab, 'decide');
+    assert.equal(params.remember.lasting.kind, 'for');
+    await tab.done();
+  });
+}
+
 test('a number of times that is none is not stored, and no key in its field allows', () =>
   prompt('harmless', async (tab) => {
     await tab.click(at('allow-more'));

@@ -24,8 +24,7 @@ export const remember = {
           ? 'The same subcommand with or without one flag, and words of the same kinds.'
           : `The same subcommand with any of ${flags} flags, and words of the same kinds.`,
     },
-    brief:
-      'It could delete, overwrite, publish or fetch something else another time. So it is kept for this session, or 8 hours at most.',
+    brief: 'It could destroy other things later: kept for this session, or 8 hours at most.',
     parts: (n: number) => `${n} rules, one for each part that needs one:`,
     breadth: (matched: number, of: number) => `${matched} of ${of}`,
     breadthMeans: (matched: number, of: number) => `Would have matched ${matched} of the last ${of} commands.`,

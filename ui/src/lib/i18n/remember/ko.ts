@@ -23,8 +23,7 @@ export const remember: Pick<Catalogue, 'sheet' | 'lasting' | 'reach'> = {
       same: '같은 하위 명령과 옵션, 같은 종류의 인수.',
       some: (flags) => `같은 하위 명령, 옵션 ${flags}개 중 아무거나, 같은 종류의 인수.`,
     },
-    brief:
-      '다음번에는 다른 것을 삭제하거나 덮어쓰거나 게시하거나 내려받을 수 있습니다. 그래서 이 세션 동안 또는 최대 8시간만 보관합니다.',
+    brief: '다음번에는 다른 것을 망칠 수 있어 이 세션 동안 또는 최대 8시간만 보관합니다.',
     parts: (n) => `규칙 ${n}개, 필요한 부분마다 하나씩:`,
     breadth: (matched, of) => `${of}개 중 ${matched}개`,
     breadthMeans: (matched, of) => `최근 명령 ${of}개 중 ${matched}개에 해당했을 것입니다.`,
