@@ -159,8 +159,7 @@ fn spawn(
     let mut process = start(&bubblewrap.program, list, handed)?;
     let child = process
         .env_clear()
-        .envs(base_env)
-        .envs(command.env())
+        .envs(command.environment(base_env))
         .env("OPENCLAW_CLI", "1")
         .env("PWD", cwd)
         .spawn()?;
