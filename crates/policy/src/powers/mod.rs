@@ -1,5 +1,5 @@
 //! What a command reaches beyond this user's rights and this machine, told by the names of all programs that it starts: for
-//! the facts on a card, never for a decision.
+//! the facts on a card. Nothing is allowed because of them; which programs are known there also says where a refusal may be hidden.
 //!
 //! Texts that were not taken apart are read roughly: a name in the place of a program counts, and nothing is denied of them.
 
