@@ -10,6 +10,7 @@ use countersign_policy::display;
 use countersign_protocol::gateway::Event;
 use countersign_protocol::gateway::approval::Resolved;
 use countersign_protocol::ui::{CancelCause, LinkGap, LinkState, LinkView};
+use countersign_protocol::vocabulary::Decision;
 use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
 use std::mem::discriminant;
@@ -44,6 +45,8 @@ type Key = (u32, Kind, String);
 /// A question of this connection that is open here.
 struct Open {
     since: Instant,
+    /// By the gateway's clock, Unix milliseconds.
+    expires_at_ms: i64,
     withdraw: Option<oneshot::Sender<Withdrawal>>,
 }
 
@@ -188,14 +191,19 @@ impl Operator {
     }
 
     fn resolved(&mut self, kind: Kind, payload: Value) {
-        let Ok(Resolved { id, decision, resolved_by, .. }) = serde_json::from_value::<Resolved>(payload)
+        let Ok(Resolved { id, decision, resolved_by, ts, .. }) = serde_json::from_value::<Resolved>(payload)
         else {
             return;
         };
+        let Some(open) = self.open.get_mut(&(self.generation, kind, id)) else { return };
+        // The newest releases tell of a request whose time is over as of a denial that nobody gave. It ends here by its own
+        // time, as what it is.
+        let nobody_allowed = resolved_by.is_none() && !decision.is_some_and(Decision::allows);
+        if nobody_allowed && ts >= open.expires_at_ms {
+            return;
+        }
         // Nobody withdraws from one that is being answered from here: the gateway's own answer tells who was first.
-        if let Some(withdraw) =
-            self.open.get_mut(&(self.generation, kind, id)).and_then(|open| open.withdraw.take())
-        {
+        if let Some(withdraw) = open.withdraw.take() {
             let by = resolved_by.map(|by| display::escape(&by.chars().take(MAX_NAME).collect::<String>()));
             let _ = withdraw.send(Withdrawal::Elsewhere { decision, by });
         }
@@ -230,7 +238,10 @@ impl Operator {
             return;
         }
         let (withdraw, withdrawn) = oneshot::channel();
-        self.open.insert(key.clone(), Open { since: Instant::now(), withdraw: Some(withdraw) });
+        self.open.insert(
+            key.clone(),
+            Open { since: Instant::now(), expires_at_ms: presented.expires_at_ms, withdraw: Some(withdraw) },
+        );
         let asking = Asking {
             tools: self.tools.clone(),
             gateway: self.about.id.clone(),

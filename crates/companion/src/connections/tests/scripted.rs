@@ -164,3 +164,18 @@ async fn a_change_that_was_answered_there_closes_here() {
     let by = Some("phone".to_owned());
     assert_eq!(here.ended().await, Ending::Elsewhere { decision: Some(Decision::AllowOnce), by });
 }
+
+#[tokio::test]
+async fn a_request_whose_time_is_over_is_not_called_denied_although_its_gateway_says_so() {
+    let mut here = Here::new();
+    let mut peer = Peer::welcome(&here, &["approval.resolve"], BTreeMap::from(NONE)).await;
+    let expires_at_ms = 1_400;
+    let mut short = proposal("p-1", &["allow-once", "deny"]);
+    short["expiresAtMs"] = json!(expires_at_ms);
+    peer.event("openclaw.approval.requested", short).await;
+    here.added().await;
+    // So does 2026.9.6.
+    let over = json!({"id": "p-1", "decision": "deny", "resolvedBy": null, "ts": expires_at_ms});
+    peer.event("openclaw.approval.resolved", over).await;
+    assert_eq!(here.ended().await, Ending::Expired);
+}
