@@ -158,6 +158,7 @@ pub enum RegisterError {
 
 /// The pending approvals and those that ended a moment ago.
 #[derive(Debug)]
+#[cfg_attr(test, derive(Clone))]
 pub struct Book {
     max_pending: usize,
     entries: HashMap<String, Entry>,
@@ -172,12 +173,14 @@ pub struct Book {
 }
 
 #[derive(Debug, Default)]
+#[cfg_attr(test, derive(Clone))]
 struct Load {
     waiting: usize,
     held: usize,
 }
 
 #[derive(Debug)]
+#[cfg_attr(test, derive(Clone))]
 struct Entry {
     /// Tells this entry from a later one with the same id.
     serial: u64,

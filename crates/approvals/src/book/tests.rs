@@ -3,6 +3,8 @@ use crate::testing::request;
 use pretty_assertions::assert_eq;
 use proptest::prelude::*;
 
+mod explorer;
+
 /// Deadline of requests made by [`book_with`].
 const TIMEOUT_MS: i64 = 1_000;
 
