@@ -11,11 +11,13 @@ pub struct Controls {
     pub cancel: CancellationToken,
     /// Hears it.
     pub tap: Tap,
+    /// What the record calls it, if it is there.
+    pub name: Option<String>,
 }
 
 impl From<CancellationToken> for Controls {
     fn from(cancel: CancellationToken) -> Self {
-        Self { cancel, tap: Tap::default() }
+        Self { cancel, ..Self::default() }
     }
 }
 

@@ -138,12 +138,20 @@ async fn end_descendants(children: &mut Signals) {
         if left.is_empty() || Instant::now() >= until {
             return;
         }
-        for pid in left {
+        let is_late = Instant::now() + WARDEN_FIRST >= until;
+        for pid in left.into_iter().filter(|pid| is_late || !is_warden(*pid)) {
             let _ = kill_process(pid, Signal::KILL);
         }
         let _ = tokio::time::timeout(AGAIN, children.recv()).await;
         while matches!(wait(WaitOptions::NOHANG), Ok(Some(_))) {}
     }
+}
+
+/// One that the child had: it ends what it knows of, tells the record, and then itself.
+fn is_warden(pid: Pid) -> bool {
+    let variable = format!("{}=", super::warden::VARIABLE).into_bytes();
+    let environ = std::fs::read(format!("/proc/{}/environ", pid.as_raw_nonzero())).unwrap_or_default();
+    environ.split(|byte| *byte == 0).any(|entry| entry.starts_with(&variable))
 }
 
 fn own_children() -> Vec<Pid> {
@@ -183,6 +191,9 @@ impl Told {
 
 /// How long the end of what was left behind is waited for; what hangs in the kernel longer than that stays there.
 const LONGEST: Duration = Duration::from_secs(5);
+
+/// Of this, what a warden has no more of before it is ended like anything else.
+const WARDEN_FIRST: Duration = Duration::from_secs(1);
 
 /// Between two looks at what is left.
 const AGAIN: Duration = Duration::from_millis(50);

@@ -2,12 +2,13 @@
 //! behind walls; [`program`] starts what the person configured.
 
 mod controls;
-mod group;
 pub mod guardian;
 mod handed;
 mod output;
 pub mod program;
 pub mod sandbox;
+mod tree;
+pub mod warden;
 
 use crate::facts::{self, Drift};
 use command_fds::{CommandFdExt, FdMapping};
@@ -15,7 +16,6 @@ pub use controls::{Controls, Heard, Tap};
 use countersign_policy::ApprovedCommand;
 use countersign_protocol::limits::OUTPUT_BYTES;
 use countersign_protocol::socket::ExecPayload;
-use group::Group;
 use handed::Handed;
 use output::{Capture, Pipes};
 use rustix::process::Signal;
@@ -28,6 +28,7 @@ use std::time::Duration;
 use tokio::process::{Child, ChildStderr, ChildStdout, Command};
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
+use tree::Tree;
 
 /// What a run came to.
 #[derive(Clone, Debug, PartialEq)]
@@ -56,8 +57,8 @@ pub enum NotStarted {
     Unpassable(&'static str),
 }
 
-/// Runs an approved command to its end. `base_env` is the sanitised inherited environment. Cancelling ends the whole
-/// process group (TERM, then KILL) and returns what it had printed; dropping the future kills the group.
+/// Runs an approved command to its end. `base_env` is the sanitised inherited environment. Cancelling ends all of
+/// its processes (TERM, then KILL) and returns what it had printed; dropping the future kills them.
 ///
 /// A failure to start after the checks is a result like any other: `failed to start: …`, without an exit code.
 pub async fn run(
@@ -65,7 +66,7 @@ pub async fn run(
     base_env: &BTreeMap<String, String>,
     controls: impl Into<Controls>,
 ) -> Result<RunOutput, NotStarted> {
-    let Controls { cancel, tap } = controls.into();
+    let Controls { cancel, tap, name } = controls.into();
     passable(&command)?;
     if cancel.is_cancelled() {
         return Err(NotStarted::Cancelled);
@@ -78,7 +79,7 @@ pub async fn run(
         }
         let handed = handed::of(&command)?;
         let started = Instant::now();
-        match spawn(&command, base_env, &folder, handed) {
+        match spawn(&command, base_env, &folder, handed, name.as_deref()) {
             Err(error) if error.kind() == ErrorKind::ExecutableFileBusy && pause <= LAST_BUSY_PAUSE => {
                 tokio::time::sleep(pause).await;
                 pause *= 2;
@@ -87,7 +88,9 @@ pub async fn run(
         }
     };
     let payload = match spawned {
-        Ok(child) => Run::of(child, OUTPUT_BYTES, tap).finish(command.timeout(), started, &cancel).await,
+        Ok(started_as) => {
+            Run::of(started_as, OUTPUT_BYTES, tap).finish(command.timeout(), started, &cancel).await
+        }
         Err(error) => not_started(&error.to_string()),
     };
     Ok(RunOutput { payload, duration: started.elapsed() })
@@ -149,7 +152,8 @@ fn spawn(
     base_env: &BTreeMap<String, String>,
     folder: &OwnedFd,
     handed: Option<Handed>,
-) -> std::io::Result<Child> {
+    called: Option<&str>,
+) -> std::io::Result<(Child, Tree)> {
     let argv = handed.as_ref().map_or(command.argv(), |handed| &handed.argv);
     let (name, arguments) = argv.split_first().ok_or(ErrorKind::InvalidInput)?;
     let mut process = Command::new(command.program());
@@ -167,16 +171,14 @@ fn spawn(
         .current_dir(format!("/proc/self/fd/{}", folder.as_raw_fd()))
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .process_group(0)
-        .kill_on_drop(true)
-        .spawn()
+        .stderr(Stdio::piped());
+    tree::start(&mut process, called)
 }
 
 /// A started command.
 struct Run {
-    // Dropped in this order: the group is killed before its leader can be reaped.
-    group: Group,
+    // Dropped in this order: all is killed before the leader can be reaped.
+    tree: Tree,
     child: Child,
     stop: Stop,
     pipes: Pipes<ChildStdout, ChildStderr>,
@@ -185,8 +187,8 @@ struct Run {
 
 /// Where the processes of a run are, and so how they are ended.
 enum Stop {
-    /// In the group of the child.
-    Group,
+    /// They are the child's.
+    Tree,
     /// In a name space of bubblewrap's, which ends with the child.
     Namespace(sandbox::Status),
     /// In a container, of which the child only tells.
@@ -204,14 +206,14 @@ enum End {
 
 impl Run {
     /// Keeps at most `output` bytes of what it prints; `tap` hears all of it.
-    fn of(mut child: Child, output: usize, tap: Tap) -> Self {
+    fn of((mut child, tree): (Child, Tree), output: usize, tap: Tap) -> Self {
         tap.hear(Heard::Started);
         Self {
-            group: Group::led_by(child.id()),
+            tree,
             pipes: Pipes::new(child.stdout.take(), child.stderr.take()),
             capture: Capture::new(output, tap),
             child,
-            stop: Stop::Group,
+            stop: Stop::Tree,
         }
     }
 
@@ -229,7 +231,7 @@ impl Run {
     ) -> ExecPayload {
         let end = self.end(limit.and_then(|limit| started.checked_add(limit)), cancel).await;
         match end {
-            End::Exited(_) | End::Lost(_) => self.group.release(),
+            End::Exited(_) | End::Lost(_) => self.tree.release(),
             End::TimedOut | End::Cancelled => self.kill().await,
         }
         self.drain().await;
@@ -266,10 +268,10 @@ impl Run {
         }
     }
 
-    /// Ends the group. Its leader is reaped last: until then the group's number is nobody else's.
+    /// Ends all of it. Its leader is reaped last: until then the group's number is nobody else's.
     async fn kill(&mut self) {
         match &mut self.stop {
-            Stop::Group | Stop::Container(_) => self.group.signal(Signal::TERM),
+            Stop::Tree | Stop::Container(_) => self.tree.signal(Signal::TERM).await,
             Stop::Namespace(status) => status.signal(Signal::TERM),
         }
         let grace = async {
@@ -281,9 +283,9 @@ impl Run {
         if let Stop::Container(running) = &mut self.stop {
             running.kill().await;
         }
-        self.group.signal(Signal::KILL);
+        self.tree.kill().await;
         if timeout(REAP_TIMEOUT, self.child.wait()).await.is_ok() {
-            self.group.release();
+            self.tree.release();
         }
     }
 

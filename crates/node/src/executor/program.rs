@@ -14,6 +14,7 @@
 //! # }
 //! ```
 
+use super::tree::{self, Tree};
 use super::{Run, Tap};
 use countersign_protocol::socket::ExecPayload;
 use std::collections::BTreeMap;
@@ -36,7 +37,7 @@ pub struct Program {
 /// What a call may take.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Limits {
-    /// From the start to the end; then TERM, then KILL, to the whole process group.
+    /// From the start to the end; then TERM, then KILL, to all of its processes.
     pub time: Duration,
     /// Bytes of stdout and stderr together that are kept. The rest is read and thrown away.
     pub output: usize,
@@ -131,8 +132,8 @@ impl Program {
         Ok(())
     }
 
-    /// Starts it in `/` and in a process group of its own, with exactly the environment `env`, gives it `input` and waits for
-    /// its end. Cancelling ends the group (TERM, then KILL); so does dropping the future, at once.
+    /// Starts it in `/` and in a process group of its own, with the environment `env` but for what is ours alone, gives it `input`
+    /// and waits for its end. Cancelling ends all of its processes (TERM, then KILL); so does dropping the future, at once.
     pub async fn call(
         &self,
         input: &[u8],
@@ -145,10 +146,10 @@ impl Program {
         }
         self.check_file().map_err(|error| CallError::NotStarted(error.to_string()))?;
         let started = Instant::now();
-        let mut child = self.spawn(env).map_err(|error| CallError::NotStarted(error.to_string()))?;
+        let (mut child, tree) = self.spawn(env).map_err(|error| CallError::NotStarted(error.to_string()))?;
         let stdin = child.stdin.take();
         let payload = tokio::select! {
-            payload = Run::of(child, limits.output, Tap::default()).finish(Some(limits.time), started, &cancel) => payload,
+            payload = Run::of((child, tree), limits.output, Tap::default()).finish(Some(limits.time), started, &cancel) => payload,
             // Whoever reads nothing is not waited for: the program's end is the end.
             never = feed(stdin, input) => match never {},
         };
@@ -170,8 +171,9 @@ impl Program {
         clippy::disallowed_methods,
         reason = "a program that the person configured, and the list is theirs"
     )]
-    fn spawn(&self, env: &BTreeMap<String, String>) -> std::io::Result<Child> {
-        Command::new(self.path())
+    fn spawn(&self, env: &BTreeMap<String, String>) -> std::io::Result<(Child, Tree)> {
+        let mut process = Command::new(self.path());
+        process
             .args(self.argv.get(1..).unwrap_or_default())
             .env_clear()
             .envs(env)
@@ -179,10 +181,8 @@ impl Program {
             .current_dir(FOLDER)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .process_group(0)
-            .kill_on_drop(true)
-            .spawn()
+            .stderr(Stdio::piped());
+        tree::start(&mut process, None)
     }
 }
 

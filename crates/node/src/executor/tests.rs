@@ -173,6 +173,9 @@ async fn the_environment_is_the_base_with_overrides_and_the_marker() {
     let payload = bench.run(&["env"]).await;
     let mut lines: Vec<_> = payload.stdout.lines().collect();
     lines.sort_unstable();
+    // A mark of the run's own, beside what was said.
+    let mark = lines.iter().position(|line| line.starts_with(tree::MARK)).unwrap();
+    lines.remove(mark);
     let pwd = format!("PWD={}", fs::canonicalize(bench.work()).unwrap().display());
     assert_eq!(lines, ["LANG=C", "OPENCLAW_CLI=1", "PATH=/usr/bin:/bin", &pwd]);
 }
@@ -591,7 +594,7 @@ async fn t16_a_folder_moved_between_check_and_spawn_stays_the_one_that_was_shown
     let moved = bench.folder.path().join("moved");
     fs::rename(bench.work(), &moved).unwrap();
     fs::create_dir(bench.work()).unwrap();
-    let child = spawn(&command, &base_env(), &folder, None).unwrap();
+    let child = spawn(&command, &base_env(), &folder, None, None).unwrap();
     let payload =
         Run::of(child, OUTPUT_BYTES, Tap::default()).finish(None, Instant::now(), &bench.cancel).await;
     assert_eq!(Path::new(payload.stdout.trim_end()), fs::canonicalize(moved).unwrap());
@@ -708,4 +711,76 @@ async fn every_program_of_a_covered_text_must_be_what_it_was() {
         }
         other => panic!("expected a drift, got {other:?}"),
     }
+}
+
+/// Each says who it is and stays, whatever it is told: the first, one that left the group, and one whose parents are gone too.
+const STRAYS: &str = "\
+me='trap \"\" TERM; echo $$ >> pids; while :; do sleep 600; done'
+setsid sh -c \"$me\" &
+(setsid sh -c \"$me\" &)
+eval \"$me\"";
+
+async fn pids(bench: &Bench, count: usize) -> Vec<tree::Known> {
+    loop {
+        let text = fs::read_to_string(bench.work().join("pids")).unwrap_or_default();
+        let pids: Vec<i32> = text.lines().filter_map(|line| line.parse().ok()).collect();
+        if pids.len() == count {
+            let known = |pid| rustix::process::Pid::from_raw(pid).and_then(tree::Known::of);
+            return pids.into_iter().map(|pid| known(pid).unwrap()).collect();
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+#[tokio::test]
+async fn what_left_the_group_ends_with_the_run_that_is_called_off() {
+    let bench = Bench::new();
+    let command = bench.approve(&owned(&["sh", "-c", STRAYS]));
+    let called_off = async {
+        let pids = pids(&bench, 3).await;
+        bench.cancel.cancel();
+        pids
+    };
+    let (ended, pids) = tokio::join!(bench.start(command), called_off);
+    assert_eq!(ended.unwrap().payload.error.as_deref(), Some("cancelled"));
+    assert_eq!(pids.iter().filter(|known| known.is_alive()).count(), 0);
+}
+
+#[tokio::test]
+async fn what_left_the_group_ends_with_a_run_at_its_limit_and_with_one_that_is_dropped() {
+    for limit in [Some(Duration::from_secs(2)), None] {
+        let mut bench = Bench::new();
+        bench.timeout = limit;
+        let command = bench.approve(&owned(&["sh", "-c", STRAYS]));
+        let known = {
+            let running = bench.start(command);
+            tokio::pin!(running);
+            let known = tokio::select! {
+                known = pids(&bench, 3) => known,
+                ended = &mut running => panic!("{ended:?}"),
+            };
+            if limit.is_some() {
+                assert!(running.await.unwrap().payload.timed_out);
+            }
+            known
+        };
+        assert_eq!(known.iter().filter(|known| known.is_alive()).count(), 0, "{limit:?}");
+    }
+}
+
+#[tokio::test]
+async fn t03_nothing_that_is_ours_alone_reaches_a_command() {
+    let bench = Bench::new();
+    let mut env = base_env();
+    let kept_back = ["COUNTERSIGN_GATEWAY_TOKEN", "COUNTERSIGN_ANYTHING_NEW", "countersign_gateway_token"];
+    for name in kept_back.into_iter().chain(["COUNTERSIGN_STATE_DIR"]) {
+        env.insert(name.to_owned(), "told".to_owned());
+    }
+    let ran = run(bench.approve(&owned(&["env"])), &env, CancellationToken::new()).await.unwrap();
+    let printed = ran.payload.stdout;
+    let is_ours = |line: &&str| line.to_ascii_uppercase().starts_with("COUNTERSIGN_");
+    let mut ours: Vec<&str> =
+        printed.lines().filter(is_ours).filter_map(|line| line.split('=').next()).collect();
+    ours.sort_unstable();
+    assert_eq!(ours, [tree::MARK, "COUNTERSIGN_STATE_DIR"]);
 }

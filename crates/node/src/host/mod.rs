@@ -18,7 +18,7 @@ mod request;
 mod running;
 mod standing;
 
-use crate::executor::{NotStarted, Tap, guardian};
+use crate::executor::{NotStarted, Tap};
 use crate::facts::{self, Places};
 use crate::socket::server::{Call, Handler, Peer};
 pub use breadth::Past;
@@ -163,8 +163,6 @@ impl Host {
         let mut base_env = environment::inherited(parts.environment.clone());
         // With it `cd src` goes to another folder than the one that was looked at.
         base_env.remove(SEARCH_PATH_OF_CD);
-        // Of this process alone: a command that is Countersign again has no guardian yet.
-        base_env.remove(guardian::VARIABLE);
         let path = base_env.get("PATH").map_or_else(|| OsString::from(DEFAULT_PATH), OsString::from);
         Self {
             parts,

@@ -83,6 +83,7 @@ impl Running {
     ) -> (Watched, Controls) {
         let number = self.inner.next.fetch_add(1, Ordering::Relaxed);
         let stop = gone.child_token();
+        let name = Some(view.request_id.clone());
         let live = Live { view, tail: String::new(), is_cut: false, stop: stop.clone() };
         self.runs().insert(number, live);
         self.inner.changed.send_replace(());
@@ -94,7 +95,7 @@ impl Running {
             }
             also.hear(heard);
         });
-        (Watched { running: self.clone(), number }, Controls { cancel: stop, tap })
+        (Watched { running: self.clone(), number }, Controls { cancel: stop, tap, name })
     }
 
     fn printed(&self, number: u64, text: &str) {

@@ -85,6 +85,19 @@ pub fn inherited(vars: impl IntoIterator<Item = (String, String)>) -> BTreeMap<S
     vars.into_iter().filter_map(|(name, value)| inherited_variable(&name, value)).collect()
 }
 
+/// Whether a variable is Countersign's own and nothing for what it starts: each but those that a command which is Countersign again
+/// finds its places by. So a new one is kept back until somebody says otherwise.
+pub fn is_ours_alone(name: &str) -> bool {
+    name.to_ascii_uppercase().starts_with(OURS) && !SHARED.contains(&name)
+}
+
+/// Beginning of Countersign's own variables.
+const OURS: &str = "COUNTERSIGN_";
+
+/// Those that say where things are. No secret may be among them.
+const SHARED: &[&str] =
+    &["COUNTERSIGN_GATEWAY_PORT", "COUNTERSIGN_KEYRING", "COUNTERSIGN_LOG", "COUNTERSIGN_STATE_DIR"];
+
 /// The environment of a command that runs on a rule alone: the rule was held against what git's files say, so nothing else may be
 /// said to it, and reading does not write its index anew.
 pub(crate) fn unasked(mut env: BTreeMap<String, String>) -> BTreeMap<String, String> {

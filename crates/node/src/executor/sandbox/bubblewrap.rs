@@ -6,8 +6,9 @@
 mod status;
 mod walls;
 
+use super::super::tree::Tree;
 use super::super::{
-    Controls, FIRST_BUSY_PAUSE, LAST_BUSY_PAUSE, NotStarted, Run, RunOutput, Stop, not_started, verify,
+    Controls, FIRST_BUSY_PAUSE, LAST_BUSY_PAUSE, NotStarted, Run, RunOutput, Stop, not_started, tree, verify,
 };
 use super::{Grounds, Network, Unavailable};
 use crate::facts;
@@ -76,7 +77,7 @@ pub(super) async fn run(
     base_env: &BTreeMap<String, String>,
     network: Network,
     grounds: &Grounds,
-    Controls { cancel, tap }: Controls,
+    Controls { cancel, tap, name }: Controls,
 ) -> Result<RunOutput, NotStarted> {
     let bubblewrap = found().await?;
     let mut pause = FIRST_BUSY_PAUSE;
@@ -87,9 +88,11 @@ pub(super) async fn run(
             return Err(NotStarted::Cancelled);
         }
         let started = Instant::now();
-        let ran = match spawn(bubblewrap, &command, base_env, folder, &pinned, network, grounds) {
-            Ok((child, status)) => {
-                let run = Run::of(child, OUTPUT_BYTES, tap.clone()).stopped_by(Stop::Namespace(status));
+        let spawned =
+            spawn(bubblewrap, &command, base_env, folder, &pinned, network, grounds, name.as_deref());
+        let ran = match spawned {
+            Ok((started_as, status)) => {
+                let run = Run::of(started_as, OUTPUT_BYTES, tap.clone()).stopped_by(Stop::Namespace(status));
                 run.finish(command.timeout(), started, &cancel).await
             }
             Err(error) => not_started(&error.to_string()),
@@ -130,6 +133,7 @@ fn open_pinned(command: &ApprovedCommand) -> Result<Vec<(PathBuf, OwnedFd)>, Not
 }
 
 /// Starts bubblewrap in its own process group.
+#[expect(clippy::too_many_arguments, reason = "one call site; a struct would only rename them")]
 fn spawn(
     bubblewrap: &Bubblewrap,
     command: &ApprovedCommand,
@@ -138,7 +142,8 @@ fn spawn(
     pinned: &[(PathBuf, OwnedFd)],
     network: Network,
     grounds: &Grounds,
-) -> io::Result<(Child, Status)> {
+    called: Option<&str>,
+) -> io::Result<((Child, Tree), Status)> {
     let (typed, arguments) = command.argv().split_first().ok_or(ErrorKind::InvalidInput)?;
     let cwd = &command.pins().cwd.real_path;
     let mut walls = Walls::new(network, &grounds.home, base_env)?;
@@ -157,13 +162,8 @@ fn spawn(
     list.push(program.into());
     list.extend(arguments.iter().map(OsString::from));
     let mut process = start(&bubblewrap.program, list, handed)?;
-    let child = process
-        .env_clear()
-        .envs(command.environment(base_env))
-        .env("OPENCLAW_CLI", "1")
-        .env("PWD", cwd)
-        .spawn()?;
-    Ok((child, status))
+    process.env_clear().envs(command.environment(base_env)).env("OPENCLAW_CLI", "1").env("PWD", cwd);
+    Ok((tree::start(&mut process, called)?, status))
 }
 
 /// What bubblewrap said when it was asked something.

@@ -5,9 +5,11 @@
 //! machine has under the same path.
 
 use super::super::program::Program;
+use super::super::tree::{self, Tree};
+use super::super::warden;
 use super::super::{Controls, NotStarted, Run, RunOutput, Stop, not_started, verify};
 use super::{Network, Unavailable};
-use countersign_policy::ApprovedCommand;
+use countersign_policy::{ApprovedCommand, environment};
 use countersign_protocol::limits::OUTPUT_BYTES;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -57,7 +59,7 @@ pub(super) async fn run(
     command: ApprovedCommand,
     base_env: &BTreeMap<String, String>,
     container: Container<'_>,
-    Controls { cancel, tap }: Controls,
+    Controls { cancel, tap, name: called }: Controls,
 ) -> Result<RunOutput, NotStarted> {
     // Opened and compared; the service will open it again by its path.
     let _folder = verify(&command).await?;
@@ -67,11 +69,12 @@ pub(super) async fn run(
         return Err(NotStarted::Cancelled);
     }
     let started = Instant::now();
-    let payload = match start(container.program, &list, base_env) {
-        Ok(child) => {
+    let payload = match start(container.program, &list, base_env, called.as_deref()) {
+        Ok((child, tree)) => {
+            warden::contained(tree.mark(), container.program, &name);
             let running =
                 Running { program: container.program.to_owned(), name, env: base_env.clone(), ended: false };
-            let run = Run::of(child, OUTPUT_BYTES, tap).stopped_by(Stop::Container(running));
+            let run = Run::of((child, tree), OUTPUT_BYTES, tap).stopped_by(Stop::Container(running));
             let mut payload = run.finish(command.timeout(), started, &cancel).await;
             if payload.exit_code == Some(FAILED_ITSELF) {
                 payload.error = Some(format!(
@@ -171,7 +174,7 @@ impl Running {
         killer
             .args(["kill", &self.name])
             .env_clear()
-            .envs(&self.env)
+            .envs(self.env.iter().filter(|(name, _)| !environment::is_ours_alone(name)))
             .current_dir("/")
             .stdin(Stdio::null())
             .stdout(Stdio::null())
@@ -196,18 +199,22 @@ impl Drop for Running {
     clippy::disallowed_methods,
     reason = "the program that the person configured, with an approved command"
 )]
-fn start(program: &Path, list: &[OsString], base_env: &BTreeMap<String, String>) -> io::Result<Child> {
-    Command::new(program)
+fn start(
+    program: &Path,
+    list: &[OsString],
+    base_env: &BTreeMap<String, String>,
+    called: Option<&str>,
+) -> io::Result<(Child, Tree)> {
+    let mut process = Command::new(program);
+    process
         .args(list)
         .env_clear()
         .envs(base_env)
         .current_dir("/")
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .process_group(0)
-        .kill_on_drop(true)
-        .spawn()
+        .stderr(Stdio::piped());
+    tree::start(&mut process, called)
 }
 
 /// A path that a mount can be made of.
