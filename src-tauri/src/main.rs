@@ -80,7 +80,6 @@ use countersign_protocol::control::ControlRequest;
 use countersign_protocol::ui::Page;
 use std::process::ExitCode;
 use std::time::Duration;
-use tracing_subscriber::EnvFilter;
 
 /// Countersign stands between AI agents and this machine.
 #[derive(Debug, Parser)]
@@ -95,16 +94,14 @@ struct Args {
 const APP: &str = "Countersign";
 
 fn main() -> ExitCode {
+    if let Some(ended) = countersign::warden_main() {
+        return ended;
+    }
     let rest = Rest::at_start();
     renderer::choose();
     let args = Args::parse();
     call_windows(APP);
-    tracing_subscriber::fmt()
-        .with_writer(std::io::stderr)
-        .with_env_filter(
-            EnvFilter::try_from_env("COUNTERSIGN_LOG").unwrap_or_else(|_| EnvFilter::new("info")),
-        )
-        .init();
+    countersign::log::start();
     match run(args, rest) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -133,7 +130,10 @@ fn run(args: Args, rest: Rest) -> anyhow::Result<()> {
         Companion::start(&paths)
     };
     match started {
-        Ok((companion, presenter)) => shell::run(companion, presenter, args.hidden, rest, &runtime),
+        Ok((companion, presenter)) => {
+            countersign::guard_runs(&paths);
+            shell::run(companion, presenter, args.hidden, rest, &runtime)
+        }
         // The app that runs already shows itself instead.
         Err(StartError::AlreadyRunning) if args.hidden => Ok(()),
         Err(StartError::AlreadyRunning) => runtime

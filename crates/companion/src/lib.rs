@@ -3,6 +3,7 @@
 //!
 //! Nothing here decides: wiring, views and words only.
 
+mod aftermath;
 pub mod cli;
 pub mod connections;
 pub mod control;
@@ -13,6 +14,7 @@ pub mod forward;
 pub mod gateway;
 mod hook;
 mod json;
+pub mod log;
 mod mcp;
 pub mod paths;
 pub mod pets;
@@ -24,6 +26,7 @@ pub mod settings;
 pub mod tools;
 mod wiring;
 
+pub use aftermath::{guard_runs, warden_main};
 pub use countersign_approvals::actor::PresenterGuard;
 #[cfg(target_os = "linux")]
 pub use countersign_node::memory;

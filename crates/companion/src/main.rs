@@ -1,5 +1,5 @@
 //! The `countersign` command.
 
 fn main() -> std::process::ExitCode {
-    countersign::cli::main()
+    countersign::warden_main().unwrap_or_else(countersign::cli::main)
 }

@@ -92,6 +92,11 @@ impl Paths {
         self.state.join("history")
     }
 
+    /// Folder with what runs now, in case that its process is killed.
+    pub fn runs(&self) -> PathBuf {
+        self.state.join("runs")
+    }
+
     /// Socket between the command line and the app.
     pub fn control_socket(&self) -> PathBuf {
         self.state.join("control.sock")
@@ -172,10 +177,40 @@ fn expand(path: &str, home: Option<&Path>) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use countersign_policy::environment;
     use pretty_assertions::assert_eq;
+    use std::collections::BTreeSet;
 
     fn paths(env: &[(&str, &str)]) -> Result<Paths, BadEnvironment> {
         Paths::from_env(&env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect())
+    }
+
+    /// Names of our variables in everything below a folder.
+    fn variables(folder: &Path, found: &mut BTreeSet<String>) {
+        for entry in std::fs::read_dir(folder).unwrap().flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                variables(&path, found);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                let text = std::fs::read_to_string(&path).unwrap();
+                let names = text.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
+                found.extend(names.filter(|name| name.starts_with("COUNTERSIGN_")).map(str::to_owned));
+            }
+        }
+    }
+
+    #[test]
+    fn t03_of_all_variables_in_our_sources_only_places_reach_what_we_start() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let mut found = BTreeSet::new();
+        for sources in ["crates", "src-tauri"] {
+            variables(&root.join(sources), &mut found);
+        }
+        assert!(found.contains("COUNTERSIGN_GATEWAY_TOKEN"), "{found:?}");
+        let shared: Vec<&String> = found.iter().filter(|name| !environment::is_ours_alone(name)).collect();
+        let places =
+            ["COUNTERSIGN_GATEWAY_PORT", "COUNTERSIGN_KEYRING", "COUNTERSIGN_LOG", "COUNTERSIGN_STATE_DIR"];
+        assert_eq!(shared, places);
     }
 
     #[test]

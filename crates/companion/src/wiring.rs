@@ -1,5 +1,6 @@
 //! Starts the parts in order and joins them; stops them in the reverse order.
 
+use crate::aftermath;
 use crate::connections::{self, Connections};
 use crate::control;
 use crate::desk::{self, Desk};
@@ -139,6 +140,14 @@ impl Companion {
             other => StartError::Control(other),
         })?;
         let core = Core::start(paths, Via::Socket)?;
+        let (history, paths_of_left, stop) =
+            (core.history.clone(), paths.clone(), core.phases.acting.stop.clone());
+        core.phases.acting.tracker.spawn(async move {
+            tokio::select! {
+                () = aftermath::record_what_was_left(&paths_of_left, &history) => {}
+                () = stop.cancelled() => {}
+            }
+        });
         // Before the sockets open, so that no request slips in between.
         let presenter = core.approvals.presenter();
         let (connections, not_taken) = Connections::start(

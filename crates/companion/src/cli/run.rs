@@ -52,6 +52,7 @@ pub(super) async fn run(paths: &Paths, args: RunArgs, output: &Output) -> anyhow
             .context("cannot start guarded")?;
         return Ok(Exit::Command(code));
     }
+    crate::guard_runs(paths);
     let stop = CancellationToken::new();
     let told = stop.clone();
     let mut terminate = signal(SignalKind::terminate())?;

@@ -11,6 +11,7 @@ mod state;
 
 pub(crate) use state::{OwnNode, PeersNode, Place, gateway_name, gateway_on, is_served, node_id};
 
+use crate::aftermath;
 use crate::connections::device_identity;
 use crate::gateway::policies::Policies;
 use crate::paths::Paths;
@@ -91,6 +92,7 @@ pub(crate) async fn serve(
     let node_id = identity.device_id();
     let gateway = place.address.to_string();
     let core = Core::start(paths, Via::Node)?;
+    aftermath::record_what_was_left(paths, &core.history).await;
     let tools = Arc::new(Tools {
         node_id: node_id.clone(),
         gateway: gateway_name(&place.address),
