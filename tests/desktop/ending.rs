@@ -1,14 +1,19 @@
 //! How requests end without an answer: later, too late, or never.
 
-use crate::{Story, asking};
-use anyhow::ensure;
-use countersign_protocol::ui::{CancelCause, Outcome};
-use countersign_tests::app::Window;
+use crate::{Story, asking, story};
+use anyhow::{Result, ensure};
+use countersign_protocol::ui::{CancelCause, HistoryEvent, Outcome};
+use countersign_tests::app::{App, Window};
+use countersign_tests::bus::Shell;
 use countersign_tests::driver::Key;
-use countersign_tests::process::kill;
+use countersign_tests::home::Home;
+use countersign_tests::process::{PATIENCE, is_alive, kill, wait_for};
 use countersign_tests::wire::Wire;
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
+use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
 #[test]
 fn escape_answers_nothing_and_the_inbox_can_open_the_request_again() -> Story {
@@ -76,6 +81,81 @@ fn an_asker_that_only_stops_sending_still_gets_its_answer() -> Story {
         Ok(())
     })
 }
+
+/// What runs in a home where everything may: a first process, one that left its group, and one whose parents are gone.
+fn tree(home: &Home) -> String {
+    let file = home.file("pids");
+    let me = format!("echo $$ >> {file}; exec sleep 600");
+    format!("setsid sh -c '{me}' & (setsid sh -c '{me}' &) echo $$ >> {file}; wait; sleep 600")
+}
+
+fn pids(home: &Home) -> Result<Vec<u32>> {
+    wait_for("the command says who it is", PATIENCE, || {
+        let text = fs::read_to_string(home.file("pids")).unwrap_or_default();
+        let pids: Vec<u32> = text.lines().filter_map(|line| line.parse().ok()).collect();
+        Ok((pids.len() == 3).then_some(pids))
+    })
+}
+
+/// Waits until the history says this of the end of a run.
+fn is_recorded(home: &Home, end: &str) -> Story {
+    wait_for(&format!("the history says {end:?}"), PATIENCE, || {
+        let is_it = home.history()?.into_iter().any(|entry| match entry.event {
+            HistoryEvent::Run { run } => run.error.is_some_and(|error| error.contains(end)),
+            _ => false,
+        });
+        Ok(is_it.then_some(()))
+    })
+}
+
+#[test]
+fn whatever_ends_the_app_ends_what_it_runs_and_the_history_says_so() -> Story {
+    type End = fn(&App);
+    let ends: [(&str, End, &str); 4] = [
+        ("KILL", |app| kill(app.pid), "its guardian ended it"),
+        ("the end of the display", App::kill_display, ""),
+        ("TERM", |app| signal(app, Signal::TERM), "cancelled"),
+        ("HUP", |app| signal(app, Signal::HUP), "cancelled"),
+    ];
+    for (what, end, recorded) in ends {
+        story(Home::with_defaults("full", "off", "full"), Shell::Bare, |app| {
+            let running = app.home.exec(&["sh", "-c", &tree(&app.home)])?;
+            let pids = pids(&app.home)?;
+            end(app);
+            wait_for(&format!("nothing runs after {what}"), SOON, || {
+                Ok((!pids.iter().any(|pid| is_alive(*pid))).then_some(()))
+            })?;
+            is_recorded(&app.home, recorded)?;
+            running.finish().map(|_| ())
+        })?;
+    }
+    Ok(())
+}
+
+#[test]
+fn an_app_that_was_stopped_for_a_while_records_what_ended_meanwhile() -> Story {
+    story(Home::with_defaults("full", "off", "full"), Shell::Bare, |app| {
+        let file = app.home.file("pids");
+        let running = app.home.exec(&["sh", "-c", &format!("echo $$ >> {file}; sleep 1; echo over")])?;
+        let pid = wait_for("the command says who it is", PATIENCE, || {
+            Ok(fs::read_to_string(&file).ok().and_then(|text| text.trim().parse::<u32>().ok()))
+        })?;
+        signal(app, Signal::STOP);
+        wait_for("the command ends", PATIENCE, || Ok((!is_alive(pid)).then_some(())))?;
+        signal(app, Signal::CONT);
+        assert_eq!(running.finish()?.expect_code(0)?.stdout, "over\n");
+        Ok(())
+    })
+}
+
+fn signal(app: &App, signal: Signal) {
+    if let Some(pid) = i32::try_from(app.pid).ok().and_then(Pid::from_raw) {
+        kill_process(pid, signal).ok();
+    }
+}
+
+/// As long as what an ended app ran may take to end.
+const SOON: Duration = Duration::from_secs(5);
 
 #[test]
 fn a_crash_of_the_app_is_never_an_allow() -> Story {

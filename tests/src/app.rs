@@ -127,6 +127,11 @@ impl App {
         self.pid
     }
 
+    /// Ends its display, as a crash of the display server would.
+    pub fn kill_display(&self) {
+        self.session.kill_display();
+    }
+
     /// Address of its session bus.
     pub fn bus_address(&self) -> &str {
         self.session.bus_address()

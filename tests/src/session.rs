@@ -1,7 +1,7 @@
 //! A desktop session of a story's own: display, window manager and session bus. Stories never share one, so that the
 //! keyboard focus of one is nothing to another.
 
-use crate::process::{Background, command};
+use crate::process::{Background, command, kill};
 use anyhow::Result;
 use std::process::{Command, Stdio};
 use tempfile::TempDir;
@@ -13,7 +13,7 @@ pub struct Session {
     bus_address: String,
     _window_manager: Background,
     _bus: Background,
-    _display_server: Background,
+    display_server: Background,
     runtime: TempDir,
 }
 
@@ -36,19 +36,17 @@ impl Session {
         manager.args(["--sm-disable", "--startup", "echo ready"]).env("DISPLAY", &display);
         manager.env("HOME", runtime.path());
         let (window_manager, _) = Background::start_and_read_line(manager.stderr(Stdio::null()))?;
-        Ok(Self {
-            display,
-            bus_address,
-            _window_manager: window_manager,
-            _bus: bus,
-            _display_server: display_server,
-            runtime,
-        })
+        Ok(Self { display, bus_address, _window_manager: window_manager, _bus: bus, display_server, runtime })
     }
 
     /// Name of the display.
     pub fn display(&self) -> &str {
         &self.display
+    }
+
+    /// Ends the display, as a crash of its server would.
+    pub fn kill_display(&self) {
+        kill(self.display_server.pid());
     }
 
     /// Address of the session bus.

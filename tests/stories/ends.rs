@@ -2,6 +2,7 @@
 
 use crate::Story;
 use anyhow::{Context, Result, ensure};
+use countersign_protocol::ui::HistoryEvent;
 use countersign_tests::cli::Running;
 use countersign_tests::home::Home;
 use countersign_tests::process::{PATIENCE, is_alive, kill, wait_for};
@@ -49,6 +50,11 @@ fn exec_that_is_killed_leaves_nothing_of_its_command() -> Story {
         kill(if whom.ends_with("was started") { first } else { second });
         exec.finish()?;
         all_end(&format!("all is gone after {whom} was killed"), &pids)?;
+        wait_for(&format!("the end is recorded after {whom} was killed"), PATIENCE, || {
+            let is_recorded =
+                home.history()?.iter().any(|entry| matches!(entry.event, HistoryEvent::Run { .. }));
+            Ok(is_recorded.then_some(()))
+        })?;
     }
     Ok(())
 }

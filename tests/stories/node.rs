@@ -2,7 +2,7 @@
 
 use crate::Story;
 use anyhow::{Context, Result, ensure};
-use countersign_protocol::ui::Outcome;
+use countersign_protocol::ui::{HistoryEvent, Outcome};
 use countersign_tests::gateway::{Alone, Client};
 use countersign_tests::home::Home;
 use countersign_tests::process::{PATIENCE, is_alive, kill, wait_for};
@@ -72,6 +72,21 @@ fn what_a_gateway_asks_of_this_machine_runs_under_its_own_document_and_nothing_e
 }
 
 #[test]
+fn a_command_is_not_told_the_token_that_its_node_was_started_with() -> Story {
+    let gateway = Alone::start(Home::empty()?)?;
+    let home = Home::with_defaults("full", "off", "deny")?;
+    let mut runner = Runner::start_with(&home, gateway.url(), Alone::TOKEN, &["--here"])?;
+    runner.wait_until_connected()?;
+    let node = runner.id()?;
+    let client = gateway.client(1, &["operator.read", "operator.write"])?;
+    let mut rig = Rig { client, node, runner, home, gateway };
+    let ran = rig.run(&["env"])?.map_err(anyhow::Error::msg)?;
+    let printed = ran["stdout"].as_str().context("the environment")?;
+    ensure!(printed.contains("COUNTERSIGN_STATE_DIR=") && !printed.contains(Alone::TOKEN), "{printed}");
+    Ok(())
+}
+
+#[test]
 fn a_runner_that_is_killed_leaves_nothing_of_what_it_started() -> Story {
     for whom in ["worker", "guardian"] {
         let mut rig = Rig::start("full", "off", "deny")?;
@@ -102,6 +117,18 @@ fn a_runner_that_is_killed_leaves_nothing_of_what_it_started() -> Story {
         wait_for(&format!("all is gone after the {whom} was killed"), PATIENCE, || {
             let left = direct.iter().chain([&worker]).filter(|pid| is_alive(**pid)).count();
             Ok((left == 0).then_some(()))
+        })?;
+        // The record hears of the end: of the worker's by its warden, of the guardian's by the worker.
+        let recorded = match whom {
+            "worker" => "its guardian ended it",
+            _ => "cancelled",
+        };
+        wait_for(&format!("the end is recorded after the {whom} was killed"), PATIENCE, || {
+            let is_recorded = rig.home.history()?.into_iter().any(|entry| match entry.event {
+                HistoryEvent::Run { run } => run.error.is_some_and(|error| error.contains(recorded)),
+                _ => false,
+            });
+            Ok(is_recorded.then_some(()))
         })?;
         // What it kept is whole: it comes back as the same node, and the record is as it should be.
         let Rig { home, gateway, node, runner, .. } = rig;

@@ -242,6 +242,7 @@ async fn without_app(paths: &Paths, request: ExecRequest, output: &Output) -> an
             .context("cannot start guarded")?;
         return Ok(Exit::Command(code));
     }
+    crate::guard_runs(paths);
     output.note(&why_nobody(paths));
     let core = Core::start(paths, Via::CommandLine)?;
     let gone = CancellationToken::new();
