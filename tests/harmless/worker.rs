@@ -4,7 +4,7 @@ use crate::forms::Form;
 use crate::machine::SYSTEM;
 use anyhow::{Context, Result};
 use countersign_approvals::Approvals;
-use countersign_approvals::history::History;
+use countersign_approvals::history::{History, Places};
 use countersign_approvals::ports::Ports;
 use countersign_approvals::rules::{Folders, RuleStore};
 use countersign_approvals::store::Store;
@@ -102,7 +102,12 @@ fn host(work: &Path, tracker: &TaskTracker, stop: &CancellationToken) -> Result<
         approvals: Approvals::start(ports.clone(), 8, tracker, stop.clone()),
         store: Store::open(openclaw, ports.clone(), tracker, stop.clone()),
         rules: RuleStore::open(folders, ports.clone(), tracker, stop.clone()),
-        history: History::open(work.join("history"), ports.clone(), tracker, stop.clone())?,
+        history: History::open(
+            Places { lines: work.join("history"), head: work.join("history.head") },
+            ports.clone(),
+            tracker,
+            stop.clone(),
+        )?,
         ports,
         settings: watch::Sender::new(Settings::default()).subscribe(),
         environment: environment(&home.to_string_lossy()),

@@ -228,7 +228,8 @@ impl Home {
                 HistoryEvent::Run { .. }
                 | HistoryEvent::Document { .. }
                 | HistoryEvent::Rules { .. }
-                | HistoryEvent::Page { .. } => None,
+                | HistoryEvent::Page { .. }
+                | HistoryEvent::Record { .. } => None,
             })
             .collect())
     }

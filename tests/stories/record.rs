@@ -27,12 +27,14 @@ fn what_ran_is_on_record_with_how_it_ended() -> Story {
 
 #[test]
 fn a_changed_removed_or_moved_line_of_the_history_is_found() -> Story {
-    let changes: [(&str, Change); 3] = [
+    let changes: [(&str, Change); 5] = [
         ("changed", |lines| lines.iter().map(|line| line.replace("allowed-by-policy", "denied")).collect()),
         ("removed", |mut lines| {
             lines.remove(1);
             lines
         }),
+        ("cut at the start", |lines| lines[2..].to_vec()),
+        ("cut at the end", |lines| lines[..2].to_vec()),
         ("moved", |mut lines| {
             lines.swap(0, 2);
             lines
@@ -52,6 +54,27 @@ fn a_changed_removed_or_moved_line_of_the_history_is_found() -> Story {
         let doctor = finding(&home, "history")?;
         assert_eq!(doctor["level"], "problem", "{name}: {doctor}");
     }
+    Ok(())
+}
+
+#[test]
+fn a_removed_history_is_missed_and_an_anchor_tells_one_that_was_made_anew() -> Story {
+    let home = Home::with_defaults("full", "off", "deny")?;
+    home.exec(&["true"])?.finish()?.expect_code(0)?;
+    let anchor = home.countersign(&["history", "anchor"])?.expect_code(0)?.stdout;
+    let against_it = ["history", "verify", "--anchor", anchor.trim()];
+    home.countersign(&against_it)?.expect_code(0)?;
+    fs::remove_dir_all(home.state().join("history"))?;
+    let verified = home.countersign(&["history", "verify"])?.expect_code(1)?.stdout;
+    ensure!(verified.starts_with("missing: "), "{verified}");
+    assert_eq!(finding(&home, "history")?["level"], "problem");
+    fs::remove_dir_all(home.state().join("record"))?;
+    home.exec(&["true"])?.finish()?.expect_code(0)?;
+    home.countersign(&["history", "verify"])?.expect_code(0)?;
+    let verified = home.countersign(&against_it)?.expect_code(1)?.stdout;
+    ensure!(verified.starts_with("replaced: "), "{verified}");
+    let refused = home.countersign(&["history", "verify", "--anchor", "nonsense"])?;
+    ensure!(refused.stderr.contains("expected an anchor"), "{refused:?}");
     Ok(())
 }
 

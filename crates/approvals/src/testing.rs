@@ -75,16 +75,34 @@ pub(crate) fn request(command: &str) -> Request {
 #[expect(clippy::disallowed_methods, reason = "a test needs a process that it can kill")]
 pub(crate) fn start_child(test: &str, role: &str, dir: &Path, limit: Option<u32>) -> Child {
     let program = std::env::current_exe().unwrap();
-    let mut command = match limit {
-        None => Command::new(program),
-        Some(blocks) => {
-            let mut shell = Command::new("/bin/sh");
-            // Ignored signals stay ignored in the program: a write over the limit is then an error.
-            shell.args(["-c", &format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" \"$@\"")]);
-            shell.arg(program);
-            shell
-        }
-    };
+    start(
+        test,
+        role,
+        dir,
+        match limit {
+            None => Command::new(program),
+            Some(blocks) => {
+                let mut shell = Command::new("/bin/sh");
+                // Ignored signals stay ignored in the program: a write over the limit is then an error.
+                shell.args(["-c", &format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" \"$@\"")]);
+                shell.arg(program);
+                shell
+            }
+        },
+    )
+}
+
+/// The same with a disk of its own at `dir`, of so many KiB. Nobody else sees what is on it.
+#[expect(clippy::disallowed_methods, reason = "a test needs a process with a disk that is full")]
+pub(crate) fn start_child_on_disk(test: &str, role: &str, dir: &Path, kib: u32) -> Child {
+    let mount = format!("mount -t tmpfs -o size={kib}k none \"${DIR}\" && exec \"$0\" \"$@\"");
+    let mut command = Command::new("unshare");
+    command.args(["--map-root-user", "--mount", "/bin/sh", "-c", &mount]);
+    command.arg(std::env::current_exe().unwrap());
+    start(test, role, dir, command)
+}
+
+fn start(test: &str, role: &str, dir: &Path, mut command: Command) -> Child {
     command.args(["--exact", test, "--ignored", "--nocapture", "--test-threads=1"]);
     command.env(ROLE, role).env(DIR, dir).stdout(Stdio::null()).stderr(Stdio::inherit());
     command.spawn().unwrap()

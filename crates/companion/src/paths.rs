@@ -1,5 +1,6 @@
 //! Where state lives: the peer's own files as the peer finds them, everything of ours in our own folders.
 
+use countersign_approvals::history::Places;
 use countersign_approvals::rules::Folders;
 use countersign_protocol::document;
 use std::collections::BTreeMap;
@@ -95,6 +96,12 @@ impl Paths {
     /// Folder with what runs now, in case that its process is killed.
     pub fn runs(&self) -> PathBuf {
         self.state.join("runs")
+    }
+
+    /// The same, with the note about its ends that is kept apart from it, among our settings. It has a folder of its own, since it
+    /// is written with every line, and whoever watches the settings should not hear of that.
+    pub fn history_places(&self) -> Places {
+        Places { lines: self.history(), head: self.config.join("record/history.head") }
     }
 
     /// Socket between the command line and the app.

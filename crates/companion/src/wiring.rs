@@ -91,7 +91,7 @@ impl Core {
         );
         let rules = RuleStore::open(paths.rules(), ports.clone(), &recording.tracker, recording.stop.clone());
         let history =
-            History::open(paths.history(), ports.clone(), &recording.tracker, recording.stop.clone())?;
+            History::open(paths.history_places(), ports.clone(), &recording.tracker, recording.stop.clone())?;
         let host = Arc::new(Host::new(host::Parts {
             approvals: approvals.clone(),
             store: store.clone(),
@@ -243,7 +243,7 @@ impl Companion {
                 store: core.store,
                 rules: core.rules,
                 history: core.history,
-                history_dir: paths.history(),
+                history_places: paths.history_places(),
                 ports: core.ports,
                 settings: core.settings,
                 host: core.host,

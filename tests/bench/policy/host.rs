@@ -4,7 +4,7 @@ use super::machine::Machine;
 use crate::figures::Figure;
 use anyhow::{Result, ensure};
 use countersign_approvals::Approvals;
-use countersign_approvals::history::History;
+use countersign_approvals::history::{History, Places};
 use countersign_approvals::ports::Ports;
 use countersign_approvals::rules::{Folders, RuleStore};
 use countersign_approvals::store::Store;
@@ -76,7 +76,12 @@ pub(super) fn host(
         approvals: Approvals::start(ports.clone(), 8, tracker, stop.clone()),
         store: Store::open(openclaw, ports.clone(), tracker, stop.clone()),
         rules: RuleStore::open(folders, ports.clone(), tracker, stop.clone()),
-        history: History::open(folder.join("history"), ports.clone(), tracker, stop.clone())?,
+        history: History::open(
+            Places { lines: folder.join("history"), head: folder.join("history.head") },
+            ports.clone(),
+            tracker,
+            stop.clone(),
+        )?,
         ports,
         settings: watch::Sender::new(Settings::default()).subscribe(),
         environment: BTreeMap::from([("PATH".to_owned(), path.to_string_lossy().into_owned())]),

@@ -6,6 +6,9 @@ import type { Feed } from './feed.svelte';
 /** Lines asked for at once: a few screens. */
 const PAGE_LINES = 100;
 
+/** Lines held at once, which bounds what the page has to paint; newer ones give way to older ones that are asked for. */
+const MOST_LINES = 500;
+
 /** Which lines are shown. */
 export type Group = 'all' | 'allowed' | 'denied' | 'unanswered' | 'tools' | 'changes';
 
@@ -23,6 +26,8 @@ export class HistoryStore {
   /** What is under way, oldest first. */
   running = $state.raw<RunningView[]>([]);
   nextBefore = $state.raw<number | null>(null);
+  /** Whether the newest lines are among those that are held. */
+  atNewest = $state(true);
   loaded = $state(false);
   busy = $state(false);
   error = $state.raw<BackendError | null>(null);
@@ -74,6 +79,7 @@ export class HistoryStore {
     return this.#run(async () => {
       const page = await this.feed.backend.history(null, PAGE_LINES);
       this.entries = page.entries;
+      this.atNewest = true;
       this.#outdate();
       this.nextBefore = page.nextBefore ?? null;
       this.loaded = true;
@@ -86,7 +92,9 @@ export class HistoryStore {
     if (before === null) return Promise.resolve();
     return this.#run(async () => {
       const page = await this.feed.backend.history(before, PAGE_LINES);
-      this.entries = [...this.entries, ...page.entries];
+      const all = [...this.entries, ...page.entries];
+      this.atNewest &&= all.length <= MOST_LINES;
+      this.entries = all.slice(-MOST_LINES);
       this.nextBefore = page.nextBefore ?? null;
     });
   }
@@ -117,8 +125,15 @@ export class HistoryStore {
   }
 
   #append(entry: HistoryEntry): void {
-    if (this.entries.every(({ seq }) => seq < entry.seq)) this.entries = [entry, ...this.entries];
+    if (this.atNewest && this.entries.every(({ seq }) => seq < entry.seq)) this.#keep([entry, ...this.entries]);
     this.#outdate();
+  }
+
+  /** Keeps the newest ones; older ones can be asked for again. */
+  #keep(entries: HistoryEntry[]): void {
+    this.entries = entries.slice(0, MOST_LINES);
+    const oldest = this.entries.at(-1);
+    if (entries.length > MOST_LINES && oldest) this.nextBefore = oldest.seq;
   }
 
   /** That all lines fit was said of fewer; a break stays one. */
@@ -169,5 +184,7 @@ function words(event: HistoryEvent): string {
         .toLowerCase();
     case 'page':
       return `${event.window} ${event.end}`;
+    case 'record':
+      return JSON.stringify(event.note).toLowerCase();
   }
 }

@@ -83,7 +83,27 @@ test('that all lines fit together is said until there is another line', async ()
   if (!first) throw new Error('the sample has lines');
   mock.emit({ kind: 'history-appended', entry: { ...first, seq: 18, requestId: 'later' } });
   expect(store.report).toBeNull();
-  store.report = { lines: 18, broken: { file: 'history.jsonl', line: 3, problem: 'another hash' } };
+  store.report = { lines: 18, broken: { file: 'history.jsonl', line: 3, damage: 'changed', problem: 'another hash' } };
   mock.emit({ kind: 'history-appended', entry: { ...first, seq: 19, requestId: 'more' } });
   expect(store.report?.broken?.line).toBe(3);
+});
+
+test('however far back one goes, a bounded number of lines is held', async () => {
+  const { mock, store } = await opened();
+  const [sample] = mock.lines;
+  if (!sample) throw new Error('the sample has lines');
+  const line = (seq: number) => ({ ...sample, seq, requestId: `r${seq}` });
+  mock.lines = Array.from({ length: 2_000 }, (_, at) => line(2_000 - at));
+  await store.load();
+  while (store.nextBefore !== null) {
+    await store.older();
+    expect(store.entries.length).toBeLessThanOrEqual(500);
+  }
+  expect([store.entries[0]?.seq, store.entries.at(-1)?.seq, store.atNewest]).toEqual([500, 1, false]);
+  mock.emit({ kind: 'history-appended', entry: line(2_001) });
+  expect(store.entries[0]?.seq, 'a new line is not among old ones').toBe(500);
+  await store.load();
+  expect([store.entries[0]?.seq, store.atNewest]).toEqual([2_000, true]);
+  for (let seq = 2_002; seq < 3_000; seq += 1) mock.emit({ kind: 'history-appended', entry: line(seq) });
+  expect([store.entries.length, store.entries[0]?.seq, store.nextBefore]).toEqual([500, 2_999, 2_500]);
 });

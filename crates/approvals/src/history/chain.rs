@@ -85,7 +85,7 @@ mod tests {
             after: "b".to_owned(),
             loosenings: Vec::new(),
         };
-        HistoryEntry { seq: 1, at_ms: 5, request_id: None, event }
+        HistoryEntry { seq: 1, at_ms: 5, request_id: None, event, cut: Vec::new() }
     }
 
     #[test]

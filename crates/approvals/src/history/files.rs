@@ -1,19 +1,28 @@
 //! The history's folder: which files there are, and reading them in either direction with bounded memory.
 
-use super::HistoryError;
+use super::{HistoryError, refuse_other_than_files};
+use countersign_protocol::ui::ChainName;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-/// The file that grows.
-pub(super) const CURRENT: &str = "history.jsonl";
+/// Both, in the order in which they are checked.
+pub(super) const CHAINS: [ChainName; 2] = [ChainName::Decisions, ChainName::Unasked];
 
-/// Longest line, in bytes: the longest command that may be asked about, escaped, with room for the rest. Bounds what a
-/// reader holds when a file has no line ends.
+/// Longest line that is read, in bytes: earlier versions wrote the longest command that may be asked about whole. Bounds what
+/// a reader holds when a file has no line ends.
 pub(super) const MAX_LINE_BYTES: usize = 4 * 1024 * 1024;
 
 /// Bytes read at once when reading backwards.
 const BLOCK_BYTES: usize = 64 * 1024;
+
+/// Name of the file of a chain that grows.
+pub(super) fn current(chain: ChainName) -> &'static str {
+    match chain {
+        ChainName::Decisions => "history.jsonl",
+        ChainName::Unasked => "unasked.jsonl",
+    }
+}
 
 /// One file of the history.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -34,7 +43,10 @@ impl Part {
         let no_follow = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
         let flags = i32::try_from(no_follow.bits()).unwrap_or(0);
         match std::fs::OpenOptions::new().read(true).custom_flags(flags).open(&self.path) {
-            Ok(file) => Ok(Some(file)),
+            Ok(file) => {
+                refuse_other_than_files(&file, &self.path)?;
+                Ok(Some(file))
+            }
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(source) => Err(HistoryError::Io { doing: "open", path: self.path.clone(), source }),
         }
@@ -42,19 +54,20 @@ impl Part {
 }
 
 /// Name of the file that starts at a position.
-pub(super) fn rotated_name(first_seq: u64) -> String {
-    format!("history-{first_seq}.jsonl")
+pub(super) fn rotated_name(chain: ChainName, first_seq: u64) -> String {
+    let stem = current(chain).trim_end_matches(".jsonl");
+    format!("{stem}-{first_seq}.jsonl")
 }
 
-/// The files there are, oldest first. The one that grows is always listed, last.
-pub(super) fn parts(dir: &Path) -> Result<Vec<Part>, HistoryError> {
+/// The files there are of a chain, oldest first. The one that grows is always listed, last.
+pub(super) fn parts(dir: &Path, chain: ChainName) -> Result<Vec<Part>, HistoryError> {
     let failed = |source| HistoryError::Io { doing: "list", path: dir.to_owned(), source };
     let mut parts = Vec::new();
     match std::fs::read_dir(dir) {
         Ok(entries) => {
             for entry in entries {
                 let name = entry.map_err(failed)?.file_name();
-                if let Some(first_seq) = name.to_str().and_then(rotated_seq) {
+                if let Some(first_seq) = name.to_str().and_then(|name| rotated_seq(chain, name)) {
                     parts.push(Part { path: dir.join(&name), first_seq: Some(first_seq) });
                 }
             }
@@ -63,13 +76,14 @@ pub(super) fn parts(dir: &Path) -> Result<Vec<Part>, HistoryError> {
         Err(error) => return Err(failed(error)),
     }
     parts.sort_by_key(|part| part.first_seq);
-    parts.push(Part { path: dir.join(CURRENT), first_seq: None });
+    parts.push(Part { path: dir.join(current(chain)), first_seq: None });
     Ok(parts)
 }
 
-fn rotated_seq(name: &str) -> Option<u64> {
-    let seq = name.strip_prefix("history-")?.strip_suffix(".jsonl")?.parse().ok()?;
-    (rotated_name(seq) == name).then_some(seq)
+fn rotated_seq(chain: ChainName, name: &str) -> Option<u64> {
+    let stem = current(chain).trim_end_matches(".jsonl");
+    let seq = name.strip_prefix(stem)?.strip_prefix('-')?.strip_suffix(".jsonl")?.parse().ok()?;
+    (rotated_name(chain, seq) == name).then_some(seq)
 }
 
 /// A line read from a file.
@@ -124,7 +138,12 @@ pub(super) struct Backward<R> {
 
 impl<R: Read + Seek> Backward<R> {
     pub(super) fn new(mut source: R) -> io::Result<Self> {
-        let at = source.seek(SeekFrom::End(0))?;
+        let end = source.seek(SeekFrom::End(0))?;
+        Self::ending(source, end)
+    }
+
+    /// Lines before an offset.
+    pub(super) fn ending(source: R, at: u64) -> io::Result<Self> {
         let mut lines = Self { source, at, held: Vec::new(), searched: 0, torn: true };
         lines.read_block()?;
         if lines.held.pop_if(|byte| *byte == b'\n').is_some() {
@@ -176,6 +195,33 @@ impl<R: Read + Seek> Backward<R> {
     }
 }
 
+/// An offset at which a line begins, not far behind the lines for which `is_before` holds. They are all in front of the others.
+/// Finds it by halving, so that it costs the same wherever it is. Where there are no lines to go by it is further behind.
+pub(super) fn boundary<R: Read + Seek>(
+    source: &mut R,
+    is_before: impl Fn(&[u8]) -> Option<bool>,
+) -> io::Result<u64> {
+    let (mut low, mut high) = (0, source.seek(SeekFrom::End(0))?);
+    while high - low > NEAR_BYTES {
+        let middle = low + (high - low) / 2;
+        source.seek(SeekFrom::Start(middle))?;
+        let mut lines = Forward::new(source.by_ref().take(high - middle));
+        // The first one began before the middle.
+        let Some(Line::Whole(rest)) = lines.next_line()? else { break };
+        let begin = middle + rest.len() as u64 + 1;
+        let Some(Line::Whole(line)) = lines.next_line()? else { break };
+        match is_before(&line) {
+            Some(true) => low = begin,
+            Some(false) => high = begin,
+            None => break,
+        }
+    }
+    Ok(high)
+}
+
+/// How far behind a boundary may be, in bytes: so much is read in an instant.
+const NEAR_BYTES: u64 = 4 * BLOCK_BYTES as u64;
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -216,9 +262,35 @@ mod tests {
 
     #[test]
     fn only_names_that_a_rotation_gives_are_parts() {
-        assert_eq!(rotated_seq("history-17.jsonl"), Some(17));
-        for name in ["history.jsonl", "history-017.jsonl", "history-+1.jsonl", "history-1.jsonl.bak"] {
-            assert_eq!(rotated_seq(name), None, "{name}");
+        let decisions = |name| rotated_seq(ChainName::Decisions, name);
+        assert_eq!(decisions("history-17.jsonl"), Some(17));
+        assert_eq!(rotated_seq(ChainName::Unasked, "unasked-17.jsonl"), Some(17));
+        for name in [
+            "history.jsonl",
+            "history-017.jsonl",
+            "history-+1.jsonl",
+            "history-1.jsonl.bak",
+            "unasked-1.jsonl",
+        ] {
+            assert_eq!(decisions(name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_boundary_is_behind_all_lines_before_it_and_near() {
+        let lines: Vec<String> = (0..20_000).map(|n| format!("{n:07}{}\n", "x".repeat(n % 90))).collect();
+        let text = lines.concat();
+        for wanted in [0, 1, 77, 9_999, 19_999, 20_000] {
+            let is_before = |line: &[u8]| {
+                Some(std::str::from_utf8(&line[..7]).unwrap().parse::<usize>().unwrap() < wanted)
+            };
+            let at = boundary(&mut Cursor::new(&text), is_before).unwrap() as usize;
+            let exact: usize = lines[..wanted].iter().map(String::len).sum();
+            assert!(
+                (exact..=exact + NEAR_BYTES as usize + 200).contains(&at),
+                "{wanted}: {at}, exactly {exact}"
+            );
+            assert!(at == 0 || text.as_bytes()[at - 1] == b'\n', "a line begins there");
         }
     }
 

@@ -1,7 +1,13 @@
-//! What happened, as hash-chained JSON lines with rotation. Each line carries the hash of the one before.
+//! What happened, as two hash-chained files of JSON lines with rotation. Each line carries the hash of the one before.
+//!
+//! # Two chains
+//! `history.jsonl` has what people decided, changes of the policy, and notes about the record; `unasked.jsonl` what a rule, the
+//! policy or the fallback decided. Each has its own files and its own retention, so that nothing that runs unasked can push out
+//! an answer; [`flood`] says how much of the second each source may write, and counts the rest. Positions go up over both, in
+//! the order of time, so a page is both merged by position.
 //!
 //! # Format
-//! `history.jsonl` grows; once it is full it becomes `history-<position of its first line>.jsonl`, and the oldest files are
+//! A file that is full becomes `history-<position of its first line>.jsonl`, or `unasked-…`, and the oldest files are
 //! removed. A line is the entry's JSON object with two more members at its very end:
 //!
 //! ```text
@@ -9,27 +15,42 @@
 //! ```
 //!
 //! `hash` is the SHA-256, in lower-case hex, of the 64 characters of `prev` followed by the bytes of the entry, which are
-//! the line without `,"prev":…` and what follows it, closed by `}`. `prev` is the `hash` of the line before, and 64 zeros
-//! in the first line ever. Hashing the stored bytes makes every change of them visible, blanks included.
+//! the line without `,"prev":…` and what follows it, closed by `}`. `prev` is the `hash` of the line before in its chain, and
+//! 64 zeros in the first line ever. Hashing the stored bytes makes every change of them visible, blanks included.
 //!
 //! # What it shows, and what not
-//! Any line that was changed, removed, added or moved after it was written, back to the oldest file that is kept, whose
-//! first line is trusted. Lines that are cut off at the very end show by `history.head`, which says how far the chain had
-//! come at the last flush. The chain has no key: whoever may write the folder could make a new one.
+//! Every line that was changed, removed, added or moved after it was written. Where each chain begins and ends is noted with
+//! every line in two [`Places`], so that lines that vanish from either end are missed, and so are emptied and removed files. That
+//! the oldest lines are removed because their place is needed is a line itself. The chains have no key: whoever may write both
+//! places can make new ones. An [`Anchor`] that is kept elsewhere tells that too.
 //!
-//! Lines are not synced one by one: a power failure may lose the last second. The beginning of a line that a crash cut off
-//! is moved to `history.torn` by the next writer, and the chain goes on with the line before it.
+//! Lines are not synced one by one: a power failure may lose the last second. Those are told from lines that somebody removed by
+//! the machine's start, which the note names, and by how far the lines were on the disk. The beginning of a line that a crash
+//! cut off is moved to `history.torn` by the next writer, and the chain goes on with the line before it.
+//!
+//! # When nothing can be written
+//! [`History::ready`] says whether the next lines find room. What was not written is counted, in the head where that can be, and
+//! the count is a line as soon as lines can be written again.
 
+mod anchor;
+mod bounded;
 mod chain;
 mod files;
+mod flood;
+mod head;
 mod read;
 #[cfg(test)]
 mod tests;
+mod verify;
 mod writer;
 
-pub use self::read::{MAX_PAGE, page, verify};
+pub use self::anchor::{Anchor, BadAnchor, anchor};
+pub use self::head::Places;
+pub use self::read::{MAX_PAGE, page, unwritten};
+pub use self::verify::{verify, verify_with};
 
 use self::writer::Writer;
+use crate::folder;
 use crate::ports::Ports;
 use countersign_protocol::ui::{HistoryEntry, HistoryEvent};
 use std::path::PathBuf;
@@ -59,20 +80,18 @@ pub enum HistoryError {
         /// Milliseconds.
         waited_ms: u64,
     },
-    /// A line would be too long to be read again.
-    #[error("a history line of {bytes} bytes is too long, at most {limit} may be")]
-    TooLong {
-        /// Its bytes.
-        bytes: usize,
-        /// The bound.
-        limit: usize,
-    },
-    /// Somebody else could write the history.
+    /// Something else is in its place, or somebody else could write it.
     #[error("{path} is not safe to keep the history in: {problem}")]
     Unsafe {
-        /// The folder.
+        /// The file or folder.
         path: PathBuf,
         /// What is wrong with it.
+        problem: String,
+    },
+    /// What there is does not fit together.
+    #[error("the history is damaged: {problem}")]
+    Damaged {
+        /// Where and how.
         problem: String,
     },
     /// The history was closed.
@@ -83,34 +102,38 @@ pub enum HistoryError {
 /// Handle of the history's writer.
 #[derive(Clone, Debug)]
 pub struct History {
-    messages: mpsc::Sender<Box<Append>>,
+    messages: mpsc::Sender<Message>,
     appended: broadcast::Sender<HistoryEntry>,
 }
 
 impl History {
-    /// Opens the folder (made 0700), continuing its chain. What was appended is flushed when `stop` is cancelled.
+    /// Opens the folder (made 0700), continuing its chains. What was appended is flushed when `stop` is cancelled.
     pub fn open(
-        dir: PathBuf,
+        places: Places,
         ports: Ports,
         tracker: &TaskTracker,
         stop: CancellationToken,
     ) -> Result<Self, HistoryError> {
-        let writer = Writer::open(dir, ports, writer::ROTATE_BYTES)?;
+        let writer = Writer::open(places, ports, writer::ROTATE_BYTES)?;
         let (messages, inbox) = mpsc::channel(INBOX);
         let (appended, _) = broadcast::channel(APPENDED);
         tracker.spawn(run(writer, inbox, appended.clone(), stop));
         Ok(Self { messages, appended })
     }
 
-    /// Appends a line and returns it once it is written. Dropping the future before that may or may not append it.
-    pub async fn append(
-        &self,
-        request_id: Option<String>,
-        event: HistoryEvent,
-    ) -> Result<HistoryEntry, HistoryError> {
+    /// Appends a line, and returns once it is written, or counted where its source has written its share. Dropping the future
+    /// before that may or may not append it.
+    pub async fn append(&self, request_id: Option<String>, event: HistoryEvent) -> Result<(), HistoryError> {
         let (reply, answer) = oneshot::channel();
         let message = Box::new(Append { request_id, event, reply });
-        self.messages.send(message).await.map_err(|_| HistoryError::Closed)?;
+        self.messages.send(Message::Append(message)).await.map_err(|_| HistoryError::Closed)?;
+        answer.await.unwrap_or(Err(HistoryError::Closed))
+    }
+
+    /// Whether the lines of one more run find room. What cannot be recorded must not run unasked.
+    pub async fn ready(&self) -> Result<(), HistoryError> {
+        let (reply, answer) = oneshot::channel();
+        self.messages.send(Message::Ready(reply)).await.map_err(|_| HistoryError::Closed)?;
         answer.await.unwrap_or(Err(HistoryError::Closed))
     }
 
@@ -120,33 +143,41 @@ impl History {
     }
 }
 
+enum Message {
+    Append(Box<Append>),
+    Ready(oneshot::Sender<Result<(), HistoryError>>),
+}
+
 struct Append {
     request_id: Option<String>,
     event: HistoryEvent,
-    reply: oneshot::Sender<Result<HistoryEntry, HistoryError>>,
+    reply: oneshot::Sender<Result<(), HistoryError>>,
 }
 
 impl Append {
-    /// Has `write` write the line, and tells.
+    /// Has `write` write the line and what is due besides, and tells.
     fn done(
         self,
         appended: &broadcast::Sender<HistoryEntry>,
-        write: impl FnOnce(Option<String>, HistoryEvent) -> Result<HistoryEntry, HistoryError>,
+        write: impl FnOnce(Option<String>, HistoryEvent) -> Result<Vec<HistoryEntry>, HistoryError>,
     ) {
-        let result = write(self.request_id, self.event);
-        if let Ok(entry) = &result {
-            // Nobody listening is not an error.
-            let _ = appended.send(entry.clone());
-        }
-        // Nor is an asker that left: the line is written.
+        let result = write(self.request_id, self.event).map(|entries| tell(appended, entries));
+        // An asker that left is no error: the line is written.
         let _ = self.reply.send(result);
+    }
+}
+
+fn tell(appended: &broadcast::Sender<HistoryEntry>, entries: Vec<HistoryEntry>) {
+    for entry in entries {
+        // Nor is that nobody listens.
+        let _ = appended.send(entry);
     }
 }
 
 /// Appends in order. Lines that wait when `stop` is cancelled are still written: they are about things that happened.
 async fn run(
     mut writer: Writer,
-    mut inbox: mpsc::Receiver<Box<Append>>,
+    mut inbox: mpsc::Receiver<Message>,
     appended: broadcast::Sender<HistoryEntry>,
     stop: CancellationToken,
 ) {
@@ -157,23 +188,23 @@ async fn run(
                 inbox.close();
                 continue;
             }
-            append = inbox.recv() => append.map_or(Step::End, Step::Append),
+            message = inbox.recv() => message.map_or(Step::End, Step::Take),
             () = until(flush_at) => Step::Flush,
         };
         // Every run waits for two lines, and each takes less time than asking another thread for it.
         let step = match step {
-            Step::Append(append) => match writer.spot() {
+            Step::Take(Message::Append(append)) => match writer.spot() {
                 Some(spot) => {
                     flush_at.get_or_insert_with(|| Instant::now() + FLUSH_AFTER);
                     append.done(&appended, |request_id, event| writer.append_at(spot, request_id, event));
                     continue;
                 }
-                None => Step::Append(append),
+                None => Step::Take(Message::Append(append)),
             },
             step => step,
         };
         let ends = matches!(step, Step::End);
-        if matches!(step, Step::Append(_)) {
+        if matches!(step, Step::Take(_)) {
             flush_at.get_or_insert_with(|| Instant::now() + FLUSH_AFTER);
         } else {
             flush_at = None;
@@ -189,23 +220,35 @@ async fn run(
             return;
         }
         writer = again;
+        if writer.owes_lines() {
+            flush_at.get_or_insert_with(|| Instant::now() + OWED_AFTER);
+        }
     }
 }
 
 enum Step {
-    Append(Box<Append>),
+    Take(Message),
     Flush,
     End,
 }
 
 fn take_step(writer: &mut Writer, step: Step, appended: &broadcast::Sender<HistoryEntry>) {
-    match step {
-        Step::Append(append) => append.done(appended, |request_id, event| writer.append(request_id, event)),
-        Step::Flush | Step::End => {
-            if let Err(error) = writer.flush() {
-                tracing::warn!(%error, "the history was not flushed");
-            }
+    let flushed = match step {
+        Step::Take(Message::Append(append)) => {
+            append.done(appended, |request_id, event| writer.append(request_id, event));
+            return;
         }
+        Step::Take(Message::Ready(reply)) => {
+            // An asker that left is no error.
+            let _ = reply.send(writer.ready().map(|entries| tell(appended, entries)));
+            return;
+        }
+        Step::Flush => writer.flush(),
+        Step::End => writer.finish(),
+    };
+    match flushed {
+        Ok(entries) => tell(appended, entries),
+        Err(error) => tracing::warn!(%error, "the history was not flushed"),
     }
 }
 
@@ -224,3 +267,27 @@ const APPENDED: usize = 256;
 
 /// What was appended is synced this long after, all together.
 const FLUSH_AFTER: Duration = Duration::from_secs(1);
+
+/// Between two looks whether what was only counted, or could not be written, can become a line.
+const OWED_AFTER: Duration = Duration::from_secs(10);
+
+/// The history is in plain files of this user; anything else in their place is said and left alone.
+fn refuse_other_than_files(file: &std::fs::File, path: &std::path::Path) -> Result<(), HistoryError> {
+    use rustix::fs::FileType;
+    let failed =
+        |source: std::io::Error| HistoryError::Io { doing: "look at", path: path.to_owned(), source };
+    let stat = rustix::fs::fstat(file).map_err(|error| failed(error.into()))?;
+    let found = match FileType::from_raw_mode(stat.st_mode) {
+        FileType::RegularFile if folder::is_ours(&stat) => return Ok(()),
+        FileType::RegularFile => "a file of another user",
+        FileType::Directory => "a folder",
+        FileType::Fifo => "a pipe",
+        FileType::Socket => "a socket",
+        FileType::CharacterDevice | FileType::BlockDevice => "a device",
+        _ => "something else",
+    };
+    Err(HistoryError::Unsafe {
+        path: path.to_owned(),
+        problem: format!("expected a file of this user, found {found}"),
+    })
+}

@@ -1,14 +1,22 @@
-use super::files::CURRENT;
-use super::writer::{HEAD, MAX_FILES, TORN};
+use super::files::current;
+use super::writer::{TORN, max_files};
 use super::*;
 use crate::testing::{FakeClock, child_role, ports, start_child};
-use countersign_protocol::ui::{ChainBreak, Loosening};
+use countersign_protocol::ui::{
+    CardKind, ChainBreak, ChainDamage, ChainName, Loosening, Outcome, RecordNote, RunView, Via,
+};
 use pretty_assertions::assert_eq;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::Arc;
 use tempfile::TempDir;
+
+mod crashes;
+mod floods;
+mod removals;
+
+const CURRENT: &str = "history.jsonl";
 
 /// A folder with a writer that rotates at a chosen size.
 struct Desk {
@@ -28,7 +36,7 @@ impl Desk {
     fn rotating(bytes: u64) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let (ports, clock) = ports();
-        let writer = Writer::open(dir.path().to_owned(), ports, bytes).unwrap();
+        let writer = Writer::open(places(dir.path()), ports, bytes).unwrap();
         Self { dir, clock, writer }
     }
 
@@ -44,13 +52,49 @@ impl Desk {
         }
     }
 
+    /// Lines that nobody was asked about.
+    fn append_unasked(&mut self, count: usize) {
+        for _ in 0..count {
+            self.writer.append(None, by_rule("main", "ls")).unwrap();
+        }
+    }
+
     /// Another process's writer.
     fn reopened(&self) -> Writer {
-        Writer::open(self.dir.path().to_owned(), ports().0, writer::ROTATE_BYTES).unwrap()
+        Writer::open(self.places(), ports().0, writer::ROTATE_BYTES).unwrap()
+    }
+
+    fn places(&self) -> Places {
+        places(self.dir.path())
+    }
+
+    fn lines_dir(&self) -> PathBuf {
+        self.places().lines
     }
 
     fn path(&self) -> PathBuf {
-        self.dir.path().join(CURRENT)
+        self.lines_dir().join(CURRENT)
+    }
+
+    /// Everything that is there, newest first.
+    fn all(&self) -> Vec<HistoryEntry> {
+        let (mut entries, mut before) = (Vec::new(), None);
+        loop {
+            let page = page(&self.lines_dir(), before, MAX_PAGE).unwrap();
+            entries.extend(page.entries);
+            before = page.next_before;
+            if before.is_none() {
+                return entries;
+            }
+        }
+    }
+
+    fn notes(&self) -> Vec<RecordNote> {
+        let note = |entry: HistoryEntry| match entry.event {
+            HistoryEvent::Record { note } => Some(note),
+            _ => None,
+        };
+        self.all().into_iter().rev().filter_map(note).collect()
     }
 
     fn lines(&self) -> Vec<String> {
@@ -62,7 +106,7 @@ impl Desk {
     }
 
     fn broken(&self) -> Option<ChainBreak> {
-        verify(self.dir.path()).unwrap().broken
+        verify(&self.places()).unwrap().broken
     }
 
     /// Checks that the first break is on a line of the growing file.
@@ -73,13 +117,61 @@ impl Desk {
     }
 
     fn seqs(&self, before: Option<u64>, limit: usize) -> (Vec<u64>, Option<u64>) {
-        let page = page(self.dir.path(), before, limit).unwrap();
+        let page = page(&self.lines_dir(), before, limit).unwrap();
         (page.entries.iter().map(|entry| entry.seq).collect(), page.next_before)
     }
 
     fn rotated(&self) -> Vec<u64> {
-        files::parts(self.dir.path()).unwrap().iter().filter_map(|part| part.first_seq).collect()
+        files::parts(&self.lines_dir(), ChainName::Decisions)
+            .unwrap()
+            .iter()
+            .filter_map(|part| part.first_seq)
+            .collect()
     }
+}
+
+fn places(dir: &Path) -> Places {
+    Places { lines: dir.join("history"), head: dir.join("config/chains.head") }
+}
+
+/// Everything that a verified history says, without its warnings.
+fn check(dir: &Path) -> countersign_protocol::ui::ChainReport {
+    verify(&places(dir)).unwrap()
+}
+
+fn by_rule(agent: &str, command: &str) -> HistoryEvent {
+    request(agent, command, Outcome::AllowedByRule)
+}
+
+fn request(agent: &str, command: &str, outcome: Outcome) -> HistoryEvent {
+    HistoryEvent::Request {
+        agent: agent.to_owned(),
+        session: None,
+        via: Via::Socket,
+        card: CardKind::Exec,
+        host: None,
+        command: command.to_owned(),
+        command_sha256: "c".repeat(64),
+        cwd: None,
+        outcome,
+        by: None,
+        answered_after_ms: None,
+    }
+}
+
+/// Lines as an earlier version wrote them, whole and in one chain.
+fn earlier_lines(dir: &Path, texts: &[&str]) {
+    fs::create_dir_all(dir).unwrap();
+    let (mut lines, mut prev) = (String::new(), chain::GENESIS.to_owned());
+    for (seq, text) in (1..).zip(texts) {
+        let entry = HistoryEntry { seq, at_ms: 5, request_id: None, event: event(text), cut: Vec::new() };
+        let (line, hash) = chain::seal(&entry, &prev).unwrap();
+        lines.push_str(&line);
+        prev = hash;
+    }
+    fs::write(dir.join(CURRENT), lines).unwrap();
+    let head = format!("{{\"seq\":{},\"hash\":\"{prev}\"}}", texts.len());
+    fs::write(dir.join(head::EARLIER_HEAD), head).unwrap();
 }
 
 fn event(writer: &str) -> HistoryEvent {
@@ -107,41 +199,47 @@ fn mode(path: &Path) -> u32 {
 fn lines_count_up_and_follow_each_other() {
     let mut desk = Desk::new();
     desk.clock.set(77);
-    let entry = desk.writer.append(Some("r".to_owned()), event("window")).unwrap();
+    let entry = desk.writer.append(Some("r".to_owned()), event("window")).unwrap().remove(0);
     assert_eq!((entry.seq, entry.at_ms, entry.request_id.as_deref()), (1, 77, Some("r")));
     desk.append(4);
-    assert_eq!(verify(desk.dir.path()).unwrap(), sound(5));
-    assert_eq!(page(desk.dir.path(), None, 10).unwrap().entries.last(), Some(&entry));
-    assert_eq!(desk.reopened().append(None, event("x")).unwrap().seq, 6);
-    assert_eq!(verify(desk.dir.path()).unwrap(), sound(6));
+    assert_eq!(check(desk.dir.path()), sound(5));
+    assert_eq!(page(&desk.lines_dir(), None, 10).unwrap().entries.last(), Some(&entry));
+    assert_eq!(appended(desk.reopened()), [6]);
+    assert_eq!(check(desk.dir.path()), sound(6));
+}
+
+/// Positions of what a writer writes when it is to write one line.
+fn appended(mut writer: Writer) -> Vec<u64> {
+    writer.append(None, event("x")).unwrap().iter().map(|entry| entry.seq).collect()
 }
 
 fn sound(lines: u64) -> countersign_protocol::ui::ChainReport {
-    countersign_protocol::ui::ChainReport { lines, broken: None }
+    countersign_protocol::ui::ChainReport { lines, broken: None, warnings: Vec::new() }
 }
 
 #[test]
 fn the_history_is_for_its_owner_only() {
     let dir = tempfile::tempdir().unwrap();
-    let inner = dir.path().join("history");
+    let inner = places(dir.path()).lines;
     fs::create_dir(&inner).unwrap();
     fs::set_permissions(&inner, PermissionsExt::from_mode(0o777)).unwrap();
-    let mut writer = Writer::open(inner.clone(), ports().0, SMALL).unwrap();
+    let mut writer = Writer::open(places(dir.path()), ports().0, SMALL).unwrap();
     writer.append(None, event("x")).unwrap();
     writer.flush().unwrap();
     assert_eq!(mode(&inner), 0o700);
     for entry in fs::read_dir(&inner).unwrap() {
         assert_eq!(mode(&entry.unwrap().path()), 0o600);
     }
+    assert_eq!(mode(&places(dir.path()).head), 0o600);
 }
 
 #[test]
 fn a_missing_or_empty_history_is_sound() {
     let dir = tempfile::tempdir().unwrap();
-    let missing = dir.path().join("none");
+    let missing = places(dir.path());
     assert_eq!(verify(&missing).unwrap(), sound(0));
-    assert_eq!(page(&missing, None, 5).unwrap().entries, []);
-    assert!(!missing.exists(), "looking makes nothing");
+    assert_eq!(page(&missing.lines, None, 5).unwrap().entries, []);
+    assert!(!missing.lines.exists() && !missing.head.exists(), "looking makes nothing");
 }
 
 #[test]
@@ -160,10 +258,8 @@ fn a_page_is_bounded_whatever_was_asked() {
     let desk = Desk::with_lines(MAX_PAGE + 5);
     let (seqs, next) = desk.seqs(None, usize::MAX);
     assert_eq!((seqs.len(), next), (MAX_PAGE, Some(6)));
-    let mut desk = Desk::new();
-    for _ in 0..4 {
-        desk.writer.append(None, event(&"x".repeat(400_000))).unwrap();
-    }
+    let desk = Desk::new();
+    earlier_lines(&desk.lines_dir(), &["x".repeat(400_000).as_str(); 4]);
     assert_eq!(desk.seqs(None, 10), (vec![4, 3], Some(3)));
     assert_eq!(desk.seqs(Some(3), 10), (vec![2, 1], None));
 }
@@ -175,35 +271,39 @@ fn full_files_are_rotated_and_the_chain_goes_on() {
     let rotated = desk.rotated();
     assert!(rotated.len() > 3, "{rotated:?}");
     assert_eq!(rotated[0], 1);
-    assert_eq!(verify(desk.dir.path()).unwrap(), sound(40));
+    let total = 40 + rotated.len() as u64;
+    assert_eq!(check(desk.dir.path()), sound(total));
     let (seqs, next) = desk.seqs(None, 100);
-    assert_eq!((seqs, next), ((1..=40).rev().collect(), None));
+    assert_eq!((seqs, next), ((1..=total).rev().collect(), None));
     let second = rotated[1];
     assert_eq!(desk.seqs(Some(second), 2), (vec![second - 1, second - 2], Some(second - 2)));
+    assert!(matches!(desk.notes()[..], [RecordNote::Rotated { removed: None, .. }, ..]));
 }
 
 #[test]
-fn only_so_many_files_are_kept_and_the_rest_stays_sound() {
+fn only_so_many_files_are_kept_and_what_is_removed_is_a_line() {
     let mut desk = Desk::rotating(SMALL);
     desk.append(200);
     let rotated = desk.rotated();
-    assert_eq!(rotated.len() + 1, MAX_FILES);
+    assert_eq!(rotated.len() + 1, max_files(ChainName::Decisions));
     assert!(rotated[0] > 1);
-    let report = verify(desk.dir.path()).unwrap();
-    assert_eq!(report, sound(200 - rotated[0] + 1));
+    let report = check(desk.dir.path());
+    assert_eq!(report, sound(desk.seqs(None, 1).0[0] - rotated[0] + 1));
     assert_eq!(desk.seqs(Some(rotated[0]), 5), (vec![], None));
+    let removed = desk.notes().into_iter().rev().find_map(|note| match note {
+        RecordNote::Rotated { chain: ChainName::Decisions, removed } => removed,
+        other => panic!("{other:?}"),
+    });
+    assert_eq!(removed.unwrap().last + 1, rotated[0], "the last one says where the history begins");
+    assert_eq!(appended(desk.reopened()).len(), 1, "nothing is found to be missing");
 }
 
 #[test]
 fn a_writer_that_starts_right_after_a_rotation_follows_the_rotated_file() {
-    let mut desk = Desk::rotating(SMALL);
-    while desk.rotated().is_empty() {
-        desk.append(1);
-    }
-    fs::remove_file(desk.path()).unwrap();
-    let last = desk.seqs(None, 1).0[0];
-    assert_eq!(desk.reopened().append(None, event("x")).unwrap().seq, last + 1);
-    assert_eq!(desk.broken(), None);
+    let desk = Desk::with_lines(5);
+    fs::rename(desk.path(), desk.lines_dir().join("history-1.jsonl")).unwrap();
+    assert_eq!(appended(desk.reopened()), [6]);
+    assert_eq!(check(desk.dir.path()), sound(6));
 }
 
 #[test]
@@ -221,7 +321,7 @@ fn a_deleted_line_is_found() {
     let mut lines = desk.lines();
     lines.remove(1);
     desk.put_lines(&lines);
-    desk.check_broken(2, "position 3 follows position 1");
+    desk.check_broken(2, "missing between position 1 and position 3");
 }
 
 #[test]
@@ -230,7 +330,7 @@ fn swapped_lines_are_found() {
     let mut lines = desk.lines();
     lines.swap(1, 2);
     desk.put_lines(&lines);
-    desk.check_broken(2, "position 3 follows position 1");
+    desk.check_broken(2, "missing between position 1 and position 3");
 }
 
 #[test]
@@ -268,7 +368,7 @@ fn a_forged_last_line_is_found_once_it_was_flushed() {
     link.entry.event = event("forged");
     lines[4] = chain::seal(&link.entry, &link.prev).unwrap().0.trim_end().to_owned();
     desk.put_lines(&lines);
-    desk.check_broken(5, "not the line that was noted");
+    desk.check_broken(5, "not the line that was noted here");
 }
 
 #[test]
@@ -284,15 +384,16 @@ fn a_chain_that_starts_with_another_first_line_is_found() {
 #[test]
 fn lines_cut_off_the_end_are_missed_and_stay_missed() {
     let mut desk = Desk::with_lines(5);
-    desk.writer.flush().unwrap();
     desk.put_lines(&desk.lines()[..3]);
-    desk.check_broken(4, "up to position 5 are missing");
-    assert_eq!(desk.writer.append(None, event("x")).unwrap().seq, 6, "the gap is not filled");
-    desk.writer.flush().unwrap();
-    desk.check_broken(4, "position 6 follows position 3");
+    desk.check_broken(4, "up to position 5, are missing");
+    assert_eq!(appended(desk.reopened()), [6, 7], "the gap is not filled, and is a line");
+    desk.check_broken(4, "missing between position 3 and position 6");
     fs::remove_file(desk.path()).unwrap();
-    desk.check_broken(1, "up to position 6 are missing");
-    assert_eq!(desk.reopened().append(None, event("x")).unwrap().seq, 7);
+    desk.check_broken(1, "the file is gone, with the lines up to position 7");
+    desk.append(1);
+    let damage = |note: &RecordNote| matches!(note, RecordNote::Damaged { .. });
+    assert!(matches!(&desk.notes()[..], [note] if damage(note)));
+    desk.check_broken(1, "up to position 7, are missing");
 }
 
 #[test]
@@ -306,12 +407,12 @@ fn tampering_across_rotated_files_is_found() {
     };
     let name = |seq: u64| format!("history-{seq}.jsonl");
     let (desk, rotated) = prepared();
-    fs::remove_file(desk.dir.path().join(name(rotated[1]))).unwrap();
+    fs::remove_file(desk.lines_dir().join(name(rotated[1]))).unwrap();
     let found = desk.broken().unwrap();
     assert_eq!((found.file, found.line), (name(rotated[2]), 1), "a file in the middle is gone");
 
     let (desk, rotated) = prepared();
-    let path = desk.dir.path().join(name(rotated[1]));
+    let path = desk.lines_dir().join(name(rotated[1]));
     let text = fs::read_to_string(&path).unwrap();
     let (kept, _) = text.trim_end().rsplit_once('\n').unwrap();
     fs::write(&path, format!("{kept}\n")).unwrap();
@@ -319,12 +420,12 @@ fn tampering_across_rotated_files_is_found() {
     assert_eq!((found.file, found.line), (name(rotated[2]), 1), "the last line before a boundary is gone");
 
     let (desk, rotated) = prepared();
-    fs::rename(desk.dir.path().join(name(rotated[0])), desk.dir.path().join("history-2.jsonl")).unwrap();
+    fs::rename(desk.lines_dir().join(name(rotated[0])), desk.lines_dir().join("history-2.jsonl")).unwrap();
     let found = desk.broken().unwrap();
     assert_eq!((found.file.as_str(), found.line), ("history-2.jsonl", 1), "a file is renamed");
 
     let (desk, rotated) = prepared();
-    let path = desk.dir.path().join(name(rotated[1]));
+    let path = desk.lines_dir().join(name(rotated[1]));
     let torn = fs::read(&path).unwrap();
     fs::write(&path, &torn[..torn.len() - 1]).unwrap();
     let found = desk.broken().unwrap();
@@ -338,24 +439,34 @@ fn a_line_cut_off_by_a_crash_is_reported_then_set_aside() {
         let bytes = fs::read(desk.path()).unwrap();
         fs::write(desk.path(), &bytes[..bytes.len() - cut]).unwrap();
         desk.check_broken(3, "incomplete");
-        let entry = desk.reopened().append(None, event("x")).unwrap();
-        assert_eq!(entry.seq, 3, "the line that never was is written now");
+        forget_last(&desk.places());
+        assert_eq!(appended(desk.reopened()), [3], "the line that never was is written now");
         assert_eq!(desk.broken(), None);
         let whole: usize = desk.lines()[..2].iter().map(|line| line.len() + 1).sum();
         let mut kept = bytes[whole..bytes.len() - cut].to_vec();
         kept.push(b'\n');
-        assert_eq!(fs::read(desk.dir.path().join(TORN)).unwrap(), kept, "nothing is lost");
+        assert_eq!(fs::read(desk.lines_dir().join(TORN)).unwrap(), kept, "nothing is lost");
+    }
+}
+
+/// As if the process had been ended between a line and its noting: the slot of the newest noting is spoiled.
+fn forget_last(places: &Places) {
+    let newest = places.read().head.unwrap().turn;
+    for path in places.heads() {
+        let mut bytes = fs::read(&path).unwrap();
+        let slot = usize::from(newest % 2 == 1) * bytes.len() / 2;
+        bytes[slot] = b'x';
+        fs::write(&path, bytes).unwrap();
     }
 }
 
 #[test]
-fn a_flushed_line_that_is_cut_stays_missed() {
-    let mut desk = Desk::with_lines(3);
-    desk.writer.flush().unwrap();
+fn a_noted_line_that_is_cut_stays_missed() {
+    let desk = Desk::with_lines(3);
     let bytes = fs::read(desk.path()).unwrap();
     fs::write(desk.path(), &bytes[..bytes.len() - 9]).unwrap();
-    assert_eq!(desk.reopened().append(None, event("x")).unwrap().seq, 4);
-    desk.check_broken(3, "position 4 follows position 2");
+    assert_eq!(appended(desk.reopened()), [4, 5]);
+    desk.check_broken(3, "missing between position 2 and position 4");
 }
 
 #[test]
@@ -364,21 +475,53 @@ fn a_broken_line_does_not_stop_the_history() {
     let mut lines = desk.lines();
     lines.push("garbage".to_owned());
     desk.put_lines(&lines);
-    assert_eq!(desk.writer.append(None, event("x")).unwrap().seq, 4);
+    desk.append(1);
     desk.check_broken(4, "does not end in a hash");
     assert_eq!(desk.seqs(None, 10).0, [4, 3, 2, 1], "what makes no sense is left out of pages");
 }
 
 #[test]
-fn a_head_file_that_makes_no_sense_stops_nothing() {
-    let mut desk = Desk::with_lines(2);
-    for text in ["", "{", "{\"seq\":9,\"hash\":\"short\"}"] {
-        fs::write(desk.dir.path().join(HEAD), text).unwrap();
-        assert_eq!(desk.broken(), None);
-        desk.append(1);
-        desk.writer.flush().unwrap();
+fn heads_that_make_no_sense_stop_nothing_and_are_told() {
+    let desk = Desk::with_lines(2);
+    for path in desk.places().heads() {
+        fs::write(path, "{").unwrap();
     }
-    assert_eq!(desk.seqs(None, 1).0, [5]);
+    assert_eq!(check(desk.dir.path()).warnings.len(), 2);
+    assert_eq!(appended(desk.reopened()), [3, 4]);
+    assert!(matches!(desk.notes()[..], [RecordNote::Damaged { .. }]));
+    assert_eq!(check(desk.dir.path()).warnings, [""; 0], "both are written again");
+}
+
+#[test]
+fn one_head_is_enough_and_the_other_is_told_and_made_again() {
+    for lost in 0..2 {
+        let mut desk = Desk::with_lines(4);
+        fs::remove_file(&desk.places().heads()[lost]).unwrap();
+        let report = check(desk.dir.path());
+        assert!(report.broken.is_none() && report.warnings.len() == 1, "{report:?}");
+        let lines = desk.lines();
+        desk.put_lines(&lines[..2]);
+        desk.check_broken(3, "up to position 4, are missing");
+        desk.put_lines(&lines);
+        desk.append(1);
+        assert_eq!(check(desk.dir.path()), sound(5));
+    }
+}
+
+#[test]
+fn an_earlier_versions_lines_are_kept_on_and_held_to_what_it_noted() {
+    let desk = Desk::new();
+    earlier_lines(&desk.lines_dir(), &["a", "b", "c"]);
+    assert_eq!(check(desk.dir.path()), sound(3));
+    let lines = desk.lines();
+    desk.put_lines(&lines[..2]);
+    desk.check_broken(3, "up to position 3, are missing");
+    desk.put_lines(&lines);
+    assert_eq!(appended(desk.reopened()), [4, 5]);
+    assert_eq!(desk.notes(), [RecordNote::Adopted { last: 3 }]);
+    assert_eq!(check(desk.dir.path()), sound(5));
+    desk.put_lines(&desk.lines()[1..]);
+    desk.check_broken(1, "the oldest lines, before position 2, are missing");
 }
 
 #[test]
@@ -387,25 +530,41 @@ fn two_writers_continue_each_others_chain() {
     let mut other = desk.reopened();
     for n in 0..10 {
         desk.append(1);
-        assert_eq!(other.append(None, event("other")).unwrap().seq, 2 * n + 2);
+        assert_eq!(other.append(None, event("other")).unwrap()[0].seq, 2 * n + 2);
     }
     desk.writer.flush().unwrap();
     other.flush().unwrap();
-    assert_eq!(verify(desk.dir.path()).unwrap(), sound(20));
+    assert_eq!(check(desk.dir.path()), sound(20));
 }
 
 #[test]
-fn a_line_too_long_to_read_again_is_refused() {
-    let mut desk = Desk::with_lines(1);
-    let error = desk.writer.append(None, event(&"x".repeat(files::MAX_LINE_BYTES))).unwrap_err();
-    assert!(matches!(error, HistoryError::TooLong { .. }), "{error}");
-    desk.append(1);
-    assert_eq!(verify(desk.dir.path()).unwrap(), sound(2));
+fn what_is_no_file_in_place_of_the_history_is_said_at_once() {
+    for (make, found) in [
+        (&(|path: &Path| fs::create_dir(path).unwrap()) as &dyn Fn(&Path), "found a folder"),
+        (&|path: &Path| pipe(path), "found a pipe"),
+    ] {
+        let mut desk = Desk::with_lines(1);
+        fs::remove_file(desk.path()).unwrap();
+        make(&desk.path());
+        let told = |error: HistoryError| {
+            assert!(error.to_string().contains(found) || found == "found a folder", "{error}")
+        };
+        told(desk.writer.append(None, event("x")).unwrap_err());
+        told(page(&desk.lines_dir(), None, 1).unwrap_err());
+        told(verify(&desk.places()).unwrap_err());
+    }
+}
+
+fn pipe(path: &Path) {
+    use rustix::fs::{CWD, FileType, mknodat};
+    mknodat(CWD, path, FileType::Fifo, crate::folder::FILE_MODE, 0).unwrap();
 }
 
 #[test]
 fn a_link_in_place_of_the_history_is_not_followed() {
     let mut desk = Desk::new();
+    desk.append(1);
+    fs::remove_file(desk.path()).unwrap();
     let elsewhere = desk.dir.path().join("elsewhere");
     fs::write(&elsewhere, "").unwrap();
     std::os::unix::fs::symlink(&elsewhere, desk.path()).unwrap();
@@ -413,55 +572,15 @@ fn a_link_in_place_of_the_history_is_not_followed() {
     assert_eq!(fs::read(&elsewhere).unwrap(), b"");
 }
 
-/// Lines that each of two competing processes appends.
-const LINES: u64 = 200;
-
-/// The name under which a child finds [`child`].
-const CHILD: &str = "history::tests::child";
-
-#[test]
-#[ignore = "other tests start it as a process of its own"]
-fn child() {
-    let Some((role, dir)) = child_role() else { panic!("started by hand") };
-    let mut writer = Writer::open(dir, Ports::system(), 20 * SMALL).unwrap();
-    match role.as_str() {
-        "append" => {
-            for _ in 0..LINES {
-                writer.append(None, event("x")).unwrap();
-            }
-            writer.flush().unwrap();
-        }
-        "fail" => {
-            let error = writer.append(None, event(&"x".repeat(100_000))).unwrap_err();
-            assert!(error.to_string().starts_with("write "), "{error}");
-            writer.append(None, event("x")).unwrap();
-        }
-        other => panic!("{other}"),
-    }
-}
-
-#[test]
-fn two_processes_that_append_at_once_make_one_chain() {
-    let dir = tempfile::tempdir().unwrap();
-    let children = [(); 2].map(|()| start_child(CHILD, "append", dir.path(), None));
-    for mut child in children {
-        assert!(child.wait().unwrap().success());
-    }
-    assert_eq!(verify(dir.path()).unwrap(), sound(2 * LINES));
-}
-
-#[test]
-fn on_a_full_disk_a_line_is_refused_and_the_chain_stays_sound() {
-    let desk = Desk::with_lines(3);
-    let mut child = start_child(CHILD, "fail", desk.dir.path(), Some(64));
-    assert!(child.wait().unwrap().success());
-    assert_eq!(verify(desk.dir.path()).unwrap(), sound(4));
+/// Up to where the decisions are on the disk.
+fn synced(dir: &Path) -> u64 {
+    places(dir).read().head.unwrap().decisions.map_or(0, |ends| ends.synced)
 }
 
 /// A running history.
 fn start(dir: &Path) -> (History, TaskTracker, CancellationToken) {
     let (tracker, stop) = (TaskTracker::new(), CancellationToken::new());
-    let history = History::open(dir.to_owned(), ports().0, &tracker, stop.clone()).unwrap();
+    let history = History::open(places(dir), ports().0, &tracker, stop.clone()).unwrap();
     (history, tracker, stop)
 }
 
@@ -470,13 +589,13 @@ async fn appending_tells_followers_and_stopping_flushes() {
     let dir = tempfile::tempdir().unwrap();
     let (history, tracker, stop) = start(dir.path());
     let mut appended = history.appended();
-    let entry = history.append(Some("r".to_owned()), event("x")).await.unwrap();
-    assert_eq!(appended.recv().await.unwrap(), entry);
-    assert_eq!(page(dir.path(), None, 1).unwrap().entries, [entry]);
+    history.append(Some("r".to_owned()), event("x")).await.unwrap();
+    let entry = appended.recv().await.unwrap();
+    assert_eq!(page(&places(dir.path()).lines, None, 1).unwrap().entries, [entry]);
     stop.cancel();
     tracker.close();
     tracker.wait().await;
-    assert_eq!(read::head(dir.path()).unwrap().unwrap().seq, 1);
+    assert_eq!(synced(dir.path()), 1);
     assert!(matches!(history.append(None, event("x")).await, Err(HistoryError::Closed)));
 }
 
@@ -503,8 +622,8 @@ async fn what_waits_when_the_history_stops_is_still_written() {
     }
     tracker.close();
     tracker.wait().await;
-    assert_eq!(verify(dir.path()).unwrap(), sound(written));
-    assert_eq!(read::head(dir.path()).unwrap().unwrap().seq, written);
+    assert_eq!(check(dir.path()), sound(written));
+    assert_eq!(synced(dir.path()), written);
 }
 
 #[tokio::test(start_paused = true)]
@@ -512,7 +631,7 @@ async fn what_was_appended_is_flushed_soon() {
     let dir = tempfile::tempdir().unwrap();
     let (history, _tracker, stop) = start(dir.path());
     history.append(None, event("x")).await.unwrap();
-    while read::head(dir.path()).unwrap().is_none() {
+    while synced(dir.path()) == 0 {
         tokio::time::advance(Duration::from_millis(100)).await;
         tokio::task::yield_now().await;
     }

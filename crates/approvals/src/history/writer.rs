@@ -1,32 +1,39 @@
 //! Appending to the history. Synchronous: the history's task runs it where blocking is fine, but for lines that have a
-//! [`Spot`], which take no more than a write.
+//! [`Spot`], which take no more than a few writes.
 //!
-//! Two programs may append (the app and the command line). Each takes the lock, looks how far the chain has come, and
-//! adds its line. Lines are written but not synced one by one; [`Writer::flush`] syncs them and notes in the head file how
-//! far the chain had come, so that lines that vanish from the end later are missed.
+//! Several programs may append (the app and the command line). Each takes the lock, looks whether anybody wrote since, and adds its
+//! line; then it notes the line in both heads. A process that is ended in between leaves one line that is not noted, and nobody
+//! was told that it was written. [`Writer::flush`] syncs what was appended, and notes how far that reached.
 
-use super::chain::{self, GENESIS};
-use super::files::{self, Backward, CURRENT, Line, MAX_LINE_BYTES};
-use super::{HistoryError, read};
+use super::bounded::{self, MAX_WRITTEN_BYTES};
+use super::chain;
+use super::files::{self, CHAINS, current};
+use super::flood::{Route, Routes};
+use super::head::{self, Ends, HEAD, Head, Mark, Missed, Places, Reach};
+use super::{HistoryError, refuse_other_than_files};
 use crate::folder::{Folder, FolderError, Lock};
 use crate::ports::Ports;
-use countersign_protocol::ui::{HistoryEntry, HistoryEvent};
-use rustix::fs::{self, AtFlags, OFlags, RenameFlags};
+use countersign_protocol::ui::{ChainName, HistoryEntry, HistoryEvent, RecordNote, RemovedLines};
+use rustix::fs::{self, FallocateFlags, OFlags, RenameFlags};
 use rustix::io::Errno;
-use serde::{Deserialize, Serialize};
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::path::{Path, PathBuf};
+use std::io::{self, Write};
+use std::path::Path;
 use std::time::Duration;
+
+mod open;
 
 /// A file that has reached this size is set aside before the next line, in bytes: pages and checks stay quick.
 pub(super) const ROTATE_BYTES: u64 = 8 * 1024 * 1024;
 
-/// Files kept, the growing one included: 128 MiB of history at most.
-pub(super) const MAX_FILES: usize = 16;
-
-/// How far the chain had come when it was last flushed.
-pub(super) const HEAD: &str = "history.head";
+/// Files that are kept of a chain, the growing one included: 128 MiB of decisions at most, and 192 MiB of what ran unasked, which
+/// is a day of what may be written of it.
+pub(super) const fn max_files(chain: ChainName) -> usize {
+    match chain {
+        ChainName::Decisions => 16,
+        ChainName::Unasked => 24,
+    }
+}
 
 /// Where the beginnings of lines go that were cut off by a crash.
 pub(super) const TORN: &str = "history.torn";
@@ -36,82 +43,90 @@ const LOCK: &str = "history.lock";
 /// How long another program may hold the lock; it takes milliseconds.
 const LOCK_PATIENCE: Duration = Duration::from_secs(5);
 
+/// Room that has to be there for a run to start unasked, in bytes: its two lines at their longest, and a note.
+const RESERVE_BYTES: u64 = 3 * MAX_WRITTEN_BYTES as u64;
+
 /// Appends.
 #[derive(Debug)]
 pub(super) struct Writer {
     folder: Folder,
-    dir: PathBuf,
+    places: Places,
     ports: Ports,
-    /// The end of the chain as this writer left it, to spare reading it again.
-    known: Option<Tail>,
+    boot: String,
     rotate_bytes: u64,
+    /// Both chains as this writer left them, to spare reading them again.
+    known: Option<Known>,
+    /// The newest head that this writer saw, for when both places lost it.
+    seen: Option<Head>,
+    routes: Routes,
+    /// What could not be written, and is in no head yet.
+    missed: Option<Missed>,
     unflushed: bool,
 }
 
-#[derive(Clone, Debug, Eq, PartialEq)]
+/// Both chains, with where they end on disk.
+#[derive(Clone, Debug)]
+struct Known {
+    head: Head,
+    tails: [Tail; 2],
+}
+
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 struct Tail {
+    /// 0 when there is no file.
     ino: u64,
     len: u64,
-    end: Head,
+    /// Up to where the system keeps room.
+    reserved: u64,
 }
 
-/// The end of the chain, with everybody else kept away from it.
+/// The ends of the chains, with everybody else kept away from them.
 pub(super) struct Spot {
     _lock: Lock,
-    file: File,
-    tail: Tail,
-}
-
-/// A position in the chain.
-#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
-pub(super) struct Head {
-    pub(super) seq: u64,
-    pub(super) hash: String,
-}
-
-impl Head {
-    fn genesis() -> Self {
-        Self { seq: 0, hash: GENESIS.to_owned() }
-    }
+    known: Known,
 }
 
 impl Writer {
-    pub(super) fn open(dir: PathBuf, ports: Ports, rotate_bytes: u64) -> Result<Self, HistoryError> {
-        let failed = |source| HistoryError::Io { doing: "open", path: dir.clone(), source };
-        let folder = Folder::open_or_make(&dir).map_err(failed)?;
-        let private = folder.make_private();
-        let writer = Self { folder, dir, ports, known: None, rotate_bytes, unflushed: false };
-        private.map_err(|error| writer.folder_error(error))?;
-        Ok(writer)
+    pub(super) fn open(places: Places, ports: Ports, rotate_bytes: u64) -> Result<Self, HistoryError> {
+        let failed = |source| HistoryError::Io { doing: "open", path: places.lines.clone(), source };
+        let folder = Folder::open_or_make(&places.lines).map_err(failed)?;
+        folder.make_private().map_err(|error| folder_error(&places.lines, error))?;
+        Ok(Self {
+            folder,
+            places,
+            ports,
+            boot: head::boot(),
+            rotate_bytes,
+            known: None,
+            seen: None,
+            routes: Routes::default(),
+            missed: None,
+            unflushed: false,
+        })
     }
 
-    /// Adds a line, waiting for other writers.
+    /// Adds a line, waiting for other writers. What is returned was written: the line, unless it is only counted, and notes that
+    /// were due.
     pub(super) fn append(
         &mut self,
         request_id: Option<String>,
         event: HistoryEvent,
-    ) -> Result<HistoryEntry, HistoryError> {
-        let lock = self.lock()?;
-        let mut file = self.current_file()?;
-        let mut tail = self.tail(&mut file)?;
-        if tail.len >= self.rotate_bytes {
-            self.rotate(&file)?;
-            file = self.current_file()?;
-            let stat = fs::fstat(&file).map_err(|error| self.io("look at", error.into()))?;
-            tail = Tail { ino: stat.st_ino, len: u64::try_from(stat.st_size).unwrap_or(0), end: tail.end };
+    ) -> Result<Vec<HistoryEntry>, HistoryError> {
+        match self.locked() {
+            Ok((spot, mut written)) => {
+                written.extend(self.append_at(spot, request_id, event)?);
+                Ok(written)
+            }
+            Err(error) => Err(self.missed(error)),
         }
-        self.append_at(Spot { _lock: lock, file, tail }, request_id, event)
     }
 
     /// Where the next line goes, if nobody else is writing, nothing has to be read to find it, and no file is full.
     pub(super) fn spot(&self) -> Option<Spot> {
         let lock = self.folder.lock(LOCK, Duration::ZERO).ok()?;
-        let file = self.current_file().ok()?;
-        let stat = fs::fstat(&file).ok()?;
-        let len = u64::try_from(stat.st_size).ok()?;
-        let tail = self.known.clone()?;
-        let is_there = tail.ino == stat.st_ino && tail.len == len && len < self.rotate_bytes;
-        is_there.then_some(Spot { _lock: lock, file, tail })
+        let known = self.known.clone()?;
+        let is_roomy = known.tails.iter().all(|tail| tail.len < self.rotate_bytes);
+        (is_roomy && self.is_current(&known)).then_some(Spot { _lock: lock, known })
     }
 
     /// Adds a line there.
@@ -120,169 +135,331 @@ impl Writer {
         spot: Spot,
         request_id: Option<String>,
         event: HistoryEvent,
-    ) -> Result<HistoryEntry, HistoryError> {
-        let Spot { _lock, mut file, tail } = spot;
-        let at_ms = self.ports.clock.now_ms();
-        let entry = HistoryEntry { seq: tail.end.seq + 1, at_ms, request_id, event };
-        let (line, hash) =
-            chain::seal(&entry, &tail.end.hash).map_err(|error| self.io("write", error.into()))?;
-        if line.len() > MAX_LINE_BYTES {
-            return Err(HistoryError::TooLong { bytes: line.len(), limit: MAX_LINE_BYTES });
+    ) -> Result<Vec<HistoryEntry>, HistoryError> {
+        let Spot { _lock, mut known } = spot;
+        let route = self.routes.of(request_id.as_deref(), &event);
+        let mut written = Vec::new();
+        let added = self
+            .add_due(&mut known, &mut written)
+            .and_then(|()| self.add_or_count(&mut known, route, request_id, event, &mut written));
+        self.unflushed |= !written.is_empty();
+        match added {
+            Ok(()) => {
+                self.keep(known);
+                Ok(written)
+            }
+            Err(error) => {
+                let error = self.missed(error);
+                self.note_missed();
+                Err(error)
+            }
         }
+    }
+
+    /// Whether the next lines find room: the system is asked to keep it.
+    pub(super) fn ready(&mut self) -> Result<Vec<HistoryEntry>, HistoryError> {
+        let (Spot { _lock, mut known }, mut written) = self.locked()?;
+        // After a line that could not be written, only one that could be says that it is over.
+        self.add_due(&mut known, &mut written)?;
+        let chain = ChainName::Unasked;
+        let tail = &mut known.tails[index(chain)];
+        if tail.reserved < tail.len + RESERVE_BYTES {
+            let file = self.file(chain)?;
+            match fs::fallocate(&file, FallocateFlags::KEEP_SIZE, tail.len, 2 * RESERVE_BYTES) {
+                Ok(()) => tail.reserved = tail.len + 2 * RESERVE_BYTES,
+                // Such a file system keeps no room; the line itself is the test then, before the start.
+                Err(Errno::OPNOTSUPP | Errno::NOSYS) => {}
+                Err(error) => return Err(self.io("keep room in", chain, error.into())),
+            }
+            let stat = fs::fstat(&file).map_err(|error| self.io("look at", chain, error.into()))?;
+            tail.ino = stat.st_ino;
+        }
+        self.keep(known);
+        Ok(written)
+    }
+
+    /// Syncs what was appended, writes the counts that are due, and notes how far the chains are on the disk.
+    pub(super) fn flush(&mut self) -> Result<Vec<HistoryEntry>, HistoryError> {
+        self.settle(Counts::Due)
+    }
+
+    /// The same for all counts.
+    pub(super) fn finish(&mut self) -> Result<Vec<HistoryEntry>, HistoryError> {
+        self.settle(Counts::All)
+    }
+
+    /// Whether something was counted that is no line yet.
+    pub(super) fn owes_lines(&self) -> bool {
+        let is_counting = |head: &Head| head.flood.is_counting() || head.missed.is_some();
+        self.missed.is_some() || self.seen.as_ref().is_some_and(is_counting)
+    }
+
+    fn settle(&mut self, counts: Counts) -> Result<Vec<HistoryEntry>, HistoryError> {
+        if !self.unflushed && !self.owes_lines() {
+            return Ok(Vec::new());
+        }
+        let (Spot { _lock, mut known }, mut written) = self.locked()?;
+        if counts == Counts::All {
+            while let Some(note) = known.head.flood.take_any() {
+                written.push(self.add_note(&mut known, ChainName::Unasked, note)?);
+            }
+        }
+        self.add_due(&mut known, &mut written)?;
+        for chain in CHAINS {
+            if known.tails[index(chain)].ino == 0 {
+                continue;
+            }
+            self.file(chain)?.sync_data().map_err(|source| self.io("sync", chain, source))?;
+            if let Some(ends) = known.head.ends_mut(chain) {
+                ends.synced = ends.last.seq;
+            }
+        }
+        self.folder.sync().map_err(|source| self.io("sync", ChainName::Decisions, source))?;
+        self.note(&mut known.head, Reach::Disk)?;
+        self.unflushed = false;
+        self.keep(known);
+        Ok(written)
+    }
+
+    /// Waits for other writers and looks where the chains end. What had to be noted of that is returned.
+    fn locked(&mut self) -> Result<(Spot, Vec<HistoryEntry>), HistoryError> {
+        let lock =
+            self.folder.lock(LOCK, LOCK_PATIENCE).map_err(|error| folder_error(&self.places.lines, error))?;
+        if let Some(known) = self.known.take().filter(|known| self.is_current(known)) {
+            return Ok((Spot { _lock: lock, known }, Vec::new()));
+        }
+        let (mut known, notes) = self.look()?;
+        let mut written = Vec::new();
+        for note in notes {
+            written.push(self.add_note(&mut known, ChainName::Decisions, note)?);
+        }
+        self.unflushed |= !written.is_empty();
+        Ok((Spot { _lock: lock, known }, written))
+    }
+
+    /// Whether nobody wrote since.
+    fn is_current(&self, known: &Known) -> bool {
+        let is_same = |chain| {
+            let tail = known.tails[index(chain)];
+            match self.folder.stat(current(chain)) {
+                Ok(Some(stat)) => {
+                    stat.st_ino == tail.ino && u64::try_from(stat.st_size).is_ok_and(|len| len == tail.len)
+                }
+                Ok(None) => tail.ino == 0,
+                Err(_) => false,
+            }
+        };
+        CHAINS.into_iter().all(is_same) && head::is_at(&self.places.lines.join(HEAD), known.head.turn)
+    }
+
+    fn keep(&mut self, known: Known) {
+        self.seen = Some(known.head.clone());
+        self.known = Some(known);
+    }
+
+    /// Lines that are owed: what could not be written, and counts.
+    fn add_due(&mut self, known: &mut Known, written: &mut Vec<HistoryEntry>) -> Result<(), HistoryError> {
+        if let Some(missed) = join(known.head.missed.take(), self.missed.clone()) {
+            let Missed { lines, since_ms, problem } = missed;
+            let note = RecordNote::Unrecorded { lines, since_ms, problem };
+            written.push(self.add_note(known, ChainName::Decisions, note)?);
+            self.missed = None;
+        }
+        while let Some(note) = known.head.flood.take_due(self.ports.clock.now_ms()) {
+            written.push(self.add_note(known, ChainName::Unasked, note)?);
+        }
+        Ok(())
+    }
+
+    fn add_or_count(
+        &mut self,
+        known: &mut Known,
+        route: Route,
+        request_id: Option<String>,
+        event: HistoryEvent,
+        written: &mut Vec<HistoryEntry>,
+    ) -> Result<(), HistoryError> {
+        let mut entry =
+            HistoryEntry { seq: 0, at_ms: self.ports.clock.now_ms(), request_id, event, cut: Vec::new() };
+        entry.cut = bounded::bound(&mut entry.event);
+        if let Some(source) = &route.source {
+            // What is counted has to be noted all the same, or it would be as if it never was.
+            let bytes = serde_json::to_string(&entry).map_or(0, |text| text.len());
+            if !known.head.flood.takes(source, bytes, entry.at_ms) {
+                known.head.flood.fold(source, &entry.event, entry.at_ms);
+                return self.note(&mut known.head, Reach::Process);
+            }
+        }
+        written.push(self.add(known, route.chain, entry)?);
+        Ok(())
+    }
+
+    fn add_note(
+        &mut self,
+        known: &mut Known,
+        chain: ChainName,
+        note: RecordNote,
+    ) -> Result<HistoryEntry, HistoryError> {
+        let mut event = HistoryEvent::Record { note };
+        let cut = bounded::bound(&mut event);
+        let at_ms = self.ports.clock.now_ms();
+        self.add(known, chain, HistoryEntry { seq: 0, at_ms, request_id: None, event, cut })
+    }
+
+    /// Writes a line at the end of its chain, and notes it.
+    fn add(
+        &mut self,
+        known: &mut Known,
+        chain: ChainName,
+        mut entry: HistoryEntry,
+    ) -> Result<HistoryEntry, HistoryError> {
+        if known.tails[index(chain)].len >= self.rotate_bytes {
+            self.rotate(known, chain)?;
+        }
+        let mut file = self.file(chain)?;
+        let ends = known.head.ends(chain);
+        entry.seq = known.head.seq + 1;
+        let prev = ends.map_or_else(Mark::genesis, |ends| ends.last.clone());
+        let sealed = chain::seal(&entry, &prev.hash);
+        let (line, hash) = sealed.map_err(|error| self.io("write", chain, error.into()))?;
+        let tail = &mut known.tails[index(chain)];
         if let Err(source) = file.write_all(line.as_bytes()) {
             // Half a line would be taken for one that a crash cut off; best effort, for the disk may be full.
             let _ = file.set_len(tail.len);
             self.known = None;
-            return Err(self.io("write", source));
+            return Err(self.io("write", chain, source));
         }
-        let len = tail.len + line.len() as u64;
-        self.known = Some(Tail { ino: tail.ino, len, end: Head { seq: entry.seq, hash } });
-        self.unflushed = true;
+        if tail.ino == 0 {
+            let stat = fs::fstat(&file).map_err(|error| self.io("look at", chain, error.into()))?;
+            tail.ino = stat.st_ino;
+        }
+        tail.len += line.len() as u64;
+        let last = Mark { seq: entry.seq, hash };
+        known.head.seq = entry.seq;
+        let ends = known.head.ends_mut(chain);
+        let (first, lines, synced) = match ends.take() {
+            Some(ends) if ends.first.seq > 0 => (ends.first, ends.lines, ends.synced),
+            Some(ends) => (last.clone(), ends.lines, ends.synced),
+            None => (last.clone(), 0, 0),
+        };
+        *ends = Some(Ends { first, last, lines: lines + 1, synced });
+        self.note(&mut known.head, Reach::Process)?;
         Ok(entry)
     }
 
-    /// Syncs what was appended and notes how far the chain has come.
-    pub(super) fn flush(&mut self) -> Result<(), HistoryError> {
-        if !self.unflushed {
-            return Ok(());
-        }
-        let _lock = self.lock()?;
-        let mut file = self.current_file()?;
-        let end = self.tail(&mut file)?.end;
-        file.sync_data().map_err(|source| self.io("sync", source))?;
-        if read::head(&self.dir)?.is_none_or(|head| head.seq < end.seq) {
-            self.write_head(&end)?;
-        }
-        self.unflushed = false;
-        Ok(())
-    }
-
-    fn lock(&self) -> Result<Lock, HistoryError> {
-        self.folder.lock(LOCK, LOCK_PATIENCE).map_err(|error| self.folder_error(error))
-    }
-
-    fn current_file(&self) -> Result<File, HistoryError> {
-        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::APPEND;
-        self.folder.open_file(CURRENT, flags).map_err(|error| self.io("open", error.into()))
-    }
-
-    /// Where the chain ends: by memory while nobody else wrote, else by the last whole line. When the head file knows of
-    /// more lines than there are, the chain goes on behind the missing ones, so that the gap stays visible.
-    fn tail(&self, file: &mut File) -> Result<Tail, HistoryError> {
-        let stat = fs::fstat(&*file).map_err(|error| self.io("look at", error.into()))?;
-        let len = u64::try_from(stat.st_size).unwrap_or(0);
-        if let Some(known) = self.known.as_ref().filter(|known| known.ino == stat.st_ino && known.len == len)
-        {
-            return Ok(known.clone());
-        }
-        let len = self.set_torn_aside(file, len)?;
-        let last = match self.last_link(file)? {
-            Some(last) => last,
-            None => self.last_rotated_link()?.unwrap_or_else(Head::genesis),
-        };
-        let end = match read::head(&self.dir)? {
-            Some(head) if head.seq > last.seq => head,
-            Some(_) | None => last,
-        };
-        Ok(Tail { ino: stat.st_ino, len, end })
-    }
-
-    /// Moves the beginning of a line that a crash cut off to a side file: nothing is lost, and the next line is whole.
-    fn set_torn_aside(&self, file: &mut File, len: u64) -> Result<u64, HistoryError> {
-        let last = Backward::new(&mut *file).and_then(|mut lines| lines.next_line());
-        let Some(Line::Torn(torn)) = last.map_err(|source| self.io("read", source))? else { return Ok(len) };
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::APPEND;
-        let mut side = self.folder.open_file(TORN, flags).map_err(|error| self.io("open", error.into()))?;
-        let kept = side.write_all(&torn).and_then(|()| side.write_all(b"\n")).and_then(|()| side.sync_all());
-        kept.map_err(|source| self.io("set aside the end of", source))?;
-        let whole = len - torn.len() as u64;
-        file.set_len(whole).map_err(|source| self.io("shorten", source))?;
-        tracing::warn!(bytes = torn.len(), "an incomplete line at the end of the history was set aside");
-        Ok(whole)
-    }
-
-    /// The last line that is a link. Lines that are none are left where they are, for the check to report.
-    fn last_link(&self, file: impl Read + Seek) -> Result<Option<Head>, HistoryError> {
-        let failed = |source| self.io("read", source);
-        let mut lines = Backward::new(file).map_err(failed)?;
-        while let Some(line) = lines.next_line().map_err(failed)? {
-            if let Line::Whole(line) = line
-                && let Ok(link) = chain::open(&line)
-            {
-                return Ok(Some(Head { seq: link.entry.seq, hash: link.hash }));
+    /// Notes a head in both places. One is enough; that the other could not be written is what the check says.
+    fn note(&self, head: &mut Head, reach: Reach) -> Result<(), HistoryError> {
+        head.turn += 1;
+        head.at_ms = self.ports.clock.now_ms();
+        head.boot.clone_from(&self.boot);
+        let [here, apart] = self.places.heads().map(|path| head::write(&path, head, reach));
+        match (here, apart) {
+            (Ok(()), Ok(())) => Ok(()),
+            (Ok(()), Err(error)) | (Err(error), Ok(())) => {
+                tracing::debug!(%error, "one of two notes about the history was not written");
+                Ok(())
             }
+            (Err(error), Err(_)) => Err(error),
         }
-        Ok(None)
     }
 
-    fn last_rotated_link(&self) -> Result<Option<Head>, HistoryError> {
-        for part in files::parts(&self.dir)?.iter().rev().filter(|part| part.first_seq.is_some()) {
-            if let Some(file) = part.open()?
-                && let Some(last) = self.last_link(file)?
-            {
-                return Ok(Some(last));
-            }
-        }
-        Ok(None)
+    /// Counts a line that was not written.
+    fn missed(&mut self, error: HistoryError) -> HistoryError {
+        self.known = None;
+        let one = Missed { lines: 1, since_ms: self.ports.clock.now_ms(), problem: error.to_string() };
+        self.missed = join(self.missed.take(), Some(one));
+        error
     }
 
-    /// Sets the full file aside under the position of its first line, and removes what is over the bound.
-    fn rotate(&self, file: &File) -> Result<(), HistoryError> {
-        file.sync_data().map_err(|source| self.io("sync", source))?;
-        let first_seq = self.first_seq(file)?;
-        let name = files::rotated_name(first_seq);
-        match fs::renameat_with(&self.folder, CURRENT, &self.folder, name.as_str(), RenameFlags::NOREPLACE) {
+    /// Has the head take the count where it can, so that it outlasts this process. Only where others are kept away.
+    fn note_missed(&mut self) {
+        let Some(mut head) = self.places.read().head else { return };
+        head.missed = join(head.missed, self.missed.clone());
+        if self.note(&mut head, Reach::Process).is_ok() {
+            self.missed = None;
+            self.seen = Some(head);
+        }
+    }
+
+    /// Sets the full file aside under the position of its first line, and removes what is over the bound. The line that says so is
+    /// written before anything is removed.
+    fn rotate(&mut self, known: &mut Known, chain: ChainName) -> Result<(), HistoryError> {
+        let file = self.file(chain)?;
+        let tail = known.tails[index(chain)];
+        // Gives back room that was kept.
+        file.set_len(tail.len)
+            .and_then(|()| file.sync_data())
+            .map_err(|source| self.io("sync", chain, source))?;
+        let first_seq =
+            self.first_link(&[current_part(&self.places.lines, chain)])?.map_or(0, |first| first.seq);
+        let name = files::rotated_name(chain, first_seq);
+        match fs::renameat_with(
+            &self.folder,
+            current(chain),
+            &self.folder,
+            name.as_str(),
+            RenameFlags::NOREPLACE,
+        ) {
             Ok(()) => {}
             Err(Errno::EXIST) => {
                 tracing::warn!(name, "the history is not rotated: a file of that name exists");
                 return Ok(());
             }
-            Err(error) => return Err(self.io("rotate", error.into())),
+            Err(error) => return Err(self.io("rotate", chain, error.into())),
         }
-        let parts = files::parts(&self.dir)?;
-        let excess = parts.len().saturating_sub(MAX_FILES);
-        for part in parts.iter().take(excess) {
-            std::fs::remove_file(&part.path).map_err(|source| self.io("remove", source))?;
-        }
-        self.folder.sync().map_err(|source| self.io("sync", source))
-    }
-
-    /// Position of a file's first readable line.
-    fn first_seq(&self, mut file: &File) -> Result<u64, HistoryError> {
-        let failed = |source| self.io("read", source);
-        file.seek(SeekFrom::Start(0)).map_err(failed)?;
-        let mut lines = files::Forward::new(file);
-        while let Some(line) = lines.next_line().map_err(failed)? {
-            if let Line::Whole(line) = line
-                && let Ok(link) = chain::open(&line)
-            {
-                return Ok(link.entry.seq);
+        known.tails[index(chain)] = Tail::default();
+        let parts = files::parts(&self.places.lines, chain)?;
+        let (excess, kept) = parts.split_at(parts.len().saturating_sub(max_files(chain)));
+        let mut removed = None;
+        if let (Some((first, last, lines)), Some(next)) = (self.extent(excess)?, self.first_link(kept)?) {
+            if let Some(ends) = known.head.ends_mut(chain) {
+                ends.first = next;
+                ends.lines = ends.lines.saturating_sub(lines);
             }
+            removed = Some(RemovedLines { first: first.seq, last: last.seq, hash: last.hash, lines });
         }
-        Ok(0)
-    }
-
-    fn write_head(&self, head: &Head) -> Result<(), HistoryError> {
-        let temp = format!("{HEAD}.tmp");
-        let text = serde_json::to_string(head).map_err(|error| self.io("note the end of", error.into()))?;
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC;
-        let written = self.folder.open_file(&temp, flags).map_err(io::Error::from).and_then(|mut file| {
-            file.write_all(text.as_bytes())?;
-            file.sync_all()?;
-            Ok(fs::renameat(&self.folder, temp.as_str(), &self.folder, HEAD)?)
-        });
-        if written.is_err() {
-            let _ = fs::unlinkat(&self.folder, temp.as_str(), AtFlags::empty());
+        self.add_note(known, ChainName::Decisions, RecordNote::Rotated { chain, removed })?;
+        for part in excess {
+            std::fs::remove_file(&part.path).map_err(|source| self.io("remove", chain, source))?;
         }
-        written.map_err(|source| self.io("note the end of", source))
+        self.folder.sync().map_err(|source| self.io("sync", chain, source))
     }
 
-    fn io(&self, doing: &'static str, source: io::Error) -> HistoryError {
-        HistoryError::Io { doing, path: self.dir.join(CURRENT), source }
+    fn file(&self, chain: ChainName) -> Result<File, HistoryError> {
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::APPEND;
+        let opened = self.folder.open_file(current(chain), flags);
+        let file = opened.map_err(|error| self.io("open", chain, error.into()))?;
+        refuse_other_than_files(&file, &self.places.lines.join(current(chain)))?;
+        Ok(file)
     }
 
-    fn folder_error(&self, error: FolderError) -> HistoryError {
-        folder_error(&self.dir, error)
+    fn io(&self, doing: &'static str, chain: ChainName, source: io::Error) -> HistoryError {
+        HistoryError::Io { doing, path: self.places.lines.join(current(chain)), source }
+    }
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Counts {
+    Due,
+    All,
+}
+
+fn index(chain: ChainName) -> usize {
+    match chain {
+        ChainName::Decisions => 0,
+        ChainName::Unasked => 1,
+    }
+}
+
+fn current_part(lines: &Path, chain: ChainName) -> files::Part {
+    files::Part { path: lines.join(current(chain)), first_seq: None }
+}
+
+/// Both counts together, with what was wrong first.
+fn join(one: Option<Missed>, other: Option<Missed>) -> Option<Missed> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(Missed { lines: one.lines + other.lines, ..one }),
+        (one, other) => one.or(other),
     }
 }
 

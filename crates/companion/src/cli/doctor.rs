@@ -65,6 +65,7 @@ pub(super) async fn doctor(paths: &Paths, output: &Output) -> anyhow::Result<Exi
     findings.push(presence("tray", desktop::tray().await, TRAY_REMEDY));
     findings.push(presence("notifications", desktop::notifications().await, NOTIFICATIONS_REMEDY));
     findings.push(history(paths));
+    findings.extend(owed(paths));
     output.result(&findings, |out| {
         for finding in &findings {
             let mark = match finding.level {
@@ -366,17 +367,37 @@ fn presence(check: &'static str, presence: Presence, remedy: &str) -> Finding {
 }
 
 fn history(paths: &Paths) -> Finding {
-    match countersign_approvals::history::verify(&paths.history()) {
+    match countersign_approvals::history::verify(&paths.history_places()) {
         Ok(report) => match report.broken {
+            None if !report.warnings.is_empty() => Finding {
+                check: "history",
+                level: Level::Warning,
+                message: format!(
+                    "{} lines, the chain is whole, but {}",
+                    report.lines,
+                    report.warnings.join("; ")
+                ),
+                remedy: Some(
+                    "what is missing is written again with the next line; ask yourself who removed it"
+                        .to_owned(),
+                ),
+            },
             None => ok("history", format!("{} lines, the chain is whole", report.lines)),
             Some(broken) => problem(
                 "history",
-                format!("{} line {}: {}", broken.file, broken.line, broken.problem),
+                super::history::damage(&broken),
                 "somebody or something changed the record; keep a copy before anything else".to_owned(),
             ),
         },
         Err(error) => problem("history", error.to_string(), "check the folder's permissions".to_owned()),
     }
+}
+
+/// Lines of the history that could not be written, and are no line yet.
+fn owed(paths: &Paths) -> Option<Finding> {
+    let (lines, why) = countersign_approvals::history::unwritten(&paths.history_places())?;
+    let message = format!("{lines} lines could not be written: {why}");
+    Some(problem("recording", message, "make room on the disk; until then nothing runs unasked".to_owned()))
 }
 
 fn ok(check: &'static str, message: String) -> Finding {

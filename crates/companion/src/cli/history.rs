@@ -4,8 +4,11 @@ use super::Exit;
 use super::output::Output;
 use crate::paths::Paths;
 use clap::{Args, Subcommand};
-use countersign_approvals::history;
-use countersign_protocol::ui::{HistoryEntry, HistoryEvent, HostKind, Outcome, PageEnd, WindowKind};
+use countersign_approvals::history::{self, Anchor};
+use countersign_protocol::ui::{
+    ChainBreak, ChainDamage, ChainName, HistoryEntry, HistoryEvent, HostKind, Outcome, PageEnd, RecordNote,
+    WindowKind,
+};
 use std::io::{self, Write};
 use std::time::Duration;
 
@@ -24,25 +27,32 @@ pub(crate) struct HistoryArgs {
 
 #[derive(Clone, Debug, Subcommand)]
 enum HistoryCommand {
-    /// Check the hash chain: exit code 0 when nobody changed a line, 1 otherwise.
-    Verify,
+    /// Check the hash chains: exit code 0 when nobody changed or removed a line, 1 otherwise.
+    Verify {
+        /// Also check that the history still holds what it held when this was printed.
+        #[arg(long, value_name = "ANCHOR")]
+        anchor: Option<Anchor>,
+    },
+    /// Print the newest position and hash of each chain, to be kept where no program of yours can change it.
+    Anchor,
 }
 
 pub(super) async fn history(paths: &Paths, args: HistoryArgs, output: &Output) -> anyhow::Result<Exit> {
     let dir = paths.history();
-    if let Some(HistoryCommand::Verify) = args.command {
-        let report = history::verify(&dir)?;
-        output.result(&report, |out| match &report.broken {
-            None => writeln!(out, "{} lines, the chain is whole.", report.lines),
-            Some(broken) => writeln!(out, "{} line {}: {}", broken.file, broken.line, broken.problem),
-        })?;
-        return Ok(if report.broken.is_none() { Exit::Ok } else { Exit::Failed });
+    match args.command {
+        Some(HistoryCommand::Verify { anchor }) => return verify(paths, anchor.as_ref(), output),
+        Some(HistoryCommand::Anchor) => {
+            let anchor = history::anchor(&paths.history_places())?;
+            output.result(&anchor, |out| writeln!(out, "{anchor}"))?;
+            return Ok(Exit::Ok);
+        }
+        None => {}
     }
     let mut last = 0;
-    for entry in latest(&dir, args.lines, 0)? {
+    show(&dir, args.lines, |entry| {
         last = entry.seq;
-        print(&entry, output)?;
-    }
+        print(&entry, output)
+    })?;
     if !args.follow {
         if last == 0 {
             output.note("nothing has happened yet");
@@ -56,6 +66,63 @@ pub(super) async fn history(paths: &Paths, args: HistoryArgs, output: &Output) -
             print(&entry, output)?;
         }
     }
+}
+
+fn verify(paths: &Paths, anchor: Option<&Anchor>, output: &Output) -> anyhow::Result<Exit> {
+    let places = paths.history_places();
+    let report = match anchor {
+        None => history::verify(&places)?,
+        Some(anchor) => history::verify_with(&places, anchor)?,
+    };
+    output.result(&report, |out| {
+        for warning in &report.warnings {
+            writeln!(out, "warning: {warning}")?;
+        }
+        match &report.broken {
+            None => writeln!(out, "{} lines, the chain is whole.", report.lines),
+            Some(broken) => writeln!(out, "{}", damage(broken)),
+        }
+    })?;
+    Ok(if report.broken.is_none() { Exit::Ok } else { Exit::Failed })
+}
+
+/// What is wrong with the record, and where.
+pub(super) fn damage(broken: &ChainBreak) -> String {
+    let kind = match broken.damage {
+        ChainDamage::CutAtStart => "cut at the start",
+        ChainDamage::CutInside => "cut inside",
+        ChainDamage::CutAtEnd => "cut at the end",
+        ChainDamage::Emptied => "emptied",
+        ChainDamage::Missing => "missing",
+        ChainDamage::Replaced => "replaced",
+        ChainDamage::Changed => "changed",
+    };
+    format!("{kind}: {} line {}: {}", broken.file, broken.line, broken.problem)
+}
+
+/// Shows the newest `lines` entries, oldest first. They are read twice, once to find where they begin, so that any number of them
+/// takes no more memory than a page.
+fn show(
+    dir: &std::path::Path,
+    lines: usize,
+    mut print: impl FnMut(HistoryEntry) -> io::Result<()>,
+) -> anyhow::Result<()> {
+    let (mut pages, mut before, mut left) = (Vec::new(), None, lines);
+    while left > 0 {
+        let page = history::page(dir, before, left.min(PAGE))?;
+        pages.push((before, page.entries.len()));
+        left -= page.entries.len();
+        before = page.next_before;
+        if before.is_none() || page.entries.is_empty() {
+            break;
+        }
+    }
+    for (before, length) in pages.into_iter().rev() {
+        for entry in history::page(dir, before, length)?.entries.into_iter().rev() {
+            print(entry)?;
+        }
+    }
+    Ok(())
 }
 
 /// The newest `lines` entries after `after`, oldest first.
@@ -119,6 +186,38 @@ fn text(entry: &HistoryEntry, out: &mut dyn Write) -> io::Result<()> {
             };
             let then = if *again { "made again" } else { "not made again" };
             writeln!(out, "{time}  the page of the {window} {end}; {then}")
+        }
+        HistoryEvent::Record { note } => writeln!(out, "{time}  record: {}", noted(note)),
+    }
+}
+
+/// What the record says about itself, in words.
+fn noted(note: &RecordNote) -> String {
+    let of = |chain: &ChainName| match chain {
+        ChainName::Decisions => "decisions",
+        ChainName::Unasked => "what ran unasked",
+    };
+    match note {
+        RecordNote::Adopted { last } => {
+            format!("lines of an earlier version are kept on, up to position {last}")
+        }
+        RecordNote::Rotated { chain, removed: None } => format!("a full file of {} was set aside", of(chain)),
+        RecordNote::Rotated { chain, removed: Some(removed) } => {
+            let (lines, last) = (removed.lines, removed.last);
+            format!("the oldest {lines} lines of {} were removed, up to position {last}", of(chain))
+        }
+        RecordNote::Folded { source, lines, programs, .. } => {
+            format!("{lines} lines of {source} were only counted ({})", programs.join(", "))
+        }
+        RecordNote::Unrecorded { lines, problem, .. } => {
+            format!("{lines} lines could not be written: {problem}")
+        }
+        RecordNote::Damaged { chain, problem } => format!("DAMAGED, {}: {problem}", of(chain)),
+        RecordNote::PowerLost { chain, last } => {
+            format!(
+                "the machine stopped before lines of {} behind position {last} were on its disk",
+                of(chain)
+            )
         }
     }
 }

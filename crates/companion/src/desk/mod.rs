@@ -64,7 +64,7 @@ pub struct Parts {
     /// What happened.
     pub history: History,
     /// Its folder.
-    pub history_dir: PathBuf,
+    pub history_places: history::Places,
     /// Time and ids.
     pub ports: Ports,
     /// The person's settings.
@@ -383,15 +383,15 @@ impl Desk {
 
     /// A page of history, newest first.
     pub async fn history(&self, before: Option<u64>, limit: usize) -> Result<HistoryPage, CommandError> {
-        let dir = self.inner.parts.history_dir.clone();
+        let dir = self.inner.parts.history_places.lines.clone();
         let limit = limit.clamp(1, HISTORY_PAGE);
         blocking(move || history::page(&dir, before, limit)).await
     }
 
     /// Checks the history's chain.
     pub async fn verify_history(&self) -> Result<ChainReport, CommandError> {
-        let dir = self.inner.parts.history_dir.clone();
-        blocking(move || history::verify(&dir)).await
+        let places = self.inner.parts.history_places.clone();
+        blocking(move || history::verify(&places)).await
     }
 
     /// Asks the main window to show a page.

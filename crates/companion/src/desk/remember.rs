@@ -12,8 +12,9 @@ use countersign_policy::display;
 use countersign_policy::rules::{Longest, Offer, longest_of};
 use countersign_protocol::rules::{RuleDraft, RuleEffect, RuleLimits};
 use countersign_protocol::ui::{
-    CardKind, CommandError, DocumentEdit, ErrorCode, HistoryEvent, Lasting, MAX_LASTING_MS, MAX_LASTING_USES,
-    MIN_LASTING_MS, Outcome, Remember, RuleBreadth, RuleEdit, RuleScope, Rung, RungBreadth, SESSION_MS,
+    CardKind, CommandError, DocumentEdit, ErrorCode, HistoryEntry, HistoryEvent, Lasting, MAX_LASTING_MS,
+    MAX_LASTING_USES, MIN_LASTING_MS, Outcome, Remember, RuleBreadth, RuleEdit, RuleScope, Rung, RungBreadth,
+    SESSION_MS,
 };
 
 /// What was stored for an answer, as the edits that take it back.
@@ -166,13 +167,13 @@ impl Desk {
         most: usize,
         recalled: fn(HistoryEvent) -> Option<Past>,
     ) -> Result<Vec<Past>, CommandError> {
-        let dir = self.inner.parts.history_dir.clone();
+        let dir = self.inner.parts.history_places.lines.clone();
         blocking(move || {
             let mut past = Vec::new();
             let mut before = None;
             for _ in 0..PAST_PAGES {
                 let page = history::page(&dir, before, super::HISTORY_PAGE)?;
-                past.extend(page.entries.into_iter().filter_map(|entry| recalled(entry.event)));
+                past.extend(whole(page.entries).filter_map(recalled));
                 before = page.next_before;
                 if before.is_none() || past.len() >= most {
                     break;
@@ -183,6 +184,11 @@ impl Desk {
         })
         .await
     }
+}
+
+/// What was written whole: of the others it is not known any more what was asked.
+fn whole(entries: Vec<HistoryEntry>) -> impl Iterator<Item = HistoryEvent> {
+    entries.into_iter().filter(|entry| entry.cut.is_empty()).map(|entry| entry.event)
 }
 
 /// Whether it is over when the session, or a working day, is.

@@ -49,7 +49,7 @@ impl Policies {
         stop: CancellationToken,
     ) -> anyhow::Result<Self> {
         let recording = CancellationToken::new();
-        let history = History::open(paths.history(), ports.clone(), tracker, recording.clone())
+        let history = History::open(paths.history_places(), ports.clone(), tracker, recording.clone())
             .context("cannot open the history")?;
         let (storing, closed) = (TaskTracker::new(), CancellationToken::new());
         let store = Store::open(paths.openclaw_state.clone(), ports.clone(), &storing, closed.clone());

@@ -329,6 +329,11 @@ ui_tagged! {
             /// Milliseconds.
             ms: u64,
         },
+        /// The history cannot be written at the moment, so that nothing will tell later that it ran.
+        Unrecorded {
+            /// What the system said.
+            problem: Shown,
+        },
         /// The asker's own warning.
         Warning {
             /// Its words.

@@ -56,6 +56,20 @@ ui! {
         pub request_id: Option<String>,
         /// What happened.
         pub event: HistoryEvent,
+        /// Texts of the event that are longer than a line holds; only their beginnings are kept.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        #[ts(as = "Option<Vec<CutText>>", optional)]
+        pub cut: Vec<CutText>,
+    }
+
+    /// A text of which a history line holds only the beginning.
+    pub struct CutText {
+        /// The member, such as `command`.
+        pub field: String,
+        /// Bytes of the whole text.
+        pub bytes: u64,
+        /// SHA-256 of the whole text.
+        pub sha256: String,
     }
 }
 
@@ -138,6 +152,105 @@ ui_tagged! {
             /// nobody could be asked for a while.
             again: bool,
         },
+        /// Something about the record itself.
+        Record {
+            /// What.
+            note: RecordNote,
+        },
+    }
+
+    /// What the history says about itself.
+    pub enum RecordNote {
+        /// Lines of an earlier version of Countersign are kept on, up to this position.
+        Adopted {
+            /// Position of the last of them.
+            last: u64,
+        },
+        /// A full file was set aside, and older ones were removed when there were more than are kept.
+        Rotated {
+            /// Of which chain.
+            chain: ChainName,
+            /// What was removed.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            #[ts(optional)]
+            removed: Option<RemovedLines>,
+        },
+        /// Requests beyond what one source may write were only counted.
+        Folded {
+            /// Door and agent, escaped.
+            source: String,
+            /// How many lines.
+            lines: u64,
+            /// When it began, in Unix milliseconds.
+            since_ms: i64,
+            /// First words of some of the commands.
+            programs: Vec<String>,
+        },
+        /// Lines that could not be written when they should have been.
+        Unrecorded {
+            /// How many.
+            lines: u64,
+            /// The first of them, in Unix milliseconds.
+            since_ms: i64,
+            /// What the system said.
+            problem: String,
+        },
+        /// Lines were gone, or had been replaced, when the history was opened.
+        Damaged {
+            /// Of which chain.
+            chain: ChainName,
+            /// What is missing.
+            problem: String,
+        },
+        /// The machine stopped before the newest lines were on its disk.
+        PowerLost {
+            /// Of which chain.
+            chain: ChainName,
+            /// Position of the last line that is there.
+            last: u64,
+        },
+    }
+}
+
+ui_words! {
+    /// The history is two chains, so that what runs unasked can never push out what people decided.
+    pub enum ChainName {
+        /// Answers of people, changes of policy, and notes about the record.
+        Decisions,
+        /// What a rule, the policy or the fallback decided, and what came of runs.
+        Unasked,
+    }
+
+    /// How the record differs from what was noted about it.
+    pub enum ChainDamage {
+        /// Its oldest lines are missing.
+        CutAtStart,
+        /// Lines are missing between others.
+        CutInside,
+        /// Its newest lines are missing.
+        CutAtEnd,
+        /// Its files are there and hold nothing.
+        Emptied,
+        /// Its files are gone.
+        Missing,
+        /// It holds other lines than those that were noted.
+        Replaced,
+        /// A line was changed, added or moved.
+        Changed,
+    }
+}
+
+ui! {
+    /// Lines that were removed because newer ones needed their place.
+    pub struct RemovedLines {
+        /// Position of the first.
+        pub first: u64,
+        /// Position of the last.
+        pub last: u64,
+        /// Hash of the last.
+        pub hash: String,
+        /// How many.
+        pub lines: u64,
     }
 }
 
@@ -182,6 +295,10 @@ ui! {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[ts(optional)]
         pub broken: Option<ChainBreak>,
+        /// What makes the check weaker than it could be, such as a note about the chain that could not be read.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        #[ts(as = "Option<Vec<String>>", optional)]
+        pub warnings: Vec<String>,
     }
 
     /// Where the chain breaks.
@@ -190,6 +307,8 @@ ui! {
         pub file: String,
         /// Line number in it, from 1.
         pub line: u64,
+        /// What kind of damage it is.
+        pub damage: ChainDamage,
         /// What is wrong.
         pub problem: String,
     }

@@ -300,6 +300,8 @@ export const en = {
     noElevation: 'no sudo or the like',
     timeLimit: (time: string) => `ended after ${time}`,
     agentName: 'The agent calls itself {name}.',
+    unrecorded: 'Not recorded',
+    unrecordedText: 'The history cannot be written now, so nothing will tell later that this ran.',
     warning: 'Warning',
     warningFrom: 'The asker’s own words, not checked.',
     otherText: 'Other text',

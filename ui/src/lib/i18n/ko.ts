@@ -279,6 +279,8 @@ export const ko: Catalogue = {
     noElevation: 'sudo 같은 권한 상승 없음',
     timeLimit: (time) => `${time} 후 종료`,
     agentName: '에이전트가 밝힌 이름: {name}',
+    unrecorded: '기록할 수 없음',
+    unrecordedText: '지금은 기록을 쓸 수 없어, 이것이 실행되었다는 흔적이 나중에 남지 않습니다.',
     warning: '경고',
     warningFrom: '요청자가 한 말이며 확인되지 않았습니다.',
     otherText: '다른 텍스트',

@@ -275,6 +275,8 @@ export const zh: Catalogue = {
     noElevation: '没有 sudo 之类的提权',
     timeLimit: (time) => `${time}后终止`,
     agentName: '智能体自称 {name}。',
+    unrecorded: '无法记录',
+    unrecordedText: '目前无法写入历史记录，以后将没有任何记录说明它运行过。',
     warning: '警告',
     warningFrom: '请求方自己的说法，未经核查。',
     otherText: '另一段文本',

@@ -223,9 +223,23 @@ file: string,
  */
 line: number, 
 /**
+ * What kind of damage it is.
+ */
+damage: ChainDamage, 
+/**
  * What is wrong.
  */
 problem: string, };
+
+/**
+ * How the record differs from what was noted about it.
+ */
+export type ChainDamage = "cut-at-start" | "cut-inside" | "cut-at-end" | "emptied" | "missing" | "replaced" | "changed";
+
+/**
+ * The history is two chains, so that what runs unasked can never push out what people decided.
+ */
+export type ChainName = "decisions" | "unasked";
 
 /**
  * What checking the hash chain found.
@@ -238,7 +252,11 @@ lines: number,
 /**
  * Position of the first line that does not fit, and why.
  */
-broken?: ChainBreak, };
+broken?: ChainBreak, 
+/**
+ * What makes the check weaker than it could be, such as a note about the chain that could not be read.
+ */
+warnings?: Array<string>, };
 
 /**
  * What happens to a file.
@@ -471,6 +489,23 @@ pets: PetsView,
  * Why none can be connected or changed, if something is wrong with the file that lists them.
  */
 broken?: string, };
+
+/**
+ * A text of which a history line holds only the beginning.
+ */
+export type CutText = { 
+/**
+ * The member, such as `command`.
+ */
+field: string, 
+/**
+ * Bytes of the whole text.
+ */
+bytes: number, 
+/**
+ * SHA-256 of the whole text.
+ */
+sha256: string, };
 
 /**
  * An answer to a card as it was painted.
@@ -975,7 +1010,11 @@ complete: boolean, } | { "kind": "time-limit",
 /**
  * Milliseconds.
  */
-ms: number, } | { "kind": "warning", 
+ms: number, } | { "kind": "unrecorded", 
+/**
+ * What the system said.
+ */
+problem: Shown, } | { "kind": "warning", 
 /**
  * Its words.
  */
@@ -1373,7 +1412,11 @@ requestId?: string,
 /**
  * What happened.
  */
-event: HistoryEvent, };
+event: HistoryEvent, 
+/**
+ * Texts of the event that are longer than a line holds; only their beginnings are kept.
+ */
+cut?: Array<CutText>, };
 
 /**
  * What a history line records.
@@ -1475,7 +1518,11 @@ end: PageEnd,
  * Whether the window was made again with what it showed. Otherwise it had ended too often; where that was the prompt,
  * nobody could be asked for a while.
  */
-again: boolean, };
+again: boolean, } | { "kind": "record", 
+/**
+ * What.
+ */
+note: RecordNote, };
 
 /**
  * A page of history, newest first.
@@ -2322,6 +2369,67 @@ below: Array<Shown>, } | { "kind": "prefix",
 beginnings: Array<Shown>, } | { "kind": "print-script" } | { "kind": "edit-script" };
 
 /**
+ * What the history says about itself.
+ */
+export type RecordNote = { "kind": "adopted", 
+/**
+ * Position of the last of them.
+ */
+last: number, } | { "kind": "rotated", 
+/**
+ * Of which chain.
+ */
+chain: ChainName, 
+/**
+ * What was removed.
+ */
+removed?: RemovedLines, } | { "kind": "folded", 
+/**
+ * Door and agent, escaped.
+ */
+source: string, 
+/**
+ * How many lines.
+ */
+lines: number, 
+/**
+ * When it began, in Unix milliseconds.
+ */
+sinceMs: number, 
+/**
+ * First words of some of the commands.
+ */
+programs: Array<string>, } | { "kind": "unrecorded", 
+/**
+ * How many.
+ */
+lines: number, 
+/**
+ * The first of them, in Unix milliseconds.
+ */
+sinceMs: number, 
+/**
+ * What the system said.
+ */
+problem: string, } | { "kind": "damaged", 
+/**
+ * Of which chain.
+ */
+chain: ChainName, 
+/**
+ * What is missing.
+ */
+problem: string, } | { "kind": "power-lost", 
+/**
+ * Of which chain.
+ */
+chain: ChainName, 
+/**
+ * Position of the last line that is there.
+ */
+last: number, };
+
+/**
  * What rules of the person's own change about that.
  */
 export type Refusals = "none" | "some" | "unreadable";
@@ -2338,6 +2446,27 @@ rung: Rung,
  * How long it counts.
  */
 lasting: Lasting, };
+
+/**
+ * Lines that were removed because newer ones needed their place.
+ */
+export type RemovedLines = { 
+/**
+ * Position of the first.
+ */
+first: number, 
+/**
+ * Position of the last.
+ */
+last: number, 
+/**
+ * Hash of the last.
+ */
+hash: string, 
+/**
+ * How many.
+ */
+lines: number, };
 
 /**
  * What the person wants for an agent, or for all.
