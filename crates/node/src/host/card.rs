@@ -194,6 +194,11 @@ pub(super) struct Looked<'a> {
     pub(super) given_cwd: &'a str,
 }
 
+/// It cannot be written down that it runs.
+pub(super) fn unrecorded(problem: &str) -> Fact {
+    Fact::Unrecorded { problem: plain(problem) }
+}
+
 /// Probed facts about all commands of a request, flagged ones first.
 pub(super) fn facts(
     looked: &Looked<'_>,

@@ -134,6 +134,8 @@ struct Judged {
     own: OwnRules,
     /// What a person here answered before, when the run was asked about.
     granted: Option<Granted>,
+    /// Why it cannot be written down that it runs, when that is so.
+    unrecorded: Option<String>,
 }
 
 /// A request that may run.
@@ -377,7 +379,19 @@ impl Host {
         if let Some(Granted { request_id, decision }) = &judged.granted {
             recorder.continues(request_id, decided(*decision));
         }
-        let first = evaluate(&judged.subject(checked, &self.trust), before.as_ref());
+        let mut first = evaluate(&judged.subject(checked, &self.trust), before.as_ref());
+        if let Err(error) = self.parts.history.ready().await {
+            judged.unrecorded = Some(error.to_string());
+            if matches!(first.verdict, Verdict::Allow(_)) && before.is_none() {
+                // What cannot be recorded is for a person to let run, and for nobody else.
+                judged.policy.ask.value = Ask::Always;
+                judged.policy.ask_fallback.value = Security::Deny;
+                first = evaluate(&judged.subject(checked, &self.trust), None);
+                if matches!(first.verdict, Verdict::Allow(_)) {
+                    return Err(Refusal::unrecorded(&error));
+                }
+            }
+        }
         let reason = match first.verdict {
             Verdict::Allow(_) => return Ok(first),
             Verdict::Deny(reason) => {
@@ -407,7 +421,7 @@ impl Host {
         }
         let own = self.own_rules(&checked.agent, checked.session.as_deref(), &analysis, &facts).await;
         let policy = checked.placement.policy(&standing);
-        Ok(Judged { analysis, facts, standing, policy, own, granted: None })
+        Ok(Judged { analysis, facts, standing, policy, own, granted: None, unrecorded: None })
     }
 
     #[expect(clippy::too_many_arguments, reason = "one call site; a struct would only rename them")]
@@ -444,6 +458,7 @@ impl Host {
             offer: Offer::for_exec(&judged.subject(checked, &self.trust), first),
         };
         checked.placement.tell(&mut material, &judged.facts);
+        material.facts.extend(judged.unrecorded.as_deref().map(card::unrecorded));
         match self.submit(material, checked.approval_wait, peer, gone, recorder).await {
             Ok(Ending::Decided { decision, .. }) => {
                 Ok(Answer::Person { request_id: recorder.request_id().to_owned(), decision })
@@ -557,7 +572,7 @@ impl Host {
             Ok(command) => command,
             // Like any shell would say it: allowed, but there is nothing to start.
             Err(NotRunnable::ProgramNotFound(name)) => {
-                recorder.ended(outcome).await;
+                recorder.allowed(outcome).await?;
                 let payload = not_found(&name);
                 recorder.ran(&payload, Duration::ZERO).await;
                 return Ok(payload);
@@ -567,7 +582,7 @@ impl Host {
         if !uses.is_empty() {
             self.parts.store.record_uses(uses);
         }
-        recorder.ended(outcome).await;
+        recorder.allowed(outcome).await?;
         let view = recorder.running(self.parts.ports.clock.now_ms());
         let (_watched, controls) = self.running.watch(view, &gone, checked.started, checked.tap);
         match self.execute(command, &placement, controls).await {

@@ -30,15 +30,18 @@ impl Host {
         };
         let mut recorder = Recorder::permit(&self.parts, &request, peer);
         let settled = self.permitted(request, peer, gone, &mut recorder).await;
-        let (outcome, result) = match settled {
+        let refusal = match settled {
             Ok(Settled { evaluation, .. }) => {
                 let outcome = allowed(&evaluation.verdict);
-                (outcome.clone(), Ok(outcome))
+                match recorder.allowed(outcome.clone()).await {
+                    Ok(()) => return Ok(outcome),
+                    Err(refusal) => refusal,
+                }
             }
-            Err(refusal) => (refusal.outcome.clone(), Err(refusal)),
+            Err(refusal) => refusal,
         };
-        recorder.ended(outcome).await;
-        result
+        recorder.ended(refusal.outcome.clone()).await;
+        Err(refusal)
     }
 
     async fn permitted(

@@ -1,8 +1,9 @@
 //! Writes a request's way into the history: one line when it is decided, one when its run ended.
 
 use super::Parts;
+use super::refusal::Refusal;
 use crate::socket::server::Peer;
-use countersign_approvals::history::History;
+use countersign_approvals::history::{History, HistoryError};
 use countersign_approvals::ports::Ports;
 use countersign_policy::display;
 use countersign_protocol::limits::OUTPUT_TAIL_CHARS;
@@ -135,10 +136,30 @@ impl Recorder {
         self.answered_after_ms = self.asked_at_ms.and_then(|asked| u64::try_from(now - asked).ok());
     }
 
-    /// Writes how it was decided. A history that cannot be written never stops or frees a decision: it is logged.
+    /// Writes how it was decided. A history that cannot be written never stops or frees a person's decision: it is logged.
     pub(super) async fn ended(&self, outcome: Outcome) {
+        // Logged there already.
+        let _ = self.end(outcome).await;
+    }
+
+    /// Writes that it was allowed. What nobody was asked about must not run when that cannot be written.
+    pub(super) async fn allowed(&self, outcome: Outcome) -> Result<(), Refusal> {
+        let is_unasked = matches!(
+            outcome,
+            Outcome::AllowedByPolicy
+                | Outcome::AllowedByRule
+                | Outcome::AllowedByFallback
+                | Outcome::AllowedElsewhere
+        );
+        match self.end(outcome).await {
+            Err(error) if is_unasked => Err(Refusal::unrecorded(&error)),
+            _ => Ok(()),
+        }
+    }
+
+    async fn end(&self, outcome: Outcome) -> Result<(), HistoryError> {
         if self.written.as_ref() == Some(&outcome) {
-            return;
+            return Ok(());
         }
         let event = HistoryEvent::Request {
             agent: self.agent.clone(),
@@ -153,7 +174,7 @@ impl Recorder {
             by: self.by.clone(),
             answered_after_ms: self.answered_after_ms,
         };
-        self.append(event).await;
+        self.append(event).await
     }
 
     /// Writes what came of the run.
@@ -168,13 +189,16 @@ impl Recorder {
             error: payload.error.clone().filter(|_| payload.exit_code.is_none()),
             output_tail: tail.lines().map(display::escape).collect::<Vec<_>>().join("\n"),
         };
-        self.append(HistoryEvent::Run { run }).await;
+        // Logged there already.
+        let _ = self.append(HistoryEvent::Run { run }).await;
     }
 
-    async fn append(&self, event: HistoryEvent) {
-        if let Err(error) = self.history.append(Some(self.request_id.clone()), event).await {
+    async fn append(&self, event: HistoryEvent) -> Result<(), HistoryError> {
+        let written = self.history.append(Some(self.request_id.clone()), event).await;
+        if let Err(error) = &written {
             tracing::error!(%error, request_id = %self.request_id, "the history could not be written");
         }
+        written
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::executor::sandbox::Unavailable;
 use countersign_approvals::book::Ending;
+use countersign_approvals::history::HistoryError;
 use countersign_policy::display;
 use countersign_policy::evaluate::{Answer, DenyReason, Origin};
 use countersign_protocol::socket::ExecError;
@@ -29,6 +30,15 @@ impl Refusal {
         Self {
             error: exec_error("UNAVAILABLE", message, Some(reason)),
             outcome: Outcome::Refused { reason: message.to_owned() },
+        }
+    }
+
+    /// Nobody was asked, and it could not be written down that it would run.
+    pub(super) fn unrecorded(why: &HistoryError) -> Self {
+        let message = format!("SYSTEM_RUN_DENIED: what runs unasked has to be recorded first: {why}");
+        Self {
+            error: exec_error("UNAVAILABLE", &message, Some("history-unavailable")),
+            outcome: Outcome::Refused { reason: format!("it cannot be recorded: {why}") },
         }
     }
 

@@ -4,6 +4,7 @@
 use super::*;
 use countersign_approvals::actor::Event;
 use countersign_approvals::book::Record;
+use countersign_approvals::history::Places;
 use countersign_approvals::rules::Folders;
 use countersign_policy::document;
 use countersign_policy::effective::Requested;
@@ -18,6 +19,7 @@ use tokio_util::task::TaskTracker;
 mod grants;
 mod permit;
 mod placement;
+mod recorded;
 mod scripts;
 
 /// Who sits at the desk.
@@ -36,6 +38,11 @@ enum Came {
     Ran(String),
     /// It did not: message, reason.
     Refused(String, String),
+}
+
+/// Where these tests keep the history.
+fn history_places(dir: &Path) -> Places {
+    Places { lines: dir.join("history"), head: dir.join("history.head") }
 }
 
 struct Rig {
@@ -74,7 +81,7 @@ impl Rig {
         let folders = Folders { config: own.clone(), state: own.clone() };
         let rules = RuleStore::open(folders, ports.clone(), &tracker, stop.clone());
         let history =
-            History::open(dir.path().join("history"), ports.clone(), &tracker, stop.clone()).unwrap();
+            History::open(history_places(dir.path()), ports.clone(), &tracker, stop.clone()).unwrap();
         let settings = watch::Sender::new(Settings { forwarded_grants: grants, ..Settings::default() });
         let host = Host::new(Parts {
             approvals: approvals.clone(),
