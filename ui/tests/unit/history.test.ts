@@ -90,6 +90,7 @@ test('that all lines fit together is said until there is another line', async ()
 
 test('however far back one goes, a bounded number of lines is held', async () => {
   const { mock, store } = await opened();
+  await vi.waitFor(() => expect(store.busy).toBe(false));
   const [sample] = mock.lines;
   if (!sample) throw new Error('the sample has lines');
   const line = (seq: number) => ({ ...sample, seq, requestId: `r${seq}` });

@@ -219,8 +219,8 @@ pub(super) fn boundary<R: Read + Seek>(
     Ok(high)
 }
 
-/// How far behind a boundary may be, in bytes: so much is read in an instant.
-const NEAR_BYTES: u64 = 4 * BLOCK_BYTES as u64;
+/// How far behind a boundary may be, in bytes: some dozen lines, which every page reads in vain.
+const NEAR_BYTES: u64 = 16 * 1024;
 
 #[cfg(test)]
 mod tests {

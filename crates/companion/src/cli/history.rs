@@ -269,7 +269,7 @@ fn outcome_word(outcome: &Outcome) -> String {
 }
 
 /// Entries asked for at once.
-const PAGE: usize = 200;
+const PAGE: usize = history::MAX_PAGE;
 
 /// Most entries printed per look while following.
 const FOLLOW_LINES: usize = 10_000;

@@ -20,7 +20,8 @@ export const en = {
   removed: (lines: number, of: string) => `The oldest ${lines} lines were removed to make room (${of}).`,
   folded: (lines: number, source: string) =>
     `${lines} lines of ${source} were only counted: it had written its share of the hour.`,
-  unrecorded: (lines: number) => (lines === 1 ? '1 line could not be written:' : `${lines} lines could not be written:`),
+  unrecorded: (lines: number) =>
+    lines === 1 ? '1 line could not be written:' : `${lines} lines could not be written:`,
   damaged: (of: string) => `Lines were missing or replaced (${of}):`,
   powerLost: (of: string) => `The machine stopped before the newest lines were on its disk (${of}).`,
   newest: 'Back to the newest lines',
