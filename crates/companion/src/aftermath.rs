@@ -41,7 +41,7 @@ fn watch(file: &Path) -> anyhow::Result<()> {
     let paths = Paths::of_process()?;
     runtime.block_on(async {
         let (tracker, stop) = (TaskTracker::new(), CancellationToken::new());
-        let history = History::open(paths.history(), Ports::system(), &tracker, stop.clone())?;
+        let history = History::open(paths.history_places(), Ports::system(), &tracker, stop.clone())?;
         let recorded = record(&history, left).await;
         stop.cancel();
         tracker.close();

@@ -93,15 +93,15 @@ impl Paths {
         self.state.join("history")
     }
 
-    /// Folder with what runs now, in case that its process is killed.
-    pub fn runs(&self) -> PathBuf {
-        self.state.join("runs")
-    }
-
     /// The same, with the note about its ends that is kept apart from it, among our settings. It has a folder of its own, since it
     /// is written with every line, and whoever watches the settings should not hear of that.
     pub fn history_places(&self) -> Places {
         Places { lines: self.history(), head: self.config.join("record/history.head") }
+    }
+
+    /// Folder with what runs now, in case that its process is killed.
+    pub fn runs(&self) -> PathBuf {
+        self.state.join("runs")
     }
 
     /// Socket between the command line and the app.
