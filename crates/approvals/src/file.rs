@@ -5,6 +5,7 @@ use rustix::fs::{self, AtFlags, FileType, Mode, OFlags, RenameFlags, Stat};
 use rustix::io::Errno;
 use std::fs::File;
 use std::io::{self, Read, Write};
+use std::path::Path;
 
 /// Largest file that is read or written, in bytes: what OpenClaw's importer accepts of its document
 /// (approvals-store.md §0).
@@ -64,14 +65,24 @@ pub(crate) fn stamp(folder: &Folder, name: &str) -> io::Result<Option<Stamp>> {
     Ok(folder.stat(name)?.as_ref().map(Stamp::of))
 }
 
-/// Reads a file that is regular, ours alone to write, not linked, and not too large.
-pub(crate) fn read(folder: &Folder, name: &str) -> Found {
+/// The same by a path, without a descriptor: it tells even when none is left.
+pub(crate) fn stamp_at(path: &Path) -> io::Result<Option<Stamp>> {
+    match fs::lstat(path) {
+        Ok(stat) => Ok(Some(Stamp::of(&stat))),
+        Err(Errno::NOENT) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Reads a file that is regular, ours alone to write, not linked, and not too large. An error is the system's, and says nothing
+/// about what is stored.
+pub(crate) fn read(folder: &Folder, name: &str) -> io::Result<Found> {
     match folder.open_file(name, OFlags::RDONLY) {
-        Ok(file) => read_open(&file).unwrap_or_else(|error| refused(format!("it cannot be read: {error}"))),
-        Err(Errno::NOENT) => Found::Nothing,
-        Err(Errno::LOOP) => refused("it is a symbolic link"),
-        Err(Errno::NXIO) => refused(NOT_A_FILE),
-        Err(error) => refused(format!("it cannot be opened: {}", io::Error::from(error))),
+        Ok(file) => read_open(&file),
+        Err(Errno::NOENT) => Ok(Found::Nothing),
+        Err(Errno::LOOP) => Ok(refused("it is a symbolic link")),
+        Err(Errno::NXIO) => Ok(refused(NOT_A_FILE)),
+        Err(error) => Err(error.into()),
     }
 }
 

@@ -15,11 +15,13 @@ mod fault;
 mod file;
 mod folder;
 pub mod history;
+#[cfg(test)]
+mod outage;
 pub mod ports;
 pub mod rules;
 pub mod store;
 #[cfg(test)]
 mod testing;
-mod watcher;
+pub mod watcher;
 
 pub use actor::{Approvals, SubmitError, Ticket};

@@ -1,4 +1,4 @@
-//! Wakes a store when something may have changed in its directories. Only wakes: what changed is read from disk.
+//! Wakes whoever reads files when something may have changed in its directories. Only wakes: what changed is read from disk.
 
 use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 use std::os::unix::fs::MetadataExt;
@@ -8,14 +8,14 @@ use std::time::Duration;
 use tokio::sync::Notify;
 
 /// How often to look when the system reports nothing: no such directory, no watches left, a network file system.
-pub(crate) const POLL: Duration = Duration::from_secs(2);
+pub const POLL: Duration = Duration::from_secs(2);
 
 /// How often to look although the system reports changes: some file systems lose reports.
-pub(crate) const SAFETY_POLL: Duration = Duration::from_secs(30);
+pub const SAFETY_POLL: Duration = Duration::from_secs(30);
 
 /// Follows directories that may come and go; without the first of them it polls.
 #[derive(Debug)]
-pub(crate) struct Watcher {
+pub struct Watcher {
     dirs: Vec<PathBuf>,
     wake: Arc<Notify>,
     watching: Option<Watching>,
@@ -30,12 +30,12 @@ struct Watching {
 
 impl Watcher {
     /// Watches nothing yet.
-    pub(crate) fn new(dirs: Vec<PathBuf>, wake: Arc<Notify>) -> Self {
+    pub fn new(dirs: Vec<PathBuf>, wake: Arc<Notify>) -> Self {
         Self { dirs, wake, watching: None }
     }
 
     /// Follows the directories that are there now; returns how long to wait before looking without being woken.
-    pub(crate) fn follow(&mut self) -> Duration {
+    pub fn follow(&mut self) -> Duration {
         let identities: Vec<_> = self.dirs.iter().map(|dir| identity(dir)).collect();
         if self.watching.as_ref().is_some_and(|watching| watching.identities == identities) {
             return SAFETY_POLL;

@@ -1,5 +1,6 @@
 //! Secrets that cannot be printed or serialised by accident.
 
+use crate::limits::SOCKET_TOKEN_CHARACTERS;
 use std::fmt;
 use zeroize::Zeroizing;
 
@@ -15,6 +16,11 @@ impl SocketToken {
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
         (!text.is_empty()).then(|| Self(Zeroizing::new(text.to_owned())))
+    }
+
+    /// Whether it is long enough to keep others out.
+    pub fn is_long_enough(&self) -> bool {
+        self.0.chars().count() >= SOCKET_TOKEN_CHARACTERS
     }
 
     /// The secret itself, for key derivation and for the document only.

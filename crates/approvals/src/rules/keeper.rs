@@ -13,6 +13,7 @@ use countersign_policy::rules::{PRESETS, RuleIndex};
 use countersign_protocol::rules::{CommandRule, FILE_NAME, RuleDocument, RuleOrigin, VERSION};
 use countersign_protocol::ui::{RuleEditResult, RuleState, RulesState};
 use std::collections::BTreeSet;
+use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,6 +28,8 @@ pub(super) struct Keeper {
     uses: Place,
     ports: Ports,
     current: Arc<Current>,
+    /// Whether the rules were ever read. Before that there is nothing to hold on to, and no change.
+    has_read: bool,
     /// Ids of the rules that the index of `current` leaves out.
     over: BTreeSet<String>,
     /// Counts on disk, or why they are lost.
@@ -54,6 +57,7 @@ impl Keeper {
             uses: Place::new(&folders.state, USES_FILE_NAME, |bytes| uses::parse(bytes).is_ok()),
             ports,
             current,
+            has_read: false,
             over: BTreeSet::new(),
             stored: Ok(Counts::new()),
             waiting: Counts::new(),
@@ -82,14 +86,39 @@ impl Keeper {
 
     /// Whether rules and counts are certainly what was read last. A few system calls that read nothing.
     pub(super) fn is_as_read(&self) -> bool {
-        self.document.is_as_read() && self.uses.is_as_read()
+        self.current.trouble.is_none() && self.document.is_as_read() && self.uses.is_as_read()
     }
 
-    /// Reads again what moved, and leaves out the rules whose session went quiet meanwhile.
+    /// Reads again what moved, and leaves out the rules whose session went quiet meanwhile. What the system cannot read is no
+    /// change.
     pub(super) fn refresh(&mut self) {
-        self.refresh_uses();
-        let read = self.document.read_if_moved().map(|found| Read::of(&found));
-        self.publish(read, Writer::AnotherProgram);
+        let uses = self.refresh_uses();
+        match self.document.read_if_moved().and_then(|found| uses.map(|()| found)) {
+            Ok(found) => {
+                self.over_with_trouble();
+                self.publish(found.map(|found| Read::of(&found)), Writer::AnotherProgram);
+            }
+            Err(error) => self.hold(&error),
+        }
+    }
+
+    /// Holds what was read last, and says so.
+    fn hold(&mut self, error: &io::Error) {
+        let problem = format!("it cannot be read: {error}");
+        if self.current.trouble.as_deref() != Some(problem.as_str()) {
+            tracing::warn!(path = %self.document.path().display(), problem, "the rules cannot be read now");
+        }
+        let held = match self.has_read {
+            true => Current::clone(&self.current),
+            false => self.current.unreadable(problem.clone()),
+        };
+        self.current = Arc::new(Current { trouble: Some(problem), ..held });
+    }
+
+    fn over_with_trouble(&mut self) {
+        if self.current.trouble.is_some() {
+            self.current = Arc::new(Current { trouble: None, ..Current::clone(&self.current) });
+        }
     }
 
     /// Removes what a crash left behind, and rules that have long been dead.
@@ -182,7 +211,7 @@ impl Keeper {
         let mut tries = 1;
         loop {
             let locked = self.document.lock(self.patience)?;
-            self.refresh_uses();
+            self.refresh_uses().map_err(|source| self.uses.io("read", source))?;
             self.publish(Some(Read::of(&locked.found)), Writer::AnotherProgram);
             let current = Arc::clone(&self.current);
             let Some(before) = &current.document else { return Err(unusable(&current)) };
@@ -213,9 +242,14 @@ impl Keeper {
             .map_err(|problem| RulesError::Unreadable { path: self.document.path(), problem })?;
         let written = self.document.replace(locked, &bytes, Backup::Keep, &self.ports);
         // Also after an error: the rename may have happened, and what is there now decides.
-        let read = self.document.read_if_moved().map(|found| Read::of(&found));
         let disturbed = matches!(written, Err(RulesError::Disturbed { .. }));
-        self.publish(read, if disturbed { Writer::AnotherProgram } else { writer });
+        match self.document.read_if_moved() {
+            Ok(found) => {
+                let read = found.map(|found| Read::of(&found));
+                self.publish(read, if disturbed { Writer::AnotherProgram } else { writer });
+            }
+            Err(error) => self.hold(&error),
+        }
         written
     }
 
@@ -242,10 +276,12 @@ impl Keeper {
         Ok(())
     }
 
-    fn refresh_uses(&mut self) {
-        if let Some(found) = self.uses.read_if_moved() {
+    /// Counts that cannot be read now are not lost.
+    fn refresh_uses(&mut self) -> io::Result<()> {
+        if let Some(found) = self.uses.read_if_moved()? {
             self.take_uses(&found);
         }
+        Ok(())
     }
 
     fn take_uses(&mut self, found: &Found) {
@@ -284,6 +320,8 @@ impl Keeper {
     /// Makes what was read current, if anything is different, and notes who changed it.
     fn publish(&mut self, read: Option<Read>, writer: Writer) {
         let now_ms = self.now_ms();
+        let had_read = self.has_read;
+        self.has_read |= read.is_some();
         let read = read.unwrap_or_else(|| Read {
             state: self.current.state.clone(),
             hash: self.current.hash.clone(),
@@ -302,10 +340,12 @@ impl Keeper {
         };
         let uses = counts.iter().map(|(id, count)| (id.clone(), count.uses)).collect();
         let Read { state, hash, document } = read;
-        let next = Current { path: self.document.path(), state, hash, document, index, counts, uses };
+        let trouble = self.current.trouble.clone();
+        let next =
+            Current { path: self.document.path(), state, hash, document, index, counts, uses, trouble };
         let before = std::mem::replace(&mut self.current, Arc::new(next));
         self.over = over;
-        if !same {
+        if !same && had_read {
             self.changes.push(RulesChanged { writer, before, after: Arc::clone(&self.current) });
         }
     }

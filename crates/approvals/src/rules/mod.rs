@@ -59,6 +59,8 @@ pub struct Current {
     pub counts: Counts,
     /// The same, for evaluation. Lost counts count as used up.
     pub uses: HashMap<String, u32>,
+    /// Why the system cannot read them again. All else is as it was read last: that is no change, and decides nothing any more.
+    pub trouble: Option<String>,
 }
 
 /// A change to write.
@@ -207,10 +209,13 @@ impl RuleStore {
     }
 
     /// Reads the files again now if they changed, for a decision that must not use a stale view. A closed store says that
-    /// nothing can be read. Cancel-safe.
+    /// nothing can be read, and so does one that the system keeps from reading. Cancel-safe.
     pub async fn refresh(&self) -> Arc<Current> {
         match self.ask(|reply| Message::Refresh { reply }).await {
-            Some(current) => current,
+            Some(current) => match &current.trouble {
+                Some(problem) => Arc::new(current.unreadable(problem.clone())),
+                None => current,
+            },
             None => Arc::new(self.current().unreadable(RulesError::Closed.to_string())),
         }
     }
@@ -271,6 +276,7 @@ impl Current {
             index: Arc::default(),
             counts: Counts::new(),
             uses: HashMap::new(),
+            trouble: None,
         }
     }
 }

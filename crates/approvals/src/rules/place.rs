@@ -30,8 +30,7 @@ struct Seen {
 
 /// What a look at the folder says, and when that was read if it is what was read last.
 struct Glance {
-    folder: std::io::Result<Option<Folder>>,
-    stamp: Option<Stamp>,
+    stamp: io::Result<Option<Stamp>>,
     known: Option<Seen>,
 }
 
@@ -58,31 +57,34 @@ impl Place {
         self.glance().known.is_some_and(|seen| seen.settled)
     }
 
+    /// Needs no descriptor.
     fn glance(&self) -> Glance {
-        let folder = Folder::open_quietly(&self.dir);
-        let stamp = match &folder {
-            Ok(Some(folder)) => file::stamp(folder, self.name).ok().flatten(),
-            Ok(None) | Err(_) => None,
-        };
-        let known = self.seen.filter(|seen| seen.stamp == stamp && folder.is_ok());
-        Glance { folder, stamp, known }
+        let stamp = file::stamp_at(&self.path());
+        let known = self.seen.filter(|seen| stamp.as_ref().is_ok_and(|stamp| *stamp == seen.stamp));
+        Glance { stamp, known }
     }
 
-    /// What is there, or `None` when it is certainly what was read last.
-    pub(super) fn read_if_moved(&mut self) -> Option<Found> {
-        let Glance { folder, stamp, known } = self.glance();
+    /// What is there, or `None` when it is certainly what was read last. An error is the system's: then nothing is known of what
+    /// is there.
+    pub(super) fn read_if_moved(&mut self) -> io::Result<Option<Found>> {
+        let Glance { stamp, known } = self.glance();
         if known.is_some_and(|seen| seen.settled) {
-            return None;
+            return Ok(None);
         }
         let began = Instant::now();
         let first = known.map_or(began, |seen| seen.first);
+        let found = match Folder::open_quietly(&self.dir) {
+            Ok(Some(folder)) => self.read(&folder, if known.is_some() { 1 } else { TORN_TRIES })?,
+            Ok(None) => Found::Nothing,
+            Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
+                Found::Refused { problem: format!("its folder cannot be opened: {error}") }
+            }
+            Err(error) => return Err(error),
+        };
+        let stamp = stamp.ok().flatten();
         let settled = stamp.is_none() || began.duration_since(first) >= SETTLED_AFTER;
         self.seen = Some(Seen { stamp, first, settled });
-        Some(match folder {
-            Ok(Some(folder)) => self.read(&folder, if known.is_some() { 1 } else { TORN_TRIES }),
-            Ok(None) => Found::Nothing,
-            Err(error) => Found::Refused { problem: format!("its folder cannot be opened: {error}") },
-        })
+        Ok(Some(found))
     }
 
     /// Takes the lock, making the folder when there is none, and reads.
@@ -93,7 +95,7 @@ impl Place {
             .lock(&format!("{}.lock", self.name), patience)
             .map_err(|error| self.folder_error(error))?;
         let stamp = file::stamp(&folder, self.name).map_err(|source| self.io("look at", source))?;
-        let found = self.read(&folder, TORN_TRIES);
+        let found = self.read(&folder, TORN_TRIES).map_err(|source| self.io("read", source))?;
         self.seen = None;
         #[cfg(test)]
         crate::fault::step();
@@ -150,13 +152,13 @@ impl Place {
         RulesError::Io { doing, path: self.path(), source }
     }
 
-    fn read(&self, folder: &Folder, tries: u32) -> Found {
+    fn read(&self, folder: &Folder, tries: u32) -> io::Result<Found> {
         let mut tried = 1;
         loop {
-            let found = file::read(folder, self.name);
+            let found = file::read(folder, self.name)?;
             let torn = matches!(&found, Found::Bytes { bytes, .. } if !(self.makes_sense)(bytes));
             if !torn || tried >= tries {
-                return found;
+                return Ok(found);
             }
             tried += 1;
             std::thread::sleep(TORN_PAUSE);

@@ -16,9 +16,14 @@ pub(crate) enum Generation {
         /// The database.
         database: PathBuf,
     },
-    /// It could not be told, or is changing right now: nothing may be written.
+    /// It is changing right now: nothing may be written.
     Unclear {
         /// What is in the way.
+        problem: String,
+    },
+    /// The system could not tell.
+    Unknown {
+        /// Why not.
         problem: String,
     },
 }
@@ -31,7 +36,7 @@ pub(crate) fn detect(dir: &Path) -> Generation {
         Ok(false) => {}
         Err(error) => {
             let problem = format!("cannot tell whether {} exists: {error}", database.display());
-            return Generation::Unclear { problem };
+            return Generation::Unknown { problem };
         }
     }
     let importing = dir.join(format!("{FILE_NAME}{IMPORTING}"));
@@ -46,7 +51,7 @@ pub(crate) fn detect(dir: &Path) -> Generation {
         }
         Err(error) => {
             let problem = format!("cannot tell whether {} exists: {error}", importing.display());
-            Generation::Unclear { problem }
+            Generation::Unknown { problem }
         }
     }
 }

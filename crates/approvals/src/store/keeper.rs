@@ -52,6 +52,8 @@ pub(crate) struct Keeper {
     path: PathBuf,
     ports: Ports,
     current: Arc<Current>,
+    /// Whether anything was ever read. Before that there is nothing to hold on to, and no change.
+    has_read: bool,
     seen: Option<Seen>,
     bookkept: Vec<String>,
     changes: Vec<Changed>,
@@ -68,13 +70,17 @@ struct Seen {
     settled: bool,
 }
 
-/// What a look at the folder says, and when that was read if it is what was read last.
+/// What a look at the names says, and when that was read if it is what was read last.
 struct Glance {
     generation: Generation,
-    folder: std::io::Result<Option<Folder>>,
-    stamp: Option<Stamp>,
+    stamp: io::Result<Option<Stamp>>,
     known: Option<Seen>,
 }
+
+/// Why nothing is known of what is stored: the system's reason.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct Unseen(String);
 
 /// What a cheap look at the generation can tell.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -119,6 +125,7 @@ impl Keeper {
             path,
             ports,
             current,
+            has_read: false,
             seen: None,
             bookkept: Vec::new(),
             changes: Vec::new(),
@@ -147,40 +154,63 @@ impl Keeper {
 
     /// Whether the document is certainly what was read last. A few system calls that read nothing.
     pub(super) fn is_as_read(&self) -> bool {
-        self.glance().known.is_some_and(|seen| seen.settled)
+        self.current.trouble.is_none() && self.glance().known.is_some_and(|seen| seen.settled)
     }
 
+    /// Needs no descriptor.
     fn glance(&self) -> Glance {
         let generation = generation::detect(&self.dir);
-        let folder = Folder::open_quietly(&self.dir);
-        let stamp = match &folder {
-            Ok(Some(folder)) => file::stamp(folder, FILE_NAME).ok().flatten(),
-            Ok(None) | Err(_) => None,
-        };
+        let stamp = file::stamp_at(&self.path);
         let kind = GenerationKind::of(&generation);
         let known = self.seen.filter(|seen| {
-            seen.generation == kind && seen.stamp == stamp && kind == GenerationKind::File && folder.is_ok()
+            let is_same = stamp.as_ref().is_ok_and(|stamp| *stamp == seen.stamp);
+            is_same && seen.generation == kind && kind == GenerationKind::File
         });
-        Glance { generation, folder, stamp, known }
+        Glance { generation, stamp, known }
     }
 
-    /// Reads again if anything moved.
+    /// Reads again if anything moved. What the system cannot read is no change.
     pub(crate) fn refresh(&mut self) {
-        let Glance { generation, folder, stamp, known } = self.glance();
+        let Glance { generation, stamp, known } = self.glance();
         if known.is_some_and(|seen| seen.settled) {
+            if self.current.trouble.is_some() {
+                self.current = Arc::new(Current { trouble: None, ..Current::clone(&self.current) });
+            }
             return;
         }
         let kind = GenerationKind::of(&generation);
         let began = Instant::now();
         let first = known.map_or(began, |seen| seen.first);
-        let settled = stamp.is_none() || began.duration_since(first) >= SETTLED_AFTER;
         let tries = if known.is_some() { 1 } else { TORN_TRIES };
-        let read = match folder {
-            Ok(folder) => self.look(&generation, folder.as_ref(), tries).0,
-            Err(error) => self.unreadable(format!("its folder cannot be opened: {error}")),
+        let read = match Folder::open_quietly(&self.dir) {
+            Ok(folder) => self.look(&generation, folder.as_ref(), tries),
+            Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
+                Ok((self.unreadable(format!("its folder cannot be opened: {error}")), None))
+            }
+            Err(error) => Err(Unseen(format!("its folder cannot be opened: {error}"))),
         };
-        self.seen = Some(Seen { generation: kind, stamp, first, settled });
-        self.publish(read, Kind::Policy(Writer::AnotherProgram));
+        match read {
+            Ok((read, _)) => {
+                let stamp = stamp.ok().flatten();
+                let settled = stamp.is_none() || began.duration_since(first) >= SETTLED_AFTER;
+                self.seen = Some(Seen { generation: kind, stamp, first, settled });
+                self.publish(read, Kind::Policy(Writer::AnotherProgram));
+            }
+            Err(unseen) => self.hold(&unseen),
+        }
+    }
+
+    /// Holds what was read last, and says so.
+    fn hold(&mut self, unseen: &Unseen) {
+        let problem = unseen.to_string();
+        if self.current.trouble.as_deref() != Some(problem.as_str()) {
+            tracing::warn!(path = %self.path.display(), problem, "the approvals document cannot be read now");
+        }
+        let trouble = Some(problem.clone());
+        self.current = Arc::new(match self.has_read {
+            true => Current { trouble, ..Current::clone(&self.current) },
+            false => Current { trouble, ..self.unreadable(problem) },
+        });
     }
 
     /// Removes what a crash left behind. Does nothing where a database is in charge.
@@ -350,7 +380,9 @@ impl Keeper {
         let lock = folder.lock(&lock_name(), self.patience).map_err(|error| self.folder_error(error))?;
         self.check_generation()?;
         let stamp = file::stamp(&folder, FILE_NAME).map_err(|source| self.io("look at", source))?;
-        let (read, before) = self.look(&Generation::File, Some(&folder), TORN_TRIES);
+        let (read, before) = self
+            .look(&Generation::File, Some(&folder), TORN_TRIES)
+            .map_err(|unseen| self.io("read", io::Error::other(unseen)))?;
         self.seen =
             Some(Seen { generation: GenerationKind::File, stamp, first: Instant::now(), settled: false });
         self.publish(read, Kind::Policy(Writer::AnotherProgram));
@@ -370,7 +402,10 @@ impl Keeper {
         self.check_generation()?;
         let stamp = file::stamp(&locked.folder, FILE_NAME).map_err(|source| self.io("look at", source))?;
         if stamp != locked.stamp {
-            let found = self.look(&Generation::File, Some(&locked.folder), TORN_TRIES).0.hash;
+            let (found, _) = self
+                .look(&Generation::File, Some(&locked.folder), TORN_TRIES)
+                .map_err(|unseen| self.io("read", io::Error::other(unseen)))?;
+            let found = found.hash;
             return Err(StoreError::Stale { expected: self.current.hash.clone(), found });
         }
         let backup = match as_what {
@@ -386,11 +421,18 @@ impl Keeper {
             return Err(self.io("write", source));
         }
         self.wrote = Some(Instant::now());
-        let (read, _) = self.look(&Generation::File, Some(&locked.folder), 1);
-        let stamp = file::stamp(&locked.folder, FILE_NAME).ok().flatten();
-        self.seen =
-            Some(Seen { generation: GenerationKind::File, stamp, first: Instant::now(), settled: false });
-        self.publish(read, as_what);
+        match self.look(&Generation::File, Some(&locked.folder), 1) {
+            Ok((read, _)) => {
+                let stamp = file::stamp(&locked.folder, FILE_NAME).ok().flatten();
+                let (generation, first) = (GenerationKind::File, Instant::now());
+                self.seen = Some(Seen { generation, stamp, first, settled: false });
+                self.publish(read, as_what);
+            }
+            Err(unseen) => {
+                self.seen = None;
+                self.hold(&unseen);
+            }
+        }
         Ok(())
     }
 
@@ -414,21 +456,23 @@ impl Keeper {
         generation: &Generation,
         folder: Option<&Folder>,
         tries: u32,
-    ) -> (Current, Option<(Vec<u8>, Mode)>) {
+    ) -> Result<(Current, Option<(Vec<u8>, Mode)>), Unseen> {
         match generation {
             Generation::File => {}
             Generation::Sqlite { database } => {
                 let database = database.display().to_string();
-                return (Current { state: StoreState::Sqlite { database }, ..missing(&self.path) }, None);
+                return Ok((Current { state: StoreState::Sqlite { database }, ..missing(&self.path) }, None));
             }
-            Generation::Unclear { problem } => return (self.unreadable(problem.clone()), None),
+            Generation::Unclear { problem } => return Ok((self.unreadable(problem.clone()), None)),
+            Generation::Unknown { problem } => return Err(Unseen(problem.clone())),
         }
-        let Some(folder) = folder else { return (missing(&self.path), None) };
+        let Some(folder) = folder else { return Ok((missing(&self.path), None)) };
         let mut tried = 1;
         loop {
-            let (bytes, mode) = match file::read(folder, FILE_NAME) {
-                Found::Nothing => return (missing(&self.path), None),
-                Found::Refused { problem } => return (self.unreadable(problem), None),
+            let found = file::read(folder, FILE_NAME);
+            let (bytes, mode) = match found.map_err(|error| Unseen(format!("it cannot be read: {error}")))? {
+                Found::Nothing => return Ok((missing(&self.path), None)),
+                Found::Refused { problem } => return Ok((self.unreadable(problem), None)),
                 Found::Bytes { bytes, mode } => (bytes, mode),
             };
             let hash = document::hash(Some(&bytes));
@@ -446,16 +490,22 @@ impl Keeper {
             if mode & 0o077 != 0 {
                 tracing::warn!(path = %path.display(), mode = format!("{mode:04o}"), "others may read the approvals document; the next write ends that");
             }
-            return (Current { path, state, hash, document }, Some((bytes, Mode::from_raw_mode(mode))));
+            let current = Current { path, state, hash, document, trouble: None };
+            return Ok((current, Some((bytes, Mode::from_raw_mode(mode)))));
         }
     }
 
     /// Makes what was read the current document, and notes who changed it.
     fn publish(&mut self, read: Current, as_what: Kind) {
+        let had_read = std::mem::replace(&mut self.has_read, true);
         if *self.current == read {
             return;
         }
         let before = std::mem::replace(&mut self.current, Arc::new(read));
+        let was_only_in_trouble = Current { trouble: None, ..Current::clone(&before) } == *self.current;
+        if was_only_in_trouble || !had_read {
+            return;
+        }
         match as_what {
             Kind::Bookkeeping => {
                 self.bookkept.truncate(MAX_BOOKKEPT - 1);
@@ -481,6 +531,7 @@ impl Keeper {
     fn check_generation(&mut self) -> Result<(), StoreError> {
         match generation::detect(&self.dir) {
             Generation::File => Ok(()),
+            Generation::Unknown { problem } => Err(self.io("look at", io::Error::other(problem))),
             Generation::Sqlite { .. } | Generation::Unclear { .. } => {
                 self.refresh();
                 Err(unusable(&self.current))
@@ -548,7 +599,9 @@ impl GenerationKind {
     fn of(generation: &Generation) -> Self {
         match generation {
             Generation::File => Self::File,
-            Generation::Sqlite { .. } | Generation::Unclear { .. } => Self::Other,
+            Generation::Sqlite { .. } | Generation::Unclear { .. } | Generation::Unknown { .. } => {
+                Self::Other
+            }
         }
     }
 }
@@ -558,7 +611,13 @@ fn lock_name() -> String {
 }
 
 fn missing(path: &Path) -> Current {
-    Current { path: path.to_owned(), state: StoreState::Missing, hash: document::hash(None), document: None }
+    Current {
+        path: path.to_owned(),
+        state: StoreState::Missing,
+        hash: document::hash(None),
+        document: None,
+        trouble: None,
+    }
 }
 
 /// The document to edit: the one there is, or the first one.
@@ -589,6 +648,9 @@ fn first_run(fresh: &mut dyn FnMut() -> String) -> Result<Document, StoreError> 
 /// Why nothing can be done with it.
 fn unusable(current: &Current) -> StoreError {
     let path = current.path.clone();
+    if let Some(problem) = &current.trouble {
+        return StoreError::Io { doing: "read", path, source: io::Error::other(problem.clone()) };
+    }
     match &current.state {
         StoreState::Unreadable { problem } => StoreError::Unreadable { path, problem: problem.clone() },
         StoreState::Sqlite { database } => StoreError::Sqlite { database: database.into() },
@@ -603,6 +665,9 @@ fn complete_socket(document: &Document) -> Option<(String, SocketToken)> {
 
 /// A stored path may start with `~` (approval-socket.md §4); one that depends on a working directory names no place.
 fn usable_socket((path, token): (String, SocketToken)) -> Result<(PathBuf, SocketToken), StoreError> {
+    if !token.is_long_enough() {
+        return Err(StoreError::ShortToken { characters: token.expose().chars().count() });
+    }
     let expanded = match path.strip_prefix("~/") {
         Some(rest) => std::env::home_dir().map(|home| home.join(rest)),
         None => Some(PathBuf::from(&path)),

@@ -19,6 +19,7 @@ use self::uses::Uses;
 use crate::ports::Ports;
 use countersign_policy::document::Use;
 use countersign_protocol::document::Document;
+use countersign_protocol::limits::SOCKET_TOKEN_CHARACTERS;
 use countersign_protocol::secret::SocketToken;
 use countersign_protocol::socket::PolicySnapshot;
 use countersign_protocol::ui::{DocumentEdit, EditResult, StoreState};
@@ -39,6 +40,22 @@ pub struct Current {
     pub hash: String,
     /// What it says; present when `state` is `Ready`.
     pub document: Option<Document>,
+    /// Why the system cannot read it again. All else is as it was read last: that is no change of the document, and decides
+    /// nothing any more.
+    pub trouble: Option<String>,
+}
+
+impl Current {
+    /// As a decision has to take it: what may be out of date is not known.
+    fn for_a_decision(self: Arc<Self>) -> Arc<Self> {
+        match &self.trouble {
+            None => self,
+            Some(problem) => {
+                let state = StoreState::Unreadable { problem: problem.clone() };
+                Arc::new(Self { state, document: None, ..Self::clone(&self) })
+            }
+        }
+    }
 }
 
 /// Who writes, for the history.
@@ -180,6 +197,15 @@ pub enum StoreError {
         /// As stored.
         path: String,
     },
+    /// The document has a token that could be found out by trying.
+    #[error(
+        "the approvals document has a socket token of {characters} characters: expected at least {SOCKET_TOKEN_CHARACTERS}; \
+         remove it, and the app makes one"
+    )]
+    ShortToken {
+        /// How long it is.
+        characters: usize,
+    },
     /// Somebody else could replace the document.
     #[error("{path} is not safe to keep approvals in: {problem}")]
     UnsafeFolder {
@@ -242,16 +268,13 @@ impl Store {
     }
 
     /// Reads the file again now if it changed, for a decision that must not use a stale view. A closed store says that
-    /// nothing can be read. Cancel-safe.
+    /// nothing can be read, and so does one that the system keeps from reading. Cancel-safe.
     pub async fn refresh(&self) -> Arc<Current> {
-        match self.ask(|reply| Message::Refresh { reply }).await {
-            Some(current) => current,
-            None => {
-                let last = self.current();
-                let state = StoreState::Unreadable { problem: StoreError::Closed.to_string() };
-                Arc::new(Current { state, document: None, path: last.path.clone(), hash: last.hash.clone() })
-            }
-        }
+        let current = self.ask(|reply| Message::Refresh { reply }).await.unwrap_or_else(|| {
+            let trouble = Some(StoreError::Closed.to_string());
+            Arc::new(Current { trouble, ..Current::clone(&self.current()) })
+        });
+        current.for_a_decision()
     }
 
     /// Applies edits to the document as it is on disk. Compare-and-swap under a lock, atomic, with a backup of the

@@ -316,7 +316,7 @@ fn replacement(base_hash: &str, document: Value) -> Replacement {
 async fn a_whole_document_takes_the_place_of_the_one_it_was_made_from() {
     let mut before = plain();
     before["note"] = json!("ours");
-    before["socket"] = json!({ "path": "/run/s.sock", "token": "t0ken" });
+    before["socket"] = json!({ "path": "/run/s.sock", "token": "t0ken-t0ken-" });
     let desk = Desk::with(&before);
     let mut changes = desk.store.changes();
     let base = desk.store.current().hash.clone();
@@ -325,7 +325,7 @@ async fn a_whole_document_takes_the_place_of_the_one_it_was_made_from() {
     assert_eq!(
         desk.json(),
         json!({
-            "version": 1, "socket": { "path": "/run/s.sock", "token": "t0ken" }, "note": "ours",
+            "version": 1, "socket": { "path": "/run/s.sock", "token": "t0ken-t0ken-" }, "note": "ours",
             "defaults": { "security": "full" }, "agents": { "main": { "ask": "off" } },
         })
     );

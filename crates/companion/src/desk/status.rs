@@ -11,7 +11,7 @@ use countersign_policy::effective::Effective;
 use countersign_policy::meaning::{meaning, refusals};
 use countersign_protocol::ui::{
     DisplayState, EffectiveView, Meaning, PolicyLayer, Presence, Refusals, ScopeView, Standing, Status,
-    UiEvent, Unanswered, Unasked, UnaskedPlace, UnaskedWhen, Usually,
+    StoreState, UiEvent, Unanswered, Unasked, UnaskedPlace, UnaskedWhen, Usually,
 };
 use std::time::Duration;
 use tokio::sync::watch;
@@ -63,7 +63,10 @@ impl Desk {
         let live = self.live();
         Status {
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            store: current.state.clone(),
+            store: match &current.trouble {
+                Some(problem) => StoreState::Unreadable { problem: problem.clone() },
+                None => current.state.clone(),
+            },
             store_path: current.path.display().to_string(),
             socket: self.inner.parts.socket.borrow().clone(),
             socket_path,

@@ -94,7 +94,13 @@ mod tests {
     fn read(document: Value) -> Arc<Current> {
         let Value::Object(root) = document else { panic!("expected an object") };
         let (path, hash) = ("/nowhere".into(), String::new());
-        Arc::new(Current { path, state: StoreState::Ready, hash, document: Some(Document(root)) })
+        Arc::new(Current {
+            path,
+            state: StoreState::Ready,
+            hash,
+            document: Some(Document(root)),
+            trouble: None,
+        })
     }
 
     fn allowing(pattern: &str) -> Arc<Current> {

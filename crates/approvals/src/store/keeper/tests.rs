@@ -82,7 +82,7 @@ impl Desk {
 
 const PLAIN: &str = r#"{
   "version": 1,
-  "socket": { "path": "/run/x.sock", "token": "demo" },
+  "socket": { "path": "/run/x.sock", "token": "demo-token-A" },
   "x-theirs": [1, {"b": 2, "a": 1}],
   "defaults": { "security": "allowlist", "x-mine": null },
   "agents": { "main": { "allowlist": [ { "id": "one", "pattern": "/usr/bin/git", "x-extra": 1 } ] } }
@@ -489,7 +489,7 @@ fn the_first_start_makes_a_private_folder() {
 fn a_document_keeps_its_socket_and_gets_what_is_missing() {
     let mut desk = Desk::with(PLAIN);
     let (path, token) = desk.keeper.ensure_socket().unwrap();
-    assert_eq!((path, token.expose()), (PathBuf::from("/run/x.sock"), "demo"));
+    assert_eq!((path, token.expose()), (PathBuf::from("/run/x.sock"), "demo-token-A"));
     assert_eq!(desk.text(), PLAIN);
     let mut desk = Desk::with(r#"{"version":1,"x":1,"socket":{"path":"/run/y.sock","token":" "}}"#);
     let (path, token) = desk.keeper.ensure_socket().unwrap();
@@ -500,10 +500,17 @@ fn a_document_keeps_its_socket_and_gets_what_is_missing() {
 }
 
 #[test]
+fn a_token_that_could_be_found_out_by_trying_is_refused_in_words() {
+    let mut desk = Desk::with(r#"{"version":1,"socket":{"path":"/run/y.sock","token":"t"}}"#);
+    let error = desk.keeper.ensure_socket().unwrap_err().to_string();
+    assert!(error.contains("a socket token of 1 characters: expected at least 12"), "{error}");
+}
+
+#[test]
 fn a_relative_socket_path_names_no_place() {
-    let mut desk = Desk::with(r#"{"version":1,"socket":{"path":"x.sock","token":"t"}}"#);
+    let mut desk = Desk::with(r#"{"version":1,"socket":{"path":"x.sock","token":"a-long-token"}}"#);
     assert!(matches!(desk.keeper.ensure_socket(), Err(StoreError::SocketPath { .. })));
-    let mut desk = Desk::with(r#"{"version":1,"socket":{"path":"~/x.sock","token":"t"}}"#);
+    let mut desk = Desk::with(r#"{"version":1,"socket":{"path":"~/x.sock","token":"a-long-token"}}"#);
     assert_eq!(desk.keeper.ensure_socket().unwrap().0, std::env::home_dir().unwrap().join("x.sock"));
 }
 
