@@ -3,6 +3,7 @@
 //!
 //! Nothing here decides by itself: verdicts come from `countersign_policy`, answers from `countersign_approvals`.
 
+pub mod descriptors;
 pub mod executor;
 pub mod facts;
 pub mod host;

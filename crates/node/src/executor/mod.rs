@@ -10,6 +10,7 @@ pub mod sandbox;
 mod tree;
 pub mod warden;
 
+use crate::descriptors;
 use crate::facts::{self, Drift};
 use command_fds::{CommandFdExt, FdMapping};
 pub use controls::{Controls, Heard, Tap};
@@ -207,6 +208,7 @@ enum End {
 impl Run {
     /// Keeps at most `output` bytes of what it prints; `tap` hears all of it.
     fn of((mut child, tree): (Child, Tree), output: usize, tap: Tap) -> Self {
+        descriptors::give_back(child.id());
         tap.hear(Heard::Started);
         Self {
             tree,

@@ -16,8 +16,8 @@ use tokio::net::UnixStream;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClientError {
-    /// Nobody listens.
-    #[error("no app listens on {path}: {source}")]
+    /// It could not be reached. That does not prove that none runs: [`super::lock::Holder`] does.
+    #[error("no app answers on {path}: {source}")]
     NoApp {
         /// The socket.
         path: String,
@@ -141,6 +141,20 @@ async fn converse<T>(
         }
     };
     tokio::time::timeout(wait, talk).await.unwrap_or(Err(ClientError::TimedOut(wait)))
+}
+
+/// Whether whoever listens at `path` still takes callers, and its process as the kernel tells it. It says nothing and wants
+/// nothing, which costs the app a moment.
+pub async fn knock(path: &Path, wait: Duration) -> Result<Option<i32>, ClientError> {
+    let knocking = async {
+        let mut stream = connect(path).await?;
+        let pid = stream.peer_cred().ok().and_then(|peer| peer.pid());
+        let _ = stream.shutdown().await;
+        // It is closed as soon as somebody looks at it; whatever is said before counts as a sign of life too.
+        let _ = stream.read(&mut [0]).await;
+        Ok(pid)
+    };
+    tokio::time::timeout(wait, knocking).await.unwrap_or(Err(ClientError::TimedOut(wait)))
 }
 
 /// Connects; waits while the app has more callers than the kernel queues.

@@ -3,6 +3,7 @@
 
 use super::auth::{self, Replays, Seen};
 use super::hangup::Hangup;
+use super::places::{Reader, Room};
 use super::rate::Bucket;
 use super::server::{Call, Handler, Peer};
 use countersign_approvals::ports::Ports;
@@ -14,7 +15,7 @@ use countersign_protocol::socket::{
 use countersign_protocol::vocabulary::Decision;
 use std::future::Future;
 use std::pin::pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
@@ -29,6 +30,7 @@ pub(super) struct Shared<H> {
     /// The only user that is listened to.
     pub(super) owner: u32,
     pub(super) gate: Gate,
+    pub(super) room: Room,
 }
 
 /// Limits over all connections.
@@ -80,18 +82,22 @@ impl Gate {
     }
 }
 
-/// Serves one connection to its end. Cancelling `stop` ends it without an answer.
+/// Serves one connection to its end. Its place among the readers is free as soon as its line is read. Cancelling `stop` ends it
+/// without an answer.
 pub(super) async fn serve<H: Handler>(
     mut stream: UnixStream,
     shared: Arc<Shared<H>>,
+    reader: Reader,
     stop: CancellationToken,
 ) {
     let answer = match peer_of(&stream, shared.owner) {
         Some(peer) => {
             let line = tokio::select! {
                 line = tokio::time::timeout(READ_TIMEOUT, read_line(&mut stream)) => line,
+                () = reader.shown_out() => return,
                 () = stop.cancelled() => return,
             };
+            drop(reader);
             let Ok(Ok(line)) = line else { return };
             match serde_json::from_slice(&line) {
                 Ok(RequestLine::Request(frame)) => ask(&stream, &shared, &stop, peer, *frame).await,
@@ -175,6 +181,10 @@ async fn ask<H: Handler>(
         tracing::warn!(pid = peer.pid, "approval socket: too many requests");
         return None;
     }
+    let Some(_guest) = shared.room.enter() else {
+        tracing::warn!(pid = peer.pid, "approval socket: busy");
+        return None;
+    };
     let gone = CancellationToken::new();
     let started = CancellationToken::new();
     let call = Call { id: id.clone(), peer, request, gone: gone.clone(), started };
@@ -192,6 +202,10 @@ async fn exec<H: Handler>(
     let id = frame.id.clone();
     let result = match authenticate(shared, &frame) {
         Authentication::Passed(request) => {
+            let Some(mut guest) = shared.room.enter() else {
+                tracing::warn!(pid = peer.pid, "approval socket: busy");
+                return Some(AnswerLine::ExecRes(exec_answer(id, Err(busy()))));
+            };
             let (gone, started) = (CancellationToken::new(), CancellationToken::new());
             let wants_start = request.node_run.is_some();
             let call = Call {
@@ -201,7 +215,15 @@ async fn exec<H: Handler>(
                 gone: gone.clone(),
                 started: started.clone(),
             };
-            let mut working = pin!(shared.handler.exec(call));
+            let mut working = pin!(async {
+                let mut working = pin!(shared.handler.exec(call));
+                tokio::select! {
+                    biased;
+                    result = working.as_mut() => return result,
+                    () = started.cancelled() => guest.runs(),
+                }
+                working.await
+            });
             let early = attend(stream, stop, gone.clone(), async {
                 tokio::select! {
                     biased;
@@ -309,6 +331,22 @@ fn too_many() -> ExecError {
         reason: Some("rate-limited".into()),
     }
 }
+
+fn busy() -> ExecError {
+    ExecError {
+        code: "UNAVAILABLE".into(),
+        message: "the app is busy: too many requests wait or run; try again later".into(),
+        reason: Some("busy".into()),
+    }
+}
+
+/// The line for a caller that cannot even be listened to. Whoever sent a question takes it for silence, which is no yes.
+pub(super) static BUSY: LazyLock<Vec<u8>> = LazyLock::new(|| {
+    let answer = AnswerLine::ExecRes(exec_answer(String::new(), Err(busy())));
+    let mut line = serde_json::to_vec(&answer).unwrap_or_default();
+    line.push(b'\n');
+    line
+});
 
 /// Longest wait for a request line, as the peers set it.
 const READ_TIMEOUT: Duration = Duration::from_secs(15);

@@ -1,7 +1,9 @@
 //! Binding a Unix socket so that nobody else can stand in for it (approval-socket.md §2.1, newest generation): the whole
 //! path is walked, a lifecycle lock is held, the file is 0600, and on stop it is removed only if it is still ours.
 
-use rustix::fs::{FileType, FlockOperation, Mode, OFlags, Stat};
+use super::lock::Lock;
+use crate::descriptors;
+use rustix::fs::{FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 use std::collections::VecDeque;
@@ -9,21 +11,19 @@ use std::ffi::{OsStr, OsString};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Component, Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+use tokio::net::{UnixListener, UnixStream};
 
 /// A bound socket and its lock. Dropping it removes the socket file if it is still the one that was bound.
 #[derive(Debug)]
 pub struct Listener {
     // Dropped in this order: the file goes while the lock is still held.
     file: SocketFile,
-    accepting: tokio::net::UnixListener,
+    accepting: UnixListener,
     lock: Lock,
-}
-
-/// The lifecycle lock of a socket path: while it lives, nobody else binds there.
-#[must_use]
-#[derive(Debug)]
-pub struct Lock {
-    _file: OwnedFd,
+    reserve: Reserve,
 }
 
 /// Why a socket was not bound.
@@ -57,9 +57,17 @@ pub enum BindError {
     /// The lock file is not ours alone.
     #[error("socket lifecycle lock is unsafe at {0}")]
     UnsafeLock(PathBuf),
-    /// Another instance holds the lock, or a listener without a lock answers.
+    /// Another instance holds the lock.
     #[error("socket lifecycle lock is already held at {0}")]
     Held(PathBuf),
+    /// A listener without the lock answers: none of ours.
+    #[error("another program ({who}) listens at {path}")]
+    Foreign {
+        /// Where.
+        path: PathBuf,
+        /// Its process, as far as the kernel tells.
+        who: String,
+    },
     /// The system refused.
     #[error("{doing} {path}: {source}")]
     Io {
@@ -77,17 +85,71 @@ impl Listener {
     pub fn bind(path: &Path) -> Result<Self, BindError> {
         let path = canonical_path(path)?;
         let lock = Lock::take(&path)?;
-        clear_stale(&path)?;
-        let (socket, file) = bind_private(&path)?;
-        rustix::net::listen(&socket, BACKLOG).map_err(io("listen on", &path))?;
-        let accepting = tokio::net::UnixListener::from_std(socket.into())
-            .map_err(|source| BindError::Io { doing: "listen on", path, source })?;
-        Ok(Self { file, accepting, lock })
+        let (accepting, file) = listen(&path)?;
+        Ok(Self { file, accepting, lock, reserve: Reserve::default() })
     }
 
-    /// The next connection. Cancellation safe.
-    pub async fn accept(&self) -> std::io::Result<tokio::net::UnixStream> {
-        self.accepting.accept().await.map(|(stream, _)| stream)
+    /// The next connection. An error of the system is waited out, so that it neither spins nor ends whoever accepts. When no
+    /// descriptor is left, callers are told `busy` and closed, by descriptors that were kept for that. Cancellation safe.
+    pub async fn accept(&self, busy: &[u8]) -> UnixStream {
+        loop {
+            self.reserve.fill();
+            let error = match self.accepting.accept().await {
+                Ok((stream, _)) => return stream,
+                Err(error) => error,
+            };
+            if !descriptors::are_used_up(&error) {
+                tracing::warn!(%error, path = %self.path().display(), "a socket does not accept");
+                tokio::time::sleep(ACCEPT_PAUSE).await;
+                continue;
+            }
+            tracing::warn!(%error, path = %self.path().display(), "no descriptor is left; a caller is told that");
+            match self.accept_from_reserve() {
+                Some(stream) => refuse(&stream, busy),
+                None => tokio::time::sleep(ACCEPT_PAUSE).await,
+            }
+        }
+    }
+
+    fn accept_from_reserve(&self) -> Option<UnixStream> {
+        self.reserve.give_one()?;
+        match self.accepting.poll_accept(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(Ok((stream, _))) => Some(stream),
+            Poll::Ready(Err(_)) | Poll::Pending => None,
+        }
+    }
+
+    /// What is not as it was bound.
+    pub fn lost(&self) -> Option<Lost> {
+        if !self.lock.is_found() {
+            return Some(Lost::Lock);
+        }
+        match rustix::fs::lstat(self.path()) {
+            Ok(stat) if identity(&stat) == self.file.identity => None,
+            Ok(_) => Some(Lost::Replaced),
+            Err(Errno::NOENT | Errno::NOTDIR) => Some(Lost::Removed),
+            // An error of the system is no removal.
+            Err(_) => None,
+        }
+    }
+
+    /// Binds again what was removed; what was accepted before goes on. Whatever else is at the path is named and stays. Blocking
+    /// file access, a few calls.
+    pub fn restore(&mut self) -> Result<(), BindError> {
+        let path = self.path().to_owned();
+        if canonical_path(&path)? != path {
+            return Err(unsafe_parent(&path, "it leads elsewhere now"));
+        }
+        if !self.lock.is_found() {
+            self.lock = Lock::take(&path)?;
+        }
+        if self.lost().is_some() {
+            let (accepting, file) = listen(&path)?;
+            self.accepting = accepting;
+            // The one before finds another file at its path, and leaves it.
+            self.file = file;
+        }
+        Ok(())
     }
 
     /// Stops accepting and removes the file, but keeps the lock for as long as connections are being ended.
@@ -101,33 +163,59 @@ impl Listener {
     }
 }
 
-impl Lock {
-    fn take(socket: &Path) -> Result<Self, BindError> {
-        let mut path = socket.as_os_str().to_owned();
-        path.push(".lifecycle.lock");
-        let path = PathBuf::from(path);
-        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-        let file = match rustix::fs::open(&path, flags, Mode::RUSR | Mode::WUSR) {
-            Ok(file) => file,
-            Err(Errno::LOOP | Errno::ISDIR | Errno::NXIO) => return Err(BindError::UnsafeLock(path)),
-            Err(errno) => return Err(io("open", &path)(errno)),
-        };
-        let opened = rustix::fs::fstat(&file).map_err(io("fstat", &path))?;
-        let named = rustix::fs::lstat(&path).map_err(io("lstat", &path))?;
-        let ours = kind(&opened) == FileType::RegularFile
-            && opened.st_uid == euid()
-            && opened.st_nlink == 1
-            && opened.st_mode & OTHERS_WRITE == 0
-            && identity(&opened) == identity(&named);
-        if !ours {
-            return Err(BindError::UnsafeLock(path));
-        }
-        match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => Ok(Self { _file: file }),
-            Err(Errno::WOULDBLOCK) => Err(BindError::Held(path)),
-            Err(errno) => Err(io("lock", &path)(errno)),
+/// How a bound socket was lost.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Lost {
+    /// Its lock's file is gone, or another one is there: whoever looks takes the server for absent.
+    Lock,
+    /// Its file is gone.
+    Removed,
+    /// Something else is in its place.
+    Replaced,
+}
+
+/// Tells a caller that there is no room, without reading what it wants.
+pub fn refuse(stream: &UnixStream, busy: &[u8]) {
+    // Nothing was written to it before, so the line fits; a caller that has left needs none.
+    let _ = stream.try_write(busy);
+}
+
+/// Descriptors that are open for nothing but to be closed when there are no others.
+#[derive(Debug, Default)]
+struct Reserve(Mutex<Vec<OwnedFd>>);
+
+impl Reserve {
+    fn kept(&self) -> MutexGuard<'_, Vec<OwnedFd>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes again what was given.
+    fn fill(&self) {
+        let mut kept = self.kept();
+        while kept.len() < RESERVED {
+            let Ok(descriptor) = rustix::fs::open("/dev/null", OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
+            else {
+                return;
+            };
+            kept.push(descriptor);
         }
     }
+
+    fn give_one(&self) -> Option<()> {
+        self.kept().pop().map(drop)
+    }
+}
+
+fn listen(path: &Path) -> Result<(UnixListener, SocketFile), BindError> {
+    clear_stale(path)?;
+    let (socket, file) = bind_private(path)?;
+    rustix::net::listen(&socket, BACKLOG).map_err(io("listen on", path))?;
+    let accepting = UnixListener::from_std(socket.into()).map_err(|source| BindError::Io {
+        doing: "listen on",
+        path: path.to_owned(),
+        source,
+    })?;
+    Ok((accepting, file))
 }
 
 /// The socket's name in the file system, while it is still the one that was bound.
@@ -184,7 +272,11 @@ fn clear_stale(path: &Path) -> Result<(), BindError> {
     match rustix::net::connect(&probe, &address) {
         // A full backlog and a socket of another type are signs of life as well.
         Ok(()) | Err(Errno::AGAIN | Errno::INPROGRESS | Errno::PROTOTYPE) => {
-            Err(BindError::Held(path.to_owned()))
+            let who = rustix::net::sockopt::socket_peercred(&probe).map_or_else(
+                |_| "its process is not known".to_owned(),
+                |peer| format!("process {}", peer.pid.as_raw_nonzero()),
+            );
+            Err(BindError::Foreign { path: path.to_owned(), who })
         }
         Err(Errno::CONNREFUSED) => rustix::fs::unlink(path).map_err(io("unlink", path)),
         Err(Errno::NOENT) => Ok(()),
@@ -307,15 +399,15 @@ fn unsafe_parent(path: &Path, problem: &str) -> BindError {
     BindError::UnsafeParent { path: path.to_owned(), problem: problem.into() }
 }
 
-fn io(doing: &'static str, path: &Path) -> impl FnOnce(Errno) -> BindError {
+pub(super) fn io(doing: &'static str, path: &Path) -> impl FnOnce(Errno) -> BindError {
     move |errno| BindError::Io { doing, path: path.to_owned(), source: errno.into() }
 }
 
-fn euid() -> u32 {
+pub(super) fn euid() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
-fn kind(stat: &Stat) -> FileType {
+pub(super) fn kind(stat: &Stat) -> FileType {
     FileType::from_raw_mode(stat.st_mode)
 }
 
@@ -330,7 +422,7 @@ fn kind_name(stat: &Stat) -> &'static str {
     }
 }
 
-fn identity(stat: &Stat) -> (u64, u64) {
+pub(super) fn identity(stat: &Stat) -> (u64, u64) {
     (stat.st_dev, stat.st_ino)
 }
 
@@ -344,7 +436,13 @@ const MAX_LINKS: u32 = 40;
 /// once for clients that do not block, so there is room for a thousand agents that start together.
 const BACKLOG: i32 = 1_024;
 
+/// Descriptors kept for callers that come when no other is left: several, for somebody else may take one that was just given.
+const RESERVED: usize = 4;
+
+/// Pause after a failed accept: lets the cause pass instead of spinning.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(200);
+
 const PRIVATE: Mode = Mode::RUSR.union(Mode::WUSR);
 const PERMISSIONS: u32 = 0o7777;
-const OTHERS_WRITE: u32 = 0o022;
+pub(super) const OTHERS_WRITE: u32 = 0o022;
 const STICKY: u32 = 0o1000;

@@ -5,8 +5,11 @@ pub mod client;
 mod connection;
 mod hangup;
 pub mod listener;
+pub mod lock;
+pub mod places;
 mod rate;
 pub mod server;
+pub mod vigil;
 
 #[cfg(test)]
 mod tests;

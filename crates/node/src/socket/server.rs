@@ -1,7 +1,9 @@
 //! The app's side of the approval socket: limits, peer check, framing, authentication; then a [`Handler`].
 
-use super::connection::{self, GONE_GRACE, Gate, Shared};
-use super::listener::{BindError, Listener};
+use super::connection::{self, BUSY, GONE_GRACE, Gate, Shared};
+use super::listener::{self, BindError, Listener};
+use super::places::{MAX_RUNNING, MAX_UNDECIDED, Readers, Room};
+use super::vigil::{Look, Vigil};
 use countersign_approvals::ports::Ports;
 use countersign_approvals::store::{Current, Store, StoreError};
 use countersign_policy::document;
@@ -10,6 +12,7 @@ use countersign_protocol::socket::{AskRequest, ExecError, ExecPayload, ExecReque
 use countersign_protocol::ui::{SocketState, StoreState, Via};
 use countersign_protocol::vocabulary::Decision;
 use std::future::Future;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{Semaphore, watch};
@@ -68,7 +71,7 @@ pub fn start<H: Handler>(
         Box::new(move || token_of(&store.current()))
     };
     let owner = rustix::process::geteuid().as_raw();
-    let shared = Arc::new(Shared { handler, ports, token, owner, gate: Gate::new() });
+    let shared = Arc::new(Shared { handler, ports, token, owner, gate: Gate::new(), room: Room::new() });
     tracker.spawn(keep_listening(store, shared, stop, state));
     receiver
 }
@@ -92,7 +95,7 @@ async fn keep_listening<H: Handler>(
                 tracing::info!(path = %listener.path().display(), "approval socket: listening");
                 state.send_replace(SocketState::Listening);
                 let moved = seen.moves(&mut documents);
-                serve(listener, &shared, &stop, moved).await;
+                serve(listener, &shared, &stop, moved, &state).await;
                 continue;
             }
             Err(NotOpen::Off(reason)) => {
@@ -121,49 +124,60 @@ enum NotOpen {
 
 async fn open(store: &Store) -> Result<Listener, NotOpen> {
     let (path, _) = store.ensure_socket().await.map_err(|error| match error {
-        StoreError::NoDocument { .. } | StoreError::Sqlite { .. } | StoreError::Unreadable { .. } => {
-            NotOpen::Off(error.to_string())
-        }
+        StoreError::NoDocument { .. }
+        | StoreError::Sqlite { .. }
+        | StoreError::Unreadable { .. }
+        | StoreError::ShortToken { .. } => NotOpen::Off(error.to_string()),
         other => NotOpen::Later(other.to_string()),
     })?;
     Listener::bind(&path).map_err(|error: BindError| NotOpen::Later(error.to_string()))
 }
 
-/// Accepts until `stop`, until the document names another endpoint, or until the listener fails. The socket file goes at
-/// once; its lock is held until the last connection has ended.
+/// Accepts until `stop`, or until the document names another endpoint. A socket file that is removed meanwhile is bound again, and
+/// `state` tells when that cannot be. On the way out the file goes at once; its lock is held until the last connection has ended.
 pub(super) async fn serve<H: Handler>(
-    listener: Listener,
+    mut listener: Listener,
     shared: &Arc<Shared<H>>,
     stop: &CancellationToken,
     moved: impl Future<Output = ()>,
+    state: &watch::Sender<SocketState>,
 ) {
     let connections = TaskTracker::new();
     let ending = stop.child_token();
     let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
-    let accepting = async {
-        loop {
-            // Taken before accepting: what is over the limit waits in the kernel's queue.
-            let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
-            match listener.accept().await {
-                Ok(stream) => {
-                    let conversation = connection::serve(stream, Arc::clone(shared), ending.clone());
+    let readers = Readers::new(MAX_READERS);
+    let mut vigil = Vigil::over(&listener);
+    let mut moved = pin!(moved);
+    loop {
+        let caller = async {
+            let reader = readers.enter().await;
+            (reader, listener.accept(&BUSY).await)
+        };
+        tokio::select! {
+            biased;
+            () = stop.cancelled() => break,
+            () = &mut moved => {
+                tracing::info!("approval socket: the document names another endpoint");
+                break;
+            }
+            () = vigil.stirs() => {
+                let found = match vigil.look(&mut listener) {
+                    Look::AsBound | Look::Restored(_) => SocketState::Listening,
+                    Look::Lost(error) => SocketState::Retrying { problem: format!("the socket was lost: {error}") },
+                };
+                tell(state, found);
+            }
+            (reader, stream) = caller => match Arc::clone(&places).try_acquire_owned() {
+                Ok(place) => {
+                    let conversation = connection::serve(stream, Arc::clone(shared), reader, ending.clone());
                     connections.spawn(async move {
                         Box::pin(conversation).await;
                         drop(place);
                     });
                 }
-                Err(error) => {
-                    tracing::warn!(%error, "approval socket: accept failed");
-                    tokio::time::sleep(ACCEPT_PAUSE).await;
-                }
-            }
+                Err(_) => listener::refuse(&stream, &BUSY),
+            },
         }
-    };
-    tokio::select! {
-        biased;
-        () = stop.cancelled() => {}
-        () = moved => tracing::info!("approval socket: the document names another endpoint"),
-        () = accepting => {}
     }
     let lock = listener.retire();
     ending.cancel();
@@ -174,6 +188,14 @@ pub(super) async fn serve<H: Handler>(
     drop(lock);
 }
 
+fn tell(state: &watch::Sender<SocketState>, found: SocketState) {
+    state.send_if_modified(|told| {
+        let is_news = *told != found;
+        *told = found;
+        is_news
+    });
+}
+
 async fn wait(stop: &CancellationToken, pause: Duration, changed: impl Future<Output = ()>) {
     tokio::select! {
         () = stop.cancelled() => {}
@@ -182,17 +204,18 @@ async fn wait(stop: &CancellationToken, pause: Duration, changed: impl Future<Ou
     }
 }
 
-/// The part of the document that decides where to listen.
+/// The part of the document that decides whether and where to listen.
 #[derive(Clone, Debug, PartialEq)]
 struct Endpoint {
     state: StoreState,
     path: Option<String>,
+    is_guarded: bool,
 }
 
 impl Endpoint {
     fn of(current: &Current) -> Self {
         let path = current.document.as_ref().and_then(|document| document::socket(document).0);
-        Self { state: current.state.clone(), path }
+        Self { state: current.state.clone(), path, is_guarded: token_of(current).is_some() }
     }
 
     /// Resolves when the document has named another endpoint for a while. What is written piece by piece is unreadable in
@@ -215,12 +238,18 @@ impl Endpoint {
     }
 }
 
+/// One that is too short lets nobody in.
 fn token_of(current: &Current) -> Option<SocketToken> {
-    current.document.as_ref().and_then(|document| document::socket(document).1)
+    let token = current.document.as_ref().and_then(|document| document::socket(document).1);
+    token.filter(SocketToken::is_long_enough)
 }
 
-/// Connections served at once. More wait in the kernel's queue: each may hold a line of 256 000 bytes and a prompt.
-const MAX_CONNECTIONS: usize = 64;
+/// Connections served at once, whatever they are about: those counted below, and as many more that still take their answer. The
+/// next are told that the app is busy.
+const MAX_CONNECTIONS: usize = 2 * (MAX_READERS + MAX_UNDECIDED + MAX_RUNNING);
+
+/// Connections that have not said what they want: each may hold a line of 256 000 bytes.
+const MAX_READERS: usize = 128;
 
 /// First and longest pause between tries to listen (approval-socket.md §2.1).
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
@@ -229,9 +258,6 @@ const LAST_PAUSE: Duration = Duration::from_secs(30);
 /// How long a document must name another endpoint before this one is given up: longer than a write takes on a busy
 /// machine, short beside the patience of whoever edits it.
 const SETTLE: Duration = Duration::from_secs(2);
-
-/// Pause after a failed accept, which is usually a lack of descriptors: lets some be closed instead of spinning.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(200);
 
 /// How long the end of connections is waited for: their handlers get [`GONE_GRACE`] each, all at the same time.
 const DRAIN_TIMEOUT: Duration = GONE_GRACE.saturating_add(Duration::from_secs(1));

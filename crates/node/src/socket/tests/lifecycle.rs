@@ -174,18 +174,19 @@ async fn a_first_start_makes_the_document_and_listens_where_it_says() {
 async fn another_token_and_another_path_take_effect_without_a_restart() {
     let folder = private_folder();
     let (first, second) = (folder.path().join("first"), folder.path().join("second"));
-    let mut app = App::start(|state| write_document(state, &json!({"path": first, "token": "old"})));
+    let mut app =
+        App::start(|state| write_document(state, &json!({"path": first, "token": "the-old-token-"})));
     app.listens().await;
-    app.is_answered_at(&first, "old").await;
+    app.is_answered_at(&first, "the-old-token-").await;
 
-    write_document(app.folder.path(), &json!({"path": first, "token": "new"}));
+    write_document(app.folder.path(), &json!({"path": first, "token": "the-new-token-"}));
     app.store.refresh().await;
-    app.is_answered_at(&first, "new").await;
+    app.is_answered_at(&first, "the-new-token-").await;
     let request = AskRequest { command: "id".into(), ..AskRequest::default() };
-    let denied = client::ask(&first, &token("old"), &request, PATIENCE).await;
+    let denied = client::ask(&first, &token("the-old-token-"), &request, PATIENCE).await;
     assert_eq!(denied.unwrap(), Decision::Deny);
 
-    write_document(app.folder.path(), &json!({"path": second, "token": "new"}));
+    write_document(app.folder.path(), &json!({"path": second, "token": "the-new-token-"}));
     app.store.refresh().await;
     within(async {
         while UnixStream::connect(&second).await.is_err() {
@@ -194,7 +195,7 @@ async fn another_token_and_another_path_take_effect_without_a_restart() {
     })
     .await;
     assert!(!first.exists());
-    app.is_answered_at(&second, "new").await;
+    app.is_answered_at(&second, "the-new-token-").await;
     app.finish().await;
 }
 
@@ -202,24 +203,24 @@ async fn another_token_and_another_path_take_effect_without_a_restart() {
 async fn a_document_that_is_unreadable_for_a_moment_withdraws_nothing() {
     let folder = private_folder();
     let path = folder.path().join("s");
-    let document = json!({"path": path, "token": "t"});
+    let document = json!({"path": path, "token": "the-only-token"});
     let mut app = App::start(|state| write_document(state, &document));
     app.listens().await;
     let mut stream = UnixStream::connect(&path).await.unwrap();
-    stream.write_all(format!("{}\n", question("t")).as_bytes()).await.unwrap();
+    stream.write_all(format!("{}\n", question("the-only-token")).as_bytes()).await.unwrap();
     let asked = within(app.asked.recv()).await.unwrap();
 
     fs::write(app.folder.path().join("exec-approvals.json"), "").unwrap();
     app.store.refresh().await;
     let request = AskRequest { command: "id".into(), ..AskRequest::default() };
-    let meanwhile = client::ask(&path, &token("t"), &request, PATIENCE).await;
+    let meanwhile = client::ask(&path, &token("the-only-token"), &request, PATIENCE).await;
     assert_eq!(meanwhile.unwrap(), Decision::Deny);
     write_document(app.folder.path(), &document);
     app.store.refresh().await;
 
     asked.reply.send(Some(Decision::AllowOnce)).unwrap();
     assert_eq!(read_all(stream).await, decision("q1", "allow-once"));
-    app.is_answered_at(&path, "t").await;
+    app.is_answered_at(&path, "the-only-token").await;
     app.finish().await;
 }
 
@@ -239,7 +240,7 @@ async fn without_a_document_of_its_own_there_is_no_socket() {
         assert!(!app.folder.path().join("exec-approvals.sock").exists());
 
         // A document that becomes usable is noticed without a restart.
-        write_document(app.folder.path(), &json!({"token": "t"}));
+        write_document(app.folder.path(), &json!({"token": "the-only-token"}));
         app.store.refresh().await;
         app.listens().await;
         app.finish().await;
@@ -251,7 +252,8 @@ async fn l399_a_second_instance_retries_with_growing_pauses_until_the_first_is_g
     let folder = private_folder();
     let path = folder.path().join("s");
     let first = Listener::bind(&path).unwrap();
-    let mut app = App::start(|state| write_document(state, &json!({"path": path, "token": "t"})));
+    let mut app =
+        App::start(|state| write_document(state, &json!({"path": path, "token": "the-only-token"})));
     let mut tries = Vec::new();
     while tries.len() < 8 {
         app.state.changed().await.unwrap();

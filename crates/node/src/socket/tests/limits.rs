@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::socket::connection;
+use crate::socket::places::{MAX_RUNNING, MAX_UNDECIDED, Readers};
 use pretty_assertions::assert_eq;
 use proptest::prelude::*;
 use std::time::Instant;
@@ -134,14 +135,16 @@ fn outcome_of(line: &[u8]) -> (String, bool) {
             token: Box::new(|| Some(token("right"))),
             owner: rustix::process::geteuid().as_raw(),
             gate: Gate::new(),
+            room: Room::new(),
         });
+        let reader = Readers::new(1).enter().await;
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         let client = async move {
             let _ = theirs.write_all(line).await;
             let _ = theirs.shutdown().await;
             read_all(theirs).await
         };
-        let server = connection::serve(ours, shared, CancellationToken::new());
+        let server = connection::serve(ours, shared, reader, CancellationToken::new());
         let mut heard = false;
         let handler = async {
             tokio::select! {
@@ -196,20 +199,75 @@ proptest! {
     }
 }
 
+/// Sends orders one after the other, slowly enough for the limit of requests, and keeps them waiting.
+async fn order_and_wait(rig: &mut Rig, from: usize, count: usize) -> Vec<(UnixStream, Ordered)> {
+    let mut waiting = Vec::new();
+    for index in from..from + count {
+        loop {
+            let line =
+                order("right", &format!("n{index}-{}", uuid::Uuid::new_v4()), NOW, r#"{"command":["id"]}"#);
+            let mut stream = rig.send(format!("{line}\n")).await;
+            let mut answer = [0; 4_096];
+            tokio::select! {
+                ordered = rig.ordered() => {
+                    waiting.push((stream, ordered));
+                    break;
+                }
+                read = stream.read(&mut answer) => {
+                    let text = String::from_utf8_lossy(&answer[..read.unwrap()]).into_owned();
+                    assert!(text.contains("rate-limited"), "{text}");
+                }
+            }
+        }
+    }
+    waiting
+}
+
 #[tokio::test]
-async fn the_sixty_fifth_connection_waits_for_one_to_end() {
+async fn a_run_goes_on_at_once_while_256_wait() {
     let mut rig = Rig::start();
-    let mut served = Vec::new();
-    for _ in 0..64 {
-        let stream = rig.send(format!("{}\n", question("right"))).await;
-        served.push((stream, rig.asked().await));
+    let waiting = order_and_wait(&mut rig, 0, 256).await;
+    let began = Instant::now();
+    let (stream, by_rule) = order_and_wait(&mut rig, 256, 1).await.pop().unwrap();
+    by_rule.reply.send(Ok(ExecPayload::default())).unwrap();
+    assert!(read_all(stream).await.contains(r#""ok":true"#));
+    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+    drop(waiting);
+}
+
+#[tokio::test]
+async fn who_finds_no_place_is_told_at_once_and_what_runs_gives_its_place_back() {
+    let mut rig = Rig::start();
+    let mut waiting = order_and_wait(&mut rig, 0, MAX_UNDECIDED).await;
+    let line = |nonce: &str| order("right", nonce, NOW, r#"{"command":["id"]}"#);
+    let busy = within(async {
+        loop {
+            let answer = rig.answer_to(&line(&uuid::Uuid::new_v4().to_string())).await;
+            if !answer.contains("rate-limited") {
+                return answer;
+            }
+        }
+    })
+    .await;
+    assert!(busy.contains(r#""reason":"busy""#), "{busy}");
+    for (_, ordered) in &waiting[..MAX_RUNNING - 1] {
+        ordered.call.started.cancel();
     }
-    let last = rig.send(format!("{}\n", order("right", "n", NOW, r#"{"command":["id"]}"#))).await;
-    for _ in 0..1_000 {
-        tokio::task::yield_now().await;
+    waiting.extend(order_and_wait(&mut rig, MAX_UNDECIDED, 1).await);
+    assert_eq!(waiting.len(), MAX_UNDECIDED + 1);
+}
+
+#[tokio::test]
+async fn four_hundred_silent_callers_delay_nobody_who_has_something_to_say() {
+    let mut rig = Rig::start();
+    let mut silent = Vec::new();
+    for _ in 0..400 {
+        silent.push(rig.connect().await);
     }
-    assert!(rig.heard_nothing());
-    served.pop();
-    rig.ordered().await.reply.send(Ok(ExecPayload::default())).unwrap();
-    assert!(read_all(last).await.contains(r#""ok":true"#));
+    let began = Instant::now();
+    let stream = rig.send(format!("{}\n", question("right"))).await;
+    rig.asked().await.reply.send(Some(Decision::Deny)).unwrap();
+    assert_eq!(read_all(stream).await, decision("q1", "deny"));
+    // Each would have had two seconds, 64 at a time.
+    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
 }

@@ -1,17 +1,21 @@
 //! The socket from both ends, on real sockets in folders of their own. Case numbers are those of the peers' cases.
 
 mod frames;
+mod full;
 mod lifecycle;
 mod limits;
 mod listener;
+mod lost;
 
 use super::connection::{Gate, Shared};
 use super::listener::Listener;
+use super::places::Room;
 use super::server::{Call, Handler, serve};
 use super::{auth, client};
 use countersign_approvals::ports::{Clock, IdSource, Ports};
 use countersign_protocol::secret::SocketToken;
 use countersign_protocol::socket::{AskRequest, ExecError, ExecPayload, ExecRequest};
+use countersign_protocol::ui::SocketState;
 use countersign_protocol::vocabulary::Decision;
 use serde_json::{Value, json};
 use std::os::unix::fs::PermissionsExt;
@@ -22,7 +26,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
@@ -48,7 +52,7 @@ impl IdSource for FixedIds {
     }
 
     fn token(&self) -> SocketToken {
-        token("fresh")
+        token("a-fresh-token")
     }
 }
 
@@ -105,6 +109,7 @@ struct Rig {
     ordered: mpsc::UnboundedReceiver<Ordered>,
     stop: CancellationToken,
     server: JoinHandle<()>,
+    state: watch::Receiver<SocketState>,
 }
 
 impl Rig {
@@ -126,12 +131,16 @@ impl Rig {
             token: Box::new(move || current.lock().unwrap().clone()),
             owner,
             gate: Gate::new(),
+            room: Room::new(),
         });
         let stop = CancellationToken::new();
         let ended = stop.clone();
+        let (tell, state) = watch::channel(SocketState::Listening);
         let server =
-            tokio::spawn(async move { serve(listener, &shared, &ended, std::future::pending()).await });
-        Self { folder, token, asked, ordered, stop, server }
+            tokio::spawn(
+                async move { serve(listener, &shared, &ended, std::future::pending(), &tell).await },
+            );
+        Self { folder, token, asked, ordered, stop, server, state }
     }
 
     fn path(&self) -> PathBuf {

@@ -1,0 +1,59 @@
+//! No descriptor is left: callers are told so, and everything goes on when there are some again.
+
+use super::*;
+use pretty_assertions::assert_eq;
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use std::fs::File;
+use std::process::{Command, Stdio};
+
+/// The name under which a process of its own finds [`child`].
+const CHILD: &str = "socket::tests::full::child";
+
+/// Says that a process was started for [`child`].
+const STARTED: &str = "COUNTERSIGN_TEST_FULL";
+
+/// Callers that come while there is no descriptor: more than are kept.
+const CALLERS: usize = 20;
+
+/// Enough for the test before it uses them up.
+const DESCRIPTORS: u64 = 96;
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "a test needs a process whose descriptors it can use up")]
+fn without_descriptors_every_caller_is_told_and_later_ones_are_served() {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", CHILD, "--ignored", "--nocapture", "--test-threads=1"]);
+    let status = command.env(STARTED, "1").stdout(Stdio::null()).status().unwrap();
+    assert!(status.success(), "{status}");
+}
+
+#[tokio::test]
+#[ignore = "another test starts it as a process of its own"]
+async fn child() {
+    assert!(std::env::var_os(STARTED).is_some(), "started by hand");
+    let maximum = getrlimit(Resource::Nofile).maximum;
+    setrlimit(Resource::Nofile, Rlimit { current: Some(DESCRIPTORS), maximum }).unwrap();
+    let mut rig = Rig::start();
+    let address = SocketAddrUnix::new(rig.path()).unwrap();
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = || rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None).unwrap();
+    let sockets: Vec<_> = (0..CALLERS).map(|_| socket()).collect();
+    // Let the server take its reserve.
+    assert_eq!(rig.answer_to(&json!({})).await, "");
+
+    let hoard: Vec<File> = std::iter::from_fn(|| File::open("/dev/null").ok()).collect();
+    for socket in sockets {
+        rustix::net::connect(&socket, &address).unwrap();
+        let answer = read_all(UnixStream::from_std(socket.into()).unwrap()).await;
+        assert!(
+            answer.contains(r#""code":"UNAVAILABLE""#) && answer.contains(r#""reason":"busy""#),
+            "{answer}"
+        );
+    }
+    drop(hoard);
+    let stream = rig.send(format!("{}\n", question("right"))).await;
+    rig.asked().await.reply.send(Some(Decision::Deny)).unwrap();
+    assert_eq!(read_all(stream).await, decision("q1", "deny"));
+    rig.finish().await;
+}
