@@ -298,7 +298,7 @@ impl Home {
     /// What waits in the app.
     pub fn pending(&self) -> Result<(Vec<Card>, Vec<Confirmation>)> {
         match self.control(&ControlRequest::Pending)? {
-            Some(ControlResponse::Pending { cards, confirmations }) => Ok((cards, confirmations)),
+            Some(ControlResponse::Pending { cards, confirmations, .. }) => Ok((cards, confirmations)),
             other => bail!("expected what is pending, got {other:?}"),
         }
     }

@@ -2,6 +2,7 @@
 
 use crate::Story;
 use countersign_protocol::ui::Outcome;
+use countersign_tests::cli::Running;
 use countersign_tests::home::Home;
 use serde_json::json;
 use std::path::Path;
@@ -111,5 +112,20 @@ fn a_command_keeps_its_output_and_its_exit_code() -> Story {
 fn a_command_that_takes_too_long_is_ended_and_says_so() -> Story {
     let home = Home::with_defaults("full", "off", "deny")?;
     home.start(&["exec", "--timeout", "0.3", "--", "sleep", "60"])?.finish()?.expect_code(204)?;
+    Ok(())
+}
+
+#[test]
+fn a_command_gets_the_usual_number_of_open_files_back() -> Story {
+    let home = Home::with_defaults("full", "off", "deny")?;
+    let countersign = countersign_tests::process::countersign()?;
+    // It waits for its own limit, and then tells the one of whoever started it.
+    let command = "until [ \"$(ulimit -Sn)\" = 256 ]; do :; done; grep 'open files' /proc/$PPID/limits";
+    let script = "ulimit -Sn 256; exec \"$0\" exec --timeout 20 -- sh -c \"$1\"";
+    let mut shell = home.command("sh");
+    let finished = Running::start(shell.arg("-c").arg(script).arg(countersign).arg(command))?.finish()?;
+    let limits = finished.expect_code(0)?.stdout;
+    let soft = limits.split_ascii_whitespace().nth(3).and_then(|soft| soft.parse::<u64>().ok());
+    assert!(soft.is_some_and(|soft| soft > 256), "{limits}");
     Ok(())
 }

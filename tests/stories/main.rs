@@ -5,6 +5,7 @@ mod fallback;
 mod hooks;
 mod node;
 mod policy;
+mod presence;
 mod record;
 mod routing;
 mod rules;

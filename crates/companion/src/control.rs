@@ -1,10 +1,15 @@
 //! The control channel: the command line talks to the running app. One JSON line each way, then the connection ends.
 
+mod listing;
+
 use crate::desk::Desk;
+use crate::presence::{Presence, Unreached};
 use crate::routing::RunRequest;
 use crate::tools::{Failure, Listing};
-use countersign_node::socket::listener::{BindError, Listener};
+use countersign_node::socket::listener::{self, BindError, Listener};
+use countersign_node::socket::places::{Reader, Readers};
 use countersign_node::socket::server::Peer;
+use countersign_node::socket::vigil::Vigil;
 use countersign_policy::routing::route::Tool;
 use countersign_protocol::control::{ControlRequest, ControlResponse};
 use countersign_protocol::limits::CONTROL_LINE_BYTES;
@@ -12,7 +17,7 @@ use countersign_protocol::tools::{Permission, ToolCall, ToolFailure};
 use std::io;
 use std::path::Path;
 use std::pin::pin;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::net::UnixStream;
@@ -25,9 +30,12 @@ use tokio_util::task::TaskTracker;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ControlError {
-    /// Nobody listens.
+    /// Its lock is free, so it certainly does not run.
     #[error("the Countersign app is not running")]
     NotRunning,
+    /// It cannot be reached, and is not proven absent.
+    #[error("{0}")]
+    Unreachable(#[from] Unreached),
     /// The connection broke or the answer made no sense.
     #[error("the Countersign app did not answer: {0}")]
     Broken(#[from] io::Error),
@@ -38,42 +46,43 @@ pub fn bind(path: &Path) -> Result<Listener, BindError> {
     Listener::bind(path)
 }
 
-/// Serves the channel until `stop`.
-pub fn serve(listener: Listener, desk: Desk, tracker: &TaskTracker, stop: CancellationToken) {
-    let permits = Arc::new(Semaphore::new(MAX_CONNECTIONS));
-    let runs = Arc::new(Semaphore::new(MAX_RUNS));
+/// Serves the channel until `stop`. A socket file that is removed meanwhile is bound again.
+pub fn serve(mut listener: Listener, desk: Desk, tracker: &TaskTracker, stop: CancellationToken) {
+    let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    let readers = Readers::new(MAX_READERS);
+    let room = Arc::new(Semaphore::new(MAX_RUNS));
     let connections = tracker.clone();
     tracker.spawn(async move {
+        let mut vigil = Vigil::over(&listener);
         loop {
-            let permit = tokio::select! {
-                () = stop.cancelled() => return,
-                permit = permits.clone().acquire_owned() => permit,
+            let caller = async {
+                let reader = readers.enter().await;
+                (reader, listener.accept(&BUSY).await)
             };
-            let stream = tokio::select! {
+            let (reader, stream) = tokio::select! {
+                biased;
                 () = stop.cancelled() => return,
-                accepted = listener.accept() => accepted,
+                () = vigil.stirs() => {
+                    vigil.look(&mut listener);
+                    continue;
+                }
+                caller = caller => caller,
             };
-            match stream {
-                Ok(stream) => {
-                    let desk = desk.clone();
-                    let stop = stop.clone();
-                    let runs =
-                        Runs { room: Arc::clone(&runs), tracker: connections.clone(), stop: stop.clone() };
-                    connections.spawn(async move {
-                        let _permit = permit;
-                        tokio::select! {
-                            () = stop.cancelled() => {}
-                            result = answer(stream, desk, runs) => if let Err(error) = result {
-                                tracing::debug!(%error, "a control connection ended early");
-                            }
-                        }
-                    });
+            let Ok(place) = Arc::clone(&places).try_acquire_owned() else {
+                listener::refuse(&stream, &BUSY);
+                continue;
+            };
+            let (desk, stop) = (desk.clone(), stop.clone());
+            let runs = Runs { room: Arc::clone(&room), tracker: connections.clone(), stop: stop.clone() };
+            connections.spawn(async move {
+                let _place = place;
+                tokio::select! {
+                    () = stop.cancelled() => {}
+                    result = answer(stream, reader, desk, runs) => if let Err(error) = result {
+                        tracing::debug!(%error, "a control connection ended early");
+                    }
                 }
-                Err(error) => {
-                    tracing::warn!(%error, "the control socket does not accept");
-                    tokio::time::sleep(ACCEPT_PAUSE).await;
-                }
-            }
+            });
         }
     });
 }
@@ -97,10 +106,15 @@ pub async fn follow(
     request: &ControlRequest,
     mut progress: impl FnMut(String),
 ) -> Result<ControlResponse, ControlError> {
-    let mut stream = UnixStream::connect(path).await.map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => ControlError::NotRunning,
-        _ => ControlError::Broken(error),
-    })?;
+    let mut stream = match UnixStream::connect(path).await {
+        Ok(stream) => stream,
+        Err(error) => {
+            return Err(match Presence::at(&[path]) {
+                Presence::Absent => ControlError::NotRunning,
+                there => Unreached::new(there, error.to_string()).into(),
+            });
+        }
+    };
     let mut line = serde_json::to_vec(request).map_err(io::Error::from)?;
     line.push(b'\n');
     stream.write_all(&line).await?;
@@ -121,7 +135,7 @@ struct Runs {
     stop: CancellationToken,
 }
 
-async fn answer(mut stream: UnixStream, desk: Desk, runs: Runs) -> io::Result<()> {
+async fn answer(mut stream: UnixStream, reader: Reader, desk: Desk, runs: Runs) -> io::Result<()> {
     let credentials = stream.peer_cred()?;
     if credentials.uid() != rustix::process::geteuid().as_raw() {
         return Err(io::ErrorKind::PermissionDenied.into());
@@ -130,7 +144,12 @@ async fn answer(mut stream: UnixStream, desk: Desk, runs: Runs) -> io::Result<()
     let program = pid.and_then(|pid| std::fs::read_link(format!("/proc/{pid}/exe")).ok());
     let program = program.map(|path| path.to_string_lossy().into_owned());
     let peer = Peer { pid, program, via: None };
-    let line = timeout(READ_WAIT, read_line(&mut BufReader::new(&mut stream))).await??;
+    let mut buffered = BufReader::new(&mut stream);
+    let line = tokio::select! {
+        line = timeout(READ_WAIT, read_line(&mut buffered)) => line??,
+        () = reader.shown_out() => return Err(io::ErrorKind::TimedOut.into()),
+    };
+    drop(reader);
     let (mut reading, mut writing) = stream.split();
     let response = match serde_json::from_slice::<ControlRequest>(&line) {
         Ok(request) => {
@@ -203,7 +222,7 @@ async fn respond(
         },
         ControlRequest::Pending => {
             let snapshot = desk.snapshot().await;
-            ControlResponse::Pending { cards: snapshot.cards, confirmations: snapshot.confirmations }
+            listing::pending(snapshot.cards, snapshot.confirmations)
         }
         ControlRequest::Deny { id: Some(id) } => {
             let denied = desk.deny(&id, "command-line").await;
@@ -319,8 +338,20 @@ async fn read_line(reader: &mut BufReader<impl AsyncRead + Unpin>) -> io::Result
     Ok(line)
 }
 
-/// Connections served at once: one person's terminals, and the runs of their agents.
-const MAX_CONNECTIONS: usize = 160;
+/// The line for a caller that cannot even be listened to.
+static BUSY: LazyLock<Vec<u8>> = LazyLock::new(|| {
+    let response = ControlResponse::Error { message: "the app is busy; try again later".to_owned() };
+    let mut line = serde_json::to_vec(&response).unwrap_or_default();
+    line.push(b'\n');
+    line
+});
+
+/// Connections served at once: one person's terminals, the runs of their agents, and those that have not said what they want.
+/// The next are told that the app is busy.
+const MAX_CONNECTIONS: usize = MAX_READERS + MAX_RUNS + 64;
+
+/// Connections that have not said what they want: each may hold a line of 4 MiB, and goes when others wait.
+const MAX_READERS: usize = 32;
 
 /// Runs at once, so many fewer that there is always room to look and to deny.
 const MAX_RUNS: usize = 128;
@@ -330,6 +361,3 @@ const REPORTS: usize = 64;
 
 /// How long a connected client may take to send its line, or to take the answer.
 const READ_WAIT: Duration = Duration::from_secs(15);
-
-/// Pause after a failed accept (out of file descriptors), so that the loop does not spin.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(100);

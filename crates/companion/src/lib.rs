@@ -18,6 +18,7 @@ pub mod log;
 mod mcp;
 pub mod paths;
 pub mod pets;
+mod presence;
 mod private;
 pub mod routing;
 mod runner;
@@ -31,4 +32,5 @@ pub use countersign_approvals::actor::PresenterGuard;
 #[cfg(target_os = "linux")]
 pub use countersign_node::memory;
 pub use desk::Desk;
+pub use presence::Unreached;
 pub use wiring::{Companion, StartError};

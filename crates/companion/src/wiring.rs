@@ -18,6 +18,7 @@ use countersign_approvals::history::{History, HistoryError};
 use countersign_approvals::ports::Ports;
 use countersign_approvals::rules::RuleStore;
 use countersign_approvals::store::Store;
+use countersign_node::descriptors;
 use countersign_node::host::{self, Host};
 use countersign_node::socket::listener::BindError;
 use countersign_node::socket::server;
@@ -78,6 +79,8 @@ struct Phase {
 impl Core {
     /// Starts the parts. Must be called inside a tokio runtime.
     pub(crate) fn start(paths: &Paths, via: Via) -> Result<Self, HistoryError> {
+        // Here and not where the program starts: what its guardian starts is this program again.
+        descriptors::raise_limit();
         let phases = Phases::default();
         let Phases { acting, recording } = &phases;
         let ports = Ports::system();

@@ -119,6 +119,9 @@ pub enum ControlResponse {
         cards: Vec<Card>,
         /// Loosenings, oldest first.
         confirmations: Vec<Confirmation>,
+        /// Ids of the requests whose command is cut, because all of them whole would not fit into a line.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        shortened: Vec<String>,
     },
     /// To `deny`.
     Denied {

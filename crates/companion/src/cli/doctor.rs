@@ -5,6 +5,7 @@ use super::output::Output;
 use super::service::{UNIT, unit_path};
 use crate::control::{self, ControlError};
 use crate::desktop;
+use crate::endpoint::endpoint_in;
 use crate::gateway::TOKEN_FILE;
 use crate::paths::{Paths, process_environment};
 use crate::runner;
@@ -12,8 +13,11 @@ use crate::sentences::{self, Language};
 use countersign_approvals::rules::{self, RuleStore};
 use countersign_approvals::store::{Current, Store};
 use countersign_node::executor::sandbox;
+use countersign_node::socket::client;
+use countersign_node::socket::lock::Holder;
 use countersign_policy::document;
 use countersign_protocol::control::{ControlRequest, ControlResponse};
+use countersign_protocol::limits::SOCKET_TOKEN_CHARACTERS;
 use countersign_protocol::ui::{
     DisplayState, EmbeddedState, Presence, RulesState, SocketState, Standing, Status, StoreState,
     UnaskedPlace,
@@ -57,7 +61,12 @@ pub(super) async fn doctor(paths: &Paths, output: &Output) -> anyhow::Result<Exi
     findings.push(rules(&RuleStore::read(&paths.rules())));
     findings.push(app_finding(&app));
     findings.push(standing(&app, Language::of_process()));
-    findings.push(socket(&app, &current));
+    let control = paths.control_socket();
+    // Without app and socket there is nothing to compare.
+    if app.is_ok() || control.symlink_metadata().is_ok() || !matches!(Holder::of(&control), Holder::Nobody) {
+        findings.push(door("control channel", &control).await);
+    }
+    findings.push(socket(paths, &app, &current).await);
     findings.extend(app.as_ref().ok().map(|app| gateway(paths, &app.gateway)));
     findings.extend(node(paths));
     findings.push(sandbox().await);
@@ -200,6 +209,13 @@ fn permissions(current: &Current) -> Option<Finding> {
 fn token(current: &Current) -> Option<Finding> {
     let (_, token) = document::socket(current.document.as_ref()?);
     Some(match token {
+        Some(token) if !token.is_long_enough() => problem(
+            "socket token",
+            format!(
+                "it is shorter than {SOCKET_TOKEN_CHARACTERS} characters, so the app does not serve its socket"
+            ),
+            "remove it from the document: the app makes another".to_owned(),
+        ),
         Some(_) => ok("socket token", "present".to_owned()),
         None => Finding {
             check: "socket token",
@@ -210,10 +226,14 @@ fn token(current: &Current) -> Option<Finding> {
     })
 }
 
-fn socket(app: &Result<App, ControlError>, current: &Current) -> Finding {
+/// What the app says of its socket, compared with who answers there.
+async fn socket(paths: &Paths, app: &Result<App, ControlError>, current: &Current) -> Finding {
     match app {
         Ok(App { status, .. }) => match &status.socket {
-            SocketState::Listening => ok("approval socket", format!("listening on {}", status.socket_path)),
+            SocketState::Listening => {
+                let named = endpoint_in(current, paths).map(|(path, _)| path);
+                door("approval socket", &named.unwrap_or_else(|| status.socket_path.clone().into())).await
+            }
             SocketState::Retrying { problem: reason } => problem(
                 "approval socket",
                 format!("{}: {reason}", status.socket_path),
@@ -228,6 +248,42 @@ fn socket(app: &Result<App, ControlError>, current: &Current) -> Finding {
             let path = path.unwrap_or_else(|| "the socket".to_owned());
             problem("approval socket", format!("nobody serves {path}"), "start the app".to_owned())
         }
+    }
+}
+
+/// Who answers at a socket, and whether that is who holds its lock: a program in the app's place is not the app.
+async fn door(check: &'static str, path: &Path) -> Finding {
+    let answers = client::knock(path, ANSWER_WAIT).await;
+    let (shown, remedy) = (path.display(), RESTART_REMEDY.to_owned());
+    match (Holder::of(path), answers) {
+        (Holder::Somebody { pid: Some(app) }, Ok(Some(pid))) if pid != app => problem(
+            check,
+            format!(
+                "process {pid} answers on {shown} in place of the app, process {app}: it reads what callers send"
+            ),
+            format!("end process {pid} and remove the file: the app binds it again by itself"),
+        ),
+        (Holder::Somebody { .. }, Ok(_)) => ok(check, format!("listening on {shown}")),
+        (Holder::Somebody { pid }, Err(error)) => {
+            let app = pid.map_or_else(String::new, |pid| format!(" (process {pid})"));
+            problem(check, format!("the app{app} cannot be reached: {error}"), remedy)
+        }
+        (Holder::Nobody, Ok(pid)) => {
+            let who = pid.map_or_else(|| "a program".to_owned(), |pid| format!("process {pid}"));
+            problem(
+                check,
+                format!("{who} answers on {shown} and does not hold its lock, so it is not the app"),
+                format!("end {who}, then start the app"),
+            )
+        }
+        (Holder::Nobody, Err(_)) => {
+            problem(check, format!("nobody serves {shown}"), "start the app".to_owned())
+        }
+        (Holder::Unknown(error), _) => problem(
+            check,
+            format!("it cannot be told who serves {shown}: its lock: {error}"),
+            "check the folder's permissions".to_owned(),
+        ),
     }
 }
 
@@ -410,6 +466,8 @@ fn problem(check: &'static str, message: String, remedy: String) -> Finding {
 
 /// The app answers this at once.
 const ANSWER_WAIT: Duration = Duration::from_secs(5);
+
+const RESTART_REMEDY: &str = "if it stays so, end the app and start it again";
 
 const DISPLAY_REMEDY: &str =
     "look into the app's log for what ended, and start the app again inside the desktop session";

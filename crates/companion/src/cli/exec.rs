@@ -5,6 +5,7 @@ use super::{AgentArg, CwdArg, Exit};
 use crate::control::{self, ControlError};
 use crate::endpoint::endpoint;
 use crate::paths::Paths;
+use crate::presence::{Presence, Unreached, unless_silent};
 use crate::wiring::Core;
 use anyhow::Context;
 use clap::Args;
@@ -130,17 +131,28 @@ pub(super) async fn exec(paths: &Paths, args: ExecArgs, output: &Output) -> anyh
     };
     let overall = args.timeout.map_or(UNLIMITED_RUN, |limit| limit + MARGIN) + args.wait.wait + MARGIN;
     if args.route.is_given() {
-        return routed(paths, request, args.route, overall, output).await;
+        return routed(paths, request, args.route, args.wait.wait, overall, output).await;
     }
     let answer = match endpoint(paths) {
         Some((socket, token)) => {
             let now_ms = countersign_approvals::ports::Ports::system().clock.now_ms();
-            match client::exec(&socket, &token, &request, now_ms, overall).await {
-                Err(ClientError::NoApp { .. }) => None,
-                other => Some(other),
+            let asked = client::exec(&socket, &token, &request, now_ms, overall);
+            match unless_silent(&socket, args.wait.wait, asked).await {
+                Ok(Err(error @ ClientError::NoApp { .. })) => {
+                    Presence::of(paths, Some(&socket)).proves_absence(error.to_string()).map(|()| None)
+                }
+                Ok(Err(error @ ClientError::TimedOut(_))) => {
+                    Err(Unreached::new(Presence::of(paths, Some(&socket)), error.to_string()))
+                }
+                Ok(other) => Ok(Some(other)),
+                Err(silent) => Err(silent),
             }
         }
-        None => None,
+        None => Presence::of(paths, None).proves_absence(why_nobody(paths)).map(|()| None),
+    };
+    let answer = match answer {
+        Ok(answer) => answer,
+        Err(unreached) => return not_run(&silence(&unreached), Exit::Expired, true, None, output),
     };
     match answer {
         Some(Ok(answer)) => match (answer.payload, answer.error) {
@@ -168,11 +180,20 @@ pub(super) async fn ask(paths: &Paths, args: AskArgs, output: &Output) -> anyhow
     let answer = match endpoint(paths) {
         Some((socket, token)) => {
             match client::ask(&socket, &token, &request, args.wait.wait + MARGIN).await {
-                Err(ClientError::NoApp { .. }) => None,
-                other => Some(other),
+                Err(error @ ClientError::NoApp { .. }) => {
+                    Presence::of(paths, Some(&socket)).proves_absence(error.to_string()).map(|()| None)
+                }
+                other => Ok(Some(other)),
             }
         }
-        None => None,
+        None => Presence::of(paths, None).proves_absence(why_nobody(paths)).map(|()| None),
+    };
+    let answer = match answer {
+        Ok(answer) => answer,
+        Err(unreached) => {
+            output.note(&unreached.to_string());
+            Some(Err(ClientError::NoAnswer))
+        }
     };
     let (decision, app) = match answer {
         Some(Ok(decision)) => (Some(decision), true),
@@ -203,12 +224,21 @@ async fn routed(
     paths: &Paths,
     exec: ExecRequest,
     route: RouteArgs,
+    wait: Duration,
     overall: Duration,
     output: &Output,
 ) -> anyhow::Result<Exit> {
     let RouteArgs { host, node, security, ask } = route;
     let request = ControlRequest::Run { exec: Box::new(exec), host, node, security, ask };
-    match control::call(&paths.control_socket(), &request, overall).await {
+    let control = paths.control_socket();
+    let asked = control::call(&control, &request, overall);
+    let answer = match unless_silent(&control, wait, asked).await {
+        Ok(Err(ControlError::Unreachable(unreached))) | Err(unreached) => {
+            return not_run(&silence(&unreached), Exit::Expired, true, None, output);
+        }
+        Ok(answer) => answer,
+    };
+    match answer {
         Ok(ControlResponse::Ran { taken, payload: Some(payload), .. }) => {
             ran(&payload, true, taken.as_ref(), output)
         }
@@ -326,6 +356,15 @@ fn not_run(
         output.note(&error.message);
     }
     Ok(exit)
+}
+
+/// An app that is there and says nothing: a denial. What it had started already may still run.
+fn silence(unreached: &Unreached) -> ExecError {
+    ExecError {
+        code: "UNAVAILABLE".to_owned(),
+        message: unreached.to_string(),
+        reason: Some("app-silent".to_owned()),
+    }
 }
 
 fn exit_of(error: &ExecError) -> Exit {

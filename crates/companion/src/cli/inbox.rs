@@ -26,6 +26,9 @@ pub(crate) struct DenyArgs {
 struct PendingReport<'a> {
     cards: &'a [Card],
     confirmations: &'a [Confirmation],
+    /// Ids of the requests whose command is cut.
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    shortened: &'a [String],
 }
 
 #[derive(Serialize)]
@@ -34,36 +37,47 @@ struct DenyReport<'a> {
 }
 
 pub(super) async fn pending(paths: &Paths, output: &Output) -> anyhow::Result<Exit> {
-    let (cards, confirmations) = match call(paths, &ControlRequest::Pending).await? {
-        Some(ControlResponse::Pending { cards, confirmations }) => (cards, confirmations),
+    let (cards, confirmations, shortened) = match call(paths, &ControlRequest::Pending).await? {
+        Some(ControlResponse::Pending { cards, confirmations, shortened }) => {
+            (cards, confirmations, shortened)
+        }
         Some(other) => anyhow::bail!("expected what is pending, got {other:?}"),
         None => {
             output.note("the Countersign app is not running, so nothing can be waiting");
-            (Vec::new(), Vec::new())
+            (Vec::new(), Vec::new(), Vec::new())
         }
     };
-    output.result(&PendingReport { cards: &cards, confirmations: &confirmations }, |out| {
-        for card in &cards {
-            let agent = display::original(&card.agent).unwrap_or_default();
-            writeln!(
-                out,
-                "{}  {}  {}",
-                card.id,
-                display::escape(&agent),
-                display::masked_text(&card.command.copy)
-            )?;
-        }
-        for confirmation in &confirmations {
-            for loosening in &confirmation.loosenings {
-                let to = display::escape(&loosening.to);
-                writeln!(out, "{}  loosens {}: {}", confirmation.id, display::escape(&loosening.scope), to)?;
+    output.result(
+        &PendingReport { cards: &cards, confirmations: &confirmations, shortened: &shortened },
+        |out| {
+            for card in &cards {
+                let agent = display::original(&card.agent).unwrap_or_default();
+                writeln!(
+                    out,
+                    "{}  {}  {}",
+                    card.id,
+                    display::escape(&agent),
+                    display::masked_text(&card.command.copy)
+                )?;
             }
-        }
-        if cards.is_empty() && confirmations.is_empty() {
-            writeln!(out, "Nothing is waiting.")?;
-        }
-        Ok(())
-    })?;
+            for confirmation in &confirmations {
+                for loosening in &confirmation.loosenings {
+                    let to = display::escape(&loosening.to);
+                    writeln!(
+                        out,
+                        "{}  loosens {}: {}",
+                        confirmation.id,
+                        display::escape(&loosening.scope),
+                        to
+                    )?;
+                }
+            }
+            if cards.is_empty() && confirmations.is_empty() {
+                writeln!(out, "Nothing is waiting.")?;
+            }
+            Ok(())
+        },
+    )?;
     Ok(Exit::Ok)
 }
 

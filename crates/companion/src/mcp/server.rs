@@ -75,6 +75,7 @@ impl From<ControlError> for Unanswered {
     fn from(error: ControlError) -> Self {
         match error {
             ControlError::NotRunning => Self::NotRunning,
+            ControlError::Unreachable(why) => Self::Broken(why.to_string()),
             ControlError::Broken(source) => Self::Broken(source.to_string()),
         }
     }

@@ -3,6 +3,7 @@
 
 use crate::endpoint::endpoint;
 use crate::paths::Paths;
+use crate::presence::Presence;
 use countersign_approvals::Approvals;
 use countersign_approvals::actor::{Event, PresenterGuard};
 use countersign_approvals::book::Record;
@@ -14,7 +15,6 @@ use countersign_protocol::ui::{CancelCause, Fact};
 use countersign_protocol::vocabulary::Decision;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::net::UnixStream;
 use tokio::sync::broadcast;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -32,12 +32,15 @@ impl Asking {
         Self { paths: paths.clone(), approvals, ports }
     }
 
-    /// As long as the guard lives, questions of this process wait for the app. `None` when no app listens.
+    /// As long as the guard lives, questions of this process wait for the app. `None` when there is certainly none: one that cannot
+    /// be reached is a denial, and never the fallback.
     pub(super) async fn presenter(&self) -> Option<PresenterGuard> {
-        let (socket, _) = endpoint(&self.paths)?;
-        // It connects and says nothing, which costs the app a moment.
-        let listens = tokio::time::timeout(KNOCK, UnixStream::connect(socket)).await;
-        matches!(listens, Ok(Ok(_))).then(|| self.approvals.presenter())
+        let socket = endpoint(&self.paths).map(|(socket, _)| socket);
+        if let Presence::Absent = Presence::of(&self.paths, socket.as_deref()) {
+            // Another program may serve there, without a lock.
+            client::knock(&socket?, KNOCK).await.ok()?;
+        }
+        Some(self.approvals.presenter())
     }
 
     /// Hands on every question of this process until `stop`.

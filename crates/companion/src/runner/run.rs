@@ -3,6 +3,7 @@
 use super::calls::Tools;
 use super::outcome::{Ended, INVALID_REQUEST};
 use crate::endpoint::endpoint_in;
+use crate::presence::Presence;
 use countersign_node::host::Signals;
 use countersign_node::socket::client::{self, ClientError};
 use countersign_node::socket::server::Peer;
@@ -93,30 +94,38 @@ async fn exec(
     cancel: CancellationToken,
     started: impl Fn(),
 ) -> Ended {
-    if tools.asking.is_none()
-        && let Some((socket, token)) = endpoint_in(&*tools.store.refresh().await, &tools.paths)
-    {
-        let now_ms = tools.ports.clock.now_ms();
-        let asked = client::exec_watched(&socket, &token, &request, now_ms, limit, &started);
-        let answer = tokio::select! {
-            answer = asked => answer,
-            // The connection is closed with it, and the app ends what runs.
-            () = cancel.cancelled() => return Ended::cancelled(),
-        };
-        match answer {
-            Ok(answer) => {
-                return match (answer.payload, answer.error) {
-                    (Some(payload), _) => Ended::Ran(payload),
-                    (None, Some(error)) => Ended::of(error),
-                    (None, None) => Ended::silent(),
-                };
+    if tools.asking.is_none() {
+        let named = endpoint_in(&*tools.store.refresh().await, &tools.paths);
+        let mut why = NO_SOCKET.to_owned();
+        let socket = named.as_ref().map(|(socket, _)| socket.clone());
+        if let Some((socket, token)) = named {
+            let now_ms = tools.ports.clock.now_ms();
+            let asked = client::exec_watched(&socket, &token, &request, now_ms, limit, &started);
+            let answer = tokio::select! {
+                answer = asked => answer,
+                // The connection is closed with it, and the app ends what runs.
+                () = cancel.cancelled() => return Ended::cancelled(),
+            };
+            match answer {
+                Ok(answer) => {
+                    return match (answer.payload, answer.error) {
+                        (Some(payload), _) => Ended::Ran(payload),
+                        (None, Some(error)) => Ended::of(error),
+                        (None, None) => Ended::silent(),
+                    };
+                }
+                Err(error @ ClientError::NoApp { .. }) => why = error.to_string(),
+                // It may have run: to run it again here could do it twice.
+                Err(error) => {
+                    tracing::warn!(%error, "the app did not answer");
+                    return Ended::silent();
+                }
             }
-            Err(ClientError::NoApp { .. }) => {}
-            // It may have run: to run it again here could do it twice.
-            Err(error) => {
-                tracing::warn!(%error, "the app did not answer");
-                return Ended::silent();
-            }
+        }
+        // Without the app the fallback holds, and nowhere else.
+        if let Err(unreached) = Presence::of(&tools.paths, socket.as_deref()).proves_absence(why) {
+            tracing::warn!(%unreached, "nothing ran");
+            return Ended::silent();
         }
     }
     let _presenter = match &tools.asking {
@@ -163,6 +172,9 @@ fn text_of(params: &RunParams) -> String {
 fn filled(text: Option<&str>) -> Option<&str> {
     text.filter(|text| !text.trim().is_empty())
 }
+
+/// Why the app was not even asked.
+const NO_SOCKET: &str = "the approvals document names no socket that can be used";
 
 /// How long a command must run for its start to be told before its end: short beside anything that a person waits for.
 const STARTED_PAUSE: Duration = Duration::from_millis(30);

@@ -354,6 +354,19 @@ async fn without_the_app_what_needs_a_person_is_denied_in_the_words_of_each_rele
 }
 
 #[tokio::test]
+async fn an_app_that_is_there_and_cannot_be_reached_is_a_denial_whatever_the_fallback() {
+    let defaults = json!({ "security": "full", "ask": "always", "askFallback": "full" });
+    let mut rig = Rig::new(defaults, "2026.9.6").await;
+    let state = paths(&rig.folder).control_socket();
+    let app = crate::control::bind(&state).unwrap();
+    let (result, _) = rig.run(json!({ "command": ["true"], "runId": "r" })).await;
+    assert_eq!(result["error"]["message"], "COMPANION_APP_UNAVAILABLE: the app did not answer");
+    drop(app);
+    let (result, _) = rig.run(json!({ "command": ["true"], "runId": "s" })).await;
+    assert_eq!(payload(&result)["exitCode"], 0);
+}
+
+#[tokio::test]
 async fn what_a_run_would_be_is_said_before_anybody_is_asked() {
     let mut rig = Rig::asking().await;
     let script = rig.work().join("job.sh");

@@ -1,0 +1,110 @@
+//! Whether the app runs. A fallback holds only where it certainly does not: an app that is slow, stopped, out of files or hard to
+//! reach is still the one that asks.
+
+use crate::paths::Paths;
+use countersign_node::socket::client::{self, ClientError};
+use countersign_node::socket::lock::Holder;
+use std::path::Path;
+use std::time::Duration;
+
+/// What the locks of the app's sockets say. They go with its process, however that ends, and with nothing else.
+#[derive(Debug)]
+pub(crate) enum Presence {
+    /// Nobody holds them.
+    Absent,
+    /// Somebody does.
+    Running {
+        /// Its process, where the kernel tells.
+        pid: Option<i32>,
+    },
+    /// It could not be told.
+    Unknown {
+        /// Why not.
+        problem: String,
+    },
+}
+
+/// Why nothing came of asking an app that is not proven absent.
+#[derive(Debug, thiserror::Error)]
+#[error("{}", .0)]
+pub struct Unreached(String);
+
+impl Presence {
+    /// Of the app in whose state directory this process works. Its control socket makes it single there; whoever serves the
+    /// approval socket that the document names is asked for approvals just as well.
+    pub(crate) fn of(paths: &Paths, approval_socket: Option<&Path>) -> Self {
+        let control = paths.control_socket();
+        match approval_socket {
+            Some(socket) => Self::at(&[&control, socket]),
+            None => Self::at(&[&control]),
+        }
+    }
+
+    /// Of whoever serves any of these sockets. Blocking, a few calls.
+    pub(crate) fn at(sockets: &[&Path]) -> Self {
+        let mut found = Self::Absent;
+        for socket in sockets {
+            match Holder::of(socket) {
+                Holder::Nobody => {}
+                Holder::Somebody { pid } => return Self::Running { pid },
+                Holder::Unknown(error) => {
+                    found = Self::Unknown { problem: format!("the lock of {}: {error}", socket.display()) };
+                }
+            }
+        }
+        found
+    }
+
+    /// `Err` where a fallback must not hold; `why` is what kept the app from answering.
+    pub(crate) fn proves_absence(self, why: impl Into<String>) -> Result<(), Unreached> {
+        match self {
+            Self::Absent => Ok(()),
+            there => Err(Unreached::new(there, why.into())),
+        }
+    }
+}
+
+impl Unreached {
+    pub(crate) fn new(presence: Presence, why: String) -> Self {
+        Self(match presence {
+            Presence::Running { pid: Some(pid) } => {
+                format!("the Countersign app runs (process {pid}) and did not answer: {why}")
+            }
+            Presence::Running { pid: None } | Presence::Absent => {
+                format!("the Countersign app runs and did not answer: {why}")
+            }
+            Presence::Unknown { problem } => format!(
+                "it cannot be told whether the Countersign app runs ({problem}), and it did not answer: {why}"
+            ),
+        })
+    }
+}
+
+/// What comes of `asked`, unless the app behind `socket` stops taking callers. It is left alone for `patience`; after that it has to
+/// show now and then that it lives, for nobody can tell a stopped one from one that has a long command run.
+pub(crate) async fn unless_silent<T>(
+    socket: &Path,
+    patience: Duration,
+    asked: impl Future<Output = T>,
+) -> Result<T, Unreached> {
+    let silent = async {
+        tokio::time::sleep(patience).await;
+        while !matches!(client::knock(socket, KNOCK).await, Err(ClientError::TimedOut(_))) {
+            tokio::time::sleep(BETWEEN).await;
+        }
+    };
+    tokio::select! {
+        biased;
+        answer = asked => Ok(answer),
+        () = silent => {
+            let within = (patience + KNOCK).as_secs();
+            Err(Unreached::new(Presence::at(&[socket]), format!("nothing came within {within} s")))
+        }
+    }
+}
+
+/// How long a living app takes at most to look at a caller.
+const KNOCK: Duration = Duration::from_secs(5);
+
+/// Between two looks whether it lives.
+const BETWEEN: Duration = Duration::from_secs(5);
