@@ -5,7 +5,7 @@ use super::lock::Lock;
 use crate::descriptors;
 use rustix::fs::{FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
-use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
+use rustix::net::{AddressFamily, SendFlags, SocketAddrUnix, SocketFlags, SocketType};
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
 use std::os::fd::OwnedFd;
@@ -176,8 +176,9 @@ pub enum Lost {
 
 /// Tells a caller that there is no room, without reading what it wants.
 pub fn refuse(stream: &UnixStream, busy: &[u8]) {
-    // Nothing was written to it before, so the line fits; a caller that has left needs none.
-    let _ = stream.try_write(busy);
+    // Past tokio, which knows nothing of a stream this young. Nothing was written to it before, so the line fits; a caller that
+    // has left needs none.
+    let _ = rustix::net::send(stream, busy, SendFlags::DONTWAIT | SendFlags::NOSIGNAL);
 }
 
 /// Descriptors that are open for nothing but to be closed when there are no others.
