@@ -42,15 +42,18 @@ async fn child() {
     // Let the server take its reserve.
     assert_eq!(rig.answer_to(&json!({})).await, "");
 
-    let hoard: Vec<File> = std::iter::from_fn(|| File::open("/dev/null").ok()).collect();
+    let mut hoard: Vec<File> = Vec::new();
+    let mut told = 0;
     for socket in sockets {
+        // Also what earlier connections give back.
+        hoard.extend(std::iter::from_fn(|| File::open("/dev/null").ok()));
         rustix::net::connect(&socket, &address).unwrap();
         let answer = read_all(UnixStream::from_std(socket.into()).unwrap()).await;
-        assert!(
-            answer.contains(r#""code":"UNAVAILABLE""#) && answer.contains(r#""reason":"busy""#),
-            "{answer}"
-        );
+        let is_busy = answer.contains(r#""code":"UNAVAILABLE""#) && answer.contains(r#""reason":"busy""#);
+        assert!(is_busy || answer.is_empty(), "{answer}");
+        told += usize::from(is_busy);
     }
+    assert!(told >= CALLERS - 4, "{told}");
     drop(hoard);
     let stream = rig.send(format!("{}\n", question("right"))).await;
     rig.asked().await.reply.send(Some(Decision::Deny)).unwrap();
