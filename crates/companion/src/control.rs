@@ -219,6 +219,7 @@ async fn respond(
             status: desk.looked_at().await,
             pid: std::process::id(),
             gateway: desk.embedded().state,
+            turned_away: desk.turned_away(),
         },
         ControlRequest::Pending => {
             let snapshot = desk.snapshot().await;

@@ -9,6 +9,7 @@ pub mod access;
 pub mod client;
 pub mod embedded;
 pub mod identity;
+pub(crate) mod line;
 pub mod pairing;
 pub mod pet;
 pub mod session;

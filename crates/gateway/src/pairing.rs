@@ -14,6 +14,22 @@ pub const MAX_PENDING: usize = 64;
 /// How many devices may be known.
 pub const MAX_DEVICES: usize = 1_024;
 
+/// Longest name of a device, in characters; one that is longer is cut.
+pub const MAX_NAME: usize = 100;
+
+/// A device's own name as it is kept: on one line, without control characters, and not longer than a person reads. `None` when
+/// nothing is left.
+pub(crate) fn tidy_name(name: &str) -> Option<String> {
+    // Twice as many are looked at: blanks are not counted, and nobody reads through sixty thousand.
+    let seen = name.chars().take(2 * MAX_NAME).map(|c| if c.is_control() { ' ' } else { c });
+    let seen: String = seen.collect();
+    let mut tidy = seen.split_whitespace().collect::<Vec<_>>().join(" ");
+    if name.chars().nth(2 * MAX_NAME).is_some() || tidy.chars().nth(MAX_NAME).is_some() {
+        tidy = tidy.chars().take(MAX_NAME - 1).chain(['…']).collect();
+    }
+    (!tidy.is_empty()).then_some(tidy)
+}
+
 /// What happens when a device on this machine connects for the first time, or asks for more than before, with the right
 /// token.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -173,7 +189,10 @@ pub struct Devices {
 impl Devices {
     /// Those that were stored; what is beyond [`MAX_DEVICES`] is forgotten.
     pub fn new(stored: Vec<Device>) -> Self {
-        let paired = stored.into_iter().take(MAX_DEVICES);
+        let paired = stored.into_iter().take(MAX_DEVICES).map(|mut device| {
+            device.display_name = device.display_name.as_deref().and_then(tidy_name);
+            device
+        });
         Self {
             paired: paired.map(|device| (device.device_id.clone(), device)).collect(),
             pending: Vec::new(),
@@ -269,6 +288,11 @@ impl Devices {
     fn known(&self, device_id: &str, local: LocalPairing) -> Option<&Device> {
         let counts = |device: &&Device| local == LocalPairing::Silent || device.let_in_by != LetInBy::Token;
         self.paired.get(device_id).filter(counts)
+    }
+
+    /// Whether a device was let in, in a way that counts.
+    pub(crate) fn is_let_in(&self, device_id: &str, local: LocalPairing) -> bool {
+        self.known(device_id, local).is_some()
     }
 
     /// Why a device cannot simply come in.
@@ -440,6 +464,20 @@ mod tests {
         assert_eq!(come(&mut devices, LocalPairing::Ask, &["operator.read"], NOW), None);
         let more = come(&mut devices, LocalPairing::Ask, &["operator.admin"], NOW + 1).unwrap();
         assert_eq!(more.0, Reason::ScopeUpgrade);
+    }
+
+    #[test]
+    fn names_of_devices_are_one_line_that_a_person_reads() {
+        let check = |name: &str, expected: Option<&str>| {
+            assert_eq!(tidy_name(name).as_deref(), expected, "{name:?}");
+        };
+        check("My  laptop ", Some("My laptop"));
+        check("a\nb\u{1b}[31m\0c", Some("a b [31m c"));
+        check(" \t", None);
+        check(&"ä".repeat(MAX_NAME), Some(&"ä".repeat(MAX_NAME)));
+        let long = format!("{}…", "x".repeat(MAX_NAME - 1));
+        check(&"x".repeat(MAX_NAME + 1), Some(&long));
+        check(&"x".repeat(60_000), Some(&long));
     }
 
     #[test]

@@ -5,7 +5,7 @@
 
 use crate::access::{self, Caller, Role, Scope, Scopes};
 use crate::identity::{self, Proof};
-use crate::pairing::{Admission, Applicant, Pending, Reason};
+use crate::pairing::{self, Admission, Applicant, Pending, Reason};
 use countersign_protocol::gateway::connect::{
     Auth, ClientInfo, ConnectParams, DeviceProof, Features, Granted, HelloOk, Policy, ServerInfo,
 };
@@ -26,7 +26,8 @@ pub const MAX_ROLE_ERRORS: u32 = 10;
 /// What a session asks about the outside.
 pub trait Gate {
     /// Whether the secret is right. Compares in constant time, counts failures.
-    fn secret(&mut self, auth: Option<&Auth>) -> Result<(), Locked>;
+    /// `device` is the one that proved to be there: a device that was let in is never kept out for what others guessed.
+    fn secret(&mut self, auth: Option<&Auth>, device: Option<&str>) -> Result<(), Locked>;
 
     /// Whether a device that proved who it is may come in.
     fn admit(&mut self, applicant: &Applicant<'_>) -> Admission;
@@ -159,7 +160,7 @@ impl Session {
 
     fn handshake(&mut self, text: &str, gate: &mut impl Gate, now_ms: i64) -> Vec<Output> {
         if text.len() > MAX_HANDSHAKE_BYTES {
-            return vec![self.close(close::TOO_BIG, "preauth payload too large")];
+            return vec![self.close(close::TOO_BIG, PREAUTH_TOO_LARGE)];
         }
         let request = match serde_json::from_str(text) {
             Ok(Frame::Req(request)) if request.method == "connect" && !request.id.is_empty() => request,
@@ -201,21 +202,27 @@ impl Session {
         gate: &mut impl Gate,
         now_ms: i64,
     ) -> Result<(Client, Value), Box<Refused>> {
-        let params: ConnectParams = serde_json::from_value(params.clone()).map_err(|error| {
+        let mut params: ConnectParams = serde_json::from_value(params.clone()).map_err(|error| {
             Refused::policy(ErrorShape::invalid(format!("invalid connect params: {error}")))
         })?;
+        bounded(&params)
+            .map_err(|why| Refused::policy(ErrorShape::invalid(format!("invalid connect params: {why}"))))?;
+        params.client.display_name = params.client.display_name.as_deref().and_then(pairing::tidy_name);
         if params.min_protocol > PROTOCOL || params.max_protocol < OLDEST_PROTOCOL {
             return Err(protocol_mismatch(&params));
         }
         let role = Role::parse(params.role.as_deref())
             .ok_or_else(|| Refused::policy(ErrorShape::invalid("invalid role")))?;
-        gate.secret(params.auth.as_ref()).map_err(locked)?;
+        let proved = params.device.as_ref().map(|device| self.prove(device, &params, role, now_ms));
+        let device = proved.as_ref().and_then(|proved| proved.as_ref().ok()).map(String::as_str);
+        // Whether a proof is good is told to those who know the secret.
+        gate.secret(params.auth.as_ref(), device).map_err(locked)?;
         let mut scopes = match role {
             Role::Operator => Scopes::of(&params.scopes),
             Role::Node => Scopes::default(),
         };
-        let device_id = match &params.device {
-            Some(device) => Some(self.prove(device, &params, role, now_ms)?),
+        let device_id = match proved {
+            Some(proved) => Some(proved?),
             None if role == Role::Node => return Err(no_device()),
             None if is_command_line(&params.client) && gate.lets_in_by_secret() => None,
             // Whoever does not say who it is may do nothing.
@@ -342,6 +349,41 @@ impl Session {
     }
 }
 
+/// What is wrong with the sizes of what a program says of itself: it is kept, and shown to people.
+fn bounded(params: &ConnectParams) -> Result<(), String> {
+    let ClientInfo { id, version, platform, device_family, model_identifier, mode, instance_id, .. } =
+        &params.client;
+    let words = [
+        ("client.id", Some(id)),
+        ("client.version", Some(version)),
+        ("client.platform", Some(platform)),
+        ("client.deviceFamily", device_family.as_ref()),
+        ("client.modelIdentifier", model_identifier.as_ref()),
+        ("client.mode", Some(mode)),
+        ("client.instanceId", instance_id.as_ref()),
+    ];
+    let lists = [("caps", &params.caps), ("commands", &params.commands), ("scopes", &params.scopes)];
+    let entries = lists.iter().flat_map(|(name, list)| list.iter().map(|word| (*name, Some(word))));
+    for (name, word) in words.into_iter().chain(entries) {
+        let bytes = word.map_or(0, String::len);
+        if bytes > MAX_WORD_BYTES {
+            return Err(format!("{name}: expected at most {MAX_WORD_BYTES} bytes, got {bytes}"));
+        }
+    }
+    for (name, list) in lists {
+        if list.len() > MAX_WORDS {
+            return Err(format!("{name}: expected at most {MAX_WORDS}, got {}", list.len()));
+        }
+    }
+    Ok(())
+}
+
+/// Longest word of what a program says of itself, in bytes: far longer than any of the peers'.
+const MAX_WORD_BYTES: usize = 256;
+
+/// Most words of one kind: four times as many as the peers' largest node declares.
+const MAX_WORDS: usize = 256;
+
 /// What of the declared commands a node may be told to do, sorted.
 fn taken(role: Role, declared: &[String]) -> Vec<&'static str> {
     let is_declared = |known: &&str| role == Role::Node && declared.iter().any(|word| word.trim() == *known);
@@ -376,6 +418,9 @@ fn parse(text: &str) -> Result<Request, (String, String)> {
         Err(error) => Err((id, error.to_string())),
     }
 }
+
+/// What is said of a first frame that is too long.
+pub(crate) const PREAUTH_TOO_LARGE: &str = "preauth payload too large";
 
 /// Under which a frame without a usable id is answered.
 const INVALID_ID: &str = "invalid";

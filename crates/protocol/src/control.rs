@@ -100,6 +100,52 @@ pub enum ControlRequest {
     },
 }
 
+/// Somebody who could not connect to the app's own gateway.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TurnedAway {
+    /// Who, as far as the system says it.
+    pub who: String,
+    /// Why.
+    pub cause: TurnedAwayCause,
+    /// How often since it began.
+    pub times: u64,
+    /// The last time, Unix milliseconds.
+    pub last_at_ms: i64,
+}
+
+/// Why somebody could not connect, or not for long.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TurnedAwayCause {
+    /// It had too many connections.
+    Connections,
+    /// It tried again after too many wrong tokens.
+    LockedOut,
+    /// It did not read.
+    NotReading,
+    /// It did not say in time what it wants.
+    Silent,
+    /// It gave a wrong token.
+    Token,
+    /// It sent too much before it was known.
+    TooLong,
+}
+
+impl TurnedAwayCause {
+    /// In words.
+    pub const fn text(self) -> &'static str {
+        match self {
+            Self::Connections => "too many connections",
+            Self::LockedOut => "tried again after too many wrong tokens",
+            Self::NotReading => "did not read",
+            Self::Silent => "said nothing in time",
+            Self::Token => "wrong token",
+            Self::TooLong => "sent too much before it was known",
+        }
+    }
+}
+
 /// What the app answers.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", rename_all_fields = "camelCase")]
@@ -112,6 +158,9 @@ pub enum ControlResponse {
         pid: u32,
         /// How its own gateway is.
         gateway: EmbeddedState,
+        /// Who was turned away there in the last hour, the last first.
+        #[serde(default)]
+        turned_away: Vec<TurnedAway>,
     },
     /// To `pending`.
     Pending {

@@ -16,7 +16,7 @@ use countersign_node::executor::sandbox;
 use countersign_node::socket::client;
 use countersign_node::socket::lock::Holder;
 use countersign_policy::document;
-use countersign_protocol::control::{ControlRequest, ControlResponse};
+use countersign_protocol::control::{ControlRequest, ControlResponse, TurnedAway};
 use countersign_protocol::limits::SOCKET_TOKEN_CHARACTERS;
 use countersign_protocol::ui::{
     DisplayState, EmbeddedState, Presence, RulesState, SocketState, Standing, Status, StoreState,
@@ -40,6 +40,7 @@ struct App {
     status: Status,
     pid: u32,
     gateway: EmbeddedState,
+    turned_away: Vec<TurnedAway>,
 }
 
 /// One thing that was looked at.
@@ -68,6 +69,7 @@ pub(super) async fn doctor(paths: &Paths, output: &Output) -> anyhow::Result<Exi
     }
     findings.push(socket(paths, &app, &current).await);
     findings.extend(app.as_ref().ok().map(|app| gateway(paths, &app.gateway)));
+    findings.extend(app.as_ref().ok().and_then(|app| turned_away(&app.turned_away)));
     findings.extend(node(paths));
     findings.push(sandbox().await);
     findings.push(display(app.as_ref().ok().map(|app| &app.status.display)));
@@ -95,7 +97,9 @@ pub(super) async fn doctor(paths: &Paths, output: &Output) -> anyhow::Result<Exi
 
 async fn app(paths: &Paths) -> Result<App, ControlError> {
     match control::call(&paths.control_socket(), &ControlRequest::Status, ANSWER_WAIT).await? {
-        ControlResponse::Status { status, pid, gateway } => Ok(App { status, pid, gateway }),
+        ControlResponse::Status { status, pid, gateway, turned_away } => {
+            Ok(App { status, pid, gateway, turned_away })
+        }
         other => Err(ControlError::Broken(std::io::Error::other(format!("unexpected answer {other:?}")))),
     }
 }
@@ -303,6 +307,31 @@ fn gateway(paths: &Paths, state: &EmbeddedState) -> Finding {
     }
 }
 
+/// Who could not connect to the gateway: a program that is set up wrongly, or somebody who tries to keep others out.
+fn turned_away(all: &[TurnedAway]) -> Option<Finding> {
+    if all.is_empty() {
+        return None;
+    }
+    let told = |one: &TurnedAway| format!("{}: {} ({} times)", one.who, one.cause.text(), one.times);
+    let mut message: Vec<String> = all.iter().take(MAX_TOLD).map(told).collect();
+    if all.len() > MAX_TOLD {
+        message.push(format!("and {} more", all.len() - MAX_TOLD));
+    }
+    Some(Finding {
+        check: "turned away",
+        level: Level::Warning,
+        message: format!("by the gateway, in the last hour: {}", message.join("; ")),
+        remedy: Some(
+            "look what that user runs (ps -u NUMBER) and which token it has; programs of yours and devices that were let in \
+             keep their places"
+                .to_owned(),
+        ),
+    })
+}
+
+/// How many of them are told.
+const MAX_TOLD: usize = 5;
+
 /// This machine as a node: its key, its service, its runner. Nothing where it never was one.
 fn node(paths: &Paths) -> Vec<Finding> {
     let unit = unit_path(paths, &process_environment());
@@ -482,8 +511,22 @@ const NOTIFICATIONS_REMEDY: &str = "start a notification service; prompts open a
 #[cfg(test)]
 mod tests {
     use super::*;
+    use countersign_protocol::control::TurnedAwayCause;
     use countersign_protocol::ui::PageEnd;
     use pretty_assertions::assert_eq;
+
+    #[test]
+    fn who_was_turned_away_is_told_with_why_and_how_often() {
+        assert!(turned_away(&[]).is_none());
+        let one = |cause| TurnedAway { who: "user 1001".to_owned(), cause, times: 12, last_at_ms: 0 };
+        let finding = turned_away(&[one(TurnedAwayCause::Token), one(TurnedAwayCause::Connections)]).unwrap();
+        assert_eq!(finding.level, Level::Warning);
+        let expected = "by the gateway, in the last hour: user 1001: wrong token (12 times); user 1001: too many \
+                        connections (12 times)";
+        assert_eq!(finding.message, expected);
+        let many = turned_away(&vec![one(TurnedAwayCause::Token); MAX_TOLD + 3]).unwrap();
+        assert!(many.message.ends_with("; and 3 more"), "{}", many.message);
+    }
 
     #[test]
     fn what_the_app_says_of_its_windows_counts_before_the_environment() {

@@ -6,6 +6,7 @@ use crate::connections::ConnectionsError;
 use crate::gateway::Verdict;
 use crate::settings::GatewaySettings;
 use countersign_gateway::client::Address;
+use countersign_protocol::control::TurnedAway;
 use countersign_protocol::ui::{
     CommandError, ConnectionsView, EmbeddedEdit, EmbeddedState, EmbeddedView, ErrorCode, GatewayEdit,
     GatewayView, Page, PairingView, UiEvent,
@@ -55,6 +56,11 @@ impl Desk {
     /// The app's own gateway.
     pub fn embedded(&self) -> EmbeddedView {
         self.inner.parts.gateway.view()
+    }
+
+    /// Who was turned away from the app's own gateway in the last hour, the last first.
+    pub(crate) fn turned_away(&self) -> Vec<TurnedAway> {
+        self.inner.parts.gateway.turned_away()
     }
 
     /// Adds or changes another gateway, and connects anew.

@@ -16,6 +16,7 @@ use countersign_approvals::store::Store;
 use countersign_gateway::embedded::{Config, Embedded};
 use countersign_gateway::pairing::LocalPairing;
 use countersign_node::host::Host;
+use countersign_protocol::control::TurnedAway;
 use countersign_protocol::ui::{EmbeddedState, EmbeddedView};
 use std::io::ErrorKind;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -128,6 +129,11 @@ impl EmbeddedGateway {
             devices: gateway.map(|gateway| view::devices(&gateway.devices(), &clients)).unwrap_or_default(),
             waiting: gateway.map(|gateway| view::waiting(&gateway.waiting())).unwrap_or_default(),
         }
+    }
+
+    /// Who was turned away in the last hour, the last first.
+    pub(crate) fn turned_away(&self) -> Vec<TurnedAway> {
+        self.embedded().map(|gateway| view::turned_away(&gateway.turned_away())).unwrap_or_default()
     }
 
     /// The gateway, once token and devices could be read.

@@ -1,8 +1,10 @@
 //! What a person sees of the app's own gateway. Names and platforms are the devices' own words.
 
+use countersign_gateway::embedded;
 use countersign_gateway::pairing::{Device, Pending, Reason};
 use countersign_gateway::session::Client;
 use countersign_policy::display::{self, Secrets};
+use countersign_protocol::control::TurnedAway;
 use countersign_protocol::ui::{ClientView, DeviceView, PairingReason, PairingView, Shown};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -72,6 +74,17 @@ pub(super) fn waiting(waiting: &[Pending]) -> Vec<PairingView> {
             since_ms: request.ts,
         })
         .collect()
+}
+
+/// Who was turned away. Programs of the person's own have the person's number, too.
+pub(super) fn turned_away(all: &[embedded::TurnedAway]) -> Vec<TurnedAway> {
+    let told = |one: &embedded::TurnedAway| TurnedAway {
+        who: one.peer.to_string(),
+        cause: one.cause,
+        times: one.times,
+        last_at_ms: one.last_at_ms,
+    };
+    all.iter().map(told).collect()
 }
 
 /// How a device calls itself, or else what its program is.

@@ -4,6 +4,7 @@ use super::address::{Address, Pin};
 use super::problem::LinkProblem;
 use super::tls::{self, WrongPin};
 use crate::READ_BYTES;
+use crate::line::{Free, Line};
 use countersign_protocol::gateway::close;
 use futures_util::SinkExt as _;
 use rustls::pki_types::ServerName;
@@ -75,9 +76,10 @@ async fn connect(to: Dial<'_>) -> Result<Socket, DialError> {
     let tcp = TcpStream::connect((address.bare_host(), address.port())).await.map_err(unreachable)?;
     tcp.set_nodelay(true).map_err(unreachable)?;
     let stream: Box<dyn Stream> = if address.is_tls() {
-        Box::new(secured(tcp, address.bare_host(), pin).await.map_err(DialError::Problem)?)
+        let tls = secured(tcp, address.bare_host(), pin).await.map_err(DialError::Problem)?;
+        Box::new(Line::new(tls, Free))
     } else {
-        Box::new(tcp)
+        Box::new(Line::new(tcp, Free))
     };
     let config = WebSocketConfig::default()
         .read_buffer_size(READ_BYTES)

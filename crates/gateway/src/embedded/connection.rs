@@ -2,12 +2,14 @@
 
 use super::door::Opening;
 use super::params::Params;
+use super::port::Place;
 use super::{
-    Backend, Gateway, Handshake, Seat, approvals, commands, devices, invoke, plugins, policies, reports,
-    tools, unified,
+    Backend, Gateway, Seat, approvals, commands, devices, invoke, plugins, policies, reports, tools, unified,
 };
 use crate::access::{Role, Scope};
+use crate::session::PREAUTH_TOO_LARGE;
 use crate::session::{Client, Output, Session};
+use axum::body::Bytes;
 use axum::extract::ws::{CloseFrame, Message, WebSocket};
 use countersign_protocol::gateway::unified::ApprovalKind;
 use countersign_protocol::gateway::{ErrorShape, Frame, MAX_BUFFERED_BYTES, Request, Response, close};
@@ -16,11 +18,18 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 use tokio::sync::{Semaphore, mpsc};
+use tokio::time::{Instant, MissedTickBehavior, interval_at};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 /// How long a handshake may take.
 const HANDSHAKE: Duration = Duration::from_secs(15);
+
+/// How often a client is asked for a sign of life, as its connection may be open at this end alone. Every WebSocket answers.
+const PING: Duration = Duration::from_secs(30);
+
+/// After this long without one it counts as gone: three pings.
+const SILENCE: Duration = Duration::from_secs(90);
 
 /// How long the last frames and the close may take to leave.
 const FAREWELL: Duration = Duration::from_secs(2);
@@ -32,7 +41,7 @@ const MAX_CALLS: usize = 1_024;
 pub(super) async fn run<B: Backend>(
     gateway: Arc<Gateway<B>>,
     mut socket: WebSocket,
-    handshake: Handshake<B>,
+    place: Arc<Place>,
     stop: CancellationToken,
 ) {
     let conn_id = Uuid::new_v4().to_string();
@@ -40,9 +49,12 @@ pub(super) async fn run<B: Backend>(
         Session::new(conn_id.clone(), Uuid::new_v4().to_string(), gateway.backend.now_ms());
     let (outbox, mut leaving) = Outbox::new();
     outbox.frame(&challenge);
-    let mut handshake = Some(handshake);
+    let mut is_known = false;
     let deadline = tokio::time::sleep(HANDSHAKE);
     tokio::pin!(deadline);
+    let mut ping = interval_at(Instant::now() + PING, PING);
+    ping.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut heard_at = Instant::now();
     let calls = Arc::new(Semaphore::new(MAX_CALLS));
     let gone = CancellationToken::new();
     let farewell = loop {
@@ -63,22 +75,35 @@ pub(super) async fn run<B: Backend>(
             },
             message = socket.recv() => match message {
                 Some(Ok(Message::Text(text))) => {
-                    let outputs = receive(&gateway, &mut session, text.as_str());
+                    heard_at = Instant::now();
+                    let outputs = receive(&gateway, &mut session, &place, text.as_str());
                     if session.client().is_some() {
-                        handshake = None;
+                        is_known = true;
+                        place.known();
                     }
                     match act(&gateway, outputs, &outbox, &session, &calls, &gone) {
                         Some(farewell) => break Some(farewell),
                         None => continue,
                     }
                 }
-                Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
+                Some(Ok(Message::Ping(_) | Message::Pong(_))) => heard_at = Instant::now(),
                 Some(Ok(Message::Binary(_))) => {
                     break Some(CloseFrame { code: close::POLICY, reason: "expected text frames".into() });
                 }
+                Some(Err(_)) if place.had_too_much() => {
+                    break Some(CloseFrame { code: close::TOO_BIG, reason: PREAUTH_TOO_LARGE.into() });
+                }
                 Some(Ok(Message::Close(_)) | Err(_)) | None => break None,
             },
-            () = &mut deadline, if handshake.is_some() => {
+            _ = ping.tick(), if is_known => {
+                if heard_at.elapsed() > SILENCE {
+                    break Some(CloseFrame { code: close::POLICY, reason: "no sign of life".into() });
+                }
+                if socket.send(Message::Ping(Bytes::new())).await.is_err() {
+                    break None;
+                }
+            }
+            () = &mut deadline, if !is_known => {
                 break Some(CloseFrame { code: close::NORMAL, reason: "handshake timeout".into() });
             }
             () = stop.cancelled() => {
@@ -99,10 +124,21 @@ pub(super) async fn run<B: Backend>(
     let _ = tokio::time::timeout(FAREWELL, part).await;
 }
 
-fn receive<B: Backend>(gateway: &Gateway<B>, session: &mut Session, text: &str) -> Vec<Output> {
+fn receive<B: Backend>(
+    gateway: &Gateway<B>,
+    session: &mut Session,
+    place: &Place,
+    text: &str,
+) -> Vec<Output> {
     let now_ms = gateway.backend.now_ms();
     let mut door = gateway.door.lock().unwrap_or_else(PoisonError::into_inner);
-    let mut opening = Opening { door: &mut door, now_ms, uptime: gateway.started.elapsed() };
+    let mut opening = Opening {
+        door: &mut door,
+        places: &gateway.places,
+        peer: place.peer,
+        now_ms,
+        uptime: gateway.started.elapsed(),
+    };
     session.receive(text, &mut opening, now_ms)
 }
 
@@ -213,12 +249,23 @@ impl<B: Backend> Call<B> {
 
     async fn status(&self) -> Value {
         let connections = self.gateway.clients.lock().unwrap_or_else(PoisonError::into_inner).len();
+        let turned_away: Vec<Value> = self
+            .gateway
+            .places
+            .turned_away()
+            .iter()
+            .map(|one| {
+                let who = one.peer.to_string();
+                json!({ "who": who, "cause": one.cause, "times": one.times, "lastAtMs": one.last_at_ms })
+            })
+            .collect();
         json!({
             "ok": true,
             "version": env!("CARGO_PKG_VERSION"),
             "uptimeMs": u64::try_from(self.gateway.started.elapsed().as_millis()).unwrap_or(u64::MAX),
             "connections": connections,
             "pendingApprovals": self.gateway.backend.pending().await.len(),
+            "turnedAway": turned_away,
         })
     }
 }

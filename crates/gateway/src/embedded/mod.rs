@@ -18,6 +18,7 @@ mod params;
 mod pets;
 mod plugins;
 mod policies;
+mod port;
 mod reports;
 mod tools;
 mod unified;
@@ -25,6 +26,7 @@ mod unified;
 pub use asked::{Ended, Known, Resolver, Subject, Verdict};
 pub use binding::Binding;
 pub use events::SystemEvent;
+pub use port::{Cause, Peer, TurnedAway};
 
 use crate::READ_BYTES;
 use crate::access::Scope;
@@ -34,10 +36,10 @@ use crate::session::Client;
 use axum::Router;
 use axum::extract::ws::WebSocketUpgrade;
 use axum::extract::{ConnectInfo, State};
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::middleware::map_response;
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::any;
-use axum::serve::ListenerExt as _;
 use connection::{Outbox, Slow};
 use countersign_protocol::gateway::policy::PolicyFile;
 use countersign_protocol::gateway::{MAX_PAYLOAD_BYTES, TICK_INTERVAL_MS};
@@ -49,11 +51,11 @@ use events::SystemEvents;
 use nodes::Nodes;
 pub use owner::Embedded;
 pub use policies::PolicyError;
+use port::{Arrival, Places, Port};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::net::TcpListener;
@@ -62,12 +64,6 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 pub use tools::{Catalogued, Listing, ToolError};
 use zeroize::Zeroizing;
-
-/// Connections that may be in their handshake at once (gateway-protocol.md §1.1).
-const MAX_HANDSHAKES: usize = 32;
-
-/// Connections that may be open at once: more than programs on one machine.
-const MAX_CONNECTIONS: usize = 512;
 
 /// How long the connections may take to end when the serving ends: a little longer than one takes for its farewell.
 const ENDING: Duration = Duration::from_secs(3);
@@ -237,7 +233,7 @@ struct Gateway<B> {
     nodes: Mutex<Nodes>,
     system_events: Mutex<SystemEvents>,
     pets: Pets,
-    handshakes: AtomicUsize,
+    places: Arc<Places>,
     tool_seats: tools::http::Seats,
     started: Instant,
     /// Told when clients or devices change.
@@ -275,12 +271,7 @@ impl<B: Backend> Embedded<B> {
         if !listener.local_addr()?.ip().is_loopback() {
             return Err(std::io::Error::other("expected a loopback address to listen on"));
         }
-        // Small frames leave at once: a client would wait 40 ms for the second of two.
-        let listener = listener.tap_io(|stream| {
-            if let Err(error) = stream.set_nodelay(true) {
-                tracing::warn!(%error, "a connection will be slow");
-            }
-        });
+        let port = Port::new(listener, Arc::clone(&self.gateway().places))?;
         let connections = TaskTracker::new();
         let serving = Serving {
             gateway: Arc::clone(self.gateway()),
@@ -292,11 +283,12 @@ impl<B: Backend> Embedded<B> {
             .route(tools::http::INVOKE, any(tools::http::invoke::<B>))
             .route(tools::http::LIST, any(tools::http::list::<B>))
             .fallback(any(upgrade::<B>))
-            .with_state(serving);
-        let service = router.into_make_service_with_connect_info::<SocketAddr>();
+            .with_state(serving)
+            .layer(map_response(last));
+        let service = router.into_make_service_with_connect_info::<Arrival>();
         let ended = stop.clone().cancelled_owned();
         let served = async {
-            let served = axum::serve(listener, service).with_graceful_shutdown(ended).await;
+            let served = axum::serve(port, service).with_graceful_shutdown(ended).await;
             connections.close();
             connections.wait().await;
             served
@@ -318,13 +310,21 @@ impl<B: Backend> Embedded<B> {
     }
 }
 
+/// Each connection is for one request: what comes after it would have no time of its own to come in.
+async fn last(mut response: Response) -> Response {
+    if response.status() != StatusCode::SWITCHING_PROTOCOLS {
+        response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    }
+    response
+}
+
 async fn upgrade<B: Backend>(
     State(serving): State<Serving<B>>,
-    ConnectInfo(peer): ConnectInfo<SocketAddr>,
+    ConnectInfo(Arrival(place)): ConnectInfo<Arrival>,
     headers: HeaderMap,
     upgrade: Result<WebSocketUpgrade, axum::extract::ws::rejection::WebSocketUpgradeRejection>,
 ) -> Response {
-    if let Some(why) = stranger(peer, &headers) {
+    if let Some(why) = stranger(place.address, &headers) {
         return (StatusCode::FORBIDDEN, format!("{why}\n")).into_response();
     }
     let upgrade = match upgrade {
@@ -332,14 +332,12 @@ async fn upgrade<B: Backend>(
         Err(rejection) => return rejection.into_response(),
     };
     let Serving { gateway, connections, stop } = serving;
-    let Some(waiting) = Handshake::begin(&gateway) else {
-        return (StatusCode::SERVICE_UNAVAILABLE, "Too many unauthenticated sockets").into_response();
-    };
+    place.upgraded();
     upgrade
         .read_buffer_size(READ_BYTES)
         .max_message_size(MAX_PAYLOAD_BYTES)
         .max_frame_size(MAX_PAYLOAD_BYTES)
-        .on_upgrade(move |socket| connections.track_future(connection::run(gateway, socket, waiting, stop)))
+        .on_upgrade(move |socket| connections.track_future(connection::run(gateway, socket, place, stop)))
 }
 
 /// Why somebody is not heard: only programs on this machine that mean this gateway are, no pages of browsers, and no names
@@ -361,26 +359,6 @@ fn is_local(headers: &HeaderMap) -> bool {
     let forwarded = ["x-forwarded-for", "x-forwarded-host", "x-real-ip", "forwarded"];
     matches!(name, "localhost" | "127.0.0.1" | "[::1]")
         && !forwarded.iter().any(|name| headers.contains_key(*name))
-}
-
-/// A connection that is in its handshake; counted while it lives.
-struct Handshake<B> {
-    gateway: Arc<Gateway<B>>,
-}
-
-impl<B> Handshake<B> {
-    fn begin(gateway: &Arc<Gateway<B>>) -> Option<Self> {
-        let before = gateway.handshakes.fetch_add(1, Ordering::SeqCst);
-        let waiting = Self { gateway: Arc::clone(gateway) };
-        let open = gateway.clients.lock().unwrap_or_else(PoisonError::into_inner).len();
-        (before < MAX_HANDSHAKES && open < MAX_CONNECTIONS).then_some(waiting)
-    }
-}
-
-impl<B> Drop for Handshake<B> {
-    fn drop(&mut self) {
-        self.gateway.handshakes.fetch_sub(1, Ordering::SeqCst);
-    }
 }
 
 impl<B: Backend> Gateway<B> {

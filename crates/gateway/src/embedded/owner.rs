@@ -6,6 +6,7 @@ use super::events::{SystemEvent, SystemEvents};
 use super::forwarding::Asker;
 use super::invoke::Allowed;
 use super::nodes::Nodes;
+use super::port::{Places, TurnedAway};
 use super::tools::http::Seats;
 use super::{Backend, Config, Gateway, Requester, Seat, invoke};
 use crate::access::Scope;
@@ -17,7 +18,6 @@ use countersign_protocol::gateway::node::{InvokeParams, NodeView};
 use countersign_protocol::vocabulary::Decision;
 use serde_json::{Value, json};
 use std::collections::HashMap;
-use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 use tokio::sync::watch;
@@ -34,18 +34,23 @@ impl<B> Clone for Embedded<B> {
 }
 
 impl<B: Backend> Embedded<B> {
-    /// A gateway that does not serve yet.
+    /// A gateway that does not serve yet. Its person is whoever runs this program.
     pub fn new(backend: B, config: Config) -> Self {
+        Self::of(rustix::process::geteuid().as_raw(), backend, config)
+    }
+
+    /// The same for a person with this number.
+    pub(super) fn of(own: u32, backend: B, config: Config) -> Self {
         let backend = Arc::new(backend);
-        let clock = Arc::clone(&backend);
+        let (clock, pets_clock) = (Arc::clone(&backend), Arc::clone(&backend));
         Self(Arc::new(Gateway {
             backend,
             door: Mutex::new(Door::new(config)),
             clients: Mutex::default(),
             nodes: Mutex::default(),
             system_events: Mutex::default(),
-            pets: Pets::new(move || clock.now_ms()),
-            handshakes: AtomicUsize::new(0),
+            pets: Pets::new(move || pets_clock.now_ms()),
+            places: Arc::new(Places::new(own, move || clock.now_ms())),
             tool_seats: Seats::default(),
             started: Instant::now(),
             changes: watch::Sender::new(()),
@@ -65,6 +70,11 @@ impl<B: Backend> Embedded<B> {
     /// Programs that are connected, in no order.
     pub fn clients(&self) -> Vec<Arc<Client>> {
         self.0.clients().values().map(|seat| Arc::clone(&seat.client)).collect()
+    }
+
+    /// Who was turned away in the last hour, the last first.
+    pub fn turned_away(&self) -> Vec<TurnedAway> {
+        self.0.places.turned_away()
     }
 
     /// Devices that were let in, by id.

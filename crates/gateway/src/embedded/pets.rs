@@ -1,6 +1,8 @@
 //! The pet channel's way in (pet-channel.md, "Connection"). Everything is checked before the upgrade, so that whoever is
 //! refused gets a status and a reason.
 
+use super::door::noted;
+use super::port::Arrival;
 use super::{Backend, Serving, stranger};
 use crate::READ_BYTES;
 use crate::pet::server::{self, Unseated};
@@ -12,8 +14,6 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use countersign_protocol::pet::{MAX_ACTION_BYTES, SESSION_PARAM, SessionId, TOKEN_PARAM};
 use futures_util::StreamExt as _;
-use std::net::SocketAddr;
-use std::time::Instant;
 use zeroize::Zeroizing;
 
 /// Longest frame that is read, in bytes: what is a little longer than allowed is told so before the connection ends.
@@ -22,12 +22,12 @@ const MAX_READ_BYTES: usize = 4 * MAX_ACTION_BYTES;
 /// Lets a client in that has the channel's token and names a session that no other connection has.
 pub(super) async fn upgrade<B: Backend>(
     State(serving): State<Serving<B>>,
-    ConnectInfo(peer): ConnectInfo<SocketAddr>,
+    ConnectInfo(Arrival(place)): ConnectInfo<Arrival>,
     headers: HeaderMap,
     RawQuery(query): RawQuery,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Response {
-    if let Some(why) = stranger(peer, &headers) {
+    if let Some(why) = stranger(place.address, &headers) {
         return refused(StatusCode::FORBIDDEN, why);
     }
     // Before the token is looked at: a page of a browser can send requests without an Origin, though none of these, and must not
@@ -44,10 +44,12 @@ pub(super) async fn upgrade<B: Backend>(
     };
     let given = bearer(&headers).or(token);
     let given = given.as_ref().map(|given| given.as_str());
-    let checked = gateway.door().guesses.check(given, wanted.expose(), Instant::now());
+    let checked = gateway.door().check(place.peer, None, given, wanted.expose());
     if let Err(locked) = checked {
+        noted(&gateway.places, place.peer, locked);
         return locked_out(locked);
     }
+    place.known();
     let id = match SessionId::parse(session.as_deref().unwrap_or_default()) {
         Ok(id) => id,
         Err(error) => return refused(StatusCode::BAD_REQUEST, &error.to_string()),

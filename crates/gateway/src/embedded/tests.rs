@@ -1,5 +1,8 @@
 //! What the server is strict about before and beside the session.
 
+mod floods;
+pub(super) mod scripted;
+
 use super::connection::Leaving;
 use super::*;
 use axum::http::HeaderValue;

@@ -24,7 +24,7 @@ impl Door {
 }
 
 impl Gate for Door {
-    fn secret(&mut self, auth: Option<&Auth>) -> Result<(), Locked> {
+    fn secret(&mut self, auth: Option<&Auth>, _: Option<&str>) -> Result<(), Locked> {
         match auth.and_then(|auth| auth.token.as_deref()) {
             _ if self.limited => Err(Locked::RateLimited(5_000)),
             None => Err(Locked::Missing),
@@ -186,6 +186,32 @@ fn what_is_no_handshake_is_closed() {
     let (message, code, _) = refused.unwrap_err();
     assert!(message.starts_with("invalid connect params: "), "{message}");
     assert_eq!(code, close::POLICY);
+}
+
+#[test]
+fn what_a_device_says_of_itself_is_bounded() {
+    let come = |change: &dyn Fn(&mut ConnectParams)| {
+        let (mut session, _) = Session::new("conn-1".to_owned(), NONCE.to_owned(), NOW);
+        let text = connect(change, |_| {});
+        session.receive(&text, &mut Door::new(LocalPairing::Silent), NOW)
+    };
+    let opened = come(&|params| params.client.display_name = Some("A\n".repeat(20_000)));
+    let Some(Output::Opened(client)) = opened.first() else { panic!("{opened:?}") };
+    assert_eq!(client.name().chars().count(), 100);
+    assert!(!client.name().contains('\n'));
+    let long = || "x".repeat(257);
+    let refused = |change: &dyn Fn(&mut ConnectParams), why: &str| {
+        let outputs = come(change);
+        let Some(Output::Send(Frame::Res(Response { error: Some(error), .. }))) = outputs.first() else {
+            panic!("{why}: {outputs:?}")
+        };
+        assert_eq!(error.message, format!("invalid connect params: {why}"));
+    };
+    let bytes = |name: &str| format!("{name}: expected at most 256 bytes, got 257");
+    refused(&|params| params.client.platform = long(), &bytes("client.platform"));
+    refused(&|params| params.client.model_identifier = Some(long()), &bytes("client.modelIdentifier"));
+    refused(&|params| params.scopes = vec![long()], &bytes("scopes"));
+    refused(&|params| params.caps = vec!["x".to_owned(); 257], "caps: expected at most 256, got 257");
 }
 
 #[test]

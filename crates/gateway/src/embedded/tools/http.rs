@@ -6,6 +6,7 @@
 use super::request::{Asked, Mode, Wanted, Who, Wrong, wrong};
 use super::{Listing, ToolError};
 use crate::embedded::door::Opening;
+use crate::embedded::port::{Arrival, Place};
 use crate::embedded::{Backend, Gateway, Serving, stranger};
 use crate::session::{Gate as _, Locked};
 use axum::body::Body;
@@ -17,7 +18,6 @@ use countersign_protocol::gateway::connect::Auth;
 use countersign_protocol::tools::{ToolCall, ToolFailure, ToolOutput};
 use futures_util::StreamExt as _;
 use serde_json::{Map, Value, json};
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -72,10 +72,10 @@ impl Seats {
 /// Calls a tool. The answer comes when the tool has ended; until then the connection is what keeps the call alive.
 pub(in crate::embedded) async fn invoke<B: Backend>(
     State(serving): State<Serving<B>>,
-    ConnectInfo(peer): ConnectInfo<SocketAddr>,
+    ConnectInfo(Arrival(place)): ConnectInfo<Arrival>,
     request: Request,
 ) -> Response {
-    match invoked(&serving, peer, request).await {
+    match invoked(&serving, &place, request).await {
         Ok(result) => answer(StatusCode::OK, &json!({ "ok": true, "result": result })),
         Err(refusal) => refusal.into_response(),
     }
@@ -84,11 +84,11 @@ pub(in crate::embedded) async fn invoke<B: Backend>(
 /// Lists the tools that a caller gets, as its provider wants them declared.
 pub(in crate::embedded) async fn list<B: Backend>(
     State(serving): State<Serving<B>>,
-    ConnectInfo(peer): ConnectInfo<SocketAddr>,
+    ConnectInfo(Arrival(place)): ConnectInfo<Arrival>,
     request: Request,
 ) -> Response {
     let (head, _) = request.into_parts();
-    match listed(&serving.gateway, peer, &head).await {
+    match listed(&serving.gateway, &place, &head).await {
         Ok(listing) => answer(StatusCode::OK, &listing),
         Err(refusal) => refusal.into_response(),
     }
@@ -96,12 +96,12 @@ pub(in crate::embedded) async fn list<B: Backend>(
 
 async fn invoked<B: Backend>(
     serving: &Serving<B>,
-    peer: SocketAddr,
+    place: &Place,
     request: Request,
 ) -> Result<Value, Refusal> {
     let gateway = &serving.gateway;
     let (head, body) = request.into_parts();
-    admit(gateway, peer, &head.method, &Method::POST, &head.headers)?;
+    admit(gateway, place, &head.method, &Method::POST, &head.headers)?;
     // Before the body: it is what costs memory.
     let seat = gateway.tool_seats.take()?;
     let mut asked = Asked::of(read(&head.headers, body).await?)?;
@@ -147,10 +147,10 @@ async fn invoked<B: Backend>(
 
 async fn listed<B: Backend>(
     gateway: &Arc<Gateway<B>>,
-    peer: SocketAddr,
+    place: &Place,
     head: &Parts,
 ) -> Result<Value, Refusal> {
-    admit(gateway, peer, &head.method, &Method::GET, &head.headers)?;
+    admit(gateway, place, &head.method, &Method::GET, &head.headers)?;
     let Wanted { provider, model, who } = Wanted::of(head.uri.query().unwrap_or_default())?;
     let mut caller = who.caller(client(&head.headers));
     caller.provider.clone_from(&provider);
@@ -180,12 +180,12 @@ async fn listed<B: Backend>(
 /// takes, with the token. Wrong tokens count as those of connections do.
 fn admit<B: Backend>(
     gateway: &Gateway<B>,
-    peer: SocketAddr,
+    place: &Place,
     method: &Method,
     wanted: &Method,
     headers: &HeaderMap,
 ) -> Result<(), Refusal> {
-    if let Some(why) = stranger(peer, headers) {
+    if let Some(why) = stranger(place.address, headers) {
         return Err(Refusal::new(StatusCode::FORBIDDEN, "forbidden", why));
     }
     if method != wanted {
@@ -196,8 +196,14 @@ fn admit<B: Backend>(
     let auth = Auth { token: bearer(headers).map(str::to_owned), ..Auth::default() };
     let mut door = gateway.door();
     let now_ms = gateway.backend.now_ms();
-    let mut opening = Opening { door: &mut door, now_ms, uptime: gateway.started.elapsed() };
-    opening.secret(Some(&auth)).map_err(|locked| match locked {
+    let mut opening = Opening {
+        door: &mut door,
+        places: &gateway.places,
+        peer: place.peer,
+        now_ms,
+        uptime: gateway.started.elapsed(),
+    };
+    opening.secret(Some(&auth), None).map_err(|locked| match locked {
         Locked::Missing | Locked::Mismatch => {
             Refusal::new(StatusCode::UNAUTHORIZED, "unauthorized", "Unauthorized")
         }
@@ -209,7 +215,9 @@ fn admit<B: Backend>(
                 "too many failed authentication attempts",
             )
         },
-    })
+    })?;
+    place.known();
+    Ok(())
 }
 
 /// The secret of `Authorization: Bearer`.

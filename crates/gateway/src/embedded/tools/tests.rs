@@ -2,11 +2,9 @@
 
 use super::*;
 use crate::access;
+use crate::embedded::tests::scripted::{self, Exchange, Rig, TOKEN, bearer, post};
 use countersign_protocol::tools::{ToolCall, ToolCaller, ToolOutput};
 use pretty_assertions::assert_eq;
-use scripted::{Exchange, Rig, TOKEN, bearer, post};
-
-mod scripted;
 
 /// A caller as the tools see it.
 fn caller(agent: &str, session: Option<&str>) -> ToolCaller {

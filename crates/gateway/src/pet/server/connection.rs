@@ -3,6 +3,7 @@
 use super::{Seat, Seated, lock};
 use crate::pet::session::{Output, heartbeat as heartbeat_push};
 use axum::Error;
+use axum::body::Bytes;
 use axum::extract::ws::{CloseFrame, Message};
 use countersign_protocol::pet::{HEARTBEAT_MS, close};
 use futures_util::{Sink, SinkExt as _, Stream, StreamExt as _};
@@ -13,6 +14,9 @@ use tokio_util::sync::CancellationToken;
 
 /// How often the client hears that the connection lives.
 const HEARTBEAT: Duration = Duration::from_millis(HEARTBEAT_MS);
+
+/// After this long without a sign of life a client is gone: three heartbeats, each with a ping, which every WebSocket answers.
+const SILENCE: Duration = Duration::from_millis(3 * HEARTBEAT_MS);
 
 /// How long a frame may take to leave: a client that does not read for so long is gone.
 const SEND: Duration = Duration::from_secs(10);
@@ -58,9 +62,12 @@ async fn attend<S: Sink<Message, Error = Error> + Unpin>(
     }
     let mut heartbeat = interval_at(Instant::now() + HEARTBEAT, HEARTBEAT);
     heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut heard_at = Instant::now();
     loop {
         let outputs = tokio::select! {
-            message = incoming.next() => match message {
+            message = incoming.next() => {
+                heard_at = Instant::now();
+                match message {
                 Some(Ok(Message::Text(text))) => lock(&seat.session).receive(text.as_str(), pets.now()),
                 Some(Ok(Message::Binary(_))) => lock(&seat.session).receive_binary(pets.now()),
                 Some(Ok(Message::Ping(_) | Message::Pong(_))) => continue,
@@ -68,14 +75,23 @@ async fn attend<S: Sink<Message, Error = Error> + Unpin>(
                     return Some(Farewell { code: close::TOO_BIG, reason: "frame too long" });
                 }
                 Some(Ok(Message::Close(_)) | Err(_)) | None => return None,
-            },
+                }
+            }
             () = seat.wake.notified() => {
                 if !outgoing.pushes(seat).await {
                     return None;
                 }
                 continue;
             }
-            _ = heartbeat.tick() => vec![Output::Send(heartbeat_push(pets.now()))],
+            _ = heartbeat.tick() => {
+                if heard_at.elapsed() > SILENCE {
+                    return Some(Farewell { code: close::GOING_AWAY, reason: "no sign of life" });
+                }
+                if !outgoing.ping().await {
+                    return None;
+                }
+                vec![Output::Send(heartbeat_push(pets.now()))]
+            }
             () = seat.ending.cancelled() => {
                 return Some(Farewell { code: close::GOING_AWAY, reason: "disconnected by the server" });
             }
@@ -108,6 +124,11 @@ impl<S: Sink<Message, Error = Error> + Unpin> Outgoing<S> {
     /// False when the client is gone.
     async fn text(&mut self, text: String) -> bool {
         matches!(timeout(SEND, self.0.send(Message::Text(text.into()))).await, Ok(Ok(())))
+    }
+
+    /// Asks for a sign of life. False when the client is gone.
+    async fn ping(&mut self) -> bool {
+        matches!(timeout(SEND, self.0.send(Message::Ping(Bytes::new()))).await, Ok(Ok(())))
     }
 
     /// Everything that waits to be pushed. False when the client is gone.

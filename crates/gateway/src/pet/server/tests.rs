@@ -55,8 +55,15 @@ impl Client {
         Self { to_server, from_server, serving, stop }
     }
 
+    /// The next message that is no ping; pings are answered, as every WebSocket does.
     async fn message(&mut self) -> Message {
-        self.from_server.recv().await.expect("a message")
+        loop {
+            match self.from_server.recv().await.expect("a message") {
+                // The connection may have ended meanwhile.
+                Message::Ping(data) => drop(self.to_server.send(Ok(Message::Pong(data))).await),
+                message => return message,
+            }
+        }
     }
 
     async fn next(&mut self) -> Value {
@@ -209,7 +216,7 @@ async fn a_connection_hears_a_heartbeat_every_thirty_seconds() {
     let pets = open();
     let mut client = Client::connect(&pets, "one").await;
     let began = Instant::now();
-    for n in 1..=3 {
+    for n in 1..=5 {
         let push = client.next().await;
         assert_eq!(
             (push["push_type"].as_str(), push["timestamp"].as_i64()),
@@ -217,6 +224,21 @@ async fn a_connection_hears_a_heartbeat_every_thirty_seconds() {
         );
         assert_eq!(began.elapsed(), Duration::from_secs(30 * n));
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_answers_no_ping_is_gone() {
+    let pets = open();
+    let mut client = Client::connect(&pets, "one").await;
+    let began = Instant::now();
+    let code = loop {
+        match client.from_server.recv().await.expect("a message") {
+            Message::Close(frame) => break frame.map(|frame| frame.code),
+            _ => assert!(began.elapsed() <= Duration::from_secs(120), "{:?}", began.elapsed()),
+        }
+    };
+    assert_eq!(code, Some(close::GOING_AWAY));
+    assert_eq!(ask(&pets, "one").await, Answer::NoSuchSession);
 }
 
 #[tokio::test(start_paused = true)]

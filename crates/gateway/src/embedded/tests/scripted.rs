@@ -13,7 +13,7 @@ use tokio::task::JoinHandle;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
 
-pub(super) const TOKEN: &str = "a token of this test";
+pub(in crate::embedded) const TOKEN: &str = "a token of this test";
 
 /// Longer than anything here takes, the longest wait for a body included: what never comes is a failure.
 const IN_TIME: Duration = Duration::from_secs(60);
@@ -24,26 +24,26 @@ async fn in_time<T>(what: impl Future<Output = T>) -> T {
 }
 
 /// A call that the tool service has and did not answer yet.
-pub(super) struct Running {
-    pub(super) call: ToolCall,
-    pub(super) gone: CancellationToken,
-    pub(super) answer: oneshot::Sender<Result<ToolOutput, ToolError>>,
+pub(in crate::embedded) struct Running {
+    pub(in crate::embedded) call: ToolCall,
+    pub(in crate::embedded) gone: CancellationToken,
+    pub(in crate::embedded) answer: oneshot::Sender<Result<ToolOutput, ToolError>>,
 }
 
 impl Running {
     /// Waits until it is called off.
-    pub(super) async fn called_off(&self) {
+    pub(in crate::embedded) async fn called_off(&self) {
         in_time(self.gone.cancelled()).await;
     }
 
     /// Ends it with a text.
-    pub(super) fn bring(self, text: &str) {
+    pub(in crate::embedded) fn bring(self, text: &str) {
         let _ = self.answer.send(Ok(ToolOutput { text: text.to_owned(), details: None }));
     }
 }
 
 /// Tools that the test answers for. Approvals are none of its business.
-pub(super) struct Scripted {
+pub(in crate::embedded) struct Scripted {
     listed: Mutex<Vec<ToolCaller>>,
     listing: Result<Listing, ToolError>,
     running: mpsc::UnboundedSender<Running>,
@@ -126,7 +126,7 @@ impl Backend for Scripted {
 }
 
 /// What the tools of these tests are.
-pub(super) fn listing() -> Listing {
+pub(in crate::embedded) fn listing() -> Listing {
     let tool = |name: &str, properties: Value| ToolView {
         name: name.to_owned(),
         description: format!("Does {name}.\n\nAnd more."),
@@ -157,12 +157,12 @@ pub(super) fn listing() -> Listing {
 }
 
 /// A gateway that serves until it is dropped.
-pub(super) struct Rig {
-    pub(super) address: SocketAddr,
-    pub(super) running: mpsc::UnboundedReceiver<Running>,
-    pub(super) stop: CancellationToken,
-    pub(super) serving: JoinHandle<std::io::Result<()>>,
-    gateway: Embedded<Scripted>,
+pub(in crate::embedded) struct Rig {
+    pub(in crate::embedded) address: SocketAddr,
+    pub(in crate::embedded) running: mpsc::UnboundedReceiver<Running>,
+    pub(in crate::embedded) stop: CancellationToken,
+    pub(in crate::embedded) serving: JoinHandle<std::io::Result<()>>,
+    pub(in crate::embedded) gateway: Embedded<Scripted>,
 }
 
 impl Drop for Rig {
@@ -172,11 +172,16 @@ impl Drop for Rig {
 }
 
 impl Rig {
-    pub(super) async fn new() -> Self {
+    pub(in crate::embedded) async fn new() -> Self {
         Self::of(Ok(listing())).await
     }
 
-    pub(super) async fn of(listing: Result<Listing, ToolError>) -> Self {
+    pub(in crate::embedded) async fn of(listing: Result<Listing, ToolError>) -> Self {
+        Self::of_person(rustix::process::geteuid().as_raw(), listing).await
+    }
+
+    /// The gateway of the person with this number.
+    pub(in crate::embedded) async fn of_person(own: u32, listing: Result<Listing, ToolError>) -> Self {
         let (sender, running) = mpsc::unbounded_channel();
         let backend = Scripted {
             listed: Mutex::default(),
@@ -190,7 +195,7 @@ impl Rig {
             devices: Vec::new(),
             keep: Box::new(|_| {}),
         };
-        let gateway = Embedded::new(backend, config);
+        let gateway = Embedded::of(own, backend, config);
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
         let address = listener.local_addr().unwrap();
         let stop = CancellationToken::new();
@@ -200,52 +205,52 @@ impl Rig {
     }
 
     /// Who was listed the tools for, since this was asked last.
-    pub(super) fn listed(&self) -> Vec<ToolCaller> {
+    pub(in crate::embedded) fn listed(&self) -> Vec<ToolCaller> {
         std::mem::take(&mut *self.gateway.backend().listed.lock().unwrap())
     }
 
     /// The next call that reaches the tools.
-    pub(super) async fn call(&mut self) -> Running {
+    pub(in crate::embedded) async fn call(&mut self) -> Running {
         in_time(self.running.recv()).await.unwrap()
     }
 
     /// Fails when a call reached the tools.
-    pub(super) fn assert_quiet(&mut self, why: &str) {
+    pub(in crate::embedded) fn assert_quiet(&mut self, why: &str) {
         if let Ok(running) = self.running.try_recv() {
             panic!("{why}: {:?} was called", running.call);
         }
     }
 
     /// Calls a tool with the token; the request is on its way.
-    pub(super) async fn post(&self, body: &Value) -> Exchange {
+    pub(in crate::embedded) async fn post(&self, body: &Value) -> Exchange {
         self.send(&post(TOKEN, &[], &body.to_string())).await
     }
 
     /// Calls a tool with the token, which is not expected to reach it.
-    pub(super) async fn posted(&self, body: &Value) -> Answer {
+    pub(in crate::embedded) async fn posted(&self, body: &Value) -> Answer {
         self.post(body).await.answer().await
     }
 
     /// Gets a path with the token.
-    pub(super) async fn get(&self, path: &str) -> Answer {
+    pub(in crate::embedded) async fn get(&self, path: &str) -> Answer {
         let text = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n{}\r\n\r\n", bearer(TOKEN));
         self.send(&text).await.answer().await
     }
 
     /// Sends this text as a request of its own.
-    pub(super) async fn send(&self, text: &str) -> Exchange {
+    pub(in crate::embedded) async fn send(&self, text: &str) -> Exchange {
         let mut stream = TcpStream::connect(self.address).await.unwrap();
         stream.write_all(text.as_bytes()).await.unwrap();
         Exchange(stream)
     }
 
     /// An operator or node over the WebSocket.
-    pub(super) async fn client(&self, role: &str, scopes: &[&str]) -> Result<Client, Value> {
+    pub(in crate::embedded) async fn client(&self, role: &str, scopes: &[&str]) -> Result<Client, Value> {
         self.client_with(TOKEN, role, scopes).await
     }
 
     /// The same with a token of one's own.
-    pub(super) async fn client_with(
+    pub(in crate::embedded) async fn client_with(
         &self,
         token: &str,
         role: &str,
@@ -263,12 +268,12 @@ impl Rig {
 }
 
 /// The header with a token.
-pub(super) fn bearer(token: &str) -> String {
+pub(in crate::embedded) fn bearer(token: &str) -> String {
     format!("Authorization: Bearer {token}")
 }
 
 /// The text of a call.
-pub(super) fn post(token: &str, headers: &[&str], body: &str) -> String {
+pub(in crate::embedded) fn post(token: &str, headers: &[&str], body: &str) -> String {
     let mut text = format!("POST /tools/invoke HTTP/1.1\r\nHost: 127.0.0.1\r\n{}\r\n", bearer(token));
     for header in headers {
         text.push_str(header);
@@ -278,26 +283,31 @@ pub(super) fn post(token: &str, headers: &[&str], body: &str) -> String {
 }
 
 /// A request that was sent.
-pub(super) struct Exchange(TcpStream);
+pub(in crate::embedded) struct Exchange(TcpStream);
 
 /// What came back.
 #[derive(Debug)]
-pub(super) struct Answer {
-    pub(super) status: u16,
+pub(in crate::embedded) struct Answer {
+    pub(in crate::embedded) status: u16,
     head: String,
-    pub(super) body: Value,
+    pub(in crate::embedded) body: Value,
 }
 
 impl Exchange {
     /// Reads all that comes until the connection ends.
-    pub(super) async fn text(mut self) -> String {
+    pub(in crate::embedded) async fn text(mut self) -> String {
         let mut text = String::new();
         in_time(self.0.read_to_string(&mut text)).await.unwrap();
         text
     }
 
+    /// Waits until the connection ends, however it does.
+    pub(in crate::embedded) async fn over(mut self) {
+        let _ = in_time(self.0.read_to_end(&mut Vec::new())).await;
+    }
+
     /// Reads the answer.
-    pub(super) async fn answer(mut self) -> Answer {
+    pub(in crate::embedded) async fn answer(mut self) -> Answer {
         let mut bytes = Vec::new();
         loop {
             let text = String::from_utf8_lossy(&bytes);
@@ -326,12 +336,12 @@ impl Exchange {
 
 impl Answer {
     /// A header, by its name in small letters.
-    pub(super) fn header(&self, name: &str) -> Option<&str> {
+    pub(in crate::embedded) fn header(&self, name: &str) -> Option<&str> {
         header(&self.head, name)
     }
 
     /// Status, type and message of what is no result.
-    pub(super) fn error(&self) -> (u16, &str, &str) {
+    pub(in crate::embedded) fn error(&self) -> (u16, &str, &str) {
         assert_eq!(self.body["ok"], false, "{self:?}");
         let text = |name: &str| self.body["error"][name].as_str().unwrap();
         (self.status, text("type"), text("message"))
@@ -344,7 +354,7 @@ fn header<'a>(head: &'a str, name: &str) -> Option<&'a str> {
 }
 
 /// A program over the WebSocket.
-pub(super) struct Client(WebSocketStream<MaybeTlsStream<TcpStream>>);
+pub(in crate::embedded) struct Client(WebSocketStream<MaybeTlsStream<TcpStream>>);
 
 impl Client {
     async fn next(&mut self) -> Value {
@@ -356,7 +366,7 @@ impl Client {
     }
 
     /// What a call comes to: payload, or error.
-    pub(super) async fn call(&mut self, method: &str, params: Value) -> Result<Value, Value> {
+    pub(in crate::embedded) async fn call(&mut self, method: &str, params: Value) -> Result<Value, Value> {
         let request = json!({ "type": "req", "id": method, "method": method, "params": params }).to_string();
         self.0.send(Message::Text(request.into())).await.unwrap();
         loop {
