@@ -9,6 +9,7 @@ use countersign_gateway::client::{CallError, LinkProblem, Live, Notice};
 use countersign_policy::display;
 use countersign_protocol::gateway::Event;
 use countersign_protocol::gateway::approval::Resolved;
+use countersign_protocol::limits::DISPLAY_INPUT_UNITS;
 use countersign_protocol::ui::{CancelCause, LinkGap, LinkState, LinkView};
 use countersign_protocol::vocabulary::Decision;
 use serde_json::{Value, json};
@@ -47,6 +48,8 @@ struct Open {
     since: Instant,
     /// By the gateway's clock, Unix milliseconds.
     expires_at_ms: i64,
+    /// What its texts weigh.
+    bytes: usize,
     withdraw: Option<oneshot::Sender<Withdrawal>>,
 }
 
@@ -56,6 +59,23 @@ struct Listed {
     kind: Kind,
     asked_at: Instant,
     answer: Result<Value, CallError>,
+}
+
+/// Bytes of the texts of one request that is asked here: a command as long as may be shown, as text and as a list.
+const MAX_REQUEST_BYTES: usize = 2 * DISPLAY_INPUT_UNITS + 64 * 1_024;
+
+/// Bytes of the texts of all requests of one gateway that are open here. What a person is shown of a byte takes up to a hundred.
+const MAX_OPEN_BYTES: usize = 4 * 1_024 * 1_024;
+
+/// What the texts of a request weigh: their bytes, and a little for each value, of which there may be as many.
+fn weight(payload: &Value) -> usize {
+    let own = match payload {
+        Value::String(text) => text.len(),
+        Value::Array(values) => values.iter().map(weight).sum(),
+        Value::Object(members) => members.iter().map(|(name, value)| name.len() + weight(value)).sum(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+    };
+    own + size_of::<Value>()
 }
 
 /// Follows one gateway.
@@ -211,6 +231,18 @@ impl Operator {
 
     /// Asks the person about something that waits there, unless it is asked already.
     fn ask(&mut self, live: &Live, kind: Kind, payload: &Value) {
+        let is_open = |id: &str| self.open.contains_key(&(self.generation, kind, id.to_owned()));
+        // Each list brings again what is open already: to take it apart once more would cost as much as the first time.
+        if payload["id"].as_str().is_some_and(is_open) {
+            return;
+        }
+        let bytes = weight(payload);
+        let open_bytes: usize = self.open.values().map(|open| open.bytes).sum();
+        // What there is no room for is asked when a later list brings it.
+        if bytes > MAX_REQUEST_BYTES || open_bytes + bytes > MAX_OPEN_BYTES {
+            tracing::debug!(bytes, open_bytes, gateway = self.about.id, "no room for a request of a gateway");
+            return;
+        }
         let About { name, address, .. } = &self.about;
         let origin = Origin { name, address, own_node: self.tools.own_node.id() };
         let presented = match Presented::read(kind, payload, origin) {
@@ -238,10 +270,13 @@ impl Operator {
             return;
         }
         let (withdraw, withdrawn) = oneshot::channel();
-        self.open.insert(
-            key.clone(),
-            Open { since: Instant::now(), expires_at_ms: presented.expires_at_ms, withdraw: Some(withdraw) },
-        );
+        let open = Open {
+            since: Instant::now(),
+            expires_at_ms: presented.expires_at_ms,
+            bytes,
+            withdraw: Some(withdraw),
+        };
+        self.open.insert(key.clone(), open);
         let asking = Asking {
             tools: self.tools.clone(),
             gateway: self.about.id.clone(),

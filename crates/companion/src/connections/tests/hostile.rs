@@ -31,6 +31,28 @@ async fn ten_thousand_requests_at_once_take_their_room_and_no_more() {
 }
 
 #[tokio::test]
+async fn long_requests_of_a_gateway_share_one_room() {
+    let here = Here::new();
+    let long = |at: usize| {
+        let request = json!({"command": format!("echo {}", "\u{200b}".repeat(66_000))});
+        json!({"id": format!("r-{at}"), "request": request, "createdAtMs": 1, "expiresAtMs": 9_999_999})
+    };
+    let mut listed: Vec<_> = (0..100).map(long).collect();
+    // One that is short finds room beside them.
+    let mut short = long(100);
+    short["request"]["command"] = json!("ls");
+    listed.push(short);
+    let url = format!("ws://{}", scripted(listed, Vec::new()).await);
+    here.connections.save(edit(&url, TOKEN)).await.unwrap();
+    // Twenty of 198 kB are four megabytes.
+    let mut count = here.core.approvals.count();
+    let full = count.wait_for(|count| *count == 22);
+    tokio::time::timeout(LIMIT, full).await.expect("full in time").unwrap();
+    assert_eq!(here.connected().await.pending, 22);
+    here.stop.cancel();
+}
+
+#[tokio::test]
 async fn t09_every_text_of_a_gateway_is_shown_with_what_it_hides() {
     const EVIL: &str = "safe\u{202e}gnp\u{200b}\u{7}\u{1b}[2J<img src=x onerror=alert(1)>\u{0}end";
     let mut here = Here::new();
