@@ -15,6 +15,7 @@ mod fault;
 mod file;
 mod folder;
 pub mod history;
+pub mod ours;
 #[cfg(test)]
 mod outage;
 pub mod ports;

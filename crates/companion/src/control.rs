@@ -220,6 +220,7 @@ async fn respond(
             pid: std::process::id(),
             gateway: desk.embedded().state,
             turned_away: desk.turned_away(),
+            ignored: desk.ignored(),
         },
         ControlRequest::Pending => {
             let snapshot = desk.snapshot().await;

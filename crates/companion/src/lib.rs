@@ -24,6 +24,7 @@ pub mod routing;
 mod runner;
 pub mod sentences;
 pub mod settings;
+pub mod surroundings;
 pub mod tools;
 mod wiring;
 

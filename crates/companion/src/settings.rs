@@ -1,8 +1,9 @@
-//! The person's settings: one small JSON file, replaced atomically.
+//! The person's settings: one small JSON file, replaced atomically. While it cannot be read the strictest of everything holds, and it
+//! is not written over.
 
 use crate::gateway::PORT;
-use crate::private;
-use countersign_protocol::ui::{MIN_ARM_DELAY_MS, Settings};
+use crate::private::{self, Others};
+use countersign_protocol::ui::{ForwardedGrants, MIN_ARM_DELAY_MS, Settings};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -15,8 +16,8 @@ pub struct SettingsFile {
     current: watch::Sender<Settings>,
     gateway: watch::Sender<GatewaySettings>,
     pet: watch::Sender<PetSettings>,
-    /// One change at a time: each writes the other parts too.
-    writing: Mutex<()>,
+    /// One change at a time: each writes the other parts too. Why the file could not be read, as long as it could not.
+    writing: Mutex<Result<(), String>>,
 }
 
 /// Whether and where the app serves its own gateway. Set on a page of its own, so that a window with older settings never
@@ -66,6 +67,9 @@ pub enum SettingsError {
     /// No port that a client could be told.
     #[error("port: expected 1 to 65535, got 0")]
     GatewayPort,
+    /// What is there cannot be read, so it is not written over.
+    #[error("{0}; mend the file, or move it away")]
+    Unreadable(String),
     /// The system refused.
     #[error("cannot write {path}: {source}")]
     Io {
@@ -77,23 +81,28 @@ pub enum SettingsError {
 }
 
 impl SettingsFile {
-    /// Reads the file. One that is missing or not understood means the defaults, which are the careful ones; it is not
-    /// touched until the person changes a setting.
+    /// Reads the file. A missing one means the defaults; for one that cannot be read or is not understood [`Stored::strict`] holds, until
+    /// it can.
     pub fn open(path: PathBuf) -> Self {
-        let stored = match std::fs::read(&path) {
-            Ok(bytes) => serde_json::from_slice(&bytes).map(valid).unwrap_or_else(|error| {
-                tracing::warn!(%error, path = %path.display(), "settings are not understood; using the defaults");
-                Stored::default()
-            }),
-            Err(_) => Stored::default(),
+        let (stored, readable) = match read(&path) {
+            Ok(stored) => (stored, Ok(())),
+            Err(problem) => {
+                tracing::error!("settings: {problem}; the strictest hold");
+                (Stored::strict(), Err(problem))
+            }
         };
         Self {
             path,
             current: watch::Sender::new(stored.settings),
             gateway: watch::Sender::new(stored.gateway),
             pet: watch::Sender::new(stored.pet),
-            writing: Mutex::default(),
+            writing: Mutex::new(readable),
         }
+    }
+
+    /// What is wrong with the file, if anything is. Blocking.
+    pub(crate) fn check(path: &Path) -> Result<(), String> {
+        read(path).map(|_| ())
     }
 
     /// Follows the settings.
@@ -116,10 +125,7 @@ impl SettingsFile {
         if !(MIN_ARM_DELAY_MS..=MAX_ARM_DELAY_MS).contains(&settings.arm_delay_ms) {
             return Err(SettingsError::ArmDelay(settings.arm_delay_ms));
         }
-        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
-        self.write(&Stored { settings: settings.clone(), ..self.stored() })?;
-        self.current.send_replace(settings);
-        Ok(())
+        self.change(|stored| stored.settings = settings)
     }
 
     /// Writes and takes new settings of the app's own gateway.
@@ -127,31 +133,54 @@ impl SettingsFile {
         if gateway.port == 0 {
             return Err(SettingsError::GatewayPort);
         }
-        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
-        self.write(&Stored { gateway: gateway.clone(), ..self.stored() })?;
-        self.gateway.send_replace(gateway);
-        Ok(())
+        self.change(|stored| stored.gateway = gateway)
     }
 
     /// Writes and takes new settings of the pet channel.
     pub fn set_pet(&self, pet: PetSettings) -> Result<(), SettingsError> {
-        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
-        self.write(&Stored { pet, ..self.stored() })?;
-        self.pet.send_replace(pet);
+        self.change(|stored| stored.pet = pet)
+    }
+
+    /// Changes a part. A file that could not be read is looked at again first: once it was mended or moved away, what it says counts.
+    fn change(&self, change: impl FnOnce(&mut Stored)) -> Result<(), SettingsError> {
+        let mut readable = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut stored = match &*readable {
+            Ok(()) => Stored {
+                settings: self.current.borrow().clone(),
+                gateway: self.gateway.borrow().clone(),
+                pet: *self.pet.borrow(),
+            },
+            Err(_) => read(&self.path).map_err(SettingsError::Unreadable)?,
+        };
+        change(&mut stored);
+        write(&self.path, &stored).map_err(|source| SettingsError::Io { path: self.path.clone(), source })?;
+        *readable = Ok(());
+        replace(&self.current, stored.settings);
+        replace(&self.gateway, stored.gateway);
+        replace(&self.pet, stored.pet);
         Ok(())
     }
+}
 
-    fn stored(&self) -> Stored {
-        Stored {
-            settings: self.current.borrow().clone(),
-            gateway: self.gateway.borrow().clone(),
-            pet: *self.pet.borrow(),
-        }
+impl Stored {
+    /// What holds while nobody knows what the person set: no trust in others' word, and nothing that others could reach.
+    fn strict() -> Self {
+        let settings = Settings { forwarded_grants: ForwardedGrants::Never, ..Settings::default() };
+        let gateway = GatewaySettings { enabled: false, ..GatewaySettings::default() };
+        Self { settings, gateway, pet: PetSettings { enabled: false } }
     }
+}
 
-    fn write(&self, stored: &Stored) -> Result<(), SettingsError> {
-        write(&self.path, stored).map_err(|source| SettingsError::Io { path: self.path.clone(), source })
-    }
+/// Tells of a change only where there is one: whoever serves by it would begin anew.
+fn replace<T: PartialEq>(sender: &watch::Sender<T>, value: T) {
+    sender.send_if_modified(|now| std::mem::replace(now, value) != *now);
+}
+
+fn read(path: &Path) -> Result<Stored, String> {
+    let named = |problem: &dyn std::fmt::Display| format!("{}: {problem}", path.display());
+    let text = private::read(path, MAX_BYTES, Others::MayRead).map_err(|error| named(&error))?;
+    let Some(text) = text else { return Ok(Stored::default()) };
+    serde_json::from_str(&text).map(valid).map_err(|error| named(&error))
 }
 
 fn valid(mut stored: Stored) -> Stored {
@@ -168,6 +197,9 @@ fn write(path: &Path, stored: &Stored) -> std::io::Result<()> {
     bytes.push(b'\n');
     private::write(path, &bytes)
 }
+
+/// Largest file that is read, in bytes: a hundred times what all settings take.
+const MAX_BYTES: u64 = 64 * 1_024;
 
 /// Longer than this the countdown of most requests would win, in milliseconds.
 const MAX_ARM_DELAY_MS: u32 = 10_000;
@@ -196,8 +228,33 @@ mod tests {
         assert!(file.set(Settings { arm_delay_ms: 0, ..Settings::default() }).is_err());
         std::fs::write(&path, r#"{"armDelayMs":0}"#).unwrap();
         assert_eq!(SettingsFile::open(path.clone()).watch().borrow().arm_delay_ms, MIN_ARM_DELAY_MS);
-        std::fs::write(&path, "{broken").unwrap();
-        assert_eq!(*SettingsFile::open(path).watch().borrow(), Settings::default());
+    }
+
+    #[test]
+    fn while_the_file_cannot_be_read_the_strictest_holds_and_it_is_not_written_over() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("settings.json");
+        for spoiled in
+            ["{broken", "", "[]", r#"{"forwardedGrants":"sometimes"}"#, r#"{"gateway":{"port":"x"}}"#]
+        {
+            std::fs::write(&path, spoiled).unwrap();
+            let file = SettingsFile::open(path.clone());
+            assert_eq!(file.watch().borrow().forwarded_grants, ForwardedGrants::Never, "{spoiled}");
+            assert!(
+                !file.watch_gateway().borrow().enabled && !file.watch_pet().borrow().enabled,
+                "{spoiled}"
+            );
+            let refused = file.set(Settings::default()).unwrap_err();
+            assert!(refused.to_string().ends_with("mend the file, or move it away"), "{refused}");
+            assert!(file.set_gateway(GatewaySettings::default()).is_err());
+            assert!(file.set_pet(PetSettings { enabled: true }).is_err());
+            assert_eq!(std::fs::read_to_string(&path).unwrap(), spoiled);
+        }
+        let file = SettingsFile::open(path.clone());
+        std::fs::write(&path, r#"{"forwardedGrants":"never","gateway":{"port":18800}}"#).unwrap();
+        file.set_pet(PetSettings { enabled: true }).unwrap();
+        let mended = (file.watch().borrow().forwarded_grants, file.watch_gateway().borrow().port);
+        assert_eq!(mended, (ForwardedGrants::Never, 18_800));
     }
 
     #[test]

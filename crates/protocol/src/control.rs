@@ -161,6 +161,9 @@ pub enum ControlResponse {
         /// Who was turned away there in the last hour, the last first.
         #[serde(default)]
         turned_away: Vec<TurnedAway>,
+        /// Variables of its environment that it does not obey.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        ignored: Vec<String>,
     },
     /// To `pending`.
     Pending {

@@ -1,5 +1,7 @@
 //! `countersign doctor`: what is wrong, and what to do about it.
 
+mod files;
+
 use super::Exit;
 use super::output::Output;
 use super::service::{UNIT, unit_path};
@@ -41,6 +43,7 @@ struct App {
     pid: u32,
     gateway: EmbeddedState,
     turned_away: Vec<TurnedAway>,
+    ignored: Vec<String>,
 }
 
 /// One thing that was looked at.
@@ -60,7 +63,9 @@ pub(super) async fn doctor(paths: &Paths, output: &Output) -> anyhow::Result<Exi
     findings.extend(permissions(&current));
     findings.extend(token(&current));
     findings.push(rules(&RuleStore::read(&paths.rules())));
+    findings.extend(files::files(paths));
     findings.push(app_finding(&app));
+    findings.extend(app.as_ref().ok().map(|app| environment(&app.ignored)));
     findings.push(standing(&app, Language::of_process()));
     let control = paths.control_socket();
     // Without app and socket there is nothing to compare.
@@ -97,8 +102,8 @@ pub(super) async fn doctor(paths: &Paths, output: &Output) -> anyhow::Result<Exi
 
 async fn app(paths: &Paths) -> Result<App, ControlError> {
     match control::call(&paths.control_socket(), &ControlRequest::Status, ANSWER_WAIT).await? {
-        ControlResponse::Status { status, pid, gateway, turned_away } => {
-            Ok(App { status, pid, gateway, turned_away })
+        ControlResponse::Status { status, pid, gateway, turned_away, ignored } => {
+            Ok(App { status, pid, gateway, turned_away, ignored })
         }
         other => Err(ControlError::Broken(std::io::Error::other(format!("unexpected answer {other:?}")))),
     }
@@ -110,6 +115,22 @@ fn app_finding(app: &Result<App, ControlError>) -> Finding {
             ok("app", format!("version {} is running, process {pid}", status.version))
         }
         Err(error) => problem("app", error.to_string(), "start it: countersign-desktop --hidden".to_owned()),
+    }
+}
+
+/// What the app found in its environment and does not obey.
+fn environment(ignored: &[String]) -> Finding {
+    if ignored.is_empty() {
+        return ok("environment", "nothing in it opens or weakens the app's windows".to_owned());
+    }
+    Finding {
+        check: "environment",
+        level: Level::Warning,
+        message: format!(
+            "the app does not obey {}, which would open or weaken its windows",
+            ignored.join(", ")
+        ),
+        remedy: Some("look into what sets them, such as your shell's profile".to_owned()),
     }
 }
 

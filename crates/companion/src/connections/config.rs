@@ -1,11 +1,10 @@
 //! The gateways that the person connected to: `gateways.json`, replaced atomically.
 
-use crate::private;
-use anyhow::{Context as _, bail};
+use crate::private::{self, Others};
+use anyhow::{Context as _, anyhow, bail};
 use countersign_gateway::client::{Address, Pin};
 use countersign_protocol::ui::{SecretKind, SecretPlace};
 use serde::{Deserialize, Serialize};
-use std::io::ErrorKind;
 use std::path::Path;
 
 /// One gateway as it is stored. Its secret is elsewhere.
@@ -98,16 +97,9 @@ pub(crate) fn pin_of(pin: Option<&str>, address: &Address) -> anyhow::Result<Opt
 
 /// What is stored. A file that cannot be understood is an error: it must not be overwritten. Blocking.
 pub(super) fn read(file: &Path) -> anyhow::Result<Vec<Gateway>> {
-    match std::fs::symlink_metadata(file) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-        found => {
-            let found = found.with_context(|| format!("cannot look at {}", file.display()))?;
-            if !found.is_file() || found.len() > MAX_BYTES {
-                bail!("{}: expected a file of at most {MAX_BYTES} bytes", file.display());
-            }
-        }
-    }
-    let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
+    let text = private::read(file, MAX_BYTES, Others::MayRead)
+        .map_err(|error| anyhow!("{}: {error}", file.display()))?;
+    let Some(text) = text else { return Ok(Vec::new()) };
     let document: Document =
         serde_json::from_str(&text).with_context(|| format!("{} cannot be understood", file.display()))?;
     if document.version != VERSION {
@@ -120,6 +112,11 @@ pub(super) fn read(file: &Path) -> anyhow::Result<Vec<Gateway>> {
         }
     }
     Ok(document.gateways)
+}
+
+/// What is wrong with the file, if anything is. Blocking.
+pub(crate) fn check_file(file: &Path) -> anyhow::Result<()> {
+    read(file).map(|_| ())
 }
 
 /// Stores all of them. Blocking.

@@ -11,7 +11,7 @@ mod presented;
 mod secrets;
 
 pub use asking::NotTaken;
-pub(crate) use config::{check_names, pin_of};
+pub(crate) use config::{check_file, check_names, pin_of};
 pub(crate) use operator::{escaped, gaps};
 pub(crate) use policies::{Content, Fetched, FileContent, NotWritten};
 pub(crate) use presented::Kind;

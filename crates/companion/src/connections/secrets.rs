@@ -7,7 +7,7 @@
 use super::config::Gateway;
 use super::keyring::{Keyring, KeyringError, WhenLocked};
 use super::openclaw;
-use crate::private;
+use crate::private::{self, Others};
 use anyhow::Context as _;
 use countersign_gateway::client::{Credentials, DeviceToken, Withheld};
 use countersign_gateway::identity::{Identity, SEED_BYTES};
@@ -298,19 +298,7 @@ pub(super) fn identity(file: &Path) -> anyhow::Result<Identity> {
 
 /// A private file's text; `None` when there is none.
 fn read(file: &Path) -> std::io::Result<Option<Zeroizing<String>>> {
-    use std::os::unix::fs::MetadataExt as _;
-    let found = match std::fs::symlink_metadata(file) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        found => found?,
-    };
-    if !found.is_file() || found.len() > MAX_SECRET {
-        return Err(Error::new(ErrorKind::InvalidData, "expected a small file"));
-    }
-    if found.mode() & OTHERS != 0 {
-        let text = format!("others than its owner may use it; do: chmod 600 {}", file.display());
-        return Err(Error::new(ErrorKind::PermissionDenied, text));
-    }
-    std::fs::read_to_string(file).map(|text| Some(Zeroizing::new(text)))
+    private::read(file, MAX_SECRET, Others::MayNothing).map_err(Error::other)
 }
 
 fn remove(file: &Path) -> std::io::Result<()> {
@@ -330,6 +318,3 @@ fn hex(text: &str) -> Option<Zeroizing<[u8; SEED_BYTES]>> {
     }
     Some(bytes)
 }
-
-/// Permission bits of others than the owner.
-const OTHERS: u32 = 0o077;

@@ -116,6 +116,8 @@ struct Live {
     tray: Presence,
     notifications: Presence,
     display: DisplayState,
+    /// Variables of the app's environment that it does not obey.
+    ignored: Vec<String>,
     pages: display::Pages,
     /// When a pause ends by itself.
     paused_until_ms: Option<i64>,
@@ -145,6 +147,7 @@ impl Desk {
                     tray: Presence::Unknown,
                     notifications: Presence::Unknown,
                     display: DisplayState::Ok,
+                    ignored: Vec::new(),
                     pages: display::Pages::default(),
                     paused_until_ms: None,
                     sandboxed: Vec::new(),

@@ -125,6 +125,15 @@ impl Desk {
         }
     }
 
+    /// Says which variables of its environment the app does not obey.
+    pub fn set_ignored(&self, names: Vec<String>) {
+        self.live().ignored = names;
+    }
+
+    pub(crate) fn ignored(&self) -> Vec<String> {
+        self.live().ignored.clone()
+    }
+
     /// What works, after a look at what is kept where nobody tells of changes.
     pub(crate) async fn looked_at(&self) -> Status {
         self.look_at_sandboxes().await;

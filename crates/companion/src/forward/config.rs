@@ -2,14 +2,12 @@
 //! the window writes it and others than its owner must not.
 
 use super::webhook::Address;
-use crate::private;
-use anyhow::{Context as _, bail};
+use crate::private::{self, Others};
+use anyhow::{Context as _, anyhow, bail};
 use countersign_gateway::client::Pin;
 use countersign_node::executor::program::Program;
 use countersign_protocol::ui::{ForwardMode, ForwardPlace, ForwardSettings, WebhookAuth};
 use serde::{Deserialize, Serialize};
-use std::io::ErrorKind;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 /// Everything that is stored.
@@ -158,17 +156,9 @@ impl Target {
 /// What is stored; the default when there is nothing. A file that cannot be understood, or that others may write, is an error:
 /// it must not be used or overwritten. Blocking.
 pub(super) fn read(file: &Path) -> anyhow::Result<Document> {
-    let found = match std::fs::symlink_metadata(file) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Document::default()),
-        found => found.with_context(|| format!("cannot look at {}", file.display()))?,
-    };
-    if !found.is_file() || found.len() > MAX_BYTES {
-        bail!("{}: expected a file of at most {MAX_BYTES} bytes", file.display());
-    }
-    if found.mode() & OTHERS_WRITE != 0 {
-        bail!("{}: others than its owner may change it; do: chmod 600 {0}", file.display());
-    }
-    let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
+    let text = private::read(file, MAX_BYTES, Others::MayRead)
+        .map_err(|error| anyhow!("{}: {error}", file.display()))?;
+    let Some(text) = text else { return Ok(Document::default()) };
     let document: Document =
         serde_json::from_str(&text).with_context(|| format!("{} cannot be understood", file.display()))?;
     if document.version != VERSION {
@@ -176,6 +166,11 @@ pub(super) fn read(file: &Path) -> anyhow::Result<Document> {
     }
     document.check().with_context(|| file.display().to_string())?;
     Ok(document)
+}
+
+/// What is wrong with the file, if anything is. Blocking.
+pub(crate) fn check_file(file: &Path) -> anyhow::Result<()> {
+    read(file).map(|_| ())
 }
 
 /// Stores all of it. Blocking.
@@ -200,9 +195,6 @@ const MAX_FILTER: usize = 200;
 
 /// Largest file that is read, in bytes.
 const MAX_BYTES: u64 = 1_024 * 1_024;
-
-/// Permission bits of others than the owner that change a file.
-const OTHERS_WRITE: u32 = 0o022;
 
 #[cfg(test)]
 mod tests {

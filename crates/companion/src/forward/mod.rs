@@ -18,6 +18,7 @@ mod webhook;
 use crate::connections::{Connections, onward};
 use crate::paths::Paths;
 use asker::{Asker, MAX_ASKED};
+pub(crate) use config::check_file;
 use config::{Document, Place, Target};
 use countersign_approvals::Approvals;
 use countersign_approvals::actor::Event;

@@ -1,7 +1,7 @@
 //! Secrets of targets: a file each, for their owner only. They go out in a header and nowhere else.
 
-use crate::private;
-use std::io::ErrorKind;
+use crate::private::{self, Others};
+use std::io::{Error, ErrorKind};
 use std::path::PathBuf;
 use zeroize::Zeroizing;
 
@@ -23,7 +23,7 @@ impl Secrets {
 
     /// The one of a target. Blocking.
     pub(super) fn read(&self, id: &str) -> std::io::Result<Option<Zeroizing<String>>> {
-        private::read(&self.file(id), MAX_SECRET)
+        private::read(&self.file(id), MAX_SECRET, Others::MayNothing).map_err(Error::other)
     }
 
     /// Forgets one. Blocking.

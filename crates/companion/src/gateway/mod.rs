@@ -24,7 +24,7 @@ use countersign_gateway::embedded::{Config, Embedded};
 use countersign_gateway::pairing::LocalPairing;
 use keeper::{Keeper, Presence};
 use policies::Policies;
-pub(crate) use state::token as token_in;
+pub(crate) use state::{DEVICES_FILE, check_devices, token as token_in};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use tokio::net::TcpListener;

@@ -1,17 +1,12 @@
 //! What the embedded gateway keeps: its token and the devices that were let in.
 
-use crate::private;
-use anyhow::{Context as _, bail};
+use crate::private::{self, Others};
+use anyhow::{Context as _, anyhow, bail};
 use countersign_approvals::ports::Ports;
 use countersign_gateway::pairing::Device;
 use serde::{Deserialize, Serialize};
-use std::io::ErrorKind;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use zeroize::Zeroizing;
-
-/// Permission bits of others than the owner.
-const OTHERS: u32 = 0o077;
 
 /// Shortest token that is taken from a file, in characters: a shorter one can be guessed.
 const MIN_TOKEN: usize = 16;
@@ -22,7 +17,7 @@ const MAX_BYTES: u64 = 4 * 1_024 * 1_024;
 /// The token in `file`; a fresh one is put there when there is no file. Blocking.
 pub(crate) fn token(file: &Path, ports: &Ports) -> anyhow::Result<Zeroizing<String>> {
     let text = match read(file)? {
-        Some(text) => Zeroizing::new(text),
+        Some(text) => text,
         None => {
             let fresh = ports.ids.token();
             private::write(file, fresh.expose().as_bytes())
@@ -43,14 +38,25 @@ struct Document {
     devices: Vec<Device>,
 }
 
+/// Name of the file with the devices that were let in.
+pub(crate) const DEVICES_FILE: &str = "devices.json";
+
 /// Version of the document about devices.
 const VERSION: u32 = 1;
 
 /// The devices that were let in before. What cannot be read is an error: forgetting them would ask people again, and
 /// overwriting would lose them. Blocking.
 pub(super) fn devices(folder: &Path) -> anyhow::Result<Vec<Device>> {
-    let file = folder.join("devices.json");
-    let Some(text) = read(&file)? else { return Ok(Vec::new()) };
+    read_devices(&folder.join(DEVICES_FILE))
+}
+
+/// What is wrong with the file of devices, if anything is. Blocking.
+pub(crate) fn check_devices(file: &Path) -> anyhow::Result<()> {
+    read_devices(file).map(|_| ())
+}
+
+fn read_devices(file: &Path) -> anyhow::Result<Vec<Device>> {
+    let Some(text) = read(file)? else { return Ok(Vec::new()) };
     let document: Document =
         serde_json::from_str(&text).with_context(|| format!("{} cannot be understood", file.display()))?;
     if document.version != VERSION {
@@ -64,20 +70,10 @@ pub(super) fn keep_devices(folder: &Path, devices: &[Device]) -> std::io::Result
     let document = Document { version: VERSION, devices: devices.to_vec() };
     let mut bytes = serde_json::to_vec_pretty(&document)?;
     bytes.push(b'\n');
-    private::write(&folder.join("devices.json"), &bytes)
+    private::write(&folder.join(DEVICES_FILE), &bytes)
 }
 
 /// A private file's text; `None` when there is none.
-fn read(file: &Path) -> anyhow::Result<Option<String>> {
-    let found = match std::fs::symlink_metadata(file) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        found => found.with_context(|| format!("cannot look at {}", file.display()))?,
-    };
-    if !found.is_file() || found.len() > MAX_BYTES {
-        bail!("{}: expected a small file", file.display());
-    }
-    if found.mode() & OTHERS != 0 {
-        bail!("{}: others than its owner may use it; do: chmod 600 {0}", file.display());
-    }
-    std::fs::read_to_string(file).map(Some).with_context(|| format!("cannot read {}", file.display()))
+fn read(file: &Path) -> anyhow::Result<Option<Zeroizing<String>>> {
+    private::read(file, MAX_BYTES, Others::MayNothing).map_err(|error| anyhow!("{}: {error}", file.display()))
 }

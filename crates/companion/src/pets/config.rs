@@ -1,8 +1,8 @@
 //! The pet servers that the person connected to: `pet-servers.json`, replaced atomically.
 
 use crate::connections::{check_names, pin_of};
-use crate::private;
-use anyhow::{Context as _, bail};
+use crate::private::{self, Others};
+use anyhow::{Context as _, anyhow, bail};
 use countersign_gateway::pet::client::{Address, Pin, address};
 use countersign_protocol::pet::SessionId;
 use countersign_protocol::ui::SecretPlace;
@@ -68,7 +68,8 @@ impl Source {
 
 /// What is stored. A file that cannot be understood, or that others may use, is an error: it must not be overwritten. Blocking.
 pub(super) fn read(file: &Path) -> anyhow::Result<Vec<Source>> {
-    let text = private::read(file, MAX_BYTES).with_context(|| format!("cannot read {}", file.display()))?;
+    let text = private::read(file, MAX_BYTES, Others::MayNothing)
+        .map_err(|error| anyhow!("{}: {error}", file.display()))?;
     let Some(text) = text else { return Ok(Vec::new()) };
     let document: Document =
         serde_json::from_str(&text).with_context(|| format!("{} cannot be understood", file.display()))?;
@@ -85,6 +86,11 @@ pub(super) fn read(file: &Path) -> anyhow::Result<Vec<Source>> {
         }
     }
     Ok(document.servers)
+}
+
+/// What is wrong with the file, if anything is. Blocking.
+pub(crate) fn check_file(file: &Path) -> anyhow::Result<()> {
+    read(file).map(|_| ())
 }
 
 /// Stores all of them. Blocking.

@@ -10,6 +10,7 @@ mod source;
 use crate::connections::{NotTaken, Secrets};
 use crate::paths::Paths;
 use asking::Tools;
+pub(crate) use config::check_file;
 use config::{MAX_SOURCES, Source};
 use countersign_approvals::Approvals;
 use countersign_approvals::ports::Ports;

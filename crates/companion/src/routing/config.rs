@@ -4,7 +4,7 @@
 //! understood makes all of it count for nothing, because what it was to shut would be open.
 
 use crate::json::kind;
-use crate::private;
+use crate::private::{self, Others};
 use countersign_policy::routing::elevated::Gates;
 use countersign_policy::routing::route::Settings;
 use countersign_protocol::ui::{RouteSetting, SandboxKind};
@@ -12,8 +12,6 @@ use countersign_protocol::vocabulary::ExecMode;
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 use std::collections::BTreeMap;
-use std::io::ErrorKind;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -140,40 +138,33 @@ impl ToolsFile {
     }
 
     fn read(&self, last: &mut Option<Arc<Current>>) -> Arc<Current> {
-        let current = match self.bytes() {
+        let current = match private::read(&self.path, MAX_BYTES, Others::MayRead) {
             Ok(None) => Current { hash: String::new(), tools: Ok(Tools::default()) },
-            Ok(Some(bytes)) => {
-                let hash = hash(&bytes);
+            Ok(Some(text)) => {
+                let hash = hash(text.as_bytes());
                 if let Some(last) = last.as_ref().filter(|last| last.hash == hash) {
                     return Arc::clone(last);
                 }
-                Current { hash, tools: Tools::parse(&bytes).map_err(|text| self.problem(text)) }
+                Current { hash, tools: Tools::parse(text.as_bytes()).map_err(|text| self.problem(text)) }
             }
-            Err(text) => Current { hash: UNREADABLE.to_owned(), tools: Err(self.problem(text)) },
+            Err(spoiled) => {
+                Current { hash: UNREADABLE.to_owned(), tools: Err(self.problem(spoiled.to_string())) }
+            }
         };
         let current = Arc::new(current);
         *last = Some(Arc::clone(&current));
         current
     }
 
-    fn bytes(&self) -> Result<Option<Vec<u8>>, String> {
-        match std::fs::symlink_metadata(&self.path) {
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(format!("cannot be looked at: {error}")),
-            Ok(found) if !found.is_file() || found.len() > MAX_BYTES => {
-                return Err(format!("expected a file of at most {MAX_BYTES} bytes"));
-            }
-            Ok(found) if found.mode() & OTHERS_MAY_WRITE != 0 => {
-                return Err("others than its owner may write it; do: chmod 600".to_owned());
-            }
-            Ok(_) => {}
-        }
-        std::fs::read(&self.path).map(Some).map_err(|error| format!("cannot be read: {error}"))
-    }
-
     pub(super) fn problem(&self, text: String) -> Problem {
         Problem { path: self.path.display().to_string(), text }
     }
+}
+
+/// All that the file says, or why it counts for nothing. Blocking.
+pub(crate) fn document_in(file: &Path) -> Result<Map<String, Value>, String> {
+    let current = ToolsFile::new(file.to_owned()).current();
+    current.tools.as_ref().map(|tools| tools.document.clone()).map_err(ToString::to_string)
 }
 
 impl Tools {
@@ -480,9 +471,6 @@ const MAX_AGENTS: usize = 256;
 
 /// Longest id of an agent or text for a node, in characters.
 const MAX_ID: usize = 200;
-
-/// Permission bits that let others change the file.
-const OTHERS_MAY_WRITE: u32 = 0o022;
 
 #[cfg(test)]
 mod tests;

@@ -17,6 +17,7 @@ mod say;
 mod sessions;
 
 use crate::paths::Paths;
+pub(crate) use config::document_in;
 use config::{Current, Tools, ToolsFile};
 use countersign_approvals::history::History;
 use countersign_approvals::ports::Ports;

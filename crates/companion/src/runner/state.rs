@@ -3,7 +3,7 @@
 use super::Context;
 use crate::connections::device_identity;
 use crate::paths::Paths;
-use crate::private;
+use crate::private::{self, Others, Spoiled};
 use anyhow::{Context as _, bail};
 use countersign_gateway::client::{Address, Credentials, DeviceToken, Pin, Withheld};
 use countersign_protocol::gateway::connect::Auth;
@@ -114,7 +114,8 @@ impl Lease {
     pub(super) fn take(paths: &Paths) -> anyhow::Result<Self> {
         let file = lock(paths);
         private::write_if_missing(&file, b"").with_context(|| format!("cannot write {}", file.display()))?;
-        let opened = File::options().write(true).open(&file)?;
+        let opened = private::open_lock(&file).with_context(|| file.display().to_string())?;
+        let opened = opened.with_context(|| format!("{} was removed", file.display()))?;
         match flock(&opened, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => Ok(Self(opened)),
             Err(rustix::io::Errno::WOULDBLOCK) => bail!("another runner serves as this node already"),
@@ -124,17 +125,14 @@ impl Lease {
 }
 
 /// Whether a runner serves as this node right now. Blocking.
-pub(crate) fn is_served(paths: &Paths) -> std::io::Result<bool> {
-    let opened = match File::open(lock(paths)) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(false),
-        opened => opened?,
-    };
+pub(crate) fn is_served(paths: &Paths) -> Result<bool, Spoiled> {
+    let Some(opened) = private::open_lock(&lock(paths))? else { return Ok(false) };
     // Shared, so that two who ask do not see each other, and let go at once: only a runner that starts within these
     // microseconds would find it taken.
     match flock(&opened, FlockOperation::NonBlockingLockShared) {
         Ok(()) => Ok(false),
         Err(rustix::io::Errno::WOULDBLOCK) => Ok(true),
-        Err(errno) => Err(errno.into()),
+        Err(errno) => Err(std::io::Error::from(errno).into()),
     }
 }
 
@@ -163,7 +161,7 @@ impl Kept {
     }
 
     fn read(&self) -> Option<DeviceToken> {
-        let text = private::read(&self.file, MAX_BYTES)
+        let text = private::read(&self.file, MAX_BYTES, Others::MayNothing)
             .inspect_err(|error| tracing::warn!(%error, "the token of this node cannot be read"))
             .ok()??;
         let kept: KeptToken = serde_json::from_str(&text).ok()?;

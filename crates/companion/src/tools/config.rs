@@ -13,7 +13,7 @@
 //! As with the peers' keys, members of `tools` that mean nothing here stay, and in the small objects they are an error.
 
 use countersign_node::executor::program::Program;
-use countersign_policy::tool_policy::normalised;
+use countersign_policy::tool_policy::{self, normalised};
 use countersign_tools::gate::Gating;
 use countersign_tools::hand_over::HandOvers;
 use countersign_tools::hooks::external::{Command, External, Moments};
@@ -23,6 +23,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::sync::Arc;
 
 /// What is set.
@@ -83,6 +84,14 @@ struct Handed {
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct Asking {
     ask_about: Option<Vec<String>>,
+}
+
+/// What is wrong with `tools.json`, if anything is, for where commands run as for tools. Blocking.
+pub(crate) fn check_file(file: &Path) -> Result<(), String> {
+    let document = crate::routing::document_in(file)?;
+    let named = |problem: &dyn std::fmt::Display| format!("{}: {problem}", file.display());
+    tool_policy::Config::read(&document).map_err(|error| named(&error))?;
+    read(&document).map(|_| ()).map_err(|error| named(&error))
 }
 
 /// Reads the document.

@@ -18,6 +18,7 @@ pub(crate) mod pets;
 mod programs;
 
 use crate::routing::Router;
+pub(crate) use config::check_file;
 use countersign_approvals::ports::Ports;
 use countersign_node::host::Host;
 use countersign_node::socket::server::Peer;

@@ -1,6 +1,7 @@
 //! The only place that starts processes: exactly the approved argument list, nothing that a shell reads. [`sandbox`] runs it
 //! behind walls; [`program`] starts what the person configured.
 
+pub mod again;
 mod controls;
 pub mod guardian;
 mod handed;
