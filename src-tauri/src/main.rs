@@ -75,6 +75,7 @@ use crate::rest::Rest;
 use anyhow::Context;
 use clap::Parser;
 use countersign::paths::Paths;
+use countersign::surroundings::{self, Automation};
 use countersign::{Companion, StartError, control};
 use countersign_protocol::control::ControlRequest;
 use countersign_protocol::ui::Page;
@@ -88,20 +89,39 @@ struct Args {
     /// Start in the tray, without a window.
     #[arg(long)]
     hidden: bool,
+    /// Variables that this program began again without. It says so itself, see [`surroundings`].
+    #[arg(long, hide = true, value_delimiter = ',')]
+    ignored_variables: Vec<String>,
 }
 
 /// The app's name: of its desktop file, of its windows' class, and wherever a desktop says who shows something.
 const APP: &str = "Countersign";
+
+/// Whether this build lets a driver act in its windows: tests build one that does, and what people run does not.
+const AUTOMATION: Automation = match cfg!(any(debug_assertions, feature = "automation")) {
+    true => Automation::Obeyed,
+    false => Automation::Refused,
+};
+
+/// The argument behind which this program names to itself what it does not obey.
+const IGNORED_VARIABLES: &str = "--ignored-variables";
 
 fn main() -> ExitCode {
     if let Some(ended) = countersign::warden_main() {
         return ended;
     }
     let rest = Rest::at_start();
-    renderer::choose();
     let args = Args::parse();
-    call_windows(APP);
     countersign::log::start();
+    if let Err(error) = surroundings::settle(AUTOMATION, IGNORED_VARIABLES, &args.ignored_variables) {
+        tracing::error!("the environment must not be obeyed: {error}");
+        return ExitCode::FAILURE;
+    }
+    if !args.ignored_variables.is_empty() {
+        tracing::warn!(variables = ?args.ignored_variables, "not obeyed: they would open or weaken the windows");
+    }
+    renderer::choose();
+    call_windows(APP);
     match run(args, rest) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -125,6 +145,16 @@ fn run(args: Args, rest: Rest) -> anyhow::Result<()> {
     let paths = Paths::of_process()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     tauri::async_runtime::set(runtime.handle().clone());
+    let signals = {
+        let _inside = runtime.enter();
+        // Before GTK starts, so that none is lost.
+        shell::Signals::follow()?
+    };
+    // Before any socket opens: who is asked by an app without windows would wait for nobody.
+    if let Err(no_display) = shell::open_display() {
+        // The one that runs already has a display.
+        return show_running(&paths, &args, &runtime).map_err(|_| no_display);
+    }
     let started = {
         let _inside = runtime.enter();
         Companion::start(&paths)
@@ -132,20 +162,25 @@ fn run(args: Args, rest: Rest) -> anyhow::Result<()> {
     match started {
         Ok((companion, presenter)) => {
             countersign::guard_runs(&paths);
-            shell::run(companion, presenter, args.hidden, rest, &runtime)
+            companion.desk().set_ignored(args.ignored_variables);
+            shell::run(companion, presenter, args.hidden, rest, signals, &runtime)
         }
-        // The app that runs already shows itself instead.
         Err(StartError::AlreadyRunning) if args.hidden => Ok(()),
-        Err(StartError::AlreadyRunning) => runtime
-            .block_on(control::call(
-                &paths.control_socket(),
-                &ControlRequest::Show { page: Page::Inbox },
-                Duration::from_secs(5),
-            ))
-            .map(|_| ())
+        Err(StartError::AlreadyRunning) => show_running(&paths, &args, &runtime)
             .context("Countersign is already running, but its window cannot be raised"),
         Err(error) => Err(error.into()),
     }
+}
+
+/// Has the app that runs already show itself instead, unless this one was to be without a window; an error when none runs.
+fn show_running(paths: &Paths, args: &Args, runtime: &tokio::runtime::Runtime) -> anyhow::Result<()> {
+    let request = match args.hidden {
+        true => ControlRequest::Status,
+        false => ControlRequest::Show { page: Page::Inbox },
+    };
+    let socket = paths.control_socket();
+    runtime.block_on(control::call(&socket, &request, Duration::from_secs(5)))?;
+    Ok(())
 }
 
 #[cfg(test)]

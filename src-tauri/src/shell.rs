@@ -24,20 +24,12 @@ pub(crate) fn run(
     presenter: PresenterGuard,
     hidden: bool,
     rest: Rest,
+    signals: Signals,
     runtime: &tokio::runtime::Runtime,
 ) -> anyhow::Result<()> {
     let desk = companion.desk().clone();
-    // The sockets serve already, and GTK takes a while to start: what comes meanwhile is shown then, not missed.
+    // The sockets serve already, and windows take a while to start: what comes meanwhile is shown then, not missed.
     let messages = desk.messages();
-    let signals = {
-        let _inside = runtime.enter();
-        // Before GTK starts, so that none is lost.
-        Signals::follow()?
-    };
-    if let Err(error) = open_display() {
-        runtime.block_on(companion.stop());
-        return Err(error);
-    }
     let app = tauri::Builder::default()
         .plugin(tauri_plugin_autostart::init(
             tauri_plugin_autostart::MacosLauncher::LaunchAgent,
@@ -126,7 +118,7 @@ pub(crate) fn run(
 
 /// Tauri would panic without one.
 #[cfg(target_os = "linux")]
-fn open_display() -> anyhow::Result<()> {
+pub(crate) fn open_display() -> anyhow::Result<()> {
     let named = ["WAYLAND_DISPLAY", "DISPLAY"].map(|name| match std::env::var(name) {
         Ok(value) => format!("{name} is {value:?}"),
         Err(_) => format!("{name} is not set"),
@@ -141,7 +133,7 @@ fn open_display() -> anyhow::Result<()> {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn open_display() -> anyhow::Result<()> {
+pub(crate) fn open_display() -> anyhow::Result<()> {
     Ok(())
 }
 
@@ -221,7 +213,7 @@ async fn quit_on_signal(app: AppHandle, mut signals: Signals) {
 }
 
 /// The signals that mean Quit.
-struct Signals {
+pub(crate) struct Signals {
     hangup: Signal,
     interrupt: Signal,
     terminate: Signal,
@@ -229,7 +221,7 @@ struct Signals {
 
 impl Signals {
     /// Follows them from now on. Must be called inside a tokio runtime.
-    fn follow() -> std::io::Result<Self> {
+    pub(crate) fn follow() -> std::io::Result<Self> {
         Ok(Self {
             hangup: signal(SignalKind::hangup())?,
             interrupt: signal(SignalKind::interrupt())?,

@@ -16,8 +16,9 @@ use gtk::prelude::{GtkWindowExt, WidgetExt};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
+use tauri::webview::NewWindowResponse;
 use tauri::{
-    AppHandle, LogicalSize, Manager, UserAttentionType, WebviewUrl, WebviewWindow, WebviewWindowBuilder,
+    AppHandle, LogicalSize, Manager, Url, UserAttentionType, WebviewUrl, WebviewWindow, WebviewWindowBuilder,
 };
 
 /// Opens and hides windows.
@@ -61,6 +62,7 @@ impl Windows {
                 let address = format!("prompt.html{query}");
                 keyboard::tell_compositor();
                 let window = open(
+                    WindowKind::Prompt,
                     WebviewWindowBuilder::new(app, PROMPT, WebviewUrl::App(address.into()))
                         .title(first_title(WindowKind::Prompt))
                         .inner_size(560.0, 600.0)
@@ -165,6 +167,7 @@ impl Windows {
                 let address = format!("index.html?page={}", page_word(page));
                 let size = main_size::for_main(app)?;
                 open(
+                    WindowKind::Main,
                     WebviewWindowBuilder::new(app, MAIN, WebviewUrl::App(address.into()))
                         .title(first_title(WindowKind::Main))
                         .inner_size(size.width, size.height)
@@ -188,10 +191,36 @@ impl Windows {
     }
 }
 
-fn open(builder: WebviewWindowBuilder<'_, tauri::Wry, AppHandle>) -> tauri::Result<WebviewWindow> {
-    let window = builder.initialization_script(font::script()).on_document_title_changed(retitle).build()?;
+fn open(
+    kind: WindowKind,
+    builder: WebviewWindowBuilder<'_, tauri::Wry, AppHandle>,
+) -> tauri::Result<WebviewWindow> {
+    let window = builder
+        .initialization_script(font::script())
+        .on_document_title_changed(retitle)
+        .on_navigation(move |address| is_own_page(kind, address))
+        .on_new_window(|_, _| NewWindowResponse::Deny)
+        .on_download(|_, _| false)
+        .build()?;
     pages::follow(&window)?;
     Ok(window)
+}
+
+/// Whether an address is the one page of a window: it shows nothing else, whatever a script, a link or something dropped on it wants.
+fn is_own_page(kind: WindowKind, address: &Url) -> bool {
+    let page = match kind {
+        WindowKind::Main => "/index.html",
+        WindowKind::Prompt => "/prompt.html",
+    };
+    // Where Tauri serves what is in this program, on this system and on others.
+    let place = (address.scheme(), address.host_str());
+    let is_ours = matches!(place, ("tauri", Some("localhost")) | ("http" | "https", Some("tauri.localhost")));
+    let is_own = is_ours && address.port().is_none() && address.path() == page;
+    if !is_own {
+        // Not the address: it could say what the page shows.
+        tracing::warn!(window = ?kind, scheme = address.scheme(), "a window was kept from leaving its page");
+    }
+    is_own
 }
 
 /// A window is called what its page is: that is what a reader of the screen says of it, and a list of windows.
@@ -294,3 +323,34 @@ const STARTED_AFTER: Duration = Duration::from_secs(3);
 
 /// How long after the last window the rest of WebKit goes: somebody who closes a window may open it again at once.
 const REST_AFTER: Duration = Duration::from_secs(30);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_window_shows_its_own_page_and_no_other() {
+        let check = |address: &str, kinds: &[WindowKind]| {
+            let address = Url::parse(address).expect("an address");
+            for kind in [WindowKind::Main, WindowKind::Prompt] {
+                assert_eq!(is_own_page(kind, &address), kinds.contains(&kind), "{kind:?} {address}");
+            }
+        };
+        check("tauri://localhost/index.html?page=inbox", &[WindowKind::Main]);
+        check("tauri://localhost/prompt.html?card=1#x", &[WindowKind::Prompt]);
+        for elsewhere in [
+            "https://example.org/index.html",
+            "http://localhost/index.html",
+            "tauri://example.org/index.html",
+            "tauri://localhost.example.org/index.html",
+            "tauri://localhost/assets/index.html",
+            "file:///tmp/index.html",
+            "data:text/html,index.html",
+            "about:blank",
+            "javascript:alert(1)",
+            "ipc://localhost/index.html",
+        ] {
+            check(elsewhere, &[]);
+        }
+    }
+}

@@ -4,6 +4,7 @@ use crate::{Story, asking};
 use anyhow::{Result, ensure};
 use countersign_protocol::ui::{DisplayState, HistoryEvent, Outcome, PageEnd, WindowKind};
 use countersign_tests::app::{App, Window};
+use countersign_tests::cli::Running;
 use countersign_tests::process::{PATIENCE, kill, wait_for};
 use std::fs;
 use std::path::Path;
@@ -76,6 +77,73 @@ fn the_main_window_comes_back_at_the_page_that_was_open() -> Story {
         ensure!(found.status.success(), "another page is open than was");
         Ok(())
     })
+}
+
+#[test]
+fn a_page_that_ends_before_its_first_picture_is_made_again() -> Story {
+    asking(|app| {
+        let running = app.home.exec(&["true"])?;
+        let page = wait_for("a page's process", PATIENCE, || Ok(web_processes(app.pid())?.pop()))?;
+        kill(page);
+        wait_for("the end is written down", PATIENCE, || Ok((!ends(app)?.is_empty()).then_some(())))?;
+        wait_for_title(app)?;
+        ends_denied(app, running)
+    })
+}
+
+#[test]
+fn a_page_that_ends_with_its_sheet_open_left_no_rule_and_asks_again() -> Story {
+    asking(|app| {
+        let (running, _) = app.raise(&["true"])?;
+        app.click_armed(Window::Prompt, "allow-more")?;
+        app.wait_for_prompt("the sheet is open", |prompt| prompt.sheet)?;
+        end_page(app, 1)?;
+        let rules = fs::read_to_string(app.home.rules_path()).unwrap_or_default();
+        ensure!(
+            app.home.entries("main")?.is_empty() && !rules.contains("true\""),
+            "a rule was left: {rules}"
+        );
+        ends_denied(app, running)
+    })
+}
+
+#[test]
+fn a_page_that_ends_while_a_looser_policy_waits_comes_back_with_the_question() -> Story {
+    asking(|app| {
+        let mut setting = app.home.start(&["policy", "set", "security", "full"])?;
+        app.wait_for_element(Window::Main, "[data-testid=\"confirmation\"]")?;
+        let before = app.home.document()?;
+        end_page(app, 1)?;
+        ensure!(setting.runs()?, "the end of a page answered the question");
+        let (_, confirmations) = app.home.pending()?;
+        assert_eq!(confirmations.len(), 1);
+        assert_eq!(app.home.document()?, before);
+        Ok(())
+    })
+}
+
+#[test]
+fn a_hidden_prompt_whose_page_ends_is_made_anew_for_the_next_request() -> Story {
+    asking(|app| {
+        let (running, _) = app.raise(&["true", "first"])?;
+        app.deny()?;
+        running.finish()?.expect_code(200)?;
+        app.wait_for_blank()?;
+        let page = wait_for("a page's process", PATIENCE, || Ok(web_processes(app.pid())?.pop()))?;
+        kill(page);
+        wait_for("the end is written down", PATIENCE, || Ok((ends(app)?.len() == 1).then_some(())))?;
+        let running = app.home.exec(&["true", "second"])?;
+        wait_for_title(app)?;
+        ends_denied(app, running)
+    })
+}
+
+/// What waits was not answered by the end of a page, and is denied now.
+fn ends_denied(app: &App, mut running: Running) -> Story {
+    ensure!(running.runs()?, "the end of a page answered the request");
+    app.wait_for_pending(1)?;
+    app.home.countersign(&["deny", "--all"])?.expect_code(0)?;
+    running.finish()?.expect_code(200).map(|_| ())
 }
 
 /// Kills the process of the page that is open, and waits until that was written down for the nth time, and for the next page if

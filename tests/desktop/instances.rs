@@ -23,14 +23,22 @@ fn starting_the_app_again_shows_the_window_of_the_one_that_runs() -> Story {
 
 #[test]
 fn an_app_without_a_display_says_what_it_needs_and_leaves_nothing_behind() -> Story {
-    let home = Home::asking()?;
-    let mut app = home.command(countersign_desktop()?);
-    let ended = app.env_remove("WAYLAND_DISPLAY").env("DISPLAY", ":65000").output()?;
-    let told = String::from_utf8_lossy(&ended.stderr);
-    assert_eq!(ended.status.code(), Some(1), "{told}");
-    ensure!(told.contains("no display can be opened") && told.contains(":65000"), "{told}");
-    ensure!(!told.contains("panicked"), "{told}");
-    ensure!(!home.socket().exists() && home.status()?.is_none(), "something of it is still there");
+    for (display, wayland) in [(Some(":65000"), None), (None, None), (None, Some("wayland-65000"))] {
+        let home = Home::asking()?;
+        let mut app = home.command(countersign_desktop()?);
+        app.env_remove("WAYLAND_DISPLAY").env_remove("DISPLAY").env("RUST_BACKTRACE", "1");
+        app.envs(display.map(|name| ("DISPLAY", name))).envs(wayland.map(|name| ("WAYLAND_DISPLAY", name)));
+        let ended = app.output()?;
+        let told = String::from_utf8_lossy(&ended.stderr);
+        assert_eq!(ended.status.code(), Some(1), "{told}");
+        let named = display.or(wayland).unwrap_or("is not set");
+        ensure!(told.contains("no display can be opened") && told.contains(named), "{told}");
+        ensure!(!told.contains("panicked") && !told.contains("backtrace"), "{told}");
+        // Not even for a moment: nothing of a history, a gateway or a socket was made.
+        let made: Vec<_> = std::fs::read_dir(home.state())?.collect::<Result<_, _>>()?;
+        ensure!(made.is_empty(), "it made {made:?}");
+        ensure!(!home.socket().exists() && home.status()?.is_none(), "something of it is still there");
+    }
     Ok(())
 }
 

@@ -20,6 +20,7 @@ mod pointer;
 mod policy;
 mod queue;
 mod shell;
+mod surroundings;
 mod threats;
 
 use anyhow::{Result, anyhow};

@@ -157,3 +157,22 @@ fn wait_for_line(app: &App, label: &str) -> Story {
         Ok(app.desktop.menu()?.iter().any(|line| line.label == label).then_some(()))
     })
 }
+
+#[test]
+fn t02_a_button_that_another_program_says_was_pressed_was_not_pressed() -> Story {
+    full(|app| {
+        let (mut running, _) = app.raise(&["echo", "there"])?;
+        let id =
+            wait_for("the notification", PATIENCE, || Ok(app.desktop.sent().last().map(|sent| sent.id)))?;
+        app.desktop.forge(app.bus_address(), id, "deny")?;
+        // What the server says comes after what was forged, and ends the notification.
+        app.desktop.press(id, "default")?;
+        wait_for("the notification is taken back", PATIENCE, || {
+            Ok(app.desktop.closed().contains(&id).then_some(()))
+        })?;
+        ensure!(running.runs()?, "a forged button answered the request");
+        app.wait_for_pending(1)?;
+        app.deny()?;
+        running.finish()?.expect_code(200).map(|_| ())
+    })
+}

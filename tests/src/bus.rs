@@ -33,6 +33,8 @@ pub struct Desktop {
 struct Seen {
     tray: Option<(String, String)>,
     tray_at: Option<Instant>,
+    /// Who sent the last notification.
+    sender: Option<String>,
     sent: Vec<Sent>,
     closed: Vec<u32>,
 }
@@ -97,6 +99,30 @@ impl Desktop {
     /// Presses a button of a notification, once.
     pub fn press(&self, id: u32, action: &str) -> Result<()> {
         self.runtime.block_on(async { Ok(tell(&self.connection, "ActionInvoked", &(id, action)).await?) })
+    }
+
+    /// Another program says that a button of the last notification was pressed: to all, to the app alone, and after it told the app that
+    /// it is the server now.
+    pub fn forge(&self, address: &str, id: u32, action: &str) -> Result<()> {
+        const BUS: &str = "org.freedesktop.DBus";
+        let app = lock(&self.seen).sender.clone().context("no notification was sent")?;
+        self.runtime.block_on(async {
+            let forger = connection::Builder::address(address)?.build().await?;
+            let own = forger.unique_name().context("the bus gave no name")?.to_string();
+            let server = "org.freedesktop.Notifications";
+            tell(&forger, "ActionInvoked", &(id, action)).await?;
+            let to_app = Some(app.as_str());
+            forger.emit_signal(to_app, NOTIFICATIONS, server, "ActionInvoked", &(id, action)).await?;
+            let change = (server, own.as_str(), own.as_str());
+            forger.emit_signal(to_app, "/org/freedesktop/DBus", BUS, "NameOwnerChanged", &change).await?;
+            forger.emit_signal(to_app, NOTIFICATIONS, server, "ActionInvoked", &(id, action)).await?;
+            // Answered by the bus after it handed on what came before.
+            Proxy::new(&forger, BUS, "/org/freedesktop/DBus", BUS)
+                .await?
+                .call::<_, _, String>("GetId", &())
+                .await?;
+            Ok(())
+        })
     }
 
     /// When the app registered its tray icon.
@@ -213,8 +239,10 @@ impl Server {
         actions: Vec<String>,
         _hints: HashMap<String, OwnedValue>,
         timeout: i32,
+        #[zbus(header)] header: Header<'_>,
     ) -> u32 {
         let mut seen = lock(&self.seen);
+        seen.sender = header.sender().map(ToString::to_string);
         let id = if replaces > 0 { replaces } else { u32::try_from(seen.sent.len()).unwrap_or(0) + 1 };
         let labels = actions.iter().skip(1).step_by(2).cloned().collect();
         let actions = actions.into_iter().step_by(2).collect();

@@ -87,7 +87,7 @@ pub(crate) fn main(options: &Options) -> Result<()> {
 /// In a private session, with the app and the command built with optimisation.
 fn with_app(bench: &mut Command) -> Result<()> {
     setup::ensure(Purpose::Test)?;
-    let binaries = run::build(Profile::Release)?;
+    let binaries = run::build(Profile::Release, run::Driver::MayAct)?;
     let session = Session::start()?;
     process::run(session.enter(bench.envs(binaries.environment())))
 }
@@ -119,7 +119,7 @@ fn gateway(json: Option<&Path>) -> Result<()> {
 fn node(json: Option<&Path>) -> Result<()> {
     interop::ensure_compared()?;
     setup::ensure(Purpose::Test)?;
-    let binaries = run::build(Profile::Release)?;
+    let binaries = run::build(Profile::Release, run::Driver::MayAct)?;
     let mut bench = program(json);
     bench.args(["--only", "node"]).envs(binaries.environment());
     add_releases(&mut bench)?;

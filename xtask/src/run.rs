@@ -27,7 +27,8 @@ pub(crate) struct Options {
 pub(crate) fn main(options: &Options) -> Result<()> {
     setup::ensure(if has_display() { Purpose::Run } else { Purpose::Headless })?;
     let profile = if options.release { Profile::Release } else { Profile::Debug };
-    let binaries = build(profile)?;
+    let driver = if options.demo { Driver::MayAct } else { Driver::KeptOut };
+    let binaries = build(profile, driver)?;
     if options.demo {
         return demo::run(&binaries);
     }
@@ -41,12 +42,22 @@ pub(crate) fn main(options: &Options) -> Result<()> {
     process::run(session.enter(&mut app))
 }
 
+/// Whether a WebDriver may act in the windows of an optimised app; in others it always may.
+#[derive(Clone, Copy, Eq, PartialEq)]
+pub(crate) enum Driver {
+    KeptOut,
+    MayAct,
+}
+
 /// Build the UI, the command and the app, each only if it changed.
-pub(crate) fn build(profile: Profile) -> Result<Binaries> {
+pub(crate) fn build(profile: Profile, driver: Driver) -> Result<Binaries> {
     ui::ensure_built()?;
     let mut build = cargo(["build", "--package", "countersign", "--package", "countersign-desktop"]);
     if profile == Profile::Release {
         build.arg("--release");
+        if driver == Driver::MayAct {
+            build.args(["--features", "countersign-desktop/automation"]);
+        }
     }
     process::run(&mut build)?;
     Ok(Binaries::locate(profile))

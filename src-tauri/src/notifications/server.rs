@@ -65,8 +65,13 @@ impl Shown {
     /// A connection for each: servers take back what they show when the program that sent it leaves the bus.
     async fn send(text: Text) -> zbus::Result<Self> {
         let bus = Connection::session().await?;
-        let server = Proxy::new(&bus, NAME, PATH, NAME).await?;
-        let capabilities: Vec<String> = server.call("GetCapabilities", &()).await?;
+        let asked = bus.call_method(Some(NAME), PATH, Some(NAME), "GetCapabilities", &()).await?;
+        let capabilities: Vec<String> = asked.body().deserialize()?;
+        // Whoever answers by that name, by the name that the bus gave it, which nobody else can have: only what it says is heard, not what
+        // others say in its place, nor what a program says that takes the name over later.
+        let header = asked.header();
+        let owner = header.sender().ok_or(zbus::Error::MissingField)?.to_owned();
+        let server = Proxy::new(&bus, owner, PATH, NAME).await?;
         let (program, ..): (String, String, String, String) =
             server.call("GetServerInformation", &()).await?;
         let pressed = server.receive_signal("ActionInvoked").await?;
@@ -102,6 +107,7 @@ impl Shown {
                         // Nothing that was offered: the request goes on waiting in its window.
                         _ => continue,
                     };
+                    self.tell_who_pressed().await;
                     self.close().await;
                     return Some(what);
                 }
@@ -117,6 +123,17 @@ impl Shown {
         }
         self.close().await;
         None
+    }
+
+    /// Writes down which program said that something was pressed: on a session bus that can be any, and a person did not need to.
+    async fn tell_who_pressed(&self) {
+        let asking = async {
+            let bus = zbus::fdo::DBusProxy::new(self.server.connection()).await?;
+            bus.get_connection_unix_process_id(self.server.destination().to_owned()).await
+        };
+        let pid = tokio::time::timeout(SEND_WAIT, asking).await.ok().and_then(Result::ok);
+        let program = pid.and_then(|pid| std::fs::read_link(format!("/proc/{pid}/exe")).ok());
+        tracing::info!(?pid, ?program, "the notification server says that a button was pressed");
     }
 
     async fn close(&self) {

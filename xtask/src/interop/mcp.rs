@@ -15,7 +15,7 @@ use std::process::Command;
 pub(super) fn run(cache: &Cache, filter: Option<&str>) -> Result<()> {
     ensure_installed(cache)?;
     setup::ensure(Purpose::Test)?;
-    let mut stories = stories(cache, &crate::run::build(Profile::Debug)?);
+    let mut stories = stories(cache, &crate::run::build(Profile::Debug, crate::run::Driver::MayAct)?);
     if let Some(filter) = filter {
         stories.arg(filter);
     }

@@ -12,7 +12,7 @@ use std::process::Command;
 pub(super) fn run(cache: &Cache, versions: &[Version], filter: Option<&str>) -> Result<()> {
     setup::ensure(Purpose::Test)?;
     versions.iter().try_for_each(|version| ensure_installed(cache, version))?;
-    let binaries = crate::run::build(Profile::Debug)?;
+    let binaries = crate::run::build(Profile::Debug, crate::run::Driver::MayAct)?;
     for version in versions {
         println!("\nOpenClaw {version}");
         let mut stories = stories(cache, version, &binaries)?;

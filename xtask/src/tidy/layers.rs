@@ -160,19 +160,21 @@ pub(super) fn default_members(tree: &Tree) -> Vec<Finding> {
 /// them from what the person configured.
 pub(super) fn process_starts(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
-    let callers = production_files(tree).filter(|(path, _)| {
-        !path.starts_with("crates/node/src/executor")
-            && !PROGRAM_CALLERS.iter().any(|folder| path.starts_with(folder))
-    });
-    for (path, text) in callers {
-        let code = production_code(text);
-        let imported = imported_paths(&code)
-            .into_iter()
-            .filter(|(_, import)| import.contains("executor::program"))
-            .map(|(line, _)| line);
-        let lines: BTreeSet<usize> = lines_with(&code, "executor::program").chain(imported).collect();
-        let message = format!("only {} may start configured programs", PROGRAM_CALLERS.join(", "));
-        findings.extend(lines.into_iter().map(|line| Finding::at(path, line, message.clone())));
+    for (module, what, allowed) in STARTERS {
+        let callers = production_files(tree).filter(|(path, _)| {
+            !path.starts_with("crates/node/src/executor")
+                && !allowed.iter().any(|folder| path.starts_with(folder))
+        });
+        for (path, text) in callers {
+            let code = production_code(text);
+            let imported = imported_paths(&code)
+                .into_iter()
+                .filter(|(_, import)| import.contains(module))
+                .map(|(line, _)| line);
+            let lines: BTreeSet<usize> = lines_with(&code, module).chain(imported).collect();
+            let message = format!("only {} may {what}", allowed.join(", "));
+            findings.extend(lines.into_iter().map(|line| Finding::at(path, line, message.clone())));
+        }
     }
     for (path, text) in
         production_files(tree).filter(|(path, _)| !path.starts_with("crates/node/src/executor"))
@@ -184,8 +186,15 @@ pub(super) fn process_starts(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// Who may start programs that the person configured and no policy judges.
-const PROGRAM_CALLERS: [&str; 2] = ["crates/companion/src/forward/", "crates/companion/src/tools/"];
+/// Modules of the executor that start what no policy judges, what each of them does, and who may have it done.
+const STARTERS: [(&str, &str, &[&str]); 2] = [
+    ("executor::again", "begin this program again", &["crates/companion/src/surroundings.rs"]),
+    (
+        "executor::program",
+        "start configured programs",
+        &["crates/companion/src/forward/", "crates/companion/src/tools/"],
+    ),
+];
 
 /// `ApprovedCommand` comes from policy's checked constructor and cannot be assembled, copied or decoded elsewhere.
 pub(super) fn approved_command(tree: &Tree) -> Vec<Finding> {
@@ -304,6 +313,14 @@ mod tests {
             [("crates/companion/src/forward/command.rs", start), ("crates/companion/src/desk/mod.rs", start)];
         let found = ["crates/companion/src/desk/mod.rs:1:", "crates/companion/src/desk/mod.rs:3:"];
         check(process_starts, &files, &found);
+        let again = "fn f() { countersign_node::executor::again::begin_again(&[], env) }";
+        let files =
+            [("crates/companion/src/surroundings.rs", again), ("crates/companion/src/cli/mod.rs", again)];
+        check(
+            process_starts,
+            &files,
+            &["crates/companion/src/cli/mod.rs:1: only crates/companion/src/surroundings.rs"],
+        );
     }
 
     #[test]

@@ -1,0 +1,94 @@
+//! What the app's environment and its own pages may not do.
+
+use crate::{Story, asking, story};
+use anyhow::ensure;
+use countersign_tests::app::{App, Window};
+use countersign_tests::bus::Shell;
+use countersign_tests::home::Home;
+use countersign_tests::process::{PATIENCE, free_port, wait_for};
+use serde_json::{Value, json};
+use std::net::{Ipv4Addr, TcpStream};
+
+#[test]
+fn t02_a_debugger_that_the_environment_asks_for_is_not_let_in_and_doctor_says_so() -> Story {
+    let port = free_port()?;
+    let home = Home::asking()?
+        .with_variable("WEBKIT_INSPECTOR_HTTP_SERVER", &format!("127.0.0.1:{port}"))
+        .with_variable("WEBKIT_DISABLE_SANDBOX_THIS_IS_DANGEROUS", "1")
+        .with_variable("GTK_MODULES", "/tmp/not-there.so")
+        .with_variable("GTK_PATH", "/tmp");
+    story(Ok(home), Shell::Bare, |app| {
+        let (running, _) = app.raise(&["true"])?;
+        let answers = TcpStream::connect((Ipv4Addr::LOCALHOST, port));
+        ensure!(answers.is_err(), "the web view serves its inspector on port {port}");
+        let environment = std::fs::read_to_string(format!("/proc/{}/environ", app.pid))?;
+        let doctor = app.home.countersign(&["doctor"])?.stdout;
+        let line = doctor.lines().find(|line| line.contains("environment:")).unwrap_or_default();
+        for name in [
+            "WEBKIT_INSPECTOR_HTTP_SERVER",
+            "WEBKIT_DISABLE_SANDBOX_THIS_IS_DANGEROUS",
+            "GTK_MODULES",
+            "GTK_PATH",
+        ] {
+            ensure!(!environment.contains(name), "the app began with {name}");
+            ensure!(line.contains(name), "doctor does not name {name}: {doctor}");
+        }
+        app.deny()?;
+        running.finish()?.expect_code(200).map(|_| ())
+    })
+}
+
+#[test]
+fn a_page_cannot_leave_its_place_open_a_window_or_fetch_a_file() -> Story {
+    asking(|app| {
+        let (running, prompt) = app.raise(&["true"])?;
+        let browser = app.window(Window::Prompt)?;
+        let address = browser.url()?;
+        let handles = browser.handles()?.len();
+        for (number, attempt) in (1..).zip(KEPT_FROM) {
+            browser.run::<Value>(attempt, json!([]))?;
+            wait_for(&format!("the window is kept from this: {attempt}"), PATIENCE, || {
+                Ok((refusals(app) == number).then_some(()))
+            })?;
+            ensure!(browser.url()? == address, "{attempt} led to {}", browser.url()?);
+        }
+        let opened: bool = browser.run("return window.open('https://example.org/') !== null", json!([]))?;
+        ensure!(!opened && browser.handles()?.len() == handles, "a page opened a window");
+        // By the policy of the pages alone: nothing is asked for.
+        browser.run::<Value>(FRAMED, json!([]))?;
+        let framed: Value =
+            browser.run("return document.getElementById('framed').contentDocument", json!([]))?;
+        ensure!(framed.is_null() || !framed.to_string().contains("elsewhere"), "{framed}");
+        let now = app.prompt()?;
+        ensure!(now.card == prompt.card && now.state == "card", "another thing is shown: {now:?}");
+        app.shoot(Window::Prompt, "kept-in-place")?;
+        app.deny()?;
+        running.finish()?.expect_code(200).map(|_| ())
+    })
+}
+
+/// How often a window was kept from leaving its page, as the log has it.
+fn refusals(app: &App) -> usize {
+    let log = std::fs::read_to_string(app.home.path().join("app.log")).unwrap_or_default();
+    log.lines().filter(|line| line.contains("kept from leaving its page")).count()
+}
+
+/// Ways out of a page, in scripts.
+const KEPT_FROM: [&str; 9] = [
+    "setTimeout(() => { location.href = 'https://example.org/' })",
+    "setTimeout(() => location.replace('file:///etc/passwd'))",
+    "setTimeout(() => location.assign('data:text/html,elsewhere'))",
+    "setTimeout(() => { location.href = 'about:blank' })",
+    "setTimeout(() => { location.href = 'index.html' })",
+    "setTimeout(() => { location.href = 'tauri://localhost/assets/' })",
+    "const link = document.createElement('a'); link.href = 'https://example.org/';
+     document.body.append(link); setTimeout(() => link.click())",
+    "const link = document.createElement('a'); link.href = 'data:application/octet-stream,x'; link.download = 'x';
+     document.body.append(link); setTimeout(() => link.click())",
+    "const again = document.createElement('meta'); again.httpEquiv = 'refresh'; again.content = '0; url=https://example.org/';
+     document.head.append(again)",
+];
+
+/// A page in the page.
+const FRAMED: &str = "const frame = document.createElement('iframe'); frame.id = 'framed';
+    frame.src = 'data:text/html,elsewhere'; document.body.append(frame)";
