@@ -83,7 +83,12 @@ fn the_main_window_comes_back_at_the_page_that_was_open() -> Story {
 fn a_page_that_ends_before_its_first_picture_is_made_again() -> Story {
     asking(|app| {
         let running = app.home.exec(&["true"])?;
-        let page = wait_for("a page's process", PATIENCE, || Ok(web_processes(app.pid())?.pop()))?;
+        let page = wait_for("a page's process that has begun", PATIENCE, || {
+            let Some(page) = web_processes(app.pid())?.pop() else { return Ok(None) };
+            // Before its first threads WebKit itself gives up the app with it.
+            let threads = fs::read_dir(format!("/proc/{page}/task")).map_or(0, Iterator::count);
+            Ok((threads >= THREADS_OF_A_PAGE).then_some(page))
+        })?;
         kill(page);
         wait_for("the end is written down", PATIENCE, || Ok((!ends(app)?.is_empty()).then_some(())))?;
         wait_for_title(app)?;
@@ -95,7 +100,7 @@ fn a_page_that_ends_before_its_first_picture_is_made_again() -> Story {
 fn a_page_that_ends_with_its_sheet_open_left_no_rule_and_asks_again() -> Story {
     asking(|app| {
         let (running, _) = app.raise(&["true"])?;
-        app.click_armed(Window::Prompt, "allow-more")?;
+        app.click(Window::Prompt, "allow-more")?;
         app.wait_for_prompt("the sheet is open", |prompt| prompt.sheet)?;
         end_page(app, 1)?;
         let rules = fs::read_to_string(app.home.rules_path()).unwrap_or_default();
@@ -199,6 +204,9 @@ fn web_processes(app: u32) -> Result<Vec<u32>> {
     }
     Ok(found)
 }
+
+/// A page's process has these before it has loaded anything.
+const THREADS_OF_A_PAGE: usize = 4;
 
 /// Prompts in a row: the moment is short.
 const ROUNDS: usize = 12;

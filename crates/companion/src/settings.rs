@@ -227,7 +227,7 @@ mod tests {
         let file = SettingsFile::open(path.clone());
         assert!(file.set(Settings { arm_delay_ms: 0, ..Settings::default() }).is_err());
         std::fs::write(&path, r#"{"armDelayMs":0}"#).unwrap();
-        assert_eq!(SettingsFile::open(path.clone()).watch().borrow().arm_delay_ms, MIN_ARM_DELAY_MS);
+        assert_eq!(SettingsFile::open(path).watch().borrow().arm_delay_ms, MIN_ARM_DELAY_MS);
     }
 
     #[test]

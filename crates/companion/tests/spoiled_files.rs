@@ -185,11 +185,20 @@ impl Home {
     }
 }
 
-/// Name, kind, size and owner of what lies at a path, and what it says.
-fn seen(path: &Path) -> Result<(u64, u32, u64, u32, Option<Vec<u8>>)> {
+/// What lies at a path, and what it says.
+#[derive(Debug, Eq, PartialEq)]
+struct Seen {
+    inode: u64,
+    mode: u32,
+    size: u64,
+    owner: u32,
+    text: Option<Vec<u8>>,
+}
+
+fn seen(path: &Path) -> Result<Seen> {
     let found = path.symlink_metadata()?;
     let text = (found.is_file() && found.len() < 4_096).then(|| fs::read(path)).transpose()?;
-    Ok((found.ino(), found.mode(), found.len(), found.uid(), text))
+    Ok(Seen { inode: found.ino(), mode: found.mode(), size: found.len(), owner: found.uid(), text })
 }
 
 fn write(path: &Path, bytes: &[u8]) -> Result<()> {
@@ -249,8 +258,7 @@ fn check_alone(spoiling: Spoiling, at: usize) -> Result<()> {
     let (path, _) = home.good_files().swap_remove(at);
     spoiling.put(&path).with_context(|| path.display().to_string())?;
     let before = seen(&path)?;
-    let paths = home.paths.clone();
-    match start_change_and_stop(paths).with_context(|| path.display().to_string())? {
+    match start_change_and_stop(home.paths).with_context(|| path.display().to_string())? {
         Ok(grants) => {
             ensure!(grants == ForwardedGrants::Never, "{}: forwarded grants {grants:?}", path.display());
         }
