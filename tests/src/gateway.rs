@@ -16,7 +16,7 @@ use tokio_tungstenite::tungstenite::{Message, WebSocket, client};
 /// `countersign gateway`, serving a home without an app. It is ended when dropped.
 #[derive(Debug)]
 pub struct Alone {
-    _process: Background,
+    process: Background,
     url: String,
     /// What it serves.
     pub home: Home,
@@ -25,13 +25,25 @@ pub struct Alone {
 impl Alone {
     /// Starts it and waits until it serves. Who knows [`Alone::TOKEN`] is let in.
     pub fn start(home: Home) -> Result<Self> {
+        Self::start_at(home, 0)
+    }
+
+    /// The same at a port.
+    pub fn start_at(home: Home, port: u16) -> Result<Self> {
         let mut program = home.command(countersign()?);
-        program.args(["--json", "gateway", "--port", "0"]).env("COUNTERSIGN_GATEWAY_TOKEN", Self::TOKEN);
+        program
+            .args(["--json", "gateway", "--port", &port.to_string()])
+            .env("COUNTERSIGN_GATEWAY_TOKEN", Self::TOKEN);
         let (process, ready) = Background::start_and_read_line(&mut program)?;
         let ready: Value =
             serde_json::from_str(&ready).with_context(|| format!("expected JSON, got {ready:?}"))?;
         let url = ready["url"].as_str().context("it did not say where it serves")?.to_owned();
-        Ok(Self { _process: process, url, home })
+        Ok(Self { process: process, url, home })
+    }
+
+    /// Its process.
+    pub fn pid(&self) -> u32 {
+        self.process.pid()
     }
 
     /// Its address.

@@ -37,8 +37,13 @@ pub enum Rights {
 impl Home {
     /// An empty home: no document, no state.
     pub fn empty() -> Result<Self> {
+        Self::empty_in(&std::env::temp_dir())
+    }
+
+    /// An empty home in this folder, which a disk of its own may lie under.
+    pub fn empty_in(parent: &Path) -> Result<Self> {
         let home = Self {
-            folder: tempfile::Builder::new().prefix("countersign-story-").tempdir()?,
+            folder: tempfile::Builder::new().prefix("countersign-story-").tempdir_in(parent)?,
             variables: Vec::new(),
         };
         for private in [home.state(), home.openclaw(), home.work()] {

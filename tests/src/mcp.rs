@@ -148,6 +148,11 @@ impl PlainClient {
         Ok(client)
     }
 
+    /// Its server's process.
+    pub fn pid(&self) -> u32 {
+        self.server.id()
+    }
+
     /// Calls a tool; its answer has the id that comes back.
     pub fn call(&mut self, tool: &str, arguments: Value) -> Result<u64> {
         self.ask("tools/call", json!({ "name": tool, "arguments": arguments }))

@@ -1,0 +1,251 @@
+//! The course of one run: everything in flight, one fault, and the promises.
+
+use crate::disk::Disk;
+use crate::making::{self, Undo};
+use crate::place::Place;
+use crate::promises::{self, AGAIN, Broken, Judge, Presence, Promise, answers};
+use crate::random::Random;
+use crate::requests::Load;
+use crate::rig::{LOOK, Rig};
+use crate::table::{Fate, Fault, Make, Moment, Way};
+use anyhow::{Context, Result, anyhow, ensure};
+use countersign_protocol::control::ControlRequest;
+use countersign_tests::process::wait_for;
+use serde::Serialize;
+use std::fs;
+use std::thread;
+use std::time::Duration;
+
+/// What came of a run.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Outcome {
+    pub(crate) fault: String,
+    pub(crate) seed: u64,
+    pub(crate) broken: Vec<Broken>,
+    /// Milliseconds until everything answered again.
+    pub(crate) again_ms: Option<u64>,
+    /// What was not well, as the doctor said while the fault lasted.
+    pub(crate) doctor: String,
+    /// Why it could not be tried on this machine.
+    pub(crate) impossible: Option<String>,
+    /// Why it could not be tried though it should.
+    pub(crate) failed: Option<String>,
+}
+
+/// How a run is made.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Measure {
+    /// Requests that wait.
+    pub(crate) requests: usize,
+    /// Whether faults that last are cut short.
+    pub(crate) is_short: bool,
+}
+
+/// One run of a fault.
+pub(crate) fn run(fault: &Fault, place: &Place, seed: u64, measure: Measure) -> Outcome {
+    let mut outcome = Outcome {
+        fault: fault.name.clone(),
+        seed,
+        broken: Vec::new(),
+        again_ms: None,
+        doctor: String::new(),
+        impossible: None,
+        failed: None,
+    };
+    let prepared = prepare(fault, place);
+    let (disk, variables) = match prepared {
+        Ok(prepared) => prepared,
+        Err(error) => {
+            outcome.impossible = Some(format!("{error:#}"));
+            return outcome;
+        }
+    };
+    if let Err(error) = go(fault, place, &disk, &variables, measure, &mut outcome) {
+        outcome.failed = Some(format!("{error:#}"));
+    }
+    // What was made for this run; what the app left in its home went with that.
+    for folder in [place.markers(), place.backing()] {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            fs::remove_dir_all(&path).or_else(|_| fs::remove_file(&path)).ok();
+        }
+    }
+    outcome
+}
+
+fn prepare(fault: &Fault, place: &Place) -> Result<(Disk, Vec<(String, String)>)> {
+    if matches!(fault.make, Make::Spoil(_, Way::Foreign, _)) {
+        ensure!(
+            place.has_others(),
+            "there is no other user in this name space: root has to start the harness"
+        );
+    }
+    let disk = Disk::of(fault.make, place)?;
+    let variables = if matches!(fault.make, Make::Clock(_)) { making::clock(place)? } else { Vec::new() };
+    Ok((disk, variables))
+}
+
+fn go(
+    fault: &Fault,
+    place: &Place,
+    disk: &Disk,
+    variables: &[(String, String)],
+    measure: Measure,
+    outcome: &mut Outcome,
+) -> Result<()> {
+    let mut random = Random::new(outcome.seed);
+    let mounts = fs::read_to_string("/proc/self/mountinfo")?;
+    let healthy = place.markers().join("healthy");
+    let folder = place.markers().join("made");
+    fs::create_dir_all(&healthy)?;
+    fs::create_dir_all(&folder)?;
+    let mut rig = Rig::prepare(&place.disk(), &healthy, variables).context("before the fault")?;
+    rig.start_app().context("before the fault")?;
+    rig.start_runner().context("before the fault")?;
+    let mut load = Load::start(&mut rig, &folder, measure.requests)
+        .with_context(|| format!("before the fault; {}", promises::cut(&rig.log())))?;
+    let mut judge = Judge::default();
+    let open_before = promises::open_files(&mut rig);
+    let mut presence = if fault.fate == Fate::Dies { Presence::Interrupted } else { Presence::Always };
+
+    let is_cold = matches!(fault.make, Make::Spoil(_, _, Moment::BeforeStart));
+    if is_cold {
+        presence = Presence::Interrupted;
+        rig.end_app().context("before the fault")?;
+    }
+    // Not a wait: at this moment in whatever goes on.
+    thread::sleep(Duration::from_millis(random.below(MOMENT_MS) as u64));
+    let undo = making::make(fault.make, &mut rig, &mut load, place, disk, &mut random)?;
+    if is_cold {
+        rig.spawn_app()?;
+        let started = wait_for("the app answers after its start", AGAIN, || {
+            Ok(rig.ask(&ControlRequest::Status, LOOK).ok())
+        });
+        judge.hold(Promise::Answers, started.context("with the fault in place"));
+    }
+    during(fault, &mut rig, &mut load, &mut judge, measure, &undo, outcome)?;
+    making::end(undo, &mut rig, &mut load, place, disk)?;
+
+    again(fault, &mut rig, &mut load, &mut judge, &mut presence, outcome)?;
+    let lives = fault.fate == Fate::Lives && presence == Presence::Always;
+    if lives {
+        judge.waiting(&rig, &load, fault.ends)?;
+        let open = promises::open_files(&mut rig);
+        if open > open_before + SPARE_FILES {
+            judge.broken(Promise::Clean, format!("the app has {open} files open, and had {open_before}"));
+        }
+    }
+    let kept =
+        load.reconnect(&rig).and_then(|()| load.answer(&rig, "allow-once")).and_then(|()| load.refuse(&rig));
+    judge.hold(Promise::Answers, kept.context("the person cannot answer after it"));
+    let (owed, said) = load.end();
+    for said in said {
+        judge.plain("a client", &said);
+    }
+    judge.plain("the app's log", &rig.log());
+    let lines = promises::history(&rig).unwrap_or_default();
+    judge.decided(&owed, &folder, &lines, presence)?;
+    judge.kept(&rig, &owed, &lines)?;
+    if !matches!(fault.make, Make::Spoil(crate::table::Spoiled::History, ..)) {
+        judge.chain(&rig)?;
+    }
+    let ended = rig.end().context("the app does not end when asked");
+    judge.hold(Promise::Clean, ended);
+    rig.kill_app();
+    judge.clean(&rig, &mounts)?;
+    outcome.broken = judge.broken;
+    Ok(())
+}
+
+/// While the fault lasts: nothing hangs that has to answer, and it is told.
+fn during(
+    fault: &Fault,
+    rig: &mut Rig,
+    load: &mut Load,
+    judge: &mut Judge,
+    measure: Measure,
+    undo: &Undo,
+    outcome: &mut Outcome,
+) -> Result<()> {
+    if fault.fate == Fate::Dies {
+        let died = wait_for("the app ends", AGAIN, || rig.app_ended());
+        judge.hold(Promise::Answers, died.context("with the fault in place"));
+    }
+    // Whatever of these is acknowledged has to be kept; what is not is as it should be.
+    load.by_rule(rig, LOOK).ok();
+    load.refuse(rig).ok();
+    let patience = if measure.is_short { AGAIN } else { LONG_TOLD };
+    let mut told = Err(anyhow!("the doctor was not asked"));
+    let doctor = wait_for("the doctor tells it", patience, || {
+        told = rig.doctor();
+        let findings = told.as_deref().unwrap_or_default();
+        outcome.doctor = promises::unwell(findings);
+        Ok((fault.doctor.is_empty() || promises::doctor_tells(findings, fault.doctor)).then_some(()))
+    });
+    match told {
+        Ok(_) if doctor.is_err() => judge.broken(
+            Promise::Told,
+            format!("the doctor says nothing of {:?}, only: {}", fault.doctor, outcome.doctor),
+        ),
+        Ok(_) => judge.plain("the doctor", &outcome.doctor),
+        Err(error) => judge.broken(Promise::Told, format!("the doctor does not answer: {error:#}")),
+    }
+    if !fault.person.is_empty() {
+        let shown = wait_for("the person is told", LOOK, || {
+            let shown = promises::shown(rig)?.to_lowercase();
+            Ok(fault.person.iter().any(|word| shown.contains(word)).then_some(()))
+        });
+        judge
+            .hold(Promise::Told, shown.with_context(|| format!("windows say nothing of {:?}", fault.person)));
+    }
+    if let Undo::Thaw(_) = undo {
+        // As long as it lasts, not a wait for anything.
+        thread::sleep(making::frozen(measure.is_short));
+    }
+    Ok(())
+}
+
+/// Everything answers again, by itself or after a restart.
+fn again(
+    fault: &Fault,
+    rig: &mut Rig,
+    load: &mut Load,
+    judge: &mut Judge,
+    presence: &mut Presence,
+    outcome: &mut Outcome,
+) -> Result<()> {
+    if fault.fate == Fate::Lives {
+        let itself = rig.app_pid().and_then(|_| answers(rig, load, AGAIN));
+        if let Some(took) = judge.hold(Promise::Answers, itself.context("by itself")) {
+            outcome.again_ms = Some(millis(took));
+            return Ok(());
+        }
+    }
+    *presence = Presence::Interrupted;
+    rig.kill_app();
+    let started = std::time::Instant::now();
+    rig.spawn_app()?;
+    let restarted = answers(rig, load, AGAIN).context("after a restart");
+    match judge.hold(Promise::Answers, restarted) {
+        Some(_) => {
+            outcome.again_ms = Some(millis(started.elapsed()));
+            Ok(())
+        }
+        // Everything else needs an app.
+        None => rig.start_app().context("after the fault"),
+    }
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// A fault comes at any of so many milliseconds after everything waits.
+const MOMENT_MS: usize = 200;
+
+/// Files that an app may have open more than before: what came since is not all its own.
+const SPARE_FILES: usize = 24;
+
+/// How long it may take until a lasting fault is told where only its lasting shows it.
+const LONG_TOLD: Duration = Duration::from_secs(60);
