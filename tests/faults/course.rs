@@ -136,8 +136,7 @@ fn go(
             judge.broken(Promise::Clean, format!("the app has {open} files open, and had {open_before}"));
         }
     }
-    let kept =
-        load.reconnect(&rig).and_then(|()| load.answer(&rig, "allow-once")).and_then(|()| load.refuse(&rig));
+    let kept = load.reconnect(&rig).and_then(|()| load.allow(&rig)).and_then(|()| load.refuse(&rig));
     judge.hold(Promise::Answers, kept.context("the person cannot answer after it"));
     let (owed, said) = load.end();
     for said in said {

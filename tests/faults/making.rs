@@ -9,7 +9,7 @@ use crate::rig::{LOOK, Rig};
 use crate::table::{Make, Spoiled, Way, Who};
 use anyhow::{Context, Result, ensure};
 use countersign_tests::process::{command, wait_for};
-use rustix::process::{Pid, Resource, Rlimit, Signal, prlimit};
+use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, prlimit};
 use std::fs::{self, File};
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
 use std::path::{Path, PathBuf};
@@ -166,7 +166,8 @@ pub(crate) fn end(undo: Undo, rig: &mut Rig, load: &mut Load, place: &Place, dis
 }
 
 fn limit(pid: u32, resource: Resource, most: u64) -> Result<Undo> {
-    let limit = Rlimit { current: Some(most), maximum: Some(most) };
+    // The hard limit stays, or nobody could end it.
+    let limit = Rlimit { current: Some(most), maximum: getrlimit(resource).maximum };
     let before = prlimit(pid_of(pid), resource, limit).context("limits of the app cannot be set")?;
     Ok(Undo::Limit(pid, resource, before))
 }

@@ -114,5 +114,5 @@ const NOBODY_TEXT: &str = "65534";
 /// A user who is somebody else.
 pub(crate) const OTHER: u32 = 54_321;
 
-/// What faults need: mounts, files of others, limits of other processes, the loopback interface.
-const POWERS: &str = "+sys_admin,+chown,+dac_override,+fowner,+sys_resource,+net_admin,+sys_ptrace,+kill";
+/// What faults need: mounts, files of others, the loopback interface.
+const POWERS: &str = "+sys_admin,+chown,+dac_override,+fowner,+net_admin,+sys_ptrace,+kill";

@@ -14,6 +14,7 @@ use countersign_tests::mcp::PlainClient;
 use countersign_tests::process::{PATIENCE, wait_for};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -120,8 +121,8 @@ impl Load {
             load.by_rule(rig, PATIENCE)?;
         }
         load.refuse(rig)?;
-        load.answer(rig, "allow-once")?;
-        load.answer(rig, "deny")?;
+        load.allow(rig)?;
+        load.deny(rig)?;
         let doors = [Door::Exec, Door::Mcp, Door::Hook, Door::Node];
         for at in 0..count {
             let door = match at % 10 {
@@ -174,25 +175,42 @@ impl Load {
         Ok(())
     }
 
-    /// Asks for a command and answers it as the person, to its end.
-    pub(crate) fn answer(&mut self, rig: &Rig, decision: &str) -> Result<()> {
+    /// An agent asks over the app's gateway, the person allows it there, and the agent does what it was allowed.
+    pub(crate) fn allow(&mut self, rig: &Rig) -> Result<()> {
+        let marker = self.marker("answered");
+        let id = format!("g{}", self.made);
+        let asked = self.question(rig, &id, &text(&marker))?;
+        let params = json!({ "id": id, "decision": "allow-once" });
+        let taken = self.person.call("exec.approval.resolve", &params)?;
+        taken.map_err(|error| anyhow::anyhow!("the answer was not taken: {error}"))?;
+        self.owed.allowed.insert(marker.clone());
+        let heard = self.agent.answer(&asked)?.map_err(anyhow::Error::msg)?;
+        ensure!(heard["decision"] == "allow-once", "the agent heard {heard}");
+        Ok(fs::create_dir(marker)?)
+    }
+
+    /// A command is asked about and denied from the command line.
+    fn deny(&mut self, rig: &Rig) -> Result<()> {
         let marker = self.marker("answered");
         let mut stream = self.frame(rig, &[MKDIR, &text(&marker)], PATIENCE)?;
         let id = wait_for("the request waits", PATIENCE, || id_of(rig, &marker))?;
-        if decision != "deny" {
-            self.owed.allowed.insert(marker.clone());
-        }
-        let params = json!({ "id": id, "decision": decision });
-        let taken = self.person.call("exec.approval.resolve", &params)?;
-        taken.map_err(|error| anyhow::anyhow!("the answer was not taken: {error}"))?;
-        if decision == "deny" {
-            self.owed.denied.insert(marker.clone());
-        }
+        let told = rig.countersign(&["deny", &id], PATIENCE)?;
+        ensure!(told.code == 0, "the denial was not taken: {told:?}");
+        self.owed.denied.insert(marker);
         let mut line = String::new();
         stream.set_read_timeout(Some(PATIENCE))?;
-        BufReader::new(&mut stream).read_line(&mut line)?;
-        ensure!(marker.exists() == (decision != "deny"), "{decision} came to {line}");
+        BufReader::new(&mut stream).read_line(&mut line).context("whoever was denied was not told")?;
         Ok(())
+    }
+
+    /// Asks over the app's gateway; the call, which is accepted and not answered.
+    fn question(&mut self, rig: &Rig, id: &str, path: &str) -> Result<String> {
+        let request = json!({ "id": id, "command": format!("{MKDIR} {path}"), "cwd": rig.home.work(), "host": "gateway",
+            "twoPhase": true, "timeoutMs": WAIT_MS });
+        let asked = self.agent.send("exec.approval.request", &request)?;
+        let accepted = self.agent.answer(&asked)?.map_err(anyhow::Error::msg)?;
+        ensure!(accepted["status"] == "accepted", "the gateway answered {accepted}");
+        Ok(asked)
     }
 
     fn frame(&self, rig: &Rig, argv: &[&str], limit: Duration) -> Result<UnixStream> {
@@ -229,11 +247,8 @@ impl Load {
                 Handle::Program(rig.home.start(&arguments)?)
             }
             (Door::Gateway, _) => {
-                let request = json!({ "id": format!("g{}", self.made), "command": format!("{MKDIR} {path}"), "cwd": work,
-                    "host": "gateway", "twoPhase": true, "timeoutMs": WAIT_MS });
-                let asked = self.agent.send("exec.approval.request", &request)?;
-                let accepted = self.agent.answer(&asked)?.map_err(anyhow::Error::msg)?;
-                ensure!(accepted["status"] == "accepted", "the gateway answered {accepted}");
+                let id = format!("g{}", self.made);
+                self.question(rig, &id, &path)?;
                 Handle::Shared
             }
             (Door::Mcp, _) => {
