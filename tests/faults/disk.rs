@@ -66,8 +66,8 @@ impl Disk {
 impl Drop for Disk {
     fn drop(&mut self) {
         if !matches!(self.kind, Kind::Own) {
-            // What is still open there keeps it until it is closed.
-            unmount(&self.folder, UnmountFlags::DETACH).ok();
+            // Forced, so that nobody waits for what is not served any more.
+            unmount(&self.folder, UnmountFlags::DETACH | UnmountFlags::FORCE).ok();
         }
     }
 }

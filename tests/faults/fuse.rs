@@ -138,7 +138,10 @@ impl Shared {
         let done = Vec::new;
         match frame.code {
             INIT => Ok(init(&mut input)),
-            LOOKUP => self.entry(&self.state().child(node, input.name())?),
+            LOOKUP => {
+                let path = self.state().child(node, input.name())?;
+                self.entry(&path)
+            }
             GETATTR => Ok(self.attributes(node)?),
             SETATTR => self.set_attributes(node, &mut input),
             READLINK => Ok(fs::read_link(self.state().path(node)?)?.into_os_string().into_vec()),

@@ -86,6 +86,8 @@ const PACKAGES: &[Package] = &[
     package(Purpose::Test, "zsh", "a shell that the analysis is compared with"),
     package(Purpose::Test, "mksh", "another one"),
     package(Purpose::Test, "busybox", "another one, with programs of its own"),
+    package(Purpose::Test, "iproute2", "the network of a name space"),
+    package(Purpose::Test, "libfaketime", "moves the clock of some processes"),
     package(Purpose::Test, "strace", "sees what a command does that is allowed unasked"),
     Package {
         name: "chromium",

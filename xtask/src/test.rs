@@ -102,6 +102,8 @@ enum Part {
     AppBuild,
     /// The real app: these take a filter.
     Desktop,
+    /// What breaks around the real app.
+    Faults,
     /// The real app on the desktops that every change is tried on.
     Desktops,
     /// The same on every desktop.
@@ -153,6 +155,7 @@ fn select(options: &Options) -> Result<Vec<Step>> {
         Part::EveryDesktop => options.all || options.desktops,
         _ if options.desktops => false,
         Part::Desktops => !options.ui && !options.all && filter.is_none(),
+        Part::Faults => !options.ui && filter.is_none(),
         Part::UiCheck | Part::UiBrowser => !options.desktop && filter.is_none(),
         Part::UiTest => !options.desktop,
         Part::RustCheck | Part::RustFuzz => !options.ui && !options.desktop && filter.is_none(),
@@ -222,6 +225,7 @@ fn all_steps(filter: Option<&str>) -> Vec<Step> {
         program("app tests", Part::Desktop, app),
         in_session("desktop stories", stories),
         in_session("socket client in Python", socket),
+        faults("what breaks, in short", Part::Faults, &["--short"]),
     ]
 }
 
@@ -264,6 +268,25 @@ const fn harmless(runs: &'static str) -> [&'static str; 10] {
         "--",
         runs,
     ]
+}
+
+/// One fault at a time around the real app, and what holds then. It has a session of its own.
+fn faults(name: &str, part: Part, arguments: &[&str]) -> Step {
+    let mut run = cargo([
+        "run",
+        "--quiet",
+        "--package",
+        "countersign-tests",
+        "--features",
+        "faults",
+        "--bin",
+        "faults",
+        "--",
+    ]);
+    let json = target_dir().join("faults.json").display().to_string();
+    run.args(arguments).args(["--json", &json]);
+    run.envs(Binaries::locate(Profile::Debug).environment());
+    Step { name: name.to_owned(), part, work: Work::Program(run) }
 }
 
 /// The app on desktops as people have them. A run that every change needs tries those that differ most.
@@ -329,6 +352,7 @@ fn interop_steps() -> Result<Vec<Step>> {
         ["test", "--quiet", "--package", "countersign-tests", "--features", "network", "--test", "network"];
     let mut steps = vec![
         long("all that the groups allow, run".to_owned(), Work::Program(cargo(harmless("--runs=4000")))),
+        faults("all that breaks", Part::Long, &["--runs", "3", "--requests", "150"]),
         long("a gateway on another machine".to_owned(), Work::Program(cargo(network))),
         long("MCP SDK".to_owned(), Work::Call(interop::ensure_sdk)),
         long("the MCP SDK's client".to_owned(), Work::Program(interop::mcp_stories(&binaries)?)),
