@@ -5,7 +5,7 @@ use crate::making::{self, Undo};
 use crate::place::Place;
 use crate::promises::{self, AGAIN, Broken, Judge, Presence, Promise, answers};
 use crate::random::Random;
-use crate::requests::Load;
+use crate::requests::{Load, Owed};
 use crate::rig::{LOOK, Rig};
 use crate::table::{Fate, Fault, Make, Moment, Way};
 use anyhow::{Context, Result, anyhow, ensure};
@@ -171,9 +171,18 @@ fn during(
         let died = wait_for("the app ends", AGAIN, || rig.app_ended());
         judge.hold(Promise::Answers, died.context("with the fault in place"));
     }
+    let before = load.owed.clone();
     // Whatever of these is acknowledged has to be kept; what is not is as it should be.
-    load.by_rule(rig, LOOK).ok();
+    for _ in 0..TRIED_DURING {
+        if load.by_rule(rig, LOOK).is_err() {
+            break;
+        }
+    }
     load.refuse(rig).ok();
+    if matches!(fault.make, Make::Spoil(..)) {
+        // The right file takes the place of the one that these may be in.
+        load.owed = Owed { by_rule: load.owed.by_rule.clone(), ..before };
+    }
     let patience = if measure.is_short { AGAIN } else { LONG_TOLD };
     let mut told = Err(anyhow!("the doctor was not asked"));
     let doctor = wait_for("the doctor tells it", patience, || {
@@ -189,6 +198,12 @@ fn during(
         ),
         Ok(_) => judge.plain("the doctor", &outcome.doctor),
         Err(error) => judge.broken(Promise::Told, format!("the doctor does not answer: {error:#}")),
+    }
+    if let Some(kind) = fault.recorded {
+        let recorded = wait_for("the history tells it", AGAIN, || {
+            Ok(promises::history(rig)?.iter().any(|line| line["event"]["kind"] == kind).then_some(()))
+        });
+        judge.hold(Promise::Told, recorded);
     }
     if !fault.person.is_empty() {
         let shown = wait_for("the person is told", LOOK, || {
@@ -242,6 +257,9 @@ fn millis(duration: Duration) -> u64 {
 
 /// A fault comes at any of so many milliseconds after everything waits.
 const MOMENT_MS: usize = 200;
+
+/// Commands by rule that are tried while a fault lasts: more than fit into the rest of a page of a full disk.
+const TRIED_DURING: usize = 20;
 
 /// Files that an app may have open more than before: what came since is not all its own.
 const SPARE_FILES: usize = 24;

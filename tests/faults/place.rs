@@ -2,13 +2,17 @@
 //! name space was started here, which tells what is left over; and files that belong to others, or that nobody may read, are
 //! that for an ordinary user only. The harness keeps the powers that faults need, and what it starts has none.
 
+use crate::processes;
 use anyhow::{Context, Result, ensure};
 use countersign_tests::process::{command, countersign, countersign_desktop};
+use rustix::process::{Pid, Signal};
 use std::ffi::OsString;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::thread;
+use std::time::Duration;
 use tempfile::TempDir;
 
 /// Folders of one call of the harness.
@@ -41,6 +45,7 @@ impl Place {
         // What is started from here on is as ordinary as its user.
         rustix::thread::clear_ambient_capability_set()?;
         rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
+        end_with(rustix::process::getppid());
         Ok(Self { root: root.to_owned() })
     }
 
@@ -51,6 +56,19 @@ impl Place {
         fs::remove_file(&file).ok();
         given.is_ok()
     }
+}
+
+/// Ends everything here when the outer part is ended: nobody else knows of it.
+fn end_with(outer: Option<Pid>) {
+    thread::spawn(move || {
+        while rustix::process::getppid() == outer {
+            thread::sleep(LOOK_FOR_OUTER);
+        }
+        for process in processes::all().unwrap_or_default() {
+            processes::signal(process.pid, Signal::KILL);
+        }
+        std::process::exit(1);
+    });
 }
 
 /// Starts this program again inside, with the same arguments.
@@ -106,6 +124,9 @@ pub(crate) fn isolate() -> Result<ExitCode> {
     // A container that forbids name spaces says so on standard error, and nothing was tried.
     Ok(if ended.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
+
+/// How often the inner part looks whether the outer one is still there.
+const LOOK_FOR_OUTER: Duration = Duration::from_secs(1);
 
 /// The user who owns nothing.
 const NOBODY: u32 = 65_534;

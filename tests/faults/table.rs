@@ -16,6 +16,8 @@ pub(crate) struct Fault {
     pub(crate) doctor: &'static [&'static str],
     /// What windows, tray and notifications show says one of these.
     pub(crate) person: &'static [&'static str],
+    /// The kind of the history's line about it.
+    pub(crate) recorded: Option<&'static str>,
     /// Whether the short form has it.
     pub(crate) often: bool,
 }
@@ -257,14 +259,23 @@ pub(crate) fn all() -> Vec<Fault> {
 }
 
 fn fault(name: &str, make: Make) -> Fault {
-    Fault { name: name.to_owned(), make, fate: Fate::Lives, ends: &[], doctor: &[], person: &[], often: true }
+    Fault {
+        name: name.to_owned(),
+        make,
+        fate: Fate::Lives,
+        ends: &[],
+        doctor: &[],
+        person: &[],
+        recorded: None,
+        often: true,
+    }
 }
 
 fn processes() -> Vec<Fault> {
     let kill = |name: &str, who| fault(name, Make::Kill(who));
     vec![
         Fault { fate: Fate::Dies, doctor: &["start it"], ..kill("kill-app", Who::App) },
-        kill("kill-page", Who::Page),
+        Fault { recorded: Some("page"), ..kill("kill-page", Who::Page) },
         Fault { ends: &[Door::Node], doctor: &["runner"], ..kill("kill-runner", Who::Runner) },
         Fault { ends: &[Door::Node], ..kill("kill-runner-worker", Who::Worker) },
         Fault { ends: &[Door::Mcp], ..kill("kill-mcp", Who::Mcp) },
@@ -273,7 +284,7 @@ fn processes() -> Vec<Fault> {
         Fault { doctor: &["does not answer", "not answer"], ..fault("suspend", Make::Freeze) },
         Fault { doctor: &["files"], person: &["files"], ..fault("out-of-files", Make::Files) },
         Fault { doctor: &["process"], person: &["process"], ..fault("out-of-processes", Make::Processes) },
-        Fault { often: false, ..fault("page-out-of-memory", Make::PageMemory) },
+        Fault { recorded: Some("page"), often: false, ..fault("page-out-of-memory", Make::PageMemory) },
     ]
 }
 

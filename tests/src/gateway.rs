@@ -38,7 +38,7 @@ impl Alone {
         let ready: Value =
             serde_json::from_str(&ready).with_context(|| format!("expected JSON, got {ready:?}"))?;
         let url = ready["url"].as_str().context("it did not say where it serves")?.to_owned();
-        Ok(Self { process: process, url, home })
+        Ok(Self { process, url, home })
     }
 
     /// Its process.
