@@ -44,22 +44,23 @@ impl Disk {
             (Kind::Small, Trouble::Full) => {
                 let mut filler = File::create(self.folder.join(FILLER))?;
                 while filler.write(&[0; 4096]).is_ok_and(|written| written > 0) {}
-                Ok(())
             }
-            (Kind::Fuse(server), Trouble::ReadOnly) => Ok(server.set(Mood::ReadOnly)),
-            (Kind::Fuse(server), Trouble::Broken) => Ok(server.set(Mood::Broken)),
-            (Kind::Fuse(server), Trouble::Slow) => Ok(server.set(Mood::Slow)),
+            (Kind::Fuse(server), Trouble::ReadOnly) => server.set(Mood::ReadOnly),
+            (Kind::Fuse(server), Trouble::Broken) => server.set(Mood::Broken),
+            (Kind::Fuse(server), Trouble::Slow) => server.set(Mood::Slow),
             _ => bail!("this disk cannot fail so"),
         }
+        Ok(())
     }
 
     /// Has it work again.
     pub(crate) fn mend(&self) -> Result<()> {
         match &self.kind {
-            Kind::Small => Ok(fs::remove_file(self.folder.join(FILLER))?),
-            Kind::Fuse(server) => Ok(server.set(Mood::Well)),
-            Kind::Own => Ok(()),
+            Kind::Small => fs::remove_file(self.folder.join(FILLER))?,
+            Kind::Fuse(server) => server.set(Mood::Well),
+            Kind::Own => {}
         }
+        Ok(())
     }
 }
 

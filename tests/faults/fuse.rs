@@ -53,6 +53,7 @@ struct State {
 }
 
 impl Server {
+    /// How the disk is from here on.
     pub(crate) fn set(&self, mood: Mood) {
         self.shared.mood.store(mood as u8, Ordering::SeqCst);
     }

@@ -134,17 +134,27 @@ impl Judge {
         for (markers, outcome) in
             [(&owed.ran, "allowed-by-rule"), (&owed.allowed, "allowed-once"), (&owed.denied, "denied")]
         {
+            let (mut unrecorded, mut unended) = (Vec::new(), Vec::new());
             for marker in markers {
-                let name = marker.file_name().unwrap_or_default().display();
+                let name = marker.file_name().unwrap_or_default().to_string_lossy().into_owned();
                 let Some(request) = about(marker, outcome) else {
-                    self.broken(Promise::Kept, format!("the history has no line {outcome} of {name}"));
+                    unrecorded.push(name);
                     continue;
                 };
                 let has_end = lines
                     .iter()
                     .any(|line| line["event"]["kind"] == "run" && line["requestId"] == request["requestId"]);
                 if outcome == "allowed-by-rule" && !has_end {
-                    self.broken(Promise::Kept, format!("the history has no line of how {name} ended"));
+                    unended.push(name);
+                }
+            }
+            for (names, what) in [(unrecorded, outcome), (unended, "how it ended")] {
+                if let Some(first) = names.first() {
+                    let count = names.len();
+                    self.broken(
+                        Promise::Kept,
+                        format!("the history does not say {what:?} of {count} requests, {first} the first"),
+                    );
                 }
             }
         }
@@ -233,7 +243,7 @@ impl Judge {
 }
 
 /// Waits until everything answers, for as long as that may take; how long it took.
-pub(crate) fn answers(rig: &mut Rig, load: &mut Load, limit: Duration) -> Result<Duration> {
+pub(crate) fn answers(rig: &Rig, load: &mut Load, limit: Duration) -> Result<Duration> {
     let started = Instant::now();
     let mut why = "nothing was asked".to_owned();
     let answered = wait_for("everything answers", limit, || {

@@ -330,9 +330,13 @@ fn spoiled(file: Spoiled, way: Way, moment: Moment) -> Option<Fault> {
         Moment::Running => "running",
         Moment::BeforeStart => "start",
     };
-    let is_told = !(way == Way::Removed && file.may_be_missing()) && !(way == Way::Link && !file.is_socket());
+    let is_harmless = match way {
+        Way::Removed => file.may_be_missing(),
+        Way::Link => !file.is_socket(),
+        _ => false,
+    };
     Some(Fault {
-        doctor: if is_told { file.words() } else { &[] },
+        doctor: if is_harmless { &[] } else { file.words() },
         often: way == Way::Fifo
             && matches!(file, Spoiled::Settings | Spoiled::Rules)
             && moment == Moment::BeforeStart
