@@ -27,7 +27,7 @@ pub fn raise_limit() {
 pub(crate) fn give_back(child: Option<u32>) {
     let Some(limit) = STARTED_WITH.get() else { return };
     let Some(child) = child.and_then(|pid| i32::try_from(pid).ok()).and_then(Pid::from_raw) else { return };
-    match prlimit(Some(child), Resource::Nofile, limit.clone()) {
+    match prlimit(Some(child), Resource::Nofile, *limit) {
         // It has ended already.
         Ok(_) | Err(Errno::SRCH) => {}
         Err(errno) => tracing::debug!(%errno, "a program keeps a higher limit of open files"),

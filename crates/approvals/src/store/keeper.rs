@@ -89,11 +89,14 @@ enum GenerationKind {
     Other,
 }
 
+/// A document that may be replaced: its bytes and how it may be accessed.
+type Replaceable = (Vec<u8>, Mode);
+
 /// The lock and what was read under it.
 struct Locked {
     folder: Folder,
     _lock: Lock,
-    before: Option<(Vec<u8>, Mode)>,
+    before: Option<Replaceable>,
     stamp: Option<Stamp>,
 }
 
@@ -456,7 +459,7 @@ impl Keeper {
         generation: &Generation,
         folder: Option<&Folder>,
         tries: u32,
-    ) -> Result<(Current, Option<(Vec<u8>, Mode)>), Unseen> {
+    ) -> Result<(Current, Option<Replaceable>), Unseen> {
         match generation {
             Generation::File => {}
             Generation::Sqlite { database } => {
