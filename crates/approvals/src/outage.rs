@@ -47,7 +47,7 @@ fn without_descriptors_the_last_state_holds_decides_nothing_and_nobody_else_wrot
 }
 
 #[test]
-#[ignore = "another test starts it as a process of its own"]
+#[ignore = "other tests start it as a process of its own"]
 fn child() {
     let Some((_, dir)) = child_role() else { panic!("started by hand") };
     let maximum = getrlimit(Resource::Nofile).maximum;
