@@ -143,9 +143,11 @@ fn go(
         judge.plain("a client", &said);
     }
     judge.plain("the app's log", &rig.log());
-    let lines = promises::history(&rig).unwrap_or_default();
-    judge.decided(&owed, &folder, &lines, presence)?;
-    judge.kept(&rig, &owed, &lines)?;
+    let lines = promises::history(&rig).context("the history cannot be read");
+    if let Some(lines) = judge.hold(Promise::Kept, lines) {
+        judge.decided(&owed, &folder, &lines, presence)?;
+        judge.kept(&rig, &owed, &lines)?;
+    }
     if !matches!(fault.make, Make::Spoil(crate::table::Spoiled::History, ..)) {
         judge.chain(&rig)?;
     }

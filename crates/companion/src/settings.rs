@@ -6,8 +6,10 @@ use crate::private::{self, Others};
 use countersign_protocol::ui::{ForwardedGrants, MIN_ARM_DELAY_MS, Settings};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 
 /// Settings in force, and where they are kept.
 #[derive(Debug)]
@@ -100,6 +102,36 @@ impl SettingsFile {
         }
     }
 
+    /// Looks at a file that cannot be read every [`LOOK_AGAIN`], until it can or `stop`: who mends it needs not know that the app has
+    /// to begin anew. Nothing else of the file is followed, for the app alone writes it.
+    pub(crate) async fn until_readable(self: Arc<Self>, stop: CancellationToken) {
+        while !self.look_again() {
+            tokio::select! {
+                () = stop.cancelled() => return,
+                () = tokio::time::sleep(LOOK_AGAIN) => {}
+            }
+        }
+    }
+
+    /// Takes what the file says if it could not be read before; whether it can now. One that is gone says nothing: it may be about to be
+    /// put in place, and the defaults trust more than the strictest.
+    fn look_again(&self) -> bool {
+        let mut readable = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        if readable.is_err()
+            && let Ok(Some(stored)) = read_there(&self.path)
+        {
+            self.take(stored);
+            *readable = Ok(());
+        }
+        readable.is_ok()
+    }
+
+    fn take(&self, stored: Stored) {
+        replace(&self.current, stored.settings);
+        replace(&self.gateway, stored.gateway);
+        replace(&self.pet, stored.pet);
+    }
+
     /// What is wrong with the file, if anything is. Blocking.
     pub(crate) fn check(path: &Path) -> Result<(), String> {
         read(path).map(|_| ())
@@ -155,9 +187,7 @@ impl SettingsFile {
         change(&mut stored);
         write(&self.path, &stored).map_err(|source| SettingsError::Io { path: self.path.clone(), source })?;
         *readable = Ok(());
-        replace(&self.current, stored.settings);
-        replace(&self.gateway, stored.gateway);
-        replace(&self.pet, stored.pet);
+        self.take(stored);
         Ok(())
     }
 }
@@ -177,10 +207,15 @@ fn replace<T: PartialEq>(sender: &watch::Sender<T>, value: T) {
 }
 
 fn read(path: &Path) -> Result<Stored, String> {
+    read_there(path).map(Option::unwrap_or_default)
+}
+
+/// `None` when there is no file.
+fn read_there(path: &Path) -> Result<Option<Stored>, String> {
     let named = |problem: &dyn std::fmt::Display| format!("{}: {problem}", path.display());
     let text = private::read(path, MAX_BYTES, Others::MayRead).map_err(|error| named(&error))?;
-    let Some(text) = text else { return Ok(Stored::default()) };
-    serde_json::from_str(&text).map(valid).map_err(|error| named(&error))
+    let Some(text) = text else { return Ok(None) };
+    serde_json::from_str(&text).map(valid).map(Some).map_err(|error| named(&error))
 }
 
 fn valid(mut stored: Stored) -> Stored {
@@ -197,6 +232,9 @@ fn write(path: &Path, stored: &Stored) -> std::io::Result<()> {
     bytes.push(b'\n');
     private::write(path, &bytes)
 }
+
+/// How often a file that cannot be read is looked at again.
+const LOOK_AGAIN: Duration = Duration::from_secs(2);
 
 /// Largest file that is read, in bytes: a hundred times what all settings take.
 const MAX_BYTES: u64 = 64 * 1_024;
@@ -255,6 +293,25 @@ mod tests {
         file.set_pet(PetSettings { enabled: true }).unwrap();
         let mended = (file.watch().borrow().forwarded_grants, file.watch_gateway().borrow().port);
         assert_eq!(mended, (ForwardedGrants::Never, 18_800));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_file_that_is_mended_by_hand_counts_without_a_new_start() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("settings.json");
+        std::fs::write(&path, "{broken").unwrap();
+        let file = Arc::new(SettingsFile::open(path.clone()));
+        let mut gateway = file.watch_gateway();
+        let looking = tokio::spawn(Arc::clone(&file).until_readable(CancellationToken::new()));
+        std::fs::remove_file(&path).unwrap();
+        tokio::time::sleep(LOOK_AGAIN * 2).await;
+        assert_eq!(file.watch().borrow().forwarded_grants, ForwardedGrants::Never, "nothing is there");
+        assert!(!gateway.has_changed().unwrap());
+        std::fs::write(&path, r#"{"forwardedGrants":"never","gateway":{"enabled":true,"port":18800}}"#)
+            .unwrap();
+        let serves = gateway.wait_for(|gateway| gateway.enabled).await.unwrap().port;
+        assert_eq!((serves, file.watch().borrow().forwarded_grants), (18_800, ForwardedGrants::Never));
+        looking.await.unwrap();
     }
 
     #[test]

@@ -57,7 +57,7 @@ pub(crate) struct Core {
     pub(crate) rules: RuleStore,
     pub(crate) history: History,
     pub(crate) ports: Ports,
-    pub(crate) settings: SettingsFile,
+    pub(crate) settings: Arc<SettingsFile>,
     pub(crate) host: Arc<Host>,
     phases: Phases,
 }
@@ -84,7 +84,8 @@ impl Core {
         let phases = Phases::default();
         let Phases { acting, recording } = &phases;
         let ports = Ports::system();
-        let settings = SettingsFile::open(paths.settings());
+        let settings = Arc::new(SettingsFile::open(paths.settings()));
+        acting.tracker.spawn(Arc::clone(&settings).until_readable(acting.stop.clone()));
         let approvals = Approvals::start(ports.clone(), MAX_PENDING, &acting.tracker, acting.stop.clone());
         let store = Store::open(
             paths.openclaw_state.clone(),

@@ -68,7 +68,7 @@ pub struct Parts {
     /// Time and ids.
     pub ports: Ports,
     /// The person's settings.
-    pub settings: SettingsFile,
+    pub settings: Arc<SettingsFile>,
     /// Tries commands against the policy.
     pub host: Arc<Host>,
     /// The app's own gateway.
