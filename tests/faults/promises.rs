@@ -138,7 +138,7 @@ impl Judge {
             for marker in markers {
                 let name = marker.file_name().unwrap_or_default().to_string_lossy().into_owned();
                 let Some(request) = about(marker, outcome) else {
-                    unrecorded.push(name);
+                    unrecorded.push(format!("{name} (it says {:?})", said_of(lines, marker)));
                     continue;
                 };
                 let has_end = lines
@@ -270,6 +270,13 @@ fn all_answer(rig: &Rig, load: &mut Load, limit: Duration) -> Result<()> {
     rig.pending()?;
     load.by_rule(rig, limit)?;
     rig.agent().map(drop)
+}
+
+/// What the history says of a request by its marker.
+fn said_of(lines: &[Value], marker: &Path) -> Vec<String> {
+    let marker = marker.to_string_lossy();
+    let about = |line: &&Value| line["event"].to_string().contains(&*marker);
+    lines.iter().filter(about).map(|line| line["event"]["outcome"].to_string()).collect()
 }
 
 /// Every line of the history, oldest first, as the command line tells it.

@@ -107,22 +107,29 @@ fn show(
     lines: usize,
     mut print: impl FnMut(HistoryEntry) -> io::Result<()>,
 ) -> anyhow::Result<()> {
-    let (mut pages, mut before, mut left) = (Vec::new(), None, lines);
-    while left > 0 {
-        let page = history::page(dir, before, left.min(PAGE))?;
-        pages.push((before, page.entries.len()));
-        left -= page.entries.len();
-        before = page.next_before;
-        if before.is_none() || page.entries.is_empty() {
-            break;
-        }
-    }
-    for (before, length) in pages.into_iter().rev() {
-        for entry in history::page(dir, before, length)?.entries.into_iter().rev() {
+    for (before, length) in pages(dir, lines)?.into_iter().rev() {
+        for entry in history::page(dir, Some(before), length)?.entries.into_iter().rev() {
             print(entry)?;
         }
     }
     Ok(())
+}
+
+/// The pages of the newest `lines` entries, newest first: below which position each begins, and how many entries it has. What is
+/// written after this moves none of them.
+fn pages(dir: &std::path::Path, lines: usize) -> anyhow::Result<Vec<(u64, usize)>> {
+    let (mut pages, mut before, mut left) = (Vec::new(), None, lines);
+    while left > 0 {
+        let page = history::page(dir, before, left.min(PAGE))?;
+        let Some(newest) = page.entries.first() else { break };
+        pages.push((newest.seq + 1, page.entries.len()));
+        left -= page.entries.len();
+        before = page.next_before;
+        if before.is_none() {
+            break;
+        }
+    }
+    Ok(pages)
 }
 
 /// The newest `lines` entries after `after`, oldest first.
@@ -276,3 +283,34 @@ const FOLLOW_LINES: usize = 10_000;
 
 /// Time between two looks while following.
 const FOLLOW_PAUSE: Duration = Duration::from_millis(250);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use countersign_approvals::history::{History, Places};
+    use countersign_approvals::ports::Ports;
+    use countersign_protocol::ui::{PageEnd, WindowKind};
+    use tokio_util::sync::CancellationToken;
+    use tokio_util::task::TaskTracker;
+
+    #[tokio::test]
+    async fn what_is_written_while_the_history_is_shown_pushes_no_line_out() {
+        let folder = tempfile::tempdir().unwrap();
+        let places = Places { lines: folder.path().join("lines"), head: folder.path().join("head") };
+        let dir = places.lines.clone();
+        let (tracker, stop) = (TaskTracker::new(), CancellationToken::new());
+        let history = History::open(places, Ports::system(), &tracker, stop.clone()).unwrap();
+        let line = || HistoryEvent::Page { window: WindowKind::Main, end: PageEnd::Crashed, again: true };
+        for _ in 0..3 {
+            history.append(None, line()).await.unwrap();
+        }
+        let found = pages(&dir, 10).unwrap();
+        history.append(None, line()).await.unwrap();
+        let [(before, length)] = found[..] else { panic!("{found:?}") };
+        let shown = history::page(&dir, Some(before), length).unwrap().entries;
+        let mut all = history::page(&dir, None, 10).unwrap().entries;
+        all.remove(0);
+        assert_eq!((shown.len(), shown), (length, all), "all but the line that came later");
+        stop.cancel();
+    }
+}
