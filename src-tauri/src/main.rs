@@ -1,6 +1,13 @@
 //! Countersign's desktop shell: windows, tray, notifications. It shows what the companion tells it and hands answers
 //! back; it decides nothing.
 
+#[cfg(target_os = "linux")]
+mod bus;
+#[cfg(not(target_os = "linux"))]
+mod bus {
+    /// Other systems have none.
+    pub(crate) fn outlive() {}
+}
 mod commands;
 #[cfg(target_os = "linux")]
 mod first_frame;
@@ -150,6 +157,7 @@ fn run(args: Args, rest: Rest) -> anyhow::Result<()> {
         // Before GTK starts, so that none is lost.
         shell::Signals::follow()?
     };
+    bus::outlive();
     // Before any socket opens: who is asked by an app without windows would wait for nobody.
     if let Err(no_display) = shell::open_display() {
         // The one that runs already has a display.

@@ -10,7 +10,7 @@ mod server;
 use crate::shell::State;
 use crate::words::Words;
 use countersign::Desk;
-use countersign_protocol::ui::{Card, DisplayState, Page};
+use countersign_protocol::ui::{Card, DisplayState, Page, Presence};
 use countersign_protocol::vocabulary::Decision;
 use server::{Pressed, Text};
 use std::collections::HashMap;
@@ -26,11 +26,34 @@ pub(crate) struct Notifications {
     devices: Option<oneshot::Sender<()>>,
     not_taken: Option<oneshot::Sender<()>>,
     display: Option<oneshot::Sender<()>>,
+    /// Whether there was nobody to show any when last heard of.
+    missing: bool,
 }
 
 impl Notifications {
     pub(crate) fn new(app: AppHandle, desk: Desk) -> Self {
-        Self { app, desk, shown: HashMap::new(), devices: None, not_taken: None, display: None }
+        Self {
+            app,
+            desk,
+            shown: HashMap::new(),
+            devices: None,
+            not_taken: None,
+            display: None,
+            missing: false,
+        }
+    }
+
+    /// Whether a server came where there was none: what waits is shown by it for the first time. One that went took what it showed
+    /// with it.
+    pub(crate) fn came_back(&mut self, server: Presence) -> bool {
+        let came_back = server == Presence::Present && std::mem::take(&mut self.missing);
+        self.missing |= server == Presence::Missing;
+        if came_back {
+            // None of these is on the screen, whenever it was sent.
+            self.shown.clear();
+            (self.devices, self.not_taken, self.display) = (None, None, None);
+        }
+        came_back
     }
 
     /// Notifies about a request, unless many are shown already.

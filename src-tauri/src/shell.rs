@@ -5,7 +5,7 @@ use crate::rest::Rest;
 use crate::told::PromptFeed;
 use crate::windows::{Focus, Windows};
 use crate::{commands, tray};
-use countersign::desk::{Part, Pause};
+use countersign::desk::Pause;
 use countersign::{Companion, Desk, PresenterGuard, desktop};
 use countersign_protocol::ui::{Page, UiEvent, UiMessage};
 use tauri::{AppHandle, Emitter, Manager, RunEvent, WindowEvent};
@@ -96,7 +96,7 @@ pub(crate) fn run(
             tray::build(&handle, desk.clone())?;
             desk.keep_presenter(presenter);
             tauri::async_runtime::spawn(follow(handle.clone(), desk.clone(), messages));
-            tauri::async_runtime::spawn(probe(desk));
+            tauri::async_runtime::spawn(desktop::follow(desk));
             tauri::async_runtime::spawn(quit_on_signal(handle, signals));
             match hidden {
                 true => app.state::<State>().windows.none_at_first(),
@@ -177,7 +177,16 @@ async fn follow(app: AppHandle, desk: Desk, mut messages: broadcast::Receiver<Ui
             | UiEvent::RunningChanged
             | UiEvent::SettingsChanged { .. }
             | UiEvent::ShowCard { .. } => {}
-            UiEvent::StatusChanged { status } => notifications.display(&status.display),
+            UiEvent::StatusChanged { status } => {
+                let came_back = notifications.came_back(status.notifications);
+                notifications.display(&status.display);
+                if came_back {
+                    notifications.devices(desk.embedded().waiting.len());
+                }
+                if came_back && desk.settings().notifications {
+                    desk.snapshot().await.cards.iter().for_each(|card| notifications.show(card));
+                }
+            }
         }
     }
 }
@@ -194,11 +203,6 @@ fn present(
     if desk.settings().notifications {
         notifications.show(card);
     }
-}
-
-async fn probe(desk: Desk) {
-    desk.set_presence(Part::Tray, desktop::tray().await);
-    desk.set_presence(Part::Notifications, desktop::notifications().await);
 }
 
 /// Logging out, a service manager or Ctrl+C end programs by a signal: that is a Quit like any other, so that nothing keeps

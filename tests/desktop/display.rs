@@ -144,7 +144,7 @@ fn a_hidden_prompt_whose_page_ends_is_made_anew_for_the_next_request() -> Story 
 }
 
 /// What waits was not answered by the end of a page, and is denied now.
-fn ends_denied(app: &App, mut running: Running) -> Story {
+pub(crate) fn ends_denied(app: &App, mut running: Running) -> Story {
     ensure!(running.runs()?, "the end of a page answered the request");
     app.wait_for_pending(1)?;
     app.home.countersign(&["deny", "--all"])?.expect_code(0)?;
@@ -162,7 +162,7 @@ fn end_page(app: &App, nth: usize) -> Story {
 }
 
 /// Waits for a window whose page has said what it shows: before, and when its page is gone, a title says no more than what it is.
-fn wait_for_title(app: &App) -> Story {
+pub(crate) fn wait_for_title(app: &App) -> Story {
     wait_for("a page that shows something", PATIENCE, || {
         let mut search = app.command("xdotool");
         let found = search.args(["search", "--name", TITLE]).output()?;
@@ -174,7 +174,7 @@ fn wait_for_title(app: &App) -> Story {
 const TITLE: &str = "^[^R].* – Countersign$|^R[^e].* – Countersign$";
 
 /// Of each end of a page that the history tells of, oldest first: whether it was made again.
-fn ends(app: &App) -> Result<Vec<bool>> {
+pub(crate) fn ends(app: &App) -> Result<Vec<bool>> {
     let mut ends = Vec::new();
     for entry in app.home.history()? {
         if let HistoryEvent::Page { window, end, again } = entry.event {
@@ -186,7 +186,7 @@ fn ends(app: &App) -> Result<Vec<bool>> {
 }
 
 /// Children of the app that draw pages; processes of WebKit that ended but were not waited for are none.
-fn web_processes(app: u32) -> Result<Vec<u32>> {
+pub(crate) fn web_processes(app: u32) -> Result<Vec<u32>> {
     let mut found = Vec::new();
     for entry in fs::read_dir("/proc")? {
         let Some(pid) = entry?.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };

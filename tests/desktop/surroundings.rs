@@ -1,13 +1,16 @@
 //! What the app's environment and its own pages may not do.
 
+use crate::display::{ends_denied, wait_for_title};
 use crate::{Story, asking, story};
-use anyhow::ensure;
+use anyhow::{Result, ensure};
+use countersign_protocol::ui::Presence;
 use countersign_tests::app::{App, Window};
 use countersign_tests::bus::Shell;
 use countersign_tests::home::Home;
-use countersign_tests::process::{PATIENCE, free_port, wait_for};
+use countersign_tests::process::{PATIENCE, countersign, free_port, wait_for};
 use serde_json::{Value, json};
 use std::net::{Ipv4Addr, TcpStream};
+use std::path::Path;
 
 #[test]
 fn t02_a_debugger_that_the_environment_asks_for_is_not_let_in_and_doctor_says_so() -> Story {
@@ -70,6 +73,77 @@ fn a_page_cannot_leave_its_place_open_a_window_or_fetch_a_file() -> Story {
         app.shoot(Window::Prompt, "kept-in-place")?;
         app.deny()?;
         running.finish()?.expect_code(200).map(|_| ())
+    })
+}
+
+#[test]
+fn the_end_of_the_session_bus_ends_nothing_and_notifications_come_back_with_it() -> Story {
+    let home = Home::asking()?;
+    // Whose fallback allows: nothing but an app that has ended lets it hold.
+    home.edit_document(|document| {
+        let loose = json!({ "security": "full", "ask": "always", "askFallback": "full" });
+        document["agents"]["loose"] = loose;
+    })?;
+    story(Ok(home), Shell::Full, |app| {
+        wait_for_presence(app, (Presence::Present, Presence::Present))?;
+        // So that there is no page yet: those that are open end with the bus, and the driver with its first.
+        app.desktop.choose("Pause prompts")?;
+        let (file, other) = (app.home.file("made"), app.home.file("other"));
+        let loose = app.home.start(&["exec", "--agent", "loose", "--", "touch", &file])?;
+        wait_for("it is notified of", PATIENCE, || Ok(app.desktop.sent().pop()))?;
+
+        app.kill_bus();
+        wait_for_presence(app, (Presence::Missing, Presence::Missing))?;
+        let later = app.home.exec(&["touch", &other])?;
+        app.wait_for_pending(2)?;
+        let told = doctor(app)?;
+        ensure!(told.contains("notifications: the session bus cannot be asked"), "{told}");
+        app.start_again(&[])?;
+        app.click(Window::Main, "inbox-open")?;
+        app.wait_for_card("touch")?;
+        app.deny()?;
+        loose.finish()?.expect_code(200)?;
+        app.click(Window::Main, "inbox-open")?;
+        app.wait_for_card("touch")?;
+        app.allow_once()?;
+        later.finish()?.expect_code(0)?;
+        ensure!(!Path::new(&file).exists() && Path::new(&other).exists(), "other than was answered");
+
+        let waiting = app.home.exec(&["true", "waiting"])?;
+        app.wait_for_pending(1)?;
+        let desktop = app.start_bus(Shell::Full)?;
+        wait_for_presence(app, (Presence::Missing, Presence::Present))?;
+        let sent = wait_for("what waits is notified of", PATIENCE, || Ok(desktop.sent().pop()))?;
+        let told = doctor(app)?;
+        ensure!(told.contains("tray: the app shows no icon since the session bus ended"), "{told}");
+        desktop.press(sent.id, "deny")?;
+        waiting.finish()?.expect_code(200).map(|_| ())
+    })
+}
+
+#[test]
+fn a_prompt_that_is_open_when_the_session_bus_ends_comes_back_unanswered() -> Story {
+    asking(|app| {
+        let (running, _) = app.raise(&["true"])?;
+        app.kill_bus();
+        wait_for_presence(app, (Presence::Missing, Presence::Missing))?;
+        wait_for_title(app)?;
+        ends_denied(app, running)
+    })
+}
+
+/// What the doctor says inside the app's session.
+fn doctor(app: &App) -> Result<String> {
+    let told = app.command(countersign()?).arg("doctor").output()?;
+    Ok(String::from_utf8_lossy(&told.stdout).into_owned())
+}
+
+/// Waits until the app says so of tray and notifications.
+fn wait_for_presence(app: &App, wanted: (Presence, Presence)) -> Story {
+    wait_for(&format!("tray and notifications are {wanted:?}"), PATIENCE, || {
+        ensure!(app.runs(), "the app ended");
+        let status = app.home.status()?.map(|(status, _)| (status.tray, status.notifications));
+        Ok((status == Some(wanted)).then_some(()))
     })
 }
 

@@ -118,7 +118,7 @@ pub(crate) fn make(
             Undo::Clock
         }
         Make::Bus => {
-            processes::signal(rig.session_process("dbus-daemon")?, Signal::KILL);
+            rig.kill_bus();
             Undo::Bus
         }
         Make::Display => {

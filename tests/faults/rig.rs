@@ -7,7 +7,7 @@ use countersign_tests::bus::{Desktop, Shell};
 use countersign_tests::cli::{Finished, Running};
 use countersign_tests::gateway::{Alone, Client, let_in};
 use countersign_tests::home::{Home, Rights, TOKEN};
-use countersign_tests::process::{Background, PATIENCE, command, countersign, countersign_desktop, wait_for};
+use countersign_tests::process::{Background, PATIENCE, countersign, countersign_desktop, wait_for};
 use countersign_tests::runner::Runner;
 use countersign_tests::session::Session;
 use rustix::process::Signal;
@@ -33,7 +33,6 @@ pub(crate) struct Rig {
     pub(crate) wire: BlackHole,
     gateway: Option<Alone>,
     gateway_port: u16,
-    bus: Option<Background>,
     pub(crate) desktop: Desktop,
     session: Session,
     /// Where nothing is broken.
@@ -66,7 +65,7 @@ impl Rig {
         home.connect_to("the other gateway", &wire.url(), Alone::TOKEN, Rights::Least)?;
         let before: BTreeSet<u32> = processes::all()?.into_iter().map(|process| process.pid).collect();
         let session = Session::start()?;
-        let desktop = Desktop::start(&address(&session), Shell::Full)?;
+        let desktop = Desktop::start(session.bus_address(), Shell::Full)?;
         let now = processes::all()?.into_iter().map(|process| process.pid);
         let session_pids = now.filter(|pid| !before.contains(pid)).collect();
         Ok(Self {
@@ -76,7 +75,6 @@ impl Rig {
             wire,
             gateway: Some(gateway),
             gateway_port,
-            bus: None,
             desktop,
             session,
             healthy: healthy.to_owned(),
@@ -102,7 +100,7 @@ impl Rig {
     pub(crate) fn spawn_app(&mut self) -> Result<()> {
         let log = OpenOptions::new().create(true).append(true).open(self.healthy.join("app.log"))?;
         let mut program = self.home.command(countersign_desktop()?);
-        self.session.enter(&mut program).env("DBUS_SESSION_BUS_ADDRESS", address(&self.session));
+        self.session.enter(&mut program);
         program.arg("--hidden").stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
         self.app = Some(Background::start(&mut program)?);
         Ok(())
@@ -158,19 +156,15 @@ impl Rig {
         Ok(found.with_context(|| format!("the session has no {word}"))?.pid)
     }
 
+    /// Ends the session bus as a crash does.
+    pub(crate) fn kill_bus(&self) {
+        self.session.kill_bus();
+    }
+
     /// A new bus at the address of the one that ended.
     pub(crate) fn start_bus(&mut self) -> Result<()> {
-        let address = address(&self.session);
-        let path = address.strip_prefix("unix:path=").context("a bus at a path")?.to_owned();
-        std::fs::remove_file(&path).ok();
-        let config = self.healthy.join("bus.conf");
-        std::fs::write(&config, BUS.replace("PATH", &path))?;
-        let mut bus = command("dbus-daemon");
-        bus.arg("--config-file").arg(&config).args(["--nofork", "--print-address=1"]);
-        let (bus, _) = Background::start_and_read_line(bus.stderr(Stdio::null()))?;
-        self.session_pids.insert(bus.pid());
-        self.bus = Some(bus);
-        self.desktop = Desktop::start(&address, Shell::Full)?;
+        self.session_pids.insert(self.session.start_bus()?);
+        self.desktop = Desktop::start(self.session.bus_address(), Shell::Full)?;
         Ok(())
     }
 
@@ -178,7 +172,7 @@ impl Rig {
     pub(crate) fn start_session(&mut self) -> Result<()> {
         let before: BTreeSet<u32> = processes::all()?.into_iter().map(|process| process.pid).collect();
         self.session = Session::start()?;
-        self.desktop = Desktop::start(&address(&self.session), Shell::Full)?;
+        self.desktop = Desktop::start(self.session.bus_address(), Shell::Full)?;
         let now = processes::all()?.into_iter().map(|process| process.pid);
         self.session_pids.extend(now.filter(|pid| !before.contains(pid)));
         Ok(())
@@ -220,7 +214,7 @@ impl Rig {
     /// Runs `countersign` to its end, which has to come within `limit`, in the session.
     pub(crate) fn countersign(&self, arguments: &[&str], limit: Duration) -> Result<Finished> {
         let mut program = self.home.command(countersign()?);
-        self.session.enter(&mut program).env("DBUS_SESSION_BUS_ADDRESS", address(&self.session));
+        self.session.enter(&mut program);
         Running::start(program.args(arguments))?.finish_within(limit)
     }
 
@@ -360,11 +354,6 @@ fn port_of(url: &str) -> Result<u16> {
     port.with_context(|| format!("{url} has no port"))
 }
 
-/// The bus's address without what changes when another bus takes its place.
-fn address(session: &Session) -> String {
-    session.bus_address().split(',').next().unwrap_or_default().to_owned()
-}
-
 /// Runs by an entry.
 pub(crate) const TOUCH: &str = "/usr/bin/touch";
 /// The same, for as long as is wanted.
@@ -382,17 +371,3 @@ pub(crate) const LOOK: Duration = Duration::from_secs(2);
 
 /// Longest time that the doctor may take, whatever is wrong.
 const DOCTOR: Duration = Duration::from_secs(20);
-
-const BUS: &str = r#"<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
- "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
-<busconfig>
-  <type>session</type>
-  <listen>unix:path=PATH</listen>
-  <auth>EXTERNAL</auth>
-  <policy context="default">
-    <allow send_destination="*" eavesdrop="true"/>
-    <allow eavesdrop="true"/>
-    <allow own="*"/>
-  </policy>
-</busconfig>
-"#;

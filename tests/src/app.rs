@@ -94,11 +94,14 @@ impl App {
         let errors = log.try_clone()?;
         let driver = Driver::start(|program| {
             home.enter(session.enter(program)).stdout(log).stderr(errors);
+            // The driver would end with the bus, and stories end that.
+            program.env_remove(BUS_VARIABLE);
         })?;
+        let bus = format!("{BUS_VARIABLE}={}", session.bus_address());
         let binary = process::countersign_desktop()?.to_string_lossy().into_owned();
         let port = driver.port();
         // A hidden app has no window: the driver's session begins when a request brings one up.
-        let opening = std::thread::spawn(move || Browser::open(port, &binary, &["--hidden"]));
+        let opening = std::thread::spawn(move || Browser::open(port, ENV, &[&bus, &binary, "--hidden"]));
         let pid = wait_for("the app answers", PATIENCE, || {
             ensure!(!opening.is_finished(), "the driver could not start the app");
             Ok(home.status()?.map(|(_, pid)| pid))
@@ -130,6 +133,17 @@ impl App {
     /// Ends its display, as a crash of the display server would.
     pub fn kill_display(&self) {
         self.session.kill_display();
+    }
+
+    /// Ends its session bus, as a crash would.
+    pub fn kill_bus(&self) {
+        self.session.kill_bus();
+    }
+
+    /// Starts another session bus in the place of the first, with these parts of a shell on it.
+    pub fn start_bus(&self, shell: Shell) -> Result<Desktop> {
+        self.session.start_bus()?;
+        Desktop::start(self.session.bus_address(), shell)
     }
 
     /// Address of its session bus.
@@ -418,6 +432,12 @@ const PROMPT_NOW: &str = r#"
 
 /// Clicks that are further apart are single ones, as GTK counts them.
 const DOUBLE_CLICK: Duration = Duration::from_millis(600);
+
+/// Names the session bus.
+const BUS_VARIABLE: &str = "DBUS_SESSION_BUS_ADDRESS";
+
+/// Becomes the app with a variable that the driver does not have.
+const ENV: &str = "/usr/bin/env";
 
 /// Where driver and app write, in the home.
 const LOG: &str = "app.log";

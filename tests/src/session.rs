@@ -3,7 +3,9 @@
 
 use crate::process::{Background, command, kill};
 use anyhow::Result;
+use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::{Mutex, PoisonError};
 use tempfile::TempDir;
 
 /// The session. Dropping it ends everything in it; a program that draws on its display ends with it at the latest.
@@ -12,7 +14,8 @@ pub struct Session {
     display: String,
     bus_address: String,
     _window_manager: Background,
-    _bus: Background,
+    /// `None` after its end.
+    bus: Mutex<Option<Background>>,
     display_server: Background,
     runtime: TempDir,
 }
@@ -26,17 +29,15 @@ impl Session {
         let (display_server, number) = Background::start_and_read_line(server.stderr(Stdio::null()))?;
         let display = format!(":{number}");
 
-        let config = runtime.path().join("bus.conf");
-        std::fs::write(&config, BUS_CONFIG)?;
-        let mut bus = command("dbus-daemon");
-        bus.arg("--config-file").arg(&config).args(["--nofork", "--print-address=1"]);
-        let (bus, bus_address) = Background::start_and_read_line(bus.stderr(Stdio::null()))?;
+        // At a place of its own, as a desktop has it: another bus can take its place.
+        let bus_address = format!("unix:path={}", runtime.path().join(BUS_SOCKET).display());
+        let bus = Mutex::new(Some(start_bus(runtime.path())?));
 
         let mut manager = command("openbox");
         manager.args(["--sm-disable", "--startup", "echo ready"]).env("DISPLAY", &display);
         manager.env("HOME", runtime.path());
         let (window_manager, _) = Background::start_and_read_line(manager.stderr(Stdio::null()))?;
-        Ok(Self { display, bus_address, _window_manager: window_manager, _bus: bus, display_server, runtime })
+        Ok(Self { display, bus_address, _window_manager: window_manager, bus, display_server, runtime })
     }
 
     /// Name of the display.
@@ -47,6 +48,17 @@ impl Session {
     /// Ends the display, as a crash of its server would.
     pub fn kill_display(&self) {
         kill(self.display_server.pid());
+    }
+
+    /// Ends the session bus, as a crash would.
+    pub fn kill_bus(&self) {
+        self.bus.lock().unwrap_or_else(PoisonError::into_inner).take();
+    }
+
+    /// Starts another session bus where the first was; returns its process.
+    pub fn start_bus(&self) -> Result<u32> {
+        let mut bus = self.bus.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(bus.insert(start_bus(self.runtime.path())?).pid())
     }
 
     /// Address of the session bus.
@@ -66,11 +78,28 @@ impl Session {
     }
 }
 
+/// Starts a session bus whose socket is in this folder.
+fn start_bus(folder: &Path) -> Result<Background> {
+    let socket = folder.join(BUS_SOCKET);
+    if socket.exists() {
+        // A bus that was killed leaves it behind, and the next would not bind it.
+        std::fs::remove_file(&socket)?;
+    }
+    let config = folder.join("bus.conf");
+    std::fs::write(&config, BUS_CONFIG.replace("SOCKET", &socket.display().to_string()))?;
+    let mut bus = command("dbus-daemon");
+    bus.arg("--config-file").arg(&config).args(["--nofork", "--print-address=1"]);
+    Ok(Background::start_and_read_line(bus.stderr(Stdio::null()))?.0)
+}
+
+/// Not `bus`, which is found there by programs that are told of none.
+const BUS_SOCKET: &str = "session-bus";
+
 const BUS_CONFIG: &str = r#"<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
  "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
 <busconfig>
   <type>session</type>
-  <listen>unix:tmpdir=/tmp</listen>
+  <listen>unix:path=SOCKET</listen>
   <auth>EXTERNAL</auth>
   <policy context="default">
     <allow send_destination="*" eavesdrop="true"/>

@@ -78,7 +78,7 @@ pub(super) async fn doctor(paths: &Paths, output: &Output) -> anyhow::Result<Exi
     findings.extend(node(paths));
     findings.push(sandbox().await);
     findings.push(display(app.as_ref().ok().map(|app| &app.status.display)));
-    findings.push(presence("tray", desktop::tray().await, TRAY_REMEDY));
+    findings.push(tray(app.as_ref().ok().map(|app| app.status.tray), desktop::tray().await));
     findings.push(presence("notifications", desktop::notifications().await, NOTIFICATIONS_REMEDY));
     findings.push(history(paths));
     findings.extend(owed(paths));
@@ -454,6 +454,21 @@ fn display(app: Option<&DisplayState>) -> Finding {
     }
 }
 
+/// A tray that is there shows nothing of an app whose session bus ended.
+fn tray(of_app: Option<Presence>, now: Presence) -> Finding {
+    match (of_app, now) {
+        (Some(Presence::Missing), Presence::Present) => Finding {
+            check: "tray",
+            level: Level::Warning,
+            message: "the app shows no icon since the session bus ended that it began with".to_owned(),
+            remedy: Some(
+                "quit the app and start it again; prompts and notifications work all the same".to_owned(),
+            ),
+        },
+        (_, now) => presence("tray", now, TRAY_REMEDY),
+    }
+}
+
 fn presence(check: &'static str, presence: Presence, remedy: &str) -> Finding {
     match presence {
         Presence::Present => ok(check, "present".to_owned()),
@@ -547,6 +562,15 @@ mod tests {
         assert_eq!(finding.message, expected);
         let many = turned_away(&vec![one(TurnedAwayCause::Token); MAX_TOLD + 3]).unwrap();
         assert!(many.message.ends_with("; and 3 more"), "{}", many.message);
+    }
+
+    #[test]
+    fn a_tray_that_shows_no_icon_of_the_app_is_told() {
+        let told = tray(Some(Presence::Missing), Presence::Present);
+        assert_eq!((told.level, told.message.contains("session bus ended")), (Level::Warning, true));
+        assert_eq!(tray(Some(Presence::Present), Presence::Present).level, Level::Ok);
+        assert_eq!(tray(None, Presence::Present).level, Level::Ok);
+        assert!(tray(Some(Presence::Missing), Presence::Unknown).message.contains("cannot be asked"));
     }
 
     #[test]

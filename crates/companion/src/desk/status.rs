@@ -107,14 +107,17 @@ impl Desk {
 
     /// Says whether a part of the desktop is there.
     pub fn set_presence(&self, part: Part, presence: Presence) {
-        {
+        let before = {
             let mut live = self.live();
-            match part {
-                Part::Tray => live.tray = presence,
-                Part::Notifications => live.notifications = presence,
-            }
+            let said = match part {
+                Part::Tray => &mut live.tray,
+                Part::Notifications => &mut live.notifications,
+            };
+            std::mem::replace(said, presence)
+        };
+        if before != presence {
+            self.status_changed();
         }
-        self.status_changed();
     }
 
     /// Says whether a prompt can be seen. Every window, the tray and the command line say so until it is said again.
