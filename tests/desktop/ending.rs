@@ -1,5 +1,6 @@
 //! How requests end without an answer: later, too late, or never.
 
+use crate::display::{ends, web_processes};
 use crate::{Story, asking, story};
 use anyhow::{Result, ensure};
 use countersign_protocol::ui::{CancelCause, HistoryEvent, Outcome};
@@ -7,7 +8,7 @@ use countersign_tests::app::{App, Window};
 use countersign_tests::bus::Shell;
 use countersign_tests::driver::Key;
 use countersign_tests::home::Home;
-use countersign_tests::process::{PATIENCE, is_alive, kill, wait_for};
+use countersign_tests::process::{Background, PATIENCE, countersign_desktop, is_alive, kill, wait_for};
 use countersign_tests::wire::Wire;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
@@ -86,7 +87,7 @@ fn an_asker_that_only_stops_sending_still_gets_its_answer() -> Story {
 fn tree(home: &Home) -> String {
     let file = home.file("pids");
     let me = format!("echo $$ >> {file}; exec sleep 600");
-    format!("setsid sh -c '{me}' & (setsid sh -c '{me}' &) echo $$ >> {file}; wait; sleep 600")
+    format!("setsid sh -c '{me}' & (setsid sh -c '{me}' &); echo $$ >> {file}; wait; sleep 600")
 }
 
 fn pids(home: &Home) -> Result<Vec<u32>> {
@@ -130,6 +131,43 @@ fn whatever_ends_the_app_ends_what_it_runs_and_the_history_says_so() -> Story {
         })?;
     }
     Ok(())
+}
+
+#[test]
+fn a_page_that_is_killed_as_it_begins_may_end_the_app_and_nothing_is_allowed_or_left() -> Story {
+    let home = Home::asking()?;
+    home.edit_document(|document| {
+        document["agents"]["free"] = json!({ "security": "full", "ask": "off", "askFallback": "full" });
+    })?;
+    story(Ok(home), Shell::Bare, |app| {
+        let free = app.home.start(&["exec", "--agent", "free", "--", "sh", "-c", &tree(&app.home)])?;
+        let pids = pids(&app.home)?;
+        let file = app.home.file("made");
+        let asking = app.home.exec(&["touch", &file])?;
+        // WebKit gives up the whole program when it cannot read the process number that the page's process sends first, and makes
+        // the page again when it could.
+        kill(wait_for("a page's process", PATIENCE, || Ok(web_processes(app.pid)?.pop()))?);
+        let app_ended = wait_for("the app ends, or makes the page again", PATIENCE, || {
+            Ok(if app.runs() { (!ends(app)?.is_empty()).then_some(false) } else { Some(true) })
+        })?;
+        if !app_ended {
+            kill(app.pid);
+        }
+        ensure!(asking.finish()?.code != 0 && !Path::new(&file).exists(), "the end of a page allowed it");
+        wait_for("nothing runs", SOON, || Ok((!pids.iter().any(|pid| is_alive(*pid))).then_some(())))?;
+        is_recorded(&app.home, "its guardian ended it")?;
+        free.finish()?;
+
+        let mut again = app.command(countersign_desktop()?);
+        let _again = Background::start(again.arg("--hidden"))?;
+        app.home.wait_until_listening()?;
+        let asking = app.home.exec(&["touch", &file])?;
+        app.wait_for_pending(1)?;
+        app.home.countersign(&["deny", "--all"])?.expect_code(0)?;
+        asking.finish()?.expect_code(200)?;
+        ensure!(!Path::new(&file).exists(), "a denied command ran");
+        Ok(())
+    })
 }
 
 #[test]
