@@ -225,7 +225,6 @@ fn all_steps(filter: Option<&str>) -> Vec<Step> {
         program("app tests", Part::Desktop, app),
         in_session("desktop stories", stories),
         in_session("socket client in Python", socket),
-        faults("what breaks, in short", Part::Faults, &["--short"]),
     ]
 }
 
@@ -603,7 +602,6 @@ mod tests {
                 "app tests",
                 "desktop stories",
                 "socket client in Python",
-                "what breaks, in short",
                 "desktops X11, sway and Weston"
             ]
         );

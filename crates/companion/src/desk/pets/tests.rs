@@ -221,6 +221,7 @@ impl Pet {
                         return frame;
                     }
                 }
+                Message::Ping(_) => {}
                 other => panic!("expected a text, got {other:?}"),
             }
         }
