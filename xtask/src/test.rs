@@ -102,8 +102,6 @@ enum Part {
     AppBuild,
     /// The real app: these take a filter.
     Desktop,
-    /// What breaks around the real app.
-    Faults,
     /// The real app on the desktops that every change is tried on.
     Desktops,
     /// The same on every desktop.
@@ -155,7 +153,6 @@ fn select(options: &Options) -> Result<Vec<Step>> {
         Part::EveryDesktop => options.all || options.desktops,
         _ if options.desktops => false,
         Part::Desktops => !options.ui && !options.all && filter.is_none(),
-        Part::Faults => !options.ui && filter.is_none(),
         Part::UiCheck | Part::UiBrowser => !options.desktop && filter.is_none(),
         Part::UiTest => !options.desktop,
         Part::RustCheck | Part::RustFuzz => !options.ui && !options.desktop && filter.is_none(),
