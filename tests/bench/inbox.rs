@@ -28,14 +28,7 @@ pub(crate) fn measure() -> Result<Vec<Figure>> {
     app.home.control(&ControlRequest::Show { page: Page::Connections })?.context("the app is gone")?;
     app.window(Window::Main)?;
     let began = Instant::now();
-    for (at, address) in addresses.iter().enumerate() {
-        let edit = json!({
-            "name": format!("Gateway {at}"), "url": format!("ws://{address}"), "enabled": true, "seesAgents": false,
-            "secretKind": "token", "secret": { "kind": "set", "value": "a token" },
-        });
-        let saved = app.invoke(Window::Main, "save_gateway", json!({ "edit": edit }))?;
-        ensure!(saved.is_ok(), "a gateway could not be added: {saved:?}");
-    }
+    connect(&app, &addresses)?;
     app.home.control(&ControlRequest::Show { page: Page::Inbox })?.context("the app is gone")?;
     let all = format!("return document.querySelector('h1')?.textContent.includes('{}')", GATEWAYS * REQUESTS);
     app.wait_in(Window::Main, "every request is in the inbox", &all)?;
@@ -53,14 +46,27 @@ pub(crate) fn measure() -> Result<Vec<Figure>> {
     ])
 }
 
+/// Has the app connect to these gateways.
+pub(crate) fn connect(app: &App, addresses: &[SocketAddr]) -> Result<()> {
+    for (at, address) in addresses.iter().enumerate() {
+        let edit = json!({
+            "name": format!("Gateway {at}"), "url": format!("ws://{address}"), "enabled": true, "seesAgents": false,
+            "secretKind": "token", "secret": { "kind": "set", "value": "a token" },
+        });
+        let saved = app.invoke(Window::Main, "save_gateway", json!({ "edit": edit }))?;
+        ensure!(saved.is_ok(), "a gateway could not be added: {saved:?}");
+    }
+    Ok(())
+}
+
 /// Milliseconds that a script in the inbox measured.
-fn timed(app: &App, script: &str, argument: Value) -> Result<f64> {
+pub(crate) fn timed(app: &App, script: &str, argument: Value) -> Result<f64> {
     let answer = app.window(Window::Main)?.run_async(script, json!([argument]))?;
     answer.as_f64().with_context(|| format!("the page measured {answer}"))
 }
 
 /// A gateway on which so many requests wait. It takes every answer and says that it was given.
-async fn crowded(count: usize) -> Result<SocketAddr> {
+pub(crate) async fn crowded(count: usize) -> Result<SocketAddr> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let address = listener.local_addr()?;
     tokio::spawn(async move {
@@ -103,7 +109,7 @@ async fn serve(tcp: TcpStream, count: usize) -> Result<()> {
 fn request(at: usize) -> Value {
     let request = json!({
         "command": format!("cargo build --package part-{at} && rm -rf build/{at}"), "cwd": "/srv/work", "host": "gateway",
-        "agentId": "main", "sessionKey": format!("agent:main:session-{}", at % 7),
+        "agentId": format!("agent-{}", at % AGENTS), "sessionKey": format!("agent:agent-{}:session-{}", at % AGENTS, at % 7),
     });
     json!({ "id": format!("r-{at}"), "request": request, "createdAtMs": 1_000, "expiresAtMs": 3_601_000 })
 }
@@ -116,7 +122,7 @@ const SCROLL: &str = "const [share, done] = arguments;
     requestAnimationFrame(() => requestAnimationFrame(() => done(performance.now() - began)))";
 
 /// Calls back with the time from a click on the first visible Deny until its row is gone and a frame was painted.
-const DENY: &str = "const [, done] = arguments;
+pub(crate) const DENY: &str = "const [, done] = arguments;
     const row = document.querySelector('[data-testid=inbox-row]');
     const gone = () => document.querySelector(`[data-testid=inbox-row][data-id=\"${row.dataset.id}\"]`) === null;
     const began = performance.now();
@@ -125,6 +131,9 @@ const DENY: &str = "const [, done] = arguments;
     look()";
 
 const GATEWAYS: usize = 10;
+
+/// Agents of each.
+const AGENTS: usize = 100;
 
 /// Waiting on each.
 const REQUESTS: usize = 1_000;

@@ -6,6 +6,7 @@ mod exec;
 mod figures;
 mod gateway;
 mod inbox;
+mod load;
 mod memory;
 mod node;
 mod policy;
@@ -48,6 +49,19 @@ struct Args {
     /// Also measure memory this many minutes after a prompt was closed; its window is given up after 9.
     #[arg(long)]
     idle_minutes: Option<u64>,
+    /// Only this part of the series `load`.
+    #[arg(long, value_enum)]
+    part: Option<load::Part>,
+    /// Seconds for which the series `load` has requests come at each pace.
+    #[arg(long, default_value_t = 30)]
+    seconds: u64,
+    /// Minutes that the day of the series `soak` takes.
+    #[arg(long, default_value_t = 30)]
+    minutes: u64,
+    /// Whose sessions and pauses that day has: a file with one JSON object a line, each with its `session` and, where it is known,
+    /// its time `atMs`. Its commands are not read.
+    #[arg(long)]
+    stream: Option<PathBuf>,
 }
 
 /// What can be measured alone.
@@ -57,6 +71,10 @@ enum Series {
     Gateway,
     /// The same.
     Node,
+    /// Only when it is asked for: it takes many minutes.
+    Load,
+    /// The same.
+    Soak,
     Policy,
     Start,
     Exec,
@@ -74,6 +92,8 @@ struct Report {
     figures: Vec<Figure>,
     policy: Vec<policy::Row>,
     gateways: Vec<gateway::Row>,
+    curves: Vec<load::Curve>,
+    soak: Vec<load::soak::Check>,
 }
 
 fn main() -> Result<()> {
@@ -82,6 +102,7 @@ fn main() -> Result<()> {
     let wanted = |series: Series| args.only.is_none_or(|only| only == series);
     let mut figures: Vec<Figure> = Vec::new();
     let (mut decisions, mut gateways) = (Vec::new(), Vec::new());
+    let (mut curves, mut soak) = (Vec::new(), Vec::new());
     let peers = Peers { node: args.node, releases: args.release };
     if args.only == Some(Series::Gateway) {
         gateways = gateway::measure(&peers)?;
@@ -89,6 +110,14 @@ fn main() -> Result<()> {
     }
     if args.only == Some(Series::Node) {
         figures.extend(node::measure(args.runs, &peers)?);
+    }
+    if args.only == Some(Series::Load) {
+        curves = load::measure(args.part, Duration::from_secs(args.seconds))?;
+        stdout.write_all(load::table(&curves).as_bytes())?;
+    }
+    if args.only == Some(Series::Soak) {
+        soak = load::soak::run(Duration::from_secs(args.minutes * 60), args.stream.as_deref())?;
+        stdout.write_all(load::soak::table(&soak).as_bytes())?;
     }
     if wanted(Series::Policy) {
         say("policy decisions")?;
@@ -130,11 +159,14 @@ fn main() -> Result<()> {
     if !figures.is_empty() {
         stdout.write_all(table(&figures).as_bytes())?;
     }
+    // Figures are kept, whatever is thought of them.
+    let judged = load::soak::judge(&soak);
     if let Some(path) = args.json {
-        let json = serde_json::to_vec_pretty(&Report { figures, policy: decisions, gateways })?;
+        let report = Report { figures, policy: decisions, gateways, curves, soak };
+        let json = serde_json::to_vec_pretty(&report)?;
         std::fs::write(&path, json).with_context(|| format!("cannot write {}", path.display()))?;
     }
-    Ok(())
+    judged
 }
 
 /// Progress: a series takes up to a minute.

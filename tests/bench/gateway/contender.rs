@@ -32,11 +32,11 @@ enum Process {
 }
 
 /// Two operators of one gateway, on devices of their own.
-pub(super) struct Pair {
-    pub(super) asker: Link,
-    pub(super) answerer: Link,
+pub(crate) struct Pair {
+    pub(crate) asker: Link,
+    pub(crate) answerer: Link,
     /// Counts requests.
-    pub(super) next: u64,
+    pub(crate) next: u64,
 }
 
 impl Contender {

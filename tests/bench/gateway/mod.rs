@@ -9,7 +9,8 @@ mod report;
 use crate::figures::sorted;
 use crate::policy::Peers;
 use anyhow::{Context, Result, ensure};
-use contender::{Contender, Pair};
+use contender::Contender;
+pub(crate) use contender::Pair;
 use countersign_tests::peer::link::{Link, block_on, is_first_of_two};
 pub(crate) use report::{Row, table};
 use serde_json::{Value, json};
@@ -62,7 +63,7 @@ async fn take_turns(contenders: &mut [Contender]) -> Result<()> {
 }
 
 /// One request that is asked, seen, allowed and decided. How long it took to be seen, and altogether.
-async fn round_trip(pair: &mut Pair) -> Result<(Duration, Duration)> {
+pub(crate) async fn round_trip(pair: &mut Pair) -> Result<(Duration, Duration)> {
     let Pair { asker, answerer, next } = pair;
     *next += 1;
     let id = format!("bench-{next}");
