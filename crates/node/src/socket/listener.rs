@@ -3,8 +3,9 @@
 
 use super::lock::Lock;
 use crate::descriptors;
+use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::fs::{FileType, Mode, OFlags, Stat};
-use rustix::io::Errno;
+use rustix::io::{DupFlags, Errno};
 use rustix::net::{AddressFamily, SendFlags, SocketAddrUnix, SocketFlags, SocketType};
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
@@ -103,20 +104,26 @@ impl Listener {
                 tokio::time::sleep(ACCEPT_PAUSE).await;
                 continue;
             }
+            // The kernel says so without a look at whether anybody called, and what is kept is not put at risk for nobody.
+            if !somebody_calls(&self.accepting) {
+                tokio::time::sleep(LOOK_PAUSE).await;
+                continue;
+            }
             tracing::warn!(%error, path = %self.path().display(), "no descriptor is left; a caller is told that");
-            match self.accept_from_reserve() {
-                Some(stream) => refuse(&stream, busy),
-                None => tokio::time::sleep(ACCEPT_PAUSE).await,
+            if self.turn_away(busy).is_none() {
+                tokio::time::sleep(ACCEPT_PAUSE).await;
             }
         }
     }
 
-    fn accept_from_reserve(&self) -> Option<UnixStream> {
+    /// Takes a caller with a descriptor of the reserve and tells it that there is no room. `None` when it was not taken.
+    fn turn_away(&self, busy: &[u8]) -> Option<()> {
         self.reserve.give_one()?;
-        match self.accepting.poll_accept(&mut Context::from_waker(Waker::noop())) {
-            Poll::Ready(Ok((stream, _))) => Some(stream),
-            Poll::Ready(Err(_)) | Poll::Pending => None,
-        }
+        let taken = self.accepting.poll_accept(&mut Context::from_waker(Waker::noop()));
+        let Poll::Ready(Ok((caller, _))) = taken else { return None };
+        refuse(&caller, busy);
+        self.reserve.take_over(caller.into_std().ok()?.into());
+        Some(())
     }
 
     /// What is not as it was bound.
@@ -174,6 +181,12 @@ pub enum Lost {
     Replaced,
 }
 
+/// Whether anybody waits to be taken. An error of the system is no proof that nobody does.
+fn somebody_calls(accepting: &UnixListener) -> bool {
+    let mut looked = [PollFd::new(accepting, PollFlags::IN)];
+    rustix::event::poll(&mut looked, Some(&Timespec::default())) != Ok(0)
+}
+
 /// Tells a caller that there is no room, without reading what it wants.
 pub fn refuse(stream: &UnixStream, busy: &[u8]) {
     // Past tokio, which knows nothing of a stream this young. Nothing was written to it before, so the line fits; a caller that
@@ -202,8 +215,21 @@ impl Reserve {
         }
     }
 
+    /// Closes one, so that something else can be opened. The last stays: others are made from it.
     fn give_one(&self) -> Option<()> {
-        self.kept().pop().map(drop)
+        let mut kept = self.kept();
+        let given = if kept.len() > 1 { kept.pop() } else { None };
+        given.map(drop)
+    }
+
+    /// Puts one in the very place of what was opened instead, which that closes: at no moment can another thread have it.
+    fn take_over(&self, mut opened: OwnedFd) {
+        let mut kept = self.kept();
+        if let Some(one) = kept.first()
+            && rustix::io::dup3(one, &mut opened, DupFlags::CLOEXEC).is_ok()
+        {
+            kept.push(opened);
+        }
     }
 }
 
@@ -437,8 +463,11 @@ const MAX_LINKS: u32 = 40;
 /// once for clients that do not block, so there is room for a thousand agents that start together.
 const BACKLOG: i32 = 1_024;
 
-/// Descriptors kept for callers that come when no other is left: several, for somebody else may take one that was just given.
+/// Descriptors kept for callers that come when no other is left: several, for another thread may take one that was just given.
 const RESERVED: usize = 4;
+
+/// Pause between two looks for callers while no descriptor is left: none of them notices it.
+const LOOK_PAUSE: Duration = Duration::from_millis(20);
 
 /// Pause after a failed accept: lets the cause pass instead of spinning.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(200);

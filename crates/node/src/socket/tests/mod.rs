@@ -1,6 +1,7 @@
 //! The socket from both ends, on real sockets in folders of their own. Case numbers are those of the peers' cases.
 
 mod frames;
+mod full;
 mod lifecycle;
 mod limits;
 mod listener;
