@@ -117,7 +117,8 @@ pub async fn follow(
     };
     let mut line = serde_json::to_vec(request).map_err(io::Error::from)?;
     line.push(b'\n');
-    stream.write_all(&line).await?;
+    // An app that is busy says so before it reads, and closes: a failed write is no reason not to look.
+    let _ = stream.write_all(&line).await;
     let mut reader = BufReader::new(stream);
     loop {
         let answer = read_line(&mut reader).await?;
