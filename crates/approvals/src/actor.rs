@@ -4,7 +4,7 @@
 //! everybody what the book's effects are. It never decides: a request ends by an answer, by time, or by nobody being there.
 
 use crate::book::{Book, Effect, Ending, Record, RegisterError, Registered, Request, RequestedBy};
-use crate::ports::Ports;
+use crate::ports::{CLOCK_SET_MS, Ports};
 use countersign_protocol::ui::CancelCause;
 use countersign_protocol::vocabulary::Decision;
 use std::collections::HashMap;
@@ -13,7 +13,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 use tokio::sync::{Notify, broadcast, mpsc, oneshot, watch};
-use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -33,6 +32,8 @@ pub enum Event {
     Added(Arc<Record>),
     /// A request ended.
     Closed(Arc<Record>),
+    /// Somebody set the machine's clock: what waits has other times now, and must be asked for again.
+    ClockSet,
 }
 
 /// A submitted request. Dropping it withdraws the request (`RequesterGone`), unless another ticket of the same id lives.
@@ -76,7 +77,7 @@ impl Approvals {
         let presenters = Arc::new(AtomicUsize::new(0));
         let actor = Actor {
             book: Book::new(max_pending),
-            timeline: Timeline::new(&ports),
+            ahead_ms: 0,
             ports,
             active: HashMap::new(),
             gone: Arc::new(Notify::new()),
@@ -231,7 +232,8 @@ struct Submission {
 
 struct Actor {
     book: Book,
-    timeline: Timeline,
+    /// How far the wall clock is ahead of the steady one, as the book was told.
+    ahead_ms: i64,
     ports: Ports,
     /// One for each request that waits.
     active: HashMap<String, Active>,
@@ -443,34 +445,22 @@ impl Actor {
         self.count.send_if_modified(|count| std::mem::replace(count, pending) != pending);
     }
 
+    /// Unix milliseconds, by the steady clock. The book never sees the wall clock jump: when somebody sets it, what is held is
+    /// moved with it, so that a request neither ends early nor stays answerable for longer than its person was told.
     fn now_ms(&mut self) -> i64 {
+        let steady_ms = self.ports.clock.steady_ms();
+        let ahead_ms = self.ports.clock.now_ms().saturating_sub(steady_ms);
+        let set_by_ms = ahead_ms.saturating_sub(self.ahead_ms);
         if self.book.is_empty() {
-            self.timeline = Timeline::new(&self.ports);
+            self.ahead_ms = ahead_ms;
+        } else if set_by_ms.saturating_abs() >= CLOCK_SET_MS {
+            self.ahead_ms = ahead_ms;
+            self.book.clock_set(set_by_ms);
+            tracing::info!(set_by_ms, "the clock was set; what waits keeps the time that it has left");
+            // Nobody listening is not an error.
+            let _ = self.events.send(Event::ClockSet);
         }
-        self.timeline.now_ms(&self.ports)
-    }
-}
-
-/// Time that neither stands still nor runs back while requests wait, whatever happens to the wall clock: a clock set back
-/// must not keep a request answerable for longer than its person was told.
-struct Timeline {
-    anchor_ms: i64,
-    anchor: Instant,
-}
-
-impl Timeline {
-    fn new(ports: &Ports) -> Self {
-        Self { anchor_ms: ports.clock.now_ms(), anchor: Instant::now() }
-    }
-
-    fn now_ms(&mut self, ports: &Ports) -> i64 {
-        let passed_ms = i64::try_from(self.anchor.elapsed().as_millis()).unwrap_or(i64::MAX);
-        let steady_ms = self.anchor_ms.saturating_add(passed_ms);
-        let wall_ms = ports.clock.now_ms();
-        if wall_ms > steady_ms {
-            *self = Self { anchor_ms: wall_ms, anchor: Instant::now() };
-        }
-        wall_ms.max(steady_ms)
+        steady_ms.saturating_add(self.ahead_ms)
     }
 }
 
@@ -490,15 +480,19 @@ async fn ending_of(mut outcome: watch::Receiver<Option<Ending>>) -> Ending {
     ended.ok().and_then(|ending| ending.clone()).unwrap_or(Ending::Cancelled(CancelCause::Shutdown))
 }
 
+/// Ends at the deadline, and now and then before: somebody may set the clock, or the machine sleep, which no timer counts.
 async fn until(deadline_ms: Option<i64>, now_ms: i64) {
     match deadline_ms {
         Some(at_ms) => {
             let left_ms = u64::try_from(at_ms.saturating_sub(now_ms)).unwrap_or(0);
-            tokio::time::sleep(Duration::from_millis(left_ms)).await;
+            tokio::time::sleep(Duration::from_millis(left_ms).min(LOOK)).await;
         }
         None => std::future::pending().await,
     }
 }
+
+/// Longest time between two looks at the clocks while something is held: shown times are whole seconds.
+const LOOK: Duration = Duration::from_secs(1);
 
 /// Messages that may wait for the actor; senders wait when there are more, each handles in microseconds.
 const INBOX: usize = 256;

@@ -206,18 +206,24 @@ impl Record {
         let timeout_ms = timeout.clamp(MIN_TIMEOUT, MAX_TIMEOUT).as_millis();
         let expires_at_ms = now_ms.saturating_add(i64::try_from(timeout_ms).unwrap_or(i64::MAX));
         request.card.id.clone_from(&id);
-        request.card.created_at_ms = now_ms;
-        request.card.expires_at_ms = expires_at_ms;
-        Self {
+        let mut record = Self {
             id,
             request: Arc::new(request),
-            created_at_ms: now_ms,
-            expires_at_ms,
+            created_at_ms: 0,
+            expires_at_ms: 0,
             requested_by,
             resolved_at_ms: None,
             ending: None,
             consumed: false,
-        }
+        };
+        record.stamp(now_ms, expires_at_ms);
+        record
+    }
+
+    fn stamp(&mut self, created_at_ms: i64, expires_at_ms: i64) {
+        (self.created_at_ms, self.expires_at_ms) = (created_at_ms, expires_at_ms);
+        let card = &mut Arc::make_mut(&mut self.request).card;
+        (card.created_at_ms, card.expires_at_ms) = (created_at_ms, expires_at_ms);
     }
 
     /// Whether an answer to this one answers `other` too: the same subject for the same client. Times and connections
@@ -304,6 +310,24 @@ impl Book {
     pub fn advance(&mut self, now_ms: i64) -> Step<()> {
         let (_, effects) = self.advanced(now_ms);
         Step { outcome: (), effects }
+    }
+
+    /// The clock was set, by so much: what is held keeps the time that it has left, and what waits says when that is by the clock
+    /// of now.
+    pub fn clock_set(&mut self, by_ms: i64) {
+        let moved = |at_ms: i64| at_ms.saturating_add(by_ms);
+        self.latest_ms = moved(self.latest_ms);
+        let due = std::mem::take(&mut self.due);
+        self.due = due.into_iter().map(|((at_ms, serial), id)| ((moved(at_ms), serial), id)).collect();
+        for entry in self.entries.values_mut() {
+            entry.due_at_ms = moved(entry.due_at_ms);
+            if entry.record.ending.is_none() {
+                let record = Arc::make_mut(&mut entry.record);
+                let (created_at_ms, expires_at_ms) =
+                    (moved(record.created_at_ms), moved(record.expires_at_ms));
+                record.stamp(created_at_ms, expires_at_ms);
+            }
+        }
     }
 
     /// Uses up an allow-once: true exactly once, and only while the record is held.

@@ -6,15 +6,22 @@
 //! ```
 
 use countersign_protocol::secret::SocketToken;
+use rustix::time::ClockId;
 use std::fmt;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Tells the time.
+/// Tells the time. What people and other programs are told goes by the first, how long something may last by the second.
 pub trait Clock: Send + Sync + 'static {
-    /// Unix milliseconds.
+    /// Unix milliseconds. Whoever sets the machine's clock moves it, ahead or back, by any amount.
     fn now_ms(&self) -> i64;
+    /// Milliseconds since some moment of the past. Nobody sets it, and it goes on while the machine sleeps.
+    fn steady_ms(&self) -> i64;
 }
+
+/// By how much the wall clock has to be off before it counts as set, in milliseconds: less is what it is corrected by all the
+/// time, and nobody sees it.
+pub const CLOCK_SET_MS: i64 = 1_000;
 
 /// Makes ids and secrets.
 pub trait IdSource: Send + Sync + 'static {
@@ -53,6 +60,11 @@ impl Clock for SystemClock {
     fn now_ms(&self) -> i64 {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+    }
+
+    fn steady_ms(&self) -> i64 {
+        let since = rustix::time::clock_gettime(ClockId::Boottime);
+        since.tv_sec.saturating_mul(1_000).saturating_add(since.tv_nsec / 1_000_000)
     }
 }
 

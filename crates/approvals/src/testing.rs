@@ -22,6 +22,10 @@ impl Clock for FakeClock {
     fn now_ms(&self) -> i64 {
         self.0.load(Ordering::SeqCst)
     }
+
+    fn steady_ms(&self) -> i64 {
+        self.now_ms()
+    }
 }
 
 #[derive(Debug, Default)]

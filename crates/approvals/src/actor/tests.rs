@@ -1,12 +1,42 @@
 use super::*;
 use crate::book::{DEFAULT_MAX_PENDING, DEFAULT_TIMEOUT, GRACE_MS};
-use crate::testing::{FakeClock, ports, request};
+use crate::ports::Clock;
+use crate::testing::{ports, request};
 use pretty_assertions::assert_eq;
+use std::sync::atomic::AtomicI64;
+use tokio::time::Instant;
 
-/// A running actor with a clock that only moves by tokio's (paused) time.
+/// Both clocks of a machine, which go by tokio's (paused) time; somebody may set the one, and sleep moves both.
+struct MachineClock {
+    started: Instant,
+    set_ms: AtomicI64,
+    slept_ms: AtomicI64,
+}
+
+impl MachineClock {
+    fn set(&self, by_ms: i64) {
+        self.set_ms.fetch_add(by_ms, Ordering::SeqCst);
+    }
+
+    fn sleep(&self, ms: i64) {
+        self.slept_ms.fetch_add(ms, Ordering::SeqCst);
+    }
+}
+
+impl Clock for MachineClock {
+    fn now_ms(&self) -> i64 {
+        1_000_000 + self.steady_ms() + self.set_ms.load(Ordering::SeqCst)
+    }
+
+    fn steady_ms(&self) -> i64 {
+        i64::try_from(self.started.elapsed().as_millis()).unwrap() + self.slept_ms.load(Ordering::SeqCst)
+    }
+}
+
+/// A running actor on such a machine.
 struct Desk {
     approvals: Approvals,
-    clock: Arc<FakeClock>,
+    clock: Arc<MachineClock>,
     tracker: TaskTracker,
     stop: CancellationToken,
     events: broadcast::Receiver<Event>,
@@ -14,7 +44,10 @@ struct Desk {
 
 impl Desk {
     fn start() -> Self {
-        let (ports, clock) = ports();
+        let (set_ms, slept_ms) = (AtomicI64::new(0), AtomicI64::new(0));
+        let clock = Arc::new(MachineClock { started: Instant::now(), set_ms, slept_ms });
+        let shared: Arc<dyn Clock> = clock.clone();
+        let ports = Ports { clock: shared, ..ports().0 };
         let (tracker, stop) = (TaskTracker::new(), CancellationToken::new());
         let approvals = Approvals::start(ports, DEFAULT_MAX_PENDING, &tracker, stop.clone());
         let events = approvals.events();
@@ -97,15 +130,49 @@ async fn nobody_answering_ends_at_the_deadline_without_a_decision() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_clock_that_is_set_back_does_not_prolong_a_request() {
-    let desk = Desk::start();
-    let _presenter = desk.approvals.presenter();
-    let begin = Instant::now();
-    let ticket = desk.submit("x").await;
-    desk.clock.set(-5_000_000);
-    assert_eq!(ticket.ended().await, Ending::Expired);
-    assert_eq!(begin.elapsed(), DEFAULT_TIMEOUT);
-    desk.end().await;
+async fn a_clock_that_is_set_leaves_a_request_its_time() {
+    for by_ms in [HOUR_MS, -HOUR_MS, YEAR_MS, -YEAR_MS, CLOCK_SET_MS] {
+        let mut desk = Desk::start();
+        let _presenter = desk.approvals.presenter();
+        let begin = Instant::now();
+        let ticket = desk.submit("x").await;
+        tokio::time::sleep(Duration::from_secs(20)).await;
+        desk.clock.set(by_ms);
+        loop {
+            match desk.events.recv().await.unwrap() {
+                Event::ClockSet => break,
+                Event::Added(record) => assert_eq!(record.id, "x"),
+                Event::Closed(record) => panic!("{by_ms}: {record:?}"),
+            }
+        }
+        // Within the next look.
+        assert!(begin.elapsed() <= Duration::from_secs(20) + LOOK, "{by_ms}");
+        let [waits] = desk.approvals.pending().await.try_into().unwrap();
+        let shown = (1_000_000 + by_ms, 1_120_000 + by_ms);
+        assert_eq!((waits.created_at_ms, waits.expires_at_ms), shown);
+        assert_eq!((waits.request.card.created_at_ms, waits.request.card.expires_at_ms), shown);
+        let later = desk.submit("y").await;
+        assert_eq!(later.record().created_at_ms, desk.clock.now_ms());
+        assert!(desk.approvals.resolve("y", Decision::Deny, "window").await);
+        assert_eq!(ticket.ended().await, Ending::Expired);
+        assert_eq!(begin.elapsed(), DEFAULT_TIMEOUT, "{by_ms}");
+        desk.end().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_clock_that_is_set_keeps_an_ended_request_known_for_its_grace() {
+    for by_ms in [YEAR_MS, -YEAR_MS] {
+        let desk = Desk::start();
+        let _presenter = desk.approvals.presenter();
+        let _ticket = desk.submit("x").await;
+        assert!(desk.approvals.resolve("x", Decision::AllowOnce, "window").await);
+        desk.clock.set(by_ms);
+        assert!(desk.approvals.snapshot("x").await.is_some());
+        tokio::time::sleep(Duration::from_millis(GRACE_MS.unsigned_abs())).await;
+        assert_eq!(desk.approvals.snapshot("x").await, None, "{by_ms}");
+        desk.end().await;
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -113,11 +180,14 @@ async fn an_answer_after_the_machine_slept_through_the_deadline_is_late() {
     let desk = Desk::start();
     let _presenter = desk.approvals.presenter();
     let ticket = desk.submit("x").await;
-    desk.clock.set(1_000_000 + 120_000);
+    desk.clock.sleep(120_000);
     assert!(!desk.approvals.resolve("x", Decision::AllowOnce, "window").await);
     assert_eq!(ticket.ended().await, Ending::Expired);
     desk.end().await;
 }
+
+const HOUR_MS: i64 = 3_600_000;
+const YEAR_MS: i64 = 365 * 24 * HOUR_MS;
 
 #[tokio::test(start_paused = true)]
 async fn with_nobody_to_show_it_to_a_request_ends_at_once() {

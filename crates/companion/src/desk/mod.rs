@@ -45,6 +45,7 @@ use countersign_protocol::ui::{
 use countersign_protocol::vocabulary::Decision;
 pub use display::Again;
 use paints::Paints;
+use status::Until;
 pub use status::{Part, Pause};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -120,7 +121,7 @@ struct Live {
     ignored: Vec<String>,
     pages: display::Pages,
     /// When a pause ends by itself.
-    paused_until_ms: Option<i64>,
+    paused_until: Option<Until>,
     /// What was set for sandboxes when somebody looked last.
     sandboxed: Vec<status::InSandbox>,
 }
@@ -149,7 +150,7 @@ impl Desk {
                     display: DisplayState::Ok,
                     ignored: Vec::new(),
                     pages: display::Pages::default(),
-                    paused_until_ms: None,
+                    paused_until: None,
                     sandboxed: Vec::new(),
                 }),
                 messages: broadcast::Sender::new(MESSAGES),
@@ -459,7 +460,7 @@ impl Desk {
                 event = sources.events.recv() => match event {
                     Ok(Event::Added(record)) => self.emit(UiEvent::CardAdded { card: record.request.card.clone() }),
                     Ok(Event::Closed(record)) => self.closed(&record),
-                    Err(broadcast::error::RecvError::Lagged(_)) => self.skip(),
+                    Ok(Event::ClockSet) | Err(broadcast::error::RecvError::Lagged(_)) => self.skip(),
                     Err(broadcast::error::RecvError::Closed) => return,
                 },
                 changed = sources.changes.recv() => match changed {

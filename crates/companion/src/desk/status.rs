@@ -3,6 +3,7 @@
 
 use super::{Desk, Live};
 use crate::routing::Sandboxed;
+use countersign_approvals::ports::{CLOCK_SET_MS, Clock};
 use countersign_approvals::rules;
 use countersign_approvals::store::Current;
 use countersign_policy::display::{Secrets, shown};
@@ -23,6 +24,34 @@ pub enum Pause {
     Prompting,
     /// They stay in the inbox.
     Paused,
+}
+
+/// When a pause ends: after as long as was said, whatever becomes of the clock that people see.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Until {
+    steady_ms: i64,
+    said_ms: i64,
+}
+
+impl Until {
+    fn after(how_long: Duration, clock: &dyn Clock) -> Self {
+        let how_long_ms = i64::try_from(how_long.as_millis()).unwrap_or(i64::MAX);
+        let after = |now_ms: i64| now_ms.saturating_add(how_long_ms);
+        Self { steady_ms: after(clock.steady_ms()), said_ms: after(clock.now_ms()) }
+    }
+
+    fn left(self, clock: &dyn Clock) -> Duration {
+        let left_ms = self.steady_ms.saturating_sub(clock.steady_ms());
+        Duration::from_millis(u64::try_from(left_ms).unwrap_or(0))
+    }
+
+    /// Unix milliseconds, by the clock of now: another figure only after somebody set it.
+    fn shown_ms(self, clock: &dyn Clock) -> i64 {
+        let left_ms = self.steady_ms.saturating_sub(clock.steady_ms());
+        let by_now_ms = clock.now_ms().saturating_add(left_ms);
+        let is_set = by_now_ms.saturating_sub(self.said_ms).saturating_abs() >= CLOCK_SET_MS;
+        if is_set { by_now_ms } else { self.said_ms }
+    }
 }
 
 /// A part of the desktop whose presence is probed.
@@ -80,27 +109,23 @@ impl Desk {
 
     /// Whether prompts open by themselves. A pause lasts until somebody ends it.
     pub fn set_paused(&self, pause: Pause) {
-        self.live().paused_until_ms = None;
+        self.live().paused_until = None;
         self.inner.paused.send_replace(pause);
         self.status_changed();
     }
 
     /// Prompts stay in the inbox for so long, and open by themselves again then.
     pub fn pause_for(&self, how_long: Duration) {
-        let how_long_ms = i64::try_from(how_long.as_millis()).unwrap_or(i64::MAX);
-        self.live().paused_until_ms = Some(self.now_ms().saturating_add(how_long_ms));
+        self.live().paused_until = Some(Until::after(how_long, &*self.inner.parts.ports.clock));
         self.inner.paused.send_replace(Pause::Paused);
         self.status_changed();
     }
 
     /// Ends when the pause of now is over, which is never where it has no end.
     pub(super) async fn pause_over(&self) {
-        let until_ms = self.live().paused_until_ms;
-        match until_ms {
-            Some(until_ms) => {
-                let left_ms = u64::try_from(until_ms.saturating_sub(self.now_ms())).unwrap_or(0);
-                tokio::time::sleep(Duration::from_millis(left_ms)).await;
-            }
+        let until = self.live().paused_until;
+        match until {
+            Some(until) => tokio::time::sleep(until.left(&*self.inner.parts.ports.clock)).await,
             None => std::future::pending().await,
         }
     }
@@ -162,8 +187,8 @@ impl Desk {
 
     /// The worst of what is true.
     fn worst(&self, current: &Current, live: &Live) -> Standing {
-        let Live { display, sandboxed, paused_until_ms: until_ms, .. } = live;
-        let until_ms = *until_ms;
+        let Live { display, sandboxed, paused_until, .. } = live;
+        let until_ms = paused_until.map(|until| until.shown_ms(&*self.inner.parts.ports.clock));
         let rules = self.inner.parts.rules.current();
         let now_ms = self.now_ms();
         let here = views(current, &rules, now_ms).1.into_iter().filter_map(|view| {

@@ -186,9 +186,16 @@ impl Asker {
         }
     }
 
+    /// What is left of its time. Its record may be older than the last setting of the clock.
+    async fn left_ms(&self, record: &Record) -> i64 {
+        let known = self.approvals.snapshot(&record.id).await;
+        let expires_at_ms = known.map_or(record.expires_at_ms, |known| known.expires_at_ms);
+        expires_at_ms.saturating_sub(self.ports.clock.now_ms())
+    }
+
     /// Raises it; a decision when there is one at once.
     async fn raise(&self, live: &Live, record: &Record, id: &str) -> Result<Option<Told>, CallError> {
-        let left_ms = record.expires_at_ms.saturating_sub(self.ports.clock.now_ms()).max(1);
+        let left_ms = self.left_ms(record).await.max(1);
         let card = &record.request.card;
         // The members that the oldest release knows: its schema is closed. With `ask` it offers no allow-always.
         let mut params = json!({
@@ -228,7 +235,7 @@ impl Asker {
     }
 
     async fn decision(&self, live: &Live, id: &str, record: &Record) -> Result<Told, CallError> {
-        let left_ms = record.expires_at_ms.saturating_sub(self.ports.clock.now_ms());
+        let left_ms = self.left_ms(record).await;
         let left = Duration::from_millis(u64::try_from(left_ms).unwrap_or_default()) + CALL_WAIT;
         live.call_within(WAIT, json!({ "id": id }), Answers::One, left).await.map(|answer| read(&answer))
     }

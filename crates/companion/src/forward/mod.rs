@@ -293,6 +293,8 @@ impl Forward {
             match event {
                 Ok(Event::Added(record)) => self.requested(&record),
                 Ok(Event::Closed(record)) => self.ended(&record),
+                // Who is told how long is left looks at what waits then.
+                Ok(Event::ClockSet) => {}
                 Err(broadcast::error::RecvError::Lagged(missed)) => {
                     tracing::warn!(missed, "what is handed on has a gap");
                     self.catch_up().await;

@@ -53,7 +53,7 @@ impl Asking {
                     Ok(Event::Added(record)) => {
                         asked.spawn(self.clone().ask(record));
                     }
-                    Ok(Event::Closed(_)) | Err(broadcast::error::RecvError::Lagged(_)) => {}
+                    Ok(Event::Closed(_) | Event::ClockSet) | Err(broadcast::error::RecvError::Lagged(_)) => {}
                     Err(broadcast::error::RecvError::Closed) => return,
                 },
                 Some(_) = asked.join_next() => {}

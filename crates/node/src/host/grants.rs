@@ -90,6 +90,7 @@ pub(super) struct Grants {
 struct Kept {
     asked: Asked,
     granted: Granted,
+    /// By the steady clock.
     until_ms: i64,
     is_used: bool,
 }
@@ -198,7 +199,7 @@ impl Host {
             facts,
         };
         let granted = Granted { request_id: request_id.to_owned(), decision };
-        self.grants.keep(asked, granted, self.parts.ports.clock.now_ms());
+        self.grants.keep(asked, granted, self.parts.ports.clock.steady_ms());
     }
 
     /// What a person here answered when this run was asked about, if that still counts.
@@ -218,7 +219,7 @@ impl Host {
             env_names: checked.env.accepted.keys().map(String::as_str).collect(),
             facts: &judged.facts,
         };
-        let claimed = self.grants.claim(&wanted, self.parts.ports.clock.now_ms());
+        let claimed = self.grants.claim(&wanted, self.parts.ports.clock.steady_ms());
         claimed.map_err(|not_granted| Refusal::changed(&not_granted.to_string()))
     }
 }

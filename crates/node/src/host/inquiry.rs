@@ -85,7 +85,7 @@ impl Question {
         {
             run = Some(asked.asked.run.clone());
             let granted = Granted { request_id: self.recorder.request_id().to_owned(), decision: *decision };
-            self.grants.keep(*asked, granted, self.ports.clock.now_ms());
+            self.grants.keep(*asked, granted, self.ports.clock.steady_ms());
         }
         Ended { ending, recorder: self.recorder, grants: self.grants, run }
     }

@@ -32,6 +32,7 @@ struct Kept {
     plan: Plan,
     env: BTreeMap<String, String>,
     facts: Facts,
+    /// By the steady clock.
     until_ms: i64,
 }
 
@@ -77,9 +78,9 @@ impl Host {
                 plan: plan.clone(),
                 env,
                 facts: judged.facts,
-                until_ms: self.now_ms().saturating_add(KEPT_MS),
+                until_ms: self.steady_ms().saturating_add(KEPT_MS),
             },
-            self.now_ms(),
+            self.steady_ms(),
         );
         Ok(Prepared {
             plan,
@@ -114,7 +115,7 @@ impl Host {
         if plan.mutable_file_operand != operand(&checked, &now) {
             return Err(Refusal::changed("approval script operand changed before execution"));
         }
-        match self.prepared.find(plan, self.now_ms()) {
+        match self.prepared.find(plan, self.steady_ms()) {
             Some((env, _)) if env != request.env.clone().unwrap_or_default() => differs("environment"),
             Some((_, then)) => {
                 facts::unchanged(&then, &now).map_err(|drift| Refusal::changed(&drift.to_string()))
@@ -134,8 +135,8 @@ impl Host {
             .collect()
     }
 
-    fn now_ms(&self) -> i64 {
-        self.parts.ports.clock.now_ms()
+    fn steady_ms(&self) -> i64 {
+        self.parts.ports.clock.steady_ms()
     }
 }
 

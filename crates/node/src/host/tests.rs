@@ -5,6 +5,7 @@ use super::*;
 use countersign_approvals::actor::Event;
 use countersign_approvals::book::Record;
 use countersign_approvals::history::Places;
+use countersign_approvals::ports::Clock;
 use countersign_approvals::rules::Folders;
 use countersign_policy::document;
 use countersign_policy::effective::Requested;
@@ -12,6 +13,7 @@ use countersign_protocol::socket::{NodeRun, PolicySnapshot, SnapshotRule};
 use countersign_protocol::ui::{AlwaysUnavailable, ForwardedGrants, LadderStep, Rung};
 use pretty_assertions::assert_eq;
 use std::path::Path;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 use tempfile::TempDir;
 use tokio_util::task::TaskTracker;
@@ -45,8 +47,25 @@ fn history_places(dir: &Path) -> Places {
     Places { lines: dir.join("history"), head: dir.join("history.head") }
 }
 
+/// The system's clock, which the test may set.
+struct SettableClock {
+    system: Arc<dyn Clock>,
+    set_by_ms: AtomicI64,
+}
+
+impl Clock for SettableClock {
+    fn now_ms(&self) -> i64 {
+        self.system.now_ms() + self.set_by_ms.load(Ordering::SeqCst)
+    }
+
+    fn steady_ms(&self) -> i64 {
+        self.system.steady_ms()
+    }
+}
+
 struct Rig {
     _dir: TempDir,
+    clock: Arc<SettableClock>,
     host: Host,
     approvals: Approvals,
     store: Store,
@@ -75,7 +94,11 @@ impl Rig {
             std::fs::write(own.join("rules.json"), rules).unwrap();
             private(&own.join("rules.json"), 0o600);
         }
-        let (tracker, stop, ports) = (TaskTracker::new(), CancellationToken::new(), Ports::system());
+        let (tracker, stop) = (TaskTracker::new(), CancellationToken::new());
+        let Ports { clock: system, ids } = Ports::system();
+        let clock = Arc::new(SettableClock { system, set_by_ms: AtomicI64::new(0) });
+        let shared: Arc<dyn Clock> = clock.clone();
+        let ports = Ports { clock: shared, ids };
         let approvals = Approvals::start(ports.clone(), 8, &tracker, stop.clone());
         let store = Store::open(state, ports.clone(), &tracker, stop.clone());
         let folders = Folders { config: own.clone(), state: own.clone() };
@@ -95,7 +118,7 @@ impl Rig {
             private: vec![own.clone(), dir.path().join("history")],
             via: Via::Socket,
         });
-        Self { _dir: dir, host, approvals, store, work, own, stop }
+        Self { _dir: dir, clock, host, approvals, store, work, own, stop }
     }
 
     /// Sends `request` while `desk` answers, and tells whether a person was asked.

@@ -133,6 +133,34 @@ async fn a_pause_with_an_end_says_when_and_ends_by_itself() {
     rig.companion.stop().await;
 }
 
+#[test]
+fn a_pause_lasts_as_long_as_was_said_whatever_the_clock_is_set_to() {
+    struct Clocks {
+        now_ms: i64,
+        steady_ms: i64,
+    }
+    impl Clock for Clocks {
+        fn now_ms(&self) -> i64 {
+            self.now_ms
+        }
+        fn steady_ms(&self) -> i64 {
+            self.steady_ms
+        }
+    }
+    let until = Until::after(Duration::from_secs(60), &Clocks { now_ms: 1_000_000, steady_ms: 5_000 });
+    for (now_ms, steady_ms, left_s, shown_ms) in [
+        (1_000_000, 5_000, 60, 1_060_000),
+        // A correction of less than a second is not shown.
+        (1_020_900, 25_000, 40, 1_060_000),
+        (9_000_000, 25_000, 40, 9_040_000),
+        (-9_000_000, 25_000, 40, -8_960_000),
+        (1_000_000, 75_000, 0, 990_000),
+    ] {
+        let clocks = Clocks { now_ms, steady_ms };
+        assert_eq!((until.left(&clocks).as_secs(), until.shown_ms(&clocks)), (left_s, shown_ms), "{now_ms}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn what_runs_unasked_in_a_sandbox_is_said_with_its_place() {
     let exec = json!({ "exec": { "host": "sandbox", "security": "full", "ask": "on-miss" } });

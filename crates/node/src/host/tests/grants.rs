@@ -69,6 +69,18 @@ async fn t05_one_answer_lets_one_run_through() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_answer_counts_for_as_long_whatever_the_clock_is_set_to() {
+    for by_ms in [YEAR_MS, -YEAR_MS] {
+        let rig = allowed("./job").await;
+        rig.clock.set_by_ms.store(by_ms, Ordering::SeqCst);
+        let (came, record) = rig.send(request(&rig, &["./job"], "r"), NO).await;
+        assert_eq!((came, record.is_some()), (Came::Ran("shown\n".into()), false), "{by_ms}");
+    }
+}
+
+const YEAR_MS: i64 = 365 * 24 * 3_600_000;
+
+#[tokio::test(flavor = "multi_thread")]
 async fn t05_another_run_is_a_question_of_its_own() {
     let rig = allowed("./job").await;
     let (came, record) = rig.send(request(&rig, &["./job"], "another"), NO).await;

@@ -42,6 +42,10 @@ impl Clock for FakeClock {
     fn now_ms(&self) -> i64 {
         self.0.load(Ordering::Relaxed)
     }
+
+    fn steady_ms(&self) -> i64 {
+        self.now_ms()
+    }
 }
 
 struct FixedIds;
