@@ -364,3 +364,29 @@ const REPORTS: usize = 64;
 
 /// How long a connected client may take to send its line, or to take the answer.
 const READ_WAIT: Duration = Duration::from_secs(15);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::net::UnixListener;
+
+    #[tokio::test]
+    async fn who_is_turned_away_before_its_line_is_read_hears_that_the_app_is_busy() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("s");
+        let listener = UnixListener::bind(&path).unwrap();
+        // More than a socket holds, so that it is still being written when the other end closes.
+        let text = "x".repeat(8 * 1_024 * 1_024);
+        let request = ControlRequest::Say { agent: "main".to_owned(), session: "s".to_owned(), text };
+        let refusing = async {
+            let (caller, _) = listener.accept().await.unwrap();
+            caller.readable().await.unwrap();
+            listener::refuse(&caller, &BUSY);
+        };
+        let (answer, ()) = tokio::join!(call(&path, &request, Duration::from_secs(20)), refusing);
+        assert!(
+            matches!(&answer, Ok(ControlResponse::Error { message }) if message.contains("busy")),
+            "{answer:?}"
+        );
+    }
+}
