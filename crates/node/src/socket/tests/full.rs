@@ -29,7 +29,7 @@ fn without_descriptors_every_caller_is_told_and_what_waits_goes_on_waiting() {
 }
 
 #[tokio::test]
-#[ignore = "another test starts it as a process of its own"]
+#[ignore = "other tests start it as a process of its own"]
 async fn child() {
     assert!(std::env::var_os(STARTED).is_some(), "started by hand");
     let maximum = getrlimit(Resource::Nofile).maximum;
