@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 use tokio::sync::{Notify, broadcast, mpsc, oneshot, watch};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -77,6 +78,7 @@ impl Approvals {
         let presenters = Arc::new(AtomicUsize::new(0));
         let actor = Actor {
             book: Book::new(max_pending),
+            began: (ports.clock.steady_ms(), Instant::now()),
             ahead_ms: 0,
             ports,
             active: HashMap::new(),
@@ -232,6 +234,8 @@ struct Submission {
 
 struct Actor {
     book: Book,
+    /// The steady clock and that of the timers, when this began.
+    began: (i64, Instant),
     /// How far the wall clock is ahead of the steady one, as the book was told.
     ahead_ms: i64,
     ports: Ports,
@@ -448,8 +452,12 @@ impl Actor {
     /// Unix milliseconds, by the steady clock. The book never sees the wall clock jump: when somebody sets it, what is held is
     /// moved with it, so that a request neither ends early nor stays answerable for longer than its person was told.
     fn now_ms(&mut self) -> i64 {
-        let steady_ms = self.ports.clock.steady_ms();
-        let ahead_ms = self.ports.clock.now_ms().saturating_sub(steady_ms);
+        let clock_ms = self.ports.clock.steady_ms();
+        let ahead_ms = self.ports.clock.now_ms().saturating_sub(clock_ms);
+        // A timer that has rung has rung, whatever else is told: otherwise it would be set again and again.
+        let (began_ms, began) = self.began;
+        let timers_ms = i64::try_from(began.elapsed().as_millis()).unwrap_or(i64::MAX);
+        let steady_ms = clock_ms.max(began_ms.saturating_add(timers_ms));
         let set_by_ms = ahead_ms.saturating_sub(self.ahead_ms);
         if self.book.is_empty() {
             self.ahead_ms = ahead_ms;
