@@ -91,7 +91,7 @@ def l396_a_stale_socket_is_replaced(context: Context) -> Deviation:
     with bind(live.client.path) as owner:
         before = identity_of(live.client.path)
         with running(live):
-            live.wait_not_listening("held")
+            live.wait_not_listening("another program")
             same(identity_of(live.client.path), before, "the other's socket")
             owner.close()
             context.expect_alive(live)

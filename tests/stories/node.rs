@@ -1,7 +1,7 @@
 //! This machine as a node, without a window and without the app: `countersign run` behind `countersign gateway`.
 
 use crate::Story;
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use countersign_protocol::ui::{HistoryEvent, Outcome};
 use countersign_tests::gateway::{Alone, Client};
 use countersign_tests::home::Home;
@@ -146,6 +146,19 @@ fn many_runs_at_once_are_told_whole_and_nothing_of_them_stays() -> Story {
     let mut rig = Rig::start("full", "off", "deny")?;
     let worker = rig.runner.worker()?;
     let files = || Ok::<_, anyhow::Error>(fs::read_dir(format!("/proc/{worker}/fd"))?.count());
+    // On every thread that starts any.
+    let children = || {
+        let mut children = Vec::new();
+        for thread in fs::read_dir(format!("/proc/{worker}/task"))? {
+            let started = fs::read_to_string(thread?.path().join("children"))?;
+            children.extend(started.split_whitespace().map(str::to_owned));
+        }
+        Ok::<_, anyhow::Error>(children)
+    };
+    let [warden] = &children()?[..] else {
+        bail!("expected the warden beside the runner, got {:?}", children()?)
+    };
+    let warden = warden.clone();
     let mut before = None;
     for _ in 0..ROUNDS {
         let mut waiting: BTreeSet<String> = BTreeSet::new();
@@ -160,8 +173,8 @@ fn many_runs_at_once_are_told_whole_and_nothing_of_them_stays() -> Story {
         let open = files()?;
         let before = *before.get_or_insert(open);
         ensure!(open <= before + 4, "{open} files are open, {before} were after the first round");
-        let children = fs::read_to_string(format!("/proc/{worker}/task/{worker}/children"))?;
-        ensure!(children.trim().is_empty(), "children are left: {children}");
+        let left = children()?;
+        ensure!(left == [warden.as_str()], "the warden {warden} alone should be left, there are {left:?}");
     }
     Ok(())
 }

@@ -105,6 +105,8 @@ async fn app(paths: &Paths) -> Result<App, ControlError> {
         ControlResponse::Status { status, pid, gateway, turned_away, ignored } => {
             Ok(App { status, pid, gateway, turned_away, ignored })
         }
+        // Such as that it is busy.
+        ControlResponse::Error { message, .. } => Err(ControlError::Broken(std::io::Error::other(message))),
         other => Err(ControlError::Broken(std::io::Error::other(format!("unexpected answer {other:?}")))),
     }
 }
@@ -114,7 +116,10 @@ fn app_finding(app: &Result<App, ControlError>) -> Finding {
         Ok(App { status, pid, .. }) => {
             ok("app", format!("version {} is running, process {pid}", status.version))
         }
-        Err(error) => problem("app", error.to_string(), "start it: countersign-desktop --hidden".to_owned()),
+        Err(error @ ControlError::NotRunning) => {
+            problem("app", error.to_string(), "start it: countersign-desktop --hidden".to_owned())
+        }
+        Err(error) => problem("app", error.to_string(), RESTART_REMEDY.to_owned()),
     }
 }
 
@@ -136,13 +141,21 @@ fn environment(ignored: &[String]) -> Finding {
 
 /// The line that windows and tray show, with its cause.
 fn standing(app: &Result<App, ControlError>, language: Language) -> Finding {
-    let Ok(App { status, .. }) = app else {
-        return Finding {
-            check: "prompts",
-            level: Level::Warning,
-            message: "without the app nobody is asked, so the fallback decides".to_owned(),
-            remedy: None,
-        };
+    let status = match app {
+        Ok(App { status, .. }) => status,
+        Err(error) => {
+            let message = match error {
+                ControlError::NotRunning => "without the app nobody is asked, so the fallback decides",
+                // A fallback holds only where the app is proven absent.
+                _ => "the app does not answer, so what would be asked is denied",
+            };
+            return Finding {
+                check: "prompts",
+                level: Level::Warning,
+                message: message.to_owned(),
+                remedy: None,
+            };
+        }
     };
     let line = sentences::standing(&status.standing, language);
     match &status.standing {
@@ -269,6 +282,11 @@ async fn socket(paths: &Paths, app: &Result<App, ControlError>, current: &Curren
             }
         },
         Err(_) => {
+            if let Some((path, _)) = endpoint_in(current, paths)
+                && !matches!(Holder::of(&path), Holder::Nobody)
+            {
+                return door("approval socket", &path).await;
+            }
             let path = current.document.as_ref().and_then(|document| document::socket(document).0);
             let path = path.unwrap_or_else(|| "the socket".to_owned());
             problem("approval socket", format!("nobody serves {path}"), "start the app".to_owned())
@@ -562,6 +580,23 @@ mod tests {
         assert_eq!(finding.message, expected);
         let many = turned_away(&vec![one(TurnedAwayCause::Token); MAX_TOLD + 3]).unwrap();
         assert!(many.message.ends_with("; and 3 more"), "{}", many.message);
+    }
+
+    #[test]
+    fn an_app_that_does_not_answer_is_not_said_to_be_absent() {
+        let told = |error: ControlError| {
+            let app = Err(error);
+            let finding = app_finding(&app);
+            (finding.message, finding.remedy.unwrap(), standing(&app, Language::English).message)
+        };
+        let (_, remedy, prompts) = told(ControlError::NotRunning);
+        assert!(remedy.starts_with("start it"), "{remedy}");
+        assert!(prompts.ends_with("so the fallback decides"), "{prompts}");
+        let busy = "the app is busy; try again later";
+        let (message, remedy, prompts) = told(ControlError::Broken(std::io::Error::other(busy)));
+        assert!(message.ends_with(busy), "{message}");
+        assert_eq!(remedy, RESTART_REMEDY);
+        assert!(prompts.ends_with("is denied"), "{prompts}");
     }
 
     #[test]
