@@ -3,8 +3,8 @@
 //! The group of the first process is not all of a run: `setsid` and a daemon's double fork leave it. So each run has a mark of
 //! its own in its environment, which everything that it starts inherits, and what bears the mark, is in the group, or comes from
 //! such a process is looked for in `/proc`. One escapes: a process that has another environment, left the group, and whose parent
-//! ended before anybody looked. A control group would hold that too, but to move a process into one takes the kernel several
-//! times what a whole start may cost, and few programs may make one.
+//! ended before anybody looked. A control group would hold that too, but few programs may make one, and it would have to be made and
+//! removed for every run.
 
 use super::warden;
 use countersign_policy::environment;
