@@ -117,6 +117,18 @@ pub struct Pending {
     pub reason: Reason,
     /// When it came, Unix milliseconds.
     pub ts: i64,
+    /// When it is forgotten, by the steady clock.
+    #[serde(skip)]
+    until_steady_ms: i64,
+}
+
+/// A moment by both clocks.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Moment {
+    /// Unix milliseconds, for people and peers. Whoever sets the machine's clock moves it.
+    pub now_ms: i64,
+    /// Milliseconds of a clock that nobody sets: by it things last.
+    pub steady_ms: i64,
 }
 
 /// A device that proved who it is and wants in.
@@ -210,8 +222,8 @@ impl Devices {
     }
 
     /// Those that wait, oldest first.
-    pub fn pending(&mut self, now_ms: i64) -> &[Pending] {
-        self.forget_old(now_ms);
+    pub fn pending(&mut self, steady_ms: i64) -> &[Pending] {
+        self.forget_old(steady_ms);
         &self.pending
     }
 
@@ -220,10 +232,10 @@ impl Devices {
         &mut self,
         applicant: &Applicant<'_>,
         local: LocalPairing,
-        now_ms: i64,
+        now: Moment,
         fresh_id: impl FnOnce() -> String,
     ) -> Admission {
-        self.forget_old(now_ms);
+        self.forget_old(now.steady_ms);
         let Some(reason) = self.objection(applicant, local) else {
             return Admission::Admitted { changed: false };
         };
@@ -232,9 +244,9 @@ impl Devices {
             // The peers want a person to look at it, too.
             Reason::MetadataUpgrade => false,
         };
-        let request = self.request(applicant, reason, now_ms, fresh_id);
+        let request = self.request(applicant, reason, now, fresh_id);
         if silently && (self.paired.len() < MAX_DEVICES || request.is_repair) {
-            self.let_in(request, LetInBy::Token, now_ms);
+            self.let_in(request, LetInBy::Token, now.now_ms);
             return Admission::Admitted { changed: true };
         }
         let same = |known: &Pending| {
@@ -253,14 +265,14 @@ impl Devices {
     }
 
     /// Lets a waiting device in; `None` for an unknown request.
-    pub fn approve(&mut self, request_id: &str, by: LetInBy, now_ms: i64) -> Option<Device> {
-        let request = self.take(request_id, now_ms)?;
-        Some(self.let_in(request, by, now_ms))
+    pub fn approve(&mut self, request_id: &str, by: LetInBy, now: Moment) -> Option<Device> {
+        let request = self.take(request_id, now.steady_ms)?;
+        Some(self.let_in(request, by, now.now_ms))
     }
 
     /// Turns a waiting device away; `None` for an unknown request.
-    pub fn reject(&mut self, request_id: &str, now_ms: i64) -> Option<Pending> {
-        self.take(request_id, now_ms)
+    pub fn reject(&mut self, request_id: &str, steady_ms: i64) -> Option<Pending> {
+        self.take(request_id, steady_ms)
     }
 
     /// Forgets a device. False for an unknown one.
@@ -268,18 +280,18 @@ impl Devices {
         self.paired.remove(device_id).is_some()
     }
 
-    /// When the oldest request that waits is forgotten, Unix milliseconds.
+    /// When the oldest request that waits is forgotten, by the steady clock.
     pub fn next_forgotten_ms(&self) -> Option<i64> {
-        self.pending.iter().map(|known| known.ts.saturating_add(PENDING_MS)).min()
+        self.pending.iter().map(|known| known.until_steady_ms).min()
     }
 
     /// Forgets requests that nobody answered in time.
-    pub fn forget_old(&mut self, now_ms: i64) {
-        self.pending.retain(|known| now_ms.saturating_sub(known.ts) < PENDING_MS);
+    pub fn forget_old(&mut self, steady_ms: i64) {
+        self.pending.retain(|known| steady_ms < known.until_steady_ms);
     }
 
-    fn take(&mut self, request_id: &str, now_ms: i64) -> Option<Pending> {
-        self.forget_old(now_ms);
+    fn take(&mut self, request_id: &str, steady_ms: i64) -> Option<Pending> {
+        self.forget_old(steady_ms);
         let at = self.pending.iter().position(|known| known.request_id == request_id)?;
         Some(self.pending.remove(at))
     }
@@ -316,7 +328,7 @@ impl Devices {
         &self,
         applicant: &Applicant<'_>,
         reason: Reason,
-        now_ms: i64,
+        now: Moment,
         fresh_id: impl FnOnce() -> String,
     ) -> Pending {
         Pending {
@@ -332,7 +344,8 @@ impl Devices {
             scopes: applicant.scopes.words(),
             is_repair: self.paired.contains_key(applicant.device_id),
             reason,
-            ts: now_ms,
+            ts: now.now_ms,
+            until_steady_ms: now.steady_ms.saturating_add(PENDING_MS),
         }
     }
 
@@ -369,6 +382,11 @@ mod tests {
 
     const NOW: i64 = 1_000_000;
 
+    /// A moment of a machine whose clock nobody sets.
+    fn moment(now_ms: i64) -> Moment {
+        Moment { now_ms, steady_ms: now_ms }
+    }
+
     fn scopes(words: &[&str]) -> Scopes {
         Scopes::of(&words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>())
     }
@@ -394,7 +412,7 @@ mod tests {
         let (client, scopes) = (client(platform), scopes(wanted));
         let applicant =
             Applicant { device_id: "d1", public_key: "k1", client: &client, role, scopes: &scopes };
-        match devices.admit(&applicant, local, now_ms, || format!("r{now_ms}")) {
+        match devices.admit(&applicant, local, moment(now_ms), || format!("r{now_ms}")) {
             Admission::Admitted { .. } => None,
             Admission::Waits { request, is_new } => Some((request.reason, request.request_id, is_new)),
             Admission::Full => panic!("full"),
@@ -411,8 +429,8 @@ mod tests {
         assert_eq!(ask(&mut devices, wanted, NOW), Some((Reason::NotPaired, format!("r{NOW}"), true)));
         // Asking again is the same request.
         assert_eq!(ask(&mut devices, wanted, NOW + 9), Some((Reason::NotPaired, format!("r{NOW}"), false)));
-        assert_eq!(devices.approve("other", LetInBy::Person, NOW), None);
-        let device = devices.approve(&format!("r{NOW}"), LetInBy::Person, NOW + 10).unwrap();
+        assert_eq!(devices.approve("other", LetInBy::Person, moment(NOW)), None);
+        let device = devices.approve(&format!("r{NOW}"), LetInBy::Person, moment(NOW + 10)).unwrap();
         assert_eq!(device.roles["operator"], ["operator.approvals", "operator.read"]);
         assert_eq!(ask(&mut devices, wanted, NOW + 11), None);
         assert_eq!(ask(&mut devices, &["operator.read"], NOW + 11), None);
@@ -432,7 +450,19 @@ mod tests {
         assert_eq!(devices.next_forgotten_ms(), Some(NOW + PENDING_MS));
         assert_eq!(devices.pending(NOW + PENDING_MS - 1).len(), 1);
         assert_eq!(devices.pending(NOW + PENDING_MS).len(), 0);
-        assert_eq!(devices.approve(&first, LetInBy::Person, NOW + PENDING_MS), None);
+        assert_eq!(devices.approve(&first, LetInBy::Person, moment(NOW + PENDING_MS)), None);
+    }
+
+    #[test]
+    fn a_device_waits_as_long_whatever_becomes_of_the_clock() {
+        for set_ms in [0, 3_600_000, -3_600_000] {
+            let mut devices = Devices::default();
+            let wanted = &["operator.read"][..];
+            knock(&mut devices, LocalPairing::Ask, Role::Operator, wanted, "linux", NOW).unwrap();
+            assert_eq!(devices.pending(NOW + PENDING_MS - 1).len(), 1);
+            let late = Moment { now_ms: NOW + set_ms, steady_ms: NOW + PENDING_MS };
+            assert_eq!(devices.approve(&format!("r{NOW}"), LetInBy::Person, late), None, "{set_ms}");
+        }
     }
 
     #[test]
@@ -458,7 +488,7 @@ mod tests {
         let mut devices = Devices::new(stored);
         let asked = come(&mut devices, LocalPairing::Ask, &["operator.read"], NOW).unwrap();
         assert_eq!(asked.0, Reason::NotPaired);
-        let device = devices.approve(&asked.1, LetInBy::Person, NOW).unwrap();
+        let device = devices.approve(&asked.1, LetInBy::Person, moment(NOW)).unwrap();
         // Yes to reading is no yes to what it had taken before.
         assert_eq!(device.roles["operator"], ["operator.read"]);
         assert_eq!(come(&mut devices, LocalPairing::Ask, &["operator.read"], NOW), None);
@@ -493,7 +523,7 @@ mod tests {
                 role: Role::Operator,
                 scopes: &scopes,
             };
-            let admission = devices.admit(&applicant, LocalPairing::Ask, NOW, || id.clone());
+            let admission = devices.admit(&applicant, LocalPairing::Ask, moment(NOW), || id.clone());
             assert_eq!(admission == Admission::Full, at >= MAX_PENDING);
         }
         assert_eq!(devices.pending(NOW).len(), MAX_PENDING);

@@ -122,6 +122,10 @@ impl Clock for Hand {
     fn now_ms(&self) -> i64 {
         self.0.load(Ordering::Relaxed)
     }
+
+    fn steady_ms(&self) -> i64 {
+        self.now_ms()
+    }
 }
 
 /// MB of 10^6 bytes.

@@ -242,7 +242,7 @@ impl Backend for Keeper {
                 gateway: None,
             },
         };
-        let now_ms = self.ports.clock.now_ms();
+        let now = self.moment();
         let wait_ms = i64::try_from(timeout.as_millis()).unwrap_or(i64::MAX);
         let requested = |id: String, created_at_ms: i64, expires_at_ms: i64| Requested {
             id,
@@ -254,16 +254,19 @@ impl Backend for Keeper {
             Taken::Waits(asked) => {
                 let record = asked.record();
                 let requested = requested(record.id.clone(), record.created_at_ms, record.expires_at_ms);
-                let known = Arc::new(Known { requested, by, binding, ended: None });
+                let left_ms = record.expires_at_ms.saturating_sub(now.now_ms);
+                let until_steady_ms = now.steady_ms.saturating_add(left_ms);
+                let known = Arc::new(Known { requested, by, binding, ended: None, until_steady_ms });
                 self.shelf.put(&known, announced);
                 self.follow(asked, withdrawn);
                 Ok(known)
             }
             Taken::Ended { id, decision } => {
                 let reason = if decision.is_some() { Reason::User } else { Reason::NoRoute };
-                let ended = embedded::Ended { decision, reason, at_ms: now_ms, by: None };
-                let requested = requested(id, now_ms, now_ms.saturating_add(wait_ms));
-                let known = Arc::new(Known { requested, by, binding, ended: Some(ended) });
+                let ended = embedded::Ended { decision, reason, at_ms: now.now_ms, by: None };
+                let requested = requested(id, now.now_ms, now.now_ms.saturating_add(wait_ms));
+                let until_steady_ms = now.steady_ms.saturating_add(wait_ms);
+                let known = Arc::new(Known { requested, by, binding, ended: Some(ended), until_steady_ms });
                 self.shelf.put_past(&known);
                 if decision.is_some() {
                     // Whoever asks how it ended must find it.
@@ -372,6 +375,10 @@ impl Backend for Keeper {
 
     fn now_ms(&self) -> i64 {
         self.ports.clock.now_ms()
+    }
+
+    fn steady_ms(&self) -> i64 {
+        self.ports.clock.steady_ms()
     }
 }
 

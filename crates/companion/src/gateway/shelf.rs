@@ -228,7 +228,7 @@ mod tests {
         let request = Subject::Exec(Box::default());
         let requested = Requested { id: id.to_owned(), request, created_at_ms: 1, expires_at_ms: 2 };
         let by = Requester { conn_id: "1".to_owned(), device_id: None, client_id: "cli".to_owned() };
-        Arc::new(Known { requested, by, binding: None, ended: None })
+        Arc::new(Known { requested, by, binding: None, ended: None, until_steady_ms: 2 })
     }
 
     #[tokio::test(start_paused = true)]

@@ -96,7 +96,7 @@ impl Router {
         for (agent, session) in each {
             let said = session.map_or_else(Said::default, |session| {
                 let key = Key { agent: agent.clone(), session: session.clone() };
-                self.inner.sessions.standing(&key, &[], self.now_ms())
+                self.inner.sessions.standing(&key, &[], self.steady_ms())
             });
             let standing = standing(tools, &tools.of(agent), &said, around);
             if standing.host == ExecHost::Sandbox && standing.problem(around).is_none() {
@@ -115,7 +115,7 @@ impl Router {
 
     /// Sessions with settings of their own.
     pub fn sessions(&self) -> Vec<SessionView> {
-        self.inner.sessions.views(self.now_ms())
+        self.inner.sessions.views(self.steady_ms())
     }
 
     /// Sets where an agent's commands run, or everybody's. What gets looser comes back unapplied until it is confirmed.

@@ -185,7 +185,7 @@ impl Router {
         })?;
         let agent = agent_of(exec.agent_id.as_deref());
         let said = match key_of(&agent, exec.session_key.as_deref()) {
-            Some(key) => self.inner.sessions.take(&key, self.now_ms()),
+            Some(key) => self.inner.sessions.take(&key, self.steady_ms()),
             None => sessions::Standing::default(),
         };
         let scope = tools.of(&agent);
@@ -260,8 +260,8 @@ impl Router {
         }
     }
 
-    fn now_ms(&self) -> i64 {
-        self.inner.parts.ports.clock.now_ms()
+    fn steady_ms(&self) -> i64 {
+        self.inner.parts.ports.clock.steady_ms()
     }
 }
 

@@ -4,6 +4,7 @@ use super::config::{Scope, Tools};
 use super::edit::{RoutingError, looser};
 use super::sessions::{Key, Setting, Standing as Said, Value};
 use super::{Router, surroundings};
+use countersign_gateway::pairing::Moment;
 use countersign_policy::routing::Release;
 use countersign_policy::routing::directive::{Current, Message, Reply};
 use countersign_policy::routing::route::{self, Layers, RouteError, Standing, Surroundings, Tool, Weight};
@@ -28,7 +29,7 @@ impl Router {
         let tools = file.tools.as_ref().map_err(|problem| RoutingError::Store(problem.to_string()))?;
         let around = surroundings(&sandbox);
         let message = Message::parse(text, RELEASE);
-        let now = self.now_ms();
+        let now = self.steady_ms();
         let scope = tools.of(&key.agent);
         let holds = standing(tools, &scope, &self.inner.sessions.standing(key, &[], now), around);
         let runtime = holds.runtime();
@@ -74,16 +75,18 @@ impl Router {
         if heard.settings.is_empty() {
             return Ok(());
         }
+        let clock = &self.inner.parts.ports.clock;
+        let now = Moment { now_ms: clock.now_ms(), steady_ms: clock.steady_ms() };
         self.inner
             .sessions
-            .hold(key, heard.settings.clone(), weight, self.now_ms())
+            .hold(key, heard.settings.clone(), weight, now)
             .map_err(|error| RoutingError::Invalid(error.to_string()))
     }
 
     /// What would get looser if what was said for a session were forgotten; `None` when nothing was said.
     pub(crate) async fn looser_without(&self, key: &Key) -> Option<Vec<Loosening>> {
         let (file, sandbox) = self.look().await;
-        let said = self.inner.sessions.standing(key, &[], self.now_ms());
+        let said = self.inner.sessions.standing(key, &[], self.steady_ms());
         if said == Said::default() {
             return None;
         }

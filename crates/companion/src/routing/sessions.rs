@@ -1,5 +1,6 @@
 //! What was said for sessions, and for the next run of one. Held in memory alone: it ends with the program.
 
+use countersign_gateway::pairing::Moment;
 use countersign_policy::routing::route::{Overrides, Said, Weight};
 use countersign_protocol::ui::{RouteField, RouteLasting, SessionSettingView, SessionView};
 use countersign_protocol::vocabulary::{Ask, Elevated, ExecTarget, Security};
@@ -53,6 +54,8 @@ struct Held {
     setting: Setting,
     weight: Weight,
     since_ms: i64,
+    /// When it is forgotten, by the steady clock, where it is for the next run alone.
+    until_steady_ms: Option<i64>,
 }
 
 /// What was said for a session and for its next run.
@@ -73,10 +76,10 @@ impl Sessions {
     }
 
     /// What holds for a session, but for what `without` names.
-    pub(super) fn standing(&self, key: &Key, without: &[Setting], now_ms: i64) -> Standing {
+    pub(super) fn standing(&self, key: &Key, without: &[Setting], steady_ms: i64) -> Standing {
         let mut standing = Standing::default();
         let mut held = self.held();
-        expire(&mut held, now_ms);
+        expire(&mut held, steady_ms);
         let Some(session) = held.iter().find(|session| session.key == *key) else { return standing };
         let replaces = |setting: &Setting| {
             // What is said for a session takes the place of what was said for its next run, too.
@@ -90,16 +93,16 @@ impl Sessions {
     }
 
     /// The same for a run that starts now. What was said for the next run is used up by it.
-    pub(super) fn take(&self, key: &Key, now_ms: i64) -> Standing {
-        let standing = self.standing(key, &[], now_ms);
+    pub(super) fn take(&self, key: &Key, steady_ms: i64) -> Standing {
+        let standing = self.standing(key, &[], steady_ms);
         self.forget(key, |setting| setting.lasting == RouteLasting::NextRun);
         standing
     }
 
     /// Whether a person confirmed exactly this and it still holds.
-    pub(super) fn is_confirmed(&self, key: &Key, setting: &Setting, now_ms: i64) -> bool {
+    pub(super) fn is_confirmed(&self, key: &Key, setting: &Setting, steady_ms: i64) -> bool {
         let mut held = self.held();
-        expire(&mut held, now_ms);
+        expire(&mut held, steady_ms);
         let session = held.iter().find(|session| session.key == *key);
         session.is_some_and(|session| {
             let mut settings = session.settings.iter();
@@ -113,11 +116,11 @@ impl Sessions {
         key: &Key,
         settings: Vec<Setting>,
         weight: Weight,
-        now_ms: i64,
+        now: Moment,
     ) -> Result<(), TooMany> {
         {
             let mut all = self.held();
-            expire(&mut all, now_ms);
+            expire(&mut all, now.steady_ms);
             let at = match all.iter().position(|session| session.key == *key) {
                 Some(at) => at,
                 // The oldest is not put out for it: what it hardens would be open again.
@@ -135,7 +138,9 @@ impl Sessions {
                         && setting.lasting == RouteLasting::NextRun;
                     !same || stays_beside
                 });
-                session.settings.push(Held { setting, weight, since_ms: now_ms });
+                let is_next = setting.lasting == RouteLasting::NextRun;
+                let until_steady_ms = is_next.then(|| now.steady_ms.saturating_add(NEXT_RUN_MS));
+                session.settings.push(Held { setting, weight, since_ms: now.now_ms, until_steady_ms });
             }
         }
         self.changed.send_replace(());
@@ -148,9 +153,9 @@ impl Sessions {
     }
 
     /// All of them, for a window.
-    pub(super) fn views(&self, now_ms: i64) -> Vec<SessionView> {
+    pub(super) fn views(&self, steady_ms: i64) -> Vec<SessionView> {
         let mut held = self.held();
-        expire(&mut held, now_ms);
+        expire(&mut held, steady_ms);
         held.iter().map(Session::view).collect()
     }
 
@@ -244,12 +249,9 @@ impl Value {
 }
 
 /// Forgets what was said for a next run that did not come.
-fn expire(sessions: &mut Vec<Session>, now_ms: i64) {
+fn expire(sessions: &mut Vec<Session>, steady_ms: i64) {
     for session in sessions.iter_mut() {
-        session.settings.retain(|held| {
-            held.setting.lasting == RouteLasting::Session
-                || now_ms.saturating_sub(held.since_ms) < NEXT_RUN_MS
-        });
+        session.settings.retain(|held| held.until_steady_ms.is_none_or(|until| steady_ms < until));
     }
     sessions.retain(|session| !session.settings.is_empty());
 }
@@ -264,6 +266,11 @@ const NEXT_RUN_MS: i64 = 10 * 60 * 1_000;
 mod tests {
     use super::*;
     use pretty_assertions::assert_eq;
+
+    /// A moment of a machine whose clock nobody sets.
+    fn at(now_ms: i64) -> Moment {
+        Moment { now_ms, steady_ms: now_ms }
+    }
 
     fn key(session: &str) -> Key {
         Key { agent: "main".into(), session: session.into() }
@@ -284,12 +291,17 @@ mod tests {
     fn what_is_for_the_next_run_is_used_up_by_it_or_by_time() {
         let sessions = sessions();
         let both = vec![host(ExecTarget::Auto, KEPT), host(ExecTarget::Node, ONCE)];
-        sessions.hold(&key("s"), both, Weight::Confirmed, 0).unwrap();
+        sessions.hold(&key("s"), both, Weight::Confirmed, at(0)).unwrap();
         let taken = sessions.take(&key("s"), 1);
         assert_eq!(taken.session.host.unwrap().value, ExecTarget::Auto);
         assert_eq!(taken.message.host.unwrap().value, ExecTarget::Node);
         assert_eq!(sessions.take(&key("s"), 1).message, Overrides::default());
-        sessions.hold(&key("s"), vec![host(ExecTarget::Node, ONCE)], Weight::Confirmed, 0).unwrap();
+        sessions.hold(&key("s"), vec![host(ExecTarget::Node, ONCE)], Weight::Confirmed, at(0)).unwrap();
+        // The clock that people see may have been set meanwhile: that neither ends nor lengthens it.
+        let before = Moment { now_ms: 7 * NEXT_RUN_MS, steady_ms: 0 };
+        sessions.hold(&key("t"), vec![host(ExecTarget::Node, ONCE)], Weight::Confirmed, before).unwrap();
+        assert!(sessions.standing(&key("t"), &[], NEXT_RUN_MS - 1).message.host.is_some());
+        assert_eq!(sessions.standing(&key("t"), &[], NEXT_RUN_MS).message.host, None);
         let late = sessions.take(&key("s"), NEXT_RUN_MS);
         assert_eq!(
             (late.message.host, late.session.host.map(|said| said.value)),
@@ -301,7 +313,7 @@ mod tests {
     fn a_session_is_one_agents_and_ends_when_it_is_revoked() {
         let sessions = sessions();
         let setting = host(ExecTarget::Gateway, KEPT);
-        sessions.hold(&key("s"), vec![setting.clone()], Weight::Confirmed, 5).unwrap();
+        sessions.hold(&key("s"), vec![setting.clone()], Weight::Confirmed, at(5)).unwrap();
         assert!(sessions.is_confirmed(&key("s"), &setting, 6));
         let other = Key { agent: "other".into(), session: "s".into() };
         assert_eq!(sessions.standing(&other, &[], 6), Standing::default());
@@ -314,13 +326,13 @@ mod tests {
     #[test]
     fn a_later_word_takes_the_place_of_an_earlier_one() {
         let sessions = sessions();
-        sessions.hold(&key("s"), vec![host(ExecTarget::Gateway, KEPT)], Weight::Confirmed, 0).unwrap();
-        sessions.hold(&key("s"), vec![host(ExecTarget::Node, ONCE)], Weight::Confirmed, 0).unwrap();
+        sessions.hold(&key("s"), vec![host(ExecTarget::Gateway, KEPT)], Weight::Confirmed, at(0)).unwrap();
+        sessions.hold(&key("s"), vec![host(ExecTarget::Node, ONCE)], Weight::Confirmed, at(0)).unwrap();
         let without = sessions.standing(&key("s"), &[host(ExecTarget::Auto, ONCE)], 0);
         assert_eq!((without.message.host, without.session.host.is_some()), (None, true));
         let said = host(ExecTarget::Sandbox, KEPT);
         assert_eq!(sessions.standing(&key("s"), std::slice::from_ref(&said), 0), Standing::default());
-        sessions.hold(&key("s"), vec![said], Weight::Unconfirmed, 0).unwrap();
+        sessions.hold(&key("s"), vec![said], Weight::Unconfirmed, at(0)).unwrap();
         let standing = sessions.standing(&key("s"), &[], 0);
         assert_eq!(
             (standing.message.host, standing.session.host.unwrap().value),
@@ -332,11 +344,11 @@ mod tests {
     fn there_is_an_end_to_how_many_are_held_and_none_is_put_out() {
         let sessions = sessions();
         let setting = || vec![host(ExecTarget::Sandbox, KEPT)];
-        for at in 0..MAX_SESSIONS {
-            sessions.hold(&key(&at.to_string()), setting(), Weight::Unconfirmed, 0).unwrap();
+        for number in 0..MAX_SESSIONS {
+            sessions.hold(&key(&number.to_string()), setting(), Weight::Unconfirmed, at(0)).unwrap();
         }
-        assert_eq!(sessions.hold(&key("one more"), setting(), Weight::Unconfirmed, 0), Err(TooMany));
-        sessions.hold(&key("7"), setting(), Weight::Unconfirmed, 0).unwrap();
+        assert_eq!(sessions.hold(&key("one more"), setting(), Weight::Unconfirmed, at(0)), Err(TooMany));
+        sessions.hold(&key("7"), setting(), Weight::Unconfirmed, at(0)).unwrap();
         assert_eq!(sessions.views(0).len(), MAX_SESSIONS);
     }
 }

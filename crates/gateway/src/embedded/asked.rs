@@ -62,6 +62,8 @@ pub struct Known {
     pub binding: Option<Box<Binding>>,
     /// How it ended.
     pub ended: Option<Ended>,
+    /// Until when an answer may be used, by [`super::Backend::steady_ms`].
+    pub until_steady_ms: i64,
 }
 
 impl Known {

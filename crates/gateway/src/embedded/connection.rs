@@ -130,16 +130,16 @@ fn receive<B: Backend>(
     place: &Place,
     text: &str,
 ) -> Vec<Output> {
-    let now_ms = gateway.backend.now_ms();
+    let now = gateway.backend.moment();
     let mut door = gateway.door.lock().unwrap_or_else(PoisonError::into_inner);
     let mut opening = Opening {
         door: &mut door,
         places: &gateway.places,
         peer: place.peer,
-        now_ms,
+        now,
         uptime: gateway.started.elapsed(),
     };
-    session.receive(text, &mut opening, now_ms)
+    session.receive(text, &mut opening, now.now_ms)
 }
 
 /// Does what the session says; the close, if it says so.

@@ -18,10 +18,10 @@ pub(super) fn answer<B: Backend>(call: &Call<B>, method: &str, params: &Value) -
     let unknown = || ErrorShape::invalid("unknown requestId");
     match method {
         "device.pair.list" => {
-            let now_ms = gateway.backend.now_ms();
+            let steady_ms = gateway.backend.steady_ms();
             let mut door = gateway.door();
             Ok(json!({
-                "pending": door.devices.pending(now_ms),
+                "pending": door.devices.pending(steady_ms),
                 "paired": door.devices.paired().map(shown).collect::<Vec<_>>(),
             }))
         }
@@ -50,9 +50,9 @@ pub(super) fn answer<B: Backend>(call: &Call<B>, method: &str, params: &Value) -
 /// Whether the caller may let this device in: never itself, never to do more than itself, and where a person is asked,
 /// only if a person let it in.
 fn may_let_in<B: Backend>(call: &Call<B>, request_id: &str) -> Result<(), ErrorShape> {
-    let now_ms = call.gateway.backend.now_ms();
+    let steady_ms = call.gateway.backend.steady_ms();
     let mut door = call.gateway.door();
-    let request = door.devices.pending(now_ms).iter().find(|request| request.request_id == request_id);
+    let request = door.devices.pending(steady_ms).iter().find(|request| request.request_id == request_id);
     let request = request.ok_or_else(|| ErrorShape::invalid("unknown requestId"))?.clone();
     let own = call.client.device_id.as_deref();
     if own == Some(request.device_id.as_str()) {

@@ -2,7 +2,7 @@
 
 use super::port::{Cause, Peer, Places};
 use super::{Config, Keep};
-use crate::pairing::{Admission, Applicant, Device, Devices, LocalPairing};
+use crate::pairing::{Admission, Applicant, Device, Devices, LocalPairing, Moment};
 use crate::session::{Gate, Locked};
 use countersign_protocol::gateway::connect::Auth;
 use sha2::{Digest as _, Sha256};
@@ -140,7 +140,7 @@ pub(super) struct Opening<'a> {
     pub(super) door: &'a mut Door,
     pub(super) places: &'a Places,
     pub(super) peer: Peer,
-    pub(super) now_ms: i64,
+    pub(super) now: Moment,
     pub(super) uptime: Duration,
 }
 
@@ -157,7 +157,7 @@ impl Gate for Opening<'_> {
 
     fn admit(&mut self, applicant: &Applicant<'_>) -> Admission {
         let local = self.door.local;
-        let admission = self.door.devices.admit(applicant, local, self.now_ms, || Uuid::new_v4().to_string());
+        let admission = self.door.devices.admit(applicant, local, self.now, || Uuid::new_v4().to_string());
         if admission == (Admission::Admitted { changed: true }) {
             self.door.store();
         }

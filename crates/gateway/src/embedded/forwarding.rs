@@ -178,13 +178,13 @@ impl Claim {
         asker: Asker<'_>,
         node_id: &str,
         agree: Agree<'_>,
-        now_ms: i64,
+        steady_ms: i64,
     ) -> Result<Granted, ErrorShape> {
         let Subject::Exec(request) = record.subject() else { return Err(self.unknown()) };
         let ended = record.ended.as_ref();
         let timed_out = ended.is_some_and(|ended| ended.reason == Reason::Timeout);
         // What nobody answered in time is there a moment longer, for the fallback.
-        if !timed_out && now_ms > record.requested.expires_at_ms {
+        if !timed_out && steady_ms > record.until_steady_ms {
             return Err(self.refused("APPROVAL_EXPIRED", "approval expired"));
         }
         match text(request.node_id.as_deref()) {

@@ -215,7 +215,7 @@ async fn checked<B: Backend>(
         Wanted::Approved(claim) => claim,
     };
     let Some(record) = backend.find(claim.run_id()).await else { return Err(claim.unknown()) };
-    let granted = claim.check(&record, asker, node_id, &agree, backend.now_ms())?;
+    let granted = claim.check(&record, asker, node_id, &agree, backend.steady_ms())?;
     let Granted { run_id, grant, .. } = &granted;
     let counts = match grant {
         Grant::Once => backend.consume(run_id, Use::AllowOnce).await,
@@ -265,7 +265,7 @@ async fn tell_once<B: Backend>(
     let answer = {
         let mut nodes = gateway.nodes();
         let run = match order.command.as_str() {
-            command::RUN => nodes.runs(&node.conn_id, &order.params, gateway.backend.now_ms()),
+            command::RUN => nodes.runs(&node.conn_id, &order.params, gateway.backend.steady_ms()),
             _ => None,
         };
         nodes.begin(&invoke_id, node, &order.command, run).map_err(not_told)?
@@ -303,7 +303,7 @@ struct Waiting<'a, B: Backend> {
 
 impl<B: Backend> Drop for Waiting<'_, B> {
     fn drop(&mut self) {
-        let still_waits = self.gateway.nodes().forget(self.invoke_id, self.gateway.backend.now_ms());
+        let still_waits = self.gateway.nodes().forget(self.invoke_id, self.gateway.backend.steady_ms());
         if still_waits && self.node.protocol >= CANCEL_SINCE {
             let cancel =
                 InvokeCancel { invoke_id: self.invoke_id.to_owned(), node_id: self.node_id.to_owned() };

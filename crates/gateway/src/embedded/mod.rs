@@ -30,7 +30,7 @@ pub use port::{Cause, Peer, TurnedAway};
 
 use crate::READ_BYTES;
 use crate::access::Scope;
-use crate::pairing::{Device, LocalPairing};
+use crate::pairing::{Device, LocalPairing, Moment};
 use crate::pet::Pets;
 use crate::session::Client;
 use axum::Router;
@@ -208,6 +208,14 @@ pub trait Backend: Send + Sync + 'static {
 
     /// Unix milliseconds.
     fn now_ms(&self) -> i64;
+
+    /// Milliseconds of a clock that nobody sets, and that goes on while the machine sleeps.
+    fn steady_ms(&self) -> i64;
+
+    /// Both.
+    fn moment(&self) -> Moment {
+        Moment { now_ms: self.now_ms(), steady_ms: self.steady_ms() }
+    }
 }
 
 /// Stores devices.
@@ -433,13 +441,13 @@ async fn tick<B: Backend>(gateway: &Gateway<B>) {
 async fn forget<B: Backend>(gateway: &Gateway<B>) {
     let mut changes = gateway.changes.subscribe();
     loop {
-        let now_ms = gateway.backend.now_ms();
+        let steady_ms = gateway.backend.steady_ms();
         let over = gateway.door().devices.next_forgotten_ms();
         let forgotten = async {
             match over {
                 Some(at_ms) => {
                     // A timer may be early by a part of a millisecond.
-                    let left_ms = u64::try_from(at_ms.saturating_sub(now_ms)).unwrap_or(0) + 1;
+                    let left_ms = u64::try_from(at_ms.saturating_sub(steady_ms)).unwrap_or(0) + 1;
                     tokio::time::sleep(Duration::from_millis(left_ms)).await;
                 }
                 None => std::future::pending().await,
@@ -448,8 +456,8 @@ async fn forget<B: Backend>(gateway: &Gateway<B>) {
         tokio::select! {
             changed = changes.changed() => if changed.is_err() { return },
             () = forgotten => {
-                let now_ms = gateway.backend.now_ms();
-                gateway.door().devices.forget_old(now_ms);
+                let steady_ms = gateway.backend.steady_ms();
+                gateway.door().devices.forget_old(steady_ms);
                 gateway.changed();
             }
         }

@@ -150,14 +150,14 @@ impl Nodes {
     }
 
     /// A node answered. False when nobody waits for that on this connection.
-    pub(super) fn answered(&mut self, conn_id: &str, result: InvokeResult, now_ms: i64) -> bool {
+    pub(super) fn answered(&mut self, conn_id: &str, result: InvokeResult, steady_ms: i64) -> bool {
         if !self.waits(&result.id, conn_id) {
             return false;
         }
         let Some(invoke) = self.invokes.remove(&result.id) else { return false };
         if let Some(key) = &invoke.run {
             let over = self.runs.iter_mut().filter(|run| run.key == *key && run.conn_id == conn_id);
-            over.for_each(|run| run.until_ms = Some(now_ms.saturating_add(RUN_GRACE_MS)));
+            over.for_each(|run| run.until_ms = Some(steady_ms.saturating_add(RUN_GRACE_MS)));
         }
         invoke.reply.send(result).is_ok()
     }
@@ -169,18 +169,18 @@ impl Nodes {
 
     /// Nobody waits any more. False when it was answered before. How long the run may still tell of itself is up to its own
     /// limit: nobody knows whether it ends.
-    pub(super) fn forget(&mut self, invoke_id: &str, now_ms: i64) -> bool {
+    pub(super) fn forget(&mut self, invoke_id: &str, steady_ms: i64) -> bool {
         let Some(invoke) = self.invokes.remove(invoke_id) else { return false };
         let of_it = |run: &&mut Run| Some(&run.key) == invoke.run.as_ref() && run.conn_id == invoke.conn_id;
         for run in self.runs.iter_mut().filter(of_it) {
             run.until_ms =
-                run.timeout_ms.map(|limit| now_ms.saturating_add(limit).saturating_add(RUN_GRACE_MS));
+                run.timeout_ms.map(|limit| steady_ms.saturating_add(limit).saturating_add(RUN_GRACE_MS));
         }
         true
     }
 
     /// Notes that this connection was told to run something, so that it may tell of it. `params` are what it is told.
-    pub(super) fn runs(&mut self, conn_id: &str, params: &Value, now_ms: i64) -> Option<RunKey> {
+    pub(super) fn runs(&mut self, conn_id: &str, params: &Value, steady_ms: i64) -> Option<RunKey> {
         let text = |name: &str| super::binding::text(params[name].as_str());
         let fits = |key: &Option<String>| key.as_ref().is_none_or(|key| key.len() <= MAX_KEY);
         let (run_id, session_key) = (text("runId").filter(|id| id.len() <= MAX_KEY)?, text("sessionKey"));
@@ -189,7 +189,7 @@ impl Nodes {
         }
         let key = RunKey { run_id, session_key };
         self.runs.retain(|run| {
-            !(run.key == key && run.conn_id == conn_id) && run.until_ms.is_none_or(|until| now_ms < until)
+            !(run.key == key && run.conn_id == conn_id) && run.until_ms.is_none_or(|until| steady_ms < until)
         });
         if self.runs.len() >= MAX_RUNS {
             self.runs.pop_front();
@@ -210,7 +210,7 @@ impl Nodes {
         client: &Client,
         event: &RunEvent,
         phase: Phase,
-        now_ms: i64,
+        steady_ms: i64,
     ) -> Option<Matched> {
         let node_id = node_id(client)?;
         let (run_id, session) = (event.run_id.trim(), event.session_key.trim());
@@ -220,7 +220,7 @@ impl Nodes {
                 Some(key) => key == session,
                 None => own.iter().any(|own| own == session),
             };
-            let in_time = run.until_ms.is_none_or(|until| now_ms < until);
+            let in_time = run.until_ms.is_none_or(|until| steady_ms < until);
             run.conn_id == client.conn_id && run.key.run_id == run_id && same_session && in_time
         })?;
         let run = match phase {

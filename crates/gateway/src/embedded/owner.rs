@@ -84,8 +84,8 @@ impl<B: Backend> Embedded<B> {
 
     /// Devices that wait to be let in, oldest first.
     pub fn waiting(&self) -> Vec<Pending> {
-        let now_ms = self.0.backend.now_ms();
-        self.0.door().devices.pending(now_ms).to_vec()
+        let steady_ms = self.0.backend.steady_ms();
+        self.0.door().devices.pending(steady_ms).to_vec()
     }
 
     /// The person lets a waiting device in. `None`: it no longer waits.
@@ -194,7 +194,7 @@ impl<B: Backend> Gateway<B> {
     pub(super) fn approve(&self, request_id: &str, by: LetInBy) -> Option<Device> {
         let device = {
             let mut door = self.door();
-            let device = door.devices.approve(request_id, by, self.backend.now_ms())?;
+            let device = door.devices.approve(request_id, by, self.backend.moment())?;
             door.store();
             device
         };
@@ -203,7 +203,7 @@ impl<B: Backend> Gateway<B> {
     }
 
     pub(super) fn reject(&self, request_id: &str) -> Option<Pending> {
-        let request = self.door().devices.reject(request_id, self.backend.now_ms())?;
+        let request = self.door().devices.reject(request_id, self.backend.steady_ms())?;
         self.resolved(request_id, &request.device_id, "rejected");
         Some(request)
     }

@@ -30,8 +30,8 @@ pub(super) fn told<B: Backend>(
         "node.invoke.result" => {
             let result = read_result(method, params)?;
             is_own(&result.node_id)?;
-            let now_ms = gateway.backend.now_ms();
-            Ok(taken(gateway.nodes().answered(&node.conn_id, result, now_ms)))
+            let steady_ms = gateway.backend.steady_ms();
+            Ok(taken(gateway.nodes().answered(&node.conn_id, result, steady_ms)))
         }
         "node.invoke.progress" => {
             let progress: InvokeProgress = read(method, params)?;
@@ -64,14 +64,14 @@ fn happened<B: Backend>(gateway: &Gateway<B>, node: &Client, told: NodeEvent) ->
     let Some(run) = payload.and_then(|payload| serde_json::from_value::<RunEvent>(payload).ok()) else {
         return Ok(unhandled("invalid_payload"));
     };
-    let now_ms = gateway.backend.now_ms();
-    let Some(matched) = gateway.nodes().matched(node, &run, phase, now_ms) else {
+    let now = gateway.backend.moment();
+    let Some(matched) = gateway.nodes().matched(node, &run, phase, now.steady_ms) else {
         return Ok(unhandled("unmatched_exec_event"));
     };
     let is_muted = matched.is_muted || run.suppress_notify_on_exit == Some(true);
     let node_id = node.device_id.as_deref().unwrap_or_default();
     if let Some(text) = events::text(&name, node_id, &run).filter(|_| !is_muted) {
-        let event = SystemEvent { text, run_id: run.run_id.trim().to_owned(), at_ms: now_ms };
+        let event = SystemEvent { text, run_id: run.run_id.trim().to_owned(), at_ms: now.now_ms };
         gateway.system_events().put(&matched.session_key, event);
     }
     Ok(json!({"ok": true}))

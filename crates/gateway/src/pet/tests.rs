@@ -86,6 +86,10 @@ impl Backend for Nobody {
     fn now_ms(&self) -> i64 {
         NOW_MS
     }
+
+    fn steady_ms(&self) -> i64 {
+        0
+    }
 }
 
 /// A gateway that serves, with its channel open.

@@ -2,11 +2,12 @@
 
 use super::*;
 use crate::identity::Identity;
-use crate::pairing::{Devices, LetInBy, LocalPairing};
+use crate::pairing::{Devices, LetInBy, LocalPairing, Moment};
 use pretty_assertions::assert_eq;
 use proptest::prelude::*;
 
 const NOW: i64 = 1_760_000_000_000;
+const MOMENT: Moment = Moment { now_ms: NOW, steady_ms: 1_000 };
 const NONCE: &str = "11111111-2222-4333-8444-555555555555";
 const TOKEN: &str = "gateway-token-0123456789";
 
@@ -34,7 +35,7 @@ impl Gate for Door {
     }
 
     fn admit(&mut self, applicant: &Applicant<'_>) -> Admission {
-        self.devices.admit(applicant, self.local, NOW, || "knock-1".to_owned())
+        self.devices.admit(applicant, self.local, MOMENT, || "knock-1".to_owned())
     }
 
     fn lets_in_by_secret(&self) -> bool {
@@ -306,7 +307,7 @@ fn a_device_that_is_not_known_waits_and_is_told_so_once() {
         (code, &details["reason"], &details["requestId"]),
         (close::POLICY, &json!("not-paired"), &json!("knock-1"))
     );
-    door.devices.approve("knock-1", LetInBy::Person, NOW).unwrap();
+    door.devices.approve("knock-1", LetInBy::Person, MOMENT).unwrap();
     assert!(knock(&mut door, &text).is_ok());
     let more = connect(|params| params.scopes = vec!["operator.admin".into()], nothing);
     assert_eq!(knock(&mut door, &more).unwrap_err().2["reason"], "scope-upgrade");

@@ -57,6 +57,7 @@ fn record(change: impl FnOnce(&mut Known, &mut RequestView)) -> Known {
         },
         binding: Some(Box::new(Binding::of(&plan, None, None, None))),
         ended: Some(ended),
+        until_steady_ms: NOW + 10,
     };
     change(&mut known, &mut request);
     known.requested.request = Subject::Exec(Box::new(request));
@@ -265,7 +266,7 @@ fn t05_an_approval_counts_for_one_node_one_caller_and_one_run() {
     ] {
         check(|_, _| {}, more, "APPROVAL_REQUEST_MISMATCH");
     }
-    check(|known, _| known.requested.expires_at_ms = NOW - 1, json!({}), "APPROVAL_EXPIRED");
+    check(|known, _| known.until_steady_ms = NOW - 1, json!({}), "APPROVAL_EXPIRED");
     check(|known, _| known.ended = None, json!({}), "APPROVAL_REQUIRED");
     for decision in [Some(Decision::Deny), None] {
         let ended = record(|known, _| known.ended.as_mut().unwrap().decision = decision);
@@ -311,7 +312,7 @@ fn when_nobody_answered_in_time_the_nodes_fallback_may_decide() {
     let fallback = json!({"runId": "r-1", "approvalSource": "ask-fallback"});
     let expired = |change: fn(&mut Known, &mut RequestView)| {
         record(|known, request| {
-            known.requested.expires_at_ms = NOW - 5;
+            known.until_steady_ms = NOW - 5;
             known.ended = Some(Ended { decision: None, reason: Reason::Timeout, at_ms: NOW - 5, by: None });
             change(known, request);
         })
@@ -325,7 +326,7 @@ fn when_nobody_answered_in_time_the_nodes_fallback_may_decide() {
     check(claim(approved(json!({"approvalDecision": "allow-once"})), &known), "APPROVAL_REQUIRED");
     check(claim_of(&known.by, false, NODE, fallback.clone(), &known), "APPROVAL_REQUIRED");
     let nobody = expired(|known, _| {
-        (known.ended.as_mut().unwrap().reason, known.requested.expires_at_ms) = (Reason::NoRoute, NOW);
+        (known.ended.as_mut().unwrap().reason, known.until_steady_ms) = (Reason::NoRoute, NOW);
     });
     check(claim(fallback.clone(), &nobody), "APPROVAL_REQUIRED");
     let without_plan = expired(|known, request| {

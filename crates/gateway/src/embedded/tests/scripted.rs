@@ -123,6 +123,10 @@ impl Backend for Scripted {
     fn now_ms(&self) -> i64 {
         1_760_000_000_000
     }
+
+    fn steady_ms(&self) -> i64 {
+        1_000
+    }
 }
 
 /// What the tools of these tests are.

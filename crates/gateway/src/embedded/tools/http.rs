@@ -195,12 +195,12 @@ fn admit<B: Backend>(
     }
     let auth = Auth { token: bearer(headers).map(str::to_owned), ..Auth::default() };
     let mut door = gateway.door();
-    let now_ms = gateway.backend.now_ms();
+    let now = gateway.backend.moment();
     let mut opening = Opening {
         door: &mut door,
         places: &gateway.places,
         peer: place.peer,
-        now_ms,
+        now,
         uptime: gateway.started.elapsed(),
     };
     opening.secret(Some(&auth), None).map_err(|locked| match locked {
