@@ -1,4 +1,5 @@
-//! A node host of the release that has its commands run by our app, over the approval socket (approval-socket.md §6).
+//! A node host of the release that has its commands run by our app, over the approval socket
+//! (docs/protocol/approval-socket.md, "Running").
 
 use crate::Story;
 use crate::companion::Companion;

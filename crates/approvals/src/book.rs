@@ -1,4 +1,4 @@
-//! The approval state machine (system.md P1), sans IO.
+//! The approval state machine (docs/protocol/approvals.md, "State machine"), sans IO.
 //!
 //! A [`Book`] is told the time and the ids, keeps no task and no timer, and answers every operation with a [`Step`]: what
 //! the caller asked for, and the [`Effect`]s that everybody else must hear of. Before anything else, each operation ends
@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How long a person may take when nobody says otherwise (system.md P1).
+/// How long a person may take when nobody says otherwise (docs/protocol/approvals.md, "State machine").
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_millis(120_000);
 
 /// Shortest time that a person may be given: a request with none would never be seen.

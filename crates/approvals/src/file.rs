@@ -8,7 +8,7 @@ use std::io::{self, Read, Write};
 use std::path::Path;
 
 /// Largest file that is read or written, in bytes: what OpenClaw's importer accepts of its document
-/// (approvals-store.md §0).
+/// (docs/protocol/document.md, "Where it is").
 pub(crate) const MAX_BYTES: u64 = 4 * 1024 * 1024;
 
 /// Bytes handed to the system at once. Every piece is a place where a crash is tested.

@@ -27,7 +27,8 @@ pub const CLOCK_SET_MS: i64 = 1_000;
 pub trait IdSource: Send + Sync + 'static {
     /// A fresh random UUID (version 4) in lower-case text.
     fn uuid(&self) -> String;
-    /// A fresh socket token: 24 random bytes as base64url without padding, 32 characters (approval-socket.md §4).
+    /// A fresh socket token: 24 random bytes as base64url without padding, 32 characters
+    /// (docs/protocol/approval-socket.md, "Token").
     fn token(&self) -> SocketToken;
 }
 
@@ -81,7 +82,8 @@ impl IdSource for SystemIds {
     }
 }
 
-/// Bytes of a socket token (approval-socket.md §4). A multiple of three, so that its base64 needs no padding.
+/// Bytes of a socket token (docs/protocol/approval-socket.md, "Token"). A multiple of three, so that its
+/// base64 needs no padding.
 const TOKEN_BYTES: usize = 24;
 
 const BASE64URL: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";

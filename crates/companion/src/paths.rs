@@ -34,9 +34,9 @@ pub enum BadEnvironment {
 }
 
 impl Paths {
-    /// From environment variables (approval-socket.md §2): `OPENCLAW_HOME` (may start with `~`), `HOME`, `USERPROFILE`;
-    /// `OPENCLAW_STATE_DIR`; `COUNTERSIGN_STATE_DIR` for everything of ours, else the XDG folders; and
-    /// `COUNTERSIGN_GATEWAY_PORT`.
+    /// From environment variables (docs/protocol/approval-socket.md, "Place"): `OPENCLAW_HOME` (may start
+    /// with `~`), `HOME`, `USERPROFILE`; `OPENCLAW_STATE_DIR`; `COUNTERSIGN_STATE_DIR` for everything of
+    /// ours, else the XDG folders; and `COUNTERSIGN_GATEWAY_PORT`.
     pub fn from_env(env: &BTreeMap<String, String>) -> Result<Self, BadEnvironment> {
         let value = |name: &str| env.get(name).map(|value| value.trim()).filter(|value| !value.is_empty());
         let home = value("HOME").or(value("USERPROFILE")).map(PathBuf::from);

@@ -280,7 +280,7 @@ impl Companion {
     }
 }
 
-/// Requests that may wait at once (system.md P1).
+/// Requests that may wait at once (docs/protocol/approvals.md, "State machine").
 const MAX_PENDING: usize = 256;
 
 /// How long each phase of stopping may take: a command gets TERM, then KILL, and its end is recorded within it.

@@ -1,4 +1,4 @@
-//! Who may call what (gateway-protocol.md §3.2, approval-methods.md §1).
+//! Who may call what (docs/protocol/gateway.md, "Roles and scopes").
 
 use std::collections::BTreeSet;
 use std::fmt;

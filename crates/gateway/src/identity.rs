@@ -1,4 +1,5 @@
-//! A device: an Ed25519 key whose public half is its name, and what it signs to connect (gateway-protocol.md §3.4, §3.5).
+//! A device: an Ed25519 key whose public half is its name, and what it signs to connect
+//! (docs/protocol/gateway.md, "Devices", "Signature").
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};

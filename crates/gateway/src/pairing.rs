@@ -1,4 +1,4 @@
-//! Devices that were let in, and those that wait for it (gateway-protocol.md §4.1).
+//! Devices that were let in, and those that wait for it (docs/protocol/gateway.md, "Pairing").
 
 use crate::access::{Role, Scopes};
 use countersign_protocol::gateway::connect::ClientInfo;

@@ -1,4 +1,5 @@
-//! The server's end of one connection, sans IO: challenge, handshake, who may call what (gateway-protocol.md §3).
+//! The server's end of one connection, sans IO: challenge, handshake, who may call what
+//! (docs/protocol/gateway.md, "Handshake").
 //!
 //! A [`Session`] is told the time and every frame, asks its [`Gate`] about secrets and devices, and answers with what to
 //! do. It keeps no socket, task or timer.
@@ -399,7 +400,8 @@ pub(crate) fn missing_scope(scope: Scope) -> ErrorShape {
     ErrorShape::new(code::FORBIDDEN, format!("missing scope: {scope}")).with(details)
 }
 
-/// The command line of newer releases leaves its device out when it was given a token (gateway-protocol.md §3.2).
+/// The command line of newer releases leaves its device out when it was given a token
+/// (docs/protocol/gateway.md, "Roles and scopes").
 fn is_command_line(client: &ClientInfo) -> bool {
     client.id == "cli" && client.mode == "cli"
 }

@@ -1,4 +1,5 @@
-//! What "always" may store for a command, narrowest first, or why nothing (approvals-store.md §10).
+//! What "always" may store for a command, narrowest first, or why nothing (docs/protocol/document.md,
+//! "Always").
 
 mod choices;
 mod peer;
@@ -72,7 +73,7 @@ pub fn unavailable(
 }
 
 /// Proposals for a command: nothing for shells, interpreters, wrappers and multi-call programs, nor for programs that this
-/// user could rewrite (such a command is one-shot, approvals-store.md §10).
+/// user could rewrite (such a command is one-shot, docs/protocol/document.md, "Always").
 pub fn proposals(
     analysis: &Analysis,
     facts: &Facts,

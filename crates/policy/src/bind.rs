@@ -1,6 +1,6 @@
 //! Which argument list runs without anybody looking: one program under the name that was typed, or a text for a shell in which
-//! every program is named by its path and every word is literal (command-analysis.md §4.3, §7). What cannot be bound may
-//! still be asked about.
+//! every program is named by its path and every word is literal (docs/protocol/commands.md,
+//! "What is pinned"). What cannot be bound may still be asked about.
 
 mod render;
 

@@ -1,4 +1,5 @@
-//! Is the live policy still at least as permissive as the one that was shown (approval-socket.md §7, cases M425–M427)?
+//! Is the live policy still at least as permissive as the one that was shown
+//! (docs/protocol/approval-socket.md, "Policy snapshot")?
 
 use countersign_protocol::socket::{PolicySnapshot, SnapshotRule};
 use std::collections::HashSet;

@@ -1,4 +1,4 @@
-//! What is in force for a request, and which layer says so (approvals-store.md §4).
+//! What is in force for a request, and which layer says so (docs/protocol/document.md, "Whose value holds").
 
 use countersign_protocol::ui::PolicyLayer;
 use countersign_protocol::vocabulary::{Ask, Security};
@@ -34,7 +34,7 @@ pub struct Requested {
     pub ask: Option<Ask>,
 }
 
-/// Built-in values (system.md P5).
+/// Built-in values (docs/protocol/document.md, "Built-in values").
 pub const BUILT_IN: Effective = Effective {
     security: Layered { value: Security::Deny, layer: PolicyLayer::BuiltIn },
     ask: Layered { value: Ask::OnMiss, layer: PolicyLayer::BuiltIn },
@@ -42,7 +42,7 @@ pub const BUILT_IN: Effective = Effective {
     auto_allow_skills: false,
 };
 
-/// Built-in values of the peers' releases from 2026.7 on (approvals-store.md §4.2).
+/// Built-in values of the peers' releases from 2026.7 on (docs/protocol/document.md, "Built-in values").
 pub const PEER_BUILT_IN: Effective = Effective {
     security: Layered { value: Security::Full, layer: PolicyLayer::BuiltIn },
     ask: Layered { value: Ask::Off, layer: PolicyLayer::BuiltIn },
@@ -50,8 +50,8 @@ pub const PEER_BUILT_IN: Effective = Effective {
     auto_allow_skills: false,
 };
 
-/// What holds in a sandbox of this machine where nothing is said (system.md P11): it is no way around the entries, but
-/// nobody has to open the machine itself for it.
+/// What holds in a sandbox of this machine where nothing is said (docs/protocol/routing.md, "In a sandbox"):
+/// it is no way around the entries, but nobody has to open the machine itself for it.
 pub const SANDBOX: Effective = Effective {
     security: Layered { value: Security::Allowlist, layer: PolicyLayer::BuiltIn },
     ask: Layered { value: Ask::OnMiss, layer: PolicyLayer::BuiltIn },

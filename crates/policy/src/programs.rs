@@ -1,6 +1,6 @@
 //! What programs are known to do, by name: shells, carriers that run another program, interpreters, multi-call files
-//! (command-analysis.md §4.3, §6, §10). Names are compared as the peers do: base name, lower case, without a Windows
-//! extension, and without a trailing version so that `python3.12` is `python`.
+//! (docs/protocol/commands.md, "Wrappers"). Names are compared as the peers do: base name, lower case,
+//! without a Windows extension, and without a trailing version so that `python3.12` is `python`.
 
 use crate::command::carriers::{self, Carrier};
 

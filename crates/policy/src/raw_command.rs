@@ -1,4 +1,4 @@
-//! The contract between `rawCommand` and argv (command-analysis.md §8).
+//! The contract between `rawCommand` and argv (docs/protocol/commands.md, "The text beside a list").
 
 use crate::programs::Name;
 use std::borrow::Cow;

@@ -1,5 +1,6 @@
-//! Windows command texts (command-analysis.md §13): one program with its arguments or nothing. Neither of the two shells
-//! there has a grammar that could be trusted, so whatever either of them could read as more than words is opaque.
+//! Windows command texts (docs/protocol/commands.md, "Windows texts"): one program with its arguments or
+//! nothing. Neither of the two shells there has a grammar that could be trusted, so whatever either of them
+//! could read as more than words is opaque.
 //!
 //! ```
 //! use countersign_policy::windows::{analyze, escape};

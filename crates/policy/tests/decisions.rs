@@ -1,4 +1,4 @@
-//! The rows M404–M429, N430–N443 and P476–P505 of the behaviour cases: what the app decides, what it can pin, and when
+//! Rows M404–M429, N430–N443 and P476–P505: what the app decides, what it can pin, and when
 //! it must ask.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 

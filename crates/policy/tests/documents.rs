@@ -1,4 +1,4 @@
-//! The rows O444–O475 of the behaviour cases, edits with their undo, and what counts as a loosening.
+//! Rows O444–O475, edits with their undo, and what counts as a loosening.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use countersign_policy::document::{

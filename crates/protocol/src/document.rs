@@ -1,5 +1,5 @@
-//! The approvals document as stored (approvals-store.md §1): one JSON object of which every member, known or not,
-//! is kept in its place.
+//! The approvals document as stored (docs/protocol/document.md, "Members"): one JSON object of which every
+//! member, known or not, is kept in its place.
 
 use serde_json::{Map, Value};
 

@@ -1,4 +1,5 @@
-//! The pet channel: tool approval for companion clients, API version 2.11 (pet-channel.md). One JSON object a text frame.
+//! The pet channel: tool approval for companion clients, API version 2.11 (docs/protocol/pet-channel.md). One
+//! JSON object a text frame.
 //!
 //! Unknown members, push types and actions are read and mean nothing. Whoever reads a frame here gets it with every bound
 //! already checked.

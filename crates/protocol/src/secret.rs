@@ -35,7 +35,8 @@ impl fmt::Debug for SocketToken {
     }
 }
 
-/// The pet channel's token: whoever has it may answer for a session (pet-channel.md, "Connection").
+/// The pet channel's token: whoever has it may answer for a session (docs/protocol/pet-channel.md,
+/// "Connection").
 ///
 /// Has no `Serialize`, prints as `PetToken(…)` and is zeroed on drop.
 #[derive(Clone)]

@@ -1,4 +1,5 @@
-//! Frames of the approval socket (approval-socket.md §5, §6): one JSON object a line, one request a connection.
+//! Frames of the approval socket (docs/protocol/approval-socket.md): one JSON object a line, one request a
+//! connection.
 
 use crate::vocabulary::{Decision, Security};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -86,10 +87,10 @@ pub struct ExecFrame {
 pub struct ExecRequest {
     /// Final argv.
     pub command: Vec<String>,
-    /// Text that must agree with `command` (command-analysis.md §8).
+    /// Text that must agree with `command` (docs/protocol/commands.md, "The text beside a list").
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub raw_command: Option<String>,
-    /// Working directory; absent means the app's own.
+    /// Working directory; absent means the home folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
     /// Environment overrides.
@@ -107,7 +108,8 @@ pub struct ExecRequest {
     /// The session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_key: Option<String>,
-    /// A grant that a person gave elsewhere; untrusted (approval-socket.md §7, §13).
+    /// A grant that a person gave elsewhere; untrusted (docs/protocol/approval-socket.md,
+    /// "Grants from elsewhere").
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval_decision: Option<Decision>,
     /// `ask-fallback` or `auto-review`; anything else is refused, hence text.
@@ -136,7 +138,7 @@ pub struct NodeRun {
     pub run_id: String,
 }
 
-/// The policy in force when a grant was given (approval-socket.md §6.4).
+/// The policy in force when a grant was given (docs/protocol/approval-socket.md, "Policy snapshot").
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PolicySnapshot {

@@ -24,7 +24,7 @@ pub struct ToolCaller {
     pub model: Option<String>,
     /// Absolute folder that file tools are kept in and commands start in.
     pub workspace: String,
-    /// Session of the pet channel that the turn came from (pet-channel.md).
+    /// Session of the pet channel that the turn came from (docs/protocol/pet-channel.md, "Connection").
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pet_session: Option<String>,
 }
@@ -65,7 +65,7 @@ pub struct ToolView {
 pub struct RemovedTool {
     /// Its name.
     pub name: String,
-    /// Label of the step of the tool policy that removed it (system.md P16).
+    /// Label of the step of the tool policy that removed it (docs/protocol/tools.md, "Steps").
     pub step: String,
 }
 

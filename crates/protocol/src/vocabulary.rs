@@ -71,7 +71,7 @@ pub enum ExecHost {
     Node,
 }
 
-/// Security and ask in one word (tool-policy.md §14).
+/// Security and ask in one word (docs/protocol/routing.md, "Modes").
 #[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize, TS)]
 #[serde(rename_all = "kebab-case")]
 #[ts(export, export_to = "index.ts")]
@@ -88,7 +88,7 @@ pub enum ExecMode {
     Full,
 }
 
-/// How far a session is lifted out of its sandbox (tool-policy.md §13).
+/// How far a session is lifted out of its sandbox (docs/protocol/routing.md, "Elevation").
 #[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize, TS)]
 #[serde(rename_all = "kebab-case")]
 #[ts(export, export_to = "index.ts")]

@@ -40,14 +40,16 @@ pub struct Denied {
 pub struct Gating {
     /// Names of tools, normalised, wherever the call comes from.
     pub everywhere: BTreeSet<String>,
-    /// Names of tools, normalised, for turns of the pet channel (pet-channel.md).
+    /// Names of tools, normalised, for turns of the pet channel (docs/protocol/pet-channel.md,
+    /// "Tool approval").
     pub pet: BTreeSet<String>,
     /// Names of tools, normalised, for calls that come over the gateway.
     pub gateway: BTreeSet<String>,
 }
 
 impl Default for Gating {
-    /// As the pet channel has it (pet-channel.md); over the gateway nothing is read unasked.
+    /// As the pet channel has it (docs/protocol/pet-channel.md, "Tool approval"); over the gateway nothing is
+    /// read unasked.
     fn default() -> Self {
         let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
         Self { everywhere: BTreeSet::new(), pet: names(&GATED_TOOLS), gateway: names(&GATEWAY) }

@@ -199,7 +199,8 @@ fn finish(result: Result<Printed, ProgramError>) -> Result<Finish, ToolError> {
 /// Bytes of a task: more than a person reads before allowing it.
 const MAX_TASK: usize = 64 * 1_024;
 
-/// What a program may take for a task: as long as a command (tool-policy.md §14), and as much output as any run returns.
+/// What a program may take for a task: as long as a command (docs/protocol/tools.md, "Time limits"), and as
+/// much output as any run returns.
 const LIMITS: Limits = Limits { time: Duration::from_secs(1_800), output: OUTPUT_BYTES };
 
 /// Characters of what a program said, from the end.

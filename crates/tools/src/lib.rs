@@ -1,4 +1,5 @@
-//! Tools that agents call, and what happens around each call: hooks, approval, abort (system.md P16).
+//! Tools that agents call, and what happens around each call: hooks, approval, abort
+//! (docs/protocol/tools.md).
 //!
 //! A tool says first what it would do, as a plan that has no effect yet; whoever gates the call sees that plan, and exactly
 //! that plan is carried out. Nothing in a tool asks or allows.

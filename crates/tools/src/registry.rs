@@ -1,7 +1,8 @@
 //! All tools there are, and what is left of them for one caller.
 //!
-//! The order is that of system.md P16: tools are built, the tool policy removes some, the schemas of those that are left are
-//! written as the agent's provider takes them, hooks are put around them, and only then can they be called.
+//! The order is fixed (docs/protocol/tools.md, "Steps"): tools are built, the tool policy removes some, the
+//! schemas of those that are left are written as the agent's provider takes them, hooks are put around them,
+//! and only then can they be called.
 
 use crate::call::Seats;
 use crate::gate::{Gate, Gating};

@@ -50,7 +50,7 @@ pub struct BroughtBy {
     pub program: Option<String>,
 }
 
-/// Where the turn of a call came from (pet-channel.md).
+/// Where the turn of a call came from (docs/protocol/pet-channel.md, "Connection").
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub enum Channel {
     /// Nowhere that asks by itself.
@@ -97,7 +97,7 @@ impl Call {
     }
 }
 
-/// The ids of a call, shown as the peers join them: `runId:callId` (tool-policy.md §8).
+/// The ids of a call, shown as the peers join them: `runId:callId` (docs/protocol/tools.md, "Hooks").
 #[derive(Clone, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct CallKey {
     run: Option<String>,

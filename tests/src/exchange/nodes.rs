@@ -1,4 +1,4 @@
-//! A node, what it is told, and what is said of it (approval-methods.md §14–15).
+//! A node, what it is told, and what is said of it (docs/protocol/nodes.md).
 
 use super::script::Stage;
 use super::shape;

@@ -1,4 +1,4 @@
-//! What is said to a gateway: every method that ours serves, and the bad input that the specification names.
+//! What is said to a gateway: every method that ours serves, and the bad input that `docs/protocol` names.
 
 use super::wire::{Came, Who, Wire, connect};
 use super::{Exchange, nodes, shape};
@@ -133,7 +133,7 @@ impl Stage<'_> {
     }
 }
 
-/// gateway-protocol.md §3.7.
+/// docs/protocol/gateway.md, "Failed handshakes".
 async fn handshakes(stage: &mut Stage<'_>) -> Result<()> {
     stage.handshake("as it should be", |_| {}).await?;
     stage.handshake_with("wrong", "a wrong token", |_| {}).await?;
@@ -212,7 +212,7 @@ async fn frames(stage: &mut Stage<'_>, cast: &mut Cast) -> Result<()> {
     Ok(())
 }
 
-/// approval-methods.md §2.2.
+/// docs/protocol/approvals.md, "Asking".
 async fn bad_commands(stage: &mut Stage<'_>, cast: &mut Cast) -> Result<()> {
     let plan = json!({"argv": [], "cwd": null, "commandText": "id", "agentId": null, "sessionKey": null});
     for (special, params) in [
@@ -257,7 +257,7 @@ async fn bad_commands(stage: &mut Stage<'_>, cast: &mut Cast) -> Result<()> {
     Ok(())
 }
 
-/// approval-methods.md §2–7.
+/// docs/protocol/approvals.md.
 async fn commands(stage: &mut Stage<'_>, cast: &mut Cast) -> Result<()> {
     let request = "exec.approval.request";
     let params = |id: &str, ask: &str| {
@@ -304,7 +304,7 @@ async fn commands(stage: &mut Stage<'_>, cast: &mut Cast) -> Result<()> {
     Ok(())
 }
 
-/// approval-methods.md §8.
+/// docs/protocol/approvals.md, "Plugins".
 async fn plugins(stage: &mut Stage<'_>, cast: &mut Cast) -> Result<()> {
     let request = "plugin.approval.request";
     if !stage.call(&mut cast.person, request, "no title", &json!({"description": "d"})).await? {
@@ -346,7 +346,7 @@ async fn plugins(stage: &mut Stage<'_>, cast: &mut Cast) -> Result<()> {
     Ok(())
 }
 
-/// approval-methods.md §9.
+/// docs/protocol/approvals.md, "Every kind in one shape".
 async fn unified(stage: &mut Stage<'_>, cast: &mut Cast) -> Result<()> {
     stage.call(&mut cast.person, "openclaw.approval.list", "there are none", &json!({})).await?;
     if !stage.call(&mut cast.person, "approval.get", "an unknown id", &json!({"id": "unknown-id"})).await? {
@@ -389,7 +389,7 @@ async fn unified(stage: &mut Stage<'_>, cast: &mut Cast) -> Result<()> {
     Ok(())
 }
 
-/// approval-methods.md §13.
+/// docs/protocol/document.md, "Over a gateway".
 async fn policies(stage: &mut Stage<'_>, cast: &mut Cast) -> Result<()> {
     let (get, set) = ("exec.approvals.get", "exec.approvals.set");
     let person = &mut cast.person;
@@ -422,7 +422,7 @@ async fn policies(stage: &mut Stage<'_>, cast: &mut Cast) -> Result<()> {
     Ok(())
 }
 
-/// gateway-protocol.md §4.1.
+/// docs/protocol/gateway.md, "Pairing".
 async fn devices(stage: &mut Stage<'_>, cast: &mut Cast) -> Result<()> {
     for (method, special, params) in [
         ("device.pair.list", "", json!({})),

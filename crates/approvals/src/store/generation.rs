@@ -1,4 +1,5 @@
-//! Which OpenClaw, if any, keeps its approvals in a state directory (approvals-store.md §0).
+//! Which OpenClaw, if any, keeps its approvals in a state directory (docs/protocol/document.md,
+//! "Where it is").
 //!
 //! From 2026.8 on the document lives in a database, and the mere presence of the JSON file stops every approval there.
 

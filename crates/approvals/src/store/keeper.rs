@@ -633,7 +633,7 @@ fn base(current: &Current, fresh: &mut dyn FnMut() -> String) -> Result<Document
 }
 
 /// The values are written out because releases disagree about what an absent one means: deny, or run everything
-/// (approvals-store.md §4.2).
+/// (docs/protocol/document.md, "Built-in values").
 fn first_run(fresh: &mut dyn FnMut() -> String) -> Result<Document, StoreError> {
     let values = [
         (PolicyField::Security, "allowlist"),
@@ -666,7 +666,8 @@ fn complete_socket(document: &Document) -> Option<(String, SocketToken)> {
     Some((path?, token?))
 }
 
-/// A stored path may start with `~` (approval-socket.md §4); one that depends on a working directory names no place.
+/// A stored path may start with `~` (docs/protocol/approval-socket.md, "Place"); one that depends on a
+/// working directory names no place.
 fn usable_socket((path, token): (String, SocketToken)) -> Result<(PathBuf, SocketToken), StoreError> {
     if !token.is_long_enough() {
         return Err(StoreError::ShortToken { characters: token.expose().chars().count() });

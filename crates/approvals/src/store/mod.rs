@@ -36,7 +36,7 @@ pub struct Current {
     pub path: PathBuf,
     /// Its state.
     pub state: StoreState,
-    /// Hash of its bytes (approvals-store.md §6).
+    /// Hash of its bytes (docs/protocol/document.md, "Hash").
     pub hash: String,
     /// What it says; present when `state` is `Ready`.
     pub document: Option<Document>,

@@ -1,4 +1,5 @@
-//! Connections to other gateways (system.md P14): which ones the person wants, their secrets, and an operator for each.
+//! Connections to other gateways (docs/protocol/gateway.md): which ones the person wants, their secrets, and
+//! an operator for each.
 
 mod asking;
 mod config;
@@ -387,7 +388,7 @@ async fn blocking<T: Send + 'static>(
     }
 }
 
-/// What this program can do (gateway-protocol.md §3.1).
+/// What this program can do (docs/protocol/gateway.md, "Names of programs").
 const CAPS: [&str; 3] = ["approvals", "exec-approvals", "plugin-approvals"];
 
 /// What peers call this program.

@@ -1,4 +1,4 @@
-//! The secret that OpenClaw itself uses on this machine (gateway-protocol.md §3.3).
+//! The secret that OpenClaw itself uses on this machine (docs/protocol/gateway.md, "Secrets").
 
 use countersign_protocol::ui::SecretKind;
 use serde_json::Value;

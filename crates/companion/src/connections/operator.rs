@@ -1,5 +1,6 @@
 //! One gateway as its operator: what waits there is asked here, what is answered here is told there, over the very
-//! connection that brought the question and over no other (approval-methods.md §2–8, approval-socket.md §9).
+//! connection that brought the question and over no other (docs/protocol/approvals.md, "Answering",
+//! "Lost events").
 
 use super::asking::{Asking, Tools, Withdrawal};
 use super::presented::{Kind, Origin, Presented};
@@ -414,7 +415,8 @@ pub(super) fn release(version: &str) -> Option<[u32; 3]> {
     Some(release)
 }
 
-/// From this release on, what agents raise is shown to `operator.admin` only (approval-methods.md §6).
+/// From this release on, what agents raise is shown to `operator.admin` only (docs/protocol/approvals.md,
+/// "Who sees what").
 const HIDES_AGENTS: [u32; 3] = [2026, 5, 18];
 
 /// The other end's words, so that nothing in them is hidden.
@@ -444,7 +446,7 @@ pub(crate) fn escaped(problem: LinkProblem) -> LinkProblem {
 /// Characters of the name of whoever answered elsewhere.
 const MAX_NAME: usize = 200;
 
-/// How often to ask what waits, in case an event was lost (approval-methods.md §12).
+/// How often to ask what waits, in case an event was lost (docs/protocol/approvals.md, "Lost events").
 const SAFETY: Duration = Duration::from_secs(20);
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
-//! Approvals documents of other gateways and of their nodes (approval-methods.md §13): which there are, what they say, and
-//! putting another in their place. Nothing is kept here: every change is made from what the machine says at that moment,
-//! over the very connection that said it, and only while its hash is still the same.
+//! Approvals documents of other gateways and of their nodes (docs/protocol/document.md, "Over a gateway"):
+//! which there are, what they say, and putting another in their place. Nothing is kept here: every change is
+//! made from what the machine says at that moment, over the very connection that said it, and only while its
+//! hash is still the same.
 
 mod built_in;
 mod reply;
@@ -254,7 +255,8 @@ fn access(error: CallError) -> PolicyAccess {
     }
 }
 
-/// Whether a refusal says that somebody else changed the document (approvals-store.md §8).
+/// Whether a refusal says that somebody else changed the document (docs/protocol/document.md,
+/// "Over a gateway").
 fn is_stale(error: &ErrorShape) -> bool {
     let text = &error.message;
     text.contains("exec approvals changed") || text.contains("exec approvals base hash")

@@ -44,7 +44,8 @@ impl Kind {
         }
     }
 
-    /// Parameters of an answer. A gateway takes what it does not understand for a denial where the kind is named (§9).
+    /// Parameters of an answer. A gateway takes what it does not understand for a denial where the kind is
+    /// named (docs/protocol/approvals.md, "Every kind in one shape").
     pub(crate) fn answer(self, id: &str, decision: Decision) -> Value {
         match self {
             Self::Exec | Self::Plugin => json!({ "id": id, "decision": decision }),

@@ -328,7 +328,7 @@ const REQUEST: &str = "exec.approval.request";
 const WAIT: &str = "exec.approval.waitDecision";
 const RESOLVE: &str = "exec.approval.resolve";
 
-/// From this release on a request may carry a warning (approval-methods.md §2.1).
+/// From this release on a request may carry a warning (docs/protocol/approvals.md, "Asking").
 const WARNS: [u32; 3] = [2026, 5, 28];
 
 /// In front of a target's name in the history, so that it never reads like one of this machine's own ways to answer.

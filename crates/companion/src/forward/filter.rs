@@ -1,4 +1,4 @@
-//! Which requests are handed on (approval-methods.md §11).
+//! Which requests are handed on (docs/forwarder.md, "What is handed on").
 
 use regex::{Regex, RegexBuilder};
 

@@ -247,7 +247,8 @@ fn cut(mut text: String, most: usize) -> String {
 /// Version of the shape.
 const VERSION: u32 = 1;
 
-/// Longest command that is told, in bytes: what peers show of one at most (approval-methods.md §2.2).
+/// Longest command that is told, in bytes: what peers show of one at most (docs/protocol/commands.md,
+/// "Shown text").
 pub(super) const MAX_COMMAND: usize = 16_384;
 
 /// Longest of the other texts, in bytes.

@@ -1,5 +1,5 @@
-//! Handing on what is asked, and how it ended, to places of the person's choice (system.md P4): other gateways ([`asker`]),
-//! programs and webhooks ([`post`]).
+//! Handing on what is asked, and how it ended, to places of the person's choice (docs/forwarder.md): other
+//! gateways ([`asker`]), programs and webhooks ([`post`]).
 //!
 //! Nothing here delays an approval: the book is followed like every window follows it, each target has a queue and a task of its
 //! own, and whatever fails is counted, logged and shown.
@@ -187,7 +187,7 @@ impl Forward {
     }
 
     /// Whether a request would be handed on to at least one target, before it has an id of ours. What this says is the peers'
-    /// "delivered" (approval-methods.md §11): at least one target takes it, not that it has arrived.
+    /// "delivered" (docs/forwarder.md, "Delivery"): at least one target takes it, not that it has arrived.
     pub(crate) fn takes(&self, id: Option<&str>, agent: Option<&str>, session: Option<&str>) -> bool {
         let live = self.live();
         live.is_meant(id.unwrap_or_default(), agent, session) && !live.running.is_empty()

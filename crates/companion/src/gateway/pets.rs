@@ -1,5 +1,6 @@
 //! Companion clients at the app's own gateway: the pet channel is open while the person wants it and the gateway serves, and a
-//! call of a turn of theirs is shown to the client of its session (pet-channel.md).
+//! call of a turn of theirs is shown to the client of its session (docs/protocol/pet-channel.md,
+//! "Whose answer counts").
 
 use super::app::{EmbeddedGateway, Now, PET_TOKEN_FILE, Parts};
 use super::state;

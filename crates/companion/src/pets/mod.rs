@@ -1,5 +1,5 @@
-//! Other programs' pet servers, whose questions are asked here (system.md P17): which ones the person wants, their tokens, and a
-//! connection to each. Nothing that is asked there ever runs here.
+//! Other programs' pet servers, whose questions are asked here (docs/protocol/pet-channel.md): which ones the
+//! person wants, their tokens, and a connection to each. Nothing that is asked there ever runs here.
 //!
 //! Our own end of the channel is the app's gateway: [`crate::gateway`].
 

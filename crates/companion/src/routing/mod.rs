@@ -1,5 +1,5 @@
-//! Where each command runs (system.md P11, P12): resolves what is set for all, for its agent and for its session, and has
-//! it run there, in a sandbox, on this machine or on a node.
+//! Where each command runs (docs/protocol/routing.md): resolves what is set for all, for its agent and for
+//! its session, and has it run there, in a sandbox, on this machine or on a node.
 //!
 //! Nothing here allows anything. The place's own policy decides, and what is resolved here can only make that stricter; a
 //! place that is not to be had is an error, never another place.

@@ -177,8 +177,8 @@ const REMOTE: Option<HostKind> = Some(HostKind::Remote);
 /// How long a command without a limit may run on a node: the peers' own limit.
 const DEFAULT_RUN: Duration = Duration::from_secs(1_800);
 
-/// What the way there and back may take beyond the run (approval-methods.md §15.7).
+/// What the way there and back may take beyond the run (docs/protocol/nodes.md, "Waiting for a run").
 const MARGIN: Duration = Duration::from_secs(5);
 
-/// Shorter than this no node is waited for (approval-methods.md §15.7).
+/// Shorter than this no node is waited for (docs/protocol/nodes.md, "Waiting for a run").
 const LEAST_WAIT: Duration = Duration::from_secs(10);

@@ -117,7 +117,7 @@ pub(super) fn standing(tools: &Tools, agent: &Scope, said: &Said, around: Surrou
 }
 
 /// What a message sets, and for how long: host, node and elevation for the session when it says nothing else, security and
-/// ask always for its own run (tool-policy.md §12).
+/// ask always for its own run (docs/protocol/routing.md, "Messages").
 fn settings_of(message: &Message) -> Vec<Setting> {
     let kept = if message.is_only_directives() { RouteLasting::Session } else { RouteLasting::NextRun };
     let mut settings = Vec::new();

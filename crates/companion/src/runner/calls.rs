@@ -269,5 +269,5 @@ const MAX_CALLS: usize = 512;
 /// Longest time of a call whose gateway names none.
 const NO_LIMIT: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// From this generation on a denial has a code of its own (§15.4).
+/// From this generation on a denial has a code of its own (docs/protocol/nodes.md, "Denials").
 const GENERATION_WITH_DENIED: u32 = 4;

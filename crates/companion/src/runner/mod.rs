@@ -1,4 +1,4 @@
-//! This machine as a node of a gateway: the headless runner (system.md P9, P10, P12, P13; approval-methods.md §14–15).
+//! This machine as a node of a gateway: the headless runner (docs/protocol/nodes.md).
 //!
 //! It takes commands from a gateway and believes nothing that comes with them: the local policy decides, the app is asked
 //! over its socket when it is there, and `askFallback` holds when it is not.
@@ -171,7 +171,7 @@ pub(crate) async fn serve(
     Ok(served)
 }
 
-/// What a node without a screen can do (gateway-protocol.md §5).
+/// What a node without a screen can do (docs/protocol/nodes.md, "Introduction").
 const CAP: &str = "system";
 
 /// How long commands may take to end: TERM, then KILL, and their results on the way.

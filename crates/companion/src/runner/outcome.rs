@@ -1,4 +1,4 @@
-//! What came of a run, in the words of the peers (approval-methods.md §15.4–15.6).
+//! What came of a run, in the words of the peers (docs/protocol/nodes.md, "Denials", "Events of a run").
 
 use countersign_node::host::Refusal;
 use countersign_policy::display;
@@ -113,7 +113,7 @@ fn prefixed(message: &str) -> String {
     if is_prefixed { message.to_owned() } else { format!("{INVALID_REQUEST}: {message}") }
 }
 
-/// Codes of §15.4.
+/// Codes of failures (docs/protocol/nodes.md, "Denials").
 pub(super) const INVALID_REQUEST: &str = "INVALID_REQUEST";
 pub(super) const UNAVAILABLE: &str = "UNAVAILABLE";
 

@@ -159,7 +159,8 @@ fn env_names(env: Option<&std::collections::BTreeMap<String, String>>) -> Vec<St
     env.map(|env| env.keys().cloned().collect()).unwrap_or_default()
 }
 
-/// How long a question about a call may wait: one of the pet channel no longer than there (pet-channel.md).
+/// How long a question about a call may wait: one of the pet channel no longer than there
+/// (docs/protocol/pet-channel.md, "Tool approval").
 fn wait_of(call: &Call) -> Duration {
     let (usual, longest) = match &call.caller.channel {
         Channel::None => (WAIT, LONGEST_WAIT),
@@ -181,8 +182,8 @@ fn requested_by(call: &Call) -> RequestedBy {
 /// Stands for this very app where runs of nodes name their gateway: no gateway has such an address.
 const RUNS_OF_TOOLS: &str = "tools";
 
-/// How long a person has when the caller does not say (tool-policy.md §8).
+/// How long a person has when the caller does not say (docs/protocol/tools.md, "Time limits").
 const WAIT: Duration = Duration::from_secs(120);
 
-/// Longer than that nobody may keep a question open (tool-policy.md §8).
+/// Longer than that nobody may keep a question open (docs/protocol/tools.md, "Time limits").
 const LONGEST_WAIT: Duration = Duration::from_secs(600);

@@ -1,4 +1,5 @@
-//! Tools in the app: which ones a caller gets, calling them, and asking about those of other agents (system.md P16, P19).
+//! Tools in the app: which ones a caller gets, calling them, and asking about those of other agents
+//! (docs/protocol/tools.md).
 //!
 //! What is set is in `tools.json`, beside where commands run. It is looked at for each call, so that a change counts at
 //! once; a file that is not understood offers nothing.

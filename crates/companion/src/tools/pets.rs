@@ -1,5 +1,5 @@
 //! Companion clients as people who can answer: a call of a turn of theirs is shown to the one that it came from, and to no
-//! other (pet-channel.md).
+//! other (docs/protocol/pet-channel.md, "Whose answer counts").
 
 use serde_json::{Map, Value};
 

@@ -1,4 +1,4 @@
-//! Where a gateway is and which certificate it must show (gateway-protocol.md §1).
+//! Where a gateway is and which certificate it must show (docs/protocol/gateway.md, "Address").
 
 use std::fmt;
 use std::net::IpAddr;
@@ -127,7 +127,8 @@ impl fmt::Display for Address {
 pub struct Pin([u8; 32]);
 
 impl Pin {
-    /// Reads 64 hexadecimal digits, with anything between them and with or without `sha256:` before (§1).
+    /// Reads 64 hexadecimal digits, with anything between them and with or without `sha256:` before
+    /// (docs/protocol/gateway.md, "Address").
     pub fn parse(text: &str) -> Option<Self> {
         let lower = text.trim().to_ascii_lowercase();
         let rest = ["sha256", "sha-256"].iter().find_map(|name| lower.strip_prefix(name)).unwrap_or(&lower);

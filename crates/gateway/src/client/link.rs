@@ -374,24 +374,25 @@ const COMMON_CLIENT_ID: &str = "gateway-client";
 
 const CLIENT_MODE: &str = "ui";
 
-/// What every release knows a node by (§5).
+/// What every release knows a node by (docs/protocol/nodes.md, "Introduction").
 const NODE_CLIENT_ID: &str = "node-host";
 
 const NODE_MODE: &str = "node";
 
-/// Must never change: peers pin it when they let a device in (gateway-protocol.md §4.1).
+/// Must never change: peers pin it when they let a device in (docs/protocol/gateway.md, "Pairing").
 const PLATFORM: &str = "linux";
 
 /// Must never change either.
 const DEVICE_FAMILY: &str = "Linux";
 
-/// Close code of a client that heard nothing for too long (§3.7).
+/// Close code of a client that heard nothing for too long (docs/protocol/gateway.md, "Codes").
 const TICK_TIMEOUT: u16 = 4_000;
 
-/// How long to wait before the second try; doubled for each further one (§6).
+/// How long to wait before the second try; doubled for each further one (docs/protocol/gateway.md,
+/// "Connecting again").
 pub(crate) const FIRST_WAIT: Duration = Duration::from_secs(1);
 
-/// Longest wait between two tries (§6).
+/// Longest wait between two tries (docs/protocol/gateway.md, "Connecting again").
 pub(crate) const LONGEST_WAIT: Duration = Duration::from_secs(30);
 
 /// Shortest wait that a gateway may ask for.
@@ -400,7 +401,8 @@ const SOONEST: Duration = Duration::from_millis(100);
 /// How often to look whether somebody let this device in.
 pub(crate) const SLOW_WAIT: Duration = Duration::from_secs(20);
 
-/// How long the handshake may take: as long as gateways give it (§1.1), and a little for the way.
+/// How long the handshake may take: as long as gateways give it (docs/protocol/gateway.md, "Limits"), and a
+/// little for the way.
 const HANDSHAKE_WAIT: Duration = Duration::from_secs(20);
 
 /// Bounds of the silence after which a connection counts as lost, whatever the gateway says of its ticks.

@@ -1,4 +1,5 @@
-//! The client's end: a link to one gateway that is kept up, as operator or as node (system.md P14, gateway-protocol.md §6).
+//! The client's end: a link to one gateway that is kept up, as operator or as node (docs/protocol/gateway.md,
+//! "Connecting again").
 //!
 //! [`connect`] starts a task that connects, introduces this device, and connects again when the connection is lost. What
 //! happens arrives as [`Notice`]s in order. Calls go through [`Live`], which stands for one very connection: nothing that was
@@ -257,7 +258,7 @@ impl Live {
     }
 }
 
-/// How long a call may take when nobody says otherwise (gateway-protocol.md §6).
+/// How long a call may take when nobody says otherwise (docs/protocol/gateway.md, "Connecting again").
 pub const CALL_WAIT: Duration = Duration::from_secs(30);
 
 #[cfg(test)]

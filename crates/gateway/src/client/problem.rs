@@ -1,4 +1,4 @@
-//! Why there is no connection, by what helps (gateway-protocol.md §3.7, §6).
+//! Why there is no connection, by what helps (docs/protocol/gateway.md, "Failed handshakes").
 
 use countersign_protocol::gateway::{ErrorShape, code};
 pub use countersign_protocol::ui::LinkProblem;
@@ -90,7 +90,8 @@ fn protocol(details: &Value) -> LinkProblem {
     LinkProblem::Protocol { expected }
 }
 
-/// Whether the gateway does not know the name by which the program introduced itself (§3.1).
+/// Whether the gateway does not know the name by which the program introduced itself
+/// (docs/protocol/gateway.md, "Names of programs").
 pub(super) fn is_unknown_client(error: &ErrorShape) -> bool {
     let text = error.message.to_ascii_lowercase();
     error.code == code::INVALID_REQUEST
@@ -98,7 +99,8 @@ pub(super) fn is_unknown_client(error: &ErrorShape) -> bool {
         && text.contains("client/id")
 }
 
-/// Whether the gateway would take the device's own token instead of the secret (§6).
+/// Whether the gateway would take the device's own token instead of the secret (docs/protocol/gateway.md,
+/// "Failed handshakes").
 pub(super) fn takes_device_token(error: &ErrorShape) -> bool {
     error.details.as_deref().is_some_and(|details| details["canRetryWithDeviceToken"] == true)
 }

@@ -1,5 +1,5 @@
 //! The client's end of one connection, sans IO: handshake, calls and their answers, events and gaps between them
-//! (gateway-protocol.md §2, §3, §6).
+//! (docs/protocol/gateway.md).
 //!
 //! A [`Session`] is told every frame and answers with what to do. It keeps no socket, task or timer.
 
@@ -20,7 +20,8 @@ pub const MAX_CALLS: usize = 1_024;
 pub struct Introduction {
     /// The device.
     pub identity: Identity,
-    /// The program. Its platform and family must never change: peers pin them (§4.1).
+    /// The program. Its platform and family must never change: peers pin them (docs/protocol/gateway.md,
+    /// "Pairing").
     pub client: ClientInfo,
     /// `operator` or `node`.
     pub role: &'static str,
@@ -43,7 +44,8 @@ pub struct CallId(u64);
 pub enum Answers {
     /// One.
     One,
-    /// Perhaps one that it was accepted, and then the one that counts (§2.4).
+    /// Perhaps one that it was accepted, and then the one that counts (docs/protocol/gateway.md,
+    /// "Calls with two answers").
     AcceptedFirst,
 }
 
@@ -97,7 +99,7 @@ enum State {
     Over,
 }
 
-/// What a gap between numbers of events means (§2.7).
+/// What a gap between numbers of events means (docs/protocol/gateway.md, "Event numbers").
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Counts {
     /// All events of the gateway, also those for others: a gap means nothing.

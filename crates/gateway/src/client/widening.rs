@@ -89,7 +89,8 @@ enum Ended {
 const REQUEST: &str = "device.scopes.requestUpgrade";
 const WAIT: &str = "device.scopes.waitUpgrade";
 
-/// How long a gateway may let a request wait: it expires there after 5 minutes (gateway-protocol.md §4.1).
+/// How long a gateway may let a request wait: it expires there after 5 minutes (docs/protocol/gateway.md,
+/// "Pairing").
 const ANSWER_WAIT: Duration = Duration::from_secs(6 * 60);
 
 #[cfg(test)]

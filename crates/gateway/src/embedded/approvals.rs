@@ -1,5 +1,5 @@
-//! What every kind of one-shot approval has in common: waiting, answering, listing (approval-methods.md §3–8), in the newest
-//! release's order of checks and with its texts.
+//! What every kind of one-shot approval has in common: waiting, answering, listing
+//! (docs/protocol/approvals.md), in the newest release's order of checks and with its texts.
 
 use super::asked::{Known, Resolver, Subject, Verdict};
 use super::connection::Call;
@@ -76,7 +76,7 @@ pub(super) fn requester<B>(call: &Call<B>) -> Requester {
     }
 }
 
-/// Waits for an approval that somebody asked for (§4).
+/// Waits for an approval that somebody asked for (docs/protocol/approvals.md, "Waiting").
 pub(super) async fn wait<B: Backend>(
     call: &Call<B>,
     kind: ApprovalKind,
@@ -101,7 +101,7 @@ pub(super) async fn wait<B: Backend>(
     Ok(decided)
 }
 
-/// Answers an approval (§5, §8).
+/// Answers an approval (docs/protocol/approvals.md, "Answering").
 pub(super) async fn resolve<B: Backend>(
     call: &Call<B>,
     kind: ApprovalKind,
@@ -173,7 +173,7 @@ fn check_offered(known: &Known, decision: Decision) -> Result<(), ErrorShape> {
     Err(ErrorShape::invalid(text).with(details))
 }
 
-/// What waits (§7).
+/// What waits (docs/protocol/approvals.md, "Listing").
 pub(super) async fn list<B: Backend>(call: &Call<B>, kind: ApprovalKind) -> Value {
     let pending = call.gateway.backend.pending().await;
     let of_kind = pending.iter().filter(|known| known.subject().kind() == kind);

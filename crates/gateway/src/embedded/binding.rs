@@ -1,5 +1,6 @@
-//! What an approval of a command on a node is bound to (approval-methods.md §2.3): without the command, folder, agent,
-//! session, environment and node that a person was asked about, their answer counts for nothing.
+//! What an approval of a command on a node is bound to (docs/protocol/approvals.md, "Binding"): without the
+//! command, folder, agent, session, environment and node that a person was asked about, their answer counts
+//! for nothing.
 
 use countersign_protocol::gateway::approval::Plan;
 use serde_json::Value;

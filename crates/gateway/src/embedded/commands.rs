@@ -1,4 +1,5 @@
-//! Asking for a command (approval-methods.md §2), in the newest release's order of checks and with its texts.
+//! Asking for a command (docs/protocol/approvals.md, "Asking"), in the newest release's order of checks and
+//! with its texts.
 
 use super::approvals::{Delivery, ask, requester};
 use super::asked::Subject;
@@ -14,10 +15,11 @@ use countersign_protocol::vocabulary::Decision;
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// How long an approval waits when nobody says otherwise, in milliseconds (system.md P1).
+/// How long an approval waits when nobody says otherwise, in milliseconds (docs/protocol/approvals.md,
+/// "State machine").
 const DEFAULT_TIMEOUT_MS: i64 = 120_000;
 
-/// Longest wait, in milliseconds (approval-methods.md §10).
+/// Longest wait, in milliseconds (docs/protocol/approvals.md, "State machine").
 const MAX_TIMEOUT_MS: i64 = 2_147_000_000;
 
 /// Longest id.
@@ -42,7 +44,7 @@ pub(super) async fn request<B: Backend>(
     ask(call, request_id, checked(call, params)?, delivery).await
 }
 
-/// A request in the order of §2.2.
+/// A request, checked in order (docs/protocol/approvals.md, "Asking").
 fn checked<B: Backend>(call: &Call<B>, params: RequestParams) -> Result<Submission, ErrorShape> {
     let host = text(params.host.as_deref());
     let node_id = text(params.node_id.as_deref());
@@ -115,7 +117,7 @@ fn checked<B: Backend>(call: &Call<B>, params: RequestParams) -> Result<Submissi
     })
 }
 
-/// What may be answered (§2.4).
+/// What may be answered (docs/protocol/approvals.md, "What may be answered").
 fn allowed(ask: Option<&str>, unavailable: Option<&[String]>) -> Vec<Decision> {
     let without_always = ask == Some("always")
         || unavailable.is_some_and(|words| words.iter().any(|word| word == Decision::AllowAlways.as_str()));
@@ -123,7 +125,7 @@ fn allowed(ask: Option<&str>, unavailable: Option<&[String]>) -> Vec<Decision> {
     every.into_iter().filter(|decision| !without_always || *decision != Decision::AllowAlways).collect()
 }
 
-/// One approval in short (§7).
+/// One approval in short (docs/protocol/approvals.md, "Listing").
 pub(super) async fn get<B: Backend>(call: &Call<B>, params: &Params) -> Result<Value, ErrorShape> {
     let known = super::approvals::look_up(call, ApprovalKind::Exec, params.string("id")?).await?;
     let Subject::Exec(request) = known.subject() else {

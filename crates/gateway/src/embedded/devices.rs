@@ -1,4 +1,4 @@
-//! Devices that wait, and those that were let in (gateway-protocol.md §4.1).
+//! Devices that wait, and those that were let in (docs/protocol/gateway.md, "Pairing").
 
 use super::Backend;
 use super::connection::Call;

@@ -12,8 +12,9 @@ use subtle::ConstantTimeEq as _;
 use uuid::Uuid;
 use zeroize::Zeroizing;
 
-/// Wrong guesses of one peer within [`WINDOW`] after which it may not try for [`LOCKOUT`] (gateway-protocol.md §1.1). The peers
-/// let loopback guess on, slower; here everybody is on loopback.
+/// Wrong guesses of one peer within [`WINDOW`] after which it may not try for [`LOCKOUT`]
+/// (docs/protocol/gateway.md, "Limits"). The peers let loopback guess on, slower; here everybody is on
+/// loopback.
 const MAX_FAILURES: usize = 10;
 const WINDOW: Duration = Duration::from_secs(60);
 const LOCKOUT: Duration = Duration::from_secs(300);

@@ -1,5 +1,5 @@
-//! What sessions are told of runs on nodes (approval-methods.md §15.6, system.md P13): texts, queued in memory for the agent's
-//! next turn. They tell and decide nothing: whatever they say is the node's own word.
+//! What sessions are told of runs on nodes (docs/protocol/nodes.md, "Texts for sessions"): texts, queued in
+//! memory for the agent's next turn. They tell and decide nothing: whatever they say is the node's own word.
 
 use countersign_protocol::gateway::node::{RunEvent, event};
 use std::collections::{HashMap, VecDeque};
@@ -10,7 +10,8 @@ const MAX_SESSIONS: usize = 256;
 /// Events that are kept for a session, as the peers keep; the oldest goes first.
 const MAX_EVENTS: usize = 20;
 
-/// Longest output in a text, in UTF-16 units as the peers count, with the mark of what was cut (§15.6).
+/// Longest output in a text, in UTF-16 units as the peers count, with the mark of what was cut
+/// (docs/protocol/nodes.md, "Texts for sessions").
 const MAX_OUTPUT: usize = 180;
 
 /// Longest command or reason in a text, in UTF-16 units: more than an agent needs to know which one it was.

@@ -1,4 +1,5 @@
-//! What of a `system.run` reaches a node, sans IO (approval-methods.md §15.2), with the newest release's checks and texts.
+//! What of a `system.run` reaches a node, sans IO (docs/protocol/nodes.md, "What an approval is worth"), with
+//! the newest release's checks and texts.
 //!
 //! That a run was approved is never taken from the caller: its words about that are dropped, and put there again only after
 //! an approval was found under the run's id that is about this very run, of this caller, on this node. [`read`] says what

@@ -1,4 +1,4 @@
-//! Nodes over the gateway: listing them, and telling one to do something (approval-methods.md §14).
+//! Nodes over the gateway: listing them, and telling one to do something (docs/protocol/nodes.md, "Calls").
 
 use super::binding::text;
 use super::connection::Call;
@@ -22,7 +22,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-/// How long a node may take when nobody says otherwise (§14).
+/// How long a node may take when nobody says otherwise (docs/protocol/nodes.md, "Calls").
 const DEFAULT_WAIT: Duration = Duration::from_secs(30);
 
 /// Longest wait, also for callers that name no end: whatever takes longer than a day is no answer to a call.
@@ -151,7 +151,8 @@ pub(super) async fn invoke<B: Backend>(
     }))
 }
 
-/// A node's approvals document (§13); `params` as its own command takes them.
+/// A node's approvals document (docs/protocol/document.md, "Over a gateway"); `params` as its own command
+/// takes them.
 pub(super) async fn policy<B: Backend>(
     gateway: &Arc<Gateway<B>>,
     node_id: &str,

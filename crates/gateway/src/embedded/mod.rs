@@ -1,4 +1,4 @@
-//! The gateway that comes with Countersign: for one machine and one user, on loopback (system.md P15).
+//! The gateway that comes with Countersign: for one machine and one user, on loopback (docs/gateway.md).
 //!
 //! It speaks to peers' clients and knows nothing of policies or people: a [`Backend`] keeps the approvals.
 
@@ -357,7 +357,7 @@ fn stranger(peer: SocketAddr, headers: &HeaderMap) -> Option<&'static str> {
     headers.contains_key(header::ORIGIN).then_some("expected no Origin: pages of a browser are not served")
 }
 
-/// Whether the address that was typed is this machine's own (gateway-protocol.md §1).
+/// Whether the address that was typed is this machine's own (docs/protocol/gateway.md, "Address").
 fn is_local(headers: &HeaderMap) -> bool {
     let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
     let name = match host.rsplit_once(':') {

@@ -1,5 +1,5 @@
 //! The nodes that are connected, what they were told to do and have not answered, and which runs they may tell of. Sans IO:
-//! whoever asks also sends (approval-methods.md §14, §15.6).
+//! whoever asks also sends (docs/protocol/nodes.md, "Calls", "Events of a run").
 
 use crate::session::Client;
 use countersign_protocol::gateway::node::{InvokeResult, NodeError, NodeView, RunEvent};

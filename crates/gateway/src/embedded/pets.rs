@@ -1,5 +1,5 @@
-//! The pet channel's way in (pet-channel.md, "Connection"). Everything is checked before the upgrade, so that whoever is
-//! refused gets a status and a reason.
+//! The pet channel's way in (docs/protocol/pet-channel.md, "Connection"). Everything is checked before the
+//! upgrade, so that whoever is refused gets a status and a reason.
 
 use super::door::noted;
 use super::port::Arrival;

@@ -1,4 +1,4 @@
-//! Asking for something that a plugin wants to do (approval-methods.md §8).
+//! Asking for something that a plugin wants to do (docs/protocol/approvals.md, "Plugins").
 
 use super::approvals::{Delivery, ask, requester};
 use super::asked::Subject;

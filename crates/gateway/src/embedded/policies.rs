@@ -1,4 +1,5 @@
-//! Policy documents over the gateway: this machine's own, and those of nodes (approval-methods.md §13).
+//! Policy documents over the gateway: this machine's own, and those of nodes (docs/protocol/document.md,
+//! "Over a gateway").
 
 use super::connection::Call;
 use super::params::Params;

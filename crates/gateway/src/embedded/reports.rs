@@ -1,4 +1,5 @@
-//! What nodes tell: answers to what they were told to do, and what happens to runs (approval-methods.md §14, §15.6).
+//! What nodes tell: answers to what they were told to do, and what happens to runs (docs/protocol/nodes.md,
+//! "Calls", "Events of a run").
 
 use super::events::{self, SystemEvent};
 use super::invoke::{invalid, read};

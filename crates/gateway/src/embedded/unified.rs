@@ -1,4 +1,5 @@
-//! Approvals of every kind by one set of methods, those that ended included (approval-methods.md §9).
+//! Approvals of every kind by one set of methods, those that ended included (docs/protocol/approvals.md,
+//! "Every kind in one shape").
 
 use super::Backend;
 use super::approvals::{check_own, resolver};

@@ -1,4 +1,5 @@
-//! The pet channel, both ends: companion clients answer for the tool calls of one session (system.md P17, pet-channel.md).
+//! The pet channel, both ends: companion clients answer for the tool calls of one session
+//! (docs/protocol/pet-channel.md).
 //!
 //! [`Pets`] is the server's handle: it asks the client of a session about a call. [`client`] is the other end, connected to
 //! somebody else's server. A call is asked about over one connection, and only what comes over that very connection answers

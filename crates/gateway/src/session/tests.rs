@@ -1,4 +1,4 @@
-//! Handshakes and calls, right and wrong ones (gateway-protocol.md §3.7).
+//! Handshakes and calls, right and wrong ones (docs/protocol/gateway.md, "Failed handshakes").
 
 use super::*;
 use crate::identity::Identity;

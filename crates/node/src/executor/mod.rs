@@ -326,7 +326,7 @@ fn payload(end: End, stdout: String, stderr: String) -> ExecPayload {
     }
 }
 
-/// Between TERM and KILL, as the peers do (approval-socket.md §7.1).
+/// Between TERM and KILL, as the peers do (docs/protocol/runs.md, "End").
 const TERM_GRACE: Duration = Duration::from_millis(100);
 
 /// Longest wait for a killed leader; one that hangs in the kernel is reaped whenever it ends.

@@ -172,7 +172,7 @@ impl Decoded {
     }
 }
 
-/// Says that output is missing (approval-methods.md §15.5).
+/// Says that output is missing (docs/protocol/runs.md, "Output").
 const MARKER: &str = "... (truncated)";
 
 /// Stands for bytes that are no UTF-8.

@@ -1,4 +1,4 @@
-//! Where a program is, by the peers' rules (command-analysis.md §3.5).
+//! Where a program is, by the peers' rules (docs/protocol/commands.md, "Finding programs").
 
 use super::Places;
 use rustix::fs::{Access, AtFlags, CWD};

@@ -73,7 +73,8 @@ impl Offer {
         }
     }
 
-    /// What an asker offers (approval-socket.md §5.3): its own list in its order, else by its ask.
+    /// What an asker offers (docs/protocol/approval-socket.md, "Offered decisions"): its own list in its
+    /// order, else by its ask.
     pub(super) fn for_ask(allowed: &[Decision], ask: Option<&str>) -> Self {
         let ask_always = ask.map(str::trim).and_then(Ask::from_word) == Some(Ask::Always);
         let decisions = if !allowed.is_empty() {

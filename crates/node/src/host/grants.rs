@@ -1,4 +1,5 @@
-//! What a person here allowed for a run that comes over the network (approval-methods.md §15.2, §16).
+//! What a person here allowed for a run that comes over the network (docs/protocol/nodes.md,
+//! "What an approval is worth").
 //!
 //! A gateway says with a run that it was approved. That is never believed: what counts is that somebody answered the very
 //! question in this program's own book, about this command, folder, agent, session and environment, for this node and over

@@ -1,5 +1,6 @@
-//! The decision flow of one request (approval-socket.md §7): check, evaluate, ask if needed, evaluate again with the
-//! answer, check that the policy is still current, and only then run.
+//! The decision flow of one request (docs/protocol/approval-socket.md, "Order of a decision"): check,
+//! evaluate, ask if needed, evaluate again with the answer, check that the policy is still current, and only
+//! then run.
 //!
 //! The same flow serves the socket and, without an app, the command line: then nobody can be asked and the fallback
 //! decides.

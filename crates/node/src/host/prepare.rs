@@ -1,4 +1,5 @@
-//! What a run would be, said before anybody is asked about it, and whether it still is that (approval-methods.md §15.3).
+//! What a run would be, said before anybody is asked about it, and whether it still is that
+//! (docs/protocol/nodes.md, "Preparing").
 //!
 //! The gateway keeps what is said and sends it back with the run. It has room for one script's digest; what else was looked
 //! at, programs, folder and environment, is remembered here.

@@ -114,7 +114,7 @@ pub(super) fn check(
     })
 }
 
-/// What a forwarded grant counts for (approval-socket.md §7 step 3, §13).
+/// What a forwarded grant counts for (docs/protocol/approval-socket.md, "Grants from elsewhere").
 fn origin(
     decision: Option<Decision>,
     source: Option<&str>,
@@ -161,7 +161,7 @@ pub(super) fn wait_of(asked_ms: Option<u64>) -> Duration {
 }
 
 /// How long a person has when the asker does not say: the peers' runner gives up after 20 s, prompt and run together
-/// (approval-socket.md §6.6, §7 step 8).
+/// (docs/protocol/approval-socket.md, "Patience").
 const DEFAULT_APPROVAL_WAIT: Duration = Duration::from_secs(15);
 
 /// Shorter than this nobody can read anything.

@@ -1,4 +1,4 @@
-//! The decision table of a forwarded or fresh request (cases M404–M429), against a real document, a real book and real
+//! The decision table of a forwarded or fresh request (rows M404–M429), against a real document, a real book and real
 //! processes. A person is played by whoever answers the book.
 
 use super::*;

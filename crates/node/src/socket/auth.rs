@@ -1,4 +1,5 @@
-//! Proof of the token: constant-time comparison, HMAC, freshness, replay memory (approval-socket.md §4, §6.2, §6.3).
+//! Proof of the token: constant-time comparison, HMAC, freshness, replay memory
+//! (docs/protocol/approval-socket.md, "Token", "Proof").
 
 use countersign_protocol::secret::SocketToken;
 use countersign_protocol::socket::ExecFrame;
@@ -9,7 +10,8 @@ use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 use subtle::ConstantTimeEq;
 
-/// How far a frame's time may be from ours, in milliseconds, in either direction (approval-socket.md §6.3).
+/// How far a frame's time may be from ours, in milliseconds, in either direction
+/// (docs/protocol/approval-socket.md, "Proof").
 pub const FRESH_MS: u64 = 10_000;
 
 /// Whether `given` is the token, in constant time for equal lengths.

@@ -264,7 +264,8 @@ enum Authentication {
     Ignored,
 }
 
-/// In the peers' order: time, signature, then what only a signed frame may cause (approval-socket.md §6.3).
+/// In the peers' order: time, signature, then what only a signed frame may cause
+/// (docs/protocol/approval-socket.md, "Proof").
 fn authenticate<H>(shared: &Shared<H>, frame: &ExecFrame) -> Authentication {
     if !auth::is_fresh(frame, shared.ports.clock.now_ms()) {
         return Authentication::Refused(invalid("expired request", "ttl"));

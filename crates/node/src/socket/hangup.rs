@@ -1,5 +1,6 @@
 //! Notices that the requester is gone. A client that has sent its request closes its writing half and waits: that is no
-//! reason to stop. Only a connection that is closed entirely is (approval-socket.md §6.6).
+//! reason to stop. Only a connection that is closed entirely is (docs/protocol/approval-socket.md,
+//! "Patience").
 
 use std::io::{Error, ErrorKind, Result};
 use std::os::fd::AsFd;

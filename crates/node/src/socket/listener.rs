@@ -1,5 +1,6 @@
-//! Binding a Unix socket so that nobody else can stand in for it (approval-socket.md §2.1, newest generation): the whole
-//! path is walked, a lifecycle lock is held, the file is 0600, and on stop it is removed only if it is still ours.
+//! Binding a Unix socket so that nobody else can stand in for it (docs/protocol/approval-socket.md,
+//! "Binding"): the whole path is walked, a lifecycle lock is held, the file is 0600, and on stop it is
+//! removed only if it is still ours.
 
 use super::lock::Lock;
 use crate::descriptors;

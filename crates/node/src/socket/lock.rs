@@ -1,5 +1,6 @@
-//! The lifecycle lock of a socket path (approval-socket.md §2.1): whoever holds it serves there, and nobody else binds. It also
-//! answers the question that decides about a fallback: whether somebody serves, however slow or silent.
+//! The lifecycle lock of a socket path (docs/protocol/approval-socket.md, "Lock"): whoever holds it serves
+//! there, and nobody else binds. It also answers the question that decides about a fallback: whether somebody
+//! serves, however slow or silent.
 
 use super::listener::{BindError, OTHERS_WRITE, euid, identity, io, kind};
 use rustix::fs::{FileType, FlockOperation, Mode, OFlags};

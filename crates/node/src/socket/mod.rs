@@ -1,4 +1,5 @@
-//! The approval socket (approval-socket.md): [`server`] for the app, [`client`] for the command line.
+//! The approval socket (docs/protocol/approval-socket.md): [`server`] for the app, [`client`] for the command
+//! line.
 
 pub mod auth;
 pub mod client;

@@ -251,7 +251,7 @@ const MAX_CONNECTIONS: usize = 2 * (MAX_READERS + MAX_UNDECIDED + MAX_RUNNING);
 /// Connections that have not said what they want: each may hold a line of 256 000 bytes.
 const MAX_READERS: usize = 128;
 
-/// First and longest pause between tries to listen (approval-socket.md §2.1).
+/// First and longest pause between tries to listen (docs/protocol/approval-socket.md, "Binding").
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LAST_PAUSE: Duration = Duration::from_secs(30);
 

@@ -1,5 +1,5 @@
-//! Argument patterns (command-analysis.md §3.4): JavaScript expressions without flags, run by a linear-time engine, or
-//! where that cannot be (look-around, back references) by a bounded one.
+//! Argument patterns (docs/protocol/commands.md, "Argument patterns"): JavaScript expressions without flags,
+//! run by a linear-time engine, or where that cannot be (look-around, back references) by a bounded one.
 //!
 //! The pattern is read here and written anew for the other engine, so that nothing is understood differently by
 //! accident. What is not understood — properties, odd escapes — never matches.

@@ -1,5 +1,5 @@
-//! Path patterns (command-analysis.md §3.2): `*` and `?` stay within one path component, `**` does not, everything
-//! else is literal. The whole text must match, letter case counts.
+//! Path patterns (docs/protocol/commands.md, "Path patterns"): `*` and `?` stay within one path component,
+//! `**` does not, everything else is literal. The whole text must match, letter case counts.
 
 use crate::work;
 

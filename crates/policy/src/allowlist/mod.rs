@@ -1,4 +1,5 @@
-//! Does an entry cover a program (command-analysis.md §3)? Case-sensitive on POSIX; `*` and `?` never cross `/`.
+//! Does an entry cover a program (docs/protocol/commands.md, "Entries")? Case-sensitive on POSIX; `*` and `?`
+//! never cross `/`.
 
 mod arguments;
 mod backtrack;
@@ -82,7 +83,8 @@ pub fn matching(rules: &[Rule], target: Target<'_>) -> Option<usize> {
     any_arguments
 }
 
-/// Index of the entry that grants this very command text (approvals-store.md §1); only an answer can have made one.
+/// Index of the entry that grants this very command text (docs/protocol/document.md, "Special patterns");
+/// only an answer can have made one.
 pub fn exact_grant(rules: &[Rule], text: &str) -> Option<usize> {
     if !rules.iter().any(|rule| rule.generated && rule.pattern.starts_with(EXACT_COMMAND)) {
         return None;
@@ -109,7 +111,8 @@ pub fn kind(rule: &Rule) -> EntryKind {
     }
 }
 
-/// The generated argument pattern that binds folder and arguments (approvals-store.md §10.1).
+/// The generated argument pattern that binds folder and arguments (docs/protocol/document.md,
+/// "Bound arguments").
 pub fn bound_arguments(cwd: &str, args: &[String]) -> String {
     let cwd = normal_path(cwd).replace('\\', "/");
     let mut hash = Sha256::new();
@@ -148,13 +151,14 @@ pub fn bound_parts(analysis: &Analysis, folder: &str) -> Vec<(String, Vec<String
     parts.collect()
 }
 
-/// The pattern of an exact command text, `=command:` and 16 hex digits (approvals-store.md §1).
+/// The pattern of an exact command text, `=command:` and 16 hex digits (docs/protocol/document.md,
+/// "Special patterns").
 pub fn exact_command(text: &str) -> String {
     format!("{EXACT_COMMAND}{}", text_digest(text))
 }
 
-/// The marker beside the entries that cover all of a node's command (approvals-store.md §1). It allows nothing; gateways look
-/// for it before they leave the question to the node.
+/// The marker beside the entries that cover all of a node's command (docs/protocol/document.md,
+/// "Special patterns"). It allows nothing; gateways look for it before they leave the question to the node.
 pub fn node_command_marker(text: &str) -> String {
     format!("{MARKER}{}", text_digest(text))
 }

@@ -1,5 +1,5 @@
-//! What the newest peer would store for "always" (approvals-store.md §10), for comparing with it and for saying why this
-//! program offers less.
+//! What the newest peer would store for "always" (docs/protocol/document.md, "Always"), for comparing with it
+//! and for saying why this program offers less.
 
 use crate::allowlist::bound_arguments;
 use crate::analysis::{Analysis, Operator, Segment, Word};

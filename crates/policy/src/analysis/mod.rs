@@ -1,5 +1,5 @@
 //! What a command is made of: segments with byte spans and what each would really run, or the reason why it is opaque
-//! (command-analysis.md §4–6).
+//! (docs/protocol/commands.md, "Texts", "Argument lists", "Wrappers").
 //!
 //! Opaque means: ask. A segment that was taken apart can still be one that no entry covers, see
 //! [`Mode`].
@@ -123,7 +123,7 @@ pub struct Opaque {
     pub span: Range<usize>,
 }
 
-/// Causes; the words are those of command-analysis.md §4.1.
+/// Causes; the words are those of docs/protocol/commands.md, "Texts".
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 #[non_exhaustive]
 pub enum OpaqueReason {
@@ -223,9 +223,10 @@ pub fn analyze_text_as(text: &str, profile: Profile) -> Analysis {
 }
 
 /// Takes an argument list apart: elements are literal, no shell reads them. `sh -c TEXT` (exactly so) is looked
-/// through: what counts is its text. So is `sh -lc TEXT`, the form in which gateways send texts to nodes (approval-methods.md
-/// §15.1): what a rule lets run is bound to a plain shell or none, which reads no start-up files; a person sees the flag. Other
-/// shells and wrappers are segments like any other.
+/// through: what counts is its text. So is `sh -lc TEXT`, the form in which gateways send texts to nodes
+/// (docs/protocol/nodes.md, "Parameters of a run"): what a rule lets run is bound to a plain shell or none,
+/// which reads no start-up files; a person sees the flag. Other shells and wrappers are segments like any
+/// other.
 pub fn analyze_argv(argv: &[String]) -> Analysis {
     analyze_argv_as(argv, Profile::ATTENTIVE)
 }
@@ -439,7 +440,8 @@ impl Segment {
     }
 }
 
-/// Only the plain name: `bash`, `dash` and the like read start-up files or have a grammar of their own (N433).
+/// Only the plain name: `bash`, `dash` and the like read start-up files or have a grammar of their own
+/// (docs/protocol/commands.md, "Argument lists").
 fn is_plain_sh(shell: &str) -> bool {
     shell.rsplit('/').next() == Some(SHELL)
 }

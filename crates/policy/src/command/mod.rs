@@ -1,5 +1,5 @@
 //! What a simple command would really run: which program stands behind wrappers, carriers, package runners, multi-call
-//! files and shells (command-analysis.md §5–6), and how far a rule may be trusted with it.
+//! files and shells (docs/protocol/commands.md, "Wrappers"), and how far a rule may be trusted with it.
 //!
 //! Pure and total: it sees words, never files. Whatever it does not understand becomes [`Mode::PromptOnly`].
 

@@ -1,4 +1,5 @@
-//! Which characters a person cannot see, or would see as something else (approval-socket.md §11 and beyond).
+//! Which characters a person cannot see, or would see as something else (docs/protocol/commands.md,
+//! "Shown text").
 
 use unicode_properties::{GeneralCategory, GeneralCategoryGroup, UnicodeGeneralCategory};
 use unicode_script::{Script, UnicodeScript};

@@ -1,4 +1,5 @@
-//! Meaning of the approvals document (approvals-store.md §2–§7). Every member, known or not, stays in its place.
+//! Meaning of the approvals document (docs/protocol/document.md). Every member, known or not, stays in its
+//! place.
 
 mod edit;
 mod loosen;
@@ -82,7 +83,7 @@ pub enum EditError {
     },
 }
 
-/// One use of an entry (§9).
+/// One use of an entry (docs/protocol/document.md, "Uses").
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Use {
     /// `*` or the agent it is stored under.

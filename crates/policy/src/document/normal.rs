@@ -1,5 +1,5 @@
-//! The peers' normal form (approvals-store.md §3), for answers that leave the host and for documents that come in.
-//! Unlike the peers it keeps every member it does not know.
+//! The peers' normal form (docs/protocol/document.md, "Normal form"), for answers that leave the host and for
+//! documents that come in. Unlike the peers it keeps every member it does not know.
 
 use super::{AGENTS, ALLOWLIST, DEFAULTS, LEGACY_MAIN, SOCKET, blank_is_absent};
 use countersign_protocol::document::{Document, MAIN_AGENT, VERSION};
@@ -7,7 +7,7 @@ use countersign_protocol::vocabulary::{Ask, Security};
 use serde_json::{Map, Value, json};
 use std::collections::HashSet;
 
-/// The peers' normal form (§3). `new_id` makes ids for entries without one.
+/// The peers' normal form. `new_id` makes ids for entries without one.
 pub fn normalised(document: &Document, new_id: &mut dyn FnMut() -> String) -> Document {
     let mut root = Map::new();
     root.insert("version".into(), VERSION.into());

@@ -1,5 +1,5 @@
 //! From stored bytes to a document and back. Strict: a value of the wrong kind makes the whole document unusable, so
-//! that nothing runs under a half-understood policy (approvals-store.md §2, newest release).
+//! that nothing runs under a half-understood policy (docs/protocol/document.md, "Reading").
 
 use super::{ALLOWLIST, Parsed, Problem};
 use countersign_protocol::document::{Document, VERSION};
@@ -186,5 +186,6 @@ fn expected(place: &str, what: &str) -> Problem {
     Problem(format!("{place}: expected {what}"))
 }
 
-/// Largest document that is read, in bytes; the peers import no larger file (approvals-store.md §0).
+/// Largest document that is read, in bytes; the peers import no larger file (docs/protocol/document.md,
+/// "Where it is").
 const DOCUMENT_BYTES: usize = 4 * 1024 * 1024;

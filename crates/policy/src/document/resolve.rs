@@ -1,4 +1,5 @@
-//! What the document says for an agent (approvals-store.md §4): agent before `*` before defaults before built-in.
+//! What the document says for an agent (docs/protocol/document.md, "Whose value holds"): agent before `*`
+//! before defaults before built-in.
 
 use super::{AGENTS, ALLOWLIST, DEFAULTS, GENERATED, LEGACY_MAIN, arg_pattern, entry_ids, member};
 use crate::allowlist::Rule;
@@ -47,7 +48,7 @@ pub fn resolved_defaults(document: &Document) -> Effective {
     layers.effective(&BUILT_IN)
 }
 
-/// What a forwarded grant is compared with (approval-socket.md §6.4).
+/// What a forwarded grant is compared with (docs/protocol/approval-socket.md, "Policy snapshot").
 pub fn snapshot(document: &Document, agent: Option<&str>) -> PolicySnapshot {
     let (policy, rules) = resolve(document, agent, Requested::default());
     let rules: BTreeSet<SnapshotRule> = rules
@@ -109,7 +110,8 @@ impl<'a> Layers<'a> {
     }
 
     /// The first layer that has the member decides. When what it says is no word of the field, only the defaults are
-    /// asked further (§4.1): a broken agent must not fall into a permissive `*`.
+    /// asked further (docs/protocol/document.md, "Whose value holds"): a broken agent must not fall into a
+    /// permissive `*`.
     fn word<T: std::str::FromStr>(&self, name: &str) -> Option<Layered<T>> {
         let mut broken = false;
         for (layer, scope) in &self.0 {

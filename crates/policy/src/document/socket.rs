@@ -1,4 +1,5 @@
-//! The document's socket path and token (approvals-store.md §7). The token never leaves this host.
+//! The document's socket path and token (docs/protocol/document.md, "Redaction"). The token never leaves this
+//! host.
 
 use super::{SOCKET, blank_is_absent};
 use countersign_protocol::document::Document;
@@ -16,7 +17,8 @@ pub fn redacted(document: &Document) -> Document {
     redacted
 }
 
-/// `incoming` with the socket path and token of `current` where it has none (§7).
+/// `incoming` with the socket path and token of `current` where it has none (docs/protocol/document.md,
+/// "Redaction").
 pub fn with_socket_of(incoming: &Document, current: &Document) -> Document {
     let mut merged = incoming.clone();
     for name in ["path", "token"] {

@@ -1,5 +1,5 @@
 //! Members that no peer knows. The peers' programs cannot send them back, so a whole document that comes from one would
-//! lose them (approvals-store.md §1).
+//! lose them (docs/protocol/document.md, "Members").
 
 use super::{AGENTS, ALLOWLIST, DEFAULTS, SOCKET};
 use countersign_protocol::document::Document;

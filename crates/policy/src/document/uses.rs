@@ -1,4 +1,5 @@
-//! Which differences are bookkeeping: whoever runs a command notes it in the entry that let it run (approvals-store.md §9).
+//! Which differences are bookkeeping: whoever runs a command notes it in the entry that let it run
+//! (docs/protocol/document.md, "Uses").
 
 use super::{AGENTS, ALLOWLIST};
 use countersign_protocol::document::Document;

@@ -1,4 +1,4 @@
-//! Which environment a command gets (command-analysis.md §12.2).
+//! Which environment a command gets (docs/protocol/runs.md, "Environment").
 
 mod names;
 

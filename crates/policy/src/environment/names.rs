@@ -1,4 +1,5 @@
-//! Names of environment variables that make programs run or trust something else (command-analysis.md §12.2).
+//! Names of environment variables that make programs run or trust something else (docs/protocol/runs.md,
+//! "Blocked variables").
 
 /// Neither inherited nor set. Sorted.
 pub(super) const ALWAYS_BLOCKED: &[&str] = &[

@@ -43,8 +43,8 @@ pub struct Subject<'a> {
     pub origin: Origin,
 }
 
-/// What the requester says was decided before (approval-socket.md §6.4, §7). Checked by the caller against the policy
-/// snapshot before it gets here.
+/// What the requester says was decided before (docs/protocol/approval-socket.md, "Grants from elsewhere").
+/// Checked by the caller against the policy snapshot before it gets here.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Origin {
     /// Nothing.
@@ -239,7 +239,7 @@ pub fn evaluate(subject: &Subject<'_>, answer: Option<&Answer>) -> Evaluation {
     }
 }
 
-/// Whether a person must be asked (command-analysis.md §1).
+/// Whether a person must be asked (docs/protocol/commands.md, "When a person is asked").
 pub fn needs_prompt(security: Security, ask: Ask, covered: Covered) -> bool {
     match (ask, security, covered) {
         (Ask::Always, _, _) | (Ask::OnMiss, Security::Allowlist, Covered::No) => true,

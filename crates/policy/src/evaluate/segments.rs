@@ -1,5 +1,6 @@
 //! What covers each segment, as the newest peer decides it: entry, safe bin, safe builtin, skill, in this order
-//! (command-analysis.md §2–5). Whether the covered command can also be pinned is decided elsewhere.
+//! (docs/protocol/commands.md, "What covers a command"). Whether the covered command can also be pinned is
+//! decided elsewhere.
 
 use crate::allowlist::{BOUND_ARGUMENTS, EntryIndex, Rule, Target};
 use crate::analysis::{Analysis, Segment, Word};

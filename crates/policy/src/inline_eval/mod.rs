@@ -1,5 +1,6 @@
-//! Programs given on the command line: `python3 -c …`, `find -exec …`, `sed s/a/b/` (command-analysis.md §10). A rule for
-//! the interpreter says nothing about such a program, so a strict configuration asks about each.
+//! Programs given on the command line: `python3 -c …`, `find -exec …`, `sed s/a/b/`
+//! (docs/protocol/commands.md, "Programs on the command line"). A rule for the interpreter says nothing about
+//! such a program, so a strict configuration asks about each.
 //!
 //! Only the argument list is read; a text inside `sh -c` is another command and is analysed as such.
 //! ```

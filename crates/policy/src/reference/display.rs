@@ -1,5 +1,5 @@
-//! Commands, warnings and output as the peers show them (approval-socket.md §11). They cut what is long; this program
-//! shows all of it or does not let it be allowed.
+//! Commands, warnings and output as the peers show them (docs/protocol/commands.md, "Shown text"). They cut
+//! what is long; this program shows all of it or does not let it be allowed.
 
 use countersign_protocol::limits::DISPLAY_INPUT_UNITS;
 use std::borrow::Cow;

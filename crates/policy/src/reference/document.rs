@@ -1,6 +1,6 @@
-//! The approvals document as the peers read it (approvals-store.md §2–§4, §7). The older release takes what it cannot read
-//! for an empty document and keeps words that mean nothing; the newest denies everything then, and has permissive values
-//! where nothing is said.
+//! The approvals document as the peers read it (docs/protocol/document.md). The older release takes what it
+//! cannot read for an empty document and keeps words that mean nothing; the newest denies everything then,
+//! and has permissive values where nothing is said.
 
 use super::Release;
 use crate::document::{self, Parsed};

@@ -21,8 +21,8 @@ pub enum Release {
     Newest,
 }
 
-/// Whether a person must be asked (command-analysis.md §1). `durable` is a grant that outlives one run; the older
-/// release has none.
+/// Whether a person must be asked (docs/protocol/commands.md, "When a person is asked"). `durable` is a grant
+/// that outlives one run; the older release has none.
 pub fn requires_approval(ask: Ask, security: Security, satisfied: bool, durable: bool) -> bool {
     match ask {
         Ask::Always => true,
@@ -46,7 +46,7 @@ pub fn decisions(ask: Option<Ask>, one_shot: bool) -> Vec<Decision> {
     Decision::ALL.iter().copied().filter(|decision| lasting || *decision != Decision::AllowAlways).collect()
 }
 
-/// What a `mode` of a gateway's configuration stands for (approvals-store.md §4.3).
+/// What a `mode` of a gateway's configuration stands for (docs/protocol/routing.md, "Modes").
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Mode {
     /// Security.

@@ -1,5 +1,6 @@
-//! The contract between `rawCommand` and argv as the peers have it (command-analysis.md §8): they also take the text
-//! inside a shell behind wrappers for the command, where this program wants all of it.
+//! The contract between `rawCommand` and argv as the peers have it (docs/protocol/commands.md,
+//! "The text beside a list"): they also take the text inside a shell behind wrappers for the command, where
+//! this program wants all of it.
 
 use super::{Release, argv as lists};
 use crate::programs::Name;

@@ -1,5 +1,5 @@
-//! `/exec …` and `/elevated …` in a message (tool-policy.md §12, §13): what they ask for, what is left of the message, and
-//! what is answered. Nothing is applied here.
+//! `/exec …` and `/elevated …` in a message (docs/protocol/routing.md, "Messages", "Elevation"): what they
+//! ask for, what is left of the message, and what is answered. Nothing is applied here.
 
 use super::{Release, is_space};
 use countersign_protocol::vocabulary::{Ask, Elevated, ExecHost, ExecTarget, Security};

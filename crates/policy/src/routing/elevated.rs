@@ -1,4 +1,5 @@
-//! Who may lift a session out of its sandbox (tool-policy.md §13): the gates of `tools.elevated`.
+//! Who may lift a session out of its sandbox (docs/protocol/routing.md, "Elevation"): the gates of
+//! `tools.elevated`.
 
 use super::directive::Runtime;
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! Which node is meant (approval-methods.md §14.1).
+//! Which node is meant (docs/protocol/nodes.md, "Which node is meant").
 //!
 //! What is matched was said by the nodes themselves; the errors quote it, so whoever shows them escapes them.
 

@@ -1,5 +1,5 @@
-//! Where one run goes and under which policy (system.md P11): what the run names, what was said for it or for its session,
-//! and what is set for its agent and for all.
+//! Where one run goes and under which policy (docs/protocol/routing.md, "Precedence"): what the run names,
+//! what was said for it or for its session, and what is set for its agent and for all.
 //!
 //! A run can only harden. What was said for a session counts for as much as a person confirmed; what nobody confirmed
 //! hardens too, and never loosens, whatever is set later.

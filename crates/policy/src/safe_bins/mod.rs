@@ -1,5 +1,6 @@
 //! Safe bins: small filters that may run without an entry because nothing in their arguments can name a file or a
-//! program (command-analysis.md §9). They read what is piped into them and write to their output, no more.
+//! program (docs/protocol/commands.md, "Safe bins"). They read what is piped into them and write to their
+//! output, no more.
 //!
 //! Nothing here looks at files: the caller says where a program was found and what it really is.
 //! ```

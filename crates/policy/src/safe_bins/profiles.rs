@@ -1,4 +1,5 @@
-//! What arguments the known filters take, as the newest peer has them (command-analysis.md §9).
+//! What arguments the known filters take, as the newest peer has them (docs/protocol/commands.md,
+//! "Safe bins").
 
 use std::collections::BTreeSet;
 

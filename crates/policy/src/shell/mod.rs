@@ -1,6 +1,6 @@
 //! A command text as a POSIX shell would split it: simple commands joined by `&&`, `||`, `;`, newlines and pipes, every
-//! word literal, or the reason why it is opaque (command-analysis.md §4.1). It never guesses: what two shells might read
-//! differently is opaque, or says so in [`Script::dialect`].
+//! word literal, or the reason why it is opaque (docs/protocol/commands.md, "Texts"). It never guesses: what
+//! two shells might read differently is opaque, or says so in [`Script::dialect`].
 //!
 //! ```
 //! let script = countersign_policy::shell::parse("make -s 'all of it' && ls").unwrap();
@@ -125,7 +125,8 @@ impl Extension {
     }
 }
 
-/// Takes `text` apart. Total: never panics, linear in time and memory, bounded by the limits of command-analysis.md §4.1.
+/// Takes `text` apart. Total: never panics, linear in time and memory, bounded (docs/protocol/commands.md,
+/// "Limits of a text").
 pub fn parse(text: &str) -> Result<Script, Opaque> {
     parser::parse(text)
 }

@@ -1,5 +1,5 @@
-//! What is set about tools: the peers' keys below `tools`, for all agents and for single ones (tool-policy.md §4, §7,
-//! §10).
+//! What is set about tools: the peers' keys below `tools`, for all agents and for single ones
+//! (docs/protocol/tools.md, "Allow and deny").
 //!
 //! Read from the document that says where commands run, once; what comes out has its patterns ready. Members that mean
 //! nothing here are left alone below `tools`, where the peers have many of their own, and are an error in the small
@@ -25,7 +25,8 @@ pub struct Config {
 }
 
 /// What becomes of an allowlist that names only tools of plugins which are not loaded, in the three steps that ask
-/// (system.md P16). Denies always hold. A profile that is known names core tools, so that it is a group's list that is dropped.
+/// (docs/protocol/tools.md, "Stale lists"). Denies always hold. A profile that is known names core tools, so
+/// that it is a group's list that is dropped.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Strictness {
     /// It is dropped, and a warning says so: a stale list is not to take every core tool.

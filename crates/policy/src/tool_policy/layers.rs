@@ -1,4 +1,5 @@
-//! Which lists hold for a run, step by step (tool-policy.md §4, §5, §7), and what one step takes away.
+//! Which lists hold for a run, step by step (docs/protocol/tools.md, "Allow and deny", "Steps"), and what one
+//! step takes away.
 
 use super::config::{Config, Lists, ProfileLists, Scope, Strictness, key};
 use super::index::{Index, Side};
@@ -18,7 +19,8 @@ pub(super) struct Layer<'c> {
     deny: Vec<Cow<'c, List>>,
 }
 
-/// The steps of system.md P16 that lists decide, in order, and what is to be told of what is set.
+/// The steps that lists decide (docs/protocol/tools.md, "Steps"), in order, and what is to be told of what is
+/// set.
 pub(super) fn of<'c>(config: &'c Config, run: &Run<'c>) -> (Vec<Layer<'c>>, Vec<Warning>) {
     let global = &config.global;
     let id = run.agent.map(|id| id.trim_matches(is_space)).filter(|id| !id.is_empty());

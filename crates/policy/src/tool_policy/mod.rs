@@ -1,5 +1,5 @@
-//! Which tools an agent's run has (system.md P16, tool-policy.md §1 to §7, §10), and how their parameters are told to a
-//! model ([`schema`], tool-policy.md §9).
+//! Which tools an agent's run has (docs/protocol/tools.md), and how their parameters are told to a
+//! model ([`schema`]).
 //!
 //! What is set is read once ([`Config`]), made ready for a run ([`Pipeline`]), and applied to the tools that are there.
 //! Every step can only take tools away; which one took each is part of the answer. Having a tool is no leave to use it:

@@ -1,4 +1,4 @@
-//! Names of tools, and lists of entries that are for some of them (tool-policy.md §1).
+//! Names of tools, and lists of entries that are for some of them (docs/protocol/tools.md, "Names").
 //!
 //! An entry of a peer's configuration means the same here as there: `read`, `write` and `edit` are for `read_file`,
 //! `write_file` and `append_file`, and `edit_file`; `sessions_spawn` is for what starts another agent, `subagent` and

@@ -1,4 +1,4 @@
-//! Which tools a run has, and which step took each of the others (system.md P16).
+//! Which tools a run has, and which step took each of the others (docs/protocol/tools.md, "Steps").
 
 use super::config::{ApplyPatch, Config, Strictness, key};
 use super::index::{Index, Side};
@@ -206,8 +206,8 @@ fn mark<'s>(taken: &mut [Option<&'s Step>], step: &'s Step, out: &[bool]) {
     }
 }
 
-/// Whether a run may have `apply_patch` (tool-policy.md §10): unless somebody says otherwise, with models of OpenAI
-/// alone, which know its format; never where files can only be read.
+/// Whether a run may have `apply_patch` (docs/protocol/tools.md, "Patches"): unless somebody says otherwise,
+/// with models of OpenAI alone, which know its format; never where files can only be read.
 fn has_patch(config: &Config, run: &Run<'_>) -> bool {
     let agent = run.agent.and_then(|id| config.agent(id)).map(|scope| &scope.apply_patch);
     let (enabled, models) = ApplyPatch::over(agent, &config.global.apply_patch);

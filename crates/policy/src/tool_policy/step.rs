@@ -1,5 +1,5 @@
-//! What is done to the tools of a run, in the order in which it is done (system.md P16). The labels are what a person
-//! looks for in what is set, and what a removed tool is explained with.
+//! What is done to the tools of a run, in the order in which it is done (docs/protocol/tools.md, "Steps").
+//! The labels are what a person looks for in what is set, and what a removed tool is explained with.
 
 use crate::display::escape;
 use std::fmt;

@@ -1,4 +1,5 @@
-//! What is built in: groups, profiles, and the lists that hold where nobody wrote one (tool-policy.md §2, §3, §6, §7).
+//! What is built in: groups, profiles, and the lists that hold where nobody wrote one
+//! (docs/protocol/tools.md, "Groups and profiles").
 //!
 //! The newest release (2026.9) is the base. What only the older one (2026.2) has is kept beside it, as such a name can mean
 //! nothing else; each table says what is from where. Names of Countersign's own tools stand beside those of the peers that

@@ -1,4 +1,5 @@
-//! What a person should know about what is set, in the peers' words where they have some (tool-policy.md §5.1).
+//! What a person should know about what is set, in the peers' words where they have some
+//! (docs/protocol/tools.md, "Stale lists").
 
 use super::step::Step;
 use crate::display::escape;

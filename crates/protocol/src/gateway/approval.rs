@@ -1,4 +1,4 @@
-//! One-shot approvals over a gateway (approval-methods.md §2–5).
+//! One-shot approvals over a gateway (docs/protocol/approvals.md).
 
 use super::node::FileOperand;
 use crate::socket::PolicySnapshot;
@@ -95,7 +95,7 @@ pub struct Plan {
     pub mutable_file_operand: Option<FileOperand>,
 }
 
-/// The request as everybody sees it (§2.3).
+/// The request as everybody sees it (docs/protocol/approvals.md, "The shown request").
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct RequestView {
@@ -134,7 +134,8 @@ pub struct RequestView {
 }
 
 impl RequestView {
-    /// What may be answered: what is named, else what `ask` leaves (§2.4).
+    /// What may be answered: what is named, else what `ask` leaves (docs/protocol/approvals.md,
+    /// "What may be answered").
     pub fn decisions(&self) -> Vec<Decision> {
         match &self.allowed_decisions {
             Some(named) if !named.is_empty() => named.clone(),

@@ -1,4 +1,4 @@
-//! The handshake (gateway-protocol.md §3): challenge, `connect`, `hello-ok`.
+//! The handshake (docs/protocol/gateway.md, "Handshake"): challenge, `connect`, `hello-ok`.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -14,7 +14,8 @@ pub struct Challenge {
     pub ts: Option<i64>,
 }
 
-/// Parameters of `connect`. Only members that every release knows, because they refuse others (§2.3).
+/// Parameters of `connect`. Only members that every release knows, because they refuse others
+/// (docs/protocol/gateway.md, "Closed parameters").
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ConnectParams {
@@ -60,7 +61,7 @@ pub struct ConnectParams {
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ClientInfo {
-    /// One of the peers' names for programs (§3.1).
+    /// One of the peers' names for programs (docs/protocol/gateway.md, "Names of programs").
     pub id: String,
     /// For people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -82,7 +83,7 @@ pub struct ClientInfo {
     pub instance_id: Option<String>,
 }
 
-/// The proof that a client has the key of a device (§3.4).
+/// The proof that a client has the key of a device (docs/protocol/gateway.md, "Devices").
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DeviceProof {
@@ -90,7 +91,7 @@ pub struct DeviceProof {
     pub id: String,
     /// Ed25519 public key, base64url without padding.
     pub public_key: String,
-    /// Signature over the payload of §3.5, base64url without padding.
+    /// Signature (docs/protocol/gateway.md, "Signature"), base64url without padding.
     pub signature: String,
     /// Unix milliseconds.
     pub signed_at: i64,
@@ -130,8 +131,8 @@ impl fmt::Debug for Auth {
 }
 
 impl Auth {
-    /// The secret that is part of the signature (§3.5): the first of token, device token and bootstrap token. Empty when
-    /// there is none; a password is never part of it.
+    /// The secret that is part of the signature (docs/protocol/gateway.md, "Signature"): the first of token,
+    /// device token and bootstrap token. Empty when there is none; a password is never part of it.
     pub fn signed_token(&self) -> &str {
         let first = self.token.as_ref().or(self.device_token.as_ref()).or(self.bootstrap_token.as_ref());
         first.map(String::as_str).unwrap_or_default()

@@ -1,4 +1,5 @@
-//! Frames of the gateway protocol, generations 3 and 4 (gateway-protocol.md §2): one JSON object a text frame.
+//! Frames of the gateway protocol, generations 3 and 4 (docs/protocol/gateway.md, "Frames"): one JSON object
+//! a text frame.
 //!
 //! Unknown members are ignored when reading; nothing is written that the oldest release does not know, unless a type says
 //! otherwise.
@@ -20,19 +21,19 @@ pub const PROTOCOL: u32 = 4;
 /// The oldest generation that is spoken.
 pub const OLDEST_PROTOCOL: u32 = 3;
 
-/// Largest frame after the handshake, in bytes (§1.1).
+/// Largest frame after the handshake, in bytes (docs/protocol/gateway.md, "Limits").
 pub const MAX_PAYLOAD_BYTES: usize = 26_214_400;
 
-/// Largest frame before it, in bytes (§1.1).
+/// Largest frame before it, in bytes (docs/protocol/gateway.md, "Limits").
 pub const MAX_HANDSHAKE_BYTES: usize = 65_536;
 
-/// Bytes that may wait for a slow reader (§1.1).
+/// Bytes that may wait for a slow reader (docs/protocol/gateway.md, "Limits").
 pub const MAX_BUFFERED_BYTES: usize = 52_428_800;
 
-/// Milliseconds between two `tick` events (§1.2).
+/// Milliseconds between two `tick` events (docs/protocol/gateway.md, "Ticks and silence").
 pub const TICK_INTERVAL_MS: u64 = 30_000;
 
-/// Close codes (§3.7).
+/// Close codes (docs/protocol/gateway.md, "Codes").
 pub mod close {
     /// Nothing is wrong.
     pub const NORMAL: u16 = 1_000;
@@ -56,7 +57,7 @@ pub mod close {
 pub enum Frame {
     /// A call.
     Req(Request),
-    /// An answer to one; a call can have two (§2.4).
+    /// An answer to one; a call can have two (docs/protocol/gateway.md, "Calls with two answers").
     Res(Response),
     /// Something that happened.
     Event(Event),
@@ -98,7 +99,7 @@ pub struct Event {
     /// What belongs to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub payload: Option<Value>,
-    /// Counts events, see §2.7 for the releases.
+    /// Counts events, by release in another way (docs/protocol/gateway.md, "Event numbers").
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seq: Option<u64>,
 }
@@ -122,7 +123,7 @@ pub struct ErrorShape {
     pub retry_after_ms: Option<u64>,
 }
 
-/// Error codes (§3.7).
+/// Error codes (docs/protocol/gateway.md, "Codes").
 pub mod code {
     /// The call is wrong.
     pub const INVALID_REQUEST: &str = "INVALID_REQUEST";

@@ -1,4 +1,4 @@
-//! What a gateway asks of a node and what a node tells it (approval-methods.md §14–15).
+//! What a gateway asks of a node and what a node tells it (docs/protocol/nodes.md).
 
 use super::approval::Plan;
 
@@ -121,7 +121,7 @@ pub struct InvokeProgress {
     pub chunk: String,
 }
 
-/// Largest chunk of an [`InvokeProgress`], in bytes (§14).
+/// Largest chunk of an [`InvokeProgress`], in bytes (docs/protocol/nodes.md, "Calls").
 pub const MAX_PROGRESS_BYTES: usize = 16 * 1_024;
 
 /// Parameters of `node.invoke.result`. Absent members stay absent: some releases refuse a null.
@@ -164,7 +164,8 @@ impl NodeError {
     }
 }
 
-/// Parameters of [`command::RUN`] (§15.1). What says that it was approved comes from the wire: it is never believed alone.
+/// Parameters of [`command::RUN`] (docs/protocol/nodes.md, "Parameters of a run"). What says that it was
+/// approved comes from the wire: it is never believed alone.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct RunParams {
@@ -211,7 +212,7 @@ pub struct RunParams {
     pub approval_source: Option<String>,
 }
 
-/// Parameters of [`command::PREPARE`] (§15.3).
+/// Parameters of [`command::PREPARE`] (docs/protocol/nodes.md, "Preparing").
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct PrepareParams {
@@ -323,7 +324,8 @@ pub struct NodeEvent {
     pub payload_json: Option<String>,
 }
 
-/// What a node tells of a run (§15.6). `exec.finished` has the members from `exitCode` on, `exec.denied` the reason.
+/// What a node tells of a run (docs/protocol/nodes.md, "Events of a run"). `exec.finished` has the members
+/// from `exitCode` on, `exec.denied` the reason.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct RunEvent {

@@ -1,4 +1,4 @@
-//! What plugins of a gateway ask people for (approval-methods.md §8).
+//! What plugins of a gateway ask people for (docs/protocol/approvals.md, "Plugins").
 
 use super::approval::known_decisions;
 use crate::ui::Severity;

@@ -1,4 +1,4 @@
-//! Policy documents over a gateway (approval-methods.md §13).
+//! Policy documents over a gateway (docs/protocol/document.md, "Over a gateway").
 
 use crate::vocabulary::{Ask, Security};
 use serde::{Deserialize, Serialize};

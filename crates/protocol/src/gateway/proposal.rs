@@ -1,4 +1,5 @@
-//! Changes that a gateway's own agent proposes to make to the gateway (approval-methods.md §1, §9).
+//! Changes that a gateway's own agent proposes to make to the gateway (docs/protocol/approvals.md,
+//! "Proposals").
 
 use super::approval::known_decisions;
 use crate::vocabulary::Decision;

@@ -1,4 +1,5 @@
-//! Approvals of every kind in one shape, those that ended included (approval-methods.md §9).
+//! Approvals of every kind in one shape, those that ended included (docs/protocol/approvals.md,
+//! "Every kind in one shape").
 
 use crate::ui::Severity;
 use crate::vocabulary::Decision;

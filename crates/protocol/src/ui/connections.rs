@@ -1,4 +1,4 @@
-//! Gateways: the app's own one, and others that it is connected to (gateway-protocol.md §3, §4, §6).
+//! Gateways: the app's own one, and others that it is connected to (docs/protocol/gateway.md).
 
 use super::{ForwardView, PetsView, Shown};
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! Handing on what is asked and how it ended to other places (system.md P4).
+//! Handing on what is asked and how it ended to other places (docs/forwarder.md).
 
 use super::{SecretEdit, Shown};
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! Companion clients that answer here, and other programs' servers that ask here (pet-channel.md).
+//! Companion clients that answer here, and other programs' servers that ask here (docs/pet.md).
 
 use super::{LinkState, SecretEdit, Shown};
 use serde::{Deserialize, Serialize};

@@ -1,11 +1,11 @@
-//! Approvals documents of other gateways and of their nodes (approval-methods.md §13, approvals-store.md §8).
+//! Approvals documents of other gateways and of their nodes (docs/protocol/document.md, "Over a gateway").
 
 use super::{DocumentEdit, DocumentView, Shown};
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
 ui_words! {
-    /// What a document of another machine decides (approvals-store.md §4.3).
+    /// What a document of another machine decides (docs/protocol/document.md, "Beside a gateway's settings").
     pub enum PolicyReach {
         /// What runs on the gateway's own machine.
         GatewayHost,

@@ -1,4 +1,4 @@
-//! Where commands run, per agent, and which sessions have settings of their own (system.md P11, P12).
+//! Where commands run, per agent, and which sessions have settings of their own (docs/routing.md).
 
 use super::{Loosening, Shown};
 use crate::vocabulary::{Ask, ExecHost, ExecTarget, Security};

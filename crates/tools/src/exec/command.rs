@@ -161,7 +161,7 @@ const MAX_COMMAND: usize = 131_071;
 /// Longest time limit, in seconds: a day.
 const MAX_TIMEOUT: u64 = 24 * 60 * 60;
 
-/// Bounds of the wait before a command goes on in the background (tool-policy.md §14).
+/// Bounds of the wait before a command goes on in the background (docs/protocol/tools.md, "Time limits").
 const SHORTEST_WAIT: Duration = Duration::from_millis(10);
 const LONGEST_WAIT: Duration = Duration::from_secs(120);
 

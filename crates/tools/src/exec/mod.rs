@@ -38,7 +38,7 @@ pub struct Settings {
 }
 
 impl Default for Settings {
-    /// Half an hour (tool-policy.md §14), and ten seconds.
+    /// Half an hour (docs/protocol/tools.md, "Time limits"), and ten seconds.
     fn default() -> Self {
         Self { timeout: Duration::from_secs(1_800), patience: Duration::from_secs(10) }
     }

@@ -1,5 +1,5 @@
-//! What hooks made of the parameters of calls that are under way, until the hooks after each call are told (tool-policy.md
-//! §8).
+//! What hooks made of the parameters of calls that are under way, until the hooks after each call are told
+//! (docs/protocol/tools.md, "Hooks").
 
 use crate::tool::CallKey;
 use serde_json::{Map, Value};
@@ -43,7 +43,7 @@ impl Adjusted {
     }
 }
 
-/// Calls whose rewritten parameters are kept (system.md P16).
+/// Calls whose rewritten parameters are kept (docs/protocol/tools.md, "Hooks").
 pub(super) const MAX_ADJUSTED: usize = 1_024;
 
 #[cfg(test)]

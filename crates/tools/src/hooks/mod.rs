@@ -1,5 +1,5 @@
-//! Hooks around each call (system.md P16, tool-policy.md §8): before it they may rewrite its parameters or block it, after
-//! it they are told what came of it.
+//! Hooks around each call (docs/protocol/tools.md, "Hooks"): before it they may rewrite its parameters or
+//! block it, after it they are told what came of it.
 //!
 //! Before a call they run one after the other, the higher priority first, and each gets a copy of its own of the parameters
 //! as the agent wrote them. A hook that fails, takes too long or answers nonsense blocks the call, whatever others say:
@@ -333,10 +333,10 @@ fn context_of(call: &Call) -> Context {
     }
 }
 
-/// What an agent is told when a hook blocks without saying why (tool-policy.md §8).
+/// What an agent is told when a hook blocks without saying why (docs/protocol/tools.md, "Hooks").
 const BLOCKED: &str = "Tool call blocked by plugin hook";
 
-/// How long a hook may take, as the newest peer has it (tool-policy.md §8).
+/// How long a hook may take, as the newest peer has it (docs/protocol/tools.md, "Hooks").
 pub const HOOK_TIME: Duration = Duration::from_secs(15);
 
 /// Hooks that there can be: each makes every call wait.

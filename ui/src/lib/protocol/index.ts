@@ -788,7 +788,7 @@ askFallbackLayer: PolicyLayer,
 meaning: Meaning, };
 
 /**
- * How far a session is lifted out of its sandbox (tool-policy.md §13).
+ * How far a session is lifted out of its sandbox (docs/protocol/routing.md, "Elevation").
  */
 export type Elevated = "off" | "on" | "ask" | "full";
 
@@ -926,7 +926,7 @@ export type ErrorCode = "gone" | "not-armed" | "stale" | "store" | "invalid" | "
 export type ExecHost = "sandbox" | "gateway" | "node";
 
 /**
- * Security and ask in one word (tool-policy.md §14).
+ * Security and ask in one word (docs/protocol/routing.md, "Modes").
  */
 export type ExecMode = "deny" | "allowlist" | "ask" | "auto" | "full";
 
@@ -2181,7 +2181,7 @@ place?: PolicyPlace,
 edits: Array<DocumentEdit>, };
 
 /**
- * What a document of another machine decides (approvals-store.md §4.3).
+ * What a document of another machine decides (docs/protocol/document.md, "Beside a gateway's settings").
  */
 export type PolicyReach = "gateway-host" | "node" | "node-alone" | "node-unclear";
 

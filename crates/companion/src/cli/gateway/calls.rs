@@ -204,7 +204,8 @@ pub(super) async fn resolve(paths: &Paths, args: ResolveArgs, output: &Output) -
     Ok(Exit::Ok)
 }
 
-/// A proposal is told from a command by the list that it is in, and a plugin's question by its id (approval-methods.md §8, §9).
+/// A proposal is told from a command by the list that it is in, and a plugin's question by its id
+/// (docs/protocol/approvals.md, "Plugins", "Proposals").
 async fn kind_of(live: &Live, id: &str) -> anyhow::Result<Kind> {
     if id.starts_with("plugin:") {
         return Ok(Kind::Plugin);

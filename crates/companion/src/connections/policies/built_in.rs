@@ -1,5 +1,6 @@
 //! What holds at another machine where its document sets nothing. It differs between releases by everything that there is:
-//! an empty document of one runs nothing, of another everything (approvals-store.md §4.2).
+//! an empty document of one runs nothing, of another everything (docs/protocol/document.md,
+//! "Built-in values").
 
 use countersign_policy::display;
 use countersign_policy::document;

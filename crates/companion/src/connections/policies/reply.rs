@@ -55,7 +55,8 @@ impl Node {
         Self { id: id.to_owned(), name, release: None, connected: true, gives: true, takes: true }
     }
 
-    /// How what it keeps counts beside its gateway's settings (approvals-store.md §4.3).
+    /// How what it keeps counts beside its gateway's settings (docs/protocol/document.md,
+    /// "Beside a gateway's settings").
     pub(super) fn reach(&self) -> PolicyReach {
         match self.release {
             Some(release) if release >= STRICTER_OF_BOTH => PolicyReach::Node,

@@ -34,8 +34,8 @@ const MAX_OTHERS: usize = 256;
 /// Those that one of these may have: four such users can flood, and a fifth still comes in.
 const MAX_OF_OTHER: usize = 64;
 
-/// Connections of another user that may be unknown at once, as at the peers (gateway-protocol.md §1.1). Half of what it may
-/// have at all: whoever is known finds room for the next.
+/// Connections of another user that may be unknown at once, as at the peers (docs/protocol/gateway.md,
+/// "Limits"). Half of what it may have at all: whoever is known finds room for the next.
 const MAX_UNKNOWN: usize = 32;
 
 /// The same for the person's own programs, of which a hundred may start together.

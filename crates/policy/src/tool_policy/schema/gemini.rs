@@ -1,5 +1,5 @@
-//! What Gemini refuses, taken out or said in other words (tool-policy.md §9). Constraints that are lost are still checked
-//! by whoever runs the tool.
+//! What Gemini refuses, taken out or said in other words (docs/protocol/tools.md, "Schemas"). Constraints
+//! that are lost are still checked by whoever runs the tool.
 //!
 //! What comes out has no keyword of [`REFUSED`], no `const`, null nowhere beside other values, at most one union, which
 //! is of two variants or more and has no `type` beside it, and requires only what it has.

@@ -1,5 +1,6 @@
-//! Parameter schemas as providers take them (tool-policy.md §9, newest release): an object at the root and no union
-//! there, references inlined, `nullable` in JSON Schema's own words, and for Gemini nothing that it refuses.
+//! Parameter schemas as providers take them (docs/protocol/tools.md, "Schemas"): an object at the root and no
+//! union there, references inlined, `nullable` in JSON Schema's own words, and for Gemini nothing that it
+//! refuses.
 //!
 //! What comes out tells a model what a tool takes. It may let through more than the schema that came in, as a union at
 //! the root cannot be said; so whoever runs the tool checks its parameters against the original.
