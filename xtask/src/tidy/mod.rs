@@ -3,6 +3,7 @@
 //! Each check is a function from the tree of sources to findings with a place. They run as tests of this crate, so a
 //! change that breaks an invariant fails `cargo test`; `cargo xtask tidy` prints the same findings.
 
+mod citations;
 mod documents;
 mod layers;
 mod rust;
@@ -66,6 +67,7 @@ const CHECKS: &[Check] = &[
     ("unsafe code has one place", sources::guarantees_left),
     ("README and ARCHITECTURE name every crate", documents::crates_named),
     ("each tested threat names its tests", documents::threats),
+    ("comments and documents cite what is there", citations::cited),
     ("programs that start others are in one table", tables::carriers),
 ];
 
