@@ -2,8 +2,12 @@
 
 use crate::{Story, asking};
 use anyhow::ensure;
+use countersign_protocol::control::ControlRequest;
+use countersign_protocol::ui::Page;
+use countersign_tests::app::Window;
 use countersign_tests::wire::Wire;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixStream;
@@ -67,6 +71,33 @@ fn t02_the_control_socket_offers_no_way_to_allow() -> Story {
     })
 }
 
+/// A page that was taken over, by whatever means, can do no more than its window has to.
+#[test]
+fn a_window_can_call_only_what_it_needs() -> Story {
+    asking(|app| {
+        let (main, prompt) = (callable(MAIN)?, callable(PROMPT)?);
+        ensure!(prompt.len() < 12 && prompt.contains("decide"), "the prompt may call {prompt:?}");
+        let document = std::fs::read(app.home.document_path())?;
+        let (running, _) = app.raise(&["true"])?;
+        for (window, own, other) in [(Window::Prompt, &prompt, &main), (Window::Main, &main, &prompt)] {
+            if window == Window::Main {
+                app.home.control(&ControlRequest::Show { page: Page::Inbox })?;
+            }
+            for command in other.difference(own) {
+                let refused = app.invoke(window, command, json!({}))?;
+                let said = refused.err().unwrap_or_default().to_string();
+                ensure!(said.contains("not allowed"), "{window:?} called {command}: {said}");
+            }
+            // What it may call is looked at: only its arguments are missing.
+            let asked = app.invoke(window, "decide", json!({}))?.err().unwrap_or_default().to_string();
+            ensure!(asked.contains("params"), "{window:?} may call `decide`, and was told {asked}");
+        }
+        assert_eq!(std::fs::read(app.home.document_path())?, document);
+        app.deny()?;
+        running.finish()?.expect_code(200).map(|_| ())
+    })
+}
+
 #[test]
 fn t16_a_folder_swapped_for_a_link_while_the_prompt_is_open_is_not_entered() -> Story {
     asking(|app| {
@@ -106,3 +137,13 @@ fn control(socket: &Path, request: &Value) -> anyhow::Result<Value> {
     BufReader::new(stream).read_line(&mut line)?;
     Ok(serde_json::from_str(&line)?)
 }
+
+/// The commands that a window's capability lists.
+fn callable(capability: &str) -> anyhow::Result<BTreeSet<String>> {
+    let capability: Value = serde_json::from_str(capability)?;
+    let listed = capability["permissions"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    Ok(listed.filter_map(|name| Some(name.strip_prefix("allow-")?.replace('-', "_"))).collect())
+}
+
+const MAIN: &str = include_str!("../../src-tauri/capabilities/main.json");
+const PROMPT: &str = include_str!("../../src-tauri/capabilities/prompt.json");
