@@ -64,6 +64,9 @@ pub enum SubmitError {
         /// The bound.
         limit: usize,
     },
+    /// Too many ended a moment ago: a flood, not a person's pile.
+    #[error("{}", RegisterError::Busy)]
+    Busy,
     /// The app is closing.
     #[error("the app is closing")]
     Closing,
@@ -477,7 +480,8 @@ impl From<RegisterError> for SubmitError {
         match error {
             RegisterError::AlreadyResolved(id) => Self::AlreadyResolved(id),
             RegisterError::AnotherRequest(id) => Self::AnotherRequest(id),
-            RegisterError::Full { held, limit } => Self::Full { pending: held, limit },
+            RegisterError::Full { waiting, limit } => Self::Full { pending: waiting, limit },
+            RegisterError::Busy => Self::Busy,
         }
     }
 }

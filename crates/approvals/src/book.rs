@@ -146,14 +146,17 @@ pub enum RegisterError {
     /// The id waits, for something else or for somebody else: an answer to that is no answer to this.
     #[error("approval id '{0}' is already waiting with another request")]
     AnotherRequest(String),
-    /// Too many are held.
-    #[error("{held} approvals are already held, at most {limit} may be")]
+    /// Too many wait.
+    #[error("{waiting} approvals are already waiting, at most {limit} may")]
     Full {
         /// How many.
-        held: usize,
+        waiting: usize,
         /// The bound that was reached.
         limit: usize,
     },
+    /// Too many ended within the grace.
+    #[error("too many requests: {MAX_HELD} waited or ended within {} s; try again later", GRACE_MS / 1_000)]
+    Busy,
 }
 
 /// The pending approvals and those that ended a moment ago.
@@ -381,10 +384,11 @@ impl Book {
         let origin = record.requested_by.gateway.clone();
         let max_pending = if origin.is_some() { MAX_PENDING_OF_GATEWAY } else { self.max_pending };
         let load = self.loads.entry(origin).or_default();
-        for (held, limit) in [(load.waiting, max_pending), (load.held, MAX_HELD)] {
-            if held >= limit {
-                return Err(RegisterError::Full { held, limit });
-            }
+        if load.waiting >= max_pending {
+            return Err(RegisterError::Full { waiting: load.waiting, limit: max_pending });
+        }
+        if load.held >= MAX_HELD {
+            return Err(RegisterError::Busy);
         }
         load.waiting += 1;
         load.held += 1;

@@ -177,7 +177,7 @@ fn only_so_many_may_wait() {
     for id in ["a", "b"] {
         assert!(book.register(record_of(id, "ls", 0), 0).outcome.is_ok());
     }
-    let full = Err(RegisterError::Full { held: 2, limit: 2 });
+    let full = Err(RegisterError::Full { waiting: 2, limit: 2 });
     assert_eq!(book.register(record_of("c", "ls", 0), 0).outcome, full);
     assert!(matches!(book.register(record_of("a", "ls", 0), 0).outcome, Ok(Registered::Joined(_))));
     let _ = book.resolve("a", Decision::Deny, "window", 0);
@@ -193,7 +193,7 @@ fn a_flood_of_requests_that_end_at_once_is_bounded() {
         assert!(book.register(record_of(&id, "ls", 0), 0).outcome.is_ok());
         assert!(book.not_shown(&id, 0).outcome);
     }
-    let full = Err(RegisterError::Full { held: MAX_HELD, limit: MAX_HELD });
+    let full = Err(RegisterError::Busy);
     assert_eq!(book.register(record_of("one more", "ls", 0), 0).outcome, full);
     assert!(book.register(record_of("later", "ls", GRACE_MS), GRACE_MS).outcome.is_ok());
 }

@@ -472,7 +472,7 @@ impl Host {
                 error: exec_error(
                     "UNAVAILABLE",
                     &format!("SYSTEM_RUN_DENIED: {error}"),
-                    Some("too-many-pending"),
+                    Some(if error == SubmitError::Busy { "rate-limited" } else { "too-many-pending" }),
                 ),
                 outcome: Outcome::Refused { reason: error.to_string() },
             }),
