@@ -74,7 +74,7 @@ pub(crate) async fn round_trip(pair: &mut Pair) -> Result<(Duration, Duration)> 
     let trip = async {
         let begun = Instant::now();
         let asked = asker.send("exec.approval.request", &request).await?;
-        while !is_request(&frame(answerer).await?, &id) {}
+        wait_for_request(asker, answerer, (&asked, &id)).await?;
         let seen = begun.elapsed();
         let allow = json!({ "id": id, "decision": "allow-once" });
         let answered = answerer.send("exec.approval.resolve", &allow).await?;
@@ -131,6 +131,20 @@ async fn frame(link: &mut Link) -> Result<Value> {
 
 fn is_request(frame: &Value, id: &str) -> bool {
     frame["event"] == "exec.approval.requested" && frame["payload"]["id"] == id
+}
+
+/// Waits until the answerer hears of a request, or the asker that it was not taken.
+async fn wait_for_request(asker: &mut Link, answerer: &mut Link, (call, id): (&str, &str)) -> Result<()> {
+    loop {
+        tokio::select! {
+            biased;
+            heard = frame(answerer) => if is_request(&heard?, id) { return Ok(()) },
+            told = frame(asker) => {
+                let told = told?;
+                ensure!(told["id"] != call || told["ok"] == true, "the gateway answered {told}");
+            }
+        }
+    }
 }
 
 async fn last_answer(link: &mut Link, call: &str) -> Result<Value> {

@@ -203,9 +203,9 @@ impl Rig {
         let (asker, answerer) = (connect(2 * number)?, connect(2 * number + 1)?);
         // No two of them may use the same ids.
         let mut pair = Pair { asker, answerer, next: number as u64 * 1_000_000_000 };
-        Ok(Box::new(move || {
-            runtime.block_on(gateway::round_trip(&mut pair))?;
-            Ok(Heard::Decision)
+        Ok(Box::new(move || match runtime.block_on(gateway::round_trip(&mut pair)) {
+            Ok(_) => Ok(Heard::Decision),
+            Err(error) => busy(&Value::String(format!("{error:#}"))),
         }))
     }
 
