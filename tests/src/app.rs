@@ -317,10 +317,10 @@ impl App {
     pub fn invoke(&self, window: Window, command: &str, arguments: Value) -> Result<Result<Value, Value>> {
         let script = "const [name, args, done] = arguments;
             window.__TAURI_INTERNALS__.invoke(name, args)
-              .then((value) => done({ ok: value ?? null }), (error) => done({ error }))";
+              .then((value) => done({ ok: value ?? null }), (refused) => done({ refused }))";
         let mut answer = self.window(window)?.run_async(script, json!([command, arguments]))?;
-        Ok(match answer.get_mut("error") {
-            Some(error) => Err(error.take()),
+        Ok(match answer.get_mut("refused") {
+            Some(refused) => Err(refused.take()),
             None => Ok(answer["ok"].take()),
         })
     }

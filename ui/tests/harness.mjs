@@ -157,3 +157,32 @@ export function calls(tab, name) {
 }
 
 export const at = (id) => `[data-testid="${id}"]`;
+
+/** Has the history say all that it can say of itself, and its check find `damage`. */
+export async function damaged(tab, damage = 'cut-at-start') {
+  await tab.evaluate((damage) => {
+    const now = Date.now();
+    const chain = 'unasked';
+    const notes = [
+      { kind: 'damaged', chain, problem: 'expected line 41 after line 1, found line 42 '.repeat(6) },
+      { kind: 'unrecorded', lines: 3, sinceMs: now - 90_000, problem: 'No space left on device (os error 28)' },
+      { kind: 'power-lost', chain: 'decisions', last: 77 },
+      { kind: 'folded', source: 'MCP, coder', lines: 44_790, sinceMs: now - 60_000, programs: ['true', 'cat'] },
+      { kind: 'rotated', chain, removed: { first: 1, last: 9_000, hash: 'a'.repeat(64), lines: 9_000 } },
+      { kind: 'rotated', chain: 'decisions' },
+      { kind: 'adopted', last: 60 },
+    ];
+    for (const [index, note] of notes.reverse().entries()) {
+      const entry = { seq: 120 + index, atMs: now + index, event: { kind: 'record', note } };
+      window.mock.emit({ kind: 'history-appended', entry });
+    }
+    window.mock.verifyHistory = () =>
+      Promise.resolve({
+        lines: 40,
+        broken: { damage, file: 'unasked.jsonl', line: 1, problem: 'expected the hash of line 40' },
+        warnings: ['the second note of the heads is gone'],
+      });
+  }, damage);
+  await tab.waitForSelector(`${at('history-row')}[data-seq="120"]`);
+  await tab.click(at('verify'));
+}

@@ -2,7 +2,7 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { add, armed, at, shows, start } from './harness.mjs';
+import { add, armed, at, damaged, shows, start } from './harness.mjs';
 
 /** Only pictures whose name has this in it. */
 const wanted = process.argv[3] ?? '';
@@ -207,6 +207,13 @@ async function petForm(tab) {
   await tab.check(at('source-token-set'));
 }
 
+/** What the history says of itself, and a chain that is broken. */
+async function record(tab) {
+  await tab.waitForSelector(at('history-row'));
+  await damaged(tab);
+  await tab.waitForSelector(at('chain'));
+}
+
 async function form(tab) {
   await tab.waitForSelector(at('own'));
   await tab.locator(at('gateway-edit')).nth(1).click();
@@ -308,6 +315,7 @@ for (const [name, size] of [
   await main(`routing-${name}`, 'connections', size, routing);
   await main(`routing-form-${name}`, 'connections', size, routeForm);
   await main(`routing-empty-${name}`, 'connections', size, routingEmpty);
+  await main(`history-record-${name}`, 'history', size, record);
   await main(`inbox-many-${name}`, 'inbox', size, many);
 }
 for (const [name, size] of [

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { at, calls, start } from '../harness.mjs';
+import { at, calls, damaged, start } from '../harness.mjs';
 
 let browser;
 before(async () => (browser = await start()));
@@ -235,6 +235,25 @@ test('the history filters, checks its chain and shows what came of runs', () =>
     assert.equal(await tab.locator(at('history-row')).count(), 1);
     await tab.click(at('verify'));
     assert.match(await tab.textContent(at('chain')), /All 13 lines fit together/);
+  }));
+
+test('the history says in words what was done to it', () =>
+  main('history', async (tab) => {
+    await tab.waitForSelector(at('history-row'));
+    await damaged(tab, 'emptied');
+    const chain = await tab.textContent(at('chain'));
+    assert.match(chain, /The record was emptied\./);
+    assert.match(chain, /the second note of the heads is gone/);
+    const said = await tab.textContent(at('content'));
+    for (const words of [
+      /Lines were missing or replaced \(what ran unasked\)/,
+      /3 lines could not be written/,
+      /44790 lines of MCP, coder were only counted/,
+      /The oldest 9000 lines were removed to make room/,
+      /before the newest lines were on its disk \(decisions\)/,
+    ]) {
+      assert.match(said, words);
+    }
   }));
 
 test('settings hold at once, and the delay cannot be too short', () =>
