@@ -3,7 +3,9 @@
 //! [`Approvals`] is its handle. The task takes one message at a time, wakes itself at the book's next deadline, and tells
 //! everybody what the book's effects are. It never decides: a request ends by an answer, by time, or by nobody being there.
 
-use crate::book::{Book, Effect, Ending, Record, RegisterError, Registered, Request, RequestedBy};
+use crate::book::{
+    Book, Effect, Ending, NotAnswered, Record, RegisterError, Registered, Request, RequestedBy,
+};
 use crate::ports::{CLOCK_SET_MS, Ports};
 use countersign_protocol::ui::CancelCause;
 use countersign_protocol::vocabulary::Decision;
@@ -108,10 +110,10 @@ impl Approvals {
         self.ask(|reply| Message::Submit { submission, reply }).await.unwrap_or(Err(SubmitError::Closing))
     }
 
-    /// Answers once. False when unknown or already ended.
-    pub async fn resolve(&self, id: &str, decision: Decision, by: &str) -> bool {
+    /// Answers once, if the request can be answered so: the same for every door.
+    pub async fn resolve(&self, id: &str, decision: Decision, by: &str) -> Result<(), NotAnswered> {
         let (id, by) = (id.to_owned(), by.to_owned());
-        self.ask(|reply| Message::Resolve { id, decision, by, reply }).await.unwrap_or(false)
+        self.ask(|reply| Message::Resolve { id, decision, by, reply }).await.unwrap_or(Err(NotAnswered::Gone))
     }
 
     /// Ends a request that was answered where it came from. False when unknown or already ended.
@@ -218,7 +220,7 @@ impl Ticket {
 
 enum Message {
     Submit { submission: Box<Submission>, reply: oneshot::Sender<Result<Ticket, SubmitError>> },
-    Resolve { id: String, decision: Decision, by: String, reply: oneshot::Sender<bool> },
+    Resolve { id: String, decision: Decision, by: String, reply: oneshot::Sender<Result<(), NotAnswered>> },
     Elsewhere { id: String, decision: Option<Decision>, by: Option<String>, reply: oneshot::Sender<bool> },
     Cancel { id: String, cause: CancelCause, reply: oneshot::Sender<bool> },
     NobodySees { reply: oneshot::Sender<usize> },

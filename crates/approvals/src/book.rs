@@ -159,6 +159,34 @@ pub enum RegisterError {
     Busy,
 }
 
+/// Why an answer does not count. What was asked goes on waiting, if it waits.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum NotAnswered {
+    /// No such request waits: it is unknown, or ended.
+    #[error("the request no longer waits")]
+    Gone,
+    /// The request cannot be answered with this.
+    #[error("{0} was not offered for this request")]
+    NotOffered(Decision),
+    /// Nobody can read all of it.
+    #[error("this request is too long to be read, so it cannot be allowed")]
+    Blocked,
+}
+
+impl Request {
+    /// Why this answer would not count. A denial always does: to withhold needs no offer.
+    pub fn objection(&self, decision: Decision) -> Option<NotAnswered> {
+        if !decision.allows() {
+            return None;
+        }
+        if self.card.allow_blocked.is_some() {
+            return Some(NotAnswered::Blocked);
+        }
+        (!self.card.decisions.contains(&decision)).then_some(NotAnswered::NotOffered(decision))
+    }
+}
+
 /// The pending approvals and those that ended a moment ago.
 #[derive(Debug)]
 #[cfg_attr(test, derive(Clone))]
@@ -273,9 +301,25 @@ impl Book {
         Step { outcome, effects }
     }
 
-    /// Answers once. False when unknown or ended.
-    pub fn resolve(&mut self, id: &str, decision: Decision, by: &str, now_ms: i64) -> Step<bool> {
-        self.end(id, Ending::Decided { decision, by: by.to_owned() }, now_ms)
+    /// Answers once, if the request can be answered so, whoever answers.
+    pub fn resolve(
+        &mut self,
+        id: &str,
+        decision: Decision,
+        by: &str,
+        now_ms: i64,
+    ) -> Step<Result<(), NotAnswered>> {
+        let (now_ms, mut effects) = self.advanced(now_ms);
+        let waiting = self.entries.get(id).filter(|entry| entry.record.ending.is_none());
+        let objection = match waiting {
+            Some(entry) => entry.record.request.objection(decision),
+            None => Some(NotAnswered::Gone),
+        };
+        if let Some(objection) = objection {
+            return Step { outcome: Err(objection), effects };
+        }
+        effects.extend(self.close(id, Ending::Decided { decision, by: by.to_owned() }, now_ms));
+        Step { outcome: Ok(()), effects }
     }
 
     /// Ends a request that was answered elsewhere. False when unknown or ended.

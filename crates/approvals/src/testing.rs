@@ -63,7 +63,7 @@ pub(crate) fn request(command: &str) -> Request {
             "reason": "allowlist-miss", "security": "allowlist", "ask": "on-miss",
             "layer": "defaults", "segments": [], "entriesChecked": 0, "trace": [],
         },
-        "decisions": ["allow-once", "deny"], "always": [],
+        "decisions": ["allow-once", "allow-always", "deny"], "always": [],
     }));
     Request {
         card: card.unwrap(),

@@ -95,8 +95,8 @@ async fn a_request_is_presented_before_submit_returns_and_answered_once() {
     assert_eq!(record.request.card.expires_at_ms, 1_120_000);
     assert_eq!(desk.approvals.pending().await, [record]);
     assert_eq!(*desk.approvals.count().borrow(), 1);
-    assert!(desk.approvals.resolve("x", Decision::AllowOnce, "window").await);
-    assert!(!desk.approvals.resolve("x", Decision::Deny, "tray").await);
+    assert!(desk.approvals.resolve("x", Decision::AllowOnce, "window").await.is_ok());
+    assert!(desk.approvals.resolve("x", Decision::Deny, "tray").await.is_err());
     assert_eq!(*desk.approvals.count().borrow(), 0);
     assert_eq!(ticket.ended().await, decided(Decision::AllowOnce, "window"));
     assert!(desk.approvals.consume_allow_once("x").await);
@@ -125,7 +125,7 @@ async fn nobody_answering_ends_at_the_deadline_without_a_decision() {
     let ticket = desk.submit("x").await;
     assert_eq!(ticket.ended().await, Ending::Expired);
     assert_eq!(begin.elapsed(), DEFAULT_TIMEOUT);
-    assert!(!desk.approvals.resolve("x", Decision::AllowOnce, "window").await);
+    assert!(desk.approvals.resolve("x", Decision::AllowOnce, "window").await.is_err());
     desk.end().await;
 }
 
@@ -153,7 +153,7 @@ async fn a_clock_that_is_set_leaves_a_request_its_time() {
         assert_eq!((waits.request.card.created_at_ms, waits.request.card.expires_at_ms), shown);
         let later = desk.submit("y").await;
         assert_eq!(later.record().created_at_ms, desk.clock.now_ms());
-        assert!(desk.approvals.resolve("y", Decision::Deny, "window").await);
+        assert!(desk.approvals.resolve("y", Decision::Deny, "window").await.is_ok());
         assert_eq!(ticket.ended().await, Ending::Expired);
         assert_eq!(begin.elapsed(), DEFAULT_TIMEOUT, "{by_ms}");
         desk.end().await;
@@ -166,7 +166,7 @@ async fn a_clock_that_is_set_keeps_an_ended_request_known_for_its_grace() {
         let desk = Desk::start();
         let _presenter = desk.approvals.presenter();
         let _ticket = desk.submit("x").await;
-        assert!(desk.approvals.resolve("x", Decision::AllowOnce, "window").await);
+        assert!(desk.approvals.resolve("x", Decision::AllowOnce, "window").await.is_ok());
         desk.clock.set(by_ms);
         assert!(desk.approvals.snapshot("x").await.is_some());
         tokio::time::sleep(Duration::from_millis(GRACE_MS.unsigned_abs())).await;
@@ -181,7 +181,7 @@ async fn an_answer_after_the_machine_slept_through_the_deadline_is_late() {
     let _presenter = desk.approvals.presenter();
     let ticket = desk.submit("x").await;
     desk.clock.sleep(120_000);
-    assert!(!desk.approvals.resolve("x", Decision::AllowOnce, "window").await);
+    assert!(desk.approvals.resolve("x", Decision::AllowOnce, "window").await.is_err());
     assert_eq!(ticket.ended().await, Ending::Expired);
     desk.end().await;
 }
@@ -202,7 +202,7 @@ async fn with_nobody_to_show_it_to_a_request_ends_at_once() {
     drop(other);
     assert_eq!(desk.approvals.pending().await.len(), 1, "what waits keeps waiting");
     let _back = desk.approvals.presenter();
-    assert!(desk.approvals.resolve("y", Decision::Deny, "window").await);
+    assert!(desk.approvals.resolve("y", Decision::Deny, "window").await.is_ok());
     assert_eq!(ticket.ended().await, decided(Decision::Deny, "window"));
     desk.end().await;
 }
@@ -218,7 +218,7 @@ async fn what_nobody_sees_any_more_ends_as_not_shown_and_is_never_answered() {
     drop(presenter);
     assert_eq!(desk.approvals.nobody_sees().await, 1);
     assert_eq!(desk.closed().await, ("x".to_owned(), Ending::NotShown));
-    assert!(!desk.approvals.resolve("x", Decision::AllowOnce, "window").await);
+    assert!(desk.approvals.resolve("x", Decision::AllowOnce, "window").await.is_err());
     assert_eq!(ticket.ended().await, Ending::NotShown);
     let waiting = desk.approvals.pending().await;
     assert_eq!(waiting.iter().map(|record| record.id.as_str()).collect::<Vec<_>>(), ["far"]);
@@ -250,7 +250,7 @@ async fn an_answer_after_the_requester_left_allows_nothing() {
     for round in 0..64 {
         let id = round.to_string();
         drop(desk.submit(&id).await);
-        assert!(!desk.approvals.resolve(&id, Decision::AllowOnce, "window").await);
+        assert!(desk.approvals.resolve(&id, Decision::AllowOnce, "window").await.is_err());
         assert!(!desk.approvals.consume_allow_once(&id).await);
     }
     desk.end().await;
@@ -298,7 +298,7 @@ async fn a_joined_request_is_withdrawn_only_with_its_last_ticket() {
     assert_eq!(desk.approvals.pending().await.len(), 1);
     drop(one);
     assert_eq!(desk.approvals.pending().await.len(), 1);
-    assert!(desk.approvals.resolve("x", Decision::AllowOnce, "window").await);
+    assert!(desk.approvals.resolve("x", Decision::AllowOnce, "window").await.is_ok());
     assert_eq!(other.ended().await, decided(Decision::AllowOnce, "window"));
     let _ = desk.closed().await;
     let (one, other) = (desk.submit("y").await, desk.submit("y").await);
@@ -314,7 +314,7 @@ async fn t05_an_answer_to_one_command_is_no_answer_to_another() {
     let _ticket = desk.submit("x").await;
     let refused = desk.try_submit("x", "rm -r /").await.unwrap_err();
     assert_eq!(refused, SubmitError::AnotherRequest("x".to_owned()));
-    assert!(desk.approvals.resolve("x", Decision::AllowOnce, "window").await);
+    assert!(desk.approvals.resolve("x", Decision::AllowOnce, "window").await.is_ok());
     let refused = desk.try_submit("x", "ls").await.unwrap_err();
     assert_eq!(refused.to_string(), "approval id 'x' already resolved");
     desk.end().await;
@@ -330,7 +330,7 @@ async fn waiting_learns_the_end_and_withdraws_nothing() {
     assert!(tokio::time::timeout(Duration::from_millis(1), impatient).await.is_err());
     let (waited, resolved) =
         tokio::join!(desk.approvals.wait("x"), desk.approvals.resolve("x", Decision::Deny, "tray"));
-    assert!(resolved);
+    assert_eq!(resolved, Ok(()));
     assert_eq!(waited, Some(decided(Decision::Deny, "tray")));
     drop(ticket);
     assert_eq!(desk.approvals.wait("x").await, Some(decided(Decision::Deny, "tray")), "within the grace");
@@ -351,7 +351,7 @@ async fn stopping_cancels_what_waits_and_takes_nothing_more() {
     desk.tracker.close();
     desk.tracker.wait().await;
     assert_eq!(desk.try_submit("y", "ls").await.unwrap_err(), SubmitError::Closing);
-    assert!(!desk.approvals.resolve("x", Decision::AllowOnce, "window").await);
+    assert!(desk.approvals.resolve("x", Decision::AllowOnce, "window").await.is_err());
     assert!(!desk.approvals.consume_allow_once("x").await);
     assert_eq!(desk.approvals.pending().await, []);
 }
@@ -376,7 +376,9 @@ async fn racing_answers_from_many_threads_give_one_winner_each() {
         let ticket = desk.submit(&id).await;
         let answers = [Decision::AllowOnce, Decision::Deny, Decision::AllowAlways].map(|decision| {
             let (approvals, id) = (desk.approvals.clone(), id.clone());
-            tokio::spawn(async move { approvals.resolve(&id, decision, "window").await.then_some(decision) })
+            tokio::spawn(async move {
+                approvals.resolve(&id, decision, "window").await.is_ok().then_some(decision)
+            })
         });
         let mut winners = Vec::new();
         for answer in answers {

@@ -1,5 +1,6 @@
 use super::*;
 use crate::testing::request;
+use countersign_protocol::ui::AllowBlocked;
 use pretty_assertions::assert_eq;
 use proptest::prelude::*;
 
@@ -57,19 +58,52 @@ fn timeouts_are_clamped() {
     check(Duration::MAX, 2_147_000_000);
 }
 
+/// Whether an answer counted.
+fn counted(step: Step<Result<(), NotAnswered>>) -> Step<bool> {
+    Step { outcome: step.outcome.is_ok(), effects: step.effects }
+}
+
+#[test]
+fn only_what_is_offered_and_can_be_read_is_allowed() {
+    let with = |decisions: &[Decision], blocked: Option<AllowBlocked>| {
+        let mut book = Book::new(DEFAULT_MAX_PENDING);
+        let mut asked = request("ls");
+        (asked.card.decisions, asked.card.allow_blocked) = (decisions.to_vec(), blocked);
+        let record =
+            Record::create(asked, DEFAULT_TIMEOUT, Some("x"), RequestedBy::default(), 0, || unreachable!());
+        assert!(book.register(record, 0).outcome.is_ok());
+        book
+    };
+    use Decision::{AllowAlways, AllowOnce, Deny};
+    for (decisions, blocked, decision, why) in [
+        (&[AllowOnce, Deny][..], None, AllowAlways, NotAnswered::NotOffered(AllowAlways)),
+        (&[Deny], None, AllowOnce, NotAnswered::NotOffered(AllowOnce)),
+        (&[], None, AllowOnce, NotAnswered::NotOffered(AllowOnce)),
+        (&[AllowOnce, Deny], Some(AllowBlocked::TooLong), AllowOnce, NotAnswered::Blocked),
+        (&[AllowOnce, AllowAlways], Some(AllowBlocked::TooManyArguments), AllowAlways, NotAnswered::Blocked),
+    ] {
+        let mut book = with(decisions, blocked);
+        assert_eq!(book.resolve("x", decision, "window", 1), Step { outcome: Err(why), effects: vec![] });
+        // It still waits, and can be denied, whether or not that was offered.
+        assert_eq!(book.pending_count(), 1);
+        assert_eq!(book.resolve("x", Deny, "window", 2).outcome, Ok(()));
+        assert_eq!(book.resolve("x", decision, "window", 3).outcome, Err(NotAnswered::Gone));
+    }
+}
+
 #[test]
 fn a_request_is_answered_once() {
     let mut book = book_with("x");
-    let step = book.resolve("x", Decision::Deny, "window", 5);
+    let step = counted(book.resolve("x", Decision::Deny, "window", 5));
     assert!(step.outcome);
     let closed = book.snapshot("x").unwrap();
     assert_eq!(step.effects, [Effect::Closed(Arc::clone(&closed))]);
     assert_eq!((closed.resolved_at_ms, closed.ending.clone()), (Some(5), Some(decided(Decision::Deny))));
     for step in [
-        book.resolve("x", Decision::AllowOnce, "window", 6),
+        counted(book.resolve("x", Decision::AllowOnce, "window", 6)),
         book.cancel("x", CancelCause::RequesterGone, 6),
         book.not_shown("x", 6),
-        book.resolve("unknown", Decision::AllowOnce, "window", 6),
+        counted(book.resolve("unknown", Decision::AllowOnce, "window", 6)),
     ] {
         assert_eq!(step, Step { outcome: false, effects: vec![] });
     }
@@ -89,7 +123,7 @@ fn nobody_answering_is_no_decision() {
 #[test]
 fn an_answer_at_the_deadline_is_late_even_before_the_timer() {
     let mut book = book_with("x");
-    let step = book.resolve("x", Decision::AllowOnce, "window", TIMEOUT_MS);
+    let step = counted(book.resolve("x", Decision::AllowOnce, "window", TIMEOUT_MS));
     assert!(!step.outcome);
     assert_eq!(step.effects, [Effect::Closed(book.snapshot("x").unwrap())]);
     assert_eq!(ending(&book, "x"), Some(Ending::Expired));
@@ -341,7 +375,7 @@ impl Race {
             Op::Resolve(id, decision) => {
                 let id = id.to_string();
                 let expected = self.model.end(&id, decided(decision));
-                let step = self.book.resolve(&id, decision, "window", now_ms);
+                let step = counted(self.book.resolve(&id, decision, "window", now_ms));
                 self.take(step, expected);
             }
             Op::Cancel(id) => {

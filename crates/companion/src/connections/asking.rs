@@ -143,12 +143,9 @@ impl Asking {
         self.tools.host.inquire(inquiry).await
     }
 
-    /// Tells the gateway, once. Nothing but an offered decision is ever sent; a denial always may be.
+    /// Tells the gateway, once. That only an offered decision is sent is the book's doing.
     async fn answer(&self, decision: Decision) -> Result<(), Why> {
         let Presented { kind, id, .. } = &self.presented;
-        if decision != Decision::Deny && !self.presented.decisions().contains(&decision) {
-            return Err(Why::Refused(format!("{decision} was not offered")));
-        }
         let params = kind.answer(id, decision);
         match self.live.call_within(kind.resolve(), params, Answers::One, ANSWER_WAIT).await {
             Ok(payload) if *kind == Kind::SystemAgent => recorded(payload, decision),

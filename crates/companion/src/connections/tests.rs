@@ -200,7 +200,7 @@ async fn what_waits_elsewhere_is_asked_here_and_answered_there() {
         let card = &record.request.card;
         assert_eq!(display::original(card.gateway.as_ref().unwrap()).unwrap(), "far away");
         assert_ne!(record.id, id, "its id is the gateway's affair");
-        assert!(here.core.approvals.resolve(&record.id, decision, "window").await);
+        assert!(here.core.approvals.resolve(&record.id, decision, "window").await.is_ok());
         let answer = agent.answer(&asked).await;
         assert_eq!(answer["payload"]["decision"], json!(decision));
     }
@@ -219,7 +219,7 @@ async fn what_waited_before_the_connection_is_caught_up_with() {
     let asked = agent.send("exec.approval.request", request("a-1")).await;
     let mut here = Here::to(&far).await;
     let record = here.added().await;
-    assert!(here.core.approvals.resolve(&record.id, Decision::Deny, "window").await);
+    assert!(here.core.approvals.resolve(&record.id, Decision::Deny, "window").await.is_ok());
     assert_eq!(agent.answer(&asked).await["payload"]["decision"], "deny");
 }
 
@@ -269,13 +269,13 @@ async fn a_question_ends_with_its_connection_and_comes_back_with_the_next() {
     let before = here.added().await;
     let far = far.restart().await;
     assert_eq!(here.ended().await, Ending::Cancelled(CancelCause::ConnectionLost));
-    assert!(!here.core.approvals.resolve(&before.id, Decision::AllowOnce, "window").await);
+    assert!(here.core.approvals.resolve(&before.id, Decision::AllowOnce, "window").await.is_err());
     here.connected().await;
     let mut agent = far.client(1).await;
     let asked = agent.send("exec.approval.request", request("a-1")).await;
     let after = here.added().await;
     assert_ne!(after.request.card.generation, before.request.card.generation);
-    assert!(here.core.approvals.resolve(&after.id, Decision::AllowOnce, "window").await);
+    assert!(here.core.approvals.resolve(&after.id, Decision::AllowOnce, "window").await.is_ok());
     assert_eq!(agent.answer(&asked).await["payload"]["decision"], "allow-once");
     here.until(|view| view.pending == 0).await;
     let lost = Outcome::Cancelled { cause: CancelCause::ConnectionLost };
@@ -294,7 +294,7 @@ async fn t01_an_answer_that_the_gateway_does_not_take_is_not_recorded_as_one() {
     // The gateway is gone before it hears the answer.
     far.serving.stop().await;
     drop(asked);
-    if here.core.approvals.resolve(&record.id, Decision::AllowOnce, "window").await {
+    if here.core.approvals.resolve(&record.id, Decision::AllowOnce, "window").await.is_ok() {
         let not_taken = tokio::time::timeout(LIMIT, here.not_taken.recv()).await.expect("told").unwrap();
         assert_eq!(not_taken.id, record.id);
     }
@@ -496,6 +496,6 @@ async fn ten_gateways_with_a_thousand_requests_each_fit_and_one_more_takes_no_ro
     });
     waits.await.expect("asked in time");
     // One that is answered makes room for the next of its gateway.
-    assert!(here.core.approvals.resolve(&pending[0].id, Decision::Deny, "window").await);
+    assert!(here.core.approvals.resolve(&pending[0].id, Decision::Deny, "window").await.is_ok());
     here.stop.cancel();
 }

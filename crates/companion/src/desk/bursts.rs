@@ -2,7 +2,6 @@
 
 use super::Desk;
 use countersign_protocol::ui::Card;
-use countersign_protocol::vocabulary::Decision;
 
 impl Desk {
     /// The person put a request aside, and with it whatever else its run asks now: all of that waits in the inbox, and its
@@ -17,7 +16,7 @@ impl Desk {
     pub async fn deny_run(&self, id: &str, by: &str) -> Vec<String> {
         let mut denied = Vec::new();
         for card in self.waiting_of_run(id).await {
-            if card.decisions.contains(&Decision::Deny) && self.deny(&card.id, by).await {
+            if self.deny(&card.id, by).await {
                 denied.push(card.id);
             }
         }

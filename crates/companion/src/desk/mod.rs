@@ -29,6 +29,7 @@ use confirmations::Confirmations;
 use connections::Knocks;
 use countersign_approvals::Approvals;
 use countersign_approvals::actor::Event;
+use countersign_approvals::book::NotAnswered;
 use countersign_approvals::history::{self, History};
 use countersign_approvals::ports::Ports;
 use countersign_approvals::rules::{RuleStore, RulesChanged};
@@ -253,19 +254,11 @@ impl Desk {
         if card.generation != params.generation {
             return Err(gone(id));
         }
-        if !card.decisions.contains(&params.decision) {
-            return Err(error(
-                ErrorCode::Invalid,
-                format!("{} was not offered for this request", params.decision),
-            ));
+        // Before anything is kept for it.
+        if let Some(objection) = record.request.objection(params.decision) {
+            return Err(not_answered(id, objection));
         }
         if params.decision.allows() {
-            if card.allow_blocked.is_some() {
-                return Err(error(
-                    ErrorCode::Invalid,
-                    "this request is too long to be read, so it cannot be allowed",
-                ));
-            }
             let arm_delay = i64::from(self.settings().arm_delay_ms);
             let painted_at = self.live().paints.painted_at(params.paint, id, params.generation);
             if painted_at.is_none_or(|at| self.now_ms().saturating_sub(at) < arm_delay) {
@@ -277,11 +270,11 @@ impl Desk {
         {
             kept = Some(self.keep(&record, params.remember.as_ref()).await?);
         }
-        if !self.inner.parts.approvals.resolve(id, params.decision, "window").await {
+        if let Err(why) = self.inner.parts.approvals.resolve(id, params.decision, "window").await {
             if let Some(kept) = kept {
                 self.take_back(kept).await;
             }
-            return Err(gone(id));
+            return Err(not_answered(id, why));
         }
         Ok(match params.decision {
             Decision::AllowOnce => Outcome::AllowedOnce,
@@ -292,7 +285,7 @@ impl Desk {
 
     /// Denies one request. False when it no longer waits.
     pub async fn deny(&self, id: &str, by: &str) -> bool {
-        self.inner.parts.approvals.resolve(id, Decision::Deny, by).await
+        self.inner.parts.approvals.resolve(id, Decision::Deny, by).await.is_ok()
     }
 
     /// Denies everything that waits, loosenings included. The ids that were denied.
@@ -656,6 +649,13 @@ fn invalid(failure: &dyn std::error::Error) -> CommandError {
 
 fn gone(id: &str) -> CommandError {
     error(ErrorCode::Gone, format!("request {id} is no longer waiting"))
+}
+
+fn not_answered(id: &str, why: NotAnswered) -> CommandError {
+    match why {
+        NotAnswered::Gone => gone(id),
+        why => invalid(&why),
+    }
 }
 
 /// How it ended for us when somebody else answered.

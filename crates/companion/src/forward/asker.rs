@@ -243,12 +243,13 @@ impl Asker {
     /// Takes an answer from there for as much as it counts here.
     async fn count(&self, record: &Record, told: Told) {
         let Told::Decided { decision, by } = told else { return };
-        let offered = &record.request.card.decisions;
         let counts = match decision {
             Decision::Deny => true,
             // An allow-always there is no rule here.
             Decision::AllowOnce | Decision::AllowAlways => {
-                self.may_allow && message::is_told_whole(record) && offered.contains(&Decision::AllowOnce)
+                self.may_allow
+                    && message::is_told_whole(record)
+                    && record.request.objection(Decision::AllowOnce).is_none()
             }
         };
         if !counts {
@@ -260,7 +261,9 @@ impl Asker {
             Some(who) => format!("{HANDED_ON}{}: {who}", display::escape(&self.name)),
             None => format!("{HANDED_ON}{}", display::escape(&self.name)),
         };
-        self.approvals.resolve(&record.id, taken, &by).await;
+        if self.approvals.resolve(&record.id, taken, &by).await.is_err() {
+            tracing::debug!(request_id = record.id, "it had ended here before the answer came");
+        }
     }
 
     /// It has ended here, so nobody there needs to look at it any more. The protocol knows no withdrawal: it is denied there,

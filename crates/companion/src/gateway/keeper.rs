@@ -7,11 +7,11 @@ use super::tools::Offered;
 use crate::forward::Forward;
 use crate::runner::{OwnNode, gateway_on};
 use countersign_approvals::actor::{Approvals, PresenterGuard, SubmitError, Ticket};
-use countersign_approvals::book::{Ending, Record, RequestedBy};
+use countersign_approvals::book::{Ending, NotAnswered, Record, RequestedBy};
 use countersign_approvals::ports::Ports;
 use countersign_gateway::embedded::{
-    self, Agreed, Backend, Happened, Known, Listing, NotTaken, PolicyError, Subject, Submission, ToolError,
-    Use, Verdict,
+    self, Agreed, Backend, Happened, Known, Listing, NotCounted, NotTaken, PolicyError, Subject, Submission,
+    ToolError, Use, Verdict,
 };
 use countersign_node::host::{Ended, Host, Inquired, Inquiry, Question};
 use countersign_policy::display::{self, Secrets};
@@ -277,22 +277,24 @@ impl Backend for Keeper {
         }
     }
 
-    async fn resolve(&self, id: &str, verdict: Verdict) -> bool {
+    async fn resolve(&self, id: &str, verdict: Verdict) -> Result<(), NotCounted> {
         // A client's own name must not read like one of ours.
         let by = format!("{CLIENT}{}", display::escape(&verdict.by.label));
         let decision = verdict.decision;
         self.shelf.note(id, &by, verdict);
         let applied = self.approvals.resolve(id, decision, &by).await;
-        let ending = if applied {
-            Some(Ending::Decided { decision, by })
-        } else {
-            self.approvals.snapshot(id).await.and_then(|record| record.ending.clone())
+        let ending = match applied {
+            Ok(()) => Some(Ending::Decided { decision, by }),
+            Err(_) => self.approvals.snapshot(id).await.and_then(|record| record.ending.clone()),
         };
         // Whoever looks next finds the end, whether or not the one who follows has seen it.
         if let Some(ending) = ending {
             self.shelf.end(id, &ending, self.ports.clock.now_ms());
         }
-        applied
+        applied.map_err(|why| match why {
+            NotAnswered::Gone => NotCounted::Gone,
+            why => NotCounted::Refused(why.to_string()),
+        })
     }
 
     async fn pending(&self) -> Vec<Arc<Known>> {

@@ -193,7 +193,7 @@ impl Asking {
     async fn run(self) {
         let Some(record) = self.approvals.snapshot(&self.request).await else { return };
         let card = &record.request.card;
-        if !may_be_allowed(card) {
+        if record.request.objection(Decision::AllowOnce).is_some() {
             // Nobody may allow it, so a client must not be made to believe that it did.
             return;
         }
@@ -214,13 +214,10 @@ impl Asking {
             By::Client => format!("pet {}", self.session_id),
             By::Memory => format!("pet {} (remembered)", self.session_id),
         };
-        self.approvals.resolve(&self.request, decision, &display::escape(&by)).await;
+        if let Err(why) = self.approvals.resolve(&self.request, decision, &display::escape(&by)).await {
+            tracing::info!(request_id = self.request, %why, "an answer over the pet channel did not count");
+        }
     }
-}
-
-/// Whether a person at the desk could allow it.
-fn may_be_allowed(card: &Card) -> bool {
-    card.allow_blocked.is_none() && card.decisions.contains(&Decision::AllowOnce)
 }
 
 /// Everything that a person sees of a call, so that a remembered choice counts only while all of it is the same: agent, folder,

@@ -4,6 +4,7 @@ use super::*;
 use crate::private;
 use countersign_gateway::identity::{Identity, Proof};
 use countersign_protocol::gateway::{Frame, Request};
+use countersign_protocol::limits::DISPLAY_ARGUMENTS;
 use futures_util::{SinkExt as _, StreamExt as _};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
@@ -305,6 +306,26 @@ async fn what_ask_always_does_not_offer_cannot_be_answered() {
     let always = json!({"id": "a", "decision": "allow-always"});
     let refused = person.call("exec.approval.resolve", always).await.unwrap_err();
     assert!(refused.starts_with("allow-always is unavailable because"), "{refused}");
+    assert!(person.call("exec.approval.resolve", json!({"id": "a", "decision": "deny"})).await.is_ok());
+}
+
+#[tokio::test]
+async fn t08_what_nobody_can_read_whole_is_allowed_by_no_client() {
+    let rig = Rig::new().await;
+    let (mut agent, mut person) = (rig.operator(1, APPROVER).await, rig.operator(2, APPROVER).await);
+    let argv = vec!["x"; DISPLAY_ARGUMENTS + 1];
+    let params = json!({"id": "a", "command": argv.join(" "), "commandArgv": argv});
+    agent.send("exec.approval.request", params).await;
+    person.event("exec.approval.requested").await;
+    for (method, params) in [
+        ("exec.approval.resolve", json!({"id": "a", "decision": "allow-once"})),
+        ("exec.approval.resolve", json!({"id": "a", "decision": "allow-always"})),
+        ("approval.resolve", json!({"id": "a", "kind": "exec", "decision": "allow-once"})),
+    ] {
+        let refused = person.call(method, params).await.unwrap_err();
+        assert!(refused.contains("too long to be read"), "{method}: {refused}");
+    }
+    assert_eq!(person.call("exec.approval.list", json!({})).await.unwrap().as_array().unwrap().len(), 1);
     assert!(person.call("exec.approval.resolve", json!({"id": "a", "decision": "deny"})).await.is_ok());
 }
 

@@ -113,7 +113,7 @@ impl Here {
     }
 
     async fn decide(&self, record: &Record, decision: Decision) {
-        assert!(self.core.approvals.resolve(&record.id, decision, "window").await);
+        assert!(self.core.approvals.resolve(&record.id, decision, "window").await.is_ok());
     }
 
     /// How the requests of the history ended, oldest first, once nothing runs any more.
@@ -251,7 +251,7 @@ async fn t05_a_question_ends_with_the_connection_that_brought_it() {
     let before = here.added().await;
     drop(server);
     assert_eq!(here.ended().await, Ending::Cancelled(CancelCause::ConnectionLost));
-    assert!(!here.core.approvals.resolve(&before.id, Decision::AllowOnce, "window").await);
+    assert!(here.core.approvals.resolve(&before.id, Decision::AllowOnce, "window").await.is_err());
     // The next connection brings its own, under the same id.
     let mut server = Server::accept(&listener).await;
     server.ask("1", "exec", json!({"command": "rm -rf /"})).await;
@@ -297,7 +297,7 @@ async fn t05_nothing_is_said_when_the_minute_is_over() {
     }
     assert!((59..=61).contains(&began.elapsed().as_secs()), "{:?}", began.elapsed());
     tokio::time::resume();
-    assert!(!here.core.approvals.resolve(&record.id, Decision::AllowOnce, "window").await);
+    assert!(here.core.approvals.resolve(&record.id, Decision::AllowOnce, "window").await.is_err());
     // The next that the server hears is about another call.
     server.ask("2", "exec", json!({"command": "ls"})).await;
     let record = here.added().await;

@@ -102,11 +102,14 @@ impl Asking {
             }
             None => None,
         };
-        match answer {
-            Some(decision) => self.approvals.resolve(&record.id, decision, APP).await,
-            // Silence is no answer.
-            None => self.approvals.cancel(&record.id, CancelCause::Withdrawn).await,
+        let counts = match answer {
+            Some(decision) => self.approvals.resolve(&record.id, decision, APP).await.is_ok(),
+            None => false,
         };
+        if !counts {
+            // Silence is no answer, and neither is what this request cannot be answered with.
+            self.approvals.cancel(&record.id, CancelCause::Withdrawn).await;
+        }
     }
 
     async fn ended(&self, id: &str) {

@@ -139,7 +139,7 @@ impl Rig {
                 biased;
                 done = &mut work => return (done, seen),
                 event = events.recv() => if let Event::Added(record) = event.unwrap() {
-                    self.core.approvals.resolve(&record.id, answer(self), "window").await;
+                    self.core.approvals.resolve(&record.id, answer(self), "window").await.unwrap();
                     seen = Some(record);
                 },
             }

@@ -4,7 +4,7 @@
 use super::asked::{Known, Resolver, Subject, Verdict};
 use super::connection::Call;
 use super::params::Params;
-use super::{Backend, NotTaken, Requester, Submission};
+use super::{Backend, NotCounted, NotTaken, Requester, Submission};
 use countersign_protocol::gateway::approval::{Decided, Requested, Resolved};
 use countersign_protocol::gateway::unified::ApprovalKind;
 use countersign_protocol::gateway::{ErrorShape, Frame, Response};
@@ -115,8 +115,12 @@ pub(super) async fn resolve<B: Backend>(
     check_offered(&known, decision)?;
     let verdict = Verdict { decision, malformed: false, by: resolver(call) };
     let id = &known.requested.id;
-    if known.ended.is_none() && call.gateway.backend.resolve(id, verdict).await {
-        return Ok(json!({"ok": true}));
+    if known.ended.is_none() {
+        match call.gateway.backend.resolve(id, verdict).await {
+            Ok(()) => return Ok(json!({"ok": true})),
+            Err(NotCounted::Refused(why)) => return Err(refused(&why)),
+            Err(NotCounted::Gone) => {}
+        }
     }
     // Somebody was faster, or it expired meanwhile.
     let ended = call.gateway.backend.find(id).await.and_then(|known| known.ended.clone());
@@ -128,6 +132,11 @@ pub(super) async fn resolve<B: Backend>(
         }
         None => Err(unknown()),
     }
+}
+
+/// The approval cannot be answered so, by anybody.
+pub(super) fn refused(why: &str) -> ErrorShape {
+    ErrorShape::invalid(why).with(json!({"reason": "APPROVAL_ANSWER_REFUSED"}))
 }
 
 /// Who answers, for a verdict.

@@ -121,6 +121,17 @@ pub enum NotTaken {
     Unavailable(String),
 }
 
+/// Why an answer does not count.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+pub enum NotCounted {
+    /// It is unknown, or has ended.
+    #[error("the approval no longer waits")]
+    Gone,
+    /// It cannot be answered so; why, for people.
+    #[error("{0}")]
+    Refused(String),
+}
+
 /// What happened to approvals.
 #[derive(Clone, Debug)]
 pub enum Happened {
@@ -151,8 +162,8 @@ pub trait Backend: Send + Sync + 'static {
     /// Takes a request: it waits, and is told to [`Backend::events`], before this returns.
     fn submit(&self, submission: Submission) -> impl Future<Output = Result<Arc<Known>, NotTaken>> + Send;
 
-    /// Answers once; false when it is unknown or has ended. Afterwards [`Backend::find`] tells the end.
-    fn resolve(&self, id: &str, verdict: Verdict) -> impl Future<Output = bool> + Send;
+    /// Answers once, if the approval can be answered so. Afterwards [`Backend::find`] tells the end.
+    fn resolve(&self, id: &str, verdict: Verdict) -> impl Future<Output = Result<(), NotCounted>> + Send;
 
     /// What waits, oldest first.
     fn pending(&self) -> impl Future<Output = Vec<Arc<Known>>> + Send;

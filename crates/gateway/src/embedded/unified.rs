@@ -1,10 +1,10 @@
 //! Approvals of every kind by one set of methods, those that ended included (docs/protocol/approvals.md,
 //! "Every kind in one shape").
 
-use super::Backend;
-use super::approvals::{check_own, resolver};
+use super::approvals::{check_own, refused, resolver};
 use super::asked::{Ended, Known, Subject, Verdict};
 use super::connection::Call;
+use super::{Backend, NotCounted};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use countersign_protocol::gateway::ErrorShape;
@@ -69,7 +69,11 @@ pub(super) async fn resolve<B: Backend>(call: &Call<B>, params: Value) -> Result
             }
             Ok(_) | Err(_) => Verdict { decision: Decision::Deny, malformed: true, by: resolver(call) },
         };
-        applied = call.gateway.backend.resolve(&id, verdict).await;
+        applied = match call.gateway.backend.resolve(&id, verdict).await {
+            Ok(()) => true,
+            Err(NotCounted::Gone) => false,
+            Err(NotCounted::Refused(why)) => return Err(refused(&why)),
+        };
     }
     // Somebody may have been faster: told is what holds.
     let known = find(call, &id).await.filter(|known| known.ended.is_some()).ok_or_else(not_found)?;

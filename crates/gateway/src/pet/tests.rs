@@ -5,8 +5,8 @@ mod hostile;
 
 use super::*;
 use crate::embedded::{
-    Agreed, Backend, Config, Embedded, Happened, Known, Listing, NotTaken, PolicyError, Submission,
-    ToolError, Use, Verdict,
+    Agreed, Backend, Config, Embedded, Happened, Known, Listing, NotCounted, NotTaken, PolicyError,
+    Submission, ToolError, Use, Verdict,
 };
 use crate::pairing::LocalPairing;
 use countersign_protocol::gateway::policy::PolicyFile;
@@ -38,8 +38,8 @@ impl Backend for Nobody {
     async fn submit(&self, _: Submission) -> Result<Arc<Known>, NotTaken> {
         Err(NotTaken::Unavailable("a test".to_owned()))
     }
-    async fn resolve(&self, _: &str, _: Verdict) -> bool {
-        false
+    async fn resolve(&self, _: &str, _: Verdict) -> Result<(), NotCounted> {
+        Err(NotCounted::Gone)
     }
     async fn pending(&self) -> Vec<Arc<Known>> {
         Vec::new()

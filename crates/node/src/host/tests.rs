@@ -142,7 +142,7 @@ impl Rig {
             while let Ok(event) = events.recv().await {
                 if let (Event::Added(record), Desk::Answers(decision)) = (event, desk) {
                     *seen.lock().unwrap() = Some(record.clone());
-                    approvals.resolve(&record.id, decision, "window").await;
+                    approvals.resolve(&record.id, decision, "window").await.unwrap();
                 }
             }
         });
@@ -407,7 +407,7 @@ async fn a_policy_that_changes_while_the_person_looks_must_not_be_stricter() {
         let answering = tokio::spawn(async move {
             let Ok(Event::Added(record)) = events.recv().await else { panic!("expected a request") };
             std::fs::write(&path, after).unwrap();
-            approvals.resolve(&record.id, Decision::AllowOnce, "window").await;
+            approvals.resolve(&record.id, Decision::AllowOnce, "window").await.unwrap();
         });
         let result = rig.host.exec(echo(), &Peer::default(), CancellationToken::new()).await;
         answering.await.unwrap();
@@ -501,7 +501,7 @@ async fn an_ask_frame_runs_nothing_and_offers_what_the_asker_offers() {
     let approvals = rig.approvals.clone();
     let answering = tokio::spawn(async move {
         let Ok(Event::Added(record)) = events.recv().await else { panic!("expected a request") };
-        approvals.resolve(&record.id, Decision::AllowOnce, "window").await;
+        approvals.resolve(&record.id, Decision::AllowOnce, "window").await.unwrap();
         record
     });
     let decision = rig.host.ask(request, &Peer::default(), CancellationToken::new()).await;
@@ -661,7 +661,7 @@ async fn a_refusal_that_comes_while_the_person_looks_wins_over_the_answer() {
         let Ok(Event::Added(record)) = events.recv().await else { panic!("expected a request") };
         std::fs::write(&rules, own(serde_json::json!({ "effect": "deny" }))).unwrap();
         private(&rules, 0o600);
-        approvals.resolve(&record.id, Decision::AllowOnce, "window").await;
+        approvals.resolve(&record.id, Decision::AllowOnce, "window").await.unwrap();
     });
     let result = rig.host.exec(echo(), &Peer::default(), CancellationToken::new()).await;
     answering.await.unwrap();

@@ -110,7 +110,7 @@ impl State {
             Move::Ask(at) => self.ask(at),
             Move::Answer(at, decision) => {
                 let how = if decision.allows() { How::Allowed } else { How::Denied };
-                let step = self.book.resolve(&id(at), decision, "window", self.now_ms);
+                let step = counted(self.book.resolve(&id(at), decision, "window", self.now_ms));
                 self.ended(at, how, step);
             }
             Move::Elsewhere(at) => {

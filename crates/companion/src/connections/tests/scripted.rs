@@ -1,6 +1,7 @@
 //! Connections to a gateway that each test scripts: what our own does not do.
 
 use super::*;
+use countersign_approvals::book::NotAnswered;
 use countersign_protocol::ui::CardKind;
 use pretty_assertions::assert_eq;
 use tokio::net::{TcpListener, TcpStream};
@@ -93,7 +94,7 @@ async fn a_change_that_a_gateway_proposes_is_asked_here_and_answered_by_its_kind
             assert_eq!(card.kind, CardKind::SystemAgent);
             assert_eq!(display::original(card.gateway.as_ref().unwrap()).unwrap(), "far away");
             assert_eq!(card.decisions, [Decision::AllowOnce, Decision::Deny]);
-            assert!(here.core.approvals.resolve(&record.id, decision, "window").await);
+            assert!(here.core.approvals.resolve(&record.id, decision, "window").await.is_ok());
         };
         let (call, ()) = tokio::join!(listing, answering);
         assert_eq!(call["method"], "approval.resolve");
@@ -124,7 +125,7 @@ async fn t01_what_a_gateway_recorded_of_an_answer_is_what_the_history_says() {
         peer.event("openclaw.approval.requested", proposal(&format!("p-{at}"), &["allow-once", "deny"]))
             .await;
         let record = here.added().await;
-        assert!(here.core.approvals.resolve(&record.id, Decision::AllowOnce, "window").await);
+        assert!(here.core.approvals.resolve(&record.id, Decision::AllowOnce, "window").await.is_ok());
         let call = peer.next().await;
         peer.answer(&call, answer).await;
         let not_taken = tokio::time::timeout(LIMIT, here.not_taken.recv()).await.expect("told").unwrap();
@@ -142,13 +143,12 @@ async fn t01_a_decision_that_is_not_offered_is_never_sent() {
     peer.event("openclaw.approval.requested", proposal("p-1", &["allow-once", "deny"])).await;
     let record = here.added().await;
     // The window offers no such thing; whatever else might, the gateway would take it for a denial.
-    assert!(here.core.approvals.resolve(&record.id, Decision::AllowAlways, "window").await);
-    let not_taken = tokio::time::timeout(LIMIT, here.not_taken.recv()).await.expect("told").unwrap();
-    assert_eq!(not_taken.text, "allow-always was not offered");
+    let always = here.core.approvals.resolve(&record.id, Decision::AllowAlways, "window").await;
+    assert_eq!(always, Err(NotAnswered::NotOffered(Decision::AllowAlways)));
     peer.event("openclaw.approval.requested", proposal("p-2", &["deny"])).await;
     let record = here.added().await;
     assert_eq!(record.request.card.decisions, [Decision::Deny]);
-    assert!(here.core.approvals.resolve(&record.id, Decision::Deny, "window").await);
+    assert!(here.core.approvals.resolve(&record.id, Decision::Deny, "window").await.is_ok());
     assert_eq!(peer.next().await["params"]["id"], "p-2", "the first was not answered");
 }
 

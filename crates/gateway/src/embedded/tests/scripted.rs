@@ -55,8 +55,8 @@ impl Backend for Scripted {
         Err(NotTaken::Unavailable("no approvals here".to_owned()))
     }
 
-    async fn resolve(&self, _: &str, _: Verdict) -> bool {
-        false
+    async fn resolve(&self, _: &str, _: Verdict) -> Result<(), NotCounted> {
+        Err(NotCounted::Gone)
     }
 
     async fn pending(&self) -> Vec<Arc<Known>> {

@@ -24,7 +24,7 @@ async fn check(document: &str, desk: Desk, expected: Result<Outcome, &str>, aske
         while let Ok(event) = events.recv().await {
             if let (Event::Added(record), Desk::Answers(decision)) = (event, desk) {
                 kinds.push(record.request.card.kind);
-                approvals.resolve(&record.id, decision, "window").await;
+                approvals.resolve(&record.id, decision, "window").await.unwrap();
                 break;
             }
         }

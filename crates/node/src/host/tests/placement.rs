@@ -178,7 +178,7 @@ async fn a_deny_that_is_spelled_out_while_a_person_looks_counts() {
                 let state = rig.own.parent().unwrap().join("openclaw/exec-approvals.json");
                 let denies = serde_json::json!({ "version": 1, "defaults": { "security": "deny" } });
                 std::fs::write(state, denies.to_string()).unwrap();
-                rig.approvals.resolve(&record.id, Decision::AllowOnce, "window").await;
+                rig.approvals.resolve(&record.id, Decision::AllowOnce, "window").await.unwrap();
                 return;
             }
         }
