@@ -12,23 +12,33 @@ use countersign_policy::facts::Facts;
 use proptest::prelude::*;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::OnceLock;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use tempfile::TempDir;
 
-/// Where the printers are: a name that has to be quoted.
-fn printers() -> &'static Path {
-    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
-    FOLDER.get_or_init(|| {
-        let folder = std::env::temp_dir().join(format!("it's $HOME bound {}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
-        for (name, status) in PRINTERS {
-            let file = folder.join(name);
-            let script =
-                format!("#!/bin/sh\nprintf '%s\\0' \"$#\" \"$0\" \"$@\" >>\"$LOG\"\nexit {status}\n");
-            std::fs::write(&file, script).unwrap();
-            make_executable(&file);
-        }
-        folder
-    })
+/// Where the printers are: a name that has to be quoted. It is gone with the last thread that uses it.
+fn printers() -> PathBuf {
+    static SHARED: Mutex<Weak<TempDir>> = Mutex::new(Weak::new());
+    thread_local!(static FOLDER: Arc<TempDir> = {
+        // Nobody starts a printer while another thread still writes one: each would fail to start.
+        let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
+        shared.upgrade().unwrap_or_else(|| {
+            let folder = Arc::new(written());
+            *shared = Arc::downgrade(&folder);
+            folder
+        })
+    });
+    FOLDER.with(|folder| folder.path().to_owned())
+}
+
+fn written() -> TempDir {
+    let folder = tempfile::Builder::new().prefix("it's $HOME bound ").tempdir().unwrap();
+    for (name, status) in PRINTERS {
+        let file = folder.path().join(name);
+        let script = format!("#!/bin/sh\nprintf '%s\\0' \"$#\" \"$0\" \"$@\" >>\"$LOG\"\nexit {status}\n");
+        std::fs::write(&file, script).unwrap();
+        make_executable(&file);
+    }
+    folder
 }
 
 fn make_executable(file: &Path) {
