@@ -1,5 +1,6 @@
 //! The secret that OpenClaw itself uses on this machine (docs/protocol/gateway.md, "Secrets").
 
+use crate::json::Shallow;
 use countersign_protocol::ui::SecretKind;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -41,14 +42,17 @@ fn read(state: &Path) -> Option<Value> {
     if !found.is_file() || found.len() > MAX_BYTES {
         return None;
     }
-    match json5::from_str(&std::fs::read_to_string(&file).ok()?) {
-        Ok(config) => Some(config),
-        Err(_) => {
-            // Not its text: it may hold the secret.
-            tracing::warn!(file = %file.display(), "OpenClaw's configuration is not understood");
-            None
-        }
+    let config = configuration(&std::fs::read_to_string(&file).ok()?);
+    if config.is_none() {
+        // Not its text: it may hold the secret.
+        tracing::warn!(file = %file.display(), "OpenClaw's configuration is not understood");
     }
+    config
+}
+
+/// What a text says; `None` when it is not understood.
+pub(crate) fn configuration(text: &str) -> Option<Value> {
+    json5::from_str::<Shallow>(text).ok().map(|Shallow(value)| value)
 }
 
 fn literal(value: &Value) -> Option<String> {
@@ -81,6 +85,15 @@ mod tests {
         check(Some("{gateway: {remote: {token: 'far'}}}"), &[], Some("far"));
         check(None, &env, Some("env"));
         check(None, &[], None);
+    }
+
+    #[test]
+    fn a_configuration_as_deep_as_it_is_long_is_not_understood() {
+        let deep = |levels: usize| format!("{{a: {}1{}}}", "[".repeat(levels), "]".repeat(levels));
+        assert!(configuration(&deep(127)).is_some());
+        assert_eq!(configuration(&deep(128)), None);
+        assert_eq!(configuration(&"[".repeat(1_000_000)), None);
+        assert_eq!(configuration(&"{a:".repeat(1_000_000)), None);
     }
 
     #[test]
