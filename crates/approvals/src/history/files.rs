@@ -134,6 +134,8 @@ pub(super) struct Backward<R> {
     /// How much of the end of `held` has no line end in it.
     searched: usize,
     torn: bool,
+    /// Whether the first line was returned, or there is none.
+    over: bool,
 }
 
 impl<R: Read + Seek> Backward<R> {
@@ -144,7 +146,7 @@ impl<R: Read + Seek> Backward<R> {
 
     /// Lines before an offset.
     pub(super) fn ending(source: R, at: u64) -> io::Result<Self> {
-        let mut lines = Self { source, at, held: Vec::new(), searched: 0, torn: true };
+        let mut lines = Self { source, at, held: Vec::new(), searched: 0, torn: true, over: at == 0 };
         lines.read_block()?;
         if lines.held.pop_if(|byte| *byte == b'\n').is_some() {
             lines.torn = false;
@@ -167,13 +169,13 @@ impl<R: Read + Seek> Backward<R> {
                 self.at = 0;
                 self.held.clear();
                 self.searched = 0;
+                self.over = true;
                 return Ok(Some(Line::TooLong));
             }
             if self.at == 0 {
                 self.searched = 0;
                 let line = std::mem::take(&mut self.held);
-                // Nothing at all before the first line's beginning.
-                return Ok((!line.is_empty()).then(|| self.line(line)));
+                return Ok((!std::mem::replace(&mut self.over, true)).then(|| self.line(line)));
             }
             self.read_block()?;
         }
@@ -247,6 +249,8 @@ mod tests {
     fn lines_read_alike_in_both_directions() {
         check(b"", vec![]);
         check(b"a\n", vec![Line::Whole(b"a".to_vec())]);
+        check(b"\n", vec![Line::Whole(vec![])]);
+        check(b"\n\na\n", vec![Line::Whole(vec![]), Line::Whole(vec![]), Line::Whole(b"a".to_vec())]);
         check(b"a\nbc", vec![Line::Whole(b"a".to_vec()), Line::Torn(b"bc".to_vec())]);
         let long = vec![b'x'; 3 * BLOCK_BYTES + 7];
         let bytes = [b"a\n", long.as_slice(), b"\nb\n"].concat();
