@@ -328,7 +328,7 @@ async fn run(request: RunRequest, desk: &Desk, peer: Peer, runs: Runs) -> Contro
     }
 }
 
-async fn read_line(reader: &mut BufReader<impl AsyncRead + Unpin>) -> io::Result<Vec<u8>> {
+pub(crate) async fn read_line(reader: &mut BufReader<impl AsyncRead + Unpin>) -> io::Result<Vec<u8>> {
     let mut line = Vec::new();
     let limit = u64::try_from(CONTROL_LINE_BYTES).unwrap_or(u64::MAX);
     reader.take(limit).read_until(b'\n', &mut line).await?;

@@ -11,6 +11,8 @@ pub mod desk;
 pub mod desktop;
 mod endpoint;
 pub mod forward;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 pub mod gateway;
 mod hook;
 mod json;

@@ -16,6 +16,8 @@ use countersign_policy::facts::{
 };
 use countersign_policy::surroundings::{Look, Wanted, looks};
 use countersign_policy::{launchers, rules};
+#[cfg(fuzzing)]
+pub(crate) use git::submodules_of_index;
 use identity::{Content, Room};
 use reached::Depth;
 use rustix::fs::{Access, AtFlags, CWD, Mode, OFlags};

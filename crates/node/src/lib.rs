@@ -6,6 +6,8 @@
 pub mod descriptors;
 pub mod executor;
 pub mod facts;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 pub mod host;
 #[cfg(target_os = "linux")]
 pub mod memory;

@@ -243,7 +243,7 @@ fn read_up_to(file: &File, bytes: &mut [u8], at: u64) -> io::Result<usize> {
     Ok(filled)
 }
 
-fn encode(head: &Head) -> io::Result<Vec<u8>> {
+pub(super) fn encode(head: &Head) -> io::Result<Vec<u8>> {
     let json = serde_json::to_string(head)?;
     let text = format!("{:0TURN_DIGITS$} {} {json}\n", head.turn, digest(&json));
     if text.len() > SLOT_BYTES {
@@ -252,7 +252,7 @@ fn encode(head: &Head) -> io::Result<Vec<u8>> {
     Ok(text.into_bytes())
 }
 
-fn decode(bytes: &[u8]) -> Option<Head> {
+pub(super) fn decode(bytes: &[u8]) -> Option<Head> {
     let end = bytes.iter().position(|byte| *byte == b'\n')?;
     let (turn, rest) = std::str::from_utf8(&bytes[..end]).ok()?.split_once(' ')?;
     let (hash, json) = rest.split_once(' ')?;

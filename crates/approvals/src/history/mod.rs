@@ -37,6 +37,8 @@ mod bounded;
 mod chain;
 mod files;
 mod flood;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 mod head;
 mod read;
 #[cfg(test)]

@@ -406,7 +406,7 @@ impl Read {
 
 /// What bytes say, or what is wrong with them. A single rule that makes no sense makes the whole document unusable: it
 /// could be one that refuses.
-fn understand(bytes: &[u8]) -> Result<RuleDocument, String> {
+pub(super) fn understand(bytes: &[u8]) -> Result<RuleDocument, String> {
     let document: RuleDocument = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
     if document.version != VERSION {
         return Err(format!("version: expected {VERSION}, got {}", document.version));

@@ -7,6 +7,8 @@
 
 mod actor;
 mod edit;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 mod keeper;
 mod loosen;
 mod place;

@@ -119,6 +119,12 @@ pub(crate) fn check_file(file: &Path) -> anyhow::Result<()> {
     read(file).map(|_| ())
 }
 
+/// Writes what it reads.
+#[cfg(fuzzing)]
+pub(crate) fn rewrite(file: &Path) {
+    write(file, &read(file).unwrap()).unwrap();
+}
+
 /// Stores all of them. Blocking.
 pub(super) fn write(file: &Path, gateways: &[Gateway]) -> std::io::Result<()> {
     let mut bytes = serde_json::to_vec_pretty(&Document { version: VERSION, gateways: gateways.to_vec() })?;

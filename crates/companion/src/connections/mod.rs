@@ -12,7 +12,11 @@ mod presented;
 mod secrets;
 
 pub use asking::NotTaken;
+#[cfg(fuzzing)]
+pub(crate) use config::rewrite;
 pub(crate) use config::{check_file, check_names, pin_of};
+#[cfg(fuzzing)]
+pub(crate) use openclaw::configuration as openclaw_configuration;
 pub(crate) use operator::{escaped, gaps};
 pub(crate) use policies::{Content, Fetched, FileContent, NotWritten};
 pub(crate) use presented::Kind;

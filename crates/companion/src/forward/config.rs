@@ -173,6 +173,12 @@ pub(crate) fn check_file(file: &Path) -> anyhow::Result<()> {
     read(file).map(|_| ())
 }
 
+/// Writes what it reads.
+#[cfg(fuzzing)]
+pub(crate) fn rewrite(file: &Path) {
+    write(file, &read(file).unwrap()).unwrap();
+}
+
 /// Stores all of it. Blocking.
 pub(super) fn write(file: &Path, document: &Document) -> std::io::Result<()> {
     let mut bytes = serde_json::to_vec_pretty(document)?;

@@ -19,6 +19,8 @@ use crate::connections::{Connections, onward};
 use crate::paths::Paths;
 use asker::{Asker, MAX_ASKED};
 pub(crate) use config::check_file;
+#[cfg(fuzzing)]
+pub(crate) use config::rewrite;
 use config::{Document, Place, Target};
 use countersign_approvals::Approvals;
 use countersign_approvals::actor::Event;

@@ -24,6 +24,8 @@ use countersign_gateway::embedded::{Config, Embedded};
 use countersign_gateway::pairing::LocalPairing;
 use keeper::{Keeper, Presence};
 use policies::Policies;
+#[cfg(fuzzing)]
+pub(crate) use state::rewrite;
 pub(crate) use state::{DEVICES_FILE, check_devices, token as token_in};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};

@@ -73,6 +73,12 @@ pub(super) fn keep_devices(folder: &Path, devices: &[Device]) -> std::io::Result
     private::write(&folder.join(DEVICES_FILE), &bytes)
 }
 
+/// Writes what it reads.
+#[cfg(fuzzing)]
+pub(crate) fn rewrite(file: &Path) {
+    keep_devices(file.parent().unwrap(), &read_devices(file).unwrap()).unwrap();
+}
+
 /// A private file's text; `None` when there is none.
 fn read(file: &Path) -> anyhow::Result<Option<Zeroizing<String>>> {
     private::read(file, MAX_BYTES, Others::MayNothing).map_err(|error| anyhow!("{}: {error}", file.display()))

@@ -79,6 +79,15 @@ fn kind(value: Option<&Value>) -> &'static str {
     }
 }
 
+/// A yes to what was asked, which is a yes to exactly that.
+#[cfg(fuzzing)]
+pub fn answered(arguments: JsonObject) {
+    let Ok(asked) = question(Some(arguments)) else { return };
+    let allowed = serde_json::to_value(allowed(&asked.input)).unwrap();
+    let said: Value = serde_json::from_str(allowed["content"][0]["text"].as_str().unwrap()).unwrap();
+    assert_eq!(said, json!({ "behavior": "allow", "updatedInput": asked.input }));
+}
+
 #[derive(Serialize)]
 #[serde(tag = "behavior", rename_all = "lowercase", rename_all_fields = "camelCase")]
 enum Verdict<'a> {

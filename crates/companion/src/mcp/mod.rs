@@ -16,6 +16,8 @@ mod sessions;
 #[cfg(test)]
 mod tests;
 
+#[cfg(fuzzing)]
+pub use approve::answered as permission_question;
 pub(crate) use http::{Http, PORT};
 pub(crate) use identity::Identity;
 

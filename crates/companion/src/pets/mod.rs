@@ -11,6 +11,8 @@ use crate::connections::{NotTaken, Secrets};
 use crate::paths::Paths;
 use asking::Tools;
 pub(crate) use config::check_file;
+#[cfg(fuzzing)]
+pub(crate) use config::rewrite;
 use config::{MAX_SOURCES, Source};
 use countersign_approvals::Approvals;
 use countersign_approvals::ports::Ports;

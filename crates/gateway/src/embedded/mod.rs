@@ -23,6 +23,9 @@ mod reports;
 mod tools;
 mod unified;
 
+#[cfg(fuzzing)]
+pub use tools::fuzzing;
+
 pub use asked::{Ended, Known, Resolver, Subject, Verdict};
 pub use binding::Binding;
 pub use events::SystemEvent;

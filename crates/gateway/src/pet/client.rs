@@ -4,6 +4,8 @@
 //! connection that brought it: its answer leaves over that one or not at all, and fails as [`AnswerError::Gone`] once it is
 //! lost. What is not answered is denied by the server when its time is over.
 
+#[cfg(fuzzing)]
+pub mod fuzzing;
 mod link;
 mod session;
 

@@ -6,6 +6,8 @@
 //! it. Nobody who answers, too late, too much at once: nothing of that approves.
 
 pub mod client;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 mod memory;
 pub(crate) mod server;
 mod session;

@@ -3,6 +3,9 @@
 
 mod index;
 
+#[cfg(fuzzing)]
+pub(crate) use index::read as submodules_of_index;
+
 use countersign_policy::facts::Repository;
 use countersign_policy::git::config::{self, Meaning};
 use std::collections::BTreeSet;

@@ -17,7 +17,7 @@ use std::future::Future;
 use std::pin::pin;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
 use tokio_util::sync::CancellationToken;
 
@@ -132,7 +132,7 @@ fn peer_of(stream: &UnixStream, owner: u32) -> Option<Peer> {
 }
 
 /// Reads up to the first newline, the end of the stream, or the limit, whichever comes first.
-async fn read_line(stream: &mut UnixStream) -> std::io::Result<Vec<u8>> {
+pub(crate) async fn read_line(mut stream: impl AsyncRead + Unpin) -> std::io::Result<Vec<u8>> {
     let mut line = Vec::with_capacity(READ_CHUNK_BYTES);
     let mut chunk = [0; READ_CHUNK_BYTES];
     while line.len() < SOCKET_REQUEST_LINE_BYTES {

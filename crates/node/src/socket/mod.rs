@@ -12,5 +12,8 @@ mod rate;
 pub mod server;
 pub mod vigil;
 
+#[cfg(fuzzing)]
+pub(crate) use connection::read_line as request_line;
+
 #[cfg(test)]
 mod tests;

@@ -311,4 +311,4 @@ fn parsed(text: &str) -> Value {
 const HOOKS: &str = "hooks";
 
 /// The events that we put something into.
-const EVENTS: [&str; 3] = ["BeforeTool", "PermissionRequest", "PreToolUse"];
+pub(super) const EVENTS: [&str; 3] = ["BeforeTool", "PermissionRequest", "PreToolUse"];

@@ -2,6 +2,8 @@
 
 mod diff;
 mod edit;
+#[cfg(fuzzing)]
+pub(crate) mod fuzzing;
 mod spans;
 #[cfg(test)]
 mod tests;

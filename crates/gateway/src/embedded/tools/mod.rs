@@ -3,6 +3,8 @@
 //! Nothing here knows what a tool does, which ones a caller gets, or who has to be asked before one is called: the
 //! [`Backend`] does. What a caller says of an approval is never read.
 
+#[cfg(fuzzing)]
+pub mod fuzzing;
 pub(super) mod http;
 mod request;
 

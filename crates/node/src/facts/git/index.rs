@@ -26,7 +26,8 @@ pub(super) fn submodules(path: &Path, names: Names) -> Result<Vec<PathBuf>, Unre
 #[error("an index that cannot be read")]
 pub(super) struct Unreadable;
 
-fn read(bytes: &[u8], names: Names) -> Option<Vec<PathBuf>> {
+/// What the bytes of an index say; `None` when they are none, or of a kind that is not read here.
+pub(crate) fn read(bytes: &[u8], names: Names) -> Option<Vec<PathBuf>> {
     let digest = match names {
         Names::Short => 20,
         Names::Long => 32,
