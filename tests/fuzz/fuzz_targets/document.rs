@@ -14,5 +14,9 @@ fuzz_target!(|bytes: &[u8]| {
     let normal = normalised(&document, &mut || "id".to_owned());
     assert!(loosenings(&document, &document).is_empty());
     assert!(socket(&redacted(&document)).1.is_none());
-    let _ = (resolve(&normal, None, Requested::default()), snapshot(&document, None), views(&document, &|_| Refusals::None));
+    let _ = (
+        resolve(&normal, None, Requested::default()),
+        snapshot(&document, None),
+        views(&document, &|_| Refusals::None),
+    );
 });

@@ -5,8 +5,9 @@
 use countersign_tools::files::patch::{FilePatch, PatchLine, fit, parse};
 use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|input: (&str, &str)| {
-    let (text, file) = input;
+/// A patch, and after a mark the file that it is about.
+fuzz_target!(|input: &str| {
+    let (text, file) = input.split_once('\u{1}').unwrap_or((input, ""));
     let framed = format!("*** Begin Patch\n*** Update File: f\n{text}\n*** End Patch");
     for text in [text, &framed] {
         let Ok(patch) = parse(text) else { continue };

@@ -13,14 +13,17 @@ fuzz_target!(|text: &str| {
         && let Ok(config) = Config::read(document)
     {
         let run = Run { provider: Some("openai"), agent: Some("main"), ..Run::default() };
-        let tools = ["exec", "read_file", "apply_patch", "hub__get"]
-            .map(|name| Tool { name, owner_only: false, origin: Origin::Core });
+        let tools = ["exec", "read_file", "apply_patch", "hub__get"].map(|name| Tool {
+            name,
+            owner_only: false,
+            origin: Origin::Core,
+        });
         let outcome = Pipeline::new(&config, &run).unwrap().apply(&tools).unwrap();
         assert_eq!(outcome.kept.len() + outcome.removed.len(), tools.len());
     }
     for cleaning in [Cleaning::None, Cleaning::Gemini] {
         if let Ok(schema) = normalised(Some(&value), cleaning) {
-            assert_eq!(schema["type"], "object");
+            assert!(schema.get("type").is_some());
             assert_eq!(normalised(Some(&schema), cleaning), Ok(schema.clone()));
         }
     }
