@@ -17,6 +17,7 @@
 
 mod bench;
 mod demo;
+mod fuzz;
 mod icons;
 mod interop;
 mod process;
@@ -50,6 +51,8 @@ enum Task {
     Test(test::Options),
     /// Measure the release build.
     Bench(bench::Options),
+    /// Feed every parser of what others wrote with made-up inputs.
+    Fuzz(fuzz::Options),
     /// Keep published OpenClaw releases to measure and test against.
     Interop(interop::Options),
     /// Check the architecture's invariants.
@@ -64,6 +67,7 @@ fn main() -> ExitCode {
         Task::Setup(options) => setup::main(&options).map(|()| ExitCode::SUCCESS),
         Task::Run(options) => run::main(&options).map(|()| ExitCode::SUCCESS),
         Task::Bench(options) => bench::main(&options).map(|()| ExitCode::SUCCESS),
+        Task::Fuzz(options) => fuzz::main(&options).map(|()| ExitCode::SUCCESS),
         Task::Interop(options) => interop::main(&options).map(|()| ExitCode::SUCCESS),
         Task::Tidy => tidy::main().map(|()| ExitCode::SUCCESS),
         Task::Icons => icons::main().map(|()| ExitCode::SUCCESS),

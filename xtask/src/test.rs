@@ -18,8 +18,8 @@ use std::time::{Duration, Instant};
 /// Options of `cargo xtask test`.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Also fuzz each target below tests/fuzz for 30 s, if there are any (needs cargo-fuzz), and run the app against
-    /// published OpenClaw releases and on every desktop; what is missing for that is installed.
+    /// Also fuzz for longer, and run the app against published OpenClaw releases and on every desktop; what is missing for
+    /// that is installed.
     #[arg(long)]
     all: bool,
     /// Only the UI: lint, types, unit tests, build, browser tests.
@@ -96,7 +96,7 @@ enum Part {
     RustCheck,
     /// Rust tests without a desktop: these take a filter.
     RustTest,
-    /// The parser against shells.
+    /// Parsers and what is allowed, with made-up inputs.
     RustFuzz,
     /// The real app, as the parts after this need it.
     AppBuild,
@@ -142,9 +142,13 @@ impl Step {
 fn select(options: &Options) -> Result<Vec<Step>> {
     let filter = options.filter.as_deref();
     let mut steps = all_steps(filter);
+    steps.push(if options.all {
+        fuzz("fuzz, ten minutes each", "600")
+    } else {
+        fuzz("fuzz, half a minute each", "30")
+    }?);
     steps.extend(desktop_steps(options));
     if options.all {
-        steps.extend(fuzz_steps()?);
         steps.extend(interop_steps()?);
     }
     let wanted = |part: Part| match part {
@@ -318,25 +322,12 @@ fn desktop_steps(options: &Options) -> Vec<Step> {
     ]
 }
 
-/// One step for each fuzz target that the project has.
-fn fuzz_steps() -> Result<Vec<Step>> {
-    let folder = root().join("tests/fuzz/fuzz_targets");
-    if !folder.is_dir() {
-        return Ok(Vec::new());
-    }
-    let mut targets: Vec<PathBuf> = Vec::new();
-    for entry in fs::read_dir(&folder)? {
-        targets.push(entry?.path());
-    }
-    targets.sort();
-    let step = |target: &PathBuf| {
-        let mut fuzz = cargo(["fuzz", "run", "--fuzz-dir", "tests/fuzz"]);
-        fuzz.arg(target.file_stem().unwrap_or_default()).args(["--", FUZZ_TIME]);
-        // cargo-fuzz uses compiler flags that only a nightly toolchain takes otherwise.
-        fuzz.env("RUSTC_BOOTSTRAP", "1");
-        Step { name: "fuzz smoke".to_owned(), part: Part::Long, work: Work::Program(fuzz) }
-    };
-    Ok(targets.iter().map(step).collect())
+/// Parsers of what others wrote, fed with made-up inputs: this very program does it, as a person would.
+fn fuzz(name: &str, seconds: &str) -> Result<Step> {
+    let mut run = command(std::env::current_exe()?);
+    run.args(["fuzz", "--seconds", seconds, "--json"]).arg(target_dir().join("fuzz.json"));
+    run.current_dir(root());
+    Ok(Step { name: name.to_owned(), part: Part::RustFuzz, work: Work::Program(run) })
 }
 
 /// The stories that need more than this machine: another one, an SDK, and each release that figures are compared with.
@@ -505,9 +496,6 @@ fn passed_in_line(line: &str) -> Option<usize> {
     let (count, _) = counted.split_once(" passed")?;
     count.split_whitespace().last()?.parse().ok()
 }
-
-/// How long each fuzz target runs.
-const FUZZ_TIME: &str = "-max_total_time=30";
 
 /// A step that says nothing for longer looks stuck to a person and to some CI systems.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(30);
