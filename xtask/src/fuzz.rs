@@ -74,7 +74,9 @@ pub(crate) fn main(options: &Options) -> Result<()> {
         let [target] = targets[..] else {
             bail!("--input: expected one target beside it, got {}", targets.len());
         };
-        return process::run(Command::new(programs.join(target.name)).arg(typed_here(input)));
+        let memory = memory()?;
+        let mut program = Command::new(programs.join(target.name));
+        return process::run(program.arg(typed_here(input)).env("TMPDIR", memory.path()));
     }
     let seconds = options.seconds.or(options.runs.is_none().then_some(SECONDS));
     let limits = Limits { seconds, runs: options.runs };
@@ -185,7 +187,9 @@ fn run_all(targets: &[Target], programs: &Path, limits: Limits) -> Result<Vec<Fi
 /// Runs one target; `None` when another one failed meanwhile.
 fn run(target: Target, programs: &Path, limits: Limits, failed: &AtomicBool) -> Result<Option<Figures>> {
     let places = Places::of(target)?;
+    let memory = memory()?;
     let mut program = Command::new(programs.join(target.name));
+    program.env("TMPDIR", memory.path());
     program.arg(&places.fresh).arg(&places.corpus);
     program.args([
         format!("-max_len={}", target.longest),
@@ -258,9 +262,18 @@ impl Places {
 fn keep(target: &Target, programs: &Path) -> Result<()> {
     let places = Places::of(*target)?;
     let log = File::create(places.log.with_file_name("keep.txt"))?;
+    let memory = memory()?;
     let mut program = Command::new(programs.join(target.name));
+    program.env("TMPDIR", memory.path());
     program.arg("-merge=1").arg(format!("-max_len={}", target.longest)).args([&places.corpus, &places.fresh]);
     process::run(program.stdout(log.try_clone()?).stderr(log))
+}
+
+/// A folder for the files that a target writes for every input: in memory, where the system has such a place.
+fn memory() -> Result<tempfile::TempDir> {
+    let shared = Path::new("/dev/shm");
+    let parent = if shared.is_dir() { shared.to_owned() } else { std::env::temp_dir() };
+    tempfile::tempdir_in(&parent).with_context(|| format!("cannot make a folder in {}", parent.display()))
 }
 
 /// What failed, with the input and how to run it again.

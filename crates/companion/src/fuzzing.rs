@@ -5,7 +5,6 @@ use crate::settings::SettingsFile;
 use crate::{connections, control, forward, gateway, pets, private, tools};
 use countersign_approvals::ports::Ports;
 use countersign_protocol::ui::ForwardedGrants;
-use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use tokio::io::BufReader;
 use tokio::runtime::{Builder, Runtime};
@@ -84,14 +83,10 @@ fn settings(path: &Path) -> bool {
     understood
 }
 
-/// In memory, where there is such a folder: it is written for every input. Only the list of devices has to have its name.
+/// It is written for every input. Only the list of devices has to have its name. libFuzzer ends the process without dropping
+/// anything, so whoever starts it removes the temporary folder.
 fn file() -> PathBuf {
-    thread_local!(static FOLDER: RefCell<Option<tempfile::TempDir>> = const { RefCell::new(None) });
-    FOLDER.with_borrow_mut(|folder| {
-        let shared = Path::new("/dev/shm");
-        let parent = if shared.is_dir() { shared.to_owned() } else { std::env::temp_dir() };
-        folder.get_or_insert_with(|| tempfile::tempdir_in(parent).unwrap()).path().join(gateway::DEVICES_FILE)
-    })
+    std::env::temp_dir().join(gateway::DEVICES_FILE)
 }
 
 /// Waits for a future on this thread.
