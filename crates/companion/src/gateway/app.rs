@@ -13,6 +13,7 @@ use crate::settings::{GatewaySettings, PetSettings};
 use countersign_approvals::Approvals;
 use countersign_approvals::ports::Ports;
 use countersign_approvals::store::Store;
+use countersign_approvals::watcher::Watcher;
 use countersign_gateway::embedded::{Config, Embedded};
 use countersign_gateway::pairing::LocalPairing;
 use countersign_node::host::Host;
@@ -25,7 +26,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::Duration;
 use tokio::net::TcpListener;
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -232,7 +233,8 @@ impl Keeping {
             }
         };
         let letting_pets_in = pets::follow(&pets, &self.parts, &self.now);
-        tokio::pin!(serving, telling, letting_pets_in, other);
+        let following = self.follow_token(gateway);
+        tokio::pin!(serving, telling, letting_pets_in, following, other);
         let served = loop {
             tokio::select! {
                 // Before anybody can connect.
@@ -240,6 +242,7 @@ impl Keeping {
                 () = &mut letting_pets_in => {}
                 served = &mut serving => break served,
                 () = &mut telling => {}
+                () = &mut following => {}
                 () = &mut other, if !ending.is_cancelled() => ending.cancel(),
             }
         };
@@ -250,6 +253,26 @@ impl Keeping {
             gateway.backend().withdraw_all();
         }
         served
+    }
+
+    /// Has the file's token count as soon as it is another one; who is connected stays. One that cannot be read or was removed changes
+    /// nothing. Never ends.
+    async fn follow_token(&self, gateway: &Embedded<Keeper>) {
+        let folder = &self.parts.folder;
+        let wake = Arc::new(Notify::new());
+        let mut watcher = Watcher::new(vec![folder.clone()], Arc::clone(&wake));
+        loop {
+            let look_after = watcher.follow();
+            match state::kept_token(&folder.join(TOKEN_FILE)) {
+                Ok(Some(token)) => gateway.set_token(token),
+                Ok(None) => {}
+                Err(error) => tracing::warn!("the gateway's token stays as it was: {error:#}"),
+            }
+            tokio::select! {
+                () = wake.notified() => {}
+                () = tokio::time::sleep(look_after) => {}
+            }
+        }
     }
 
     /// The gateway with its present token.

@@ -26,7 +26,7 @@ use keeper::{Keeper, Presence};
 use policies::Policies;
 #[cfg(fuzzing)]
 pub(crate) use state::rewrite;
-pub(crate) use state::{DEVICES_FILE, check_devices, token as token_in};
+pub(crate) use state::{DEVICES_FILE, check_devices, check_token, token as token_in};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use tokio::net::TcpListener;

@@ -16,20 +16,28 @@ const MAX_BYTES: u64 = 4 * 1_024 * 1_024;
 
 /// The token in `file`; a fresh one is put there when there is no file. Blocking.
 pub(crate) fn token(file: &Path, ports: &Ports) -> anyhow::Result<Zeroizing<String>> {
-    let text = match read(file)? {
-        Some(text) => text,
-        None => {
-            let fresh = ports.ids.token();
-            private::write(file, fresh.expose().as_bytes())
-                .with_context(|| format!("cannot write {}", file.display()))?;
-            return Ok(Zeroizing::new(fresh.expose().to_owned()));
-        }
-    };
+    if let Some(token) = kept_token(file)? {
+        return Ok(token);
+    }
+    let fresh = ports.ids.token();
+    private::write(file, fresh.expose().as_bytes())
+        .with_context(|| format!("cannot write {}", file.display()))?;
+    Ok(Zeroizing::new(fresh.expose().to_owned()))
+}
+
+/// The token in `file`, if there is one. Blocking.
+pub(super) fn kept_token(file: &Path) -> anyhow::Result<Option<Zeroizing<String>>> {
+    let Some(text) = read(file)? else { return Ok(None) };
     let token = text.trim();
     if token.chars().count() < MIN_TOKEN {
         bail!("{}: expected a token of at least {MIN_TOKEN} characters", file.display());
     }
-    Ok(Zeroizing::new(token.to_owned()))
+    Ok(Some(Zeroizing::new(token.to_owned())))
+}
+
+/// What is wrong with the file of the token, if anything is. Blocking.
+pub(crate) fn check_token(file: &Path) -> anyhow::Result<()> {
+    kept_token(file).map(|_| ())
 }
 
 #[derive(Deserialize, Serialize)]

@@ -55,6 +55,12 @@ pub(super) fn files(paths: &Paths) -> Vec<Finding> {
             read: |path| words(gateway::check_devices(path)),
             meanwhile: "the embedded gateway does not serve",
         },
+        Kept {
+            check: "gateway token",
+            path: paths.gateway().join(gateway::TOKEN_FILE),
+            read: |path| words(gateway::check_token(path)),
+            meanwhile: "the embedded gateway keeps the one before, or does not serve",
+        },
     ];
     kept.iter().map(finding).chain([secrets(paths)]).collect()
 }

@@ -3,6 +3,7 @@
 use super::*;
 use crate::gateway::tests::{APPROVER, Client};
 use crate::paths::Paths;
+use crate::private;
 use crate::wiring::Companion;
 use countersign_approvals::actor::PresenterGuard;
 use countersign_protocol::ui::{
@@ -351,6 +352,39 @@ async fn turned_off_it_withdraws_what_waits_and_turned_on_it_knows_its_devices()
     let rig = Rig::on_port(home, "0");
     assert!(rig.connect(1, APPROVER).await.is_ok());
     assert!(rig.connect(2, APPROVER).await.is_err());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn another_token_in_the_file_counts_at_once_and_one_that_is_none_changes_nothing() {
+    let rig = Rig::start().await;
+    let url = rig.url().await;
+    let client = rig.let_in(1, APPROVER).await;
+    let file = rig.paths.gateway().join("token");
+    let first = std::fs::read_to_string(&file).unwrap();
+    // A device that was let in is never locked out, however often it tries.
+    let comes_in = async |token: &str| Client::connect(&url, 1, token, APPROVER).await.is_ok();
+    let until = async |token: &str, expected: bool| {
+        let trying = async {
+            while comes_in(token).await != expected {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, trying).await.expect("the token does not count as it should");
+    };
+    let second = "another token of this machine";
+    private::write(&file, second.as_bytes()).unwrap();
+    until(second, true).await;
+    assert!(!comes_in(&first).await);
+    let third = "a third token of this machine";
+    for none in [b"too short".as_slice(), b"\xff"] {
+        private::write(&file, none).unwrap();
+        assert!(comes_in(second).await);
+    }
+    std::fs::remove_file(&file).unwrap();
+    assert!(comes_in(second).await);
+    private::write(&file, third.as_bytes()).unwrap();
+    until(third, true).await;
+    drop(client);
 }
 
 #[tokio::test(flavor = "multi_thread")]
