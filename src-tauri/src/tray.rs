@@ -67,7 +67,8 @@ async fn keep_true(parts: Parts, desk: Desk, mut panel: watch::Receiver<Panel>) 
     let mut drawn = None;
     loop {
         links = sign::links(&desk.gateways(), links);
-        let alarm = sign::alarm(&desk.status(), &standing.borrow_and_update());
+        let status = desk.status();
+        let alarm = sign::alarm(&status, &standing.borrow_and_update());
         let waiting = *pending.borrow_and_update();
         let pause = *paused.borrow_and_update();
         let words = Words::of(settings.borrow_and_update().language);
@@ -76,7 +77,9 @@ async fn keep_true(parts: Parts, desk: Desk, mut panel: watch::Receiver<Panel>) 
         let picture = (drawn != Some(now)).then_some(now);
         let language = Language::of_settings(&settings.borrow());
         let state = sentences::standing(&standing.borrow(), language);
-        match show(&parts, words, picture, situation, state) {
+        let machine = sentences::machine(&status, language);
+        let line = line(words, situation, machine.first().copied());
+        match show(&parts, words, picture, situation, state, &line) {
             Ok(()) => drawn = Some(now),
             // The main thread takes no message any more or does not answer one: it has ended, and the icon with it.
             Err(tauri::Error::Runtime(_) | tauri::Error::FailedToReceiveMessage) => return,
@@ -114,11 +117,11 @@ fn show(
     picture: Option<(Sign, Panel)>,
     situation: Situation,
     state: &str,
+    line: &str,
 ) -> tauri::Result<()> {
     if let Some((sign, panel)) = picture {
         parts.tray.set_icon(Some(icon(sign, panel)?))?;
     }
-    let line = line(words, situation);
     parts.tray.set_tooltip(Some(format!("{state} · {line}")))?;
     parts.status.set_text(state)?;
     parts.tray.set_title((situation.waiting > 0).then(|| situation.waiting.to_string()))?;
@@ -131,11 +134,12 @@ fn show(
 }
 
 /// What the icon shows, in words: how much waits, and what is wrong. That prompts are paused is ticked in the menu.
-fn line(words: &Words, situation: Situation) -> String {
+fn line(words: &Words, situation: Situation, machine: Option<&str>) -> String {
     let waiting = words.waiting(situation.waiting);
     let wrong = match (situation.alarm, situation.links) {
         (Alarm::Document, _) => words.document_broken,
         (Alarm::Socket, _) => words.socket_closed,
+        (Alarm::Machine, _) => machine.unwrap_or_default(),
         (Alarm::Silent, Links::Lost) => words.not_connected,
         // The status line says it.
         (Alarm::Standing, _) | (Alarm::Silent, Links::Fine) => return waiting,

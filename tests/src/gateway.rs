@@ -144,8 +144,19 @@ impl Client {
 
     /// Has a node do something; the id of the call.
     pub fn invoke(&mut self, node: &str, command: &str, params: &Value) -> Result<String> {
+        self.invoke_within(60_000, node, command, params)
+    }
+
+    /// The same with another limit, in milliseconds.
+    pub fn invoke_within(
+        &mut self,
+        limit_ms: u64,
+        node: &str,
+        command: &str,
+        params: &Value,
+    ) -> Result<String> {
         let key = Ports::system().ids.uuid();
-        let invoke = json!({ "nodeId": node, "command": command, "params": params, "timeoutMs": 60_000,
+        let invoke = json!({ "nodeId": node, "command": command, "params": params, "timeoutMs": limit_ms,
             "idempotencyKey": key });
         self.send("node.invoke", &invoke)
     }

@@ -234,6 +234,7 @@ impl Home {
                 | HistoryEvent::Document { .. }
                 | HistoryEvent::Rules { .. }
                 | HistoryEvent::Page { .. }
+                | HistoryEvent::Socket { .. }
                 | HistoryEvent::Record { .. } => None,
             })
             .collect())
@@ -266,7 +267,7 @@ impl Home {
     /// What works in the app and its process id; `None` when no app serves this home.
     pub fn status(&self) -> Result<Option<(Status, u32)>> {
         match self.control(&ControlRequest::Status)? {
-            Some(ControlResponse::Status { status, pid, .. }) => Ok(Some((status, pid))),
+            Some(ControlResponse::Status { status, pid, .. }) => Ok(Some((*status, pid))),
             None => Ok(None),
             Some(other) => bail!("expected a status, got {other:?}"),
         }

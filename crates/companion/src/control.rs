@@ -9,11 +9,12 @@ use crate::tools::{Failure, Listing};
 use countersign_node::socket::listener::{self, BindError, Listener};
 use countersign_node::socket::places::{Reader, Readers};
 use countersign_node::socket::server::Peer;
-use countersign_node::socket::vigil::Vigil;
+use countersign_node::socket::vigil::{Restored, Vigil};
 use countersign_policy::routing::route::Tool;
 use countersign_protocol::control::{ControlRequest, ControlResponse};
 use countersign_protocol::limits::CONTROL_LINE_BYTES;
 use countersign_protocol::tools::{Permission, ToolCall, ToolFailure};
+use countersign_protocol::ui::SocketDoor;
 use std::io;
 use std::path::Path;
 use std::pin::pin;
@@ -46,14 +47,20 @@ pub fn bind(path: &Path) -> Result<Listener, BindError> {
     Listener::bind(path)
 }
 
-/// Serves the channel until `stop`. A socket file that is removed meanwhile is bound again.
-pub fn serve(mut listener: Listener, desk: Desk, tracker: &TaskTracker, stop: CancellationToken) {
+/// Serves the channel until `stop`. A socket file that is removed meanwhile is bound again, of which `restored` hears.
+pub fn serve(
+    mut listener: Listener,
+    desk: Desk,
+    restored: mpsc::Sender<Restored>,
+    tracker: &TaskTracker,
+    stop: CancellationToken,
+) {
     let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     let readers = Readers::new(MAX_READERS);
     let room = Arc::new(Semaphore::new(MAX_RUNS));
     let connections = tracker.clone();
     tracker.spawn(async move {
-        let mut vigil = Vigil::over(&listener);
+        let mut vigil = Vigil::over(&listener, SocketDoor::Control, restored);
         loop {
             let caller = async {
                 let reader = readers.enter().await;
@@ -217,10 +224,11 @@ async fn respond(
             }
         }
         ControlRequest::Status => ControlResponse::Status {
-            status: desk.looked_at().await,
+            status: Box::new(desk.looked_at().await),
             pid: std::process::id(),
             gateway: desk.embedded().state,
             turned_away: desk.turned_away(),
+            gateways: desk.gateways(),
             ignored: desk.ignored(),
         },
         ControlRequest::Pending => {

@@ -3,8 +3,8 @@
 
 use countersign_protocol::document::WILDCARD_AGENT;
 use countersign_protocol::ui::{
-    Meaning, PageEnd, Refusals, Settings, Shown, Standing, Unanswered, Unasked, UnaskedPlace, UnaskedWhen,
-    Usually,
+    Meaning, PageEnd, RecordingCause, RecordingState, Refusals, Settings, Shortage, Shown, Standing, Status,
+    Unanswered, Unasked, UnaskedPlace, UnaskedWhen, Usually,
 };
 
 /// Languages that there are words in.
@@ -84,6 +84,61 @@ pub fn page_end(end: PageEnd, language: Language) -> &'static str {
             "its page took too much memory, again and again",
             "其页面一再占用过多内存",
             "페이지가 거듭 메모리를 너무 많이 사용함",
+        ),
+    }
+}
+
+/// What is wrong with the machine, a line each, the gravest first.
+pub fn machine(status: &Status, language: Language) -> Vec<&'static str> {
+    let short_of = status.shortages.iter().map(|short| shortage(*short, language));
+    recording(&status.recording, language).into_iter().chain(short_of).collect()
+}
+
+/// What is wrong with the writing of the history.
+pub fn recording(state: &RecordingState, language: Language) -> Option<&'static str> {
+    let cause = match state {
+        RecordingState::Works => return None,
+        RecordingState::Slow => {
+            return Some(language.pick(
+                "The disk is slow: commands wait for it",
+                "磁盘很慢：命令在等待磁盘",
+                "디스크가 느려 명령이 기다리는 중",
+            ));
+        }
+        RecordingState::Fails { cause, .. } => cause,
+    };
+    Some(match cause {
+        RecordingCause::Full => language.pick(
+            "The disk is full: nothing can be recorded",
+            "磁盘已满：无法记录任何内容",
+            "디스크가 가득 차 기록할 수 없음",
+        ),
+        RecordingCause::ReadOnly => language.pick(
+            "The disk is read-only: nothing can be recorded",
+            "磁盘为只读：无法记录任何内容",
+            "디스크가 읽기 전용이라 기록할 수 없음",
+        ),
+        RecordingCause::Broken => language.pick(
+            "The disk fails: nothing can be recorded",
+            "磁盘出错：无法记录任何内容",
+            "디스크 오류로 기록할 수 없음",
+        ),
+        RecordingCause::Other => {
+            language.pick("Nothing can be recorded", "无法记录任何内容", "아무것도 기록할 수 없음")
+        }
+    })
+}
+
+/// What the machine has too little of.
+pub fn shortage(shortage: Shortage, language: Language) -> &'static str {
+    match shortage {
+        Shortage::Files => {
+            language.pick("No more files can be opened", "无法再打开更多文件", "더 이상 파일을 열 수 없음")
+        }
+        Shortage::Processes => language.pick(
+            "No more processes can be started",
+            "无法再启动更多进程",
+            "더 이상 프로세스를 시작할 수 없음",
         ),
     }
 }
@@ -239,6 +294,12 @@ mod tests {
         (Language::Korean, include_str!("../../../ui/src/lib/i18n/ko.ts")),
     ];
 
+    const TROUBLES: [(Language, &str); 3] = [
+        (Language::English, include_str!("../../../ui/src/lib/i18n/trouble/en.ts")),
+        (Language::Chinese, include_str!("../../../ui/src/lib/i18n/trouble/zh.ts")),
+        (Language::Korean, include_str!("../../../ui/src/lib/i18n/trouble/ko.ts")),
+    ];
+
     #[test]
     fn the_windows_say_it_in_the_same_words() {
         let standings = [
@@ -271,6 +332,24 @@ mod tests {
                 let is_english = language == Language::English;
                 assert!(!is_english || documented().contains(sentence), "undocumented: {sentence}");
                 assert!(catalogue.contains(&format!("'{sentence}'")), "the windows do not say: {sentence}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_windows_say_what_is_wrong_with_the_machine_in_the_same_words() {
+        let fails =
+            |cause| RecordingState::Fails { since_ms: 0, cause, text: "write: No space left".to_owned() };
+        let causes =
+            [RecordingCause::Broken, RecordingCause::Full, RecordingCause::Other, RecordingCause::ReadOnly];
+        assert_eq!(recording(&RecordingState::Works, Language::English), None);
+        for (language, catalogue) in TROUBLES {
+            let states = causes.map(fails).into_iter().chain([RecordingState::Slow]);
+            let mut said: Vec<_> = states.filter_map(|state| recording(&state, language)).collect();
+            said.extend([Shortage::Files, Shortage::Processes].map(|short| shortage(short, language)));
+            assert_eq!(said.len(), 7);
+            for line in said {
+                assert!(catalogue.contains(&format!("'{line}'")), "the windows do not say: {line}");
             }
         }
     }

@@ -26,6 +26,7 @@ use countersign_protocol::document;
 use countersign_protocol::ui::Via;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -188,10 +189,12 @@ impl Companion {
             &core.phases.acting.tracker,
             core.phases.acting.stop.clone(),
         );
+        let (restored, lost_sockets) = mpsc::channel(LOST_SOCKETS);
         let socket = server::start(
             core.store.clone(),
             core.ports.clone(),
             core.host.clone(),
+            restored.clone(),
             &core.phases.acting.tracker,
             core.phases.acting.stop.clone(),
         );
@@ -260,11 +263,17 @@ impl Companion {
                 socket,
                 socket_path: paths.openclaw_state.join(document::SOCKET_NAME),
             },
-            not_taken,
+            desk::News { not_taken, lost_sockets },
             &core.phases.acting.tracker,
             core.phases.acting.stop.clone(),
         );
-        control::serve(control, desk.clone(), &core.phases.acting.tracker, core.phases.acting.stop.clone());
+        control::serve(
+            control,
+            desk.clone(),
+            restored,
+            &core.phases.acting.tracker,
+            core.phases.acting.stop.clone(),
+        );
         Ok((Self { desk, phases: core.phases }, presenter))
     }
 
@@ -282,6 +291,9 @@ impl Companion {
 
 /// Requests that may wait at once (docs/protocol/approvals.md, "State machine").
 const MAX_PENDING: usize = 256;
+
+/// Losses of sockets that wait to be written down; more are not, one by one.
+const LOST_SOCKETS: usize = 8;
 
 /// How long each phase of stopping may take: a command gets TERM, then KILL, and its end is recorded within it.
 const STOP_WAIT: Duration = Duration::from_secs(5);

@@ -7,8 +7,8 @@
 use crate::socket::{ExecError, ExecPayload, ExecRequest};
 use crate::tools::{Permission, RemovedTool, ToolCall, ToolCaller, ToolFailure, ToolOutput, ToolView};
 use crate::ui::{
-    Card, Confirmation, DocumentEdit, EditResult, EmbeddedState, Page, RouteTaken, RuleEdit, RuleEditResult,
-    SessionView, Status,
+    Card, Confirmation, DocumentEdit, EditResult, EmbeddedState, GatewayView, Page, RouteTaken, RuleEdit,
+    RuleEditResult, SessionView, Status,
 };
 use crate::vocabulary::{Ask, ExecTarget, Security};
 use serde::{Deserialize, Serialize};
@@ -153,7 +153,7 @@ pub enum ControlResponse {
     /// To `status`.
     Status {
         /// What works.
-        status: Status,
+        status: Box<Status>,
         /// Process id of the app.
         pid: u32,
         /// How its own gateway is.
@@ -161,6 +161,9 @@ pub enum ControlResponse {
         /// Who was turned away there in the last hour, the last first.
         #[serde(default)]
         turned_away: Vec<TurnedAway>,
+        /// Other gateways, in the person's order.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        gateways: Vec<GatewayView>,
         /// Variables of its environment that it does not obey.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         ignored: Vec<String>,

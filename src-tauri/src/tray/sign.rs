@@ -2,7 +2,9 @@
 
 use super::panel::Panel;
 use countersign::desk::Pause;
-use countersign_protocol::ui::{GatewayView, LinkState, SocketState, Standing, Status, StoreState};
+use countersign_protocol::ui::{
+    GatewayView, LinkState, RecordingState, SocketState, Standing, Status, StoreState,
+};
 
 /// A state of the icon.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -40,6 +42,8 @@ pub(super) enum Links {
 pub(super) enum Alarm {
     /// The approvals document cannot be read.
     Document,
+    /// Nothing can be recorded, or the machine has too little of something.
+    Machine,
     /// Nothing is.
     Silent,
     /// Nobody can ask over the approval socket.
@@ -51,7 +55,9 @@ pub(super) enum Alarm {
 /// The state to show, the gravest first. What waits while prompts are paused is told by the number beside the icon.
 pub(super) fn sign(situation: Situation) -> Sign {
     match situation {
-        Situation { alarm: Alarm::Document | Alarm::Socket | Alarm::Standing, .. } => Sign::Alarm,
+        Situation { alarm: Alarm::Document | Alarm::Machine | Alarm::Socket | Alarm::Standing, .. } => {
+            Sign::Alarm
+        }
         Situation { pause: Pause::Paused, .. } => Sign::Paused,
         Situation { waiting: waiting @ 1.., .. } => Sign::Waiting(waiting),
         Situation { links: Links::Lost, .. } => Sign::Disconnected,
@@ -80,6 +86,8 @@ pub(super) fn alarm(status: &Status, standing: &Standing) -> Alarm {
         Alarm::Document
     } else if matches!(status.socket, SocketState::Retrying { .. }) {
         Alarm::Socket
+    } else if matches!(status.recording, RecordingState::Fails { .. }) || !status.shortages.is_empty() {
+        Alarm::Machine
     } else {
         match standing {
             Standing::RunsUnasked { .. } | Standing::CannotShow { .. } => Alarm::Standing,
@@ -143,6 +151,25 @@ mod tests {
         let alarmed = Situation { alarm: Alarm::Socket, ..paused };
         let shown = [calm, lost, waits, paused, alarmed].map(sign);
         assert_eq!(shown, [Sign::Idle, Sign::Disconnected, Sign::Waiting(3), Sign::Paused, Sign::Alarm]);
+    }
+
+    #[test]
+    fn a_machine_that_keeps_the_app_from_its_work_is_an_alarm() {
+        let status = |recording: serde_json::Value, shortages: serde_json::Value| {
+            let status = json!({
+                "version": "1", "store": { "kind": "ready" }, "storePath": "", "socket": { "kind": "listening" },
+                "socketPath": "", "tray": "present", "notifications": "present", "display": { "kind": "ok" },
+                "recording": recording, "shortages": shortages, "standing": { "kind": "asking" }, "paused": false,
+            });
+            serde_json::from_value::<Status>(status).expect("a status")
+        };
+        let alarm = |recording, shortages| alarm(&status(recording, shortages), &Standing::Asking);
+        let works = || json!({ "kind": "works" });
+        let fails = json!({ "kind": "fails", "sinceMs": 1, "cause": "full", "text": "write: No space left" });
+        assert_eq!(alarm(works(), json!([])), Alarm::Silent);
+        assert_eq!(alarm(json!({ "kind": "slow" }), json!([])), Alarm::Silent);
+        assert_eq!(alarm(fails, json!([])), Alarm::Machine);
+        assert_eq!(alarm(works(), json!(["processes"])), Alarm::Machine);
     }
 
     #[test]

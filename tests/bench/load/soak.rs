@@ -222,7 +222,8 @@ impl Recorded {
                 HistoryEvent::Record { .. }
                 | HistoryEvent::Document { .. }
                 | HistoryEvent::Rules { .. }
-                | HistoryEvent::Page { .. } => continue,
+                | HistoryEvent::Page { .. }
+                | HistoryEvent::Socket { .. } => continue,
             };
             lines += 1;
             let id = entry.request_id.context("a line of a request without its id")?;

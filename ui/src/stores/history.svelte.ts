@@ -184,6 +184,8 @@ function words(event: HistoryEvent): string {
         .toLowerCase();
     case 'page':
       return `${event.window} ${event.end}`;
+    case 'socket':
+      return `${event.door} ${event.lost}`;
     case 'record':
       return JSON.stringify(event.note).toLowerCase();
   }

@@ -169,3 +169,50 @@ test('an answer of the person is no change by another program, and other writers
     await tab.waitForSelector(at('changed-elsewhere'));
     assert.match(await tab.textContent(at('changed-elsewhere')), /The command line changed this\./);
   }));
+
+test('what keeps the app from recording is said in the sidebar and with its remedy under Settings, and goes by itself', () =>
+  main('settings', async (tab) => {
+    assert.equal(await tab.locator(at('trouble-strip')).count(), 0);
+    const is = (change) =>
+      tab.evaluate((change) => {
+        window.mock.status = { ...window.mock.status, ...change };
+        window.mock.emit({ kind: 'status-changed', status: window.mock.status });
+      }, change);
+    const text = 'write history.jsonl: No space left on device';
+    await is({ recording: { kind: 'fails', sinceMs: 1_777_000_000_000, cause: 'full', text } });
+    await tab.waitForSelector(at('trouble-strip'));
+    const strip = () => tab.textContent(at('trouble-strip'));
+    assert.match(await strip(), /The disk is full: nothing can be recorded \(since .+\)/);
+    const about = await tab.textContent(at('about-recording'));
+    for (const part of ['The disk is full', text, 'nothing runs unasked']) assert.ok(about.includes(part), about);
+    await is({ recording: { kind: 'works' }, shortages: ['processes'] });
+    assert.equal((await strip()).trim(), 'No more processes can be started');
+    await is({ shortages: [] });
+    await tab.waitForSelector(at('trouble-strip'), { state: 'detached' });
+    assert.equal(await tab.getAttribute(at('about-recording'), 'data-state'), 'works');
+  }));
+
+for (const language of ['en', 'zh', 'ko']) {
+  test(`the line about the machine fits the sidebar of every size in ${language}`, async () => {
+    for (const [width, height] of [
+      [360, 300],
+      [900, 600],
+      [1600, 1000],
+    ]) {
+      const recording = { kind: 'fails', sinceMs: 1_777_000_000_000, cause: 'read-only', text: 'x' };
+      const body = async (tab) => {
+        await tab.evaluate((recording) => {
+          window.mock.emit({ kind: 'status-changed', status: { ...window.mock.status, recording } });
+        }, recording);
+        const strip = tab.locator(at('trouble-strip'));
+        await strip.scrollIntoViewIfNeeded();
+        const box = await strip.boundingBox();
+        const side = await tab.locator('nav.side').boundingBox();
+        assert.ok(box.x >= side.x && box.x + box.width <= side.x + side.width, JSON.stringify({ box, side }));
+        const hidden = await strip.evaluate((element) => element.scrollWidth > element.clientWidth);
+        assert.ok(!hidden, `${width}: the line is cut`);
+      };
+      await main('inbox', body, { width, height, language });
+    }
+  });
+}

@@ -52,6 +52,8 @@ export class MockBackend implements Backend {
     tray: 'present',
     notifications: 'present',
     display: { kind: 'ok' },
+    recording: { kind: 'works' },
+    shortages: [],
     standing: { kind: 'asking' },
     paused: false,
   };

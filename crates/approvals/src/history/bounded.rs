@@ -54,7 +54,7 @@ pub(super) fn bound(event: &mut HistoryEvent) -> Vec<CutText> {
             cuts.text("after", after, NAME_BYTES);
             cuts.loosenings(loosenings);
         }
-        HistoryEvent::Page { .. } => {}
+        HistoryEvent::Page { .. } | HistoryEvent::Socket { .. } => {}
         HistoryEvent::Record { note } => match note {
             RecordNote::Unrecorded { problem, .. } | RecordNote::Damaged { problem, .. } => {
                 cuts.text("problem", problem, NAME_BYTES);

@@ -109,6 +109,7 @@ impl Routes {
             HistoryEvent::Document { .. }
             | HistoryEvent::Rules { .. }
             | HistoryEvent::Page { .. }
+            | HistoryEvent::Socket { .. }
             | HistoryEvent::Record { .. } => Route::KEPT,
         }
     }

@@ -30,7 +30,7 @@
 //!
 //! # When nothing can be written
 //! [`History::ready`] says whether the next lines find room. What was not written is counted, in the head where that can be, and
-//! the count is a line as soon as lines can be written again.
+//! the count is a line as soon as lines can be written again. [`History::recording`] tells of it while it lasts.
 
 mod anchor;
 mod bounded;
@@ -40,6 +40,7 @@ mod flood;
 #[cfg(fuzzing)]
 pub mod fuzzing;
 mod head;
+mod health;
 mod read;
 #[cfg(test)]
 mod tests;
@@ -51,13 +52,14 @@ pub use self::head::Places;
 pub use self::read::{MAX_PAGE, page, unwritten};
 pub use self::verify::{verify, verify_with};
 
+use self::health::Health;
 use self::writer::Writer;
 use crate::folder;
 use crate::ports::Ports;
-use countersign_protocol::ui::{HistoryEntry, HistoryEvent};
+use countersign_protocol::ui::{HistoryEntry, HistoryEvent, RecordingState};
 use std::path::PathBuf;
 use std::time::Duration;
-use tokio::sync::{broadcast, mpsc, oneshot};
+use tokio::sync::{broadcast, mpsc, oneshot, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -106,6 +108,7 @@ pub enum HistoryError {
 pub struct History {
     messages: mpsc::Sender<Message>,
     appended: broadcast::Sender<HistoryEntry>,
+    health: Health,
 }
 
 impl History {
@@ -116,11 +119,13 @@ impl History {
         tracker: &TaskTracker,
         stop: CancellationToken,
     ) -> Result<Self, HistoryError> {
+        let health = Health::new(ports.clone());
         let writer = Writer::open(places, ports, writer::ROTATE_BYTES)?;
         let (messages, inbox) = mpsc::channel(INBOX);
         let (appended, _) = broadcast::channel(APPENDED);
-        tracker.spawn(run(writer, inbox, appended.clone(), stop));
-        Ok(Self { messages, appended })
+        let listeners = Listeners { appended: appended.clone(), health: health.clone() };
+        tracker.spawn(run(writer, inbox, listeners, stop));
+        Ok(Self { messages, appended, health })
     }
 
     /// Appends a line, and returns once it is written, or counted where its source has written its share. Dropping the future
@@ -143,6 +148,11 @@ impl History {
     pub fn appended(&self) -> broadcast::Receiver<HistoryEntry> {
         self.appended.subscribe()
     }
+
+    /// Follows whether lines are written.
+    pub fn recording(&self) -> watch::Receiver<RecordingState> {
+        self.health.follow()
+    }
 }
 
 enum Message {
@@ -156,23 +166,42 @@ struct Append {
     reply: oneshot::Sender<Result<(), HistoryError>>,
 }
 
+/// Who hears of what is written.
+#[derive(Clone, Debug)]
+struct Listeners {
+    appended: broadcast::Sender<HistoryEntry>,
+    health: Health,
+}
+
+impl Listeners {
+    /// Looks whether there is room, and tells what came of it.
+    fn look_for_room(&self, writer: &mut Writer) -> Result<(), HistoryError> {
+        let ready = writer.ready();
+        self.health.has_room(&ready);
+        ready.map(|entries| self.tell(entries))
+    }
+
+    fn tell(&self, entries: Vec<HistoryEntry>) {
+        for entry in entries {
+            // That nobody listens is no error.
+            let _ = self.appended.send(entry);
+        }
+    }
+}
+
 impl Append {
     /// Has `write` write the line and what is due besides, and tells.
     fn done(
         self,
-        appended: &broadcast::Sender<HistoryEntry>,
+        listeners: &Listeners,
         write: impl FnOnce(Option<String>, HistoryEvent) -> Result<Vec<HistoryEntry>, HistoryError>,
     ) {
-        let result = write(self.request_id, self.event).map(|entries| tell(appended, entries));
+        let started = Instant::now();
+        let written = write(self.request_id, self.event);
+        listeners.health.wrote(&written, started.elapsed());
+        let result = written.map(|entries| listeners.tell(entries));
         // An asker that left is no error: the line is written.
         let _ = self.reply.send(result);
-    }
-}
-
-fn tell(appended: &broadcast::Sender<HistoryEntry>, entries: Vec<HistoryEntry>) {
-    for entry in entries {
-        // Nor is that nobody listens.
-        let _ = appended.send(entry);
     }
 }
 
@@ -180,7 +209,7 @@ fn tell(appended: &broadcast::Sender<HistoryEntry>, entries: Vec<HistoryEntry>) 
 async fn run(
     mut writer: Writer,
     mut inbox: mpsc::Receiver<Message>,
-    appended: broadcast::Sender<HistoryEntry>,
+    listeners: Listeners,
     stop: CancellationToken,
 ) {
     let mut flush_at: Option<Instant> = None;
@@ -198,7 +227,7 @@ async fn run(
             Step::Take(Message::Append(append)) => match writer.spot() {
                 Some(spot) => {
                     flush_at.get_or_insert_with(|| Instant::now() + FLUSH_AFTER);
-                    append.done(&appended, |request_id, event| writer.append_at(spot, request_id, event));
+                    append.done(&listeners, |request_id, event| writer.append_at(spot, request_id, event));
                     continue;
                 }
                 None => Step::Take(Message::Append(append)),
@@ -211,9 +240,9 @@ async fn run(
         } else {
             flush_at = None;
         }
-        let appended = appended.clone();
+        let telling = listeners.clone();
         let done = tokio::task::spawn_blocking(move || {
-            take_step(&mut writer, step, &appended);
+            take_step(&mut writer, step, &telling);
             writer
         });
         // The runtime is going away, or the step panicked: every later call says that the history is closed.
@@ -222,7 +251,7 @@ async fn run(
             return;
         }
         writer = again;
-        if writer.owes_lines() {
+        if writer.owes_lines() || !listeners.health.is_well() {
             flush_at.get_or_insert_with(|| Instant::now() + OWED_AFTER);
         }
     }
@@ -234,22 +263,27 @@ enum Step {
     End,
 }
 
-fn take_step(writer: &mut Writer, step: Step, appended: &broadcast::Sender<HistoryEntry>) {
+fn take_step(writer: &mut Writer, step: Step, listeners: &Listeners) {
     let flushed = match step {
         Step::Take(Message::Append(append)) => {
-            append.done(appended, |request_id, event| writer.append(request_id, event));
+            append.done(listeners, |request_id, event| writer.append(request_id, event));
             return;
         }
         Step::Take(Message::Ready(reply)) => {
             // An asker that left is no error.
-            let _ = reply.send(writer.ready().map(|entries| tell(appended, entries)));
+            let _ = reply.send(listeners.look_for_room(writer));
             return;
+        }
+        // What did not work is tried again, so that its end is told also when nothing happens.
+        Step::Flush if !listeners.health.is_well() => {
+            listeners.look_for_room(writer).and_then(|()| writer.flush())
         }
         Step::Flush => writer.flush(),
         Step::End => writer.finish(),
     };
+    listeners.health.synced(&flushed);
     match flushed {
-        Ok(entries) => tell(appended, entries),
+        Ok(entries) => listeners.tell(entries),
         Err(error) => tracing::warn!(%error, "the history was not flushed"),
     }
 }
@@ -270,7 +304,7 @@ const APPENDED: usize = 256;
 /// What was appended is synced this long after, all together.
 const FLUSH_AFTER: Duration = Duration::from_secs(1);
 
-/// Between two looks whether what was only counted, or could not be written, can become a line.
+/// Between two looks whether what was only counted, or could not be written, can become a line, and whether a disk works again.
 const OWED_AFTER: Duration = Duration::from_secs(10);
 
 /// The history is in plain files of this user; anything else in their place is said and left alone.

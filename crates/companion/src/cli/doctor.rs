@@ -1,6 +1,8 @@
 //! `countersign doctor`: what is wrong, and what to do about it.
 
 mod files;
+mod links;
+mod machine;
 
 use super::Exit;
 use super::output::Output;
@@ -21,8 +23,8 @@ use countersign_policy::document;
 use countersign_protocol::control::{ControlRequest, ControlResponse, TurnedAway};
 use countersign_protocol::limits::SOCKET_TOKEN_CHARACTERS;
 use countersign_protocol::ui::{
-    DisplayState, EmbeddedState, Presence, RulesState, SocketState, Standing, Status, StoreState,
-    UnaskedPlace,
+    DisplayState, EmbeddedState, GatewayView, Presence, RulesState, SocketState, Standing, Status,
+    StoreState, UnaskedPlace,
 };
 use serde::Serialize;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -43,6 +45,7 @@ struct App {
     pid: u32,
     gateway: EmbeddedState,
     turned_away: Vec<TurnedAway>,
+    gateways: Vec<GatewayView>,
     ignored: Vec<String>,
 }
 
@@ -75,13 +78,15 @@ pub(super) async fn doctor(paths: &Paths, output: &Output) -> anyhow::Result<Exi
     findings.push(socket(paths, &app, &current).await);
     findings.extend(app.as_ref().ok().map(|app| gateway(paths, &app.gateway)));
     findings.extend(app.as_ref().ok().and_then(|app| turned_away(&app.turned_away)));
+    findings.extend(app.as_ref().ok().map(|app| links::finding(&app.gateways)));
     findings.extend(node(paths));
     findings.push(sandbox().await);
     findings.push(display(app.as_ref().ok().map(|app| &app.status.display)));
     findings.push(tray(app.as_ref().ok().map(|app| app.status.tray), desktop::tray().await));
     findings.push(presence("notifications", desktop::notifications().await, NOTIFICATIONS_REMEDY));
     findings.push(history(paths));
-    findings.extend(owed(paths));
+    findings.push(machine::recording(app.as_ref().ok().map(|app| &app.status.recording), owed(paths)));
+    findings.extend(app.as_ref().ok().map(|app| machine::shortages(&app.status.shortages)));
     output.result(&findings, |out| {
         for finding in &findings {
             let mark = match finding.level {
@@ -102,8 +107,8 @@ pub(super) async fn doctor(paths: &Paths, output: &Output) -> anyhow::Result<Exi
 
 async fn app(paths: &Paths) -> Result<App, ControlError> {
     match control::call(&paths.control_socket(), &ControlRequest::Status, ANSWER_WAIT).await? {
-        ControlResponse::Status { status, pid, gateway, turned_away, ignored } => {
-            Ok(App { status, pid, gateway, turned_away, ignored })
+        ControlResponse::Status { status, pid, gateway, turned_away, gateways, ignored } => {
+            Ok(App { status: *status, pid, gateway, turned_away, gateways, ignored })
         }
         // Such as that it is busy.
         ControlResponse::Error { message, .. } => Err(ControlError::Broken(std::io::Error::other(message))),
@@ -533,10 +538,9 @@ fn history(paths: &Paths) -> Finding {
 }
 
 /// Lines of the history that could not be written, and are no line yet.
-fn owed(paths: &Paths) -> Option<Finding> {
+fn owed(paths: &Paths) -> Option<String> {
     let (lines, why) = countersign_approvals::history::unwritten(&paths.history_places())?;
-    let message = format!("{lines} lines could not be written: {why}");
-    Some(problem("recording", message, "make room on the disk; until then nothing runs unasked".to_owned()))
+    Some(format!("{lines} lines could not be written: {why}"))
 }
 
 fn ok(check: &'static str, message: String) -> Finding {

@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 use countersign_approvals::history::{self, Anchor};
 use countersign_protocol::ui::{
     ChainBreak, ChainDamage, ChainName, HistoryEntry, HistoryEvent, HostKind, Outcome, PageEnd, RecordNote,
-    WindowKind,
+    SocketDoor, SocketLoss, WindowKind,
 };
 use std::io::{self, Write};
 use std::time::Duration;
@@ -194,7 +194,27 @@ fn text(entry: &HistoryEntry, out: &mut dyn Write) -> io::Result<()> {
             let then = if *again { "made again" } else { "not made again" };
             writeln!(out, "{time}  the page of the {window} {end}; {then}")
         }
+        HistoryEvent::Socket { door, lost, times } => {
+            let (door, lost) = (socket_door(*door), socket_loss(*lost));
+            let often = if *times > 1 { format!(", {times} times") } else { String::new() };
+            writeln!(out, "{time}  {door}: {lost}{often}; it is open again")
+        }
         HistoryEvent::Record { note } => writeln!(out, "{time}  record: {}", noted(note)),
+    }
+}
+
+fn socket_door(door: SocketDoor) -> &'static str {
+    match door {
+        SocketDoor::Approval => "the approval socket",
+        SocketDoor::Control => "the socket of the command line",
+    }
+}
+
+fn socket_loss(lost: SocketLoss) -> &'static str {
+    match lost {
+        SocketLoss::Lock => "its lock was removed or replaced",
+        SocketLoss::Removed => "its file was removed",
+        SocketLoss::Replaced => "its file was replaced",
     }
 }
 

@@ -8,6 +8,7 @@ mod bursts;
 mod confirmations;
 mod connections;
 mod display;
+mod doors;
 mod forward;
 mod impact;
 mod paints;
@@ -35,16 +36,19 @@ use countersign_approvals::ports::Ports;
 use countersign_approvals::rules::{RuleStore, RulesChanged};
 use countersign_approvals::store::{Change, Changed, Looser, Store, StoreError, Writer};
 use countersign_node::host::Host;
+use countersign_node::shortage;
+use countersign_node::socket::vigil::Restored;
 use countersign_policy::display::escape;
 use countersign_policy::document;
 use countersign_protocol::ui::{
     CancelCause, CardKind, ChainReport, ChangedBy, CommandError, Confirmation, DecideParams, DisplayState,
     DocumentEdit, DocumentView, EditParams, EditResult, ErrorCode, HistoryEntry, HistoryEvent, HistoryPage,
-    Impact, Loosening, Outcome, Page, Presence, Settings, Snapshot, SocketState, Standing, TestParams,
-    TestResult, UiEvent, UiMessage,
+    Impact, Loosening, Outcome, Page, Presence, RecordingState, Settings, Snapshot, SocketState, Standing,
+    TestParams, TestResult, UiEvent, UiMessage,
 };
 use countersign_protocol::vocabulary::Decision;
 pub use display::Again;
+use doors::Doors;
 use paints::Paints;
 use status::Until;
 pub use status::{Part, Pause};
@@ -91,6 +95,14 @@ pub struct Parts {
     pub socket_path: PathBuf,
 }
 
+/// What a desk is told that asks for it.
+pub struct News {
+    /// Answers that a gateway did not take.
+    pub not_taken: mpsc::Receiver<NotTaken>,
+    /// Sockets of the app's that were lost and bound again.
+    pub lost_sockets: mpsc::Receiver<Restored>,
+}
+
 /// Handle of the desk.
 #[derive(Clone)]
 pub struct Desk {
@@ -128,14 +140,8 @@ struct Live {
 }
 
 impl Desk {
-    /// A desk that follows approvals, document, history, settings, gateways and socket until `stop`, and tells of answers that
-    /// a gateway did not take.
-    pub fn start(
-        parts: Parts,
-        not_taken: mpsc::Receiver<NotTaken>,
-        tracker: &TaskTracker,
-        stop: CancellationToken,
-    ) -> Self {
+    /// A desk that follows approvals, document, history, settings, gateways, socket and machine until `stop`, and tells of `news`.
+    pub fn start(parts: Parts, news: News, tracker: &TaskTracker, stop: CancellationToken) -> Self {
         let desk = Self {
             inner: Arc::new(Inner {
                 pending: parts.approvals.count(),
@@ -174,16 +180,20 @@ impl Desk {
             pets: desk.inner.parts.pets.changes(),
             forward: desk.inner.parts.forward.changes(),
             routing: desk.inner.parts.router.changes(),
-            not_taken,
+            not_taken: news.not_taken,
+            lost_sockets: news.lost_sockets,
+            recording: desk.inner.parts.history.recording(),
             socket: desk.inner.parts.socket.clone(),
             store: desk.inner.parts.store.watch(),
         });
         let watcher = desk.clone().follow_running();
+        let machine = desk.clone().follow_shortages(shortage::follow());
         tracker.spawn(async move {
             tokio::select! {
                 () = stop.cancelled() => {}
                 () = follower => {}
                 () = watcher => {}
+                () = machine => {}
             }
         });
         desk
@@ -445,6 +455,7 @@ impl Desk {
         self.look_at_sandboxes().await;
         self.status_changed();
         let mut paused = self.inner.paused.subscribe();
+        let mut doors = Doors::default();
         loop {
             tokio::select! {
                 // Another pause has another end: waited for anew.
@@ -500,6 +511,11 @@ impl Desk {
                 }
                 Some(NotTaken { id, gateway, text }) = sources.not_taken.recv() => {
                     self.emit(UiEvent::AnswerNotTaken { id, gateway, text });
+                }
+                Some(restored) = sources.lost_sockets.recv() => self.socket_restored(&mut doors, restored).await,
+                Ok(()) = sources.recording.changed() => {
+                    sources.recording.mark_unchanged();
+                    self.status_changed();
                 }
                 Ok(()) = sources.gateway.changed() => {
                     self.gateway_changed();
@@ -601,6 +617,8 @@ struct Sources {
     forward: watch::Receiver<()>,
     routing: watch::Receiver<()>,
     not_taken: mpsc::Receiver<NotTaken>,
+    lost_sockets: mpsc::Receiver<Restored>,
+    recording: watch::Receiver<RecordingState>,
     socket: watch::Receiver<SocketState>,
     store: watch::Receiver<Arc<countersign_approvals::store::Current>>,
 }

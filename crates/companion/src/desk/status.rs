@@ -6,13 +6,14 @@ use crate::routing::Sandboxed;
 use countersign_approvals::ports::{CLOCK_SET_MS, Clock};
 use countersign_approvals::rules;
 use countersign_approvals::store::Current;
+use countersign_node::shortage;
 use countersign_policy::display::{Secrets, shown};
 use countersign_policy::document;
 use countersign_policy::effective::Effective;
 use countersign_policy::meaning::{meaning, refusals};
 use countersign_protocol::ui::{
-    DisplayState, EffectiveView, Meaning, PolicyLayer, Presence, Refusals, ScopeView, Standing, Status,
-    StoreState, UiEvent, Unanswered, Unasked, UnaskedPlace, UnaskedWhen, Usually,
+    DisplayState, EffectiveView, Meaning, PolicyLayer, Presence, Refusals, ScopeView, Shortage, Standing,
+    Status, StoreState, UiEvent, Unanswered, Unasked, UnaskedPlace, UnaskedWhen, Usually,
 };
 use std::time::Duration;
 use tokio::sync::watch;
@@ -102,6 +103,8 @@ impl Desk {
             tray: live.tray,
             notifications: live.notifications,
             display: live.display.clone(),
+            recording: self.inner.parts.history.recording().borrow().clone(),
+            shortages: shortage::follow().borrow().clone(),
             standing: self.worst(&current, &live),
             paused: *self.inner.paused.borrow() == Pause::Paused,
         }
@@ -164,8 +167,23 @@ impl Desk {
 
     /// What works, after a look at what is kept where nobody tells of changes.
     pub(crate) async fn looked_at(&self) -> Status {
+        shortage::look();
         self.look_at_sandboxes().await;
         self.status()
+    }
+
+    /// Tells what the machine has too little of, and looks whether it still has.
+    pub(super) async fn follow_shortages(self, mut short_of: watch::Receiver<Vec<Shortage>>) {
+        loop {
+            let is_short = !short_of.borrow_and_update().is_empty();
+            tokio::select! {
+                changed = short_of.changed() => match changed {
+                    Ok(()) => self.status_changed(),
+                    Err(_) => return,
+                },
+                () = tokio::time::sleep(LOOK_AGAIN), if is_short => shortage::look(),
+            }
+        }
     }
 
     /// Looks what is set for sandboxes now: other programs change that file too, and nobody tells of it.
@@ -267,6 +285,9 @@ fn cause(
         others: 0,
     }
 }
+
+/// How soon the end of a shortage is told.
+const LOOK_AGAIN: Duration = Duration::from_secs(2);
 
 #[cfg(test)]
 mod tests;

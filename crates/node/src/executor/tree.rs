@@ -7,6 +7,7 @@
 //! removed for every run.
 
 use super::warden;
+use crate::shortage;
 use countersign_policy::environment;
 use rustix::io::Errno;
 use rustix::process::{
@@ -60,7 +61,7 @@ pub(super) fn start(process: &mut Command, name: Option<&str>) -> io::Result<(Ch
     // Told before it starts: no moment is left in which it runs and nobody knows of it.
     let mut tree = Tree { mark, leader: None };
     warden::begins(&tree.mark, name);
-    let child = process.spawn()?;
+    let child = process.spawn().inspect_err(shortage::notice)?;
     tree.leader = child.id().and_then(|pid| i32::try_from(pid).ok()).and_then(Pid::from_raw);
     if let Some(leader) = tree.leader {
         warden::leads(&tree.mark, leader.as_raw_nonzero().get());

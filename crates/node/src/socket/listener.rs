@@ -3,7 +3,8 @@
 //! removed only if it is still ours.
 
 use super::lock::Lock;
-use crate::descriptors;
+use crate::{descriptors, shortage};
+use countersign_protocol::ui::SocketLoss;
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::fs::{FileType, Mode, OFlags, Stat};
 use rustix::io::{DupFlags, Errno};
@@ -100,6 +101,7 @@ impl Listener {
                 Ok((stream, _)) => return stream,
                 Err(error) => error,
             };
+            shortage::notice(&error);
             if !descriptors::are_used_up(&error) {
                 tracing::warn!(%error, path = %self.path().display(), "a socket does not accept");
                 tokio::time::sleep(ACCEPT_PAUSE).await;
@@ -128,14 +130,14 @@ impl Listener {
     }
 
     /// What is not as it was bound.
-    pub fn lost(&self) -> Option<Lost> {
+    pub fn lost(&self) -> Option<SocketLoss> {
         if !self.lock.is_found() {
-            return Some(Lost::Lock);
+            return Some(SocketLoss::Lock);
         }
         match rustix::fs::lstat(self.path()) {
             Ok(stat) if identity(&stat) == self.file.identity => None,
-            Ok(_) => Some(Lost::Replaced),
-            Err(Errno::NOENT | Errno::NOTDIR) => Some(Lost::Removed),
+            Ok(_) => Some(SocketLoss::Replaced),
+            Err(Errno::NOENT | Errno::NOTDIR) => Some(SocketLoss::Removed),
             // An error of the system is no removal.
             Err(_) => None,
         }
@@ -169,17 +171,6 @@ impl Listener {
     pub fn path(&self) -> &Path {
         &self.file.path
     }
-}
-
-/// How a bound socket was lost.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Lost {
-    /// Its lock's file is gone, or another one is there: whoever looks takes the server for absent.
-    Lock,
-    /// Its file is gone.
-    Removed,
-    /// Something else is in its place.
-    Replaced,
 }
 
 /// Whether anybody waits to be taken. An error of the system is no proof that nobody does.

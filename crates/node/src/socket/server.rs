@@ -3,19 +3,19 @@
 use super::connection::{self, BUSY, GONE_GRACE, Gate, Shared};
 use super::listener::{self, BindError, Listener};
 use super::places::{MAX_RUNNING, MAX_UNDECIDED, Readers, Room};
-use super::vigil::{Look, Vigil};
+use super::vigil::{Look, Restored, Vigil};
 use countersign_approvals::ports::Ports;
 use countersign_approvals::store::{Current, Store, StoreError};
 use countersign_policy::document;
 use countersign_protocol::secret::SocketToken;
 use countersign_protocol::socket::{AskRequest, ExecError, ExecPayload, ExecRequest};
-use countersign_protocol::ui::{SocketState, StoreState, Via};
+use countersign_protocol::ui::{SocketDoor, SocketState, StoreState, Via};
 use countersign_protocol::vocabulary::Decision;
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::{Semaphore, mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -55,13 +55,15 @@ pub trait Handler: Send + Sync + 'static {
 }
 
 /// Starts the server: endpoint from `store.ensure_socket()`, re-read on every try; back-off 1 s doubling to 30 s. Ends,
-/// answering nothing more and removing the socket, when `stop` is cancelled. The receiver tells its state.
+/// answering nothing more and removing the socket, when `stop` is cancelled. The receiver tells its state; `restored` hears when the
+/// socket was lost and is bound again.
 ///
 /// The token is looked up in the document at each authentication: a rotated one takes effect at once.
 pub fn start<H: Handler>(
     store: Store,
     ports: Ports,
     handler: Arc<H>,
+    restored: mpsc::Sender<Restored>,
     tracker: &TaskTracker,
     stop: CancellationToken,
 ) -> watch::Receiver<SocketState> {
@@ -72,8 +74,14 @@ pub fn start<H: Handler>(
     };
     let owner = rustix::process::geteuid().as_raw();
     let shared = Arc::new(Shared { handler, ports, token, owner, gate: Gate::new(), room: Room::new() });
-    tracker.spawn(keep_listening(store, shared, stop, state));
+    tracker.spawn(keep_listening(store, shared, stop, Told { state, restored }));
     receiver
+}
+
+/// Who hears how the socket is.
+pub(super) struct Told {
+    pub(super) state: watch::Sender<SocketState>,
+    pub(super) restored: mpsc::Sender<Restored>,
 }
 
 /// Binds, serves, and tries again, until `stop`.
@@ -81,8 +89,9 @@ async fn keep_listening<H: Handler>(
     store: Store,
     shared: Arc<Shared<H>>,
     stop: CancellationToken,
-    state: watch::Sender<SocketState>,
+    told: Told,
 ) {
+    let Told { state, .. } = &told;
     let mut documents = store.watch();
     let mut pause = FIRST_PAUSE;
     while !stop.is_cancelled() {
@@ -95,7 +104,7 @@ async fn keep_listening<H: Handler>(
                 tracing::info!(path = %listener.path().display(), "approval socket: listening");
                 state.send_replace(SocketState::Listening);
                 let moved = seen.moves(&mut documents);
-                serve(listener, &shared, &stop, moved, &state).await;
+                serve(listener, &shared, &stop, moved, &told).await;
                 continue;
             }
             Err(NotOpen::Off(reason)) => {
@@ -134,19 +143,19 @@ async fn open(store: &Store) -> Result<Listener, NotOpen> {
 }
 
 /// Accepts until `stop`, or until the document names another endpoint. A socket file that is removed meanwhile is bound again, and
-/// `state` tells when that cannot be. On the way out the file goes at once; its lock is held until the last connection has ended.
+/// whoever is told hears of it, and when that cannot be. On the way out the file goes at once; its lock is held until the last connection has ended.
 pub(super) async fn serve<H: Handler>(
     mut listener: Listener,
     shared: &Arc<Shared<H>>,
     stop: &CancellationToken,
     moved: impl Future<Output = ()>,
-    state: &watch::Sender<SocketState>,
+    told: &Told,
 ) {
     let connections = TaskTracker::new();
     let ending = stop.child_token();
     let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     let readers = Readers::new(MAX_READERS);
-    let mut vigil = Vigil::over(&listener);
+    let mut vigil = Vigil::over(&listener, SocketDoor::Approval, told.restored.clone());
     let mut moved = pin!(moved);
     loop {
         let caller = async {
@@ -165,7 +174,7 @@ pub(super) async fn serve<H: Handler>(
                     Look::AsBound | Look::Restored(_) => SocketState::Listening,
                     Look::Lost(error) => SocketState::Retrying { problem: format!("the socket was lost: {error}") },
                 };
-                tell(state, found);
+                tell(&told.state, found);
             }
             (reader, stream) = caller => match Arc::clone(&places).try_acquire_owned() {
                 Ok(place) => {

@@ -67,6 +67,26 @@ ui_words! {
         Window,
     }
 
+    /// What the machine has too little of.
+    pub enum Shortage {
+        /// Files that may be open at once.
+        Files,
+        /// Processes that may run at once.
+        Processes,
+    }
+
+    /// What keeps lines from being written.
+    pub enum RecordingCause {
+        /// The disk fails.
+        Broken,
+        /// The disk is full.
+        Full,
+        /// Something else.
+        Other,
+        /// The disk takes no changes.
+        ReadOnly,
+    }
+
     /// A page of the main window.
     pub enum Page {
         /// Pending requests.
@@ -96,6 +116,24 @@ ui_tagged! {
         Failed {
             /// What happened to the prompt's page, again and again.
             end: PageEnd,
+        },
+    }
+
+    /// Whether what happens is written down.
+    #[derive(Eq)]
+    pub enum RecordingState {
+        /// As far as is known.
+        Works,
+        /// It takes long, and whatever runs waits for it.
+        Slow,
+        /// It is not: nothing runs unasked until it is again.
+        Fails {
+            /// Since when, Unix milliseconds.
+            since_ms: i64,
+            /// Why.
+            cause: RecordingCause,
+            /// The same in the system's words.
+            text: String,
         },
     }
 }
@@ -135,6 +173,10 @@ ui! {
         pub notifications: Presence,
         /// Whether a prompt can be seen.
         pub display: DisplayState,
+        /// Whether what happens is written down.
+        pub recording: RecordingState,
+        /// What the machine has too little of.
+        pub shortages: Vec<Shortage>,
         /// What all of it comes to.
         pub standing: Standing,
         /// Whether prompts stay in the inbox instead of opening.

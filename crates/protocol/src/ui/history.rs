@@ -152,6 +152,15 @@ ui_tagged! {
             /// nobody could be asked for a while.
             again: bool,
         },
+        /// A socket of the app's was lost, and bound again at once.
+        Socket {
+            /// Which.
+            door: SocketDoor,
+            /// How it was lost.
+            lost: SocketLoss,
+            /// How often it was lost since the line before about it, this time included.
+            times: u32,
+        },
         /// Something about the record itself.
         Record {
             /// What.
@@ -261,6 +270,26 @@ ui_words! {
         Main,
         /// The one that asks.
         Prompt,
+    }
+}
+
+ui_words! {
+    /// A socket of the app's.
+    pub enum SocketDoor {
+        /// Where commands are asked about.
+        Approval,
+        /// Where the command line talks to the app.
+        Control,
+    }
+
+    /// How a bound socket is lost.
+    pub enum SocketLoss {
+        /// The file of its lock is gone or another one: whoever looks takes the app for absent.
+        Lock,
+        /// Its file is gone.
+        Removed,
+        /// Something else is in its place.
+        Replaced,
     }
 }
 

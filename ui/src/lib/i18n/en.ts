@@ -1,5 +1,6 @@
 import { remember } from './remember/en';
 import { tools } from './tools/en';
+import { trouble } from './trouble/en';
 
 /** English. The shape of this catalogue is the shape of all; `{word}` marks where a component puts something. */
 export const en = {
@@ -318,6 +319,7 @@ export const en = {
   },
   ...remember,
   ...tools,
+  ...trouble,
   unavailable: {
     'ask-always': 'the policy asks for every command.',
     carrier: 'the program can run any other program.',
@@ -407,9 +409,6 @@ export const en = {
     },
     pausedUntil: (time: string) => `Paused until ${time}`,
     connecting: 'Connecting to the app…',
-    socketRetrying: 'The socket is not open',
-    socketOff: 'The socket is off',
-    storeTrouble: 'The document needs attention',
   },
   inbox: {
     title: (n: number) => (n === 0 ? 'Inbox' : `${n} waiting`),

@@ -1,6 +1,7 @@
 import type { Catalogue } from './en';
 import { remember } from './remember/ko';
 import { tools } from './tools/ko';
+import { trouble } from './trouble/ko';
 
 /** 한국어. */
 export const ko: Catalogue = {
@@ -297,6 +298,7 @@ export const ko: Catalogue = {
   },
   ...remember,
   ...tools,
+  ...trouble,
   unavailable: {
     'ask-always': '정책이 모든 명령에 대해 묻습니다.',
     carrier: '이 프로그램은 다른 어떤 프로그램도 실행할 수 있습니다.',
@@ -384,9 +386,6 @@ export const ko: Catalogue = {
     },
     pausedUntil: (time) => `${time}까지 일시 중지`,
     connecting: '앱에 연결하는 중…',
-    socketRetrying: '소켓이 열려 있지 않음',
-    socketOff: '소켓이 꺼져 있음',
-    storeTrouble: '문서 확인 필요',
   },
   inbox: {
     title: (n) => (n === 0 ? '받은 요청함' : `${n}개 대기 중`),

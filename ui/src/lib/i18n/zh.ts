@@ -1,6 +1,7 @@
 import type { Catalogue } from './en';
 import { remember } from './remember/zh';
 import { tools } from './tools/zh';
+import { trouble } from './trouble/zh';
 
 /** 简体中文. */
 export const zh: Catalogue = {
@@ -293,6 +294,7 @@ export const zh: Catalogue = {
   },
   ...remember,
   ...tools,
+  ...trouble,
   unavailable: {
     'ask-always': '策略要求每条命令都询问。',
     carrier: '此程序可以运行任何其他程序。',
@@ -378,9 +380,6 @@ export const zh: Catalogue = {
     },
     pausedUntil: (time) => `暂停至 ${time}`,
     connecting: '正在连接应用…',
-    socketRetrying: '套接字未打开',
-    socketOff: '套接字已关闭',
-    storeTrouble: '文档需要注意',
   },
   inbox: {
     title: (n) => (n === 0 ? '收件箱' : `${n} 个等待中`),

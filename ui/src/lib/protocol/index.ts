@@ -1518,7 +1518,19 @@ end: PageEnd,
  * Whether the window was made again with what it showed. Otherwise it had ended too often; where that was the prompt,
  * nobody could be asked for a while.
  */
-again: boolean, } | { "kind": "record", 
+again: boolean, } | { "kind": "socket", 
+/**
+ * Which.
+ */
+door: SocketDoor, 
+/**
+ * How it was lost.
+ */
+lost: SocketLoss, 
+/**
+ * How often it was lost since the line before about it, this time included.
+ */
+times: number, } | { "kind": "record", 
 /**
  * What.
  */
@@ -2430,6 +2442,28 @@ chain: ChainName,
 last: number, };
 
 /**
+ * What keeps lines from being written.
+ */
+export type RecordingCause = "broken" | "full" | "other" | "read-only";
+
+/**
+ * Whether what happens is written down.
+ */
+export type RecordingState = { "kind": "works" } | { "kind": "slow" } | { "kind": "fails", 
+/**
+ * Since when, Unix milliseconds.
+ */
+sinceMs: number, 
+/**
+ * Why.
+ */
+cause: RecordingCause, 
+/**
+ * The same in the system's words.
+ */
+text: string, };
+
+/**
  * What rules of the person's own change about that.
  */
 export type Refusals = "none" | "some" | "unreadable";
@@ -3263,6 +3297,11 @@ forwardedGrants: ForwardedGrants, };
 export type Severity = "info" | "warning" | "critical";
 
 /**
+ * What the machine has too little of.
+ */
+export type Shortage = "files" | "processes";
+
+/**
  * Text made safe to look at. Joining the spans (codes decoded, masks replaced) gives the original exactly.
  */
 export type Shown = { 
@@ -3303,6 +3342,16 @@ status: Status,
  * The person's settings.
  */
 settings: Settings, };
+
+/**
+ * A socket of the app's.
+ */
+export type SocketDoor = "approval" | "control";
+
+/**
+ * How a bound socket is lost.
+ */
+export type SocketLoss = "lock" | "removed" | "replaced";
 
 /**
  * State of the approval socket.
@@ -3392,6 +3441,14 @@ notifications: Presence,
  * Whether a prompt can be seen.
  */
 display: DisplayState, 
+/**
+ * Whether what happens is written down.
+ */
+recording: RecordingState, 
+/**
+ * What the machine has too little of.
+ */
+shortages: Array<Shortage>, 
 /**
  * What all of it comes to.
  */

@@ -120,7 +120,8 @@ impl App {
         let store = Store::open(folder.path().to_owned(), fake_ports(), &tracker, stop.clone());
         let (asked_in, asked) = mpsc::unbounded_channel();
         let handler = Arc::new(Desk { asked: asked_in, ordered: mpsc::unbounded_channel().0 });
-        let state = server::start(store.clone(), fake_ports(), handler, &tracker, stop.clone());
+        let state =
+            server::start(store.clone(), fake_ports(), handler, mpsc::channel(1).0, &tracker, stop.clone());
         Self { folder, store, state, asked, tracker, stop }
     }
 

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::socket::lock::Holder;
+use countersign_protocol::ui::{SocketDoor, SocketLoss};
 use pretty_assertions::assert_eq;
 use std::fs;
 use tokio::net::UnixListener;
@@ -32,6 +33,8 @@ async fn a_removed_socket_is_bound_again_and_withdraws_nothing() {
     let asked = rig.asked().await;
     fs::remove_file(rig.path()).unwrap();
     is_asked(&mut rig).await;
+    let told = within(rig.restored.recv()).await.unwrap();
+    assert_eq!(told, Restored { door: SocketDoor::Approval, lost: SocketLoss::Removed });
     assert!(!asked.call.gone.is_cancelled());
     asked.reply.send(Some(Decision::AllowOnce)).unwrap();
     assert_eq!(read_all(stream).await, decision("q1", "allow-once"));

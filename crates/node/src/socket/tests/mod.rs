@@ -10,7 +10,9 @@ mod lost;
 use super::connection::{Gate, Shared};
 use super::listener::Listener;
 use super::places::Room;
+use super::server::Told;
 use super::server::{Call, Handler, serve};
+use super::vigil::Restored;
 use super::{auth, client};
 use countersign_approvals::ports::{Clock, IdSource, Ports};
 use countersign_protocol::secret::SocketToken;
@@ -114,6 +116,7 @@ struct Rig {
     stop: CancellationToken,
     server: JoinHandle<()>,
     state: watch::Receiver<SocketState>,
+    restored: mpsc::Receiver<Restored>,
 }
 
 impl Rig {
@@ -140,11 +143,13 @@ impl Rig {
         let stop = CancellationToken::new();
         let ended = stop.clone();
         let (tell, state) = watch::channel(SocketState::Listening);
+        let (restored_in, restored) = mpsc::channel(8);
+        let told = Told { state: tell, restored: restored_in };
         let server =
             tokio::spawn(
-                async move { serve(listener, &shared, &ended, std::future::pending(), &tell).await },
+                async move { serve(listener, &shared, &ended, std::future::pending(), &told).await },
             );
-        Self { folder, token, asked, ordered, stop, server, state }
+        Self { folder, token, asked, ordered, stop, server, state, restored }
     }
 
     fn path(&self) -> PathBuf {

@@ -1,0 +1,80 @@
+//! What the machine has too little of: noticed where something of this process fails for it, and looked at again by whoever tells
+//! people, until it is over. It is of the whole process, so there is one for all of it.
+
+use crate::descriptors;
+use countersign_protocol::ui::Shortage;
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+use std::io;
+use std::sync::LazyLock;
+use std::thread;
+use tokio::sync::watch;
+
+static SHORT_OF: LazyLock<watch::Sender<Vec<Shortage>>> = LazyLock::new(watch::Sender::default);
+
+/// Follows what there is too little of, in a steady order.
+pub fn follow() -> watch::Receiver<Vec<Shortage>> {
+    SHORT_OF.subscribe()
+}
+
+/// An accept or a start failed: whether that is for a shortage.
+pub(crate) fn notice(error: &io::Error) {
+    if let Some(shortage) = told_by(error) {
+        set(shortage, true);
+    }
+}
+
+/// Looks what there is too little of now: takes a descriptor and a thread, and gives them back. A few calls.
+pub fn look() {
+    let opened = rustix::fs::open("/dev/null", OFlags::PATH | OFlags::CLOEXEC, Mode::empty());
+    let opened = opened.map(drop).map_err(io::Error::from);
+    // The system counts threads as processes.
+    let started = thread::Builder::new().spawn(|| ()).map(|thread| drop(thread.join()));
+    for (shortage, tried) in [(Shortage::Files, opened), (Shortage::Processes, started)] {
+        set(shortage, tried.is_err_and(|error| told_by(&error) == Some(shortage)));
+    }
+}
+
+fn told_by(error: &io::Error) -> Option<Shortage> {
+    if descriptors::are_used_up(error) {
+        return Some(Shortage::Files);
+    }
+    let errno = error.raw_os_error().map(Errno::from_raw_os_error);
+    (errno == Some(Errno::AGAIN)).then_some(Shortage::Processes)
+}
+
+fn set(shortage: Shortage, is_short: bool) {
+    SHORT_OF.send_if_modified(|all| {
+        let was_short = all.contains(&shortage);
+        if is_short && !was_short {
+            tracing::warn!(?shortage, "the machine has too little of something");
+            all.push(shortage);
+            all.sort();
+        } else if was_short && !is_short {
+            tracing::info!(?shortage, "the shortage is over");
+            all.retain(|one| *one != shortage);
+        }
+        is_short != was_short
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shortage_is_told_from_its_error_until_a_look_finds_that_it_is_over() {
+        let told = |errno: Errno| told_by(&errno.into());
+        assert_eq!(told(Errno::MFILE), Some(Shortage::Files));
+        assert_eq!(told(Errno::NFILE), Some(Shortage::Files));
+        assert_eq!(told(Errno::AGAIN), Some(Shortage::Processes));
+        assert_eq!(told(Errno::NOENT), None);
+        let now = follow();
+        notice(&Errno::AGAIN.into());
+        notice(&Errno::MFILE.into());
+        notice(&Errno::NOENT.into());
+        assert_eq!(*now.borrow(), [Shortage::Files, Shortage::Processes]);
+        look();
+        assert_eq!(*now.borrow(), []);
+    }
+}

@@ -1,0 +1,20 @@
+import { clockTime, t } from './i18n/index.svelte';
+import type { RecordingState, Status } from './protocol';
+
+/** Why nothing can be recorded, and since when. */
+export function recordingLine({ cause, sinceMs }: Extract<RecordingState, { kind: 'fails' }>): string {
+  const words = t().trouble;
+  return words.since(words.recording[cause], clockTime(sinceMs));
+}
+
+/** The gravest thing that keeps the app from its work, beside what the standing says. */
+export function troubleLine({ store, socket, recording, shortages }: Status): string | null {
+  const words = t().trouble;
+  if (store.kind === 'unreadable' || store.kind === 'sqlite') return words.store;
+  if (socket.kind === 'retrying') return words.socketRetrying;
+  if (socket.kind === 'off') return words.socketOff;
+  if (recording.kind === 'fails') return recordingLine(recording);
+  const [short] = shortages;
+  if (short !== undefined) return words.shortage[short];
+  return recording.kind === 'slow' ? words.slow : null;
+}
