@@ -11,13 +11,13 @@ use crate::table::{Fate, Fault, Make, Moment, Way};
 use anyhow::{Context, Result, anyhow, ensure};
 use countersign_protocol::control::ControlRequest;
 use countersign_tests::process::wait_for;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::fs;
 use std::thread;
 use std::time::Duration;
 
 /// What came of a run.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Outcome {
     pub(crate) fault: String,
@@ -175,11 +175,15 @@ fn during(
     }
     let before = load.owed.clone();
     // Whatever of these is acknowledged has to be kept; what is not is as it should be.
-    for _ in 0..TRIED_DURING {
+    let is_of_disk = matches!(fault.make, Make::Disk(_));
+    load.is_wordy = is_of_disk;
+    let tried = if is_of_disk { TRIED_ON_DISK } else { TRIED_DURING };
+    for _ in 0..tried {
         if load.by_rule(rig, LOOK).is_err() {
             break;
         }
     }
+    load.is_wordy = false;
     load.refuse(rig).ok();
     if matches!(fault.make, Make::Spoil(..)) {
         // The right file takes the place of the one that these may be in.
@@ -260,8 +264,12 @@ fn millis(duration: Duration) -> u64 {
 /// A fault comes at any of so many milliseconds after everything waits.
 const MOMENT_MS: usize = 200;
 
-/// Commands by rule that are tried while a fault lasts: more than fit into the rest of a page of a full disk.
+/// Commands by rule that are tried while a fault lasts.
 const TRIED_DURING: usize = 20;
+
+/// The same while the disk fails, if they run: their lines are more than the record keeps room for on a disk that is full, and
+/// they are fewer than an agent may send at once.
+const TRIED_ON_DISK: usize = 150;
 
 /// Files that an app may have open more than before: what came since is not all its own.
 const SPARE_FILES: usize = 24;

@@ -7,6 +7,7 @@
 
 mod course;
 mod disk;
+mod docs;
 mod fuse;
 mod making;
 mod place;
@@ -19,7 +20,7 @@ mod requests;
 mod rig;
 mod table;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use clap::Parser;
 use course::Measure;
 use place::Place;
@@ -51,6 +52,12 @@ struct Args {
     /// Write what came of it to this file.
     #[arg(long)]
     json: Option<PathBuf>,
+    /// Run nothing; take what earlier runs wrote with --json.
+    #[arg(long)]
+    from: Vec<PathBuf>,
+    /// Write the document about what survives what into this folder.
+    #[arg(long)]
+    write_docs: Option<PathBuf>,
     /// The part inside the name spaces.
     #[arg(long, hide = true)]
     inside: Option<PathBuf>,
@@ -71,6 +78,14 @@ fn main() -> Result<ExitCode> {
         }
         return Ok(ExitCode::SUCCESS);
     }
+    if !args.from.is_empty() {
+        let mut outcomes = Vec::new();
+        for file in &args.from {
+            let text = std::fs::read(file).with_context(|| file.display().to_string())?;
+            outcomes.extend(serde_json::from_slice::<Vec<course::Outcome>>(&text)?);
+        }
+        return finish(&args, &mut out, &outcomes);
+    }
     let Some(root) = &args.inside else { return place::isolate() };
     let place = Place::enter(root)?;
     let measure = Measure { requests: args.requests, is_short: args.short };
@@ -80,11 +95,21 @@ fn main() -> Result<ExitCode> {
             let outcome = course::run(fault, &place, seed, measure);
             report::told(&mut out, &outcome)?;
             outcomes.push(outcome);
+            // Each time, so that a run that is ended has told what it saw.
+            if let Some(file) = &args.json {
+                std::fs::write(file, serde_json::to_vec_pretty(&outcomes)?)?;
+            }
         }
     }
-    let all_hold = report::table(&mut out, &outcomes)?;
-    if let Some(file) = &args.json {
-        std::fs::write(file, serde_json::to_vec_pretty(&outcomes)?)?;
+    finish(&args, &mut out, &outcomes)
+}
+
+fn finish(args: &Args, out: &mut impl Write, outcomes: &[course::Outcome]) -> Result<ExitCode> {
+    let all_hold = report::table(out, outcomes)?;
+    if let Some(folder) = &args.write_docs {
+        let file = folder.join("faults.md");
+        let text = docs::document(&table::all(), outcomes);
+        std::fs::write(&file, text).with_context(|| file.display().to_string())?;
     }
     Ok(if all_hold { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -4,10 +4,11 @@ use crate::processes;
 use crate::requests::{Door, Load, Owed, Request};
 use crate::rig::{Finding, LOOK, Rig};
 use anyhow::{Result, ensure};
+use countersign::sentences::{self, Language};
 use countersign_protocol::control::{ControlRequest, ControlResponse};
 use countersign_protocol::ui::{EmbeddedState, SocketState};
 use countersign_tests::process::{PATIENCE, wait_for};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
@@ -16,7 +17,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// A promise.
-#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize)]
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Promise {
     /// Nothing is allowed without a decision.
@@ -46,7 +47,7 @@ impl Promise {
 }
 
 /// A promise that did not hold.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 pub(crate) struct Broken {
     pub(crate) promise: Promise,
     pub(crate) what: String,
@@ -294,12 +295,14 @@ pub(crate) fn doctor_tells(findings: &[Finding], words: &[&str]) -> bool {
     findings.iter().any(|finding| finding.level != "ok" && says(finding))
 }
 
-/// Everything that the windows, the tray and notifications say.
+/// What windows and tray say of the machine, and what was notified of.
 pub(crate) fn shown(rig: &Rig) -> Result<String> {
-    let status = rig.ask(&ControlRequest::Status, LOOK)?;
+    let ControlResponse::Status { status, .. } = rig.ask(&ControlRequest::Status, LOOK)? else {
+        anyhow::bail!("the control channel gave another answer");
+    };
     let sent: Vec<_> =
         rig.desktop.sent().into_iter().map(|sent| format!("{} {}", sent.summary, sent.body)).collect();
-    Ok(format!("{} {sent:?}", serde_json::to_string(&status)?))
+    Ok(format!("{:?} {sent:?}", sentences::machine(&status, Language::English)))
 }
 
 /// What findings are not well.

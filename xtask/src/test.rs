@@ -102,6 +102,8 @@ enum Part {
     AppBuild,
     /// The real app: these take a filter.
     Desktop,
+    /// What breaks around the real app.
+    Faults,
     /// The real app on the desktops that every change is tried on.
     Desktops,
     /// The same on every desktop.
@@ -157,6 +159,7 @@ fn select(options: &Options) -> Result<Vec<Step>> {
         Part::EveryDesktop => options.all || options.desktops,
         _ if options.desktops => false,
         Part::Desktops => !options.ui && !options.all && filter.is_none(),
+        Part::Faults => !options.ui && filter.is_none(),
         Part::UiCheck | Part::UiBrowser => !options.desktop && filter.is_none(),
         Part::UiTest => !options.desktop,
         Part::RustCheck | Part::RustFuzz => !options.ui && !options.desktop && filter.is_none(),
@@ -226,6 +229,7 @@ fn all_steps(filter: Option<&str>) -> Vec<Step> {
         program("app tests", Part::Desktop, app),
         in_session("desktop stories", stories),
         in_session("socket client in Python", socket),
+        faults("what breaks, in short", Part::Faults, &["--short", "--requests", "20"]),
     ]
 }
 
@@ -283,7 +287,7 @@ fn faults(name: &str, part: Part, arguments: &[&str]) -> Step {
         "faults",
         "--",
     ]);
-    let json = target_dir().join("faults.json").display().to_string();
+    let json = target_dir().join(format!("{}.json", name.replace([' ', ','], "-"))).display().to_string();
     run.args(arguments).args(["--json", &json]);
     run.envs(Binaries::locate(Profile::Debug).environment());
     Step { name: name.to_owned(), part, work: Work::Program(run) }
