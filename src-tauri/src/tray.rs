@@ -119,9 +119,6 @@ fn show(
     state: &str,
     line: &str,
 ) -> tauri::Result<()> {
-    if let Some((sign, panel)) = picture {
-        parts.tray.set_icon(Some(icon(sign, panel)?))?;
-    }
     parts.tray.set_tooltip(Some(format!("{state} · {line}")))?;
     parts.status.set_text(state)?;
     parts.tray.set_title((situation.waiting > 0).then(|| situation.waiting.to_string()))?;
@@ -130,7 +127,12 @@ fn show(
     parts.pause.set_text(words.pause)?;
     parts.deny.set_text(words.deny_all)?;
     parts.quit.set_text(words.quit)?;
-    parts.pause.set_checked(situation.pause == Pause::Paused)
+    parts.pause.set_checked(situation.pause == Pause::Paused)?;
+    // Last, for it is a file, which cannot be written where there are no more files or no room on the disk: then the words say so.
+    match picture {
+        Some((sign, panel)) => parts.tray.set_icon(Some(icon(sign, panel)?)),
+        None => Ok(()),
+    }
 }
 
 /// What the icon shows, in words: how much waits, and what is wrong. That prompts are paused is ticked in the menu.

@@ -64,7 +64,7 @@ pub fn serve(
         loop {
             let caller = async {
                 let reader = readers.enter().await;
-                (reader, listener.accept(&BUSY).await)
+                (reader, listener.accept(&NO_FILES).await)
             };
             let (reader, stream) = tokio::select! {
                 biased;
@@ -350,12 +350,18 @@ pub(crate) async fn read_line(reader: &mut BufReader<impl AsyncRead + Unpin>) ->
 }
 
 /// The line for a caller that cannot even be listened to.
-static BUSY: LazyLock<Vec<u8>> = LazyLock::new(|| {
-    let response = ControlResponse::Error { message: "the app is busy; try again later".to_owned() };
+static BUSY: LazyLock<Vec<u8>> = LazyLock::new(|| turned_away("the app is busy; try again later"));
+
+/// The same when no descriptor is left.
+static NO_FILES: LazyLock<Vec<u8>> =
+    LazyLock::new(|| turned_away("the app can open no more files, so it takes no callers; try again later"));
+
+fn turned_away(message: &str) -> Vec<u8> {
+    let response = ControlResponse::Error { message: message.to_owned() };
     let mut line = serde_json::to_vec(&response).unwrap_or_default();
     line.push(b'\n');
     line
-});
+}
 
 /// Connections served at once: one person's terminals, the runs of their agents, and those that have not said what they want.
 /// The next are told that the app is busy.

@@ -31,9 +31,11 @@ impl Health {
         *self.state.borrow() == RecordingState::Works
     }
 
-    /// A line was written, or not.
+    /// A line was written, or not. A short one may find its place where there is no room for the lines of a run, so that is no end of a
+    /// failure.
     pub(super) fn wrote<T>(&self, result: &Result<T, HistoryError>, took: Duration) {
         match result {
+            Ok(_) if self.fails_now() => {}
             Ok(_) if took >= SLOW => {
                 self.slow_at_ms.store(self.ports.clock.steady_ms(), Ordering::Relaxed);
                 self.is(RecordingState::Slow);
@@ -60,6 +62,10 @@ impl Health {
         if let Err(error) = result {
             self.fails(error);
         }
+    }
+
+    fn fails_now(&self) -> bool {
+        matches!(*self.state.borrow(), RecordingState::Fails { .. })
     }
 
     fn fails(&self, error: &HistoryError) {
@@ -106,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn what_keeps_lines_from_being_written_is_told_since_it_began_until_one_is_written() {
+    fn what_keeps_lines_from_being_written_is_told_since_it_began_until_there_is_room() {
         let health = Health::new(Ports::system());
         assert!(health.is_well());
         let told = |health: &Health| match health.follow().borrow().clone() {
@@ -129,6 +135,8 @@ mod tests {
         }
         health.synced(&Ok(()));
         assert!(!health.is_well(), "that nothing had to be synced says nothing");
+        health.wrote(&Ok(()), Duration::ZERO);
+        assert!(!health.is_well(), "that one line was written is no room for those of a run");
         health.has_room(&Ok(()));
         assert!(health.is_well());
     }
