@@ -117,7 +117,9 @@ fn go(
     // Not a wait: at this moment in whatever goes on.
     thread::sleep(Duration::from_millis(random.below(MOMENT_MS) as u64));
     let undo = making::make(fault.make, &mut rig, &mut load, place, disk, &mut random)?;
-    if is_cold {
+    if is_cold && fault.fate == Fate::Dies {
+        rig.spawn_app()?;
+    } else if is_cold {
         rig.spawn_app()?;
         let started = wait_for("the app answers after its start", AGAIN, || {
             Ok(rig.ask(&ControlRequest::Status, LOOK).ok())

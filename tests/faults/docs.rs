@@ -19,7 +19,7 @@ pub(crate) fn document(faults: &[Fault], outcomes: &[Outcome]) -> String {
         }
         let then = match fault.fate {
             Fate::Lives => "goes on",
-            Fate::Dies => "starts anew",
+            Fate::StartsAnew | Fate::Dies => "starts anew",
         };
         let (held, again) = came_to(&runs);
         let _ = writeln!(text, "| {words} | {then} | {} | {held} | {again} |", runs.len());

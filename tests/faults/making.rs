@@ -7,8 +7,9 @@ use crate::random::Random;
 use crate::requests::{Door, Load};
 use crate::rig::{LOOK, Rig};
 use crate::table::{Make, Spoiled, Way, Who};
-use anyhow::{Context, Result, ensure};
-use countersign_tests::process::{command, wait_for};
+use anyhow::{Context, Result, bail};
+use countersign_tests::process::wait_for;
+use rustix::fs::{CWD, FileType, Mode, mknodat};
 use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, prlimit};
 use std::fs::{self, File};
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
@@ -176,7 +177,20 @@ fn pid_of(pid: u32) -> Option<Pid> {
     i32::try_from(pid).ok().and_then(Pid::from_raw)
 }
 
+/// A socket is bound again as soon as it is missed: whoever wants its place has to be quicker.
 fn spoil(file: Spoiled, way: Way, rig: &Rig) -> Result<Replaced> {
+    for _ in 0..TRIES {
+        match spoil_once(file, way, rig) {
+            Err(error)
+                if error.downcast_ref().map(std::io::Error::kind)
+                    == Some(std::io::ErrorKind::AlreadyExists) => {}
+            spoiled => return spoiled,
+        }
+    }
+    bail!("the app was quicker {TRIES} times")
+}
+
+fn spoil_once(file: Spoiled, way: Way, rig: &Rig) -> Result<Replaced> {
     let path = file.path(&rig.home);
     let content = fs::read(&path).unwrap_or_default();
     // Beside, so that it is the same file when it comes back, with all who have it open.
@@ -200,8 +214,8 @@ fn spoil(file: Spoiled, way: Way, rig: &Rig) -> Result<Replaced> {
         }
         Way::Folder => fs::create_dir(&path)?,
         Way::Fifo => {
-            let made = command("mkfifo").args(["-m", "600"]).arg(&path).status()?;
-            ensure!(made.success(), "mkfifo is needed");
+            let mode = Mode::RUSR | Mode::WUSR;
+            mknodat(CWD, &path, FileType::Fifo, mode, 0).map_err(std::io::Error::from)?;
         }
         Way::Unreadable => {
             private(&content)?;
@@ -233,6 +247,9 @@ fn remove(path: &Path) -> Result<()> {
 pub(crate) const fn frozen(is_short: bool) -> Duration {
     Duration::from_secs(if is_short { 6 } else { 30 })
 }
+
+/// How often a place is tried for that the app takes again.
+const TRIES: usize = 1_000;
 
 /// Far above what any of our files has.
 const HUGE_BYTES: u64 = 200 * 1024 * 1024;

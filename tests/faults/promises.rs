@@ -297,12 +297,15 @@ pub(crate) fn doctor_tells(findings: &[Finding], words: &[&str]) -> bool {
 
 /// What windows and tray say of the machine, and what was notified of.
 pub(crate) fn shown(rig: &Rig) -> Result<String> {
-    let ControlResponse::Status { status, .. } = rig.ask(&ControlRequest::Status, LOOK)? else {
-        anyhow::bail!("the control channel gave another answer");
+    // Without files the app hears no caller, and its icon tells all the same.
+    let machine = match rig.ask(&ControlRequest::Status, LOOK)? {
+        ControlResponse::Status { status, .. } => sentences::machine(&status, Language::English),
+        _ => Vec::new(),
     };
+    let menu: Vec<String> = rig.desktop.menu()?.into_iter().map(|line| line.label).collect();
     let sent: Vec<_> =
         rig.desktop.sent().into_iter().map(|sent| format!("{} {}", sent.summary, sent.body)).collect();
-    Ok(format!("{:?} {sent:?}", sentences::machine(&status, Language::English)))
+    Ok(format!("{machine:?} {menu:?} {sent:?}"))
 }
 
 /// What findings are not well.

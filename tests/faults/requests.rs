@@ -132,7 +132,8 @@ impl Load {
             let door = match at % 10 {
                 0..=3 => Door::Socket,
                 4..=7 => Door::Gateway,
-                _ => doors.get(at / 10 % doors.len()).copied().unwrap_or(Door::Socket),
+                // Two of ten, each another one.
+                last => doors.get((at / 10 * 2 + last - 8) % doors.len()).copied().unwrap_or(Door::Socket),
             };
             load.send(rig, door, Kind::Asked, &node)?;
         }

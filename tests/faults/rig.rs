@@ -58,6 +58,7 @@ impl Rig {
                 FALLING: { "security": "full", "ask": "always", "askFallback": "full" },
             },
         }))?;
+        home.write_private(&home.state().join("settings.json"), br#"{"notifications":true}"#)?;
         let_in(&home, &[(PERSON, PERSON_SCOPES), (AGENT, AGENT_SCOPES)])?;
         let gateway = Alone::start(Home::empty_in(healthy)?)?;
         let gateway_port = port_of(gateway.url())?;

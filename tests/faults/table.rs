@@ -76,6 +76,8 @@ pub(crate) enum Trouble {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Fate {
     Lives,
+    /// It lives, and takes the right file when it is started again.
+    StartsAnew,
     Dies,
 }
 
@@ -238,6 +240,11 @@ impl Way {
         }
     }
 
+    /// Nothing can be bound in place of what is not a socket.
+    const fn is_in_the_way(self) -> bool {
+        matches!(self, Self::Folder | Self::Fifo | Self::Link | Self::Unreadable | Self::Foreign)
+    }
+
     /// Sockets have no content.
     const fn is_content(self) -> bool {
         matches!(self, Self::Truncated | Self::Garbage | Self::OtherVersion | Self::Huge)
@@ -334,9 +341,19 @@ fn spoiled(file: Spoiled, way: Way, moment: Moment) -> Option<Fault> {
         Way::Link => !file.is_socket(),
         // Half of a token is another token, which counts as long as it is there.
         Way::Truncated => file == Spoiled::GatewayToken,
+        // These have no version, and what an app does not know in them it passes over.
+        Way::OtherVersion => matches!(file, Spoiled::Settings | Spoiled::Tools),
         _ => false,
     };
+    let fate = match (file, moment) {
+        // Without its lock and this socket no app runs; one that serves already goes on.
+        (Spoiled::ControlSocket, Moment::BeforeStart) if way.is_in_the_way() => Fate::Dies,
+        // Whoever removes it sends all devices away, and the app writes its own one with the next that comes.
+        (Spoiled::Devices, Moment::BeforeStart) if way == Way::Removed => Fate::StartsAnew,
+        _ => Fate::Lives,
+    };
     Some(Fault {
+        fate,
         doctor: if is_harmless { &[] } else { file.words() },
         recorded: is_restored.then_some("socket"),
         often: way == Way::Fifo
