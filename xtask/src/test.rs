@@ -591,6 +591,7 @@ mod tests {
                 "app tests",
                 "desktop stories",
                 "socket client in Python",
+                "what breaks, in short",
                 "desktops X11, sway and Weston"
             ]
         );
