@@ -154,7 +154,12 @@ impl Listener {
             self.lock = Lock::take(&path)?;
         }
         if self.lost().is_some() {
-            let (accepting, file) = listen(&path)?;
+            let (accepting, mut file) = listen(&path)?;
+            if !leads_here(&path) {
+                // What is there now is not ours to remove.
+                file.identity = NOTHING;
+                return Err(BindError::Occupied { path, kind: "replaced while binding".into() });
+            }
             self.accepting = accepting;
             // The one before finds another file at its path, and leaves it.
             self.file = file;
@@ -235,6 +240,17 @@ fn listen(path: &Path) -> Result<(UnixListener, SocketFile), BindError> {
         source,
     })?;
     Ok((accepting, file))
+}
+
+/// Whether a caller gets to this process. Whoever moves another file to the path just after it was bound, where nobody can look in
+/// between, would else be taken for what was bound.
+fn leads_here(path: &Path) -> bool {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let probe = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None);
+    let (Ok(probe), Ok(address)) = (probe, SocketAddrUnix::new(path)) else { return false };
+    rustix::net::connect(&probe, &address).is_ok()
+        && rustix::net::sockopt::socket_peercred(&probe)
+            .is_ok_and(|peer| peer.pid == rustix::process::getpid())
 }
 
 /// The socket's name in the file system, while it is still the one that was bound.
@@ -444,6 +460,9 @@ fn kind_name(stat: &Stat) -> &'static str {
 pub(super) fn identity(stat: &Stat) -> (u64, u64) {
     (stat.st_dev, stat.st_ino)
 }
+
+/// No file's identity.
+const NOTHING: (u64, u64) = (0, 0);
 
 /// Bytes of a socket address on Linux, the final NUL included.
 const PATH_BYTES: usize = 108;

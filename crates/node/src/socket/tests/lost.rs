@@ -44,6 +44,19 @@ async fn a_removed_socket_is_bound_again_and_withdraws_nothing() {
 }
 
 #[tokio::test]
+async fn a_dead_socket_that_is_moved_into_the_place_at_any_moment_is_replaced() {
+    let mut rig = Rig::start();
+    let (path, dead) = (rig.path(), rig.folder.path().join("dead"));
+    for _ in 0..200 {
+        drop(UnixListener::bind(&dead).unwrap());
+        drop(fs::remove_file(&path));
+        fs::rename(&dead, &path).unwrap();
+        is_asked(&mut rig).await;
+    }
+    rig.finish().await;
+}
+
+#[tokio::test]
 async fn t02_another_program_in_the_sockets_place_is_named_and_left_alone_until_it_goes() {
     let mut rig = Rig::start();
     fs::remove_file(rig.path()).unwrap();
