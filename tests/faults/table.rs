@@ -290,7 +290,13 @@ fn processes() -> Vec<Fault> {
         Fault { ends: &[Door::Exec], ..kill("kill-exec", Who::Exec) },
         Fault { doctor: &["does not answer", "not answer"], ..fault("suspend", Make::Freeze) },
         Fault { doctor: &["files"], person: &["files"], ..fault("out-of-files", Make::Files) },
-        Fault { doctor: &["process"], person: &["process"], ..fault("out-of-processes", Make::Processes) },
+        // Not in the short form: a library of the app's that gets no thread may end it, now and then.
+        Fault {
+            doctor: &["process"],
+            person: &["process"],
+            often: false,
+            ..fault("out-of-processes", Make::Processes)
+        },
         Fault { recorded: Some("page"), often: false, ..fault("page-out-of-memory", Make::PageMemory) },
     ]
 }
