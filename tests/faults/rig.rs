@@ -117,7 +117,11 @@ impl Rig {
 
     /// The app's process, while it lives.
     pub(crate) fn app_pid(&mut self) -> Result<u32> {
-        ensure!(self.app_ended()?.is_none(), "the app has ended");
+        if let Some(code) = self.app_ended()? {
+            let log = self.log();
+            let last: Vec<_> = log.lines().rev().take(LAST_LINES).collect();
+            bail!("the app has ended ({code}); its log, the last line first: {last:?}");
+        }
         Ok(self.app.as_ref().context("the app was not started")?.pid())
     }
 
@@ -372,3 +376,6 @@ pub(crate) const LOOK: Duration = Duration::from_secs(2);
 
 /// Longest time that the doctor may take, whatever is wrong.
 const DOCTOR: Duration = Duration::from_secs(20);
+
+/// Lines of the app's log that tell how it ended.
+const LAST_LINES: usize = 12;

@@ -6,8 +6,9 @@ use std::ffi::OsStr;
 use std::io::{BufRead, BufReader};
 use std::net::{Ipv4Addr, TcpListener};
 use std::ops::Range;
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::thread;
@@ -159,9 +160,10 @@ impl Background {
         wait_for(&format!("{} ends when asked", self.name), limit, || self.ended()).map(|_| ())
     }
 
-    /// Its exit code once it has ended; -1 when a signal ended it.
+    /// Its exit code once it has ended; below zero the signal that ended it.
     pub fn ended(&mut self) -> Result<Option<i32>> {
-        Ok(self.child.try_wait()?.map(|status| status.code().unwrap_or(-1)))
+        let code = |status: ExitStatus| status.code().unwrap_or_else(|| -status.signal().unwrap_or_default());
+        Ok(self.child.try_wait()?.map(code))
     }
 }
 
