@@ -9,8 +9,8 @@ use libfuzzer_sys::fuzz_target;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// By the first letter, a pattern, one for its arguments, the path of a program and its arguments, or an environment; a mark stands
-/// between the parts.
+// By the first letter, a pattern, one for its arguments, the path of a program and its arguments, or an environment; a mark stands
+// between the parts.
 fuzz_target!(|text: &str| {
     let Some((kind, text)) = text.split_at_checked(1) else { return };
     let mut parts = text.split('\u{1}').map(str::to_owned);

@@ -5,7 +5,7 @@
 use countersign_tools::files::patch::{FilePatch, PatchLine, fit, parse};
 use libfuzzer_sys::fuzz_target;
 
-/// A patch, and after a mark the file that it is about.
+// A patch, and after a mark the file that it is about.
 fuzz_target!(|input: &str| {
     let (text, file) = input.split_once('\u{1}').unwrap_or((input, ""));
     let framed = format!("*** Begin Patch\n*** Update File: f\n{text}\n*** End Patch");
