@@ -4,7 +4,6 @@ use super::config::{Scope, Tools};
 use super::edit::{RoutingError, looser};
 use super::sessions::{Key, Setting, Standing as Said, Value};
 use super::{Router, surroundings};
-use countersign_gateway::pairing::Moment;
 use countersign_policy::routing::Release;
 use countersign_policy::routing::directive::{Current, Message, Reply};
 use countersign_policy::routing::route::{self, Layers, RouteError, Standing, Surroundings, Tool, Weight};
@@ -75,11 +74,9 @@ impl Router {
         if heard.settings.is_empty() {
             return Ok(());
         }
-        let clock = &self.inner.parts.ports.clock;
-        let now = Moment { now_ms: clock.now_ms(), steady_ms: clock.steady_ms() };
         self.inner
             .sessions
-            .hold(key, heard.settings.clone(), weight, now)
+            .hold(key, heard.settings.clone(), weight, &*self.inner.parts.ports.clock)
             .map_err(|error| RoutingError::Invalid(error.to_string()))
     }
 

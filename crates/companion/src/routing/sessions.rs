@@ -1,6 +1,6 @@
 //! What was said for sessions, and for the next run of one. Held in memory alone: it ends with the program.
 
-use countersign_gateway::pairing::Moment;
+use countersign_approvals::ports::Clock;
 use countersign_policy::routing::route::{Overrides, Said, Weight};
 use countersign_protocol::ui::{RouteField, RouteLasting, SessionSettingView, SessionView};
 use countersign_protocol::vocabulary::{Ask, Elevated, ExecTarget, Security};
@@ -116,11 +116,11 @@ impl Sessions {
         key: &Key,
         settings: Vec<Setting>,
         weight: Weight,
-        now: Moment,
+        clock: &dyn Clock,
     ) -> Result<(), TooMany> {
         {
             let mut all = self.held();
-            expire(&mut all, now.steady_ms);
+            expire(&mut all, clock.steady_ms());
             let at = match all.iter().position(|session| session.key == *key) {
                 Some(at) => at,
                 // The oldest is not put out for it: what it hardens would be open again.
@@ -139,8 +139,8 @@ impl Sessions {
                     !same || stays_beside
                 });
                 let is_next = setting.lasting == RouteLasting::NextRun;
-                let until_steady_ms = is_next.then(|| now.steady_ms.saturating_add(NEXT_RUN_MS));
-                session.settings.push(Held { setting, weight, since_ms: now.now_ms, until_steady_ms });
+                let until_steady_ms = is_next.then(|| clock.steady_ms().saturating_add(NEXT_RUN_MS));
+                session.settings.push(Held { setting, weight, since_ms: clock.now_ms(), until_steady_ms });
             }
         }
         self.changed.send_replace(());
@@ -267,9 +267,25 @@ mod tests {
     use super::*;
     use pretty_assertions::assert_eq;
 
+    /// What both clocks say.
+    struct At {
+        now_ms: i64,
+        steady_ms: i64,
+    }
+
+    impl Clock for At {
+        fn now_ms(&self) -> i64 {
+            self.now_ms
+        }
+
+        fn steady_ms(&self) -> i64 {
+            self.steady_ms
+        }
+    }
+
     /// A moment of a machine whose clock nobody sets.
-    fn at(now_ms: i64) -> Moment {
-        Moment { now_ms, steady_ms: now_ms }
+    fn at(now_ms: i64) -> At {
+        At { now_ms, steady_ms: now_ms }
     }
 
     fn key(session: &str) -> Key {
@@ -291,15 +307,15 @@ mod tests {
     fn what_is_for_the_next_run_is_used_up_by_it_or_by_time() {
         let sessions = sessions();
         let both = vec![host(ExecTarget::Auto, KEPT), host(ExecTarget::Node, ONCE)];
-        sessions.hold(&key("s"), both, Weight::Confirmed, at(0)).unwrap();
+        sessions.hold(&key("s"), both, Weight::Confirmed, &at(0)).unwrap();
         let taken = sessions.take(&key("s"), 1);
         assert_eq!(taken.session.host.unwrap().value, ExecTarget::Auto);
         assert_eq!(taken.message.host.unwrap().value, ExecTarget::Node);
         assert_eq!(sessions.take(&key("s"), 1).message, Overrides::default());
-        sessions.hold(&key("s"), vec![host(ExecTarget::Node, ONCE)], Weight::Confirmed, at(0)).unwrap();
+        sessions.hold(&key("s"), vec![host(ExecTarget::Node, ONCE)], Weight::Confirmed, &at(0)).unwrap();
         // The clock that people see may have been set meanwhile: that neither ends nor lengthens it.
-        let before = Moment { now_ms: 7 * NEXT_RUN_MS, steady_ms: 0 };
-        sessions.hold(&key("t"), vec![host(ExecTarget::Node, ONCE)], Weight::Confirmed, before).unwrap();
+        let before = At { now_ms: 7 * NEXT_RUN_MS, steady_ms: 0 };
+        sessions.hold(&key("t"), vec![host(ExecTarget::Node, ONCE)], Weight::Confirmed, &before).unwrap();
         assert!(sessions.standing(&key("t"), &[], NEXT_RUN_MS - 1).message.host.is_some());
         assert_eq!(sessions.standing(&key("t"), &[], NEXT_RUN_MS).message.host, None);
         let late = sessions.take(&key("s"), NEXT_RUN_MS);
@@ -313,7 +329,7 @@ mod tests {
     fn a_session_is_one_agents_and_ends_when_it_is_revoked() {
         let sessions = sessions();
         let setting = host(ExecTarget::Gateway, KEPT);
-        sessions.hold(&key("s"), vec![setting.clone()], Weight::Confirmed, at(5)).unwrap();
+        sessions.hold(&key("s"), vec![setting.clone()], Weight::Confirmed, &at(5)).unwrap();
         assert!(sessions.is_confirmed(&key("s"), &setting, 6));
         let other = Key { agent: "other".into(), session: "s".into() };
         assert_eq!(sessions.standing(&other, &[], 6), Standing::default());
@@ -326,13 +342,13 @@ mod tests {
     #[test]
     fn a_later_word_takes_the_place_of_an_earlier_one() {
         let sessions = sessions();
-        sessions.hold(&key("s"), vec![host(ExecTarget::Gateway, KEPT)], Weight::Confirmed, at(0)).unwrap();
-        sessions.hold(&key("s"), vec![host(ExecTarget::Node, ONCE)], Weight::Confirmed, at(0)).unwrap();
+        sessions.hold(&key("s"), vec![host(ExecTarget::Gateway, KEPT)], Weight::Confirmed, &at(0)).unwrap();
+        sessions.hold(&key("s"), vec![host(ExecTarget::Node, ONCE)], Weight::Confirmed, &at(0)).unwrap();
         let without = sessions.standing(&key("s"), &[host(ExecTarget::Auto, ONCE)], 0);
         assert_eq!((without.message.host, without.session.host.is_some()), (None, true));
         let said = host(ExecTarget::Sandbox, KEPT);
         assert_eq!(sessions.standing(&key("s"), std::slice::from_ref(&said), 0), Standing::default());
-        sessions.hold(&key("s"), vec![said], Weight::Unconfirmed, at(0)).unwrap();
+        sessions.hold(&key("s"), vec![said], Weight::Unconfirmed, &at(0)).unwrap();
         let standing = sessions.standing(&key("s"), &[], 0);
         assert_eq!(
             (standing.message.host, standing.session.host.unwrap().value),
@@ -345,10 +361,10 @@ mod tests {
         let sessions = sessions();
         let setting = || vec![host(ExecTarget::Sandbox, KEPT)];
         for number in 0..MAX_SESSIONS {
-            sessions.hold(&key(&number.to_string()), setting(), Weight::Unconfirmed, at(0)).unwrap();
+            sessions.hold(&key(&number.to_string()), setting(), Weight::Unconfirmed, &at(0)).unwrap();
         }
-        assert_eq!(sessions.hold(&key("one more"), setting(), Weight::Unconfirmed, at(0)), Err(TooMany));
-        sessions.hold(&key("7"), setting(), Weight::Unconfirmed, at(0)).unwrap();
+        assert_eq!(sessions.hold(&key("one more"), setting(), Weight::Unconfirmed, &at(0)), Err(TooMany));
+        sessions.hold(&key("7"), setting(), Weight::Unconfirmed, &at(0)).unwrap();
         assert_eq!(sessions.views(0).len(), MAX_SESSIONS);
     }
 }
