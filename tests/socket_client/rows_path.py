@@ -185,8 +185,10 @@ def l400_only_its_own_socket_is_removed_at_the_end(context: Context) -> Deviatio
     replaced = prepared(context)
     with running(replaced):
         replaced.wait_listening()
-        replaced.client.path.unlink()
-        with bind(replaced.client.path) as other:
+        # In one step: the app binds again what is removed, sooner or later than another program would.
+        beside = replaced.client.path.with_name("other.sock")
+        with bind(beside) as other:
+            beside.rename(replaced.client.path)
             before = identity_of(replaced.client.path)
             replaced.quit()
             same(identity_of(replaced.client.path), before, "the other's socket")
