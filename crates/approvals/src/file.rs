@@ -6,6 +6,7 @@ use rustix::io::Errno;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::Path;
+use std::time::Duration;
 
 /// Largest file that is read or written, in bytes: what OpenClaw's importer accepts of its document
 /// (docs/protocol/document.md, "Where it is").
@@ -20,6 +21,9 @@ const STALE_TEMP_MS: i64 = 60 * 60 * 1000;
 /// End of a temporary file's name. Before it stand a dot, the file's name up to its first dot, process id and a random
 /// id, as peers name theirs.
 const TEMP: &str = ".tmp";
+
+/// Before the random id where the file is this program's.
+const OWN: &str = "countersign-";
 
 /// Tells one state of a file from another without reading it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -106,6 +110,11 @@ pub(crate) fn write(
     Ok(())
 }
 
+/// Name of the file whose lock a writer of `name` holds.
+pub(crate) fn lock_name(name: &str) -> String {
+    format!("{name}.lock")
+}
+
 /// Name of the file that keeps the bytes before.
 pub(crate) fn backup_name(name: &str) -> String {
     format!("{name}.bak")
@@ -127,19 +136,19 @@ pub(crate) fn set_aside(folder: &Folder, name: &str, now_ms: i64) -> io::Result<
     }
 }
 
-/// Removes temporary files of `name` that a crash left behind; says how many.
-pub(crate) fn remove_stale_temps(folder: &Folder, name: &str, now_ms: i64) -> io::Result<usize> {
+/// Removes temporary files of `name` that a crash left behind; says how many. This program writes under the file's lock, so that
+/// whoever has it knows that its own ones are nobody's; a peer's are nobody's once they are old.
+pub(crate) fn sweep(folder: &Folder, name: &str, now_ms: i64) -> io::Result<usize> {
+    let mut temps = folder.names()?;
+    temps.retain(|temp| is_temp_of(name, temp));
+    let has_own = temps.iter().any(|temp| is_own(temp));
+    let lock = has_own.then(|| folder.lock(&lock_name(name), Duration::ZERO).ok()).flatten();
     let mut removed = 0;
-    for temp in folder.names()? {
-        if !is_temp_of(name, &temp) {
-            continue;
-        }
+    for temp in temps {
         let Some(stat) = folder.stat(&temp)? else { continue };
         let age_ms = now_ms.saturating_sub(stat.st_mtime.saturating_mul(1000));
-        if FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile
-            && is_ours(&stat)
-            && age_ms >= STALE_TEMP_MS
-        {
+        let is_left = age_ms >= STALE_TEMP_MS || lock.is_some() && is_own(&temp);
+        if is_left && FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile && is_ours(&stat) {
             fs::unlinkat(folder, temp.as_str(), AtFlags::empty())?;
             removed += 1;
         }
@@ -196,7 +205,7 @@ fn read_open(file: &File) -> io::Result<Found> {
 
 /// Writes beside, then renames over.
 fn replace(folder: &Folder, name: &str, bytes: &[u8], mode: Mode, fresh: &str) -> io::Result<()> {
-    let temp = format!("{}{}.{fresh}{TEMP}", temp_prefix(name), std::process::id());
+    let temp = format!("{}{}.{OWN}{fresh}{TEMP}", temp_prefix(name), std::process::id());
     let file = folder.open_file(&temp, OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL)?;
     #[cfg(test)]
     crate::fault::step();
@@ -234,4 +243,9 @@ fn is_temp_of(name: &str, temp: &str) -> bool {
     middle.and_then(|middle| middle.split_once('.')).is_some_and(|(pid, id)| {
         !pid.is_empty() && pid.bytes().all(|byte| byte.is_ascii_digit()) && !id.is_empty()
     })
+}
+
+/// Whether this program named a temporary file.
+fn is_own(temp: &str) -> bool {
+    temp.rsplit('.').nth(1).is_some_and(|id| id.starts_with(OWN))
 }

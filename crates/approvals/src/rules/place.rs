@@ -91,9 +91,8 @@ impl Place {
     pub(super) fn lock(&mut self, patience: Duration) -> Result<Locked, RulesError> {
         let folder = Folder::open_or_make(&self.dir).map_err(|source| self.io("open", source))?;
         folder.check_private().map_err(|error| self.folder_error(error))?;
-        let lock = folder
-            .lock(&format!("{}.lock", self.name), patience)
-            .map_err(|error| self.folder_error(error))?;
+        let lock =
+            folder.lock(&file::lock_name(self.name), patience).map_err(|error| self.folder_error(error))?;
         let stamp = file::stamp(&folder, self.name).map_err(|source| self.io("look at", source))?;
         let found = self.read(&folder, TORN_TRIES).map_err(|source| self.io("read", source))?;
         self.seen = None;
@@ -142,7 +141,7 @@ impl Place {
     /// Removes temporary files that a crash left behind.
     pub(super) fn sweep(&self, now_ms: i64) -> Result<(), RulesError> {
         let removed = Folder::open(&self.dir).and_then(|folder| match folder {
-            Some(folder) => file::remove_stale_temps(&folder, self.name, now_ms),
+            Some(folder) => file::sweep(&folder, self.name, now_ms),
             None => Ok(0),
         });
         removed.map(drop).map_err(|source| self.io("clean up", source))

@@ -219,9 +219,7 @@ impl Keeper {
     /// Removes what a crash left behind. Does nothing where a database is in charge.
     pub(crate) fn sweep(&self) -> io::Result<usize> {
         match (generation::detect(&self.dir), Folder::open(&self.dir)?) {
-            (Generation::File, Some(folder)) => {
-                file::remove_stale_temps(&folder, FILE_NAME, self.ports.clock.now_ms())
-            }
+            (Generation::File, Some(folder)) => file::sweep(&folder, FILE_NAME, self.ports.clock.now_ms()),
             _ => Ok(0),
         }
     }
@@ -380,7 +378,9 @@ impl Keeper {
         if let Some(wrote) = self.wrote.take() {
             std::thread::sleep(COURTESY.saturating_sub(wrote.elapsed()));
         }
-        let lock = folder.lock(&lock_name(), self.patience).map_err(|error| self.folder_error(error))?;
+        let lock = folder
+            .lock(&file::lock_name(FILE_NAME), self.patience)
+            .map_err(|error| self.folder_error(error))?;
         self.check_generation()?;
         let stamp = file::stamp(&folder, FILE_NAME).map_err(|source| self.io("look at", source))?;
         let (read, before) = self
@@ -607,10 +607,6 @@ impl GenerationKind {
             }
         }
     }
-}
-
-fn lock_name() -> String {
-    format!("{FILE_NAME}.lock")
 }
 
 fn missing(path: &Path) -> Current {

@@ -615,7 +615,7 @@ fn reset_moves_only_what_is_unusable_aside() {
 fn a_lock_held_elsewhere_is_waited_for_and_then_reported() {
     let mut desk = Desk::with(PLAIN);
     let folder = Folder::open(desk.dir.path()).unwrap().unwrap();
-    let held = folder.lock(&lock_name(), Duration::ZERO).unwrap();
+    let held = folder.lock(&file::lock_name(FILE_NAME), Duration::ZERO).unwrap();
     let error = desk.keeper.edit(&confirmed(vec![add("/a")])).unwrap_err();
     assert!(matches!(error, StoreError::Locked { waited_ms: 30 }), "{error}");
     drop(held);
@@ -636,4 +636,22 @@ fn only_old_temporary_files_of_the_document_are_swept() {
     desk.clock.set(written_ms + 60 * 60 * 1000);
     assert_eq!(desk.keeper.sweep().unwrap(), 1);
     assert_eq!(desk.names(), [".exec-approvals.x.0b1c.tmp", FILE_NAME, "notes.tmp"]);
+}
+
+#[test]
+fn what_this_program_left_half_written_is_swept_at_once_unless_it_is_being_written() {
+    let desk = Desk::with(PLAIN);
+    let (own, of_a_peer) = (".exec-approvals.123.countersign-0b1c.tmp", ".exec-approvals.123.0b1c.tmp");
+    for name in [own, of_a_peer] {
+        std_fs::write(desk.dir.path().join(name), "{").unwrap();
+    }
+    let written = std_fs::metadata(desk.dir.path().join(own)).unwrap();
+    desk.clock.set(std::os::unix::fs::MetadataExt::mtime(&written) * 1000);
+    let folder = Folder::open(desk.dir.path()).unwrap().unwrap();
+    let held = folder.lock(&file::lock_name(FILE_NAME), Duration::ZERO).unwrap();
+    assert_eq!(desk.keeper.sweep().unwrap(), 0);
+    drop(held);
+    assert_eq!(desk.keeper.sweep().unwrap(), 1);
+    assert!(desk.names().contains(&of_a_peer.to_owned()));
+    assert!(!desk.names().contains(&own.to_owned()));
 }
