@@ -16,6 +16,7 @@ pub mod fuzzing;
 pub mod gateway;
 mod hook;
 mod json;
+mod known;
 pub mod log;
 mod mcp;
 pub mod paths;

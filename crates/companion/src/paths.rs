@@ -99,6 +99,16 @@ impl Paths {
         Places { lines: self.history(), head: self.config.join("record/history.head") }
     }
 
+    /// What the history was last told about the document.
+    pub fn known_document(&self) -> PathBuf {
+        self.state.join("known/document.json")
+    }
+
+    /// What it was last told about the rules.
+    pub fn known_rules(&self) -> PathBuf {
+        self.state.join("known/rules.json")
+    }
+
     /// Folder with what runs now, in case that its process is killed.
     pub fn runs(&self) -> PathBuf {
         self.state.join("runs")

@@ -7,6 +7,7 @@ use crate::desk::{self, Desk};
 use crate::forward::{self, Forward};
 use crate::gateway::pets::Companions;
 use crate::gateway::{self, EmbeddedGateway};
+use crate::known::Known;
 use crate::paths::{Paths, process_environment};
 use crate::pets::{self, PetSources};
 use crate::routing::{self, Router};
@@ -145,6 +146,10 @@ impl Companion {
             other => StartError::Control(other),
         })?;
         let core = Core::start(paths, Via::Socket)?;
+        // Before anything of this app's writes them.
+        let (changes, rule_changes) = (core.store.changes(), core.rules.changes());
+        let known = Known::of(paths);
+        let meanwhile = known.meanwhile(&core.store.current(), &core.rules.current());
         let (history, paths_of_left, stop) =
             (core.history.clone(), paths.clone(), core.phases.acting.stop.clone());
         core.phases.acting.tracker.spawn(async move {
@@ -251,6 +256,7 @@ impl Companion {
                 rules: core.rules,
                 history: core.history,
                 history_places: paths.history_places(),
+                known,
                 ports: core.ports,
                 settings: core.settings,
                 host: core.host,
@@ -263,7 +269,7 @@ impl Companion {
                 socket,
                 socket_path: paths.openclaw_state.join(document::SOCKET_NAME),
             },
-            desk::News { not_taken, lost_sockets },
+            desk::News { not_taken, lost_sockets, meanwhile, changes, rule_changes },
             &core.phases.acting.tracker,
             core.phases.acting.stop.clone(),
         );

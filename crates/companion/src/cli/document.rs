@@ -7,6 +7,7 @@ use super::policy_eval::{self, EvalArgs};
 use super::{AgentArg, Exit};
 use crate::control::{self, ControlError};
 use crate::desk::status;
+use crate::known::Known;
 use crate::paths::Paths;
 use crate::sentences::{self, Language};
 use crate::wiring::Core;
@@ -268,6 +269,7 @@ async fn edit_without_app(paths: &Paths, edits: Vec<DocumentEdit>) -> anyhow::Re
             loosenings: Vec::new(),
         };
         core.history.append(None, event).await?;
+        Known::of(paths).document_moved(&before, &core.store.current());
     }
     core.stop().await;
     Ok(result?)

@@ -12,7 +12,7 @@ mod inbox;
 mod mcp;
 mod output;
 mod policy_eval;
-mod rules;
+pub(crate) mod rules;
 mod run;
 mod service;
 mod session;

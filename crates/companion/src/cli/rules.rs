@@ -5,6 +5,7 @@ use super::Exit;
 use super::output::Output;
 use crate::control::{self, ControlError};
 use crate::desk::rules::{changed_event, view};
+use crate::known::Known;
 use crate::paths::Paths;
 use crate::wiring::Core;
 use anyhow::Context;
@@ -366,7 +367,8 @@ async fn edit(paths: &Paths, edits: Vec<RuleEdit>, output: &Output) -> anyhow::R
     Ok(if result.applied { Exit::Ok } else { Exit::Denied })
 }
 
-async fn edit_without_app(paths: &Paths, edits: Vec<RuleEdit>) -> anyhow::Result<RuleEditResult> {
+/// Tightens the rules, and tells the history.
+pub(crate) async fn edit_without_app(paths: &Paths, edits: Vec<RuleEdit>) -> anyhow::Result<RuleEditResult> {
     let core = Core::start(paths, Via::CommandLine)?;
     let before = core.rules.refresh().await;
     let change = RuleChange { base_hash: None, edits, looser: Looser::Refuse, writer: Writer::CommandLine };
@@ -376,6 +378,7 @@ async fn edit_without_app(paths: &Paths, edits: Vec<RuleEdit>) -> anyhow::Result
         let changed = RulesChanged { writer: Writer::CommandLine, before, after };
         let event = changed_event(&changed, core.ports.clock.now_ms());
         core.history.append(None, event).await?;
+        Known::of(paths).rules_moved(&changed.before, &changed.after);
     }
     core.stop().await;
     Ok(result?)

@@ -23,6 +23,7 @@ pub(crate) mod status;
 use crate::connections::{Connections, NotTaken};
 use crate::forward::Forward;
 use crate::gateway::{EmbeddedGateway, Now};
+use crate::known::{Known, Meanwhile};
 use crate::pets::PetSources;
 use crate::routing::Router;
 use crate::settings::SettingsFile;
@@ -44,7 +45,7 @@ use countersign_protocol::ui::{
     CancelCause, CardKind, ChainReport, ChangedBy, CommandError, Confirmation, DecideParams, DisplayState,
     DocumentEdit, DocumentView, EditParams, EditResult, ErrorCode, HistoryEntry, HistoryEvent, HistoryPage,
     Impact, Loosening, Outcome, Page, Presence, RecordingState, Settings, Snapshot, SocketState, Standing,
-    TestParams, TestResult, UiEvent, UiMessage,
+    StoreState, TestParams, TestResult, UiEvent, UiMessage,
 };
 use countersign_protocol::vocabulary::Decision;
 pub use display::Again;
@@ -71,6 +72,8 @@ pub struct Parts {
     pub history: History,
     /// Its folder.
     pub history_places: history::Places,
+    /// What it was last told of the document and the rules.
+    pub known: Known,
     /// Time and ids.
     pub ports: Ports,
     /// The person's settings.
@@ -101,6 +104,12 @@ pub struct News {
     pub not_taken: mpsc::Receiver<NotTaken>,
     /// Sockets of the app's that were lost and bound again.
     pub lost_sockets: mpsc::Receiver<Restored>,
+    /// What changed while no app ran.
+    pub meanwhile: Meanwhile,
+    /// Changes of the document, from before anything of this app's could make one.
+    pub changes: broadcast::Receiver<Changed>,
+    /// The same of the rules.
+    pub rule_changes: broadcast::Receiver<RulesChanged>,
 }
 
 /// Handle of the desk.
@@ -168,29 +177,32 @@ impl Desk {
         };
         desk.inner.standing.send_replace(desk.status().standing);
         // Subscribed here and not in the task: nothing that happens from now on is missed.
-        let follower = desk.clone().follow(Sources {
-            events: desk.inner.parts.approvals.events(),
-            changes: desk.inner.parts.store.changes(),
-            rule_changes: desk.inner.parts.rules.changes(),
-            rules: desk.inner.parts.rules.watch(),
-            appended: desk.inner.parts.history.appended(),
-            settings: desk.inner.parts.settings.watch(),
-            gateway: desk.inner.parts.gateway.changes(),
-            connections: desk.inner.parts.connections.changes(),
-            pets: desk.inner.parts.pets.changes(),
-            forward: desk.inner.parts.forward.changes(),
-            routing: desk.inner.parts.router.changes(),
-            not_taken: news.not_taken,
-            lost_sockets: news.lost_sockets,
-            recording: desk.inner.parts.history.recording(),
-            socket: desk.inner.parts.socket.clone(),
-            store: desk.inner.parts.store.watch(),
-        });
+        let follower = desk.clone().follow(
+            stop,
+            Sources {
+                events: desk.inner.parts.approvals.events(),
+                changes: news.changes,
+                rule_changes: news.rule_changes,
+                rules: desk.inner.parts.rules.watch(),
+                appended: desk.inner.parts.history.appended(),
+                settings: desk.inner.parts.settings.watch(),
+                gateway: desk.inner.parts.gateway.changes(),
+                connections: desk.inner.parts.connections.changes(),
+                pets: desk.inner.parts.pets.changes(),
+                forward: desk.inner.parts.forward.changes(),
+                routing: desk.inner.parts.router.changes(),
+                not_taken: news.not_taken,
+                lost_sockets: news.lost_sockets,
+                recording: desk.inner.parts.history.recording(),
+                socket: desk.inner.parts.socket.clone(),
+                store: desk.inner.parts.store.watch(),
+                meanwhile: news.meanwhile,
+            },
+        );
         let watcher = desk.clone().follow_running();
         let machine = desk.clone().follow_shortages(shortage::follow());
         tracker.spawn(async move {
             tokio::select! {
-                () = stop.cancelled() => {}
                 () = follower => {}
                 () = watcher => {}
                 () = machine => {}
@@ -451,13 +463,21 @@ impl Desk {
         Ok(answer)
     }
 
-    async fn follow(self, mut sources: Sources) {
+    /// Until `stop`; then what has changed is still written down.
+    async fn follow(self, stop: CancellationToken, mut sources: Sources) {
+        if let Some(changed) = sources.meanwhile.document.take() {
+            self.document_changed(changed).await;
+        }
+        if let Some(changed) = sources.meanwhile.rules.take() {
+            self.rules_changed(changed).await;
+        }
         self.look_at_sandboxes().await;
         self.status_changed();
         let mut paused = self.inner.paused.subscribe();
         let mut doors = Doors::default();
         loop {
             tokio::select! {
+                () = stop.cancelled() => break,
                 // Another pause has another end: waited for anew.
                 Ok(()) = paused.changed() => paused.mark_unchanged(),
                 () = self.pause_over() => self.set_paused(Pause::Prompting),
@@ -465,17 +485,17 @@ impl Desk {
                     Ok(Event::Added(record)) => self.emit(UiEvent::CardAdded { card: record.request.card.clone() }),
                     Ok(Event::Closed(record)) => self.closed(&record),
                     Ok(Event::ClockSet) | Err(broadcast::error::RecvError::Lagged(_)) => self.skip(),
-                    Err(broadcast::error::RecvError::Closed) => return,
+                    Err(broadcast::error::RecvError::Closed) => break,
                 },
                 changed = sources.changes.recv() => match changed {
                     Ok(changed) => self.document_changed(changed).await,
                     Err(broadcast::error::RecvError::Lagged(_)) => self.skip(),
-                    Err(broadcast::error::RecvError::Closed) => return,
+                    Err(broadcast::error::RecvError::Closed) => break,
                 },
                 changed = sources.rule_changes.recv() => match changed {
                     Ok(changed) => self.rules_changed(changed).await,
                     Err(broadcast::error::RecvError::Lagged(_)) => self.skip(),
-                    Err(broadcast::error::RecvError::Closed) => return,
+                    Err(broadcast::error::RecvError::Closed) => break,
                 },
                 Ok(()) = sources.rules.changed() => {
                     let hash = sources.rules.borrow_and_update().hash.clone();
@@ -485,7 +505,7 @@ impl Desk {
                 entry = sources.appended.recv() => match entry {
                     Ok(entry) => self.emit(UiEvent::HistoryAppended { entry }),
                     Err(broadcast::error::RecvError::Lagged(_)) => self.skip(),
-                    Err(broadcast::error::RecvError::Closed) => return,
+                    Err(broadcast::error::RecvError::Closed) => break,
                 },
                 Ok(()) = sources.settings.changed() => {
                     let settings = sources.settings.borrow_and_update().clone();
@@ -531,6 +551,12 @@ impl Desk {
                 }
             }
         }
+        while let Ok(changed) = sources.changes.try_recv() {
+            self.document_changed(changed).await;
+        }
+        while let Ok(changed) = sources.rule_changes.try_recv() {
+            self.rules_changed(changed).await;
+        }
     }
 
     fn closed(&self, record: &countersign_approvals::book::Record) {
@@ -559,8 +585,15 @@ impl Desk {
 
     async fn document_changed(&self, changed: Changed) {
         let event = document_event(&changed);
-        if let Err(error) = self.inner.parts.history.append(None, event).await {
-            tracing::error!(%error, "a change of the document could not be written to the history");
+        match self.inner.parts.history.append(None, event).await {
+            Ok(_) => {
+                let (known, after) = (self.inner.parts.known.clone(), Arc::clone(&changed.after));
+                let noted = tokio::task::spawn_blocking(move || known.note_document(&after)).await;
+                noted.unwrap_or_else(|error| tracing::error!(%error, "a note was not written"));
+            }
+            Err(error) => {
+                tracing::error!(%error, "a change of the document could not be written to the history");
+            }
         }
         let by = changed_by(changed.writer);
         self.emit(UiEvent::DocumentChanged { hash: changed.after.hash.clone(), by });
@@ -621,6 +654,7 @@ struct Sources {
     recording: watch::Receiver<RecordingState>,
     socket: watch::Receiver<SocketState>,
     store: watch::Receiver<Arc<countersign_approvals::store::Current>>,
+    meanwhile: Meanwhile,
 }
 
 /// Takes a question back when its asker goes away.
@@ -690,6 +724,9 @@ pub(crate) fn document_event(changed: &Changed) -> HistoryEvent {
     let loosenings = match (&changed.before.document, &changed.after.document) {
         (Some(before), Some(after)) => document::loosenings(before, after),
         (None, Some(after)) => document::loosenings(&document::empty(), after),
+        (Some(before), None) if changed.after.state == StoreState::Missing => {
+            document::loosenings(before, &document::empty())
+        }
         (_, None) => Vec::new(),
     };
     HistoryEvent::Document {

@@ -10,6 +10,7 @@ use countersign_protocol::ui::{
     CommandError, ErrorCode, HistoryEvent, Loosening, PresetSwitch, PresetView, RuleEdit, RuleEditParams,
     RuleEditResult, RuleView, RulesView,
 };
+use std::sync::Arc;
 
 impl Desk {
     /// The rules as the pages show them.
@@ -71,8 +72,15 @@ impl Desk {
     /// Writes a change into the history.
     pub(super) async fn record_rules_changed(&self, changed: &RulesChanged) {
         let event = changed_event(changed, self.now_ms());
-        if let Err(error) = self.inner.parts.history.append(None, event).await {
-            tracing::error!(%error, "a change of the rules could not be written to the history");
+        match self.inner.parts.history.append(None, event).await {
+            Ok(_) => {
+                let (known, after) = (self.inner.parts.known.clone(), Arc::clone(&changed.after));
+                let noted = tokio::task::spawn_blocking(move || known.note_rules(&after)).await;
+                noted.unwrap_or_else(|error| tracing::error!(%error, "a note was not written"));
+            }
+            Err(error) => {
+                tracing::error!(%error, "a change of the rules could not be written to the history");
+            }
         }
     }
 }

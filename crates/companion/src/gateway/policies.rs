@@ -1,6 +1,7 @@
 //! The approvals document as the gateway serves it.
 
 use crate::desk;
+use crate::known::Known;
 use crate::paths::Paths;
 use anyhow::Context as _;
 use countersign_approvals::history::History;
@@ -53,7 +54,7 @@ impl Policies {
             .context("cannot open the history")?;
         let (storing, closed) = (TaskTracker::new(), CancellationToken::new());
         let store = Store::open(paths.openclaw_state.clone(), ports.clone(), &storing, closed.clone());
-        let changes = store.changes();
+        let (changes, known) = (store.changes(), Known::of(paths));
         tracker.spawn(async move {
             let ended = async {
                 stop.cancelled().await;
@@ -61,7 +62,7 @@ impl Policies {
                 storing.close();
                 storing.wait().await;
             };
-            record(changes, &history, ended).await;
+            record(changes, &history, &known, ended).await;
             recording.cancel();
         });
         Ok(Self { store, ports, rights: Rights::Whole })
@@ -138,6 +139,7 @@ fn refused(error: StoreError) -> PolicyError {
 async fn record(
     mut changes: broadcast::Receiver<Changed>,
     history: &History,
+    known: &Known,
     ended: impl Future<Output = ()>,
 ) {
     tokio::pin!(ended);
@@ -147,7 +149,7 @@ async fn record(
             () = &mut ended => break,
         };
         match changed {
-            Ok(changed) => append(history, &changed).await,
+            Ok(changed) => append(history, known, &changed).await,
             Err(broadcast::error::RecvError::Lagged(missed)) => {
                 tracing::error!(missed, "changes of the document are missing in the history");
             }
@@ -155,18 +157,23 @@ async fn record(
         }
     }
     while let Ok(changed) = changes.try_recv() {
-        append(history, &changed).await;
+        append(history, known, &changed).await;
     }
 }
 
 /// What other programs write is recorded by the app.
-async fn append(history: &History, changed: &Changed) {
+async fn append(history: &History, known: &Known, changed: &Changed) {
     if changed.writer != Writer::Gateway {
         return;
     }
     if let Err(error) = history.append(None, desk::document_event(changed)).await {
         tracing::error!(%error, "a change of the document could not be written to the history");
+        return;
     }
+    let (known, changed) = (known.clone(), changed.clone());
+    let noted =
+        tokio::task::spawn_blocking(move || known.document_moved(&changed.before, &changed.after)).await;
+    noted.unwrap_or_else(|error| tracing::error!(%error, "a note was not written"));
 }
 
 /// For the program that asked.
