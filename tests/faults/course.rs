@@ -12,6 +12,7 @@ use anyhow::{Context, Result, anyhow, ensure};
 use countersign_protocol::control::ControlRequest;
 use countersign_tests::process::wait_for;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::fs;
 use std::thread;
 use std::time::Duration;
@@ -207,9 +208,11 @@ fn during(
         Ok(_) => judge.plain("the doctor", &outcome.doctor),
         Err(error) => judge.broken(Promise::Told, format!("the doctor does not answer: {error:#}")),
     }
-    if let Some(kind) = fault.recorded {
+    if !fault.recorded.is_empty() {
+        let tells =
+            |line: &Value| fault.recorded.iter().all(|(member, says)| line["event"][*member] == *says);
         let recorded = wait_for("the history tells it", AGAIN, || {
-            Ok(promises::history(rig)?.iter().any(|line| line["event"]["kind"] == kind).then_some(()))
+            Ok(promises::history(rig)?.iter().any(tells).then_some(()))
         });
         judge.hold(Promise::Told, recorded);
     }

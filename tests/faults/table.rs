@@ -16,8 +16,8 @@ pub(crate) struct Fault {
     pub(crate) doctor: &'static [&'static str],
     /// What windows, tray and notifications show says one of these.
     pub(crate) person: &'static [&'static str],
-    /// The kind of the history's line about it.
-    pub(crate) recorded: Option<&'static str>,
+    /// Members of the history's line about it, and what they say; empty where there is none.
+    pub(crate) recorded: &'static [(&'static str, &'static str)],
     /// Whether the short form has it.
     pub(crate) often: bool,
 }
@@ -273,7 +273,7 @@ fn fault(name: &str, make: Make) -> Fault {
         ends: &[],
         doctor: &[],
         person: &[],
-        recorded: None,
+        recorded: &[],
         often: true,
     }
 }
@@ -282,7 +282,7 @@ fn processes() -> Vec<Fault> {
     let kill = |name: &str, who| fault(name, Make::Kill(who));
     vec![
         Fault { fate: Fate::Dies, doctor: &["start it"], ..kill("kill-app", Who::App) },
-        Fault { recorded: Some("page"), ..kill("kill-page", Who::Page) },
+        Fault { recorded: PAGE, ..kill("kill-page", Who::Page) },
         Fault { ends: &[Door::Node], doctor: &["runner"], ..kill("kill-runner", Who::Runner) },
         Fault { ends: &[Door::Node], ..kill("kill-runner-worker", Who::Worker) },
         Fault { ends: &[Door::Mcp], ..kill("kill-mcp", Who::Mcp) },
@@ -297,7 +297,7 @@ fn processes() -> Vec<Fault> {
             often: false,
             ..fault("out-of-processes", Make::Processes)
         },
-        Fault { recorded: Some("page"), often: false, ..fault("page-out-of-memory", Make::PageMemory) },
+        Fault { recorded: PAGE, often: false, ..fault("page-out-of-memory", Make::PageMemory) },
     ]
 }
 
@@ -342,6 +342,8 @@ fn spoiled(file: Spoiled, way: Way, moment: Moment) -> Option<Fault> {
     };
     // A socket that is removed is bound again before anybody can ask about it; the history says so.
     let is_restored = file.is_socket() && way == Way::Removed;
+    // As at a first start; the history says that it had been there.
+    let is_made_anew = file == Spoiled::Document && way == Way::Removed && moment == Moment::BeforeStart;
     let is_harmless = match way {
         Way::Removed => file.may_be_missing() || is_restored,
         Way::Link => !file.is_socket(),
@@ -360,8 +362,12 @@ fn spoiled(file: Spoiled, way: Way, moment: Moment) -> Option<Fault> {
     };
     Some(Fault {
         fate,
-        doctor: if is_harmless { &[] } else { file.words() },
-        recorded: is_restored.then_some("socket"),
+        doctor: if is_harmless || is_made_anew { &[] } else { file.words() },
+        recorded: match file {
+            _ if is_restored => &[("kind", "socket")],
+            _ if is_made_anew => &[("kind", "document"), ("writer", "another-program")],
+            _ => &[],
+        },
         often: way == Way::Fifo
             && matches!(file, Spoiled::Settings | Spoiled::Rules)
             && moment == Moment::BeforeStart
@@ -374,6 +380,8 @@ fn spoiled(file: Spoiled, way: Way, moment: Moment) -> Option<Fault> {
         ..fault(&format!("{}-{}-{when}", file.name(), way.name()), Make::Spoil(file, way, moment))
     })
 }
+
+const PAGE: &[(&str, &str)] = &[("kind", "page")];
 
 const ALL_DOORS: [Door; 6] = [Door::Socket, Door::Exec, Door::Gateway, Door::Mcp, Door::Hook, Door::Node];
 
