@@ -8,7 +8,7 @@ const backendOnly = {
 };
 
 export default ts.config(
-  { ignores: ['dist', 'test-results', 'src/lib/protocol/index.ts'] },
+  { ignores: ['dist', 'test-results', 'src/lib/protocol'] },
   ...ts.configs.recommended,
   ...svelte.configs.recommended,
   {

@@ -3,7 +3,7 @@
 
 use crate::gateway::PORT;
 use crate::private::{self, Others};
-use countersign_protocol::ui::{ForwardedGrants, MIN_ARM_DELAY_MS, Settings};
+use countersign_protocol::ui::{ForwardedGrants, MAX_ARM_DELAY_MS, MIN_ARM_DELAY_MS, Settings};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -238,9 +238,6 @@ const LOOK_AGAIN: Duration = Duration::from_secs(2);
 
 /// Largest file that is read, in bytes: a hundred times what all settings take.
 const MAX_BYTES: u64 = 64 * 1_024;
-
-/// Longer than this the countdown of most requests would win, in milliseconds.
-const MAX_ARM_DELAY_MS: u32 = 10_000;
 
 #[cfg(test)]
 mod tests {

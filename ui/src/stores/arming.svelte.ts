@@ -1,5 +1,4 @@
-/** Least delay, also when the settings say less or are not there yet. */
-export const MIN_ARM_DELAY_MS = 1_500;
+import { MIN_ARM_DELAY_MS } from '../lib/protocol/bounds';
 
 /**
  * When a button that lets something run may work: a delay after the content was painted, and only after the end of the
@@ -23,7 +22,7 @@ export class Arming {
     return this.#delay;
   }
 
-  /** Milliseconds, never less than the least delay; holds from the next start. */
+  /** Milliseconds, never less than the least delay, also when the settings say less or are not there yet; holds from the next start. */
   set delay(ms: number) {
     this.#delay = Number.isFinite(ms) ? Math.max(MIN_ARM_DELAY_MS, ms) : MIN_ARM_DELAY_MS;
   }

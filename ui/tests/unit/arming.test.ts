@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { Arming, MIN_ARM_DELAY_MS } from '../../src/stores/arming.svelte';
+import { MIN_ARM_DELAY_MS } from '../../src/lib/protocol/bounds';
+import { Arming } from '../../src/stores/arming.svelte';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

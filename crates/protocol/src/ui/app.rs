@@ -397,3 +397,24 @@ impl Default for Settings {
 
 /// Least time between painting a card and allowing it, in milliseconds (a glance is not reading). May be longer, never shorter.
 pub const MIN_ARM_DELAY_MS: u32 = 1_500;
+
+/// Most time that a person can set for it, in milliseconds: beyond it many requests would expire first.
+pub const MAX_ARM_DELAY_MS: u32 = 10_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The window offers what the settings take: its bounds are written from these, as its types are.
+    #[test]
+    fn export_bounds() {
+        let folder = std::env::var_os("TS_RS_EXPORT_DIR").expect("cargo sets it");
+        let bounds = [
+            ("MIN_ARM_DELAY_MS", MIN_ARM_DELAY_MS, "Least time between painting a card and allowing it."),
+            ("MAX_ARM_DELAY_MS", MAX_ARM_DELAY_MS, "Most time that can be set for it."),
+        ];
+        let lines = bounds.map(|(name, value, words)| format!("/** {words} */\nexport const {name} = {value};\n"));
+        let text = format!("// Written by `cargo test -p countersign-protocol`; do not edit.\n\n{}", lines.join("\n"));
+        std::fs::write(std::path::Path::new(&folder).join("bounds.ts"), text).unwrap();
+    }
+}

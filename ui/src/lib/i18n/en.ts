@@ -733,7 +733,8 @@ export const en = {
     languageSystem: 'As the desktop',
     asking: 'Asking',
     armDelay: 'Time before Allow works',
-    armDelayHelp: 'Counted from when a request is painted. It can be longer, never shorter than 1.5 s.',
+    armDelayHelp: (least: number, most: number) =>
+      `Counted from when a request is painted: at least ${least} s, at most ${most} s.`,
     secondsUnit: 's',
     notifications: 'Notifications',
     notificationsHelp: 'A notification can deny or open a request. It never allows.',

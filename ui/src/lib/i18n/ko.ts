@@ -701,7 +701,7 @@ export const ko: Catalogue = {
     languageSystem: '데스크톱 설정',
     asking: '묻기',
     armDelay: '허용 버튼이 작동하기까지의 시간',
-    armDelayHelp: '요청이 화면에 그려진 때부터 잽니다. 늘릴 수는 있지만 1.5초보다 짧을 수 없습니다.',
+    armDelayHelp: (least, most) => `요청이 화면에 그려진 때부터 잽니다. 최소 ${least}초, 최대 ${most}초입니다.`,
     secondsUnit: '초',
     notifications: '알림',
     notificationsHelp: '알림에서는 거부하거나 열 수만 있고 허용은 할 수 없습니다.',

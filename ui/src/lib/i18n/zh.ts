@@ -684,7 +684,7 @@ export const zh: Catalogue = {
     languageSystem: '跟随桌面',
     asking: '询问',
     armDelay: '允许按钮可用前的时间',
-    armDelayHelp: '从请求显示时算起。可以更长，不能短于 1.5 秒。',
+    armDelayHelp: (least, most) => `从请求显示时算起：最短 ${least} 秒，最长 ${most} 秒。`,
     secondsUnit: '秒',
     notifications: '通知',
     notificationsHelp: '通知可以拒绝或打开请求，但从不允许。',
