@@ -55,6 +55,23 @@ pub(crate) enum Found {
     },
 }
 
+/// Why a file was not replaced.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum WriteError {
+    /// What is there is not what was read.
+    #[error("another program wrote it meanwhile")]
+    Moved,
+    /// The system refused.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+impl From<Errno> for WriteError {
+    fn from(error: Errno) -> Self {
+        Self::Io(error.into())
+    }
+}
+
 /// What to do with the bytes that a write replaces.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Backup {
@@ -90,20 +107,26 @@ pub(crate) fn read(folder: &Folder, name: &str) -> io::Result<Found> {
     }
 }
 
-/// Replaces a file's bytes. After a crash anywhere in here the old or the new bytes are there, whole.
+/// Replaces a file's bytes, unless it is no longer the one with this stamp. After a crash anywhere in here the old or the new bytes
+/// are there, whole.
 pub(crate) fn write(
     folder: &Folder,
     name: &str,
     bytes: &[u8],
+    expected: Option<Stamp>,
     before: Option<(&[u8], Mode)>,
     backup: Backup,
     fresh: &dyn Fn() -> String,
-) -> io::Result<()> {
+) -> Result<(), WriteError> {
+    // Whoever writes without the lock may do so at any time: what is already gone needs no backup.
+    if stamp(folder, name)? != expected {
+        return Err(WriteError::Moved);
+    }
     if let (Some((old, _)), Backup::Keep) = (before, backup) {
-        replace(folder, &backup_name(name), old, FILE_MODE, &fresh())?;
+        replace(folder, &backup_name(name), old, FILE_MODE, &fresh(), Over::Anything)?;
     }
     let mode = before.map_or(FILE_MODE, |(_, mode)| mode & FILE_MODE);
-    replace(folder, name, bytes, mode, &fresh())?;
+    replace(folder, name, bytes, mode, &fresh(), Over::Only(expected))?;
     folder.sync()?;
     #[cfg(test)]
     crate::fault::step();
@@ -203,16 +226,31 @@ fn read_open(file: &File) -> io::Result<Found> {
     Ok(Found::Bytes { bytes, mode })
 }
 
+/// What a new file may take the place of.
+#[derive(Clone, Copy)]
+enum Over {
+    Anything,
+    /// The file with this stamp, or nothing.
+    Only(Option<Stamp>),
+}
+
 /// Writes beside, then renames over.
-fn replace(folder: &Folder, name: &str, bytes: &[u8], mode: Mode, fresh: &str) -> io::Result<()> {
+fn replace(
+    folder: &Folder,
+    name: &str,
+    bytes: &[u8],
+    mode: Mode,
+    fresh: &str,
+    over: Over,
+) -> Result<(), WriteError> {
     let temp = format!("{}{}.{OWN}{fresh}{TEMP}", temp_prefix(name), std::process::id());
     let file = folder.open_file(&temp, OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL)?;
     #[cfg(test)]
     crate::fault::step();
-    let written = fill(&file, bytes, mode).and_then(|()| {
+    let written = fill(&file, bytes, mode).map_err(WriteError::from).and_then(|()| {
         #[cfg(test)]
         crate::fault::step();
-        Ok(fs::renameat(folder, temp.as_str(), folder, name)?)
+        put(folder, &temp, name, over)
     });
     if written.is_err() {
         // The first error is the one to report.
@@ -222,6 +260,25 @@ fn replace(folder: &Folder, name: &str, bytes: &[u8], mode: Mode, fresh: &str) -
     #[cfg(test)]
     crate::fault::step();
     Ok(())
+}
+
+/// Syncing takes long enough for somebody else to write: looked at again right before the rename, and where there was nothing, the
+/// rename itself refuses what has come.
+fn put(folder: &Folder, temp: &str, name: &str, over: Over) -> Result<(), WriteError> {
+    if let Over::Only(expected) = over {
+        if stamp(folder, name)? != expected {
+            return Err(WriteError::Moved);
+        }
+        if expected.is_none() {
+            match fs::renameat_with(folder, temp, folder, name, RenameFlags::NOREPLACE) {
+                // A file system that cannot tell.
+                Err(Errno::INVAL | Errno::NOSYS) => {}
+                Err(Errno::EXIST) => return Err(WriteError::Moved),
+                renamed => return Ok(renamed?),
+            }
+        }
+    }
+    Ok(fs::renameat(folder, temp, folder, name)?)
 }
 
 fn fill(mut file: &File, bytes: &[u8], mode: Mode) -> io::Result<()> {
@@ -248,4 +305,36 @@ fn is_temp_of(name: &str, temp: &str) -> bool {
 /// Whether this program named a temporary file.
 fn is_own(temp: &str) -> bool {
     temp.rsplit('.').nth(1).is_some_and(|id| id.starts_with(OWN))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Writes over what was read, after somebody else did something; what is there then, and under which names.
+    fn check(first: Option<&str>, meanwhile: Option<&str>, expected: &str) {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = Folder::open(dir.path()).unwrap().unwrap();
+        let path = dir.path().join("it.json");
+        if let Some(first) = first {
+            std::fs::write(&path, first).unwrap();
+        }
+        let read = stamp(&folder, "it.json").unwrap();
+        if let Some(text) = meanwhile {
+            std::fs::write(dir.path().join("other"), text).unwrap();
+            std::fs::rename(dir.path().join("other"), &path).unwrap();
+        }
+        let written = replace(&folder, "it.json", b"ours", FILE_MODE, "id", Over::Only(read));
+        assert_eq!(matches!(written, Err(WriteError::Moved)), meanwhile.is_some(), "{written:?}");
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), expected);
+        assert_eq!(folder.names().unwrap(), ["it.json"]);
+    }
+
+    #[test]
+    fn what_another_program_wrote_while_ours_was_on_its_way_is_not_replaced() {
+        check(None, None, "ours");
+        check(Some("old"), None, "ours");
+        check(None, Some("theirs"), "theirs");
+        check(Some("old"), Some("theirs"), "theirs");
+    }
 }

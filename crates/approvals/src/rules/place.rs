@@ -1,7 +1,7 @@
 //! One private file: when to read it again, and how to replace it under its lock.
 
 use super::RulesError;
-use crate::file::{self, Backup, Found, Stamp};
+use crate::file::{self, Backup, Found, Stamp, WriteError};
 use crate::folder::{Folder, FolderError, Lock};
 use crate::ports::Ports;
 use crate::store::{SETTLED_AFTER, TORN_PAUSE, TORN_TRIES};
@@ -119,13 +119,12 @@ impl Place {
         if bytes.len() as u64 > file::MAX_BYTES {
             return Err(self.io("write", io::ErrorKind::FileTooLarge.into()));
         }
-        let stamp = file::stamp(&locked.folder, self.name).map_err(|source| self.io("look at", source))?;
-        if stamp != locked.stamp {
-            return Err(RulesError::Disturbed { path: self.path() });
-        }
         self.seen = None;
-        file::write(&locked.folder, self.name, bytes, before, backup, &|| ports.ids.uuid())
-            .map_err(|source| self.io("write", source))
+        file::write(&locked.folder, self.name, bytes, locked.stamp, before, backup, &|| ports.ids.uuid())
+            .map_err(|error| match error {
+                WriteError::Moved => RulesError::Disturbed { path: self.path() },
+                WriteError::Io(source) => self.io("write", source),
+            })
     }
 
     /// Moves what was read under the lock out of the way; returns where it is now.

@@ -5,7 +5,7 @@
 
 use super::generation::{self, Generation};
 use super::{Change, Changed, Current, Looser, Replacement, StoreError, Writer};
-use crate::file::{self, Backup, Found, Stamp};
+use crate::file::{self, Backup, Found, Stamp, WriteError};
 use crate::folder::{Folder, FolderError, LOCK_PAUSE, Lock};
 use crate::ports::Ports;
 use countersign_policy::currency;
@@ -403,25 +403,25 @@ impl Keeper {
         }
         self.check_written(&bytes)?;
         self.check_generation()?;
-        let stamp = file::stamp(&locked.folder, FILE_NAME).map_err(|source| self.io("look at", source))?;
-        if stamp != locked.stamp {
-            let (found, _) = self
-                .look(&Generation::File, Some(&locked.folder), TORN_TRIES)
-                .map_err(|unseen| self.io("read", io::Error::other(unseen)))?;
-            let found = found.hash;
-            return Err(StoreError::Stale { expected: self.current.hash.clone(), found });
-        }
         let backup = match as_what {
             Kind::Policy(_) => Backup::Keep,
             Kind::Bookkeeping => Backup::Skip,
         };
-        let written =
-            file::write(&locked.folder, FILE_NAME, &bytes, before, backup, &|| self.ports.ids.uuid());
-        if let Err(source) = written {
-            // The rename may have happened: what is there now decides.
-            self.seen = None;
-            self.refresh();
-            return Err(self.io("write", source));
+        let fresh = || self.ports.ids.uuid();
+        match file::write(&locked.folder, FILE_NAME, &bytes, locked.stamp, before, backup, &fresh) {
+            Ok(()) => {}
+            Err(WriteError::Moved) => {
+                let (found, _) = self
+                    .look(&Generation::File, Some(&locked.folder), TORN_TRIES)
+                    .map_err(|unseen| self.io("read", io::Error::other(unseen)))?;
+                return Err(StoreError::Stale { expected: self.current.hash.clone(), found: found.hash });
+            }
+            Err(WriteError::Io(source)) => {
+                // The rename may have happened: what is there now decides.
+                self.seen = None;
+                self.refresh();
+                return Err(self.io("write", source));
+            }
         }
         self.wrote = Some(Instant::now());
         match self.look(&Generation::File, Some(&locked.folder), 1) {
