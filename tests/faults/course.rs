@@ -3,6 +3,7 @@
 use crate::disk::Disk;
 use crate::making::{self, Undo};
 use crate::place::Place;
+use crate::processes;
 use crate::promises::{self, AGAIN, Broken, Judge, Presence, Promise, answers};
 use crate::random::Random;
 use crate::requests::{Load, Owed};
@@ -131,7 +132,7 @@ fn go(
     making::end(undo, &mut rig, &mut load, place, disk)?;
 
     again(fault, &mut rig, &mut load, &mut judge, &mut presence, outcome)?;
-    let lives = fault.fate == Fate::Lives && presence == Presence::Always;
+    let lives = matches!(fault.fate, Fate::Lives | Fate::MayDie) && presence == Presence::Always;
     if lives {
         judge.waiting(&rig, &load, fault.ends)?;
         let open = promises::open_files(&mut rig);
@@ -214,15 +215,28 @@ fn during(
         let recorded = wait_for("the history tells it", AGAIN, || {
             Ok(promises::history(rig)?.iter().any(tells).then_some(()))
         });
-        judge.hold(Promise::Told, recorded);
+        // A page that needs no more memory than it has lives on, and there is nothing to tell.
+        let lives_on = match undo {
+            Undo::With(pid) => processes::all()?.iter().any(|process| process.pid == *pid),
+            _ => false,
+        };
+        if !lives_on {
+            judge.hold(Promise::Told, recorded);
+        }
     }
-    if !fault.person.is_empty() {
+    // Nobody is shown anything by an app that has ended.
+    if !fault.person.is_empty() && (fault.fate != Fate::MayDie || rig.app_ended()?.is_none()) {
         let shown = wait_for("the person is told", LOOK, || {
             let shown = promises::shown(rig)?.to_lowercase();
             Ok(fault.person.iter().any(|word| shown.contains(word)).then_some(()))
         });
-        judge
-            .hold(Promise::Told, shown.with_context(|| format!("windows say nothing of {:?}", fault.person)));
+        // Or ends while it is asked.
+        if fault.fate != Fate::MayDie || rig.app_ended()?.is_none() {
+            judge.hold(
+                Promise::Told,
+                shown.with_context(|| format!("windows say nothing of {:?}", fault.person)),
+            );
+        }
     }
     if let Undo::Thaw(_) = undo {
         // As long as it lasts, not a wait for anything.
@@ -240,7 +254,8 @@ fn again(
     presence: &mut Presence,
     outcome: &mut Outcome,
 ) -> Result<()> {
-    if fault.fate == Fate::Lives {
+    let has_died = fault.fate == Fate::MayDie && rig.app_ended()?.is_some();
+    if matches!(fault.fate, Fate::Lives | Fate::MayDie) && !has_died {
         let itself = rig.app_pid().and_then(|_| answers(rig, load, AGAIN));
         if let Some(took) = judge.hold(Promise::Answers, itself.context("by itself")) {
             outcome.again_ms = Some(millis(took));

@@ -19,6 +19,7 @@ pub(crate) fn document(faults: &[Fault], outcomes: &[Outcome]) -> String {
         }
         let then = match fault.fate {
             Fate::Lives => "goes on",
+            Fate::MayDie => "goes on, or starts anew",
             Fate::StartsAnew | Fate::Dies => "starts anew",
         };
         let (held, again) = came_to(&runs);

@@ -20,6 +20,8 @@ use std::time::Duration;
 pub(crate) enum Undo {
     /// It is over as soon as it is made.
     Nothing,
+    /// It is over with this process, and lasts as long as that.
+    With(u32),
     Thaw(u32),
     Limit(u32, Resource, Rlimit),
     Disk,
@@ -106,8 +108,7 @@ pub(crate) fn make(
             let app = rig.app_pid()?;
             let page = wait_for("the app has a page", LOOK, || Ok(processes::page(app).ok()))?;
             limit(page, Resource::As, 1)?;
-            // It is over with the process.
-            Undo::Nothing
+            Undo::With(page)
         }
         Make::Disk(trouble) => {
             disk.trouble(trouble)?;
@@ -141,7 +142,7 @@ pub(crate) fn make(
 /// Ends it.
 pub(crate) fn end(undo: Undo, rig: &mut Rig, load: &mut Load, place: &Place, disk: &Disk) -> Result<()> {
     match undo {
-        Undo::Nothing => {}
+        Undo::Nothing | Undo::With(_) => {}
         Undo::Thaw(pid) => processes::signal(pid, Signal::CONT),
         Undo::Limit(pid, resource, before) => {
             // One that ended needs it no more.

@@ -76,6 +76,8 @@ pub(crate) enum Trouble {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Fate {
     Lives,
+    /// It lives, unless a library of its web view ends it, and then the next start is as after its death.
+    MayDie,
     /// It lives, and takes the right file when it is started again.
     StartsAnew,
     Dies,
@@ -290,9 +292,11 @@ fn processes() -> Vec<Fault> {
         Fault { ends: &[Door::Exec], ..kill("kill-exec", Who::Exec) },
         Fault { doctor: &["does not answer", "not answer"], ..fault("suspend", Make::Freeze) },
         Fault { doctor: &["files"], person: &["files"], ..fault("out-of-files", Make::Files) },
-        // Not in the short form: a library of the app's that gets no thread may end it, now and then.
+        // WebKit ends its program when it gets no thread (`WTF::Thread::create`), and it asks for one when its processes say so. Not in
+        // the short form: that happens now and then only.
         Fault {
-            doctor: &["process"],
+            fate: Fate::MayDie,
+            doctor: &["process", "start it"],
             person: &["process"],
             often: false,
             ..fault("out-of-processes", Make::Processes)
