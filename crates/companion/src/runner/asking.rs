@@ -43,22 +43,24 @@ impl Asking {
         Some(self.approvals.presenter())
     }
 
-    /// Hands on every question of this process until `stop`.
-    pub(super) async fn run(self, stop: CancellationToken) {
+    /// Hands on every question of this process that comes from now on, until `stop`.
+    pub(super) fn run(self, stop: CancellationToken) -> impl Future<Output = ()> {
         let mut events = self.approvals.events();
-        let mut asked = JoinSet::new();
-        loop {
-            tokio::select! {
-                event = events.recv() => match event {
-                    Ok(Event::Added(record)) => {
-                        asked.spawn(self.clone().ask(record));
-                    }
-                    Ok(Event::Closed(_) | Event::ClockSet) | Err(broadcast::error::RecvError::Lagged(_)) => {}
-                    Err(broadcast::error::RecvError::Closed) => return,
-                },
-                Some(_) = asked.join_next() => {}
-                // What is asked is withdrawn with its connection.
-                () = stop.cancelled() => return,
+        async move {
+            let mut asked = JoinSet::new();
+            loop {
+                tokio::select! {
+                    event = events.recv() => match event {
+                        Ok(Event::Added(record)) => {
+                            asked.spawn(self.clone().ask(record));
+                        }
+                        Ok(Event::Closed(_) | Event::ClockSet) | Err(broadcast::error::RecvError::Lagged(_)) => {}
+                        Err(broadcast::error::RecvError::Closed) => return,
+                    },
+                    Some(_) = asked.join_next() => {}
+                    // What is asked is withdrawn with its connection.
+                    () = stop.cancelled() => return,
+                }
             }
         }
     }
@@ -129,3 +131,107 @@ const APP: &str = "app";
 
 /// Longest wait for the app's socket to take a connection.
 const KNOCK: Duration = Duration::from_secs(2);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use countersign_approvals::book::{Ending, Request, RequestedBy};
+    use countersign_protocol::ui::{
+        AllowBlocked, Card, CardKind, HostKind, HostView, OnExpiry, PolicyLayer, Via, Why, WhyReason,
+    };
+    use countersign_protocol::vocabulary::{Ask, Security};
+    use pretty_assertions::assert_eq;
+    use serde_json::{Value, json};
+    use std::collections::BTreeMap;
+    use std::os::unix::fs::PermissionsExt as _;
+    use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+    use tokio::net::UnixListener;
+    use tokio_util::task::TaskTracker;
+
+    fn request(decisions: &[Decision], blocked: Option<AllowBlocked>) -> Request {
+        let card = Card {
+            id: String::new(),
+            generation: 0,
+            kind: CardKind::Ask,
+            via: Via::Socket,
+            gateway: None,
+            agent: display::shown("main", display::Secrets::Show),
+            session: None,
+            peer: None,
+            host: HostView { kind: HostKind::ThisMachine, name: None },
+            created_at_ms: 0,
+            expires_at_ms: 0,
+            on_expiry: OnExpiry::NoAnswer,
+            command: display::argv_view(&["true".to_owned()], &[]),
+            facts: Vec::new(),
+            why: Why {
+                reason: WhyReason::PeerAsks,
+                opaque: None,
+                cause: None,
+                unbound: None,
+                segments: Vec::new(),
+                security: Security::Allowlist,
+                ask: Ask::Always,
+                layer: PolicyLayer::BuiltIn,
+                entries_checked: 0,
+                trace: Vec::new(),
+            },
+            decisions: decisions.to_vec(),
+            always: Vec::new(),
+            always_unavailable: None,
+            allow_blocked: blocked,
+        };
+        Request { card, proposals: Vec::new(), choices: Vec::new(), agent: "main".to_owned(), session: None }
+    }
+
+    /// An app that answers one question with this word.
+    async fn answers(listener: &UnixListener, word: &str) {
+        let (stream, _) = listener.accept().await.unwrap();
+        let mut stream = BufReader::new(stream);
+        let mut line = String::new();
+        stream.read_line(&mut line).await.unwrap();
+        let asked: Value = serde_json::from_str(&line).unwrap();
+        let answer = json!({ "type": "decision", "id": asked["id"], "decision": word });
+        stream.write_all(format!("{answer}\n").as_bytes()).await.unwrap();
+    }
+
+    async fn check(decisions: &[Decision], blocked: Option<AllowBlocked>, word: &str, expected: &Ending) {
+        let folder = tempfile::tempdir().unwrap();
+        let home = folder.path().display().to_string();
+        let env =
+            BTreeMap::from([("HOME".to_owned(), home.clone()), ("COUNTERSIGN_STATE_DIR".to_owned(), home)]);
+        let paths = Paths::from_env(&env).unwrap();
+        let socket = folder.path().join("app.sock");
+        let document = json!({ "version": 1, "socket": { "path": socket, "token": "a token" } });
+        std::fs::create_dir(&paths.openclaw_state).unwrap();
+        std::fs::write(paths.document(), document.to_string()).unwrap();
+        std::fs::set_permissions(paths.document(), std::fs::Permissions::from_mode(0o600)).unwrap();
+        let listener = UnixListener::bind(&socket).unwrap();
+
+        let (tracker, stop) = (TaskTracker::new(), CancellationToken::new());
+        let approvals = Approvals::start(Ports::system(), 4, &tracker, stop.clone());
+        let asking = Asking::new(&paths, approvals.clone(), Ports::system());
+        let _presenter = approvals.presenter();
+        tracker.spawn(asking.run(stop.clone()));
+        let ticket = approvals
+            .submit(request(decisions, blocked), Duration::from_secs(30), None, RequestedBy::default())
+            .await
+            .unwrap();
+        answers(&listener, word).await;
+        assert_eq!(&ticket.ended().await, expected, "{word} {blocked:?}");
+        stop.cancel();
+    }
+
+    #[tokio::test]
+    async fn t08_an_answer_of_the_app_counts_only_where_the_question_can_be_answered_so() {
+        let both = [Decision::AllowOnce, Decision::Deny];
+        let decided = |decision| Ending::Decided { decision, by: APP.to_owned() };
+        let withdrawn = Ending::Cancelled(CancelCause::Withdrawn);
+        check(&both, None, "allow-once", &decided(Decision::AllowOnce)).await;
+        check(&both, None, "deny", &decided(Decision::Deny)).await;
+        check(&both, None, "allow-always", &withdrawn).await;
+        check(&[Decision::Deny], None, "allow-once", &withdrawn).await;
+        check(&both, Some(AllowBlocked::TooLong), "allow-once", &withdrawn).await;
+        check(&both, Some(AllowBlocked::TooLong), "deny", &decided(Decision::Deny)).await;
+    }
+}

@@ -413,8 +413,12 @@ mod tests {
             ("MIN_ARM_DELAY_MS", MIN_ARM_DELAY_MS, "Least time between painting a card and allowing it."),
             ("MAX_ARM_DELAY_MS", MAX_ARM_DELAY_MS, "Most time that can be set for it."),
         ];
-        let lines = bounds.map(|(name, value, words)| format!("/** {words} */\nexport const {name} = {value};\n"));
-        let text = format!("// Written by `cargo test -p countersign-protocol`; do not edit.\n\n{}", lines.join("\n"));
+        let lines =
+            bounds.map(|(name, value, words)| format!("/** {words} */\nexport const {name} = {value};\n"));
+        let text = format!(
+            "// Written by `cargo test -p countersign-protocol`; do not edit.\n\n{}",
+            lines.join("\n")
+        );
         std::fs::write(std::path::Path::new(&folder).join("bounds.ts"), text).unwrap();
     }
 }
