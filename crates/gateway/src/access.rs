@@ -106,55 +106,106 @@ impl fmt::Debug for Scopes {
     }
 }
 
-/// Who may call a method.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Caller {
-    /// An operator with this scope.
-    Operator(Scope),
-    /// An operator, whatever it may do.
-    AnyOperator,
-    /// A node.
-    Node,
+macro_rules! methods {
+    ($(#[$meta:meta])* $name:ident { $($method:ident $word:literal $scope:expr,)+ }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+        pub enum $name {
+            $(#[doc = concat!("`", $word, "`.")] $method,)+
+        }
+
+        impl $name {
+            /// All of them.
+            pub const ALL: &[Self] = &[$(Self::$method),+];
+
+            /// Its word.
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$method => $word,)+
+                }
+            }
+
+            /// The scope that its caller needs; `None` where the role is enough.
+            pub const fn scope(self) -> Option<Scope> {
+                match self {
+                    $(Self::$method => $scope,)+
+                }
+            }
+        }
+    };
 }
 
-/// The methods of the embedded gateway and who may call them.
-pub const METHODS: &[(&str, Caller)] = &[
-    ("approval.get", Caller::Operator(Scope::Approvals)),
-    ("approval.history", Caller::Operator(Scope::Approvals)),
-    ("approval.resolve", Caller::Operator(Scope::Approvals)),
-    ("device.pair.approve", Caller::Operator(Scope::Pairing)),
-    ("device.pair.list", Caller::Operator(Scope::Pairing)),
-    ("device.pair.reject", Caller::Operator(Scope::Pairing)),
-    ("device.pair.remove", Caller::Operator(Scope::Pairing)),
-    ("exec.approval.get", Caller::Operator(Scope::Approvals)),
-    ("exec.approval.list", Caller::Operator(Scope::Approvals)),
-    ("exec.approval.request", Caller::Operator(Scope::Approvals)),
-    ("exec.approval.resolve", Caller::Operator(Scope::Approvals)),
-    ("exec.approval.waitDecision", Caller::Operator(Scope::Approvals)),
-    ("exec.approvals.get", Caller::Operator(Scope::Admin)),
-    ("exec.approvals.node.get", Caller::Operator(Scope::Admin)),
-    ("exec.approvals.node.set", Caller::Operator(Scope::Admin)),
-    ("exec.approvals.set", Caller::Operator(Scope::Admin)),
-    ("health", Caller::AnyOperator),
-    ("node.describe", Caller::Operator(Scope::Read)),
-    ("node.event", Caller::Node),
-    ("node.invoke", Caller::Operator(Scope::Write)),
-    ("node.invoke.progress", Caller::Node),
-    ("node.invoke.result", Caller::Node),
-    ("node.list", Caller::Operator(Scope::Read)),
-    ("openclaw.approval.list", Caller::Operator(Scope::Approvals)),
-    ("plugin.approval.list", Caller::Operator(Scope::Approvals)),
-    ("plugin.approval.request", Caller::Operator(Scope::Approvals)),
-    ("plugin.approval.resolve", Caller::Operator(Scope::Approvals)),
-    ("plugin.approval.waitDecision", Caller::Operator(Scope::Approvals)),
-    ("status", Caller::Operator(Scope::Read)),
-    ("tools.catalog", Caller::Operator(Scope::Read)),
-    ("tools.effective", Caller::Operator(Scope::Read)),
-];
+methods! {
+    /// What operators may call. `embedded/connection` has a handler for each, or does not compile.
+    OperatorMethod {
+        ApprovalGet "approval.get" Some(Scope::Approvals),
+        ApprovalHistory "approval.history" Some(Scope::Approvals),
+        ApprovalResolve "approval.resolve" Some(Scope::Approvals),
+        DevicePairApprove "device.pair.approve" Some(Scope::Pairing),
+        DevicePairList "device.pair.list" Some(Scope::Pairing),
+        DevicePairReject "device.pair.reject" Some(Scope::Pairing),
+        DevicePairRemove "device.pair.remove" Some(Scope::Pairing),
+        ExecApprovalGet "exec.approval.get" Some(Scope::Approvals),
+        ExecApprovalList "exec.approval.list" Some(Scope::Approvals),
+        ExecApprovalRequest "exec.approval.request" Some(Scope::Approvals),
+        ExecApprovalResolve "exec.approval.resolve" Some(Scope::Approvals),
+        ExecApprovalWaitDecision "exec.approval.waitDecision" Some(Scope::Approvals),
+        ExecApprovalsGet "exec.approvals.get" Some(Scope::Admin),
+        ExecApprovalsNodeGet "exec.approvals.node.get" Some(Scope::Admin),
+        ExecApprovalsNodeSet "exec.approvals.node.set" Some(Scope::Admin),
+        ExecApprovalsSet "exec.approvals.set" Some(Scope::Admin),
+        Health "health" None,
+        NodeDescribe "node.describe" Some(Scope::Read),
+        NodeInvoke "node.invoke" Some(Scope::Write),
+        NodeList "node.list" Some(Scope::Read),
+        OpenclawApprovalList "openclaw.approval.list" Some(Scope::Approvals),
+        PluginApprovalList "plugin.approval.list" Some(Scope::Approvals),
+        PluginApprovalRequest "plugin.approval.request" Some(Scope::Approvals),
+        PluginApprovalResolve "plugin.approval.resolve" Some(Scope::Approvals),
+        PluginApprovalWaitDecision "plugin.approval.waitDecision" Some(Scope::Approvals),
+        Status "status" Some(Scope::Read),
+        ToolsCatalog "tools.catalog" Some(Scope::Read),
+        ToolsEffective "tools.effective" Some(Scope::Read),
+    }
+}
 
-/// Who may call `method`; `None` for one that is unknown here.
-pub fn caller(method: &str) -> Option<Caller> {
-    METHODS.iter().find(|(known, _)| *known == method).map(|(_, caller)| *caller)
+methods! {
+    /// What nodes may call. `embedded/reports` has a handler for each.
+    NodeMethod {
+        Event "node.event" None,
+        InvokeProgress "node.invoke.progress" None,
+        InvokeResult "node.invoke.result" None,
+    }
+}
+
+/// A method of the embedded gateway.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub enum Method {
+    /// Of operators.
+    Operator(OperatorMethod),
+    /// Of nodes.
+    Node(NodeMethod),
+}
+
+impl Method {
+    /// All of them.
+    pub fn all() -> impl Iterator<Item = Self> {
+        let operators = OperatorMethod::ALL.iter().copied().map(Self::Operator);
+        operators.chain(NodeMethod::ALL.iter().copied().map(Self::Node))
+    }
+
+    /// The one of a word; `None` for one that is unknown here.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::all().find(|method| method.as_str() == word)
+    }
+
+    /// Its word.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Operator(method) => method.as_str(),
+            Self::Node(method) => method.as_str(),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -180,8 +231,10 @@ mod tests {
     }
 
     #[test]
-    fn every_method_is_listed_once_in_order() {
-        assert!(METHODS.windows(2).all(|pair| pair[0].0 < pair[1].0));
-        assert_eq!(caller("node.pair.list"), None);
+    fn every_method_is_known_by_its_word_alone() {
+        let words: BTreeSet<_> = Method::all().map(Method::as_str).collect();
+        assert_eq!(words.len(), Method::all().count());
+        assert!(Method::all().all(|method| Method::parse(method.as_str()) == Some(method)));
+        assert_eq!(Method::parse("node.pair.list"), None);
     }
 }

@@ -4,7 +4,7 @@
 //! A [`Session`] is told the time and every frame, asks its [`Gate`] about secrets and devices, and answers with what to
 //! do. It keeps no socket, task or timer.
 
-use crate::access::{self, Caller, Role, Scope, Scopes};
+use crate::access::{Method, Role, Scope, Scopes};
 use crate::identity::{self, Proof};
 use crate::pairing::{self, Admission, Applicant, Pending, Reason};
 use countersign_protocol::gateway::connect::{
@@ -97,7 +97,14 @@ pub enum Output {
     /// A device waits; others are to be told.
     Knocked(Box<Pending>),
     /// Answer this call.
-    Call(Request),
+    Call {
+        /// Id of its frame.
+        id: String,
+        /// Which.
+        method: Method,
+        /// With what.
+        params: Value,
+    },
     /// Close after everything was sent.
     Close {
         /// One of [`close`].
@@ -319,20 +326,21 @@ impl Session {
                 return vec![fail(&id, ErrorShape::invalid(format!("invalid request frame: {why}")))];
             }
         };
-        let Some(caller) = access::caller(&request.method) else {
+        let Some(method) = Method::parse(&request.method) else {
             let error = ErrorShape::invalid(format!("unknown method: {}", request.method));
             return vec![fail(&request.id, error)];
         };
-        let allowed = match (caller, client.role) {
-            (Caller::Node, Role::Node) | (Caller::AnyOperator, Role::Operator) => Ok(()),
-            (Caller::Operator(scope), Role::Operator) if client.may(scope) => Ok(()),
-            (Caller::Operator(scope), Role::Operator) => Err(Some(scope)),
-            (Caller::Node, Role::Operator) | (Caller::AnyOperator | Caller::Operator(_), Role::Node) => {
-                Err(None)
-            }
+        let (scope, is_its_role) = match method {
+            Method::Operator(method) => (method.scope(), client.role == Role::Operator),
+            Method::Node(method) => (method.scope(), client.role == Role::Node),
+        };
+        let allowed = match scope.filter(|scope| !client.may(*scope)) {
+            _ if !is_its_role => Err(None),
+            Some(missing) => Err(Some(missing)),
+            None => Ok(()),
         };
         match allowed {
-            Ok(()) => vec![Output::Call(request)],
+            Ok(()) => vec![Output::Call { id: request.id, method, params: request.params }],
             Err(Some(scope)) => {
                 vec![fail(&request.id, missing_scope(scope))]
             }
@@ -517,7 +525,8 @@ fn not_paired(request: Pending, is_new: bool) -> Box<Refused> {
 }
 
 fn hello(client: &Client, uptime_ms: u64) -> Value {
-    let methods = access::METHODS.iter().map(|(method, _)| (*method).to_owned()).collect();
+    let mut methods: Vec<_> = Method::all().map(|method| method.as_str().to_owned()).collect();
+    methods.sort_unstable();
     let hello = HelloOk {
         kind: "hello-ok".to_owned(),
         protocol: client.protocol,

@@ -91,7 +91,7 @@ fn hear(mut session: Session, text: &str) {
                     assert!(has_proof || !client.may(Scope::Admin) || client.client.id == "cli", "{line}");
                     is_open = true;
                 }
-                Output::Call(request) => assert!(is_open && !request.id.is_empty()),
+                Output::Call { id, .. } => assert!(is_open && !id.is_empty()),
                 Output::Close { .. } => is_over = true,
                 Output::Send(frame) => drop(serde_json::to_string(&frame).unwrap()),
                 Output::Knocked(_) => {}

@@ -6,13 +6,13 @@ use super::port::Place;
 use super::{
     Backend, Gateway, Seat, approvals, commands, devices, invoke, plugins, policies, reports, tools, unified,
 };
-use crate::access::{Role, Scope};
+use crate::access::{Method, OperatorMethod, Scope};
 use crate::session::PREAUTH_TOO_LARGE;
 use crate::session::{Client, Output, Session};
 use axum::body::Bytes;
 use axum::extract::ws::{CloseFrame, Message, WebSocket};
 use countersign_protocol::gateway::unified::ApprovalKind;
-use countersign_protocol::gateway::{ErrorShape, Frame, MAX_BUFFERED_BYTES, Request, Response, close};
+use countersign_protocol::gateway::{ErrorShape, Frame, MAX_BUFFERED_BYTES, Response, close};
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError};
@@ -161,18 +161,20 @@ fn act<B: Backend>(
                 gateway.changed();
                 gateway.broadcast("device.pair.requested", &pending, Some(Scope::Pairing), None);
             }
-            Output::Call(request) => {
+            Output::Call { id, method, params } => {
                 let Some(client) = session.client() else { continue };
-                if client.role == Role::Node {
-                    let Request { id, method, params } = request;
-                    // In the order in which they came: events of a run may belong before its answer.
-                    outbox.answer(id, reports::told(gateway, client, &method, params));
-                    continue;
-                }
+                let method = match method {
+                    Method::Operator(method) => method,
+                    Method::Node(method) => {
+                        // In the order in which they came: events of a run may belong before its answer.
+                        outbox.answer(id, reports::told(gateway, client, method, params));
+                        continue;
+                    }
+                };
                 let Ok(permit) = Arc::clone(calls).try_acquire_owned() else {
                     let mut error = ErrorShape::unavailable("too many calls are under way");
                     error.retryable = Some(true);
-                    outbox.frame(&Frame::Res(Response::failed(request.id, error)));
+                    outbox.frame(&Frame::Res(Response::failed(id, error)));
                     continue;
                 };
                 let call = Call {
@@ -182,7 +184,8 @@ fn act<B: Backend>(
                     gone: gone.clone(),
                 };
                 tokio::spawn(async move {
-                    call.answer(request).await;
+                    let answer = call.outcome(&id, method, params).await;
+                    call.outbox.answer(id, answer);
                     drop(permit);
                 });
             }
@@ -202,48 +205,41 @@ pub(super) struct Call<B> {
 }
 
 impl<B: Backend> Call<B> {
-    async fn answer(self, request: Request) {
-        let Request { id, method, params } = request;
-        let answer = self.outcome(&id, &method, params).await;
-        self.outbox.answer(id, answer);
-    }
-
-    async fn outcome(&self, id: &str, method: &str, params: Value) -> Result<Value, ErrorShape> {
+    async fn outcome(&self, id: &str, method: OperatorMethod, params: Value) -> Result<Value, ErrorShape> {
+        use OperatorMethod as M;
         let (exec, plugin) = (ApprovalKind::Exec, ApprovalKind::Plugin);
+        let read = |params| Params::of(method.as_str(), params);
         match method {
-            "exec.approval.request" => commands::request(self, id, params).await,
-            "exec.approval.waitDecision" => approvals::wait(self, exec, &Params::of(method, params)?).await,
-            "plugin.approval.request" => plugins::request(self, id, params).await,
-            "plugin.approval.waitDecision" => {
-                approvals::wait(self, plugin, &Params::of(method, params)?).await
-            }
-            method if method.starts_with("node.") => Box::pin(invoke::answer(self, method, params)).await,
-            method if method.starts_with("exec.approvals.") => {
-                Box::pin(policies::answer(self, method, params)).await
-            }
-            method if method.starts_with("tools.") => Box::pin(tools::answer(self, method, params)).await,
-            // In room of its own: hundreds may wait for a person, and each would hold the room that this takes.
-            method => Box::pin(self.at_once(method, params)).await,
-        }
-    }
-
-    /// What waits for nobody.
-    async fn at_once(&self, method: &str, params: Value) -> Result<Value, ErrorShape> {
-        let (exec, plugin) = (ApprovalKind::Exec, ApprovalKind::Plugin);
-        match method {
-            "health" => Ok(json!({"ok": true, "ts": self.gateway.backend.now_ms()})),
-            "status" => Ok(self.status().await),
-            "exec.approval.resolve" => approvals::resolve(self, exec, &Params::of(method, params)?).await,
-            "exec.approval.list" => Ok(approvals::list(self, exec).await),
-            "exec.approval.get" => commands::get(self, &Params::of(method, params)?).await,
-            "plugin.approval.resolve" => approvals::resolve(self, plugin, &Params::of(method, params)?).await,
-            "plugin.approval.list" => Ok(approvals::list(self, plugin).await),
+            M::ExecApprovalRequest => commands::request(self, id, params).await,
+            M::ExecApprovalWaitDecision => approvals::wait(self, exec, &read(params)?).await,
+            M::PluginApprovalRequest => plugins::request(self, id, params).await,
+            M::PluginApprovalWaitDecision => approvals::wait(self, plugin, &read(params)?).await,
+            // In room of their own, as all that follows: hundreds may wait for a person, and each would hold what these take.
+            M::NodeInvoke => Box::pin(invoke::answer(self, params)).await,
+            M::NodeList => Ok(invoke::list(self)),
+            M::NodeDescribe => invoke::describe(self, &read(params)?),
+            M::ExecApprovalsGet => Box::pin(policies::get(self, &read(params)?)).await,
+            M::ExecApprovalsSet => Box::pin(policies::set(self, &read(params)?)).await,
+            M::ExecApprovalsNodeGet => Box::pin(policies::get_of_node(self, &read(params)?)).await,
+            M::ExecApprovalsNodeSet => Box::pin(policies::set_of_node(self, &read(params)?)).await,
+            M::ToolsCatalog => Box::pin(tools::catalog(self, &read(params)?)).await,
+            M::ToolsEffective => Box::pin(tools::effective(self, &read(params)?)).await,
+            M::Health => Ok(json!({"ok": true, "ts": self.gateway.backend.now_ms()})),
+            M::Status => Ok(Box::pin(self.status()).await),
+            M::ExecApprovalResolve => Box::pin(approvals::resolve(self, exec, &read(params)?)).await,
+            M::ExecApprovalList => Ok(Box::pin(approvals::list(self, exec)).await),
+            M::ExecApprovalGet => Box::pin(commands::get(self, &read(params)?)).await,
+            M::PluginApprovalResolve => Box::pin(approvals::resolve(self, plugin, &read(params)?)).await,
+            M::PluginApprovalList => Ok(Box::pin(approvals::list(self, plugin)).await),
             // Nobody asks for any, but newer command lines want to hear that.
-            "openclaw.approval.list" => Ok(approvals::list(self, ApprovalKind::SystemAgent).await),
-            "approval.get" => unified::get(self, params).await,
-            "approval.resolve" => unified::resolve(self, params).await,
-            "approval.history" => unified::history(self, params),
-            method => devices::answer(self, method, &params),
+            M::OpenclawApprovalList => Ok(Box::pin(approvals::list(self, ApprovalKind::SystemAgent)).await),
+            M::ApprovalGet => Box::pin(unified::get(self, params)).await,
+            M::ApprovalResolve => Box::pin(unified::resolve(self, params)).await,
+            M::ApprovalHistory => unified::history(self, params),
+            M::DevicePairList => Ok(devices::list(self)),
+            M::DevicePairApprove => devices::approve(self, &read(params)?),
+            M::DevicePairReject => devices::reject(self, &read(params)?),
+            M::DevicePairRemove => devices::remove(self, &read(params)?),
         }
     }
 

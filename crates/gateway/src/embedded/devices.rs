@@ -2,49 +2,55 @@
 
 use super::Backend;
 use super::connection::Call;
+use super::params::Params;
 use crate::access::{Scope, Scopes};
 use crate::pairing::{Device, LetInBy, LocalPairing};
 use crate::session::missing_scope;
 use countersign_protocol::gateway::{ErrorShape, code};
 use serde_json::{Value, json};
 
-/// Answers one of the methods about devices.
-pub(super) fn answer<B: Backend>(call: &Call<B>, method: &str, params: &Value) -> Result<Value, ErrorShape> {
-    let gateway = &call.gateway;
-    let text = |name: &str| {
-        let found = params.get(name).and_then(Value::as_str).map(str::trim).filter(|text| !text.is_empty());
-        found.ok_or_else(|| ErrorShape::invalid(format!("invalid {method} params: {name} is required")))
-    };
-    let unknown = || ErrorShape::invalid("unknown requestId");
-    match method {
-        "device.pair.list" => {
-            let steady_ms = gateway.backend.steady_ms();
-            let mut door = gateway.door();
-            Ok(json!({
-                "pending": door.devices.pending(steady_ms),
-                "paired": door.devices.paired().map(shown).collect::<Vec<_>>(),
-            }))
-        }
-        "device.pair.approve" => {
-            let request_id = text("requestId")?;
-            may_let_in(call, request_id)?;
-            let device = gateway.approve(request_id, LetInBy::Operator).ok_or_else(unknown)?;
-            Ok(json!({"requestId": request_id, "device": shown(&device)}))
-        }
-        "device.pair.reject" => {
-            let request_id = text("requestId")?;
-            let request = gateway.reject(request_id).ok_or_else(unknown)?;
-            Ok(json!({"requestId": request_id, "deviceId": request.device_id}))
-        }
-        "device.pair.remove" => {
-            let device_id = text("deviceId")?;
-            if !gateway.remove(device_id) {
-                return Err(ErrorShape::invalid("unknown deviceId"));
-            }
-            Ok(json!({"deviceId": device_id}))
-        }
-        other => Err(ErrorShape::invalid(format!("unknown method: {other}"))),
+/// Devices that wait, and those that were let in.
+pub(super) fn list<B: Backend>(call: &Call<B>) -> Value {
+    let steady_ms = call.gateway.backend.steady_ms();
+    let mut door = call.gateway.door();
+    json!({
+        "pending": door.devices.pending(steady_ms),
+        "paired": door.devices.paired().map(shown).collect::<Vec<_>>(),
+    })
+}
+
+/// Lets one in.
+pub(super) fn approve<B: Backend>(call: &Call<B>, params: &Params) -> Result<Value, ErrorShape> {
+    let request_id = named(params, "requestId")?;
+    may_let_in(call, request_id)?;
+    let device = call.gateway.approve(request_id, LetInBy::Operator).ok_or_else(unknown_request)?;
+    Ok(json!({"requestId": request_id, "device": shown(&device)}))
+}
+
+/// Sends one away that waits.
+pub(super) fn reject<B: Backend>(call: &Call<B>, params: &Params) -> Result<Value, ErrorShape> {
+    let request_id = named(params, "requestId")?;
+    let request = call.gateway.reject(request_id).ok_or_else(unknown_request)?;
+    Ok(json!({"requestId": request_id, "deviceId": request.device_id}))
+}
+
+/// Takes back that one was let in.
+pub(super) fn remove<B: Backend>(call: &Call<B>, params: &Params) -> Result<Value, ErrorShape> {
+    let device_id = named(params, "deviceId")?;
+    if !call.gateway.remove(device_id) {
+        return Err(ErrorShape::invalid("unknown deviceId"));
     }
+    Ok(json!({"deviceId": device_id}))
+}
+
+fn named<'a>(params: &'a Params, name: &str) -> Result<&'a str, ErrorShape> {
+    let found = params.get(name).and_then(Value::as_str).map(str::trim).filter(|text| !text.is_empty());
+    found
+        .ok_or_else(|| ErrorShape::invalid(format!("invalid {} params: {name} is required", params.method())))
+}
+
+fn unknown_request() -> ErrorShape {
+    ErrorShape::invalid("unknown requestId")
 }
 
 /// Whether the caller may let this device in: never itself, never to do more than itself, and where a person is asked,
@@ -53,7 +59,7 @@ fn may_let_in<B: Backend>(call: &Call<B>, request_id: &str) -> Result<(), ErrorS
     let steady_ms = call.gateway.backend.steady_ms();
     let mut door = call.gateway.door();
     let request = door.devices.pending(steady_ms).iter().find(|request| request.request_id == request_id);
-    let request = request.ok_or_else(|| ErrorShape::invalid("unknown requestId"))?.clone();
+    let request = request.ok_or_else(unknown_request)?.clone();
     let own = call.client.device_id.as_deref();
     if own == Some(request.device_id.as_str()) {
         return Err(ErrorShape::new(code::FORBIDDEN, "a device cannot let itself in"));

@@ -6,7 +6,7 @@ use super::forwarding::{self, Asker, Grant, Granted, Wanted};
 use super::nodes::NotTold;
 use super::params::Params;
 use super::{Backend, Gateway, Use};
-use crate::access::{Role, Scope};
+use crate::access::{OperatorMethod, Role, Scope};
 use crate::session::Client;
 use countersign_protocol::gateway::node::{
     InvokeCancel, InvokeParams, InvokeRequest, InvokeResult, NodeError, NodeView, command, event,
@@ -61,35 +61,30 @@ pub(super) enum Allowed<'a> {
     Here(Decision),
 }
 
-/// Answers one of the methods about nodes that operators may call.
-pub(super) async fn answer<B: Backend>(
-    call: &Call<B>,
-    method: &str,
-    params: Value,
-) -> Result<Value, ErrorShape> {
-    let gateway = &call.gateway;
-    let now_ms = gateway.backend.now_ms();
-    match method {
-        "node.list" => Ok(json!({ "ts": now_ms, "nodes": gateway.node_views() })),
-        "node.describe" => {
-            let params = Params::of(method, params)?;
-            let id = params.text("nodeId")?;
-            let node = gateway.node_views().into_iter().find(|node| node.node_id == id);
-            let node = node.ok_or_else(|| ErrorShape::invalid("unknown nodeId"))?;
-            let mut shown = serde_json::to_value(node).unwrap_or_default();
-            shown["ts"] = now_ms.into();
-            Ok(shown)
-        }
-        _ => {
-            let params = read(method, params)?;
-            let by = super::approvals::requester(call);
-            let asker = Asker { by: &by, may_approve: call.client.may(Scope::Approvals) };
-            tokio::select! {
-                answer = invoke(gateway, Allowed::ByRecord(asker), params, &call.gone) => answer,
-                // Dropping the call took it back at the node.
-                () = call.gone.cancelled() => Err(ErrorShape::unavailable("the caller is gone")),
-            }
-        }
+/// The nodes that are connected.
+pub(super) fn list<B: Backend>(call: &Call<B>) -> Value {
+    json!({ "ts": call.gateway.backend.now_ms(), "nodes": call.gateway.node_views() })
+}
+
+/// One of them.
+pub(super) fn describe<B: Backend>(call: &Call<B>, params: &Params) -> Result<Value, ErrorShape> {
+    let id = params.text("nodeId")?;
+    let node = call.gateway.node_views().into_iter().find(|node| node.node_id == id);
+    let node = node.ok_or_else(|| ErrorShape::invalid("unknown nodeId"))?;
+    let mut shown = serde_json::to_value(node).unwrap_or_default();
+    shown["ts"] = call.gateway.backend.now_ms().into();
+    Ok(shown)
+}
+
+/// Has a node do something for an operator.
+pub(super) async fn answer<B: Backend>(call: &Call<B>, params: Value) -> Result<Value, ErrorShape> {
+    let params = read(OperatorMethod::NodeInvoke.as_str(), params)?;
+    let by = super::approvals::requester(call);
+    let asker = Asker { by: &by, may_approve: call.client.may(Scope::Approvals) };
+    tokio::select! {
+        answer = invoke(&call.gateway, Allowed::ByRecord(asker), params, &call.gone) => answer,
+        // Dropping the call took it back at the node.
+        () = call.gone.cancelled() => Err(ErrorShape::unavailable("the caller is gone")),
     }
 }
 

@@ -24,34 +24,28 @@ pub enum PolicyError {
     Unavailable(String),
 }
 
-/// Answers one of the methods about policy documents.
-pub(super) async fn answer<B: Backend>(
-    call: &Call<B>,
-    method: &str,
-    params: Value,
-) -> Result<Value, ErrorShape> {
-    let params = Params::of(method, params)?;
-    match method {
-        "exec.approvals.get" => {
-            shown(call.gateway.backend.policy().await.map_err(|error| refused(method, error))?)
-        }
-        "exec.approvals.set" => set(call, &params).await,
-        "exec.approvals.node.get" => {
-            invoke::policy(&call.gateway, params.text("nodeId")?, command::POLICY_GET, json!({})).await
-        }
-        _ => {
-            let node_id = params.text("nodeId")?;
-            let mut document = json!({ "file": params.object("file")? });
-            if let Some(base) = params.optional_string("baseHash")? {
-                document["baseHash"] = base.into();
-            }
-            invoke::policy(&call.gateway, node_id, command::POLICY_SET, document).await
-        }
+/// This machine's document.
+pub(super) async fn get<B: Backend>(call: &Call<B>, params: &Params) -> Result<Value, ErrorShape> {
+    shown(call.gateway.backend.policy().await.map_err(|error| refused(params.method(), error))?)
+}
+
+/// A node's document.
+pub(super) async fn get_of_node<B: Backend>(call: &Call<B>, params: &Params) -> Result<Value, ErrorShape> {
+    invoke::policy(&call.gateway, params.text("nodeId")?, command::POLICY_GET, json!({})).await
+}
+
+/// Has a node replace its document.
+pub(super) async fn set_of_node<B: Backend>(call: &Call<B>, params: &Params) -> Result<Value, ErrorShape> {
+    let node_id = params.text("nodeId")?;
+    let mut document = json!({ "file": params.object("file")? });
+    if let Some(base) = params.optional_string("baseHash")? {
+        document["baseHash"] = base.into();
     }
+    invoke::policy(&call.gateway, node_id, command::POLICY_SET, document).await
 }
 
 /// Replaces the document if it is still the one that the caller has seen.
-async fn set<B: Backend>(call: &Call<B>, params: &Params) -> Result<Value, ErrorShape> {
+pub(super) async fn set<B: Backend>(call: &Call<B>, params: &Params) -> Result<Value, ErrorShape> {
     let file: &Map<String, Value> = params.object("file")?;
     let base = params.optional_string("baseHash")?.map(str::trim).filter(|base| !base.is_empty());
     let backend = &call.gateway.backend;

@@ -5,6 +5,7 @@ use super::events::{self, SystemEvent};
 use super::invoke::{invalid, read};
 use super::nodes::Phase;
 use super::{Backend, Gateway};
+use crate::access::NodeMethod;
 use crate::session::Client;
 use countersign_protocol::gateway::ErrorShape;
 use countersign_protocol::gateway::node::{
@@ -16,7 +17,7 @@ use serde_json::{Value, json};
 pub(super) fn told<B: Backend>(
     gateway: &Gateway<B>,
     node: &Client,
-    method: &str,
+    method: NodeMethod,
     params: Value,
 ) -> Result<Value, ErrorShape> {
     let is_own = |node_id: &str| match node.device_id.as_deref() == Some(node_id) {
@@ -28,14 +29,14 @@ pub(super) fn told<B: Backend>(
         false => json!({"ok": true, "ignored": true}),
     };
     match method {
-        "node.invoke.result" => {
-            let result = read_result(method, params)?;
+        NodeMethod::InvokeResult => {
+            let result = read_result(method.as_str(), params)?;
             is_own(&result.node_id)?;
             let steady_ms = gateway.backend.steady_ms();
             Ok(taken(gateway.nodes().answered(&node.conn_id, result, steady_ms)))
         }
-        "node.invoke.progress" => {
-            let progress: InvokeProgress = read(method, params)?;
+        NodeMethod::InvokeProgress => {
+            let progress: InvokeProgress = read(method.as_str(), params)?;
             is_own(&progress.node_id)?;
             if progress.chunk.len() > MAX_PROGRESS_BYTES {
                 return Err(ErrorShape::invalid("progress chunk too large"));
@@ -43,8 +44,7 @@ pub(super) fn told<B: Backend>(
             // What a run prints is told at its end.
             Ok(taken(gateway.nodes().waits(&progress.invoke_id, &node.conn_id)))
         }
-        "node.event" => happened(gateway, node, read(method, params)?),
-        other => Err(ErrorShape::invalid(format!("unknown method: {other}"))),
+        NodeMethod::Event => happened(gateway, node, read(method.as_str(), params)?),
     }
 }
 

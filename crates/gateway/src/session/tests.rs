@@ -331,7 +331,7 @@ fn open(role: &str, scopes: &[&str]) -> (Session, Door) {
 /// The error of a call, if it is not let through.
 fn call(session: &mut Session, door: &mut Door, text: &str) -> Option<(String, String)> {
     match session.receive(text, door, NOW).as_slice() {
-        [Output::Call(_)] => None,
+        [Output::Call { .. }] => None,
         [Output::Send(Frame::Res(answer)), ..] => {
             Some((answer.id.clone(), answer.error.clone().unwrap().message))
         }
@@ -341,25 +341,24 @@ fn call(session: &mut Session, door: &mut Door, text: &str) -> Option<(String, S
 
 #[test]
 fn a_call_needs_its_scope() {
-    for (method, caller) in access::METHODS {
-        let text = json!({"type": "req", "id": "1", "method": method}).to_string();
+    for method in Method::all() {
+        let text = json!({"type": "req", "id": "1", "method": method.as_str()}).to_string();
         for scope in ["operator.read", "operator.write", "operator.approvals", "operator.pairing"] {
             let (mut session, mut door) = open("operator", &[scope]);
             let refused = call(&mut session, &mut door, &text);
-            let allowed = match caller {
-                Caller::AnyOperator => true,
-                Caller::Operator(wanted) => {
-                    wanted.as_str() == scope || (*wanted == Scope::Read && scope == "operator.write")
-                }
-                Caller::Node => false,
+            let allowed = match method {
+                Method::Operator(method) => method.scope().is_none_or(|wanted| {
+                    wanted.as_str() == scope || (wanted == Scope::Read && scope == "operator.write")
+                }),
+                Method::Node(_) => false,
             };
-            assert_eq!(refused.is_none(), allowed, "{method} {scope}: {refused:?}");
+            assert_eq!(refused.is_none(), allowed, "{method:?} {scope}: {refused:?}");
         }
         let (mut session, mut door) = open("operator", &["operator.admin"]);
-        assert_eq!(call(&mut session, &mut door, &text).is_none(), *caller != Caller::Node);
+        assert_eq!(call(&mut session, &mut door, &text).is_none(), matches!(method, Method::Operator(_)));
         let (mut session, mut door) = open("node", &[]);
         let refused = call(&mut session, &mut door, &text);
-        assert_eq!(refused.is_none(), *caller == Caller::Node, "{method}");
+        assert_eq!(refused.is_none(), matches!(method, Method::Node(_)), "{method:?}");
     }
 }
 

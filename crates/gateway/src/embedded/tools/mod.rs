@@ -64,41 +64,32 @@ pub enum ToolError {
     Unavailable(String),
 }
 
-/// Answers one of the methods about tools, in the newest release's shapes (2026.9.6, gateway protocol `tools.*`).
-pub(super) async fn answer<B: Backend>(
-    call: &Call<B>,
-    method: &str,
-    params: Value,
-) -> Result<Value, ErrorShape> {
-    let params = Params::of(method, params)?;
-    let client = Some(call.client.name().to_owned());
+/// What there is for an agent, in the newest release's shapes (2026.9.6, gateway protocol `tools.*`).
+pub(super) async fn catalog<B: Backend>(call: &Call<B>, params: &Params) -> Result<Value, ErrorShape> {
     let agent = params.optional_string("agentId")?;
-    match method {
-        "tools.catalog" => {
-            // Whatever is there is built in, so that leaving plugins out changes nothing.
-            if params.get("includePlugins").is_some_and(|include| !include.is_boolean()) {
-                return Err(params.invalid("at /includePlugins: must be boolean"));
-            }
-            let who = Who::of(agent, None, None).map_err(|error| params.invalid(&error.to_string()))?;
-            let mut caller = who.caller(client);
-            // What there is depends on no session.
-            caller.session = None;
-            let listing = call.gateway.backend.tools(caller).await.map_err(refused)?;
-            Ok(catalog(&who.agent, &listing))
-        }
-        "tools.effective" => {
-            let session = params.string("sessionKey")?;
-            let who = Who::of(agent, Some(session), None)
-                .map_err(|error| ErrorShape::invalid(error.to_string()))?;
-            let listing = call.gateway.backend.tools(who.caller(client)).await.map_err(refused)?;
-            Ok(effective(&who.agent, &listing))
-        }
-        other => Err(ErrorShape::invalid(format!("unknown method: {other}"))),
+    // Whatever is there is built in, so that leaving plugins out changes nothing.
+    if params.get("includePlugins").is_some_and(|include| !include.is_boolean()) {
+        return Err(params.invalid("at /includePlugins: must be boolean"));
     }
+    let who = Who::of(agent, None, None).map_err(|error| params.invalid(&error.to_string()))?;
+    let mut caller = who.caller(Some(call.client.name().to_owned()));
+    // What there is depends on no session.
+    caller.session = None;
+    let listing = call.gateway.backend.tools(caller).await.map_err(refused)?;
+    Ok(catalog_of(&who.agent, &listing))
+}
+
+/// What is left of it for a session.
+pub(super) async fn effective<B: Backend>(call: &Call<B>, params: &Params) -> Result<Value, ErrorShape> {
+    let (agent, session) = (params.optional_string("agentId")?, params.string("sessionKey")?);
+    let who = Who::of(agent, Some(session), None).map_err(|error| ErrorShape::invalid(error.to_string()))?;
+    let caller = who.caller(Some(call.client.name().to_owned()));
+    let listing = call.gateway.backend.tools(caller).await.map_err(refused)?;
+    Ok(effective_of(&who.agent, &listing))
 }
 
 /// Everything there is, by section.
-fn catalog(agent: &str, listing: &Listing) -> Value {
+fn catalog_of(agent: &str, listing: &Listing) -> Value {
     let known = SECTIONS.iter().copied();
     let unknown = listing.catalog.iter().map(|tool| (tool.section.as_str(), tool.section.as_str()));
     let mut sections: Vec<(&str, &str)> = Vec::new();
@@ -136,7 +127,7 @@ fn catalogued(tool: &Catalogued) -> Value {
 }
 
 /// What is left for a session. What was taken away, and what is odd about the policy, is told as notices.
-fn effective(agent: &str, listing: &Listing) -> Value {
+fn effective_of(agent: &str, listing: &Listing) -> Value {
     let tools: Vec<Value> = listing
         .tools
         .iter()

@@ -1,7 +1,7 @@
 //! Tools over real connections, with tools that do what the test says.
 
 use super::*;
-use crate::access;
+use crate::access::Method;
 use crate::embedded::tests::scripted::{self, Exchange, Rig, TOKEN, bearer, post};
 use countersign_protocol::tools::{ToolCall, ToolCaller, ToolOutput};
 use pretty_assertions::assert_eq;
@@ -227,11 +227,11 @@ async fn t01_a_body_that_says_it_was_approved_says_nothing() {
 async fn t02_what_approves_is_no_tool_of_a_token() {
     let mut rig = Rig::new().await;
     // A method of the gateway is but the name of a tool here, and there is none of that name.
-    for (method, _) in access::METHODS {
+    for method in Method::all().map(Method::as_str) {
         let exchange =
             rig.post(&json!({ "tool": method, "args": { "id": "a-1", "decision": "allow-once" } })).await;
         let running = rig.call().await;
-        assert_eq!(running.call.tool, *method);
+        assert_eq!(running.call.tool, method);
         let message = format!("Tool not available: {method}");
         running.answer.send(Err(ToolError::Failed { failure: ToolFailure::NotFound, message })).unwrap();
         assert_eq!(exchange.answer().await.status, 404, "{method}");
