@@ -15,7 +15,8 @@ use serde_json::{Value, json};
 use std::io::Write;
 use std::process::Stdio;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+use tokio::runtime::Runtime;
 
 /// How a request comes, and who decides it.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
@@ -193,19 +194,31 @@ impl Rig {
     }
 
     fn over_gateway(&self, number: usize) -> Result<Caller<'_>> {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let runtime: Runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let (url, token) = (self.home.gateway_url()?, self.home.gateway_token()?);
-        let connect = |at: usize| -> Result<Link> {
+        let connect = move |runtime: &Runtime, at: usize| -> Result<Link> {
             let identity = Some(identity(device(at)));
             let access = Access { identity, ..Access::operator("bench", &token, SCOPES)? };
             Ok(runtime.block_on(Link::connect(&url, &access))?)
         };
-        let (asker, answerer) = (connect(2 * number)?, connect(2 * number + 1)?);
+        let both = move |runtime: &Runtime| -> Result<(Link, Link)> {
+            Ok((connect(runtime, 2 * number)?, connect(runtime, 2 * number + 1)?))
+        };
+        let (asker, answerer) = both(&runtime)?;
         // No two of them may use the same ids.
         let mut pair = Pair { asker, answerer, next: number as u64 * 1_000_000_000 };
-        Ok(Box::new(move || match runtime.block_on(gateway::round_trip(&mut pair)) {
-            Ok(_) => Ok(Heard::Decision),
-            Err(error) => busy(&Value::String(format!("{error:#}"))),
+        let mut last = Instant::now();
+        Ok(Box::new(move || {
+            // Nobody reads a link between its calls, and the gateway closes one that answers no ping.
+            if last.elapsed() > RESTS {
+                (pair.asker, pair.answerer) = both(&runtime)?;
+            }
+            let heard = match runtime.block_on(gateway::round_trip(&mut pair)) {
+                Ok(_) => Ok(Heard::Decision),
+                Err(error) => busy(&Value::String(format!("{error:#}"))),
+            };
+            last = Instant::now();
+            heard
         }))
     }
 
@@ -260,3 +273,6 @@ pub(super) const LIMIT: Duration = Duration::from_secs(60);
 
 /// Between two looks at what waits: short beside what a person is asked in.
 const LOOK_PAUSE: Duration = Duration::from_millis(1);
+
+/// How long a link to the gateway may lie between two calls; well under what the gateway waits for a pong.
+const RESTS: Duration = Duration::from_secs(10);
