@@ -1,7 +1,7 @@
 //! One home with everything that a person and agents have: desktop session, app, a gateway beside it, this machine's runner.
 
 use crate::processes;
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, bail};
 use countersign_protocol::control::{ControlRequest, ControlResponse};
 use countersign_tests::bus::{Desktop, Shell};
 use countersign_tests::cli::{Finished, Running};
