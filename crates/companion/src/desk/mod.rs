@@ -584,25 +584,28 @@ impl Desk {
     }
 
     async fn document_changed(&self, changed: Changed) {
-        let event = document_event(&changed);
-        match self.inner.parts.history.append(None, event).await {
-            Ok(_) => {
-                let (known, after) = (self.inner.parts.known.clone(), Arc::clone(&changed.after));
-                let noted = tokio::task::spawn_blocking(move || known.note_document(&after)).await;
-                noted.unwrap_or_else(|error| tracing::error!(%error, "a note was not written"));
-            }
-            Err(error) => {
-                tracing::error!(%error, "a change of the document could not be written to the history");
-            }
-        }
+        let after = Arc::clone(&changed.after);
+        self.record_change(document_event(&changed), move |known| known.note_document(&after)).await;
         let by = changed_by(changed.writer);
         self.emit(UiEvent::DocumentChanged { hash: changed.after.hash.clone(), by });
     }
 
     async fn rules_changed(&self, changed: RulesChanged) {
-        self.record_rules_changed(&changed).await;
+        let (event, after) = (rules::changed_event(&changed, self.now_ms()), Arc::clone(&changed.after));
+        self.record_change(event, move |known| known.note_rules(&after)).await;
         let by = Some(changed_by(changed.writer));
         self.emit(UiEvent::RulesChanged { hash: changed.after.hash.clone(), by });
+    }
+
+    /// Tells the history of a change of policy, and notes what it was told.
+    async fn record_change(&self, event: HistoryEvent, note: impl FnOnce(&Known) + Send + 'static) {
+        if let Err(error) = self.inner.parts.history.append(None, event).await {
+            tracing::error!(%error, "a change of policy could not be written to the history");
+            return;
+        }
+        let known = self.inner.parts.known.clone();
+        let noted = tokio::task::spawn_blocking(move || note(&known)).await;
+        noted.unwrap_or_else(|error| tracing::error!(%error, "a note was not written"));
     }
 
     fn emit(&self, event: UiEvent) {

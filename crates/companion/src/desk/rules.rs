@@ -10,7 +10,6 @@ use countersign_protocol::ui::{
     CommandError, ErrorCode, HistoryEvent, Loosening, PresetSwitch, PresetView, RuleEdit, RuleEditParams,
     RuleEditResult, RuleView, RulesView,
 };
-use std::sync::Arc;
 
 impl Desk {
     /// The rules as the pages show them.
@@ -67,21 +66,6 @@ impl Desk {
     pub async fn reset_rules(&self) -> Result<String, CommandError> {
         let aside = self.inner.parts.rules.reset().await.map_err(rules_error)?;
         Ok(aside.display().to_string())
-    }
-
-    /// Writes a change into the history.
-    pub(super) async fn record_rules_changed(&self, changed: &RulesChanged) {
-        let event = changed_event(changed, self.now_ms());
-        match self.inner.parts.history.append(None, event).await {
-            Ok(_) => {
-                let (known, after) = (self.inner.parts.known.clone(), Arc::clone(&changed.after));
-                let noted = tokio::task::spawn_blocking(move || known.note_rules(&after)).await;
-                noted.unwrap_or_else(|error| tracing::error!(%error, "a note was not written"));
-            }
-            Err(error) => {
-                tracing::error!(%error, "a change of the rules could not be written to the history");
-            }
-        }
     }
 }
 

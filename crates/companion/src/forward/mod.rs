@@ -11,7 +11,7 @@ mod filter;
 mod message;
 mod meter;
 mod post;
-mod sample;
+pub(crate) mod sample;
 mod secrets;
 mod webhook;
 

@@ -10,7 +10,7 @@ use countersign_protocol::vocabulary::{Ask, Decision, Security};
 use std::time::Duration;
 
 /// A sample. It is in no book: whatever is answered, nothing hangs on it.
-pub(super) fn record(ports: &Ports) -> Record {
+pub(crate) fn record(ports: &Ports) -> Record {
     let argv = ["echo", "a sample from Countersign: nothing runs"].map(str::to_owned);
     let card = Card {
         id: String::new(),

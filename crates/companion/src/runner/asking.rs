@@ -135,11 +135,9 @@ const KNOCK: Duration = Duration::from_secs(2);
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::forward::sample;
     use countersign_approvals::book::{Ending, Request, RequestedBy};
-    use countersign_protocol::ui::{
-        AllowBlocked, Card, CardKind, HostKind, HostView, OnExpiry, PolicyLayer, Via, Why, WhyReason,
-    };
-    use countersign_protocol::vocabulary::{Ask, Security};
+    use countersign_protocol::ui::AllowBlocked;
     use pretty_assertions::assert_eq;
     use serde_json::{Value, json};
     use std::collections::BTreeMap;
@@ -149,39 +147,10 @@ mod tests {
     use tokio_util::task::TaskTracker;
 
     fn request(decisions: &[Decision], blocked: Option<AllowBlocked>) -> Request {
-        let card = Card {
-            id: String::new(),
-            generation: 0,
-            kind: CardKind::Ask,
-            via: Via::Socket,
-            gateway: None,
-            agent: display::shown("main", display::Secrets::Show),
-            session: None,
-            peer: None,
-            host: HostView { kind: HostKind::ThisMachine, name: None },
-            created_at_ms: 0,
-            expires_at_ms: 0,
-            on_expiry: OnExpiry::NoAnswer,
-            command: display::argv_view(&["true".to_owned()], &[]),
-            facts: Vec::new(),
-            why: Why {
-                reason: WhyReason::PeerAsks,
-                opaque: None,
-                cause: None,
-                unbound: None,
-                segments: Vec::new(),
-                security: Security::Allowlist,
-                ask: Ask::Always,
-                layer: PolicyLayer::BuiltIn,
-                entries_checked: 0,
-                trace: Vec::new(),
-            },
-            decisions: decisions.to_vec(),
-            always: Vec::new(),
-            always_unavailable: None,
-            allow_blocked: blocked,
-        };
-        Request { card, proposals: Vec::new(), choices: Vec::new(), agent: "main".to_owned(), session: None }
+        let mut request = Request::clone(&sample::record(&Ports::system()).request);
+        request.card.decisions = decisions.to_vec();
+        request.card.allow_blocked = blocked;
+        request
     }
 
     /// An app that answers one question with this word.
