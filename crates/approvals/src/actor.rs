@@ -3,10 +3,9 @@
 //! [`Approvals`] is its handle. The task takes one message at a time, wakes itself at the book's next deadline, and tells
 //! everybody what the book's effects are. It never decides: a request ends by an answer, by time, or by nobody being there.
 
-use crate::book::{
-    Book, Effect, Ending, NotAnswered, Record, RegisterError, Registered, Request, RequestedBy,
-};
+use crate::book::{Book, Effect, Ending, NotAnswered, Record, RegisterError, Registered, RequestedBy};
 use crate::ports::{CLOCK_SET_MS, Ports};
+use crate::question::Question;
 use countersign_protocol::ui::CancelCause;
 use countersign_protocol::vocabulary::Decision;
 use std::collections::HashMap;
@@ -31,7 +30,7 @@ pub struct Approvals {
 /// What presenters hear.
 #[derive(Clone, Debug)]
 pub enum Event {
-    /// A request waits; the record's `request.card` is stamped.
+    /// A request waits.
     Added(Arc<Record>),
     /// A request ended.
     Closed(Arc<Record>),
@@ -101,12 +100,12 @@ impl Approvals {
     /// waits joins the same outcome. Cancel-safe: dropping the future or the ticket withdraws the request.
     pub async fn submit(
         &self,
-        request: Request,
+        question: Question,
         timeout: Duration,
         id: Option<String>,
         by: RequestedBy,
     ) -> Result<Ticket, SubmitError> {
-        let submission = Box::new(Submission { request, timeout, id, by });
+        let submission = Box::new(Submission { question, timeout, id, by });
         self.ask(|reply| Message::Submit { submission, reply }).await.unwrap_or(Err(SubmitError::Closing))
     }
 
@@ -207,7 +206,7 @@ impl Ticket {
         &self.record.id
     }
 
-    /// The record as it was registered: times and the stamped card.
+    /// The record as it was registered.
     pub fn record(&self) -> &Arc<Record> {
         &self.record
     }
@@ -231,7 +230,7 @@ enum Message {
 }
 
 struct Submission {
-    request: Request,
+    question: Question,
     timeout: Duration,
     id: Option<String>,
     by: RequestedBy,
@@ -351,9 +350,9 @@ impl Actor {
 
     fn submit(&mut self, submission: Submission) -> Result<Ticket, SubmitError> {
         let now_ms = self.now_ms();
-        let Submission { request, timeout, id, by } = submission;
+        let Submission { question, timeout, id, by } = submission;
         let ids = Arc::clone(&self.ports.ids);
-        let record = Record::create(request, timeout, id.as_deref(), by, now_ms, || ids.uuid());
+        let record = Record::create(question, timeout, id.as_deref(), by, now_ms, || ids.uuid());
         let step = self.book.register(record, now_ms);
         self.publish(step.effects);
         match step.outcome? {

@@ -4,8 +4,8 @@
 //! the caller asked for, and the [`Effect`]s that everybody else must hear of. Before anything else, each operation ends
 //! what is overdue at its `now_ms`, so that an answer that comes too late is late even if no timer has fired yet.
 
-use countersign_policy::always::{Choice, Proposal};
-use countersign_protocol::ui::{CancelCause, Card};
+use crate::question::Question;
+use countersign_protocol::ui::CancelCause;
 use countersign_protocol::vocabulary::Decision;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -32,21 +32,6 @@ pub const MAX_PENDING_OF_GATEWAY: usize = 1_024;
 /// How many requests may be held of one origin, waiting and ended ones together: bounds the memory that a flood of requests
 /// which end at once takes during their grace.
 pub const MAX_HELD: usize = 4_096;
-
-/// What waits for a person.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Request {
-    /// As presented. `id`, `created_at_ms` and `expires_at_ms` are stamped by the book.
-    pub card: Card,
-    /// What "always" may store in the peers' document.
-    pub proposals: Vec<Proposal>,
-    /// What an answer may store among our own rules, in the order of `card.always`.
-    pub choices: Vec<Choice>,
-    /// Agent id as claimed.
-    pub agent: String,
-    /// Session as claimed.
-    pub session: Option<String>,
-}
 
 /// Who brought a request; best effort, so that another client cannot replay its id.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -93,7 +78,7 @@ pub struct Record {
     /// Its id.
     pub id: String,
     /// What is asked.
-    pub request: Arc<Request>,
+    pub question: Arc<Question>,
     /// Unix milliseconds.
     pub created_at_ms: i64,
     /// Unix milliseconds.
@@ -174,19 +159,6 @@ pub enum NotAnswered {
     Blocked,
 }
 
-impl Request {
-    /// Why this answer would not count. A denial always does: to withhold needs no offer.
-    pub fn objection(&self, decision: Decision) -> Option<NotAnswered> {
-        if !decision.allows() {
-            return None;
-        }
-        if self.card.allow_blocked.is_some() {
-            return Some(NotAnswered::Blocked);
-        }
-        (!self.card.decisions.contains(&decision)).then_some(NotAnswered::NotOffered(decision))
-    }
-}
-
 /// The pending approvals and those that ended a moment ago.
 #[derive(Debug)]
 #[cfg_attr(test, derive(Clone))]
@@ -220,10 +192,10 @@ struct Entry {
 }
 
 impl Record {
-    /// Builds a record and stamps its card. A blank or absent id is taken from `fresh_id`, a given one is trimmed; the
+    /// Builds a record. A blank or absent id is taken from `fresh_id`, a given one is trimmed; the
     /// timeout is clamped to [`MIN_TIMEOUT`]…[`MAX_TIMEOUT`]. Touches no book.
     pub fn create(
-        mut request: Request,
+        question: Question,
         timeout: Duration,
         id: Option<&str>,
         requested_by: RequestedBy,
@@ -235,41 +207,22 @@ impl Record {
             _ => fresh_id(),
         };
         let timeout_ms = timeout.clamp(MIN_TIMEOUT, MAX_TIMEOUT).as_millis();
-        let expires_at_ms = now_ms.saturating_add(i64::try_from(timeout_ms).unwrap_or(i64::MAX));
-        request.card.id.clone_from(&id);
-        let mut record = Self {
+        Self {
             id,
-            request: Arc::new(request),
-            created_at_ms: 0,
-            expires_at_ms: 0,
+            question: Arc::new(question),
+            created_at_ms: now_ms,
+            expires_at_ms: now_ms.saturating_add(i64::try_from(timeout_ms).unwrap_or(i64::MAX)),
             requested_by,
             resolved_at_ms: None,
             ending: None,
             consumed: false,
-        };
-        record.stamp(now_ms, expires_at_ms);
-        record
+        }
     }
 
-    fn stamp(&mut self, created_at_ms: i64, expires_at_ms: i64) {
-        (self.created_at_ms, self.expires_at_ms) = (created_at_ms, expires_at_ms);
-        let card = &mut Arc::make_mut(&mut self.request).card;
-        (card.created_at_ms, card.expires_at_ms) = (created_at_ms, expires_at_ms);
-    }
-
-    /// Whether an answer to this one answers `other` too: the same subject for the same client. Times and connections
+    /// Whether an answer to this one answers `other` too: the same question of the same client. Times and connections
     /// may differ (a client that reconnects and asks again).
     fn covers(&self, other: &Self) -> bool {
-        let (mine, theirs) = (&self.request, &other.request);
-        let mut card = theirs.card.clone();
-        card.created_at_ms = mine.card.created_at_ms;
-        card.expires_at_ms = mine.card.expires_at_ms;
-        card.generation = mine.card.generation;
-        mine.card == card
-            && mine.proposals == theirs.proposals
-            && mine.choices == theirs.choices
-            && mine.agent == theirs.agent
-            && mine.session == theirs.session
+        self.question.is_same(&other.question)
             && self.requested_by.device == other.requested_by.device
             && self.requested_by.client == other.requested_by.client
     }
@@ -312,7 +265,7 @@ impl Book {
         let (now_ms, mut effects) = self.advanced(now_ms);
         let waiting = self.entries.get(id).filter(|entry| entry.record.ending.is_none());
         let objection = match waiting {
-            Some(entry) => entry.record.request.objection(decision),
+            Some(entry) => entry.record.question.objection(decision),
             None => Some(NotAnswered::Gone),
         };
         if let Some(objection) = objection {
@@ -370,9 +323,8 @@ impl Book {
             entry.due_at_ms = moved(entry.due_at_ms);
             if entry.record.ending.is_none() {
                 let record = Arc::make_mut(&mut entry.record);
-                let (created_at_ms, expires_at_ms) =
-                    (moved(record.created_at_ms), moved(record.expires_at_ms));
-                record.stamp(created_at_ms, expires_at_ms);
+                record.created_at_ms = moved(record.created_at_ms);
+                record.expires_at_ms = moved(record.expires_at_ms);
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Waiting for an answer, answering, and remembering.
 //!
 //! # Theory of operation
-//! [`book`] is the state machine of a pending approval: pure, told the time and the ids, so that tests run a million
+//! A [`question`] is what waits; [`book`] is the state machine of a pending approval: pure, told the time and the ids, so that tests run a million
 //! interleavings without a clock. [`Approvals`] is the one task that owns a book; its handle is cloned freely. A request
 //! is in the book before anybody hears of it, ends exactly once, and every waiter gets the same [`book::Ending`]. Because
 //! an id can have several waiters, an allow-once counts only for the one whose [`Approvals::consume_allow_once`] is true.
@@ -19,6 +19,7 @@ pub mod ours;
 #[cfg(test)]
 mod outage;
 pub mod ports;
+pub mod question;
 pub mod rules;
 pub mod store;
 #[cfg(test)]

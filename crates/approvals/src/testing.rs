@@ -1,8 +1,13 @@
 //! Chosen time and ids for tests.
 
-use crate::book::Request;
 use crate::ports::{Clock, IdSource, Ports};
+use crate::question::{Command as Wanted, Door, Offer, Place, Question, Runner, Subject, peer_asks};
+use countersign_policy::analysis::analyze_text;
+use countersign_policy::display;
+use countersign_protocol::ids::AgentId;
 use countersign_protocol::secret::SocketToken;
+use countersign_protocol::ui::{PolicyLayer, Via};
+use countersign_protocol::vocabulary::Decision;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
@@ -48,29 +53,19 @@ pub(crate) fn ports() -> (Ports, Arc<FakeClock>) {
     (Ports { clock: shared, ids: Arc::new(CountingIds::default()) }, clock)
 }
 
-/// A request to run a command text.
-pub(crate) fn request(command: &str) -> Request {
-    let card = serde_json::from_value(serde_json::json!({
-        "id": "", "generation": 0, "kind": "exec", "via": "socket",
-        "agent": { "spans": [] }, "host": { "kind": "this-machine" },
-        "createdAtMs": 0, "expiresAtMs": 0, "onExpiry": "not-run",
-        "command": {
-            "form": "text", "segments": [], "copy": command, "arguments": 0,
-            "hidden": 0, "lookalikes": 0, "secrets": 0,
-        },
-        "facts": [],
-        "why": {
-            "reason": "allowlist-miss", "security": "allowlist", "ask": "on-miss",
-            "layer": "defaults", "segments": [], "entriesChecked": 0, "trace": [],
-        },
-        "decisions": ["allow-once", "allow-always", "deny"], "always": [],
-    }));
-    Request {
-        card: card.unwrap(),
-        proposals: Vec::new(),
-        choices: Vec::new(),
-        agent: "main".to_owned(),
+/// A question about a command text, with every answer offered.
+pub(crate) fn question(command: &str) -> Question {
+    let view = display::text_view(command, &analyze_text(command));
+    Question {
+        subject: Subject::Command(Box::new(Wanted::of_text(Runner::App, command.to_owned(), view))),
+        door: Door { via: Via::Socket, gateway: None, program: None, generation: 0 },
+        agent: AgentId::of(None),
         session: None,
+        place: Place::ThisMachine,
+        why: peer_asks(PolicyLayer::Defaults),
+        facts: Vec::new(),
+        offer: Offer { decisions: Decision::ALL.to_vec(), ..Offer::default() },
+        blocked: None,
     }
 }
 

@@ -4,6 +4,7 @@
 //! Nothing here decides: wiring, views and words only.
 
 mod aftermath;
+mod card;
 pub mod cli;
 pub mod connections;
 pub mod control;

@@ -1,7 +1,7 @@
 use super::*;
 use crate::book::{DEFAULT_MAX_PENDING, DEFAULT_TIMEOUT, GRACE_MS};
 use crate::ports::Clock;
-use crate::testing::{ports, request};
+use crate::testing::{ports, question};
 use pretty_assertions::assert_eq;
 use std::sync::atomic::AtomicI64;
 use tokio::time::Instant;
@@ -60,7 +60,7 @@ impl Desk {
 
     async fn try_submit(&self, id: &str, command: &str) -> Result<Ticket, SubmitError> {
         let by = RequestedBy::default();
-        self.approvals.submit(request(command), DEFAULT_TIMEOUT, Some(id.to_owned()), by).await
+        self.approvals.submit(question(command), DEFAULT_TIMEOUT, Some(id.to_owned()), by).await
     }
 
     /// The next end that is announced.
@@ -90,9 +90,9 @@ async fn a_request_is_presented_before_submit_returns_and_answered_once() {
     let ticket = desk.submit(" x ").await;
     assert_eq!(ticket.id(), "x");
     let Event::Added(record) = desk.events.try_recv().unwrap() else { panic!() };
-    assert_eq!(record.request.card.id, "x");
-    assert_eq!(record.request.card.created_at_ms, 1_000_000);
-    assert_eq!(record.request.card.expires_at_ms, 1_120_000);
+    assert_eq!(record.id, "x");
+    assert_eq!(record.created_at_ms, 1_000_000);
+    assert_eq!(record.expires_at_ms, 1_120_000);
     assert_eq!(desk.approvals.pending().await, [record]);
     assert_eq!(*desk.approvals.count().borrow(), 1);
     assert!(desk.approvals.resolve("x", Decision::AllowOnce, "window").await.is_ok());
@@ -110,7 +110,7 @@ async fn a_blank_id_becomes_a_fresh_one() {
     let desk = Desk::start();
     let _presenter = desk.approvals.presenter();
     let by = RequestedBy::default();
-    let one = desk.approvals.submit(request("ls"), DEFAULT_TIMEOUT, None, by).await.unwrap();
+    let one = desk.approvals.submit(question("ls"), DEFAULT_TIMEOUT, None, by).await.unwrap();
     let other = desk.submit("  ").await;
     assert_eq!(one.id().len(), 36);
     assert_ne!(one.id(), other.id());
@@ -150,7 +150,6 @@ async fn a_clock_that_is_set_leaves_a_request_its_time() {
         let [waits] = desk.approvals.pending().await.try_into().unwrap();
         let shown = (1_000_000 + by_ms, 1_120_000 + by_ms);
         assert_eq!((waits.created_at_ms, waits.expires_at_ms), shown);
-        assert_eq!((waits.request.card.created_at_ms, waits.request.card.expires_at_ms), shown);
         let later = desk.submit("y").await;
         assert_eq!(later.record().created_at_ms, desk.clock.now_ms());
         assert!(desk.approvals.resolve("y", Decision::Deny, "window").await.is_ok());
@@ -214,7 +213,8 @@ async fn what_nobody_sees_any_more_ends_as_not_shown_and_is_never_answered() {
     let ticket = desk.submit("x").await;
     assert_eq!(desk.approvals.nobody_sees().await, 0, "somebody still can");
     let of_gateway = RequestedBy { gateway: Some("g".to_owned()), ..RequestedBy::default() };
-    let far = desk.approvals.submit(request("ls"), DEFAULT_TIMEOUT, Some("far".to_owned()), of_gateway).await;
+    let far =
+        desk.approvals.submit(question("ls"), DEFAULT_TIMEOUT, Some("far".to_owned()), of_gateway).await;
     drop(presenter);
     assert_eq!(desk.approvals.nobody_sees().await, 1);
     assert_eq!(desk.closed().await, ("x".to_owned(), Ending::NotShown));
@@ -362,7 +362,7 @@ async fn only_so_many_wait() {
     let (tracker, stop) = (TaskTracker::new(), CancellationToken::new());
     let approvals = Approvals::start(ports, 1, &tracker, stop.clone());
     let _presenter = approvals.presenter();
-    let submit = || approvals.submit(request("ls"), DEFAULT_TIMEOUT, None, RequestedBy::default());
+    let submit = || approvals.submit(question("ls"), DEFAULT_TIMEOUT, None, RequestedBy::default());
     let _ticket = submit().await.unwrap();
     assert_eq!(submit().await.unwrap_err(), SubmitError::Full { pending: 1, limit: 1 });
 }

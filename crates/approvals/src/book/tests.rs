@@ -1,5 +1,5 @@
 use super::*;
-use crate::testing::request;
+use crate::testing::question;
 use countersign_protocol::ui::AllowBlocked;
 use pretty_assertions::assert_eq;
 use proptest::prelude::*;
@@ -11,7 +11,7 @@ const TIMEOUT_MS: i64 = 1_000;
 
 fn record_of(id: &str, command: &str, now_ms: i64) -> Record {
     let timeout = Duration::from_millis(TIMEOUT_MS as u64);
-    Record::create(request(command), timeout, Some(id), RequestedBy::default(), now_ms, || unreachable!())
+    Record::create(question(command), timeout, Some(id), RequestedBy::default(), now_ms, || unreachable!())
 }
 
 /// A book in which `id` waits since 0.
@@ -30,17 +30,15 @@ fn ending(book: &Book, id: &str) -> Option<Ending> {
 }
 
 #[test]
-fn creating_a_record_stamps_its_card_and_touches_no_book() {
+fn creating_a_record_stamps_it_and_touches_no_book() {
     let by = RequestedBy { client: Some("cli".to_owned()), ..RequestedBy::default() };
     let timeout = Duration::from_millis(5);
-    let made = Record::create(request("ls"), timeout, Some(" a b \n"), by.clone(), 10, || unreachable!());
+    let made = Record::create(question("ls"), timeout, Some(" a b \n"), by.clone(), 10, || unreachable!());
     assert_eq!((made.id.as_str(), made.created_at_ms, made.expires_at_ms), ("a b", 10, 15));
-    let card = &made.request.card;
-    assert_eq!((card.id.as_str(), card.created_at_ms, card.expires_at_ms), ("a b", 10, 15));
     assert_eq!(made.requested_by, by);
     for blank in [None, Some(""), Some(" \t\n")] {
-        let made = Record::create(request("ls"), timeout, blank, by.clone(), 10, || "fresh".to_owned());
-        assert_eq!((made.id.as_str(), made.request.card.id.as_str()), ("fresh", "fresh"));
+        let made = Record::create(question("ls"), timeout, blank, by.clone(), 10, || "fresh".to_owned());
+        assert_eq!(made.id, "fresh");
     }
 }
 
@@ -48,7 +46,7 @@ fn creating_a_record_stamps_its_card_and_touches_no_book() {
 fn timeouts_are_clamped() {
     let check = |timeout, expected_ms: i64| {
         let by = RequestedBy::default();
-        let made = Record::create(request("ls"), timeout, Some("x"), by, 7, || unreachable!());
+        let made = Record::create(question("ls"), timeout, Some("x"), by, 7, || unreachable!());
         assert_eq!(made.expires_at_ms - 7, expected_ms, "{timeout:?}");
     };
     check(Duration::ZERO, 1);
@@ -67,8 +65,8 @@ fn counted(step: Step<Result<(), NotAnswered>>) -> Step<bool> {
 fn only_what_is_offered_and_can_be_read_is_allowed() {
     let with = |decisions: &[Decision], blocked: Option<AllowBlocked>| {
         let mut book = Book::new(DEFAULT_MAX_PENDING);
-        let mut asked = request("ls");
-        (asked.card.decisions, asked.card.allow_blocked) = (decisions.to_vec(), blocked);
+        let mut asked = question("ls");
+        (asked.offer.decisions, asked.blocked) = (decisions.to_vec(), blocked);
         let record =
             Record::create(asked, DEFAULT_TIMEOUT, Some("x"), RequestedBy::default(), 0, || unreachable!());
         assert!(book.register(record, 0).outcome.is_ok());
@@ -322,7 +320,7 @@ struct Race {
     open: HashMap<String, u64>,
     added: u64,
     closed: u64,
-    template: Request,
+    template: Question,
 }
 
 impl Race {
@@ -334,7 +332,7 @@ impl Race {
             open: HashMap::new(),
             added: 0,
             closed: 0,
-            template: request("ls"),
+            template: question("ls"),
         }
     }
 

@@ -16,6 +16,7 @@ use countersign_node::socket::client::{self, ClientError};
 use countersign_node::socket::server::Peer;
 use countersign_policy::display;
 use countersign_protocol::control::{ControlRequest, ControlResponse};
+use countersign_protocol::ids::AgentId;
 use countersign_protocol::socket::{AskRequest, ExecError, ExecPayload, ExecRequest};
 use countersign_protocol::ui::{Outcome, RouteTaken, StoreState, Via};
 use countersign_protocol::vocabulary::{Ask, Decision, ExecTarget, Security};
@@ -202,8 +203,8 @@ pub(super) async fn ask(paths: &Paths, args: AskArgs, output: &Output) -> anyhow
         None => {
             output.note(&why_nobody(paths));
             let core = Core::start(paths, Via::CommandLine)?;
-            let allowed =
-                core.host.fallback_allows(&args.agent.agent, &args.command, request.cwd.as_deref()).await;
+            let agent = AgentId::of(Some(&args.agent.agent));
+            let allowed = core.host.fallback_allows(&agent, &args.command, request.cwd.as_deref()).await;
             core.stop().await;
             (Some(if allowed { Decision::AllowOnce } else { Decision::Deny }), false)
         }

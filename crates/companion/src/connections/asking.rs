@@ -10,7 +10,7 @@ use countersign_approvals::book::{Ending, RequestedBy};
 use countersign_approvals::ports::Ports;
 use countersign_gateway::client::{Answers, CallError, Live};
 use countersign_node::host::{Host, Inquired, Inquiry};
-use countersign_policy::display;
+use countersign_policy::display::{self, Secrets};
 use countersign_protocol::gateway::unified::Reason;
 use countersign_protocol::ui::{CancelCause, Outcome, Shown};
 use countersign_protocol::vocabulary::Decision;
@@ -125,15 +125,12 @@ impl Asking {
     }
 
     async fn inquire(&self, decisions: Vec<Decision>) -> Result<Inquired, SubmitError> {
-        let Presented { command, argv, cwd, .. } = &self.presented;
-        let mut request = self.presented.request.clone();
-        request.card.generation = self.generation;
-        request.card.decisions = decisions;
+        let mut question = self.presented.question.clone();
+        question.door.generation = self.generation;
+        question.offer.decisions = decisions;
         let inquiry = Inquiry {
-            request,
-            command: command.clone(),
-            argv: argv.clone(),
-            cwd: cwd.clone(),
+            question,
+            analysis: self.presented.analysis.clone(),
             wait: self.until.saturating_duration_since(Instant::now()),
             // Its id is the gateway's affair: two gateways may use the same. That it was handed on is ours too.
             id: onward::is_handed_on(&self.presented.id).then(|| onward::marked(&self.tools.ports)),
@@ -161,7 +158,8 @@ impl Asking {
     }
 
     async fn not_taken(&self, id: &str, text: &str) {
-        let Some(gateway) = self.presented.request.card.gateway.clone() else { return };
+        let Some(gateway) = &self.presented.question.door.gateway else { return };
+        let gateway = display::shown(gateway, Secrets::Show);
         let not_taken = NotTaken { id: id.to_owned(), gateway, text: text.to_owned() };
         // A full queue means that many were told a moment ago; the history has every one.
         let _ = self.tools.not_taken.try_send(not_taken);

@@ -1,13 +1,14 @@
 //! What waits at another gateway, read leniently and shown strictly.
 
-use crate::gateway::asked::{argv, asked, asked_by_plugin, cwd, proposed, run_of, would_run_here};
-use countersign_approvals::book::Request;
+use crate::gateway::asked::{asked, asked_by_plugin, cwd, proposed, run_of, would_run_here};
+use countersign_approvals::question::Question;
 use countersign_node::host::AskedRun;
-use countersign_policy::display::{self, Secrets};
+use countersign_policy::analysis::Analysis;
 use countersign_protocol::gateway::approval::{RequestView, Requested};
 use countersign_protocol::gateway::plugin::PluginView;
 use countersign_protocol::gateway::proposal::ProposalView;
 use countersign_protocol::gateway::unified::ApprovalKind;
+use countersign_protocol::ids::SessionKey;
 use countersign_protocol::ui::Via;
 use countersign_protocol::vocabulary::Decision;
 use serde::Deserialize;
@@ -76,14 +77,10 @@ pub(super) struct Presented {
     pub(super) kind: Kind,
     /// The gateway's id for it.
     pub(super) id: String,
-    /// As a person sees it.
-    pub(super) request: Request,
-    /// Its text as it was given.
-    pub(super) command: String,
-    /// The list that would run, where the gateway says it.
-    pub(super) argv: Option<Vec<String>>,
-    /// Its folder as it was given.
-    pub(super) cwd: Option<String>,
+    /// As the book keeps it.
+    pub(super) question: Question,
+    /// A command's text taken apart, where that was done for the question.
+    pub(super) analysis: Option<Analysis>,
     /// The run that it is about, if a node's.
     pub(super) run: Option<AskedRun>,
     /// When it expires by the gateway's clock, Unix milliseconds.
@@ -107,37 +104,22 @@ const MAX_ID: usize = 256;
 impl Presented {
     /// Reads what an event or a row of a list says.
     pub(super) fn read(kind: Kind, payload: &Value, origin: Origin<'_>) -> Result<Self, ReadError> {
-        let gateway = Some(display::shown(origin.name, Secrets::Show));
+        let gateway = Some(origin.name);
         let presented = match kind {
             Kind::Exec => {
                 let Requested::<RequestView> { id, request, expires_at_ms, .. } =
                     Requested::deserialize(payload)?;
-                let mut asked = asked(&request.command, &request, Via::Connection, gateway);
-                would_run_here(&mut asked, &request, origin.own_node);
-                Self {
-                    kind,
-                    run: run_of(&id, &request, origin.address),
-                    request: asked,
-                    argv: argv(&request).map(<[String]>::to_vec),
-                    cwd: cwd(&request).map(str::to_owned),
-                    command: request.command,
-                    id,
-                    expires_at_ms,
-                }
+                let (mut question, analysis) =
+                    asked(&request.command, cwd(&request), &request, Via::Connection, gateway);
+                would_run_here(&mut question, &request, origin.own_node);
+                let run = run_of(&id, &request, origin.address);
+                Self { kind, run, question, analysis, id, expires_at_ms }
             }
             Kind::Plugin => {
                 let Requested::<PluginView> { id, request, expires_at_ms, .. } =
                     Requested::deserialize(payload)?;
-                Self {
-                    kind,
-                    id,
-                    command: [request.title.as_str(), &request.description].join("\n"),
-                    request: asked_by_plugin(&request, Via::Connection, gateway),
-                    argv: None,
-                    cwd: None,
-                    run: None,
-                    expires_at_ms,
-                }
+                let question = asked_by_plugin(&request, Via::Connection, gateway);
+                Self { kind, id, question, analysis: None, run: None, expires_at_ms }
             }
             Kind::SystemAgent => {
                 let Requested::<ProposalView> { id, request, expires_at_ms, .. } =
@@ -145,22 +127,14 @@ impl Presented {
                 if request.description.trim().is_empty() {
                     return Err(ReadError::Blank);
                 }
-                Self {
-                    kind,
-                    id,
-                    command: [request.title.as_str(), &request.description].join("\n"),
-                    request: proposed(&request, Via::Connection, gateway),
-                    argv: None,
-                    cwd: None,
-                    run: None,
-                    expires_at_ms,
-                }
+                let question = proposed(&request, Via::Connection, gateway);
+                Self { kind, id, question, analysis: None, run: None, expires_at_ms }
             }
         };
         if presented.id.is_empty() || presented.id.len() > MAX_ID {
             return Err(ReadError::Id(presented.id.len()));
         }
-        if presented.command.trim().is_empty() {
+        if presented.question.subject.line().trim().is_empty() {
             return Err(ReadError::Blank);
         }
         Ok(presented)
@@ -168,12 +142,12 @@ impl Presented {
 
     /// The session that it is for.
     pub(super) fn session(&self) -> Option<&str> {
-        self.request.session.as_deref()
+        self.question.session.as_ref().map(SessionKey::as_str)
     }
 
     /// What the gateway lets a person answer.
     pub(super) fn decisions(&self) -> Vec<Decision> {
-        self.request.card.decisions.clone()
+        self.question.offer.decisions.clone()
     }
 }
 
@@ -194,8 +168,9 @@ pub(super) enum ReadError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use countersign_approvals::question::{Folder, Place};
     use countersign_protocol::socket::NodeRun;
-    use countersign_protocol::ui::{CardKind, CommandForm, Fact, HostKind};
+    use countersign_protocol::ui::{CardKind, CommandForm, HostKind};
     use pretty_assertions::assert_eq;
     use serde_json::json;
 
@@ -211,11 +186,11 @@ mod tests {
         let presented =
             exec(json!({"command": "rm -rf build", "cwd": "/w", "host": "gateway", "security": null,
             "ask": "always", "agentId": null, "resolvedPath": null, "sessionKey": "agent:main"}));
-        let card = &presented.request.card;
-        assert_eq!(card.decisions, [Decision::AllowOnce, Decision::Deny]);
-        assert_eq!((card.kind, card.host.kind), (CardKind::Ask, HostKind::Remote));
-        assert_eq!(display::original(card.gateway.as_ref().unwrap()).unwrap(), "work");
-        assert!(matches!(&card.facts[..], [Fact::Folder { .. }]), "{:?}", card.facts);
+        let question = &presented.question;
+        assert_eq!(question.offer.decisions, [Decision::AllowOnce, Decision::Deny]);
+        assert_eq!((question.subject.kind(), question.place.kind()), (CardKind::Ask, HostKind::Remote));
+        assert_eq!(question.door.gateway.as_deref(), Some("work"));
+        assert_eq!(question.subject.folder(), Some(&Folder::named("/w")));
         assert_eq!(presented.session(), Some("agent:main"));
     }
 
@@ -225,10 +200,10 @@ mod tests {
             let plan = json!({"argv": argv, "cwd": "/w", "commandText": command, "agentId": null, "sessionKey": null});
             let presented =
                 exec(json!({"command": command, "host": "node", "nodeId": "n", "systemRunPlan": plan}));
-            let card = &presented.request.card;
-            assert_eq!(card.command.form, CommandForm::Argv);
-            let other = card.facts.iter().any(|fact| matches!(fact, Fact::OtherText { .. }));
-            assert_eq!(other, flagged, "{command} {argv:?}");
+            let question = &presented.question;
+            let asked = question.subject.command().unwrap();
+            assert_eq!(asked.view.form, CommandForm::Argv);
+            assert_eq!(asked.text_differs, flagged, "{command} {argv:?}");
         };
         check("ls -l", &["ls", "-l"], false);
         check("ls -l", &["rm", "-rf", "/"], true);
@@ -243,11 +218,11 @@ mod tests {
             exec(json!({"command": "ls", "cwd": "/w", "host": "node", "nodeId": node, "envKeys": ["LANG"]}))
         };
         let own = here("this-node");
-        assert_eq!(own.request.card.host.kind, HostKind::ThisMachine);
+        assert_eq!(own.question.place, Place::ThisMachine);
         let run =
             NodeRun { gateway: "loopback:18789".into(), node_id: "this-node".into(), run_id: "1".into() };
         assert_eq!(own.run, Some(AskedRun { run, env_names: vec!["LANG".into()] }));
-        assert_eq!(here("other").request.card.host.kind, HostKind::Remote);
+        assert_eq!(here("other").question.place.kind(), HostKind::Remote);
         assert_eq!(exec(json!({"command": "ls", "host": "gateway", "nodeId": "this-node"})).run, None);
     }
 
@@ -263,10 +238,11 @@ mod tests {
             "pluginId": "mail", "allowedDecisions": ["allow-once"]});
         let payload = json!({"id": "plugin:1", "request": request, "createdAtMs": 1, "expiresAtMs": 2});
         let presented = Presented::read(Kind::Plugin, &payload, WORK).unwrap();
-        let card = &presented.request.card;
-        assert_eq!(card.kind, CardKind::Plugin);
-        assert_eq!(card.decisions, [Decision::AllowOnce, Decision::Deny]);
-        assert_eq!((card.command.hidden, card.command.arguments), (1, 0));
+        let question = &presented.question;
+        assert_eq!(question.subject.kind(), CardKind::Plugin);
+        assert_eq!(question.offer.decisions, [Decision::AllowOnce, Decision::Deny]);
+        let view = question.subject.view();
+        assert_eq!((view.hidden, view.arguments), (1, 0));
     }
 
     #[test]
@@ -276,12 +252,16 @@ mod tests {
         let mut payload =
             json!({"id": "system-agent:1", "request": request, "createdAtMs": 1, "expiresAtMs": 2});
         let presented = Presented::read(Kind::SystemAgent, &payload, WORK).unwrap();
-        let card = &presented.request.card;
-        assert_eq!((card.kind, card.host.kind), (CardKind::SystemAgent, HostKind::Remote));
-        assert_eq!(card.decisions, [Decision::AllowOnce, Decision::Deny]);
-        assert_eq!(display::original(card.gateway.as_ref().unwrap()).unwrap(), "work");
-        assert_eq!(card.command.arguments, 0);
-        assert_eq!(card.command.segments.len(), 2, "title and description, and nothing twice");
+        let question = &presented.question;
+        assert_eq!(
+            (question.subject.kind(), question.place.kind()),
+            (CardKind::SystemAgent, HostKind::Remote)
+        );
+        assert_eq!(question.offer.decisions, [Decision::AllowOnce, Decision::Deny]);
+        assert_eq!(question.door.gateway.as_deref(), Some("work"));
+        let view = question.subject.view();
+        assert_eq!(view.arguments, 0);
+        assert_eq!(view.segments.len(), 2, "title and description, and nothing twice");
         let answer = json!({"id": "system-agent:1", "kind": "system-agent", "decision": "allow-once"});
         assert_eq!(presented.kind.answer(&presented.id, Decision::AllowOnce), answer);
         payload["request"]["description"] = json!(" ");

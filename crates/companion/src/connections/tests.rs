@@ -11,6 +11,7 @@ use countersign_approvals::book::{Ending, MAX_PENDING_OF_GATEWAY, Record};
 use countersign_approvals::history;
 use countersign_gateway::client::{Credentials as _, DeviceToken};
 use countersign_node::socket::server::Peer;
+use countersign_protocol::ids::SessionKey;
 use countersign_protocol::ui::{CancelCause, HistoryEvent, LinkGap, LinkProblem, Outcome, SecretKind, Via};
 use countersign_protocol::vocabulary::Decision;
 use futures_util::{SinkExt as _, StreamExt as _};
@@ -197,8 +198,7 @@ async fn what_waits_elsewhere_is_asked_here_and_answered_there() {
     {
         let asked = agent.send("exec.approval.request", request(id)).await;
         let record = here.added().await;
-        let card = &record.request.card;
-        assert_eq!(display::original(card.gateway.as_ref().unwrap()).unwrap(), "far away");
+        assert_eq!(record.question.door.gateway.as_deref(), Some("far away"));
         assert_ne!(record.id, id, "its id is the gateway's affair");
         assert!(here.core.approvals.resolve(&record.id, decision, "window").await.is_ok());
         let answer = agent.answer(&asked).await;
@@ -274,7 +274,7 @@ async fn a_question_ends_with_its_connection_and_comes_back_with_the_next() {
     let mut agent = far.client(1).await;
     let asked = agent.send("exec.approval.request", request("a-1")).await;
     let after = here.added().await;
-    assert_ne!(after.request.card.generation, before.request.card.generation);
+    assert_ne!(after.question.door.generation, before.question.door.generation);
     assert!(here.core.approvals.resolve(&after.id, Decision::AllowOnce, "window").await.is_ok());
     assert_eq!(agent.answer(&asked).await["payload"]["decision"], "allow-once");
     here.until(|view| view.pending == 0).await;
@@ -390,7 +390,7 @@ async fn a_session_filter_leaves_the_others_alone() {
         agent.send("exec.approval.request", request).await;
     }
     let record = here.added().await;
-    assert_eq!(record.request.session.as_deref(), Some("agent:mine"));
+    assert_eq!(record.question.session, SessionKey::of(Some("agent:mine")));
 }
 
 #[tokio::test]

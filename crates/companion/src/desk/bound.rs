@@ -6,6 +6,7 @@ use super::remember::{PAST_REQUESTS, recalled};
 use countersign_node::host::Past;
 use countersign_policy::allowlist::is_bound;
 use countersign_policy::display::{self, Secrets, shown};
+use countersign_protocol::ids::AgentId;
 use countersign_protocol::ui::{BoundCall, CardKind, EntryView, HistoryEvent, ScopeView};
 
 impl Desk {
@@ -35,7 +36,7 @@ fn asked_or_run(event: HistoryEvent) -> Option<Past> {
         return recalled(event);
     };
     Some(Past {
-        agent: display::unescape(agent)?,
+        agent: AgentId::of(Some(&display::unescape(agent)?)),
         argv: vec!["sh".to_owned(), "-c".to_owned(), display::unescape(command)?],
         cwd: cwd.as_deref().and_then(display::unescape),
         denied: false,

@@ -20,6 +20,7 @@ pub(crate) mod rules;
 mod running;
 pub(crate) mod status;
 
+use crate::card::card;
 use crate::connections::{Connections, NotTaken};
 use crate::forward::Forward;
 use crate::gateway::{EmbeddedGateway, Now};
@@ -232,7 +233,7 @@ impl Desk {
         Snapshot {
             seq,
             now_ms: self.now_ms(),
-            cards: records.iter().map(|record| record.request.card.clone()).collect(),
+            cards: records.iter().map(|record| card(record)).collect(),
             dismissed: dismissed.into_iter().collect(),
             confirmations,
             status: self.status(),
@@ -258,8 +259,8 @@ impl Desk {
     /// A window painted a card. The number goes into the decision.
     pub async fn card_painted(&self, id: &str, generation: u32) -> Result<u64, CommandError> {
         let record = self.inner.parts.approvals.snapshot(id).await.filter(|record| record.ending.is_none());
-        let card = &record.as_ref().ok_or_else(|| gone(id))?.request.card;
-        if card.generation != generation {
+        let question = &record.as_ref().ok_or_else(|| gone(id))?.question;
+        if question.door.generation != generation {
             return Err(gone(id));
         }
         let now_ms = self.now_ms();
@@ -272,12 +273,12 @@ impl Desk {
         let id = params.id.as_str();
         let record = self.inner.parts.approvals.snapshot(id).await.filter(|record| record.ending.is_none());
         let record = record.ok_or_else(|| gone(id))?;
-        let card = &record.request.card;
-        if card.generation != params.generation {
+        let question = &record.question;
+        if question.door.generation != params.generation {
             return Err(gone(id));
         }
         // Before anything is kept for it.
-        if let Some(objection) = record.request.objection(params.decision) {
+        if let Some(objection) = question.objection(params.decision) {
             return Err(not_answered(id, objection));
         }
         if params.decision.allows() {
@@ -288,8 +289,8 @@ impl Desk {
             }
         }
         let mut kept = None;
-        if params.decision == Decision::AllowAlways && matches!(card.kind, CardKind::Exec | CardKind::Permit)
-        {
+        let is_ours = matches!(question.subject.kind(), CardKind::Exec | CardKind::Permit);
+        if params.decision == Decision::AllowAlways && is_ours {
             kept = Some(self.keep(&record, params.remember.as_ref()).await?);
         }
         if let Err(why) = self.inner.parts.approvals.resolve(id, params.decision, "window").await {
@@ -482,7 +483,7 @@ impl Desk {
                 Ok(()) = paused.changed() => paused.mark_unchanged(),
                 () = self.pause_over() => self.set_paused(Pause::Prompting),
                 event = sources.events.recv() => match event {
-                    Ok(Event::Added(record)) => self.emit(UiEvent::CardAdded { card: record.request.card.clone() }),
+                    Ok(Event::Added(record)) => self.emit(UiEvent::CardAdded { card: card(&record) }),
                     Ok(Event::Closed(record)) => self.closed(&record),
                     Ok(Event::ClockSet) | Err(broadcast::error::RecvError::Lagged(_)) => self.skip(),
                     Err(broadcast::error::RecvError::Closed) => break,

@@ -2,14 +2,16 @@
 //! which of them, and for how long. They are stored before the answer counts, and taken back when it came too late.
 
 use super::{Desk, blocking, error, gone, store_error};
-use countersign_approvals::book::{Record, Request};
+use countersign_approvals::book::Record;
 use countersign_approvals::history;
+use countersign_approvals::question::Question;
 use countersign_approvals::rules::RuleChange;
 use countersign_approvals::store::{Change, Looser, Writer};
 use countersign_node::host::Past;
 use countersign_policy::always::Proposal;
 use countersign_policy::display;
 use countersign_policy::rules::{Longest, Offer, longest_of};
+use countersign_protocol::ids::AgentId;
 use countersign_protocol::rules::{RuleDraft, RuleEffect, RuleLimits};
 use countersign_protocol::ui::{
     CardKind, CommandError, DocumentEdit, ErrorCode, HistoryEntry, HistoryEvent, Lasting, MAX_LASTING_MS,
@@ -33,27 +35,28 @@ impl Desk {
         record: &Record,
         remember: Option<&Remember>,
     ) -> Result<Kept, CommandError> {
-        let request = &record.request;
+        let question = record.question.as_ref();
+        let offer = &question.offer;
         let remember =
             remember.ok_or_else(|| error(ErrorCode::Invalid, "remember: expected with allow-always"))?;
-        let offers = request.choices.iter().find(|choice| choice.rung == remember.rung);
+        let offers = offer.choices.iter().find(|choice| choice.rung == remember.rung);
         let offers = offers
             .and_then(|choice| choice.rules.as_ref().ok())
             .ok_or_else(|| error(ErrorCode::Invalid, "rung: expected one of those offered on the card"))?;
-        let limits = self.limits(&remember.lasting, request)?;
+        let limits = self.limits(&remember.lasting, question)?;
         if longest_of(offers) == Longest::Session && !ends_with_the_session(&remember.lasting) {
             let most = format!("lasting: expected the session or at most {SESSION_MS} milliseconds");
             return Err(error(ErrorCode::Invalid, most));
         }
         // The exact command without an end is what the peers remember too, so that is where it goes.
-        let exact = request.proposals.iter().find(|proposal| proposal.scope == RuleScope::Exact);
+        let exact = offer.proposals.iter().find(|proposal| proposal.scope == RuleScope::Exact);
         // They do not look at what files contain.
         let is_theirs = remember.rung == Rung::Exact
             && limits.is_unlimited()
             && offers.iter().all(|offer| offer.contents.is_empty());
         match exact.filter(|_| is_theirs) {
-            Some(proposal) => self.keep_entry(request, proposal).await,
-            None => self.keep_rules(request, offers, limits).await,
+            Some(proposal) => self.keep_entry(question, proposal).await,
+            None => self.keep_rules(question, offers, limits).await,
         }
     }
 
@@ -82,8 +85,8 @@ impl Desk {
         let record = self.inner.parts.approvals.snapshot(id).await.filter(|record| record.ending.is_none());
         let record = record.ok_or_else(|| gone(id))?;
         let past = self.past(PAST_REQUESTS, recalled).await?;
-        let Request { agent, choices, .. } = record.request.as_ref();
-        Ok(self.inner.parts.host.breadth_of_choices(agent, choices, &past).await)
+        let Question { agent, offer, .. } = record.question.as_ref();
+        Ok(self.inner.parts.host.breadth_of_choices(agent, &offer.choices, &past).await)
     }
 
     /// For each stored rule, how many past requests it is about.
@@ -92,11 +95,11 @@ impl Desk {
         Ok(self.inner.parts.host.breadth_of_rules(&past).await)
     }
 
-    async fn keep_entry(&self, request: &Request, proposal: &Proposal) -> Result<Kept, CommandError> {
+    async fn keep_entry(&self, question: &Question, proposal: &Proposal) -> Result<Kept, CommandError> {
         let change = Change {
             base_hash: None,
             edits: vec![DocumentEdit::AddEntry {
-                agent: request.agent.clone(),
+                agent: question.agent.to_string(),
                 pattern: proposal.pattern.clone(),
                 arg_pattern: proposal.arg_pattern.clone(),
                 source: proposal.generated.then(|| "allow-always".to_owned()),
@@ -110,13 +113,13 @@ impl Desk {
 
     async fn keep_rules(
         &self,
-        request: &Request,
+        question: &Question,
         offers: &[Offer],
         limits: RuleLimits,
     ) -> Result<Kept, CommandError> {
         let edit = |offer: &Offer| RuleEdit::AddRule {
             rule: RuleDraft {
-                agent: request.agent.clone(),
+                agent: question.agent.to_string(),
                 effect: RuleEffect::Allow,
                 program: offer.program.clone(),
                 arguments: offer.arguments.clone(),
@@ -136,7 +139,7 @@ impl Desk {
         Ok(Kept::Rules(result.undo))
     }
 
-    fn limits(&self, lasting: &Lasting, request: &Request) -> Result<RuleLimits, CommandError> {
+    fn limits(&self, lasting: &Lasting, question: &Question) -> Result<RuleLimits, CommandError> {
         let invalid = |what: &str| error(ErrorCode::Invalid, format!("lasting: {what}"));
         let none = RuleLimits::default();
         match *lasting {
@@ -153,8 +156,8 @@ impl Desk {
             Lasting::For { ms } => {
                 Err(invalid(&format!("expected {MIN_LASTING_MS} to {MAX_LASTING_MS} milliseconds, got {ms}")))
             }
-            Lasting::Session => match &request.session {
-                Some(session) => Ok(RuleLimits { session: Some(session.clone()), ..none }),
+            Lasting::Session => match &question.session {
+                Some(session) => Ok(RuleLimits { session: Some(session.to_string()), ..none }),
                 None => Err(invalid("the request names no session")),
             },
             Lasting::Always => Ok(none),
@@ -210,7 +213,7 @@ pub(super) fn recalled(event: HistoryEvent) -> Option<Past> {
     }
     let argv = display::parse_argv_line(&command).filter(|argv| !argv.is_empty())?;
     Some(Past {
-        agent: display::unescape(&agent)?,
+        agent: AgentId::of(Some(&display::unescape(&agent)?)),
         argv,
         cwd: cwd.as_deref().and_then(display::unescape),
         denied: matches!(outcome, Outcome::Denied),

@@ -11,6 +11,7 @@ use countersign_policy::display::{Secrets, shown};
 use countersign_policy::document;
 use countersign_policy::effective::Effective;
 use countersign_policy::meaning::{meaning, refusals};
+use countersign_protocol::ids::AgentId;
 use countersign_protocol::ui::{
     DisplayState, EffectiveView, Meaning, PolicyLayer, Presence, Refusals, ScopeView, Shortage, Standing,
     Status, StoreState, UiEvent, Unanswered, Unasked, UnaskedPlace, UnaskedWhen, Usually,
@@ -192,7 +193,7 @@ impl Desk {
         let agents: Vec<String> = self.views(&current).1.into_iter().map(|view| view.agent).collect();
         let mut sandboxed = Vec::new();
         for Sandboxed { agent, session, policy } in self.inner.parts.router.sandboxed(&agents).await {
-            let policy = self.inner.parts.host.policy_in_sandbox(&agent, policy).await;
+            let policy = self.inner.parts.host.policy_in_sandbox(&AgentId::of(Some(&agent)), policy).await;
             sandboxed.push(InSandbox { agent, session, policy });
         }
         self.live().sandboxed = sandboxed;

@@ -57,7 +57,7 @@ impl Asker {
     /// Whether a request is one for this gateway: not one that came from there, and a command.
     pub(super) fn takes(&self, record: &Record) -> bool {
         record.requested_by.gateway.as_deref() != Some(self.gateway.as_str())
-            && matches!(record.request.card.kind, CardKind::Exec | CardKind::Ask | CardKind::Permit)
+            && matches!(record.question.subject.kind(), CardKind::Exec | CardKind::Ask | CardKind::Permit)
     }
 
     /// Raises a request there and follows it to its end, here or there.
@@ -196,22 +196,22 @@ impl Asker {
     /// Raises it; a decision when there is one at once.
     async fn raise(&self, live: &Live, record: &Record, id: &str) -> Result<Option<Told>, CallError> {
         let left_ms = self.left_ms(record).await.max(1);
-        let card = &record.request.card;
+        let question = &record.question;
         // The members that the oldest release knows: its schema is closed. With `ask` it offers no allow-always.
         let mut params = json!({
             "id": id,
-            "command": told(record).text,
+            "command": told(question).text,
             "host": "gateway",
-            "security": card.why.security,
+            "security": question.why.security,
             "ask": "always",
-            "agentId": record.request.agent,
+            "agentId": question.agent,
             "timeoutMs": left_ms,
             "twoPhase": true,
         });
-        if let Some(session) = &record.request.session {
+        if let Some(session) = &question.session {
             params["sessionKey"] = json!(session);
         }
-        if let Some(cwd) = cwd(record) {
+        if let Some(cwd) = cwd(question) {
             params["cwd"] = json!(cwd);
         }
         if release(&live.hello().server.version).is_some_and(|release| release >= WARNS) {
@@ -226,7 +226,7 @@ impl Asker {
 
     /// What people there must know before they answer.
     fn warning(&self, record: &Record) -> String {
-        let counts = self.may_allow && message::is_told_whole(record);
+        let counts = self.may_allow && message::is_told_whole(&record.question);
         let answer = match counts {
             true => "An answer from here counts there.",
             false => "A denial from here counts there. To allow it, answer there.",
@@ -248,8 +248,8 @@ impl Asker {
             // An allow-always there is no rule here.
             Decision::AllowOnce | Decision::AllowAlways => {
                 self.may_allow
-                    && message::is_told_whole(record)
-                    && record.request.objection(Decision::AllowOnce).is_none()
+                    && message::is_told_whole(&record.question)
+                    && record.question.objection(Decision::AllowOnce).is_none()
             }
         };
         if !counts {

@@ -2,10 +2,12 @@
 //! in `docs/forwarder.md`.
 
 use countersign_approvals::book::{Ending, Record};
+use countersign_approvals::question::{Folder, Place, Question, Subject};
 use countersign_policy::display;
-use countersign_protocol::ui::{CancelCause, CardKind, CommandForm, Fact, HostKind, Shown, Via};
+use countersign_protocol::ui::{CancelCause, CardKind, HostKind, Via};
 use countersign_protocol::vocabulary::Decision;
 use serde::Serialize;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// A message, written once and delivered as it is.
@@ -118,72 +120,80 @@ impl Message {
     }
 }
 
-/// The command of a request as it may be told elsewhere: secrets masked, nothing hidden, nothing endless.
-pub(super) fn told(record: &Record) -> Told {
-    let card = &record.request.card;
-    let command = &card.command;
-    let copy = &command.copy;
-    let (open, masked) = match (command.form, display::parse_shell_quoted(copy)) {
-        (CommandForm::Argv, Some(argv)) => (display::argv_line(&argv), display::masked_argv_line(&argv)),
-        (CommandForm::Argv, None) | (CommandForm::Text, _) => {
-            (display::escape(copy), display::masked_text(copy))
-        }
+/// What a request is about as it may be told elsewhere: secrets masked, nothing hidden, nothing endless.
+pub(super) fn told(question: &Question) -> Told {
+    let view = question.subject.view();
+    let (copy, open, masked) = match &question.subject {
+        Subject::Command(command) => match &command.argv {
+            Some(argv) => of_list(argv),
+            None => of_text(&command.text),
+        },
+        Subject::Tool(call) => of_list(&call.words),
+        Subject::Plugin(_) | Subject::Proposal(_) => of_text(&question.subject.line()),
     };
-    let is_plain = open == masked && command.hidden == 0 && command.lookalikes == 0;
+    let is_plain = open == masked && view.hidden == 0 && view.lookalikes == 0;
     // Line ends and tabs are seen for what they are; every other character that is not must have been counted as hidden.
     let is_clean = !copy.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\t'));
     if is_plain && is_clean && copy.len() <= MAX_COMMAND {
-        return Told { text: copy.clone(), exact: true };
+        return Told { text: copy, exact: true };
     }
     Told { text: cut(masked, MAX_COMMAND), exact: false }
 }
 
+/// A list quoted for a shell, in one line with every secret, and with secrets masked.
+fn of_list(argv: &[String]) -> (String, String, String) {
+    (display::shell_quoted(argv), display::argv_line(argv), display::masked_argv_line(argv))
+}
+
+/// The same of a text.
+fn of_text(text: &str) -> (String, String, String) {
+    (text.to_owned(), display::escape(text), display::masked_text(text))
+}
+
 /// Whether somebody elsewhere who reads [`told`] has read everything that an allow would let run.
-pub(super) fn is_told_whole(record: &Record) -> bool {
-    let card = &record.request.card;
-    let sets_variables = card.facts.iter().any(|fact| {
-        matches!(fact, Fact::Environment { .. } | Fact::EnvironmentNames { .. } | Fact::OtherText { .. })
-    });
-    told(record).exact && card.allow_blocked.is_none() && !sets_variables
+pub(super) fn is_told_whole(question: &Question) -> bool {
+    let is_bare = question
+        .subject
+        .command()
+        .is_none_or(|command| command.environment.is_empty() && !command.text_differs);
+    told(question).exact && question.blocked.is_none() && is_bare
 }
 
 fn of_request(record: &Record) -> RequestBody {
-    let card = &record.request.card;
-    let Told { text, exact } = told(record);
+    let question = &record.question;
+    let Told { text, exact } = told(question);
+    let host_name = match &question.place {
+        Place::Remote(name) => name.as_deref(),
+        Place::ThisMachine | Place::Sandbox => None,
+    };
     RequestBody {
-        id: short(&display::escape(&record.id)),
-        kind: card.kind,
-        via: card.via,
+        id: line(&record.id),
+        kind: question.subject.kind(),
+        via: question.door.via,
         command: text,
         exact,
-        cwd: cwd(record).map(|cwd| short(&display::escape(&cwd))),
-        host: card.host.kind,
-        host_name: card.host.name.as_ref().map(plain),
-        gateway: card.gateway.as_ref().map(plain),
-        agent_id: plain(&card.agent),
-        session_key: card.session.as_ref().map(plain),
-        environment_names: environment_names(record),
-        decisions: card.decisions.clone(),
+        cwd: cwd(question).map(|cwd| line(&cwd)),
+        host: question.place.kind(),
+        host_name: host_name.map(line),
+        gateway: question.door.gateway.as_deref().map(line),
+        agent_id: line(question.agent.as_str()),
+        session_key: question.session.as_ref().map(|session| line(session.as_str())),
+        environment_names: environment_names(question),
+        decisions: question.offer.decisions.clone(),
         created_at_ms: record.created_at_ms,
         expires_at_ms: record.expires_at_ms,
     }
 }
 
-/// The folder, as far as the card has it.
-pub(super) fn cwd(record: &Record) -> Option<String> {
-    record.request.card.facts.iter().find_map(|fact| match fact {
-        Fact::Folder { path, .. } => display::original(path),
-        _ => None,
-    })
+/// The folder, as far as it is known.
+pub(super) fn cwd(question: &Question) -> Option<Cow<'_, str>> {
+    question.subject.folder().map(Folder::path)
 }
 
-fn environment_names(record: &Record) -> Vec<String> {
-    let names = record.request.card.facts.iter().flat_map(|fact| match fact {
-        Fact::Environment { overrides } => overrides.iter().map(|one| &one.name).collect(),
-        Fact::EnvironmentNames { names } => names.iter().collect(),
-        _ => Vec::new(),
-    });
-    names.take(MAX_NAMES).map(plain).collect()
+fn environment_names(question: &Question) -> Vec<String> {
+    let command = question.subject.command();
+    let names = command.into_iter().flat_map(|command| command.environment.names());
+    names.take(MAX_NAMES).map(line).collect()
 }
 
 fn of_ending(ending: &Ending) -> (&'static str, Option<EndingBody>) {
@@ -225,9 +235,9 @@ fn word(cause: CancelCause) -> &'static str {
     }
 }
 
-/// Shown text in one line.
-fn plain(shown: &Shown) -> String {
-    short(&display::escape(&display::original(shown).unwrap_or_default()))
+/// A text in one line.
+fn line(text: &str) -> String {
+    short(&display::escape(text))
 }
 
 fn short(text: &str) -> String {

@@ -29,6 +29,7 @@ use countersign_approvals::ports::Ports;
 use countersign_policy::display::{self, Secrets as ShownSecrets};
 use countersign_policy::environment;
 use countersign_protocol::document::MAIN_AGENT;
+use countersign_protocol::ids::SessionKey;
 use countersign_protocol::ui::{
     CancelCause, ForwardMode, ForwardNow, ForwardSettings, ForwardTargetView, ForwardView,
 };
@@ -313,12 +314,12 @@ impl Forward {
 
     /// A request waits: every target that takes it is told.
     fn requested(&self, record: &Arc<Record>) {
-        let request = &record.request;
+        let question = &record.question;
+        let session = question.session.as_ref().map(SessionKey::as_str);
         // Who names no agent means this one: the session may say more.
-        let agent = Some(request.agent.as_str()).filter(|agent| *agent != MAIN_AGENT);
+        let agent = Some(question.agent.as_str()).filter(|agent| *agent != MAIN_AGENT);
         let mut live = self.live();
-        if live.open.contains_key(&record.id) || !live.is_meant(&record.id, agent, request.session.as_deref())
-        {
+        if live.open.contains_key(&record.id) || !live.is_meant(&record.id, agent, session) {
             return;
         }
         let mut told = Vec::new();

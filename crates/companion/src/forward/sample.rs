@@ -1,53 +1,33 @@
 //! A request that nobody made, to try a target with.
 
-use countersign_approvals::book::{Record, Request, RequestedBy};
+use countersign_approvals::book::{Record, RequestedBy};
 use countersign_approvals::ports::Ports;
-use countersign_policy::display::{self, Secrets};
-use countersign_protocol::ui::{
-    Card, CardKind, HostKind, HostView, OnExpiry, PolicyLayer, Via, Why, WhyReason,
-};
-use countersign_protocol::vocabulary::{Ask, Decision, Security};
+use countersign_approvals::question::{Command, Door, Offer, Place, Question, Runner, Subject, peer_asks};
+use countersign_policy::display;
+use countersign_protocol::ids::AgentId;
+use countersign_protocol::ui::{PolicyLayer, Via};
 use std::time::Duration;
 
 /// A sample. It is in no book: whatever is answered, nothing hangs on it.
 pub(crate) fn record(ports: &Ports) -> Record {
     let argv = ["echo", "a sample from Countersign: nothing runs"].map(str::to_owned);
-    let card = Card {
-        id: String::new(),
-        generation: 0,
-        kind: CardKind::Ask,
-        via: Via::Socket,
-        gateway: None,
-        agent: display::shown(AGENT, Secrets::Show),
+    let view = display::argv_view(&argv, &[]);
+    let question = Question {
+        subject: Subject::Command(Box::new(Command {
+            argv: Some(argv.to_vec()),
+            ..Command::of_text(Runner::Asker, display::argv_line(&argv), view)
+        })),
+        door: Door { via: Via::Socket, gateway: None, program: None, generation: 0 },
+        agent: AgentId::of(Some(AGENT)),
         session: None,
-        peer: None,
-        host: HostView { kind: HostKind::ThisMachine, name: None },
-        created_at_ms: 0,
-        expires_at_ms: 0,
-        on_expiry: OnExpiry::NoAnswer,
-        command: display::argv_view(&argv, &[]),
+        place: Place::ThisMachine,
+        why: peer_asks(PolicyLayer::BuiltIn),
         facts: Vec::new(),
-        why: Why {
-            reason: WhyReason::PeerAsks,
-            opaque: None,
-            cause: None,
-            unbound: None,
-            segments: Vec::new(),
-            security: Security::Allowlist,
-            ask: Ask::Always,
-            layer: PolicyLayer::BuiltIn,
-            entries_checked: 0,
-            trace: Vec::new(),
-        },
-        decisions: vec![Decision::AllowOnce, Decision::Deny],
-        always: Vec::new(),
-        always_unavailable: None,
-        allow_blocked: None,
+        offer: Offer::once(),
+        blocked: None,
     };
-    let request =
-        Request { card, proposals: Vec::new(), choices: Vec::new(), agent: AGENT.to_owned(), session: None };
     let now_ms = ports.clock.now_ms();
-    Record::create(request, LASTS, None, RequestedBy::default(), now_ms, || ports.ids.uuid())
+    Record::create(question, LASTS, None, RequestedBy::default(), now_ms, || ports.ids.uuid())
 }
 
 /// Who asks.

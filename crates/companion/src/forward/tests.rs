@@ -1,6 +1,6 @@
 //! Handing on with everything running: a book, real programs and servers, real gateways.
 
-use super::message::tests::request;
+use super::message::tests::question;
 use super::webhook::tests::{Server, status};
 use super::*;
 use crate::connections;
@@ -90,7 +90,7 @@ impl Here {
         let wait = Duration::from_secs(60);
         self.core
             .approvals
-            .submit(request(&["rm", "-rf", "build"]), wait, Some(id.to_owned()), by)
+            .submit(question(&["rm", "-rf", "build"]), wait, Some(id.to_owned()), by)
             .await
             .unwrap()
     }

@@ -1,84 +1,68 @@
-//! A request that came over a gateway, ours or another one, as the book keeps it and a person sees it.
+//! A request that came over a gateway, ours or another one, as the book keeps it.
 
-use countersign_approvals::book::Request;
+use countersign_approvals::question::{
+    Command, Door, Environment, Folder, Offer, Place, Question, Runner, Subject, Wish, Words, peer_asks,
+};
 use countersign_node::host::AskedRun;
-use countersign_policy::analysis::analyze_text;
-use countersign_policy::display::{self, Secrets};
-use countersign_policy::{raw_command, reference};
-use countersign_protocol::document::MAIN_AGENT;
+use countersign_policy::analysis::{Analysis, analyze_text};
+use countersign_policy::{display, raw_command, reference};
 use countersign_protocol::gateway::approval::RequestView;
 use countersign_protocol::gateway::plugin::PluginView;
 use countersign_protocol::gateway::proposal::ProposalView;
+use countersign_protocol::ids::{AgentId, SessionKey};
 use countersign_protocol::socket::NodeRun;
-use countersign_protocol::ui::{
-    Card, CardKind, CommandView, Fact, HostKind, HostView, OnExpiry, PolicyLayer, Severity, Shown, Via, Why,
-    WhyReason,
-};
+use countersign_protocol::ui::{PolicyLayer, Severity, Via, Why};
 use countersign_protocol::vocabulary::{Ask, Decision, Security};
 
-/// A command. Where the asker says what list would run, that is shown, and its own text only when it says something else.
-pub(crate) fn asked(command: &str, request: &RequestView, via: Via, gateway: Option<Shown>) -> Request {
-    let analysis = analyze_text(command);
+/// A command, in a folder, both as they were given. Where the asker says what list would run, that is shown, and its own text only when it says something else.
+/// Its text taken apart comes along where that was needed.
+pub(crate) fn asked(
+    command: &str,
+    cwd: Option<&str>,
+    request: &RequestView,
+    via: Via,
+    gateway: Option<&str>,
+) -> (Question, Option<Analysis>) {
     let list = argv(request);
-    let view = match list {
-        Some(argv) => display::command_view(argv, &[]),
-        None => display::text_view(command, &analysis),
+    let (view, analysis) = match list {
+        Some(argv) => (display::command_view(argv, &[]), None),
+        None => {
+            let analysis = analyze_text(command);
+            (display::text_view(command, &analysis), Some(analysis))
+        }
     };
-    let (kind, name) = match (request.host.as_deref(), &request.node_id, &gateway) {
-        (Some("sandbox"), ..) => (HostKind::Sandbox, None),
-        (Some("node"), Some(node), _) => (HostKind::Remote, Some(plain(node))),
-        (Some("node"), None, gateway) => (HostKind::Remote, gateway.clone()),
-        (_, _, Some(gateway)) => (HostKind::Remote, Some(gateway.clone())),
-        (_, _, None) => (HostKind::ThisMachine, None),
+    let named = |name: &str| Place::Remote(Some(name.to_owned()));
+    let place = match (request.host.as_deref(), &request.node_id, gateway) {
+        (Some("sandbox"), ..) => Place::Sandbox,
+        (Some("node"), Some(node), _) => named(node),
+        (Some("node"), None, gateway) => Place::Remote(gateway.map(str::to_owned)),
+        (_, _, Some(gateway)) => named(gateway),
+        (_, _, None) => Place::ThisMachine,
     };
-    let mut facts = Vec::new();
-    if list.is_some_and(|argv| !says(argv, command)) {
-        facts.push(Fact::OtherText { text: display::shown(command, Secrets::Mask) });
-    }
-    if let Some(text) = text(request.warning_text.as_deref()) {
-        facts.push(Fact::Warning { text: display::shown(text, Secrets::Mask) });
-    }
-    // Elsewhere nothing can be probed: what the asker says is all there is.
-    if let Some(folder) = text(cwd(request)).filter(|_| gateway.is_some()) {
-        facts.push(Fact::Folder { path: plain(folder), given: None });
-    }
-    if let Some(names) = request.env_keys.as_deref().filter(|names| !names.is_empty()) {
-        let mut names: Vec<&String> = names.iter().collect();
-        names.sort();
-        facts.push(Fact::EnvironmentNames { names: names.into_iter().map(|name| plain(name)).collect() });
-    }
+    let mut names = request.env_keys.clone().unwrap_or_default();
+    names.sort();
+    let subject = Subject::Command(Box::new(Command {
+        argv: list.map(<[String]>::to_vec),
+        text_differs: list.is_some_and(|argv| !says(argv, command)),
+        folder: text(cwd).map(Folder::named),
+        environment: Environment::Names(names),
+        warning: text(request.warning_text.as_deref()).map(str::to_owned),
+        ..Command::of_text(Runner::Asker, command.to_owned(), view)
+    }));
     let why = Why {
-        reason: WhyReason::PeerAsks,
-        opaque: analysis.opaque.as_ref().map(|opaque| opaque.reason.as_str().to_owned()),
-        cause: None,
-        unbound: None,
-        segments: Vec::new(),
         security: word(request.security.as_deref()).unwrap_or(Security::Allowlist),
         ask: word(request.ask.as_deref()).unwrap_or(Ask::OnMiss),
-        layer: PolicyLayer::Requested,
-        entries_checked: 0,
-        trace: Vec::new(),
+        ..peer_asks(PolicyLayer::Requested)
     };
-    let card = Subject {
-        kind: CardKind::Ask,
-        via,
-        gateway,
-        agent: request.agent_id.as_deref(),
-        session: request.session_key.as_deref(),
-        host: HostView { kind, name },
-        command: view,
-        facts,
-        why,
-        decisions: request.decisions(),
-    };
-    card.into_request()
+    let (agent, session) = (request.agent_id.as_deref(), request.session_key.as_deref());
+    let asker = Asker { via, gateway, agent, session, decisions: request.decisions() };
+    (Question { why, ..asker.question(subject, place) }, analysis)
 }
 
 /// Says of a command that it would run right here, if it is for this machine's node: then what it names can be looked at.
-pub(crate) fn would_run_here(asked: &mut Request, request: &RequestView, own_node: Option<&str>) {
+pub(crate) fn would_run_here(asked: &mut Question, request: &RequestView, own_node: Option<&str>) {
     if request.node_id.is_some() && request.node_id.as_deref() == own_node {
-        asked.card.host = HostView { kind: HostKind::ThisMachine, name: None };
-        asked.card.facts.retain(|fact| !matches!(fact, Fact::Folder { .. }));
+        asked.place = Place::ThisMachine;
     }
 }
 
@@ -92,64 +76,32 @@ pub(crate) fn run_of(id: &str, request: &RequestView, gateway: &str) -> Option<A
 }
 
 /// What a plugin wants: its words, since there is no command.
-pub(crate) fn asked_by_plugin(request: &PluginView, via: Via, gateway: Option<Shown>) -> Request {
-    let words = [Some(request.title.as_str()), Some(&request.description), request.detail.as_deref()];
-    let words: Vec<&str> = words.into_iter().filter_map(text).collect();
-    let severity = request.severity.unwrap_or(Severity::Warning);
-    let fact = Fact::Plugin {
-        plugin: text(request.plugin_id.as_deref()).map(plain),
-        tool: text(request.tool_name.as_deref()).map(plain),
-        severity,
-    };
-    let card = Subject {
-        kind: CardKind::Plugin,
-        via,
-        host: HostView { kind: HostKind::Remote, name: gateway.clone() },
-        gateway,
-        agent: request.agent_id.as_deref(),
-        session: request.session_key.as_deref(),
-        command: display::words_view(&words),
-        facts: vec![fact],
-        why: peer_asks(),
-        decisions: request.decisions(),
-    };
-    card.into_request()
+pub(crate) fn asked_by_plugin(request: &PluginView, via: Via, gateway: Option<&str>) -> Question {
+    let texts = [Some(request.title.as_str()), Some(&request.description), request.detail.as_deref()];
+    let subject = Subject::Plugin(Wish {
+        words: words(texts.into_iter().filter_map(text)),
+        plugin: text(request.plugin_id.as_deref()).map(str::to_owned),
+        tool: text(request.tool_name.as_deref()).map(str::to_owned),
+        severity: request.severity.unwrap_or(Severity::Warning),
+    });
+    let (agent, session) = (request.agent_id.as_deref(), request.session_key.as_deref());
+    let asker = Asker { via, gateway, agent, session, decisions: request.decisions() };
+    asker.question(subject, Place::Remote(gateway.map(str::to_owned)))
 }
 
 /// What a gateway's own agent proposes to change there: its words, since there is no command.
-pub(crate) fn proposed(request: &ProposalView, via: Via, gateway: Option<Shown>) -> Request {
+pub(crate) fn proposed(request: &ProposalView, via: Via, gateway: Option<&str>) -> Question {
     let command = text(request.command.as_deref()).filter(|command| *command != request.description.trim());
-    let words = [text(Some(&request.title)), text(Some(&request.description)), command];
-    let words: Vec<&str> = words.into_iter().flatten().collect();
-    let card = Subject {
-        kind: CardKind::SystemAgent,
-        via,
-        host: HostView { kind: HostKind::Remote, name: gateway.clone() },
-        gateway,
-        agent: request.agent_id.as_deref(),
-        session: request.session_key.as_deref(),
-        command: display::words_view(&words),
-        facts: Vec::new(),
-        why: peer_asks(),
-        decisions: request.decisions(),
-    };
-    card.into_request()
+    let texts = [text(Some(&request.title)), text(Some(&request.description)), command];
+    let subject = Subject::Proposal(words(texts.into_iter().flatten()));
+    let (agent, session) = (request.agent_id.as_deref(), request.session_key.as_deref());
+    let asker = Asker { via, gateway, agent, session, decisions: request.decisions() };
+    asker.question(subject, Place::Remote(gateway.map(str::to_owned)))
 }
 
-/// There is no policy here for what is no command.
-fn peer_asks() -> Why {
-    Why {
-        reason: WhyReason::PeerAsks,
-        opaque: None,
-        cause: None,
-        unbound: None,
-        segments: Vec::new(),
-        security: Security::Allowlist,
-        ask: Ask::Always,
-        layer: PolicyLayer::Requested,
-        entries_checked: 0,
-        trace: Vec::new(),
-    }
+fn words<'a>(texts: impl Iterator<Item = &'a str>) -> Words {
+    let texts: Vec<&str> = texts.collect();
+    Words { view: display::words_view(&texts), texts: texts.into_iter().map(str::to_owned).collect() }
 }
 
 /// The list that would run, where the asker says it.
@@ -174,52 +126,31 @@ fn says(argv: &[String], command: &str) -> bool {
     })
 }
 
-/// What a card is about.
-struct Subject<'a> {
-    kind: CardKind,
+/// Who asks, and which answers it takes.
+struct Asker<'a> {
     via: Via,
-    gateway: Option<Shown>,
+    gateway: Option<&'a str>,
     agent: Option<&'a str>,
     session: Option<&'a str>,
-    host: HostView,
-    command: CommandView,
-    facts: Vec<Fact>,
-    why: Why,
     decisions: Vec<Decision>,
 }
 
-impl Subject<'_> {
-    fn into_request(self) -> Request {
-        let Self { kind, via, gateway, agent, session, host, command, facts, why, decisions } = self;
-        let agent = text(agent).unwrap_or(MAIN_AGENT).to_owned();
-        let session = text(session).map(str::to_owned);
-        let card = Card {
-            id: String::new(),
-            generation: 0,
-            kind,
-            via,
-            gateway,
-            agent: plain(&agent),
-            session: session.as_deref().map(plain),
-            peer: None,
-            host,
-            created_at_ms: 0,
-            expires_at_ms: 0,
-            on_expiry: OnExpiry::NoAnswer,
-            allow_blocked: display::allow_blocked(&command),
-            command,
-            facts,
-            why,
-            decisions,
-            always: Vec::new(),
-            always_unavailable: None,
-        };
-        Request { card, proposals: Vec::new(), choices: Vec::new(), agent, session }
+impl Asker<'_> {
+    /// Its question, about which no policy of this machine has a say.
+    fn question(self, subject: Subject, place: Place) -> Question {
+        let Self { via, gateway, agent, session, decisions } = self;
+        Question {
+            door: Door { via, gateway: gateway.map(str::to_owned), program: None, generation: 0 },
+            agent: AgentId::of(agent),
+            session: SessionKey::of(session),
+            place,
+            why: peer_asks(PolicyLayer::Requested),
+            facts: Vec::new(),
+            offer: Offer { decisions, ..Offer::default() },
+            blocked: display::allow_blocked(subject.view()),
+            subject,
+        }
     }
-}
-
-fn plain(text: &str) -> Shown {
-    display::shown(text, Secrets::Show)
 }
 
 /// Without blanks around it, if anything is left.

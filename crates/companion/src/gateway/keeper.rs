@@ -1,6 +1,6 @@
 //! The approvals actor as the gateway's backend.
 
-use super::asked::{argv, asked, asked_by_plugin, run_of, would_run_here};
+use super::asked::{asked, asked_by_plugin, run_of, would_run_here};
 use super::policies::Policies;
 use super::shelf::Shelf;
 use super::tools::Offered;
@@ -13,7 +13,7 @@ use countersign_gateway::embedded::{
     self, Agreed, Backend, Happened, Known, Listing, NotCounted, NotTaken, PolicyError, Subject, Submission,
     ToolError, Use, Verdict,
 };
-use countersign_node::host::{Ended, Host, Inquired, Inquiry, Question};
+use countersign_node::host::{Ended, Host, Inquired, Inquiry, Waiting};
 use countersign_policy::display::{self, Secrets};
 use countersign_policy::raw_command;
 use countersign_protocol::gateway::approval::Requested;
@@ -76,7 +76,7 @@ pub(super) struct Keeper {
 /// A request in the book.
 enum Asked {
     Alone(Ticket),
-    App(Box<Question>),
+    App(Box<Waiting>),
 }
 
 impl Asked {
@@ -147,9 +147,9 @@ impl Keeper {
     async fn ask(&self, inquiry: Inquiry, deliverable: bool) -> Result<Taken, SubmitError> {
         match &self.presence {
             Presence::ClientsOnly(_) if deliverable => {
-                let Inquiry { request, wait, id, by, .. } = inquiry;
+                let Inquiry { question, wait, id, by, .. } = inquiry;
                 self.approvals
-                    .submit(request, wait, id, by)
+                    .submit(question, wait, id, by)
                     .await
                     .map(|ticket| Taken::Waits(Asked::Alone(ticket)))
             }
@@ -206,9 +206,9 @@ impl Backend for Keeper {
         }
         // Before it is asked: what ends the serving from now on ends it too.
         let withdrawn = self.asking.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let (request, argv, run) = match &subject {
+        let (question, analysis, run) = match &subject {
             Subject::Exec(request) => {
-                let mut asked = asked(&command, request, Via::Gateway, None);
+                let (mut asked, analysis) = asked(&command, cwd.as_deref(), request, Via::Gateway, None);
                 let run = match &self.presence {
                     Presence::App(app) => {
                         would_run_here(&mut asked, request, app.node.id());
@@ -217,21 +217,14 @@ impl Backend for Keeper {
                     }
                     Presence::ClientsOnly(_) => None,
                 };
-                (asked, argv(request).map(<[String]>::to_vec), run)
+                (asked, analysis, run)
             }
             Subject::Plugin(request) => (asked_by_plugin(request, Via::Gateway, None), None, None),
         };
-        let command = match &subject {
-            Subject::Exec(_) => command,
-            // For the history.
-            Subject::Plugin(_) => request.card.command.copy.clone(),
-        };
         let inquiry = Inquiry {
-            request,
-            argv,
+            question,
+            analysis,
             run,
-            command,
-            cwd,
             wait: timeout,
             id,
             by: RequestedBy {

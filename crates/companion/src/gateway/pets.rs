@@ -8,11 +8,12 @@ use crate::tools::pets::{Pet, Pets as ShowsCalls};
 use anyhow::Context as _;
 use countersign_approvals::Approvals;
 use countersign_approvals::ports::Ports;
+use countersign_approvals::question::Question;
 use countersign_gateway::pet::{APPROVAL_WAIT, Answer, By, Call, Choice, Pets, Remembered};
 use countersign_policy::display::{self, Secrets};
 use countersign_protocol::pet::PATH;
 use countersign_protocol::secret::PetToken;
-use countersign_protocol::ui::{Card, EmbeddedState, Fact, PetChoiceView, PetServerView, PetSessionView};
+use countersign_protocol::ui::{EmbeddedState, PetChoiceView, PetServerView, PetSessionView};
 use countersign_protocol::vocabulary::Decision;
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
@@ -192,14 +193,13 @@ impl Asking {
     /// over and it is denied.
     async fn run(self) {
         let Some(record) = self.approvals.snapshot(&self.request).await else { return };
-        let card = &record.request.card;
-        if record.request.objection(Decision::AllowOnce).is_some() {
+        if record.question.objection(Decision::AllowOnce).is_some() {
             // Nobody may allow it, so a client must not be made to believe that it did.
             return;
         }
-        let left_ms = card.expires_at_ms.saturating_sub(self.ports.clock.now_ms());
+        let left_ms = record.expires_at_ms.saturating_sub(self.ports.clock.now_ms());
         let wait = Duration::from_millis(u64::try_from(left_ms).unwrap_or(0)).min(APPROVAL_WAIT);
-        let context = context(card).unwrap_or_else(|| self.request.clone());
+        let context = context(&record.question).unwrap_or_else(|| self.request.clone());
         let call = Call { tool: &self.tool, arguments: &self.arguments, context: &context };
         let answer = self.pets.ask(&self.session_id, call, wait).await;
         let (decision, by) = match answer {
@@ -220,23 +220,11 @@ impl Asking {
     }
 }
 
-/// Everything that a person sees of a call, so that a remembered choice counts only while all of it is the same: agent, folder,
+/// What a call is like, so that a remembered choice counts only while all that a person sees of it is the same: agent, folder,
 /// the file that would change, the script that would run. Nothing where not all of it is seen: such a call is like no other.
-fn context(card: &Card) -> Option<String> {
-    let is_whole = card.facts.iter().all(|fact| match fact {
-        Fact::Script { complete, .. } => *complete,
-        Fact::Change { change } => change.complete,
-        // Another program may be there the next time.
-        Fact::Program { writable, .. } => !*writable,
-        _ => true,
-    });
-    let mut card = card.clone();
-    card.id.clear();
-    card.generation = 0;
-    card.created_at_ms = 0;
-    card.expires_at_ms = 0;
-    let text = serde_json::to_vec(&card).ok().filter(|_| is_whole)?;
-    Some(Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect())
+fn context(question: &Question) -> Option<String> {
+    let likeness = question.likeness()?;
+    Some(Sha256::digest(likeness).iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 /// How often a token that could not be read is tried again.

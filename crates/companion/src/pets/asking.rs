@@ -9,8 +9,8 @@ use countersign_approvals::ports::Ports;
 use countersign_gateway::pet::client::{AnswerError, Asked};
 use countersign_gateway::pet::{Choice, Keep};
 use countersign_node::host::{Host, Inquired, Inquiry};
-use countersign_policy::display;
-use countersign_protocol::ui::{CancelCause, Outcome, Shown};
+use countersign_policy::display::{self, Secrets};
+use countersign_protocol::ui::{CancelCause, Outcome};
 use std::sync::Arc;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
@@ -32,7 +32,7 @@ pub(super) struct Asking {
     /// Our id for the server.
     pub(super) source: String,
     /// The person's name for it.
-    pub(super) name: Shown,
+    pub(super) name: String,
     pub(super) session_id: String,
     pub(super) asked: Asked,
     /// Nobody wants the server any more.
@@ -49,13 +49,9 @@ impl Asking {
         if wait.is_zero() || asked.is_gone() {
             return;
         }
-        let card::Asked { request, line } =
-            card::of_pet_server(&asked.tool, &asked.arguments, &name, &session_id);
         let inquiry = Inquiry {
-            request,
-            command: line,
-            argv: None,
-            cwd: None,
+            question: card::of_pet_server(&asked.tool, &asked.arguments, &name, &session_id),
+            analysis: None,
             wait,
             id: None,
             by: RequestedBy { gateway: Some(source.clone()), ..RequestedBy::default() },
@@ -103,7 +99,8 @@ impl Asking {
             Ok(()) => ended.written().await,
             Err(error) => {
                 let text = text(&error);
-                let not_taken = NotTaken { id, gateway: name, text: text.clone() };
+                let gateway = display::shown(&name, Secrets::Show);
+                let not_taken = NotTaken { id, gateway, text: text.clone() };
                 // A full queue means that many were told a moment ago; the history has every one.
                 let _ = tools.not_taken.try_send(not_taken);
                 ended.written_as(Outcome::Refused { reason: text }).await;

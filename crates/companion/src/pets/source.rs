@@ -4,7 +4,6 @@ use super::asking::{Asking, Tools};
 use super::config::{Checked, Source};
 use crate::connections::{Secrets, escaped};
 use countersign_gateway::pet::client::{self, Asked, LinkProblem, Notice, Options};
-use countersign_policy::display;
 use countersign_protocol::secret::PetToken;
 use countersign_protocol::ui::{LinkState, LinkView};
 use std::sync::Arc;
@@ -83,7 +82,7 @@ impl Following {
         Asking {
             tools: self.tools.clone(),
             source: self.source.id.clone(),
-            name: display::shown(&self.source.name, display::Secrets::Show),
+            name: self.source.name.clone(),
             session_id: self.source.session_id.clone(),
             asked,
             stop: stop.clone(),

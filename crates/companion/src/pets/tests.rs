@@ -1,6 +1,7 @@
 //! The client's end over real sockets: another gateway's channel, whose questions are asked here.
 
 use super::*;
+use crate::card::card;
 use crate::connections::{self, Connections};
 use crate::wiring::Core;
 use countersign_approvals::actor::{Event, PresenterGuard};
@@ -207,7 +208,7 @@ async fn what_another_server_asks_is_a_card_and_the_answer_goes_back_to_it() {
     for (id, decision, approved) in [("1", Decision::AllowOnce, true), ("2", Decision::Deny, false)] {
         server.ask(id, "exec", json!({"command": "touch \u{202e}made"})).await;
         let record = here.added().await;
-        let card = &record.request.card;
+        let card = card(&record);
         assert_eq!((card.kind, card.via, card.host.kind), (CardKind::Tool, Via::Pet, HostKind::Remote));
         assert_eq!(display::original(card.gateway.as_ref().unwrap()).unwrap(), "far away");
         assert_eq!(display::original(card.session.as_ref().unwrap()).unwrap(), "cat");
@@ -236,7 +237,7 @@ async fn t08_what_another_server_asks_and_cannot_be_shown_whole_cannot_be_allowe
     let mut server = Server::of(&here).await;
     server.ask("1", "write_file", json!({"content": "x".repeat(300_000)})).await;
     let record = here.added().await;
-    assert_eq!(record.request.card.allow_blocked, Some(AllowBlocked::TooLong));
+    assert_eq!(record.question.blocked, Some(AllowBlocked::TooLong));
     here.decide(&record, Decision::Deny).await;
     assert_eq!(server.answered().await["data"]["approved"], false);
 }
@@ -285,8 +286,8 @@ async fn t05_nothing_is_said_when_the_minute_is_over() {
     let mut server = Server::of(&here).await;
     server.ask("1", "exec", json!({"command": "ls"})).await;
     let record = here.added().await;
-    let card = &record.request.card;
-    assert!((59_000..=60_000).contains(&(card.expires_at_ms - card.created_at_ms)), "{card:?}");
+    let wait_ms = record.expires_at_ms - record.created_at_ms;
+    assert!((59_000..=60_000).contains(&wait_ms), "{wait_ms}");
     tokio::time::pause();
     let began = tokio::time::Instant::now();
     loop {

@@ -129,7 +129,7 @@ impl Rig {
             loop {
                 if let Event::Added(record) = events.recv().await.unwrap() {
                     assert!(approvals.resolve(&record.id, decision, "window").await.is_ok());
-                    return record.request.card.host.kind;
+                    return record.question.place.kind();
                 }
             }
         });

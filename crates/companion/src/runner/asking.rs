@@ -11,7 +11,7 @@ use countersign_approvals::ports::Ports;
 use countersign_node::socket::client;
 use countersign_policy::display;
 use countersign_protocol::socket::AskRequest;
-use countersign_protocol::ui::{CancelCause, Fact};
+use countersign_protocol::ui::CancelCause;
 use countersign_protocol::vocabulary::Decision;
 use std::sync::Arc;
 use std::time::Duration;
@@ -66,28 +66,30 @@ impl Asking {
     }
 
     async fn ask(self, record: Arc<Record>) {
-        let card = &record.request.card;
-        let is_overridden =
-            |fact: &Fact| matches!(fact, Fact::Environment { overrides } if !overrides.is_empty());
-        if card.facts.iter().any(is_overridden) {
+        let question = &record.question;
+        let Some(command) = question.subject.command() else {
+            // Nothing else is asked about in this process.
+            self.approvals.cancel(&record.id, CancelCause::Withdrawn).await;
+            return;
+        };
+        if !command.environment.is_empty() {
             // The frame that only asks has no place for them, and a person must see all that will hold.
             tracing::info!("a command with its own environment cannot be asked about in the app");
             self.approvals.cancel(&record.id, CancelCause::Withdrawn).await;
             return;
         }
-        let cwd = card.facts.iter().find_map(|fact| match fact {
-            Fact::Folder { path, .. } => display::original(path),
-            _ => None,
-        });
         let left = record.expires_at_ms.saturating_sub(self.ports.clock.now_ms());
         let left = Duration::from_millis(u64::try_from(left).unwrap_or(0));
         let request = AskRequest {
-            command: card.command.copy.clone(),
-            cwd,
-            security: Some(card.why.security.to_string()),
-            ask: Some(card.why.ask.to_string()),
-            agent_id: Some(record.request.agent.clone()),
-            session_key: record.request.session.clone(),
+            command: match &command.argv {
+                Some(argv) => display::shell_quoted(argv),
+                None => command.text.clone(),
+            },
+            cwd: command.folder.as_ref().map(|folder| folder.path().into_owned()),
+            security: Some(question.why.security.to_string()),
+            ask: Some(question.why.ask.to_string()),
+            agent_id: Some(question.agent.to_string()),
+            session_key: question.session.as_ref().map(ToString::to_string),
             // What "always" would store is decided by whoever runs the command; the answer has no place for it.
             allowed_decisions: vec![Decision::AllowOnce, Decision::Deny],
             approval_timeout_ms: u64::try_from(left.as_millis()).ok(),
@@ -136,7 +138,8 @@ const KNOCK: Duration = Duration::from_secs(2);
 mod tests {
     use super::*;
     use crate::forward::sample;
-    use countersign_approvals::book::{Ending, Request, RequestedBy};
+    use countersign_approvals::book::{Ending, RequestedBy};
+    use countersign_approvals::question::Question;
     use countersign_protocol::ui::AllowBlocked;
     use pretty_assertions::assert_eq;
     use serde_json::{Value, json};
@@ -146,11 +149,11 @@ mod tests {
     use tokio::net::UnixListener;
     use tokio_util::task::TaskTracker;
 
-    fn request(decisions: &[Decision], blocked: Option<AllowBlocked>) -> Request {
-        let mut request = Request::clone(&sample::record(&Ports::system()).request);
-        request.card.decisions = decisions.to_vec();
-        request.card.allow_blocked = blocked;
-        request
+    fn question(decisions: &[Decision], blocked: Option<AllowBlocked>) -> Question {
+        let mut question = Question::clone(&sample::record(&Ports::system()).question);
+        question.offer.decisions = decisions.to_vec();
+        question.blocked = blocked;
+        question
     }
 
     /// An app that answers one question with this word.
@@ -183,7 +186,7 @@ mod tests {
         let _presenter = approvals.presenter();
         tracker.spawn(asking.run(stop.clone()));
         let ticket = approvals
-            .submit(request(decisions, blocked), Duration::from_secs(30), None, RequestedBy::default())
+            .submit(question(decisions, blocked), Duration::from_secs(30), None, RequestedBy::default())
             .await
             .unwrap();
         answers(&listener, word).await;

@@ -1,158 +1,137 @@
-//! A call of a tool as the book keeps it and a person sees it.
+//! A call of a tool as the book keeps it.
 
-use countersign_approvals::book::Request;
-use countersign_policy::display::{self, Secrets};
-use countersign_protocol::document::MAIN_AGENT;
-use countersign_protocol::ui::{
-    AllowBlocked, Card, CardKind, ChangeKind, ChangeNote, ChangeView, CommandView, DiffHunk, DiffLine,
-    DiffLineKind, Fact, HostKind, HostView, OnExpiry, PolicyLayer, Shown, Via, Why, WhyReason,
+use countersign_approvals::question::{
+    self, Command, Door, Environment, Folder, Offer, Place, Question, Runner, Subject, ToolName, peer_asks,
 };
-use countersign_protocol::vocabulary::{Ask, Decision, Security};
+use countersign_policy::display::{self, Secrets};
+use countersign_protocol::ids::{AgentId, SessionKey};
+use countersign_protocol::limits::DISPLAY_INPUT_UNITS;
+use countersign_protocol::ui::{
+    AllowBlocked, ChangeKind, ChangeNote, ChangeView, DiffHunk, DiffLine, DiffLineKind, PolicyLayer, Shown,
+    Via,
+};
 use countersign_tools::files::{self, FileChange, LineKind, Sensitive};
 use countersign_tools::tool::{Call, Preview};
 use serde::Serialize;
 use serde_json::Value;
 
-/// A question, and the line that the history keeps of it.
-pub(crate) struct Asked {
-    pub(crate) request: Request,
-    pub(crate) line: String,
-}
-
 /// A call whose plan is known.
-pub(super) fn of_plan(call: &Call, preview: &Preview, via: Via) -> Asked {
-    let mut facts = vec![called(call)];
-    let words = match preview {
+pub(super) fn of_plan(call: &Call, preview: &Preview, via: Via) -> Question {
+    let blank = blank(call);
+    let subject = match preview {
         Preview::Changes(changes) => {
-            facts.extend(changes.iter().map(|change| Fact::Change { change: change_view(change) }));
-            std::iter::once(call.tool.clone()).chain(paths(changes)).collect()
+            let paths = changes.iter().map(|change| change.named.clone());
+            let words: Vec<String> = std::iter::once(call.tool.clone()).chain(paths).collect();
+            question::ToolCall {
+                view: display::command_view(&words, &[]),
+                words,
+                changes: changes.iter().map(change_view).collect(),
+                ..blank
+            }
         }
-        Preview::HandOver { command, task } => {
-            facts.push(Fact::Task { text: display::shown(task, Secrets::Mask) });
-            command.clone()
-        }
+        Preview::HandOver { command, task } => question::ToolCall {
+            view: display::command_view(command, &[]),
+            words: command.clone(),
+            task: Some(task.clone()),
+            ..blank
+        },
         // The app runs it then, as it is shown.
         Preview::AskedThere { exec } => {
-            return asked(call, CardKind::Exec, &exec.command, facts, via);
+            let argv = exec.command.clone();
+            let view = display::command_view(&argv, &[]);
+            let command = Command {
+                argv: Some(argv),
+                folder: exec.cwd.clone().map(Folder::named),
+                environment: Environment::Values(exec.env.clone().unwrap_or_default()),
+                tool: Some(called(call)),
+                ..Command::of_text(Runner::App, display::argv_line(&exec.command), view)
+            };
+            return asked(call, Subject::Command(Box::new(command)), via);
         }
-        Preview::Harmless => {
-            facts.push(arguments(&call.params));
-            vec![call.tool.clone()]
-        }
+        Preview::Harmless => question::ToolCall { arguments: Some(written(&call.params)), ..blank },
     };
-    asked(call, CardKind::Tool, &words, facts, via)
+    asked(call, Subject::Tool(subject), via)
 }
 
 /// A call of a tool that is none of ours and that nothing is known of.
-pub(super) fn of_arguments(call: &Call, via: Via) -> Asked {
-    let facts = vec![called(call), arguments(&call.params)];
-    asked(call, CardKind::Tool, std::slice::from_ref(&call.tool), facts, via)
+pub(super) fn of_arguments(call: &Call, via: Via) -> Question {
+    let subject = question::ToolCall { arguments: Some(written(&call.params)), ..blank(call) };
+    asked(call, Subject::Tool(subject), via)
 }
 
-fn asked(call: &Call, kind: CardKind, words: &[String], mut facts: Vec<Fact>, via: Via) -> Asked {
-    let command = display::command_view(words, &[]);
-    if !call.workspace.as_os_str().is_empty() {
-        facts.push(Fact::Folder { path: plain(&call.workspace.to_string_lossy()), given: None });
+/// A call of which only the tool is said.
+fn blank(call: &Call) -> question::ToolCall {
+    let workspace = call.workspace.to_string_lossy();
+    let folder = (!workspace.is_empty()).then(|| Folder::named(workspace));
+    question::ToolCall { folder, ..of_tool(called(call)) }
+}
+
+fn of_tool(name: ToolName) -> question::ToolCall {
+    let words = vec![name.tool.clone()];
+    question::ToolCall {
+        name,
+        view: display::command_view(&words, &[]),
+        words,
+        changes: Vec::new(),
+        task: None,
+        arguments: None,
+        folder: None,
     }
+}
+
+fn asked(call: &Call, subject: Subject, via: Via) -> Question {
     let caller = &call.caller;
-    let agent = Some(caller.agent.trim()).filter(|agent| !agent.is_empty()).unwrap_or(MAIN_AGENT).to_owned();
-    let session = caller.session.clone().filter(|session| !session.trim().is_empty());
-    let card = Card {
-        id: String::new(),
-        generation: 1,
-        kind,
-        via,
-        gateway: None,
-        agent: plain(&agent),
-        session: session.as_deref().map(plain),
-        peer: caller.brought_by.as_ref().and_then(|by| by.program.as_deref()).map(plain),
-        host: HostView { kind: HostKind::ThisMachine, name: None },
-        created_at_ms: 0,
-        expires_at_ms: 0,
-        on_expiry: OnExpiry::NotRun,
-        allow_blocked: blocked(&command, &facts),
-        command,
-        facts,
-        why: why(),
-        decisions: vec![Decision::AllowOnce, Decision::Deny],
-        always: Vec::new(),
-        always_unavailable: None,
-    };
-    let request = Request { card, proposals: Vec::new(), choices: Vec::new(), agent, session };
-    Asked { request, line: display::argv_line(words) }
+    let program = caller.brought_by.as_ref().and_then(|by| by.program.clone());
+    Question {
+        blocked: blocked(&subject),
+        subject,
+        door: Door { via, gateway: None, program, generation: 1 },
+        agent: AgentId::of(Some(&caller.agent)),
+        session: SessionKey::of(caller.session.as_deref()),
+        place: Place::ThisMachine,
+        // There is no policy for what is no command: somebody has to look.
+        why: peer_asks(PolicyLayer::BuiltIn),
+        facts: Vec::new(),
+        offer: Offer::once(),
+    }
 }
 
 /// A call of an agent elsewhere, that another program's pet server asks about: all of it is that server's word.
-pub(crate) fn of_pet_server(tool: &str, params: &Value, source: &Shown, session: &str) -> Asked {
-    let words = [tool.to_owned()];
-    let command = display::command_view(&words, &[]);
-    let facts = vec![Fact::Tool { tool: plain(tool), client: None }, arguments(params)];
-    let card = Card {
-        id: String::new(),
-        generation: 1,
-        kind: CardKind::Tool,
-        via: Via::Pet,
-        gateway: Some(source.clone()),
+pub(crate) fn of_pet_server(tool: &str, params: &Value, source: &str, session: &str) -> Question {
+    let name = ToolName { tool: tool.to_owned(), client: None };
+    let subject = Subject::Tool(question::ToolCall { arguments: Some(written(params)), ..of_tool(name) });
+    Question {
+        blocked: blocked(&subject),
+        subject,
+        door: Door { via: Via::Pet, gateway: Some(source.to_owned()), program: None, generation: 1 },
         // That program does not tell.
-        agent: plain(MAIN_AGENT),
-        session: Some(plain(session)),
-        peer: None,
-        host: HostView { kind: HostKind::Remote, name: Some(source.clone()) },
-        created_at_ms: 0,
-        expires_at_ms: 0,
-        on_expiry: OnExpiry::NotRun,
-        allow_blocked: blocked(&command, &facts),
-        command,
-        facts,
-        why: why(),
-        decisions: vec![Decision::AllowOnce, Decision::Deny],
-        always: Vec::new(),
-        always_unavailable: None,
-    };
-    let (agent, session) = (MAIN_AGENT.to_owned(), Some(session.to_owned()));
-    let request = Request { card, proposals: Vec::new(), choices: Vec::new(), agent, session };
-    Asked { request, line: display::argv_line(&words) }
-}
-
-/// There is no policy for what is no command: somebody has to look.
-fn why() -> Why {
-    Why {
-        reason: WhyReason::PeerAsks,
-        opaque: None,
-        cause: None,
-        unbound: None,
-        segments: Vec::new(),
-        security: Security::Allowlist,
-        ask: Ask::Always,
-        layer: PolicyLayer::BuiltIn,
-        entries_checked: 0,
-        trace: Vec::new(),
+        agent: AgentId::of(None),
+        session: SessionKey::of(Some(session)),
+        place: Place::Remote(Some(source.to_owned())),
+        why: peer_asks(PolicyLayer::BuiltIn),
+        facts: Vec::new(),
+        offer: Offer::once(),
     }
 }
 
 /// What is not shown whole is not allowed.
-fn blocked(command: &CommandView, facts: &[Fact]) -> Option<AllowBlocked> {
-    let is_cut = facts.iter().any(|fact| matches!(fact, Fact::Change { change } if !change.complete));
-    let texts = facts.iter().filter_map(|fact| match fact {
-        Fact::Arguments { text } | Fact::Task { text } => Some(text),
-        _ => None,
-    });
-    let units: usize = texts.flat_map(|text| &text.spans).map(|span| span.text.encode_utf16().count()).sum();
-    let is_long = is_cut || units > countersign_protocol::limits::DISPLAY_INPUT_UNITS;
-    is_long.then_some(AllowBlocked::TooLong).or_else(|| display::allow_blocked(command))
+fn blocked(subject: &Subject) -> Option<AllowBlocked> {
+    let Subject::Tool(call) = subject else { return display::allow_blocked(subject.view()) };
+    let is_cut = call.changes.iter().any(|change| !change.complete);
+    let texts = call.arguments.iter().chain(&call.task);
+    let shown = texts.flat_map(|text| display::shown(text, Secrets::Mask).spans);
+    let units: usize = shown.map(|span| span.text.encode_utf16().count()).sum();
+    let is_long = is_cut || units > DISPLAY_INPUT_UNITS;
+    is_long.then_some(AllowBlocked::TooLong).or_else(|| display::allow_blocked(&call.view))
 }
 
-fn called(call: &Call) -> Fact {
-    Fact::Tool { tool: plain(&call.tool), client: call.caller.client.as_deref().map(plain) }
+fn called(call: &Call) -> ToolName {
+    ToolName { tool: call.tool.clone(), client: call.caller.client.clone() }
 }
 
-fn arguments(params: &impl Serialize) -> Fact {
-    let text = serde_json::to_string_pretty(params).unwrap_or_default();
-    Fact::Arguments { text: display::shown(&text, Secrets::Mask) }
-}
-
-fn paths(changes: &[FileChange]) -> impl Iterator<Item = String> + '_ {
-    changes.iter().map(|change| change.named.clone())
+/// Parameters as their caller wrote them, indented.
+fn written(params: &impl Serialize) -> String {
+    serde_json::to_string_pretty(params).unwrap_or_default()
 }
 
 fn change_view(change: &FileChange) -> ChangeView {

@@ -1,11 +1,12 @@
 //! The approval of calls: a hook at a stage of its own, after every other. What a call would do becomes a question in the
 //! book, and only a person's answer to exactly that lets it go on.
 
-use super::card::{self, Asked};
+use super::card;
 use super::pets::{Pet, Pets};
 use countersign_approvals::book::{Ending, RequestedBy};
+use countersign_approvals::question::Question;
 use countersign_gateway::pet::APPROVAL_WAIT;
-use countersign_node::host::{AskedRun, Host, Inquired, Inquiry, Question};
+use countersign_node::host::{AskedRun, Host, Inquired, Inquiry, Waiting};
 use countersign_protocol::socket::NodeRun;
 use countersign_protocol::ui::Via;
 use countersign_tools::gate::{Allowed, Denied, Gate};
@@ -48,21 +49,12 @@ impl Approvals {
     pub(super) async fn ask(
         &self,
         call: &Call,
-        asked: Asked,
-        about: About<'_>,
+        question: Question,
+        run: Option<AskedRun>,
         abort: &CancellationToken,
     ) -> Result<(), NotAllowed> {
-        let Asked { request, line } = asked;
-        let inquiry = Inquiry {
-            request,
-            command: line,
-            argv: about.argv.map(<[String]>::to_vec),
-            cwd: about.cwd.map(str::to_owned),
-            wait: wait_of(call),
-            id: None,
-            by: requested_by(call),
-            run: about.run,
-        };
+        let inquiry =
+            Inquiry { question, analysis: None, wait: wait_of(call), id: None, by: requested_by(call), run };
         let question = match self.host.inquire(inquiry).await {
             Ok(Inquired::Waits(question)) => question,
             Ok(Inquired::Refused { id }) => return Err(NotAllowed::ByRule(id)),
@@ -88,18 +80,10 @@ impl Approvals {
     }
 
     /// Shows a question to the companion client whose turn it came from; as long as what comes back lives.
-    fn pet(&self, call: &Call, question: &Question) -> Option<Pet> {
+    fn pet(&self, call: &Call, question: &Waiting) -> Option<Pet> {
         let Channel::Pet { session_id } = &call.caller.channel else { return None };
         Some(self.pets.as_ref()?.show(session_id, &question.record().id, &call.tool, &call.params))
     }
-}
-
-/// What else there is to know of a call that is a command.
-#[derive(Default)]
-pub(super) struct About<'a> {
-    pub(super) argv: Option<&'a [String]>,
-    pub(super) cwd: Option<&'a str>,
-    pub(super) run: Option<AskedRun>,
 }
 
 impl Gate for Approvals {
@@ -112,18 +96,13 @@ impl Gate for Approvals {
         Box::pin(async move {
             let judged = async {
                 keep_out(preview, &self.private)?;
-                let about = match preview {
-                    Preview::AskedThere { exec } => About {
-                        argv: Some(&exec.command),
-                        cwd: exec.cwd.as_deref(),
-                        run: Some(AskedRun {
-                            run: run_of(&call.key()),
-                            env_names: env_names(exec.env.as_ref()),
-                        }),
-                    },
-                    Preview::Changes(_) | Preview::HandOver { .. } | Preview::Harmless => About::default(),
+                let run = match preview {
+                    Preview::AskedThere { exec } => {
+                        Some(AskedRun { run: run_of(&call.key()), env_names: env_names(exec.env.as_ref()) })
+                    }
+                    Preview::Changes(_) | Preview::HandOver { .. } | Preview::Harmless => None,
                 };
-                self.ask(call, card::of_plan(call, preview, Via::Tool), about, abort).await
+                self.ask(call, card::of_plan(call, preview, Via::Tool), run, abort).await
             };
             match judged.await {
                 Ok(()) => Ok(Allowed),

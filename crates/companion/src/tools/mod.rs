@@ -41,7 +41,7 @@ use countersign_tools::tool::{
     BroughtBy, Call, Caller, Channel, Declaration, Entrance, Progress, Tool, ToolError,
 };
 use foreign::Foreign;
-use gate::{About, Approvals, NotAllowed};
+use gate::{Approvals, NotAllowed};
 use pets::Pets;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -207,7 +207,7 @@ impl Tools {
             },
             Foreign::Other => card::of_arguments(&call, Via::Hook),
         };
-        gate.ask(&call, asked, About::default(), gone).await.map_err(not_allowed)
+        gate.ask(&call, asked, None, gone).await.map_err(not_allowed)
     }
 
     /// The tools as the file has them now.

@@ -7,7 +7,8 @@ use crate::routing;
 use crate::wiring::Core;
 use countersign_approvals::actor::Event;
 use countersign_approvals::book::Record;
-use countersign_protocol::ui::{AllowBlocked, CardKind, ChangeKind, Fact};
+use countersign_approvals::question::Subject;
+use countersign_protocol::ui::{AllowBlocked, CardKind, ChangeKind, ChangeView};
 use countersign_protocol::vocabulary::Decision;
 use pretty_assertions::assert_eq;
 use serde_json::json;
@@ -161,12 +162,9 @@ fn rig() -> Rig {
 }
 
 fn changes(record: &Record) -> Vec<(ChangeKind, String)> {
-    let facts = record.request.card.facts.iter();
-    let change = |fact: &Fact| match fact {
-        Fact::Change { change } => Some((change.change, display::original(&change.path).unwrap())),
-        _ => None,
-    };
-    facts.filter_map(change).collect()
+    let Subject::Tool(call) = &record.question.subject else { panic!("{record:?}") };
+    let change = |change: &ChangeView| (change.change, display::original(&change.path).unwrap());
+    call.changes.iter().map(change).collect()
 }
 
 fn denied(result: Result<String, Failure>) -> String {
@@ -205,7 +203,7 @@ async fn a_file_changes_when_a_person_allowed_what_they_saw() {
     called.unwrap();
     assert_eq!(fs::read_to_string(rig.work().join("a.txt")).unwrap(), "one\n");
     let record = record.unwrap();
-    assert_eq!(record.request.card.kind, CardKind::Tool);
+    assert_eq!(record.question.subject.kind(), CardKind::Tool);
     let path = fs::canonicalize(rig.work()).unwrap().join("a.txt").display().to_string();
     assert_eq!(changes(&record), [(ChangeKind::Create, path)]);
     let (called, _) = rig.called("read_file", &json!({ "path": "a.txt" }), NO).await;
@@ -248,7 +246,7 @@ async fn what_cannot_be_shown_whole_cannot_be_allowed() {
     let rig = rig();
     let content = "x\n".repeat(200_000);
     let (_, record) = rig.called("write_file", &json!({ "path": "big", "content": content }), NO).await;
-    assert_eq!(record.unwrap().request.card.allow_blocked, Some(AllowBlocked::TooLong));
+    assert_eq!(record.unwrap().question.blocked, Some(AllowBlocked::TooLong));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -271,8 +269,8 @@ async fn a_command_runs_by_the_rules_of_this_machine() {
     assert!(record.is_none(), "a rule covers it");
     let (called, record) = rig.called("exec", &json!({ "command": "id -u" }), NO).await;
     assert_eq!(called.unwrap_err().failure, ToolFailure::Denied);
-    let card = &record.unwrap().request.card;
-    assert_eq!((card.kind, card.via), (CardKind::Exec, Via::Tool));
+    let question = &record.unwrap().question;
+    assert_eq!((question.subject.kind(), question.door.via), (CardKind::Exec, Via::Tool));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -315,12 +313,12 @@ async fn what_a_command_prints_is_heard_while_it_runs() {
 async fn another_agents_command_is_judged_and_not_run() {
     let rig = rig();
     let (permission, record) = rig.permitted("Bash", &json!({ "command": "uname -s" }), NO).await;
-    assert_eq!(permission, Permission::Allow, "{:#?}", record.map(|record| record.request.card.why.clone()));
+    assert_eq!(permission, Permission::Allow, "{:#?}", record.map(|record| record.question.why.clone()));
     assert!(record.is_none(), "a rule covers it");
     let touch = json!({ "command": "touch made", "description": "harmless" });
     let (permission, record) = rig.permitted("Bash", &touch, YES).await;
     assert_eq!(permission, Permission::Allow);
-    assert_eq!(record.unwrap().request.card.kind, CardKind::Permit);
+    assert_eq!(record.unwrap().question.subject.kind(), CardKind::Permit);
     let (permission, _) = rig.permitted("Bash", &touch, NO).await;
     assert!(matches!(permission, Permission::Deny { failure: ToolFailure::Denied, .. }), "{permission:?}");
     assert!(!rig.work().join("made").exists());
@@ -351,9 +349,9 @@ async fn t20_what_is_not_understood_of_another_agents_call_is_shown_as_it_is() {
     ] {
         let (permission, record) = rig.permitted(tool, &params, NO).await;
         assert!(matches!(permission, Permission::Deny { .. }), "{tool}");
-        let card = record.unwrap().request.card.clone();
-        assert_eq!(card.kind, CardKind::Tool, "{tool}");
-        assert!(card.facts.iter().any(|fact| matches!(fact, Fact::Arguments { .. })), "{tool}");
+        let subject = &record.unwrap().question.subject;
+        let Subject::Tool(call) = subject else { panic!("{tool}: {subject:?}") };
+        assert!(call.arguments.is_some(), "{tool}");
     }
 }
 

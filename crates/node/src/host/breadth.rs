@@ -14,6 +14,7 @@ use countersign_policy::evaluate::{Evidence, LocalRules, Origin, Subject, Verdic
 use countersign_policy::facts::Facts;
 use countersign_policy::rules::{Folders, Moment, RuleIndex, folders_of, matches, visited, with_invocations};
 use countersign_protocol::document::{Document, WILDCARD_AGENT};
+use countersign_protocol::ids::AgentId;
 use countersign_protocol::rules::{CommandRule, FileContents, RuleOrigin};
 use countersign_protocol::ui::{Breadth, RuleBreadth, RungBreadth};
 use std::collections::HashMap;
@@ -22,7 +23,7 @@ use std::collections::HashMap;
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Past {
     /// Agent id.
-    pub agent: String,
+    pub agent: AgentId,
     /// Its argument list; secrets in it may be masked.
     pub argv: Vec<String>,
     /// Working directory as given; `None` means the home directory.
@@ -44,7 +45,7 @@ impl Host {
     /// system calls for each request.
     pub async fn breadth_of_choices(
         &self,
-        agent: &str,
+        agent: &AgentId,
         choices: &[Choice],
         past: &[Past],
     ) -> Vec<RungBreadth> {
@@ -52,9 +53,9 @@ impl Host {
         let current = self.parts.rules.refresh().await;
         let uses = HashMap::new();
         let now_ms = self.parts.ports.clock.now_ms();
-        let moment = Moment { agent, session: None, now_ms, uses: &uses };
+        let moment = Moment { agent: agent.as_str(), session: None, now_ms, uses: &uses };
         let recalled: Vec<Recalled<'_>> =
-            past.iter().filter(|past| past.agent == agent).map(|past| self.recall(past)).collect();
+            past.iter().filter(|past| past.agent == *agent).map(|past| self.recall(past)).collect();
         let of_rung = |choice: &Choice| {
             let (rules, new) = with_first(choice, agent, now_ms, &current)?;
             let lets_run = |recalled: &Recalled<'_>| {
@@ -114,15 +115,16 @@ impl Host {
         let current = self.parts.rules.refresh().await;
         let now_ms = self.parts.ports.clock.now_ms();
         let mut more = 0;
-        let mut known: HashMap<(&str, bool), (Effective, EntryIndex)> = HashMap::new();
+        let mut known: HashMap<(&AgentId, bool), (Effective, EntryIndex)> = HashMap::new();
         for past in past {
             let recalled = self.recall(past);
             let mut runs = |document: &Document, is_after| {
                 let (policy, rules) = known.entry((&past.agent, is_after)).or_insert_with(|| {
-                    let (policy, rules) = resolve(document, Some(&past.agent), Requested::default());
+                    let (policy, rules) = resolve(document, Some(past.agent.as_str()), Requested::default());
                     (policy, EntryIndex::new(rules))
                 });
-                let moment = Moment { agent: &past.agent, session: None, now_ms, uses: &current.uses };
+                let moment =
+                    Moment { agent: past.agent.as_str(), session: None, now_ms, uses: &current.uses };
                 let local = match current.is_known() {
                     true => LocalRules::Known { rules: &current.index, folders: &recalled.folders, moment },
                     false => LocalRules::Unreadable,
@@ -161,7 +163,7 @@ impl Host {
 
 impl Recalled<'_> {
     fn is_met_by(&self, rule: &CommandRule) -> bool {
-        if rule.agent != WILDCARD_AGENT && rule.agent != self.past.agent {
+        if rule.agent != WILDCARD_AGENT && rule.agent != self.past.agent.as_str() {
             return false;
         }
         let places = folders_of(&self.analysis, &self.facts, &self.folders);
@@ -174,12 +176,17 @@ impl Recalled<'_> {
 }
 
 /// The rules of a choice in front of all others, and how many they are.
-fn with_first(choice: &Choice, agent: &str, now_ms: i64, current: &Current) -> Option<(RuleIndex, usize)> {
+fn with_first(
+    choice: &Choice,
+    agent: &AgentId,
+    now_ms: i64,
+    current: &Current,
+) -> Option<(RuleIndex, usize)> {
     let offers = choice.rules.as_ref().ok()?;
     let id = |index: usize| format!("offer {index}");
     let new = offers.iter().enumerate();
     let new = new.map(|(index, offer)| {
-        whatever_files_contain(offer.clone().into_rule(id(index), agent.to_owned(), now_ms))
+        whatever_files_contain(offer.clone().into_rule(id(index), agent.as_str().to_owned(), now_ms))
     });
     let rules = new.chain(current.index.rules().iter().cloned()).collect();
     Some((RuleIndex::new(rules), offers.len()))

@@ -8,11 +8,13 @@
 use super::request::Checked;
 use super::{Host, Judged, Refusal};
 use crate::facts::{self, Drift};
+use countersign_approvals::question::{Command, Question};
 use countersign_policy::analysis::analyze_text;
 use countersign_policy::evaluate::Answer;
 use countersign_policy::facts::Facts;
 use countersign_policy::raw_command;
-use countersign_protocol::socket::{AskRequest, NodeRun};
+use countersign_protocol::ids::{AgentId, SessionKey};
+use countersign_protocol::socket::NodeRun;
 use countersign_protocol::vocabulary::Decision;
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -35,8 +37,8 @@ pub(super) struct Asked {
     /// The list that would run, where the asker said it.
     pub(super) argv: Option<Vec<String>>,
     pub(super) cwd: Option<String>,
-    pub(super) agent: String,
-    pub(super) session: Option<String>,
+    pub(super) agent: AgentId,
+    pub(super) session: Option<SessionKey>,
     /// What was there when it was shown.
     pub(super) facts: Facts,
 }
@@ -46,8 +48,8 @@ pub(super) struct Wanted<'a> {
     pub(super) run: &'a NodeRun,
     pub(super) argv: &'a [String],
     pub(super) cwd: Option<&'a str>,
-    pub(super) agent: &'a str,
-    pub(super) session: Option<&'a str>,
+    pub(super) agent: &'a AgentId,
+    pub(super) session: Option<&'a SessionKey>,
     pub(super) env_names: BTreeSet<&'a str>,
     pub(super) facts: &'a Facts,
 }
@@ -134,6 +136,19 @@ impl Grants {
 }
 
 impl Asked {
+    /// The command of `question`, of which `asked` is the run and `facts` what was there.
+    pub(super) fn of(question: &Question, command: &Command, asked: AskedRun, facts: Facts) -> Self {
+        Self {
+            asked,
+            text: command.text.clone(),
+            argv: command.argv.clone(),
+            cwd: command.folder.as_ref().map(|folder| folder.given.clone()),
+            agent: question.agent.clone(),
+            session: question.session.clone(),
+            facts,
+        }
+    }
+
     fn covers(&self, wanted: &Wanted<'_>) -> Result<(), NotGranted> {
         let is_the_list = match &self.argv {
             Some(argv) => argv == wanted.argv,
@@ -143,8 +158,8 @@ impl Asked {
         for (is_same, what) in [
             (is_the_list, "command"),
             (filled(self.cwd.as_deref()) == filled(wanted.cwd), "working directory"),
-            (self.agent == wanted.agent, "agent"),
-            (filled(self.session.as_deref()) == filled(wanted.session), "session"),
+            (self.agent == *wanted.agent, "agent"),
+            (self.session.as_ref() == wanted.session, "session"),
             (names == wanted.env_names, "environment"),
         ] {
             if !is_same {
@@ -179,26 +194,17 @@ impl Host {
     /// Keeps the answer to a question of the socket, if it allows and names a run.
     pub(super) fn keep_grant(
         &self,
-        request: AskRequest,
-        agent: String,
+        run: Option<NodeRun>,
+        question: &Question,
         mut facts: Facts,
         decision: Option<Decision>,
         request_id: &str,
     ) {
-        let Some((run, decision)) = request.node_run.zip(decision.filter(|decision| decision.allows()))
-        else {
-            return;
-        };
-        facts.cwd = facts.cwd.filter(|_| request.cwd.is_some());
-        let asked = Asked {
-            asked: AskedRun { run, env_names: Vec::new() },
-            text: request.command,
-            argv: None,
-            cwd: request.cwd,
-            agent,
-            session: request.session_key,
-            facts,
-        };
+        let decision = decision.filter(|decision| decision.allows());
+        let Some((run, decision)) = run.zip(decision) else { return };
+        let Some(command) = question.subject.command() else { return };
+        facts.cwd = facts.cwd.filter(|_| command.folder.is_some());
+        let asked = Asked::of(question, command, AskedRun { run, env_names: Vec::new() }, facts);
         let granted = Granted { request_id: request_id.to_owned(), decision };
         self.grants.keep(asked, granted, self.parts.ports.clock.steady_ms());
     }
@@ -216,7 +222,7 @@ impl Host {
             argv: &checked.argv,
             cwd: checked.given_cwd.as_deref(),
             agent: &checked.agent,
-            session: checked.session.as_deref(),
+            session: checked.session.as_ref(),
             env_names: checked.env.accepted.keys().map(String::as_str).collect(),
             facts: &judged.facts,
         };
@@ -245,11 +251,13 @@ mod tests {
             text: "id -u".into(),
             argv: argv.map(strings),
             cwd: Some("/work".into()),
-            agent: "main".into(),
-            session: Some("agent:main:main".into()),
+            agent: AgentId::of(None),
+            session: SessionKey::of(Some(SESSION)),
             facts: Facts::default(),
         }
     }
+
+    const SESSION: &str = "agent:main:main";
 
     fn strings(words: &[&str]) -> Vec<String> {
         words.iter().map(|word| (*word).to_owned()).collect()
@@ -263,13 +271,14 @@ mod tests {
         expected: Result<bool, NotGranted>,
     ) {
         let (grants, run, argv, facts) = (Grants::default(), run(), strings(argv), Facts::default());
+        let (agent, session) = (AgentId::of(None), SessionKey::of(Some(SESSION)));
         grants.keep(asked, Granted { request_id: "q".into(), decision: Decision::AllowOnce }, 0);
         let mut wanted = Wanted {
             run: &run,
             argv: &argv,
             cwd: Some("/work"),
-            agent: "main",
-            session: Some("agent:main:main"),
+            agent: &agent,
+            session: session.as_ref(),
             env_names: BTreeSet::from(["LANG"]),
             facts: &facts,
         };
@@ -294,7 +303,8 @@ mod tests {
         check(asked(Some(&["id", "-u"])), &["/bin/sh", "-lc", "id -u"], |_| {}, other("command"));
         check(asked(None), list, |wanted| wanted.cwd = Some("/"), other("working directory"));
         check(asked(None), list, |wanted| wanted.cwd = None, other("working directory"));
-        check(asked(None), list, |wanted| wanted.agent = "ops", other("agent"));
+        let ops: &'static AgentId = Box::leak(Box::new(AgentId::of(Some("ops"))));
+        check(asked(None), list, |wanted| wanted.agent = ops, other("agent"));
         check(asked(None), list, |wanted| wanted.session = None, other("session"));
         check(asked(None), list, |wanted| wanted.env_names.clear(), other("environment"));
         let nobody_asked = |run: NodeRun| {
@@ -309,13 +319,14 @@ mod tests {
     #[test]
     fn t05_an_answer_counts_once_and_not_for_ever() {
         let (grants, run, facts, argv) = (Grants::default(), run(), Facts::default(), strings(&["id", "-u"]));
+        let (agent, session) = (AgentId::of(None), SessionKey::of(Some(SESSION)));
         let granted = Granted { request_id: "q".into(), decision: Decision::AllowAlways };
         let wanted = || Wanted {
             run: &run,
             argv: &argv,
             cwd: Some("/work"),
-            agent: "main",
-            session: Some("agent:main:main"),
+            agent: &agent,
+            session: session.as_ref(),
             env_names: BTreeSet::from(["LANG"]),
             facts: &facts,
         };

@@ -2,29 +2,27 @@
 //! line in the history as those that come over the socket.
 
 use super::grants::{Asked, AskedRun, Granted, Grants};
-use super::record::{self, Recorder};
+use super::record::Recorder;
 use super::refusal::{ended, refused_by};
-use super::{Glance, Host, card};
+use super::{Glance, Host};
 use countersign_approvals::SubmitError;
 use countersign_approvals::actor::Ticket;
-use countersign_approvals::book::{Ending, Record, Request, RequestedBy};
+use countersign_approvals::book::{Ending, Record, RequestedBy};
 use countersign_approvals::ports::Ports;
+use countersign_approvals::question::{Command, Place, Question, Subject};
+use countersign_policy::analysis::{self, Analysis};
 use countersign_protocol::socket::NodeRun;
-use countersign_protocol::ui::{CardKind, HostKind, Outcome};
+use countersign_protocol::ui::Outcome;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A question about a command that somebody else runs.
+/// Something that somebody else does once a person allows it.
 #[derive(Clone, Debug)]
 pub struct Inquiry {
-    /// As the book will keep it. Facts are added where the command would run on this machine.
-    pub request: Request,
-    /// The command's text as it was given.
-    pub command: String,
-    /// The argument list that would run, where the asker tells.
-    pub argv: Option<Vec<String>>,
-    /// Its folder as it was given.
-    pub cwd: Option<String>,
+    /// As the book will keep it. What can be found out is added where a command would run on this machine.
+    pub question: Question,
+    /// The command's text taken apart, where that was done for the question.
+    pub analysis: Option<Analysis>,
     /// How long a person has.
     pub wait: Duration,
     /// Chosen by the asker.
@@ -39,7 +37,7 @@ pub struct Inquiry {
 #[must_use]
 pub enum Inquired {
     /// A person is asked.
-    Waits(Box<Question>),
+    Waits(Box<Waiting>),
     /// A rule refuses the command; nobody is asked, and the history has its line.
     Refused {
         /// The question's id: the chosen one, or a fresh one.
@@ -48,8 +46,8 @@ pub enum Inquired {
 }
 
 /// A question that waits. Dropping it withdraws it, without a line in the history.
-#[must_use = "dropping the question withdraws it"]
-pub struct Question {
+#[must_use = "dropping it withdraws the question"]
+pub struct Waiting {
     ticket: Ticket,
     recorder: Recorder,
     grants: Arc<Grants>,
@@ -66,7 +64,7 @@ pub struct Ended {
     run: Option<NodeRun>,
 }
 
-impl Question {
+impl Waiting {
     /// As the book keeps it.
     pub fn record(&self) -> &Arc<Record> {
         self.ticket.record()
@@ -116,44 +114,41 @@ impl Host {
     /// its line in the history too, except under an id that is in use: that one has its own.
     pub async fn inquire(&self, inquiry: Inquiry) -> Result<Inquired, SubmitError> {
         let mut recorder = self.recorder_of(&inquiry);
-        let Inquiry { mut request, command, argv, cwd: given_cwd, wait, id, by, run } = inquiry;
-        let cwd = given_cwd.clone().unwrap_or_default();
-        let mut glances = vec![self.glance(&command, &cwd)];
-        if let Some(argv) = &argv {
-            let (analysis, facts) = self.probe(argv, if cwd.is_empty() { "/" } else { &cwd });
-            glances.push(Glance { argv: argv.clone(), analysis, facts });
-        }
-        if matches!(request.card.kind, CardKind::Plugin | CardKind::SystemAgent | CardKind::Tool) {
-            // Words that a plugin or a gateway's own agent puts, and names of tools, are no command, whatever they look like.
-            glances.clear();
-        }
-        // What is said to run and what is shown may differ: neither may be refused.
+        let Inquiry { mut question, analysis, wait, id, by, run } = inquiry;
+        // Words that a plugin or a gateway's own agent puts, and names of tools, are no command, whatever they look like.
+        let mut glances = match &question.subject {
+            Subject::Command(command) => self.glances(command, analysis),
+            Subject::Tool(_) | Subject::Plugin(_) | Subject::Proposal(_) => Vec::new(),
+        };
         for Glance { analysis, facts, .. } in &glances {
-            let rule = self.refusing(&request.agent, request.session.as_deref(), analysis, facts).await;
+            let rule = self.refusing(&question.agent, question.session.as_ref(), analysis, facts).await;
             if let Some(rule) = rule {
                 recorder.ended(refused_by(&rule)).await;
                 return Ok(Inquired::Refused { id: recorder.request_id().to_owned() });
             }
         }
-        let is_here = request.card.host.kind == HostKind::ThisMachine;
-        if let Some(glance) = glances.last().filter(|_| is_here) {
-            request.card.facts.extend(card::facts_of_text(&glance.looked(&cwd)));
+        if let (Subject::Command(command), Some(glance), Place::ThisMachine) =
+            (&mut question.subject, glances.last(), &question.place)
+        {
+            let looked = glance.looked();
+            command.folder = command.folder.take().map(|folder| looked.folder(&folder.given));
+            question.facts.extend(looked.findings());
         }
-        let mut asked = run.zip(glances.pop()).map(|(asked, glance)| {
+        let command = question.subject.command();
+        let mut asked = run.zip(glances.pop()).zip(command).map(|((asked, glance), command)| {
             let mut facts = glance.facts;
             // Nobody said which folder: what was looked at is no folder of the run's.
-            facts.cwd = facts.cwd.filter(|_| !cwd.is_empty());
-            let (agent, session) = (request.agent.clone(), request.session.clone());
-            Box::new(Asked { asked, text: command, argv, cwd: given_cwd, agent, session, facts })
+            facts.cwd = facts.cwd.filter(|_| command.folder.is_some());
+            Box::new(Asked::of(&question, command, asked, facts))
         });
-        match self.parts.approvals.submit(request, wait, id, by).await {
+        match self.parts.approvals.submit(question, wait, id, by).await {
             Ok(ticket) => {
                 recorder.asked(ticket.id());
                 if let Some(asked) = asked.as_mut().filter(|asked| asked.asked.run.run_id.is_empty()) {
                     asked.asked.run.run_id = ticket.id().to_owned();
                 }
                 let (grants, ports) = (Arc::clone(&self.grants), self.parts.ports.clone());
-                Ok(Inquired::Waits(Box::new(Question { ticket, recorder, grants, asked, ports })))
+                Ok(Inquired::Waits(Box::new(Waiting { ticket, recorder, grants, asked, ports })))
             }
             Err(error @ (SubmitError::AlreadyResolved(_) | SubmitError::AnotherRequest(_))) => Err(error),
             Err(error) => {
@@ -168,17 +163,25 @@ impl Host {
         self.recorder_of(inquiry).ended(Outcome::NotShown).await;
     }
 
+    /// Everything that a command may turn out to be: what is said to run and what is shown may differ, and neither may be
+    /// refused. What would run comes last.
+    fn glances(&self, command: &Command, analysis: Option<Analysis>) -> Vec<Glance> {
+        let cwd = command.folder.as_ref().map(|folder| folder.given.as_str()).filter(|cwd| !cwd.is_empty());
+        let cwd = cwd.unwrap_or("/");
+        let mut glances = Vec::new();
+        if command.argv.is_none() || command.text_differs {
+            let analysis = analysis.unwrap_or_else(|| analysis::analyze_text(&command.text));
+            glances.push(self.glance(analysis, cwd));
+        }
+        if let Some(argv) = &command.argv {
+            let (analysis, facts) = self.probe(argv, cwd);
+            glances.push(Glance { argv: argv.clone(), analysis, facts });
+        }
+        glances
+    }
+
     fn recorder_of(&self, inquiry: &Inquiry) -> Recorder {
-        let Inquiry { request, command, cwd, .. } = inquiry;
-        let question = record::Question {
-            via: request.card.via,
-            card: request.card.kind,
-            agent: &request.agent,
-            session: request.session.as_deref(),
-            command,
-            cwd: cwd.as_deref(),
-        };
-        let mut recorder = Recorder::ask(&self.parts, &question);
+        let mut recorder = Recorder::ask(&self.parts, &inquiry.question);
         if let Some(id) = &inquiry.id {
             recorder.asked(id);
         }

@@ -6,7 +6,6 @@
 //! decides.
 
 mod breadth;
-mod card;
 mod grants;
 mod inquiry;
 mod own_rules;
@@ -23,10 +22,13 @@ use crate::executor::{NotStarted, Tap};
 use crate::facts::{self, Places};
 use crate::socket::server::{Call, Handler, Peer};
 pub use breadth::Past;
-use card::{Looked, Material, Offer};
 use countersign_approvals::book::{Ending, RequestedBy};
 use countersign_approvals::history::History;
 use countersign_approvals::ports::Ports;
+use countersign_approvals::question::{
+    Command, Door, Environment, Finding, Looked, Offer, Place, Question, Runner, Subject as Wanted,
+    peer_asks, why,
+};
 use countersign_approvals::rules::RuleStore;
 use countersign_approvals::store::Store;
 use countersign_approvals::{Approvals, SubmitError};
@@ -42,22 +44,22 @@ use countersign_policy::evaluate::{
 };
 use countersign_policy::facts::Facts;
 use countersign_policy::{currency, display};
+use countersign_protocol::ids::{AgentId, SessionKey};
 use countersign_protocol::socket::{AskRequest, ExecError, ExecPayload, ExecRequest};
 use countersign_protocol::ui::{
-    CancelCause, CardKind, DocumentEdit, Outcome, PolicyLayer, Settings, TestParams, TestResult, TestVerdict,
-    Via, Why, WhyReason,
+    CancelCause, DocumentEdit, Outcome, PolicyLayer, Settings, TestParams, TestResult, TestVerdict, Via, Why,
 };
 use countersign_protocol::vocabulary::{Ask, Decision, Security};
 pub use grants::AskedRun;
 use grants::{Granted, Grants};
-pub use inquiry::{Ended, Inquired, Inquiry, Question};
+pub use inquiry::{Ended, Inquired, Inquiry, Waiting};
 use own_rules::{OwnRules, Payment};
 use placement::Placement;
 use prepare::PreparedRuns;
 use record::Recorder;
 pub use refusal::Refusal;
 use refusal::{answer, answered_no, decided, denied, ended, exec_error, refused_by};
-use request::{Checked, agent_name, check, wait_of};
+use request::{Checked, check, wait_of};
 pub use running::Running;
 use standing::{Standing, Standings};
 use std::borrow::Cow;
@@ -155,8 +157,8 @@ struct Glance {
 }
 
 impl Glance {
-    fn looked<'a>(&'a self, given_cwd: &'a str) -> Looked<'a> {
-        Looked { argv: &self.argv, analysis: &self.analysis, facts: &self.facts, given_cwd }
+    fn looked(&self) -> Looked<'_> {
+        Looked { argv: &self.argv, analysis: &self.analysis, facts: &self.facts }
     }
 }
 
@@ -197,55 +199,40 @@ impl Host {
 
     /// Asks a person about a command that somebody else runs. `None` means silence.
     pub async fn ask(&self, request: AskRequest, peer: &Peer, gone: CancellationToken) -> Option<Decision> {
-        let agent = agent_name(request.agent_id.as_deref());
-        let mut recorder = Recorder::ask(
-            &self.parts,
-            &record::Question {
-                via: self.parts.via,
-                card: CardKind::Ask,
-                agent: &agent,
-                session: request.session_key.as_deref(),
-                command: &request.command,
-                cwd: request.cwd.as_deref(),
-            },
-        );
-        let given_cwd = request.cwd.clone().unwrap_or_default();
-        let glance = self.glance(&request.command, &given_cwd);
+        let given_cwd = request.cwd.filter(|cwd| !cwd.is_empty());
+        let glance =
+            self.glance(analysis::analyze_text(&request.command), given_cwd.as_deref().unwrap_or("/"));
         let Glance { analysis, facts, .. } = &glance;
-        if let Some(id) = self.refusing(&agent, request.session_key.as_deref(), analysis, facts).await {
+        let view = display::text_view(&request.command, analysis);
+        let question = Question {
+            blocked: display::allow_blocked(&view),
+            subject: Wanted::Command(Box::new(Command {
+                folder: given_cwd.as_deref().map(|given| glance.looked().folder(given)),
+                ..Command::of_text(Runner::Asker, request.command, view)
+            })),
+            door: self.door(self.parts.via, peer),
+            agent: AgentId::of(request.agent_id.as_deref()),
+            session: SessionKey::of(request.session_key.as_deref()),
+            place: claimed_place(request.host.as_deref()),
+            why: Why {
+                security: word(request.security.as_deref()).unwrap_or(Security::Allowlist),
+                ask: word(request.ask.as_deref()).unwrap_or(Ask::OnMiss),
+                ..peer_asks(PolicyLayer::Requested)
+            },
+            facts: glance.looked().findings(),
+            offer: Offer::for_ask(&request.allowed_decisions, request.ask.as_deref()),
+        };
+        let mut recorder = Recorder::ask(&self.parts, &question);
+        if let Some(id) = self.refusing(&question.agent, question.session.as_ref(), analysis, facts).await {
             recorder.ended(refused_by(&id)).await;
             return Some(Decision::Deny);
         }
-        let material = Material {
-            kind: CardKind::Ask,
-            generation: self.generation,
-            peer,
-            via: self.parts.via,
-            agent: &agent,
-            session: request.session_key.as_deref(),
-            host: card::host_view(request.host.as_deref()),
-            command: display::text_view(&request.command, analysis),
-            facts: card::facts_of_text(&glance.looked(&given_cwd)),
-            why: Why {
-                reason: WhyReason::PeerAsks,
-                opaque: analysis.opaque.as_ref().map(|opaque| opaque.reason.as_str().to_owned()),
-                cause: None,
-                unbound: None,
-                segments: Vec::new(),
-                security: word(request.security.as_deref()).unwrap_or(Security::Allowlist),
-                ask: word(request.ask.as_deref()).unwrap_or(Ask::OnMiss),
-                layer: PolicyLayer::Requested,
-                entries_checked: 0,
-                trace: Vec::new(),
-            },
-            offer: Offer::for_ask(&request.allowed_decisions, request.ask.as_deref()),
-        };
-        let ending =
-            self.submit(material, wait_of(request.approval_timeout_ms), peer, &gone, &mut recorder).await;
+        let wait = wait_of(request.approval_timeout_ms);
+        let ending = self.submit(question.clone(), wait, peer, &gone, &mut recorder).await;
         let (decision, outcome) = match ending {
             Ok(ending) => {
                 let decision = answer(&ending);
-                self.keep_grant(request, agent, glance.facts, decision, recorder.request_id());
+                self.keep_grant(request.node_run, &question, glance.facts, decision, recorder.request_id());
                 (decision, ended(&ending))
             }
             Err(error) => (None, Outcome::Refused { reason: error.to_string() }),
@@ -256,7 +243,7 @@ impl Host {
 
     /// What the policy says about a command text, with the real evaluator and real facts. Nothing runs.
     pub async fn test(&self, params: &TestParams) -> TestResult {
-        let agent = agent_name(Some(&params.agent));
+        let agent = AgentId::of(Some(&params.agent));
         let text = analysis::analyze_text(&params.command);
         // What runs here is an argument list: one plain command is judged as that list, whatever needs a shell as the
         // shell's.
@@ -279,9 +266,8 @@ impl Host {
     }
 
     /// Whether the fallback lets `argv` run when nobody can be asked. Nothing runs.
-    pub async fn fallback_allows(&self, agent: &str, argv: &[String], cwd: Option<&str>) -> bool {
-        let agent = agent_name(Some(agent));
-        self.rehearse(&agent, argv, cwd, |subject| {
+    pub async fn fallback_allows(&self, agent: &AgentId, argv: &[String], cwd: Option<&str>) -> bool {
+        self.rehearse(agent, argv, cwd, |subject| {
             let verdict = match evaluate(subject, None).verdict {
                 Verdict::Ask(_) => evaluate(subject, Some(&Answer::Nobody)).verdict,
                 decided => decided,
@@ -294,7 +280,7 @@ impl Host {
     /// Hands `look` the list as a request of `agent` would be judged now, in `cwd` or the home folder.
     async fn rehearse<R>(
         &self,
-        agent: &str,
+        agent: &AgentId,
         argv: &[String],
         cwd: Option<&str>,
         look: impl FnOnce(&Subject<'_>) -> R,
@@ -403,7 +389,7 @@ impl Host {
         let answer = self.ask_person(checked, judged, &first, reason, peer, gone, recorder).await?;
         // A rule that came while the person was looking refuses all the same.
         judged.own =
-            self.own_rules(&checked.agent, checked.session.as_deref(), &judged.analysis, &judged.facts).await;
+            self.own_rules(&checked.agent, checked.session.as_ref(), &judged.analysis, &judged.facts).await;
         let second = evaluate(&judged.subject(checked, &self.trust), Some(&answer));
         match second.verdict {
             Verdict::Allow(_) => Ok(second),
@@ -420,7 +406,7 @@ impl Host {
         if facts.cwd.is_none() {
             return Err(Refusal::unavailable(&NotRunnable::CwdUnavailable.to_string(), "cwd-unavailable"));
         }
-        let own = self.own_rules(&checked.agent, checked.session.as_deref(), &analysis, &facts).await;
+        let own = self.own_rules(&checked.agent, checked.session.as_ref(), &analysis, &facts).await;
         let policy = checked.placement.policy(&standing);
         Ok(Judged { analysis, facts, standing, policy, own, granted: None, unrecorded: None })
     }
@@ -436,31 +422,30 @@ impl Host {
         gone: &CancellationToken,
         recorder: &mut Recorder,
     ) -> Result<Answer, Refusal> {
-        let mut material = Material {
-            kind: checked.card,
-            generation: self.generation,
-            peer,
-            via: checked.via(peer, self.parts.via),
-            agent: &checked.agent,
-            session: checked.session.as_deref(),
-            host: checked.placement.host_view(),
-            command: display::command_view(&checked.argv, &first.missed_segments),
-            facts: card::facts(
-                &Looked {
-                    argv: &checked.argv,
-                    analysis: &judged.analysis,
-                    facts: &judged.facts,
-                    given_cwd: &checked.cwd,
-                },
-                &checked.env.accepted,
-                checked.timeout,
-            ),
-            why: card::why(&judged.subject(checked, &self.trust), first, reason),
-            offer: Offer::for_exec(&judged.subject(checked, &self.trust), first),
+        let subject = judged.subject(checked, &self.trust);
+        let looked = Looked { argv: &checked.argv, analysis: &judged.analysis, facts: &judged.facts };
+        let view = display::command_view(&checked.argv, &first.missed_segments);
+        let mut question = Question {
+            blocked: display::allow_blocked(&view),
+            subject: Wanted::Command(Box::new(Command {
+                argv: Some(checked.argv.clone()),
+                folder: Some(looked.folder(&checked.cwd)),
+                environment: Environment::Values(checked.env.accepted.clone()),
+                time_limit: checked.timeout,
+                ..Command::of_text(checked.runner, checked.command_text.clone(), view)
+            })),
+            door: self.door(checked.via(peer, self.parts.via), peer),
+            agent: checked.agent.clone(),
+            session: checked.session.clone(),
+            place: Place::ThisMachine,
+            why: why(&subject, first, reason),
+            facts: looked.findings(),
+            offer: Offer::for_exec(&subject, first),
         };
-        checked.placement.tell(&mut material, &judged.facts);
-        material.facts.extend(judged.unrecorded.as_deref().map(card::unrecorded));
-        match self.submit(material, checked.approval_wait, peer, gone, recorder).await {
+        checked.placement.tell(&mut question, &judged.facts);
+        let unrecorded = judged.unrecorded.clone();
+        question.facts.extend(unrecorded.map(|problem| Finding::Unrecorded { problem }));
+        match self.submit(question, checked.approval_wait, peer, gone, recorder).await {
             Ok(Ending::Decided { decision, .. }) => {
                 Ok(Answer::Person { request_id: recorder.request_id().to_owned(), decision })
             }
@@ -479,9 +464,13 @@ impl Host {
         }
     }
 
+    fn door(&self, via: Via, peer: &Peer) -> Door {
+        Door { via, gateway: None, program: peer.program.clone(), generation: self.generation }
+    }
+
     async fn submit(
         &self,
-        material: Material<'_>,
+        question: Question,
         wait: Duration,
         peer: &Peer,
         gone: &CancellationToken,
@@ -494,7 +483,7 @@ impl Host {
             gateway: None,
         };
         // The wire's id is never the book's: a second request under the same id would share the first one's answer.
-        let ticket = self.parts.approvals.submit(material.into_request(), wait, None, by).await?;
+        let ticket = self.parts.approvals.submit(question, wait, None, by).await?;
         recorder.asked(ticket.id());
         let id = ticket.id().to_owned();
         let ending = tokio::select! {
@@ -531,7 +520,7 @@ impl Host {
                 let marker =
                     checked.run.as_ref().map(|_| allowlist::node_command_marker(&checked.command_text));
                 let entry = |pattern: String, arg_pattern: Option<String>| DocumentEdit::AddEntry {
-                    agent: checked.agent.clone(),
+                    agent: checked.agent.as_str().to_owned(),
                     pattern,
                     arg_pattern,
                     source: source.clone(),
@@ -542,7 +531,11 @@ impl Host {
             let written = self
                 .parts
                 .store
-                .commit_grant(checked.agent.clone(), shown().into_owned(), edits.unwrap_or_default())
+                .commit_grant(
+                    checked.agent.as_str().to_owned(),
+                    shown().into_owned(),
+                    edits.unwrap_or_default(),
+                )
                 .await;
             return written.map_err(|error| {
                 tracing::info!(%error, "a forwarded grant was not stored");
@@ -638,21 +631,19 @@ impl Host {
         (analysis, facts)
     }
 
-    /// Takes a command text apart and looks at what its first command names. Without a folder nothing is looked for
-    /// relative to one.
-    fn glance(&self, command: &str, cwd: &str) -> Glance {
-        let analysis = analysis::analyze_text(command);
+    /// Looks at what the first command of a text names.
+    fn glance(&self, analysis: Analysis, cwd: &str) -> Glance {
         let words: Vec<String> = analysis
             .segments
             .first()
             .map(|segment| segment.words.iter().map(|word| word.text.clone()).collect())
             .unwrap_or_default();
-        let facts = facts::gather(&words, &analysis, self.places(if cwd.is_empty() { "/" } else { cwd }));
+        let facts = facts::gather(&words, &analysis, self.places(cwd));
         Glance { argv: Vec::new(), analysis, facts }
     }
 
     /// What is in force for an agent. The document is read again if it changed on disk.
-    async fn standing(&self, agent: &str) -> Arc<Standing> {
+    async fn standing(&self, agent: &AgentId) -> Arc<Standing> {
         self.standings.of(&self.parts.store.refresh().await, agent)
     }
 }
@@ -700,6 +691,15 @@ impl Judged {
 
 fn word<T: std::str::FromStr>(text: Option<&str>) -> Option<T> {
     text.and_then(|text| text.trim().parse().ok())
+}
+
+/// Where an asker says that it would run: this machine unless it names another.
+fn claimed_place(host: Option<&str>) -> Place {
+    match host.map(str::trim) {
+        None | Some("" | "node" | "gateway") => Place::ThisMachine,
+        Some("sandbox") => Place::Sandbox,
+        Some(other) => Place::Remote(Some(other.to_owned())),
+    }
 }
 
 fn allowed(verdict: &Verdict) -> Outcome {

@@ -7,6 +7,7 @@ use countersign_policy::analysis::Analysis;
 use countersign_policy::evaluate::{Evaluation, Evidence, LocalRules, Verdict};
 use countersign_policy::facts::Facts;
 use countersign_policy::rules::{Folders, Moment, Ruling, rulings, visited};
+use countersign_protocol::ids::{AgentId, SessionKey};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -15,8 +16,8 @@ pub(super) struct OwnRules {
     current: Arc<Current>,
     folders: Folders,
     uses: HashMap<String, u32>,
-    agent: String,
-    session: Option<String>,
+    agent: AgentId,
+    session: Option<SessionKey>,
     now_ms: i64,
 }
 
@@ -38,8 +39,8 @@ impl OwnRules {
             rules: &self.current.index,
             folders: &self.folders,
             moment: Moment {
-                agent: &self.agent,
-                session: self.session.as_deref(),
+                agent: self.agent.as_str(),
+                session: self.session.as_ref().map(SessionKey::as_str),
                 now_ms: self.now_ms,
                 uses: &self.uses,
             },
@@ -71,8 +72,8 @@ impl Host {
     /// The rules as they are on disk now, asked by `agent` in `session`.
     pub(super) async fn own_rules(
         &self,
-        agent: &str,
-        session: Option<&str>,
+        agent: &AgentId,
+        session: Option<&SessionKey>,
         analysis: &Analysis,
         facts: &Facts,
     ) -> OwnRules {
@@ -80,8 +81,8 @@ impl Host {
         OwnRules {
             folders: facts::real_folders(visited(analysis, facts)),
             uses: current.uses.clone(),
-            agent: agent.to_owned(),
-            session: session.map(str::to_owned),
+            agent: agent.clone(),
+            session: session.cloned(),
             now_ms: self.parts.ports.clock.now_ms(),
             current,
         }
@@ -111,8 +112,8 @@ impl Host {
     /// Id of the rule that refuses a command which somebody else would run.
     pub(super) async fn refusing(
         &self,
-        agent: &str,
-        session: Option<&str>,
+        agent: &AgentId,
+        session: Option<&SessionKey>,
         analysis: &Analysis,
         facts: &Facts,
     ) -> Option<String> {

@@ -8,9 +8,10 @@ use super::{Host, Settled, allowed};
 use crate::host::placement::Placement;
 use crate::host::record::Recorder;
 use crate::socket::server::Peer;
+use countersign_approvals::question::Runner;
 use countersign_policy::effective::Requested;
 use countersign_protocol::socket::ExecRequest;
-use countersign_protocol::ui::{CardKind, ForwardedGrants, Outcome};
+use countersign_protocol::ui::{ForwardedGrants, Outcome};
 use tokio_util::sync::CancellationToken;
 
 impl Host {
@@ -53,7 +54,7 @@ impl Host {
     ) -> Result<Settled, Refusal> {
         let here = Placement::Here { policy: Requested::default() };
         let mut checked = check(request, here, &self.parts.home, ForwardedGrants::Never)?;
-        checked.card = CardKind::Permit;
+        checked.runner = Runner::AskerByPolicy;
         let settled = self.settle(checked, false, peer, gone, recorder).await?;
         let uses = self.uses(&settled.checked, &settled.judged, &settled.evaluation);
         if !uses.is_empty() {

@@ -18,7 +18,6 @@
 //! whoever configured the agent, which is evidence as it is on the machine. What a person is shown says that it is about a
 //! sandbox, and nothing is remembered from there: entries and rules count on the machine as well.
 
-use super::card::{self, Material, Offer};
 use super::record::Recorder;
 use super::refusal::Refusal;
 use super::standing::Standing;
@@ -27,11 +26,13 @@ use crate::executor::sandbox::{self, Grounds};
 pub use crate::executor::sandbox::{Backend, Sandbox};
 use crate::executor::{self, Controls, NotStarted, RunOutput};
 use crate::socket::server::Peer;
+use countersign_approvals::question::{Finding, Offer, Place, Question};
 use countersign_policy::ApprovedCommand;
 use countersign_policy::effective::{Effective, Requested};
 use countersign_policy::facts::Facts;
+use countersign_protocol::ids::AgentId;
 use countersign_protocol::socket::{ExecPayload, ExecRequest};
-use countersign_protocol::ui::{Fact, HostKind, HostView, TraceStep};
+use countersign_protocol::ui::{HostKind, TraceStep};
 use std::path::Path;
 
 /// Where a request is to run.
@@ -82,35 +83,28 @@ impl Placement {
         matches!(self, Self::Here { .. })
     }
 
-    /// For a card.
-    pub(super) fn host_view(&self) -> HostView {
-        match self {
-            Self::Here { .. } => card::host_view(None),
-            Self::Sandbox { .. } => HostView { kind: HostKind::Sandbox, name: None },
-        }
-    }
-
-    /// Adds to a card what is special about the place.
-    pub(super) fn tell(&self, material: &mut Material<'_>, facts: &Facts) {
+    /// Adds to a question what is special about the place.
+    pub(super) fn tell(&self, question: &mut Question, facts: &Facts) {
         let Self::Sandbox { sandbox: Sandbox { backend, network }, .. } = self else { return };
-        let folder = facts.cwd.as_ref().map(|folder| folder.real_path.to_string_lossy());
+        let folder = facts.cwd.as_ref().map(|folder| folder.real_path.clone());
         let image = match backend {
             Backend::Bubblewrap => None,
-            Backend::Container { image, .. } => Some(card::plain(image)),
+            Backend::Container { image, .. } => Some(image.clone()),
         };
-        material.facts.push(Fact::Sandbox {
+        question.place = Place::Sandbox;
+        question.facts.push(Finding::Sandbox {
             network: *network,
-            folder: card::plain(&folder.unwrap_or_default()),
+            folder: folder.unwrap_or_default(),
             image,
         });
-        material.why.trace.insert(0, TraceStep::Sandbox { network: *network });
-        material.offer = Offer::for_sandbox();
+        question.why.trace.insert(0, TraceStep::Sandbox { network: *network });
+        question.offer = Offer::for_sandbox();
     }
 }
 
 impl Host {
     /// What holds for an agent's runs in a sandbox, where whoever routes them asks for `requested`.
-    pub async fn policy_in_sandbox(&self, agent: &str, requested: Requested) -> Effective {
+    pub async fn policy_in_sandbox(&self, agent: &AgentId, requested: Requested) -> Effective {
         self.standing(agent).await.policy_in_sandbox(requested)
     }
 

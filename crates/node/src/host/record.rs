@@ -5,7 +5,9 @@ use super::refusal::Refusal;
 use crate::socket::server::Peer;
 use countersign_approvals::history::{History, HistoryError};
 use countersign_approvals::ports::Ports;
+use countersign_approvals::question::Question;
 use countersign_policy::display;
+use countersign_protocol::ids::AgentId;
 use countersign_protocol::limits::OUTPUT_TAIL_CHARS;
 use countersign_protocol::socket::{ExecPayload, ExecRequest};
 use countersign_protocol::ui::{CardKind, HistoryEvent, HostKind, Outcome, RunView, RunningView, Via};
@@ -32,16 +34,6 @@ pub(super) struct Recorder {
     written: Option<Outcome>,
 }
 
-/// A command that somebody else runs, as it was asked about.
-pub(super) struct Question<'a> {
-    pub(super) via: Via,
-    pub(super) card: CardKind,
-    pub(super) agent: &'a str,
-    pub(super) session: Option<&'a str>,
-    pub(super) command: &'a str,
-    pub(super) cwd: Option<&'a str>,
-}
-
 impl Recorder {
     pub(super) fn exec(parts: &Parts, request: &ExecRequest, peer: &Peer) -> Self {
         let door = if request.node_run.is_some() { Via::Node } else { parts.via };
@@ -55,7 +47,7 @@ impl Recorder {
 
     fn of(parts: &Parts, request: &ExecRequest, via: Via, card: CardKind) -> Self {
         Self {
-            agent: display::escape(&super::request::agent_name(request.agent_id.as_deref())),
+            agent: display::escape(AgentId::of(request.agent_id.as_deref()).as_str()),
             session: request.session_key.as_deref().map(display::escape),
             command: display::masked_argv_line(&request.command),
             command_sha256: digest(&request.command.join("\0")),
@@ -64,14 +56,16 @@ impl Recorder {
         }
     }
 
-    pub(super) fn ask(parts: &Parts, question: &Question<'_>) -> Self {
+    /// Of what somebody else would do, as it is asked about.
+    pub(super) fn ask(parts: &Parts, question: &Question) -> Self {
+        let line = question.subject.line();
         Self {
-            agent: display::escape(question.agent),
-            session: question.session.map(display::escape),
-            command: display::masked_text(question.command),
-            command_sha256: digest(question.command),
-            cwd: question.cwd.map(display::escape),
-            ..Self::blank(parts, question.via, question.card)
+            agent: display::escape(question.agent.as_str()),
+            session: question.session.as_ref().map(|session| display::escape(session.as_str())),
+            command: display::masked_text(&line),
+            command_sha256: digest(&line),
+            cwd: question.subject.folder().map(|folder| display::escape(&folder.given)),
+            ..Self::blank(parts, question.door.via, question.subject.kind())
         }
     }
 

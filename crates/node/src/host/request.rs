@@ -5,12 +5,13 @@ use super::placement::Placement;
 use super::refusal::Refusal;
 use crate::executor::Tap;
 use crate::socket::server::Peer;
+use countersign_approvals::question::Runner;
 use countersign_policy::environment::{self, Overrides, Target};
 use countersign_policy::evaluate::Origin;
 use countersign_policy::raw_command;
-use countersign_protocol::document::MAIN_AGENT;
+use countersign_protocol::ids::{AgentId, SessionKey};
 use countersign_protocol::socket::{ExecRequest, NodeRun, PolicySnapshot};
-use countersign_protocol::ui::{CardKind, ForwardedGrants, Via};
+use countersign_protocol::ui::{ForwardedGrants, Via};
 use countersign_protocol::vocabulary::Decision;
 use std::path::Path;
 use std::time::Duration;
@@ -24,8 +25,8 @@ pub(super) struct Checked {
     pub(super) cwd: String,
     pub(super) env: Overrides,
     pub(super) timeout: Option<Duration>,
-    pub(super) agent: String,
-    pub(super) session: Option<String>,
+    pub(super) agent: AgentId,
+    pub(super) session: Option<SessionKey>,
     pub(super) origin: Origin,
     pub(super) forwarded: Option<PolicySnapshot>,
     pub(super) approval_wait: Duration,
@@ -37,8 +38,7 @@ pub(super) struct Checked {
     pub(super) started: CancellationToken,
     /// Hears what it prints.
     pub(super) tap: Tap,
-    /// Who runs it.
-    pub(super) card: CardKind,
+    pub(super) runner: Runner,
 }
 
 impl Checked {
@@ -98,8 +98,8 @@ pub(super) fn check(
             .unwrap_or_else(|| home.to_string_lossy().into_owned()),
         env,
         timeout,
-        agent: agent_name(request.agent_id.as_deref()),
-        session: request.session_key.filter(|key| !key.trim().is_empty()),
+        agent: AgentId::of(request.agent_id.as_deref()),
+        session: SessionKey::of(request.session_key.as_deref()),
         // A grant that is not honoured brings no snapshot to be compared with either.
         forwarded: request.policy_snapshot.filter(|_| origin != Origin::Fresh),
         origin,
@@ -108,7 +108,7 @@ pub(super) fn check(
         run: request.node_run,
         started: CancellationToken::new(),
         tap: Tap::default(),
-        card: CardKind::Exec,
+        runner: Runner::App,
         argv,
         placement,
     })
@@ -146,11 +146,6 @@ fn origin(
         ForwardedGrants::WithSnapshot => origin,
         ForwardedGrants::Never => Origin::Fresh,
     })
-}
-
-/// The agent that is meant: blank means `main`.
-pub(super) fn agent_name(id: Option<&str>) -> String {
-    id.map(str::trim).filter(|id| !id.is_empty()).unwrap_or(MAIN_AGENT).to_owned()
 }
 
 /// How long the person may take.

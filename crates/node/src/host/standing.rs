@@ -4,6 +4,7 @@ use countersign_approvals::store::Current;
 use countersign_policy::allowlist::EntryIndex;
 use countersign_policy::document;
 use countersign_policy::effective::{BUILT_IN, Effective, Requested};
+use countersign_protocol::ids::AgentId;
 use countersign_protocol::socket::PolicySnapshot;
 use countersign_protocol::ui::StoreState;
 use std::collections::HashMap;
@@ -14,19 +15,19 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub(super) struct Standing {
     pub(super) policy: Effective,
     pub(super) rules: EntryIndex,
-    agent: String,
+    agent: AgentId,
     current: Arc<Current>,
 }
 
 impl Standing {
-    fn of(current: &Arc<Current>, agent: &str) -> Self {
+    fn of(current: &Arc<Current>, agent: &AgentId) -> Self {
         let (policy, rules) = match &current.document {
-            Some(document) => document::resolve(document, Some(agent), Requested::default()),
+            Some(document) => document::resolve(document, Some(agent.as_str()), Requested::default()),
             // No usable document: the built-in values deny.
             None => (BUILT_IN, Vec::new()),
         };
         let rules = EntryIndex::new(rules);
-        Self { policy, rules, agent: agent.to_owned(), current: Arc::clone(current) }
+        Self { policy, rules, agent: agent.clone(), current: Arc::clone(current) }
     }
 
     /// What holds in a sandbox, see [`super::placement`].
@@ -44,8 +45,8 @@ impl Standing {
     /// end under the document that they began with.
     pub(super) fn snapshot(&self) -> PolicySnapshot {
         match &self.current.document {
-            Some(document) => document::snapshot(document, Some(&self.agent)),
-            None => document::snapshot(&document::empty(), Some(&self.agent)),
+            Some(document) => document::snapshot(document, Some(self.agent.as_str())),
+            None => document::snapshot(&document::empty(), Some(self.agent.as_str())),
         }
     }
 }
@@ -59,12 +60,12 @@ pub(super) struct Standings {
 #[derive(Debug, Default)]
 struct Latest {
     current: Option<Arc<Current>>,
-    agents: HashMap<String, Arc<Standing>>,
+    agents: HashMap<AgentId, Arc<Standing>>,
 }
 
 impl Standings {
     /// What `current` says for `agent`. A document that was read again is another one, so nothing outlives its document.
-    pub(super) fn of(&self, current: &Arc<Current>, agent: &str) -> Arc<Standing> {
+    pub(super) fn of(&self, current: &Arc<Current>, agent: &AgentId) -> Arc<Standing> {
         // What a panic left behind is whole: everything is put in place by one assignment or insertion.
         let mut latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
         if !latest.current.as_ref().is_some_and(|known| Arc::ptr_eq(known, current)) {
@@ -77,7 +78,7 @@ impl Standings {
             latest.agents.clear();
         }
         let standing = Arc::new(Standing::of(current, agent));
-        latest.agents.insert(agent.to_owned(), Arc::clone(&standing));
+        latest.agents.insert(agent.clone(), Arc::clone(&standing));
         standing
     }
 }
@@ -111,14 +112,18 @@ mod tests {
         standing.rules.rules().iter().map(|rule| rule.pattern.as_str()).collect()
     }
 
+    fn agent(name: &str) -> AgentId {
+        AgentId::of(Some(name))
+    }
+
     #[test]
     fn what_is_in_force_is_made_ready_once_for_a_document_and_an_agent() {
         let (standings, one, other) = (Standings::default(), allowing("/one"), allowing("/other"));
-        let first = standings.of(&one, "main");
-        assert!(Arc::ptr_eq(&first, &standings.of(&one, "main")));
-        assert!(!Arc::ptr_eq(&first, &standings.of(&one, "ops")));
-        assert_eq!(patterns(&standings.of(&other, "main")), ["/other"]);
-        assert_eq!(patterns(&standings.of(&one, "main")), ["/one"]);
+        let first = standings.of(&one, &agent("main"));
+        assert!(Arc::ptr_eq(&first, &standings.of(&one, &agent("main"))));
+        assert!(!Arc::ptr_eq(&first, &standings.of(&one, &agent("ops"))));
+        assert_eq!(patterns(&standings.of(&other, &agent("main"))), ["/other"]);
+        assert_eq!(patterns(&standings.of(&one, &agent("main"))), ["/one"]);
         assert_eq!(patterns(&first), ["/one"]);
     }
 
@@ -126,7 +131,7 @@ mod tests {
     fn made_up_agents_do_not_pile_up() {
         let (standings, document) = (Standings::default(), allowing("/one"));
         for number in 0..10 * AGENTS {
-            assert_eq!(patterns(&standings.of(&document, &number.to_string())), ["/one"]);
+            assert_eq!(patterns(&standings.of(&document, &agent(&number.to_string()))), ["/one"]);
             assert!(standings.latest.lock().unwrap().agents.len() <= AGENTS);
         }
     }

@@ -7,10 +7,11 @@ use countersign_approvals::book::Record;
 use countersign_approvals::history::Places;
 use countersign_approvals::ports::Clock;
 use countersign_approvals::rules::Folders;
+use countersign_policy::always::Choice;
 use countersign_policy::document;
 use countersign_policy::effective::Requested;
 use countersign_protocol::socket::{NodeRun, PolicySnapshot, SnapshotRule};
-use countersign_protocol::ui::{AlwaysUnavailable, ForwardedGrants, LadderStep, Rung};
+use countersign_protocol::ui::{AlwaysUnavailable, CardKind, ForwardedGrants, Rung};
 use pretty_assertions::assert_eq;
 use std::path::Path;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -18,6 +19,7 @@ use std::sync::{Arc, Mutex};
 use tempfile::TempDir;
 use tokio_util::task::TaskTracker;
 
+mod facts;
 mod grants;
 mod permit;
 mod placement;
@@ -507,16 +509,16 @@ async fn an_ask_frame_runs_nothing_and_offers_what_the_asker_offers() {
     let decision = rig.host.ask(request, &Peer::default(), CancellationToken::new()).await;
     assert_eq!(decision, Some(Decision::AllowOnce));
     assert!(!marker.exists());
-    let card = answering.await.unwrap().request.card.clone();
-    assert_eq!(card.kind, CardKind::Ask);
-    assert!(card.always.is_empty());
+    let record = answering.await.unwrap();
+    assert_eq!(record.question.subject.kind(), CardKind::Ask);
+    assert!(record.question.offer.choices.is_empty());
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_card_offers_a_ladder_from_the_exact_command_and_says_why_when_it_cannot() {
     let rig = Rig::new(&policy("allowlist", "on-miss", "deny", &[]), ForwardedGrants::WithSnapshot).await;
     let record = rig.send(echo(), NO).await.1.unwrap();
-    assert_eq!(record.request.card.decisions.len(), 3);
+    assert_eq!(record.question.offer.decisions.len(), 3);
     assert_eq!(rungs(&record), ["exact", "shape", "no-subcommand", "nothing-more"]);
     let removing = ExecRequest { command: vec!["rm".into(), "x".into()], ..ExecRequest::default() };
     let record = rig.send(removing, NO).await.1.unwrap();
@@ -524,22 +526,17 @@ async fn the_card_offers_a_ladder_from_the_exact_command_and_says_why_when_it_ca
     let shell =
         ExecRequest { command: vec!["bash".into(), "-c".into(), "id".into()], ..ExecRequest::default() };
     let record = rig.send(shell, NO).await.1.unwrap();
-    assert_eq!(record.request.card.always_unavailable, Some(AlwaysUnavailable::Carrier));
+    assert_eq!(record.question.offer.unavailable, Some(AlwaysUnavailable::Carrier));
 }
 
-/// The rungs on the card: their own name where they are offered, the cause where they are not.
+/// The rungs that are there: their own name where they are offered, the cause where they are not.
 fn rungs(record: &Record) -> Vec<String> {
     let name = |value: serde_json::Value| value.as_str().unwrap().to_owned();
-    let steps = record.request.card.always.iter().zip(&record.request.choices);
-    steps
-        .map(|(step, choice)| match step {
-            LadderStep::Offered { rung, rules, .. } => {
-                assert_eq!(choice.rules.as_ref().map(Vec::len), Ok(rules.len()));
-                name(serde_json::to_value(rung).unwrap())
-            }
-            LadderStep::Withheld { cause, .. } => name(serde_json::to_value(cause).unwrap()),
-        })
-        .collect()
+    let word = |choice: &Choice| match &choice.rules {
+        Ok(_) => name(serde_json::to_value(choice.rung).unwrap()),
+        Err(cause) => name(serde_json::to_value(cause).unwrap()),
+    };
+    record.question.offer.choices.iter().map(word).collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -551,16 +548,16 @@ async fn a_chain_shows_its_parts_marks_every_missed_one_and_offers_a_rule_for_ea
         ..ExecRequest::default()
     };
     let record = rig.send(chain("cd . && uname -a | ls -l"), NO).await.1.unwrap();
-    let card = &record.request.card;
-    assert_eq!(card.command.shell.len(), 2, "{:?}", card.command);
-    let missed: Vec<bool> = card.command.segments.iter().map(|segment| segment.missed).collect();
+    let view = record.question.subject.view();
+    assert_eq!(view.shell.len(), 2, "{view:?}");
+    let missed: Vec<bool> = view.segments.iter().map(|segment| segment.missed).collect();
     assert_eq!(missed, [false, true, true]);
-    let exact = record.request.choices.iter().find(|choice| choice.rung == Rung::Exact).unwrap();
+    let exact = record.question.offer.choices.iter().find(|choice| choice.rung == Rung::Exact).unwrap();
     assert_eq!(exact.rules.as_ref().map(Vec::len), Ok(2), "one for uname, one for ls");
     // What cannot be taken apart is shown as the argument list that it is, and nothing is offered for it.
     let record = rig.send(chain("for x in a; do uname; done"), NO).await.1.unwrap();
-    assert!(record.request.card.command.shell.is_empty());
-    assert!(record.request.choices.is_empty() && record.request.card.always.is_empty());
+    assert!(record.question.subject.view().shell.is_empty());
+    assert!(record.question.offer.choices.is_empty());
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -568,7 +565,7 @@ async fn past_requests_that_a_rung_would_have_let_run_are_counted() {
     let rig = Rig::new(&policy("allowlist", "on-miss", "deny", &[]), ForwardedGrants::WithSnapshot).await;
     let record = rig.send(echo(), NO).await.1.unwrap();
     let past = |argv: &[&str], agent: &str, denied| Past {
-        agent: agent.to_owned(),
+        agent: AgentId::of(Some(agent)),
         argv: argv.iter().map(|word| (*word).to_owned()).collect(),
         cwd: Some(rig.work.display().to_string()),
         denied,
@@ -578,7 +575,7 @@ async fn past_requests_that_a_rung_would_have_let_run_are_counted() {
         past(&["uname"], "main", false),
         past(&["echo", "other"], "somebody", false),
     ];
-    let found = rig.host.breadth_of_choices("main", &record.request.choices, &past).await;
+    let found = rig.host.breadth_of_choices(&AgentId::of(None), &record.question.offer.choices, &past).await;
     let shape = found.iter().find(|found| found.rung == Rung::Shape).unwrap().breadth;
     assert_eq!((shape.of, shape.matched, shape.denied), (2, 1, 1));
     let exact = found.iter().find(|found| found.rung == Rung::Exact).unwrap().breadth;

@@ -159,7 +159,7 @@ impl State {
         let by = RequestedBy { gateway, ..RequestedBy::default() };
         let timeout = Duration::from_millis(TIMEOUT_MS as u64);
         let record =
-            Record::create(request("ls"), timeout, Some(&id(at)), by, self.now_ms, || unreachable!());
+            Record::create(question("ls"), timeout, Some(&id(at)), by, self.now_ms, || unreachable!());
         let step = self.book.register(record, self.now_ms);
         assert!(matches!(step.outcome, Ok(Registered::Added(_))));
         self.phases[at] = Phase::Waiting { due_ms: self.now_ms + TIMEOUT_MS };

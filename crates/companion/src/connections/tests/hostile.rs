@@ -1,7 +1,6 @@
 //! Gateways that ask too much, or in words that are meant to deceive.
 
 use super::*;
-use countersign_policy::display::original;
 use pretty_assertions::assert_eq;
 
 #[tokio::test]
@@ -65,10 +64,10 @@ async fn t09_every_text_of_a_gateway_is_shown_with_what_it_hides() {
     let url = format!("ws://{}", scripted(vec![listed], Vec::new()).await);
     here.connections.save(GatewayEdit { name: "far".to_owned(), ..edit(&url, TOKEN) }).await.unwrap();
     let record = here.added().await;
-    let mut card = serde_json::to_value(&record.request.card).unwrap();
+    let mut painted = serde_json::to_value(crate::card::card(&record)).unwrap();
     // What the person copies is what the gateway said.
-    assert_eq!(card.pointer_mut("/command/copy").unwrap().take(), json!(EVIL));
-    let card = card.to_string();
+    assert_eq!(painted.pointer_mut("/command/copy").unwrap().take(), json!(EVIL));
+    let card = painted.to_string();
     for hidden in ['\u{202e}', '\u{200b}', '\u{7}', '\u{1b}', '\0'] {
         assert!(!card.contains(hidden), "{hidden:?} is in {card}");
         let escaped = format!("{hidden:?}");
@@ -76,11 +75,7 @@ async fn t09_every_text_of_a_gateway_is_shown_with_what_it_hides() {
         let json = format!("\\u{:04x}", u32::from(hidden));
         assert!(!card.contains(&json), "{json} is in {card}");
     }
-    assert_eq!(original(card_name(&record)).unwrap(), "far");
-    assert_eq!(record.request.card.decisions, [Decision::AllowOnce, Decision::Deny]);
+    assert_eq!(record.question.door.gateway.as_deref(), Some("far"));
+    assert_eq!(record.question.offer.decisions, [Decision::AllowOnce, Decision::Deny]);
     here.stop.cancel();
-}
-
-fn card_name(record: &Record) -> &countersign_protocol::ui::Shown {
-    record.request.card.gateway.as_ref().expect("the gateway's name")
 }

@@ -90,10 +90,10 @@ async fn a_change_that_a_gateway_proposes_is_asked_here_and_answered_by_its_kind
         };
         let answering = async {
             let record = here.added().await;
-            let card = &record.request.card;
-            assert_eq!(card.kind, CardKind::SystemAgent);
-            assert_eq!(display::original(card.gateway.as_ref().unwrap()).unwrap(), "far away");
-            assert_eq!(card.decisions, [Decision::AllowOnce, Decision::Deny]);
+            let question = &record.question;
+            assert_eq!(question.subject.kind(), CardKind::SystemAgent);
+            assert_eq!(question.door.gateway.as_deref(), Some("far away"));
+            assert_eq!(question.offer.decisions, [Decision::AllowOnce, Decision::Deny]);
             assert!(here.core.approvals.resolve(&record.id, decision, "window").await.is_ok());
         };
         let (call, ()) = tokio::join!(listing, answering);
@@ -147,7 +147,7 @@ async fn t01_a_decision_that_is_not_offered_is_never_sent() {
     assert_eq!(always, Err(NotAnswered::NotOffered(Decision::AllowAlways)));
     peer.event("openclaw.approval.requested", proposal("p-2", &["deny"])).await;
     let record = here.added().await;
-    assert_eq!(record.request.card.decisions, [Decision::Deny]);
+    assert_eq!(record.question.offer.decisions, [Decision::Deny]);
     assert!(here.core.approvals.resolve(&record.id, Decision::Deny, "window").await.is_ok());
     assert_eq!(peer.next().await["params"]["id"], "p-2", "the first was not answered");
 }

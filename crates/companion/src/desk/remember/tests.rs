@@ -1,6 +1,7 @@
 //! The way of an "always" from the card into document and rules, with everything running.
 
 use super::*;
+use crate::card::card;
 use crate::paths::Paths;
 use crate::wiring::Companion;
 use countersign_approvals::actor::PresenterGuard;
@@ -67,7 +68,7 @@ impl Rig {
         let running = self.run(argv, session);
         let event = tokio::time::timeout(PATIENCE, added.recv()).await.unwrap().unwrap();
         let countersign_approvals::actor::Event::Added(record) = event else { panic!("{event:?}") };
-        (running, record.request.card.clone())
+        (running, card(&record))
     }
 
     /// Answers as soon as that takes an answer.

@@ -1,67 +1,57 @@
 //! What is told, read back as JSON.
 
 use super::*;
-use countersign_approvals::book::{Request, RequestedBy};
+use countersign_approvals::book::RequestedBy;
+use countersign_approvals::question::{Command, Door, Environment, Offer, Runner, peer_asks};
 use countersign_policy::analysis::analyze_text;
-use countersign_protocol::ui::{Card, EnvOverride, HostView, OnExpiry, PolicyLayer, Why, WhyReason};
-use countersign_protocol::vocabulary::{Ask, Security};
+use countersign_protocol::ids::{AgentId, SessionKey};
+use countersign_protocol::ui::PolicyLayer;
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
-/// A request to run this list here, at time 0 for a minute.
-pub(in crate::forward) fn request(argv: &[&str]) -> Request {
+/// A question about running this list here.
+pub(in crate::forward) fn question(argv: &[&str]) -> Question {
     let argv: Vec<String> = argv.iter().map(|word| (*word).to_owned()).collect();
-    let plain = |text: &str| display::shown(text, display::Secrets::Show);
-    let card = Card {
-        id: String::new(),
-        generation: 1,
-        kind: CardKind::Exec,
-        via: Via::Socket,
-        gateway: None,
-        agent: plain("coder"),
-        session: Some(plain("agent:coder:main")),
-        peer: None,
-        host: HostView { kind: HostKind::ThisMachine, name: None },
-        created_at_ms: 0,
-        expires_at_ms: 0,
-        on_expiry: OnExpiry::NotRun,
-        command: display::command_view(&argv, &[]),
-        facts: vec![Fact::Folder { path: plain("/work"), given: None }],
-        why: Why {
-            reason: WhyReason::AllowlistMiss,
-            opaque: None,
-            cause: None,
-            unbound: None,
-            segments: Vec::new(),
-            security: Security::Allowlist,
-            ask: Ask::OnMiss,
-            layer: PolicyLayer::BuiltIn,
-            entries_checked: 0,
-            trace: Vec::new(),
-        },
-        decisions: vec![Decision::AllowOnce, Decision::AllowAlways, Decision::Deny],
-        always: Vec::new(),
-        always_unavailable: None,
-        allow_blocked: None,
-    };
-    Request {
-        card,
-        proposals: Vec::new(),
-        choices: Vec::new(),
-        agent: "coder".to_owned(),
-        session: Some("agent:coder:main".to_owned()),
+    let view = display::command_view(&argv, &[]);
+    Question {
+        subject: Subject::Command(Box::new(Command {
+            folder: Some(Folder::named("/work")),
+            argv: Some(argv.clone()),
+            ..Command::of_text(Runner::App, display::argv_line(&argv), view)
+        })),
+        door: Door { via: Via::Socket, gateway: None, program: None, generation: 1 },
+        agent: AgentId::of(Some("coder")),
+        session: SessionKey::of(Some("agent:coder:main")),
+        place: Place::ThisMachine,
+        why: peer_asks(PolicyLayer::BuiltIn),
+        facts: Vec::new(),
+        offer: Offer { decisions: Decision::ALL.to_vec(), ..Offer::default() },
+        blocked: None,
     }
 }
 
-fn text_request(text: &str) -> Request {
-    let mut request = request(&["x"]);
-    request.card.command = display::text_view(text, &analyze_text(text));
-    request
+/// The same about a text that somebody else runs.
+fn text_question(text: &str) -> Question {
+    let view = display::text_view(text, &analyze_text(text));
+    let subject = Subject::Command(Box::new(Command::of_text(Runner::Asker, text.to_owned(), view)));
+    Question { subject, ..question(&["x"]) }
 }
 
-fn record(request: Request) -> Record {
+/// The same with something of the command changed.
+fn changed(argv: &[&str], change: impl FnOnce(&mut Command)) -> Question {
+    let mut question = question(argv);
+    let Subject::Command(command) = &mut question.subject else { panic!("{question:?}") };
+    change(command);
+    question
+}
+
+fn variable(name: &str, value: &str) -> Environment {
+    Environment::Values([(name.to_owned(), value.to_owned())].into())
+}
+
+fn record(question: Question) -> Record {
     let wait = std::time::Duration::from_secs(60);
-    Record::create(request, wait, Some("r-1"), RequestedBy::default(), 1_000, String::new)
+    Record::create(question, wait, Some("r-1"), RequestedBy::default(), 1_000, String::new)
 }
 
 fn body(record: &Record, what: What<'_>) -> Value {
@@ -80,12 +70,12 @@ fn a_request_is_told_as_a_person_sees_it() {
             "createdAtMs": 1_000, "expiresAtMs": 61_000,
         },
     });
-    assert_eq!(body(&record(request(&["rm", "-rf", "my build"])), What::Requested), expected);
+    assert_eq!(body(&record(question(&["rm", "-rf", "my build"])), What::Requested), expected);
 }
 
 #[test]
 fn every_end_has_words_of_its_own() {
-    let record = record(request(&["ls"]));
+    let record = record(question(&["ls"]));
     let check = |ending: Ending, r#type: &str, expected: Value| {
         let body = body(&record, What::Ended(&ending));
         assert_eq!((&body["type"], &body["ending"]), (&json!(r#type), &expected), "{ending:?}");
@@ -105,38 +95,34 @@ fn every_end_has_words_of_its_own() {
 
 #[test]
 fn t08_only_a_command_that_is_told_whole_counts_as_such() {
-    let check = |request: Request, text: &str, whole: bool| {
-        let record = record(request);
-        let told = told(&record);
-        assert_eq!((told.text.as_str(), is_told_whole(&record)), (text, whole));
+    let check = |question: Question, text: &str, whole: bool| {
+        let told = told(&question);
+        assert_eq!((told.text.as_str(), is_told_whole(&question)), (text, whole));
     };
-    check(request(&["ls", "a b", "it's"]), "ls 'a b' 'it'\\''s'", true);
-    check(request(&["sh", "-c", "echo a && rm b"]), "sh -c 'echo a && rm b'", true);
-    check(text_request("echo a\n\techo b"), "echo a\n\techo b", true);
+    check(question(&["ls", "a b", "it's"]), "ls 'a b' 'it'\\''s'", true);
+    check(question(&["sh", "-c", "echo a && rm b"]), "sh -c 'echo a && rm b'", true);
+    check(text_question("echo a\n\techo b"), "echo a\n\techo b", true);
     // Something is masked, or written as a code, or not told at all.
-    check(request(&["curl", "--password", "hunter2hunter2"]), "curl --password ••••••••", false);
-    check(request(&["ls", "a\u{202e}b"]), "ls \"a\\u{202E}b\"", false);
-    check(text_request("ls \u{1b}[2J"), "ls \\u{1B}[2J", false);
-    let mut variables = request(&["ls"]);
-    let plain = |text: &str| display::shown(text, display::Secrets::Show);
-    let overrides = vec![EnvOverride { name: plain("PAGER"), value: plain("evil") }];
-    variables.card.facts.push(Fact::Environment { overrides });
-    check(variables, "ls", false);
-    let mut other = request(&["rm"]);
-    other.card.facts.push(Fact::OtherText { text: plain("ls") });
-    check(other, "rm", false);
+    check(question(&["curl", "--password", "hunter2hunter2"]), "curl --password ••••••••", false);
+    check(question(&["ls", "a\u{202e}b"]), "ls \"a\\u{202E}b\"", false);
+    check(text_question("ls \u{1b}[2J"), "ls \\u{1B}[2J", false);
+    check(changed(&["ls"], |command| command.environment = variable("PAGER", "evil")), "ls", false);
+    check(
+        changed(&["ls"], |command| command.environment = Environment::Names(vec!["A".into()])),
+        "ls",
+        false,
+    );
+    check(changed(&["rm"], |command| command.text_differs = true), "rm", false);
     let long = "x".repeat(MAX_COMMAND + 1);
-    let told_long = told(&record(request(&["echo", &long])));
+    let told_long = told(&question(&["echo", &long]));
     assert!(!told_long.exact && told_long.text.len() <= MAX_COMMAND && told_long.text.ends_with(CUT));
 }
 
 #[test]
 fn t03_no_secret_and_no_value_of_a_variable_is_told() {
-    let mut request = request(&["curl", "-H", "Authorization: Bearer sk-verysecretverysecret1234567890"]);
-    let plain = |text: &str| display::shown(text, display::Secrets::Show);
-    let overrides = vec![EnvOverride { name: plain("API_KEY"), value: plain("alsosecret") }];
-    request.card.facts.push(Fact::Environment { overrides });
-    let body = body(&record(request), What::Requested);
+    let argv = ["curl", "-H", "Authorization: Bearer sk-verysecretverysecret1234567890"];
+    let question = changed(&argv, |command| command.environment = variable("API_KEY", "alsosecret"));
+    let body = body(&record(question), What::Requested);
     let text = body.to_string();
     assert!(!text.contains("verysecret") && !text.contains("alsosecret"), "{text}");
     assert_eq!(body["request"]["environmentNames"], json!(["API_KEY"]));
@@ -144,9 +130,9 @@ fn t03_no_secret_and_no_value_of_a_variable_is_told() {
 
 #[test]
 fn t09_nothing_hidden_is_told_as_it_is() {
-    let mut hostile = request(&["ls"]);
-    hostile.card.agent = display::shown("a\u{202e}\u{7}b", display::Secrets::Show);
-    hostile.card.session = Some(display::shown(&"\u{200b}".repeat(5_000), display::Secrets::Show));
+    let mut hostile = question(&["ls"]);
+    hostile.agent = AgentId::of(Some("a\u{202e}\u{7}b"));
+    hostile.session = SessionKey::of(Some(&"\u{200b}".repeat(5_000)));
     let body = body(&record(hostile), What::Requested);
     assert_eq!(body["request"]["agentId"], "a\\u{202E}\\u{7}b");
     let session = body["request"]["sessionKey"].as_str().unwrap();

@@ -138,7 +138,7 @@ async fn t08_what_was_not_told_whole_cannot_be_allowed_from_there() {
     let far = Far::new().await;
     let mut person = far.client(2).await;
     let (here, _, id) = handing_on(&far, true).await;
-    let masked = request(&["curl", "--password", "hunter2hunter2"]);
+    let masked = question(&["curl", "--password", "hunter2hunter2"]);
     let (wait, by) = (Duration::from_secs(60), RequestedBy::default());
     let _ticket = here.core.approvals.submit(masked, wait, Some("r-1".to_owned()), by).await.unwrap();
     let asked = told(&mut person).await;

@@ -23,7 +23,7 @@ async fn check(document: &str, desk: Desk, expected: Result<Outcome, &str>, aske
         let mut kinds = Vec::new();
         while let Ok(event) = events.recv().await {
             if let (Event::Added(record), Desk::Answers(decision)) = (event, desk) {
-                kinds.push(record.request.card.kind);
+                kinds.push(record.question.subject.kind());
                 approvals.resolve(&record.id, decision, "window").await.unwrap();
                 break;
             }

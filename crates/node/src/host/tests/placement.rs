@@ -3,7 +3,7 @@
 use super::*;
 use crate::host::placement::{Backend, Sandbox};
 use countersign_approvals::history;
-use countersign_protocol::ui::{Fact, HistoryEvent, HostKind, TraceStep};
+use countersign_protocol::ui::{HistoryEvent, HostKind, TraceStep};
 use pretty_assertions::assert_eq;
 
 const BUBBLEWRAP: Sandbox = Sandbox { backend: Backend::Bubblewrap, network: false };
@@ -113,20 +113,18 @@ async fn the_card_and_the_history_say_that_it_is_a_sandbox_and_nothing_is_rememb
     let project = std::fs::canonicalize(rig.work.join("project")).unwrap();
     assert_eq!(came, Came::Ran(format!("{}\n", project.display())));
     assert!(!outside.exists(), "it ran outside of the sandbox");
-    let card = &record.unwrap().request.card;
+    let question = &record.unwrap().question;
     assert_eq!(
-        (card.host.kind, card.decisions.as_slice()),
-        (HostKind::Sandbox, &[Decision::AllowOnce, Decision::Deny][..])
+        (&question.place, question.offer.decisions.as_slice()),
+        (&Place::Sandbox, &[Decision::AllowOnce, Decision::Deny][..])
     );
-    assert_eq!(card.always_unavailable, Some(AlwaysUnavailable::Sandbox));
-    assert_eq!(card.why.trace.first(), Some(&TraceStep::Sandbox { network: false }));
-    let told = card.facts.iter().find_map(|fact| match fact {
-        Fact::Sandbox { network, folder, image } => {
-            Some((*network, display::original(folder), image.is_some()))
-        }
+    assert_eq!(question.offer.unavailable, Some(AlwaysUnavailable::Sandbox));
+    assert_eq!(question.why.trace.first(), Some(&TraceStep::Sandbox { network: false }));
+    let told = question.facts.iter().find_map(|fact| match fact {
+        Finding::Sandbox { network, folder, image } => Some((*network, folder.clone(), image.is_some())),
         _ => None,
     });
-    assert_eq!(told, Some((false, Some(project.display().to_string()), false)));
+    assert_eq!(told, Some((false, project, false)));
     let lines = history::page(&rig.own.parent().unwrap().join("history"), None, 10).unwrap().entries;
     let hosts: Vec<_> = lines
         .iter()

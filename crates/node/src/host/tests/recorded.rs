@@ -1,7 +1,6 @@
 //! What cannot be recorded does not run unasked.
 
 use super::*;
-use countersign_protocol::ui::Fact;
 use pretty_assertions::assert_eq;
 
 /// A rig whose policy lets `echo` run in each way that asks nobody, and whose history takes no more lines of that.
@@ -24,8 +23,8 @@ async fn a_person_is_asked_instead_and_told_why() {
     for document in documents() {
         let (came, record) = unrecordable(&document).await.send(echo(), YES).await;
         assert_eq!(came, Came::Ran("ran\n".to_owned()), "{document}");
-        let facts = &record.expect("a person was asked").request.card.facts;
-        assert!(facts.iter().any(|fact| matches!(fact, Fact::Unrecorded { .. })), "{facts:?}");
+        let facts = &record.expect("a person was asked").question.facts;
+        assert!(facts.iter().any(|fact| matches!(fact, Finding::Unrecorded { .. })), "{facts:?}");
         let (came, _) = unrecordable(&document).await.send(echo(), NO).await;
         assert!(matches!(came, Came::Refused(..)), "{came:?}");
     }

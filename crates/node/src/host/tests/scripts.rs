@@ -24,9 +24,9 @@ async fn rig() -> Rig {
 /// Keeps what `rung` offers for a request that is asked about.
 async fn keep(rig: &Rig, command: &[&str], rung: Rung) {
     let record = rig.send(request(rig, command), NO).await.1.expect("a question");
-    let choices = &record.request.choices;
+    let choices = &record.question.offer.choices;
     let choice = choices.iter().find(|choice| choice.rung == rung);
-    let choice = choice.unwrap_or_else(|| panic!("{command:?}: {choices:?} {:?}", record.request.card.why));
+    let choice = choice.unwrap_or_else(|| panic!("{command:?}: {choices:?} {:?}", record.question.why));
     let offers = choice.rules.clone().unwrap_or_else(|why| panic!("{command:?}: {why:?}"));
     let draft = |offer: countersign_policy::rules::Offer| {
         let rule = offer.into_rule(String::new(), "main".to_owned(), 0);

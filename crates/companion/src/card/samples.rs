@@ -1,15 +1,18 @@
 //! Commands as the real analysis shows them, for the sample data that the pages are tried and pictured with: so no picture
 //! says what the app would not.
 
-use super::*;
+use countersign_approvals::question::{Command, Looked, Runner, Subject as Wanted, why};
 use countersign_policy::allowlist::{EntryIndex, Rule};
 use countersign_policy::analysis::analyze_argv;
+use countersign_policy::display;
 use countersign_policy::effective::{Effective, Layered};
-use countersign_policy::evaluate::{LocalRules, Origin, Trust, Verdict, evaluate};
-use countersign_policy::facts::{FileIdentity, FolderFacts, ProgramFacts};
+use countersign_policy::evaluate::{LocalRules, Origin, Subject, Trust, Verdict, evaluate};
+use countersign_policy::facts::{Facts, FileIdentity, FolderFacts, ProgramFacts};
 use countersign_protocol::ui::PolicyLayer;
-use countersign_protocol::vocabulary::Security;
+use countersign_protocol::vocabulary::{Ask, Security};
 use serde_json::{Map, Value, json};
+use std::path::Path;
+use std::time::Duration;
 
 const FOLDER: &str = "/home/mina/src/storefront";
 
@@ -76,10 +79,16 @@ fn sample(argv: &[&str]) -> Value {
     };
     let evaluation = evaluate(&subject, None);
     let Verdict::Ask(reason) = evaluation.verdict else { panic!("{argv:?} is not asked about") };
-    let looked = Looked { argv: &argv, analysis: &analysis, facts: &facts, given_cwd: FOLDER };
+    let looked = Looked { argv: &argv, analysis: &analysis, facts: &facts };
+    let view = display::command_view(&argv, &evaluation.missed_segments);
+    let command = Wanted::Command(Box::new(Command {
+        folder: Some(looked.folder(FOLDER)),
+        time_limit: Some(Duration::from_secs(600)),
+        ..Command::of_text(Runner::App, display::argv_line(&argv), view)
+    }));
     json!({
-        "command": display::command_view(&argv, &evaluation.missed_segments),
-        "facts": super::facts(&looked, &BTreeMap::new(), Some(Duration::from_secs(600))),
+        "command": command.view(),
+        "facts": super::facts(&command, &looked.findings()),
         "why": why(&subject, &evaluation, reason),
     })
 }
