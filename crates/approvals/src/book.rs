@@ -5,7 +5,7 @@
 //! what is overdue at its `now_ms`, so that an answer that comes too late is late even if no timer has fired yet.
 
 use crate::question::Question;
-use countersign_protocol::ui::CancelCause;
+use countersign_protocol::ui::{CancelCause, Outcome};
 use countersign_protocol::vocabulary::Decision;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -70,6 +70,40 @@ pub enum Ending {
     Cancelled(CancelCause),
     /// Nobody could be shown it.
     NotShown,
+}
+
+impl Ending {
+    /// What it comes to, as history and windows say it.
+    pub fn outcome(&self) -> Outcome {
+        match self {
+            Self::Decided { decision, .. } => (*decision).into(),
+            Self::Elsewhere { decision: Some(decision), .. } if decision.allows() => {
+                Outcome::AllowedElsewhere
+            }
+            Self::Elsewhere { decision: Some(_), .. } => Outcome::DeniedElsewhere,
+            Self::Elsewhere { decision: None, .. } => Outcome::Cancelled { cause: CancelCause::Withdrawn },
+            Self::Expired => Outcome::Expired,
+            Self::Cancelled(cause) => Outcome::Cancelled { cause: *cause },
+            Self::NotShown => Outcome::NotShown,
+        }
+    }
+
+    /// What whoever asked hears; `None` is silence: only what was decided here is an answer.
+    pub fn decision(&self) -> Option<Decision> {
+        match self {
+            Self::Decided { decision, .. } => Some(*decision),
+            Self::Elsewhere { .. } | Self::Expired | Self::Cancelled(_) | Self::NotShown => None,
+        }
+    }
+
+    /// Who ended it, where somebody did.
+    pub fn by(&self) -> Option<&str> {
+        match self {
+            Self::Decided { by, .. } => Some(by),
+            Self::Elsewhere { by, .. } => by.as_deref(),
+            Self::Expired | Self::Cancelled(_) | Self::NotShown => None,
+        }
+    }
 }
 
 /// One record of the book.

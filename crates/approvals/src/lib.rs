@@ -20,6 +20,7 @@ pub mod ours;
 mod outage;
 pub mod ports;
 pub mod question;
+pub mod remember;
 pub mod rules;
 pub mod store;
 #[cfg(test)]

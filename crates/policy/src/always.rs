@@ -16,7 +16,8 @@ use crate::evaluate::Subject;
 use crate::facts::Facts;
 use crate::programs::Name;
 use crate::rules::Withheld;
-use countersign_protocol::ui::{AlwaysUnavailable, RuleScope};
+use countersign_protocol::ids::AgentId;
+use countersign_protocol::ui::{AlwaysUnavailable, DocumentEdit, RuleScope};
 use countersign_protocol::vocabulary::{Ask, Security};
 use std::path::Path;
 
@@ -33,6 +34,23 @@ pub struct Proposal {
     pub generated: bool,
     /// Folder the entry is bound to, for `Exact` only.
     pub cwd: Option<String>,
+}
+
+impl Proposal {
+    /// The edit that stores it for an agent.
+    pub fn entry(&self, agent: &AgentId) -> DocumentEdit {
+        DocumentEdit::AddEntry {
+            agent: agent.to_string(),
+            pattern: self.pattern.clone(),
+            arg_pattern: self.arg_pattern.clone(),
+            source: self.source(),
+        }
+    }
+
+    /// What it says of where it comes from.
+    pub fn source(&self) -> Option<String> {
+        self.generated.then(|| "allow-always".to_owned())
+    }
 }
 
 /// Why nothing is offered for `subject`: neither a rung of `choices` nor an entry, for which `entry` says why not.

@@ -32,9 +32,10 @@ use confirmations::Confirmations;
 use connections::Knocks;
 use countersign_approvals::Approvals;
 use countersign_approvals::actor::Event;
-use countersign_approvals::book::NotAnswered;
+use countersign_approvals::book::{NotAnswered, Record};
 use countersign_approvals::history::{self, History};
 use countersign_approvals::ports::Ports;
+use countersign_approvals::remember::Memory;
 use countersign_approvals::rules::{RuleStore, RulesChanged};
 use countersign_approvals::store::{Change, Changed, Looser, Store, StoreError, Writer};
 use countersign_node::host::Host;
@@ -43,9 +44,9 @@ use countersign_node::socket::vigil::Restored;
 use countersign_policy::display::escape;
 use countersign_policy::document;
 use countersign_protocol::ui::{
-    CancelCause, CardKind, ChainReport, ChangedBy, CommandError, Confirmation, DecideParams, DisplayState,
-    DocumentEdit, DocumentView, EditParams, EditResult, ErrorCode, HistoryEntry, HistoryEvent, HistoryPage,
-    Impact, Loosening, Outcome, Page, Presence, RecordingState, Settings, Snapshot, SocketState, Standing,
+    CardKind, ChainReport, ChangedBy, CommandError, Confirmation, DecideParams, DisplayState, DocumentEdit,
+    DocumentView, EditParams, EditResult, ErrorCode, HistoryEntry, HistoryEvent, HistoryPage, Impact,
+    Loosening, Outcome, Page, Presence, RecordingState, Settings, Snapshot, SocketState, Standing,
     StoreState, TestParams, TestResult, UiEvent, UiMessage,
 };
 use countersign_protocol::vocabulary::Decision;
@@ -288,22 +289,21 @@ impl Desk {
                 return Err(error(ErrorCode::NotArmed, "the request was not in view long enough"));
             }
         }
-        let mut kept = None;
+        let approvals = &self.inner.parts.approvals;
+        // What somebody else runs by rules of its own is remembered there.
         let is_ours = matches!(question.subject.kind(), CardKind::Exec | CardKind::Permit);
         if params.decision == Decision::AllowAlways && is_ours {
-            kept = Some(self.keep(&record, params.remember.as_ref()).await?);
+            let Some(remember) = &params.remember else {
+                return Err(error(ErrorCode::Invalid, "remember: expected with allow-always"));
+            };
+            let memory = Memory { store: &self.inner.parts.store, rules: &self.inner.parts.rules };
+            let answered = memory.allow_always(approvals, &record, remember, WINDOW, self.now_ms()).await;
+            answered.map_err(|why| remember::not_remembered(id, why))?;
+        } else {
+            let answered = approvals.resolve(id, params.decision, WINDOW).await;
+            answered.map_err(|why| not_answered(id, why))?;
         }
-        if let Err(why) = self.inner.parts.approvals.resolve(id, params.decision, "window").await {
-            if let Some(kept) = kept {
-                self.take_back(kept).await;
-            }
-            return Err(not_answered(id, why));
-        }
-        Ok(match params.decision {
-            Decision::AllowOnce => Outcome::AllowedOnce,
-            Decision::AllowAlways => Outcome::AllowedAlways,
-            Decision::Deny => Outcome::Denied,
-        })
+        Ok(params.decision.into())
     }
 
     /// Denies one request. False when it no longer waits.
@@ -560,21 +560,10 @@ impl Desk {
         }
     }
 
-    fn closed(&self, record: &countersign_approvals::book::Record) {
-        use countersign_approvals::book::Ending;
+    fn closed(&self, record: &Record) {
         let (outcome, by) = match &record.ending {
-            Some(Ending::Decided { decision, by }) => {
-                let outcome = match decision {
-                    Decision::AllowOnce => Outcome::AllowedOnce,
-                    Decision::AllowAlways => Outcome::AllowedAlways,
-                    Decision::Deny => Outcome::Denied,
-                };
-                (outcome, Some(by.clone()))
-            }
-            Some(Ending::Elsewhere { decision, by }) => (elsewhere(*decision), by.clone()),
-            Some(Ending::Cancelled(cause)) => (Outcome::Cancelled { cause: *cause }, None),
-            Some(Ending::NotShown) => (Outcome::NotShown, None),
-            Some(Ending::Expired) | None => (Outcome::Expired, None),
+            Some(ending) => (ending.outcome(), ending.by().map(str::to_owned)),
+            None => (Outcome::Expired, None),
         };
         {
             let mut live = self.live();
@@ -714,15 +703,6 @@ fn not_answered(id: &str, why: NotAnswered) -> CommandError {
     }
 }
 
-/// How it ended for us when somebody else answered.
-fn elsewhere(decision: Option<Decision>) -> Outcome {
-    match decision {
-        Some(Decision::AllowOnce | Decision::AllowAlways) => Outcome::AllowedElsewhere,
-        Some(Decision::Deny) => Outcome::DeniedElsewhere,
-        None => Outcome::Cancelled { cause: CancelCause::Withdrawn },
-    }
-}
-
 /// A change of the document as the history records it.
 pub(crate) fn document_event(changed: &Changed) -> HistoryEvent {
     let loosenings = match (&changed.before.document, &changed.after.document) {
@@ -768,7 +748,7 @@ fn writer(writer: Writer) -> &'static str {
         Writer::FirstRun => "first-run",
         Writer::Gateway => "gateway",
         Writer::Upkeep => "upkeep",
-        Writer::Window => "window",
+        Writer::Window => WINDOW,
     }
 }
 
@@ -777,3 +757,6 @@ const MESSAGES: usize = 1_024;
 
 /// Most history entries a page holds.
 const HISTORY_PAGE: usize = 200;
+
+/// Who answers and changes here, for the history.
+const WINDOW: &str = "window";

@@ -167,7 +167,7 @@ impl Desk {
 
     async fn policy_changed(&self, store: &str, before: &str, after: &str, loosenings: &[Loosening]) {
         let event = HistoryEvent::Document {
-            writer: "window".to_owned(),
+            writer: super::WINDOW.to_owned(),
             store: Some(store.to_owned()),
             before: display::escape(before),
             after: display::escape(after),

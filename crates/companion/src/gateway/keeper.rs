@@ -190,13 +190,6 @@ impl Keeper {
     }
 }
 
-fn decision(ending: &Ending) -> Option<Decision> {
-    match ending {
-        Ending::Decided { decision, .. } => Some(*decision),
-        Ending::Elsewhere { .. } | Ending::Expired | Ending::Cancelled(_) | Ending::NotShown => None,
-    }
-}
-
 impl Backend for Keeper {
     async fn submit(&self, submission: Submission) -> Result<Arc<Known>, NotTaken> {
         let Submission { id, command, cwd, subject, binding, timeout, by, deliverable, announced } =
@@ -308,7 +301,7 @@ impl Backend for Keeper {
         }
         let ending = self.approvals.wait(id).await?;
         self.shelf.end(id, &ending, self.ports.clock.now_ms());
-        Some(decision(&ending))
+        Some(ending.decision())
     }
 
     async fn consume(&self, id: &str, how: Use) -> bool {

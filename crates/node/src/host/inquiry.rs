@@ -3,7 +3,7 @@
 
 use super::grants::{Asked, AskedRun, Granted, Grants};
 use super::record::Recorder;
-use super::refusal::{ended, refused_by};
+use super::refusal::refused_by;
 use super::{Glance, Host};
 use countersign_approvals::SubmitError;
 use countersign_approvals::actor::Ticket;
@@ -73,7 +73,7 @@ impl Waiting {
     /// Waits for the end. Dropping this future withdraws the question.
     pub async fn ended(mut self) -> Ended {
         let ending = self.ticket.ended().await;
-        if let Ending::Decided { by, .. } | Ending::Elsewhere { by: Some(by), .. } = &ending {
+        if let Some(by) = ending.by() {
             self.recorder.answered(by);
         }
         let mut run = None;
@@ -97,7 +97,7 @@ impl Ended {
 
     /// Writes the line of the history.
     pub async fn written(self) {
-        self.recorder.ended(ended(&self.ending)).await;
+        self.recorder.ended(self.ending.outcome()).await;
     }
 
     /// Writes the line of the history when something else came of it than the answer says; then it lets no run through.

@@ -58,7 +58,7 @@ use placement::Placement;
 use prepare::PreparedRuns;
 use record::Recorder;
 pub use refusal::Refusal;
-use refusal::{answer, answered_no, decided, denied, ended, exec_error, refused_by};
+use refusal::{answered_no, denied, exec_error, refused_by};
 use request::{Checked, check, wait_of};
 pub use running::Running;
 use standing::{Standing, Standings};
@@ -231,9 +231,9 @@ impl Host {
         let ending = self.submit(question.clone(), wait, peer, &gone, &mut recorder).await;
         let (decision, outcome) = match ending {
             Ok(ending) => {
-                let decision = answer(&ending);
+                let decision = ending.decision();
                 self.keep_grant(request.node_run, &question, glance.facts, decision, recorder.request_id());
-                (decision, ended(&ending))
+                (decision, ending.outcome())
             }
             Err(error) => (None, Outcome::Refused { reason: error.to_string() }),
         };
@@ -364,7 +364,7 @@ impl Host {
     ) -> Result<Evaluation, Refusal> {
         let before = judged.granted.as_ref().map(Granted::answer);
         if let Some(Granted { request_id, decision }) = &judged.granted {
-            recorder.continues(request_id, decided(*decision));
+            recorder.continues(request_id, (*decision).into());
         }
         let mut first = evaluate(&judged.subject(checked, &self.trust), before.as_ref());
         if let Err(error) = self.parts.history.ready().await {
@@ -490,7 +490,7 @@ impl Host {
             ending = ticket.ended() => ending,
             () = gone.cancelled() => Ending::Cancelled(CancelCause::RequesterGone),
         };
-        if let Ending::Decided { by, .. } = &ending {
+        if let Some(by) = ending.by() {
             recorder.answered(by);
         }
         tracing::debug!(request_id = %id, ?ending, "request ended");
@@ -516,26 +516,18 @@ impl Host {
         if store_always {
             let proposals = always::proposals(&judged.analysis, &judged.facts, &judged.policy);
             let edits = proposals.unwrap_or_default().first().map(|proposal| {
-                let source = proposal.generated.then(|| "allow-always".to_owned());
-                let marker =
-                    checked.run.as_ref().map(|_| allowlist::node_command_marker(&checked.command_text));
-                let entry = |pattern: String, arg_pattern: Option<String>| DocumentEdit::AddEntry {
-                    agent: checked.agent.as_str().to_owned(),
-                    pattern,
-                    arg_pattern,
-                    source: source.clone(),
-                };
-                let covering = entry(proposal.pattern.clone(), proposal.arg_pattern.clone());
-                std::iter::once(covering).chain(marker.map(|marker| entry(marker, None))).collect()
+                let marker = checked.run.as_ref().map(|_| DocumentEdit::AddEntry {
+                    agent: checked.agent.to_string(),
+                    pattern: allowlist::node_command_marker(&checked.command_text),
+                    arg_pattern: None,
+                    source: proposal.source(),
+                });
+                std::iter::once(proposal.entry(&checked.agent)).chain(marker).collect()
             });
             let written = self
                 .parts
                 .store
-                .commit_grant(
-                    checked.agent.as_str().to_owned(),
-                    shown().into_owned(),
-                    edits.unwrap_or_default(),
-                )
+                .commit_grant(checked.agent.to_string(), shown().into_owned(), edits.unwrap_or_default())
                 .await;
             return written.map_err(|error| {
                 tracing::info!(%error, "a forwarded grant was not stored");
@@ -707,7 +699,7 @@ fn allowed(verdict: &Verdict) -> Outcome {
         Verdict::Allow(evidence) => match evidence {
             Evidence::Policy => Outcome::AllowedByPolicy,
             Evidence::Rules => Outcome::AllowedByRule,
-            Evidence::Person { decision, .. } => decided(*decision),
+            Evidence::Person { decision, .. } => (*decision).into(),
             Evidence::Forwarded(_) | Evidence::AutoReview => Outcome::AllowedElsewhere,
             Evidence::Fallback | Evidence::FallbackRules => Outcome::AllowedByFallback,
         },

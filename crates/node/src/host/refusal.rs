@@ -1,13 +1,11 @@
 //! Why a command was not run: for the wire, for the history, for exit codes.
 
 use crate::executor::sandbox::Unavailable;
-use countersign_approvals::book::Ending;
 use countersign_approvals::history::HistoryError;
 use countersign_policy::display;
 use countersign_policy::evaluate::{Answer, DenyReason, Origin};
 use countersign_protocol::socket::ExecError;
 use countersign_protocol::ui::{CancelCause, Outcome};
-use countersign_protocol::vocabulary::Decision;
 
 /// Why a command was not run. Codes, messages and reasons are the peers'.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -132,36 +130,6 @@ fn deny_error(reason: DenyReason) -> ExecError {
 
 pub(super) fn exec_error(code: &str, message: &str, reason: Option<&str>) -> ExecError {
     ExecError { code: code.to_owned(), message: message.to_owned(), reason: reason.map(str::to_owned) }
-}
-
-/// What a person's answer comes to.
-pub(super) fn decided(decision: Decision) -> Outcome {
-    match decision {
-        Decision::AllowOnce => Outcome::AllowedOnce,
-        Decision::AllowAlways => Outcome::AllowedAlways,
-        Decision::Deny => Outcome::Denied,
-    }
-}
-
-/// What a question that ended comes to.
-pub(super) fn ended(ending: &Ending) -> Outcome {
-    match ending {
-        Ending::Decided { decision, .. } => decided(*decision),
-        Ending::Elsewhere { decision: Some(decision), .. } if decision.allows() => Outcome::AllowedElsewhere,
-        Ending::Elsewhere { decision: Some(_), .. } => Outcome::DeniedElsewhere,
-        Ending::Elsewhere { decision: None, .. } => Outcome::Cancelled { cause: CancelCause::Withdrawn },
-        Ending::Expired => Outcome::Expired,
-        Ending::Cancelled(cause) => Outcome::Cancelled { cause: *cause },
-        Ending::NotShown => Outcome::NotShown,
-    }
-}
-
-/// What whoever asked a question hears; `None` for silence.
-pub(super) fn answer(ending: &Ending) -> Option<Decision> {
-    match ending {
-        Ending::Decided { decision, .. } => Some(*decision),
-        Ending::Elsewhere { .. } | Ending::Expired | Ending::Cancelled(_) | Ending::NotShown => None,
-    }
 }
 
 /// A rule of the person's refuses, and nobody is asked.

@@ -437,3 +437,13 @@ ui_words! {
         Withdrawn,
     }
 }
+
+impl From<Decision> for Outcome {
+    fn from(decision: Decision) -> Self {
+        match decision {
+            Decision::AllowOnce => Self::AllowedOnce,
+            Decision::AllowAlways => Self::AllowedAlways,
+            Decision::Deny => Self::Denied,
+        }
+    }
+}

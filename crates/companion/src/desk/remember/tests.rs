@@ -5,10 +5,14 @@ use crate::card::card;
 use crate::paths::Paths;
 use crate::wiring::Companion;
 use countersign_approvals::actor::PresenterGuard;
+use countersign_approvals::book::NotAnswered;
+use countersign_approvals::remember::Memory;
 use countersign_node::socket::server::Peer;
 use countersign_protocol::rules::RuleOrigin;
 use countersign_protocol::socket::ExecRequest;
-use countersign_protocol::ui::{Card, DecideParams, DocumentView, Shown};
+use countersign_protocol::ui::{
+    Card, DecideParams, DocumentView, ErrorCode, Lasting, Remember, Rung, SESSION_MS, Shown,
+};
 use countersign_protocol::vocabulary::Decision;
 use pretty_assertions::assert_eq;
 use std::collections::BTreeMap;
@@ -203,7 +207,7 @@ async fn t05_what_destroys_is_kept_for_the_session_at_most() {
     for asked in [
         remember(Rung::Exact, Lasting::Always),
         remember(Rung::Exact, Lasting::Uses { uses: 2 }),
-        remember(Rung::Exact, Lasting::For { ms: super::SESSION_MS + 1 }),
+        remember(Rung::Exact, Lasting::For { ms: SESSION_MS + 1 }),
     ] {
         let refused = rig.answer(&card, Decision::AllowAlways, asked.clone()).await.unwrap_err();
         assert_eq!(refused.code, ErrorCode::Invalid, "{asked:?}");
@@ -220,19 +224,25 @@ async fn t05_what_destroys_is_kept_for_the_session_at_most() {
 async fn what_was_stored_for_an_answer_that_came_too_late_is_taken_back() {
     let rig = Rig::start();
     let (running, card) = rig.ask(&["ls", "-d", "/"], Some("s-1")).await;
-    let record = rig.desk().inner.parts.approvals.snapshot(&card.id).await.unwrap();
-    for (lasting, stored) in [(Lasting::Always, (1, 0)), (Lasting::Session, (0, 1))] {
-        let asked = remember(Rung::Exact, lasting);
-        let kept = rig.desk().keep(&record, asked.as_ref()).await.unwrap();
-        assert_eq!(rig.stored().await, stored);
-        rig.desk().take_back(kept).await;
-        assert_eq!(rig.stored().await, (0, 0));
-    }
+    let parts = &rig.desk().inner.parts;
+    let record = parts.approvals.snapshot(&card.id).await.unwrap();
     assert_eq!(rig.answer(&card, Decision::Deny, None).await, Ok(Outcome::Denied));
     running.await.unwrap();
-    let late = rig.desk().keep(&record, None).await.err().unwrap();
-    assert_eq!(late.code, ErrorCode::Invalid);
+    let (mut document, mut rules) = (parts.store.changes(), parts.rules.changes());
+    let memory = Memory { store: &parts.store, rules: &parts.rules };
+    for (lasting, changes) in [(Lasting::Always, (2, 0)), (Lasting::Session, (0, 2))] {
+        let asked = Remember { rung: Rung::Exact, lasting };
+        let late = memory.allow_always(&parts.approvals, &record, &asked, "window", 0).await;
+        assert!(matches!(late, Err(NotRemembered::NotAnswered(NotAnswered::Gone))), "{late:?}");
+        assert_eq!(rig.stored().await, (0, 0));
+        let seen = (count(|| document.try_recv().is_ok()), count(|| rules.try_recv().is_ok()));
+        assert_eq!(seen, changes, "stored, and taken back: {asked:?}");
+    }
     rig.companion.stop().await;
+}
+
+fn count(next: impl FnMut() -> bool) -> usize {
+    std::iter::repeat_with(next).take_while(|more| *more).count()
 }
 
 /// How long anything may take, in real time.
