@@ -1,7 +1,7 @@
 //! What the windows may call: convert, call the desk, hand the answer back.
 
-use crate::shell::State;
-use countersign::desk::{Answer, Pause};
+use crate::windows::State;
+use countersign_companion::desk::{Answer, Pause};
 use countersign_protocol::ui::{
     ChainReport, CommandError, ConnectionsView, DecideParams, DocumentView, EditParams, EditResult,
     EffectiveView, EmbeddedEdit, ErrorCode, ForwardSettings, ForwardTargetEdit, GatewayEdit, HistoryPage,

@@ -48,7 +48,6 @@ mod keyboard {
 }
 mod main_size;
 mod notifications;
-mod pages;
 #[cfg(target_os = "linux")]
 mod renderer;
 #[cfg(not(target_os = "linux"))]
@@ -81,9 +80,9 @@ mod words;
 use crate::rest::Rest;
 use anyhow::Context;
 use clap::Parser;
-use countersign::paths::Paths;
-use countersign::surroundings::{self, Automation};
-use countersign::{Companion, StartError, control};
+use countersign_companion::paths::Paths;
+use countersign_companion::surroundings::{self, Automation};
+use countersign_companion::{Companion, StartError, control};
 use countersign_protocol::control::ControlRequest;
 use countersign_protocol::ui::Page;
 use std::process::ExitCode;
@@ -114,12 +113,12 @@ const AUTOMATION: Automation = match cfg!(any(debug_assertions, feature = "autom
 const IGNORED_VARIABLES: &str = "--ignored-variables";
 
 fn main() -> ExitCode {
-    if let Some(ended) = countersign::warden_main() {
+    if let Some(ended) = countersign_companion::warden_main() {
         return ended;
     }
     let rest = Rest::at_start();
     let args = Args::parse();
-    countersign::log::start();
+    countersign_companion::log::start();
     if let Err(error) = surroundings::settle(AUTOMATION, IGNORED_VARIABLES, &args.ignored_variables) {
         tracing::error!("the environment must not be obeyed: {error}");
         return ExitCode::FAILURE;
@@ -169,7 +168,7 @@ fn run(args: Args, rest: Rest) -> anyhow::Result<()> {
     };
     match started {
         Ok((companion, presenter)) => {
-            countersign::guard_runs(&paths);
+            countersign_companion::guard_runs(&paths);
             companion.desk().set_ignored(args.ignored_variables);
             shell::run(companion, presenter, args.hidden, rest, signals, &runtime)
         }

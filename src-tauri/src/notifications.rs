@@ -7,9 +7,9 @@
 mod naming;
 mod server;
 
-use crate::shell::State;
+use crate::windows::State;
 use crate::words::Words;
-use countersign::Desk;
+use countersign_companion::Desk;
 use countersign_protocol::ui::{Card, DisplayState, Page, Presence};
 use countersign_protocol::vocabulary::Decision;
 use server::{Pressed, Text};

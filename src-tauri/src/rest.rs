@@ -1,6 +1,6 @@
 //! Gives back what is of no use while no window is open.
 
-use countersign::memory::Code;
+use countersign_companion::memory::Code;
 use rustix::process::{Pid, PidfdFlags, Signal, getpid, pidfd_open, pidfd_send_signal};
 use std::fs;
 

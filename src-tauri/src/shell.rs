@@ -3,20 +3,14 @@
 use crate::notifications::Notifications;
 use crate::rest::Rest;
 use crate::told::PromptFeed;
-use crate::windows::{Focus, Windows};
+use crate::windows::{Focus, State, Windows};
 use crate::{commands, tray};
-use countersign::desk::Pause;
-use countersign::{Companion, Desk, PresenterGuard, desktop};
+use countersign_companion::desk::Pause;
+use countersign_companion::{Companion, Desk, PresenterGuard, desktop};
 use countersign_protocol::ui::{Page, UiEvent, UiMessage};
 use tauri::{AppHandle, Emitter, Manager, RunEvent, WindowEvent};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::broadcast;
-
-/// What commands work with: built before the application runs, never changed.
-pub(crate) struct State {
-    pub(crate) desk: Desk,
-    pub(crate) windows: Windows,
-}
 
 /// Runs the application until it quits; then the companion is stopped.
 pub(crate) fn run(

@@ -3,11 +3,11 @@
 mod panel;
 mod sign;
 
-use crate::shell::State;
+use crate::windows::State;
 use crate::words::Words;
-use countersign::Desk;
-use countersign::desk::Pause;
-use countersign::sentences::{self, Language};
+use countersign_companion::Desk;
+use countersign_companion::desk::Pause;
+use countersign_companion::sentences::{self, Language};
 use countersign_protocol::ui::{Page, UiEvent, UiMessage};
 use panel::Panel;
 use sign::{Alarm, Links, Sign, Situation};

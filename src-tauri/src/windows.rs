@@ -3,14 +3,16 @@
 //!
 //! Everything here happens on the main thread in the order in which it was asked for, whoever asked.
 
+mod pages;
+
 use crate::APP;
 use crate::first_frame::draw_at_once;
 use crate::font;
 use crate::keyboard;
 use crate::main_size;
-use crate::pages;
 use crate::rest::Rest;
 use crate::room;
+use countersign_companion::Desk;
 use countersign_protocol::ui::{Page, WindowKind};
 use gtk::prelude::{GtkWindowExt, WidgetExt};
 use std::sync::Arc;
@@ -20,6 +22,12 @@ use tauri::webview::NewWindowResponse;
 use tauri::{
     AppHandle, LogicalSize, Manager, Url, UserAttentionType, WebviewUrl, WebviewWindow, WebviewWindowBuilder,
 };
+
+/// What commands work with: built before the application runs, never changed.
+pub(crate) struct State {
+    pub(crate) desk: Desk,
+    pub(crate) windows: Windows,
+}
 
 /// Opens and hides windows.
 #[derive(Clone)]

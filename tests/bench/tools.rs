@@ -3,13 +3,13 @@
 use crate::figures::Figure;
 use crate::start::start;
 use anyhow::{Context, Result, ensure};
-use countersign_policy::tool_policy::{
-    self, BUNDLE_MCP, Config, Confinement, Lists, Origin, Pipeline, Run, SubAgent, Tool,
-};
 use countersign_tests::home::Home;
 use countersign_tests::mcp::PlainClient;
 use countersign_tests::process::{command, wait_for};
 use countersign_tests::session::Session;
+use countersign_tool_policy::{
+    self, BUNDLE_MCP, Config, Confinement, Lists, Origin, Pipeline, Run, SubAgent, Tool,
+};
 use countersign_tools::call::Abort;
 use countersign_tools::gate::{Allowed, Denied, Gate, Gating};
 use countersign_tools::hooks::{Answer, BeforeCall, Context as HookContext, Hook, HookError, Hooks, Merge};

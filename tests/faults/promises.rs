@@ -4,7 +4,7 @@ use crate::processes;
 use crate::requests::{Door, Load, Owed, Request};
 use crate::rig::{Finding, LOOK, Rig};
 use anyhow::{Result, ensure};
-use countersign::sentences::{self, Language};
+use countersign_companion::sentences::{self, Language};
 use countersign_protocol::control::{ControlRequest, ControlResponse};
 use countersign_protocol::ui::{EmbeddedState, SocketState};
 use countersign_tests::process::{PATIENCE, wait_for};

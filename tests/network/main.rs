@@ -4,9 +4,9 @@
 #![expect(clippy::print_stdout, reason = "what was kept is told as it is seen")]
 
 use anyhow::{Context, Result, bail, ensure};
-use countersign::Companion;
-use countersign::gateway::{self, Options};
-use countersign::paths::Paths;
+use countersign_companion::Companion;
+use countersign_companion::gateway::{self, Options};
+use countersign_companion::paths::Paths;
 use countersign_gateway::client::{
     self, Address, Answers, Credentials, DeviceToken, Live, Notice, Pin, Withheld,
 };

@@ -4,6 +4,7 @@
 //! the caller asked for, and the [`Effect`]s that everybody else must hear of. Before anything else, each operation ends
 //! what is overdue at its `now_ms`, so that an answer that comes too late is late even if no timer has fired yet.
 
+pub use crate::question::NotAnswered;
 use crate::question::Question;
 use countersign_protocol::ui::{CancelCause, Outcome};
 use countersign_protocol::vocabulary::Decision;
@@ -176,21 +177,6 @@ pub enum RegisterError {
     /// Too many ended within the grace.
     #[error("too many requests: {MAX_HELD} waited or ended within {} s; try again later", GRACE_MS / 1_000)]
     Busy,
-}
-
-/// Why an answer does not count. What was asked goes on waiting, if it waits.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
-#[non_exhaustive]
-pub enum NotAnswered {
-    /// No such request waits: it is unknown, or ended.
-    #[error("the request no longer waits")]
-    Gone,
-    /// The request cannot be answered with this.
-    #[error("{0} was not offered for this request")]
-    NotOffered(Decision),
-    /// Nobody can read all of it.
-    #[error("this request is too long to be read, so it cannot be allowed")]
-    Blocked,
 }
 
 /// The pending approvals and those that ended a moment ago.

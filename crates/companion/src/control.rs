@@ -10,11 +10,11 @@ use countersign_node::socket::listener::{self, BindError, Listener};
 use countersign_node::socket::places::{Reader, Readers};
 use countersign_node::socket::server::Peer;
 use countersign_node::socket::vigil::{Restored, Vigil};
-use countersign_policy::routing::route::Tool;
 use countersign_protocol::control::{ControlRequest, ControlResponse};
 use countersign_protocol::limits::CONTROL_LINE_BYTES;
 use countersign_protocol::tools::{Permission, ToolCall, ToolFailure};
 use countersign_protocol::ui::SocketDoor;
+use countersign_routing::route::Tool;
 use std::io;
 use std::path::Path;
 use std::pin::pin;
@@ -27,9 +27,8 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-/// Why the app gave no answer.
+/// Why the app gave no answer. Whoever asks decides about each reason, so one that is added has to be decided about everywhere.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
 pub enum ControlError {
     /// Its lock is free, so it certainly does not run.
     #[error("the Countersign app is not running")]

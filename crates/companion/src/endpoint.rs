@@ -7,12 +7,12 @@ use countersign_protocol::secret::SocketToken;
 use std::path::PathBuf;
 
 /// Socket and token, when a document names them. Blocking.
-pub(crate) fn endpoint(paths: &Paths) -> Option<(PathBuf, SocketToken)> {
+pub fn endpoint(paths: &Paths) -> Option<(PathBuf, SocketToken)> {
     endpoint_in(&Store::read(&paths.openclaw_state), paths)
 }
 
 /// The same for whoever has the document.
-pub(crate) fn endpoint_in(current: &Current, paths: &Paths) -> Option<(PathBuf, SocketToken)> {
+pub fn endpoint_in(current: &Current, paths: &Paths) -> Option<(PathBuf, SocketToken)> {
     let (path, token) = document::socket(current.document.as_ref()?);
     let path = path.map_or_else(
         || paths.openclaw_state.join(countersign_protocol::document::SOCKET_NAME),

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use std::fmt;
 
 /// What a value is, for "expected …, got …".
-pub(crate) const fn kind(value: &Value) -> &'static str {
+pub const fn kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "nothing",
         Value::Bool(_) => "true or false",
@@ -20,7 +20,7 @@ pub(crate) const fn kind(value: &Value) -> &'static str {
 /// Any value that lists and objects nest no deeper than serde_json takes. For formats whose reader goes as deep as a text does: that
 /// ends the process when its stack is full.
 #[derive(Debug)]
-pub(crate) struct Shallow(pub(crate) Value);
+pub struct Shallow(pub(crate) Value);
 
 impl<'de> Deserialize<'de> for Shallow {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

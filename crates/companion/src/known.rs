@@ -1,14 +1,14 @@
-//! What the history was last told about the document and the rules. It is kept, so that a change made while no app runs, or a file
-//! that goes meanwhile, is told at the next start.
+//! What the history is told of the document and the rules, and what it was told last. That is kept, so that a change made while no
+//! app runs, or a file that goes meanwhile, is told at the next start.
 
 use crate::paths::Paths;
 use crate::private::{self, Others};
-use countersign_approvals::rules::{self, RulesChanged};
+use countersign_approvals::rules::{self, RulesChanged, loosenings};
 use countersign_approvals::store::{self, Changed, Writer};
-use countersign_policy::document;
+use countersign_policy::{display, document};
 use countersign_protocol::document::Document;
 use countersign_protocol::rules::RuleDocument;
-use countersign_protocol::ui::{RulesState, StoreState};
+use countersign_protocol::ui::{HistoryEvent, Loosening, RulesState, StoreState};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -156,6 +156,68 @@ fn write<T: Serialize>(path: &Path, note: &Note<T>) {
 
 /// Largest note that is read, in bytes: twice the largest document, for the escapes of JSON.
 const NOTE_BYTES: u64 = 8 * 1024 * 1024;
+
+/// A change of the document as the history records it.
+pub(crate) fn document_event(changed: &Changed) -> HistoryEvent {
+    let loosenings = match (&changed.before.document, &changed.after.document) {
+        (Some(before), Some(after)) => document::loosenings(before, after),
+        (None, Some(after)) => document::loosenings(&document::empty(), after),
+        (Some(before), None) if changed.after.state == StoreState::Missing => {
+            document::loosenings(before, &document::empty())
+        }
+        (_, None) => Vec::new(),
+    };
+    HistoryEvent::Document {
+        writer: writer(changed.writer).to_owned(),
+        store: None,
+        before: changed.before.hash.clone(),
+        after: changed.after.hash.clone(),
+        loosenings: loosenings
+            .into_iter()
+            .map(|mut loosening| {
+                loosening.to = display::escape(&loosening.to);
+                loosening
+            })
+            .collect(),
+    }
+}
+
+/// A change of the rules as the history records it.
+pub(crate) fn rules_event(changed: &RulesChanged, now_ms: i64) -> HistoryEvent {
+    let loosenings = match (&changed.before.document, &changed.after.document) {
+        (Some(before), Some(after)) => loosenings(before, after, now_ms),
+        (None, Some(after)) => loosenings(&RuleDocument::empty(), after, now_ms),
+        (_, None) => Vec::new(),
+    };
+    HistoryEvent::Rules {
+        writer: writer(changed.writer).to_owned(),
+        before: changed.before.hash.clone(),
+        after: changed.after.hash.clone(),
+        loosenings: escaped(loosenings),
+    }
+}
+
+fn writer(writer: Writer) -> &'static str {
+    match writer {
+        Writer::Answer => "answer",
+        Writer::AnotherProgram => "another-program",
+        Writer::CommandLine => "command-line",
+        Writer::FirstRun => "first-run",
+        Writer::Gateway => "gateway",
+        Writer::Upkeep => "upkeep",
+        Writer::Window => "window",
+    }
+}
+
+/// Rules can carry words of a command, and an agent chose those.
+pub(crate) fn escaped(mut loosenings: Vec<Loosening>) -> Vec<Loosening> {
+    for loosening in &mut loosenings {
+        for text in [&mut loosening.scope, &mut loosening.from, &mut loosening.to] {
+            *text = display::escape(text);
+        }
+    }
+    loosenings
+}
 
 #[cfg(test)]
 mod tests;

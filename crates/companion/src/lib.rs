@@ -1,31 +1,31 @@
 //! The composition root: joins policy, approvals and node into one running companion ([`Companion`]), gives the windows
-//! one surface ([`Desk`]) and the command line its commands ([`cli`]).
+//! one surface ([`Desk`]), and the command line what it needs without an app ([`Core`], [`alone`]).
 //!
 //! Nothing here decides: wiring, views and words only.
 
 mod aftermath;
+pub mod alone;
 mod card;
-pub mod cli;
 pub mod connections;
 pub mod control;
 pub mod desk;
 pub mod desktop;
-mod endpoint;
+pub mod endpoint;
 pub mod forward;
 #[cfg(fuzzing)]
 pub mod fuzzing;
 pub mod gateway;
-mod hook;
-mod json;
+pub mod identity;
+pub mod json;
 mod known;
 pub mod log;
-mod mcp;
 pub mod paths;
 pub mod pets;
-mod presence;
-mod private;
+pub mod presence;
+pub mod private;
+mod questions;
 pub mod routing;
-mod runner;
+pub mod runner;
 pub mod sentences;
 pub mod settings;
 pub mod surroundings;
@@ -38,4 +38,4 @@ pub use countersign_approvals::actor::PresenterGuard;
 pub use countersign_node::memory;
 pub use desk::Desk;
 pub use presence::Unreached;
-pub use wiring::{Companion, StartError};
+pub use wiring::{Companion, Core, StartError};

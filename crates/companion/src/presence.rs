@@ -9,7 +9,7 @@ use std::time::Duration;
 
 /// What the locks of the app's sockets say. They go with its process, however that ends, and with nothing else.
 #[derive(Debug)]
-pub(crate) enum Presence {
+pub enum Presence {
     /// Nobody holds them.
     Absent,
     /// Somebody does.
@@ -32,7 +32,7 @@ pub struct Unreached(String);
 impl Presence {
     /// Of the app in whose state directory this process works. Its control socket makes it single there; whoever serves the
     /// approval socket that the document names is asked for approvals just as well.
-    pub(crate) fn of(paths: &Paths, approval_socket: Option<&Path>) -> Self {
+    pub fn of(paths: &Paths, approval_socket: Option<&Path>) -> Self {
         let control = paths.control_socket();
         match approval_socket {
             Some(socket) => Self::at(&[&control, socket]),
@@ -41,7 +41,7 @@ impl Presence {
     }
 
     /// Of whoever serves any of these sockets. Blocking, a few calls.
-    pub(crate) fn at(sockets: &[&Path]) -> Self {
+    pub fn at(sockets: &[&Path]) -> Self {
         let mut found = Self::Absent;
         for socket in sockets {
             match Holder::of(socket) {
@@ -56,7 +56,7 @@ impl Presence {
     }
 
     /// `Err` where a fallback must not hold; `why` is what kept the app from answering.
-    pub(crate) fn proves_absence(self, why: impl Into<String>) -> Result<(), Unreached> {
+    pub fn proves_absence(self, why: impl Into<String>) -> Result<(), Unreached> {
         match self {
             Self::Absent => Ok(()),
             there => Err(Unreached::new(there, why.into())),
@@ -65,7 +65,8 @@ impl Presence {
 }
 
 impl Unreached {
-    pub(crate) fn new(presence: Presence, why: String) -> Self {
+    /// What `presence` says of an app that could not be reached, and `why`.
+    pub fn new(presence: Presence, why: String) -> Self {
         Self(match presence {
             Presence::Running { pid: Some(pid) } => {
                 format!("the Countersign app runs (process {pid}) and did not answer: {why}")
@@ -82,7 +83,7 @@ impl Unreached {
 
 /// What comes of `asked`, unless the app behind `socket` stops taking callers. It is left alone for `patience`; after that it has to
 /// show now and then that it lives, for nobody can tell a stopped one from one that has a long command run.
-pub(crate) async fn unless_silent<T>(
+pub async fn unless_silent<T>(
     socket: &Path,
     patience: Duration,
     asked: impl Future<Output = T>,

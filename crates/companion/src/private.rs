@@ -1,13 +1,13 @@
 //! Small files that are for their owner only.
 
-pub(crate) use countersign_approvals::ours::{Others, Spoiled, open_lock, read};
+pub use countersign_approvals::ours::{Others, Spoiled, open_lock, read};
 use std::io::Write as _;
 use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::Path;
 
 /// Replaces a file, mode 0600, in a folder that is made with mode 0700 when it is not there. After a crash the old or the
 /// new bytes are there, whole. Blocking.
-pub(crate) fn write(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+pub fn write(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let dir = path.parent().unwrap_or(Path::new("."));
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
     let mut file =
@@ -18,7 +18,7 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Makes a file as [`write`] does, unless it is there. Blocking.
-pub(crate) fn write_if_missing(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+/// Makes a file as [`write()`] does, unless it is there. Blocking.
+pub fn write_if_missing(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     if path.exists() { Ok(()) } else { write(path, bytes) }
 }

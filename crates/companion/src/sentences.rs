@@ -38,7 +38,8 @@ impl Language {
         }
     }
 
-    pub(crate) fn of(locale: &str) -> Self {
+    /// The language of a locale such as `de_DE.UTF-8`; English where there is none of ours.
+    pub fn of(locale: &str) -> Self {
         match locale.get(..2) {
             Some("zh") => Self::Chinese,
             Some("ko") => Self::Korean,
@@ -46,7 +47,8 @@ impl Language {
         }
     }
 
-    pub(crate) fn pick<T>(self, english: T, chinese: T, korean: T) -> T {
+    /// The one in this language.
+    pub fn pick<T>(self, english: T, chinese: T, korean: T) -> T {
         match self {
             Self::English => english,
             Self::Chinese => chinese,

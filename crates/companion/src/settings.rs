@@ -1,7 +1,6 @@
 //! The person's settings: one small JSON file, replaced atomically. While it cannot be read the strictest of everything holds, and it
 //! is not written over.
 
-use crate::gateway::PORT;
 use crate::private::{self, Others};
 use countersign_protocol::ui::{ForwardedGrants, MAX_ARM_DELAY_MS, MIN_ARM_DELAY_MS, Settings};
 use serde::{Deserialize, Serialize};
@@ -35,7 +34,7 @@ pub struct GatewaySettings {
 
 impl Default for GatewaySettings {
     fn default() -> Self {
-        Self { enabled: true, port: PORT }
+        Self { enabled: true, port: GATEWAY_PORT }
     }
 }
 
@@ -133,7 +132,7 @@ impl SettingsFile {
     }
 
     /// What is wrong with the file, if anything is. Blocking.
-    pub(crate) fn check(path: &Path) -> Result<(), String> {
+    pub fn check(path: &Path) -> Result<(), String> {
         read(path).map(|_| ())
     }
 
@@ -222,7 +221,7 @@ fn valid(mut stored: Stored) -> Stored {
     let settings = &mut stored.settings;
     settings.arm_delay_ms = settings.arm_delay_ms.clamp(MIN_ARM_DELAY_MS, MAX_ARM_DELAY_MS);
     if stored.gateway.port == 0 {
-        stored.gateway.port = PORT;
+        stored.gateway.port = GATEWAY_PORT;
     }
     stored
 }
@@ -238,6 +237,9 @@ const LOOK_AGAIN: Duration = Duration::from_secs(2);
 
 /// Largest file that is read, in bytes: a hundred times what all settings take.
 const MAX_BYTES: u64 = 64 * 1_024;
+
+/// Where the gateway listens when nobody says otherwise; the peers' own is 18789.
+pub const GATEWAY_PORT: u16 = 18_790;
 
 #[cfg(test)]
 mod tests {

@@ -5,13 +5,13 @@ use crate::connections::{self, Connections};
 use crate::control;
 use crate::desk::{self, Desk};
 use crate::forward::{self, Forward};
-use crate::gateway::pets::Companions;
 use crate::gateway::{self, EmbeddedGateway};
 use crate::known::Known;
 use crate::paths::{Paths, process_environment};
 use crate::pets::{self, PetSources};
 use crate::routing::{self, Router};
 use crate::settings::SettingsFile;
+use crate::tools::pets::Companions;
 use crate::tools::{self, Tools};
 use countersign_approvals::Approvals;
 use countersign_approvals::actor::PresenterGuard;
@@ -53,14 +53,21 @@ pub enum StartError {
 }
 
 /// The parts that both the app and the command line without an app need.
-pub(crate) struct Core {
-    pub(crate) approvals: Approvals,
-    pub(crate) store: Store,
-    pub(crate) rules: RuleStore,
-    pub(crate) history: History,
-    pub(crate) ports: Ports,
-    pub(crate) settings: Arc<SettingsFile>,
-    pub(crate) host: Arc<Host>,
+pub struct Core {
+    /// Asks people.
+    pub approvals: Approvals,
+    /// The document.
+    pub store: Store,
+    /// Our own rules.
+    pub rules: RuleStore,
+    /// What happened.
+    pub history: History,
+    /// Time and ids.
+    pub ports: Ports,
+    /// The person's settings.
+    pub settings: Arc<SettingsFile>,
+    /// This machine as exec host.
+    pub host: Arc<Host>,
     phases: Phases,
 }
 
@@ -80,7 +87,7 @@ struct Phase {
 
 impl Core {
     /// Starts the parts. Must be called inside a tokio runtime.
-    pub(crate) fn start(paths: &Paths, via: Via) -> Result<Self, HistoryError> {
+    pub fn start(paths: &Paths, via: Via) -> Result<Self, HistoryError> {
         // Here and not where the program starts: what its guardian starts is this program again.
         descriptors::raise_limit();
         let phases = Phases::default();
@@ -114,7 +121,7 @@ impl Core {
     }
 
     /// Stops everything. Bounded.
-    pub(crate) async fn stop(self) {
+    pub async fn stop(self) {
         self.phases.stop().await;
     }
 }

@@ -4,9 +4,9 @@
 //! A program of its own, whose descriptors can be used up.
 
 use anyhow::{Result, ensure};
-use countersign::Companion;
-use countersign::control;
-use countersign::paths::Paths;
+use countersign_companion::Companion;
+use countersign_companion::control;
+use countersign_companion::paths::Paths;
 use countersign_node::socket::client;
 use countersign_protocol::control::{ControlRequest, ControlResponse};
 use countersign_protocol::secret::SocketToken;

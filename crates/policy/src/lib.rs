@@ -1,6 +1,5 @@
 //! Pure decisions: what a command is ([`analysis`]) and would really run ([`command`]), whether a rule covers it
-//! ([`allowlist`]), what is in force ([`effective`]), and what follows ([`evaluate()`]). And which tools a run has
-//! ([`tool_policy`]).
+//! ([`allowlist`]), what is in force ([`effective`]), and what follows ([`evaluate()`]).
 //!
 //! Nothing here touches a file, a clock, randomness, a process or an async runtime: facts about programs and folders
 //! are gathered outside ([`facts`]) and passed in. Only this crate can make an [`ApprovedCommand`].
@@ -27,12 +26,10 @@ pub mod powers;
 pub mod profile;
 pub mod raw_command;
 pub mod reference;
-pub mod routing;
 pub mod rules;
 pub mod safe_bins;
 pub mod shell;
 pub mod surroundings;
-pub mod tool_policy;
 pub mod windows;
 pub mod work;
 

@@ -1,11 +1,8 @@
 //! T13 for what runs unasked: real shells run the texts that commands are bound to, and start exactly the programs that
 //! the analysis named, with exactly its words. The programs are printers of this test's own, in a folder of its own.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-#[path = "support/shells.rs"]
-mod shells;
-mod support;
-
+use crate::support;
+use crate::support::shells;
 use countersign_policy::analysis::{Analysis, Operator, Segment, analyze_text};
 use countersign_policy::bind::{Bound, bind};
 use countersign_policy::facts::Facts;

@@ -1,8 +1,6 @@
 //! The ladder for whole commands: what is offered lets the command run the next time, and nothing else is offered.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod support;
-
+use crate::support::World;
 use countersign_policy::allowlist::EntryIndex;
 use countersign_policy::always::{Choice, choices};
 use countersign_policy::analysis::analyze_argv;
@@ -14,7 +12,6 @@ use countersign_protocol::vocabulary::{Ask, Security};
 use pretty_assertions::assert_eq;
 use serde_json::json;
 use std::collections::HashMap;
-use support::World;
 
 fn in_world<T>(
     world: &World,

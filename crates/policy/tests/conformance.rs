@@ -1,10 +1,7 @@
 //! `docs/conformance.md` says what is true: every extension is explained and tested, and every class of cases that the
 //! newest peer accepts wrongly is listed.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-#[path = "support/documented.rs"]
-mod documented;
-
+use crate::support::documented;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,9 +1,8 @@
 //! Rows M404–M429, N430–N443 and P476–P505: what the app decides, what it can pin, and when
 //! it must ask.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-mod support;
-
+use crate::support;
+use crate::support::{World, person, strings};
 use countersign_policy::always::proposals;
 use countersign_policy::analysis::{OpaqueReason, analyze_argv};
 use countersign_policy::approved::{ApprovedCommand, NotRunnable, Plan};
@@ -16,7 +15,6 @@ use countersign_protocol::ui::{
 };
 use countersign_protocol::vocabulary::{Ask, Decision, Security};
 use std::collections::BTreeMap;
-use support::{World, person, strings};
 
 const DEMO: &[&str] = &["scan", "-q"];
 

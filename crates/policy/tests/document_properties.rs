@@ -1,16 +1,13 @@
 //! What holds for every document and every edit.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod support;
-
+use crate::support::inputs::{documents, edit, world};
+use crate::support::strictness;
 use countersign_policy::document::{self, Parsed, apply, loosenings, normalised, parse, resolve};
 use countersign_policy::effective::Requested;
 use countersign_protocol::document::Document;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use serde_json::json;
-use support::inputs::{documents, edit, world};
-use support::strictness;
 
 proptest! {
     #[test]

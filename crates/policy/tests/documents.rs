@@ -1,5 +1,4 @@
 //! Rows O444–O475, edits with their undo, and what counts as a loosening.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use countersign_policy::document::{
     self, EditError, Parsed, Use, apply, loosenings, normalised, parse, resolve, resolve_in_sandbox,

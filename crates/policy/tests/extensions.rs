@@ -1,11 +1,8 @@
 //! What each extension of our own profile lets through, against the shells of this machine: the same commands run with the
 //! same words, nothing else is started, and no file comes into being. Switched off alone, each makes the same texts opaque
 //! or uncovered again.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-#[path = "support/shells.rs"]
-mod shells;
-
+use crate::support::shells;
 use countersign_policy::allowlist::EntryIndex;
 use countersign_policy::analysis::{Analysis, analyze_text_as};
 use countersign_policy::command::{Mode, PromptReason};

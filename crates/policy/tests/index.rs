@@ -1,5 +1,4 @@
 //! Lookup and linear scan always agree on the winner.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use countersign_policy::allowlist::{
     EntryIndex, Rule, Target, bound_arguments, exact_command, exact_grant, matching,

@@ -1,5 +1,4 @@
 //! Proposals: each covers the command it was made from, and nothing that a person would want to be asked about again.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use countersign_policy::facts::{ProgramFacts, Reached};
 use countersign_policy::rules::{

@@ -1,9 +1,8 @@
 //! Rules of our own beside the document: a refusal wins over everything, an allowance counts like an entry, and rules that
 //! cannot be read free nothing.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod support;
-
+use crate::support;
+use crate::support::{CWD, World, person};
 use countersign_policy::allowlist::EntryIndex;
 use countersign_policy::analysis::{Analysis, analyze_argv};
 use countersign_policy::bind::Bound;
@@ -18,7 +17,6 @@ use countersign_protocol::vocabulary::{Ask, Decision, Security};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::collections::HashMap;
-use support::{CWD, World, person};
 
 /// What is known of our own rules.
 #[derive(Clone, Debug)]

@@ -1,8 +1,8 @@
 //! What windows, tray and command line say of a policy, held against the evaluator for every combination of layers.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod support;
-
+use crate::support;
+use crate::support::World;
+use crate::support::inputs::{ask, security, world};
 use countersign_policy::analysis::analyze_argv;
 use countersign_policy::document::{Parsed, parse, resolve, views};
 use countersign_policy::effective::{Effective, Requested};
@@ -17,8 +17,6 @@ use proptest::option;
 use proptest::prelude::*;
 use serde_json::json;
 use std::collections::HashMap;
-use support::World;
-use support::inputs::{ask, security, world};
 
 /// Rules of the person's own, as far as they matter here: none of the commands is the one that is refused.
 fn own(refusals: Refusals) -> Option<RuleIndex> {

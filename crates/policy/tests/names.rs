@@ -1,16 +1,13 @@
 //! Names of files in place of patterns: only where a shell would look before anything ran, and then they are what is judged
 //! and what runs.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod support;
-
+use crate::support::World;
 use countersign_policy::analysis::{Analysis, analyze_text, analyze_text_as};
 use countersign_policy::bind::{Bound, Unbound, bind};
 use countersign_policy::profile::{Extension, Extensions, Profile};
 use countersign_policy::shell;
 use countersign_protocol::vocabulary::{Ask, Security};
 use pretty_assertions::assert_eq;
-use support::World;
 
 fn patterns(analysis: &Analysis) -> Vec<String> {
     analysis.patterns().into_iter().map(|pattern| pattern.text).collect()

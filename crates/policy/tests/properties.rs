@@ -1,8 +1,8 @@
 //! What holds for every input, not for examples.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod support;
-
+use crate::support;
+use crate::support::inputs::{answer, ask, pattern, security, text, world};
+use crate::support::{World, person, program, rule, strictness};
 use countersign_policy::always::proposals;
 use countersign_policy::analysis::{Transport, analyze_argv, analyze_text};
 use countersign_policy::display::{
@@ -21,8 +21,6 @@ use proptest::option;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use support::inputs::{answer, ask, pattern, security, text, world};
-use support::{World, person, program, rule, strictness};
 use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
 
 /// Entries for the programs of the worlds and for others of their names, with and without arguments.

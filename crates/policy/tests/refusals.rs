@@ -1,8 +1,6 @@
 //! A refusal by name reaches what any carrier starts, and only that.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod support;
-
+use crate::support::World;
 use countersign_policy::analysis::analyze_text;
 use countersign_policy::evaluate::{
     AskReason, DenyReason, Evidence, LocalRules, Origin, Subject, Verdict, evaluate,
@@ -12,7 +10,6 @@ use countersign_protocol::vocabulary::{Ask, Security};
 use serde::Deserialize;
 use serde_json::json;
 use std::collections::HashMap;
-use support::World;
 
 /// A command text, what is refused, and what comes of it when all else is allowed.
 #[derive(Deserialize)]

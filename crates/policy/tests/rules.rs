@@ -1,5 +1,4 @@
 //! Rules of our own: what an allowing rule covers and nothing else, what a refusing one catches, when a rule ends.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use countersign_policy::facts::{ProgramFacts, Reached};
 use countersign_policy::rules::{self, Argument, Invocation, Moment, RuleProblem, Ruling};

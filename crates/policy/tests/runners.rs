@@ -1,8 +1,7 @@
 //! Programs that start what their arguments name run unasked only when a person allowed exactly their words.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod support;
-
+use crate::support;
+use crate::support::{CWD, World};
 use countersign_policy::analysis::analyze_text;
 use countersign_policy::bind::{Allowed, Bound, Unbound, bind, bind_allowed};
 use countersign_policy::evaluate::{AskReason, Evidence, LocalRules, Subject, Verdict, evaluate};
@@ -12,7 +11,6 @@ use countersign_protocol::vocabulary::{Ask, Security};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::path::PathBuf;
-use support::{CWD, World};
 
 /// Programs of a machine by name, with their real paths.
 const PROGRAMS: &[(&str, &str)] = &[

@@ -1,6 +1,5 @@
 //! Command texts taken apart: what is accepted with which words, joints, extensions and dialect, and what is refused, for
 //! which reason and where.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use countersign_policy::analysis::OpaqueReason;
 use countersign_policy::shell::{Dialect, Extension, Script, SimpleCommand, Word, parse};

@@ -1,6 +1,5 @@
 //! What holds for every command text: it is taken apart or refused, with spans in it, in linear time, and its words stay
 //! the same wherever they stand.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use countersign_policy::analysis::{OpaqueReason, analyze_text_as};
 use countersign_policy::display::shell_quoted;

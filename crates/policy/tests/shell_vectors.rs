@@ -1,11 +1,8 @@
 //! Command texts whose expected parts came from running published peers (`tests/vectors`). The parser alone is looked at:
 //! shells with a text of their own and wrappers are taken apart elsewhere. Where it refuses what a peer accepts the
 //! reasons are counted; nowhere does it accept what the newest peer refuses.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-#[path = "support/documented.rs"]
-mod documented;
-
+use crate::support::documented;
 use countersign_policy::analysis::{OpaqueReason, Operator};
 use countersign_policy::shell::{self, Script};
 use serde_json::{Value, json};

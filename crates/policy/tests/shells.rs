@@ -1,10 +1,7 @@
 //! T13: whatever the lexer accepts, real shells split into the same words; and what is quoted for the clipboard they
 //! read back as the same list. The shells run nothing but an argument printer of their own.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-#[path = "support/shells.rs"]
-mod shells;
-
+use crate::support::shells;
 use countersign_policy::analysis::{Analysis, analyze_text};
 use countersign_policy::display::shell_quoted;
 use countersign_policy::shell::Dialect;

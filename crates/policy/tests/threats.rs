@@ -1,8 +1,7 @@
 //! What has gone wrong in this field, class by class, where it can be seen without a machine. T13 is in `shells.rs`.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod support;
-
+use crate::support;
+use crate::support::{World, linked_program, person, program, rule, strings};
 use countersign_policy::always::{Proposal, proposals};
 use countersign_policy::analysis::{OpaqueReason, analyze_text};
 use countersign_policy::approved::{ApprovedCommand, NotRunnable, Plan};
@@ -19,7 +18,6 @@ use countersign_protocol::ui::{AllowBlocked, AlwaysUnavailable, MissCause, RuleS
 use countersign_protocol::vocabulary::{Ask, Decision, Security};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use support::{World, linked_program, person, program, rule, strings};
 
 fn allowlisted(argv: &[&str]) -> World {
     World::new(argv, Security::Allowlist, Ask::OnMiss)

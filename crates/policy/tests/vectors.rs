@@ -2,11 +2,7 @@
 //! what a peer accepts the ids or classes are listed with the reason; nowhere does it accept what the newest peer
 //! refuses.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-#[path = "support/documented.rs"]
-mod documented;
-
+use crate::support::documented;
 use countersign_policy::allowlist::{self, Rule, Target};
 use countersign_policy::document::{self, Parsed};
 use countersign_policy::effective::{BUILT_IN, Layered, Requested};

@@ -1,10 +1,8 @@
 //! Whole commands whose verdicts came from running published peers (`tests/vectors`), judged in the peers' fixture tree.
 //! Where this crate refuses what a peer accepts the reasons are counted; nowhere does it accept what the newest peer
 //! refuses.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod support;
-
+use crate::support::fixture::{Places, ROOT, Tree};
 use countersign_policy::allowlist::{EntryIndex, Rule};
 use countersign_policy::always::{Remembered, remembered};
 use countersign_policy::analysis::{Analysis, analyze_argv_as, analyze_text_as};
@@ -18,7 +16,6 @@ use countersign_policy::safe_bins::{SafeBins, Settings};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use support::fixture::{Places, ROOT, Tree};
 
 /// What we say about a case.
 struct Ours {

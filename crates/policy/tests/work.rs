@@ -1,5 +1,4 @@
 //! No command costs more work than a decision may cost, whatever it is made of, and one that would is asked about.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use countersign_policy::allowlist::{EntryIndex, Rule};
 use countersign_policy::analysis::{Analysis, OpaqueReason, analyze_text};

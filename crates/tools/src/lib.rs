@@ -17,6 +17,7 @@ pub mod hooks;
 mod parameters;
 pub mod programs;
 pub mod registry;
+mod room;
 pub mod runs;
 pub mod tool;
 pub mod wrapped;

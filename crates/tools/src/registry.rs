@@ -4,9 +4,9 @@
 //! schemas of those that are left are written as the agent's provider takes them, hooks are put around them,
 //! and only then can they be called.
 
-use crate::call::Seats;
 use crate::gate::{Gate, Gating};
 use crate::hooks::Hooks;
+use crate::room::Seats;
 use crate::tool::{Declaration, Tool, ToolError};
 use crate::wrapped::Wrapped;
 use serde_json::Value;

@@ -1,7 +1,7 @@
 //! Which of its states the tray icon shows. Each has a shape of its own; colour only says that something is wrong.
 
 use super::panel::Panel;
-use countersign::desk::Pause;
+use countersign_companion::desk::Pause;
 use countersign_protocol::ui::{
     GatewayView, LinkState, RecordingState, SocketState, Standing, Status, StoreState,
 };

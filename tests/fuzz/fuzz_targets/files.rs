@@ -2,7 +2,7 @@
 //! and read again, and what is not is nowhere the less strict. The first byte tells which file it is.
 #![no_main]
 
-use countersign::fuzzing::{kept_file, openclaw_configuration};
+use countersign_companion::fuzzing::{kept_file, openclaw_configuration};
 use countersign_approvals::{history, rules};
 use countersign_gateway::client::{Address, Pin};
 use countersign_node::fuzzing::submodules_of_index;

@@ -2,7 +2,7 @@
 //! says the same when it is written and read again. The first byte tells which kind the rest is read as.
 #![no_main]
 
-use countersign::fuzzing::{control_line, run};
+use countersign_companion::fuzzing::{control_line, run};
 use countersign_node::fuzzing::request_line;
 use countersign_protocol::control::{ControlRequest, ControlResponse};
 use countersign_protocol::gateway::approval::{Decided, RequestParams, Requested, Resolved};

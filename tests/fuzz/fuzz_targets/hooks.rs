@@ -3,7 +3,7 @@
 //! allowed, whatever they say; settings keep all that is not ours. The first byte tells which agent and what.
 #![no_main]
 
-use countersign::fuzzing::{agent_settings, hook, permission_question};
+use countersign_cli::fuzzing::{agent_settings, hook, permission_question};
 use countersign_tools::hooks::Answer;
 use libfuzzer_sys::fuzz_target;
 

@@ -2,8 +2,8 @@
 //! one comes of itself.
 #![no_main]
 
-use countersign_policy::tool_policy::schema::{Cleaning, normalised};
-use countersign_policy::tool_policy::{Config, Origin, Pipeline, Run, Tool};
+use countersign_tool_policy::schema::{Cleaning, normalised};
+use countersign_tool_policy::{Config, Origin, Pipeline, Run, Tool};
 use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
 

@@ -10,8 +10,10 @@ const EDGES: &[(&str, &[&str])] = &[
     ("crates/policy", &["countersign-protocol"]),
     ("crates/approvals", &["countersign-policy", "countersign-protocol"]),
     ("crates/node", &["countersign-approvals", "countersign-policy", "countersign-protocol"]),
+    ("crates/routing", &["countersign-policy", "countersign-protocol"]),
+    ("crates/tool-policy", &["countersign-policy"]),
     ("crates/gateway", &["countersign-protocol"]),
-    ("crates/tools", &["countersign-policy", "countersign-protocol"]),
+    ("crates/tools", &["countersign-policy", "countersign-protocol", "countersign-routing"]),
     (
         "crates/companion",
         &[
@@ -20,10 +22,23 @@ const EDGES: &[(&str, &[&str])] = &[
             "countersign-node",
             "countersign-policy",
             "countersign-protocol",
+            "countersign-routing",
+            "countersign-tool-policy",
             "countersign-tools",
         ],
     ),
-    ("src-tauri", &["countersign", "countersign-protocol"]),
+    (
+        "crates/cli",
+        &[
+            "countersign-approvals",
+            "countersign-companion",
+            "countersign-gateway",
+            "countersign-node",
+            "countersign-policy",
+            "countersign-protocol",
+        ],
+    ),
+    ("src-tauri", &["countersign-companion", "countersign-protocol"]),
     ("xtask", &[]),
 ];
 
@@ -65,7 +80,7 @@ pub(super) fn dependency_edges(tree: &Tree) -> Vec<Finding> {
 }
 
 /// The names in all dependency tables of a manifest, with their lines.
-fn dependencies(manifest: &str) -> Vec<(usize, String)> {
+pub(super) fn dependencies(manifest: &str) -> Vec<(usize, String)> {
     let mut is_dependency_table = false;
     let mut names = Vec::new();
     for (line, number) in manifest.lines().zip(1..) {
@@ -85,7 +100,7 @@ fn dependencies(manifest: &str) -> Vec<(usize, String)> {
 
 /// policy and protocol touch no file, clock, randomness, process, network or async runtime.
 pub(super) fn purity(tree: &Tree) -> Vec<Finding> {
-    const CRATES: [&str; 2] = ["crates/policy", "crates/protocol"];
+    const CRATES: [&str; 4] = ["crates/policy", "crates/protocol", "crates/routing", "crates/tool-policy"];
     let mut findings = Vec::new();
     for folder in CRATES {
         if tree.below(folder, &["rs"]).next().is_none() {
@@ -269,7 +284,7 @@ mod tests {
             files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
         let expected = [
             "crates/protocol/Cargo.toml:2: the diagram has no edge to countersign-policy",
-            "src-tauri/Cargo.toml: the diagram's edge to countersign is not there",
+            "src-tauri/Cargo.toml: the diagram's edge to countersign-companion is not there",
             "crates/extra/Cargo.toml: this crate is not in the diagram",
         ];
         check(dependency_edges, &files, &expected);
@@ -279,8 +294,12 @@ mod tests {
     fn impure_code_is_found_and_tests_and_texts_are_not() {
         let sample = "use std::{collections::BTreeMap, fs};\n// std::fs in a comment\nfn f() { std::time::SystemTime::now(); }\n\
                       #[cfg(test)]\nmod tests { use std::fs; }";
-        let files =
-            [("crates/policy/src/a.rs", sample), ("crates/protocol/src/lib.rs", "let x = \"tokio\";")];
+        let files = [
+            ("crates/policy/src/a.rs", sample),
+            ("crates/protocol/src/lib.rs", "let x = \"tokio\";"),
+            ("crates/routing/src/lib.rs", ""),
+            ("crates/tool-policy/src/lib.rs", ""),
+        ];
         check(purity, &files, &["crates/policy/src/a.rs:1: ", "crates/policy/src/a.rs:3: "]);
     }
 
@@ -315,11 +334,11 @@ mod tests {
         check(process_starts, &files, &found);
         let again = "fn f() { countersign_node::executor::again::begin_again(&[], env) }";
         let files =
-            [("crates/companion/src/surroundings.rs", again), ("crates/companion/src/cli/mod.rs", again)];
+            [("crates/companion/src/surroundings.rs", again), ("crates/cli/src/commands/mod.rs", again)];
         check(
             process_starts,
             &files,
-            &["crates/companion/src/cli/mod.rs:1: only crates/companion/src/surroundings.rs"],
+            &["crates/cli/src/commands/mod.rs:1: only crates/companion/src/surroundings.rs"],
         );
     }
 

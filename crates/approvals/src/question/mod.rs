@@ -6,7 +6,6 @@ mod found;
 
 pub use found::{Looked, why};
 
-use crate::book::NotAnswered;
 use countersign_policy::always::{Choice, Proposal};
 use countersign_protocol::ids::{AgentId, SessionKey};
 use countersign_protocol::ui::{
@@ -249,6 +248,21 @@ pub struct Offer {
     pub choices: Vec<Choice>,
     /// Why there are no choices, where "always" would have a meaning.
     pub unavailable: Option<AlwaysUnavailable>,
+}
+
+/// Why an answer does not count. What was asked goes on waiting, if it waits.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum NotAnswered {
+    /// No such request waits: it is unknown, or ended.
+    #[error("the request no longer waits")]
+    Gone,
+    /// The request cannot be answered with this.
+    #[error("{0} was not offered for this request")]
+    NotOffered(Decision),
+    /// Nobody can read all of it.
+    #[error("this request is too long to be read, so it cannot be allowed")]
+    Blocked,
 }
 
 impl Question {

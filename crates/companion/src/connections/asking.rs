@@ -3,7 +3,7 @@
 
 use super::onward;
 use super::presented::{Kind, Presented};
-use crate::runner::OwnNode;
+use crate::identity::OwnNode;
 use countersign_approvals::Approvals;
 use countersign_approvals::SubmitError;
 use countersign_approvals::book::{Ending, RequestedBy};

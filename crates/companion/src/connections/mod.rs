@@ -12,18 +12,20 @@ mod presented;
 mod secrets;
 
 pub use asking::NotTaken;
+pub use config::check_file;
 #[cfg(fuzzing)]
 pub(crate) use config::rewrite;
-pub(crate) use config::{check_file, check_names, pin_of};
+pub(crate) use config::{check_names, pin_of};
 #[cfg(fuzzing)]
 pub(crate) use openclaw::configuration as openclaw_configuration;
-pub(crate) use operator::{escaped, gaps};
+pub(crate) use operator::escaped;
+pub use operator::gaps;
 pub(crate) use policies::{Content, Fetched, FileContent, NotWritten};
-pub(crate) use presented::Kind;
+pub use presented::Kind;
 pub(crate) use secrets::Secrets;
 
+use crate::identity::{OwnNode, gateway_name};
 use crate::paths::Paths;
-use crate::runner::{OwnNode, gateway_name};
 use asking::Tools;
 use config::{Gateway, MAX_GATEWAYS};
 use countersign_approvals::Approvals;
@@ -37,7 +39,7 @@ use countersign_protocol::ui::{GatewayEdit, GatewayView, LinkState, SecretEdit, 
 use onward::Onward;
 use operator::{About, Now, Operator};
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
@@ -52,19 +54,8 @@ pub(crate) struct Parts {
     pub(crate) environment: BTreeMap<String, String>,
 }
 
-/// The key of the command line, which is another device than the app: whoever may use the one has no rights of the other.
-/// Blocking.
-pub(crate) fn command_line_identity(paths: &Paths) -> anyhow::Result<Identity> {
-    device_identity(&paths.gateway_secrets().join("command-line.key"))
-}
-
-/// A device's key in a private file; a fresh one is kept when there is none. Blocking.
-pub(crate) fn device_identity(file: &Path) -> anyhow::Result<Identity> {
-    secrets::identity(file)
-}
-
 /// The secret that OpenClaw's own programs use for its gateway on this machine. Blocking.
-pub(crate) fn openclaw_token(paths: &Paths, environment: &BTreeMap<String, String>) -> Option<String> {
+pub fn openclaw_token(paths: &Paths, environment: &BTreeMap<String, String>) -> Option<String> {
     openclaw::secret(&paths.openclaw_state, environment, SecretKind::Token)
 }
 

@@ -393,7 +393,7 @@ impl Operator {
 }
 
 /// What a gateway keeps from us although it is connected.
-pub(crate) fn gaps(live: &Live) -> Vec<LinkGap> {
+pub fn gaps(live: &Live) -> Vec<LinkGap> {
     let mut gaps = Vec::new();
     if live.may(Scope::Approvals) == Some(false) {
         gaps.push(LinkGap::NoApprovals);

@@ -1,6 +1,6 @@
 //! What waits at another gateway, read leniently and shown strictly.
 
-use crate::gateway::asked::{asked, asked_by_plugin, cwd, proposed, run_of, would_run_here};
+use crate::questions::gateway::{asked, asked_by_plugin, cwd, proposed, run_of, would_run_here};
 use countersign_approvals::question::Question;
 use countersign_node::host::AskedRun;
 use countersign_policy::analysis::Analysis;
@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 /// Kinds of approvals, each with methods and events of its own.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-pub(crate) enum Kind {
+pub enum Kind {
     /// A command.
     Exec,
     /// Something that a plugin wants.
@@ -26,9 +26,11 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    pub(crate) const ALL: [Self; 3] = [Self::Exec, Self::Plugin, Self::SystemAgent];
+    /// Each.
+    pub const ALL: [Self; 3] = [Self::Exec, Self::Plugin, Self::SystemAgent];
 
-    pub(crate) const fn list(self) -> &'static str {
+    /// The method that lists what waits.
+    pub const fn list(self) -> &'static str {
         match self {
             Self::Exec => "exec.approval.list",
             Self::Plugin => "plugin.approval.list",
@@ -36,7 +38,8 @@ impl Kind {
         }
     }
 
-    pub(crate) const fn resolve(self) -> &'static str {
+    /// The method that answers.
+    pub const fn resolve(self) -> &'static str {
         match self {
             Self::Exec => "exec.approval.resolve",
             Self::Plugin => "plugin.approval.resolve",
@@ -47,14 +50,15 @@ impl Kind {
 
     /// Parameters of an answer. A gateway takes what it does not understand for a denial where the kind is
     /// named (docs/protocol/approvals.md, "Every kind in one shape").
-    pub(crate) fn answer(self, id: &str, decision: Decision) -> Value {
+    pub fn answer(self, id: &str, decision: Decision) -> Value {
         match self {
             Self::Exec | Self::Plugin => json!({ "id": id, "decision": decision }),
             Self::SystemAgent => json!({ "id": id, "kind": ApprovalKind::SystemAgent, "decision": decision }),
         }
     }
 
-    pub(crate) const fn requested(self) -> &'static str {
+    /// The event that says that one waits.
+    pub const fn requested(self) -> &'static str {
         match self {
             Self::Exec => "exec.approval.requested",
             Self::Plugin => "plugin.approval.requested",
@@ -62,7 +66,8 @@ impl Kind {
         }
     }
 
-    pub(crate) const fn resolved(self) -> &'static str {
+    /// The event that says that one was answered.
+    pub const fn resolved(self) -> &'static str {
         match self {
             Self::Exec => "exec.approval.resolved",
             Self::Plugin => "plugin.approval.resolved",

@@ -7,10 +7,10 @@
 use super::config::Gateway;
 use super::keyring::{Keyring, KeyringError, WhenLocked};
 use super::openclaw;
+use crate::identity::device_identity;
 use crate::private::{self, Others};
-use anyhow::Context as _;
 use countersign_gateway::client::{Credentials, DeviceToken, Withheld};
-use countersign_gateway::identity::{Identity, SEED_BYTES};
+use countersign_gateway::identity::Identity;
 use countersign_protocol::gateway::connect::Auth;
 use countersign_protocol::ui::{SecretKind, SecretPlace};
 use serde::{Deserialize, Serialize};
@@ -49,7 +49,7 @@ impl Secrets {
 
     /// This device's key; a fresh one is kept when there is none. Blocking.
     pub(super) fn identity(&self) -> anyhow::Result<Identity> {
-        identity(&self.folder.join("device.key"))
+        device_identity(&self.folder.join("device.key"))
     }
 
     /// The person did something: the keyring may ask them once to unlock it.
@@ -276,26 +276,6 @@ async fn blocking<T: Send + 'static>(
     tokio::task::spawn_blocking(work).await.map_err(Error::other)?
 }
 
-/// The key in a file; a fresh one is put there when there is none. Blocking.
-pub(super) fn identity(file: &Path) -> anyhow::Result<Identity> {
-    match read(file).with_context(|| format!("cannot read {}", file.display()))? {
-        Some(text) => {
-            let seed = hex(text.trim()).with_context(|| {
-                format!("{}: expected {SEED_BYTES} bytes in hexadecimal digits", file.display())
-            })?;
-            Ok(Identity::from_seed(&seed))
-        }
-        None => {
-            let identity = Identity::generate().context("the system gives no random bytes")?;
-            let text: Zeroizing<String> =
-                Zeroizing::new(identity.seed().iter().map(|byte| format!("{byte:02x}")).collect());
-            private::write(file, text.as_bytes())
-                .with_context(|| format!("cannot write {}", file.display()))?;
-            Ok(identity)
-        }
-    }
-}
-
 /// A private file's text; `None` when there is none.
 fn read(file: &Path) -> std::io::Result<Option<Zeroizing<String>>> {
     private::read(file, MAX_SECRET, Others::MayNothing).map_err(Error::other)
@@ -306,15 +286,4 @@ fn remove(file: &Path) -> std::io::Result<()> {
         Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
         _ => Ok(()),
     }
-}
-
-fn hex(text: &str) -> Option<Zeroizing<[u8; SEED_BYTES]>> {
-    let digits: Option<Vec<u8>> =
-        text.chars().map(|c| c.to_digit(16).and_then(|digit| u8::try_from(digit).ok())).collect();
-    let digits = Zeroizing::new(digits.filter(|digits| digits.len() == SEED_BYTES * 2)?);
-    let mut bytes = Zeroizing::new([0; SEED_BYTES]);
-    for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
-        *byte = pair[0] << 4 | pair[1];
-    }
-    Some(bytes)
 }

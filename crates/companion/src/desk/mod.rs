@@ -24,7 +24,7 @@ use crate::card::card;
 use crate::connections::{Connections, NotTaken};
 use crate::forward::Forward;
 use crate::gateway::{EmbeddedGateway, Now};
-use crate::known::{Known, Meanwhile};
+use crate::known::{Known, Meanwhile, document_event, rules_event};
 use crate::pets::PetSources;
 use crate::routing::Router;
 use crate::settings::SettingsFile;
@@ -41,20 +41,19 @@ use countersign_approvals::store::{Change, Changed, Looser, Store, StoreError, W
 use countersign_node::host::Host;
 use countersign_node::shortage;
 use countersign_node::socket::vigil::Restored;
-use countersign_policy::display::escape;
-use countersign_policy::document;
 use countersign_protocol::ui::{
     CardKind, ChainReport, ChangedBy, CommandError, Confirmation, DecideParams, DisplayState, DocumentEdit,
     DocumentView, EditParams, EditResult, ErrorCode, HistoryEntry, HistoryEvent, HistoryPage, Impact,
     Loosening, Outcome, Page, Presence, RecordingState, Settings, Snapshot, SocketState, Standing,
-    StoreState, TestParams, TestResult, UiEvent, UiMessage,
+    TestParams, TestResult, UiEvent, UiMessage,
 };
 use countersign_protocol::vocabulary::Decision;
 pub use display::Again;
 use doors::Doors;
 use paints::Paints;
+pub use rules::view as rules_view;
 use status::Until;
-pub use status::{Part, Pause};
+pub use status::{Part, Pause, views as policy_views};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -581,7 +580,7 @@ impl Desk {
     }
 
     async fn rules_changed(&self, changed: RulesChanged) {
-        let (event, after) = (rules::changed_event(&changed, self.now_ms()), Arc::clone(&changed.after));
+        let (event, after) = (rules_event(&changed, self.now_ms()), Arc::clone(&changed.after));
         self.record_change(event, move |known| known.note_rules(&after)).await;
         let by = Some(changed_by(changed.writer));
         self.emit(UiEvent::RulesChanged { hash: changed.after.hash.clone(), by });
@@ -703,31 +702,6 @@ fn not_answered(id: &str, why: NotAnswered) -> CommandError {
     }
 }
 
-/// A change of the document as the history records it.
-pub(crate) fn document_event(changed: &Changed) -> HistoryEvent {
-    let loosenings = match (&changed.before.document, &changed.after.document) {
-        (Some(before), Some(after)) => document::loosenings(before, after),
-        (None, Some(after)) => document::loosenings(&document::empty(), after),
-        (Some(before), None) if changed.after.state == StoreState::Missing => {
-            document::loosenings(before, &document::empty())
-        }
-        (_, None) => Vec::new(),
-    };
-    HistoryEvent::Document {
-        writer: writer(changed.writer).to_owned(),
-        store: None,
-        before: changed.before.hash.clone(),
-        after: changed.after.hash.clone(),
-        loosenings: loosenings
-            .into_iter()
-            .map(|mut loosening| {
-                loosening.to = escape(&loosening.to);
-                loosening
-            })
-            .collect(),
-    }
-}
-
 fn changed_by(writer: Writer) -> ChangedBy {
     match writer {
         Writer::Answer => ChangedBy::Answer,
@@ -737,18 +711,6 @@ fn changed_by(writer: Writer) -> ChangedBy {
         Writer::Gateway => ChangedBy::Gateway,
         Writer::Upkeep => ChangedBy::Upkeep,
         Writer::Window => ChangedBy::Window,
-    }
-}
-
-fn writer(writer: Writer) -> &'static str {
-    match writer {
-        Writer::Answer => "answer",
-        Writer::AnotherProgram => "another-program",
-        Writer::CommandLine => "command-line",
-        Writer::FirstRun => "first-run",
-        Writer::Gateway => "gateway",
-        Writer::Upkeep => "upkeep",
-        Writer::Window => WINDOW,
     }
 }
 

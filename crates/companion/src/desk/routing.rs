@@ -4,10 +4,10 @@ use super::{Answer, Desk, error};
 use crate::routing::{Heard, Key, Routed, RoutingError, RunRequest};
 use crate::tools::Tools;
 use countersign_node::socket::server::Peer;
-use countersign_policy::routing::directive::Reply;
-use countersign_policy::routing::route::Weight;
 use countersign_protocol::document::MAIN_AGENT;
 use countersign_protocol::ui::{CommandError, ErrorCode, RouteEdit, RouteResult, RoutingView, SessionView};
+use countersign_routing::directive::Reply;
+use countersign_routing::route::Weight;
 use tokio_util::sync::CancellationToken;
 
 /// What came of a message to a session.

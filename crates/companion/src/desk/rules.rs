@@ -1,14 +1,15 @@
 //! Rules of our own for windows and command line: looking, changing, confirming, and what the history says about it.
 
-use super::{Answer, Desk, error, writer};
-use countersign_approvals::rules::{Current, RuleChange, RulesChanged, RulesError, loosenings, state};
+use super::{Answer, Desk, error};
+use crate::known::escaped;
+use countersign_approvals::rules::{Current, RuleChange, RulesError, state};
 use countersign_approvals::store::{Looser, Writer};
 use countersign_policy::display::{self, Secrets};
 use countersign_policy::rules::{PRESETS, Preset, describe, reach};
 use countersign_protocol::rules::RuleDocument;
 use countersign_protocol::ui::{
-    CommandError, ErrorCode, HistoryEvent, Loosening, PresetSwitch, PresetView, RuleEdit, RuleEditParams,
-    RuleEditResult, RuleView, RulesView,
+    CommandError, ErrorCode, PresetSwitch, PresetView, RuleEdit, RuleEditParams, RuleEditResult, RuleView,
+    RulesView,
 };
 
 impl Desk {
@@ -70,7 +71,7 @@ impl Desk {
 }
 
 /// The rules as pages and command line show them.
-pub(crate) fn view(current: &Current, now_ms: i64) -> RulesView {
+pub fn view(current: &Current, now_ms: i64) -> RulesView {
     let empty = RuleDocument::empty();
     let document = current.document.as_ref().unwrap_or(&empty);
     RulesView {
@@ -97,21 +98,6 @@ pub(crate) fn view(current: &Current, now_ms: i64) -> RulesView {
                 }
             })
             .collect(),
-    }
-}
-
-/// The line of the history about a change.
-pub(crate) fn changed_event(changed: &RulesChanged, now_ms: i64) -> HistoryEvent {
-    let loosenings = match (&changed.before.document, &changed.after.document) {
-        (Some(before), Some(after)) => loosenings(before, after, now_ms),
-        (None, Some(after)) => loosenings(&RuleDocument::empty(), after, now_ms),
-        (_, None) => Vec::new(),
-    };
-    HistoryEvent::Rules {
-        writer: writer(changed.writer).to_owned(),
-        before: changed.before.hash.clone(),
-        after: changed.after.hash.clone(),
-        loosenings: escaped(loosenings),
     }
 }
 
@@ -143,16 +129,6 @@ fn presets(document: &RuleDocument) -> Vec<PresetView> {
 
 fn included(preset: &Preset) -> Vec<String> {
     PRESETS.iter().filter(|other| preset.includes(other)).map(|other| other.name.to_owned()).collect()
-}
-
-/// Rules can carry words of a command, and an agent chose those.
-fn escaped(mut loosenings: Vec<Loosening>) -> Vec<Loosening> {
-    for loosening in &mut loosenings {
-        for text in [&mut loosening.scope, &mut loosening.from, &mut loosening.to] {
-            *text = display::escape(text);
-        }
-    }
-    loosenings
 }
 
 pub(super) fn rules_error(failure: RulesError) -> CommandError {

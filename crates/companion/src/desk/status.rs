@@ -244,11 +244,7 @@ impl Desk {
 }
 
 /// A document as pages and command line show it, beside the person's own rules.
-pub(crate) fn views(
-    current: &Current,
-    rules: &rules::Current,
-    now_ms: i64,
-) -> (Vec<ScopeView>, Vec<EffectiveView>) {
+pub fn views(current: &Current, rules: &rules::Current, now_ms: i64) -> (Vec<ScopeView>, Vec<EffectiveView>) {
     let refused = |agent: &str| refused(rules, agent, now_ms);
     match &current.document {
         Some(document) => document::views(document, &refused),

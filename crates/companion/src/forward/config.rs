@@ -169,7 +169,7 @@ pub(super) fn read(file: &Path) -> anyhow::Result<Document> {
 }
 
 /// What is wrong with the file, if anything is. Blocking.
-pub(crate) fn check_file(file: &Path) -> anyhow::Result<()> {
+pub fn check_file(file: &Path) -> anyhow::Result<()> {
     read(file).map(|_| ())
 }
 

@@ -18,7 +18,7 @@ mod webhook;
 use crate::connections::{Connections, onward};
 use crate::paths::Paths;
 use asker::{Asker, MAX_ASKED};
-pub(crate) use config::check_file;
+pub use config::check_file;
 #[cfg(fuzzing)]
 pub(crate) use config::rewrite;
 use config::{Document, Place, Target};

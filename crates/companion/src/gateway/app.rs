@@ -7,8 +7,8 @@ use super::pets::{self, PetChannel};
 use super::policies::Policies;
 use super::tools::{Offered, Tools};
 use super::{state, view};
+use crate::identity::OwnNode;
 use crate::paths::Paths;
-use crate::runner::OwnNode;
 use crate::settings::{GatewaySettings, PetSettings};
 use countersign_approvals::Approvals;
 use countersign_approvals::ports::Ports;
@@ -340,7 +340,7 @@ async fn other(settings: &mut watch::Receiver<GatewaySettings>, wanted: &Gateway
 }
 
 /// Name of the file with the token.
-pub(crate) const TOKEN_FILE: &str = "token";
+pub const TOKEN_FILE: &str = "token";
 
 /// Name of the file with the pet channel's token, which is another one: it answers and does nothing else.
 pub(super) const PET_TOKEN_FILE: &str = "pet-token";

@@ -1,11 +1,11 @@
 //! The approvals actor as the gateway's backend.
 
-use super::asked::{asked, asked_by_plugin, run_of, would_run_here};
 use super::policies::Policies;
 use super::shelf::Shelf;
 use super::tools::Offered;
 use crate::forward::Forward;
-use crate::runner::{OwnNode, gateway_on};
+use crate::identity::{OwnNode, gateway_on};
+use crate::questions::gateway::{asked, asked_by_plugin, run_of, would_run_here};
 use countersign_approvals::actor::{Approvals, PresenterGuard, SubmitError, Ticket};
 use countersign_approvals::book::{Ending, NotAnswered, Record, RequestedBy};
 use countersign_approvals::ports::Ports;

@@ -2,10 +2,9 @@
 //! one.
 
 mod app;
-pub(crate) mod asked;
 mod keeper;
 mod nodes;
-pub(crate) mod pets;
+mod pets;
 pub(crate) mod policies;
 mod shelf;
 mod state;
@@ -16,7 +15,8 @@ use crate::forward::{self, Forward};
 use crate::paths::{Paths, process_environment};
 use anyhow::Context as _;
 pub use app::EmbeddedGateway;
-pub(crate) use app::{Now, Parts, TOKEN_FILE, Verdict};
+pub use app::TOKEN_FILE;
+pub(crate) use app::{Now, Parts, Verdict};
 use countersign_approvals::actor::Approvals;
 use countersign_approvals::book::DEFAULT_MAX_PENDING;
 use countersign_approvals::ports::Ports;
@@ -26,7 +26,7 @@ use keeper::{Keeper, Presence};
 use policies::Policies;
 #[cfg(fuzzing)]
 pub(crate) use state::rewrite;
-pub(crate) use state::{DEVICES_FILE, check_devices, check_token, token as token_in};
+pub use state::{DEVICES_FILE, check_devices, check_token, token as token_in};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use tokio::net::TcpListener;
@@ -34,9 +34,6 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tools::Offered;
 pub(crate) use tools::Tools;
-
-/// Where the gateway listens when nobody says otherwise; the peers' own is 18789.
-pub const PORT: u16 = 18_790;
 
 /// How to serve.
 #[derive(Debug)]

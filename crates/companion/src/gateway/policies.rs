@@ -1,7 +1,6 @@
 //! The approvals document as the gateway serves it.
 
-use crate::desk;
-use crate::known::Known;
+use crate::known::{Known, document_event};
 use crate::paths::Paths;
 use anyhow::Context as _;
 use countersign_approvals::history::History;
@@ -166,7 +165,7 @@ async fn append(history: &History, known: &Known, changed: &Changed) {
     if changed.writer != Writer::Gateway {
         return;
     }
-    if let Err(error) = history.append(None, desk::document_event(changed)).await {
+    if let Err(error) = history.append(None, document_event(changed)).await {
         tracing::error!(%error, "a change of the document could not be written to the history");
         return;
     }

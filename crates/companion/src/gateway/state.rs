@@ -15,7 +15,7 @@ const MIN_TOKEN: usize = 16;
 const MAX_BYTES: u64 = 4 * 1_024 * 1_024;
 
 /// The token in `file`; a fresh one is put there when there is no file. Blocking.
-pub(crate) fn token(file: &Path, ports: &Ports) -> anyhow::Result<Zeroizing<String>> {
+pub fn token(file: &Path, ports: &Ports) -> anyhow::Result<Zeroizing<String>> {
     if let Some(token) = kept_token(file)? {
         return Ok(token);
     }
@@ -36,7 +36,7 @@ pub(super) fn kept_token(file: &Path) -> anyhow::Result<Option<Zeroizing<String>
 }
 
 /// What is wrong with the file of the token, if anything is. Blocking.
-pub(crate) fn check_token(file: &Path) -> anyhow::Result<()> {
+pub fn check_token(file: &Path) -> anyhow::Result<()> {
     kept_token(file).map(|_| ())
 }
 
@@ -47,7 +47,7 @@ struct Document {
 }
 
 /// Name of the file with the devices that were let in.
-pub(crate) const DEVICES_FILE: &str = "devices.json";
+pub const DEVICES_FILE: &str = "devices.json";
 
 /// Version of the document about devices.
 const VERSION: u32 = 1;
@@ -59,7 +59,7 @@ pub(super) fn devices(folder: &Path) -> anyhow::Result<Vec<Device>> {
 }
 
 /// What is wrong with the file of devices, if anything is. Blocking.
-pub(crate) fn check_devices(file: &Path) -> anyhow::Result<()> {
+pub fn check_devices(file: &Path) -> anyhow::Result<()> {
     read_devices(file).map(|_| ())
 }
 

@@ -1,6 +1,6 @@
 //! What changes while no app runs, between starts of a whole one.
 
-use crate::cli;
+use crate::alone;
 use crate::paths::Paths;
 use crate::wiring::Companion;
 use countersign_protocol::ui::{HistoryEvent, SocketState};
@@ -119,7 +119,7 @@ async fn what_the_command_line_did_without_an_app_is_not_told_twice_and_rules_th
         "rule": {"agent": "*", "effect": "deny", "program": "curl", "arguments": "any"},
     });
     let edits = vec![serde_json::from_value(refusal).unwrap()];
-    assert!(cli::rules::edit_without_app(&machine.paths, edits).await.unwrap().applied);
+    assert!(alone::edit_rules(&machine.paths, edits).await.unwrap().applied);
     expected.push(json!(["rules", "command-line", 0]));
     assert_eq!(machine.app_tells(expected.len()).await, expected);
 

@@ -2,7 +2,7 @@
 //! over the connection that brought it, once and only within its time.
 
 use crate::connections::NotTaken;
-use crate::tools::card;
+use crate::questions::tools as questions;
 use countersign_approvals::Approvals;
 use countersign_approvals::book::{Ending, RequestedBy};
 use countersign_approvals::ports::Ports;
@@ -50,7 +50,7 @@ impl Asking {
             return;
         }
         let inquiry = Inquiry {
-            question: card::of_pet_server(&asked.tool, &asked.arguments, &name, &session_id),
+            question: questions::of_pet_server(&asked.tool, &asked.arguments, &name, &session_id),
             analysis: None,
             wait,
             id: None,

@@ -89,7 +89,7 @@ pub(super) fn read(file: &Path) -> anyhow::Result<Vec<Source>> {
 }
 
 /// What is wrong with the file, if anything is. Blocking.
-pub(crate) fn check_file(file: &Path) -> anyhow::Result<()> {
+pub fn check_file(file: &Path) -> anyhow::Result<()> {
     read(file).map(|_| ())
 }
 

@@ -10,7 +10,7 @@ mod source;
 use crate::connections::{NotTaken, Secrets};
 use crate::paths::Paths;
 use asking::Tools;
-pub(crate) use config::check_file;
+pub use config::check_file;
 #[cfg(fuzzing)]
 pub(crate) use config::rewrite;
 use config::{MAX_SOURCES, Source};

@@ -5,10 +5,10 @@
 
 use crate::json::kind;
 use crate::private::{self, Others};
-use countersign_policy::routing::elevated::Gates;
-use countersign_policy::routing::route::Settings;
 use countersign_protocol::ui::{RouteSetting, SandboxKind};
 use countersign_protocol::vocabulary::ExecMode;
+use countersign_routing::elevated::Gates;
+use countersign_routing::route::Settings;
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 use std::collections::BTreeMap;

@@ -7,14 +7,14 @@ use super::{Key, Router, shown, surroundings};
 use countersign_node::host::placement::Sandbox;
 use countersign_policy::display;
 use countersign_policy::effective::Requested;
-use countersign_policy::routing::nodes::is_eligible;
-use countersign_policy::routing::route::{Standing, Surroundings, loosenings};
 use countersign_protocol::document::WILDCARD_AGENT;
 use countersign_protocol::ui::{
     Loosening, RouteEdit, RouteLayer, RouteNodeView, RouteResult, RouteScopeView, RouteView, RoutingView,
     SandboxView, SessionView,
 };
 use countersign_protocol::vocabulary::ExecHost;
+use countersign_routing::nodes::is_eligible;
+use countersign_routing::route::{Standing, Surroundings, loosenings};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 

@@ -26,16 +26,16 @@ use countersign_node::host::{Host, Refusal, Signals};
 use countersign_node::socket::server::Peer;
 use countersign_policy::display::{self, Secrets};
 use countersign_policy::effective::Requested;
-use countersign_policy::routing::Release;
-use countersign_policy::routing::directive::Runtime;
-use countersign_policy::routing::elevated::{self, Sender};
-use countersign_policy::routing::route::{self, Layers, Route, RouteError, Surroundings, Tool};
 use countersign_protocol::document::MAIN_AGENT;
 use countersign_protocol::socket::{ExecError, ExecPayload, ExecRequest};
 use countersign_protocol::ui::{
     CardKind, HistoryEvent, HostKind, Outcome, RouteLayer, RouteTaken, Shown, Via,
 };
 use countersign_protocol::vocabulary::{Elevated, ExecHost, Security};
+use countersign_routing::Release;
+use countersign_routing::directive::Runtime;
+use countersign_routing::elevated::{self, Sender};
+use countersign_routing::route::{self, Layers, Route, RouteError, Surroundings, Tool};
 pub use edit::RoutingError;
 pub(crate) use edit::Sandboxed;
 pub use nodes::{NodeRun, Nodes};

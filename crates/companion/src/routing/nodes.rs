@@ -1,8 +1,8 @@
 //! Nodes as places where commands run. The gateway that they are connected to brings them.
 
-use countersign_policy::routing::nodes::Candidate;
 use countersign_protocol::gateway::node::{NodeError, NodeView, RunParams};
 use countersign_protocol::socket::ExecPayload;
+use countersign_routing::nodes::Candidate;
 use std::future::Future;
 use std::pin::Pin;
 use std::time::Duration;

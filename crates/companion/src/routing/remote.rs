@@ -6,13 +6,13 @@ use countersign_node::host::Refusal;
 use countersign_node::socket::server::Peer;
 use countersign_policy::display;
 use countersign_policy::raw_command::canonical_text;
-use countersign_policy::routing::Release;
-use countersign_policy::routing::nodes::{Candidate, choose};
-use countersign_policy::routing::route::Route;
 use countersign_protocol::gateway::node::RunParams;
 use countersign_protocol::socket::{AskRequest, ExecError, ExecPayload, ExecRequest, NodeRun};
 use countersign_protocol::ui::{HostKind, Outcome};
 use countersign_protocol::vocabulary::{Ask, Decision, Security};
+use countersign_routing::Release;
+use countersign_routing::nodes::{Candidate, choose};
+use countersign_routing::route::Route;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 

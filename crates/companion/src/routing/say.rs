@@ -4,10 +4,10 @@ use super::config::{Scope, Tools};
 use super::edit::{RoutingError, looser};
 use super::sessions::{Key, Setting, Standing as Said, Value};
 use super::{Router, surroundings};
-use countersign_policy::routing::Release;
-use countersign_policy::routing::directive::{Current, Message, Reply};
-use countersign_policy::routing::route::{self, Layers, RouteError, Standing, Surroundings, Tool, Weight};
 use countersign_protocol::ui::{Loosening, RouteLasting};
+use countersign_routing::Release;
+use countersign_routing::directive::{Current, Message, Reply};
+use countersign_routing::route::{self, Layers, RouteError, Standing, Surroundings, Tool, Weight};
 
 /// A message that was understood. Nothing is set yet.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,9 +1,9 @@
 //! What was said for sessions, and for the next run of one. Held in memory alone: it ends with the program.
 
 use countersign_approvals::ports::Clock;
-use countersign_policy::routing::route::{Overrides, Said, Weight};
 use countersign_protocol::ui::{RouteField, RouteLasting, SessionSettingView, SessionView};
 use countersign_protocol::vocabulary::{Ask, Elevated, ExecTarget, Security};
+use countersign_routing::route::{Overrides, Said, Weight};
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;

@@ -9,11 +9,11 @@ mod outcome;
 mod run;
 mod state;
 
-pub(crate) use state::{OwnNode, PeersNode, Place, gateway_name, gateway_on, is_served, node_id};
+pub use state::{PeersNode, Place, is_served};
 
 use crate::aftermath;
-use crate::connections::device_identity;
 use crate::gateway::policies::Policies;
+use crate::identity::{device_identity, gateway_name, node_key};
 use crate::paths::Paths;
 use crate::wiring::Core;
 use anyhow::Context as _;
@@ -33,7 +33,7 @@ use tokio_util::sync::CancellationToken;
 /// What the runner tells whoever started it, one after the other.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "state", rename_all = "kebab-case", rename_all_fields = "camelCase")]
-pub(crate) enum News {
+pub enum News {
     /// It is being connected.
     Connecting {
         /// Where to.
@@ -62,7 +62,7 @@ pub(crate) enum News {
 
 /// Whose process runs what is allowed.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub(crate) enum Context {
+pub enum Context {
     /// The app's, while it is there: it asks, runs and keeps what the person answered at a gateway.
     #[default]
     App,
@@ -72,7 +72,7 @@ pub(crate) enum Context {
 
 /// How serving ended.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Served {
+pub enum Served {
     /// It was told to.
     ToItsEnd,
     /// The gateway will not take this node until somebody changes something.
@@ -80,7 +80,7 @@ pub(crate) enum Served {
 }
 
 /// Serves as a node until `stop` is cancelled. What runs then is ended, and its ends are told and recorded; bounded.
-pub(crate) async fn serve(
+pub async fn serve(
     paths: &Paths,
     place: Place,
     stop: CancellationToken,
@@ -88,7 +88,7 @@ pub(crate) async fn serve(
 ) -> anyhow::Result<Served> {
     // One at a time: two would take each other's place at the gateway for ever.
     let _lease = Lease::take(paths)?;
-    let identity = device_identity(&state::key(paths)).context("this node has no key")?;
+    let identity = device_identity(&node_key(paths)).context("this node has no key")?;
     let node_id = identity.device_id();
     let gateway = place.address.to_string();
     let core = Core::start(paths, Via::Node)?;

@@ -1,7 +1,6 @@
 //! What a node keeps: its key, which is its id, and the token that a gateway gave it. Mode 0600 in a folder of mode 0700.
 
 use super::Context;
-use crate::connections::device_identity;
 use crate::paths::Paths;
 use crate::private::{self, Others, Spoiled};
 use anyhow::{Context as _, bail};
@@ -12,79 +11,36 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 use zeroize::Zeroizing;
 
 /// Which gateway to serve, and as what.
-pub(crate) struct Place {
-    pub(crate) address: Address,
-    pub(crate) pin: Option<Pin>,
+pub struct Place {
+    /// Where it listens.
+    pub address: Address,
+    /// Digest of its certificate, where the person wants it compared.
+    pub pin: Option<Pin>,
     /// The gateway's secret, for a device that it does not know yet.
-    pub(crate) token: Option<Zeroizing<String>>,
-    pub(crate) display_name: String,
+    pub token: Option<Zeroizing<String>>,
+    /// What this machine is called there.
+    pub display_name: String,
     /// Where commands run.
-    pub(crate) context: Context,
-}
-
-/// The key's file.
-pub(super) fn key(paths: &Paths) -> PathBuf {
-    paths.node().join("device.key")
-}
-
-/// This machine's node id, as far as there is one.
-#[derive(Debug)]
-pub(crate) struct OwnNode {
-    paths: Paths,
-    known: OnceLock<String>,
-}
-
-impl OwnNode {
-    pub(crate) fn of(paths: &Paths) -> Self {
-        Self { paths: paths.clone(), known: OnceLock::new() }
-    }
-
-    /// `None` as long as this machine was never a node. Reads a small file until it was.
-    pub(crate) fn id(&self) -> Option<&str> {
-        if self.known.get().is_none() {
-            let found = node_id(&self.paths);
-            let id = found.inspect_err(|error| tracing::warn!("{error:#}")).ok()??;
-            let _ = self.known.set(id);
-        }
-        self.known.get().map(String::as_str)
-    }
-}
-
-/// This machine's node id; `None` as long as it was never a node. Blocking.
-pub(crate) fn node_id(paths: &Paths) -> anyhow::Result<Option<String>> {
-    let key = key(paths);
-    // Only looked at: a key is made when this machine becomes a node.
-    if !key.exists() {
-        return Ok(None);
-    }
-    Ok(Some(device_identity(&key)?.device_id()))
-}
-
-/// How app and runner call the same gateway, however its address was written: on this machine one port is one gateway.
-pub(crate) fn gateway_name(address: &Address) -> String {
-    if address.is_loopback() { gateway_on(address.port()) } else { address.to_string() }
-}
-
-/// The one on a port of this machine.
-pub(crate) fn gateway_on(port: u16) -> String {
-    format!("loopback:{port}")
+    pub context: Context,
 }
 
 /// OpenClaw's own node settings on this machine, which are read and never written.
 #[derive(Debug, Default, PartialEq)]
-pub(crate) struct PeersNode {
-    pub(crate) url: Option<String>,
-    pub(crate) pin: Option<String>,
-    pub(crate) display_name: Option<String>,
+pub struct PeersNode {
+    /// The gateway that it serves.
+    pub url: Option<String>,
+    /// Digest of that gateway's certificate.
+    pub pin: Option<String>,
+    /// What it calls itself.
+    pub display_name: Option<String>,
 }
 
 impl PeersNode {
     /// From `node.json` in OpenClaw's state directory. Blocking.
-    pub(crate) fn read(openclaw_state: &Path) -> Self {
+    pub fn read(openclaw_state: &Path) -> Self {
         let text = std::fs::metadata(openclaw_state.join("node.json"))
             .ok()
             .filter(|found| found.is_file() && found.len() <= MAX_BYTES)
@@ -125,7 +81,7 @@ impl Lease {
 }
 
 /// Whether a runner serves as this node right now. Blocking.
-pub(crate) fn is_served(paths: &Paths) -> Result<bool, Spoiled> {
+pub fn is_served(paths: &Paths) -> Result<bool, Spoiled> {
     let Some(opened) = private::open_lock(&lock(paths))? else { return Ok(false) };
     // Shared, so that two who ask do not see each other, and let go at once: only a runner that starts within these
     // microseconds would find it taken.
@@ -221,7 +177,7 @@ mod tests {
 
     #[test]
     fn one_port_of_this_machine_is_one_gateway_by_whatever_name() {
-        let name = |text: &str| gateway_name(&Address::parse(text).unwrap());
+        let name = |text: &str| crate::identity::gateway_name(&Address::parse(text).unwrap());
         assert_eq!(name("ws://localhost:18789"), name("ws://127.0.0.1"));
         assert_ne!(name("ws://localhost:18789"), name("ws://localhost:18790"));
         assert_ne!(name("wss://gw.example"), name("wss://gw.example:444"));

@@ -13,7 +13,8 @@
 //! As with the peers' keys, members of `tools` that mean nothing here stay, and in the small objects they are an error.
 
 use countersign_node::executor::program::Program;
-use countersign_policy::tool_policy::{self, normalised};
+use countersign_tool_policy as tool_policy;
+use countersign_tool_policy::normalised;
 use countersign_tools::gate::Gating;
 use countersign_tools::hand_over::HandOvers;
 use countersign_tools::hooks::external::{Command, External, Moments};
@@ -87,7 +88,7 @@ struct Asking {
 }
 
 /// What is wrong with `tools.json`, if anything is, for where commands run as for tools. Blocking.
-pub(crate) fn check_file(file: &Path) -> Result<(), String> {
+pub fn check_file(file: &Path) -> Result<(), String> {
     let document = crate::routing::document_in(file)?;
     let named = |problem: &dyn std::fmt::Display| format!("{}: {problem}", file.display());
     tool_policy::Config::read(&document).map_err(|error| named(&error))?;

@@ -1,8 +1,8 @@
 //! The approval of calls: a hook at a stage of its own, after every other. What a call would do becomes a question in the
 //! book, and only a person's answer to exactly that lets it go on.
 
-use super::card;
-use super::pets::{Pet, Pets};
+use super::pets::{Companions, Pet};
+use crate::questions::tools as questions;
 use countersign_approvals::book::{Ending, RequestedBy};
 use countersign_approvals::question::Question;
 use countersign_gateway::pet::APPROVAL_WAIT;
@@ -22,7 +22,7 @@ pub(super) struct Approvals {
     pub(super) host: Arc<Host>,
     /// Folders that are Countersign's own.
     pub(super) private: Vec<PathBuf>,
-    pub(super) pets: Option<Arc<dyn Pets>>,
+    pub(super) pets: Option<Arc<Companions>>,
 }
 
 /// Why a call was not allowed.
@@ -102,7 +102,7 @@ impl Gate for Approvals {
                     }
                     Preview::Changes(_) | Preview::HandOver { .. } | Preview::Harmless => None,
                 };
-                self.ask(call, card::of_plan(call, preview, Via::Tool), run, abort).await
+                self.ask(call, questions::of_plan(call, preview, Via::Tool), run, abort).await
             };
             match judged.await {
                 Ok(()) => Ok(Allowed),

@@ -9,7 +9,6 @@
 //! let output = tools.call(call, &peer, progress, gone).await?;
 //! ```
 
-pub(crate) mod card;
 mod commands;
 mod config;
 mod foreign;
@@ -18,18 +17,20 @@ mod gateway;
 pub(crate) mod pets;
 mod programs;
 
+use crate::questions::tools as questions;
 use crate::routing::Router;
-pub(crate) use config::check_file;
+pub use config::check_file;
 use countersign_approvals::ports::Ports;
 use countersign_node::host::Host;
 use countersign_node::socket::server::Peer;
 use countersign_policy::display;
-use countersign_policy::tool_policy::schema::Dialect;
-use countersign_policy::tool_policy::{self, Origin, Pipeline, Step};
 use countersign_protocol::tools::{
     Permission, RemovedTool, ToolCall, ToolCaller, ToolFailure, ToolOutput, ToolView,
 };
 use countersign_protocol::ui::{Outcome, Via};
+use countersign_tool_policy as tool_policy;
+use countersign_tool_policy::schema::Dialect;
+use countersign_tool_policy::{Origin, Pipeline, Step};
 use countersign_tools::call::Abort;
 use countersign_tools::exec::{self, Exec, Process};
 use countersign_tools::files;
@@ -42,7 +43,7 @@ use countersign_tools::tool::{
 };
 use foreign::Foreign;
 use gate::{Approvals, NotAllowed};
-use pets::Pets;
+use pets::Companions;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -66,7 +67,7 @@ pub struct Parts {
     /// Folders that are Countersign's own.
     pub private: Vec<PathBuf>,
     /// Companion clients, where they are served.
-    pub(crate) pets: Option<Arc<dyn Pets>>,
+    pub(crate) pets: Option<Arc<Companions>>,
     /// What is carried out runs here.
     pub tracker: TaskTracker,
     /// Ends what runs.
@@ -200,12 +201,12 @@ impl Tools {
                 Ok(plan) => {
                     gate::keep_out(&plan.preview, &gate.private).map_err(not_allowed)?;
                     let named = Call { tool: call.tool.clone(), ..(*same).clone() };
-                    card::of_plan(&named, &plan.preview, Via::Hook)
+                    questions::of_plan(&named, &plan.preview, Via::Hook)
                 }
                 // It may fail there too, or do something else than ours would: a person sees what is known.
-                Err(_) => card::of_arguments(&call, Via::Hook),
+                Err(_) => questions::of_arguments(&call, Via::Hook),
             },
-            Foreign::Other => card::of_arguments(&call, Via::Hook),
+            Foreign::Other => questions::of_arguments(&call, Via::Hook),
         };
         gate.ask(&call, asked, None, gone).await.map_err(not_allowed)
     }

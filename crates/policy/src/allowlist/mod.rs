@@ -272,7 +272,7 @@ fn normal_path(path: &str) -> String {
 }
 
 /// What JavaScript trims: white space and the byte order mark, but not the next-line control.
-pub(crate) fn is_js_space(c: char) -> bool {
+pub fn is_js_space(c: char) -> bool {
     (c.is_whitespace() && c != '\u{85}') || c == '\u{feff}'
 }
 

@@ -1,8 +1,9 @@
 //! A small world to judge commands in: facts, a policy and rules without a machine behind them.
-#![allow(dead_code, reason = "each test file uses what it needs")]
 
+pub(crate) mod documented;
 pub(crate) mod fixture;
 pub(crate) mod inputs;
+pub(crate) mod shells;
 
 use countersign_policy::allowlist::{EntryIndex, Rule};
 use countersign_policy::analysis::{Analysis, analyze_argv};

@@ -11,15 +11,12 @@
 //! stop, and its caller is answered when it has, or after [`ABORT_GRACE`]; it is never cut off, because it could be half
 //! done.
 
-mod seats;
-
 use crate::gate::{self, Stage};
 use crate::hooks::Ended;
 use crate::registry::Selection;
+use crate::room::Seat;
 use crate::tool::{Act, Call, Output, Progress, ToolError};
 use crate::wrapped::{Prepared, Wrapped};
-use seats::Seat;
-pub(crate) use seats::Seats;
 use std::future::Future;
 use std::time::Duration;
 use tokio::time::{Instant, timeout};

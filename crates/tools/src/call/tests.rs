@@ -1,9 +1,9 @@
 //! The way of a call: its order, what ends it early, how it is called off, and how many there can be.
 
-use super::seats::{MAX_CALLS, MAX_WAITING};
 use super::*;
 use crate::hooks::{AfterCall, Answer, BeforeCall, Context, Hook, HookError, Hooks, Merge};
 use crate::registry::Parts;
+use crate::room::{MAX_CALLS, MAX_WAITING};
 use crate::testing::{self, Judge, Log, Scripted, everything, output, params, unheard};
 use crate::tool::{Preview, Tool};
 use futures_util::future::{BoxFuture, join_all, ready};

@@ -5,8 +5,8 @@ use crate::parameters::Parameters;
 use crate::runs::Patience;
 use crate::tool::{Call, ToolError};
 use countersign_policy::analysis;
-use countersign_policy::routing::route;
 use countersign_protocol::socket::ExecRequest;
+use countersign_routing::route;
 use serde_json::{Value, json};
 use std::time::Duration;
 

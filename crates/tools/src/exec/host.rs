@@ -3,9 +3,9 @@
 
 use crate::runs::Ear;
 use crate::tool::{CallKey, Caller};
-use countersign_policy::routing::route;
 use countersign_protocol::socket::{ExecError, ExecPayload, ExecRequest};
 use countersign_protocol::vocabulary;
+use countersign_routing::route;
 use futures_util::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 

@@ -1,0 +1,135 @@
+//! Whether every file of ours can be read, by the very functions that the app reads them with.
+
+use super::{Finding, Level, ok, problem};
+use countersign_companion::paths::Paths;
+use countersign_companion::private::{self, Others};
+use countersign_companion::settings::SettingsFile;
+use countersign_companion::{connections, forward, gateway, pets, tools};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+/// A file that the person or the window writes, and what holds while it cannot be read.
+struct Kept {
+    check: &'static str,
+    path: PathBuf,
+    read: fn(&Path) -> Result<(), String>,
+    meanwhile: &'static str,
+}
+
+/// What is wrong with files of ours; a line each, also where all is well.
+pub(super) fn files(paths: &Paths) -> Vec<Finding> {
+    let kept = [
+        Kept {
+            check: "settings",
+            path: paths.settings(),
+            read: SettingsFile::check,
+            meanwhile: "forwarded grants never count, and gateway and pet channel are closed",
+        },
+        Kept {
+            check: "tools",
+            path: paths.tools(),
+            read: tools::check_file,
+            meanwhile: "no tool runs, and no run that names a place",
+        },
+        Kept {
+            check: "forward",
+            path: paths.forward(),
+            read: |path| words(forward::check_file(path)),
+            meanwhile: "nothing is handed on",
+        },
+        Kept {
+            check: "gateways",
+            path: paths.gateways(),
+            read: |path| words(connections::check_file(path)),
+            meanwhile: "none is connected to",
+        },
+        Kept {
+            check: "pet servers",
+            path: paths.pet_servers(),
+            read: |path| words(pets::check_file(path)),
+            meanwhile: "none is connected to",
+        },
+        Kept {
+            check: "devices",
+            path: paths.gateway().join(gateway::DEVICES_FILE),
+            read: |path| words(gateway::check_devices(path)),
+            meanwhile: "the embedded gateway does not serve",
+        },
+        Kept {
+            check: "gateway token",
+            path: paths.gateway().join(gateway::TOKEN_FILE),
+            read: |path| words(gateway::check_token(path)),
+            meanwhile: "the embedded gateway keeps the one before, or does not serve",
+        },
+    ];
+    kept.iter().map(finding).chain([secrets(paths)]).collect()
+}
+
+fn finding(kept: &Kept) -> Finding {
+    let path = kept.path.display();
+    match (kept.read)(&kept.path) {
+        Ok(()) if kept.path.symlink_metadata().is_err() => ok(kept.check, "none yet".to_owned()),
+        Ok(()) => ok(kept.check, format!("{path} is usable")),
+        // It names the file.
+        Err(why) => problem(
+            kept.check,
+            format!("{why}; {}", kept.meanwhile),
+            format!("mend {path}, or move it away, then start the app again"),
+        ),
+    }
+}
+
+/// Keys and tokens, a file each.
+fn secrets(paths: &Paths) -> Finding {
+    let folders = [
+        paths.gateway(),
+        paths.gateway_secrets(),
+        paths.pet_secrets(),
+        paths.forward_secrets(),
+        paths.node(),
+        paths.mcp(),
+    ];
+    let mut usable = 0_usize;
+    let mut wrong = Vec::new();
+    for folder in folders {
+        let entries = match std::fs::read_dir(&folder) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == ErrorKind::NotFound => continue,
+            Err(error) => {
+                wrong.push(format!("{}: {error}", folder.display()));
+                continue;
+            }
+        };
+        for path in entries.flatten().map(|entry| entry.path()).take(MOST_FILES) {
+            match private::read(&path, LARGEST, Others::MayNothing) {
+                Ok(_) => usable += 1,
+                Err(why) => wrong.push(format!("{}: {why}", path.display())),
+            }
+        }
+    }
+    if wrong.is_empty() {
+        return ok("keys and tokens", format!("{usable} files are usable"));
+    }
+    let more = wrong.len().saturating_sub(MOST_NAMED);
+    wrong.truncate(MOST_NAMED);
+    let more = if more > 0 { format!("; and {more} more") } else { String::new() };
+    Finding {
+        check: "keys and tokens",
+        level: Level::Problem,
+        message: format!("{}{more}", wrong.join("; ")),
+        remedy: Some("mend these files, or move them away: then each is made or asked for anew".to_owned()),
+    }
+}
+
+fn words(read: anyhow::Result<()>) -> Result<(), String> {
+    read.map_err(|error| format!("{error:#}"))
+}
+
+/// Files of a folder that are looked at: far more than devices, gateways and targets can have.
+const MOST_FILES: usize = 1_024;
+
+/// Files that are named: whoever has more of them looks at the folder.
+const MOST_NAMED: usize = 16;
+
+/// Largest file that any of these readers takes, in bytes.
+const LARGEST: u64 = 4 * 1_024 * 1_024;

@@ -1,0 +1,277 @@
+//! `countersign policy` and `countersign allowlist`. What tightens is written at once; what loosens needs a person in the
+//! app's window.
+
+use super::explain;
+use super::output::Output;
+use super::policy_eval::{self, EvalArgs};
+use super::{AgentArg, Exit};
+use clap::{Args, Subcommand};
+use countersign_approvals::ports::Ports;
+use countersign_approvals::rules::{self, RuleStore};
+use countersign_approvals::store::{Current, Store};
+use countersign_companion::Core;
+use countersign_companion::alone;
+use countersign_companion::control::{self, ControlError};
+use countersign_companion::desk::policy_views;
+use countersign_companion::paths::Paths;
+use countersign_companion::sentences::{self, Language};
+use countersign_policy::display;
+use countersign_protocol::control::{ControlRequest, ControlResponse};
+use countersign_protocol::ui::{
+    DocumentEdit, DocumentView, EntryView, PolicyField, ScopeView, StoreState, TestParams, TestVerdict, Via,
+};
+use serde::Serialize;
+
+#[derive(Clone, Debug, Subcommand)]
+pub(crate) enum PolicyCommand {
+    /// Show what is in force for every agent, and which layer says so.
+    Show,
+    /// Set one value, or clear it so that the layer below decides.
+    Set(SetArgs),
+    /// Answer cases about commands and policies in bulk, for tests. Nothing runs and nothing is written.
+    Eval(EvalArgs),
+}
+
+/// Arguments of `policy set`.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct SetArgs {
+    /// `defaults`, `*` for all agents, or an agent id.
+    #[arg(long, default_value = "defaults")]
+    scope: String,
+    /// Which value.
+    #[arg(value_enum)]
+    field: Field,
+    /// deny|allowlist|full, off|on-miss|always, true|false; `unset` clears it.
+    value: String,
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum Field {
+    /// What may run at all.
+    Security,
+    /// When a person is asked.
+    Ask,
+    /// What may run when nobody can be asked.
+    AskFallback,
+    /// Whether programs of skills run without an entry.
+    AutoAllowSkills,
+}
+
+#[derive(Clone, Debug, Subcommand)]
+pub(crate) enum AllowlistCommand {
+    /// List the entries.
+    List {
+        /// Only this agent's; `*` for those of all agents.
+        #[arg(long, short)]
+        agent: Option<String>,
+    },
+    /// Add an entry; takes effect after a confirmation in the app's window.
+    Add {
+        #[command(flatten)]
+        agent: AgentArg,
+        /// Path of a program, with `*`, `**` and `?` as wildcards.
+        pattern: String,
+    },
+    /// Remove an entry.
+    Remove {
+        #[command(flatten)]
+        agent: AgentArg,
+        /// The entry's id or its exact pattern.
+        entry: String,
+    },
+    /// Say what would happen to a command, and why. Nothing runs.
+    Test {
+        #[command(flatten)]
+        agent: AgentArg,
+        #[command(flatten)]
+        cwd: super::CwdArg,
+        /// One argument: a command text as a shell would read it. Several, after `--`: a program and its arguments.
+        #[arg(required = true, value_name = "CMD")]
+        command: Vec<String>,
+    },
+}
+
+#[derive(Serialize)]
+struct ListReport<'a> {
+    agent: &'a str,
+    entry: &'a EntryView,
+}
+
+pub(super) async fn policy(paths: &Paths, command: PolicyCommand, output: &Output) -> anyhow::Result<Exit> {
+    match command {
+        PolicyCommand::Show => {
+            let view = view(&Store::read(&paths.openclaw_state), &RuleStore::read(&paths.rules()));
+            let language = Language::of_process();
+            output.result(&view, |out| {
+                writeln!(out, "{}: {}", view.path, state_word(&view.state))?;
+                for row in &view.effective {
+                    let agent = if row.agent == "*" {
+                        "any other agent".to_owned()
+                    } else {
+                        display::escape(&row.agent)
+                    };
+                    writeln!(
+                        out,
+                        "{agent}: security {} ({:?}), ask {} ({:?}), fallback {} ({:?})",
+                        row.security,
+                        row.security_layer,
+                        row.ask,
+                        row.ask_layer,
+                        row.ask_fallback,
+                        row.ask_fallback_layer
+                    )?;
+                    for sentence in sentences::meaning(row.meaning, language) {
+                        writeln!(out, "  {sentence}")?;
+                    }
+                }
+                Ok(())
+            })?;
+            Ok(Exit::Ok)
+        }
+        PolicyCommand::Set(args) => {
+            let field = match args.field {
+                Field::Security => PolicyField::Security,
+                Field::Ask => PolicyField::Ask,
+                Field::AskFallback => PolicyField::AskFallback,
+                Field::AutoAllowSkills => PolicyField::AutoAllowSkills,
+            };
+            let value = (args.value != "unset").then_some(args.value);
+            edit(paths, vec![DocumentEdit::SetPolicy { scope: args.scope, field, value }], output).await
+        }
+        PolicyCommand::Eval(args) => policy_eval::eval(&args, output),
+    }
+}
+
+pub(super) async fn allowlist(
+    paths: &Paths,
+    command: AllowlistCommand,
+    output: &Output,
+) -> anyhow::Result<Exit> {
+    match command {
+        AllowlistCommand::List { agent } => {
+            let view = view(&Store::read(&paths.openclaw_state), &RuleStore::read(&paths.rules()));
+            let wanted = |scope: &&ScopeView| agent.as_ref().is_none_or(|agent| *agent == scope.scope);
+            let rows: Vec<ListReport<'_>> = view
+                .scopes
+                .iter()
+                .filter(wanted)
+                .flat_map(|scope| scope.entries.iter().map(|entry| ListReport { agent: &scope.scope, entry }))
+                .collect();
+            output.result(&rows, |out| {
+                for row in &rows {
+                    let agent = display::escape(row.agent);
+                    let bound = if row.entry.arg_pattern.is_some() { "  (bound arguments)" } else { "" };
+                    writeln!(
+                        out,
+                        "{}  {agent}  {}{bound}",
+                        row.entry.id,
+                        display::escape(&row.entry.pattern)
+                    )?;
+                }
+                if rows.is_empty() {
+                    writeln!(out, "No entries.")?;
+                }
+                Ok(())
+            })?;
+            Ok(Exit::Ok)
+        }
+        AllowlistCommand::Add { agent, pattern } => {
+            let add = DocumentEdit::AddEntry { agent: agent.agent, pattern, arg_pattern: None, source: None };
+            edit(paths, vec![add], output).await
+        }
+        AllowlistCommand::Remove { agent, entry } => {
+            let view = view(&Store::read(&paths.openclaw_state), &RuleStore::read(&paths.rules()));
+            let found: Vec<DocumentEdit> = view
+                .scopes
+                .iter()
+                .filter(|scope| scope.scope == agent.agent)
+                .flat_map(|scope| scope.entries.iter())
+                .filter(|candidate| candidate.id == entry || candidate.pattern == entry)
+                .map(|candidate| DocumentEdit::DeleteEntry {
+                    agent: agent.agent.clone(),
+                    entry: candidate.id.clone(),
+                })
+                .collect();
+            anyhow::ensure!(!found.is_empty(), "agent {} has no entry {entry:?}", agent.agent);
+            edit(paths, found, output).await
+        }
+        AllowlistCommand::Test { agent, cwd, command } => {
+            let core = Core::start(paths, Via::CommandLine)?;
+            let params = TestParams {
+                agent: agent.agent,
+                // One argument is a command text as a shell would read it; several are an argument list.
+                command: match command.as_slice() {
+                    [text] => text.clone(),
+                    list => display::shell_quoted(list),
+                },
+                cwd: Some(cwd.absolute()?),
+            };
+            let result = core.host.test(&params).await;
+            core.stop().await;
+            output.result(&result, |out| {
+                for step in &result.trace {
+                    writeln!(out, "{}", explain::line(step, Language::of_process()))?;
+                }
+                Ok(())
+            })?;
+            Ok(match result.verdict {
+                TestVerdict::Allow => Exit::Ok,
+                TestVerdict::Ask => Exit::Failed,
+                TestVerdict::Deny => Exit::Denied,
+            })
+        }
+    }
+}
+
+/// Through the app when it runs, so that a person can confirm; else directly, tightening only.
+async fn edit(paths: &Paths, edits: Vec<DocumentEdit>, output: &Output) -> anyhow::Result<Exit> {
+    let request = ControlRequest::Edit { base_hash: None, edits: edits.clone() };
+    let result = match control::call(&paths.control_socket(), &request, super::CONFIRM_WAIT).await {
+        Ok(ControlResponse::Edited { result }) => result,
+        Ok(ControlResponse::Error { message }) => anyhow::bail!(message),
+        Ok(other) => anyhow::bail!("expected the outcome of an edit, got {other:?}"),
+        Err(ControlError::NotRunning) => alone::edit_document(paths, edits).await?,
+        Err(error) => return Err(error.into()),
+    };
+    output.result(&result, |out| {
+        if result.applied {
+            return writeln!(out, "Done.");
+        }
+        if result.loosenings.is_empty() {
+            return writeln!(out, "Nothing to change.");
+        }
+        writeln!(
+            out,
+            "Not changed: it lets more run than before, and nobody confirmed that in the app's window."
+        )?;
+        for loosening in &result.loosenings {
+            let field = loosening.field.map(|field| format!(" {field:?}")).unwrap_or_default();
+            let scope = display::escape(&loosening.scope);
+            writeln!(out, "  {scope}{field}: {} -> {}", loosening.from, display::escape(&loosening.to))?;
+        }
+        Ok(())
+    })?;
+    Ok(if result.applied || result.loosenings.is_empty() { Exit::Ok } else { Exit::Denied })
+}
+
+fn view(current: &Current, rules: &rules::Current) -> DocumentView {
+    let (scopes, effective) = policy_views(current, rules, Ports::system().clock.now_ms());
+    DocumentView {
+        path: current.path.display().to_string(),
+        state: current.state.clone(),
+        hash: current.hash.clone(),
+        scopes,
+        effective,
+    }
+}
+
+fn state_word(state: &StoreState) -> String {
+    match state {
+        StoreState::Ready => "in force".to_owned(),
+        StoreState::Missing => "not there yet, so the built-in values apply".to_owned(),
+        StoreState::Unreadable { problem } => format!("not usable, so everything is denied: {problem}"),
+        StoreState::Sqlite { database } => {
+            format!("OpenClaw keeps approvals in {database}; edit them through its gateway")
+        }
+    }
+}

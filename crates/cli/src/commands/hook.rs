@@ -1,0 +1,377 @@
+//! `countersign hook`: what other agents start before they call a tool, and setting them up to do so.
+
+use super::Exit;
+use super::exec::seconds;
+use super::output::Output;
+use crate::hook::install::{self, Change, Plan, Request, Scope, Surroundings, Target};
+use crate::hook::{
+    self, Answer, Asked, Cause, ClaudeCode, Codex, Contract, End, Event, Gemini, Generic, Options, WhenAbsent,
+};
+use clap::{Args, Subcommand, ValueEnum};
+use countersign_approvals::ports::Ports;
+use countersign_companion::paths::{Paths, process_environment};
+use countersign_policy::display;
+use serde::Serialize;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Which agent calls, or is to be set up.
+#[derive(Debug, Subcommand)]
+pub(super) enum HookCommand {
+    /// Answer Claude Code's PreToolUse and PermissionRequest hooks.
+    ///
+    /// Reads one call as JSON from standard input, asks the app, and prints Claude Code's answer. Exit code 2 denies, whatever is
+    /// printed.
+    ClaudeCode(CallArgs),
+    /// Answer Codex's PreToolUse and PermissionRequest hooks.
+    ///
+    /// Reads one call as JSON from standard input, asks the app, and prints Codex's answer. Before a tool Codex takes only a no:
+    /// an allow prints nothing, and Codex's own approvals follow. Exit code 2 denies.
+    Codex(CallArgs),
+    /// Answer Gemini CLI's BeforeTool hooks.
+    ///
+    /// Reads one call as JSON from standard input, asks the app, and prints Gemini CLI's answer. Its own policy follows an allow.
+    /// Exit code 2 denies.
+    Gemini(CallArgs),
+    /// Answer anything else that can start a program and read JSON.
+    ///
+    /// Reads {"tool": …, "params": {…}, "cwd"?, "agent"?, "session"?, "id"?} from standard input, asks the app, and prints
+    /// {"decision": "allow" or "deny", "message"?, "id"?}. Only exit code 0 allows; 200 denied, 201 nobody answered, 202 no app,
+    /// 203 bad input, 1 anything else.
+    Generic(CallArgs),
+    /// Show what an agent's settings would be with this hook, and write them with --apply.
+    Install(InstallArgs),
+}
+
+/// How calls are answered. What is printed is always the agent's JSON, with --json and without.
+#[derive(Args, Clone, Debug)]
+pub(super) struct CallArgs {
+    /// The agent's name in the inbox and in rules [default: claude-code, codex or gemini; for generic what the call says, else main].
+    #[arg(long, short)]
+    agent: Option<String>,
+    /// Deny when there is no answer after this many seconds. It has to be less than the agent's own limit for its hook: an agent
+    /// that ends a hook goes on without an answer [default: 120; 50 for Claude Code and Gemini CLI where `hook install` did not write
+    /// their limits].
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    timeout: Option<Duration>,
+    /// Ask about every tool, not only about those that could do harm.
+    #[arg(long)]
+    all: bool,
+    /// What holds when the app is not running: deny, or ask, where the agent can ask the person itself (Claude Code; Codex at
+    /// permission requests).
+    #[arg(long, value_enum, default_value_t)]
+    when_absent: WhenAbsentArg,
+    /// Which calls this is for; others are denied [default: any].
+    #[arg(long, value_enum)]
+    event: Option<EventArg>,
+}
+
+/// What to set up.
+#[derive(Args, Clone, Debug)]
+pub(super) struct InstallArgs {
+    /// Which agent.
+    #[arg(value_enum)]
+    target: TargetArg,
+    /// Whose settings: yours in all projects, or those of the project in the current folder.
+    #[arg(long, value_enum, default_value_t)]
+    scope: ScopeArg,
+    /// Take the hook out again.
+    #[arg(long)]
+    remove: bool,
+    /// Write it. Without this nothing is written.
+    #[arg(long)]
+    apply: bool,
+    #[command(flatten)]
+    call: CallArgs,
+}
+
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, ValueEnum)]
+enum WhenAbsentArg {
+    #[default]
+    Deny,
+    Ask,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+enum EventArg {
+    /// Every call of a tool.
+    BeforeTool,
+    /// Where the agent would ask the person itself.
+    PermissionRequest,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+enum TargetArg {
+    ClaudeCode,
+    Codex,
+    Gemini,
+}
+
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, ValueEnum)]
+enum ScopeArg {
+    #[default]
+    User,
+    Project,
+}
+
+/// What `hook install --json` prints.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct InstallReport<'a> {
+    agent: &'static str,
+    /// What the agent reads.
+    path: &'a Path,
+    /// What would be written: another file where links lead to it.
+    file: &'a Path,
+    /// Whether it is not as it is wanted.
+    changes: bool,
+    /// Whether it was written.
+    applied: bool,
+    diff: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    backup: Option<&'a Path>,
+    notes: &'a [String],
+}
+
+/// What `hook install --json` prints when it leaves settings alone.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct LeftReport<'a> {
+    error: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    by_hand: Option<&'a str>,
+}
+
+impl HookCommand {
+    /// Whether an agent waits for the answer. Whatever fails then has to end in a way that stops the agent.
+    pub(super) const fn is_call(&self) -> bool {
+        !matches!(self, Self::Install(_))
+    }
+}
+
+pub(super) async fn hook(paths: &Paths, command: HookCommand, output: &Output) -> anyhow::Result<Exit> {
+    match command {
+        HookCommand::ClaudeCode(args) => Ok(call(paths, &ClaudeCode, args).await),
+        HookCommand::Codex(args) => Ok(call(paths, &Codex, args).await),
+        HookCommand::Gemini(args) => Ok(call(paths, &Gemini, args).await),
+        HookCommand::Generic(args) => Ok(call(paths, &Generic, args).await),
+        HookCommand::Install(args) => set_up(paths, &args, output),
+    }
+}
+
+async fn call(paths: &Paths, contract: &'static dyn Contract, args: CallArgs) -> Exit {
+    let options = args.options();
+    let event = options.event;
+    let socket = paths.control_socket();
+    // A task of its own, so that a fault in it ends in an answer too.
+    let answered = tokio::spawn(async move {
+        hook::answer(contract, &options, &socket, &*Ports::system().ids, tokio::io::stdin()).await
+    });
+    let answer = match answered.await {
+        Ok(answer) => answer,
+        Err(error) => hook::could_not_ask(contract, event, Cause::Failed, &error),
+    };
+    tell(&answer)
+}
+
+/// Prints an answer. One that cannot be printed must not look like an allow.
+fn tell(answer: &Answer) -> Exit {
+    let mut told = Ok(());
+    if let Some(document) = &answer.document {
+        let mut stdout = io::stdout().lock();
+        told = writeln!(stdout, "{document}").and_then(|()| stdout.flush());
+    }
+    if let Some(reason) = &answer.reason {
+        // The exit code says it too.
+        let _ = writeln!(io::stderr(), "{}", readable(reason));
+    }
+    match (told, answer.end) {
+        (Err(_), End::Printed | End::Blocked) | (Ok(()), End::Blocked) => Exit::Blocked,
+        (Ok(()), End::Printed) => Exit::Ok,
+        (_, End::Told(cause)) => match cause {
+            Cause::Absent => Exit::NoApp,
+            Cause::Denied => Exit::Denied,
+            Cause::Expired => Exit::Expired,
+            Cause::Failed => Exit::Failed,
+            Cause::Refused => Exit::Refused,
+        },
+    }
+}
+
+impl CallArgs {
+    fn options(self) -> Options {
+        Options {
+            agent: self.agent,
+            timeout: self.timeout,
+            asked: if self.all { Asked::All } else { Asked::Risky },
+            when_absent: match self.when_absent {
+                WhenAbsentArg::Ask => WhenAbsent::Ask,
+                WhenAbsentArg::Deny => WhenAbsent::Deny,
+            },
+            event: self.event.map(|event| match event {
+                EventArg::BeforeTool => Event::BeforeTool,
+                EventArg::PermissionRequest => Event::PermissionRequest,
+            }),
+        }
+    }
+}
+
+fn set_up(paths: &Paths, args: &InstallArgs, output: &Output) -> anyhow::Result<Exit> {
+    let request = args.request()?;
+    let (folder, environment) = (std::env::current_dir()?, process_environment());
+    let around = Surroundings { home: &paths.home, folder: &folder, environment: &environment };
+    let plan = match install::plan(&request, around) {
+        Ok(plan) => plan,
+        Err(error) => return left_alone(&error, output),
+    };
+    let backup = if args.apply { plan.apply()? } else { None };
+    let applied = args.apply && plan.changes();
+    let report = InstallReport {
+        agent: request.target.name(),
+        path: &plan.path,
+        file: &plan.file,
+        changes: plan.changes(),
+        applied,
+        diff: &plan.diff,
+        backup: backup.as_deref(),
+        notes: &plan.notes,
+    };
+    output.result(&report, |out| {
+        write_plan(out, &plan)?;
+        match (applied, plan.changes()) {
+            (true, _) => writeln!(out, "Written.")?,
+            (false, true) => writeln!(out, "Nothing was written. With --apply it is.")?,
+            (false, false) => writeln!(out, "It is so already.")?,
+        }
+        if let Some(backup) = &backup {
+            writeln!(out, "What was there before: {}", display::escape(&backup.display().to_string()))?;
+        }
+        plan.notes.iter().try_for_each(|note| writeln!(out, "Note: {}", display::escape(note)))
+    })?;
+    Ok(Exit::Ok)
+}
+
+fn write_plan(out: &mut dyn Write, plan: &Plan) -> io::Result<()> {
+    let shown = |path: &Path| display::escape(&path.display().to_string());
+    write!(out, "{}", shown(&plan.path))?;
+    if plan.file != plan.path {
+        write!(out, ", which is {}", shown(&plan.file))?;
+    }
+    writeln!(out)?;
+    if plan.diff.is_empty() { Ok(()) } else { writeln!(out, "\n{}", readable(&plan.diff)) }
+}
+
+fn left_alone(error: &install::InstallError, output: &Output) -> anyhow::Result<Exit> {
+    let by_hand = match error {
+        install::InstallError::Unfit { by_hand, .. } => by_hand.as_deref(),
+        _ => None,
+    };
+    if output.is_json() {
+        output.result(&LeftReport { error: error.to_string(), by_hand }, |_| Ok(()))?;
+    } else {
+        output.note(&error.to_string());
+        if let Some(by_hand) = by_hand {
+            output.result(&(), |out| {
+                writeln!(out, "To be put in by hand, into what is there:\n\n{}", readable(by_hand))
+            })?;
+        }
+    }
+    Ok(Exit::Failed)
+}
+
+impl InstallArgs {
+    fn request(&self) -> anyhow::Result<Request> {
+        let target = match self.target {
+            TargetArg::ClaudeCode => Target::ClaudeCode,
+            TargetArg::Codex => Target::Codex,
+            TargetArg::Gemini => Target::Gemini,
+        };
+        let scope = match self.scope {
+            ScopeArg::Project => Scope::Project,
+            ScopeArg::User => Scope::User,
+        };
+        if self.remove {
+            return Ok(Request { target, scope, change: Change::Remove });
+        }
+        let options = self.call.clone().options();
+        let event = options.event.unwrap_or(Event::BeforeTool);
+        let contract: &dyn Contract = match target {
+            Target::ClaudeCode => &ClaudeCode,
+            Target::Codex => &Codex,
+            Target::Gemini => &Gemini,
+        };
+        anyhow::ensure!(
+            target != Target::Gemini || event == Event::BeforeTool,
+            "--event permission-request: Gemini CLI has no hook where it asks the person"
+        );
+        anyhow::ensure!(
+            options.when_absent == WhenAbsent::Deny || contract.can_ask(event),
+            "--when-absent ask: {} has no answer that makes it ask the person at {event}",
+            target.name()
+        );
+        let patience = options.timeout.unwrap_or(INSTALLED_PATIENCE);
+        let words = self.words(scope, target, event, patience)?;
+        Ok(Request { target, scope, change: Change::Install { event, words, patience } })
+    }
+
+    /// The command line that the agent is to start.
+    fn words(
+        &self,
+        scope: Scope,
+        target: Target,
+        event: Event,
+        patience: Duration,
+    ) -> anyhow::Result<Vec<String>> {
+        let program = match scope {
+            // Whoever else uses the project has it elsewhere.
+            Scope::Project => PathBuf::from("countersign"),
+            Scope::User => std::env::current_exe()?,
+        };
+        let program = program.into_os_string().into_string();
+        let program = program
+            .map_err(|path| anyhow::anyhow!("this program's path is not UTF-8: {}", path.display()))?;
+        let mut words = vec![program, "hook".to_owned(), target.name().to_owned()];
+        let mut flag = |flag: &str, value: &str| words.extend([flag.to_owned(), value.to_owned()]);
+        flag("--timeout", &patience.as_secs_f64().to_string());
+        if let Some(agent) = &self.call.agent {
+            flag("--agent", agent);
+        }
+        if self.call.when_absent == WhenAbsentArg::Ask {
+            flag("--when-absent", "ask");
+        }
+        if event == Event::PermissionRequest {
+            flag("--event", "permission-request");
+        }
+        if self.call.all {
+            words.push("--all".to_owned());
+        }
+        Ok(words)
+    }
+}
+
+/// A text of several lines for the eye: hidden and control characters as codes, quotes and backslashes as they are.
+fn readable(text: &str) -> String {
+    let line = |line: &str| {
+        let spread = line.replace('\t', "    ");
+        let escaped = display::escape(&spread);
+        // Only backslashes were doubled: nothing hides in it.
+        if escaped.replace("\\\\", "\\") == spread { spread } else { escaped }
+    };
+    text.lines().map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// How long a person has where the settings are ours too, and the agent is told to wait longer.
+const INSTALLED_PATIENCE: Duration = Duration::from_secs(120);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn readable_lines_keep_what_is_plain_and_show_what_hides() {
+        assert_eq!(readable("+\t\"a\\\"b\"\n c"), "+    \"a\\\"b\"\n c");
+        let hidden = readable("a\u{202e}b\u{1b}[2J");
+        assert!(!hidden.contains(['\u{202e}', '\u{1b}']), "{hidden:?}");
+    }
+}

@@ -1,0 +1,286 @@
+//! What an agent says on standard input: one JSON document, bounded in size and time, whose members are checked. What is not
+//! known is ignored, since agents add members from release to release; what is known has to be of its type.
+
+use super::Event;
+use countersign_companion::json;
+use countersign_protocol::limits::CONTROL_LINE_BYTES;
+use serde_json::{Map, Value};
+use std::io;
+use std::path::Path;
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncReadExt as _};
+use tokio::time::timeout;
+
+/// A document that came.
+#[derive(Debug)]
+pub(crate) struct Document {
+    members: Map<String, Value>,
+}
+
+/// A call as an agent describes it.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct Called {
+    /// When the agent says it.
+    pub(crate) event: Event,
+    /// The tool, as the agent names it.
+    pub(crate) tool: String,
+    /// Its parameters.
+    pub(crate) params: Map<String, Value>,
+    /// Absolute folder that the agent works in.
+    pub(crate) workspace: String,
+    /// The agent's session.
+    pub(crate) session: Option<String>,
+    /// The agent, where the document names one.
+    pub(crate) agent: Option<String>,
+    /// The model, where the document names one.
+    pub(crate) model: Option<String>,
+    /// The agent's id of the call, where it is to hear it again.
+    pub(crate) id: Option<String>,
+    /// Whether the tool is not the agent's own, so that its name says nothing of what it does.
+    pub(crate) foreign: bool,
+}
+
+/// Why nothing can be said about a call.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub(crate) enum BadInput {
+    /// Nothing came.
+    #[error("expected a JSON object on standard input, got nothing")]
+    Empty,
+    /// No JSON, or more than one document.
+    #[error("expected a JSON object on standard input: {0}")]
+    NotJson(#[source] serde_json::Error),
+    /// JSON, and no object.
+    #[error("expected a JSON object on standard input, got {got}")]
+    NoObject {
+        /// What came.
+        got: &'static str,
+    },
+    /// A member is missing, or is not what it has to be.
+    #[error("{member}: expected {expected}, got {got}")]
+    Member {
+        /// Its name.
+        member: &'static str,
+        /// What it has to be.
+        expected: &'static str,
+        /// What it is.
+        got: String,
+    },
+    /// It does not end.
+    #[error("expected standard input to end within {} s", .0.as_secs_f32())]
+    Slow(Duration),
+    /// More than could be asked about.
+    #[error("expected at most {INPUT_BYTES} bytes on standard input, got more")]
+    TooLong,
+    /// The system refused.
+    #[error("standard input cannot be read: {0}")]
+    Unreadable(#[from] io::Error),
+}
+
+/// Reads a document to its end, for at most `patience`. Dropping the future loses what was read.
+pub(super) async fn read(input: impl AsyncRead + Unpin, patience: Duration) -> Result<Document, BadInput> {
+    let wait = patience.min(INPUT_WAIT);
+    let limit = u64::try_from(INPUT_BYTES).unwrap_or(u64::MAX).saturating_add(1);
+    let mut bytes = Vec::new();
+    let mut input = input.take(limit);
+    timeout(wait, input.read_to_end(&mut bytes)).await.map_err(|_| BadInput::Slow(wait))??;
+    if bytes.len() > INPUT_BYTES {
+        return Err(BadInput::TooLong);
+    }
+    Document::parse(&bytes)
+}
+
+impl Document {
+    fn parse(bytes: &[u8]) -> Result<Self, BadInput> {
+        if bytes.trim_ascii().is_empty() {
+            return Err(BadInput::Empty);
+        }
+        match serde_json::from_slice(bytes).map_err(BadInput::NotJson)? {
+            Value::Object(members) => Ok(Self { members }),
+            other => Err(BadInput::NoObject { got: json::kind(&other) }),
+        }
+    }
+
+    /// Which of an agent's events it is about, if any.
+    pub(super) fn event(&self, events: &[(&str, Event)]) -> Option<Event> {
+        let name = self.text("hook_event_name").ok()?;
+        events.iter().find(|(known, _)| *known == name).map(|(_, event)| *event)
+    }
+
+    /// The call, in the members that Claude Code, Codex and Gemini CLI share. `events` are the names that an agent's events have.
+    pub(super) fn call(
+        &self,
+        event_names: &'static str,
+        events: &[(&str, Event)],
+    ) -> Result<Called, BadInput> {
+        let event = self.event(events).ok_or_else(|| self.unfit("hook_event_name", event_names))?;
+        Ok(Called {
+            event,
+            tool: self.text("tool_name")?.to_owned(),
+            params: self.object("tool_input")?.clone(),
+            workspace: self.folder("cwd")?.to_owned(),
+            session: Some(self.text("session_id")?.to_owned()),
+            agent: None,
+            model: None,
+            id: None,
+            foreign: false,
+        })
+    }
+
+    /// A member that has to be there.
+    pub(super) fn text(&self, member: &'static str) -> Result<&str, BadInput> {
+        self.optional_text(member)?.ok_or_else(|| self.unfit(member, TEXT))
+    }
+
+    /// A member that may be absent or null.
+    pub(super) fn optional_text(&self, member: &'static str) -> Result<Option<&str>, BadInput> {
+        match self.members.get(member) {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::String(text)) if !text.trim().is_empty() => Ok(Some(text)),
+            Some(_) => Err(self.unfit(member, TEXT)),
+        }
+    }
+
+    /// A member that has to be an object.
+    pub(super) fn object(&self, member: &'static str) -> Result<&Map<String, Value>, BadInput> {
+        self.members.get(member).and_then(Value::as_object).ok_or_else(|| self.unfit(member, "an object"))
+    }
+
+    /// Whether a member is there and says anything.
+    pub(super) fn has(&self, member: &str) -> bool {
+        self.members.get(member).is_some_and(|value| !value.is_null())
+    }
+
+    fn folder(&self, member: &'static str) -> Result<&str, BadInput> {
+        self.optional_folder(member)?.ok_or_else(|| self.unfit(member, FOLDER))
+    }
+
+    /// A member that may be absent or null, and is an absolute path else.
+    pub(super) fn optional_folder(&self, member: &'static str) -> Result<Option<&str>, BadInput> {
+        match self.optional_text(member) {
+            Ok(Some(path)) if !Path::new(path).is_absolute() => Err(self.unfit(member, FOLDER)),
+            Err(_) => Err(self.unfit(member, FOLDER)),
+            found => found,
+        }
+    }
+
+    fn unfit(&self, member: &'static str, expected: &'static str) -> BadInput {
+        let got = match self.members.get(member) {
+            Some(Value::String(text)) => format!("{:?}", text.chars().take(SHOWN_CHARS).collect::<String>()),
+            Some(other) => json::kind(other).to_owned(),
+            None => "nothing".to_owned(),
+        };
+        BadInput::Member { member, expected, got }
+    }
+}
+
+const TEXT: &str = "a text";
+const FOLDER: &str = "an absolute path";
+
+/// Longest document, in bytes: the call has to fit into a line of the control channel, and is about as long there.
+const INPUT_BYTES: usize = CONTROL_LINE_BYTES;
+
+/// How long an agent may take for its document: it writes it in one go when it starts the hook.
+const INPUT_WAIT: Duration = Duration::from_secs(10);
+
+/// Characters of a text that a complaint about it repeats.
+const SHOWN_CHARS: usize = 100;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+    use tokio::io::duplex;
+
+    fn complaint(text: &str) -> String {
+        let parsed = Document::parse(text.as_bytes());
+        parsed
+            .and_then(|document| document.call("PreToolUse", &[("PreToolUse", Event::BeforeTool)]))
+            .unwrap_err()
+            .to_string()
+    }
+
+    #[test]
+    fn what_is_no_object_is_named() {
+        for (text, expected) in [
+            ("", "got nothing"),
+            (" \n", "got nothing"),
+            ("null", "got nothing"),
+            ("[]", "got a list"),
+            ("\"{}\"", "got a text"),
+            ("7", "got a number"),
+            ("{", "EOF while parsing"),
+            ("{}{}", "trailing characters"),
+            ("\u{feff}{}", "expected value"),
+            ("plain words", "expected value"),
+        ] {
+            let complaint = complaint(text);
+            assert!(
+                complaint.starts_with("expected a JSON object on standard input"),
+                "{text:?}: {complaint}"
+            );
+            assert!(complaint.contains(expected), "{text:?}: {complaint}");
+        }
+        assert!(Document::parse(&[0xff, 0xfe]).is_err());
+        let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+        assert!(complaint(&deep).contains("recursion limit"));
+    }
+
+    #[test]
+    fn every_member_has_to_be_there_and_of_its_type() {
+        let whole = serde_json::json!({
+            "session_id": "s", "cwd": "/w", "hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {},
+            "something_new": [1],
+        });
+        let parse = |value: &Value| {
+            Document::parse(value.to_string().as_bytes())
+                .unwrap()
+                .call("PreToolUse", &[("PreToolUse", Event::BeforeTool)])
+        };
+        let called = parse(&whole).unwrap();
+        assert_eq!((called.tool.as_str(), called.session.as_deref()), ("Bash", Some("s")));
+        for (member, unfit, got) in [
+            ("session_id", serde_json::json!(7), "a number"),
+            ("session_id", serde_json::json!(" "), "\" \""),
+            ("cwd", serde_json::json!("relative"), "\"relative\""),
+            ("cwd", serde_json::json!(true), "true or false"),
+            ("hook_event_name", serde_json::json!("PostToolUse"), "\"PostToolUse\""),
+            ("hook_event_name", serde_json::json!({}), "an object"),
+            ("tool_name", serde_json::json!(["Bash"]), "a list"),
+            ("tool_name", serde_json::json!(""), "\"\""),
+            ("tool_input", serde_json::json!("ls"), "\"ls\""),
+            ("tool_input", serde_json::json!(null), "nothing"),
+            ("tool_input", serde_json::json!([]), "a list"),
+        ] {
+            let mut changed = whole.clone();
+            changed[member] = unfit;
+            let complaint = parse(&changed).unwrap_err().to_string();
+            assert!(complaint.starts_with(&format!("{member}: expected")), "{complaint}");
+            assert!(complaint.ends_with(&format!("got {got}")), "{complaint}");
+            changed.as_object_mut().unwrap().remove(member);
+            let complaint = parse(&changed).unwrap_err().to_string();
+            assert!(complaint.ends_with("got nothing"), "{complaint}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_does_not_end_is_not_waited_for() {
+        let (near, _far) = duplex(16);
+        let error = read(near, Duration::from_secs(3)).await.unwrap_err();
+        assert_eq!(error.to_string(), "expected standard input to end within 3 s");
+        let (near, _far) = duplex(16);
+        let error = read(near, Duration::from_secs(500)).await.unwrap_err();
+        assert!(matches!(error, BadInput::Slow(INPUT_WAIT)), "{error}");
+    }
+
+    #[tokio::test]
+    async fn only_so_much_is_read() {
+        let fits = format!("{{\"a\":\"{}\"}}", "x".repeat(INPUT_BYTES - 8));
+        assert_eq!(fits.len(), INPUT_BYTES);
+        assert!(read(fits.as_bytes(), INPUT_WAIT).await.unwrap().has("a"));
+        let long = format!("{fits} ");
+        assert!(matches!(read(long.as_bytes(), INPUT_WAIT).await, Err(BadInput::TooLong)));
+        let endless = tokio::io::repeat(b'{');
+        assert!(matches!(read(endless, INPUT_WAIT).await, Err(BadInput::TooLong)));
+    }
+}

@@ -1,0 +1,31 @@
+//! Everything that can be tried of policy from outside, in one program: it is linked once.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod bound;
+mod builtins;
+mod choices;
+mod conformance;
+mod contents;
+mod decisions;
+mod document_properties;
+mod documents;
+mod extensions;
+mod index;
+mod kept;
+mod ladder;
+mod local_rules;
+mod meaning;
+mod names;
+mod properties;
+mod refusals;
+mod rules;
+mod runners;
+mod shell;
+mod shell_properties;
+mod shell_vectors;
+mod shells;
+mod support;
+mod threats;
+mod vectors;
+mod verdicts;
+mod work;
