@@ -215,6 +215,7 @@ fn all_steps(filter: Option<&str>) -> Vec<Step> {
         call("UI build", Part::Base, ui::ensure_built),
         program("Rust format", Part::RustCheck, cargo(["fmt", "--all", "--check"])),
         program("Rust lint", Part::RustCheck, cargo(LINT)),
+        program("Rust documentation", Part::RustCheck, documentation()),
         program("command line build", Part::RustTest, cargo(["build", "--package", "countersign"])),
         Step {
             name: "Rust tests and generated types".to_owned(),
@@ -231,6 +232,13 @@ fn all_steps(filter: Option<&str>) -> Vec<Step> {
         in_session("socket client in Python", socket),
         faults("what breaks, in short", Part::Faults, &["--short", "--requests", "20"]),
     ]
+}
+
+/// Every page is built, as those who work here read it, and every link in it leads somewhere.
+fn documentation() -> Command {
+    let mut doc = cargo(["doc", "--quiet", "--workspace", "--no-deps", "--document-private-items"]);
+    doc.env("RUSTDOCFLAGS", "--deny warnings --allow rustdoc::private_intra_doc_links");
+    doc
 }
 
 const LINT: [&str; 6] = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];

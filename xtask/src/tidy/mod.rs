@@ -6,6 +6,7 @@
 mod citations;
 mod documents;
 mod layers;
+mod modules;
 mod rust;
 mod sources;
 mod tables;
@@ -62,6 +63,9 @@ const CHECKS: &[Check] = &[
     ("only the IPC folder imports Tauri", tauri::imports),
     ("commands are the same on both sides", tauri::commands),
     ("files stay readable in length", sources::length),
+    ("crates stay small enough to be known", modules::sizes),
+    ("modules of a crate use each other in one direction", modules::cycles),
+    ("every dependency is used", modules::unused_dependencies),
     ("file names carry no generation", sources::generations),
     ("no test is skipped", sources::skipped_tests),
     ("unsafe code has one place", sources::guarantees_left),

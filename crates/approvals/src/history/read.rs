@@ -17,7 +17,7 @@ pub const MAX_PAGE: usize = 500;
 const MAX_PAGE_BYTES: usize = 1024 * 1024;
 
 /// A page of the history in `dir`, newest first, starting below `before` (or at the end). At most `limit` entries, and never more than [`MAX_PAGE`].
-/// Lines that make no sense are left out; [`super::verify`] reports them. Blocks while another program writes.
+/// Lines that make no sense are left out; [`super::verify()`] reports them. Blocks while another program writes.
 pub fn page(dir: &Path, before: Option<u64>, limit: usize) -> Result<HistoryPage, HistoryError> {
     // A rotation in the middle would leave a gap in the page.
     let _lock = writer::lock(dir)?;

@@ -1,4 +1,4 @@
-//! Tools over the gateway: lists of them for operators ([`answer`]), and lists and calls over HTTP ([`http`]).
+//! Tools over the gateway: lists of them for operators, and lists and calls over HTTP ([`http`]).
 //!
 //! Nothing here knows what a tool does, which ones a caller gets, or who has to be asked before one is called: the
 //! [`Backend`] does. What a caller says of an approval is never read.
