@@ -126,7 +126,7 @@ async fn called() -> Result<Vec<Figure>> {
         gate: Arc::new(Open),
         gating: Gating { everywhere: [NOTHING.to_owned()].into(), ..Gating::default() },
         tracker: tracker.clone(),
-        normalise: tool_policy::normalised,
+        normalise: countersign_tool_policy::normalised,
     })?;
     let selection = toolbox.select(|_| Standing::Left, |declaration| declaration.parameters.clone());
     let (alone, progress) = (Nothing::new(), mpsc::channel(1).0);

@@ -9,6 +9,7 @@ use countersign_approvals::ports::Ports;
 use countersign_approvals::rules::{Folders, RuleStore};
 use countersign_approvals::store::Store;
 use countersign_node::host::{Host, Parts};
+use countersign_protocol::ids::AgentId;
 use countersign_protocol::ui::{Settings, Via};
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -43,7 +44,7 @@ async fn decisions(entries: usize) -> Result<Vec<f64>> {
     let mut samples = Vec::with_capacity(SAMPLES);
     for turn in 0..WARM_UP + SAMPLES {
         let started = Instant::now();
-        let allowed = host.fallback_allows("main", &argv, Some(&cwd)).await;
+        let allowed = host.fallback_allows(&AgentId::of(None), &argv, Some(&cwd)).await;
         let taken = started.elapsed().as_secs_f64() * 1e6;
         ensure!(allowed, "the host does not allow {argv:?}");
         if turn >= WARM_UP {

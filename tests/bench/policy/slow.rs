@@ -47,7 +47,7 @@ async fn decisions() -> Result<Vec<(String, Vec<f64>)>> {
         let mut samples = Vec::with_capacity(SAMPLES);
         for _ in 0..SAMPLES {
             let started = Instant::now();
-            host.fallback_allows("main", &argv, Some(&cwd)).await;
+            host.fallback_allows(&countersign_protocol::ids::AgentId::of(None), &argv, Some(&cwd)).await;
             samples.push(started.elapsed().as_secs_f64() * 1e3);
         }
         classes.push((name, samples));
