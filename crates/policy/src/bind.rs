@@ -5,7 +5,7 @@
 mod render;
 
 use crate::analysis::{Analysis, Form, OpaqueReason, SHELL, Segment, Transport};
-use crate::command::{self, Divided, Mode, ShellUse, WrapperKind};
+use crate::command::{self, Divided, Mode, ShellUse, WrapperKind, carriers};
 use crate::facts::{Facts, ProgramFacts};
 use crate::programs;
 use crate::shell;
@@ -219,7 +219,7 @@ fn step(
     // A link may hide a carrier.
     let arguments = || arguments.iter().map(|word| word.text.as_str());
     let runs_others =
-        programs::runs_others(path, arguments()) || programs::runs_others(&executable.text, arguments());
+        carriers::runs_others(path, arguments()) || carriers::runs_others(&executable.text, arguments());
     match allowed {
         // The entry is about the file, which is another program under this name.
         Allowed::Program | Allowed::Readers if programs::is_another_by_name(path, &executable.text) => {
@@ -246,7 +246,7 @@ fn find(segment: &Segment, facts: &Facts, moved: bool) -> Result<Step, Unbound> 
         let program = facts.programs.get(typed);
         let path = real_path(program)?;
         let is_itself = at == 0 && keeps_its_name(path, typed);
-        if !is_itself && programs::runs_others(path, std::iter::empty()) {
+        if !is_itself && carriers::runs_others(path, std::iter::empty()) {
             return Err(Unbound::Carrier);
         }
         Ok((at, started(program)?.to_owned()))

@@ -2,14 +2,6 @@
 //! (docs/protocol/commands.md, "Wrappers"). Names are compared as the peers do: base name, lower case,
 //! without a Windows extension, and without a trailing version so that `python3.12` is `python`.
 
-use crate::command::carriers::{self, Carrier};
-
-/// Whether starting this file runs something that its own name does not say: a shell, a carrier or a multi-call file.
-pub(crate) fn runs_others<'a>(program: &str, args: impl Iterator<Item = &'a str>) -> bool {
-    let name = Name::of(program);
-    name.is_in(SHELLS) || name.is_multi_call() || name.is_carrier(args)
-}
-
 /// Whether a file is another program under each name that leads to it, so that started by its own name it is not what was
 /// asked for: `cargo` behind `rustup`.
 pub(crate) fn is_another_by_name(path: &str, typed: &str) -> bool {
@@ -82,17 +74,9 @@ impl Name {
         self.is_in(MULTI_CALL) || MULTI_CALL.iter().any(names)
     }
 
-    /// Whether it runs another program that its arguments name.
-    pub(crate) fn is_carrier<'a>(&self, mut args: impl Iterator<Item = &'a str>) -> bool {
-        if self.full == "find" || self.unversioned == "find" {
-            return args.any(carriers::is_find_action);
-        }
-        carriers::carrier(self).is_some_and(Carrier::is_carrier)
-    }
-
-    /// Whether its arguments or files are a program in themselves, so that "always" would allow anything.
-    pub(crate) fn is_interpreter(&self) -> bool {
-        self.is_in(INTERPRETERS) || carriers::carrier(self).is_some_and(Carrier::is_interpreter)
+    /// Whether it is known to take a program for itself, whatever it starts.
+    pub(crate) fn reads_programs(&self) -> bool {
+        self.is_in(INTERPRETERS)
     }
 
     fn is_in(&self, sorted: &[&str]) -> bool {
@@ -211,11 +195,5 @@ mod tests {
         assert!(Name::of("/bin/BASH").is_shell());
         assert!(Name::of("bash-5.2").is_shell());
         assert!(!Name::of("bashful").is_shell());
-    }
-
-    #[test]
-    fn find_carries_only_with_an_action() {
-        assert!(!runs_others("/usr/bin/find", ["-name", "x"].into_iter()));
-        assert!(runs_others("find", [".", "-exec", "rm", "{}", ";"].into_iter()));
     }
 }

@@ -2,9 +2,10 @@
 
 use countersign_policy::document::{
     self, EditError, Parsed, Use, apply, loosenings, normalised, parse, resolve, resolve_in_sandbox,
-    snapshot, views, with_uses,
+    snapshot, with_uses,
 };
 use countersign_policy::effective::Requested;
+use countersign_policy::meaning::views;
 use countersign_protocol::document::Document;
 use countersign_protocol::secret::SocketToken;
 use countersign_protocol::ui::{DocumentEdit, EntryKind, PolicyField, PolicyLayer, Refusals};

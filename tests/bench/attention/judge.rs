@@ -4,12 +4,13 @@ use crate::files::Files;
 use crate::stream::{HOME, Line, Machine};
 use countersign_policy::allowlist::EntryIndex;
 use countersign_policy::always::{Choice, choices};
-use countersign_policy::analysis::{Analysis, Pattern, analyze_text};
+use countersign_policy::analysis::{Analysis, analyze_text};
 use countersign_policy::effective::{BUILT_IN, Effective, Layered};
 use countersign_policy::evaluate::{
     AskReason, Evaluation, LocalRules, Origin, Subject, Trust, Verdict, evaluate,
 };
 use countersign_policy::facts::{Facts, FolderFacts, Repository, Surroundings};
+use countersign_policy::names::Pattern;
 use countersign_policy::rules::{Folders, Moment, RuleIndex, folders_of, visited};
 use countersign_policy::surroundings::looks;
 use countersign_protocol::ui::PolicyLayer;

@@ -114,7 +114,7 @@ test('an agent is never called a proxy, by the windows or outside of them', () =
   for (const file of [
     'src-tauri/src/words.rs',
     'crates/companion/src/sentences.rs',
-    'crates/companion/src/cli/explain.rs',
+    'crates/cli/src/commands/explain.rs',
   ])
     for (const [text] of readFileSync(`../${file}`, 'utf8').matchAll(/"[^"]*"/g))
       expect(text, file).not.toMatch(/代理|\p{Script=Han}[.,;:!?()]/u);

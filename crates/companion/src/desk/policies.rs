@@ -4,7 +4,7 @@
 use super::{Desk, error, invalid, status};
 use crate::connections::{Content, Fetched, FileContent, NotWritten};
 use countersign_policy::effective::{BUILT_IN, Effective};
-use countersign_policy::{display, document};
+use countersign_policy::{display, document, meaning};
 use countersign_protocol::document::Document;
 use countersign_protocol::ui::{
     CommandError, DocumentView, EditResult, EffectiveView, ErrorCode, HistoryEvent, Loosening, PolicyAccess,
@@ -75,8 +75,8 @@ impl Desk {
         let rules = parts.rules.current();
         let here = |agent: &str| status::refused(&rules, agent, self.now_ms());
         let (_, effective) = match &params.place {
-            None => document::views_over(&edited, &built_in, &here),
-            Some(_) => document::views_over(&edited, &built_in, &|_| Refusals::None),
+            None => meaning::views_over(&edited, &built_in, &here),
+            Some(_) => meaning::views_over(&edited, &built_in, &|_| Refusals::None),
         };
         Ok(effective)
     }
@@ -144,7 +144,7 @@ impl Desk {
         let nobody = document::empty();
         let document = file.document.as_ref().unwrap_or(&nobody);
         let (scopes, effective) =
-            document::views_over(document, &file.built_in.loosest(), &|_| Refusals::None);
+            meaning::views_over(document, &file.built_in.loosest(), &|_| Refusals::None);
         let read_only = match &file.hash {
             None => Some(PolicyReadOnly::NoHash),
             Some(_) if !fetched.takes_changes => Some(PolicyReadOnly::NotTaken),

@@ -10,7 +10,7 @@ use countersign_node::shortage;
 use countersign_policy::display::{Secrets, shown};
 use countersign_policy::document;
 use countersign_policy::effective::Effective;
-use countersign_policy::meaning::{meaning, refusals};
+use countersign_policy::meaning::{self, meaning, refusals};
 use countersign_protocol::ids::AgentId;
 use countersign_protocol::ui::{
     DisplayState, EffectiveView, Meaning, PolicyLayer, Presence, Refusals, ScopeView, Shortage, Standing,
@@ -247,8 +247,8 @@ impl Desk {
 pub fn views(current: &Current, rules: &rules::Current, now_ms: i64) -> (Vec<ScopeView>, Vec<EffectiveView>) {
     let refused = |agent: &str| refused(rules, agent, now_ms);
     match &current.document {
-        Some(document) => document::views(document, &refused),
-        None => document::views(&document::empty(), &refused),
+        Some(document) => meaning::views(document, &refused),
+        None => meaning::views(&document::empty(), &refused),
     }
 }
 

@@ -8,8 +8,8 @@ mod index;
 pub(crate) mod programs;
 
 use crate::analysis::{Analysis, Word};
-use crate::document::hex;
 use crate::facts::ProgramFacts;
+use crate::text::{hex, is_js_space};
 use countersign_protocol::ui::EntryKind;
 use sha2::{Digest, Sha256};
 use std::borrow::Cow;
@@ -269,11 +269,6 @@ fn normal_path(path: &str) -> String {
         (false, true) => ".".to_owned() + if path.ends_with('/') { "/" } else { "" },
         (false, false) => format!("{joined}{slash}"),
     }
-}
-
-/// What JavaScript trims: white space and the byte order mark, but not the next-line control.
-pub fn is_js_space(c: char) -> bool {
-    (c.is_whitespace() && c != '\u{85}') || c == '\u{feff}'
 }
 
 /// Prefix of an argument pattern that binds folder and arguments.

@@ -7,7 +7,7 @@ use crate::command::{Divided, Mode, ShellUse};
 use crate::evaluate::{InlineEval, place_of};
 use crate::facts::Facts;
 use crate::inline_eval;
-use crate::reference::argv::{is_opaque_shell, payload};
+use crate::lists::{is_opaque_shell, payload};
 
 /// Entries for a command, or why an answer can only be for once.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]

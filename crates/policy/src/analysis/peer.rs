@@ -12,10 +12,11 @@ use super::{Opaque, OpaqueReason};
 use crate::command::{
     Candidate, Divided, Language, Mode, ShellUse, StartUp, WrapperKind, base_name, is_assignment,
 };
-use crate::reference::argv as lists;
+use crate::lists;
 use crate::shell::{self, Script, Word};
 use draft::Draft;
 use std::ops::Range;
+pub(crate) use test::is_pattern;
 
 /// A text as the peer takes it apart.
 #[derive(Debug)]

@@ -12,6 +12,27 @@ use super::{Layer, PromptReason};
 use crate::programs::Name;
 use crate::shell::Word;
 
+impl Name {
+    /// Whether it runs another program that its arguments name.
+    pub(crate) fn is_carrier<'a>(&self, mut args: impl Iterator<Item = &'a str>) -> bool {
+        if self.as_str() == "find" || self.unversioned() == "find" {
+            return args.any(is_find_action);
+        }
+        carrier(self).is_some_and(Carrier::is_carrier)
+    }
+
+    /// Whether its arguments or files are a program in themselves, so that "always" would allow anything.
+    pub(crate) fn is_interpreter(&self) -> bool {
+        self.reads_programs() || carrier(self).is_some_and(Carrier::is_interpreter)
+    }
+}
+
+/// Whether starting this file runs something that its own name does not say: a shell, a carrier or a multi-call file.
+pub(crate) fn runs_others<'a>(program: &str, args: impl Iterator<Item = &'a str>) -> bool {
+    let name = Name::of(program);
+    name.is_shell() || name.is_multi_call() || name.is_carrier(args)
+}
+
 /// Whether any of `words` names a shell, an interpreter, a file with many programs, or a program that starts others, by
 /// name or path: whatever stands behind it may be code. A word that only looks like such a name counts too.
 pub(crate) fn carries_code<'a>(words: impl IntoIterator<Item = &'a str>) -> bool {
@@ -78,5 +99,16 @@ pub(super) fn prompt_only(name: &str, words: &[Word]) -> Option<PromptReason> {
             acts.then_some(PromptReason::Carrier)
         }
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn find_carries_only_with_an_action() {
+        assert!(!runs_others("/usr/bin/find", ["-name", "x"].into_iter()));
+        assert!(runs_others("find", [".", "-exec", "rm", "{}", ";"].into_iter()));
     }
 }

@@ -9,18 +9,16 @@ mod resolve;
 mod socket;
 mod unknown;
 mod uses;
-mod view;
 
 pub use edit::{apply, with_uses};
 pub use loosen::{loosenings, loosenings_over};
 pub use normal::normalised;
-pub(crate) use parse::hex;
 pub use parse::{hash, parse, serialise};
 pub use resolve::{resolve, resolve_in_sandbox, resolved_defaults, snapshot};
+pub(crate) use resolve::{resolve_over, rule};
 pub use socket::{ensure_socket, redacted, socket, with_socket_of};
 pub use unknown::with_unknown_of;
 pub use uses::differ_in_uses_only;
-pub use view::{views, views_over};
 
 use crate::allowlist::BOUND_ARGUMENTS;
 use countersign_protocol::document::{Document, VERSION};
@@ -112,7 +110,7 @@ pub fn empty() -> Document {
 
 /// The ids of a list's entries: the stored one where it is the first of its kind, else the position. An edit finds
 /// its entry by these, and carries the hash of the document that it saw.
-fn entry_ids(list: &[Value]) -> Vec<String> {
+pub(crate) fn entry_ids(list: &[Value]) -> Vec<String> {
     let mut seen = HashSet::new();
     list.iter()
         .enumerate()
@@ -144,19 +142,19 @@ fn is_generated_arguments(value: Option<&Value>) -> bool {
 }
 
 /// Member with the agents.
-const AGENTS: &str = "agents";
+pub(crate) const AGENTS: &str = "agents";
 
 /// Member of an agent with its entries.
-const ALLOWLIST: &str = "allowlist";
+pub(crate) const ALLOWLIST: &str = "allowlist";
 
 /// Member with the values for every agent.
-const DEFAULTS: &str = "defaults";
+pub(crate) const DEFAULTS: &str = "defaults";
 
 /// The `source` of an entry that a person's answer made.
 const GENERATED: &str = "allow-always";
 
 /// Old name of the main agent.
-const LEGACY_MAIN: &str = "default";
+pub(crate) const LEGACY_MAIN: &str = "default";
 
 /// Member with the socket's path and token.
 const SOCKET: &str = "socket";

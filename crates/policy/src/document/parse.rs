@@ -2,11 +2,11 @@
 //! that nothing runs under a half-understood policy (docs/protocol/document.md, "Reading").
 
 use super::{ALLOWLIST, Parsed, Problem};
+use crate::text::hex;
 use countersign_protocol::document::{Document, VERSION};
 use countersign_protocol::vocabulary::{Ask, Security};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
-use std::fmt::Write;
 
 /// Reads stored bytes; `None` means nothing is stored. Bad UTF-8, JSON, version or a value of the wrong kind is a problem,
 /// never an empty document.
@@ -28,15 +28,6 @@ pub fn serialise(document: &Document) -> String {
 /// SHA-256 of the stored bytes in hex; of the empty string when nothing is stored.
 pub fn hash(bytes: Option<&[u8]>) -> String {
     hex(&Sha256::digest(bytes.unwrap_or_default()))
-}
-
-/// Lower-case hex.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }
 
 fn read(bytes: &[u8]) -> Result<Document, Problem> {

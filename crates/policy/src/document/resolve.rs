@@ -38,7 +38,7 @@ pub fn resolve_in_sandbox(document: &Document, agent: Option<&str>, requested: R
 }
 
 /// Policy and rules of an agent where `built_in` holds when nothing is set.
-pub(super) fn resolve_over(document: &Document, agent: &str, built_in: &Effective) -> (Effective, Vec<Rule>) {
+pub(crate) fn resolve_over(document: &Document, agent: &str, built_in: &Effective) -> (Effective, Vec<Rule>) {
     (Layers::of(document, agent).effective(built_in), rules(document, agent))
 }
 
@@ -173,7 +173,7 @@ fn scope_rules(document: &Document, scope: &str, rules: &mut Vec<Rule>) {
 }
 
 /// One entry as a rule; `None` when it has no usable pattern.
-pub(super) fn rule(scope: &str, entry: &Value, id: String) -> Option<Rule> {
+pub(crate) fn rule(scope: &str, entry: &Value, id: String) -> Option<Rule> {
     let pattern = entry.as_str().or_else(|| entry.get("pattern")?.as_str())?;
     (!pattern.trim().is_empty()).then(|| Rule {
         agent: scope.to_owned(),

@@ -7,7 +7,7 @@ use crate::analysis::{Analysis, Segment, Word};
 use crate::command::{self, Carried, Divided, Mode, PromptReason, ShellUse, moves};
 use crate::facts::{Facts, ProgramFacts};
 use crate::inline_eval;
-use crate::reference::argv as lists;
+use crate::lists;
 use crate::safe_bins::{self, Platform, SafeBins};
 use crate::surroundings::Doubt;
 use std::borrow::Cow;

@@ -2,8 +2,8 @@
 //! so only with some subcommands, those are listed.
 
 use crate::command::carriers::{Carriage, Network, Rights, carriage, carrier};
+use crate::knowledge::is_described;
 use crate::programs::Name;
-use crate::rules::is_described;
 
 /// What a program starts.
 #[derive(Clone, Debug, Eq, PartialEq)]

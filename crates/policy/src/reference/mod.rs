@@ -2,7 +2,6 @@
 //! whose files are still around. For comparing policies in bulk and for explaining differences. Nothing here allows anything
 //! to this program; `argv` also tells it which entries say nothing about what a shell would run.
 
-pub(crate) mod argv;
 pub mod currency;
 pub mod display;
 pub mod document;

@@ -2,7 +2,8 @@
 //! "The text beside a list"): they also take the text inside a shell behind wrappers for the command, where
 //! this program wants all of it.
 
-use super::{Release, argv as lists};
+use super::Release;
+use crate::lists;
 use crate::programs::Name;
 use crate::raw_command::{Agreed, Mismatch, canonical_text};
 

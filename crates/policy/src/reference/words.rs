@@ -1,5 +1,6 @@
 //! Which words of a command the newest peer lists: those that are grammar to it are left out.
 
+use crate::analysis::is_pattern;
 use crate::analysis::{Segment, Word};
 
 /// The words as the peer lists them: without the operators and the end of a test, without a pattern that something is
@@ -20,24 +21,6 @@ pub fn listed(segment: &Segment) -> Vec<&str> {
     };
     let kept = words.iter().enumerate().filter(|(at, word)| !is_left_out(*at, word));
     kept.map(|(_, word)| word.text.as_str()).collect()
-}
-
-/// Whether an unquoted word behind an operator is a pattern to the peer; `None` where it is not known.
-pub(crate) fn is_pattern(operator: &str, word: &str) -> Option<bool> {
-    let letters = word.bytes().all(|byte| byte.is_ascii_alphabetic());
-    let number = word.bytes().all(|byte| byte.is_ascii_digit());
-    let made_of = |more: &str| word.chars().all(|c| c.is_ascii_alphanumeric() || more.contains(c));
-    match operator {
-        "==" | "!=" => {
-            let begins = word.starts_with(|c: char| c.is_ascii_alphabetic() || matches!(c, '*' | '?'));
-            let several = letters && word.len() > 1;
-            made_of("_/.-*?").then_some(begins && !several && !word.contains('.'))
-        }
-        "=~" if letters || number => Some(false),
-        "=~" => made_of("^$.*+").then_some(true),
-        "=" => (letters || number).then_some(false),
-        _ => Some(false),
-    }
 }
 
 fn is_name(text: &str) -> bool {

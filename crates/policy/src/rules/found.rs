@@ -1,14 +1,14 @@
 //! `find` with programs that only read what it finds: as harmless as both are alone. Each program must be covered by a rule
-//! of its own and known to only read ([`super::knowledge`]), with every folder that is searched in the place of what is
+//! of its own and known to only read ([`crate::knowledge`]), with every folder that is searched in the place of what is
 //! found there.
 
-use super::knowledge::{self, Command, Nature, Operands, Program};
 use super::places::Place;
 use super::{Argument, Invocation, reads, shape, trees};
 use crate::analysis::{Segment, Word};
 use crate::command::find::{FOUND, actions, starts};
 use crate::command::{Mode, PromptReason};
 use crate::facts::{Facts, Tree};
+use crate::knowledge::{self, Command, Nature, Operands, Program};
 use crate::work;
 use countersign_protocol::rules::SecretPlaces;
 use std::path::Path;

@@ -2,9 +2,9 @@
 //! decides over good and bad: operands of programs that delete, overwrite, publish or send, flags that are not known to be
 //! harmless, paths outside the working directory.
 
-use super::knowledge::{self, Command, Nature, Operands, Program};
 use super::{Argument, Invocation, contents, matches, place, shape};
 use crate::command::carries_code;
+use crate::knowledge::{self, Command, Nature, Operands, Program};
 use crate::programs::is_another_by_name;
 use countersign_protocol::rules::{
     ArgumentRule, ArgumentShape, CommandRule, FileContents, FlagPresence, FlagRule, FlagSet, FlagStyle,

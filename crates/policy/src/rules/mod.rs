@@ -9,19 +9,19 @@ mod describe;
 mod found;
 mod index;
 mod kept;
-mod knowledge;
 mod ladder;
 mod places;
 mod presets;
 mod reach;
 mod reads;
 mod scripts;
-mod shape;
+pub(crate) mod shape;
 mod trees;
 mod whole;
 
 use crate::allowlist::{Found, expand_home, glob, is_path};
 use crate::facts::{ProgramFacts, Reached, ScriptFacts};
+use crate::knowledge;
 use crate::programs::is_another_by_name;
 use crate::work;
 use countersign_protocol::document::WILDCARD_AGENT;
@@ -182,11 +182,6 @@ pub(crate) fn reads_by_its_name<'a>(mut words: impl Iterator<Item = (&'a str, bo
         settled: false,
         reached: Reached::NOT_LOOKED,
     })
-}
-
-/// Whether a program of this name is described: what it does with which words is known.
-pub(crate) fn is_described(name: &str) -> bool {
-    knowledge::program(name).is_some()
 }
 
 /// Whether these arguments of git call a subcommand that is described as one that changes something: a person who allowed

@@ -1,7 +1,7 @@
 //! Ready-made rules for commands that only read: they never write, run something else, use the network, or open what looks
 //! like the place of a secret. Made from the tables of programs, so that there is one place that knows what is harmless.
 
-use super::knowledge::{self, Nature};
+use crate::knowledge::{self, Nature};
 use countersign_protocol::document::WILDCARD_AGENT;
 use countersign_protocol::rules::{
     ArgumentRule, ArgumentShape, CommandRule, FileContents, FlagPresence, FlagRule, FlagSet, FlagStyle,

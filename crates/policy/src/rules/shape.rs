@@ -2,7 +2,8 @@
 //! refusing one it is enough that the words could mean what is refused.
 
 use super::places::Place;
-use super::{Argument, knowledge, scripts};
+use super::{Argument, scripts};
+use crate::knowledge;
 use crate::work;
 use countersign_protocol::rules::{
     ArgumentShape, FlagPresence, FlagRule, FlagSet, FlagStyle, FlagValue, OperandKind, OperandRule,
@@ -366,7 +367,7 @@ fn could_be(flags: &[FlagRule], style: FlagStyle, word: &str) -> bool {
 }
 
 /// Whether a shape can be used at all: what the editor and the store check.
-pub(super) fn is_sound(shape: &ArgumentShape) -> bool {
+pub(crate) fn is_sound(shape: &ArgumentShape) -> bool {
     let flags = match &shape.flags {
         FlagSet::Any => &[],
         FlagSet::Listed(flags) => flags.as_slice(),

@@ -2,9 +2,10 @@
 //! ripgrep, GNU diff, git and findutils. What is not certain to be left out counts as read; programs that only list names
 //! read nothing.
 
-use super::{Argument, Invocation, knowledge, places::Place, shape};
+use super::{Argument, Invocation, places::Place, shape};
 use crate::allowlist::glob;
 use crate::facts::{Hidden, Ignored, Kind, Leads, Links, ROOT, Reached, Tree};
+use crate::knowledge;
 use countersign_protocol::rules::{ArgumentShape, SecretPlaces};
 
 /// The folders that `invocation` reads as a whole. What turns out to be a file there is judged as a path.

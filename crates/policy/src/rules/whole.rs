@@ -8,6 +8,7 @@ use crate::analysis::{Analysis, Operator, Segment, Word};
 use crate::command::carriers::{Reached, reached};
 use crate::command::{Mode, WrapperKind, moves};
 use crate::facts::{Facts, ProgramFacts, ScriptFacts};
+use crate::knowledge;
 use crate::powers::{is_known, runs_others};
 use crate::profile::Extension;
 use crate::programs::Name;
@@ -223,7 +224,7 @@ fn reached_by(segment: &Segment) -> Reached {
     let start = if certain { segment.candidate.arguments } else { 0 };
     // What a task runner that nobody described is told may be the name of a program as well as of a task.
     let only_data =
-        |name: &Name| is_known(name) && (!runs_others(name) || super::is_described(name.as_str()));
+        |name: &Name| is_known(name) && (!runs_others(name) || knowledge::is_described(name.as_str()));
     reached(segment.words.get(start..).unwrap_or_default(), only_data)
 }
 

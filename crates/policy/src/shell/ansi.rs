@@ -1,8 +1,8 @@
 //! `$'…'`: the escapes on which all shells that know them agree.
 
 use super::lexer::Lexer;
+use super::opaque::{Opaque, OpaqueReason};
 use super::{Dialect, opaque};
-use crate::analysis::{Opaque, OpaqueReason};
 
 impl Lexer<'_> {
     /// From `$'` to the closing quote, decoded into `value`.

@@ -1,8 +1,8 @@
 //! Tokens of a command text, one at a time: the parser says where in a command it stands, since a word there may be an
 //! assignment, and an expansion there would choose the program.
 
+use super::opaque::{Opaque, OpaqueReason, Operator};
 use super::{Dialect, Extension, Word, opaque};
-use crate::analysis::{Opaque, OpaqueReason, Operator};
 use std::ops::Range;
 
 /// What the parser meets next.

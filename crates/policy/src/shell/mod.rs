@@ -11,11 +11,12 @@
 mod ansi;
 mod lexer;
 mod literal;
+mod opaque;
 mod parser;
 mod redirect;
 mod word;
 
-use crate::analysis::{Opaque, OpaqueReason, Operator};
+pub use opaque::{Opaque, OpaqueReason, Operator};
 use std::ops::Range;
 
 /// A text taken apart.
@@ -89,7 +90,7 @@ pub enum Extension {
     LiteralSubstitution,
     /// `( … )` and `{ …; }` around commands: they run the same commands. The span covers the whole group.
     Group,
-    /// `*.rs` and `~/notes`, for which names of files were put in; see [`crate::analysis::Pattern`]. No text has it
+    /// `*.rs` and `~/notes`, for which names of files were put in; see [`crate::names::Pattern`]. No text has it
     /// before that.
     PathNames,
     /// Nothing but comments, taken for the command that does nothing. The span covers the whole text.

@@ -2,8 +2,8 @@
 //! program's own stack.
 
 use super::lexer::{Lexer, Position, Token, TokenKind};
+use super::opaque::{Opaque, OpaqueReason, Operator};
 use super::{Dialect, Extension, Script, SimpleCommand, Word, opaque};
-use crate::analysis::{Opaque, OpaqueReason, Operator};
 use std::ops::Range;
 
 pub(super) fn parse(text: &str) -> Result<Script, Opaque> {

@@ -1,8 +1,8 @@
 //! Redirections: the few that only join streams or throw them away are tokens, all others make the text opaque.
 
 use super::lexer::{Lexer, TokenKind};
+use super::opaque::{Opaque, OpaqueReason};
 use super::{Dialect, Extension, opaque};
-use crate::analysis::{Opaque, OpaqueReason};
 
 impl Lexer<'_> {
     /// Whether the digit here is the number of a stream and not the begin of a word.

@@ -1,8 +1,8 @@
 //! One word: quotes and backslashes are taken away, expansions are refused, what a shell could still expand is noted.
 
 use super::lexer::{Lexer, Position, TokenKind};
+use super::opaque::{Opaque, OpaqueReason};
 use super::{Dialect, Extension, Word, opaque};
-use crate::analysis::{Opaque, OpaqueReason};
 
 /// A word as far as it was read.
 struct Partial {

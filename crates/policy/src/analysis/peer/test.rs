@@ -1,8 +1,6 @@
 //! `[[ … ]]`: a command to the newest peer, whose operators it leaves out. Plain comparisons only: what shells compute
 //! or expand in it is not understood.
 
-use crate::reference::words::is_pattern;
-
 /// The words of the test at the beginning of `text` as the peer lists them, and its length in bytes.
 pub(super) fn test(text: &str) -> Option<(Vec<String>, usize)> {
     let mut reader = Reader { rest: text.strip_prefix("[[")?, words: vec!["[[".to_owned()] };
@@ -147,6 +145,24 @@ const OPERATORS: &[&str] =
 
 /// Deepest nesting of groups.
 const NESTED: usize = 8;
+
+/// Whether an unquoted word behind an operator is a pattern to the peer; `None` where it is not known.
+pub(crate) fn is_pattern(operator: &str, word: &str) -> Option<bool> {
+    let letters = word.bytes().all(|byte| byte.is_ascii_alphabetic());
+    let number = word.bytes().all(|byte| byte.is_ascii_digit());
+    let made_of = |more: &str| word.chars().all(|c| c.is_ascii_alphanumeric() || more.contains(c));
+    match operator {
+        "==" | "!=" => {
+            let begins = word.starts_with(|c: char| c.is_ascii_alphabetic() || matches!(c, '*' | '?'));
+            let several = letters && word.len() > 1;
+            made_of("_/.-*?").then_some(begins && !several && !word.contains('.'))
+        }
+        "=~" if letters || number => Some(false),
+        "=~" => made_of("^$.*+").then_some(true),
+        "=" => (letters || number).then_some(false),
+        _ => Some(false),
+    }
+}
 
 #[cfg(test)]
 mod tests {

@@ -20,7 +20,7 @@ const fn adds(words: &'static str, flags: &'static str, operands: Operands) -> C
     Command { words, nature: Nature::Adds, flags, operands }
 }
 
-pub(super) const PROGRAMS: &[Program] = &[Program {
+pub(crate) const PROGRAMS: &[Program] = &[Program {
     names: &["git"],
     style: FlagStyle::Clustered,
     leading: "-C= --no-pager -P --no-optional-locks --literal-pathspecs --glob-pathspecs --noglob-pathspecs --icase-pathspecs --no-replace-objects",

@@ -14,7 +14,7 @@ const fn plain(names: &'static [&'static str], commands: &'static [Command]) -> 
     Program { names, style: FlagStyle::Clustered, leading: "", commands }
 }
 
-pub(super) const PROGRAMS: &[Program] = &[
+pub(crate) const PROGRAMS: &[Program] = &[
     plain(
         &["ls"],
         &[only(

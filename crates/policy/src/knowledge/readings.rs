@@ -2,7 +2,7 @@
 //! running the programs (`tests/forms`), not in their manuals.
 
 /// Whether a program, called by this name or path, could read one of `words` otherwise than its table says.
-pub(in super::super) fn is_read_otherwise(name: &str, words: &[&str]) -> bool {
+pub(crate) fn is_read_otherwise(name: &str, words: &[&str]) -> bool {
     let base = name.rsplit('/').next().unwrap_or(name);
     let clusters =
         || words.iter().filter(|word| word.len() > 1 && word.starts_with('-') && !word.starts_with("--"));
@@ -35,7 +35,7 @@ pub(in super::super) fn is_read_otherwise(name: &str, words: &[&str]) -> bool {
 
 /// Whether a program, called by this name or path, could take orders from a file among `words` that its table takes for
 /// something to work on.
-pub(in super::super) fn takes_orders_from_files(name: &str, words: &[&str]) -> bool {
+pub(crate) fn takes_orders_from_files(name: &str, words: &[&str]) -> bool {
     match name.rsplit('/').next().unwrap_or(name) {
         // What is not a source goes to the linker, which takes orders from files.
         "c++" | "cc" | "clang" | "clang++" | "g++" | "gcc" => {

@@ -2,14 +2,14 @@
 //! words with which programs that nobody described here are told to do so.
 
 /// Whether a program is only ever covered exactly.
-pub(in super::super) fn is_uncovered(program: &str) -> bool {
+pub(crate) fn is_uncovered(program: &str) -> bool {
     let base = program.rsplit('/').next().unwrap_or(program);
     UNCOVERED.binary_search(&base).is_ok() || BEGINNINGS.iter().any(|beginning| base.starts_with(beginning))
 }
 
 /// Whether a word reads like an order to destroy, publish or run something. Parts count: `--force-with-lease`, `db:drop`. So
 /// does a word whose letters only look like others: what it orders cannot be read.
-pub(in super::super) fn is_order(word: &str) -> bool {
+pub(crate) fn is_order(word: &str) -> bool {
     if word.chars().any(looks_like_another) {
         return true;
     }

@@ -9,9 +9,13 @@
 //! assert_eq!(meaning(&policy, Refusals::None).usually, Usually::NothingRuns);
 //! ```
 
+mod view;
+
+pub use view::{views, views_over};
+
 use crate::allowlist::{Rule, is_path};
 use crate::display::{Secrets, shown};
-use crate::document::{resolve, views};
+use crate::document::resolve;
 use crate::effective::{Effective, Requested};
 use crate::evaluate::Covered;
 use crate::rules::{Moment, RuleIndex, is_live};

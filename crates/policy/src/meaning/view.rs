@@ -1,11 +1,10 @@
 //! The document as the policy and allowlist pages show it.
 
-use super::resolve::{resolve_over, rule};
-use super::{AGENTS, ALLOWLIST, DEFAULTS, LEGACY_MAIN, entry_ids};
+use super::meaning;
 use crate::allowlist;
 use crate::display::{Secrets, shown};
+use crate::document::{AGENTS, ALLOWLIST, DEFAULTS, LEGACY_MAIN, entry_ids, resolve_over, rule};
 use crate::effective::{BUILT_IN, Effective};
-use crate::meaning::meaning;
 use countersign_protocol::document::{Document, MAIN_AGENT, WILDCARD_AGENT};
 use countersign_protocol::ui::{EffectiveView, EntryView, Refusals, ScopeView, Shown};
 use serde_json::{Map, Value};

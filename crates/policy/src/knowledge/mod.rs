@@ -11,8 +11,8 @@ mod orders;
 mod readings;
 mod servers;
 
-pub(super) use orders::{is_order, is_uncovered};
-pub(super) use readings::{is_read_otherwise, takes_orders_from_files};
+pub(crate) use orders::{is_order, is_uncovered};
+pub(crate) use readings::{is_read_otherwise, takes_orders_from_files};
 
 use crate::work;
 use countersign_protocol::rules::{
@@ -22,33 +22,33 @@ use countersign_protocol::rules::{
 
 /// A program and its subcommands. One that is not listed is only ever covered exactly.
 #[derive(Debug)]
-pub(super) struct Program {
+pub(crate) struct Program {
     /// Its names.
-    pub(super) names: &'static [&'static str],
+    pub(crate) names: &'static [&'static str],
     /// How it reads flags.
-    pub(super) style: FlagStyle,
+    pub(crate) style: FlagStyle,
     /// Flags before the subcommand.
-    pub(super) leading: &'static str,
+    pub(crate) leading: &'static str,
     /// Longer ones first where one begins with another.
-    pub(super) commands: &'static [Command],
+    pub(crate) commands: &'static [Command],
 }
 
 /// A subcommand, or the whole program when it has none.
 #[derive(Debug)]
-pub(super) struct Command {
+pub(crate) struct Command {
     /// `remote show`; empty when the program has no subcommands.
-    pub(super) words: &'static str,
+    pub(crate) words: &'static str,
     /// What it does.
-    pub(super) nature: Nature,
+    pub(crate) nature: Nature,
     /// Its harmless flags.
-    pub(super) flags: &'static str,
+    pub(crate) flags: &'static str,
     /// What else it takes.
-    pub(super) operands: Operands,
+    pub(crate) operands: Operands,
 }
 
 /// What a subcommand does with its harmless flags.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Nature {
+pub(crate) enum Nature {
     /// Prints its own words.
     Prints,
     /// Prints what it reads on this machine.
@@ -65,7 +65,7 @@ pub(super) enum Nature {
 
 /// What a subcommand takes besides flags.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Operands {
+pub(crate) enum Operands {
     /// Nothing.
     None,
     /// Anything, also what looks like a flag and what a shell could expand: it only repeats its words.
@@ -95,7 +95,7 @@ pub(super) enum Operands {
 
 /// Language of a script.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Script {
+pub(crate) enum Script {
     Awk,
     Jq,
     Sed,
@@ -114,31 +114,31 @@ impl Script {
 }
 
 /// The program of this name or path.
-pub(super) fn program(name: &str) -> Option<&'static Program> {
+pub(crate) fn program(name: &str) -> Option<&'static Program> {
     let base = name.rsplit('/').next().unwrap_or(name);
     programs().find(|program| program.names.contains(&base))
 }
 
 /// Every program.
-pub(super) fn programs() -> impl Iterator<Item = &'static Program> {
+pub(crate) fn programs() -> impl Iterator<Item = &'static Program> {
     [files::PROGRAMS, git::PROGRAMS, servers::PROGRAMS, builds::PROGRAMS].into_iter().flatten()
 }
 
 /// Whether a program starts what its arguments name or reads a program from them. [`program`] may know better.
-pub(super) fn runs_its_arguments(name: &str) -> bool {
+pub(crate) fn runs_its_arguments(name: &str) -> bool {
     crate::command::carries_code([name])
 }
 
 impl Program {
     /// The subcommand that these words (after leading flags) call.
-    pub(super) fn command(&self, words: &[&str]) -> Option<&'static Command> {
+    pub(crate) fn command(&self, words: &[&str]) -> Option<&'static Command> {
         self.commands.iter().find(|command| {
             command.words.split_whitespace().enumerate().all(|(at, word)| words.get(at) == Some(&word))
         })
     }
 
     /// Everything harmless that a subcommand takes, as a rule says it.
-    pub(super) fn arguments(&self, command: &Command) -> ArgumentRule {
+    pub(crate) fn arguments(&self, command: &Command) -> ArgumentRule {
         match command.operands {
             Operands::Anything => ArgumentRule::Any,
             _ => ArgumentRule::Shape(self.shape(command)),
@@ -146,7 +146,7 @@ impl Program {
     }
 
     /// Everything harmless that a subcommand takes.
-    pub(super) fn shape(&self, command: &Command) -> ArgumentShape {
+    pub(crate) fn shape(&self, command: &Command) -> ArgumentShape {
         ArgumentShape {
             subcommand: command.words.split_whitespace().map(str::to_owned).collect(),
             style: self.style,
@@ -162,7 +162,7 @@ impl Program {
 impl Command {
     /// How many operands come before those that are files and nothing else; `None` where none certainly is. `words` are
     /// those after the program.
-    pub(super) fn before_files(&self, words: &[&str]) -> Option<usize> {
+    pub(crate) fn before_files(&self, words: &[&str]) -> Option<usize> {
         match self.operands {
             Operands::Anything | Operands::Paths => Some(0),
             Operands::Script(_) => Some(1),
@@ -186,14 +186,14 @@ impl Command {
 
 impl Nature {
     /// Whether something below the working directory is another afterwards.
-    pub(super) fn changes(self) -> bool {
+    pub(crate) fn changes(self) -> bool {
         match self {
             Self::Builds | Self::Adds => true,
             Self::Prints | Self::Reads | Self::ReadsTrees | Self::Asks => false,
         }
     }
 
-    pub(super) fn secrets(self) -> SecretPlaces {
+    pub(crate) fn secrets(self) -> SecretPlaces {
         match self {
             Self::Prints => SecretPlaces::Allowed,
             Self::ReadsTrees => SecretPlaces::RefusedInTrees,
@@ -226,7 +226,7 @@ fn owned(words: &[&str]) -> Vec<String> {
 }
 
 /// The flags of a table.
-pub(super) fn flags(text: &str) -> Vec<FlagRule> {
+pub(crate) fn flags(text: &str) -> Vec<FlagRule> {
     // A decision that has no work left comes to nothing, with whatever flags.
     if !work::pay(FLAG_BYTE_UNITS * text.len()) {
         return Vec::new();
@@ -256,12 +256,17 @@ const SEARCH_GIVEN: &[&str] = &["-e", "-f", "--file=", "--regexp="];
 const FLAG_BYTE_UNITS: usize = 8;
 
 /// Most operands of a generalised rule; more is a list that nobody reads.
-pub(super) const OPERANDS: u32 = 256;
+pub(crate) const OPERANDS: u32 = 256;
+
+/// Whether a program of this name is described: what it does with which words is known.
+pub(crate) fn is_described(name: &str) -> bool {
+    program(name).is_some()
+}
 
 #[cfg(test)]
 mod tests {
-    use super::super::shape::is_sound;
     use super::*;
+    use crate::rules::shape::is_sound;
 
     #[test]
     fn every_table_gives_sound_shapes() {

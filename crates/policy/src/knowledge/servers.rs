@@ -9,7 +9,7 @@ const fn asks(words: &'static str, flags: &'static str, operands: Operands) -> C
     Command { words, nature: Nature::Asks, flags, operands }
 }
 
-pub(super) const PROGRAMS: &[Program] = &[
+pub(crate) const PROGRAMS: &[Program] = &[
     // Issues of a project in a data base beside it. Left out: `--db`, `--actor`, and everything that writes an issue.
     Program {
         names: &["bd"],

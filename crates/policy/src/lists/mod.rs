@@ -180,7 +180,7 @@ pub(crate) fn name_of(word: &str) -> String {
 
 /// Without what JavaScript takes for blanks.
 pub(crate) fn trim(text: &str) -> &str {
-    text.trim_matches(crate::allowlist::is_js_space)
+    text.trim_matches(crate::text::is_js_space)
 }
 
 /// Sorted. Shells whose options are read as those of POSIX shells.

@@ -191,7 +191,7 @@ pub(crate) fn hands_on(text: &str) -> bool {
     if text.contains(['\r', '\n']) {
         return false;
     }
-    let mut words = text.split(crate::allowlist::is_js_space).filter(|word| !word.is_empty()).peekable();
+    let mut words = text.split(crate::text::is_js_space).filter(|word| !word.is_empty()).peekable();
     if words.next_if_eq(&"exec").is_some() {
         words.next_if_eq(&"--");
     }

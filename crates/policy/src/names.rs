@@ -2,7 +2,7 @@
 //! here they are looked up before anything is judged, and exactly these names are judged, pinned and run: what lies in the
 //! folder a moment later is not.
 
-use super::{Analysis, Form, Operator, Segment, Transport, Word};
+use crate::analysis::{Analysis, Form, Operator, Segment, Transport, Word};
 use crate::command;
 use crate::profile::Extension;
 use crate::rules;

@@ -13,7 +13,7 @@ const fn adds(flags: &'static str, operands: Operands) -> Command {
     Command { words: "", nature: Nature::Adds, flags, operands }
 }
 
-pub(super) const PROGRAMS: &[Program] = &[
+pub(crate) const PROGRAMS: &[Program] = &[
     Program {
         names: &["go"],
         style: FlagStyle::Words,
