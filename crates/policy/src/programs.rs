@@ -119,7 +119,7 @@ const MULTI_CALL: &[&str] = &["busybox", "coreutils", "sbase-box", "toybox", "ub
 /// Sorted; one file that picks another program by the name it is called by.
 const BY_NAME: &[&str] = &["asdf", "mise", "rustup", "volta-shim"];
 
-/// Sorted; without trailing versions. Those that start other programs too are in [`carriers`].
+/// Sorted; without trailing versions. Those that start other programs too are in [`crate::command::carriers`].
 const INTERPRETERS: &[&str] = &[
     "awk",
     "clj",
