@@ -28,8 +28,7 @@ pub(crate) fn device_identity(file: &Path) -> anyhow::Result<Identity> {
         }
         None => {
             let identity = Identity::generate().context("the system gives no random bytes")?;
-            let text: Zeroizing<String> =
-                Zeroizing::new(identity.seed().iter().map(|byte| format!("{byte:02x}")).collect());
+            let text: Zeroizing<String> = Zeroizing::new(countersign_protocol::digits::hex(identity.seed()));
             private::write(file, text.as_bytes())
                 .with_context(|| format!("cannot write {}", file.display()))?;
             Ok(identity)

@@ -3,6 +3,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use countersign_protocol::digits::hex;
 use ed25519_dalek::{Signature, Signer as _, SigningKey, VerifyingKey};
 use sha2::{Digest as _, Sha256};
 use std::fmt;
@@ -59,7 +60,7 @@ impl fmt::Debug for Identity {
 
 /// The name of the device with this public key.
 pub fn device_id(public_key: &[u8; 32]) -> String {
-    Sha256::digest(public_key).iter().map(|byte| format!("{byte:02x}")).collect()
+    hex(Sha256::digest(public_key))
 }
 
 /// A public key in any of the peers' spellings: base64url or base64 of the 32 bytes, or PEM.

@@ -14,6 +14,7 @@
 //! ```
 
 pub mod control;
+pub mod digits;
 pub mod document;
 pub mod gateway;
 pub mod ids;

@@ -9,6 +9,8 @@
 //! [`hooks`], its plan, the [`gate`] and its act, in this order and in one place: [`call`].
 
 pub mod call;
+pub mod calls;
+pub mod changes;
 pub mod exec;
 pub mod files;
 pub mod gate;
@@ -20,7 +22,6 @@ pub mod registry;
 mod room;
 pub mod runs;
 pub mod tool;
-pub mod wrapped;
 
 pub use parameters::object;
 

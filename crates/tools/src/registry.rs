@@ -7,8 +7,8 @@
 use crate::gate::{Gate, Gating};
 use crate::hooks::Hooks;
 use crate::room::Seats;
+use crate::tool::wrapped::Wrapped;
 use crate::tool::{Declaration, Tool, ToolError};
-use crate::wrapped::Wrapped;
 use serde_json::Value;
 use std::borrow::Cow;
 use std::collections::BTreeMap;

@@ -28,7 +28,7 @@ pub(super) fn cycles(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for folder in crate_folders() {
         let uses = uses_of(tree, folder);
-        for circle in circles(&uses).into_iter().filter(|circle| !is_known(folder, circle)) {
+        for circle in circles(&uses) {
             let names: Vec<&str> = circle.iter().map(String::as_str).collect();
             findings.push(Finding::in_file(
                 folder,
@@ -37,14 +37,6 @@ pub(super) fn cycles(tree: &Tree) -> Vec<Finding> {
         }
     }
     findings
-}
-
-/// Circles that are there: none may get a member more.
-const KNOWN: &[(&str, &[&str])] = &[("crates/tools", &["files", "hooks", "tool", "wrapped"])];
-
-fn is_known(folder: &str, circle: &BTreeSet<String>) -> bool {
-    let mut known = KNOWN.iter().filter(|(known, _)| *known == folder);
-    known.any(|(_, modules)| circle.iter().all(|module| modules.contains(&module.as_str())))
 }
 
 /// Every dependency of a crate is named in its sources.

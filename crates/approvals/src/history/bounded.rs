@@ -1,5 +1,6 @@
 //! What of an event is written: every text up to a bound, counted as it is written, which escaping makes longer.
 
+use countersign_protocol::digits::hex;
 use countersign_protocol::ui::{CutText, HistoryEvent, Loosening, Outcome, RecordNote};
 use sha2::{Digest, Sha256};
 
@@ -99,7 +100,7 @@ impl Cuts {
     }
 
     fn note(&mut self, field: &str, whole: &[u8]) {
-        let sha256 = Sha256::digest(whole).iter().map(|byte| format!("{byte:02x}")).collect();
+        let sha256 = hex(Sha256::digest(whole));
         self.0.push(CutText { field: field.to_owned(), bytes: whole.len() as u64, sha256 });
     }
 }

@@ -1,6 +1,7 @@
 //! One line of the history and how it is tied to the line before. The formula is in the documentation
 //! of [`super`].
 
+use countersign_protocol::digits::hex;
 use countersign_protocol::ui::HistoryEntry;
 use sha2::{Digest, Sha256};
 
@@ -68,8 +69,7 @@ fn tail(prev: &str, hash: &str) -> String {
 }
 
 fn digest(prev: &str, entry: &[u8]) -> String {
-    let digest = Sha256::new().chain_update(prev).chain_update(entry).finalize();
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+    hex(Sha256::new().chain_update(prev).chain_update(entry).finalize())
 }
 
 #[cfg(test)]

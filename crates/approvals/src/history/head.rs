@@ -7,6 +7,7 @@ use super::HistoryError;
 use super::chain::{GENESIS, is_hash};
 use super::flood::Flood;
 use super::refuse_other_than_files;
+use countersign_protocol::digits::hex;
 use countersign_protocol::ui::ChainName;
 use rustix::fs::{Mode, OFlags};
 use serde::{Deserialize, Serialize};
@@ -261,7 +262,7 @@ pub(super) fn decode(bytes: &[u8]) -> Option<Head> {
 }
 
 fn digest(json: &str) -> String {
-    Sha256::digest(json).iter().map(|byte| format!("{byte:02x}")).collect()
+    hex(Sha256::digest(json))
 }
 
 /// How far an earlier version's chain had come when it was last flushed. One that makes no sense says nothing.

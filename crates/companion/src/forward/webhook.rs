@@ -5,6 +5,7 @@ use super::message::Message;
 use super::post::{Again, Undelivered};
 use countersign_gateway::client::{LinkProblem, Pin, secured};
 use countersign_policy::display;
+use countersign_protocol::digits::hex;
 use countersign_protocol::ui::WebhookAuth;
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use http_body_util::Full;
@@ -210,8 +211,7 @@ fn signature(secret: &str, at: &str, body: &[u8]) -> String {
     for part in [at.as_bytes(), b".", body] {
         mac.update(part);
     }
-    let digits: String = mac.finalize().into_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("sha256={digits}")
+    format!("sha256={}", hex(mac.finalize().into_bytes()))
 }
 
 /// The same for every try of one message.

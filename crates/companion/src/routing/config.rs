@@ -5,6 +5,7 @@
 
 use crate::json::kind;
 use crate::private::{self, Others};
+use countersign_protocol::digits::hex;
 use countersign_protocol::ui::{RouteSetting, SandboxKind};
 use countersign_protocol::vocabulary::ExecMode;
 use countersign_routing::elevated::Gates;
@@ -457,7 +458,7 @@ fn is_empty(value: Option<&Value>) -> bool {
 }
 
 fn hash(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+    hex(Sha256::digest(bytes))
 }
 
 /// Hash of what cannot be read: no edit is made from it.

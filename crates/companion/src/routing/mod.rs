@@ -26,6 +26,7 @@ use countersign_node::host::{Host, Refusal, Signals};
 use countersign_node::socket::server::Peer;
 use countersign_policy::display::{self, Secrets};
 use countersign_policy::effective::Requested;
+use countersign_protocol::digits::hex;
 use countersign_protocol::document::MAIN_AGENT;
 use countersign_protocol::socket::{ExecError, ExecPayload, ExecRequest};
 use countersign_protocol::ui::{
@@ -248,7 +249,7 @@ impl Router {
             card: CardKind::Exec,
             host,
             command: display::masked_argv_line(&exec.command),
-            command_sha256: digest.iter().map(|byte| format!("{byte:02x}")).collect(),
+            command_sha256: hex(digest),
             cwd: exec.cwd.as_deref().map(display::escape),
             outcome,
             by: None,

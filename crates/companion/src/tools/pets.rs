@@ -7,6 +7,7 @@ use countersign_approvals::ports::Ports;
 use countersign_approvals::question::Question;
 use countersign_gateway::pet::{APPROVAL_WAIT, Answer, By, Call, Pets};
 use countersign_policy::display;
+use countersign_protocol::digits::hex;
 use countersign_protocol::vocabulary::Decision;
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
@@ -109,5 +110,5 @@ impl Asking {
 /// the file that would change, the script that would run. Nothing where not all of it is seen: such a call is like no other.
 fn context(question: &Question) -> Option<String> {
     let likeness = question.likeness()?;
-    Some(Sha256::digest(likeness).iter().map(|byte| format!("{byte:02x}")).collect())
+    Some(hex(Sha256::digest(likeness)))
 }

@@ -1,5 +1,6 @@
 //! Where a gateway is and which certificate it must show (docs/protocol/gateway.md, "Address").
 
+use countersign_protocol::digits::hex;
 use std::fmt;
 use std::net::IpAddr;
 use tokio_tungstenite::tungstenite::http::Uri;
@@ -157,7 +158,7 @@ impl Pin {
 
 impl fmt::Display for Pin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        f.write_str(&hex(self.0))
     }
 }
 

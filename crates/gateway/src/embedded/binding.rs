@@ -2,6 +2,7 @@
 //! command, folder, agent, session, environment and node that a person was asked about, their answer counts
 //! for nothing.
 
+use countersign_protocol::digits::hex;
 use countersign_protocol::gateway::approval::Plan;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
@@ -87,7 +88,7 @@ impl<'a> Environment<'a> {
         }
         let pairs =
             Value::from_iter(self.bound.iter().map(|(name, value)| Value::from_iter([*name, *value])));
-        Some(Sha256::digest(pairs.to_string()).iter().map(|byte| format!("{byte:02x}")).collect())
+        Some(hex(Sha256::digest(pairs.to_string())))
     }
 }
 

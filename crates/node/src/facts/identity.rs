@@ -1,6 +1,7 @@
 //! What makes a file the same file, and who could change it.
 
 use countersign_policy::facts::FileIdentity;
+use countersign_protocol::digits::hex;
 use rustix::fs::{Access, AtFlags, CWD, Mode, OFlags, Stat};
 use sha2::{Digest, Sha256};
 use std::fs::File;
@@ -161,7 +162,7 @@ fn time(ns: i128) -> String {
 
 fn digest(sha256: Option<[u8; 32]>) -> String {
     let Some(bytes) = sha256 else { return "none".into() };
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    hex(bytes)
 }
 
 fn me() -> u32 {

@@ -11,6 +11,7 @@ use crate::facts;
 use countersign_policy::always;
 use countersign_policy::effective::Requested;
 use countersign_policy::facts::Facts;
+use countersign_protocol::digits::hex;
 use countersign_protocol::gateway::approval::Plan;
 use countersign_protocol::gateway::node::{
     Coverage, CoveredPattern, ExecPolicy, FileOperand, PrepareParams, Prepared,
@@ -172,7 +173,7 @@ fn operand(checked: &Checked, facts: &Facts) -> Option<FileOperand> {
     let script = facts.script.as_ref()?;
     // Inside a shell's text there is no argument that names it; the text's facts are compared all the same.
     checked.argv.get(script.index)?;
-    let sha256 = script.identity.sha256?.iter().map(|byte| format!("{byte:02x}")).collect();
+    let sha256 = hex(script.identity.sha256?);
     Some(FileOperand { argv_index: script.index, path: script.real_path.to_str()?.to_owned(), sha256 })
 }
 

@@ -7,6 +7,7 @@ use countersign_approvals::history::{History, HistoryError};
 use countersign_approvals::ports::Ports;
 use countersign_approvals::question::Question;
 use countersign_policy::display;
+use countersign_protocol::digits::hex;
 use countersign_protocol::ids::AgentId;
 use countersign_protocol::limits::OUTPUT_TAIL_CHARS;
 use countersign_protocol::socket::{ExecPayload, ExecRequest};
@@ -197,5 +198,5 @@ impl Recorder {
 }
 
 fn digest(text: &str) -> String {
-    Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+    hex(Sha256::digest(text.as_bytes()))
 }

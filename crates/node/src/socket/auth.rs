@@ -1,12 +1,12 @@
 //! Proof of the token: constant-time comparison, HMAC, freshness, replay memory
 //! (docs/protocol/approval-socket.md, "Token", "Proof").
 
+use countersign_protocol::digits::hex;
 use countersign_protocol::secret::SocketToken;
 use countersign_protocol::socket::ExecFrame;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};
 use std::collections::{HashSet, VecDeque};
-use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 use subtle::ConstantTimeEq;
 
@@ -26,7 +26,7 @@ pub fn sign(token: &SocketToken, nonce: &str, ts: i64, request_json: &str) -> St
     for part in [nonce, ":", &ts.to_string(), ":", request_json] {
         mac.update(part.as_bytes());
     }
-    hex(&mac.finalize().into_bytes())
+    hex(mac.finalize().into_bytes())
 }
 
 /// A frame for `request_json`, signed with a fresh nonce.
@@ -97,13 +97,6 @@ const KEPT: Duration = Duration::from_secs(20);
 
 /// Frames remembered at most, 32 bytes each. The request limit lets about 1 400 through in [`KEPT`].
 const REMEMBERED: usize = 4_096;
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
-}
 
 #[cfg(test)]
 mod tests {

@@ -9,7 +9,8 @@ pub(crate) mod programs;
 
 use crate::analysis::{Analysis, Word};
 use crate::facts::ProgramFacts;
-use crate::text::{hex, is_js_space};
+use crate::text::is_js_space;
+use countersign_protocol::digits::hex;
 use countersign_protocol::ui::EntryKind;
 use sha2::{Digest, Sha256};
 use std::borrow::Cow;
@@ -127,7 +128,7 @@ pub fn bound_arguments(cwd: &str, args: &[String]) -> String {
         feed(&argument.len().to_string());
         feed(argument);
     }
-    format!("{BOUND_ARGUMENTS}{}", hex(&hash.finalize()))
+    format!("{BOUND_ARGUMENTS}{}", hex(hash.finalize()))
 }
 
 /// Whether an argument pattern binds folder and arguments by nothing but a digest, which says nothing to a reader.

@@ -2,7 +2,7 @@
 //! that nothing runs under a half-understood policy (docs/protocol/document.md, "Reading").
 
 use super::{ALLOWLIST, Parsed, Problem};
-use crate::text::hex;
+use countersign_protocol::digits::hex;
 use countersign_protocol::document::{Document, VERSION};
 use countersign_protocol::vocabulary::{Ask, Security};
 use serde_json::{Map, Value};
@@ -27,7 +27,7 @@ pub fn serialise(document: &Document) -> String {
 
 /// SHA-256 of the stored bytes in hex; of the empty string when nothing is stored.
 pub fn hash(bytes: Option<&[u8]>) -> String {
-    hex(&Sha256::digest(bytes.unwrap_or_default()))
+    hex(Sha256::digest(bytes.unwrap_or_default()))
 }
 
 fn read(bytes: &[u8]) -> Result<Document, Problem> {

@@ -4,6 +4,7 @@
 use super::{Invocation, Withheld};
 use crate::facts::FileIdentity;
 use crate::interpreters::{self, Source};
+use countersign_protocol::digits::hex;
 use countersign_protocol::rules::FileContents;
 use std::path::Path;
 
@@ -59,5 +60,5 @@ fn source(invocation: Invocation<'_>) -> Option<Source> {
 }
 
 fn digest(identity: &FileIdentity) -> Option<String> {
-    Some(identity.sha256?.iter().map(|byte| format!("{byte:02x}")).collect())
+    identity.sha256.map(hex)
 }

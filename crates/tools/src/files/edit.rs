@@ -1,12 +1,12 @@
 //! `edit_file`: texts replaced by others, each found exactly once, or everywhere where that is said.
 
-use super::change::ChangeKind;
 use super::error::FileError;
 use super::limits;
 use super::params::{EDITS, EVERYWHERE, FROM, PATH, Params, TO};
 use super::pinned::Purpose;
 use super::tool::{FileTool, changes};
 use super::workspace::Workspace;
+use crate::changes::ChangeKind;
 use crate::tool::{Plan, ToolError};
 use serde_json::json;
 

@@ -1,7 +1,5 @@
 //! Bounds of the file tools. What is larger is refused, or marked so that it cannot be allowed.
 
-use std::time::Duration;
-
 /// Longest path, in bytes, its final NUL left out: what the kernel takes.
 pub(super) const PATH_BYTES: usize = 4_095;
 
@@ -28,22 +26,6 @@ pub(super) const EDITS: usize = 100;
 
 /// Places that the edits of one call replace together: more are not shown.
 pub(super) const REPLACED: usize = 20_000;
-
-/// Lines that the diffs of one plan show together: more is not read by anybody.
-pub(super) const SHOWN_LINES: usize = 4_096;
-
-/// Bytes that the diffs of one plan show together, like the longest command that may be allowed.
-pub(super) const SHOWN_BYTES: usize = 262_144;
-
-/// Lines between the first and the last change, on either side, that are compared at all: more changes than can be shown
-/// fit into far fewer.
-pub(super) const COMPARED_LINES: usize = 50_000;
-
-/// Time for comparing one file. When it is over the rest is taken as replaced, which is longer and still true.
-pub(super) const COMPARE_TIME: Duration = Duration::from_millis(200);
-
-/// Lines around a change that are shown too, as `diff -u` does.
-pub(super) const CONTEXT_LINES: usize = 3;
 
 /// Lines that `read_file` gives at once where the agent says nothing: what peers give.
 pub(super) const READ_LINES: usize = 2_000;

@@ -30,32 +30,28 @@
 //! ```
 
 mod apply;
-mod change;
 mod commit;
-mod diff;
 mod edit;
 mod error;
 mod limits;
-mod lines;
 mod names;
 mod params;
 pub mod patch;
 mod pinned;
 mod planned;
 mod read;
-mod sensitive;
 mod tool;
 mod workspace;
 mod write;
 
-pub use change::{ChangeKind, FileChange, FileState, Written};
-pub use diff::{Diff, DiffLine, Hunk, LineKind, Sides, Span};
+pub use crate::changes::{
+    ChangeKind, Diff, DiffLine, Ending, FileChange, FileState, Hunk, LineEndings, LineKind, Sensitive, Sides,
+    Span, Written,
+};
 pub use edit::edit_file;
 pub use error::{FileError, PathProblem};
-pub use lines::{Ending, LineEndings};
 pub use patch::apply_patch;
 pub use read::read_file;
-pub use sensitive::Sensitive;
 pub use tool::FileTool;
 pub use workspace::{Opened, Workspace};
 pub use write::{append_file, write_file};

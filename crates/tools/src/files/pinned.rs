@@ -1,9 +1,9 @@
 //! A file that would be changed: everything that must be the same later, and what a file that replaces it gets of it.
 
-use super::change::FileState;
 use super::error::{FileError, PathProblem};
 use super::limits::{ATTRIBUTE_BYTES, CHANGED_BYTES};
 use super::workspace::{Place, kind_of, link_target, open_in};
+use crate::changes::FileState;
 use rustix::fs::{self, Access, AtFlags, FileType, Gid, Mode, OFlags, Stat, Uid, XattrFlags};
 use rustix::io::Errno;
 use sha2::{Digest, Sha256};

@@ -1,12 +1,13 @@
 //! What a tool worked out: the changes as they are shown, and the steps that bring them about.
 
-use super::change::{ChangeKind, FileChange, Written, hex};
-use super::diff::{Budget, Diff};
 use super::error::{FileError, PathProblem};
 use super::limits::CHANGED_BYTES;
 use super::pinned::{self, Pinned, Purpose};
-use super::sensitive::{self, Sensitive};
 use super::workspace::{Place, Workspace};
+use crate::changes::diff::{Budget, Diff};
+use crate::changes::sensitive::{self, Sensitive};
+use crate::changes::{ChangeKind, FileChange, Written};
+use countersign_protocol::digits::hex;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
@@ -239,7 +240,7 @@ pub(super) fn told(changes: &[FileChange]) -> (String, Value) {
         }
         if let Some(after) = &change.after {
             file["bytes"] = after.size.into();
-            file["sha256"] = hex(&after.sha256).into();
+            file["sha256"] = hex(after.sha256).into();
         }
         file
     });

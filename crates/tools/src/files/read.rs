@@ -1,12 +1,12 @@
 //! `read_file`: lines of a text file, as many as an agent bears at once.
 
-use super::change::hex;
 use super::error::FileError;
 use super::limits::{READ_BYTES, READ_LINES, SCANNED_BYTES};
 use super::params::{LIMIT, OFFSET, PATH, Params};
 use super::tool::{FileTool, reading};
 use super::workspace::{Opened, Workspace};
 use crate::tool::{Output, Plan, ToolError};
+use countersign_protocol::digits::hex;
 use serde_json::json;
 use sha2::{Digest, Sha256};
 use std::io::{BufRead, BufReader, Read};
@@ -83,7 +83,7 @@ fn told(opened: &Opened, wanted: Wanted) -> Result<Output, FileError> {
         "firstLine": wanted.first,
         "lines": passage.lines,
         "isCut": passage.more.is_some(),
-        "sha256": passage.sha256.map(|digest| hex(&digest)),
+        "sha256": passage.sha256.map(hex),
     });
     Ok(Output { text: passage.text + &note, details: Some(details) })
 }

@@ -1,10 +1,10 @@
 //! `write_file` and `append_file`: content as a whole, or more of it.
 
-use super::change::ChangeKind;
 use super::params::{CONTENT, PATH, Params};
 use super::pinned::Purpose;
 use super::tool::{FileTool, changes, reading};
 use super::workspace::Workspace;
+use crate::changes::ChangeKind;
 use crate::tool::{Output, Plan, ToolError};
 use serde_json::{Value, json};
 

@@ -1,7 +1,7 @@
 //! What hooks made of the parameters of calls that are under way, until the hooks after each call are told
 //! (docs/protocol/tools.md, "Hooks").
 
-use crate::tool::CallKey;
+use crate::calls::CallKey;
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, HashMap};
 

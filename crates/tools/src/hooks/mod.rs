@@ -8,8 +8,8 @@
 mod adjusted;
 pub mod external;
 
+use crate::calls::{Call, CallKey, Output, ToolError};
 use crate::programs::ProgramError;
-use crate::tool::{Call, CallKey, Output, ToolError};
 use adjusted::Adjusted;
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, join_all, ready};

@@ -1,8 +1,8 @@
 //! Finding the place of each chunk in a text.
 
 use super::parse::{Chunk, PatchLine};
+use crate::changes::lines::{Ending, Line, lines};
 use crate::files::limits::{CHANGED_BYTES, CHANGED_LINES};
-use crate::files::lines::{Ending, Line, lines};
 use std::ops::Range;
 
 /// Why a chunk has no place, or not one.

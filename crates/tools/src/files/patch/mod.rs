@@ -10,13 +10,13 @@ mod parse;
 pub use fit::{Misfit, fit};
 pub use parse::{Chunk, FilePatch, ParseError, Patch, PatchLine, parse};
 
-use super::change::ChangeKind;
 use super::error::FileError;
 use super::params::{PATCH, Params};
 use super::pinned::Purpose;
 use super::planned::Planner;
 use super::tool::{FileTool, changes};
 use super::workspace::Workspace;
+use crate::changes::ChangeKind;
 use crate::tool::{Plan, ToolError};
 use serde_json::json;
 

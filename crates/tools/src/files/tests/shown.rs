@@ -72,11 +72,11 @@ async fn t08_the_kind_of_a_change_is_what_happens() {
 #[tokio::test]
 async fn t08_what_is_too_long_to_be_shown_says_so() {
     let world = World::with(&[("a.txt", "a\n")]);
-    let long = "line\n".repeat(limits::SHOWN_LINES + 1);
+    let long = "line\n".repeat(crate::changes::diff::SHOWN_LINES + 1);
     let (changes, _) = world.changes(&write_file(), json!({ "path": "new.txt", "content": long })).await;
     assert!(!changes[0].is_complete());
     // Several files share what can be shown.
-    let half = "+line\n".repeat(limits::SHOWN_LINES / 2 + 1);
+    let half = "+line\n".repeat(crate::changes::diff::SHOWN_LINES / 2 + 1);
     let input = format!(
         "*** Begin Patch\n*** Add File: x\n{half}*** Add File: y\n{half}\
          *** Update File: a.txt\n-a\n+b\n*** End Patch"
@@ -123,7 +123,7 @@ async fn what_has_others_run_something_is_marked() {
     let (changes, _) = world.changes(&apply_patch(), json!({ "input": input })).await;
     assert_eq!(changes[0].sensitive, [Executable, Git, Hidden]);
     // Folders above the workspace say nothing about what is in it.
-    assert_eq!(sensitive::of_path(Path::new("a.txt")), []);
+    assert_eq!(crate::changes::sensitive::of_path(Path::new("a.txt")), []);
 }
 
 /// Texts with much in common, and everything that lines are made of.

@@ -27,8 +27,9 @@ async fn lines_of_a_text_are_read() {
     assert_eq!(some.text, "line 5\n\n[lines 5 to 5; the file goes on at offset 6]");
     let open = read(json!({ "path": "open.txt" })).await;
     assert_eq!(open.text, "a\nb");
-    let digest =
-        change::hex(&sha2::Digest::finalize(<sha2::Sha256 as sha2::Digest>::new_with_prefix("a\nb")).into());
+    let digest = countersign_protocol::digits::hex(sha2::Digest::finalize(
+        <sha2::Sha256 as sha2::Digest>::new_with_prefix("a\nb"),
+    ));
     assert_eq!(open.details.unwrap()["sha256"], digest);
     assert_eq!(read(json!({ "path": "empty.txt" })).await.text, "");
     assert_eq!(read(json!({ "path": "crlf.txt" })).await.text, "a\r\nb\r\n");

@@ -27,7 +27,7 @@ pub enum Sensitive {
 }
 
 /// What a path, from the workspace on, says.
-pub(super) fn of_path(path: &Path) -> Vec<Sensitive> {
+pub(crate) fn of_path(path: &Path) -> Vec<Sensitive> {
     let names: Vec<String> = path.iter().map(|name| name.to_string_lossy().to_lowercase()).collect();
     let Some((file, folders)) = names.split_last() else { return Vec::new() };
     let file = file.as_str();
@@ -48,7 +48,7 @@ pub(super) fn of_path(path: &Path) -> Vec<Sensitive> {
 }
 
 /// Whether the content names an interpreter.
-pub(super) fn is_script(content: &[u8]) -> bool {
+pub(crate) fn is_script(content: &[u8]) -> bool {
     content.starts_with(b"#!")
 }
 

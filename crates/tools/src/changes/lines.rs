@@ -37,7 +37,7 @@ pub enum LineEndings {
 
 impl LineEndings {
     /// How those of `text` end.
-    pub(super) fn of(text: &str) -> Self {
+    pub(crate) fn of(text: &str) -> Self {
         let all = text.bytes().filter(|byte| *byte == b'\n').count();
         let with_return = text.matches("\r\n").count();
         match (all, with_return) {
@@ -51,21 +51,21 @@ impl LineEndings {
 
 /// One line of a text.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-pub(super) struct Line<'a> {
+pub(crate) struct Line<'a> {
     /// Without its end.
-    pub(super) text: &'a str,
-    pub(super) ending: Ending,
+    pub(crate) text: &'a str,
+    pub(crate) ending: Ending,
 }
 
 impl Line<'_> {
     /// Bytes of it in the text.
-    pub(super) fn bytes(self) -> usize {
+    pub(crate) fn bytes(self) -> usize {
         self.text.len() + self.ending.as_str().len()
     }
 }
 
 /// The lines of `text`; none where it is empty. Put together again they are the text.
-pub(super) fn lines(text: &str) -> impl DoubleEndedIterator<Item = Line<'_>> {
+pub(crate) fn lines(text: &str) -> impl DoubleEndedIterator<Item = Line<'_>> {
     text.split_inclusive('\n').map(|line| match line.strip_suffix('\n') {
         None => Line { text: line, ending: Ending::Missing },
         Some(line) => match line.strip_suffix('\r') {

@@ -3,12 +3,11 @@
 //! A complete diff says it all: applied to what is there it gives exactly what would be written. That is tried before
 //! anybody sees it, so a fault in how it was made ends in a diff that cannot be allowed.
 
-use super::limits::{COMPARE_TIME, COMPARED_LINES, CONTEXT_LINES, SHOWN_BYTES, SHOWN_LINES};
 use super::lines::{Ending, Line, LineEndings, lines};
 use similar::{Algorithm, DiffOp, capture_diff_slices_deadline, group_diff_ops};
 use std::collections::HashMap;
 use std::ops::Range;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// What differs.
 #[derive(Clone, Debug, PartialEq)]
@@ -81,14 +80,14 @@ pub enum LineKind {
 
 /// What the diffs of one plan may still show.
 #[derive(Debug)]
-pub(super) struct Budget {
+pub(crate) struct Budget {
     lines: usize,
     bytes: usize,
 }
 
 impl Budget {
     /// For one plan.
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { lines: SHOWN_LINES, bytes: SHOWN_BYTES }
     }
 
@@ -107,7 +106,7 @@ impl Budget {
 
 impl Diff {
     /// Between what is there and what would be. Bounded in time and size, whatever the texts are.
-    pub(super) fn between(before: &[u8], after: &str, budget: &mut Budget) -> Self {
+    pub(crate) fn between(before: &[u8], after: &str, budget: &mut Budget) -> Self {
         let text = std::str::from_utf8(before).ok();
         let shown = text.unwrap_or_default();
         let mut diff = Self {
@@ -126,7 +125,7 @@ impl Diff {
     }
 
     /// Between two files of the same bytes, of which no line needs to be shown.
-    pub(super) fn none(bytes: &[u8]) -> Self {
+    pub(crate) fn none(bytes: &[u8]) -> Self {
         let text = std::str::from_utf8(bytes).ok();
         let (endings, open) =
             text.map_or((LineEndings::None, false), |text| (LineEndings::of(text), unended(text)));
@@ -305,6 +304,22 @@ fn push(text: &mut String, line: Line<'_>) {
     text.push_str(line.text);
     text.push_str(line.ending.as_str());
 }
+
+/// Lines that the diffs of one plan show together: more is not read by anybody.
+pub(crate) const SHOWN_LINES: usize = 4_096;
+
+/// Bytes that the diffs of one plan show together, like the longest command that may be allowed.
+pub(crate) const SHOWN_BYTES: usize = 262_144;
+
+/// Lines between the first and the last change, on either side, that are compared at all: more changes than can be shown
+/// fit into far fewer.
+pub(crate) const COMPARED_LINES: usize = 50_000;
+
+/// Time for comparing one file. When it is over the rest is taken as replaced, which is longer and still true.
+pub(crate) const COMPARE_TIME: Duration = Duration::from_millis(200);
+
+/// Lines around a change that are shown too, as `diff -u` does.
+pub(crate) const CONTEXT_LINES: usize = 3;
 
 #[cfg(test)]
 mod tests;

@@ -1,7 +1,14 @@
 //! One file that would change, as a person is shown it.
 
-use super::diff::Diff;
-use super::sensitive::Sensitive;
+pub(crate) mod diff;
+pub(crate) mod lines;
+pub(crate) mod sensitive;
+
+pub use diff::{Diff, DiffLine, Hunk, LineKind, Sides, Span};
+pub use lines::{Ending, LineEndings};
+pub use sensitive::Sensitive;
+
+use countersign_protocol::digits::hex;
 use std::path::PathBuf;
 
 /// A file that would be made, changed, moved or removed.
@@ -108,7 +115,7 @@ impl FileState {
 
     /// What differs in another state of what should be the same file; `None` when nothing does. How many names it has is no
     /// part of it: that changes with every link that somebody makes.
-    pub(super) fn difference(&self, found: &Self) -> Option<String> {
+    pub(crate) fn difference(&self, found: &Self) -> Option<String> {
         let mut parts = Vec::new();
         let mut part = |what: &str, expected: String, found: String| {
             if expected != found {
@@ -120,17 +127,12 @@ impl FileState {
         let owner = |state: &Self| format!("{}:{}", state.uid, state.gid);
         part("inode", inode(self), inode(found));
         part("size", format!("{} bytes", self.size), format!("{} bytes", found.size));
-        part("sha256", hex(&self.sha256), hex(&found.sha256));
+        part("sha256", hex(self.sha256), hex(found.sha256));
         part("type and permissions", format!("{:o}", self.mode), format!("{:o}", found.mode));
         part("owner", owner(self), owner(found));
         part("content changed", time(self.mtime_ns), time(found.mtime_ns));
         (!parts.is_empty()).then(|| parts.join("; "))
     }
-}
-
-/// A digest as it is written everywhere.
-pub(super) fn hex(digest: &[u8; 32]) -> String {
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 const NANOSECONDS: i128 = 1_000_000_000;

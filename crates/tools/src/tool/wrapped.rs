@@ -3,8 +3,8 @@
 //! Hooks run once around each call, however a tool comes into a toolbox: whoever is given a tool that has hooks around it
 //! takes those for its own. There is no way to put a [`Wrapped`] into another one.
 
+use super::{Call, Declaration, Plan, Tool, ToolError};
 use crate::hooks::Hooks;
-use crate::tool::{Call, Declaration, Plan, Tool, ToolError};
 use futures_util::future::BoxFuture;
 use std::sync::Arc;
 
