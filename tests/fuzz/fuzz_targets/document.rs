@@ -2,9 +2,10 @@
 #![no_main]
 
 use countersign_policy::document::{
-    Parsed, loosenings, normalised, parse, redacted, resolve, serialise, snapshot, socket, views,
+    Parsed, loosenings, normalised, parse, redacted, resolve, serialise, snapshot, socket,
 };
 use countersign_policy::effective::Requested;
+use countersign_policy::meaning::views;
 use countersign_protocol::ui::Refusals;
 use libfuzzer_sys::fuzz_target;
 
