@@ -11,6 +11,7 @@ use countersign_approvals::book::{Ending, Record, RequestedBy};
 use countersign_approvals::ports::Ports;
 use countersign_approvals::question::{Command, Place, Question, Subject};
 use countersign_policy::analysis::{self, Analysis};
+use countersign_policy::display;
 use countersign_protocol::socket::NodeRun;
 use countersign_protocol::ui::Outcome;
 use std::sync::Arc;
@@ -169,7 +170,9 @@ impl Host {
         let cwd = command.folder.as_ref().map(|folder| folder.given.as_str()).filter(|cwd| !cwd.is_empty());
         let cwd = cwd.unwrap_or("/");
         let mut glances = Vec::new();
-        if command.argv.is_none() || command.text_differs {
+        // A text that stands for a list in a shell's arguments may be seen through where the list is not.
+        let is_list = command.argv.as_deref().is_some_and(|argv| display::argv_line(argv) == command.text);
+        if !is_list {
             let analysis = analysis.unwrap_or_else(|| analysis::analyze_text(&command.text));
             glances.push(self.glance(analysis, cwd));
         }

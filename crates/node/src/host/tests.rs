@@ -21,6 +21,7 @@ use tokio_util::task::TaskTracker;
 
 mod facts;
 mod grants;
+mod inquiries;
 mod permit;
 mod placement;
 mod recorded;
