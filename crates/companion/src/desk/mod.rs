@@ -533,6 +533,7 @@ impl Desk {
                     self.emit(UiEvent::AnswerNotTaken { id, gateway, text });
                 }
                 Some(restored) = sources.lost_sockets.recv() => self.socket_restored(&mut doors, restored).await,
+                () = self.losses_overdue(&doors) => self.overdue_losses(&mut doors).await,
                 Ok(()) = sources.recording.changed() => {
                     sources.recording.mark_unchanged();
                     self.status_changed();
@@ -551,6 +552,7 @@ impl Desk {
                 }
             }
         }
+        self.last_losses(doors).await;
         while let Ok(changed) = sources.changes.try_recv() {
             self.document_changed(changed).await;
         }
