@@ -192,7 +192,7 @@ impl Keeper {
 
 impl Backend for Keeper {
     async fn submit(&self, submission: Submission) -> Result<Arc<Known>, NotTaken> {
-        let Submission { id, command, cwd, subject, binding, timeout, by, deliverable, announced } =
+        let Submission { id, command, cwd, mut subject, binding, timeout, by, deliverable, announced } =
             submission;
         if id.as_ref().is_some_and(|id| self.shelf.find(id).is_some()) {
             return Err(NotTaken::Pending);
@@ -214,6 +214,9 @@ impl Backend for Keeper {
             }
             Subject::Plugin(request) => (asked_by_plugin(request, Via::Gateway, None), None, None),
         };
+        if question.blocked.is_some() {
+            subject.only_deny();
+        }
         let inquiry = Inquiry {
             question,
             analysis,

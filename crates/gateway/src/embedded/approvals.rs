@@ -168,6 +168,11 @@ fn check_offered(known: &Known, decision: Decision) -> Result<(), ErrorShape> {
             format!("{decision} is unavailable for this plugin approval"),
             json!({ "allowedDecisions": offered }),
         ),
+        // Nothing of a command's request takes both ways of allowing it away, see `Subject::only_deny`.
+        Subject::Exec(_) if offered == [Decision::Deny] => (
+            format!("{decision} is unavailable: the command is too long to be read"),
+            json!({ "allowedDecisions": offered }),
+        ),
         Subject::Exec(request) => {
             let why = match request.ask.as_deref() {
                 Some("always") => "because the effective policy requires approval every time",

@@ -34,6 +34,15 @@ impl Subject {
         }
     }
 
+    /// Takes every way of allowing it away, for one that nobody can read (docs/protocol/approvals.md, "What may be answered").
+    pub fn only_deny(&mut self) {
+        let offered = match self {
+            Self::Exec(request) => &mut request.allowed_decisions,
+            Self::Plugin(request) => &mut request.allowed_decisions,
+        };
+        *offered = Some(vec![Decision::Deny]);
+    }
+
     /// The agent, as claimed.
     pub fn agent_id(&self) -> Option<&str> {
         match self {
