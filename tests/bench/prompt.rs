@@ -21,6 +21,7 @@ pub(crate) fn measure(count: usize) -> Result<Vec<Figure>> {
         first.push(rig.prompt()?);
     }
     let rig = Rig::new()?;
+    let without_windows = memory::family(rig.app.pid())?.len();
     rig.prompt()?;
     let (mut cold, mut warm) = (Vec::new(), Vec::new());
     for _ in 0..count {
@@ -33,7 +34,7 @@ pub(crate) fn measure(count: usize) -> Result<Vec<Figure>> {
     let mut rested = Vec::new();
     for _ in 0..RESTS {
         rig.screen.close_prompt()?;
-        let alone = || Ok((memory::family(rig.app.pid())?.len() == 1).then_some(()));
+        let alone = || Ok((memory::family(rig.app.pid())?.len() <= without_windows).then_some(()));
         wait_for("WebKit's processes end", REST_LIMIT, alone)?;
         rested.push(rig.prompt()?);
     }
