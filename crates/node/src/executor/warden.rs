@@ -1,6 +1,6 @@
 //! A process beside the app that knows what runs, and ends it when the app is gone, by whatever signal.
 //!
-//! It is this very program once more, started once and not for each command: the app tells it over a pipe what begins and what
+//! It is this very program once more, or the command beside the app, started once and not for each command: the app tells it over a pipe what begins and what
 //! ended, and when the pipe breaks it kills what had not ended, with all that belongs to it. What it knows it also writes down, so
 //! that the record hears of those ends, from it or, when it was killed as well, at the next start. It has a session of its own, no
 //! secret, and does not listen to signals that tell the app to end. One that is killed is started again.
@@ -16,10 +16,11 @@ use rustix::fs::OFlags;
 use rustix::process::{Pid, PidfdFlags, Signal, getpid, pidfd_open, pidfd_send_signal, setsid};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -59,7 +60,10 @@ pub fn start(folder: &Path, arguments: Vec<OsString>) -> io::Result<()> {
     let own = Known::of(getpid()).ok_or(io::ErrorKind::NotFound)?;
     let file = folder.join(journal::name_of(own));
     std::fs::create_dir_all(folder)?;
-    let mut child = spawn(&file, &arguments)?;
+    let mut child = match lighter() {
+        Some(program) => spawn(&program, &file, &arguments).or_else(|_| spawn(OWN, &file, &arguments))?,
+        None => spawn(OWN, &file, &arguments)?,
+    };
     let again = move || {
         loop {
             let began = Instant::now();
@@ -70,7 +74,7 @@ pub fn start(folder: &Path, arguments: Vec<OsString>) -> io::Result<()> {
             );
             std::thread::sleep(BETWEEN_STARTS.saturating_sub(began.elapsed()));
             child = loop {
-                match spawn(&file, &arguments) {
+                match spawn(OWN, &file, &arguments) {
                     Ok(child) => break child,
                     Err(error) => tracing::error!(%error, "commands would outlive this process"),
                 }
@@ -81,13 +85,33 @@ pub fn start(folder: &Path, arguments: Vec<OsString>) -> io::Result<()> {
     std::thread::Builder::new().name("warden".to_owned()).spawn(again).map(drop)
 }
 
-#[expect(clippy::disallowed_methods, reason = "this very program")]
-fn spawn(file: &Path, arguments: &[OsString]) -> io::Result<Child> {
+/// This very program, also when its file was replaced or removed.
+const OWN: &str = "/proc/self/exe";
+
+/// The command, which an app has beside itself: as a warden it takes a tenth of the memory of a program that has a web view linked
+/// to it. Only the first warden is this: one that ends, for whatever reason, is followed by [`OWN`].
+fn lighter() -> Option<PathBuf> {
+    let own = std::env::current_exe().ok()?;
+    let beside = own.with_file_name(COMMAND);
+    let file = std::fs::metadata(&beside).ok()?;
+    let is_as_ours =
+        file.uid() == std::fs::metadata(&own).ok()?.uid() && file.mode() & WRITABLE_BY_OTHERS == 0;
+    (beside != own && file.is_file() && is_as_ours).then_some(beside)
+}
+
+/// What the command's file is called.
+const COMMAND: &str = "countersign";
+
+/// Bits of a file's mode by which others than its owner may write it.
+const WRITABLE_BY_OTHERS: u32 = 0o022;
+
+#[expect(clippy::disallowed_methods, reason = "this very program, or its own command")]
+fn spawn(program: impl AsRef<OsStr>, file: &Path, arguments: &[OsString]) -> io::Result<Child> {
     let all = std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
     let environment =
         environment::inherited(all).into_iter().filter(|(name, _)| !environment::is_ours_alone(name));
-    let mut child = Command::new("/proc/self/exe")
+    let mut child = Command::new(program)
         .arg0("guardian of commands")
         .args(arguments)
         .env_clear()
