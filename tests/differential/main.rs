@@ -1,5 +1,5 @@
 //! Does every shell do what the parser says? Command texts are generated and mutated; each one that
-//! [`countersign_policy::shell`] accepts is given to the shells of this machine, in an empty folder and with a PATH where
+//! [`countersign_commands::shell`] accepts is given to the shells of this machine, in an empty folder and with a PATH where
 //! every program is this one, which only writes down its arguments. Whatever a shell starts must be what was predicted,
 //! and a second grammar of bash must find the same commands. `cargo xtask test` runs it for a minute.
 //!
@@ -17,8 +17,8 @@ mod syntax;
 
 use anyhow::{Context, Result, bail};
 use clap::Parser;
+use countersign_commands::shell::{self, Dialect, Script};
 use countersign_policy::display::shell_quoted;
-use countersign_policy::shell::{self, Dialect, Script};
 use generate::Generator;
 use shells::{Bench, Shell};
 use std::io::Write;

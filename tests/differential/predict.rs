@@ -1,8 +1,8 @@
 //! What a shell must start for a text that was taken apart, given which programs fail.
 
 use crate::printer::fails;
-use countersign_policy::analysis::Operator;
-use countersign_policy::shell::{Extension, Script, SimpleCommand, Word};
+use countersign_commands::analysis::Operator;
+use countersign_commands::shell::{Extension, Script, SimpleCommand, Word};
 use std::ops::Range;
 
 /// What must happen.

@@ -4,7 +4,7 @@ use crate::predict::{self, Prediction};
 use crate::printer::{self, Record};
 use crate::{Case, printer::CASE};
 use anyhow::{Context, Result, bail};
-use countersign_policy::shell::{Dialect, Script};
+use countersign_commands::shell::{Dialect, Script};
 use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write as _;
 use std::io::Read;
@@ -252,7 +252,7 @@ fn compare(prediction: &Prediction<'_>, observed: &Observed) -> Option<String> {
         records.iter().map(argv).collect::<Vec<_>>()
     };
     let expected = || {
-        let words = |words: &[countersign_policy::shell::Word]| {
+        let words = |words: &[countersign_commands::shell::Word]| {
             words.iter().map(|word| word.text.clone()).collect::<Vec<_>>()
         };
         prediction.started.iter().map(|command| words(&command.words)).collect::<Vec<_>>()

@@ -1,7 +1,7 @@
 //! A second opinion: the grammar of bash that editors use, which is also the one of the newest peer.
 
-use countersign_policy::analysis::Operator;
-use countersign_policy::shell::{Dialect, Script};
+use countersign_commands::analysis::Operator;
+use countersign_commands::shell::{Dialect, Script};
 use tree_sitter::{Node, Parser};
 
 /// An error, or a command too many, that this grammar finds in a text that was accepted. It may find fewer: after a

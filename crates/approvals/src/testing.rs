@@ -2,7 +2,7 @@
 
 use crate::ports::{Clock, IdSource, Ports};
 use crate::question::{Command as Wanted, Door, Offer, Place, Question, Runner, Subject, peer_asks};
-use countersign_policy::analysis::analyze_text;
+use countersign_commands::analysis::analyze_text;
 use countersign_policy::display;
 use countersign_protocol::ids::AgentId;
 use countersign_protocol::secret::SocketToken;

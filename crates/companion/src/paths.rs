@@ -194,7 +194,7 @@ fn expand(path: &str, home: Option<&Path>) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use countersign_policy::environment;
+    use countersign_commands::environment;
     use pretty_assertions::assert_eq;
     use std::collections::BTreeSet;
 

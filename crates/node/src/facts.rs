@@ -9,13 +9,14 @@ mod real;
 mod script;
 mod search;
 
-use countersign_policy::analysis::Analysis;
+use countersign_commands::analysis::Analysis;
+use countersign_commands::launchers;
 use countersign_policy::approved::Pins;
 use countersign_policy::facts::{
     Facts, FileIdentity, FolderFacts, ProgramFacts, Reached, Repository, ScriptFacts, Surroundings,
 };
+use countersign_policy::rules;
 use countersign_policy::surroundings::{Look, Wanted, looks};
-use countersign_policy::{launchers, rules};
 #[cfg(fuzzing)]
 pub(crate) use git::submodules_of_index;
 use identity::{Content, Room};
@@ -72,7 +73,7 @@ pub fn name_files(analysis: &mut Analysis, places: Places<'_>) {
     let mut effort = names::Effort::default();
     // `cd ~/src && ls *` says in which folder to look only when `~` has its name.
     for _ in 0..2 {
-        let patterns = analysis.patterns();
+        let patterns = countersign_policy::names::patterns(analysis);
         if patterns.is_empty() {
             return;
         }
@@ -90,7 +91,7 @@ pub fn name_files(analysis: &mut Analysis, places: Places<'_>) {
             Some((pattern, names))
         });
         let found: Vec<_> = found.collect();
-        analysis.name(found);
+        countersign_policy::names::insert_names(analysis, found);
     }
 }
 

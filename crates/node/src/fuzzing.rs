@@ -1,6 +1,6 @@
 //! Private parsers of this crate, for `tests/fuzz`.
 
-use countersign_policy::git::config::Names;
+use countersign_commands::git::config::Names;
 use std::path::PathBuf;
 
 /// The line of a requester, as far as it is read.

@@ -8,14 +8,14 @@ pub use choices::{Choice, choices};
 pub use peer::{Entry, OneShot, Remembered, remembered};
 
 use crate::allowlist::bound_arguments;
-use crate::analysis::Analysis;
 use crate::bind::{Bound, Unbound, bind};
-use crate::command::Mode;
 use crate::effective::Effective;
 use crate::evaluate::Subject;
 use crate::facts::Facts;
-use crate::programs::Name;
 use crate::rules::Withheld;
+use countersign_commands::analysis::Analysis;
+use countersign_commands::command::Mode;
+use countersign_commands::programs::Name;
 use countersign_protocol::ids::AgentId;
 use countersign_protocol::ui::{AlwaysUnavailable, DocumentEdit, RuleScope};
 use countersign_protocol::vocabulary::{Ask, Security};

@@ -1,8 +1,8 @@
 //! The one thing that the executor runs. Made only here, from an [`Evaluation`] that allows.
 
-use crate::environment;
 use crate::evaluate::{Evaluation, Evidence, Verdict};
 use crate::facts::{Facts, FileIdentity, FolderFacts, ProgramFacts, Reached, ScriptFacts, Surroundings};
+use countersign_commands::environment;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;

@@ -4,11 +4,11 @@
 
 mod render;
 
-use crate::analysis::{Analysis, Form, OpaqueReason, SHELL, Segment, Transport};
-use crate::command::{self, Divided, Mode, ShellUse, WrapperKind, carriers};
 use crate::facts::{Facts, ProgramFacts};
-use crate::programs;
-use crate::shell;
+use countersign_commands::analysis::{Analysis, Form, OpaqueReason, SHELL, Segment, Transport};
+use countersign_commands::command::{self, Divided, Mode, ShellUse, WrapperKind, carriers};
+use countersign_commands::programs;
+use countersign_commands::shell;
 use std::path::Path;
 
 /// What runs.

@@ -17,7 +17,7 @@ pub struct Facts {
     /// The script that an interpreter would run, when there is exactly one such operand.
     pub script: Option<ScriptFacts>,
     /// By the index of a segment, the file that its interpreter or shell certainly runs
-    /// ([`crate::interpreters::script_word`]).
+    /// ([`countersign_commands::interpreters::script_word`]).
     pub scripts: BTreeMap<usize, ScriptFacts>,
     /// Home directory for `~` in patterns.
     pub home: PathBuf,
@@ -44,7 +44,7 @@ impl Facts {
 pub struct Surroundings {
     /// What git would find from here.
     pub repository: Option<Repository>,
-    /// Names of the files for launchers ([`crate::launchers::files`]) that are in the folder or above.
+    /// Names of the files for launchers ([`countersign_commands::launchers::files`]) that are in the folder or above.
     pub told: Option<BTreeSet<String>>,
 }
 

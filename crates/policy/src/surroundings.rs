@@ -1,11 +1,11 @@
 //! What lies around a command and has a say in what it starts: the configuration of the repository that git finds, and files
 //! by which launchers choose a program. A rule of our own covers such a command only where these say nothing.
 
-use crate::analysis::Analysis;
 use crate::facts::{Facts, Repository};
-use crate::git;
-use crate::launchers::{self, Obeys};
 use crate::rules::{Invocation, git_adds, with_invocations};
+use countersign_commands::analysis::Analysis;
+use countersign_commands::git;
+use countersign_commands::launchers::{self, Obeys};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 

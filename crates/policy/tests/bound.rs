@@ -3,7 +3,7 @@
 
 use crate::support;
 use crate::support::shells;
-use countersign_policy::analysis::{Analysis, Operator, Segment, analyze_text};
+use countersign_commands::analysis::{Analysis, Operator, Segment, analyze_text};
 use countersign_policy::bind::{Bound, bind};
 use countersign_policy::facts::Facts;
 use proptest::prelude::*;

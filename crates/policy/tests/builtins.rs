@@ -1,8 +1,8 @@
 //! The table of harmless builtins against real shells: whatever it calls harmless runs nothing, writes nothing and leaves every
 //! variable as it was, with hostile words in its place and in `$_`.
 
+use countersign_commands::analysis::analyze_text;
 use countersign_policy::allowlist::EntryIndex;
-use countersign_policy::analysis::analyze_text;
 use countersign_policy::display::shell_quoted;
 use countersign_policy::evaluate::{Cover, Skills, Trust, covers};
 use countersign_policy::facts::Facts;

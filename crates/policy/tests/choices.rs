@@ -1,9 +1,9 @@
 //! The ladder for whole commands: what is offered lets the command run the next time, and nothing else is offered.
 
 use crate::support::World;
+use countersign_commands::analysis::analyze_argv;
 use countersign_policy::allowlist::EntryIndex;
 use countersign_policy::always::{Choice, choices};
-use countersign_policy::analysis::analyze_argv;
 use countersign_policy::evaluate::{Evidence, LocalRules, Subject, Verdict, evaluate};
 use countersign_policy::rules::{Folders, Moment, RuleIndex};
 use countersign_protocol::rules::CommandRule;

@@ -23,7 +23,7 @@ fn variants(file: &str) -> Vec<String> {
 }
 
 fn extensions() -> BTreeSet<String> {
-    let all: Vec<String> = [variants("src/profile.rs"), variants("src/shell/mod.rs")].concat();
+    let all: Vec<String> = [variants("../commands/src/profile.rs"), variants("../commands/src/shell/mod.rs")].concat();
     assert!(all.len() > 7, "{all:?}");
     all.into_iter().collect()
 }
@@ -43,7 +43,7 @@ fn sources(folder: &Path, found: &mut String) {
 #[test]
 fn every_extension_is_explained_and_names_a_test_that_exists() {
     let mut code = String::new();
-    for below in ["tests", "src", "../node/src"] {
+    for below in ["tests", "src", "../commands", "../node/src"] {
         sources(&folder(below), &mut code);
     }
     let text = documented::text();

@@ -1,13 +1,13 @@
 //! Rules about files that may change: what was allowed counts while the script or program is what it was, and while nothing
 //! in the same command could change it first (SECURITY.md, T14).
 
+use countersign_commands::analysis::analyze_text;
+use countersign_commands::interpreters::script_word;
 use countersign_policy::allowlist::EntryIndex;
 use countersign_policy::always::choices;
-use countersign_policy::analysis::analyze_text;
 use countersign_policy::effective::{BUILT_IN, Effective, Layered};
 use countersign_policy::evaluate::{Evidence, LocalRules, Origin, Subject, Trust, Verdict, evaluate};
 use countersign_policy::facts::{Facts, FileIdentity, FolderFacts, ProgramFacts, ScriptFacts};
-use countersign_policy::interpreters::script_word;
 use countersign_policy::rules::{Folders, Moment, RuleIndex, visited};
 use countersign_protocol::rules::{CommandRule, RuleOrigin};
 use countersign_protocol::ui::{PolicyLayer, Rung, Withheld};

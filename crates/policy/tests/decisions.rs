@@ -3,8 +3,8 @@
 
 use crate::support;
 use crate::support::{World, person, strings};
+use countersign_commands::analysis::{OpaqueReason, analyze_argv};
 use countersign_policy::always::proposals;
-use countersign_policy::analysis::{OpaqueReason, analyze_argv};
 use countersign_policy::approved::{ApprovedCommand, NotRunnable, Plan};
 use countersign_policy::bind::{Bound, Unbound, bind};
 use countersign_policy::evaluate::{

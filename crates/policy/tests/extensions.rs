@@ -3,13 +3,13 @@
 //! or uncovered again.
 
 use crate::support::shells;
+use countersign_commands::analysis::{Analysis, analyze_text_as};
+use countersign_commands::command::{Mode, PromptReason};
+use countersign_commands::profile::{Extension, Extensions, Profile};
+use countersign_commands::shell::{self, Dialect};
 use countersign_policy::allowlist::EntryIndex;
-use countersign_policy::analysis::{Analysis, analyze_text_as};
-use countersign_policy::command::{Mode, PromptReason};
 use countersign_policy::evaluate::{Cover, Skills, Trust, covers};
 use countersign_policy::facts::Facts;
-use countersign_policy::profile::{Extension, Extensions, Profile};
-use countersign_policy::shell::{self, Dialect};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use std::path::Path;

@@ -3,8 +3,8 @@
 
 use crate::support;
 use crate::support::{CWD, World, person};
+use countersign_commands::analysis::{Analysis, analyze_argv};
 use countersign_policy::allowlist::EntryIndex;
-use countersign_policy::analysis::{Analysis, analyze_argv};
 use countersign_policy::bind::Bound;
 use countersign_policy::evaluate::{
     Answer, AskReason, DenyReason, Evaluation, Evidence, LocalRules, Origin, Subject, Verdict, evaluate,

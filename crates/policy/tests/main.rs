@@ -20,7 +20,6 @@ mod properties;
 mod refusals;
 mod rules;
 mod runners;
-mod shell;
 mod shell_properties;
 mod shell_vectors;
 mod shells;

@@ -3,7 +3,7 @@
 use crate::support;
 use crate::support::World;
 use crate::support::inputs::{ask, security, world};
-use countersign_policy::analysis::analyze_argv;
+use countersign_commands::analysis::analyze_argv;
 use countersign_policy::document::{Parsed, parse, resolve};
 use countersign_policy::effective::{Effective, Requested};
 use countersign_policy::evaluate::{Answer, Covered, LocalRules, Origin, Subject, Verdict, evaluate};

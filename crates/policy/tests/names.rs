@@ -2,15 +2,16 @@
 //! and what runs.
 
 use crate::support::World;
-use countersign_policy::analysis::{Analysis, analyze_text, analyze_text_as};
+use countersign_commands::analysis::{Analysis, analyze_text, analyze_text_as};
+use countersign_commands::profile::{Extension, Extensions, Profile};
+use countersign_commands::shell;
 use countersign_policy::bind::{Bound, Unbound, bind};
-use countersign_policy::profile::{Extension, Extensions, Profile};
-use countersign_policy::shell;
+use countersign_policy::names::{self, insert_names};
 use countersign_protocol::vocabulary::{Ask, Security};
 use pretty_assertions::assert_eq;
 
 fn patterns(analysis: &Analysis) -> Vec<String> {
-    analysis.patterns().into_iter().map(|pattern| pattern.text).collect()
+    names::patterns(analysis).into_iter().map(|pattern| pattern.text).collect()
 }
 
 /// A command after each of its patterns became these names, and what runs then.
@@ -18,8 +19,8 @@ fn check(text: &str, names: &[&str], expected: Result<&str, Unbound>) {
     let world = World::new(&["sh", "-c", text], Security::Allowlist, Ask::OnMiss);
     let mut analysis = analyze_text(text);
     let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
-    let found = analysis.patterns().into_iter().map(|pattern| (pattern, names.clone())).collect();
-    analysis.name(found);
+    let found = names::patterns(&analysis).into_iter().map(|pattern| (pattern, names.clone())).collect();
+    insert_names(&mut analysis, found);
     let bound = match bind(&analysis, &world.facts) {
         Ok(Bound::Argv { path, argv }) => Ok([&[path][..], &argv[1..]].concat().join("|")),
         Ok(Bound::Shell { text, .. }) => Ok(text),
@@ -79,10 +80,10 @@ fn the_extension_has_a_switch() {
 #[test]
 fn a_name_is_put_in_once_and_only_where_a_pattern_stands() {
     let mut analysis = analyze_text("scan * literal");
-    let [pattern] = analysis.patterns().try_into().unwrap();
-    analysis.name(vec![(pattern.clone(), vec!["a".to_owned(), "b".to_owned()])]);
+    let [pattern] = names::patterns(&analysis).try_into().unwrap();
+    insert_names(&mut analysis, vec![(pattern.clone(), vec!["a".to_owned(), "b".to_owned()])]);
     let once = analysis.clone();
-    analysis.name(vec![(pattern, vec!["c".to_owned()])]);
+    insert_names(&mut analysis, vec![(pattern, vec!["c".to_owned()])]);
     assert_eq!(analysis, once);
     assert_eq!(patterns(&analysis), [] as [&str; 0]);
 }

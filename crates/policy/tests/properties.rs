@@ -3,17 +3,18 @@
 use crate::support;
 use crate::support::inputs::{answer, ask, pattern, security, text, world};
 use crate::support::{World, person, program, rule, strictness};
+use countersign_commands::analysis::{Transport, analyze_argv, analyze_text};
+use countersign_commands::environment;
+use countersign_commands::raw_command;
+use countersign_policy::allowlist;
 use countersign_policy::always::proposals;
-use countersign_policy::analysis::{Transport, analyze_argv, analyze_text};
 use countersign_policy::display::{
     Secrets, argv_line, argv_view, escape, masked_argv_line, masked_text, original, output_tail,
     parse_argv_line, parse_shell_quoted, shell_quoted, shown, text_view, unescape,
 };
 use countersign_policy::document::{self, Parsed, apply, parse, resolve};
 use countersign_policy::effective::Requested;
-use countersign_policy::environment;
 use countersign_policy::evaluate::{Answer, Evidence, Origin, Verdict};
-use countersign_policy::{allowlist, raw_command};
 use countersign_protocol::ui::{DocumentEdit, RuleScope, SpanKind, TestVerdict, TraceStep};
 use countersign_protocol::vocabulary::{Ask, Decision, Security};
 use proptest::collection::vec;

@@ -1,7 +1,7 @@
 //! A refusal by name reaches what any carrier starts, and only that.
 
 use crate::support::World;
-use countersign_policy::analysis::analyze_text;
+use countersign_commands::analysis::analyze_text;
 use countersign_policy::evaluate::{
     AskReason, DenyReason, Evidence, LocalRules, Origin, Subject, Verdict, evaluate,
 };

@@ -2,7 +2,7 @@
 
 use crate::support;
 use crate::support::{CWD, World};
-use countersign_policy::analysis::analyze_text;
+use countersign_commands::analysis::analyze_text;
 use countersign_policy::bind::{Allowed, Bound, Unbound, bind, bind_allowed};
 use countersign_policy::evaluate::{AskReason, Evidence, LocalRules, Subject, Verdict, evaluate};
 use countersign_policy::facts::{Facts, FileIdentity, ProgramFacts};

@@ -1,10 +1,10 @@
 //! What holds for every command text: it is taken apart or refused, with spans in it, in linear time, and its words stay
 //! the same wherever they stand.
 
-use countersign_policy::analysis::{OpaqueReason, analyze_text_as};
+use countersign_commands::analysis::{OpaqueReason, analyze_text_as};
+use countersign_commands::profile::Profile;
+use countersign_commands::shell::parse;
 use countersign_policy::display::shell_quoted;
-use countersign_policy::profile::Profile;
-use countersign_policy::shell::parse;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use std::time::{Duration, Instant};

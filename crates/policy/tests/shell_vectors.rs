@@ -3,8 +3,8 @@
 //! reasons are counted; nowhere does it accept what the newest peer refuses.
 
 use crate::support::documented;
-use countersign_policy::analysis::{OpaqueReason, Operator};
-use countersign_policy::shell::{self, Script};
+use countersign_commands::analysis::{OpaqueReason, Operator};
+use countersign_commands::shell::{self, Script};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;

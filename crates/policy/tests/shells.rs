@@ -2,9 +2,9 @@
 //! read back as the same list. The shells run nothing but an argument printer of their own.
 
 use crate::support::shells;
-use countersign_policy::analysis::{Analysis, analyze_text};
+use countersign_commands::analysis::{Analysis, analyze_text};
+use countersign_commands::shell::Dialect;
 use countersign_policy::display::shell_quoted;
-use countersign_policy::shell::Dialect;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use std::path::Path;

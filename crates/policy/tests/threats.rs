@@ -2,18 +2,19 @@
 
 use crate::support;
 use crate::support::{World, linked_program, person, program, rule, strings};
+use countersign_commands::analysis::{OpaqueReason, analyze_text};
+use countersign_commands::environment::{self, Target};
+use countersign_commands::raw_command;
+use countersign_policy::allowlist;
 use countersign_policy::always::{Proposal, proposals};
-use countersign_policy::analysis::{OpaqueReason, analyze_text};
 use countersign_policy::approved::{ApprovedCommand, NotRunnable, Plan};
 use countersign_policy::bind::Unbound;
 use countersign_policy::display::{
     Secrets, allow_blocked, argv_line, argv_view, escape, masked_argv_line, masked_text, original, shown,
     text_view,
 };
-use countersign_policy::environment::{self, Target};
 use countersign_policy::evaluate::{AskReason, Evidence, LocalRules, Verdict};
 use countersign_policy::facts::ProgramFacts;
-use countersign_policy::{allowlist, raw_command};
 use countersign_protocol::ui::{AllowBlocked, AlwaysUnavailable, MissCause, RuleScope, SpanKind};
 use countersign_protocol::vocabulary::{Ask, Decision, Security};
 use std::collections::BTreeMap;

@@ -3,13 +3,14 @@
 //! refuses.
 
 use crate::support::documented;
+use countersign_commands::environment;
+use countersign_commands::raw_command;
 use countersign_policy::allowlist::{self, Rule, Target};
 use countersign_policy::document::{self, Parsed};
 use countersign_policy::effective::{BUILT_IN, Layered, Requested};
-use countersign_policy::environment;
 use countersign_policy::evaluate::{Covered, needs_prompt};
 use countersign_policy::facts::ProgramFacts;
-use countersign_policy::{currency, display, raw_command};
+use countersign_policy::{currency, display};
 use countersign_protocol::document::Document;
 use countersign_protocol::secret::SocketToken;
 use countersign_protocol::ui::{PolicyLayer, SpanKind};

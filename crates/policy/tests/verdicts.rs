@@ -3,14 +3,14 @@
 //! refuses.
 
 use crate::support::fixture::{Places, ROOT, Tree};
+use countersign_commands::analysis::{Analysis, analyze_argv_as, analyze_text_as};
+use countersign_commands::command::Divided;
+use countersign_commands::profile::Profile;
 use countersign_policy::allowlist::{EntryIndex, Rule};
 use countersign_policy::always::{Remembered, remembered};
-use countersign_policy::analysis::{Analysis, analyze_argv_as, analyze_text_as};
 use countersign_policy::bind::{Bound, bind};
-use countersign_policy::command::Divided;
 use countersign_policy::evaluate::{Cover, InlineEval, Miss, SkillBin, Skills, Trust, covers};
 use countersign_policy::facts::Facts;
-use countersign_policy::profile::Profile;
 use countersign_policy::reference::words::listed;
 use countersign_policy::safe_bins::{SafeBins, Settings};
 use serde_json::{Value, json};

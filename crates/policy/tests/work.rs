@@ -1,7 +1,7 @@
 //! No command costs more work than a decision may cost, whatever it is made of, and one that would is asked about.
 
+use countersign_commands::analysis::{Analysis, OpaqueReason, analyze_text};
 use countersign_policy::allowlist::{EntryIndex, Rule};
-use countersign_policy::analysis::{Analysis, OpaqueReason, analyze_text};
 use countersign_policy::effective::{BUILT_IN, Effective, Layered};
 use countersign_policy::evaluate::{
     AskReason, Evaluation, LocalRules, Origin, Subject, Trust, Verdict, evaluate,

@@ -11,7 +11,7 @@ pub mod nodes;
 pub mod route;
 
 /// White space as the peers' patterns mean it.
-pub(crate) use countersign_policy::text::is_js_space as is_space;
+pub(crate) use countersign_commands::text::is_js_space as is_space;
 
 /// Whose rules hold where the peers' releases differ.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]

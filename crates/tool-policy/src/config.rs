@@ -7,7 +7,7 @@
 
 use super::names::List;
 use super::read::At;
-use countersign_policy::text::is_js_space as is_space;
+use countersign_commands::text::is_js_space as is_space;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 

@@ -8,7 +8,7 @@ use super::pipeline::{Confinement, Run, SubAgent};
 use super::step::Step;
 use super::tables::{self, BUILT_IN};
 use super::warning::{Effect, Warning};
-use countersign_policy::text::is_js_space as is_space;
+use countersign_commands::text::is_js_space as is_space;
 use std::borrow::Cow;
 
 /// The lists of one step: a tool that is on a deny list is out, and where there is an entry on an allowlist only what is

@@ -6,7 +6,7 @@
 
 use super::ConfigError;
 use super::tables;
-use countersign_policy::text::is_js_space as is_space;
+use countersign_commands::text::is_js_space as is_space;
 use std::borrow::Cow;
 
 /// A name as it is compared: without blanks around it, in lower case, and without the words that older releases had for it.

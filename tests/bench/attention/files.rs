@@ -1,9 +1,9 @@
 //! What the files of the recorded sessions contained: nobody knows, but a command that names a file may have changed it.
 
 use crate::stream::Line;
-use countersign_policy::analysis::Analysis;
+use countersign_commands::analysis::Analysis;
+use countersign_commands::interpreters::script_word;
 use countersign_policy::facts::{Facts, FileIdentity, ScriptFacts};
-use countersign_policy::interpreters::script_word;
 use countersign_policy::rules::{Folders, folders_of};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};

@@ -2,15 +2,15 @@
 
 use crate::files::Files;
 use crate::stream::{HOME, Line, Machine};
+use countersign_commands::analysis::{Analysis, analyze_text};
 use countersign_policy::allowlist::EntryIndex;
 use countersign_policy::always::{Choice, choices};
-use countersign_policy::analysis::{Analysis, analyze_text};
 use countersign_policy::effective::{BUILT_IN, Effective, Layered};
 use countersign_policy::evaluate::{
     AskReason, Evaluation, LocalRules, Origin, Subject, Trust, Verdict, evaluate,
 };
 use countersign_policy::facts::{Facts, FolderFacts, Repository, Surroundings};
-use countersign_policy::names::Pattern;
+use countersign_policy::names::{Pattern, insert_names, patterns};
 use countersign_policy::rules::{Folders, Moment, RuleIndex, folders_of, visited};
 use countersign_policy::surroundings::looks;
 use countersign_protocol::ui::PolicyLayer;
@@ -49,8 +49,8 @@ impl Judged {
             let name = home.unwrap_or_else(|| pattern.text.clone());
             (pattern, vec![name])
         };
-        let named = analysis.patterns().into_iter().map(named).collect();
-        analysis.name(named);
+        let named = patterns(&analysis).into_iter().map(named).collect();
+        insert_names(&mut analysis, named);
         let cwd = line.cwd.as_ref().map(|cwd| FolderFacts {
             given: PathBuf::from(cwd),
             real_path: PathBuf::from(cwd),

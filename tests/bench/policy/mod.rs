@@ -8,9 +8,9 @@ mod slow;
 
 use crate::figures::Figure;
 use anyhow::Result;
+use countersign_commands::analysis::{Analysis, analyze_argv, analyze_text};
 use countersign_node::facts::{gather, name_files};
 use countersign_policy::allowlist::EntryIndex;
-use countersign_policy::analysis::{Analysis, analyze_argv, analyze_text};
 use countersign_policy::effective::{BUILT_IN, Effective, Layered};
 use countersign_policy::evaluate::{LocalRules, Origin, Subject, Trust, Verdict, evaluate};
 use countersign_policy::facts::Facts;

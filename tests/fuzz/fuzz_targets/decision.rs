@@ -2,14 +2,15 @@
 //! understood; and whatever comes of it can be shown.
 #![no_main]
 
+use countersign_commands::analysis::{Analysis, analyze_argv, analyze_text};
+use countersign_commands::interpreters;
 use countersign_policy::allowlist::{EntryIndex, Rule};
-use countersign_policy::analysis::{Analysis, analyze_argv, analyze_text};
 use countersign_policy::display::{argv_view, text_view};
 use countersign_policy::effective::{Effective, Layered};
 use countersign_policy::evaluate::{Answer, Evidence, LocalRules, Origin, Subject, Trust, Verdict, evaluate};
 use countersign_policy::facts::{Facts, FileIdentity, FolderFacts, ProgramFacts, Repository, Surroundings};
 use countersign_policy::rules::{Folders, Moment, PRESETS, RuleIndex};
-use countersign_policy::{interpreters, surroundings};
+use countersign_policy::surroundings;
 use countersign_protocol::ui::PolicyLayer;
 use countersign_protocol::vocabulary::{Ask, Decision, Security};
 use libfuzzer_sys::fuzz_target;

@@ -1,14 +1,15 @@
 //! Whatever is shown gives the original back and prints nothing that hides, and a message of a chat is taken apart or left alone.
 #![no_main]
 
+use countersign_commands::raw_command;
 use countersign_policy::display::{
     Secrets, argv_line, argv_view, escape, masked_argv_line, masked_text, original, output_tail,
     parse_argv_line, parse_shell_quoted, shell_quoted, shown, unescape,
 };
+use countersign_policy::windows;
+use countersign_protocol::ui::CommandView;
 use countersign_routing::Release;
 use countersign_routing::directive::Message;
-use countersign_policy::{raw_command, windows};
-use countersign_protocol::ui::CommandView;
 use libfuzzer_sys::fuzz_target;
 use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
 

@@ -2,11 +2,11 @@
 //! and read again, and what is not is nowhere the less strict. The first byte tells which file it is.
 #![no_main]
 
-use countersign_companion::fuzzing::{kept_file, openclaw_configuration};
 use countersign_approvals::{history, rules};
+use countersign_commands::git::config::{Names, settings};
+use countersign_companion::fuzzing::{kept_file, openclaw_configuration};
 use countersign_gateway::client::{Address, Pin};
 use countersign_node::fuzzing::submodules_of_index;
-use countersign_policy::git::config::{Names, settings};
 use countersign_policy::rules as policy;
 use libfuzzer_sys::fuzz_target;
 

@@ -2,8 +2,8 @@
 //! spelling of a blocked name passes, and what passes has a portable name.
 #![no_main]
 
+use countersign_commands::environment::{self, inherited, overrides};
 use countersign_policy::allowlist::{Rule, Target, kind, matching};
-use countersign_policy::environment::{self, inherited, overrides};
 use countersign_policy::facts::ProgramFacts;
 use libfuzzer_sys::fuzz_target;
 use std::collections::BTreeMap;

@@ -2,8 +2,8 @@
 //! words of a command again gives the same words.
 #![no_main]
 
+use countersign_commands::shell::parse;
 use countersign_policy::display::shell_quoted;
-use countersign_policy::shell::parse;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {

@@ -7,17 +7,25 @@ use std::collections::BTreeSet;
 /// The declared diagram: a crate's folder and the crates of ours that it uses.
 const EDGES: &[(&str, &[&str])] = &[
     ("crates/protocol", &[]),
-    ("crates/policy", &["countersign-protocol"]),
-    ("crates/approvals", &["countersign-policy", "countersign-protocol"]),
-    ("crates/node", &["countersign-approvals", "countersign-policy", "countersign-protocol"]),
-    ("crates/routing", &["countersign-policy", "countersign-protocol"]),
-    ("crates/tool-policy", &["countersign-policy"]),
+    ("crates/commands", &["countersign-protocol"]),
+    ("crates/policy", &["countersign-commands", "countersign-protocol"]),
+    ("crates/approvals", &["countersign-commands", "countersign-policy", "countersign-protocol"]),
+    (
+        "crates/node",
+        &["countersign-approvals", "countersign-commands", "countersign-policy", "countersign-protocol"],
+    ),
+    ("crates/routing", &["countersign-commands", "countersign-protocol"]),
+    ("crates/tool-policy", &["countersign-commands", "countersign-policy"]),
     ("crates/gateway", &["countersign-protocol"]),
-    ("crates/tools", &["countersign-policy", "countersign-protocol", "countersign-routing"]),
+    (
+        "crates/tools",
+        &["countersign-commands", "countersign-policy", "countersign-protocol", "countersign-routing"],
+    ),
     (
         "crates/companion",
         &[
             "countersign-approvals",
+            "countersign-commands",
             "countersign-gateway",
             "countersign-node",
             "countersign-policy",
@@ -31,6 +39,7 @@ const EDGES: &[(&str, &[&str])] = &[
         "crates/cli",
         &[
             "countersign-approvals",
+            "countersign-commands",
             "countersign-companion",
             "countersign-gateway",
             "countersign-node",
@@ -98,9 +107,10 @@ pub(super) fn dependencies(manifest: &str) -> Vec<(usize, String)> {
     names
 }
 
-/// policy and protocol touch no file, clock, randomness, process, network or async runtime.
+/// These crates touch no file, clock, randomness, process, network or async runtime.
 pub(super) fn purity(tree: &Tree) -> Vec<Finding> {
-    const CRATES: [&str; 4] = ["crates/policy", "crates/protocol", "crates/routing", "crates/tool-policy"];
+    const CRATES: [&str; 5] =
+        ["crates/commands", "crates/policy", "crates/protocol", "crates/routing", "crates/tool-policy"];
     let mut findings = Vec::new();
     for folder in CRATES {
         if tree.below(folder, &["rs"]).next().is_none() {

@@ -57,10 +57,10 @@ fn literals(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// The one table.
-const TABLE: &str = "crates/policy/src/command/carriers/table.rs";
+const TABLE: &str = "crates/commands/src/command/carriers/table.rs";
 
 /// What the peers say where they differ; no decision goes through it.
-const REFERENCE: [&str; 2] = ["crates/policy/src/lists/", "crates/policy/src/reference/"];
+const REFERENCE: [&str; 2] = ["crates/commands/src/lists/", "crates/policy/src/reference/"];
 
 /// So many different names in one list are a table of them, fewer happen to be beside each other.
 const MOST: usize = 4;

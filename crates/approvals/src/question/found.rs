@@ -1,8 +1,8 @@
 //! What is said about a command, from what the analysis, the probes and the policy found: pure, and about all of its programs.
 
 use super::{Finding, Folder, Offer};
+use countersign_commands::analysis::Analysis;
 use countersign_policy::always;
-use countersign_policy::analysis::Analysis;
 use countersign_policy::evaluate::{AskReason, Evaluation, Subject, unbound_cause};
 use countersign_policy::facts::Facts;
 use countersign_policy::powers::{Powers, Seen, powers};

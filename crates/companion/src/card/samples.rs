@@ -2,8 +2,8 @@
 //! says what the app would not.
 
 use countersign_approvals::question::{Command, Looked, Runner, Subject as Wanted, why};
+use countersign_commands::analysis::analyze_argv;
 use countersign_policy::allowlist::{EntryIndex, Rule};
-use countersign_policy::analysis::analyze_argv;
 use countersign_policy::display;
 use countersign_policy::effective::{Effective, Layered};
 use countersign_policy::evaluate::{LocalRules, Origin, Subject, Trust, Verdict, evaluate};

@@ -2,8 +2,8 @@
 
 use crate::questions::gateway::{asked, asked_by_plugin, cwd, proposed, run_of, would_run_here};
 use countersign_approvals::question::Question;
+use countersign_commands::analysis::Analysis;
 use countersign_node::host::AskedRun;
-use countersign_policy::analysis::Analysis;
 use countersign_protocol::gateway::approval::{RequestView, Requested};
 use countersign_protocol::gateway::plugin::PluginView;
 use countersign_protocol::gateway::proposal::ProposalView;

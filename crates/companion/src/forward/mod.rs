@@ -26,8 +26,8 @@ use countersign_approvals::Approvals;
 use countersign_approvals::actor::Event;
 use countersign_approvals::book::{Ending, Record};
 use countersign_approvals::ports::Ports;
+use countersign_commands::environment;
 use countersign_policy::display::{self, Secrets as ShownSecrets};
-use countersign_policy::environment;
 use countersign_protocol::document::MAIN_AGENT;
 use countersign_protocol::ids::SessionKey;
 use countersign_protocol::ui::{

@@ -9,13 +9,13 @@ use crate::questions::gateway::{asked, asked_by_plugin, run_of, would_run_here};
 use countersign_approvals::actor::{Approvals, PresenterGuard, SubmitError, Ticket};
 use countersign_approvals::book::{Ending, NotAnswered, Record, RequestedBy};
 use countersign_approvals::ports::Ports;
+use countersign_commands::raw_command;
 use countersign_gateway::embedded::{
     self, Agreed, Backend, Happened, Known, Listing, NotCounted, NotTaken, PolicyError, Subject, Submission,
     ToolError, Use, Verdict,
 };
 use countersign_node::host::{Ended, Host, Inquired, Inquiry, Waiting};
 use countersign_policy::display::{self, Secrets};
-use countersign_policy::raw_command;
 use countersign_protocol::gateway::approval::Requested;
 use countersign_protocol::gateway::policy::PolicyFile;
 use countersign_protocol::gateway::unified::Reason;

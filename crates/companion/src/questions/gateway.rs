@@ -3,9 +3,10 @@
 use countersign_approvals::question::{
     Command, Door, Environment, Folder, Offer, Place, Question, Runner, Subject, Wish, Words, peer_asks,
 };
+use countersign_commands::analysis::{Analysis, analyze_text};
+use countersign_commands::raw_command;
 use countersign_node::host::AskedRun;
-use countersign_policy::analysis::{Analysis, analyze_text};
-use countersign_policy::{display, raw_command, reference};
+use countersign_policy::{display, reference};
 use countersign_protocol::gateway::approval::RequestView;
 use countersign_protocol::gateway::plugin::PluginView;
 use countersign_protocol::gateway::proposal::ProposalView;

@@ -2,10 +2,10 @@
 
 use super::nodes::candidate;
 use super::{Router, refused};
+use countersign_commands::raw_command::canonical_text;
 use countersign_node::host::Refusal;
 use countersign_node::socket::server::Peer;
 use countersign_policy::display;
-use countersign_policy::raw_command::canonical_text;
 use countersign_protocol::gateway::node::RunParams;
 use countersign_protocol::socket::{AskRequest, ExecError, ExecPayload, ExecRequest, NodeRun};
 use countersign_protocol::ui::{HostKind, Outcome};

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::facts::{Places, gather};
+use countersign_commands::analysis::analyze_argv;
 use countersign_policy::allowlist::{EntryIndex, Rule};
-use countersign_policy::analysis::analyze_argv;
 use countersign_policy::approved::Plan;
 use countersign_policy::effective::{BUILT_IN, Effective, Layered, Requested};
 use countersign_policy::evaluate::{Answer, LocalRules, Origin, Subject, Trust, evaluate};

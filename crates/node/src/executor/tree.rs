@@ -8,7 +8,7 @@
 
 use super::warden;
 use crate::shortage;
-use countersign_policy::environment;
+use countersign_commands::environment;
 use rustix::io::Errno;
 use rustix::process::{
     Pid, PidfdFlags, Signal, getpid, kill_process, kill_process_group, pidfd_open, pidfd_send_signal,

@@ -9,7 +9,7 @@ mod journal;
 
 use super::tree::{self, Known};
 use countersign_approvals::ports::Ports;
-use countersign_policy::environment;
+use countersign_commands::environment;
 pub use journal::{End, Left, LeftRun, left_behind};
 use journal::{Journal, Run};
 use rustix::fs::OFlags;

@@ -1,13 +1,13 @@
 //! Which repository git would find from a folder, and whether its own configuration could start a program when git reads.
-//! What a setting means is decided in [`countersign_policy::git::config`]; here files are found and read, within bounds.
+//! What a setting means is decided in [`countersign_commands::git::config`]; here files are found and read, within bounds.
 
 mod index;
 
 #[cfg(fuzzing)]
 pub(crate) use index::read as submodules_of_index;
 
+use countersign_commands::git::config::{self, Meaning};
 use countersign_policy::facts::Repository;
-use countersign_policy::git::config::{self, Meaning};
 use std::collections::BTreeSet;
 use std::fs::{File, read_dir, symlink_metadata};
 use std::io::{ErrorKind, Read};

@@ -2,9 +2,10 @@
 
 use super::identity::Room;
 use super::{Places, identity, real, search};
-use countersign_policy::analysis::Analysis;
+use countersign_commands::analysis::Analysis;
+use countersign_commands::interpreters;
 use countersign_policy::facts::{Facts, ScriptFacts};
-use countersign_policy::{interpreters, rules};
+use countersign_policy::rules;
 use rustix::fs::{Mode, OFlags};
 use std::collections::BTreeMap;
 use std::fs::File;

@@ -1,7 +1,7 @@
 //! Probing real files, and noticing what became of them.
 
 use super::*;
-use countersign_policy::analysis::analyze_argv;
+use countersign_commands::analysis::analyze_argv;
 use countersign_policy::facts::FileIdentity;
 use pretty_assertions::assert_eq;
 use std::ffi::OsString;

@@ -4,10 +4,10 @@
 use super::Host;
 use crate::facts;
 use countersign_approvals::rules::Current;
+use countersign_commands::analysis::{self, Analysis};
 use countersign_policy::allowlist::EntryIndex;
 use countersign_policy::allowlist::bound_parts;
 use countersign_policy::always::Choice;
-use countersign_policy::analysis::{self, Analysis};
 use countersign_policy::document::resolve;
 use countersign_policy::effective::{Effective, Requested};
 use countersign_policy::evaluate::{Evidence, LocalRules, Origin, Subject, Verdict, evaluate};

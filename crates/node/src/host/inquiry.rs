@@ -10,7 +10,7 @@ use countersign_approvals::actor::Ticket;
 use countersign_approvals::book::{Ending, Record, RequestedBy};
 use countersign_approvals::ports::Ports;
 use countersign_approvals::question::{Command, Place, Question, Subject};
-use countersign_policy::analysis::{self, Analysis};
+use countersign_commands::analysis::{self, Analysis};
 use countersign_policy::display;
 use countersign_protocol::socket::NodeRun;
 use countersign_protocol::ui::Outcome;

@@ -32,13 +32,13 @@ use countersign_approvals::question::{
 use countersign_approvals::rules::RuleStore;
 use countersign_approvals::store::Store;
 use countersign_approvals::{Approvals, SubmitError};
+use countersign_commands::analysis::{self, Analysis};
+use countersign_commands::environment;
 use countersign_policy::allowlist;
 use countersign_policy::always;
-use countersign_policy::analysis::{self, Analysis};
 use countersign_policy::approved::{ApprovedCommand, NotRunnable, Plan};
 use countersign_policy::document::Use;
 use countersign_policy::effective::Effective;
-use countersign_policy::environment;
 use countersign_policy::evaluate::{
     Answer, AskReason, DenyReason, Evaluation, Evidence, Origin, Subject, Trust, Verdict, evaluate,
 };

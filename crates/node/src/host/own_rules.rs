@@ -3,7 +3,7 @@
 use super::{Host, Judged};
 use crate::facts;
 use countersign_approvals::rules::Current;
-use countersign_policy::analysis::Analysis;
+use countersign_commands::analysis::Analysis;
 use countersign_policy::evaluate::{Evaluation, Evidence, LocalRules, Verdict};
 use countersign_policy::facts::Facts;
 use countersign_policy::rules::{Folders, Moment, Ruling, rulings, visited};

@@ -5,7 +5,7 @@ use super::{
     ANYTHING, BOUND_ARGUMENTS, EXACT_COMMAND, Found, MARKER, OLD_BOUND_ARGUMENTS, Rule, Target, arguments,
     bound_arguments, exact_command, program_matches,
 };
-use crate::text::is_js_space;
+use countersign_commands::text::is_js_space;
 use std::collections::HashMap;
 use std::path::Path;
 

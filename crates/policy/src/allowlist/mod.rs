@@ -7,9 +7,9 @@ pub(crate) mod glob;
 mod index;
 pub(crate) mod programs;
 
-use crate::analysis::{Analysis, Word};
 use crate::facts::ProgramFacts;
-use crate::text::is_js_space;
+use countersign_commands::analysis::{Analysis, Word};
+use countersign_commands::text::is_js_space;
 use countersign_protocol::digits::hex;
 use countersign_protocol::ui::EntryKind;
 use sha2::{Digest, Sha256};

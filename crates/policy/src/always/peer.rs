@@ -2,12 +2,12 @@
 //! and for saying why this program offers less.
 
 use crate::allowlist::bound_arguments;
-use crate::analysis::{Analysis, Operator, Segment, Word};
-use crate::command::{Divided, Mode, ShellUse};
 use crate::evaluate::{InlineEval, place_of};
 use crate::facts::Facts;
 use crate::inline_eval;
-use crate::lists::{is_opaque_shell, payload};
+use countersign_commands::analysis::{Analysis, Operator, Segment, Word};
+use countersign_commands::command::{Divided, Mode, ShellUse};
+use countersign_commands::lists::{is_opaque_shell, payload};
 
 /// Entries for a command, or why an answer can only be for once.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]

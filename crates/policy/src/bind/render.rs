@@ -2,8 +2,8 @@
 //! an operator, a group or a redirection that every shell reads alike. The result is read again and must say the same.
 
 use super::{Step, Unbound};
-use crate::analysis::{Analysis, Segment, Word};
-use crate::shell::{self, Dialect, Extension};
+use countersign_commands::analysis::{Analysis, Segment, Word};
+use countersign_commands::shell::{self, Dialect, Extension};
 use std::ops::Range;
 
 /// The text that runs `steps` as `analysis` joins them.

@@ -2,7 +2,7 @@
 //! is in a part, in a box, or in an operator between parts.
 
 use super::{Secrets, segment_view, shown};
-use crate::analysis::{Analysis, Form, Operator, Segment, Transport};
+use countersign_commands::analysis::{Analysis, Form, Operator, Segment, Transport};
 use countersign_protocol::ui::{ArgRole, ArgView, SegmentView};
 use std::ops::Range;
 

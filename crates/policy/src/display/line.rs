@@ -2,7 +2,7 @@
 
 use super::hidden::Hiding;
 use super::secrets::{self, MASK};
-use crate::command::RESERVED;
+use countersign_commands::command::RESERVED;
 use std::fmt::Write;
 use std::ops::Range;
 

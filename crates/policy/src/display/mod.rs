@@ -12,7 +12,7 @@ pub use line::{
     shell_quoted, unescape,
 };
 
-use crate::analysis::{Analysis, Operator, analyze_argv};
+use countersign_commands::analysis::{Analysis, Operator, analyze_argv};
 use countersign_protocol::limits::{DISPLAY_ARGUMENTS, DISPLAY_INPUT_UNITS};
 use countersign_protocol::ui::{
     AllowBlocked, ArgRole, ArgView, CommandForm, CommandView, SegmentView, Shown, SpanKind,

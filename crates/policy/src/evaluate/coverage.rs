@@ -4,12 +4,12 @@ use super::local::Ruled;
 use super::segments::{Cover, Miss, Skills, covers};
 use super::trace::miss_cause;
 use super::{AskReason, Covered, Subject};
-use crate::analysis::{Analysis, OpaqueReason};
 use crate::bind::{Allowed, Bound, Unbound, bind_allowed};
-use crate::command::{Mode, PromptReason};
-use crate::raw_command::canonical_text;
-use crate::shell;
 use crate::work::{self, Effort};
+use countersign_commands::analysis::{Analysis, OpaqueReason};
+use countersign_commands::command::{Mode, PromptReason};
+use countersign_commands::raw_command::canonical_text;
+use countersign_commands::shell;
 use countersign_protocol::ui::MissCause;
 use countersign_protocol::vocabulary::Ask;
 

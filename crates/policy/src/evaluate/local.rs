@@ -1,12 +1,12 @@
 //! What rules of our own come to for a command, see [`crate::rules`].
 
 use super::AskReason;
-use crate::analysis::{Analysis, Segment};
 use crate::bind::Allowed;
-use crate::command::{Mode, ShellUse};
 use crate::facts::Facts;
 use crate::rules::{self, Folders, Moment, RuleIndex, Ruling, folders_of, is_live, rulings};
 use crate::surroundings::{self, Doubt as Surrounding};
+use countersign_commands::analysis::{Analysis, Segment};
+use countersign_commands::command::{Mode, ShellUse};
 use countersign_protocol::rules::{ArgumentRule, CommandRule, RuleEffect};
 
 /// Rules of our own. They stand beside the entries of the document: an allowing one counts like an entry, a refusing one

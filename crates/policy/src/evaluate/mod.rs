@@ -12,10 +12,10 @@ pub use segments::{Cover, InlineEval, Miss, SkillBin, Skills, Trust, covers};
 pub use trace::unbound_cause;
 
 use crate::allowlist::EntryIndex;
-use crate::analysis::{Analysis, OpaqueReason};
 use crate::bind::{Bound, Unbound};
 use crate::effective::Effective;
 use crate::facts::Facts;
+use countersign_commands::analysis::{Analysis, OpaqueReason};
 use countersign_protocol::ui::{MissCause, TraceStep};
 use countersign_protocol::vocabulary::{Ask, Decision, Security};
 use coverage::Coverage;

@@ -3,13 +3,13 @@
 //! decided elsewhere.
 
 use crate::allowlist::{BOUND_ARGUMENTS, EntryIndex, Rule, Target};
-use crate::analysis::{Analysis, Segment, Word};
-use crate::command::{self, Carried, Divided, Mode, PromptReason, ShellUse, moves};
 use crate::facts::{Facts, ProgramFacts};
 use crate::inline_eval;
-use crate::lists;
 use crate::safe_bins::{self, Platform, SafeBins};
 use crate::surroundings::Doubt;
+use countersign_commands::analysis::{Analysis, Segment, Word};
+use countersign_commands::command::{self, Carried, Divided, Mode, PromptReason, ShellUse, moves};
+use countersign_commands::lists;
 use std::borrow::Cow;
 use std::path::{Component, Path, PathBuf};
 

@@ -3,14 +3,14 @@
 use super::segments::{Cover, Miss};
 use super::{AskReason, DenyReason, Evaluation, Evidence, LocalRules, Subject, Verdict};
 use crate::allowlist::Rule;
-use crate::analysis::{Analysis, OpaqueReason, Segment};
 use crate::bind::Unbound;
-use crate::command::PromptReason;
 use crate::display::escape;
 use crate::effective::Effective;
 use crate::rules::describe;
 use crate::safe_bins::Refusal;
 use crate::surroundings::Doubt;
+use countersign_commands::analysis::{Analysis, OpaqueReason, Segment};
+use countersign_commands::command::PromptReason;
 use countersign_protocol::ui::{
     Advice, EntryFit, MissCause, RuleStanding, TestVerdict, TraceStep, UnboundCause, VerdictCause,
 };

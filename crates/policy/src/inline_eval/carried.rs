@@ -1,8 +1,8 @@
 //! Which words a wrapper starts. Only for finding what is inside: an option that is not known is passed over here, where
 //! a decision about the wrapper itself would refuse it.
 
-use crate::command::carriers::{self, Starts, Through};
-use crate::programs::Name;
+use countersign_commands::command::carriers::{self, Starts, Through};
+use countersign_commands::programs::Name;
 
 /// The words that run in the end, with all known wrappers taken off.
 pub(super) fn innermost<'a, 'b>(words: &'a [&'b str]) -> &'a [&'b str] {

@@ -280,7 +280,7 @@ pub(super) const LANGUAGES: &[Language] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::programs::Name;
+    use countersign_commands::programs::Name;
 
     #[test]
     fn names_are_sorted_for_the_search_by_halves() {

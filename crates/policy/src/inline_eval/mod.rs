@@ -14,7 +14,7 @@
 mod carried;
 mod languages;
 
-use crate::programs::Name;
+use countersign_commands::programs::Name;
 use languages::{LANGUAGES, Language, Operand};
 use std::fmt;
 

@@ -126,7 +126,7 @@ pub(crate) fn programs() -> impl Iterator<Item = &'static Program> {
 
 /// Whether a program starts what its arguments name or reads a program from them. [`program`] may know better.
 pub(crate) fn runs_its_arguments(name: &str) -> bool {
-    crate::command::carries_code([name])
+    countersign_commands::command::carries_code([name])
 }
 
 impl Program {

@@ -5,11 +5,11 @@
 
 mod tables;
 
-use crate::analysis::Analysis;
-use crate::command::carriers::rough;
-use crate::command::is_assignment;
 use crate::facts::Facts;
-use crate::programs::Name;
+use countersign_commands::analysis::Analysis;
+use countersign_commands::command::carriers::rough;
+use countersign_commands::command::is_assignment;
+use countersign_commands::programs::Name;
 use tables::{Starts, elevates, reaches, starts};
 pub(crate) use tables::{is_known, runs_others};
 

@@ -1,9 +1,9 @@
 //! Programs whose names say that they give other rights, talk to other machines, or start something else. Where a name says
 //! so only with some subcommands, those are listed.
 
-use crate::command::carriers::{Carriage, Network, Rights, carriage, carrier};
 use crate::knowledge::is_described;
-use crate::programs::Name;
+use countersign_commands::command::carriers::{Carriage, Network, Rights, carriage, carrier};
+use countersign_commands::programs::Name;
 
 /// What a program starts.
 #[derive(Clone, Debug, Eq, PartialEq)]

@@ -1,6 +1,6 @@
 use super::*;
-use crate::analysis::{analyze_argv, analyze_text};
 use crate::facts::{FileIdentity, ProgramFacts};
+use countersign_commands::analysis::{analyze_argv, analyze_text};
 use proptest::prelude::*;
 
 /// Facts in which every program of the command is an ordinary file of somebody else's.

@@ -3,9 +3,9 @@
 //! this program wants all of it.
 
 use super::Release;
-use crate::lists;
-use crate::programs::Name;
-use crate::raw_command::{Agreed, Mismatch, canonical_text};
+use countersign_commands::lists;
+use countersign_commands::programs::Name;
+use countersign_commands::raw_command::{Agreed, Mismatch, canonical_text};
 
 /// Checks `raw` against `argv` (not empty) as a release does.
 pub fn check(release: Release, argv: &[String], raw: Option<&str>) -> Result<Agreed, Mismatch> {

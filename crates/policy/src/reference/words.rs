@@ -1,7 +1,7 @@
 //! Which words of a command the newest peer lists: those that are grammar to it are left out.
 
-use crate::analysis::is_pattern;
-use crate::analysis::{Segment, Word};
+use countersign_commands::analysis::is_pattern;
+use countersign_commands::analysis::{Segment, Word};
 
 /// The words as the peer lists them: without the operators and the end of a test, without a pattern that something is
 /// compared with, and without names that are declared.
@@ -33,8 +33,8 @@ const GRAMMAR: &[&str] = &["]", "=", "==", "!=", "=~", "!", "(", ")", "<", ">"];
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::analyze_text_as;
-    use crate::profile::Profile;
+    use countersign_commands::analysis::analyze_text_as;
+    use countersign_commands::profile::Profile;
 
     #[test]
     fn words_that_are_grammar_to_the_peer_are_left_out() {

@@ -3,7 +3,7 @@
 
 use super::{Invocation, Withheld};
 use crate::facts::FileIdentity;
-use crate::interpreters::{self, Source};
+use countersign_commands::interpreters::{self, Source};
 use countersign_protocol::digits::hex;
 use countersign_protocol::rules::FileContents;
 use std::path::Path;

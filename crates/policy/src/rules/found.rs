@@ -4,12 +4,12 @@
 
 use super::places::Place;
 use super::{Argument, Invocation, reads, shape, trees};
-use crate::analysis::{Segment, Word};
-use crate::command::find::{FOUND, actions, starts};
-use crate::command::{Mode, PromptReason};
 use crate::facts::{Facts, Tree};
 use crate::knowledge::{self, Command, Nature, Operands, Program};
 use crate::work;
+use countersign_commands::analysis::{Segment, Word};
+use countersign_commands::command::find::{FOUND, actions, starts};
+use countersign_commands::command::{Mode, PromptReason};
 use countersign_protocol::rules::SecretPlaces;
 use std::path::Path;
 
@@ -86,7 +86,7 @@ fn only_reads(
 ) -> bool {
     let Some((typed, arguments)) = words.split_first() else { return false };
     // What git would obey in the folders that are found, nobody looks at.
-    if crate::git::is_git(&typed.text) {
+    if countersign_commands::git::is_git(&typed.text) {
         return false;
     }
     let Some(known) = facts.programs.get(&typed.text) else { return false };

@@ -3,7 +3,7 @@
 
 use super::ladder::{self, Longest, Wider};
 use super::{Invocation, place, shape};
-use crate::command::carries_code;
+use countersign_commands::command::carries_code;
 use countersign_protocol::rules::{
     ArgumentRule, ArgumentShape, CommandRule, FlagRule, FlagSet, FlagValue, OperandKind, RuleOrigin,
 };

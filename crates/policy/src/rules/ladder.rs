@@ -3,9 +3,9 @@
 //! harmless, paths outside the working directory.
 
 use super::{Argument, Invocation, contents, matches, place, shape};
-use crate::command::carries_code;
 use crate::knowledge::{self, Command, Nature, Operands, Program};
-use crate::programs::is_another_by_name;
+use countersign_commands::command::carries_code;
+use countersign_commands::programs::is_another_by_name;
 use countersign_protocol::rules::{
     ArgumentRule, ArgumentShape, CommandRule, FileContents, FlagPresence, FlagRule, FlagSet, FlagStyle,
     FlagValue, OperandKind, OperandRule, OrderWords, RuleEffect, RuleLimits, RuleOrigin, SecretPlaces,

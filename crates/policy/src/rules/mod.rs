@@ -22,8 +22,8 @@ mod whole;
 use crate::allowlist::{Found, expand_home, glob, is_path};
 use crate::facts::{ProgramFacts, Reached, ScriptFacts};
 use crate::knowledge;
-use crate::programs::is_another_by_name;
 use crate::work;
+use countersign_commands::programs::is_another_by_name;
 use countersign_protocol::document::WILDCARD_AGENT;
 use countersign_protocol::rules::{ArgumentRule, CommandRule, FlagSet, RuleEffect};
 use places::Place;
@@ -187,7 +187,8 @@ pub(crate) fn reads_by_its_name<'a>(mut words: impl Iterator<Item = (&'a str, bo
 /// Whether these arguments of git call a subcommand that is described as one that changes something: a person who allowed
 /// it allowed what the repository does with it.
 pub(crate) fn git_adds(arguments: &[&str]) -> bool {
-    let command = knowledge::program("git").and_then(|git| git.command(crate::git::subcommand(arguments)));
+    let command = knowledge::program("git")
+        .and_then(|git| git.command(countersign_commands::git::subcommand(arguments)));
     command.is_some_and(|command| command.nature == knowledge::Nature::Adds)
 }
 
@@ -303,8 +304,8 @@ fn arguments_are_certain(rule: &ArgumentRule, invocation: Invocation<'_>) -> boo
 fn starts_gpg(invocation: Invocation<'_>) -> bool {
     let real = invocation.program.real_path.as_deref().and_then(Path::to_str).unwrap_or_default();
     let arguments = || invocation.arguments.iter().map(|argument| argument.text).collect::<Vec<_>>();
-    [invocation.typed, real].into_iter().any(crate::git::is_git)
-        && crate::git::checks_signatures(&arguments())
+    [invocation.typed, real].into_iter().any(countersign_commands::git::is_git)
+        && countersign_commands::git::checks_signatures(&arguments())
 }
 
 fn arguments_are_possible(rule: &ArgumentRule, invocation: Invocation<'_>) -> bool {

@@ -4,10 +4,10 @@
 
 use super::places::{self, is_below, is_secret_at};
 use super::{Argument, Invocation, shape, trees, whole};
-use crate::analysis::Analysis;
-use crate::command::find;
 use crate::facts::{Below, Facts, Hidden, Kind, Leads, Looked, ROOT, Reached, Tree, Twin};
 use crate::knowledge;
+use countersign_commands::analysis::Analysis;
+use countersign_commands::command::find;
 use countersign_protocol::rules::SecretPlaces;
 
 /// Everything of a command that has to be followed on the disk.

@@ -4,16 +4,16 @@
 //! program.
 
 use super::{Argument, Invocation, Moment, RuleIndex, Ruling, found, ladder::only_reads, names_its_tasks};
-use crate::analysis::{Analysis, Operator, Segment, Word};
-use crate::command::carriers::{Reached, reached};
-use crate::command::{Mode, WrapperKind, moves};
 use crate::facts::{Facts, ProgramFacts, ScriptFacts};
 use crate::knowledge;
 use crate::powers::{is_known, runs_others};
-use crate::profile::Extension;
-use crate::programs::Name;
-use crate::shell;
 use crate::work;
+use countersign_commands::analysis::{Analysis, Operator, Segment, Word};
+use countersign_commands::command::carriers::{Reached, reached};
+use countersign_commands::command::{Mode, WrapperKind, moves};
+use countersign_commands::profile::Extension;
+use countersign_commands::programs::Name;
+use countersign_commands::shell;
 use countersign_protocol::rules::{ArgumentRule, CommandRule};
 use std::collections::BTreeMap;
 use std::ops::Range;

@@ -1,6 +1,6 @@
 //! The peers' fixture tree in memory: where programs are, as a machine would say.
 
-use countersign_policy::analysis::Analysis;
+use countersign_commands::analysis::Analysis;
 use countersign_policy::facts::{Facts, FolderFacts, ProgramFacts};
 use serde_json::Value;
 use std::collections::BTreeMap;

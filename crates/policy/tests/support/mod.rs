@@ -5,8 +5,8 @@ pub(crate) mod fixture;
 pub(crate) mod inputs;
 pub(crate) mod shells;
 
+use countersign_commands::analysis::{Analysis, analyze_argv};
 use countersign_policy::allowlist::{EntryIndex, Rule};
-use countersign_policy::analysis::{Analysis, analyze_argv};
 use countersign_policy::bind::Bound;
 use countersign_policy::effective::{Effective, Layered};
 use countersign_policy::evaluate::{

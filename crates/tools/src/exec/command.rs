@@ -4,7 +4,7 @@ use super::Settings;
 use crate::parameters::Parameters;
 use crate::runs::Patience;
 use crate::tool::{Call, ToolError};
-use countersign_policy::analysis;
+use countersign_commands::analysis;
 use countersign_protocol::socket::ExecRequest;
 use countersign_routing::route;
 use serde_json::{Value, json};

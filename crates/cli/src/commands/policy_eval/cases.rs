@@ -2,16 +2,17 @@
 
 use super::line::CaseError;
 use super::{Profile, commands, display, document};
+use countersign_commands::environment;
+use countersign_commands::raw_command;
 use countersign_node::socket::auth;
 use countersign_policy::allowlist::{self, Rule, Target};
 use countersign_policy::effective::{BUILT_IN, Requested};
-use countersign_policy::environment;
 use countersign_policy::evaluate::{Covered, needs_prompt};
 use countersign_policy::facts::ProgramFacts;
 use countersign_policy::inline_eval::{self, Hit};
 use countersign_policy::reference::{self, Mode, Release};
 use countersign_policy::safe_bins::{self, CustomProfile, SafeBins};
-use countersign_policy::{raw_command, windows};
+use countersign_policy::windows;
 use countersign_protocol::secret::SocketToken;
 use countersign_protocol::vocabulary::{Ask, Security};
 use serde::Deserialize;

@@ -2,18 +2,18 @@
 
 use super::Profile;
 use super::cases::{BinProfile, Entry, Surroundings};
+use countersign_commands::analysis::{
+    Analysis, Form, OpaqueReason, Operator, Segment, analyze_argv_as, analyze_text_as,
+};
+use countersign_commands::command::Mode;
+use countersign_commands::profile;
 use countersign_node::facts::{Places, gather};
 use countersign_policy::allowlist::EntryIndex;
 use countersign_policy::always::{proposals, remembered};
-use countersign_policy::analysis::{
-    Analysis, Form, OpaqueReason, Operator, Segment, analyze_argv_as, analyze_text_as,
-};
 use countersign_policy::bind::{Unbound, bind};
-use countersign_policy::command::Mode;
 use countersign_policy::effective::BUILT_IN;
 use countersign_policy::evaluate::{InlineEval, SkillBin, Skills, Trust, covers};
 use countersign_policy::facts::{Facts, FolderFacts, ProgramFacts};
-use countersign_policy::profile;
 use countersign_policy::reference;
 use countersign_policy::safe_bins::{SafeBins, Settings};
 use countersign_protocol::vocabulary::Security;

@@ -3,7 +3,7 @@
 use super::*;
 use countersign_approvals::book::RequestedBy;
 use countersign_approvals::question::{Command, Door, Environment, Offer, Runner, peer_asks};
-use countersign_policy::analysis::analyze_text;
+use countersign_commands::analysis::analyze_text;
 use countersign_protocol::ids::{AgentId, SessionKey};
 use countersign_protocol::ui::PolicyLayer;
 use pretty_assertions::assert_eq;

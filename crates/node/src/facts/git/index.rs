@@ -1,6 +1,6 @@
 //! The submodules that git's index names.
 
-use countersign_policy::git::config::Names;
+use countersign_commands::git::config::Names;
 use std::ffi::OsStr;
 use std::fs::{File, symlink_metadata};
 use std::io::{ErrorKind, Read};

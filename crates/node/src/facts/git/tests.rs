@@ -1,7 +1,7 @@
 use super::*;
 use crate::facts::{Places, gather, real_folders, recheck};
+use countersign_commands::analysis::analyze_argv;
 use countersign_policy::allowlist::EntryIndex;
-use countersign_policy::analysis::analyze_argv;
 use countersign_policy::approved::Pins;
 use countersign_policy::effective::{BUILT_IN, Effective, Layered};
 use countersign_policy::evaluate::{LocalRules, Origin, Subject, Trust, Verdict, evaluate};

@@ -3,8 +3,8 @@
 use super::super::{folder, name_files, reached, real_folders};
 use super::*;
 use crate::facts::Places;
+use countersign_commands::analysis::analyze_argv;
 use countersign_policy::allowlist::EntryIndex;
-use countersign_policy::analysis::analyze_argv;
 use countersign_policy::effective::{BUILT_IN, Effective, Layered, Requested};
 use countersign_policy::evaluate::{LocalRules, Origin, Subject, Trust, Verdict, evaluate};
 use countersign_policy::facts::{Facts, FileIdentity, ProgramFacts};
@@ -95,7 +95,7 @@ impl Site {
         &self,
         project: &str,
         text: &str,
-    ) -> (Vec<String>, countersign_policy::analysis::Analysis, Facts) {
+    ) -> (Vec<String>, countersign_commands::analysis::Analysis, Facts) {
         let (cwd, home) = (self.at(project), self.at("home"));
         let text = text.replace("$R", self.at("").to_str().unwrap().trim_end_matches('/'));
         let argv = vec!["sh".to_owned(), "-c".to_owned(), text];

@@ -3,7 +3,7 @@
 use crate::facts::{Places, gather};
 use crate::host::claimed_place;
 use countersign_approvals::question::{Finding, Looked, Place};
-use countersign_policy::analysis::analyze_argv;
+use countersign_commands::analysis::analyze_argv;
 use pretty_assertions::assert_eq;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;

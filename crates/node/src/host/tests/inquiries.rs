@@ -4,7 +4,7 @@ use super::*;
 use crate::host::{Inquired, Inquiry};
 use countersign_approvals::book::RequestedBy;
 use countersign_approvals::question::peer_asks;
-use countersign_policy::analysis::analyze_text;
+use countersign_commands::analysis::analyze_text;
 use countersign_protocol::ui::PolicyLayer;
 use pretty_assertions::assert_eq;
 

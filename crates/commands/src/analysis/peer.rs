@@ -16,7 +16,7 @@ use crate::lists;
 use crate::shell::{self, Script, Word};
 use draft::Draft;
 use std::ops::Range;
-pub(crate) use test::is_pattern;
+pub use test::is_pattern;
 
 /// A text as the peer takes it apart.
 #[derive(Debug)]

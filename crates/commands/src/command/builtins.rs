@@ -72,12 +72,12 @@ fn builtin(name: &str) -> Option<&'static Builtin> {
 
 /// Whether `words`, read by a shell, have no effect: a harmless form of `:` `[` `cd` `false` `pwd` `test` `true`. `is_number`
 /// says of a word that expands whether it certainly becomes one number.
-pub(crate) fn is_safe_builtin(words: &[Word], is_number: impl Fn(&Word) -> bool) -> bool {
+pub fn is_safe_builtin(words: &[Word], is_number: impl Fn(&Word) -> bool) -> bool {
     has_form(words, Effect::Nothing, is_number)
 }
 
 /// Whether `words`, read by a shell, only print what they say: a harmless form of `echo` and `printf`.
-pub(crate) fn literal_output(words: &[Word], is_number: impl Fn(&Word) -> bool) -> bool {
+pub fn literal_output(words: &[Word], is_number: impl Fn(&Word) -> bool) -> bool {
     has_form(words, Effect::Prints, is_number)
 }
 
@@ -89,7 +89,7 @@ fn has_form(words: &[Word], effect: Effect, is_number: impl Fn(&Word) -> bool) -
 
 /// Whether `words`, read by a shell, could evaluate a word, or assign to what one names: a form that is not known to be
 /// harmless of a builtin that may. A file of the same name does not, so this is asked of what a shell reads.
-pub(crate) fn may_evaluate(words: &[Word], is_number: impl Fn(&Word) -> bool) -> bool {
+pub fn may_evaluate(words: &[Word], is_number: impl Fn(&Word) -> bool) -> bool {
     let Some((name, arguments)) = words.split_first() else { return false };
     builtin(&name.text).is_some_and(|builtin| !builtin.forms.hold(arguments, &is_number))
 }
@@ -270,7 +270,7 @@ fn number(text: &str) -> Option<&str> {
 }
 
 /// Whether a command leaves the folder, so that later relative names mean other files.
-pub(crate) fn moves(words: &[Word]) -> bool {
+pub fn moves(words: &[Word]) -> bool {
     words
         .iter()
         .map(|word| word.text.as_str())

@@ -4,20 +4,20 @@
 
 /// Whether a file is another program under each name that leads to it, so that started by its own name it is not what was
 /// asked for: `cargo` behind `rustup`.
-pub(crate) fn is_another_by_name(path: &str, typed: &str) -> bool {
+pub fn is_another_by_name(path: &str, typed: &str) -> bool {
     Name::of(path).is_one_of(BY_NAME) && Name::of(typed) != Name::of(path)
 }
 
 /// A program's name as the tables spell it.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(crate) struct Name {
+pub struct Name {
     full: String,
     unversioned: String,
 }
 
 impl Name {
     /// The name of a typed word or a path.
-    pub(crate) fn of(program: &str) -> Self {
+    pub fn of(program: &str) -> Self {
         let base = program.rsplit(['/', '\\']).next().unwrap_or(program);
         let mut full = base.to_lowercase();
         for extension in [".exe", ".cmd", ".bat", ".com"] {
@@ -32,7 +32,7 @@ impl Name {
     }
 
     /// Base name in lower case, without a Windows extension, version included.
-    pub(crate) fn as_str(&self) -> &str {
+    pub fn as_str(&self) -> &str {
         &self.full
     }
 
@@ -42,17 +42,17 @@ impl Name {
     }
 
     /// Whether the name, with or without its version, is one of these, which are sorted.
-    pub(crate) fn is_one_of(&self, sorted: &[&str]) -> bool {
+    pub fn is_one_of(&self, sorted: &[&str]) -> bool {
         self.is_in(sorted)
     }
 
     /// Whether this is a command interpreter for text.
-    pub(crate) fn is_shell(&self) -> bool {
+    pub fn is_shell(&self) -> bool {
         self.is_in(SHELLS)
     }
 
     /// Whether it is a shell whose `-c` takes POSIX text.
-    pub(crate) fn reads_posix_text(&self) -> bool {
+    pub fn reads_posix_text(&self) -> bool {
         matches!(
             self.full.as_str(),
             "ash" | "bash" | "dash" | "ksh" | "mksh" | "sh" | "yash" | "zsh" | "fish"
@@ -65,7 +65,7 @@ impl Name {
     }
 
     /// Whether one file contains many programs and picks by its first argument or name.
-    pub(crate) fn is_multi_call(&self) -> bool {
+    pub fn is_multi_call(&self) -> bool {
         // Builds carry what they are for in their names: `toybox-x86_64`, `busybox.static`.
         let stem = self.full.split(['_', '.']).next().unwrap_or(&self.full);
         let names = |known: &&str| {

@@ -186,7 +186,7 @@ pub(super) fn at_attached_to_nu(argv: &[String]) -> Option<usize> {
 }
 
 /// Whether a text does nothing but run the words behind it: `"$0" "$@"` and its relatives.
-pub(crate) fn hands_on(text: &str) -> bool {
+pub fn hands_on(text: &str) -> bool {
     let text = trim(text);
     if text.contains(['\r', '\n']) {
         return false;

@@ -4,16 +4,16 @@
 //! Pure and total: it sees words, never files. Whatever it does not understand becomes [`Mode::PromptOnly`].
 
 mod builtins;
-pub(crate) mod carriers;
-pub(crate) mod find;
+pub mod carriers;
+pub mod find;
 mod names;
 mod packages;
 mod shells;
 mod wrappers;
 
-pub(crate) use builtins::{is_safe_builtin, literal_output, may_evaluate, moves};
-pub(crate) use carriers::carries_code;
-pub(crate) use names::{RESERVED, base_name, is_assignment};
+pub use builtins::{is_safe_builtin, literal_output, may_evaluate, moves};
+pub use carriers::carries_code;
+pub use names::{RESERVED, base_name, is_assignment};
 pub use shells::{Carried, Language, ShellUse, StartUp};
 
 use crate::shell::Word;
@@ -67,7 +67,6 @@ pub enum Mode {
 
 /// Why no entry counts.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
-#[non_exhaustive]
 pub enum PromptReason {
     /// `alias` changes what later words mean.
     Alias,
@@ -138,7 +137,7 @@ pub enum WrapperKind {
 
 impl Candidate {
     /// Whether it is nothing but a package runner and what the package calls one of its scripts.
-    pub(crate) fn is_package_script(&self) -> bool {
+    pub fn is_package_script(&self) -> bool {
         self.mode == Mode::PromptOnly(PromptReason::PackageScript) && self.wrappers.is_empty()
     }
 }

@@ -147,7 +147,7 @@ const OPERATORS: &[&str] =
 const NESTED: usize = 8;
 
 /// Whether an unquoted word behind an operator is a pattern to the peer; `None` where it is not known.
-pub(crate) fn is_pattern(operator: &str, word: &str) -> Option<bool> {
+pub fn is_pattern(operator: &str, word: &str) -> Option<bool> {
     let letters = word.bytes().all(|byte| byte.is_ascii_alphabetic());
     let number = word.bytes().all(|byte| byte.is_ascii_digit());
     let made_of = |more: &str| word.chars().all(|c| c.is_ascii_alphanumeric() || more.contains(c));

@@ -7,18 +7,18 @@ use crate::programs::Name;
 use std::path::{Path, PathBuf};
 
 /// Whether a program of this name or path is git.
-pub(crate) fn is_git(program: &str) -> bool {
+pub fn is_git(program: &str) -> bool {
     Name::of(program).as_str() == "git"
 }
 
 /// Whether these arguments ask for nothing but the version, for which git looks at no repository.
-pub(crate) fn asks_for_its_version(arguments: &[&str]) -> bool {
+pub fn asks_for_its_version(arguments: &[&str]) -> bool {
     matches!(arguments, ["--version" | "-v"] | ["version"] | ["version", "--build-options"])
 }
 
 /// The folder in which git looks for its repository when it is started in `folder`; `None` when it is told which one to
 /// take, or something that is not known here.
-pub(crate) fn start(folder: &str, arguments: &[&str]) -> Option<PathBuf> {
+pub fn start(folder: &str, arguments: &[&str]) -> Option<PathBuf> {
     let mut start = Path::new(folder).to_owned();
     let mut words = arguments.iter();
     while let Some(word) = words.next().filter(|word| word.starts_with('-')) {
@@ -36,7 +36,7 @@ pub(crate) fn start(folder: &str, arguments: &[&str]) -> Option<PathBuf> {
 }
 
 /// The words from the subcommand on; none where it is not certain which they are.
-pub(crate) fn subcommand<'a, 'w>(arguments: &'a [&'w str]) -> &'a [&'w str] {
+pub fn subcommand<'a, 'w>(arguments: &'a [&'w str]) -> &'a [&'w str] {
     let mut rest = arguments;
     loop {
         rest = match rest {
@@ -50,7 +50,7 @@ pub(crate) fn subcommand<'a, 'w>(arguments: &'a [&'w str]) -> &'a [&'w str] {
 
 /// Whether git would have signatures checked, which starts a program that writes in the home directory; also when a format
 /// has a name of which nobody knows what it stands for.
-pub(crate) fn checks_signatures(arguments: &[&str]) -> bool {
+pub fn checks_signatures(arguments: &[&str]) -> bool {
     let long = |word: &str, name: &str, least: usize| {
         let flag = word.split('=').next().unwrap_or(word);
         flag.len() >= least && name.starts_with(flag)

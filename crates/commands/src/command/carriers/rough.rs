@@ -5,7 +5,7 @@ use std::iter::Peekable;
 use std::str::Chars;
 
 /// The words of each command, those inside substitutions too.
-pub(crate) fn commands(text: &str) -> Vec<Vec<String>> {
+pub fn commands(text: &str) -> Vec<Vec<String>> {
     let mut reader = Reader {
         rest: text.chars().peekable(),
         current: Frame::default(),

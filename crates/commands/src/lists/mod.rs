@@ -7,24 +7,24 @@ mod dispatch;
 mod inline;
 mod powershell;
 
-pub(crate) use inline::hands_on;
+pub use inline::hands_on;
 
 use inline::Inline;
 
 /// A shell's text as the peer finds it.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(crate) struct Payload {
+pub struct Payload {
     /// The text, without blanks around it.
-    pub(crate) text: String,
+    pub text: String,
     /// Whether it may stand for the whole list: nothing was set before the shell, and no words are behind the text.
-    pub(crate) stands_alone: bool,
+    pub stands_alone: bool,
     /// Whether the peer takes it apart.
-    pub(crate) is_parsed: bool,
+    pub is_parsed: bool,
 }
 
 /// The text that `argv` tells a shell to run. `raw` is the text that came with the list, if any: one form of a login shell
 /// may be named by its text alone.
-pub(crate) fn payload(argv: &[String], raw: Option<&str>) -> Option<Payload> {
+pub fn payload(argv: &[String], raw: Option<&str>) -> Option<Payload> {
     let found = Shell::behind(argv)?;
     let text = found.text()?;
     let legacy = found.is_legacy_login()
@@ -41,7 +41,7 @@ pub(crate) fn payload(argv: &[String], raw: Option<&str>) -> Option<Payload> {
 }
 
 /// Whether the peer takes the first word for a shell whose files it cannot know, so that no file is named for it.
-pub(crate) fn is_opaque_shell(word: &str) -> bool {
+pub fn is_opaque_shell(word: &str) -> bool {
     let name = name_of(word);
     POSIX.binary_search(&name.as_str()).is_ok() && PARSEABLE.binary_search(&name.as_str()).is_err()
 }
@@ -170,7 +170,7 @@ pub(crate) fn is_shell(word: &str) -> bool {
 }
 
 /// Base name in lower case, by whichever kind of slash gives the shorter one, without a Windows extension.
-pub(crate) fn name_of(word: &str) -> String {
+pub fn name_of(word: &str) -> String {
     let word = word.trim_end_matches(['/', '\\']);
     let base = word.rsplit(['/', '\\']).next().unwrap_or(word);
     let name = trim(base).to_lowercase();
@@ -179,7 +179,7 @@ pub(crate) fn name_of(word: &str) -> String {
 }
 
 /// Without what JavaScript takes for blanks.
-pub(crate) fn trim(text: &str) -> &str {
+pub fn trim(text: &str) -> &str {
     text.trim_matches(crate::text::is_js_space)
 }
 

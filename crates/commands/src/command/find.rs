@@ -7,7 +7,7 @@ use std::ops::Range;
 /// Where the programs with their arguments stand, in the words of a `find` that only starts them with what it finds in the
 /// place of a whole `{}`. `None` when it starts none, or in another way: in the folder of the file, after a question, with
 /// the name as part of a word or as the program itself, or when links may lead it anywhere.
-pub(crate) fn actions(words: &[Word]) -> Option<Vec<Range<usize>>> {
+pub fn actions(words: &[Word]) -> Option<Vec<Range<usize>>> {
     let (find, rest) = words.split_first()?;
     if base_name(&find.text) != "find" {
         return None;
@@ -49,7 +49,7 @@ pub(crate) fn actions(words: &[Word]) -> Option<Vec<Range<usize>>> {
 }
 
 /// Folders that a `find` begins at, as they are named.
-pub(crate) fn starts(words: &[Word]) -> Vec<&str> {
+pub fn starts(words: &[Word]) -> Vec<&str> {
     let operands = words.iter().skip(1).map(|word| word.text.as_str());
     let starts: Vec<&str> = operands
         .skip_while(|word| matches!(*word, "-H" | "-P"))
@@ -59,7 +59,7 @@ pub(crate) fn starts(words: &[Word]) -> Vec<&str> {
 }
 
 /// Stands for what was found.
-pub(crate) const FOUND: &str = "{}";
+pub const FOUND: &str = "{}";
 
 const NOT_LOOKED_INTO: &[&str] = &["-L", "-execdir", "-follow", "-ok", "-okdir"];
 

@@ -51,7 +51,7 @@ pub fn script_word(segment: &Segment) -> Option<usize> {
 
 /// Where the program is.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Source {
+pub enum Source {
     /// In the file that the argument at this index names; 0 is the first behind the interpreter.
     File(usize),
     /// In the arguments, all of it.
@@ -62,7 +62,7 @@ pub(crate) enum Source {
 }
 
 /// Where `program` finds what it runs; `None` for one that is no interpreter. Shells have more ways, see [`ShellUse`].
-pub(crate) fn source(program: &str, arguments: &[&str]) -> Option<Source> {
+pub fn source(program: &str, arguments: &[&str]) -> Option<Source> {
     let name = Name::of(program);
     if name.is_shell() {
         return Some(Source::Unknown);

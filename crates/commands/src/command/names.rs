@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 /// The name of a typed word or a path.
-pub(crate) fn base_name(program: &str) -> Cow<'_, str> {
+pub fn base_name(program: &str) -> Cow<'_, str> {
     let base = program.rsplit(['/', '\\']).find(|part| !part.is_empty()).unwrap_or(program);
     let lower = if base.bytes().any(|b| b.is_ascii_uppercase()) || !base.is_ascii() {
         Cow::Owned(base.to_lowercase())
@@ -30,7 +30,7 @@ pub(super) fn is_odd(name: &str) -> bool {
 }
 
 /// Whether the word assigns a variable when it stands before a command.
-pub(crate) fn is_assignment(word: &str) -> bool {
+pub fn is_assignment(word: &str) -> bool {
     let Some((name, _)) = word.split_once('=') else { return false };
     name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
@@ -39,7 +39,7 @@ pub(crate) fn is_assignment(word: &str) -> bool {
 const EXTENSIONS: [&str; 4] = [".exe", ".cmd", ".bat", ".com"];
 
 /// Words of the grammar where a command is expected, those of bash included.
-pub(crate) const RESERVED: &[&str] = &[
+pub const RESERVED: &[&str] = &[
     "!",
     "[[",
     "]]",

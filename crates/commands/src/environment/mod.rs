@@ -100,7 +100,7 @@ const SHARED: &[&str] =
 
 /// The environment of a command that runs on a rule alone: the rule was held against what git's files say, so nothing else may be
 /// said to it, and reading does not write its index anew.
-pub(crate) fn unasked(mut env: BTreeMap<String, String>) -> BTreeMap<String, String> {
+pub fn unasked(mut env: BTreeMap<String, String>) -> BTreeMap<String, String> {
     env.retain(|name, _| !GIT_WORDS.iter().any(|beginning| name.starts_with(beginning)));
     env.insert("GIT_OPTIONAL_LOCKS".to_owned(), "0".to_owned());
     env

@@ -1,8 +1,10 @@
 //! Command texts taken apart: what is accepted with which words, joints, extensions and dialect, and what is refused, for
 //! which reason and where.
 
-use countersign_policy::analysis::OpaqueReason;
-use countersign_policy::shell::{Dialect, Extension, Script, SimpleCommand, Word, parse};
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use countersign_commands::analysis::OpaqueReason;
+use countersign_commands::shell::{Dialect, Extension, Script, SimpleCommand, Word, parse};
 use pretty_assertions::assert_eq;
 
 /// Each text is accepted, and its commands read as written beside it: words between `<` and `>`, joints between.

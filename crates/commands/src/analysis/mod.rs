@@ -16,7 +16,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 pub use crate::shell::{Opaque, OpaqueReason, Operator, Word};
-pub(crate) use peer::is_pattern;
+pub use peer::is_pattern;
 
 /// A command taken apart.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -163,7 +163,7 @@ impl Analysis {
 
     /// Why the text that an argument list hands to its shell could not be taken apart: it stays one argument then, and
     /// this is what a reader wants to know about it.
-    pub(crate) fn unread_text(&self) -> Option<Self> {
+    pub fn unread_text(&self) -> Option<Self> {
         let [only] = self.segments.as_slice() else { return None };
         let Some(ShellUse::Inline { payload, .. }) = only.candidate.shell else { return None };
         if self.form != Form::Arguments {
@@ -185,7 +185,7 @@ impl Analysis {
 
     /// Whether a shell that reads the text runs `segment` itself, without any effect: a safe builtin, or one that only
     /// prints what its words say.
-    pub(crate) fn is_harmless_builtin(&self, segment: &Segment) -> bool {
+    pub fn is_harmless_builtin(&self, segment: &Segment) -> bool {
         if self.form != Form::Text || !segment.assignments.is_empty() {
             return false;
         }
@@ -198,7 +198,7 @@ impl Analysis {
 
     /// Notes where a shell that reads the text may evaluate words, so that nothing covers it whatever is said about a file of
     /// that name.
-    pub(crate) fn mark_builtins(&mut self) {
+    pub fn mark_builtins(&mut self) {
         if self.form != Form::Text || self.profile == Profile::Reference {
             return;
         }
@@ -218,7 +218,7 @@ impl Analysis {
     }
 
     /// Whether a word stands for the last command's status.
-    pub(crate) fn is_status(&self, word: &Word) -> bool {
+    pub fn is_status(&self, word: &Word) -> bool {
         self.extensions.iter().any(|(extension, span)| {
             *extension == shell::Extension::ExitStatus
                 && word.span.start <= span.start
@@ -323,4 +323,4 @@ fn is_plain_sh(shell: &str) -> bool {
 const CARRIED: usize = 16;
 
 /// The shell that reads texts.
-pub(crate) const SHELL: &str = "sh";
+pub const SHELL: &str = "sh";

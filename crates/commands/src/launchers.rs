@@ -6,7 +6,7 @@ use std::path::Path;
 
 /// What of a folder decides.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Obeys {
+pub enum Obeys {
     /// Nothing, as far as is known.
     Nothing,
     /// Files of these names, in the folder or above.
@@ -16,7 +16,7 @@ pub(crate) enum Obeys {
 }
 
 /// Whether these arguments ask for nothing but a version.
-pub(crate) fn asks_for_a_version(arguments: &[&str]) -> bool {
+pub fn asks_for_a_version(arguments: &[&str]) -> bool {
     let asks = |word: &&str| ASKING.contains(word);
     arguments.len() <= MOST_WORDS
         && arguments.iter().any(asks)
@@ -25,7 +25,7 @@ pub(crate) fn asks_for_a_version(arguments: &[&str]) -> bool {
 
 /// What decides for a program that was typed so and leads to this file. A file that has another name than what was typed,
 /// apart from a version, is a launcher; only those in the table are known.
-pub(crate) fn obeys(typed: &str, real: &Path) -> Obeys {
+pub fn obeys(typed: &str, real: &Path) -> Obeys {
     let real_text = real.to_string_lossy();
     let [called, file] = [typed, &real_text].map(Name::of);
     if real.parent().and_then(Path::file_name).is_some_and(|folder| folder == SHIMS) {

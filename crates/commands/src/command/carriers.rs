@@ -2,11 +2,11 @@
 //! input: [`table`] knows them all, [`reached`] and [`carriage`] say what words start.
 
 mod reach;
-pub(crate) mod rough;
+pub mod rough;
 mod table;
 
-pub(crate) use reach::{Carriage, Reached, carriage, reached};
-pub(crate) use table::{Carrier, Network, Rights, Starts, Through, by_exact_name, carrier, is_find_action};
+pub use reach::{Carriage, Reached, carriage, reached};
+pub use table::{Carrier, Network, Rights, Starts, Through, by_exact_name, carrier, is_find_action};
 
 use super::{Layer, PromptReason};
 use crate::programs::Name;
@@ -22,20 +22,20 @@ impl Name {
     }
 
     /// Whether its arguments or files are a program in themselves, so that "always" would allow anything.
-    pub(crate) fn is_interpreter(&self) -> bool {
+    pub fn is_interpreter(&self) -> bool {
         self.reads_programs() || carrier(self).is_some_and(Carrier::is_interpreter)
     }
 }
 
 /// Whether starting this file runs something that its own name does not say: a shell, a carrier or a multi-call file.
-pub(crate) fn runs_others<'a>(program: &str, args: impl Iterator<Item = &'a str>) -> bool {
+pub fn runs_others<'a>(program: &str, args: impl Iterator<Item = &'a str>) -> bool {
     let name = Name::of(program);
     name.is_shell() || name.is_multi_call() || name.is_carrier(args)
 }
 
 /// Whether any of `words` names a shell, an interpreter, a file with many programs, or a program that starts others, by
 /// name or path: whatever stands behind it may be code. A word that only looks like such a name counts too.
-pub(crate) fn carries_code<'a>(words: impl IntoIterator<Item = &'a str>) -> bool {
+pub fn carries_code<'a>(words: impl IntoIterator<Item = &'a str>) -> bool {
     words.into_iter().any(|word| {
         let name = Name::of(word);
         name.is_shell()

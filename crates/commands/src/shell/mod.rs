@@ -75,7 +75,6 @@ pub enum Dialect {
 
 /// Something that the newest peer refuses to analyse although it cannot run, read or write anything else.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
-#[non_exhaustive]
 pub enum Extension {
     /// `2>&1`, `1>&2`, `>&2`: one of the command's own streams becomes another.
     StreamDuplicate,

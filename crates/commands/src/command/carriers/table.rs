@@ -8,28 +8,28 @@ use std::sync::LazyLock;
 
 /// One program, or several that read their arguments alike.
 #[derive(Debug)]
-pub(crate) struct Carrier {
+pub struct Carrier {
     /// Its names, with blanks between them.
-    pub(crate) names: &'static str,
+    pub names: &'static str,
     /// Where what it starts is named.
-    pub(crate) starts: Starts,
+    pub starts: Starts,
     /// Options whose value is the next word.
-    pub(crate) values: &'static str,
+    pub values: &'static str,
     /// Options whose value is a program or a text for a shell that it runs.
-    pub(crate) runs: &'static str,
+    pub runs: &'static str,
     /// How far the peers look through it.
-    pub(crate) through: Through,
+    pub through: Through,
     /// Whose rights what it starts has.
-    pub(crate) rights: Rights,
+    pub rights: Rights,
     /// Whether it talks to other machines by itself.
-    pub(crate) network: Network,
+    pub network: Network,
     /// What a rule for the program says.
-    pub(crate) judged: Judged,
+    judged: Judged,
 }
 
 /// Where a carried command stands.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Starts {
+pub enum Starts {
     /// Behind the options and so many operands.
     Words(usize),
     /// The same, and assignments may stand in front of it.
@@ -48,7 +48,7 @@ pub(crate) enum Starts {
 
 /// How far the peers look through a wrapper, and with them a rule that allows.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Through {
+pub enum Through {
     /// To what it starts, with options that are understood.
     Transparent,
     /// To what it starts, as a builtin of the shell.
@@ -63,7 +63,7 @@ pub(crate) enum Through {
 
 /// Whose rights a carried command has.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Rights {
+pub enum Rights {
     /// Those of who starts it.
     Own,
     /// Another user's.
@@ -74,7 +74,7 @@ pub(crate) enum Rights {
 
 /// Whether a program talks to other machines.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Network {
+pub enum Network {
     /// It may or may not.
     Unsaid,
     /// That is what it is for.
@@ -101,12 +101,12 @@ impl Carrier {
     }
 
     /// Whether `option` takes the next word as its value.
-    pub(crate) fn takes_next(&self, option: &str) -> bool {
+    pub fn takes_next(&self, option: &str) -> bool {
         self.values.split(' ').chain(self.runs.split(' ')).any(|known| !known.is_empty() && known == option)
     }
 
     /// Whether a rule for the program says nothing about what it starts.
-    pub(crate) fn is_carrier(&self) -> bool {
+    pub fn is_carrier(&self) -> bool {
         match self.judged {
             Judged::Carrier | Judged::Both => true,
             Judged::Interpreter | Judged::Program => false,
@@ -151,7 +151,7 @@ impl Carrier {
 }
 
 /// The row of a program, by its name with or without a version.
-pub(crate) fn carrier(name: &Name) -> Option<&'static Carrier> {
+pub fn carrier(name: &Name) -> Option<&'static Carrier> {
     let full = name.as_str();
     if is_loader(full) {
         return Some(&LOADER);
@@ -163,7 +163,7 @@ pub(crate) fn carrier(name: &Name) -> Option<&'static Carrier> {
 }
 
 /// The row of this very name, as the peers compare it.
-pub(crate) fn by_exact_name(name: &str) -> Option<&'static Carrier> {
+pub fn by_exact_name(name: &str) -> Option<&'static Carrier> {
     ROWS.get(name).copied()
 }
 
@@ -228,7 +228,7 @@ const fn row(names: &'static str, starts: Starts) -> Carrier {
 pub(crate) const FIND_ACTIONS: &str = "-exec -execdir -ok -okdir";
 
 /// Whether a word of a `find` is one of them.
-pub(crate) fn is_find_action(word: &str) -> bool {
+pub fn is_find_action(word: &str) -> bool {
     FIND_ACTIONS.split(' ').any(|action| action == word)
 }
 

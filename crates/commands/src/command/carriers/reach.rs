@@ -9,15 +9,15 @@ use crate::shell::Word;
 
 /// What a carrier most likely starts.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub(crate) struct Carriage<'a> {
+pub struct Carriage<'a> {
     /// Commands, program first.
-    pub(crate) commands: Vec<&'a [&'a str]>,
+    pub commands: Vec<&'a [&'a str]>,
     /// Texts for a shell.
-    pub(crate) texts: Vec<&'a str>,
+    pub texts: Vec<&'a str>,
 }
 
 /// What the program of `row` most likely starts with these arguments.
-pub(crate) fn carriage<'a>(row: &Carrier, arguments: &'a [&'a str]) -> Carriage<'a> {
+pub fn carriage<'a>(row: &Carrier, arguments: &'a [&'a str]) -> Carriage<'a> {
     let mut found = Carriage::default();
     match row.starts {
         Starts::Words(operands) => found.words(row, arguments, operands),
@@ -110,17 +110,17 @@ fn behind_options<'a>(row: &Carrier, arguments: &'a [&'a str]) -> &'a [&'a str] 
 
 /// Everything that words could start beyond what their first one names.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Reached {
+pub struct Reached {
     /// Commands that a known carrier may start, program first.
-    pub(crate) commands: Vec<Vec<Word>>,
+    pub commands: Vec<Vec<Word>>,
     /// Words behind a program of which nothing is known, each with all behind it.
-    pub(crate) mentioned: Vec<Vec<Word>>,
+    pub mentioned: Vec<Vec<Word>>,
     /// Whether there may be more that is in no word.
-    pub(crate) unseen: bool,
+    pub unseen: bool,
 }
 
 /// Everything that `words` could start. Of a program that `is_known` names and that is no carrier the words are data.
-pub(crate) fn reached(words: &[Word], is_known: impl Fn(&Name) -> bool) -> Reached {
+pub fn reached(words: &[Word], is_known: impl Fn(&Name) -> bool) -> Reached {
     let mut look = Look { found: Reached::default(), is_known };
     look.program(words, 0);
     look.found
