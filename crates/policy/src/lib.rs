@@ -19,11 +19,9 @@ mod knowledge;
 pub mod meaning;
 pub mod names;
 pub mod powers;
-pub mod reference;
 pub mod rules;
 pub mod safe_bins;
 pub mod surroundings;
-pub mod windows;
 pub mod work;
 
 pub use approved::ApprovedCommand;

@@ -23,7 +23,8 @@ fn variants(file: &str) -> Vec<String> {
 }
 
 fn extensions() -> BTreeSet<String> {
-    let all: Vec<String> = [variants("../commands/src/profile.rs"), variants("../commands/src/shell/mod.rs")].concat();
+    let all: Vec<String> =
+        [variants("../commands/src/profile.rs"), variants("../commands/src/shell/mod.rs")].concat();
     assert!(all.len() > 7, "{all:?}");
     all.into_iter().collect()
 }

@@ -26,5 +26,4 @@ mod shells;
 mod support;
 mod threats;
 mod vectors;
-mod verdicts;
 mod work;

@@ -2,11 +2,11 @@
 #![no_main]
 
 use countersign_commands::raw_command;
+use countersign_conformance::windows;
 use countersign_policy::display::{
     Secrets, argv_line, argv_view, escape, masked_argv_line, masked_text, original, output_tail,
     parse_argv_line, parse_shell_quoted, shell_quoted, shown, unescape,
 };
-use countersign_policy::windows;
 use countersign_protocol::ui::CommandView;
 use countersign_routing::Release;
 use countersign_routing::directive::Message;

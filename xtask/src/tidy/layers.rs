@@ -36,11 +36,15 @@ const EDGES: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "crates/conformance",
+        &["countersign-commands", "countersign-node", "countersign-policy", "countersign-protocol"],
+    ),
+    (
         "crates/cli",
         &[
             "countersign-approvals",
-            "countersign-commands",
             "countersign-companion",
+            "countersign-conformance",
             "countersign-gateway",
             "countersign-node",
             "countersign-policy",

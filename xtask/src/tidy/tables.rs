@@ -60,7 +60,7 @@ fn literals(text: &str) -> impl Iterator<Item = &str> {
 const TABLE: &str = "crates/commands/src/command/carriers/table.rs";
 
 /// What the peers say where they differ; no decision goes through it.
-const REFERENCE: [&str; 2] = ["crates/commands/src/lists/", "crates/policy/src/reference/"];
+const REFERENCE: [&str; 2] = ["crates/commands/src/lists/", "crates/conformance/src/reference/"];
 
 /// So many different names in one list are a table of them, fewer happen to be beside each other.
 const MOST: usize = 4;

@@ -6,7 +6,7 @@ use countersign_approvals::question::{
 use countersign_commands::analysis::{Analysis, analyze_text};
 use countersign_commands::raw_command;
 use countersign_node::host::AskedRun;
-use countersign_policy::{display, reference};
+use countersign_policy::display;
 use countersign_protocol::gateway::approval::RequestView;
 use countersign_protocol::gateway::plugin::PluginView;
 use countersign_protocol::gateway::proposal::ProposalView;
@@ -123,7 +123,7 @@ fn says(argv: &[String], command: &str) -> bool {
     let texts = [Some(agreed.command_text), agreed.shell_payload];
     texts.iter().flatten().any(|text| {
         let text = text.trim();
-        text == command.trim() || reference::display::command(text).text == command.trim()
+        text == command.trim() || display::peer::command(text).text == command.trim()
     })
 }
 

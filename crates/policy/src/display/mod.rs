@@ -4,6 +4,7 @@
 mod chain;
 mod hidden;
 mod line;
+pub mod peer;
 mod secrets;
 mod spans;
 

@@ -1,7 +1,6 @@
 //! A small world to judge commands in: facts, a policy and rules without a machine behind them.
 
 pub(crate) mod documented;
-pub(crate) mod fixture;
 pub(crate) mod inputs;
 pub(crate) mod shells;
 

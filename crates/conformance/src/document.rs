@@ -2,11 +2,12 @@
 
 use super::Profile;
 use super::cases::{Surroundings, Version};
+use crate::reference;
+use crate::reference::Release;
+use crate::reference::document::{self as peers, Overrides, Values};
+use countersign_policy::currency;
 use countersign_policy::document::{self, Parsed};
 use countersign_policy::effective::Requested;
-use countersign_policy::reference::Release;
-use countersign_policy::reference::document::{self as peers, Overrides, Values};
-use countersign_policy::{currency, reference};
 use countersign_protocol::document::Document;
 use countersign_protocol::secret::SocketToken;
 use countersign_protocol::socket::PolicySnapshot;
@@ -15,7 +16,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 #[derive(Deserialize)]
-pub(super) struct Case {
+pub(crate) struct Case {
     #[serde(default)]
     version: Version,
     #[serde(flatten)]
@@ -71,10 +72,10 @@ struct Below {
     auto_allow_skills: Option<bool>,
 }
 
-pub(super) const EXPECTED: &str = "action load, merge-socket, normalise, redact, resolve, serialise, snapshot or \
+pub(crate) const EXPECTED: &str = "action load, merge-socket, normalise, redact, resolve, serialise, snapshot or \
                                    snapshot-current with its members, version?";
 
-pub(super) fn answer(case: Case, surroundings: &Surroundings) -> Value {
+pub(crate) fn answer(case: Case, surroundings: &Surroundings) -> Value {
     let release = Release::from(case.version);
     match (case.action, surroundings.profile) {
         (Action::Load { text }, Profile::Reference) => {

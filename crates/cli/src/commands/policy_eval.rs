@@ -1,17 +1,10 @@
 //! `countersign policy eval`: answers cases in bulk, for tests of a policy and for comparing it with the peers'. Nothing
 //! runs, nothing is written; only files that a case names are looked at.
 
-mod cases;
-mod commands;
-mod display;
-mod document;
-mod line;
-
 use super::{Exit, output::Output};
-use cases::Surroundings;
 use clap::{Args, ValueEnum};
-use line::Answer;
-use std::io::{self, BufRead, Read, Write};
+use countersign_conformance::{Profile, Surroundings, answer_all};
+use std::io;
 use std::path::PathBuf;
 
 /// Arguments of `policy eval`.
@@ -22,8 +15,8 @@ pub(crate) struct EvalArgs {
     #[arg(long, required = true)]
     jsonl: bool,
     /// Whose verdicts: this program's, or those of the newest OpenClaw release.
-    #[arg(long, value_enum, default_value_t = Profile::Attentive)]
-    profile: Profile,
+    #[arg(long, value_enum, default_value_t = Whose::Attentive)]
+    profile: Whose,
     /// Folder tree that the cases were written for: where a case says nothing else, its working directory is DIR/work,
     /// its PATH DIR/bin:DIR/safe, and safe bins lie in DIR/safe [default: the variable FX, else this machine].
     #[arg(long, value_name = "DIR")]
@@ -32,7 +25,7 @@ pub(crate) struct EvalArgs {
 
 /// Whose verdicts are printed.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
-pub(crate) enum Profile {
+enum Whose {
     /// This program's own: stricter where a careful person would want to be asked.
     Attentive,
     /// What the newest OpenClaw release says (or the older one, where a case names its version).
@@ -40,46 +33,19 @@ pub(crate) enum Profile {
 }
 
 pub(super) fn eval(args: &EvalArgs, output: &Output) -> anyhow::Result<Exit> {
+    let profile = match args.profile {
+        Whose::Attentive => Profile::Attentive,
+        Whose::Reference => Profile::Reference,
+    };
     let fixture = args.fixture.clone().or_else(|| std::env::var_os("FX").map(PathBuf::from));
     let home = std::env::home_dir().unwrap_or_else(|| PathBuf::from("/"));
-    let surroundings = Surroundings { profile: args.profile, fixture, home };
-    let failed = answer_all(io::stdin().lock(), io::stdout().lock(), &surroundings)?;
+    let failed =
+        answer_all(io::stdin().lock(), io::stdout().lock(), &Surroundings { profile, fixture, home })?;
     if failed > 0 {
         output.note(&format!("{failed} lines could not be answered"));
     }
     Ok(if failed == 0 { Exit::Ok } else { Exit::Failed })
 }
-
-/// Answers every line as soon as it is read; how many could not be answered.
-fn answer_all(
-    mut cases: impl BufRead,
-    mut answers: impl Write,
-    surroundings: &Surroundings,
-) -> io::Result<usize> {
-    let mut failed = 0;
-    let mut bytes = Vec::new();
-    loop {
-        bytes.clear();
-        let limit = u64::try_from(LINE_BYTES).unwrap_or(u64::MAX);
-        if cases.by_ref().take(limit + 1).read_until(b'\n', &mut bytes)? == 0 {
-            return Ok(failed);
-        }
-        if bytes.len() > LINE_BYTES && bytes.last() != Some(&b'\n') {
-            cases.skip_until(b'\n')?;
-        }
-        if bytes.trim_ascii().is_empty() {
-            continue;
-        }
-        let answer = line::answer(&bytes, surroundings);
-        failed += usize::from(matches!(answer, Answer { error: Some(_), .. }));
-        serde_json::to_writer(&mut answers, &answer)?;
-        answers.write_all(b"\n")?;
-        answers.flush()?;
-    }
-}
-
-/// Longest line, in bytes: the largest document that is read, with every byte escaped once.
-const LINE_BYTES: usize = 8 * 1024 * 1024;
 
 const FORMAT: &str = "\
 A case is {\"id\":\"…\",\"op\":\"…\",\"input\":{…}}, an answer {\"id\":\"…\",\"result\":{…}} or
@@ -107,6 +73,3 @@ op and members of input ('?' = may be missing):
 Example, with jq, that fails when a list of entries would no longer cover a command:
   echo '{\"id\":\"1\",\"op\":\"evaluate\",\"input\":{\"command\":\"git status | head -n 3\",\"allowlist\":[\"/usr/bin/git\"]}}' \\
     | countersign policy eval --jsonl | jq -e .result.satisfied";
-
-#[cfg(test)]
-mod tests;

@@ -1,7 +1,7 @@
 //! The peers' fixture tree in memory: where programs are, as a machine would say.
 
 use countersign_commands::analysis::Analysis;
-use countersign_policy::facts::{Facts, FolderFacts, ProgramFacts};
+use countersign_policy::facts::{Facts, FileIdentity, FolderFacts, ProgramFacts};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
@@ -102,8 +102,14 @@ pub(crate) fn home() -> PathBuf {
     Path::new(ROOT).join("home")
 }
 
+/// A file of its own for each path.
+fn identity(path: &str) -> FileIdentity {
+    let ino = path.bytes().fold(7, |ino: u64, byte| ino.wrapping_mul(31).wrapping_add(u64::from(byte)));
+    FileIdentity { dev: 1, ino, size: 10, mtime_ns: 1, ctime_ns: 1, mode: 0o100_755, sha256: None }
+}
+
 fn facts(path: Option<PathBuf>, real_path: Option<PathBuf>) -> ProgramFacts {
-    let identity = path.as_ref().map(|path| super::identity(&path.to_string_lossy()));
+    let identity = path.as_ref().map(|path| identity(&path.to_string_lossy()));
     ProgramFacts { path, real_path, identity, writable: false }
 }
 

@@ -1,8 +1,8 @@
 //! Cases about what is shown.
 
 use super::Profile;
+use countersign_policy::display::peer as peers;
 use countersign_policy::display::{self, Secrets};
-use countersign_policy::reference::display as peers;
 use countersign_protocol::limits::DISPLAY_INPUT_UNITS;
 use countersign_protocol::ui::SpanKind;
 use serde::Deserialize;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 #[derive(Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
-pub(super) enum Case {
+pub(crate) enum Case {
     Command { text: String },
     Warning { text: String },
     Preview { request: Request },
@@ -19,16 +19,16 @@ pub(super) enum Case {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Request {
+pub(crate) struct Request {
     #[serde(default)]
     command: String,
     command_preview: Option<String>,
 }
 
-pub(super) const EXPECTED: &str =
+pub(crate) const EXPECTED: &str =
     "kind command, warning or output-tail (with max) and text, or kind preview and request";
 
-pub(super) fn answer(case: Case, profile: Profile) -> Value {
+pub(crate) fn answer(case: Case, profile: Profile) -> Value {
     match (case, profile) {
         (Case::Command { text }, Profile::Reference) => painted(peers::command(&text)),
         (Case::Warning { text }, Profile::Reference) => painted(peers::warning(&text)),

@@ -2,17 +2,21 @@
 //! Where this crate refuses what a peer accepts the reasons are counted; nowhere does it accept what the newest peer
 //! refuses.
 
-use crate::support::fixture::{Places, ROOT, Tree};
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod fixture;
+
 use countersign_commands::analysis::{Analysis, analyze_argv_as, analyze_text_as};
 use countersign_commands::command::Divided;
 use countersign_commands::profile::Profile;
+use countersign_conformance::reference::words::listed;
 use countersign_policy::allowlist::{EntryIndex, Rule};
 use countersign_policy::always::{Remembered, remembered};
 use countersign_policy::bind::{Bound, bind};
 use countersign_policy::evaluate::{Cover, InlineEval, Miss, SkillBin, Skills, Trust, covers};
 use countersign_policy::facts::Facts;
-use countersign_policy::reference::words::listed;
 use countersign_policy::safe_bins::{SafeBins, Settings};
+use fixture::{Places, ROOT, Tree};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -3,7 +3,7 @@
 //! and has permissive values where nothing is said.
 
 use super::Release;
-use crate::document::{self, Parsed};
+use countersign_policy::document::{self, Parsed};
 use countersign_protocol::document::{Document, WILDCARD_AGENT};
 use countersign_protocol::socket::{PolicySnapshot, SnapshotRule};
 use countersign_protocol::vocabulary::{Ask, Security};

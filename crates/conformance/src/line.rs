@@ -6,26 +6,26 @@ use serde_json::Value;
 
 /// What is printed for a line.
 #[derive(Debug, Serialize)]
-pub(super) struct Answer {
+pub(crate) struct Answer {
     /// The case's id; null when the line has none.
     id: Value,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) result: Option<Value>,
+    pub(crate) result: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) error: Option<CaseError>,
+    pub(crate) error: Option<CaseError>,
 }
 
 /// Why a case has no result.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, thiserror::Error)]
 #[error("{problem}: expected {expected}, got {got}")]
-pub(super) struct CaseError {
+pub(crate) struct CaseError {
     problem: String,
     expected: String,
     got: String,
 }
 
 impl CaseError {
-    pub(super) fn new(problem: impl ToString, expected: &str, got: &Value) -> Self {
+    pub(crate) fn new(problem: impl ToString, expected: &str, got: &Value) -> Self {
         let mut got = got.to_string();
         if let Some((cut, _)) = got.char_indices().nth(GOT_CHARS) {
             got.truncate(cut);
@@ -42,7 +42,7 @@ struct Case {
 }
 
 /// Answers one line, whatever it is.
-pub(super) fn answer(line: &[u8], surroundings: &Surroundings) -> Answer {
+pub(crate) fn answer(line: &[u8], surroundings: &Surroundings) -> Answer {
     let value = match serde_json::from_slice::<Value>(line) {
         Ok(value) => value,
         Err(error) => {

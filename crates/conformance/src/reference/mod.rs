@@ -3,12 +3,11 @@
 //! to this program; `argv` also tells it which entries say nothing about what a shell would run.
 
 pub mod currency;
-pub mod display;
 pub mod document;
 pub mod raw_command;
 pub mod words;
 
-use crate::allowlist::{self, Rule};
+use countersign_policy::allowlist::{self, Rule};
 use countersign_protocol::vocabulary::{Ask, Decision, Security};
 
 /// Which release of the peers.

@@ -2,6 +2,8 @@
 
 use super::line::CaseError;
 use super::{Profile, commands, display, document};
+use crate::reference::{self, Mode, Release};
+use crate::windows;
 use countersign_commands::environment;
 use countersign_commands::raw_command;
 use countersign_node::socket::auth;
@@ -10,9 +12,7 @@ use countersign_policy::effective::{BUILT_IN, Requested};
 use countersign_policy::evaluate::{Covered, needs_prompt};
 use countersign_policy::facts::ProgramFacts;
 use countersign_policy::inline_eval::{self, Hit};
-use countersign_policy::reference::{self, Mode, Release};
 use countersign_policy::safe_bins::{self, CustomProfile, SafeBins};
-use countersign_policy::windows;
 use countersign_protocol::secret::SocketToken;
 use countersign_protocol::vocabulary::{Ask, Security};
 use serde::Deserialize;
@@ -24,15 +24,19 @@ use std::path::PathBuf;
 
 /// What a case does not say itself.
 #[derive(Clone, Debug)]
-pub(super) struct Surroundings {
-    pub(super) profile: Profile,
-    pub(super) fixture: Option<PathBuf>,
-    pub(super) home: PathBuf,
+pub struct Surroundings {
+    /// Whose verdicts.
+    pub profile: Profile,
+    /// The folder tree that cases were written for: commands run in its `work`, programs are in its `bin` and `safe`. Without one,
+    /// they are where this process has them.
+    pub fixture: Option<PathBuf>,
+    /// What `~` stands for.
+    pub home: PathBuf,
 }
 
 impl Surroundings {
     /// Where a command runs.
-    pub(super) fn cwd(&self) -> PathBuf {
+    pub(crate) fn cwd(&self) -> PathBuf {
         match &self.fixture {
             Some(fixture) => fixture.join("work"),
             None => std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/")),
@@ -40,7 +44,7 @@ impl Surroundings {
     }
 
     /// Where its programs are looked up.
-    pub(super) fn path(&self) -> OsString {
+    pub(crate) fn path(&self) -> OsString {
         match &self.fixture {
             Some(fixture) => {
                 let mut path = fixture.join("bin").into_os_string();
@@ -54,7 +58,7 @@ impl Surroundings {
 }
 
 /// The result of a case.
-pub(super) fn answer(op: &str, input: &Value, surroundings: &Surroundings) -> Result<Value, CaseError> {
+pub(crate) fn answer(op: &str, input: &Value, surroundings: &Surroundings) -> Result<Value, CaseError> {
     let profile = surroundings.profile;
     Ok(match op {
         "allow-always" => commands::allow_always(&read(input, commands::EXPECTED)?, surroundings),
@@ -85,7 +89,7 @@ fn read<T: DeserializeOwned>(input: &Value, expected: &str) -> Result<T, CaseErr
 
 /// The release that a case is about.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
-pub(super) enum Version {
+pub(crate) enum Version {
     #[serde(rename = "2026.2.19")]
     Older,
     #[default]
@@ -196,7 +200,7 @@ fn inline_eval(case: &InlineEval) -> Value {
 /// An allowlist entry as a case writes it.
 #[derive(Deserialize)]
 #[serde(untagged, rename_all_fields = "camelCase")]
-pub(super) enum Entry {
+pub(crate) enum Entry {
     Pattern(String),
     Members {
         pattern: String,
@@ -207,7 +211,7 @@ pub(super) enum Entry {
 }
 
 impl Entry {
-    pub(super) fn rule(&self) -> Rule {
+    pub(crate) fn rule(&self) -> Rule {
         let (pattern, arg_pattern, source) = match self {
             Self::Pattern(pattern) => (pattern, None, None),
             Self::Members { pattern, arg_pattern, source, .. } => {
@@ -452,7 +456,7 @@ struct SafeBin {
 #[derive(Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 #[derive(Default)]
-pub(super) struct BinProfile {
+pub(crate) struct BinProfile {
     min_positional: usize,
     max_positional: Option<usize>,
     allowed_value_flags: Vec<String>,

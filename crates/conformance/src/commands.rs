@@ -2,6 +2,7 @@
 
 use super::Profile;
 use super::cases::{BinProfile, Entry, Surroundings};
+use crate::reference;
 use countersign_commands::analysis::{
     Analysis, Form, OpaqueReason, Operator, Segment, analyze_argv_as, analyze_text_as,
 };
@@ -14,7 +15,6 @@ use countersign_policy::bind::{Unbound, bind};
 use countersign_policy::effective::BUILT_IN;
 use countersign_policy::evaluate::{InlineEval, SkillBin, Skills, Trust, covers};
 use countersign_policy::facts::{Facts, FolderFacts, ProgramFacts};
-use countersign_policy::reference;
 use countersign_policy::safe_bins::{SafeBins, Settings};
 use countersign_protocol::vocabulary::Security;
 use serde::Deserialize;
@@ -26,7 +26,7 @@ use std::path::{Path, PathBuf};
 /// A command and what it is held against.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Case {
+pub(crate) struct Case {
     #[serde(flatten)]
     subject: Subject,
     cwd: Option<PathBuf>,
@@ -59,11 +59,11 @@ struct Skill {
     resolved_path: PathBuf,
 }
 
-pub(super) const EXPECTED: &str =
+pub(crate) const EXPECTED: &str =
     "command or argv, allowlist?, cwd?, path?, safeBins?, trustedDirs?, autoAllowSkills?, skillBins?, …";
 
 /// What a text is made of.
-pub(super) fn analyze(case: &Case, surroundings: &Surroundings) -> Value {
+pub(crate) fn analyze(case: &Case, surroundings: &Surroundings) -> Value {
     let (analysis, facts) = probe(case, surroundings);
     let profile = surroundings.profile;
     let operators: Vec<&str> =
@@ -79,7 +79,7 @@ pub(super) fn analyze(case: &Case, surroundings: &Surroundings) -> Value {
 }
 
 /// Whether entries, safe bins, builtins and skills cover a command.
-pub(super) fn evaluate(case: Case, surroundings: &Surroundings) -> Value {
+pub(crate) fn evaluate(case: Case, surroundings: &Surroundings) -> Value {
     let (analysis, facts) = probe(&case, surroundings);
     let rules = EntryIndex::new(case.allowlist.iter().map(Entry::rule).collect());
     let trusted = || surroundings.fixture.as_ref().map(|fixture| vec![fixture.join("safe")]);
@@ -115,7 +115,7 @@ pub(super) fn evaluate(case: Case, surroundings: &Surroundings) -> Value {
 }
 
 /// What "always" would store for a command.
-pub(super) fn allow_always(case: &Case, surroundings: &Surroundings) -> Value {
+pub(crate) fn allow_always(case: &Case, surroundings: &Surroundings) -> Value {
     let (analysis, facts) = probe(case, surroundings);
     let offered = |entries: Vec<Value>, marker: bool| {
         json!({
