@@ -80,9 +80,9 @@ mod words;
 use crate::rest::Rest;
 use anyhow::Context;
 use clap::Parser;
-use countersign_companion::paths::Paths;
 use countersign_companion::surroundings::{self, Automation};
 use countersign_companion::{Companion, StartError, control};
+use countersign_core::paths::Paths;
 use countersign_protocol::control::ControlRequest;
 use countersign_protocol::ui::Page;
 use std::process::ExitCode;
@@ -113,7 +113,7 @@ const AUTOMATION: Automation = match cfg!(any(debug_assertions, feature = "autom
 const IGNORED_VARIABLES: &str = "--ignored-variables";
 
 fn main() -> ExitCode {
-    if let Some(ended) = countersign_companion::warden_main() {
+    if let Some(ended) = countersign_core::warden_main() {
         return ended;
     }
     let rest = Rest::at_start();
@@ -168,7 +168,7 @@ fn run(args: Args, rest: Rest) -> anyhow::Result<()> {
     };
     match started {
         Ok((companion, presenter)) => {
-            countersign_companion::guard_runs(&paths);
+            countersign_core::guard_runs(&paths);
             companion.desk().set_ignored(args.ignored_variables);
             shell::run(companion, presenter, args.hidden, rest, signals, &runtime)
         }

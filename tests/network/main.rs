@@ -5,12 +5,12 @@
 
 use anyhow::{Context, Result, bail, ensure};
 use countersign_companion::Companion;
-use countersign_companion::gateway::{self, Options};
-use countersign_companion::paths::Paths;
+use countersign_core::paths::Paths;
 use countersign_gateway::client::{
     self, Address, Answers, Credentials, DeviceToken, Live, Notice, Pin, Withheld,
 };
 use countersign_gateway::identity::Identity;
+use countersign_peers::gateway::{self, Options};
 use countersign_protocol::gateway::connect::Auth;
 use countersign_protocol::ui::{
     CancelCause, Card, DecideParams, GatewayEdit, HistoryEvent, LinkProblem, LinkState, Outcome, SecretEdit,

@@ -4,8 +4,8 @@
 //! A program of its own, so that its memory is measured by itself.
 
 use anyhow::{Context as _, Result, ensure};
-use countersign_companion::paths::Paths;
 use countersign_companion::{Companion, StartError};
+use countersign_core::paths::Paths;
 use countersign_protocol::ui::{ForwardedGrants, Settings};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;

@@ -1,11 +1,11 @@
 //! Changes of policy while no app runs: they only tighten, and the history hears of them as it does from the app.
 
-use crate::known::{Known, rules_event};
-use crate::paths::Paths;
-use crate::wiring::Core;
 use countersign_approvals::history::HistoryError;
 use countersign_approvals::rules::{RuleChange, RulesChanged, RulesError};
 use countersign_approvals::store::{Change, Looser, StoreError, Writer};
+use countersign_core::Core;
+use countersign_core::known::{Known, rules_event};
+use countersign_core::paths::Paths;
 use countersign_protocol::ui::{DocumentEdit, EditResult, HistoryEvent, RuleEdit, RuleEditResult, Via};
 
 /// Why nothing was changed, or why nobody was told.

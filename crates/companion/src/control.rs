@@ -3,9 +3,9 @@
 mod listing;
 
 use crate::desk::Desk;
-use crate::presence::{Presence, Unreached};
 use crate::routing::RunRequest;
 use crate::tools::{Failure, Listing};
+use countersign_core::presence::{Presence, Unreached};
 use countersign_node::socket::listener::{self, BindError, Listener};
 use countersign_node::socket::places::{Reader, Readers};
 use countersign_node::socket::server::Peer;

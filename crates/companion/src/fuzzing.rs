@@ -1,7 +1,9 @@
 //! What has to hold of what others wrote for this crate, whatever it is. Only there for `tests/fuzz`.
 
-use crate::settings::SettingsFile;
-use crate::{connections, control, forward, gateway, pets, private, tools};
+use crate::{control, tools};
+use countersign_core::private;
+use countersign_core::settings::SettingsFile;
+use countersign_peers::{connections, forward, gateway, pets};
 use countersign_protocol::ui::ForwardedGrants;
 use std::path::{Path, PathBuf};
 use tokio::io::BufReader;

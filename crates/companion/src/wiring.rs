@@ -1,35 +1,25 @@
 //! Starts the parts in order and joins them; stops them in the reverse order.
 
-use crate::aftermath;
-use crate::connections::{self, Connections};
 use crate::control;
 use crate::desk::{self, Desk};
-use crate::forward::{self, Forward};
-use crate::gateway::{self, EmbeddedGateway};
-use crate::known::Known;
-use crate::paths::{Paths, process_environment};
-use crate::pets::{self, PetSources};
 use crate::routing::{self, Router};
-use crate::settings::SettingsFile;
 use crate::tools::pets::Companions;
 use crate::tools::{self, Tools};
-use countersign_approvals::Approvals;
 use countersign_approvals::actor::PresenterGuard;
-use countersign_approvals::history::{History, HistoryError};
-use countersign_approvals::ports::Ports;
-use countersign_approvals::rules::RuleStore;
-use countersign_approvals::store::Store;
-use countersign_node::descriptors;
-use countersign_node::host::{self, Host};
+use countersign_approvals::history::HistoryError;
+use countersign_core::known::Known;
+use countersign_core::paths::{Paths, process_environment};
+use countersign_core::{Core, Phases};
 use countersign_node::socket::listener::BindError;
 use countersign_node::socket::server;
+use countersign_peers::connections::{self, Connections};
+use countersign_peers::forward::{self, Forward};
+use countersign_peers::gateway::{self, EmbeddedGateway};
+use countersign_peers::pets::{self, PetSources};
 use countersign_protocol::document;
 use countersign_protocol::ui::Via;
 use std::sync::Arc;
-use std::time::Duration;
 use tokio::sync::mpsc;
-use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 
 /// Everything behind the windows, running.
 pub struct Companion {
@@ -52,97 +42,6 @@ pub enum StartError {
     History(#[from] HistoryError),
 }
 
-/// The parts that both the app and the command line without an app need.
-pub struct Core {
-    /// Asks people.
-    pub approvals: Approvals,
-    /// The document.
-    pub store: Store,
-    /// Our own rules.
-    pub rules: RuleStore,
-    /// What happened.
-    pub history: History,
-    /// Time and ids.
-    pub ports: Ports,
-    /// The person's settings.
-    pub settings: Arc<SettingsFile>,
-    /// This machine as exec host.
-    pub host: Arc<Host>,
-    phases: Phases,
-}
-
-/// Two groups of tasks: what decides and runs, and what it is written down by. The second is stopped when the first has
-/// ended, so that the end of every request is still recorded.
-#[derive(Default)]
-struct Phases {
-    acting: Phase,
-    recording: Phase,
-}
-
-#[derive(Default)]
-struct Phase {
-    tracker: TaskTracker,
-    stop: CancellationToken,
-}
-
-impl Core {
-    /// Starts the parts. Must be called inside a tokio runtime.
-    pub fn start(paths: &Paths, via: Via) -> Result<Self, HistoryError> {
-        // Here and not where the program starts: what its guardian starts is this program again.
-        descriptors::raise_limit();
-        let phases = Phases::default();
-        let Phases { acting, recording } = &phases;
-        let ports = Ports::system();
-        let settings = Arc::new(SettingsFile::open(paths.settings()));
-        acting.tracker.spawn(Arc::clone(&settings).until_readable(acting.stop.clone()));
-        let approvals = Approvals::start(ports.clone(), MAX_PENDING, &acting.tracker, acting.stop.clone());
-        let store = Store::open(
-            paths.openclaw_state.clone(),
-            ports.clone(),
-            &recording.tracker,
-            recording.stop.clone(),
-        );
-        let rules = RuleStore::open(paths.rules(), ports.clone(), &recording.tracker, recording.stop.clone());
-        let history =
-            History::open(paths.history_places(), ports.clone(), &recording.tracker, recording.stop.clone())?;
-        let host = Arc::new(Host::new(host::Parts {
-            approvals: approvals.clone(),
-            store: store.clone(),
-            rules: rules.clone(),
-            history: history.clone(),
-            ports: ports.clone(),
-            settings: settings.watch(),
-            environment: process_environment(),
-            home: paths.home.clone(),
-            private: vec![paths.state.clone(), paths.config.clone()],
-            via,
-        }));
-        Ok(Self { approvals, store, rules, history, ports, settings, host, phases })
-    }
-
-    /// Stops everything. Bounded.
-    pub async fn stop(self) {
-        self.phases.stop().await;
-    }
-}
-
-impl Phases {
-    async fn stop(self) {
-        self.acting.stop("what decides and runs").await;
-        self.recording.stop("what records").await;
-    }
-}
-
-impl Phase {
-    async fn stop(self, what: &str) {
-        self.stop.cancel();
-        self.tracker.close();
-        if tokio::time::timeout(STOP_WAIT, self.tracker.wait()).await.is_err() {
-            tracing::warn!(what, "some tasks did not stop in time");
-        }
-    }
-}
-
 impl Companion {
     /// Takes the state directory, then starts the parts, the sockets, the gateway and the desk. Must be called inside a tokio runtime.
     /// The guard announces the windows to come: as long as it lives a request waits for them, and without it the fallback
@@ -161,7 +60,7 @@ impl Companion {
             (core.history.clone(), paths.clone(), core.phases.acting.stop.clone());
         core.phases.acting.tracker.spawn(async move {
             tokio::select! {
-                () = aftermath::record_what_was_left(&paths_of_left, &history) => {}
+                () = countersign_core::record_what_was_left(&paths_of_left, &history) => {}
                 () = stop.cancelled() => {}
             }
         });
@@ -302,11 +201,5 @@ impl Companion {
     }
 }
 
-/// Requests that may wait at once (docs/protocol/approvals.md, "State machine").
-const MAX_PENDING: usize = 256;
-
 /// Losses of sockets that wait to be written down; more are not, one by one.
 const LOST_SOCKETS: usize = 8;
-
-/// How long each phase of stopping may take: a command gets TERM, then KILL, and its end is recorded within it.
-const STOP_WAIT: Duration = Duration::from_secs(5);

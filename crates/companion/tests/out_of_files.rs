@@ -6,7 +6,7 @@
 use anyhow::{Result, ensure};
 use countersign_companion::Companion;
 use countersign_companion::control;
-use countersign_companion::paths::Paths;
+use countersign_core::paths::Paths;
 use countersign_node::socket::client;
 use countersign_protocol::control::{ControlRequest, ControlResponse};
 use countersign_protocol::secret::SocketToken;

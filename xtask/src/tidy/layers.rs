@@ -22,7 +22,7 @@ const EDGES: &[(&str, &[&str])] = &[
         &["countersign-commands", "countersign-policy", "countersign-protocol", "countersign-routing"],
     ),
     (
-        "crates/companion",
+        "crates/core",
         &[
             "countersign-approvals",
             "countersign-commands",
@@ -30,6 +30,44 @@ const EDGES: &[(&str, &[&str])] = &[
             "countersign-node",
             "countersign-policy",
             "countersign-protocol",
+        ],
+    ),
+    (
+        "crates/questions",
+        &[
+            "countersign-approvals",
+            "countersign-commands",
+            "countersign-node",
+            "countersign-policy",
+            "countersign-protocol",
+            "countersign-tools",
+        ],
+    ),
+    (
+        "crates/peers",
+        &[
+            "countersign-approvals",
+            "countersign-commands",
+            "countersign-core",
+            "countersign-gateway",
+            "countersign-node",
+            "countersign-policy",
+            "countersign-protocol",
+            "countersign-questions",
+        ],
+    ),
+    (
+        "crates/companion",
+        &[
+            "countersign-approvals",
+            "countersign-commands",
+            "countersign-core",
+            "countersign-gateway",
+            "countersign-node",
+            "countersign-peers",
+            "countersign-policy",
+            "countersign-protocol",
+            "countersign-questions",
             "countersign-routing",
             "countersign-tool-policy",
             "countersign-tools",
@@ -45,13 +83,15 @@ const EDGES: &[(&str, &[&str])] = &[
             "countersign-approvals",
             "countersign-companion",
             "countersign-conformance",
+            "countersign-core",
             "countersign-gateway",
             "countersign-node",
+            "countersign-peers",
             "countersign-policy",
             "countersign-protocol",
         ],
     ),
-    ("src-tauri", &["countersign-companion", "countersign-protocol"]),
+    ("src-tauri", &["countersign-companion", "countersign-core", "countersign-protocol"]),
     ("xtask", &[]),
 ];
 
@@ -221,7 +261,7 @@ const STARTERS: [(&str, &str, &[&str]); 2] = [
     (
         "executor::program",
         "start configured programs",
-        &["crates/companion/src/forward/", "crates/companion/src/tools/"],
+        &["crates/peers/src/forward/", "crates/companion/src/tools/"],
     ),
 ];
 
@@ -343,7 +383,7 @@ mod tests {
     fn a_program_that_nobody_approved_is_found_where_it_does_not_belong() {
         let start = "use countersign_node::executor::{self, program::Program};\n\nfn f() { executor::program::Program::parse(x) }";
         let files =
-            [("crates/companion/src/forward/command.rs", start), ("crates/companion/src/desk/mod.rs", start)];
+            [("crates/peers/src/forward/command.rs", start), ("crates/companion/src/desk/mod.rs", start)];
         let found = ["crates/companion/src/desk/mod.rs:1:", "crates/companion/src/desk/mod.rs:3:"];
         check(process_starts, &files, &found);
         let again = "fn f() { countersign_node::executor::again::begin_again(&[], env) }";

@@ -9,12 +9,12 @@ use clap::{Args, Subcommand};
 use countersign_approvals::ports::Ports;
 use countersign_approvals::rules::{self, RuleStore};
 use countersign_approvals::store::{Current, Store};
-use countersign_companion::Core;
 use countersign_companion::alone;
 use countersign_companion::control::{self, ControlError};
 use countersign_companion::desk::policy_views;
-use countersign_companion::paths::Paths;
 use countersign_companion::sentences::{self, Language};
+use countersign_core::Core;
+use countersign_core::paths::Paths;
 use countersign_policy::display;
 use countersign_protocol::control::{ControlRequest, ControlResponse};
 use countersign_protocol::ui::{

@@ -5,11 +5,11 @@ use super::{AgentArg, CwdArg, Exit};
 use anyhow::Context;
 use clap::Args;
 use countersign_approvals::store::Store;
-use countersign_companion::Core;
 use countersign_companion::control::{self, ControlError};
-use countersign_companion::endpoint::endpoint;
-use countersign_companion::paths::Paths;
-use countersign_companion::presence::{Presence, Unreached, unless_silent};
+use countersign_core::Core;
+use countersign_core::endpoint::endpoint;
+use countersign_core::paths::Paths;
+use countersign_core::presence::{Presence, Unreached, unless_silent};
 use countersign_node::executor::guardian::{self, LeftBehind};
 use countersign_node::host::Refusal;
 use countersign_node::socket::client::{self, ClientError};
@@ -273,7 +273,7 @@ async fn without_app(paths: &Paths, request: ExecRequest, output: &Output) -> an
             .context("cannot start guarded")?;
         return Ok(Exit::Command(code));
     }
-    countersign_companion::guard_runs(paths);
+    countersign_core::guard_runs(paths);
     output.note(&why_nobody(paths));
     let core = Core::start(paths, Via::CommandLine)?;
     let gone = CancellationToken::new();

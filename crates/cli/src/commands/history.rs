@@ -4,7 +4,7 @@ use super::Exit;
 use super::output::Output;
 use clap::{Args, Subcommand};
 use countersign_approvals::history::{self, Anchor};
-use countersign_companion::paths::Paths;
+use countersign_core::paths::Paths;
 use countersign_protocol::ui::{
     ChainBreak, ChainDamage, ChainName, HistoryEntry, HistoryEvent, HostKind, Outcome, PageEnd, RecordNote,
     SocketDoor, SocketLoss, WindowKind,

@@ -9,7 +9,7 @@ use crate::hook::{
 };
 use clap::{Args, Subcommand, ValueEnum};
 use countersign_approvals::ports::Ports;
-use countersign_companion::paths::{Paths, process_environment};
+use countersign_core::paths::{Paths, process_environment};
 use countersign_policy::display;
 use serde::Serialize;
 use std::io::{self, Write};

@@ -6,7 +6,7 @@ use super::{CwdArg, Exit};
 use crate::mcp::{self, Approve, Http, Identity, Options, PORT};
 use anyhow::bail;
 use clap::Args;
-use countersign_companion::paths::Paths;
+use countersign_core::paths::Paths;
 use serde::Serialize;
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};

@@ -18,7 +18,7 @@ mod service;
 mod session;
 
 use clap::{Args, Parser, Subcommand};
-use countersign_companion::paths::Paths;
+use countersign_core::paths::Paths;
 use output::Output;
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -10,7 +10,7 @@ use countersign_companion::desk::rules_view as view;
 use anyhow::Context;
 use clap::{Args, Subcommand};
 use countersign_approvals::rules::RuleStore;
-use countersign_companion::paths::Paths;
+use countersign_core::paths::Paths;
 use countersign_policy::display;
 use countersign_protocol::control::{ControlRequest, ControlResponse};
 use countersign_protocol::rules::{

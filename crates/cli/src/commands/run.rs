@@ -5,13 +5,13 @@ use super::gateway::{TOKEN_VARIABLE, pin, remedy};
 use super::output::Output;
 use anyhow::{Context as _, bail};
 use clap::Args;
-use countersign_companion::connections::openclaw_token;
-use countersign_companion::gateway::TOKEN_FILE;
-use countersign_companion::paths::{Paths, process_environment};
 use countersign_companion::runner::{self, Context, News, PeersNode, Place, Served};
-use countersign_companion::settings::SettingsFile;
+use countersign_core::paths::{Paths, process_environment};
+use countersign_core::settings::SettingsFile;
 use countersign_gateway::client::Address;
 use countersign_node::executor::guardian::{self, LeftBehind};
+use countersign_peers::connections::openclaw_token;
+use countersign_peers::gateway::TOKEN_FILE;
 use std::path::PathBuf;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
@@ -52,7 +52,7 @@ pub(super) async fn run(paths: &Paths, args: RunArgs, output: &Output) -> anyhow
             .context("cannot start guarded")?;
         return Ok(Exit::Command(code));
     }
-    countersign_companion::guard_runs(paths);
+    countersign_core::guard_runs(paths);
     let stop = CancellationToken::new();
     let told = stop.clone();
     let mut terminate = signal(SignalKind::terminate())?;

@@ -8,7 +8,7 @@ use super::output::Output;
 use super::run::{RunArgs, place};
 use anyhow::{Context as _, bail};
 use clap::Subcommand;
-use countersign_companion::paths::{Paths, process_environment};
+use countersign_core::paths::{Paths, process_environment};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

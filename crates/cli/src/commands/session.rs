@@ -4,7 +4,7 @@ use super::output::Output;
 use super::{AgentArg, CONFIRM_WAIT, Exit};
 use clap::Subcommand;
 use countersign_companion::control::{self, ControlError};
-use countersign_companion::paths::Paths;
+use countersign_core::paths::Paths;
 use countersign_policy::display;
 use countersign_protocol::control::{ControlRequest, ControlResponse};
 use countersign_protocol::ui::{RouteField, RouteLasting, SessionView};

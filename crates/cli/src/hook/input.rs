@@ -2,7 +2,7 @@
 //! known is ignored, since agents add members from release to release; what is known has to be of its type.
 
 use super::Event;
-use countersign_companion::json;
+use countersign_core::json;
 use countersign_protocol::limits::CONTROL_LINE_BYTES;
 use serde_json::{Map, Value};
 use std::io;

@@ -23,7 +23,7 @@ pub(crate) use identity::Identity;
 
 use channel::Channel;
 use countersign_approvals::ports::Ports;
-use countersign_companion::paths::Paths;
+use countersign_core::paths::Paths;
 use rmcp::service::{QuitReason, ServerInitializeError};
 use rmcp::transport::async_rw::AsyncRwTransport;
 use server::{Server, Shared};

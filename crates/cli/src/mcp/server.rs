@@ -5,7 +5,7 @@ use super::identity::Identity;
 use super::{Approve, Options, approve};
 use countersign_approvals::ports::Ports;
 use countersign_companion::control::{self, ControlError};
-use countersign_companion::paths::Paths;
+use countersign_core::paths::Paths;
 use countersign_protocol::control::{ControlRequest, ControlResponse};
 use countersign_protocol::tools::{Permission, ToolCall, ToolCaller, ToolFailure, ToolOutput, ToolView};
 use rmcp::model::{

@@ -89,7 +89,7 @@ pub enum Extension {
     LiteralSubstitution,
     /// `( … )` and `{ …; }` around commands: they run the same commands. The span covers the whole group.
     Group,
-    /// `*.rs` and `~/notes`, for which names of files were put in; see [`crate::names::Pattern`]. No text has it
+    /// `*.rs` and `~/notes`, for which names of files were put in. No text has it
     /// before that.
     PathNames,
     /// Nothing but comments, taken for the command that does nothing. The span covers the whole text.

@@ -2,10 +2,10 @@
 //! here: who could let devices in from a command line or over the gateway could let itself in.
 
 use super::{Desk, Pause, error, invalid};
-use crate::connections::ConnectionsError;
-use crate::gateway::Verdict;
-use crate::settings::GatewaySettings;
+use countersign_core::settings::GatewaySettings;
 use countersign_gateway::client::Address;
+use countersign_peers::connections::ConnectionsError;
+use countersign_peers::gateway::Verdict;
 use countersign_protocol::control::TurnedAway;
 use countersign_protocol::ui::{
     CommandError, ConnectionsView, EmbeddedEdit, EmbeddedState, EmbeddedView, ErrorCode, GatewayEdit,

@@ -2,7 +2,7 @@
 //! could have it started.
 
 use super::{Desk, error};
-use crate::forward::ForwardError;
+use countersign_peers::forward::ForwardError;
 use countersign_protocol::ui::{CommandError, ErrorCode, ForwardSettings, ForwardTargetEdit, SampleResult};
 
 impl Desk {

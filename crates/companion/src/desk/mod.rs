@@ -20,14 +20,7 @@ pub(crate) mod rules;
 mod running;
 pub(crate) mod status;
 
-use crate::card::card;
-use crate::connections::{Connections, NotTaken};
-use crate::forward::Forward;
-use crate::gateway::{EmbeddedGateway, Now};
-use crate::known::{Known, Meanwhile, document_event, rules_event};
-use crate::pets::PetSources;
 use crate::routing::Router;
-use crate::settings::SettingsFile;
 use confirmations::Confirmations;
 use connections::Knocks;
 use countersign_approvals::Approvals;
@@ -38,9 +31,15 @@ use countersign_approvals::ports::Ports;
 use countersign_approvals::remember::Memory;
 use countersign_approvals::rules::{RuleStore, RulesChanged};
 use countersign_approvals::store::{Change, Changed, Looser, Store, StoreError, Writer};
+use countersign_core::known::{Known, Meanwhile, document_event, rules_event};
+use countersign_core::settings::SettingsFile;
 use countersign_node::host::Host;
 use countersign_node::shortage;
 use countersign_node::socket::vigil::Restored;
+use countersign_peers::connections::{Connections, NotTaken};
+use countersign_peers::forward::Forward;
+use countersign_peers::gateway::{EmbeddedGateway, Now};
+use countersign_peers::pets::PetSources;
 use countersign_protocol::ui::{
     CardKind, ChainReport, ChangedBy, CommandError, Confirmation, DecideParams, DisplayState, DocumentEdit,
     DocumentView, EditParams, EditResult, ErrorCode, HistoryEntry, HistoryEvent, HistoryPage, Impact,
@@ -48,6 +47,7 @@ use countersign_protocol::ui::{
     TestParams, TestResult, UiEvent, UiMessage,
 };
 use countersign_protocol::vocabulary::Decision;
+use countersign_questions::card::card;
 pub use display::Again;
 use doors::Doors;
 use paints::Paints;

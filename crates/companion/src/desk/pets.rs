@@ -2,9 +2,9 @@
 //! elsewhere could answer for a person.
 
 use super::{Desk, error, invalid};
-use crate::pets::PetSourceError;
-use crate::settings::PetSettings;
+use countersign_core::settings::PetSettings;
 use countersign_gateway::pet::client::address;
+use countersign_peers::pets::PetSourceError;
 use countersign_protocol::ui::{CommandError, EmbeddedState, ErrorCode, PetSourceEdit, PetsView};
 
 impl Desk {

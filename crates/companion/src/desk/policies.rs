@@ -2,7 +2,7 @@
 //! loosens is written only when the person confirmed it, and what was written is in the history.
 
 use super::{Desk, error, invalid, status};
-use crate::connections::{Content, Fetched, FileContent, NotWritten};
+use countersign_peers::connections::{Content, Fetched, FileContent, NotWritten};
 use countersign_policy::effective::{BUILT_IN, Effective};
 use countersign_policy::{display, document, meaning};
 use countersign_protocol::document::Document;

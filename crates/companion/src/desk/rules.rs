@@ -1,9 +1,9 @@
 //! Rules of our own for windows and command line: looking, changing, confirming, and what the history says about it.
 
 use super::{Answer, Desk, error};
-use crate::known::escaped;
 use countersign_approvals::rules::{Current, RuleChange, RulesError, state};
 use countersign_approvals::store::{Looser, Writer};
+use countersign_core::known::escaped;
 use countersign_policy::display::{self, Secrets};
 use countersign_policy::rules::{PRESETS, Preset, describe, reach};
 use countersign_protocol::rules::RuleDocument;

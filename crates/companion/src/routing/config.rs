@@ -3,8 +3,8 @@
 //! The file is kept as it was written but for what is changed: members that mean nothing here stay. A value that is not
 //! understood makes all of it count for nothing, because what it was to shut would be open.
 
-use crate::json::kind;
-use crate::private::{self, Others};
+use countersign_core::json::kind;
+use countersign_core::private::{self, Others};
 use countersign_protocol::digits::hex;
 use countersign_protocol::ui::{RouteSetting, SandboxKind};
 use countersign_protocol::vocabulary::ExecMode;

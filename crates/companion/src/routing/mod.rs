@@ -16,14 +16,15 @@ mod sandbox;
 mod say;
 mod sessions;
 
-use crate::paths::Paths;
 pub(crate) use config::document_in;
 use config::{Current, Tools, ToolsFile};
 use countersign_approvals::history::History;
 use countersign_approvals::ports::Ports;
+use countersign_core::paths::Paths;
 use countersign_node::host::placement::{Placement, Sandbox};
 use countersign_node::host::{Host, Refusal, Signals};
 use countersign_node::socket::server::Peer;
+use countersign_peers::gateway::Nodes;
 use countersign_policy::display::{self, Secrets};
 use countersign_policy::effective::Requested;
 use countersign_protocol::digits::hex;
@@ -39,7 +40,7 @@ use countersign_routing::elevated::{self, Sender};
 use countersign_routing::route::{self, Layers, Route, RouteError, Surroundings, Tool};
 pub use edit::RoutingError;
 pub(crate) use edit::Sandboxed;
-pub use nodes::{NodeRun, Nodes};
+
 pub(crate) use sandbox::folders as sandbox_folders;
 pub(crate) use say::Heard;
 use serde_json::{Map, Value};

@@ -1,9 +1,10 @@
 //! The router over real parts: a real host, a real file, and nodes that tell what they were asked.
 
 use super::*;
-use crate::private;
-use crate::wiring::Core;
 use countersign_approvals::actor::Event;
+use countersign_core::Core;
+use countersign_core::private;
+use countersign_peers::gateway::NodeRun;
 use countersign_protocol::gateway::node::{NodeError, NodeView, RunParams};
 use countersign_protocol::ui::{HostKind, RouteEdit, RouteField, RouteSetting};
 use countersign_protocol::vocabulary::{Ask, Decision, ExecTarget};

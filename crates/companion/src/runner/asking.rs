@@ -1,13 +1,13 @@
 //! Has the app ask about what this process judges and runs itself: over the same socket, with the frame that only asks. It shows
 //! the command and hands back an answer; what was looked at is compared here, when the command starts.
 
-use crate::endpoint::endpoint;
-use crate::paths::Paths;
-use crate::presence::Presence;
 use countersign_approvals::Approvals;
 use countersign_approvals::actor::{Event, PresenterGuard};
 use countersign_approvals::book::Record;
 use countersign_approvals::ports::Ports;
+use countersign_core::endpoint::endpoint;
+use countersign_core::paths::Paths;
+use countersign_core::presence::Presence;
 use countersign_node::socket::client;
 use countersign_policy::display;
 use countersign_protocol::socket::AskRequest;
@@ -137,9 +137,9 @@ const KNOCK: Duration = Duration::from_secs(2);
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::forward::sample;
     use countersign_approvals::book::{Ending, RequestedBy};
     use countersign_approvals::question::Question;
+    use countersign_peers::forward::sample;
     use countersign_protocol::ui::AllowBlocked;
     use pretty_assertions::assert_eq;
     use serde_json::{Value, json};

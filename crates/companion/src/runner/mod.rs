@@ -11,16 +11,15 @@ mod state;
 
 pub use state::{PeersNode, Place, is_served};
 
-use crate::aftermath;
-use crate::gateway::policies::Policies;
-use crate::identity::{device_identity, gateway_name, node_key};
-use crate::paths::Paths;
-use crate::wiring::Core;
 use anyhow::Context as _;
 use asking::Asking;
 use calls::{Calls, Tools};
+use countersign_core::Core;
+use countersign_core::identity::{device_identity, gateway_name, node_key};
+use countersign_core::paths::Paths;
 use countersign_gateway::access::Role;
 use countersign_gateway::client::{self, LinkProblem, Live, Notice};
+use countersign_peers::gateway::policies::Policies;
 use countersign_policy::display;
 use countersign_protocol::gateway::node::command;
 use countersign_protocol::ui::Via;
@@ -92,7 +91,7 @@ pub async fn serve(
     let node_id = identity.device_id();
     let gateway = place.address.to_string();
     let core = Core::start(paths, Via::Node)?;
-    aftermath::record_what_was_left(paths, &core.history).await;
+    countersign_core::record_what_was_left(paths, &core.history).await;
     let tools = Arc::new(Tools {
         node_id: node_id.clone(),
         gateway: gateway_name(&place.address),

@@ -2,9 +2,9 @@
 
 use super::calls::Tools;
 use super::outcome::{Ended, INVALID_REQUEST};
-use crate::endpoint::endpoint_in;
-use crate::presence::Presence;
 use countersign_commands::raw_command;
+use countersign_core::endpoint::endpoint_in;
+use countersign_core::presence::Presence;
 use countersign_node::host::Signals;
 use countersign_node::socket::client::{self, ClientError};
 use countersign_node::socket::server::Peer;

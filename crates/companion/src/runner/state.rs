@@ -1,9 +1,9 @@
 //! What a node keeps: its key, which is its id, and the token that a gateway gave it. Mode 0600 in a folder of mode 0700.
 
 use super::Context;
-use crate::paths::Paths;
-use crate::private::{self, Others, Spoiled};
 use anyhow::{Context as _, bail};
+use countersign_core::paths::Paths;
+use countersign_core::private::{self, Others, Spoiled};
 use countersign_gateway::client::{Address, Credentials, DeviceToken, Pin, Withheld};
 use countersign_protocol::gateway::connect::Auth;
 use rustix::fs::{FlockOperation, flock};
@@ -177,7 +177,7 @@ mod tests {
 
     #[test]
     fn one_port_of_this_machine_is_one_gateway_by_whatever_name() {
-        let name = |text: &str| crate::identity::gateway_name(&Address::parse(text).unwrap());
+        let name = |text: &str| countersign_core::identity::gateway_name(&Address::parse(text).unwrap());
         assert_eq!(name("ws://localhost:18789"), name("ws://127.0.0.1"));
         assert_ne!(name("ws://localhost:18789"), name("ws://localhost:18790"));
         assert_ne!(name("wss://gw.example"), name("wss://gw.example:444"));

@@ -2,13 +2,13 @@
 //! book, and only a person's answer to exactly that lets it go on.
 
 use super::pets::{Companions, Pet};
-use crate::questions::tools as questions;
 use countersign_approvals::book::{Ending, RequestedBy};
 use countersign_approvals::question::Question;
 use countersign_gateway::pet::APPROVAL_WAIT;
 use countersign_node::host::{AskedRun, Host, Inquired, Inquiry, Waiting};
 use countersign_protocol::socket::NodeRun;
 use countersign_protocol::ui::Via;
+use countersign_questions::tools as questions;
 use countersign_tools::gate::{Allowed, Denied, Gate};
 use countersign_tools::tool::{Call, CallKey, Channel, Preview};
 use futures_util::future::BoxFuture;

@@ -2,9 +2,9 @@
 //! workspace too: nothing is read there unasked unless the person set it so (`tools.gateway.askAbout`).
 
 use super::{Failure, Tools, view};
-use crate::gateway::Tools as Served;
 use countersign_gateway::embedded::{Catalogued, Listing, ToolError};
 use countersign_node::socket::server::Peer;
+use countersign_peers::gateway::Tools as Served;
 use countersign_protocol::tools::{ToolCall, ToolCaller, ToolFailure, ToolOutput, ToolView};
 use countersign_protocol::ui::Via;
 use countersign_tool_policy::schema::{Declaration, Dialect};

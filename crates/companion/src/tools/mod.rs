@@ -17,7 +17,6 @@ mod gateway;
 pub(crate) mod pets;
 mod programs;
 
-use crate::questions::tools as questions;
 use crate::routing::Router;
 pub use config::check_file;
 use countersign_approvals::ports::Ports;
@@ -28,6 +27,7 @@ use countersign_protocol::tools::{
     Permission, RemovedTool, ToolCall, ToolCaller, ToolFailure, ToolOutput, ToolView,
 };
 use countersign_protocol::ui::{Outcome, Via};
+use countersign_questions::tools as questions;
 use countersign_tool_policy as tool_policy;
 use countersign_tool_policy::schema::Dialect;
 use countersign_tool_policy::{Origin, Pipeline, Step};

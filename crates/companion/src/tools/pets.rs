@@ -1,11 +1,11 @@
 //! Companion clients as people who can answer: a call of a turn of theirs is shown to the one that it came from, and to no
 //! other (docs/protocol/pet-channel.md, "Whose answer counts").
 
-use crate::gateway::EmbeddedGateway;
 use countersign_approvals::Approvals;
 use countersign_approvals::ports::Ports;
 use countersign_approvals::question::Question;
 use countersign_gateway::pet::{APPROVAL_WAIT, Answer, By, Call, Pets};
+use countersign_peers::gateway::EmbeddedGateway;
 use countersign_policy::display;
 use countersign_protocol::digits::hex;
 use countersign_protocol::vocabulary::Decision;

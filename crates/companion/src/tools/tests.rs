@@ -1,13 +1,13 @@
 //! Tools over real parts: a real host, real files and processes. A person is played by whoever answers the book.
 
 use super::*;
-use crate::paths::Paths;
-use crate::private;
 use crate::routing;
-use crate::wiring::Core;
 use countersign_approvals::actor::Event;
 use countersign_approvals::book::Record;
 use countersign_approvals::question::Subject;
+use countersign_core::Core;
+use countersign_core::paths::Paths;
+use countersign_core::private;
 use countersign_protocol::ui::{AllowBlocked, CardKind, ChangeKind, ChangeView};
 use countersign_protocol::vocabulary::Decision;
 use pretty_assertions::assert_eq;

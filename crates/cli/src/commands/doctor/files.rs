@@ -1,10 +1,11 @@
 //! Whether every file of ours can be read, by the very functions that the app reads them with.
 
 use super::{Finding, Level, ok, problem};
-use countersign_companion::paths::Paths;
-use countersign_companion::private::{self, Others};
-use countersign_companion::settings::SettingsFile;
-use countersign_companion::{connections, forward, gateway, pets, tools};
+use countersign_companion::tools;
+use countersign_core::paths::Paths;
+use countersign_core::private::{self, Others};
+use countersign_core::settings::SettingsFile;
+use countersign_peers::{connections, forward, gateway, pets};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 

@@ -5,15 +5,15 @@ use crate::commands::Exit;
 use crate::commands::output::Output;
 use anyhow::{Context as _, bail};
 use clap::{Args, Subcommand};
-use countersign_companion::connections::{Kind, gaps};
-use countersign_companion::identity::command_line_identity;
-use countersign_companion::json::kind;
-use countersign_companion::paths::{Paths, process_environment};
-use countersign_companion::settings::GATEWAY_PORT;
+use countersign_core::identity::command_line_identity;
+use countersign_core::json::kind;
+use countersign_core::paths::{Paths, process_environment};
+use countersign_core::settings::GATEWAY_PORT;
 use countersign_gateway::access::{Role, Scope};
 use countersign_gateway::client::{
     self, Address, CallError, Credentials, DeviceToken, Link, Live, Notice, Pin, Withheld,
 };
+use countersign_peers::connections::{Kind, gaps};
 use countersign_policy::display;
 use countersign_protocol::gateway::connect::Auth;
 use countersign_protocol::ui::{LinkGap, LinkProblem};

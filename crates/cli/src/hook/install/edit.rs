@@ -2,7 +2,7 @@
 //! that nobody here knows.
 
 use super::spans::{self, Member};
-use countersign_companion::json;
+use countersign_core::json;
 use serde::Serialize as _;
 use serde_json::{Value, json};
 use std::ops::Range;

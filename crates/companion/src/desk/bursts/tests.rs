@@ -1,9 +1,9 @@
 //! A burst with everything running.
 
 use super::*;
-use crate::paths::Paths;
 use crate::wiring::Companion;
 use countersign_approvals::actor::PresenterGuard;
+use countersign_core::paths::Paths;
 use countersign_node::socket::server::Peer;
 use countersign_protocol::socket::ExecRequest;
 use pretty_assertions::assert_eq;

@@ -1,11 +1,10 @@
 //! The app's own gateway with everything running: programs at its socket, a person at the desk.
 
 use super::*;
-use crate::gateway::tests::{APPROVER, Client};
-use crate::paths::Paths;
-use crate::private;
 use crate::wiring::Companion;
 use countersign_approvals::actor::PresenterGuard;
+use countersign_core::paths::Paths;
+use countersign_core::private;
 use countersign_protocol::ui::{
     Card, DecideParams, Fact, HistoryEvent, Outcome, PairingReason, RuleEdit, RuleEditParams, SecretEdit,
     SecretKind, UiMessage, Via,
@@ -19,6 +18,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 use tempfile::TempDir;
 use tokio::sync::broadcast;
+
+#[path = "../../../../peers/src/gateway/tests/client.rs"]
+mod client;
+
+use client::{APPROVER, Client};
 
 struct Rig {
     companion: Companion,

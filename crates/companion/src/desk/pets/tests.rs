@@ -2,11 +2,11 @@
 
 use super::*;
 use crate::desk::Desk;
-use crate::paths::Paths;
-use crate::private;
 use crate::tools::Failure;
 use crate::wiring::Companion;
 use countersign_approvals::actor::PresenterGuard;
+use countersign_core::paths::Paths;
+use countersign_core::private;
 use countersign_node::socket::server::Peer;
 use countersign_protocol::tools::{ToolCall, ToolCaller, ToolFailure};
 use countersign_protocol::ui::{

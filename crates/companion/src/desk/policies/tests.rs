@@ -1,10 +1,10 @@
 //! Documents of real gateways, our own headless one, and of scripted peers where ours has no nodes or does not misbehave.
 
 use super::*;
-use crate::gateway::{self, Serving};
-use crate::paths::Paths;
 use crate::wiring::Companion;
 use countersign_approvals::actor::PresenterGuard;
+use countersign_core::paths::Paths;
+use countersign_peers::gateway::{self, Serving};
 use countersign_protocol::ui::{
     DocumentEdit, EmbeddedState, GatewayEdit, LinkState, PolicyField, PolicyReach, SecretEdit, SecretKind,
     SocketState,

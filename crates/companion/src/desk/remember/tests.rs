@@ -1,12 +1,11 @@
 //! The way of an "always" from the card into document and rules, with everything running.
 
 use super::*;
-use crate::card::card;
-use crate::paths::Paths;
 use crate::wiring::Companion;
 use countersign_approvals::actor::PresenterGuard;
 use countersign_approvals::book::NotAnswered;
 use countersign_approvals::remember::Memory;
+use countersign_core::paths::Paths;
 use countersign_node::socket::server::Peer;
 use countersign_protocol::rules::RuleOrigin;
 use countersign_protocol::socket::ExecRequest;
@@ -14,6 +13,7 @@ use countersign_protocol::ui::{
     Card, DecideParams, DocumentView, ErrorCode, Lasting, Remember, Rung, SESSION_MS, Shown,
 };
 use countersign_protocol::vocabulary::Decision;
+use countersign_questions::card::card;
 use pretty_assertions::assert_eq;
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;

@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::control;
-use crate::paths::Paths;
-use crate::private;
 use crate::wiring::Companion;
+use countersign_core::paths::Paths;
+use countersign_core::private;
 use countersign_protocol::control::{ControlRequest, ControlResponse};
 use countersign_protocol::socket::ExecRequest;
 use countersign_protocol::ui::{RouteField, UiEvent};

@@ -2,8 +2,8 @@
 
 use super::Answer;
 use crate::control::{self, ControlError};
-use crate::paths::Paths;
 use crate::wiring::Companion;
+use countersign_core::paths::Paths;
 use countersign_protocol::control::{ControlRequest, ControlResponse};
 use countersign_protocol::ui::{
     ErrorCode, HistoryEvent, PresetSwitch, RuleEdit, RuleEditParams, RuleEditResult, RuleLoosening, UiEvent,

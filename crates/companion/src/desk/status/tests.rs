@@ -1,10 +1,10 @@
 //! What the desk says of itself, with everything running.
 
 use super::*;
-use crate::paths::Paths;
-use crate::private;
 use crate::wiring::Companion;
 use countersign_approvals::actor::PresenterGuard;
+use countersign_core::paths::Paths;
+use countersign_core::private;
 use countersign_protocol::ui::{
     CardKind, ChangedBy, DocumentEdit, EditParams, HistoryEvent, Outcome, PageEnd, PolicyField,
     PolicyPreviewParams, Reach, SocketState, Via, Whose,

@@ -1,8 +1,8 @@
 //! The tools behind the app's own gateway: what its token opens, and what it does not.
 
 use super::*;
-use crate::gateway::{self, EmbeddedGateway, TOKEN_FILE, Tools as Served};
 use countersign_gateway::embedded::ToolError;
+use countersign_peers::gateway::{self, EmbeddedGateway, TOKEN_FILE, Tools as Served};
 use countersign_protocol::ui::EmbeddedState;
 use pretty_assertions::assert_eq;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};

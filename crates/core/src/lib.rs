@@ -1,0 +1,17 @@
+//! What every program of this one starts from, with windows or without: its folders and the small files in them, its settings, and
+//! the parts that decide, run and record ([`Core`]).
+
+mod aftermath;
+pub mod endpoint;
+pub mod identity;
+pub mod json;
+pub mod known;
+mod parts;
+pub mod paths;
+pub mod presence;
+pub mod private;
+pub mod settings;
+
+pub use aftermath::{guard_runs, record_what_was_left, warden_main};
+pub use parts::{Core, Phase, Phases};
+pub use presence::Unreached;

@@ -1,0 +1,142 @@
+//! The embedded gateway, joined to the approvals of this program: [`EmbeddedGateway`] in the app, [`serve_alone`] without
+//! one.
+
+mod app;
+mod keeper;
+mod nodes;
+mod pets;
+pub mod policies;
+mod shelf;
+mod state;
+mod tools;
+mod view;
+
+use crate::forward::{self, Forward};
+use anyhow::Context as _;
+pub use app::EmbeddedGateway;
+pub use app::TOKEN_FILE;
+pub use app::{Now, Parts, Verdict};
+use countersign_approvals::actor::Approvals;
+use countersign_approvals::book::DEFAULT_MAX_PENDING;
+use countersign_approvals::ports::Ports;
+use countersign_core::paths::{Paths, process_environment};
+use countersign_gateway::embedded::{Config, Embedded};
+use countersign_gateway::pairing::LocalPairing;
+use keeper::{Keeper, Presence};
+pub use nodes::{NodeRun, Nodes};
+use policies::Policies;
+#[cfg(fuzzing)]
+pub use state::rewrite;
+pub use state::{DEVICES_FILE, check_devices, check_token, token as token_in};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tools::Offered;
+pub use tools::Tools;
+
+/// How to serve.
+#[derive(Debug)]
+pub struct Options {
+    /// Port on loopback; 0 for a free one.
+    pub port: u16,
+    /// Token from the environment; wins over a file.
+    pub token: Option<String>,
+    /// File with the token; without it, our own.
+    pub token_file: Option<PathBuf>,
+}
+
+/// A gateway that serves from now on.
+#[derive(Debug)]
+pub struct Serving {
+    /// Where.
+    pub address: SocketAddr,
+    /// The file with the token, unless it came from the environment.
+    pub token_file: Option<PathBuf>,
+    tracker: TaskTracker,
+    stop: CancellationToken,
+}
+
+impl Serving {
+    /// Tells every client and ends. What waits ends as cancelled.
+    pub async fn stop(self) {
+        self.stop.cancel();
+        self.tracker.close();
+        self.tracker.wait().await;
+    }
+}
+
+/// Serves alone, with approvals that only the gateway's clients see: who starts this program by hand and gives out its token
+/// lets devices in by that. They are kept apart from those that a person let in.
+pub async fn serve_alone(paths: &Paths, options: Options) -> anyhow::Result<Serving> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, options.port))
+        .await
+        .with_context(|| format!("cannot listen on 127.0.0.1:{}", options.port))?;
+    let address = listener.local_addr()?;
+    let (tracker, stop) = (TaskTracker::new(), CancellationToken::new());
+    let (gateway, token_file) = alone(paths, options, &tracker, &stop)?;
+    let serving = stop.clone();
+    tracker.spawn(async move {
+        if let Err(error) = gateway.serve(listener, serving).await {
+            tracing::error!(%error, "the gateway ended");
+        }
+    });
+    Ok(Serving { address, token_file, tracker, stop })
+}
+
+/// A gateway without an app that does not serve yet, and the file with its token.
+fn alone(
+    paths: &Paths,
+    options: Options,
+    tracker: &TaskTracker,
+    stop: &CancellationToken,
+) -> anyhow::Result<(Embedded<Keeper>, Option<PathBuf>)> {
+    let folder = paths.gateway();
+    let (token, token_file) = match options.token.filter(|token| !token.trim().is_empty()) {
+        Some(token) => (token.trim().to_owned().into(), None),
+        None => {
+            let file = options.token_file.unwrap_or_else(|| folder.join(TOKEN_FILE));
+            (state::token(&file, &Ports::system())?, Some(file))
+        }
+    };
+    let ports = Ports::system();
+    let approvals = Approvals::start(ports.clone(), DEFAULT_MAX_PENDING, tracker, stop.clone());
+    let policies = Policies::open(paths, ports.clone(), tracker, stop.clone())?;
+    let forward = Forward::start(
+        paths,
+        forward::Parts {
+            approvals: approvals.clone(),
+            ports: ports.clone(),
+            environment: process_environment(),
+            connections: None,
+        },
+        tracker,
+        stop.clone(),
+    );
+    let presence = Presence::ClientsOnly(forward);
+    // Nobody could be asked before a tool is called but the programs that call them.
+    let keeper =
+        Keeper::new(approvals, policies, ports, presence, Offered::default(), tracker.clone(), stop.clone());
+    let alone = folder.join(ALONE);
+    let config = Config {
+        token,
+        local_pairing: LocalPairing::Silent,
+        devices: state::devices(&alone)?,
+        keep: Box::new(move |devices| keep(&alone, devices)),
+    };
+    Ok((Embedded::new(keeper, config), token_file))
+}
+
+/// A device that cannot be stored is let in all the same, until the program ends.
+fn keep(folder: &Path, devices: &[countersign_gateway::pairing::Device]) {
+    if let Err(error) = state::keep_devices(folder, devices) {
+        tracing::error!(%error, "the devices that were let in could not be stored");
+    }
+}
+
+/// Folder below the gateway's for devices that knew the token and nothing more.
+const ALONE: &str = "alone";
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -1,0 +1,7 @@
+//! Where questions meet programs of others: gateways that this one is connected to ([`connections`]) and pet servers ([`pets`]),
+//! the gateway that it is itself ([`gateway`]), and whoever is told elsewhere ([`forward`]).
+
+pub mod connections;
+pub mod forward;
+pub mod gateway;
+pub mod pets;

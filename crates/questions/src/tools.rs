@@ -1,0 +1,211 @@
+//! A call of a tool as the book keeps it.
+
+use countersign_approvals::question::{
+    self, Command, Door, Environment, Folder, Offer, Place, Question, Runner, Subject, ToolName, peer_asks,
+};
+use countersign_policy::display::{self, Secrets};
+use countersign_protocol::ids::{AgentId, SessionKey};
+use countersign_protocol::limits::DISPLAY_INPUT_UNITS;
+use countersign_protocol::ui::{
+    AllowBlocked, ChangeKind, ChangeNote, ChangeView, DiffHunk, DiffLine, DiffLineKind, PolicyLayer, Shown,
+    Via,
+};
+use countersign_tools::files::{self, FileChange, LineKind, Sensitive};
+use countersign_tools::tool::{Call, Preview};
+use serde::Serialize;
+use serde_json::Value;
+
+/// A call whose plan is known.
+pub fn of_plan(call: &Call, preview: &Preview, via: Via) -> Question {
+    let blank = blank(call);
+    let subject = match preview {
+        Preview::Changes(changes) => {
+            let paths = changes.iter().map(|change| change.named.clone());
+            let words: Vec<String> = std::iter::once(call.tool.clone()).chain(paths).collect();
+            question::ToolCall {
+                view: display::command_view(&words, &[]),
+                words,
+                changes: changes.iter().map(change_view).collect(),
+                ..blank
+            }
+        }
+        Preview::HandOver { command, task } => question::ToolCall {
+            view: display::command_view(command, &[]),
+            words: command.clone(),
+            task: Some(task.clone()),
+            ..blank
+        },
+        // The app runs it then, as it is shown.
+        Preview::AskedThere { exec } => {
+            let argv = exec.command.clone();
+            let view = display::command_view(&argv, &[]);
+            let command = Command {
+                argv: Some(argv),
+                folder: exec.cwd.clone().map(Folder::named),
+                environment: Environment::Values(exec.env.clone().unwrap_or_default()),
+                tool: Some(called(call)),
+                ..Command::of_text(Runner::App, display::argv_line(&exec.command), view)
+            };
+            return asked(call, Subject::Command(Box::new(command)), via);
+        }
+        Preview::Harmless => question::ToolCall { arguments: Some(written(&call.params)), ..blank },
+    };
+    asked(call, Subject::Tool(subject), via)
+}
+
+/// A call of a tool that is none of ours and that nothing is known of.
+pub fn of_arguments(call: &Call, via: Via) -> Question {
+    let subject = question::ToolCall { arguments: Some(written(&call.params)), ..blank(call) };
+    asked(call, Subject::Tool(subject), via)
+}
+
+/// A call of which only the tool is said.
+fn blank(call: &Call) -> question::ToolCall {
+    let workspace = call.workspace.to_string_lossy();
+    let folder = (!workspace.is_empty()).then(|| Folder::named(workspace));
+    question::ToolCall { folder, ..of_tool(called(call)) }
+}
+
+fn of_tool(name: ToolName) -> question::ToolCall {
+    let words = vec![name.tool.clone()];
+    question::ToolCall {
+        name,
+        view: display::command_view(&words, &[]),
+        words,
+        changes: Vec::new(),
+        task: None,
+        arguments: None,
+        folder: None,
+    }
+}
+
+fn asked(call: &Call, subject: Subject, via: Via) -> Question {
+    let caller = &call.caller;
+    let program = caller.brought_by.as_ref().and_then(|by| by.program.clone());
+    Question {
+        blocked: blocked(&subject),
+        subject,
+        door: Door { via, gateway: None, program, generation: 1 },
+        agent: AgentId::of(Some(&caller.agent)),
+        session: SessionKey::of(caller.session.as_deref()),
+        place: Place::ThisMachine,
+        // There is no policy for what is no command: somebody has to look.
+        why: peer_asks(PolicyLayer::BuiltIn),
+        facts: Vec::new(),
+        offer: Offer::once(),
+    }
+}
+
+/// A call of an agent elsewhere, that another program's pet server asks about: all of it is that server's word.
+pub fn of_pet_server(tool: &str, params: &Value, source: &str, session: &str) -> Question {
+    let name = ToolName { tool: tool.to_owned(), client: None };
+    let subject = Subject::Tool(question::ToolCall { arguments: Some(written(params)), ..of_tool(name) });
+    Question {
+        blocked: blocked(&subject),
+        subject,
+        door: Door { via: Via::Pet, gateway: Some(source.to_owned()), program: None, generation: 1 },
+        // That program does not tell.
+        agent: AgentId::of(None),
+        session: SessionKey::of(Some(session)),
+        place: Place::Remote(Some(source.to_owned())),
+        why: peer_asks(PolicyLayer::BuiltIn),
+        facts: Vec::new(),
+        offer: Offer::once(),
+    }
+}
+
+/// What is not shown whole is not allowed.
+fn blocked(subject: &Subject) -> Option<AllowBlocked> {
+    let Subject::Tool(call) = subject else { return display::allow_blocked(subject.view()) };
+    let is_cut = call.changes.iter().any(|change| !change.complete);
+    let texts = call.arguments.iter().chain(&call.task);
+    let shown = texts.flat_map(|text| display::shown(text, Secrets::Mask).spans);
+    let units: usize = shown.map(|span| span.text.encode_utf16().count()).sum();
+    let is_long = is_cut || units > DISPLAY_INPUT_UNITS;
+    is_long.then_some(AllowBlocked::TooLong).or_else(|| display::allow_blocked(&call.view))
+}
+
+fn called(call: &Call) -> ToolName {
+    ToolName { tool: call.tool.clone(), client: call.caller.client.clone() }
+}
+
+/// Parameters as their caller wrote them, indented.
+fn written(params: &impl Serialize) -> String {
+    serde_json::to_string_pretty(params).unwrap_or_default()
+}
+
+fn change_view(change: &FileChange) -> ChangeView {
+    let path = change.path.to_string_lossy();
+    let (kind, path, from) = match &change.kind {
+        files::ChangeKind::Append => (ChangeKind::Append, path, None),
+        files::ChangeKind::Create => (ChangeKind::Create, path, None),
+        files::ChangeKind::Delete => (ChangeKind::Delete, path, None),
+        files::ChangeKind::Edit => (ChangeKind::Edit, path, None),
+        files::ChangeKind::Overwrite => (ChangeKind::Overwrite, path, None),
+        files::ChangeKind::Move { to } => (ChangeKind::Move, to.to_string_lossy(), Some(path)),
+    };
+    let lines = || change.diff.hunks.iter().flat_map(|hunk| &hunk.lines);
+    let count = |kind: LineKind| count(lines().filter(|line| line.kind == kind).count());
+    ChangeView {
+        change: kind,
+        path: plain(&path),
+        from: from.as_deref().map(plain),
+        added: count(LineKind::Added),
+        removed: count(LineKind::Removed),
+        hunks: change.diff.hunks.iter().map(hunk_view).collect(),
+        complete: change.is_complete(),
+        notes: notes(change),
+    }
+}
+
+fn hunk_view(hunk: &files::Hunk) -> DiffHunk {
+    let line = |line: &files::DiffLine| DiffLine {
+        kind: match line.kind {
+            LineKind::Added => DiffLineKind::Added,
+            LineKind::Context => DiffLineKind::Context,
+            LineKind::Removed => DiffLineKind::Removed,
+        },
+        text: display::shown(&line.text, Secrets::Show),
+    };
+    DiffHunk {
+        before: count(hunk.before.first),
+        after: count(hunk.after.first),
+        lines: hunk.lines.iter().map(line).collect(),
+    }
+}
+
+fn notes(change: &FileChange) -> Vec<ChangeNote> {
+    let runs = |sensitive: &Sensitive| match sensitive {
+        Sensitive::Agent
+        | Sensitive::Build
+        | Sensitive::Git
+        | Sensitive::Login
+        | Sensitive::Script
+        | Sensitive::Shell => true,
+        Sensitive::Executable | Sensitive::Hidden => false,
+    };
+    let diff = &change.diff;
+    let endings = &diff.line_endings;
+    [
+        (change.sensitive.iter().any(runs), ChangeNote::RunsByItself),
+        (change.sensitive.contains(&Sensitive::Executable), ChangeNote::Executable),
+        (diff.binary, ChangeNote::Binary),
+        (
+            change.before.is_some() && change.after.is_some() && endings.before != endings.after,
+            ChangeNote::LineEndings,
+        ),
+        (change.after.is_some() && diff.unended.after, ChangeNote::NoFinalNewline),
+        (change.before.as_ref().is_some_and(|before| before.links > 1), ChangeNote::HardLinked),
+    ]
+    .into_iter()
+    .filter_map(|(holds, note)| holds.then_some(note))
+    .collect()
+}
+
+fn count(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}
+
+fn plain(text: &str) -> Shown {
+    display::shown(text, Secrets::Show)
+}
