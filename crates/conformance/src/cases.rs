@@ -7,7 +7,7 @@ use crate::windows;
 use countersign_commands::environment;
 use countersign_commands::raw_command;
 use countersign_node::socket::auth;
-use countersign_policy::allowlist::{self, Rule, Target};
+use countersign_policy::allowlist::{self, Entry, Target};
 use countersign_policy::effective::{BUILT_IN, Requested};
 use countersign_policy::evaluate::{Covered, needs_prompt};
 use countersign_policy::facts::ProgramFacts;
@@ -200,7 +200,7 @@ fn inline_eval(case: &InlineEval) -> Value {
 /// An allowlist entry as a case writes it.
 #[derive(Deserialize)]
 #[serde(untagged, rename_all_fields = "camelCase")]
-pub(crate) enum Entry {
+pub(crate) enum WrittenEntry {
     Pattern(String),
     Members {
         pattern: String,
@@ -210,15 +210,15 @@ pub(crate) enum Entry {
     },
 }
 
-impl Entry {
-    pub(crate) fn rule(&self) -> Rule {
+impl WrittenEntry {
+    pub(crate) fn entry(&self) -> Entry {
         let (pattern, arg_pattern, source) = match self {
             Self::Pattern(pattern) => (pattern, None, None),
             Self::Members { pattern, arg_pattern, source, .. } => {
                 (pattern, arg_pattern.clone(), source.as_deref())
             }
         };
-        Rule {
+        Entry {
             agent: AGENT.to_owned(),
             id: String::new(),
             pattern: pattern.clone(),
@@ -237,13 +237,13 @@ impl Entry {
     }
 
     fn is_generated(&self) -> bool {
-        self.rule().generated
+        self.entry().generated
     }
 }
 
 #[derive(Deserialize)]
 struct Matching {
-    entries: Vec<Entry>,
+    entries: Vec<WrittenEntry>,
     target: Option<MatchTarget>,
     argv: Option<Vec<String>>,
     cwd: Option<String>,
@@ -258,8 +258,9 @@ struct MatchTarget {
 }
 
 fn matching(case: &Matching, surroundings: &Surroundings) -> Value {
-    let mut rules: Vec<Rule> = case.entries.iter().map(Entry::rule).collect();
-    let is_narrow = |rule: &&mut Rule| rule.arg_pattern.as_deref().is_some_and(|pattern| !pattern.is_empty());
+    let mut rules: Vec<Entry> = case.entries.iter().map(WrittenEntry::entry).collect();
+    let is_narrow =
+        |rule: &&mut Entry| rule.arg_pattern.as_deref().is_some_and(|pattern| !pattern.is_empty());
     // Arguments that nobody knows are none that a pattern could fit.
     for rule in rules.iter_mut().filter(|rule| case.argv.is_none() && is_narrow(rule)) {
         rule.pattern.clear();
@@ -381,13 +382,13 @@ enum ApprovalKind {
     },
     Durable {
         analysis_ok: bool,
-        segment_entries: Vec<Option<Entry>>,
-        allowlist: Vec<Entry>,
+        segment_entries: Vec<Option<WrittenEntry>>,
+        allowlist: Vec<WrittenEntry>,
         command_text: String,
     },
     ExactCommand {
         command_text: String,
-        allowlist: Vec<Entry>,
+        allowlist: Vec<WrittenEntry>,
     },
 }
 
@@ -423,7 +424,8 @@ fn approval(case: Approval, profile: Profile) -> Value {
             json!({ "durable": is_exact(&allowlist, &command_text, profile) })
         }
         Approval::Kind(ApprovalKind::Durable { analysis_ok, segment_entries, allowlist, command_text }) => {
-            let stored = |entry: &Option<Entry>| entry.as_ref().is_some_and(Entry::is_generated);
+            let stored =
+                |entry: &Option<WrittenEntry>| entry.as_ref().is_some_and(WrittenEntry::is_generated);
             let by_segments =
                 analysis_ok && !segment_entries.is_empty() && segment_entries.iter().all(stored);
             json!({ "durable": by_segments || is_exact(&allowlist, &command_text, profile) })
@@ -432,9 +434,9 @@ fn approval(case: Approval, profile: Profile) -> Value {
 }
 
 /// The legacy member with the text counts for the peers only.
-fn is_exact(entries: &[Entry], command: &str, profile: Profile) -> bool {
-    let rules: Vec<Rule> = entries.iter().map(Entry::rule).collect();
-    let texts = entries.iter().filter_map(Entry::stored_text);
+fn is_exact(entries: &[WrittenEntry], command: &str, profile: Profile) -> bool {
+    let rules: Vec<Entry> = entries.iter().map(WrittenEntry::entry).collect();
+    let texts = entries.iter().filter_map(WrittenEntry::stored_text);
     match profile {
         Profile::Reference => reference::is_exact_grant(&rules, texts, command),
         Profile::Attentive => reference::is_exact_grant(&rules, [], command),

@@ -1,7 +1,7 @@
 //! Cases about whole commands: taken apart, looked up on this machine and held against entries. Nothing runs.
 
 use super::Profile;
-use super::cases::{BinProfile, Entry, Surroundings};
+use super::cases::{BinProfile, Surroundings, WrittenEntry};
 use crate::reference;
 use countersign_commands::analysis::{
     Analysis, Form, OpaqueReason, Operator, Segment, analyze_argv_as, analyze_text_as,
@@ -32,7 +32,7 @@ pub(crate) struct Case {
     cwd: Option<PathBuf>,
     path: Option<String>,
     #[serde(default)]
-    allowlist: Vec<Entry>,
+    allowlist: Vec<WrittenEntry>,
     safe_bins: Option<Vec<String>>,
     trusted_dirs: Option<Vec<PathBuf>>,
     #[serde(default)]
@@ -81,7 +81,7 @@ pub(crate) fn analyze(case: &Case, surroundings: &Surroundings) -> Value {
 /// Whether entries, safe bins, builtins and skills cover a command.
 pub(crate) fn evaluate(case: Case, surroundings: &Surroundings) -> Value {
     let (analysis, facts) = probe(&case, surroundings);
-    let rules = EntryIndex::new(case.allowlist.iter().map(Entry::rule).collect());
+    let rules = EntryIndex::new(case.allowlist.iter().map(WrittenEntry::entry).collect());
     let trusted = || surroundings.fixture.as_ref().map(|fixture| vec![fixture.join("safe")]);
     let profiles = case.safe_bin_profiles.into_iter().map(|(name, profile)| (name, profile.into()));
     let trust = Trust {

@@ -3,7 +3,7 @@
 //! could read as more than words is opaque.
 //!
 //! ```
-//! use countersign_policy::windows::{analyze, escape};
+//! use countersign_conformance::windows::{analyze, escape};
 //!
 //! assert_eq!(analyze(r#"& scan.exe "a b""#), Ok(vec!["scan.exe".into(), "a b".into()]));
 //! assert!(analyze("scan & deploy").is_err());

@@ -79,9 +79,9 @@ impl ApprovedCommand {
         };
         // A person saw the words; a rule of ours was asked about what they reach.
         let reached = match evidence {
-            Evidence::Rules | Evidence::FallbackRules if !spends.is_empty() => facts.reached.clone(),
-            Evidence::Rules
-            | Evidence::FallbackRules
+            Evidence::Entries | Evidence::FallbackEntries if !spends.is_empty() => facts.reached.clone(),
+            Evidence::Entries
+            | Evidence::FallbackEntries
             | Evidence::Policy
             | Evidence::Person { .. }
             | Evidence::Forwarded(_)
@@ -91,7 +91,7 @@ impl ApprovedCommand {
         let (mut started, mut links, mut surroundings) = (None, Vec::new(), BTreeMap::new());
         let (argv, programs) = match evidence {
             // Nobody looked at this very command, so only its bound form may run.
-            Evidence::Rules | Evidence::FallbackRules => {
+            Evidence::Entries | Evidence::FallbackEntries => {
                 let bound = bound.ok_or(NotRunnable::NotAllowed)?;
                 let programs =
                     bound.programs().map(|path| at_path(path, facts)).collect::<Result<Vec<_>, _>>()?;
@@ -164,7 +164,7 @@ impl ApprovedCommand {
         let own = self.env.iter().map(|(name, value)| (name.clone(), value.clone()));
         let all = base.clone().into_iter().chain(own).collect();
         match self.evidence {
-            Evidence::Rules | Evidence::FallbackRules => environment::unasked(all),
+            Evidence::Entries | Evidence::FallbackEntries => environment::unasked(all),
             Evidence::Policy
             | Evidence::Person { .. }
             | Evidence::Forwarded(_)

@@ -27,7 +27,7 @@ fn in_world<T>(
         analysis: &analysis,
         facts: &world.facts,
         policy: &world.policy,
-        rules: &EntryIndex::new(world.rules.clone()),
+        entries: &EntryIndex::new(world.rules.clone()),
         local: LocalRules::Known { rules: &index, folders: &folders, moment },
         trust: &world.trust,
         unusual_env: &world.unusual_env,
@@ -52,7 +52,7 @@ fn check(world: &World, rules: &[CommandRule], expected: [Result<usize, Withheld
             all.push(offer.clone().into_rule(format!("new {at}"), "main".to_owned(), 0));
         }
         let verdict = in_world(world, all, "main", |subject| evaluate(subject, None).verdict);
-        assert_eq!(verdict, Verdict::Allow(Evidence::Rules), "{:?} {:?}", world.argv, choice.rung);
+        assert_eq!(verdict, Verdict::Allow(Evidence::Entries), "{:?} {:?}", world.argv, choice.rung);
     }
 }
 

@@ -80,7 +80,7 @@ impl Machine {
             analysis: &analysis,
             facts: &facts,
             policy: &policy,
-            rules: &EntryIndex::default(),
+            entries: &EntryIndex::default(),
             local: LocalRules::Known { rules: &index, folders: &folders, moment },
             trust: &Trust::default(),
             unusual_env: &[],
@@ -90,8 +90,11 @@ impl Machine {
 
     fn runs(self, text: &str, rules: &[CommandRule]) -> bool {
         let verdict = self.ask(text, rules, |subject| evaluate(subject, None).verdict);
-        assert!(matches!(verdict, Verdict::Allow(Evidence::Rules) | Verdict::Ask(_)), "{text}: {verdict:?}");
-        verdict == Verdict::Allow(Evidence::Rules)
+        assert!(
+            matches!(verdict, Verdict::Allow(Evidence::Entries) | Verdict::Ask(_)),
+            "{text}: {verdict:?}"
+        );
+        verdict == Verdict::Allow(Evidence::Entries)
     }
 
     fn offered(self, text: &str, rung: Rung) -> Result<Vec<CommandRule>, Withheld> {

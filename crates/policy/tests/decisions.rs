@@ -59,7 +59,7 @@ fn m409_m410_a_miss_is_denied_or_asked_about() {
 #[test]
 fn m411_a_match_runs_by_its_real_path() {
     let world = world(Security::Allowlist, Ask::OnMiss).with_rules(&["/usr/bin/scan"]);
-    check(&world, Verdict::Allow(Evidence::Rules));
+    check(&world, Verdict::Allow(Evidence::Entries));
     let evaluation = world.judge(None);
     assert_eq!(evaluation.bound, Some(support::one_program("/usr/bin/scan", &["scan", "-q"])));
     assert_eq!(evaluation.matched, [0]);
@@ -82,7 +82,7 @@ fn n432_the_form_that_gateways_send_runs_without_a_login_shell() {
     for shell in ["sh", "/bin/sh"] {
         let argv = [shell, "-lc", "scan -q"];
         let world = World::new(&argv, Security::Allowlist, Ask::OnMiss).with_rules(&["/usr/bin/scan"]);
-        check(&world, Verdict::Allow(Evidence::Rules));
+        check(&world, Verdict::Allow(Evidence::Entries));
         assert_eq!(world.judge(None).bound, Some(support::one_program("/usr/bin/scan", &["scan", "-q"])));
         let missed = World::new(&argv, Security::Allowlist, Ask::OnMiss).with_rules(&["/usr/bin/other"]);
         check(&missed, Verdict::Ask(AskReason::Miss));
@@ -125,7 +125,7 @@ fn m418_m419_m420_the_fallback_decides_where_nobody_could_be_asked() {
     check(&at(Security::Allowlist).from(Origin::AskFallback), Verdict::Deny(DenyReason::AllowlistMiss));
     check(&at(Security::Deny).from(Origin::AskFallback), Verdict::Deny(DenyReason::SecurityDeny));
     let covered = at(Security::Allowlist).from(Origin::AskFallback).with_rules(&["/usr/bin/scan"]);
-    check(&covered, Verdict::Allow(Evidence::FallbackRules));
+    check(&covered, Verdict::Allow(Evidence::FallbackEntries));
 }
 
 #[test]
@@ -247,7 +247,7 @@ fn a_chain_that_nobody_would_read_is_asked_about() {
         let text = vec!["scan"; commands].join("; ");
         World::new(&["sh", "-c", &text], Security::Allowlist, Ask::OnMiss).with_rules(&["/usr/bin/scan"])
     };
-    check(&chain(128), Verdict::Allow(Evidence::Rules));
+    check(&chain(128), Verdict::Allow(Evidence::Entries));
     assert!(matches!(chain(129).verdict(), Verdict::Ask(_)));
 }
 
@@ -292,7 +292,7 @@ fn n443_always_is_not_offered_for_an_interpreter_that_a_rule_may_name() {
         World::new(&["python3", "x.py"], Security::Allowlist, Ask::OnMiss).with_rules(&["/usr/bin/python3"]);
     let refused = proposals(&python.analysis(), &python.facts, &python.policy);
     assert_eq!(refused, Err(AlwaysUnavailable::Interpreter));
-    check(&python, Verdict::Allow(Evidence::Rules));
+    check(&python, Verdict::Allow(Evidence::Entries));
 }
 
 #[test]
@@ -313,7 +313,7 @@ fn o474_o475_a_grant_for_the_exact_text_counts_only_from_an_answer_and_never_und
         .with_rules(&["=command:aeeea9528b56de06"]);
     check(&granted, Verdict::Ask(AskReason::Miss));
     granted.rules[0].generated = true;
-    check(&granted, Verdict::Allow(Evidence::Rules));
+    check(&granted, Verdict::Allow(Evidence::Entries));
     granted.policy.ask.value = Ask::Always;
     check(&granted, Verdict::Ask(AskReason::Always));
 }

@@ -1,7 +1,7 @@
 //! Lookup and linear scan always agree on the winner.
 
 use countersign_policy::allowlist::{
-    EntryIndex, Rule, Target, bound_arguments, exact_command, exact_grant, matching,
+    Entry, EntryIndex, Target, bound_arguments, exact_command, exact_grant, matching,
 };
 use countersign_policy::facts::{ProgramFacts, Reached};
 use countersign_policy::rules::{Argument, Invocation, Moment, RuleIndex, ruling};
@@ -48,9 +48,9 @@ fn narrow() -> impl Strategy<Value = Option<String>> {
     )
 }
 
-fn rules() -> impl Strategy<Value = Vec<Rule>> {
+fn rules() -> impl Strategy<Value = Vec<Entry>> {
     vec(
-        (pattern(), narrow(), any::<bool>()).prop_map(|(pattern, arg_pattern, generated)| Rule {
+        (pattern(), narrow(), any::<bool>()).prop_map(|(pattern, arg_pattern, generated)| Entry {
             agent: "main".into(),
             id: "0".into(),
             pattern,

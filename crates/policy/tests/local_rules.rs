@@ -57,7 +57,7 @@ fn subject<'a>(
         analysis,
         facts: &world.facts,
         policy: &world.policy,
-        rules: entries,
+        entries,
         local,
         trust: &world.trust,
         unusual_env: &world.unusual_env,
@@ -98,7 +98,7 @@ fn miss(argv: &[&str]) -> World {
     World::new(argv, Security::Allowlist, Ask::OnMiss)
 }
 
-const ALLOWED: Verdict = Verdict::Allow(Evidence::Rules);
+const ALLOWED: Verdict = Verdict::Allow(Evidence::Entries);
 const REFUSED: Verdict = Verdict::Deny(DenyReason::Rule);
 const ASKED: Verdict = Verdict::Ask(AskReason::Miss);
 
@@ -235,7 +235,7 @@ fn check_around(argv: &[&str], around: Option<Surroundings>, expected: Result<()
         let subject = subject(&world, &analysis, &entries, local);
         let evaluation = evaluate(&subject, None);
         match expected {
-            Ok(()) => assert_eq!(evaluation.verdict, Verdict::Allow(Evidence::Rules), "{argv:?}"),
+            Ok(()) => assert_eq!(evaluation.verdict, Verdict::Allow(Evidence::Entries), "{argv:?}"),
             Err((cause, detail)) => {
                 assert_eq!(evaluation.verdict, Verdict::Ask(AskReason::Uncoverable(cause)), "{argv:?}");
                 let missed = TraceStep::Missed { cause, detail: Some(detail.to_owned()) };
@@ -342,7 +342,7 @@ fn judge_text(text: &str, rules: Vec<CommandRule>, folders: &Folders) -> Evaluat
             analysis: &analyze_argv(&world.argv),
             facts: &world.facts,
             policy: &world.policy,
-            rules: &world.entries(),
+            entries: &world.entries(),
             local: LocalRules::Known { rules: &index, folders, moment },
             trust: &world.trust,
             unusual_env: &[],

@@ -45,7 +45,7 @@ fn judge(world: &World, policy: &Effective, rules: Option<&RuleIndex>, answer: O
         analysis: &analysis,
         facts: &world.facts,
         policy,
-        rules: &entries,
+        entries: &entries,
         local,
         trust: &world.trust,
         unusual_env: &world.unusual_env,

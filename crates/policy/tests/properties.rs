@@ -25,11 +25,11 @@ use std::path::PathBuf;
 use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
 
 /// Entries for the programs of the worlds and for others of their names, with and without arguments.
-fn other_rule() -> impl Strategy<Value = allowlist::Rule> {
+fn other_rule() -> impl Strategy<Value = allowlist::Entry> {
     let near = prop::sample::select(&["/opt/scan", "/usr/bin/sh", "/srv/sh", "sh", "/usr/bin/python3"][..]);
     let arguments = option::of(prop::sample::select(&["^-q$", "x", ""][..]));
     (prop_oneof![pattern(), near.prop_map(str::to_owned)], arguments, any::<bool>()).prop_map(
-        |(pattern, arguments, generated)| allowlist::Rule {
+        |(pattern, arguments, generated)| allowlist::Entry {
             arg_pattern: arguments.map(str::to_owned),
             generated,
             ..rule(&pattern)
@@ -155,13 +155,13 @@ proptest! {
         let mut world = world_of(&argv);
         let offered = proposals(&world.analysis(), &world.facts, &world.policy).unwrap();
         let exact = offered.iter().find(|proposal| proposal.scope == RuleScope::Exact).unwrap();
-        let stored = allowlist::Rule {
+        let stored = allowlist::Entry {
             arg_pattern: exact.arg_pattern.clone(),
             generated: exact.generated,
             ..rule(&exact.pattern)
         };
         world.rules = vec![stored.clone()];
-        prop_assert_eq!(world.verdict(), Verdict::Allow(Evidence::Rules));
+        prop_assert_eq!(world.verdict(), Verdict::Allow(Evidence::Entries));
         let mut other = world_of(&mutated);
         other.rules = vec![stored];
         prop_assert!(!matches!(other.verdict(), Verdict::Allow(_)), "{:?} by the rule for {:?}", mutated, argv);
@@ -231,7 +231,7 @@ proptest! {
         let stored = document::serialise(&stored);
         let Parsed::Usable(stored) = parse(Some(stored.as_bytes())) else { unreachable!() };
         world.rules = resolve(&stored, None, Requested::default()).1;
-        prop_assert_eq!(world.verdict(), Verdict::Allow(Evidence::Rules));
+        prop_assert_eq!(world.verdict(), Verdict::Allow(Evidence::Entries));
     }
 
     #[test]
@@ -437,7 +437,7 @@ fn is_legitimate(evidence: &Evidence, world: &World, answer: Option<&Answer>, co
                     && world.origin == Origin::Fresh
                     && answer.is_none()
             }
-            Evidence::Rules => {
+            Evidence::Entries => {
                 security == Security::Allowlist
                     && covered
                     && ask != Ask::Always
@@ -450,7 +450,7 @@ fn is_legitimate(evidence: &Evidence, world: &World, answer: Option<&Answer>, co
             }
             Evidence::AutoReview => world.origin == Origin::AutoReview && ask != Ask::Always,
             Evidence::Fallback => nobody && fallback == Security::Full,
-            Evidence::FallbackRules => nobody && fallback == Security::Allowlist && covered,
+            Evidence::FallbackEntries => nobody && fallback == Security::Allowlist && covered,
         }
 }
 

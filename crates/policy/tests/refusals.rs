@@ -40,7 +40,7 @@ fn judge(case: &Case) -> String {
         analysis: &analysis,
         facts: &world.facts,
         policy: &world.policy,
-        rules: &world.entries(),
+        entries: &world.entries(),
         local: LocalRules::Known { rules: &index, folders: &folders, moment },
         trust: &world.trust,
         unusual_env: &[],

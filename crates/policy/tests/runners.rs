@@ -118,7 +118,7 @@ fn verdict(arguments: Value) -> Verdict {
         analysis: &analysis,
         facts: &world.facts,
         policy: &world.policy,
-        rules: &entries,
+        entries: &entries,
         local: LocalRules::Known { rules: &rules, folders: &folders, moment },
         trust: &world.trust,
         unusual_env: &world.unusual_env,
@@ -132,7 +132,7 @@ fn a_rule_for_the_words_of_a_runner_counts_and_one_for_the_runner_does_not() {
     let unbound = || Verdict::Ask(AskReason::Unbound(Unbound::Carrier));
     assert_eq!(
         verdict(json!({"exact": {"args": ["run", "lint"], "folder": CWD}})),
-        Verdict::Allow(Evidence::Rules)
+        Verdict::Allow(Evidence::Entries)
     );
     assert_eq!(
         verdict(json!({"exact": {"args": ["run", "test"], "folder": CWD}})),

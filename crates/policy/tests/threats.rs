@@ -296,7 +296,7 @@ fn t10_behind_a_transparent_wrapper_the_program_itself_runs_and_only_four_deep()
                 assert_eq!(listed.verdict(), deep, "{argv:?}");
             } else {
                 let evaluation = listed.judge(None);
-                assert_eq!(evaluation.verdict, Verdict::Allow(Evidence::Rules), "{argv:?}");
+                assert_eq!(evaluation.verdict, Verdict::Allow(Evidence::Entries), "{argv:?}");
                 assert_eq!(
                     evaluation.bound,
                     Some(support::one_program("/usr/bin/scan", &["scan", "-q"])),
@@ -323,7 +323,7 @@ fn t10_a_wrapper_is_asked_about_at_every_depth_whatever_the_rules_say() {
         }
     }
     let plain = allowlisted(&["scan"]).with_rules(&patterns).verdict();
-    assert_eq!(plain, Verdict::Allow(Evidence::Rules));
+    assert_eq!(plain, Verdict::Allow(Evidence::Entries));
 }
 
 #[test]
@@ -380,7 +380,7 @@ fn offered(world: &World) -> Vec<Proposal> {
     proposals(&world.analysis(), &world.facts, &world.policy).unwrap()
 }
 
-fn stored(proposal: &Proposal) -> allowlist::Rule {
+fn stored(proposal: &Proposal) -> allowlist::Entry {
     let mut stored = rule(&proposal.pattern);
     stored.arg_pattern.clone_from(&proposal.arg_pattern);
     stored.generated = proposal.generated;
@@ -430,10 +430,10 @@ fn t12_an_exact_rule_matches_no_other_command() {
     }
     let mut same = allowlisted(&["sh", "-c", "scan 'a b'"]);
     same.rules = vec![exact.clone()];
-    assert_eq!(same.verdict(), Verdict::Allow(Evidence::Rules), "the same program with the same arguments");
+    assert_eq!(same.verdict(), Verdict::Allow(Evidence::Entries), "the same program with the same arguments");
     let mut elsewhere = allowlisted(&["scan", "a b"]);
     elsewhere.rules = vec![exact];
-    assert_eq!(elsewhere.verdict(), Verdict::Allow(Evidence::Rules));
+    assert_eq!(elsewhere.verdict(), Verdict::Allow(Evidence::Entries));
     elsewhere.facts.cwd.as_mut().unwrap().real_path = PathBuf::from("/srv/other");
     assert_eq!(elsewhere.verdict(), Verdict::Ask(AskReason::Miss));
 }
@@ -449,7 +449,7 @@ fn t12_a_program_rule_matches_that_program_only() {
         let mut other = allowlisted(&argv);
         other.rules = vec![stored(&options[1])];
         let is_that_program = argv[0] == "scan";
-        let allowed = other.verdict() == Verdict::Allow(Evidence::Rules);
+        let allowed = other.verdict() == Verdict::Allow(Evidence::Entries);
         let through_sh = argv == ["sh", "-c", "scan a b"];
         let peeled = argv[0] == "env";
         assert_eq!(allowed, is_that_program || through_sh || peeled, "{argv:?}");
@@ -630,7 +630,7 @@ fn t20_a_label_of_the_agents_is_no_input() {
         analysis,
         facts,
         policy,
-        rules,
+        entries,
         local,
         trust,
         unusual_env,
@@ -640,13 +640,16 @@ fn t20_a_label_of_the_agents_is_no_input() {
         analysis: &analysis,
         facts: &world.facts,
         policy: &world.policy,
-        rules: &entries,
+        entries: &entries,
         local: LocalRules::None,
         trust: &world.trust,
         unusual_env: &world.unusual_env,
         origin: world.origin,
     };
-    assert_eq!((argv.len(), analysis.segments.len(), rules.rules().len(), unusual_env.len()), (1, 1, 0, 0));
+    assert_eq!(
+        (argv.len(), analysis.segments.len(), entries.entries().len(), unusual_env.len()),
+        (1, 1, 0, 0)
+    );
     assert_eq!((facts, policy, origin), (&world.facts, &world.policy, world.origin));
     assert!(trust.skills.is_empty() && matches!(local, LocalRules::None));
     // A preview can replace the text of a shell only when it is that very text.

@@ -5,7 +5,7 @@
 use crate::support::documented;
 use countersign_commands::environment;
 use countersign_commands::raw_command;
-use countersign_policy::allowlist::{self, Rule, Target};
+use countersign_policy::allowlist::{self, Entry, Target};
 use countersign_policy::document::{self, Parsed};
 use countersign_policy::effective::{BUILT_IN, Layered, Requested};
 use countersign_policy::evaluate::{Covered, needs_prompt};
@@ -91,10 +91,10 @@ fn run_matching(case: &Value) -> Ours {
     Ours::Says(json!({ "matches": index.is_some(), "index": index }))
 }
 
-fn rules(entries: &Value) -> Vec<Rule> {
+fn rules(entries: &Value) -> Vec<Entry> {
     let entries = entries.as_array().into_iter().flatten();
     entries
-        .map(|entry| Rule {
+        .map(|entry| Entry {
             agent: "main".into(),
             id: String::new(),
             pattern: entry.as_str().or_else(|| entry["pattern"].as_str()).unwrap_or_default().into(),

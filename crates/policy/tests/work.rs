@@ -1,7 +1,7 @@
 //! No command costs more work than a decision may cost, whatever it is made of, and one that would is asked about.
 
 use countersign_commands::analysis::{Analysis, OpaqueReason, analyze_text};
-use countersign_policy::allowlist::{EntryIndex, Rule};
+use countersign_policy::allowlist::{Entry, EntryIndex};
 use countersign_policy::effective::{BUILT_IN, Effective, Layered};
 use countersign_policy::evaluate::{
     AskReason, Evaluation, LocalRules, Origin, Subject, Trust, Verdict, evaluate,
@@ -86,7 +86,7 @@ impl Policy {
     fn with(others: usize) -> Self {
         let mut rules = PRESETS[0].rules(0);
         rules.extend((0..others).map(refusing));
-        let narrow = |at: usize| Rule {
+        let narrow = |at: usize| Entry {
             agent: "main".into(),
             id: format!("entry-{at}"),
             pattern: if at.is_multiple_of(2) { "git".into() } else { format!("/opt/*/tool-{at}*") },
@@ -116,7 +116,7 @@ impl Policy {
             analysis: &analysis,
             facts: &facts,
             policy: &policy,
-            rules: &self.entries,
+            entries: &self.entries,
             local: LocalRules::Known {
                 rules: &self.rules,
                 folders: &folders,

@@ -83,7 +83,7 @@ impl Judged {
             analysis: &self.analysis,
             facts: &self.facts,
             policy: &policy,
-            rules: &EntryIndex::default(),
+            entries: &EntryIndex::default(),
             local: LocalRules::Known { rules, folders: &self.folders, moment },
             trust: &Trust::default(),
             unusual_env: &[],

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use countersign_node::facts::Places;
-use countersign_policy::allowlist::Rule;
+use countersign_policy::allowlist::Entry;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -51,7 +51,7 @@ impl Machine {
     }
 
     /// Entries for other programs, in the forms that people use, and then one for each program here that has one.
-    pub(super) fn entries(&self, count: usize) -> Vec<Rule> {
+    pub(super) fn entries(&self, count: usize) -> Vec<Entry> {
         let other = |number: usize| match number % 4 {
             0 => format!("/opt/tools-{number}/bin/tool"),
             1 => format!("/opt/suite-{number}/*"),
@@ -68,8 +68,14 @@ impl Machine {
     }
 }
 
-fn entry(number: usize, pattern: String) -> Rule {
-    Rule { agent: "main".into(), id: format!("entry-{number}"), pattern, arg_pattern: None, generated: false }
+fn entry(number: usize, pattern: String) -> Entry {
+    Entry {
+        agent: "main".into(),
+        id: format!("entry-{number}"),
+        pattern,
+        arg_pattern: None,
+        generated: false,
+    }
 }
 
 /// Programs with an entry.

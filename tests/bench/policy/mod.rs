@@ -104,7 +104,7 @@ fn ours(case: &Case, machine: &Machine, entries: &EntryIndex) -> Row {
             analysis,
             facts,
             policy: &policy,
-            rules: entries,
+            entries,
             local: LocalRules::None,
             trust: &trust,
             unusual_env: &[],

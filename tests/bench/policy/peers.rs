@@ -3,7 +3,7 @@
 use super::machine::Machine;
 use super::{Case, MISSED};
 use anyhow::{Context, Result, bail};
-use countersign_policy::allowlist::Rule;
+use countersign_policy::allowlist::Entry;
 use countersign_tests::process::command;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -99,7 +99,7 @@ fn input(release: &Release, cases: &[Case], machine: &Machine) -> Value {
     })
 }
 
-fn stored(rule: &Rule) -> Value {
+fn stored(rule: &Entry) -> Value {
     json!({ "id": rule.id, "pattern": rule.pattern })
 }
 

@@ -4,7 +4,7 @@
 
 use countersign_commands::analysis::{Analysis, analyze_argv, analyze_text};
 use countersign_commands::interpreters;
-use countersign_policy::allowlist::{EntryIndex, Rule};
+use countersign_policy::allowlist::{Entry, EntryIndex};
 use countersign_policy::display::{argv_view, text_view};
 use countersign_policy::effective::{Effective, Layered};
 use countersign_policy::evaluate::{Answer, Evidence, LocalRules, Origin, Subject, Trust, Verdict, evaluate};
@@ -44,21 +44,21 @@ fn judge(argv: &[String], analysis: &Analysis) {
         (Security::Full, Ask::Always),
     ] {
         let policy = policy(security, ask);
-        let verdict = |rules: &EntryIndex, local, answer: Option<Answer>| {
+        let verdict = |entries: &EntryIndex, local, answer: Option<Answer>| {
             let trust = Trust::default();
             let subject = Subject {
                 argv,
                 analysis,
                 facts: &facts,
                 policy: &policy,
-                rules,
+                entries,
                 local,
                 trust: &trust,
                 unusual_env: &[],
                 origin: Origin::Fresh,
             };
             let evaluation = evaluate(&subject, answer.as_ref());
-            if let Verdict::Allow(Evidence::Rules | Evidence::FallbackRules) = evaluation.verdict {
+            if let Verdict::Allow(Evidence::Entries | Evidence::FallbackEntries) = evaluation.verdict {
                 assert!(analysis.opaque.is_none(), "not understood, and covered");
                 assert!(evaluation.bound.is_some() && evaluation.covers.iter().all(Result::is_ok));
             }
@@ -69,7 +69,7 @@ fn judge(argv: &[String], analysis: &Analysis) {
         match open {
             Verdict::Allow(Evidence::Policy) => assert!(is_free),
             Verdict::Allow(evidence) => {
-                assert_eq!((evidence, security), (Evidence::Rules, Security::Allowlist))
+                assert_eq!((evidence, security), (Evidence::Entries, Security::Allowlist))
             }
             Verdict::Ask(_) => assert!(security != Security::Deny && !is_free),
             Verdict::Deny(_) => assert_ne!(security, Security::Full),
@@ -108,8 +108,8 @@ fn policy(security: Security, ask: Ask) -> Effective {
     }
 }
 
-fn entry(pattern: &str) -> Rule {
-    Rule {
+fn entry(pattern: &str) -> Entry {
+    Entry {
         agent: "main".into(),
         id: pattern.into(),
         pattern: pattern.into(),

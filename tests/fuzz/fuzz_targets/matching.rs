@@ -3,7 +3,7 @@
 #![no_main]
 
 use countersign_commands::environment::{self, inherited, overrides};
-use countersign_policy::allowlist::{Rule, Target, kind, matching};
+use countersign_policy::allowlist::{Entry, Target, kind, matching};
 use countersign_policy::facts::ProgramFacts;
 use libfuzzer_sys::fuzz_target;
 use std::collections::BTreeMap;
@@ -31,7 +31,8 @@ fn own((name, value): (&str, &str)) -> (String, String) {
 fn entry(pattern: String, arg_pattern: Option<String>, path: &str, args: &[String]) {
     let path = format!("/{path}");
     let literal = !pattern.contains(['*', '?', '~']) && pattern.contains('/');
-    let rule = Rule { agent: "main".to_owned(), id: "id".to_owned(), pattern, arg_pattern, generated: false };
+    let rule =
+        Entry { agent: "main".to_owned(), id: "id".to_owned(), pattern, arg_pattern, generated: false };
     let program = ProgramFacts {
         path: Some(PathBuf::from(&path)),
         real_path: Some(PathBuf::from(&path)),

@@ -112,7 +112,7 @@ pub fn why(subject: &Subject<'_>, evaluation: &Evaluation, reason: AskReason) ->
         security: policy.security.value,
         ask: policy.ask.value,
         layer: policy.ask.layer,
-        entries_checked: u32::try_from(subject.rules.rules().len()).unwrap_or(u32::MAX),
+        entries_checked: u32::try_from(subject.entries.entries().len()).unwrap_or(u32::MAX),
         trace: evaluation.trace(subject),
     }
 }

@@ -3,7 +3,7 @@
 //! two shells might read differently is opaque, or says so in [`Script::dialect`].
 //!
 //! ```
-//! let script = countersign_policy::shell::parse("make -s 'all of it' && ls").unwrap();
+//! let script = countersign_commands::shell::parse("make -s 'all of it' && ls").unwrap();
 //! let words: Vec<&str> = script.commands[0].words.iter().map(|word| word.text.as_str()).collect();
 //! assert_eq!(words, ["make", "-s", "all of it"]);
 //! ```

@@ -7,7 +7,7 @@ pub mod document;
 pub mod raw_command;
 pub mod words;
 
-use countersign_policy::allowlist::{self, Rule};
+use countersign_policy::allowlist::{self, Entry};
 use countersign_protocol::vocabulary::{Ask, Decision, Security};
 
 /// Which release of the peers.
@@ -31,7 +31,7 @@ pub fn requires_approval(ask: Ask, security: Security, satisfied: bool, durable:
 
 /// Whether an answer was stored for this very text. `texts` are the legacy `commandText` members of stored answers,
 /// which this program does not honour.
-pub fn is_exact_grant<'a>(rules: &[Rule], texts: impl IntoIterator<Item = &'a str>, command: &str) -> bool {
+pub fn is_exact_grant<'a>(rules: &[Entry], texts: impl IntoIterator<Item = &'a str>, command: &str) -> bool {
     let command = command.trim();
     !command.is_empty()
         && (allowlist::exact_grant(rules, command).is_some()

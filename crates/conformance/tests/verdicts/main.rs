@@ -10,7 +10,7 @@ use countersign_commands::analysis::{Analysis, analyze_argv_as, analyze_text_as}
 use countersign_commands::command::Divided;
 use countersign_commands::profile::Profile;
 use countersign_conformance::reference::words::listed;
-use countersign_policy::allowlist::{EntryIndex, Rule};
+use countersign_policy::allowlist::{Entry, EntryIndex};
 use countersign_policy::always::{Remembered, remembered};
 use countersign_policy::bind::{Bound, bind};
 use countersign_policy::evaluate::{Cover, InlineEval, Miss, SkillBin, Skills, Trust, covers};
@@ -71,9 +71,9 @@ fn strings(list: &Value) -> Vec<String> {
     list.as_array().unwrap().iter().map(|text| text.as_str().unwrap().to_owned()).collect()
 }
 
-fn rule(entry: &Value) -> Rule {
+fn rule(entry: &Value) -> Entry {
     let pattern = entry.as_str().or_else(|| entry["pattern"].as_str()).unwrap().to_owned();
-    Rule {
+    Entry {
         agent: "main".into(),
         id: pattern.clone(),
         pattern,

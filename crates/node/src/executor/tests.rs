@@ -3,7 +3,7 @@
 use super::*;
 use crate::facts::{Places, gather};
 use countersign_commands::analysis::analyze_argv;
-use countersign_policy::allowlist::{EntryIndex, Rule};
+use countersign_policy::allowlist::{Entry, EntryIndex};
 use countersign_policy::approved::Plan;
 use countersign_policy::effective::{BUILT_IN, Effective, Layered, Requested};
 use countersign_policy::evaluate::{Answer, LocalRules, Origin, Subject, Trust, evaluate};
@@ -65,7 +65,7 @@ impl Bench {
             facts: &facts,
             policy: &policy,
             local: LocalRules::None,
-            rules: &EntryIndex::default(),
+            entries: &EntryIndex::default(),
             trust: &Trust::default(),
             unusual_env: &[],
             origin: Origin::Fresh,
@@ -83,7 +83,7 @@ impl Bench {
         let path = format!("{}:/usr/bin:/bin", work.display());
         let places = Places { path: OsStr::new(&path), cwd: &work, home: Path::new("/nowhere") };
         let facts = gather(&argv, &analysis, places);
-        let entry = Rule {
+        let entry = Entry {
             agent: "main".into(),
             id: "1".into(),
             pattern: format!("{}/*", work.display()),
@@ -99,7 +99,7 @@ impl Bench {
             facts: &facts,
             policy: &policy,
             local: LocalRules::None,
-            rules: &EntryIndex::new(vec![entry]),
+            entries: &EntryIndex::new(vec![entry]),
             trust: &Trust::default(),
             unusual_env: &[],
             origin: Origin::Fresh,
@@ -633,7 +633,7 @@ async fn t16_a_path_that_leads_out_of_its_folder_by_the_start_is_not_handed_over
                 folders: &folders,
                 moment: Moment { agent: "main", session: None, now_ms: 1, uses: &uses },
             },
-            rules: &EntryIndex::default(),
+            entries: &EntryIndex::default(),
             trust: &Trust::default(),
             unusual_env: &[],
             origin: Origin::Fresh,

@@ -49,7 +49,7 @@ impl Host {
         choices: &[Choice],
         past: &[Past],
     ) -> Vec<RungBreadth> {
-        let standing = self.standing(agent).await;
+        let in_force = self.in_force(agent).await;
         let current = self.parts.rules.refresh().await;
         let uses = HashMap::new();
         let now_ms = self.parts.ports.clock.now_ms();
@@ -64,8 +64,8 @@ impl Host {
                         argv: &recalled.past.argv,
                         analysis: &recalled.analysis,
                         facts: &recalled.facts,
-                        policy: &standing.policy,
-                        rules: &standing.rules,
+                        policy: &in_force.policy,
+                        entries: &in_force.entries,
                         local: LocalRules::Known { rules: &rules, folders: &recalled.folders, moment },
                         trust: &self.trust,
                         unusual_env: &[],
@@ -73,7 +73,7 @@ impl Host {
                     },
                     None,
                 );
-                matches!(evaluation.verdict, Verdict::Allow(Evidence::Rules))
+                matches!(evaluation.verdict, Verdict::Allow(Evidence::Entries))
                     && evaluation.spends.iter().any(|index| *index < new)
             };
             Some(RungBreadth { rung: choice.rung, breadth: breadth(&recalled, lets_run) })
@@ -135,7 +135,7 @@ impl Host {
                         analysis: &recalled.analysis,
                         facts: &recalled.facts,
                         policy,
-                        rules,
+                        entries: rules,
                         local,
                         trust: &self.trust,
                         unusual_env: &[],

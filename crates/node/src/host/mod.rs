@@ -7,6 +7,7 @@
 
 mod breadth;
 mod grants;
+mod in_force;
 mod inquiry;
 mod own_rules;
 mod permit;
@@ -16,7 +17,6 @@ mod record;
 mod refusal;
 mod request;
 mod running;
-mod standing;
 
 use crate::executor::{NotStarted, Tap};
 use crate::facts::{self, Places};
@@ -52,6 +52,7 @@ use countersign_protocol::ui::{
 use countersign_protocol::vocabulary::{Ask, Decision, Security};
 pub use grants::AskedRun;
 use grants::{Granted, Grants};
+use in_force::{InForce, Policies};
 pub use inquiry::{Ended, Inquired, Inquiry, Waiting};
 use own_rules::{OwnRules, Payment};
 use placement::Placement;
@@ -61,7 +62,6 @@ pub use refusal::Refusal;
 use refusal::{answered_no, denied, exec_error, refused_by};
 use request::{Checked, check, wait_of};
 pub use running::Running;
-use standing::{Standing, Standings};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -99,7 +99,7 @@ pub struct Parts {
 pub struct Host {
     parts: Parts,
     base_env: BTreeMap<String, String>,
-    standings: Standings,
+    policies: Policies,
     /// What runs without an entry.
     trust: Trust,
     path: OsString,
@@ -131,7 +131,7 @@ impl From<CancellationToken> for Signals {
 struct Judged {
     analysis: Analysis,
     facts: Facts,
-    standing: Arc<Standing>,
+    in_force: Arc<InForce>,
     /// Of the agent, where the request is to run.
     policy: Effective,
     own: OwnRules,
@@ -172,7 +172,7 @@ impl Host {
         Self {
             parts,
             base_env,
-            standings: Standings::default(),
+            policies: Policies::default(),
             trust: Trust::default(),
             path,
             generation: 1,
@@ -285,7 +285,7 @@ impl Host {
         cwd: Option<&str>,
         look: impl FnOnce(&Subject<'_>) -> R,
     ) -> R {
-        let standing = self.standing(agent).await;
+        let in_force = self.in_force(agent).await;
         let home = self.parts.home.to_string_lossy();
         let (analysis, facts) = self.probe(argv, cwd.unwrap_or(&home));
         let own = self.own_rules(agent, None, &analysis, &facts).await;
@@ -293,8 +293,8 @@ impl Host {
             argv,
             analysis: &analysis,
             facts: &facts,
-            policy: &standing.policy,
-            rules: &standing.rules,
+            policy: &in_force.policy,
+            entries: &in_force.entries,
             local: own.local(),
             trust: &self.trust,
             unusual_env: &[],
@@ -401,14 +401,14 @@ impl Host {
 
     /// Resolves policy and facts. The document is read again if it changed on disk.
     async fn judge(&self, checked: &Checked) -> Result<Judged, Refusal> {
-        let standing = self.standing(&checked.agent).await;
+        let in_force = self.in_force(&checked.agent).await;
         let (analysis, facts) = self.probe(&checked.argv, &checked.cwd);
         if facts.cwd.is_none() {
             return Err(Refusal::unavailable(&NotRunnable::CwdUnavailable.to_string(), "cwd-unavailable"));
         }
         let own = self.own_rules(&checked.agent, checked.session.as_ref(), &analysis, &facts).await;
-        let policy = checked.placement.policy(&standing);
-        Ok(Judged { analysis, facts, standing, policy, own, granted: None, unrecorded: None })
+        let policy = checked.placement.policy(&in_force);
+        Ok(Judged { analysis, facts, in_force, policy, own, granted: None, unrecorded: None })
     }
 
     #[expect(clippy::too_many_arguments, reason = "one call site; a struct would only rename them")]
@@ -506,7 +506,7 @@ impl Host {
     ) -> Result<(), Refusal> {
         let shown = || match &checked.forwarded {
             Some(forwarded) => Cow::Borrowed(forwarded),
-            None => Cow::Owned(judged.standing.snapshot()),
+            None => Cow::Owned(judged.in_force.snapshot()),
         };
         // What a person answers to a card of ours is stored before that; what came over the network is stored here.
         let always = judged.granted.as_ref().is_some_and(|granted| granted.decision == Decision::AllowAlways)
@@ -534,8 +534,8 @@ impl Host {
                 Refusal::outdated(&error.to_string())
             });
         }
-        let live = self.standing(&checked.agent).await;
-        if checked.forwarded.is_none() && Arc::ptr_eq(&live, &judged.standing) {
+        let live = self.in_force(&checked.agent).await;
+        if checked.forwarded.is_none() && Arc::ptr_eq(&live, &judged.in_force) {
             return Ok(());
         }
         currency::still_current(&shown(), &live.snapshot())
@@ -586,7 +586,7 @@ impl Host {
 
     fn uses(&self, checked: &Checked, judged: &Judged, evaluation: &Evaluation) -> Vec<Use> {
         let by_rule =
-            matches!(&evaluation.verdict, Verdict::Allow(Evidence::Rules | Evidence::FallbackRules));
+            matches!(&evaluation.verdict, Verdict::Allow(Evidence::Entries | Evidence::FallbackEntries));
         if !by_rule {
             return Vec::new();
         }
@@ -598,7 +598,7 @@ impl Host {
         evaluation
             .matched
             .iter()
-            .filter_map(|index| judged.standing.rules.rules().get(*index))
+            .filter_map(|index| judged.in_force.entries.entries().get(*index))
             .map(|rule| Use {
                 agent: rule.agent.clone(),
                 pattern: rule.pattern.clone(),
@@ -635,8 +635,8 @@ impl Host {
     }
 
     /// What is in force for an agent. The document is read again if it changed on disk.
-    async fn standing(&self, agent: &AgentId) -> Arc<Standing> {
-        self.standings.of(&self.parts.store.refresh().await, agent)
+    async fn in_force(&self, agent: &AgentId) -> Arc<InForce> {
+        self.policies.of(&self.parts.store.refresh().await, agent)
     }
 }
 
@@ -672,7 +672,7 @@ impl Judged {
             analysis: &self.analysis,
             facts: &self.facts,
             policy: &self.policy,
-            rules: &self.standing.rules,
+            entries: &self.in_force.entries,
             local: self.own.local(),
             trust,
             unusual_env: &checked.env.unusual,
@@ -698,10 +698,10 @@ fn allowed(verdict: &Verdict) -> Outcome {
     match verdict {
         Verdict::Allow(evidence) => match evidence {
             Evidence::Policy => Outcome::AllowedByPolicy,
-            Evidence::Rules => Outcome::AllowedByRule,
+            Evidence::Entries => Outcome::AllowedByRule,
             Evidence::Person { decision, .. } => (*decision).into(),
             Evidence::Forwarded(_) | Evidence::AutoReview => Outcome::AllowedElsewhere,
-            Evidence::Fallback | Evidence::FallbackRules => Outcome::AllowedByFallback,
+            Evidence::Fallback | Evidence::FallbackEntries => Outcome::AllowedByFallback,
         },
         Verdict::Ask(_) | Verdict::Deny(_) => Outcome::Refused { reason: "not allowed".to_owned() },
     }

@@ -55,7 +55,7 @@ impl OwnRules {
     /// Ids of the rules without which the command would not run.
     fn paying(&self, evaluation: &Evaluation) -> Vec<String> {
         match evaluation.verdict {
-            Verdict::Allow(Evidence::Rules | Evidence::FallbackRules) => {}
+            Verdict::Allow(Evidence::Entries | Evidence::FallbackEntries) => {}
             Verdict::Allow(_) | Verdict::Ask(_) | Verdict::Deny(_) => return Vec::new(),
         }
         let rules = evaluation.spends.iter().filter_map(|index| self.current.index.rules().get(*index));

@@ -18,9 +18,9 @@
 //! whoever configured the agent, which is evidence as it is on the machine. What a person is shown says that it is about a
 //! sandbox, and nothing is remembered from there: entries and rules count on the machine as well.
 
+use super::in_force::InForce;
 use super::record::Recorder;
 use super::refusal::Refusal;
-use super::standing::Standing;
 use super::{Host, Signals};
 use crate::executor::sandbox::{self, Grounds};
 pub use crate::executor::sandbox::{Backend, Sandbox};
@@ -60,17 +60,17 @@ impl Default for Placement {
 }
 
 impl Placement {
-    /// The policy of a run there, for the agent whose standing this is.
-    pub(super) fn policy(&self, standing: &Standing) -> Effective {
+    /// The policy of a run there, for the agent that this is in force for.
+    pub(super) fn policy(&self, in_force: &InForce) -> Effective {
         match self {
-            Self::Here { policy } => standing.policy.clone().hardened(*policy),
-            Self::Sandbox { policy, .. } => standing.policy_in_sandbox(*policy),
+            Self::Here { policy } => in_force.policy.clone().hardened(*policy),
+            Self::Sandbox { policy, .. } => in_force.policy_in_sandbox(*policy),
         }
     }
 
     /// Refuses when the policy that holds by now is stricter than the one by which a run was judged. Entries are compared
     /// elsewhere.
-    pub(super) fn still_allows(&self, judged: &Effective, live: &Standing) -> Result<(), Refusal> {
+    pub(super) fn still_allows(&self, judged: &Effective, live: &InForce) -> Result<(), Refusal> {
         let live = self.policy(live);
         if live.security.value > judged.security.value || live.ask.value > judged.ask.value {
             return Err(Refusal::outdated("the policy became stricter"));
@@ -105,7 +105,7 @@ impl Placement {
 impl Host {
     /// What holds for an agent's runs in a sandbox, where whoever routes them asks for `requested`.
     pub async fn policy_in_sandbox(&self, agent: &AgentId, requested: Requested) -> Effective {
-        self.standing(agent).await.policy_in_sandbox(requested)
+        self.in_force(agent).await.policy_in_sandbox(requested)
     }
 
     /// Has a command run where `placement` says, asking if needed. `gone` withdraws the question or ends the run.

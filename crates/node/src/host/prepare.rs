@@ -72,7 +72,7 @@ impl Host {
             agent_id: params.agent_id,
             session_key: params.session_key,
             command_preview: raw_command.filter(|raw| raw.trim() != checked.command_text.trim()),
-            policy_snapshot: Some(judged.standing.snapshot()),
+            policy_snapshot: Some(judged.in_force.snapshot()),
             mutable_file_operand: operand(&checked, &judged.facts),
         };
         self.prepared.keep(

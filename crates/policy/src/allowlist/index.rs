@@ -2,7 +2,7 @@
 
 use super::programs::{Lookup, ProgramIndex};
 use super::{
-    ANYTHING, BOUND_ARGUMENTS, EXACT_COMMAND, Found, MARKER, OLD_BOUND_ARGUMENTS, Rule, Target, arguments,
+    ANYTHING, BOUND_ARGUMENTS, EXACT_COMMAND, Entry, Found, MARKER, OLD_BOUND_ARGUMENTS, Target, arguments,
     bound_arguments, exact_command, program_matches,
 };
 use countersign_commands::text::is_js_space;
@@ -12,7 +12,7 @@ use std::path::Path;
 /// Entries in evaluation order, prepared for lookup.
 #[derive(Clone, Debug, Default)]
 pub struct EntryIndex {
-    rules: Vec<Rule>,
+    entries: Vec<Entry>,
     /// Entries for any arguments.
     plain: ProgramIndex,
     /// Entries with an expression for the arguments.
@@ -29,30 +29,30 @@ pub struct EntryIndex {
 
 impl EntryIndex {
     /// Prepares entries; takes time and memory in proportion to them.
-    pub fn new(rules: Vec<Rule>) -> Self {
+    pub fn new(entries: Vec<Entry>) -> Self {
         let mut index = Self::default();
-        for (position, rule) in rules.iter().enumerate() {
-            index.add(position, rule);
+        for (position, entry) in entries.iter().enumerate() {
+            index.add(position, entry);
         }
-        if !rules.iter().any(|rule| rule.generated && rule.pattern.starts_with(EXACT_COMMAND)) {
+        if !entries.iter().any(|entry| entry.generated && entry.pattern.starts_with(EXACT_COMMAND)) {
             index.exact.clear();
         }
-        index.rules = rules;
+        index.entries = entries;
         index
     }
 
     /// The entries.
-    pub fn rules(&self) -> &[Rule] {
-        &self.rules
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
     }
 
-    /// The same as [`matching`](super::matching) with [`Self::rules`].
+    /// The same as [`matching`](super::matching) with [`Self::entries`].
     pub fn matching(&self, target: Target<'_>) -> Option<usize> {
         if let Some(anything) = self.anything {
             return target.is_something().then_some(anything);
         }
         if !ProgramIndex::can_look_up(target.home) {
-            return super::matching(&self.rules, target);
+            return super::matching(&self.entries, target);
         }
         let found = Found::of(target.program);
         let lookup = lookup(target, found.as_ref());
@@ -71,7 +71,7 @@ impl EntryIndex {
         !self.exact.is_empty()
     }
 
-    /// The same as [`exact_grant`](super::exact_grant) with [`Self::rules`].
+    /// The same as [`exact_grant`](super::exact_grant) with [`Self::entries`].
     pub fn exact_grant(&self, text: &str) -> Option<usize> {
         if !self.grants_texts() {
             return None;
@@ -79,24 +79,24 @@ impl EntryIndex {
         self.exact.get(&exact_command(text)).copied()
     }
 
-    fn add(&mut self, position: usize, rule: &Rule) {
-        if rule.generated && rule.pattern.trim().starts_with(EXACT_COMMAND) {
-            self.exact.entry(rule.pattern.trim().to_owned()).or_insert(position);
+    fn add(&mut self, position: usize, entry: &Entry) {
+        if entry.generated && entry.pattern.trim().starts_with(EXACT_COMMAND) {
+            self.exact.entry(entry.pattern.trim().to_owned()).or_insert(position);
         }
-        let pattern = rule.pattern.trim_matches(is_js_space);
+        let pattern = entry.pattern.trim_matches(is_js_space);
         if pattern.is_empty() || pattern.starts_with(EXACT_COMMAND) || pattern.starts_with(MARKER) {
             return;
         }
-        match rule.arg_pattern.as_deref().filter(|narrow| !narrow.is_empty()) {
+        match entry.arg_pattern.as_deref().filter(|narrow| !narrow.is_empty()) {
             // With arguments `*` names no program.
             Some(_) if pattern == ANYTHING => {}
             Some(narrow) if narrow.starts_with(BOUND_ARGUMENTS) => {
                 self.bound.entry(narrow.to_owned()).or_default().push(position);
                 self.bound_programs.add(pattern, position);
             }
-            Some(narrow) if rule.generated || narrow.starts_with(OLD_BOUND_ARGUMENTS) => {}
+            Some(narrow) if entry.generated || narrow.starts_with(OLD_BOUND_ARGUMENTS) => {}
             Some(_) => self.narrow.add(pattern, position),
-            None if rule.generated => {}
+            None if entry.generated => {}
             None if pattern == ANYTHING => {
                 self.anything.get_or_insert(position);
             }
@@ -125,9 +125,9 @@ impl EntryIndex {
         let fits = |position: &usize| {
             self.covers(*position, target, found)
                 && self
-                    .rules
+                    .entries
                     .get(*position)
-                    .and_then(|rule| rule.arg_pattern.as_deref())
+                    .and_then(|entry| entry.arg_pattern.as_deref())
                     .is_some_and(|pattern| arguments::matches(pattern, target.args))
         };
         self.narrow.candidates(lookup).filter_map(|positions| positions.iter().copied().find(fits)).min()
@@ -144,7 +144,7 @@ impl EntryIndex {
     }
 
     fn covers(&self, position: usize, target: Target<'_>, found: Option<&Found<'_>>) -> bool {
-        self.rules.get(position).is_some_and(|rule| program_matches(rule, target, found))
+        self.entries.get(position).is_some_and(|entry| program_matches(entry, target, found))
     }
 }
 

@@ -20,7 +20,7 @@ pub use index::EntryIndex;
 
 /// One allowlist entry as matching sees it.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Rule {
+pub struct Entry {
     /// `*` or the agent id it is stored under.
     pub agent: String,
     /// Entry id.
@@ -57,8 +57,8 @@ impl Target<'_> {
 
 /// Index of the entry that wins, or `None`: the one for everything, else the first with a fitting argument pattern, else
 /// the first without one.
-pub fn matching(rules: &[Rule], target: Target<'_>) -> Option<usize> {
-    if let Some(anything) = rules.iter().position(covers_anything) {
+pub fn matching(entries: &[Entry], target: Target<'_>) -> Option<usize> {
+    if let Some(anything) = entries.iter().position(covers_anything) {
         return target.is_something().then_some(anything);
     }
     let mut any_arguments = None;
@@ -66,18 +66,18 @@ pub fn matching(rules: &[Rule], target: Target<'_>) -> Option<usize> {
     let bound = std::cell::OnceCell::new();
     let bound = || bound.get_or_init(|| target.cwd.map(|cwd| bound_arguments(cwd, target.args))).as_deref();
     let found = Found::of(target.program);
-    for (index, rule) in rules.iter().enumerate() {
-        let narrow = rule.arg_pattern.as_deref().filter(|pattern| !pattern.is_empty());
+    for (index, entry) in entries.iter().enumerate() {
+        let narrow = entry.arg_pattern.as_deref().filter(|pattern| !pattern.is_empty());
         // Beyond the first path-only match only a narrower one could still win.
-        if narrow.is_none() && (any_arguments.is_some() || rule.generated) {
+        if narrow.is_none() && (any_arguments.is_some() || entry.generated) {
             continue;
         }
-        if !program_matches(rule, target, found.as_ref()) {
+        if !program_matches(entry, target, found.as_ref()) {
             continue;
         }
         match narrow {
             None => any_arguments = Some(index),
-            Some(pattern) if arguments_match(rule, pattern, target.args, bound) => return Some(index),
+            Some(pattern) if arguments_match(entry, pattern, target.args, bound) => return Some(index),
             Some(_) => {}
         }
     }
@@ -86,22 +86,22 @@ pub fn matching(rules: &[Rule], target: Target<'_>) -> Option<usize> {
 
 /// Index of the entry that grants this very command text (docs/protocol/document.md, "Special patterns");
 /// only an answer can have made one.
-pub fn exact_grant(rules: &[Rule], text: &str) -> Option<usize> {
-    if !rules.iter().any(|rule| rule.generated && rule.pattern.starts_with(EXACT_COMMAND)) {
+pub fn exact_grant(entries: &[Entry], text: &str) -> Option<usize> {
+    if !entries.iter().any(|entry| entry.generated && entry.pattern.starts_with(EXACT_COMMAND)) {
         return None;
     }
     let wanted = exact_command(text);
-    rules.iter().position(|rule| rule.generated && rule.pattern.trim() == wanted)
+    entries.iter().position(|entry| entry.generated && entry.pattern.trim() == wanted)
 }
 
 /// What an entry matches on.
-pub fn kind(rule: &Rule) -> EntryKind {
-    let pattern = rule.pattern.trim();
+pub fn kind(entry: &Entry) -> EntryKind {
+    let pattern = entry.pattern.trim();
     if pattern.starts_with(EXACT_COMMAND) {
         EntryKind::ExactCommand
     } else if pattern.starts_with(MARKER) {
         EntryKind::Marker
-    } else if rule.generated {
+    } else if entry.generated {
         EntryKind::Generated
     } else if pattern == ANYTHING {
         EntryKind::Any
@@ -191,8 +191,8 @@ impl<'a> Found<'a> {
     }
 }
 
-fn program_matches(rule: &Rule, target: Target<'_>, found: Option<&Found<'_>>) -> bool {
-    let pattern = rule.pattern.trim_matches(is_js_space);
+fn program_matches(entry: &Entry, target: Target<'_>, found: Option<&Found<'_>>) -> bool {
+    let pattern = entry.pattern.trim_matches(is_js_space);
     if pattern.is_empty() || pattern.starts_with(EXACT_COMMAND) || pattern.starts_with(MARKER) {
         return false;
     }
@@ -208,9 +208,9 @@ fn program_matches(rule: &Rule, target: Target<'_>, found: Option<&Found<'_>>) -
 }
 
 /// Whether it is the entry for everything. An answer makes none.
-fn covers_anything(rule: &Rule) -> bool {
-    let is_narrow = rule.arg_pattern.as_deref().is_some_and(|pattern| !pattern.is_empty());
-    !rule.generated && !is_narrow && rule.pattern.trim_matches(is_js_space) == ANYTHING
+fn covers_anything(entry: &Entry) -> bool {
+    let is_narrow = entry.arg_pattern.as_deref().is_some_and(|pattern| !pattern.is_empty());
+    !entry.generated && !is_narrow && entry.pattern.trim_matches(is_js_space) == ANYTHING
 }
 
 /// A bare name covers only what was typed as a bare name and found.
@@ -224,7 +224,7 @@ fn name_matches(pattern: &str, target: Target<'_>) -> bool {
 }
 
 fn arguments_match<'a>(
-    rule: &Rule,
+    entry: &Entry,
     pattern: &str,
     args: &[String],
     bound: impl Fn() -> Option<&'a str>,
@@ -233,7 +233,7 @@ fn arguments_match<'a>(
         return bound() == Some(pattern);
     }
     // An answer stores nothing but the bound form; an older one no longer says what it was bound to.
-    !rule.generated && !pattern.starts_with(OLD_BOUND_ARGUMENTS) && arguments::matches(pattern, args)
+    !entry.generated && !pattern.starts_with(OLD_BOUND_ARGUMENTS) && arguments::matches(pattern, args)
 }
 
 /// Whether a pattern or a typed program names a place rather than something to look up.

@@ -95,7 +95,7 @@ fn is_enough(subject: &Subject<'_>, evaluation: &Evaluation, offers: &[Offer]) -
     }
     let index = RuleIndex::new(all);
     let local = LocalRules::Known { rules: &index, folders, moment };
-    matches!(evaluate(&Subject { local, ..*subject }, None).verdict, Verdict::Allow(Evidence::Rules))
+    matches!(evaluate(&Subject { local, ..*subject }, None).verdict, Verdict::Allow(Evidence::Entries))
 }
 
 const RUNGS: [Rung; 4] = [Rung::Exact, Rung::Shape, Rung::Subcommand, Rung::Program];

@@ -3,7 +3,7 @@
 
 use super::resolve::resolve_over;
 use super::{AGENTS, GENERATED, LEGACY_MAIN};
-use crate::allowlist::Rule;
+use crate::allowlist::Entry;
 use crate::effective::{BUILT_IN, Effective};
 use countersign_protocol::document::{Document, MAIN_AGENT, WILDCARD_AGENT};
 use countersign_protocol::ui::{Loosening, PolicyField};
@@ -50,7 +50,7 @@ impl Change {
         let mut reaches = Vec::new();
         looser_policy(&old, &new, &mut reaches);
         let known: BTreeSet<RuleKey<'_>> = old_rules.iter().map(key).collect();
-        let added: BTreeMap<RuleKey<'_>, &Rule> =
+        let added: BTreeMap<RuleKey<'_>, &Entry> =
             new_rules.iter().map(|rule| (key(rule), rule)).filter(|(key, _)| !known.contains(key)).collect();
         reaches.extend(added.values().map(|rule| (None, String::new(), described(rule))));
         Self(reaches)
@@ -76,12 +76,12 @@ impl Change {
 /// Two entries with the same key let the same run.
 type RuleKey<'a> = (&'a str, Option<&'a str>, bool);
 
-fn key(rule: &Rule) -> RuleKey<'_> {
+fn key(rule: &Entry) -> RuleKey<'_> {
     (rule.pattern.trim(), rule.arg_pattern.as_deref(), rule.generated)
 }
 
 /// The pattern, and what narrows it: two entries that differ only there must not look alike.
-fn described(rule: &Rule) -> String {
+fn described(rule: &Entry) -> String {
     let mut text = rule.pattern.trim().to_owned();
     if let Some(arguments) = &rule.arg_pattern {
         text.push(' ');

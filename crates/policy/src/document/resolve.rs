@@ -2,7 +2,7 @@
 //! before defaults before built-in.
 
 use super::{AGENTS, ALLOWLIST, DEFAULTS, GENERATED, LEGACY_MAIN, arg_pattern, entry_ids, member};
-use crate::allowlist::Rule;
+use crate::allowlist::Entry;
 use crate::effective::{BUILT_IN, Effective, Layered, Requested, SANDBOX};
 use countersign_protocol::document::{Document, MAIN_AGENT, WILDCARD_AGENT};
 use countersign_protocol::socket::{PolicySnapshot, SnapshotRule};
@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 
 /// Policy and rules of an agent (blank or absent means `main`), the request's wishes applied.
-pub fn resolve(document: &Document, agent: Option<&str>, requested: Requested) -> (Effective, Vec<Rule>) {
+pub fn resolve(document: &Document, agent: Option<&str>, requested: Requested) -> (Effective, Vec<Entry>) {
     let agent = agent.map(str::trim).filter(|agent| !agent.is_empty()).unwrap_or(MAIN_AGENT);
     let (policy, rules) = resolve_over(document, agent, &BUILT_IN);
     (policy.hardened(requested), rules)
@@ -38,7 +38,11 @@ pub fn resolve_in_sandbox(document: &Document, agent: Option<&str>, requested: R
 }
 
 /// Policy and rules of an agent where `built_in` holds when nothing is set.
-pub(crate) fn resolve_over(document: &Document, agent: &str, built_in: &Effective) -> (Effective, Vec<Rule>) {
+pub(crate) fn resolve_over(
+    document: &Document,
+    agent: &str,
+    built_in: &Effective,
+) -> (Effective, Vec<Entry>) {
     (Layers::of(document, agent).effective(built_in), rules(document, agent))
 }
 
@@ -138,7 +142,7 @@ fn defaults_layer(document: &Document) -> Option<(PolicyLayer, &Map<String, Valu
 }
 
 /// Entries of `*`, then the agent's own, each under the scope it is stored in.
-fn rules(document: &Document, agent: &str) -> Vec<Rule> {
+fn rules(document: &Document, agent: &str) -> Vec<Entry> {
     let mut rules = Vec::new();
     scope_rules(document, WILDCARD_AGENT, &mut rules);
     if agent == WILDCARD_AGENT {
@@ -160,7 +164,7 @@ fn own_scopes(agent: &str) -> Vec<&str> {
     }
 }
 
-fn scope_rules(document: &Document, scope: &str, rules: &mut Vec<Rule>) {
+fn scope_rules(document: &Document, scope: &str, rules: &mut Vec<Entry>) {
     let Some(list) = member(&document.0, AGENTS, scope).and_then(|agent| agent.get(ALLOWLIST)?.as_array())
     else {
         return;
@@ -173,9 +177,9 @@ fn scope_rules(document: &Document, scope: &str, rules: &mut Vec<Rule>) {
 }
 
 /// One entry as a rule; `None` when it has no usable pattern.
-pub(crate) fn rule(scope: &str, entry: &Value, id: String) -> Option<Rule> {
+pub(crate) fn rule(scope: &str, entry: &Value, id: String) -> Option<Entry> {
     let pattern = entry.as_str().or_else(|| entry.get("pattern")?.as_str())?;
-    (!pattern.trim().is_empty()).then(|| Rule {
+    (!pattern.trim().is_empty()).then(|| Entry {
         agent: scope.to_owned(),
         id,
         pattern: pattern.to_owned(),

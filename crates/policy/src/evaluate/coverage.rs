@@ -59,7 +59,7 @@ impl Coverage {
         let grant = exact_grant(subject).filter(|_| analysis.opaque.is_none());
         let skills = if subject.policy.auto_allow_skills { Skills::Allowed } else { Skills::NotAllowed };
         let ruled = Ruled::of(subject.local, analysis, subject.facts);
-        let mut covers = covers(analysis, subject.facts, subject.rules, subject.trust, skills);
+        let mut covers = covers(analysis, subject.facts, subject.entries, subject.trust, skills);
         for (cover, rule) in covers.iter_mut().zip(&ruled.allowed) {
             // What entries may not cover, rules may not either, but for programs that they know to read what `find` finds
             // and what a project calls its tasks.
@@ -173,11 +173,11 @@ impl Coverage {
 /// A grant for the exact text counts only when the text means these very arguments to a shell: it was given for a text,
 /// and different argument lists can have the same one.
 fn exact_grant(subject: &Subject<'_>) -> Option<usize> {
-    if !subject.rules.grants_texts() {
+    if !subject.entries.grants_texts() {
         return None;
     }
     let text = canonical_text(subject.argv);
-    let index = subject.rules.exact_grant(&text)?;
+    let index = subject.entries.exact_grant(&text)?;
     let script = shell::parse(&text).ok()?;
     let [command] = script.commands.as_slice() else { return None };
     let plain = script.extensions.is_empty() && command.assignments.is_empty() && !command.negated;

@@ -32,7 +32,7 @@ pub struct Subject<'a> {
     /// What is in force.
     pub policy: &'a Effective,
     /// Entries in evaluation order: those of `*` first.
-    pub rules: &'a EntryIndex,
+    pub entries: &'a EntryIndex,
     /// Rules of our own.
     pub local: LocalRules<'a>,
     /// What runs without an entry, and what needs a person in spite of one.
@@ -132,7 +132,7 @@ pub enum Evidence {
     /// Security is full and nobody needs to be asked.
     Policy,
     /// Every segment is covered by an entry and the command is bound.
-    Rules,
+    Entries,
     /// A person allowed this recorded request.
     Person {
         /// The request.
@@ -147,7 +147,7 @@ pub enum Evidence {
     /// Nobody could be asked, and the fallback is full.
     Fallback,
     /// Nobody could be asked, and the fallback is allowlist with every segment covered.
-    FallbackRules,
+    FallbackEntries,
 }
 
 /// Why a person must be asked.
@@ -296,7 +296,7 @@ fn precedence(subject: &Subject<'_>, coverage: &Coverage, answer: Option<&Answer
     if grant == Grant::NobodyCanBeAsked {
         return match subject.policy.clone().fallen_back().security.value {
             Security::Deny => Verdict::Deny(DenyReason::SecurityDeny),
-            Security::Allowlist => covered_or_miss(coverage, Evidence::FallbackRules),
+            Security::Allowlist => covered_or_miss(coverage, Evidence::FallbackEntries),
             Security::Full => Verdict::Allow(Evidence::Fallback),
         };
     }
@@ -306,7 +306,7 @@ fn precedence(subject: &Subject<'_>, coverage: &Coverage, answer: Option<&Answer
     }
     // 9. The allowlist, when it is what counts; 10. else security is full and nobody needs to be asked.
     match security.value {
-        Security::Allowlist => covered_or_miss(coverage, Evidence::Rules),
+        Security::Allowlist => covered_or_miss(coverage, Evidence::Entries),
         Security::Full => Verdict::Allow(Evidence::Policy),
         Security::Deny => Verdict::Deny(DenyReason::SecurityDeny),
     }

@@ -2,7 +2,7 @@
 //! (docs/protocol/commands.md, "What covers a command"). Whether the covered command can also be pinned is
 //! decided elsewhere.
 
-use crate::allowlist::{BOUND_ARGUMENTS, EntryIndex, Rule, Target};
+use crate::allowlist::{BOUND_ARGUMENTS, Entry, EntryIndex, Target};
 use crate::facts::{Facts, ProgramFacts};
 use crate::inline_eval;
 use crate::safe_bins::{self, Platform, SafeBins};
@@ -93,12 +93,12 @@ pub enum Miss {
 pub fn covers(
     analysis: &Analysis,
     facts: &Facts,
-    rules: &EntryIndex,
+    entries: &EntryIndex,
     trust: &Trust,
     skills: Skills,
 ) -> Vec<Result<Cover, Miss>> {
     let mut moved = false;
-    let judge = Judge { analysis, facts, rules, trust, skills };
+    let judge = Judge { analysis, facts, entries, trust, skills };
     analysis
         .segments
         .iter()
@@ -122,7 +122,7 @@ pub enum Skills {
 struct Judge<'a> {
     analysis: &'a Analysis,
     facts: &'a Facts,
-    rules: &'a EntryIndex,
+    entries: &'a EntryIndex,
     trust: &'a Trust,
     skills: Skills,
 }
@@ -156,14 +156,14 @@ impl Judge<'_> {
 
     /// The entry for everything: it covers a command whichever way it is read.
     fn anything(&self) -> Option<Cover> {
-        let any = |rule: &Rule| rule.pattern.trim() == ANYTHING && !rule.generated && !is_narrow(rule);
-        self.rules.rules().iter().position(any).map(Cover::Entry)
+        let any = |rule: &Entry| rule.pattern.trim() == ANYTHING && !rule.generated && !is_narrow(rule);
+        self.entries.entries().iter().position(any).map(Cover::Entry)
     }
 
     /// The entry for a program, whatever its arguments.
     fn with_any_arguments(&self, segment: &Segment, effective: &[String]) -> Option<Cover> {
         let index = self.program_entry(segment, effective)?;
-        self.rules.rules().get(index).is_some_and(|rule| !is_narrow(rule)).then_some(Cover::Entry(index))
+        self.entries.entries().get(index).is_some_and(|rule| !is_narrow(rule)).then_some(Cover::Entry(index))
     }
 
     fn cover(&self, segment: &Segment, effective: &[String]) -> Result<Cover, Miss> {
@@ -196,7 +196,7 @@ impl Judge<'_> {
             return None;
         }
         let index = self.matching(&segment.policy()?.text, effective.get(1..).unwrap_or_default())?;
-        let rule = self.rules.rules().get(index)?;
+        let rule = self.entries.entries().get(index)?;
         let narrow = is_narrow(rule);
         let any = rule.pattern.trim() == ANYTHING;
         // For a shell with arguments its path says nothing about what runs.
@@ -231,7 +231,7 @@ impl Judge<'_> {
         let program = self.program(&program.text);
         let place = program.path.as_deref().or(program.real_path.as_deref())?.to_str()?;
         let index = self.matching_program(place, &program, &arguments)?;
-        let rule = self.rules.rules().get(index)?;
+        let rule = self.entries.entries().get(index)?;
         let narrow = rule.arg_pattern.as_deref().filter(|pattern| !pattern.trim().is_empty());
         let fits = match (narrow, carried) {
             (None, _) | (Some(_), Carried::ProgramAlone) => true,
@@ -256,7 +256,7 @@ impl Judge<'_> {
 
     fn matching_program(&self, typed: &str, program: &ProgramFacts, args: &[String]) -> Option<usize> {
         let cwd = self.facts.cwd.as_ref().and_then(|folder| folder.real_path.to_str());
-        self.rules.matching(Target { typed, program, args, cwd, home: &self.facts.home })
+        self.entries.matching(Target { typed, program, args, cwd, home: &self.facts.home })
     }
 
     /// What was probed. A name with a slash stands for that place even when nothing was found there.
@@ -314,7 +314,7 @@ fn carries(shell: &str) -> bool {
 }
 
 /// Whether an entry looks at arguments.
-fn is_narrow(rule: &Rule) -> bool {
+fn is_narrow(rule: &Entry) -> bool {
     rule.arg_pattern.as_deref().is_some_and(|pattern| !pattern.trim().is_empty())
 }
 

@@ -2,7 +2,7 @@
 
 use super::segments::{Cover, Miss};
 use super::{AskReason, DenyReason, Evaluation, Evidence, LocalRules, Subject, Verdict};
-use crate::allowlist::Rule;
+use crate::allowlist::Entry;
 use crate::bind::Unbound;
 use crate::display::escape;
 use crate::effective::Effective;
@@ -33,7 +33,7 @@ pub(super) fn steps(subject: &Subject<'_>, evaluation: &Evaluation) -> Vec<Trace
     }
     match evaluation.matched.as_slice() {
         [grant] if evaluation.covers.iter().any(Result::is_err) => {
-            steps.extend(entry(subject.rules.rules().get(*grant)));
+            steps.extend(entry(subject.entries.entries().get(*grant)));
         }
         _ => {
             for (segment, cover) in subject.analysis.segments.iter().zip(&evaluation.covers).take(LISTED) {
@@ -89,7 +89,7 @@ fn segment_steps(
     let path = path_of(subject, segment).map(|path| escape(&path.to_string_lossy()));
     steps.push(TraceStep::Resolution { path });
     match cover {
-        Ok(Cover::Entry(index)) => steps.extend(entry(subject.rules.rules().get(*index))),
+        Ok(Cover::Entry(index)) => steps.extend(entry(subject.entries.entries().get(*index))),
         Ok(Cover::Rule(index)) => {
             let rule = local_rule(subject, *index);
             steps.push(TraceStep::Rule { standing: RuleStanding::Allows, rule });
@@ -126,7 +126,7 @@ fn near_entries(subject: &Subject<'_>, segment: &Segment) -> Vec<TraceStep> {
     let name = path.and_then(Path::file_name).and_then(|name| name.to_str());
     let name = name.or_else(|| segment.policy()?.text.rsplit('/').next());
     let Some(name) = name.filter(|name| !name.is_empty()) else { return Vec::new() };
-    let near = subject.rules.rules().iter().filter_map(|rule| {
+    let near = subject.entries.entries().iter().filter_map(|rule| {
         let pattern = rule.pattern.trim();
         if pattern.starts_with('=') || pattern.rsplit('/').next() != Some(name) {
             return None;
@@ -230,7 +230,7 @@ fn real_path<'a>(subject: &Subject<'a>, path: &str) -> Option<&'a Path> {
     subject.facts.started_at(path)?.real_path.as_deref()
 }
 
-fn entry(rule: Option<&Rule>) -> Option<TraceStep> {
+fn entry(rule: Option<&Entry>) -> Option<TraceStep> {
     let rule = rule?;
     Some(TraceStep::Entry {
         pattern: escape(&rule.pattern),
@@ -322,12 +322,12 @@ fn verdict(verdict: &Verdict) -> TraceStep {
 fn evidence_cause(evidence: &Evidence) -> VerdictCause {
     match evidence {
         Evidence::Policy => VerdictCause::SecurityFull,
-        Evidence::Rules => VerdictCause::Allowlist,
+        Evidence::Entries => VerdictCause::Allowlist,
         Evidence::Person { .. } => VerdictCause::Person,
         Evidence::Forwarded(_) => VerdictCause::Forwarded,
         Evidence::AutoReview => VerdictCause::Reviewer,
         Evidence::Fallback => VerdictCause::Fallback,
-        Evidence::FallbackRules => VerdictCause::FallbackAllowlist,
+        Evidence::FallbackEntries => VerdictCause::FallbackAllowlist,
     }
 }
 

@@ -13,7 +13,7 @@ mod view;
 
 pub use view::{views, views_over};
 
-use crate::allowlist::{Rule, is_path};
+use crate::allowlist::{Entry, is_path};
 use crate::display::{Secrets, shown};
 use crate::document::resolve;
 use crate::effective::{Effective, Requested};
@@ -178,7 +178,7 @@ fn wide(document: &Document, agent: &str, refusals: Refusals) -> Option<Wide> {
 }
 
 /// The programs that an entry covers, where they are nearly all.
-fn reach_of(rule: &Rule) -> Option<Wide> {
+fn reach_of(rule: &Entry) -> Option<Wide> {
     let pattern = rule.pattern.trim();
     if rule.generated || rule.arg_pattern.is_some() {
         return None;

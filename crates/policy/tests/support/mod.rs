@@ -5,7 +5,7 @@ pub(crate) mod inputs;
 pub(crate) mod shells;
 
 use countersign_commands::analysis::{Analysis, analyze_argv};
-use countersign_policy::allowlist::{EntryIndex, Rule};
+use countersign_policy::allowlist::{Entry, EntryIndex};
 use countersign_policy::bind::Bound;
 use countersign_policy::effective::{Effective, Layered};
 use countersign_policy::evaluate::{
@@ -26,7 +26,7 @@ pub(crate) struct World {
     pub(crate) argv: Vec<String>,
     pub(crate) facts: Facts,
     pub(crate) policy: Effective,
-    pub(crate) rules: Vec<Rule>,
+    pub(crate) rules: Vec<Entry>,
     pub(crate) trust: Trust,
     pub(crate) unusual_env: Vec<String>,
     pub(crate) origin: Origin,
@@ -98,13 +98,13 @@ impl World {
         evaluate(&subject, None).trace(&subject)
     }
 
-    fn subject<'a>(&'a self, analysis: &'a Analysis, rules: &'a EntryIndex) -> Subject<'a> {
+    fn subject<'a>(&'a self, analysis: &'a Analysis, entries: &'a EntryIndex) -> Subject<'a> {
         Subject {
             argv: &self.argv,
             analysis,
             facts: &self.facts,
             policy: &self.policy,
-            rules,
+            entries,
             local: LocalRules::None,
             trust: &self.trust,
             unusual_env: &self.unusual_env,
@@ -135,8 +135,8 @@ pub(crate) fn policy(security: Security, ask: Ask, fallback: Security) -> Effect
     }
 }
 
-pub(crate) fn rule(pattern: &str) -> Rule {
-    Rule {
+pub(crate) fn rule(pattern: &str) -> Entry {
+    Entry {
         agent: "main".into(),
         id: pattern.into(),
         pattern: pattern.into(),

@@ -3,7 +3,7 @@
 
 use countersign_approvals::question::{Command, Looked, Runner, Subject as Wanted, why};
 use countersign_commands::analysis::analyze_argv;
-use countersign_policy::allowlist::{EntryIndex, Rule};
+use countersign_policy::allowlist::{Entry, EntryIndex};
 use countersign_policy::display;
 use countersign_policy::effective::{Effective, Layered};
 use countersign_policy::evaluate::{LocalRules, Origin, Subject, Trust, Verdict, evaluate};
@@ -35,8 +35,8 @@ fn installed(name: &str) -> ProgramFacts {
     ProgramFacts { path: path.clone(), real_path: path, identity: Some(identity), writable: false }
 }
 
-fn entry(at: usize) -> Rule {
-    Rule {
+fn entry(at: usize) -> Entry {
+    Entry {
         agent: "coder".to_owned(),
         id: at.to_string(),
         pattern: format!("/usr/bin/other-{at}"),
@@ -71,7 +71,7 @@ fn sample(argv: &[&str]) -> Value {
         analysis: &analysis,
         facts: &facts,
         policy: &policy,
-        rules: &rules,
+        entries: &rules,
         local: LocalRules::None,
         trust: &trust,
         unusual_env: &[],

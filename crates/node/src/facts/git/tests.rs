@@ -118,7 +118,7 @@ impl Site {
             analysis: &analysis,
             facts: &facts,
             policy: &policy,
-            rules: &EntryIndex::default(),
+            entries: &EntryIndex::default(),
             local: LocalRules::Known { rules: &rules, folders: &folders, moment },
             trust: &Trust::default(),
             unusual_env: &[],

@@ -137,7 +137,7 @@ impl Site {
             analysis: &analysis,
             facts: &facts,
             policy: &policy,
-            rules: &EntryIndex::default(),
+            entries: &EntryIndex::default(),
             local: LocalRules::Known {
                 rules: &RuleIndex::new(rules.to_vec()),
                 folders: &folders,

@@ -12,22 +12,22 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Policy and entries of one agent in one document.
 #[derive(Debug)]
-pub(super) struct Standing {
+pub(super) struct InForce {
     pub(super) policy: Effective,
-    pub(super) rules: EntryIndex,
+    pub(super) entries: EntryIndex,
     agent: AgentId,
     current: Arc<Current>,
 }
 
-impl Standing {
+impl InForce {
     fn of(current: &Arc<Current>, agent: &AgentId) -> Self {
-        let (policy, rules) = match &current.document {
+        let (policy, entries) = match &current.document {
             Some(document) => document::resolve(document, Some(agent.as_str()), Requested::default()),
             // No usable document: the built-in values deny.
             None => (BUILT_IN, Vec::new()),
         };
-        let rules = EntryIndex::new(rules);
-        Self { policy, rules, agent: agent.clone(), current: Arc::clone(current) }
+        let entries = EntryIndex::new(entries);
+        Self { policy, entries, agent: agent.clone(), current: Arc::clone(current) }
     }
 
     /// What holds in a sandbox, see [`super::placement`].
@@ -53,19 +53,19 @@ impl Standing {
 
 /// Keeps what is in force under the document that was asked about last.
 #[derive(Debug, Default)]
-pub(super) struct Standings {
+pub(super) struct Policies {
     latest: Mutex<Latest>,
 }
 
 #[derive(Debug, Default)]
 struct Latest {
     current: Option<Arc<Current>>,
-    agents: HashMap<AgentId, Arc<Standing>>,
+    agents: HashMap<AgentId, Arc<InForce>>,
 }
 
-impl Standings {
+impl Policies {
     /// What `current` says for `agent`. A document that was read again is another one, so nothing outlives its document.
-    pub(super) fn of(&self, current: &Arc<Current>, agent: &AgentId) -> Arc<Standing> {
+    pub(super) fn of(&self, current: &Arc<Current>, agent: &AgentId) -> Arc<InForce> {
         // What a panic left behind is whole: everything is put in place by one assignment or insertion.
         let mut latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
         if !latest.current.as_ref().is_some_and(|known| Arc::ptr_eq(known, current)) {
@@ -77,9 +77,9 @@ impl Standings {
         if latest.agents.len() >= AGENTS {
             latest.agents.clear();
         }
-        let standing = Arc::new(Standing::of(current, agent));
-        latest.agents.insert(agent.clone(), Arc::clone(&standing));
-        standing
+        let in_force = Arc::new(InForce::of(current, agent));
+        latest.agents.insert(agent.clone(), Arc::clone(&in_force));
+        in_force
     }
 }
 
@@ -108,8 +108,8 @@ mod tests {
         read(json!({ "version": 1, "agents": { "*": { "allowlist": [{ "pattern": pattern }] } } }))
     }
 
-    fn patterns(standing: &Standing) -> Vec<&str> {
-        standing.rules.rules().iter().map(|rule| rule.pattern.as_str()).collect()
+    fn patterns(in_force: &InForce) -> Vec<&str> {
+        in_force.entries.entries().iter().map(|rule| rule.pattern.as_str()).collect()
     }
 
     fn agent(name: &str) -> AgentId {
@@ -118,21 +118,21 @@ mod tests {
 
     #[test]
     fn what_is_in_force_is_made_ready_once_for_a_document_and_an_agent() {
-        let (standings, one, other) = (Standings::default(), allowing("/one"), allowing("/other"));
-        let first = standings.of(&one, &agent("main"));
-        assert!(Arc::ptr_eq(&first, &standings.of(&one, &agent("main"))));
-        assert!(!Arc::ptr_eq(&first, &standings.of(&one, &agent("ops"))));
-        assert_eq!(patterns(&standings.of(&other, &agent("main"))), ["/other"]);
-        assert_eq!(patterns(&standings.of(&one, &agent("main"))), ["/one"]);
+        let (policies, one, other) = (Policies::default(), allowing("/one"), allowing("/other"));
+        let first = policies.of(&one, &agent("main"));
+        assert!(Arc::ptr_eq(&first, &policies.of(&one, &agent("main"))));
+        assert!(!Arc::ptr_eq(&first, &policies.of(&one, &agent("ops"))));
+        assert_eq!(patterns(&policies.of(&other, &agent("main"))), ["/other"]);
+        assert_eq!(patterns(&policies.of(&one, &agent("main"))), ["/one"]);
         assert_eq!(patterns(&first), ["/one"]);
     }
 
     #[test]
     fn made_up_agents_do_not_pile_up() {
-        let (standings, document) = (Standings::default(), allowing("/one"));
+        let (policies, document) = (Policies::default(), allowing("/one"));
         for number in 0..10 * AGENTS {
-            assert_eq!(patterns(&standings.of(&document, &agent(&number.to_string()))), ["/one"]);
-            assert!(standings.latest.lock().unwrap().agents.len() <= AGENTS);
+            assert_eq!(patterns(&policies.of(&document, &agent(&number.to_string()))), ["/one"]);
+            assert!(policies.latest.lock().unwrap().agents.len() <= AGENTS);
         }
     }
 }
