@@ -332,7 +332,7 @@ mod tests {
         files.retain(|(path, _)| path != "src-tauri/Cargo.toml");
         files.push((
             "src-tauri/Cargo.toml".to_owned(),
-            "[dependencies]\ncountersign-protocol = \"1\"".to_owned(),
+            "[dependencies]\ncountersign-core = \"1\"\ncountersign-protocol = \"1\"".to_owned(),
         ));
         let files: Vec<(&str, &str)> =
             files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
@@ -349,6 +349,7 @@ mod tests {
         let sample = "use std::{collections::BTreeMap, fs};\n// std::fs in a comment\nfn f() { std::time::SystemTime::now(); }\n\
                       #[cfg(test)]\nmod tests { use std::fs; }";
         let files = [
+            ("crates/commands/src/lib.rs", ""),
             ("crates/policy/src/a.rs", sample),
             ("crates/protocol/src/lib.rs", "let x = \"tokio\";"),
             ("crates/routing/src/lib.rs", ""),
