@@ -288,7 +288,7 @@ async fn call_tool(
             ControlResponse::Called { output: Some(output), failure: None, message: String::new() }
         }
         Ok(Err(Failure { failure, message })) => failed(failure, message),
-        Err(message) => failed(ToolFailure::Failed, message),
+        Err(why) => failed(ToolFailure::Failed, why.to_string()),
     }
 }
 
@@ -296,7 +296,7 @@ async fn call_tool(
 async fn permit_tool(call: ToolCall, desk: &Desk, peer: Peer, runs: Runs) -> ControlResponse {
     let tools = desk.tools().clone();
     let permitted = runs.own(move |gone| async move { tools.permit(call, &peer, gone).await }).await;
-    let denied = |message| Permission::Deny { message, failure: ToolFailure::Failed };
+    let denied = |why: NotDone| Permission::Deny { message: why.to_string(), failure: ToolFailure::Failed };
     ControlResponse::Permitted { permission: permitted.unwrap_or_else(denied) }
 }
 
@@ -305,10 +305,8 @@ impl Runs {
     async fn own<T: Send + 'static, F: Future<Output = T> + Send + 'static>(
         self,
         work: impl FnOnce(CancellationToken) -> F,
-    ) -> Result<T, String> {
-        let Ok(permit) = self.room.try_acquire_owned() else {
-            return Err(format!("{MAX_RUNS} commands already run through the app"));
-        };
+    ) -> Result<T, NotDone> {
+        let Ok(permit) = self.room.try_acquire_owned() else { return Err(NotDone::Full) };
         let gone = self.stop.child_token();
         let _guard = gone.clone().drop_guard();
         let working = work(gone);
@@ -316,8 +314,18 @@ impl Runs {
             let _permit = permit;
             working.await
         });
-        working.await.map_err(|error| error.to_string())
+        Ok(working.await?)
     }
+}
+
+/// Why something was not done for the command line.
+#[derive(Debug, thiserror::Error)]
+enum NotDone {
+    #[error("{MAX_RUNS} commands already run through the app")]
+    Full,
+    /// The task panicked.
+    #[error(transparent)]
+    Broken(#[from] tokio::task::JoinError),
 }
 
 /// Runs a command.
@@ -331,7 +339,7 @@ async fn run(request: RunRequest, desk: &Desk, peer: Peer, runs: Runs) -> Contro
             };
             ControlResponse::Ran { taken: routed.taken, payload, error }
         }
-        Err(message) => ControlResponse::Error { message },
+        Err(why) => ControlResponse::Error { message: why.to_string() },
     }
 }
 

@@ -1,7 +1,7 @@
 //! The person's settings: one small JSON file, replaced atomically. While it cannot be read the strictest of everything holds, and it
 //! is not written over.
 
-use crate::private::{self, Others};
+use crate::private::{self, Others, Spoiled};
 use countersign_protocol::ui::{ForwardedGrants, MAX_ARM_DELAY_MS, MIN_ARM_DELAY_MS, Settings};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -17,8 +17,8 @@ pub struct SettingsFile {
     current: watch::Sender<Settings>,
     gateway: watch::Sender<GatewaySettings>,
     pet: watch::Sender<PetSettings>,
-    /// One change at a time: each writes the other parts too. Why the file could not be read, as long as it could not.
-    writing: Mutex<Result<(), String>>,
+    /// One change at a time: each writes the other parts too. Whether the file could be read.
+    writing: Mutex<Readable>,
 }
 
 /// Whether and where the app serves its own gateway. Set on a page of its own, so that a window with older settings never
@@ -58,6 +58,29 @@ struct Stored {
     pet: PetSettings,
 }
 
+/// Whether the file could be read when it was last looked at.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Readable {
+    Yes,
+    No,
+}
+
+/// Why the file cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error("{}: {why}", path.display())]
+pub struct BadSettings {
+    path: PathBuf,
+    why: Why,
+}
+
+#[derive(Debug, thiserror::Error)]
+enum Why {
+    #[error(transparent)]
+    Spoiled(#[from] Spoiled),
+    #[error(transparent)]
+    NotUnderstood(#[from] serde_json::Error),
+}
+
 /// Why settings were not taken.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -70,7 +93,7 @@ pub enum SettingsError {
     GatewayPort,
     /// What is there cannot be read, so it is not written over.
     #[error("{0}; mend the file, or move it away")]
-    Unreadable(String),
+    Unreadable(BadSettings),
     /// The system refused.
     #[error("cannot write {path}: {source}")]
     Io {
@@ -86,10 +109,10 @@ impl SettingsFile {
     /// it can.
     pub fn open(path: PathBuf) -> Self {
         let (stored, readable) = match read(&path) {
-            Ok(stored) => (stored, Ok(())),
+            Ok(stored) => (stored, Readable::Yes),
             Err(problem) => {
                 tracing::error!("settings: {problem}; the strictest hold");
-                (Stored::strict(), Err(problem))
+                (Stored::strict(), Readable::No)
             }
         };
         Self {
@@ -116,13 +139,13 @@ impl SettingsFile {
     /// put in place, and the defaults trust more than the strictest.
     fn look_again(&self) -> bool {
         let mut readable = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
-        if readable.is_err()
+        if *readable == Readable::No
             && let Ok(Some(stored)) = read_there(&self.path)
         {
             self.take(stored);
-            *readable = Ok(());
+            *readable = Readable::Yes;
         }
-        readable.is_ok()
+        *readable == Readable::Yes
     }
 
     fn take(&self, stored: Stored) {
@@ -132,7 +155,7 @@ impl SettingsFile {
     }
 
     /// What is wrong with the file, if anything is. Blocking.
-    pub fn check(path: &Path) -> Result<(), String> {
+    pub fn check(path: &Path) -> Result<(), BadSettings> {
         read(path).map(|_| ())
     }
 
@@ -175,17 +198,17 @@ impl SettingsFile {
     /// Changes a part. A file that could not be read is looked at again first: once it was mended or moved away, what it says counts.
     fn change(&self, change: impl FnOnce(&mut Stored)) -> Result<(), SettingsError> {
         let mut readable = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut stored = match &*readable {
-            Ok(()) => Stored {
+        let mut stored = match *readable {
+            Readable::Yes => Stored {
                 settings: self.current.borrow().clone(),
                 gateway: self.gateway.borrow().clone(),
                 pet: *self.pet.borrow(),
             },
-            Err(_) => read(&self.path).map_err(SettingsError::Unreadable)?,
+            Readable::No => read(&self.path).map_err(SettingsError::Unreadable)?,
         };
         change(&mut stored);
         write(&self.path, &stored).map_err(|source| SettingsError::Io { path: self.path.clone(), source })?;
-        *readable = Ok(());
+        *readable = Readable::Yes;
         self.take(stored);
         Ok(())
     }
@@ -205,16 +228,17 @@ fn replace<T: PartialEq>(sender: &watch::Sender<T>, value: T) {
     sender.send_if_modified(|now| std::mem::replace(now, value) != *now);
 }
 
-fn read(path: &Path) -> Result<Stored, String> {
+fn read(path: &Path) -> Result<Stored, BadSettings> {
     read_there(path).map(Option::unwrap_or_default)
 }
 
 /// `None` when there is no file.
-fn read_there(path: &Path) -> Result<Option<Stored>, String> {
-    let named = |problem: &dyn std::fmt::Display| format!("{}: {problem}", path.display());
-    let text = private::read(path, MAX_BYTES, Others::MayRead).map_err(|error| named(&error))?;
-    let Some(text) = text else { return Ok(None) };
-    serde_json::from_str(&text).map(valid).map(Some).map_err(|error| named(&error))
+fn read_there(path: &Path) -> Result<Option<Stored>, BadSettings> {
+    let understood = || {
+        let text = private::read(path, MAX_BYTES, Others::MayRead)?;
+        Ok(text.map(|text| serde_json::from_str(&text)).transpose()?.map(valid))
+    };
+    understood().map_err(|why| BadSettings { path: path.to_owned(), why })
 }
 
 fn valid(mut stored: Stored) -> Stored {

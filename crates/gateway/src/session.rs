@@ -358,8 +358,18 @@ impl Session {
     }
 }
 
+/// More than is kept of what a program says of itself.
+#[derive(Debug, thiserror::Error)]
+#[error("{member}: expected at most {most}{unit}, got {got}")]
+struct TooLarge {
+    member: &'static str,
+    most: usize,
+    unit: &'static str,
+    got: usize,
+}
+
 /// What is wrong with the sizes of what a program says of itself: it is kept, and shown to people.
-fn bounded(params: &ConnectParams) -> Result<(), String> {
+fn bounded(params: &ConnectParams) -> Result<(), TooLarge> {
     let ClientInfo { id, version, platform, device_family, model_identifier, mode, instance_id, .. } =
         &params.client;
     let words = [
@@ -376,12 +386,12 @@ fn bounded(params: &ConnectParams) -> Result<(), String> {
     for (name, word) in words.into_iter().chain(entries) {
         let bytes = word.map_or(0, String::len);
         if bytes > MAX_WORD_BYTES {
-            return Err(format!("{name}: expected at most {MAX_WORD_BYTES} bytes, got {bytes}"));
+            return Err(TooLarge { member: name, most: MAX_WORD_BYTES, unit: " bytes", got: bytes });
         }
     }
     for (name, list) in lists {
         if list.len() > MAX_WORDS {
-            return Err(format!("{name}: expected at most {MAX_WORDS}, got {}", list.len()));
+            return Err(TooLarge { member: name, most: MAX_WORDS, unit: "", got: list.len() });
         }
     }
     Ok(())

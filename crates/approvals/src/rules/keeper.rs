@@ -2,6 +2,7 @@
 //! fine.
 
 use super::edit::{self, NewRule};
+use super::not_understood::NotUnderstood;
 use super::place::{Locked, Place};
 use super::uses::{self, Count, Counts, USES_FILE_NAME};
 use super::{Current, Folders, NotSpent, RuleChange, RulesChanged, RulesError, loosenings};
@@ -33,7 +34,7 @@ pub(super) struct Keeper {
     /// Ids of the rules that the index of `current` leaves out.
     over: BTreeSet<String>,
     /// Counts on disk, or why they are lost.
-    stored: Result<Counts, String>,
+    stored: Result<Counts, Lost>,
     /// Uses that wait to be written.
     waiting: Counts,
     changes: Vec<RulesChanged>,
@@ -238,8 +239,10 @@ impl Keeper {
             serde_json::to_vec_pretty(document).map_err(|error| self.document.io("write", error.into()))?;
         bytes.push(b'\n');
         // Never write what could not be read back.
-        understand(&bytes)
-            .map_err(|problem| RulesError::Unreadable { path: self.document.path(), problem })?;
+        understand(&bytes).map_err(|problem| RulesError::Unreadable {
+            path: self.document.path(),
+            problem: problem.to_string(),
+        })?;
         let written = self.document.replace(locked, &bytes, Backup::Keep, &self.ports);
         // Also after an error: the rename may have happened, and what is there now decides.
         let disturbed = matches!(written, Err(RulesError::Disturbed { .. }));
@@ -261,7 +264,7 @@ impl Keeper {
             Ok(counts) => counts.clone(),
             Err(problem) => {
                 let path = self.uses.path();
-                tracing::warn!(problem, path = %path.display(), "lost the uses of rules; those with a number of uses end");
+                tracing::warn!(%problem, path = %path.display(), "lost the uses of rules; those with a number of uses end");
                 self.uses.set_aside(locked, now_ms)?;
                 uses::all_spent(&document, now_ms)
             }
@@ -287,8 +290,8 @@ impl Keeper {
     fn take_uses(&mut self, found: &Found) {
         self.stored = match found {
             Found::Nothing => Ok(Counts::new()),
-            Found::Refused { problem } => Err(problem.clone()),
-            Found::Bytes { bytes, .. } => uses::parse(bytes),
+            Found::Refused { problem } => Err(Lost::Refused(problem.clone())),
+            Found::Bytes { bytes, .. } => uses::parse(bytes).map_err(Lost::NotUnderstood),
         };
     }
 
@@ -398,7 +401,7 @@ impl Read {
         };
         let (state, document) = match understand(bytes) {
             Ok(document) => (RulesState::Ready, Some(document)),
-            Err(problem) => (RulesState::Unreadable { problem }, None),
+            Err(problem) => (RulesState::Unreadable { problem: problem.to_string() }, None),
         };
         Self { state, hash: hash(Some(bytes)), document }
     }
@@ -406,13 +409,23 @@ impl Read {
 
 /// What bytes say, or what is wrong with them. A single rule that makes no sense makes the whole document unusable: it
 /// could be one that refuses.
-pub(super) fn understand(bytes: &[u8]) -> Result<RuleDocument, String> {
-    let document: RuleDocument = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
+pub(super) fn understand(bytes: &[u8]) -> Result<RuleDocument, NotUnderstood> {
+    let document: RuleDocument = serde_json::from_slice(bytes)?;
     if document.version != VERSION {
-        return Err(format!("version: expected {VERSION}, got {}", document.version));
+        return Err(NotUnderstood::Version { expected: VERSION, got: document.version });
     }
-    edit::check(&document).map_err(|error| error.to_string())?;
+    edit::check(&document)?;
     Ok(document)
+}
+
+/// Why the counts on disk are lost.
+#[derive(Debug, thiserror::Error)]
+enum Lost {
+    /// What lies there is no file of ours.
+    #[error("{0}")]
+    Refused(String),
+    #[error(transparent)]
+    NotUnderstood(NotUnderstood),
 }
 
 fn unusable(current: &Current) -> RulesError {

@@ -11,6 +11,7 @@ mod edit;
 pub mod fuzzing;
 mod keeper;
 mod loosen;
+mod not_understood;
 mod place;
 #[cfg(test)]
 mod tests;

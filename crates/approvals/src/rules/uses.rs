@@ -2,6 +2,7 @@
 //! with a number of uses lets through.
 
 use super::loosen::is_over;
+use super::not_understood::NotUnderstood;
 use countersign_protocol::rules::{CommandRule, RuleDocument};
 use countersign_protocol::ui::RuleState;
 use serde::{Deserialize, Serialize};
@@ -44,10 +45,10 @@ struct Stored {
 }
 
 /// Reads the file's bytes.
-pub(super) fn parse(bytes: &[u8]) -> Result<Counts, String> {
-    let stored: Stored = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
+pub(super) fn parse(bytes: &[u8]) -> Result<Counts, NotUnderstood> {
+    let stored: Stored = serde_json::from_slice(bytes)?;
     if stored.version != VERSION {
-        return Err(format!("version: expected {VERSION}, got {}", stored.version));
+        return Err(NotUnderstood::Version { expected: VERSION, got: stored.version });
     }
     Ok(stored.rules)
 }

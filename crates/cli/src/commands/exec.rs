@@ -394,14 +394,19 @@ fn why_nobody(paths: &Paths) -> String {
 }
 
 /// A time on the command line.
-pub(super) fn seconds(text: &str) -> Result<Duration, String> {
+pub(super) fn seconds(text: &str) -> Result<Duration, NoTime> {
     text.parse::<f64>()
         .ok()
         .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
         .filter(|duration| !duration.is_zero() && *duration <= MAX_SECONDS)
-        .ok_or_else(|| {
-            format!("expected seconds above 0 and at most {}, got {text:?}", MAX_SECONDS.as_secs())
-        })
+        .ok_or_else(|| NoTime { got: text.to_owned() })
+}
+
+/// A text that is no time.
+#[derive(Debug, thiserror::Error)]
+#[error("expected seconds above 0 and at most {}, got {got:?}", MAX_SECONDS.as_secs())]
+pub(super) struct NoTime {
+    got: String,
 }
 
 const NO_ROUTER: &str = "the Countersign app is not running; only it knows where this is to run, so it does not. Start the app, or leave out \
@@ -424,9 +429,9 @@ mod tests {
 
     #[test]
     fn seconds_are_positive_and_bounded() {
-        assert_eq!(seconds("1.5"), Ok(Duration::from_millis(1_500)));
+        assert_eq!(seconds("1.5").unwrap(), Duration::from_millis(1_500));
         for bad in ["0", "-1", "nan", "inf", "1e30", "abc", ""] {
-            assert!(seconds(bad).unwrap_err().contains("expected seconds"), "{bad}");
+            assert!(seconds(bad).unwrap_err().to_string().contains("expected seconds"), "{bad}");
         }
     }
 

@@ -252,8 +252,15 @@ fn from_file(path: &Path) -> anyhow::Result<RuleDraft> {
     serde_json::from_str(&text).with_context(|| format!("{} is no rule", path.display()))
 }
 
-fn lasting(text: &str) -> Result<Duration, String> {
-    let expected = || format!("expected a number and s, m, h or d, such as 15m, got {text:?}");
+/// A text that does not say how long.
+#[derive(Debug, thiserror::Error)]
+#[error("expected a number and s, m, h or d, such as 15m, got {got:?}")]
+struct NotLasting {
+    got: String,
+}
+
+fn lasting(text: &str) -> Result<Duration, NotLasting> {
+    let expected = || NotLasting { got: text.to_owned() };
     let unit = text.chars().last().ok_or_else(expected)?;
     let seconds = match unit {
         's' => 1,
@@ -377,7 +384,7 @@ mod tests {
     #[test]
     fn times_are_numbers_with_a_unit() {
         for (text, seconds) in [("90s", 90), ("15m", 900), ("1h", 3_600), ("7d", 604_800)] {
-            assert_eq!(lasting(text), Ok(Duration::from_secs(seconds)));
+            assert_eq!(lasting(text).unwrap(), Duration::from_secs(seconds));
         }
         for text in
             ["", "1", "h", "0s", "-1h", "1.5h", "1 h", "1w", "99999999999999999999d", "9999999999999999999h"]

@@ -134,7 +134,7 @@ impl Desk {
             && file.hash.as_deref() == Some(current.hash.as_str())
             && file.path == current.path.display().to_string();
         let state = match &file.document {
-            Err(problem) => StoreState::Unreadable { problem: display::escape(problem) },
+            Err(problem) => StoreState::Unreadable { problem: display::escape(&problem.to_string()) },
             Ok(_) if file.exists => StoreState::Ready,
             Ok(_) => StoreState::Missing,
         };
@@ -185,7 +185,8 @@ fn editable(fetched: &Fetched) -> Result<(&FileContent, &String, &Document), Com
     let Content::File(file) = &fetched.content else {
         return Err(refused("its rules can only be looked at from here".to_owned()));
     };
-    let document = file.document.as_ref().map_err(|problem| refused(display::escape(problem)))?;
+    let document =
+        file.document.as_ref().map_err(|problem| refused(display::escape(&problem.to_string())))?;
     let hash =
         file.hash.as_ref().ok_or_else(|| refused("it tells no hash, so nothing is written".to_owned()))?;
     if !fetched.takes_changes {

@@ -69,12 +69,68 @@ impl Default for SandboxSettings {
     }
 }
 
-/// Why the file counts for nothing.
+/// Why `tools.json` counts for nothing.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
-#[error("{path}: {text}")]
-pub(super) struct Problem {
+#[error("{path}: {why}")]
+pub struct Problem {
     path: String,
-    text: String,
+    why: Why,
+}
+
+/// The same without the file's path. Kept with what the file says, so what others say of it is written out.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+enum Why {
+    /// What lies there is no such file, or nobody could look.
+    #[error("{0}")]
+    Unread(String),
+    /// It is no JSON.
+    #[error("expected JSON: {0}")]
+    NoJson(String),
+    /// Something in it makes no sense.
+    #[error(transparent)]
+    Invalid(#[from] Invalid),
+}
+
+/// What in the file, or in a change of it, makes no sense.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+pub(super) enum Invalid {
+    /// The whole of it is no object.
+    #[error("expected an object, got {got}")]
+    NoObject {
+        /// What it is.
+        got: &'static str,
+    },
+    /// Another value than one of those that can be.
+    #[error("{path}: expected {expected}, got {got}")]
+    Value {
+        /// Where.
+        path: String,
+        /// What can be there.
+        expected: String,
+        /// What is.
+        got: String,
+    },
+    /// Something is missing, or too long.
+    #[error("{path}: expected {expected}")]
+    Expected {
+        /// Where.
+        path: String,
+        /// What should be there.
+        expected: String,
+    },
+    /// Two entries for one agent.
+    #[error("agents: {0:?} is there twice")]
+    Twice(String),
+}
+
+impl Invalid {
+    fn value(path: impl Into<String>, expected: impl Into<String>, got: impl Into<String>) -> Self {
+        Self::Value { path: path.into(), expected: expected.into(), got: got.into() }
+    }
+
+    fn expected(path: impl Into<String>, expected: impl Into<String>) -> Self {
+        Self::Expected { path: path.into(), expected: expected.into() }
+    }
 }
 
 /// Why an edit was not written.
@@ -89,8 +145,8 @@ pub(super) enum EditError {
         found: String,
     },
     /// Something in it makes no sense.
-    #[error("{0}")]
-    Invalid(String),
+    #[error(transparent)]
+    Invalid(#[from] Invalid),
     /// What is there cannot be understood, so it is not written over.
     #[error(transparent)]
     Broken(#[from] Problem),
@@ -146,26 +202,29 @@ impl ToolsFile {
                 if let Some(last) = last.as_ref().filter(|last| last.hash == hash) {
                     return Arc::clone(last);
                 }
-                Current { hash, tools: Tools::parse(text.as_bytes()).map_err(|text| self.problem(text)) }
+                Current { hash, tools: Tools::parse(text.as_bytes()).map_err(|why| self.problem(why)) }
             }
-            Err(spoiled) => {
-                Current { hash: UNREADABLE.to_owned(), tools: Err(self.problem(spoiled.to_string())) }
-            }
+            Err(spoiled) => Current { hash: UNREADABLE.to_owned(), tools: Err(self.unread(&spoiled)) },
         };
         let current = Arc::new(current);
         *last = Some(Arc::clone(&current));
         current
     }
 
-    pub(super) fn problem(&self, text: String) -> Problem {
-        Problem { path: self.path.display().to_string(), text }
+    fn problem(&self, why: Why) -> Problem {
+        Problem { path: self.path.display().to_string(), why }
+    }
+
+    /// Nobody could look at it.
+    pub(super) fn unread(&self, error: &impl std::error::Error) -> Problem {
+        self.problem(Why::Unread(error.to_string()))
     }
 }
 
 /// All that the file says, or why it counts for nothing. Blocking.
-pub(crate) fn document_in(file: &Path) -> Result<Map<String, Value>, String> {
+pub(crate) fn document_in(file: &Path) -> Result<Map<String, Value>, Problem> {
     let current = ToolsFile::new(file.to_owned()).current();
-    current.tools.as_ref().map(|tools| tools.document.clone()).map_err(ToString::to_string)
+    current.tools.as_ref().map(|tools| tools.document.clone()).map_err(Clone::clone)
 }
 
 impl Tools {
@@ -179,16 +238,15 @@ impl Tools {
         self.agents.get(agent).cloned().unwrap_or_default()
     }
 
-    fn parse(bytes: &[u8]) -> Result<Self, String> {
-        let value: Value =
-            serde_json::from_slice(bytes).map_err(|error| format!("expected JSON: {error}"))?;
+    fn parse(bytes: &[u8]) -> Result<Self, Why> {
+        let value: Value = serde_json::from_slice(bytes).map_err(|error| Why::NoJson(error.to_string()))?;
         let Value::Object(document) = value else {
-            return Err(format!("expected an object, got {}", kind(&value)));
+            return Err(Invalid::NoObject { got: kind(&value) }.into());
         };
-        Self::read(document)
+        Ok(Self::read(document)?)
     }
 
-    fn read(document: Map<String, Value>) -> Result<Self, String> {
+    fn read(document: Map<String, Value>) -> Result<Self, Invalid> {
         let root = At { path: String::new(), members: Some(&document) };
         let tools = root.object("tools")?;
         let global = Scope::read(&tools)?;
@@ -199,13 +257,14 @@ impl Tools {
             agents.insert(id, Scope::read(&scope.object("tools")?)?);
         }
         for entry in all.list("list")? {
-            let id = entry.text("id")?.ok_or_else(|| format!("{}.id: expected a text", entry.path))?;
+            let id = entry.text("id")?.ok_or_else(|| Invalid::expected(entry.below("id"), "a text"))?;
             if agents.insert(id.clone(), Scope::read(&entry.object("tools")?)?).is_some() {
-                return Err(format!("agents: {id:?} is there twice"));
+                return Err(Invalid::Twice(id));
             }
         }
         if agents.len() > MAX_AGENTS {
-            return Err(format!("agents: expected at most {MAX_AGENTS}, got {}", agents.len()));
+            let most = format!("at most {MAX_AGENTS}");
+            return Err(Invalid::value("agents", most, agents.len().to_string()));
         }
         Ok(Self { document, global, agents, sandbox })
     }
@@ -213,18 +272,16 @@ impl Tools {
     /// With another setting for an agent or for all.
     pub(super) fn with(self, agent: Option<&str>, setting: &RouteSetting) -> Result<Self, EditError> {
         let mut document = self.document;
-        let invalid = |text: &str| EditError::Invalid(text.to_owned());
+        let no_object = |path: &str| Invalid::expected(path, "an object");
         let place = match agent.map(str::trim) {
             None => &mut document,
             Some(id) if id.is_empty() || id.chars().count() > MAX_ID => {
-                return Err(EditError::Invalid(format!("agent: expected 1 to {MAX_ID} characters")));
+                return Err(Invalid::expected("agent", format!("1 to {MAX_ID} characters")).into());
             }
-            Some(id) => {
-                agent_place(&mut document, id).ok_or_else(|| invalid("agents: expected an object"))?
-            }
+            Some(id) => agent_place(&mut document, id).ok_or_else(|| no_object("agents"))?,
         };
-        let tools = object(place, "tools").ok_or_else(|| invalid("tools: expected an object"))?;
-        let exec = object(tools, "exec").ok_or_else(|| invalid("tools.exec: expected an object"))?;
+        let tools = object(place, "tools").ok_or_else(|| no_object("tools"))?;
+        let exec = object(tools, "exec").ok_or_else(|| no_object("tools.exec"))?;
         let put = |exec: &mut Map<String, Value>, key: &str, value: Option<String>| match value {
             Some(value) => {
                 exec.insert(key.to_owned(), Value::String(value));
@@ -234,7 +291,7 @@ impl Tools {
         };
         let node = setting.node.as_deref().map(str::trim).filter(|node| !node.is_empty());
         if node.is_some_and(|node| node.chars().count() > MAX_ID) {
-            return Err(EditError::Invalid(format!("node: expected at most {MAX_ID} characters")));
+            return Err(Invalid::expected("node", format!("at most {MAX_ID} characters")).into());
         }
         put(exec, "host", setting.host.map(|host| host.to_string()));
         put(exec, "node", node.map(str::to_owned));
@@ -249,12 +306,12 @@ impl Tools {
         if agent.is_some() {
             prune_agents(&mut document);
         }
-        Self::read(document).map_err(EditError::Invalid)
+        Ok(Self::read(document)?)
     }
 }
 
 impl Scope {
-    fn read(tools: &At<'_>) -> Result<Self, String> {
+    fn read(tools: &At<'_>) -> Result<Self, Invalid> {
         let exec = tools.object("exec")?;
         let settings = Settings {
             host: exec.word("host", "auto, sandbox, gateway or node")?,
@@ -265,7 +322,7 @@ impl Scope {
             sandbox_required: exec.object("sandbox")?.truth("required")?.unwrap_or_default(),
         };
         if settings.mode.is_some() && (settings.security.is_some() || settings.ask.is_some()) {
-            return Err(format!("{}: expected mode alone, got security or ask beside it", exec.path));
+            return Err(Invalid::value(exec.path, "mode alone", "security or ask beside it"));
         }
         let elevated = tools.object("elevated")?;
         let mut allow_from = None;
@@ -292,26 +349,26 @@ impl Scope {
 }
 
 impl SandboxSettings {
-    fn read(sandbox: &At<'_>) -> Result<Self, String> {
+    fn read(sandbox: &At<'_>) -> Result<Self, Invalid> {
         let kind = match sandbox.text("backend")?.as_deref() {
             None | Some("bubblewrap") => SandboxKind::Bubblewrap,
             Some("docker") => SandboxKind::Docker,
             Some("podman") => SandboxKind::Podman,
             Some(other) => {
-                let path = &sandbox.path;
-                return Err(format!("{path}.backend: expected bubblewrap, docker or podman, got {other:?}"));
+                let expected = "bubblewrap, docker or podman";
+                return Err(Invalid::value(sandbox.below("backend"), expected, format!("{other:?}")));
             }
         };
         let image = sandbox.text("image")?.map(|image| image.trim().to_owned());
         if kind != SandboxKind::Bubblewrap {
-            let path = &sandbox.path;
+            let path = sandbox.below("image");
             // A word that the container's program would take for one of its own options is no image.
             match image.as_deref() {
                 None | Some("") => {
-                    return Err(format!("{path}.image: expected one, as the backend needs it"));
+                    return Err(Invalid::expected(path, "one, as the backend needs it"));
                 }
                 Some(image) if image.starts_with('-') || image.chars().any(char::is_whitespace) => {
-                    return Err(format!("{path}.image: expected an image's name, got {image:?}"));
+                    return Err(Invalid::value(path, "an image's name", format!("{image:?}")));
                 }
                 Some(_) => {}
             }
@@ -343,20 +400,20 @@ impl<'a> At<'a> {
         self.members.into_iter().flatten()
     }
 
-    fn object(&self, key: &str) -> Result<Self, String> {
+    fn object(&self, key: &str) -> Result<Self, Invalid> {
         let path = self.below(key);
         match self.get(key) {
             None => Ok(Self { path, members: None }),
             Some(Value::Object(members)) => Ok(Self { path, members: Some(members) }),
-            Some(other) => Err(format!("{path}: expected an object, got {}", kind(other))),
+            Some(other) => Err(Invalid::value(path, "an object", kind(other))),
         }
     }
 
-    fn objects(&self) -> Result<Vec<(String, Self)>, String> {
+    fn objects(&self) -> Result<Vec<(String, Self)>, Invalid> {
         self.members().map(|(key, _)| Ok((key.clone(), self.object(key)?))).collect()
     }
 
-    fn list(&self, key: &str) -> Result<Vec<Self>, String> {
+    fn list(&self, key: &str) -> Result<Vec<Self>, Invalid> {
         let path = self.below(key);
         match self.get(key) {
             None => Ok(Vec::new()),
@@ -367,31 +424,31 @@ impl<'a> At<'a> {
                     Value::Object(members) => {
                         Ok(Self { path: format!("{path}[{at}]"), members: Some(members) })
                     }
-                    other => Err(format!("{path}[{at}]: expected an object, got {}", kind(other))),
+                    other => Err(Invalid::value(format!("{path}[{at}]"), "an object", kind(other))),
                 })
                 .collect(),
-            Some(other) => Err(format!("{path}: expected a list, got {}", kind(other))),
+            Some(other) => Err(Invalid::value(path, "a list", kind(other))),
         }
     }
 
-    fn text(&self, key: &str) -> Result<Option<String>, String> {
+    fn text(&self, key: &str) -> Result<Option<String>, Invalid> {
         match self.get(key) {
             None => Ok(None),
             Some(Value::String(text)) => Ok(Some(text.clone())),
-            Some(other) => Err(format!("{}: expected a text, got {}", self.below(key), kind(other))),
+            Some(other) => Err(Invalid::value(self.below(key), "a text", kind(other))),
         }
     }
 
-    fn truth(&self, key: &str) -> Result<Option<bool>, String> {
+    fn truth(&self, key: &str) -> Result<Option<bool>, Invalid> {
         match self.get(key) {
             None => Ok(None),
             Some(Value::Bool(truth)) => Ok(Some(*truth)),
-            Some(other) => Err(format!("{}: expected true or false, got {}", self.below(key), kind(other))),
+            Some(other) => Err(Invalid::value(self.below(key), "true or false", kind(other))),
         }
     }
 
-    fn word<T: FromStr>(&self, key: &str, expected: &str) -> Result<Option<T>, String> {
-        let wrong = |got: String| format!("{}: expected {expected}, got {got}", self.below(key));
+    fn word<T: FromStr>(&self, key: &str, expected: &str) -> Result<Option<T>, Invalid> {
+        let wrong = |got: String| Invalid::value(self.below(key), expected, got);
         match self.get(key) {
             None => Ok(None),
             Some(Value::String(text)) => text.parse().map(Some).map_err(|_| wrong(format!("{text:?}"))),
@@ -401,14 +458,14 @@ impl<'a> At<'a> {
 }
 
 /// Who is let through; peers write numbers too.
-fn senders(value: &Value, path: &str) -> Result<Vec<String>, String> {
+fn senders(value: &Value, path: &str) -> Result<Vec<String>, Invalid> {
     let Value::Array(entries) = value else {
-        return Err(format!("{path}: expected a list, got {}", kind(value)));
+        return Err(Invalid::value(path, "a list", kind(value)));
     };
     let sender = |entry: &Value| match entry {
         Value::String(text) => Ok(text.clone()),
         Value::Number(number) => Ok(number.to_string()),
-        other => Err(format!("{path}: expected texts, got {}", kind(other))),
+        other => Err(Invalid::value(path, "texts", kind(other))),
     };
     entries.iter().map(sender).collect()
 }

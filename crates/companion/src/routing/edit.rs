@@ -3,7 +3,7 @@
 use super::config::{EditError, SandboxSettings, Scope, Tools};
 use super::say::standing;
 use super::sessions::Standing as Said;
-use super::{Key, Router, shown, surroundings};
+use super::{Key, NoSandbox, Router, shown, surroundings};
 use countersign_node::host::placement::Sandbox;
 use countersign_policy::display;
 use countersign_policy::effective::Requested;
@@ -198,8 +198,8 @@ fn route_view(standing: &Standing, around: Surroundings) -> RouteView {
     }
 }
 
-fn sandbox_view(settings: &SandboxSettings, sandbox: &Result<Sandbox, String>) -> SandboxView {
-    let missing = sandbox.as_ref().err().map(|problem| display::escape(problem));
+fn sandbox_view(settings: &SandboxSettings, sandbox: &Result<Sandbox, NoSandbox>) -> SandboxView {
+    let missing = sandbox.as_ref().err().map(|problem| display::escape(&problem.to_string()));
     SandboxView { kind: settings.kind, network: settings.network, missing }
 }
 

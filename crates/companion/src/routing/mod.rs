@@ -16,6 +16,7 @@ mod sandbox;
 mod say;
 mod sessions;
 
+pub use config::Problem;
 pub(crate) use config::document_in;
 use config::{Current, Tools, ToolsFile};
 use countersign_approvals::history::History;
@@ -41,6 +42,7 @@ use countersign_routing::route::{self, Layers, Route, RouteError, Surroundings, 
 pub use edit::RoutingError;
 pub(crate) use edit::Sandboxed;
 
+use sandbox::NoSandbox;
 pub(crate) use sandbox::folders as sandbox_folders;
 pub(crate) use say::Heard;
 use serde_json::{Map, Value};
@@ -102,7 +104,7 @@ pub struct Routed {
 /// A run that knows where it goes.
 struct Resolved {
     route: Route,
-    sandbox: Result<Sandbox, String>,
+    sandbox: Result<Sandbox, NoSandbox>,
 }
 
 impl Router {
@@ -121,11 +123,11 @@ impl Router {
     }
 
     /// All of `tools.json` as it is now, and the hash of its bytes; empty where there is none.
-    pub(crate) async fn document(&self) -> Result<(String, Map<String, Value>), String> {
+    pub(crate) async fn document(&self) -> Result<(String, Map<String, Value>), Problem> {
         let inner = Arc::clone(&self.inner);
         let current = tokio::task::spawn_blocking(move || inner.file.current()).await;
-        let current = current.map_err(|error| error.to_string())?;
-        let tools = current.tools.as_ref().map_err(ToString::to_string)?;
+        let current = current.map_err(|error| self.inner.file.unread(&error))?;
+        let tools = current.tools.as_ref().map_err(Clone::clone)?;
         Ok((current.hash.clone(), tools.document().clone()))
     }
 
@@ -214,21 +216,21 @@ impl Router {
     }
 
     /// The file and the sandbox that it wants, as they are now.
-    async fn look(&self) -> (Arc<Current>, Result<Sandbox, String>) {
+    async fn look(&self) -> (Arc<Current>, Result<Sandbox, NoSandbox>) {
         let inner = Arc::clone(&self.inner);
         let looked = tokio::task::spawn_blocking(move || {
             let current = inner.file.current();
             let sandbox = match &current.tools {
                 Ok(tools) => sandbox::of(&tools.sandbox, &inner.parts.sandbox_folders),
-                Err(problem) => Err(problem.to_string()),
+                Err(problem) => Err(problem.clone().into()),
             };
             (current, sandbox)
         });
         match looked.await {
             Ok(looked) => looked,
             Err(error) => {
-                let problem = self.inner.file.problem(error.to_string());
-                let sandbox = Err(problem.to_string());
+                let problem = self.inner.file.unread(&error);
+                let sandbox = Err(problem.clone().into());
                 (Arc::new(Current { hash: String::new(), tools: Err(problem) }), sandbox)
             }
         }
@@ -267,7 +269,7 @@ impl Router {
     }
 }
 
-fn surroundings(sandbox: &Result<Sandbox, String>) -> Surroundings {
+fn surroundings(sandbox: &Result<Sandbox, NoSandbox>) -> Surroundings {
     let sandbox = if sandbox.is_ok() { route::Sandbox::Available } else { route::Sandbox::Missing };
     Surroundings { sandbox, release: Release::Newest }
 }
@@ -291,7 +293,7 @@ fn explained(mut refusal: Refusal, route: &Route) -> Refusal {
     refusal
 }
 
-fn no_sandbox(error: &RouteError, problem: &str) -> Refusal {
+fn no_sandbox(error: &RouteError, problem: &NoSandbox) -> Refusal {
     refused("UNAVAILABLE", "sandbox-unavailable", format!("{error}\n{problem}"))
 }
 

@@ -12,6 +12,7 @@
 //!
 //! As with the peers' keys, members of `tools` that mean nothing here stay, and in the small objects they are an error.
 
+use crate::routing::{Problem, document_in};
 use countersign_node::executor::program::Program;
 use countersign_tool_policy as tool_policy;
 use countersign_tool_policy::normalised;
@@ -24,7 +25,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// What is set.
@@ -87,12 +88,32 @@ struct Asking {
     ask_about: Option<Vec<String>>,
 }
 
+/// What is wrong with `tools.json`.
+#[derive(Debug, thiserror::Error)]
+pub enum BadFile {
+    /// It cannot be read, or says nothing about where commands run.
+    #[error(transparent)]
+    Routing(#[from] Problem),
+    /// What it says of tools makes no sense.
+    #[error("{}: {why}", path.display())]
+    Tools {
+        /// The file.
+        path: PathBuf,
+        /// What exactly.
+        why: Box<dyn std::error::Error + Send + Sync>,
+    },
+}
+
 /// What is wrong with `tools.json`, if anything is, for where commands run as for tools. Blocking.
-pub fn check_file(file: &Path) -> Result<(), String> {
-    let document = crate::routing::document_in(file)?;
-    let named = |problem: &dyn std::fmt::Display| format!("{}: {problem}", file.display());
-    tool_policy::Config::read(&document).map_err(|error| named(&error))?;
-    read(&document).map(|_| ()).map_err(|error| named(&error))
+pub fn check_file(file: &Path) -> Result<(), BadFile> {
+    let document = document_in(file)?;
+    check(&document).map_err(|why| BadFile::Tools { path: file.to_owned(), why })
+}
+
+fn check(document: &Map<String, Value>) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    tool_policy::Config::read(document)?;
+    read(document)?;
+    Ok(())
 }
 
 /// Reads the document.

@@ -34,9 +34,9 @@ use countersign_tool_policy::{Origin, Pipeline, Step};
 use countersign_tools::call::Abort;
 use countersign_tools::exec::{self, Exec, Process};
 use countersign_tools::files;
-use countersign_tools::hooks::Hooks;
+use countersign_tools::hooks::{Hooks, TooManyHooks};
 use countersign_tools::programs::Programs;
-use countersign_tools::registry::{Parts as Contents, Selection, Standing, Toolbox};
+use countersign_tools::registry::{Parts as Contents, Selection, Standing, Toolbox, ToolboxError};
 use countersign_tools::runs::Runs;
 use countersign_tools::tool::{
     BroughtBy, Call, Caller, Channel, Declaration, Entrance, Progress, Tool, ToolError,
@@ -93,6 +93,19 @@ struct Ready {
     hash: String,
     toolbox: Toolbox,
     config: tool_policy::Config,
+}
+
+/// Why a content of the file makes no tools.
+#[derive(Debug, thiserror::Error)]
+enum NotReady {
+    #[error(transparent)]
+    Policy(#[from] tool_policy::ConfigError),
+    #[error(transparent)]
+    Own(#[from] config::OwnError),
+    #[error(transparent)]
+    Hooks(#[from] TooManyHooks),
+    #[error(transparent)]
+    Toolbox(#[from] ToolboxError),
 }
 
 /// What a caller is offered.
@@ -230,15 +243,13 @@ impl Tools {
         Ok(ready)
     }
 
-    fn make(&self, hash: String, document: &serde_json::Map<String, Value>) -> Result<Ready, String> {
+    fn make(&self, hash: String, document: &serde_json::Map<String, Value>) -> Result<Ready, NotReady> {
         let Inner { parts, gate, runs, .. } = &*self.inner;
-        let text = |error: &dyn std::fmt::Display| error.to_string();
-        let config = tool_policy::Config::read(document).map_err(|error| text(&error))?;
-        let own = config::read(document).map_err(|error| text(&error))?;
+        let config = tool_policy::Config::read(document)?;
+        let own = config::read(document)?;
         let programs: Arc<dyn Programs> =
             Arc::new(programs::Configured { environment: parts.environment.clone() });
-        let hooks = Hooks::new(own.hooks(&programs), own.merge, parts.tracker.clone())
-            .map_err(|error| text(&error))?;
+        let hooks = Hooks::new(own.hooks(&programs), own.merge, parts.tracker.clone())?;
         let host = Arc::new(commands::Commands { router: parts.router.clone() });
         let mut tools: Vec<Arc<dyn Tool>> = files::all();
         tools.push(Arc::new(Exec::new(host, runs.clone(), exec::Settings::default())));
@@ -252,7 +263,7 @@ impl Tools {
             tracker: parts.tracker.clone(),
             normalise: tool_policy::normalised,
         });
-        Ok(Ready { hash, toolbox: toolbox.map_err(|error| text(&error))?, config })
+        Ok(Ready { hash, toolbox: toolbox?, config })
     }
 
     /// What the tool policy leaves for a caller.

@@ -6,6 +6,7 @@
 mod built_in;
 mod reply;
 
+use reply::BadAnswer;
 pub use reply::{Content, FileContent};
 
 use super::{Connections, display};
@@ -31,7 +32,7 @@ struct Far {
 }
 
 /// What a gateway said about its nodes; nothing where it was not asked.
-type NodesTold = Option<Result<(Vec<Node>, usize), String>>;
+type NodesTold = Option<Result<(Vec<Node>, usize), NodesUnknown>>;
 
 /// A document as it is at the moment, and the connection that brought it.
 pub struct Fetched {
@@ -112,7 +113,7 @@ impl Connections {
         };
         let answer = live.call_within(method, params, Answers::One, READ_WAIT).await.map_err(access)?;
         let content = reply::content(answer, release)
-            .map_err(|text| PolicyAccess::Malformed { text: display::escape(&text) })?;
+            .map_err(|bad| PolicyAccess::Malformed { text: display::escape(&bad.to_string()) })?;
         if node.is_none() && !matches!(content, Content::File(_)) {
             let text = "file: expected an object, got nothing".to_owned();
             return Err(PolicyAccess::Malformed { text });
@@ -184,7 +185,7 @@ fn list(all: &mut PolicyStores, far: Far, told: NodesTold) {
     let (nodes, left_out, unknown) = match told {
         None => (Vec::new(), 0, None),
         Some(Ok((nodes, left_out))) => (nodes, left_out, None),
-        Some(Err(text)) => (Vec::new(), 0, Some(display::escape(&text))),
+        Some(Err(why)) => (Vec::new(), 0, Some(display::escape(&why.to_string()))),
     };
     let gateway = far.id;
     all.stores.push(PolicyStore {
@@ -212,13 +213,27 @@ fn list(all: &mut PolicyStores, far: Far, told: NodesTold) {
     }));
 }
 
-async fn nodes(live: &Live) -> Result<(Vec<Node>, usize), String> {
+/// Why a gateway's nodes are not known.
+#[derive(Debug, thiserror::Error)]
+enum NodesUnknown {
+    /// Its answer makes no sense.
+    #[error(transparent)]
+    Answer(#[from] BadAnswer),
+    /// It refuses, in these words of its own, which are escaped.
+    #[error("{0}")]
+    Refused(String),
+    /// It did not answer.
+    #[error(transparent)]
+    Call(CallError),
+}
+
+async fn nodes(live: &Live) -> Result<(Vec<Node>, usize), NodesUnknown> {
     match live.call_within("node.list", json!({}), Answers::One, LIST_WAIT).await {
-        Ok(answer) => reply::nodes(&answer),
+        Ok(answer) => Ok(reply::nodes(&answer)?),
         // A gateway that takes no nodes.
         Err(CallError::Refused(error)) if error.message.contains("unknown method") => Ok((Vec::new(), 0)),
-        Err(CallError::Refused(error)) => Err(words(&error)),
-        Err(error) => Err(error.to_string()),
+        Err(CallError::Refused(error)) => Err(NodesUnknown::Refused(words(&error))),
+        Err(error) => Err(NodesUnknown::Call(error)),
     }
 }
 

@@ -50,7 +50,7 @@ fn plan(params: Params<'_>, workspace: Workspace) -> Result<Plan, ToolError> {
     changes(workspace, |planner| {
         let found = planner.find_existing(path, Purpose::Replace)?;
         let text = replaced(found.text()?, &edits)
-            .map_err(|problem| FileError::content(&found.place.real_path, problem))?;
+            .map_err(|problem| FileError::content(&found.place.real_path, problem.to_string()))?;
         Ok(planner.write(found, ChangeKind::Edit, text)?)
     })
 }
@@ -84,8 +84,28 @@ fn edits(params: Params<'_>) -> Result<Vec<Edit<'_>>, ToolError> {
     edits.collect()
 }
 
+/// Why edits are not made.
+#[derive(Debug, PartialEq, thiserror::Error)]
+enum NotEdited {
+    #[error("{which} occurs too often; at most {} places are replaced", limits::REPLACED)]
+    TooOften { which: String },
+    #[error("{which} does not occur{hint}; expected it exactly once")]
+    Missing { which: String, hint: &'static str },
+    #[error(
+        "{which} occurs {times}{more} times (lines {lines}); expected it exactly once: take more of the text around it, or set \
+         replace_all"
+    )]
+    Ambiguous { which: String, times: usize, more: &'static str, lines: String },
+    #[error("two edits overlap in line {line}; expected each to replace a text of its own")]
+    Overlap { line: usize },
+    #[error("it would have more than {} bytes", limits::CHANGED_BYTES)]
+    TooLarge,
+    #[error("the edits together change nothing")]
+    Nothing,
+}
+
 /// The text with every edit made; what is wrong otherwise.
-fn replaced(text: &str, edits: &[Edit<'_>]) -> Result<String, String> {
+fn replaced(text: &str, edits: &[Edit<'_>]) -> Result<String, NotEdited> {
     let mut places = Vec::new();
     for (edit, number) in edits.iter().zip(1..) {
         let which =
@@ -93,10 +113,7 @@ fn replaced(text: &str, edits: &[Edit<'_>]) -> Result<String, String> {
         if edit.is_everywhere {
             places.extend(text.match_indices(edit.from).take(limits::REPLACED + 1).map(|(at, _)| (at, edit)));
             if places.len() > limits::REPLACED {
-                return Err(format!(
-                    "{which} occurs too often; at most {} places are replaced",
-                    limits::REPLACED
-                ));
+                return Err(NotEdited::TooOften { which });
             }
         } else if let [at] = *occurrences(text, edit.from, 2) {
             places.push((at, edit));
@@ -108,7 +125,7 @@ fn replaced(text: &str, edits: &[Edit<'_>]) -> Result<String, String> {
                 } else {
                     ""
                 };
-                return Err(format!("{which} does not occur{hint}; expected it exactly once"));
+                return Err(NotEdited::Missing { which, hint });
             }
             [_] => {}
             _ if edit.is_everywhere => {}
@@ -116,12 +133,8 @@ fn replaced(text: &str, edits: &[Edit<'_>]) -> Result<String, String> {
                 let more = if many.len() == COUNTED { " or more" } else { "" };
                 let lines: Vec<String> =
                     many.iter().take(NAMED).map(|at| line_of(text, *at).to_string()).collect();
-                return Err(format!(
-                    "{which} occurs {}{more} times (lines {}); expected it exactly once: \
-                     take more of the text around it, or set replace_all",
-                    many.len(),
-                    lines.join(", ")
-                ));
+                let lines = lines.join(", ");
+                return Err(NotEdited::Ambiguous { which, times: many.len(), more, lines });
             }
         }
     }
@@ -129,22 +142,17 @@ fn replaced(text: &str, edits: &[Edit<'_>]) -> Result<String, String> {
     let mut result = String::with_capacity(text.len());
     let mut end = 0;
     for (at, edit) in places {
-        let between = text.get(end..at).ok_or_else(|| {
-            format!(
-                "two edits overlap in line {}; expected each to replace a text of its own",
-                line_of(text, at)
-            )
-        })?;
+        let between = text.get(end..at).ok_or_else(|| NotEdited::Overlap { line: line_of(text, at) })?;
         result.push_str(between);
         result.push_str(edit.to);
         end = at + edit.from.len();
         if result.len() > limits::CHANGED_BYTES {
-            return Err(format!("it would have more than {} bytes", limits::CHANGED_BYTES));
+            return Err(NotEdited::TooLarge);
         }
     }
     result.push_str(text.get(end..).unwrap_or_default());
     if result == text {
-        return Err("the edits together change nothing".to_owned());
+        return Err(NotEdited::Nothing);
     }
     Ok(result)
 }
@@ -183,7 +191,7 @@ mod tests {
         let found = replaced(text, &edits);
         match (&found, expected) {
             (Ok(found), Ok(expected)) => assert_eq!(found, expected),
-            (Err(found), Err(expected)) => assert!(found.contains(expected), "{found}"),
+            (Err(found), Err(expected)) => assert!(found.to_string().contains(expected), "{found}"),
             _ => panic!("{text:?}: {found:?}, expected {expected:?}"),
         }
     }

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 struct Kept {
     check: &'static str,
     path: PathBuf,
-    read: fn(&Path) -> Result<(), String>,
+    read: fn(&Path) -> anyhow::Result<()>,
     meanwhile: &'static str,
 }
 
@@ -23,43 +23,43 @@ pub(super) fn files(paths: &Paths) -> Vec<Finding> {
         Kept {
             check: "settings",
             path: paths.settings(),
-            read: SettingsFile::check,
+            read: |path| Ok(SettingsFile::check(path)?),
             meanwhile: "forwarded grants never count, and gateway and pet channel are closed",
         },
         Kept {
             check: "tools",
             path: paths.tools(),
-            read: tools::check_file,
+            read: |path| Ok(tools::check_file(path)?),
             meanwhile: "no tool runs, and no run that names a place",
         },
         Kept {
             check: "forward",
             path: paths.forward(),
-            read: |path| words(forward::check_file(path)),
+            read: forward::check_file,
             meanwhile: "nothing is handed on",
         },
         Kept {
             check: "gateways",
             path: paths.gateways(),
-            read: |path| words(connections::check_file(path)),
+            read: connections::check_file,
             meanwhile: "none is connected to",
         },
         Kept {
             check: "pet servers",
             path: paths.pet_servers(),
-            read: |path| words(pets::check_file(path)),
+            read: pets::check_file,
             meanwhile: "none is connected to",
         },
         Kept {
             check: "devices",
             path: paths.gateway().join(gateway::DEVICES_FILE),
-            read: |path| words(gateway::check_devices(path)),
+            read: gateway::check_devices,
             meanwhile: "the embedded gateway does not serve",
         },
         Kept {
             check: "gateway token",
             path: paths.gateway().join(gateway::TOKEN_FILE),
-            read: |path| words(gateway::check_token(path)),
+            read: gateway::check_token,
             meanwhile: "the embedded gateway keeps the one before, or does not serve",
         },
     ];
@@ -74,7 +74,7 @@ fn finding(kept: &Kept) -> Finding {
         // It names the file.
         Err(why) => problem(
             kept.check,
-            format!("{why}; {}", kept.meanwhile),
+            format!("{why:#}; {}", kept.meanwhile),
             format!("mend {path}, or move it away, then start the app again"),
         ),
     }
@@ -120,10 +120,6 @@ fn secrets(paths: &Paths) -> Finding {
         message: format!("{}{more}", wrong.join("; ")),
         remedy: Some("mend these files, or move them away: then each is made or asked for anew".to_owned()),
     }
-}
-
-fn words(read: anyhow::Result<()>) -> Result<(), String> {
-    read.map_err(|error| format!("{error:#}"))
 }
 
 /// Files of a folder that are looked at: far more than devices, gateways and targets can have.

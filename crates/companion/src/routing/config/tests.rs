@@ -5,7 +5,7 @@ use serde_json::json;
 use std::os::unix::fs::PermissionsExt as _;
 
 fn parse(value: &Value) -> Result<Tools, String> {
-    Tools::parse(value.to_string().as_bytes())
+    Tools::parse(value.to_string().as_bytes()).map_err(|why| why.to_string())
 }
 
 fn setting(host: Option<ExecTarget>, node: Option<&str>, policy: Option<(Security, Ask)>) -> RouteSetting {

@@ -30,9 +30,54 @@ pub struct FileContent {
     /// Of what is stored.
     pub hash: Option<String>,
     /// What is wrong with it, if it is no document; not escaped.
-    pub document: Result<Document, String>,
+    pub document: Result<Document, BadAnswer>,
     /// What holds where it sets nothing.
     pub built_in: BuiltIn,
+}
+
+/// What of an answer does not fit.
+#[derive(Debug, thiserror::Error)]
+pub enum BadAnswer {
+    /// It is of another kind.
+    #[error("expected an object, got {0}")]
+    NoObject(&'static str),
+    /// A member is of another kind, or missing.
+    #[error("{member}: expected {expected}, got {got}")]
+    Member {
+        /// Its path.
+        member: String,
+        /// What can be there.
+        expected: &'static str,
+        /// What kind came.
+        got: &'static str,
+    },
+    /// There is more of it than a page can show.
+    #[error("{of}expected at most {most}{unit}, got {got}")]
+    TooMuch {
+        /// Of what, with a colon; nothing for all of it.
+        of: &'static str,
+        /// What there is room for.
+        most: usize,
+        /// In what.
+        unit: &'static str,
+        /// What came.
+        got: usize,
+    },
+    /// An agent's name is longer than can be kept.
+    #[error("agents: expected names of at most {MAX_ID} bytes")]
+    LongName,
+    /// It is no document.
+    #[error(transparent)]
+    Document(#[from] document::Problem),
+    /// It is empty.
+    #[error("nothing came")]
+    Nothing,
+}
+
+impl BadAnswer {
+    fn member(member: impl Into<String>, expected: &'static str, got: &Value) -> Self {
+        Self::Member { member: member.into(), expected, got: kind(got) }
+    }
 }
 
 /// One node as its gateway tells.
@@ -67,9 +112,9 @@ impl Node {
 }
 
 /// The nodes that run commands or keep a document, by name, and how many there was no room for.
-pub(super) fn nodes(answer: &Value) -> Result<(Vec<Node>, usize), String> {
+pub(super) fn nodes(answer: &Value) -> Result<(Vec<Node>, usize), BadAnswer> {
     let Some(rows) = answer.get("nodes").and_then(Value::as_array) else {
-        return Err(format!("node.list: expected a list of nodes, got {}", kind(&answer["nodes"])));
+        return Err(BadAnswer::member("node.list", "a list of nodes", &answer["nodes"]));
     };
     let mut ids = BTreeSet::new();
     let mut found = Vec::new();
@@ -113,9 +158,9 @@ pub(super) fn is_id(id: &str) -> bool {
 }
 
 /// A gateway's answer, or a node's, whose rules may be of another kind.
-pub(super) fn content(answer: Value, release: Option<[u32; 3]>) -> Result<Content, String> {
+pub(super) fn content(answer: Value, release: Option<[u32; 3]>) -> Result<Content, BadAnswer> {
     let Value::Object(mut members) = answer else {
-        return Err(format!("expected an object, got {}", kind(&answer)));
+        return Err(BadAnswer::NoObject(kind(&answer)));
     };
     match members.get("enabled") {
         None => file(&mut members, release).map(|file| Content::File(Box::new(file))),
@@ -124,7 +169,7 @@ pub(super) fn content(answer: Value, release: Option<[u32; 3]>) -> Result<Conten
             let message = members.get("message").and_then(Value::as_str);
             Ok(Content::Disabled(message.map(|message| shown(message, MAX_MESSAGE))))
         }
-        Some(other) => Err(format!("enabled: expected true or false, got {}", kind(other))),
+        Some(other) => Err(BadAnswer::member("enabled", "true or false", other)),
     }
 }
 
@@ -134,21 +179,18 @@ pub(super) fn hash(members: &Map<String, Value>) -> Option<String> {
     (!hash.trim().is_empty() && hash.len() <= MAX_HASH).then(|| hash.to_owned())
 }
 
-fn file(members: &mut Map<String, Value>, release: Option<[u32; 3]>) -> Result<FileContent, String> {
+fn file(members: &mut Map<String, Value>, release: Option<[u32; 3]>) -> Result<FileContent, BadAnswer> {
     let exists = match members.get("exists") {
         Some(Value::Bool(exists)) => *exists,
         other => {
-            return Err(format!(
-                "exists: expected true or false, got {}",
-                kind(other.unwrap_or(&Value::Null))
-            ));
+            return Err(BadAnswer::member("exists", "true or false", other.unwrap_or(&Value::Null)));
         }
     };
     let document = match members.remove("file") {
         Some(Value::Object(root)) => checked(Document(root)),
         None | Some(Value::Null) if !exists => Ok(document::empty()),
         other => {
-            return Err(format!("file: expected an object, got {}", kind(&other.unwrap_or_default())));
+            return Err(BadAnswer::member("file", "an object", &other.unwrap_or_default()));
         }
     };
     let told = members.get("resolvedDefaults").unwrap_or(&Value::Null);
@@ -160,48 +202,50 @@ fn file(members: &mut Map<String, Value>, release: Option<[u32; 3]>) -> Result<F
 
 /// The document if it is one that the editor can hold: as strict as with this machine's own, and no larger than a page can
 /// show.
-fn checked(document: Document) -> Result<Document, String> {
+fn checked(document: Document) -> Result<Document, BadAnswer> {
     let text = document::serialise(&document);
     if text.len() > MAX_DOCUMENT {
-        return Err(format!("expected at most {MAX_DOCUMENT} bytes, got {}", text.len()));
+        return Err(BadAnswer::TooMuch { of: "", most: MAX_DOCUMENT, unit: " bytes", got: text.len() });
     }
     let agents = document.0.get("agents").and_then(Value::as_object);
     let count = agents.map_or(0, Map::len);
     if count > MAX_AGENTS {
-        return Err(format!("agents: expected at most {MAX_AGENTS}, got {count}"));
+        return Err(BadAnswer::TooMuch { of: "agents: ", most: MAX_AGENTS, unit: "", got: count });
     }
     if agents.is_some_and(|agents| agents.keys().any(|agent| agent.len() > MAX_ID)) {
-        return Err(format!("agents: expected names of at most {MAX_ID} bytes"));
+        return Err(BadAnswer::LongName);
     }
     let lists = agents.into_iter().flat_map(Map::values).filter_map(|agent| agent["allowlist"].as_array());
     let entries: usize = lists.map(Vec::len).sum();
     if entries > MAX_ENTRIES {
-        return Err(format!("allowlists: expected at most {MAX_ENTRIES} entries, got {entries}"));
+        let (of, unit) = ("allowlists: ", " entries");
+        return Err(BadAnswer::TooMuch { of, most: MAX_ENTRIES, unit, got: entries });
     }
     match document::parse(Some(text.as_bytes())) {
         Parsed::Usable(document) => Ok(document),
-        Parsed::Unusable(problem) => Err(problem.to_string()),
-        Parsed::Missing => Err("nothing came".to_owned()),
+        Parsed::Unusable(problem) => Err(problem.into()),
+        Parsed::Missing => Err(BadAnswer::Nothing),
     }
 }
 
-fn native(members: &Map<String, Value>) -> Result<NativePolicy, String> {
+fn native(members: &Map<String, Value>) -> Result<NativePolicy, BadAnswer> {
     let action = |value: &Value, place: &str| match value.as_str() {
         Some("allow") => Ok(NativeAction::Allow),
         Some("deny") => Ok(NativeAction::Deny),
         Some("prompt") => Ok(NativeAction::Prompt),
-        _ => Err(format!("{place}: expected allow, deny or prompt, got {}", kind(value))),
+        _ => Err(BadAnswer::member(place, "allow, deny or prompt", value)),
     };
     let null = Value::Null;
     let default_action = action(members.get("defaultAction").unwrap_or(&null), "defaultAction")?;
     let Some(Value::Array(all)) = members.get("rules") else {
         let found = members.get("rules").unwrap_or(&null);
-        return Err(format!("rules: expected a list, got {}", kind(found)));
+        return Err(BadAnswer::member("rules", "a list", found));
     };
     let mut rules = Vec::new();
     for (at, rule) in all.iter().take(MAX_NATIVE_RULES).enumerate() {
         let Some(pattern) = rule["pattern"].as_str() else {
-            return Err(format!("rules[{at}].pattern: expected a text, got {}", kind(&rule["pattern"])));
+            let member = format!("rules[{at}].pattern");
+            return Err(BadAnswer::member(member, "a text", &rule["pattern"]));
         };
         rules.push(NativeRule {
             pattern: shown(pattern, MAX_PATTERN),
@@ -275,8 +319,8 @@ mod tests {
 
     fn error(answer: Value) -> String {
         match content(answer, None) {
-            Err(text) => text,
-            Ok(Content::File(file)) => file.document.expect_err("no document"),
+            Err(bad) => bad.to_string(),
+            Ok(Content::File(file)) => file.document.expect_err("no document").to_string(),
             Ok(_) => panic!("expected an error"),
         }
     }
