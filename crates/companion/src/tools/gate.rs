@@ -36,8 +36,8 @@ pub(super) enum NotAllowed {
     NotShown,
     #[error("it was withdrawn before an answer")]
     Withdrawn,
-    #[error("the rule {0} refuses it")]
-    ByRule(String),
+    #[error("a rule of the person's refuses it")]
+    ByRule,
     #[error("{}: Countersign's own files are not for agents", .0.display())]
     Private(PathBuf),
     #[error("it cannot be asked about: {0}")]
@@ -57,7 +57,7 @@ impl Approvals {
             Inquiry { question, analysis: None, wait: wait_of(call), id: None, by: requested_by(call), run };
         let question = match self.host.inquire(inquiry).await {
             Ok(Inquired::Waits(question)) => question,
-            Ok(Inquired::Refused { id }) => return Err(NotAllowed::ByRule(id)),
+            Ok(Inquired::Refused { .. }) => return Err(NotAllowed::ByRule),
             Err(error) => return Err(NotAllowed::NotTaken(error.to_string())),
         };
         let pet = self.pet(call, &question);
