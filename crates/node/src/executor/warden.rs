@@ -60,7 +60,7 @@ pub fn start(folder: &Path, arguments: Vec<OsString>) -> io::Result<()> {
     let own = Known::of(getpid()).ok_or(io::ErrorKind::NotFound)?;
     let file = folder.join(journal::name_of(own));
     std::fs::create_dir_all(folder)?;
-    let mut child = match lighter() {
+    let mut child = match std::env::current_exe().ok().and_then(|own| lighter(&own)) {
         Some(program) => spawn(&program, &file, &arguments).or_else(|_| spawn(OWN, &file, &arguments))?,
         None => spawn(OWN, &file, &arguments)?,
     };
@@ -90,12 +90,11 @@ const OWN: &str = "/proc/self/exe";
 
 /// The command, which an app has beside itself: as a warden it takes a tenth of the memory of a program that has a web view linked
 /// to it. Only the first warden is this: one that ends, for whatever reason, is followed by [`OWN`].
-fn lighter() -> Option<PathBuf> {
-    let own = std::env::current_exe().ok()?;
+fn lighter(own: &Path) -> Option<PathBuf> {
     let beside = own.with_file_name(COMMAND);
     let file = std::fs::metadata(&beside).ok()?;
     let is_as_ours =
-        file.uid() == std::fs::metadata(&own).ok()?.uid() && file.mode() & WRITABLE_BY_OTHERS == 0;
+        file.uid() == std::fs::metadata(own).ok()?.uid() && file.mode() & WRITABLE_BY_OTHERS == 0;
     (beside != own && file.is_file() && is_as_ours).then_some(beside)
 }
 

@@ -7,6 +7,7 @@ use super::*;
 use pretty_assertions::assert_eq;
 use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
@@ -234,6 +235,26 @@ fn a_container_is_ended_by_what_made_it() {
     let program = script(folder.path(), &format!("#!/bin/sh\necho \"$@\" > {}", file.display()));
     assert!(end_all(&[Run::in_container(program, "countersign-1")]));
     assert_eq!(fs::read_to_string(file).unwrap(), "kill countersign-1\n");
+}
+
+#[test]
+fn only_a_command_beside_the_app_that_nobody_else_may_write_is_its_warden() {
+    let folder = TempDir::new().unwrap();
+    let [app, command] = ["countersign-desktop", "countersign"].map(|name| folder.path().join(name));
+    let mode = |mode: u32| fs::set_permissions(&command, fs::Permissions::from_mode(mode)).unwrap();
+    fs::write(&app, "").unwrap();
+    assert_eq!(lighter(&app), None, "there is none");
+    fs::write(&command, "").unwrap();
+    mode(0o755);
+    assert_eq!(lighter(&app), Some(command.clone()));
+    assert_eq!(lighter(&command), None, "it is this very program");
+    for open in [0o775, 0o757] {
+        mode(open);
+        assert_eq!(lighter(&app), None, "{open:o}");
+    }
+    fs::remove_file(&command).unwrap();
+    fs::create_dir(&command).unwrap();
+    assert_eq!(lighter(&app), None, "a folder");
 }
 
 /// Longest wait for what happens within a second on an idle machine.
