@@ -147,7 +147,7 @@ fn select(options: &Options) -> Result<Vec<Step>> {
     steps.push(if options.all {
         fuzz("fuzz, ten minutes each", "600")
     } else {
-        fuzz("fuzz, half a minute each", "30")
+        fuzz("fuzz, a minute each", "60")
     }?);
     steps.extend(desktop_steps(options));
     if options.all {
