@@ -3,11 +3,11 @@
 
 use crate::descriptors;
 use countersign_protocol::ui::Shortage;
-use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
-use std::io;
+use rustix::process::{Resource, getrlimit};
 use std::sync::LazyLock;
 use std::thread;
+use std::{fs, io};
 use tokio::sync::watch;
 
 static SHORT_OF: LazyLock<watch::Sender<Vec<Shortage>>> = LazyLock::new(watch::Sender::default);
@@ -26,12 +26,21 @@ pub(crate) fn notice(error: &io::Error) {
 
 /// Looks what there is too little of now: takes a descriptor and a thread, and gives them back. A few calls.
 pub fn look() {
-    let opened = rustix::fs::open("/dev/null", OFlags::PATH | OFlags::CLOEXEC, Mode::empty());
-    let opened = opened.map(drop).map_err(io::Error::from);
+    let opened = enough_files();
     // The system counts threads as processes.
     let started = thread::Builder::new().spawn(|| ()).map(|thread| drop(thread.join()));
     for (shortage, tried) in [(Shortage::Files, opened), (Shortage::Processes, started)] {
         set(shortage, tried.is_err_and(|error| told_by(&error) == Some(shortage)));
+    }
+}
+
+/// Fails when a handful of requests could not open what they need. One descriptor that came free by chance is not enough to call a
+/// shortage over: the next caller takes it.
+fn enough_files() -> io::Result<()> {
+    let open = fs::read_dir("/proc/self/fd")?.count() as u64;
+    match getrlimit(Resource::Nofile).current {
+        Some(limit) if limit < open + ENOUGH_FILES => Err(Errno::MFILE.into()),
+        _ => Ok(()),
     }
 }
 
@@ -57,6 +66,9 @@ fn set(shortage: Shortage, is_short: bool) {
         is_short != was_short
     });
 }
+
+/// Descriptors that have to be free: as many as a few requests take at once.
+const ENOUGH_FILES: u64 = 16;
 
 #[cfg(test)]
 mod tests {

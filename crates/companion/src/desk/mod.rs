@@ -536,6 +536,8 @@ impl Desk {
                 () = self.losses_overdue(&doors) => self.overdue_losses(&mut doors).await,
                 Ok(()) = sources.recording.changed() => {
                     sources.recording.mark_unchanged();
+                    // What cannot be written may be for want of files.
+                    shortage::look();
                     self.status_changed();
                 }
                 Ok(()) = sources.gateway.changed() => {
