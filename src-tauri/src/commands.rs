@@ -1,7 +1,7 @@
 //! What the windows may call: convert, call the desk, hand the answer back.
 
 use crate::windows::State;
-use countersign_companion::desk::{Answer, Pause};
+use countersign_companion::desk::{LooseningAnswer, Pause};
 use countersign_protocol::ui::{
     ChainReport, CommandError, ConnectionsView, DecideParams, DocumentView, EditParams, EditResult,
     EffectiveView, EmbeddedEdit, ErrorCode, ForwardSettings, ForwardTargetEdit, GatewayEdit, HistoryPage,
@@ -66,7 +66,7 @@ pub(crate) async fn edit_document(state: Managed<'_, State>, params: EditParams)
 
 #[tauri::command]
 pub(crate) fn answer_confirmation(state: Managed<'_, State>, id: String, apply: bool) -> Result<()> {
-    state.desk.answer_confirmation(&id, if apply { Answer::Apply } else { Answer::Keep })
+    state.desk.answer_confirmation(&id, if apply { LooseningAnswer::Apply } else { LooseningAnswer::Keep })
 }
 
 #[tauri::command]

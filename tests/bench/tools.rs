@@ -12,8 +12,10 @@ use countersign_tool_policy::{
 };
 use countersign_tools::call::Abort;
 use countersign_tools::gate::{Allowed, Denied, Gate, Gating};
-use countersign_tools::hooks::{Answer, BeforeCall, Context as HookContext, Hook, HookError, Hooks, Merge};
-use countersign_tools::registry::{Parts, Standing, Toolbox};
+use countersign_tools::hooks::{
+    BeforeCall, Context as HookContext, Hook, HookAnswer, HookError, Hooks, Merge,
+};
+use countersign_tools::registry::{Availability, Parts, Toolbox};
 use countersign_tools::tool::{self, Act, Call, Caller, Declaration, Output, Plan, Preview, ToolError};
 use futures_util::future::{BoxFuture, ready};
 use serde_json::{Map, Value, json};
@@ -128,7 +130,7 @@ async fn called() -> Result<Vec<Figure>> {
         tracker: tracker.clone(),
         normalise: countersign_tool_policy::normalised,
     })?;
-    let selection = toolbox.select(|_| Standing::Left, |declaration| declaration.parameters.clone());
+    let selection = toolbox.select(|_| Availability::Left, |declaration| declaration.parameters.clone());
     let (alone, progress) = (Nothing::new(), mpsc::channel(1).0);
     let (mut direct, mut wrapped) = (Vec::new(), Vec::new());
     for turn in 0..WARM_UP + SAMPLES {
@@ -235,10 +237,10 @@ impl Hook for Rewriting {
         "rewriting"
     }
 
-    fn before(&self, _: BeforeCall, _: HookContext) -> BoxFuture<'_, Result<Answer, HookError>> {
+    fn before(&self, _: BeforeCall, _: HookContext) -> BoxFuture<'_, Result<HookAnswer, HookError>> {
         let mut params = Map::new();
         params.insert("rewritten".to_owned(), true.into());
-        Box::pin(ready(Ok(Answer { params: Some(params), ..Answer::default() })))
+        Box::pin(ready(Ok(HookAnswer { params: Some(params), ..HookAnswer::default() })))
     }
 }
 

@@ -63,7 +63,7 @@ pub enum NotLasting {
 }
 
 /// What was stored for an answer, as the edits that take it back.
-enum Kept {
+enum TakeBack {
     Entry(Vec<DocumentEdit>),
     Rules(Vec<RuleEdit>),
 }
@@ -97,7 +97,7 @@ impl Memory<'_> {
         question: &Question,
         remember: &Remember,
         now_ms: i64,
-    ) -> Result<Kept, NotRemembered> {
+    ) -> Result<TakeBack, NotRemembered> {
         let offer = &question.offer;
         let chosen = offer.choices.iter().find(|choice| choice.rung == remember.rung);
         let offers = chosen.and_then(|choice| choice.rules.as_ref().ok()).ok_or(NotRemembered::NotOffered)?;
@@ -116,25 +116,25 @@ impl Memory<'_> {
             Some(proposal) => {
                 let edits = vec![proposal.entry(&question.agent)];
                 let change = Change { base_hash: None, edits, looser, writer };
-                Ok(Kept::Entry(self.store.edit(change).await?.undo))
+                Ok(TakeBack::Entry(self.store.edit(change).await?.undo))
             }
             None => {
                 let edits = offers.iter().map(|offer| added(offer, question, &limits)).collect();
                 let change = RuleChange { base_hash: None, edits, looser, writer };
-                Ok(Kept::Rules(self.rules.edit(change).await?.undo))
+                Ok(TakeBack::Rules(self.rules.edit(change).await?.undo))
             }
         }
     }
 
     /// What cannot be taken back is logged: the person finds it among the rules.
-    async fn take_back(&self, kept: Kept) {
+    async fn take_back(&self, kept: TakeBack) {
         let (looser, writer) = (Looser::Refuse, Writer::Answer);
         let failure = match kept {
-            Kept::Entry(edits) => {
+            TakeBack::Entry(edits) => {
                 let change = Change { base_hash: None, edits, looser, writer };
                 self.store.edit(change).await.err().map(|error| error.to_string())
             }
-            Kept::Rules(edits) => {
+            TakeBack::Rules(edits) => {
                 let change = RuleChange { base_hash: None, edits, looser, writer };
                 self.rules.edit(change).await.err().map(|error| error.to_string())
             }

@@ -4,7 +4,7 @@ use countersign_approvals::history::HistoryError;
 use countersign_approvals::rules::{RuleChange, RulesChanged, RulesError};
 use countersign_approvals::store::{Change, Looser, StoreError, Writer};
 use countersign_core::Core;
-use countersign_core::known::{Known, rules_event};
+use countersign_core::known::{KnownVersions, rules_event};
 use countersign_core::paths::Paths;
 use countersign_protocol::ui::{DocumentEdit, EditResult, HistoryEvent, RuleEdit, RuleEditResult, Via};
 
@@ -44,7 +44,7 @@ async fn document(core: &Core, paths: &Paths, edits: Vec<DocumentEdit>) -> Resul
             loosenings: Vec::new(),
         };
         core.history.append(None, event).await?;
-        Known::of(paths).document_moved(&before, &core.store.current());
+        KnownVersions::of(paths).document_moved(&before, &core.store.current());
     }
     Ok(result)
 }
@@ -65,7 +65,7 @@ async fn rules(core: &Core, paths: &Paths, edits: Vec<RuleEdit>) -> Result<RuleE
     if after.hash != before.hash {
         let changed = RulesChanged { writer: Writer::CommandLine, before, after };
         core.history.append(None, rules_event(&changed, core.ports.clock.now_ms())).await?;
-        Known::of(paths).rules_moved(&changed.before, &changed.after);
+        KnownVersions::of(paths).rules_moved(&changed.before, &changed.after);
     }
     Ok(result)
 }

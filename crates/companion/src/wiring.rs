@@ -7,7 +7,7 @@ use crate::tools::pets::Companions;
 use crate::tools::{self, Tools};
 use countersign_approvals::actor::PresenterGuard;
 use countersign_approvals::history::HistoryError;
-use countersign_core::known::Known;
+use countersign_core::known::KnownVersions;
 use countersign_core::paths::{Paths, process_environment};
 use countersign_core::{Core, Phases};
 use countersign_node::socket::listener::BindError;
@@ -54,7 +54,7 @@ impl Companion {
         let core = Core::start(paths, Via::Socket)?;
         // Before anything of this app's writes them.
         let (changes, rule_changes) = (core.store.changes(), core.rules.changes());
-        let known = Known::of(paths);
+        let known = KnownVersions::of(paths);
         let meanwhile = known.meanwhile(&core.store.current(), &core.rules.current());
         let (history, paths_of_left, stop) =
             (core.history.clone(), paths.clone(), core.phases.acting.stop.clone());

@@ -12,7 +12,7 @@ pub mod reference;
 pub mod windows;
 
 pub use cases::Surroundings;
-use line::Answer;
+use line::CaseAnswer;
 use std::io::{self, BufRead, Read, Write};
 
 /// Whose verdicts are given.
@@ -49,7 +49,7 @@ pub fn answer_all(
             continue;
         }
         let answer = line::answer(&bytes, surroundings);
-        failed += usize::from(matches!(answer, Answer { error: Some(_), .. }));
+        failed += usize::from(matches!(answer, CaseAnswer { error: Some(_), .. }));
         serde_json::to_writer(&mut answers, &answer)?;
         answers.write_all(b"\n")?;
         answers.flush()?;

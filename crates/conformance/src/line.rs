@@ -6,7 +6,7 @@ use serde_json::Value;
 
 /// What is printed for a line.
 #[derive(Debug, Serialize)]
-pub(crate) struct Answer {
+pub(crate) struct CaseAnswer {
     /// The case's id; null when the line has none.
     id: Value,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -42,7 +42,7 @@ struct Case {
 }
 
 /// Answers one line, whatever it is.
-pub(crate) fn answer(line: &[u8], surroundings: &Surroundings) -> Answer {
+pub(crate) fn answer(line: &[u8], surroundings: &Surroundings) -> CaseAnswer {
     let value = match serde_json::from_slice::<Value>(line) {
         Ok(value) => value,
         Err(error) => {
@@ -56,13 +56,13 @@ pub(crate) fn answer(line: &[u8], surroundings: &Surroundings) -> Answer {
         Err(error) => return failed(id, CaseError::new(error, CASE, &value)),
     };
     match cases::answer(&op, &input, surroundings) {
-        Ok(result) => Answer { id, result: Some(result), error: None },
+        Ok(result) => CaseAnswer { id, result: Some(result), error: None },
         Err(error) => failed(id, error),
     }
 }
 
-fn failed(id: Value, error: CaseError) -> Answer {
-    Answer { id, result: None, error: Some(error) }
+fn failed(id: Value, error: CaseError) -> CaseAnswer {
+    CaseAnswer { id, result: None, error: Some(error) }
 }
 
 const CASE: &str = "{\"id\":…,\"op\":…,\"input\":{…}}";

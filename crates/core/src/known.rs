@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 /// The two notes.
 #[derive(Clone, Debug)]
-pub struct Known {
+pub struct KnownVersions {
     document: PathBuf,
     rules: PathBuf,
 }
@@ -39,7 +39,7 @@ struct Note<T> {
     document: Option<T>,
 }
 
-impl Known {
+impl KnownVersions {
     /// The notes in these folders.
     pub fn of(paths: &Paths) -> Self {
         Self { document: paths.known_document(), rules: paths.known_rules() }

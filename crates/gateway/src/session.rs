@@ -66,7 +66,7 @@ pub struct Client {
     pub client: ClientInfo,
     /// What it can do, as it says.
     pub caps: Vec<String>,
-    /// The generation that is spoken with it.
+    /// The version that is spoken with it.
     pub protocol: u32,
     /// What it takes as a node: those of [`command::ALL`] that it declared, sorted. Nothing else is ever passed to a node.
     pub commands: Vec<&'static str>,

@@ -116,7 +116,7 @@ pub struct Sourced<T> {
 
 /// Where runs go and under which policy, before any of them names something itself.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Standing {
+pub struct RouteDefaults {
     /// As it is set.
     pub target: Sourced<ExecTarget>,
     /// Where that is now.
@@ -182,7 +182,7 @@ pub enum RouteError {
     SandboxMissing,
 }
 
-impl Standing {
+impl RouteDefaults {
     /// What holds for the runs of these layers; what the run names is not looked at.
     #[must_use]
     pub fn of(layers: &Layers<'_>, around: Surroundings) -> Self {
@@ -287,7 +287,7 @@ impl Standing {
 /// Where a run goes. Never to a place that is less shut off than what is set, and never to another one because that is not
 /// to be had.
 pub fn resolve(layers: &Layers<'_>, around: Surroundings) -> Result<Route, RouteError> {
-    let standing = Standing::of(layers, around);
+    let standing = RouteDefaults::of(layers, around);
     let tool = layers.tool;
     if standing.sandbox_required
         && let Some(problem) = standing.problem(around)
@@ -327,12 +327,12 @@ pub fn resolve(layers: &Layers<'_>, around: Surroundings) -> Result<Route, Route
 
 /// What gets looser between two standings: which value, from what, to what.
 #[must_use]
-pub fn loosenings(before: &Standing, after: &Standing) -> Vec<(RouteField, String, String)> {
+pub fn loosenings(before: &RouteDefaults, after: &RouteDefaults) -> Vec<(RouteField, String, String)> {
     let mut found = Vec::new();
     if moves_out(before.target.value, after.target.value) {
         found.push((RouteField::Host, before.target.value.to_string(), after.target.value.to_string()));
     }
-    let node = |standing: &Standing| standing.node.as_ref().map(|node| node.value.clone());
+    let node = |standing: &RouteDefaults| standing.node.as_ref().map(|node| node.value.clone());
     if let Some(bound) = node(before)
         && node(after).as_ref() != Some(&bound)
     {
@@ -395,7 +395,7 @@ fn host_of(target: ExecTarget, elevated: Elevated, around: Surroundings) -> Exec
     }
 }
 
-fn may_name(requested: ExecTarget, standing: &Standing, around: Surroundings) -> Result<(), RouteError> {
+fn may_name(requested: ExecTarget, standing: &RouteDefaults, around: Surroundings) -> Result<(), RouteError> {
     let configured = standing.target.value;
     let outside = matches!(requested, ExecTarget::Gateway | ExecTarget::Node);
     if standing.sandbox_required {

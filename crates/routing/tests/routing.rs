@@ -5,7 +5,7 @@ use countersign_protocol::ui::{RouteField, RouteLayer};
 use countersign_protocol::vocabulary::{Ask, Elevated, ExecHost, ExecMode, ExecTarget, Security};
 use countersign_routing::Release;
 use countersign_routing::route::{
-    Layers, Overrides, Route, Said, Sandbox, Settings, Standing, Surroundings, Tool, Weight, loosenings,
+    Layers, Overrides, Route, RouteDefaults, Said, Sandbox, Settings, Surroundings, Tool, Weight, loosenings,
     resolve,
 };
 use pretty_assertions::assert_eq;
@@ -27,8 +27,8 @@ impl World {
         Layers { tool, message, session, agent, global }
     }
 
-    fn standing(&self, sandbox: Sandbox) -> Standing {
-        Standing::of(&self.layers(), around(sandbox))
+    fn standing(&self, sandbox: Sandbox) -> RouteDefaults {
+        RouteDefaults::of(&self.layers(), around(sandbox))
     }
 
     fn route(&self, sandbox: Sandbox) -> Result<Route, String> {
@@ -325,7 +325,7 @@ proptest! {
     #[test]
     fn a_run_never_loosens_what_it_goes_by(world in worlds(), around in surroundings()) {
         let plain = World { tool: Tool::default(), ..world.clone() };
-        let standing = Standing::of(&plain.layers(), around);
+        let standing = RouteDefaults::of(&plain.layers(), around);
         if let Ok(route) = resolve(&world.layers(), around) {
             prop_assert!(route.security.value >= standing.security.value);
             prop_assert!(route.ask.value >= standing.ask.value);
@@ -384,7 +384,7 @@ proptest! {
     ) {
         let world = World { tool: Tool::default(), message, session, agent, global };
         let plain = World { message: Overrides::default(), session: Overrides::default(), ..world.clone() };
-        let (with, without) = (Standing::of(&world.layers(), around), Standing::of(&plain.layers(), around));
+        let (with, without) = (RouteDefaults::of(&world.layers(), around), RouteDefaults::of(&plain.layers(), around));
         let found = loosenings(&without, &with);
         prop_assert!(found.is_empty(), "{:?}", found);
     }
@@ -393,9 +393,9 @@ proptest! {
     fn a_stricter_setting_never_lets_more_run(world in worlds(), around in surroundings(), security in word(Security::ALL)) {
         let mut stricter = world;
         stricter.agent.mode = None;
-        let before = Standing::of(&stricter.layers(), around);
+        let before = RouteDefaults::of(&stricter.layers(), around);
         stricter.agent.security = Some(before.security.value.max(security));
-        let after = Standing::of(&stricter.layers(), around);
+        let after = RouteDefaults::of(&stricter.layers(), around);
         prop_assert!(after.security.value >= before.security.value.min(security));
         prop_assert!(loosenings(&before, &after).iter().all(|(field, _, _)| *field != RouteField::Security));
     }

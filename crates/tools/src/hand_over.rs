@@ -70,7 +70,7 @@ struct Task {
 /// What goes to stdin.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Told<'a> {
+struct TaskInput<'a> {
     tool: &'a str,
     task: &'a str,
     call_id: &'a str,
@@ -127,7 +127,7 @@ impl HandOver {
         if task.len() > MAX_TASK {
             return Err(from.bad(format!("task: expected at most {MAX_TASK} bytes, got {}", task.len())));
         }
-        let told = Told {
+        let told = TaskInput {
             tool: name,
             task,
             call_id: &call.id,

@@ -6,7 +6,7 @@
 
 use crate::gate::{Gate, Gating};
 use crate::hooks::Hooks;
-use crate::room::Seats;
+use crate::room::CallPermits;
 use crate::tool::wrapped::Wrapped;
 use crate::tool::{Declaration, Tool, ToolError};
 use serde_json::Value;
@@ -65,12 +65,12 @@ pub(crate) struct Inner {
     pub(crate) gating: Gating,
     pub(crate) tracker: TaskTracker,
     normalise: Normalise,
-    pub(crate) seats: Seats,
+    pub(crate) seats: CallPermits,
 }
 
 /// What the tool policy says about one tool.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Standing {
+pub enum Availability {
     /// Its caller has it.
     Left,
     /// Its caller does not.
@@ -111,7 +111,7 @@ impl Toolbox {
                 return Err(ToolboxError::Twice(name));
             }
         }
-        let seats = Seats::default();
+        let seats = CallPermits::default();
         let inner = Inner { tools: by_name, hooks, gate, gating, tracker, normalise, seats };
         Ok(Self { inner: Arc::new(inner) })
     }
@@ -125,17 +125,17 @@ impl Toolbox {
     /// them for the caller's provider. `judge` is asked about every tool once; `normalised` about none that it removed.
     pub fn select(
         &self,
-        mut judge: impl FnMut(&Declaration) -> Standing,
+        mut judge: impl FnMut(&Declaration) -> Availability,
         mut normalised: impl FnMut(&Declaration) -> Value,
     ) -> Selection {
         let (mut tools, mut removed) = (BTreeMap::new(), BTreeMap::new());
         for (name, tool) in &self.inner.tools {
             let declaration = tool.declaration();
             match judge(declaration) {
-                Standing::Removed { by } => {
+                Availability::Removed { by } => {
                     removed.insert(name.clone(), by);
                 }
-                Standing::Left => {
+                Availability::Left => {
                     let parameters = normalised(declaration);
                     let description = declaration.description.clone();
                     let declaration = Declaration { name: name.clone(), description, parameters };
@@ -237,8 +237,8 @@ mod tests {
             |declaration| {
                 seen.borrow_mut().push(format!("judge {}", declaration.name));
                 match declaration.name.as_str() {
-                    "b" => Standing::Removed { by: "tools.global".to_owned() },
-                    _ => Standing::Left,
+                    "b" => Availability::Removed { by: "tools.global".to_owned() },
+                    _ => Availability::Left,
                 }
             },
             |declaration| {

@@ -8,7 +8,7 @@ use tokio::sync::SemaphorePermit;
 
 /// All seats. Clones are the same ones.
 #[derive(Clone, Debug)]
-pub(crate) struct Seats {
+pub(crate) struct CallPermits {
     taken: Arc<Mutex<HashSet<CallKey>>>,
     waiting: Arc<Semaphore>,
 }
@@ -16,20 +16,20 @@ pub(crate) struct Seats {
 /// A call that is under way. Dropping it makes room.
 #[derive(Debug)]
 #[must_use]
-pub(crate) struct Seat {
-    seats: Seats,
+pub(crate) struct CallPermit {
+    seats: CallPermits,
     key: CallKey,
 }
 
-impl Default for Seats {
+impl Default for CallPermits {
     fn default() -> Self {
         Self { taken: Arc::default(), waiting: Arc::new(Semaphore::new(MAX_WAITING)) }
     }
 }
 
-impl Seats {
+impl CallPermits {
     /// Takes a seat for a call. Never waits: whoever finds none is told so.
-    pub(crate) fn take(&self, key: CallKey) -> Result<Seat, ToolError> {
+    pub(crate) fn take(&self, key: CallKey) -> Result<CallPermit, ToolError> {
         let mut taken = self.taken();
         if taken.contains(&key) {
             return Err(ToolError::Duplicate(key.to_string()));
@@ -38,7 +38,7 @@ impl Seats {
             return Err(ToolError::Busy { limit: MAX_CALLS, what: "are under way" });
         }
         taken.insert(key.clone());
-        Ok(Seat { seats: self.clone(), key })
+        Ok(CallPermit { seats: self.clone(), key })
     }
 
     /// Takes one of the places of those who wait for the gate.
@@ -53,7 +53,7 @@ impl Seats {
     }
 }
 
-impl Drop for Seat {
+impl Drop for CallPermit {
     fn drop(&mut self) {
         self.seats.taken().remove(&self.key);
     }

@@ -3,7 +3,7 @@
 use crate::gate::{Allowed, Denied, Gate, Gating};
 use crate::hooks::{Hooks, Merge};
 use crate::programs::{Limits, Printed, ProgramError, Programs};
-use crate::registry::{Parts, Selection, Standing, Toolbox};
+use crate::registry::{Availability, Parts, Selection, Toolbox};
 use crate::tool::{Act, Call, Caller, Declaration, Output, Plan, Preview, Progress, Tool, ToolError};
 use futures_util::future::{BoxFuture, ready};
 use serde_json::{Map, Value, json};
@@ -66,7 +66,7 @@ pub(crate) fn parts() -> Parts {
 
 /// Every tool of a toolbox.
 pub(crate) fn everything(parts: Parts) -> Selection {
-    Toolbox::new(parts).unwrap().select(|_| Standing::Left, |declaration| declaration.parameters.clone())
+    Toolbox::new(parts).unwrap().select(|_| Availability::Left, |declaration| declaration.parameters.clone())
 }
 
 /// Progress that nobody takes.

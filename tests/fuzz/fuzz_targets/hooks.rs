@@ -4,7 +4,7 @@
 #![no_main]
 
 use countersign_cli::fuzzing::{agent_settings, hook, permission_question};
-use countersign_tools::hooks::Answer;
+use countersign_tools::hooks::HookAnswer;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
@@ -20,7 +20,7 @@ fuzz_target!(|bytes: &[u8]| {
             if let Ok(arguments) = serde_json::from_slice(rest) {
                 permission_question(arguments);
             }
-            let _ = serde_json::from_slice::<Answer>(rest);
+            let _ = serde_json::from_slice::<HookAnswer>(rest);
         }
     }
 });

@@ -139,7 +139,7 @@ async fn handshakes(stage: &mut Stage<'_>) -> Result<()> {
     stage.handshake_with("wrong", "a wrong token", |_| {}).await?;
     stage.handshake_with("", "no token", |params| params["auth"] = json!({})).await?;
     stage
-        .handshake("no common generation", |params| {
+        .handshake("no common version", |params| {
             params["minProtocol"] = 98.into();
             params["maxProtocol"] = 99.into();
         })

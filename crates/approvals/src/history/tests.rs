@@ -19,7 +19,7 @@ mod removals;
 const CURRENT: &str = "history.jsonl";
 
 /// A folder with a writer that rotates at a chosen size.
-struct Desk {
+struct Rig {
     dir: TempDir,
     clock: Arc<FakeClock>,
     writer: Writer,
@@ -28,7 +28,7 @@ struct Desk {
 /// A size at which lines of these tests rotate every few lines.
 const SMALL: u64 = 2_000;
 
-impl Desk {
+impl Rig {
     fn new() -> Self {
         Self::rotating(writer::ROTATE_BYTES)
     }
@@ -41,9 +41,9 @@ impl Desk {
     }
 
     fn with_lines(count: usize) -> Self {
-        let mut desk = Self::new();
-        desk.append(count);
-        desk
+        let mut rig = Self::new();
+        rig.append(count);
+        rig
     }
 
     fn append(&mut self, count: usize) {
@@ -197,15 +197,15 @@ fn mode(path: &Path) -> u32 {
 
 #[test]
 fn lines_count_up_and_follow_each_other() {
-    let mut desk = Desk::new();
-    desk.clock.set(77);
-    let entry = desk.writer.append(Some("r".to_owned()), event("window")).unwrap().remove(0);
+    let mut rig = Rig::new();
+    rig.clock.set(77);
+    let entry = rig.writer.append(Some("r".to_owned()), event("window")).unwrap().remove(0);
     assert_eq!((entry.seq, entry.at_ms, entry.request_id.as_deref()), (1, 77, Some("r")));
-    desk.append(4);
-    assert_eq!(check(desk.dir.path()), sound(5));
-    assert_eq!(page(&desk.lines_dir(), None, 10).unwrap().entries.last(), Some(&entry));
-    assert_eq!(appended(desk.reopened()), [6]);
-    assert_eq!(check(desk.dir.path()), sound(6));
+    rig.append(4);
+    assert_eq!(check(rig.dir.path()), sound(5));
+    assert_eq!(page(&rig.lines_dir(), None, 10).unwrap().entries.last(), Some(&entry));
+    assert_eq!(appended(rig.reopened()), [6]);
+    assert_eq!(check(rig.dir.path()), sound(6));
 }
 
 /// Positions of what a writer writes when it is to write one line.
@@ -244,208 +244,208 @@ fn a_missing_or_empty_history_is_sound() {
 
 #[test]
 fn pages_go_from_the_newest_back() {
-    let desk = Desk::with_lines(7);
-    assert_eq!(desk.seqs(None, 3), (vec![7, 6, 5], Some(5)));
-    assert_eq!(desk.seqs(Some(5), 3), (vec![4, 3, 2], Some(2)));
-    assert_eq!(desk.seqs(Some(2), 3), (vec![1], None));
-    assert_eq!(desk.seqs(Some(4), 3), (vec![3, 2, 1], None));
-    assert_eq!(desk.seqs(Some(1), 3), (vec![], None));
-    assert_eq!(desk.seqs(None, usize::MAX), (vec![7, 6, 5, 4, 3, 2, 1], None));
+    let rig = Rig::with_lines(7);
+    assert_eq!(rig.seqs(None, 3), (vec![7, 6, 5], Some(5)));
+    assert_eq!(rig.seqs(Some(5), 3), (vec![4, 3, 2], Some(2)));
+    assert_eq!(rig.seqs(Some(2), 3), (vec![1], None));
+    assert_eq!(rig.seqs(Some(4), 3), (vec![3, 2, 1], None));
+    assert_eq!(rig.seqs(Some(1), 3), (vec![], None));
+    assert_eq!(rig.seqs(None, usize::MAX), (vec![7, 6, 5, 4, 3, 2, 1], None));
 }
 
 #[test]
 fn a_page_is_bounded_whatever_was_asked() {
-    let desk = Desk::with_lines(MAX_PAGE + 5);
-    let (seqs, next) = desk.seqs(None, usize::MAX);
+    let rig = Rig::with_lines(MAX_PAGE + 5);
+    let (seqs, next) = rig.seqs(None, usize::MAX);
     assert_eq!((seqs.len(), next), (MAX_PAGE, Some(6)));
-    let desk = Desk::new();
-    earlier_lines(&desk.lines_dir(), &["x".repeat(400_000).as_str(); 4]);
-    assert_eq!(desk.seqs(None, 10), (vec![4, 3], Some(3)));
-    assert_eq!(desk.seqs(Some(3), 10), (vec![2, 1], None));
+    let rig = Rig::new();
+    earlier_lines(&rig.lines_dir(), &["x".repeat(400_000).as_str(); 4]);
+    assert_eq!(rig.seqs(None, 10), (vec![4, 3], Some(3)));
+    assert_eq!(rig.seqs(Some(3), 10), (vec![2, 1], None));
 }
 
 #[test]
 fn full_files_are_rotated_and_the_chain_goes_on() {
-    let mut desk = Desk::rotating(SMALL);
-    desk.append(40);
-    let rotated = desk.rotated();
+    let mut rig = Rig::rotating(SMALL);
+    rig.append(40);
+    let rotated = rig.rotated();
     assert!(rotated.len() > 3, "{rotated:?}");
     assert_eq!(rotated[0], 1);
     let total = 40 + rotated.len() as u64;
-    assert_eq!(check(desk.dir.path()), sound(total));
-    let (seqs, next) = desk.seqs(None, 100);
+    assert_eq!(check(rig.dir.path()), sound(total));
+    let (seqs, next) = rig.seqs(None, 100);
     assert_eq!((seqs, next), ((1..=total).rev().collect(), None));
     let second = rotated[1];
-    assert_eq!(desk.seqs(Some(second), 2), (vec![second - 1, second - 2], Some(second - 2)));
-    assert!(matches!(desk.notes()[..], [RecordNote::Rotated { removed: None, .. }, ..]));
+    assert_eq!(rig.seqs(Some(second), 2), (vec![second - 1, second - 2], Some(second - 2)));
+    assert!(matches!(rig.notes()[..], [RecordNote::Rotated { removed: None, .. }, ..]));
 }
 
 #[test]
 fn only_so_many_files_are_kept_and_what_is_removed_is_a_line() {
-    let mut desk = Desk::rotating(SMALL);
-    desk.append(200);
-    let rotated = desk.rotated();
+    let mut rig = Rig::rotating(SMALL);
+    rig.append(200);
+    let rotated = rig.rotated();
     assert_eq!(rotated.len() + 1, max_files(ChainName::Decisions));
     assert!(rotated[0] > 1);
-    let report = check(desk.dir.path());
-    assert_eq!(report, sound(desk.seqs(None, 1).0[0] - rotated[0] + 1));
-    assert_eq!(desk.seqs(Some(rotated[0]), 5), (vec![], None));
-    let removed = desk.notes().into_iter().rev().find_map(|note| match note {
+    let report = check(rig.dir.path());
+    assert_eq!(report, sound(rig.seqs(None, 1).0[0] - rotated[0] + 1));
+    assert_eq!(rig.seqs(Some(rotated[0]), 5), (vec![], None));
+    let removed = rig.notes().into_iter().rev().find_map(|note| match note {
         RecordNote::Rotated { chain: ChainName::Decisions, removed } => removed,
         other => panic!("{other:?}"),
     });
     assert_eq!(removed.unwrap().last + 1, rotated[0], "the last one says where the history begins");
-    assert_eq!(appended(desk.reopened()).len(), 1, "nothing is found to be missing");
+    assert_eq!(appended(rig.reopened()).len(), 1, "nothing is found to be missing");
 }
 
 #[test]
 fn a_writer_that_starts_right_after_a_rotation_follows_the_rotated_file() {
-    let desk = Desk::with_lines(5);
-    fs::rename(desk.path(), desk.lines_dir().join("history-1.jsonl")).unwrap();
-    assert_eq!(appended(desk.reopened()), [6]);
-    assert_eq!(check(desk.dir.path()), sound(6));
+    let rig = Rig::with_lines(5);
+    fs::rename(rig.path(), rig.lines_dir().join("history-1.jsonl")).unwrap();
+    assert_eq!(appended(rig.reopened()), [6]);
+    assert_eq!(check(rig.dir.path()), sound(6));
 }
 
 #[test]
 fn an_edited_line_is_found() {
-    let desk = Desk::with_lines(5);
-    let mut lines = desk.lines();
+    let rig = Rig::with_lines(5);
+    let mut lines = rig.lines();
     lines[2] = lines[2].replace("\"writer\":\"x\"", "\"writer\":\"y\"");
-    desk.put_lines(&lines);
-    desk.check_broken(3, "does not fit its content");
+    rig.put_lines(&lines);
+    rig.check_broken(3, "does not fit its content");
 }
 
 #[test]
 fn a_deleted_line_is_found() {
-    let desk = Desk::with_lines(5);
-    let mut lines = desk.lines();
+    let rig = Rig::with_lines(5);
+    let mut lines = rig.lines();
     lines.remove(1);
-    desk.put_lines(&lines);
-    desk.check_broken(2, "missing between position 1 and position 3");
+    rig.put_lines(&lines);
+    rig.check_broken(2, "missing between position 1 and position 3");
 }
 
 #[test]
 fn swapped_lines_are_found() {
-    let desk = Desk::with_lines(5);
-    let mut lines = desk.lines();
+    let rig = Rig::with_lines(5);
+    let mut lines = rig.lines();
     lines.swap(1, 2);
-    desk.put_lines(&lines);
-    desk.check_broken(2, "missing between position 1 and position 3");
+    rig.put_lines(&lines);
+    rig.check_broken(2, "missing between position 1 and position 3");
 }
 
 #[test]
 fn an_inserted_line_is_found() {
-    let desk = Desk::with_lines(5);
-    let mut lines = desk.lines();
+    let rig = Rig::with_lines(5);
+    let mut lines = rig.lines();
     lines.insert(2, lines[1].clone());
-    desk.put_lines(&lines);
-    desk.check_broken(3, "position 2 follows position 2");
+    rig.put_lines(&lines);
+    rig.check_broken(3, "position 2 follows position 2");
     lines[2] = "{}".to_owned();
-    desk.put_lines(&lines);
-    desk.check_broken(3, "does not end in a hash");
+    rig.put_lines(&lines);
+    rig.check_broken(3, "does not end in a hash");
     lines[2] = String::new();
-    desk.put_lines(&lines);
-    desk.check_broken(3, "does not end in a hash");
+    rig.put_lines(&lines);
+    rig.check_broken(3, "does not end in a hash");
 }
 
 #[test]
 fn a_line_with_a_forged_hash_breaks_at_the_next() {
-    let desk = Desk::with_lines(5);
-    let mut lines = desk.lines();
+    let rig = Rig::with_lines(5);
+    let mut lines = rig.lines();
     let mut link = chain::open(lines[2].as_bytes()).unwrap();
     link.entry.event = event("forged");
     lines[2] = chain::seal(&link.entry, &link.prev).unwrap().0.trim_end().to_owned();
-    desk.put_lines(&lines);
-    desk.check_broken(4, "does not follow the line before");
+    rig.put_lines(&lines);
+    rig.check_broken(4, "does not follow the line before");
 }
 
 #[test]
 fn a_forged_last_line_is_found_once_it_was_flushed() {
-    let mut desk = Desk::with_lines(5);
-    desk.writer.flush().unwrap();
-    let mut lines = desk.lines();
+    let mut rig = Rig::with_lines(5);
+    rig.writer.flush().unwrap();
+    let mut lines = rig.lines();
     let mut link = chain::open(lines[4].as_bytes()).unwrap();
     link.entry.event = event("forged");
     lines[4] = chain::seal(&link.entry, &link.prev).unwrap().0.trim_end().to_owned();
-    desk.put_lines(&lines);
-    desk.check_broken(5, "not the line that was noted here");
+    rig.put_lines(&lines);
+    rig.check_broken(5, "not the line that was noted here");
 }
 
 #[test]
 fn a_chain_that_starts_with_another_first_line_is_found() {
-    let desk = Desk::with_lines(2);
-    let mut lines = desk.lines();
+    let rig = Rig::with_lines(2);
+    let mut lines = rig.lines();
     let link = chain::open(lines[0].as_bytes()).unwrap();
     lines[0] = chain::seal(&link.entry, &"1".repeat(64)).unwrap().0.trim_end().to_owned();
-    desk.put_lines(&lines);
-    desk.check_broken(1, "the first line follows another");
+    rig.put_lines(&lines);
+    rig.check_broken(1, "the first line follows another");
 }
 
 #[test]
 fn lines_cut_off_the_end_are_missed_and_stay_missed() {
-    let mut desk = Desk::with_lines(5);
-    desk.put_lines(&desk.lines()[..3]);
-    desk.check_broken(4, "up to position 5, are missing");
-    assert_eq!(appended(desk.reopened()), [6, 7], "the gap is not filled, and is a line");
-    desk.check_broken(4, "missing between position 3 and position 6");
-    fs::remove_file(desk.path()).unwrap();
-    desk.check_broken(1, "the file is gone, with the lines up to position 7");
-    desk.append(1);
+    let mut rig = Rig::with_lines(5);
+    rig.put_lines(&rig.lines()[..3]);
+    rig.check_broken(4, "up to position 5, are missing");
+    assert_eq!(appended(rig.reopened()), [6, 7], "the gap is not filled, and is a line");
+    rig.check_broken(4, "missing between position 3 and position 6");
+    fs::remove_file(rig.path()).unwrap();
+    rig.check_broken(1, "the file is gone, with the lines up to position 7");
+    rig.append(1);
     let damage = |note: &RecordNote| matches!(note, RecordNote::Damaged { .. });
-    assert!(matches!(&desk.notes()[..], [note] if damage(note)));
-    desk.check_broken(1, "up to position 7, are missing");
+    assert!(matches!(&rig.notes()[..], [note] if damage(note)));
+    rig.check_broken(1, "up to position 7, are missing");
 }
 
 #[test]
 fn tampering_across_rotated_files_is_found() {
     let prepared = || {
-        let mut desk = Desk::rotating(SMALL);
-        desk.append(30);
-        desk.writer.flush().unwrap();
-        let rotated = desk.rotated();
-        (desk, rotated)
+        let mut rig = Rig::rotating(SMALL);
+        rig.append(30);
+        rig.writer.flush().unwrap();
+        let rotated = rig.rotated();
+        (rig, rotated)
     };
     let name = |seq: u64| format!("history-{seq}.jsonl");
-    let (desk, rotated) = prepared();
-    fs::remove_file(desk.lines_dir().join(name(rotated[1]))).unwrap();
-    let found = desk.broken().unwrap();
+    let (rig, rotated) = prepared();
+    fs::remove_file(rig.lines_dir().join(name(rotated[1]))).unwrap();
+    let found = rig.broken().unwrap();
     assert_eq!((found.file, found.line), (name(rotated[2]), 1), "a file in the middle is gone");
 
-    let (desk, rotated) = prepared();
-    let path = desk.lines_dir().join(name(rotated[1]));
+    let (rig, rotated) = prepared();
+    let path = rig.lines_dir().join(name(rotated[1]));
     let text = fs::read_to_string(&path).unwrap();
     let (kept, _) = text.trim_end().rsplit_once('\n').unwrap();
     fs::write(&path, format!("{kept}\n")).unwrap();
-    let found = desk.broken().unwrap();
+    let found = rig.broken().unwrap();
     assert_eq!((found.file, found.line), (name(rotated[2]), 1), "the last line before a boundary is gone");
 
-    let (desk, rotated) = prepared();
-    fs::rename(desk.lines_dir().join(name(rotated[0])), desk.lines_dir().join("history-2.jsonl")).unwrap();
-    let found = desk.broken().unwrap();
+    let (rig, rotated) = prepared();
+    fs::rename(rig.lines_dir().join(name(rotated[0])), rig.lines_dir().join("history-2.jsonl")).unwrap();
+    let found = rig.broken().unwrap();
     assert_eq!((found.file.as_str(), found.line), ("history-2.jsonl", 1), "a file is renamed");
 
-    let (desk, rotated) = prepared();
-    let path = desk.lines_dir().join(name(rotated[1]));
+    let (rig, rotated) = prepared();
+    let path = rig.lines_dir().join(name(rotated[1]));
     let torn = fs::read(&path).unwrap();
     fs::write(&path, &torn[..torn.len() - 1]).unwrap();
-    let found = desk.broken().unwrap();
+    let found = rig.broken().unwrap();
     assert_eq!((found.file, found.problem.as_str()), (name(rotated[1]), "the line is incomplete"));
 }
 
 #[test]
 fn a_line_cut_off_by_a_crash_is_reported_then_set_aside() {
     for cut in [1, 30, 200] {
-        let desk = Desk::with_lines(3);
-        let bytes = fs::read(desk.path()).unwrap();
-        fs::write(desk.path(), &bytes[..bytes.len() - cut]).unwrap();
-        desk.check_broken(3, "incomplete");
-        forget_last(&desk.places());
-        assert_eq!(appended(desk.reopened()), [3], "the line that never was is written now");
-        assert_eq!(desk.broken(), None);
-        let whole: usize = desk.lines()[..2].iter().map(|line| line.len() + 1).sum();
+        let rig = Rig::with_lines(3);
+        let bytes = fs::read(rig.path()).unwrap();
+        fs::write(rig.path(), &bytes[..bytes.len() - cut]).unwrap();
+        rig.check_broken(3, "incomplete");
+        forget_last(&rig.places());
+        assert_eq!(appended(rig.reopened()), [3], "the line that never was is written now");
+        assert_eq!(rig.broken(), None);
+        let whole: usize = rig.lines()[..2].iter().map(|line| line.len() + 1).sum();
         let mut kept = bytes[whole..bytes.len() - cut].to_vec();
         kept.push(b'\n');
-        assert_eq!(fs::read(desk.lines_dir().join(TORN)).unwrap(), kept, "nothing is lost");
+        assert_eq!(fs::read(rig.lines_dir().join(TORN)).unwrap(), kept, "nothing is lost");
     }
 }
 
@@ -462,79 +462,79 @@ fn forget_last(places: &Places) {
 
 #[test]
 fn a_noted_line_that_is_cut_stays_missed() {
-    let desk = Desk::with_lines(3);
-    let bytes = fs::read(desk.path()).unwrap();
-    fs::write(desk.path(), &bytes[..bytes.len() - 9]).unwrap();
-    assert_eq!(appended(desk.reopened()), [4, 5]);
-    desk.check_broken(3, "missing between position 2 and position 4");
+    let rig = Rig::with_lines(3);
+    let bytes = fs::read(rig.path()).unwrap();
+    fs::write(rig.path(), &bytes[..bytes.len() - 9]).unwrap();
+    assert_eq!(appended(rig.reopened()), [4, 5]);
+    rig.check_broken(3, "missing between position 2 and position 4");
 }
 
 #[test]
 fn a_broken_line_does_not_stop_the_history() {
-    let mut desk = Desk::with_lines(3);
-    let mut lines = desk.lines();
+    let mut rig = Rig::with_lines(3);
+    let mut lines = rig.lines();
     lines.push("garbage".to_owned());
-    desk.put_lines(&lines);
-    desk.append(1);
-    desk.check_broken(4, "does not end in a hash");
-    assert_eq!(desk.seqs(None, 10).0, [4, 3, 2, 1], "what makes no sense is left out of pages");
+    rig.put_lines(&lines);
+    rig.append(1);
+    rig.check_broken(4, "does not end in a hash");
+    assert_eq!(rig.seqs(None, 10).0, [4, 3, 2, 1], "what makes no sense is left out of pages");
 }
 
 #[test]
 fn heads_that_make_no_sense_stop_nothing_and_are_told() {
-    let desk = Desk::with_lines(2);
-    for path in desk.places().heads() {
+    let rig = Rig::with_lines(2);
+    for path in rig.places().heads() {
         fs::write(path, "{").unwrap();
     }
-    assert_eq!(check(desk.dir.path()).warnings.len(), 2);
-    assert_eq!(appended(desk.reopened()), [3, 4]);
-    assert!(matches!(desk.notes()[..], [RecordNote::Damaged { .. }]));
-    assert_eq!(check(desk.dir.path()).warnings, [""; 0], "both are written again");
+    assert_eq!(check(rig.dir.path()).warnings.len(), 2);
+    assert_eq!(appended(rig.reopened()), [3, 4]);
+    assert!(matches!(rig.notes()[..], [RecordNote::Damaged { .. }]));
+    assert_eq!(check(rig.dir.path()).warnings, [""; 0], "both are written again");
 }
 
 #[test]
 fn one_head_is_enough_and_the_other_is_told_and_made_again() {
     for lost in 0..2 {
-        let mut desk = Desk::with_lines(4);
-        fs::remove_file(&desk.places().heads()[lost]).unwrap();
-        let report = check(desk.dir.path());
+        let mut rig = Rig::with_lines(4);
+        fs::remove_file(&rig.places().heads()[lost]).unwrap();
+        let report = check(rig.dir.path());
         assert!(report.broken.is_none() && report.warnings.len() == 1, "{report:?}");
-        let lines = desk.lines();
-        desk.put_lines(&lines[..2]);
-        desk.check_broken(3, "up to position 4, are missing");
-        desk.put_lines(&lines);
-        desk.append(1);
-        assert_eq!(check(desk.dir.path()), sound(5));
+        let lines = rig.lines();
+        rig.put_lines(&lines[..2]);
+        rig.check_broken(3, "up to position 4, are missing");
+        rig.put_lines(&lines);
+        rig.append(1);
+        assert_eq!(check(rig.dir.path()), sound(5));
     }
 }
 
 #[test]
 fn an_earlier_versions_lines_are_kept_on_and_held_to_what_it_noted() {
-    let desk = Desk::new();
-    earlier_lines(&desk.lines_dir(), &["a", "b", "c"]);
-    assert_eq!(check(desk.dir.path()), sound(3));
-    let lines = desk.lines();
-    desk.put_lines(&lines[..2]);
-    desk.check_broken(3, "up to position 3, are missing");
-    desk.put_lines(&lines);
-    assert_eq!(appended(desk.reopened()), [4, 5]);
-    assert_eq!(desk.notes(), [RecordNote::Adopted { last: 3 }]);
-    assert_eq!(check(desk.dir.path()), sound(5));
-    desk.put_lines(&desk.lines()[1..]);
-    desk.check_broken(1, "the oldest lines, before position 2, are missing");
+    let rig = Rig::new();
+    earlier_lines(&rig.lines_dir(), &["a", "b", "c"]);
+    assert_eq!(check(rig.dir.path()), sound(3));
+    let lines = rig.lines();
+    rig.put_lines(&lines[..2]);
+    rig.check_broken(3, "up to position 3, are missing");
+    rig.put_lines(&lines);
+    assert_eq!(appended(rig.reopened()), [4, 5]);
+    assert_eq!(rig.notes(), [RecordNote::Adopted { last: 3 }]);
+    assert_eq!(check(rig.dir.path()), sound(5));
+    rig.put_lines(&rig.lines()[1..]);
+    rig.check_broken(1, "the oldest lines, before position 2, are missing");
 }
 
 #[test]
 fn two_writers_continue_each_others_chain() {
-    let mut desk = Desk::new();
-    let mut other = desk.reopened();
+    let mut rig = Rig::new();
+    let mut other = rig.reopened();
     for n in 0..10 {
-        desk.append(1);
+        rig.append(1);
         assert_eq!(other.append(None, event("other")).unwrap()[0].seq, 2 * n + 2);
     }
-    desk.writer.flush().unwrap();
+    rig.writer.flush().unwrap();
     other.flush().unwrap();
-    assert_eq!(check(desk.dir.path()), sound(20));
+    assert_eq!(check(rig.dir.path()), sound(20));
 }
 
 #[test]
@@ -543,15 +543,15 @@ fn what_is_no_file_in_place_of_the_history_is_said_at_once() {
         (&(|path: &Path| fs::create_dir(path).unwrap()) as &dyn Fn(&Path), "found a folder"),
         (&|path: &Path| pipe(path), "found a pipe"),
     ] {
-        let mut desk = Desk::with_lines(1);
-        fs::remove_file(desk.path()).unwrap();
-        make(&desk.path());
+        let mut rig = Rig::with_lines(1);
+        fs::remove_file(rig.path()).unwrap();
+        make(&rig.path());
         let told = |error: HistoryError| {
             assert!(error.to_string().contains(found) || found == "found a folder", "{error}")
         };
-        told(desk.writer.append(None, event("x")).unwrap_err());
-        told(page(&desk.lines_dir(), None, 1).unwrap_err());
-        told(verify(&desk.places()).unwrap_err());
+        told(rig.writer.append(None, event("x")).unwrap_err());
+        told(page(&rig.lines_dir(), None, 1).unwrap_err());
+        told(verify(&rig.places()).unwrap_err());
     }
 }
 
@@ -562,13 +562,13 @@ fn pipe(path: &Path) {
 
 #[test]
 fn a_link_in_place_of_the_history_is_not_followed() {
-    let mut desk = Desk::new();
-    desk.append(1);
-    fs::remove_file(desk.path()).unwrap();
-    let elsewhere = desk.dir.path().join("elsewhere");
+    let mut rig = Rig::new();
+    rig.append(1);
+    fs::remove_file(rig.path()).unwrap();
+    let elsewhere = rig.dir.path().join("elsewhere");
     fs::write(&elsewhere, "").unwrap();
-    std::os::unix::fs::symlink(&elsewhere, desk.path()).unwrap();
-    assert!(desk.writer.append(None, event("x")).is_err());
+    std::os::unix::fs::symlink(&elsewhere, rig.path()).unwrap();
+    assert!(rig.writer.append(None, event("x")).is_err());
     assert_eq!(fs::read(&elsewhere).unwrap(), b"");
 }
 

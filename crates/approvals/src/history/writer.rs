@@ -55,7 +55,7 @@ pub(super) struct Writer {
     boot: String,
     rotate_bytes: u64,
     /// Both chains as this writer left them, to spare reading them again.
-    known: Option<Known>,
+    known: Option<ChainEnds>,
     /// The newest head that this writer saw, for when both places lost it.
     seen: Option<Head>,
     routes: Routes,
@@ -66,7 +66,7 @@ pub(super) struct Writer {
 
 /// Both chains, with where they end on disk.
 #[derive(Clone, Debug)]
-struct Known {
+struct ChainEnds {
     head: Head,
     tails: [Tail; 2],
 }
@@ -83,7 +83,7 @@ struct Tail {
 /// The ends of the chains, with everybody else kept away from them.
 pub(super) struct Spot {
     _lock: Lock,
-    known: Known,
+    known: ChainEnds,
 }
 
 impl Writer {
@@ -238,7 +238,7 @@ impl Writer {
     }
 
     /// Whether nobody wrote since.
-    fn is_current(&self, known: &Known) -> bool {
+    fn is_current(&self, known: &ChainEnds) -> bool {
         let is_same = |chain| {
             let tail = known.tails[index(chain)];
             match self.folder.stat(current(chain)) {
@@ -252,13 +252,17 @@ impl Writer {
         CHAINS.into_iter().all(is_same) && head::is_at(&self.places.lines.join(HEAD), known.head.turn)
     }
 
-    fn keep(&mut self, known: Known) {
+    fn keep(&mut self, known: ChainEnds) {
         self.seen = Some(known.head.clone());
         self.known = Some(known);
     }
 
     /// Lines that are owed: what could not be written, and counts.
-    fn add_due(&mut self, known: &mut Known, written: &mut Vec<HistoryEntry>) -> Result<(), HistoryError> {
+    fn add_due(
+        &mut self,
+        known: &mut ChainEnds,
+        written: &mut Vec<HistoryEntry>,
+    ) -> Result<(), HistoryError> {
         if let Some(missed) = join(known.head.missed.take(), self.missed.clone()) {
             let Missed { lines, since_ms, problem } = missed;
             let note = RecordNote::Unrecorded { lines, since_ms, problem };
@@ -273,7 +277,7 @@ impl Writer {
 
     fn add_or_count(
         &mut self,
-        known: &mut Known,
+        known: &mut ChainEnds,
         route: Route,
         request_id: Option<String>,
         event: HistoryEvent,
@@ -296,7 +300,7 @@ impl Writer {
 
     fn add_note(
         &mut self,
-        known: &mut Known,
+        known: &mut ChainEnds,
         chain: ChainName,
         note: RecordNote,
     ) -> Result<HistoryEntry, HistoryError> {
@@ -309,7 +313,7 @@ impl Writer {
     /// Writes a line at the end of its chain, and notes it.
     fn add(
         &mut self,
-        known: &mut Known,
+        known: &mut ChainEnds,
         chain: ChainName,
         mut entry: HistoryEntry,
     ) -> Result<HistoryEntry, HistoryError> {
@@ -383,7 +387,7 @@ impl Writer {
 
     /// Sets the full file aside under the position of its first line, and removes what is over the bound. The line that says so is
     /// written before anything is removed.
-    fn rotate(&mut self, known: &mut Known, chain: ChainName) -> Result<(), HistoryError> {
+    fn rotate(&mut self, known: &mut ChainEnds, chain: ChainName) -> Result<(), HistoryError> {
         let file = self.file(chain)?;
         let tail = known.tails[index(chain)];
         // Gives back room that was kept.

@@ -1,6 +1,6 @@
 //! The task that owns the rules.
 
-use super::keeper::Keeper;
+use super::owner::RulesOwner;
 use super::{Current, NotSpent, RuleChange, RulesChanged, RulesError};
 use crate::watcher::Watcher;
 use countersign_protocol::ui::RuleEditResult;
@@ -22,7 +22,7 @@ pub(super) enum Message {
 }
 
 pub(super) struct Actor {
-    keeper: Keeper,
+    owner: RulesOwner,
     watcher: Watcher,
     wake: Arc<Notify>,
     current: watch::Sender<Arc<Current>>,
@@ -31,14 +31,14 @@ pub(super) struct Actor {
 
 impl Actor {
     pub(super) fn new(
-        keeper: Keeper,
+        owner: RulesOwner,
         config: PathBuf,
         current: watch::Sender<Arc<Current>>,
         changes: broadcast::Sender<RulesChanged>,
     ) -> Self {
         let wake = Arc::new(Notify::new());
         let watcher = Watcher::new(vec![config], Arc::clone(&wake));
-        Self { keeper, watcher, wake, current, changes }
+        Self { owner, watcher, wake, current, changes }
     }
 
     /// Ends when `stop` is cancelled, after writing the uses that wait. Every step on disk is finished before the next
@@ -53,8 +53,8 @@ impl Actor {
                 () = stop.cancelled() => break,
                 message = inbox.recv() => match message {
                     // Before each run: a look at two inodes takes less time than asking another thread for it.
-                    Some(Message::Refresh { reply }) if self.keeper.is_as_read() => {
-                        let _ = reply.send(Arc::clone(self.keeper.current()));
+                    Some(Message::Refresh { reply }) if self.owner.is_as_read() => {
+                        let _ = reply.send(Arc::clone(self.owner.current()));
                         continue;
                     }
                     Some(message) => Step::Message(message),
@@ -68,14 +68,14 @@ impl Actor {
             (self, poll) = (actor, again);
             let planned = flush_at.filter(|at| *at > Instant::now());
             let again = planned.unwrap_or_else(|| Instant::now() + FLUSH_AFTER);
-            flush_at = self.keeper.has_waiting_uses().then_some(again);
+            flush_at = self.owner.has_waiting_uses().then_some(again);
         }
         inbox.close();
         self.blocking(Self::flush).await;
     }
 
     fn start(&mut self) -> Duration {
-        if let Err(error) = self.keeper.sweep() {
+        if let Err(error) = self.owner.sweep() {
             tracing::debug!(%error, "temporary files of the rules were not removed");
         }
         self.publish();
@@ -86,27 +86,27 @@ impl Actor {
         // Failed sends: the caller left, which changes nothing about what was done.
         match step {
             Step::Look => {
-                self.keeper.refresh();
+                self.owner.refresh();
                 self.publish();
             }
             Step::Flush => self.flush(),
             Step::Message(Message::Refresh { reply }) => {
-                self.keeper.refresh();
+                self.owner.refresh();
                 self.publish();
-                let _ = reply.send(Arc::clone(self.keeper.current()));
+                let _ = reply.send(Arc::clone(self.owner.current()));
             }
             Step::Message(Message::Edit { change, reply }) => {
-                let result = self.keeper.edit(&change);
+                let result = self.owner.edit(&change);
                 self.publish();
                 let _ = reply.send(result);
             }
             Step::Message(Message::Spend { ids, reply }) => {
-                let result = self.keeper.spend(&ids);
+                let result = self.owner.spend(&ids);
                 self.publish();
                 let _ = reply.send(result);
             }
             Step::Message(Message::Reset { reply }) => {
-                let result = self.keeper.reset();
+                let result = self.owner.reset();
                 self.publish();
                 let _ = reply.send(result);
             }
@@ -115,7 +115,7 @@ impl Actor {
     }
 
     fn flush(&mut self) {
-        if let Err(error) = self.keeper.flush() {
+        if let Err(error) = self.owner.flush() {
             tracing::debug!(%error, "uses of rules were not recorded");
         }
         self.publish();
@@ -124,11 +124,11 @@ impl Actor {
     /// The watch first: whoever hears of a change finds it current.
     fn publish(&mut self) {
         self.current.send_if_modified(|current| {
-            let changed = !Arc::ptr_eq(current, self.keeper.current());
-            *current = Arc::clone(self.keeper.current());
+            let changed = !Arc::ptr_eq(current, self.owner.current());
+            *current = Arc::clone(self.owner.current());
             changed
         });
-        for change in self.keeper.take_changes() {
+        for change in self.owner.take_changes() {
             // Nobody listening is not an error.
             let _ = self.changes.send(change);
         }

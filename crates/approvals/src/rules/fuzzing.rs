@@ -1,13 +1,13 @@
 //! What holds of the files of rules, whatever is in them. For `tests/fuzz`.
 
-use super::{keeper, uses};
+use super::{owner, uses};
 use countersign_protocol::rules::RuleDocument;
 
 /// The rules that bytes say, each of which makes sense; what is written of them says the same again.
 pub fn document(bytes: &[u8]) -> Option<RuleDocument> {
-    let document = keeper::understand(bytes).ok()?;
+    let document = owner::understand(bytes).ok()?;
     let written = serde_json::to_vec(&document).unwrap();
-    assert_eq!(keeper::understand(&written).unwrap(), document);
+    assert_eq!(owner::understand(&written).unwrap(), document);
     Some(document)
 }
 

@@ -9,16 +9,16 @@ mod actor;
 mod edit;
 #[cfg(fuzzing)]
 pub mod fuzzing;
-mod keeper;
 mod loosen;
 mod not_understood;
-mod place;
+mod owner;
 #[cfg(test)]
 mod tests;
 mod uses;
+mod watched_file;
 
 use self::actor::{Actor, Message};
-use self::keeper::Keeper;
+use self::owner::RulesOwner;
 use crate::ports::Ports;
 use crate::store::{Looser, Writer};
 use countersign_policy::rules::RuleIndex;
@@ -182,18 +182,18 @@ pub struct RuleStore {
 impl RuleStore {
     /// Opens the rules and follows foreign edits until `stop`. Reads once before it returns.
     pub fn open(folders: Folders, ports: Ports, tracker: &TaskTracker, stop: CancellationToken) -> Self {
-        let keeper = Keeper::open(&folders, ports);
+        let owner = RulesOwner::open(&folders, ports);
         let (messages, inbox) = mpsc::channel(INBOX);
-        let (current, followed) = watch::channel(Arc::clone(keeper.current()));
+        let (current, followed) = watch::channel(Arc::clone(owner.current()));
         let (changes, _) = broadcast::channel(CHANGES);
-        let actor = Actor::new(keeper, folders.config, current, changes.clone());
+        let actor = Actor::new(owner, folders.config, current, changes.clone());
         tracker.spawn(actor.run(inbox, stop));
         Self { messages, current: followed, changes }
     }
 
     /// Reads the rules once, without following them. Blocking, a few calls.
     pub fn read(folders: &Folders) -> Current {
-        Keeper::open(folders, Ports::system()).current().as_ref().clone()
+        RulesOwner::open(folders, Ports::system()).current().as_ref().clone()
     }
 
     /// The rules as last read.

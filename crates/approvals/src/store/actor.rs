@@ -1,6 +1,6 @@
 //! The task that owns the document.
 
-use super::keeper::Keeper;
+use super::owner::DocumentOwner;
 use super::uses::Uses;
 use super::{Change, Changed, Current, Replacement, StoreError};
 use crate::watcher::{POLL, Watcher};
@@ -44,7 +44,7 @@ pub(super) enum Message {
 }
 
 pub(super) struct Actor {
-    keeper: Keeper,
+    owner: DocumentOwner,
     watcher: Watcher,
     wake: Arc<Notify>,
     uses: Arc<Uses>,
@@ -54,14 +54,14 @@ pub(super) struct Actor {
 
 impl Actor {
     pub(super) fn new(
-        keeper: Keeper,
+        owner: DocumentOwner,
         uses: Arc<Uses>,
         current: watch::Sender<Arc<Current>>,
         changes: broadcast::Sender<Changed>,
     ) -> Self {
         let wake = Arc::new(Notify::new());
-        let watcher = Watcher::new(watched(keeper.dir()), Arc::clone(&wake));
-        Self { keeper, watcher, wake, uses, current, changes }
+        let watcher = Watcher::new(watched(owner.dir()), Arc::clone(&wake));
+        Self { owner, watcher, wake, uses, current, changes }
     }
 
     /// Ends when `stop` is cancelled, after writing the uses that wait. Every step on disk is finished before the next
@@ -81,8 +81,8 @@ impl Actor {
                 () = stop.cancelled() => break,
                 message = inbox.recv() => match message {
                     // Before each run: a look at a few inodes takes less time than asking another thread for it.
-                    Some(Message::Refresh { reply }) if self.keeper.is_as_read() => {
-                        let _ = reply.send(Arc::clone(self.keeper.current()));
+                    Some(Message::Refresh { reply }) if self.owner.is_as_read() => {
+                        let _ = reply.send(Arc::clone(self.owner.current()));
                         continue;
                     }
                     Some(message) => Wake::Message(message),
@@ -106,7 +106,7 @@ impl Actor {
     }
 
     fn start(&mut self) -> Duration {
-        if let Err(error) = self.keeper.sweep() {
+        if let Err(error) = self.owner.sweep() {
             tracing::debug!(%error, "temporary files of the approvals document were not removed");
         }
         self.watcher.follow()
@@ -116,37 +116,37 @@ impl Actor {
         // Failed sends: the caller left, which changes nothing about what was done.
         match step {
             Wake::Look => {
-                self.keeper.refresh();
+                self.owner.refresh();
                 self.publish();
             }
             Wake::Flush => self.flush(),
             Wake::Message(Message::Refresh { reply }) => {
-                self.keeper.refresh();
+                self.owner.refresh();
                 self.publish();
-                let _ = reply.send(Arc::clone(self.keeper.current()));
+                let _ = reply.send(Arc::clone(self.owner.current()));
             }
             Wake::Message(Message::Edit { change, reply }) => {
-                let result = self.keeper.edit(&change);
+                let result = self.owner.edit(&change);
                 self.publish();
                 let _ = reply.send(result);
             }
             Wake::Message(Message::Replace { replacement, reply }) => {
-                let result = self.keeper.replace(&replacement);
+                let result = self.owner.replace(&replacement);
                 self.publish();
-                let _ = reply.send(result.map(|()| Arc::clone(self.keeper.current())));
+                let _ = reply.send(result.map(|()| Arc::clone(self.owner.current())));
             }
             Wake::Message(Message::CommitGrant { agent, shown, edits, reply }) => {
-                let result = self.keeper.commit_grant(&agent, &shown, &edits);
+                let result = self.owner.commit_grant(&agent, &shown, &edits);
                 self.publish();
                 let _ = reply.send(result);
             }
             Wake::Message(Message::EnsureSocket { reply }) => {
-                let result = self.keeper.ensure_socket();
+                let result = self.owner.ensure_socket();
                 self.publish();
                 let _ = reply.send(result);
             }
             Wake::Message(Message::Reset { reply }) => {
-                let result = self.keeper.reset();
+                let result = self.owner.reset();
                 self.publish();
                 let _ = reply.send(result);
             }
@@ -159,7 +159,7 @@ impl Actor {
         if uses.is_empty() {
             return;
         }
-        if let Err(error) = self.keeper.record_uses(&uses) {
+        if let Err(error) = self.owner.record_uses(&uses) {
             tracing::debug!(%error, "uses of allowlist entries were not recorded");
         }
         self.publish();
@@ -168,11 +168,11 @@ impl Actor {
     /// The watch first: whoever hears of a change finds it current.
     fn publish(&mut self) {
         self.current.send_if_modified(|current| {
-            let changed = !Arc::ptr_eq(current, self.keeper.current());
-            *current = Arc::clone(self.keeper.current());
+            let changed = !Arc::ptr_eq(current, self.owner.current());
+            *current = Arc::clone(self.owner.current());
             changed
         });
-        for change in self.keeper.take_changes() {
+        for change in self.owner.take_changes() {
             // Nobody listening is not an error.
             let _ = self.changes.send(change);
         }

@@ -6,15 +6,15 @@
 //! that the file is still the one it read.
 
 mod actor;
-mod generation;
-mod keeper;
+mod owner;
+mod storage;
 #[cfg(test)]
 mod tests;
 mod uses;
 
 use self::actor::{Actor, Message};
-use self::keeper::Keeper;
-pub(crate) use self::keeper::{LOCK_PATIENCE, SETTLED_AFTER, TORN_PAUSE, TORN_TRIES};
+use self::owner::DocumentOwner;
+pub(crate) use self::owner::{LOCK_PATIENCE, SETTLED_AFTER, TORN_PAUSE, TORN_TRIES};
 use self::uses::Uses;
 use crate::ports::Ports;
 use countersign_policy::document::Use;
@@ -237,19 +237,19 @@ impl Store {
         tracker: &TaskTracker,
         stop: CancellationToken,
     ) -> Self {
-        let keeper = Keeper::open(&openclaw_state_dir, ports);
+        let owner = DocumentOwner::open(&openclaw_state_dir, ports);
         let (messages, inbox) = mpsc::channel(INBOX);
-        let (current, followed) = watch::channel(Arc::clone(keeper.current()));
+        let (current, followed) = watch::channel(Arc::clone(owner.current()));
         let (changes, _) = broadcast::channel(CHANGES);
         let uses = Arc::new(Uses::default());
-        let actor = Actor::new(keeper, Arc::clone(&uses), current, changes.clone());
+        let actor = Actor::new(owner, Arc::clone(&uses), current, changes.clone());
         tracker.spawn(actor.run(inbox, stop));
         Self { messages, current: followed, changes, uses }
     }
 
     /// Reads the document of an OpenClaw state directory once, without following it. Blocking, a few calls.
     pub fn read(openclaw_state_dir: &Path) -> Current {
-        Keeper::open(openclaw_state_dir, Ports::system()).current().as_ref().clone()
+        DocumentOwner::open(openclaw_state_dir, Ports::system()).current().as_ref().clone()
     }
 
     /// The document as last read.

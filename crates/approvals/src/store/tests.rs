@@ -18,14 +18,14 @@ const RULES: usize = 100;
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A running store.
-struct Desk {
+struct Rig {
     dir: TempDir,
     store: Store,
     tracker: TaskTracker,
     stop: CancellationToken,
 }
 
-impl Desk {
+impl Rig {
     fn start(dir: TempDir) -> Self {
         let (tracker, stop) = (TaskTracker::new(), CancellationToken::new());
         let store = Store::open(dir.path().to_owned(), ports().0, &tracker, stop.clone());
@@ -84,28 +84,28 @@ async fn soon<T>(future: impl Future<Output = T>) -> T {
 
 #[tokio::test]
 async fn a_foreign_edit_is_noticed_unasked() {
-    let desk = Desk::with(&plain());
-    let (mut changes, mut watch) = (desk.store.changes(), desk.store.watch());
+    let rig = Rig::with(&plain());
+    let (mut changes, mut watch) = (rig.store.changes(), rig.store.watch());
     // After the first message the store watches.
-    desk.store.refresh().await;
-    fs::write(desk.dir.path().join(FILE_NAME), json!({ "version": 1, "x": 1 }).to_string()).unwrap();
+    rig.store.refresh().await;
+    fs::write(rig.dir.path().join(FILE_NAME), json!({ "version": 1, "x": 1 }).to_string()).unwrap();
     let change = soon(changes.recv()).await.unwrap();
     assert_eq!(change.writer, Writer::AnotherProgram);
     soon(watch.wait_for(|current| current.hash == change.after.hash)).await.unwrap();
-    desk.end().await;
+    rig.end().await;
 }
 
 #[tokio::test]
 async fn a_database_that_appears_is_noticed_unasked() {
-    let desk = Desk::with(&plain());
-    let mut watch = desk.store.watch();
-    fs::create_dir(desk.dir.path().join("state")).unwrap();
+    let rig = Rig::with(&plain());
+    let mut watch = rig.store.watch();
+    fs::create_dir(rig.dir.path().join("state")).unwrap();
     // After two messages the store watches the new folder too.
-    desk.store.refresh().await;
-    desk.store.refresh().await;
-    fs::write(desk.dir.path().join("state/openclaw.sqlite"), "db").unwrap();
+    rig.store.refresh().await;
+    rig.store.refresh().await;
+    fs::write(rig.dir.path().join("state/openclaw.sqlite"), "db").unwrap();
     soon(watch.wait_for(|current| matches!(current.state, StoreState::Sqlite { .. }))).await.unwrap();
-    desk.end().await;
+    rig.end().await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -124,76 +124,76 @@ async fn a_folder_that_is_not_there_yet_is_polled_for() {
 
 #[tokio::test]
 async fn a_change_of_ours_reaches_every_follower() {
-    let desk = Desk::with(&plain());
-    let (mut changes, watch) = (desk.store.changes(), desk.store.watch());
-    let result = desk.store.edit(adding("/a")).await.unwrap();
+    let rig = Rig::with(&plain());
+    let (mut changes, watch) = (rig.store.changes(), rig.store.watch());
+    let result = rig.store.edit(adding("/a")).await.unwrap();
     assert_eq!(watch.borrow().hash, result.hash);
-    assert_eq!(desk.store.current().hash, result.hash);
+    assert_eq!(rig.store.current().hash, result.hash);
     let change = changes.recv().await.unwrap();
     assert_eq!((change.writer, &change.after.hash), (Writer::Window, &result.hash));
-    desk.store.refresh().await;
-    desk.end().await;
-    drop(desk.store);
+    rig.store.refresh().await;
+    rig.end().await;
+    drop(rig.store);
     assert!(changes.recv().await.is_err(), "our own write is not reported as somebody else's");
 }
 
 #[tokio::test(start_paused = true)]
 async fn uses_are_written_together_within_a_second() {
-    let desk = Desk::with(&plain());
-    let mut watch = desk.store.watch();
+    let rig = Rig::with(&plain());
+    let mut watch = rig.store.watch();
     let begin = Instant::now();
     for at_ms in 0..50 {
-        desk.store.record_uses(vec![a_use(at_ms)]);
+        rig.store.record_uses(vec![a_use(at_ms)]);
     }
     watch.changed().await.unwrap();
     assert!(begin.elapsed() <= Duration::from_secs(1), "{:?}", begin.elapsed());
-    assert_eq!(desk.json()["agents"]["main"]["allowlist"][0]["lastUsedAt"], 49);
-    desk.end().await;
+    assert_eq!(rig.json()["agents"]["main"]["allowlist"][0]["lastUsedAt"], 49);
+    rig.end().await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn uses_are_written_before_the_store_closes() {
-    let desk = Desk::with(&plain());
-    desk.store.record_uses(vec![a_use(5)]);
-    desk.end().await;
-    assert_eq!(desk.json()["agents"]["main"]["allowlist"][0]["lastUsedAt"], 5);
+    let rig = Rig::with(&plain());
+    rig.store.record_uses(vec![a_use(5)]);
+    rig.end().await;
+    assert_eq!(rig.json()["agents"]["main"]["allowlist"][0]["lastUsedAt"], 5);
 }
 
 #[tokio::test]
 async fn an_edit_whose_asker_left_is_whole_or_not_at_all() {
-    let desk = Desk::with(&plain());
+    let rig = Rig::with(&plain());
     for n in 0..20 {
-        let edit = desk.store.edit(adding(&format!("/{n}")));
+        let edit = rig.store.edit(adding(&format!("/{n}")));
         drop(tokio::time::timeout(Duration::from_micros(n * 50), edit).await);
-        assert!(read_json(desk.dir.path()).is_object());
+        assert!(read_json(rig.dir.path()).is_object());
     }
-    desk.store.refresh().await;
-    assert_eq!(desk.store.current().state, StoreState::Ready);
-    desk.end().await;
+    rig.store.refresh().await;
+    assert_eq!(rig.store.current().state, StoreState::Ready);
+    rig.end().await;
 }
 
 #[tokio::test]
 async fn two_stores_on_one_document_lose_nothing() {
-    let desk = Desk::with(&plain());
-    let other = Store::open(desk.dir.path().to_owned(), ports().0, &desk.tracker, desk.stop.clone());
+    let rig = Rig::with(&plain());
+    let other = Store::open(rig.dir.path().to_owned(), ports().0, &rig.tracker, rig.stop.clone());
     let add = async |store: &Store, name: &str| {
         for n in 0..20 {
             store.edit(adding(&format!("/{name}/{n}"))).await.unwrap();
         }
     };
-    tokio::join!(add(&desk.store, "one"), add(&other, "other"));
-    assert_eq!(desk.json()["agents"]["main"]["allowlist"].as_array().unwrap().len(), 41);
-    desk.end().await;
+    tokio::join!(add(&rig.store, "one"), add(&other, "other"));
+    assert_eq!(rig.json()["agents"]["main"]["allowlist"].as_array().unwrap().len(), 41);
+    rig.end().await;
 }
 
 #[tokio::test]
 async fn a_closed_store_says_so() {
-    let desk = Desk::with(&plain());
-    desk.end().await;
-    assert!(matches!(desk.store.edit(adding("/a")).await, Err(StoreError::Closed)));
-    assert!(matches!(desk.store.ensure_socket().await, Err(StoreError::Closed)));
-    assert!(matches!(desk.store.reset().await, Err(StoreError::Closed)));
-    let current = desk.store.refresh().await;
+    let rig = Rig::with(&plain());
+    rig.end().await;
+    assert!(matches!(rig.store.edit(adding("/a")).await, Err(StoreError::Closed)));
+    assert!(matches!(rig.store.ensure_socket().await, Err(StoreError::Closed)));
+    assert!(matches!(rig.store.reset().await, Err(StoreError::Closed)));
+    let current = rig.store.refresh().await;
     assert!(matches!(current.state, StoreState::Unreadable { .. }), "a stale view allows nothing");
     assert_eq!(current.document, None);
 }
@@ -205,19 +205,19 @@ const CHILD: &str = "store::tests::child";
 #[ignore = "other tests start it as a process of its own"]
 fn child() {
     let Some((role, dir)) = child_role() else { panic!("started by hand") };
-    let mut keeper = Keeper::open(&dir, Ports::system());
+    let mut owner = DocumentOwner::open(&dir, Ports::system());
     match role.split_once(':').unwrap() {
         ("die", step) => {
             fault::die_at(step.parse().unwrap());
-            keeper.edit(&adding("/new")).unwrap();
+            owner.edit(&adding("/new")).unwrap();
         }
         ("add", name) => {
             for n in 0..RULES {
-                keeper.edit(&adding(&format!("/{name}/{n}"))).unwrap();
+                owner.edit(&adding(&format!("/{name}/{n}"))).unwrap();
             }
         }
         ("fail", doing) => {
-            let error = keeper.edit(&adding("/new")).unwrap_err();
+            let error = owner.edit(&adding("/new")).unwrap_err();
             assert!(error.to_string().starts_with(doing), "{error}");
         }
         other => panic!("{other:?}"),
@@ -268,12 +268,12 @@ fn killed_at_any_step_of_a_write_the_document_is_the_old_or_the_new_one() {
 /// A later writer is not in the way of what a killed one left, and sweeps it.
 fn recovers(dir: &Path) {
     let (ports, clock) = ports();
-    let mut keeper = Keeper::open(dir, ports).with_patience(Duration::ZERO);
-    keeper.edit(&adding("/later")).unwrap();
+    let mut owner = DocumentOwner::open(dir, ports).with_patience(Duration::ZERO);
+    owner.edit(&adding("/later")).unwrap();
     let list = read_json(dir)["agents"]["main"]["allowlist"].as_array().unwrap().clone();
     assert_eq!(list.last().unwrap()["pattern"], "/later");
     clock.set(Ports::system().clock.now_ms() + 2 * 60 * 60 * 1000);
-    keeper.sweep().unwrap();
+    owner.sweep().unwrap();
     for entry in fs::read_dir(dir).unwrap() {
         let name = entry.unwrap().file_name().into_string().unwrap();
         assert!(name.starts_with(FILE_NAME), "{name} is left");
@@ -317,13 +317,13 @@ async fn a_whole_document_takes_the_place_of_the_one_it_was_made_from() {
     let mut before = plain();
     before["note"] = json!("ours");
     before["socket"] = json!({ "path": "/run/s.sock", "token": "t0ken-t0ken-" });
-    let desk = Desk::with(&before);
-    let mut changes = desk.store.changes();
-    let base = desk.store.current().hash.clone();
+    let rig = Rig::with(&before);
+    let mut changes = rig.store.changes();
+    let base = rig.store.current().hash.clone();
     let incoming = json!({ "version": 1, "defaults": { "security": "full" }, "agents": { "default": { "ask": "off" } } });
-    let after = desk.store.replace(replacement(&base, incoming.clone())).await.unwrap();
+    let after = rig.store.replace(replacement(&base, incoming.clone())).await.unwrap();
     assert_eq!(
-        desk.json(),
+        rig.json(),
         json!({
             "version": 1, "socket": { "path": "/run/s.sock", "token": "t0ken-t0ken-" }, "note": "ours",
             "defaults": { "security": "full" }, "agents": { "main": { "ask": "off" } },
@@ -332,52 +332,52 @@ async fn a_whole_document_takes_the_place_of_the_one_it_was_made_from() {
     let change = soon(changes.recv()).await.unwrap();
     assert_eq!((change.writer, &change.after.hash), (Writer::Gateway, &after.hash));
     // The same again, made from what is no longer there.
-    let stale = desk.store.replace(replacement(&base, incoming.clone())).await;
+    let stale = rig.store.replace(replacement(&base, incoming.clone())).await;
     assert!(matches!(stale, Err(StoreError::Stale { .. })), "{stale:?}");
     // A use that was recorded meanwhile would be lost.
-    desk.store.edit(adding("/usr/bin/git")).await.unwrap();
-    let base = desk.store.current().hash.clone();
-    desk.store.record_uses(vec![a_use(1)]);
-    let mut watch = desk.store.watch();
+    rig.store.edit(adding("/usr/bin/git")).await.unwrap();
+    let base = rig.store.current().hash.clone();
+    rig.store.record_uses(vec![a_use(1)]);
+    let mut watch = rig.store.watch();
     soon(watch.wait_for(|current| current.hash != base)).await.unwrap();
-    let stale = desk.store.replace(replacement(&base, incoming)).await;
+    let stale = rig.store.replace(replacement(&base, incoming)).await;
     assert!(matches!(stale, Err(StoreError::Stale { .. })), "{stale:?}");
-    desk.end().await;
+    rig.end().await;
 }
 
 #[tokio::test]
 async fn a_whole_document_that_makes_no_sense_changes_nothing() {
-    let desk = Desk::with(&plain());
-    let before = desk.store.current();
+    let rig = Rig::with(&plain());
+    let before = rig.store.current();
     for document in [
         json!({}),
         json!({ "version": 2 }),
         json!({ "version": 1, "defaults": { "security": "alowlist" } }),
         json!({ "version": 1, "agents": { "main": { "allowlist": [{ "pattern": " " }] } } }),
     ] {
-        let refused = desk.store.replace(replacement(&before.hash, document.clone())).await;
+        let refused = rig.store.replace(replacement(&before.hash, document.clone())).await;
         assert!(matches!(refused, Err(StoreError::Incoming { .. })), "{document}: {refused:?}");
     }
     let socket = json!({ "version": 1, "socket": { "path": "relative.sock" } });
-    let refused = desk.store.replace(replacement(&before.hash, socket)).await;
+    let refused = rig.store.replace(replacement(&before.hash, socket)).await;
     assert!(matches!(refused, Err(StoreError::SocketPath { .. })), "{refused:?}");
-    assert_eq!(desk.json(), plain());
-    desk.end().await;
+    assert_eq!(rig.json(), plain());
+    rig.end().await;
 }
 
 #[tokio::test]
 async fn a_whole_document_is_the_first_one_unless_a_database_is_in_charge() {
-    let desk = Desk::start(tempfile::tempdir().unwrap());
-    let nothing = desk.store.current().hash.clone();
+    let rig = Rig::start(tempfile::tempdir().unwrap());
+    let nothing = rig.store.current().hash.clone();
     let first = json!({ "version": 1, "agents": {} });
-    assert!(desk.store.replace(replacement("other", first.clone())).await.is_err());
-    desk.store.replace(replacement(&nothing, first.clone())).await.unwrap();
-    assert!(desk.json()["socket"]["token"].is_string(), "{}", desk.json());
-    fs::remove_file(desk.dir.path().join(FILE_NAME)).unwrap();
-    fs::create_dir(desk.dir.path().join("state")).unwrap();
-    fs::write(desk.dir.path().join("state/openclaw.sqlite"), "db").unwrap();
-    let refused = desk.store.replace(replacement(&nothing, first)).await;
+    assert!(rig.store.replace(replacement("other", first.clone())).await.is_err());
+    rig.store.replace(replacement(&nothing, first.clone())).await.unwrap();
+    assert!(rig.json()["socket"]["token"].is_string(), "{}", rig.json());
+    fs::remove_file(rig.dir.path().join(FILE_NAME)).unwrap();
+    fs::create_dir(rig.dir.path().join("state")).unwrap();
+    fs::write(rig.dir.path().join("state/openclaw.sqlite"), "db").unwrap();
+    let refused = rig.store.replace(replacement(&nothing, first)).await;
     assert!(matches!(refused, Err(StoreError::Sqlite { .. })), "{refused:?}");
-    assert!(!desk.dir.path().join(FILE_NAME).exists());
-    desk.end().await;
+    assert!(!rig.dir.path().join(FILE_NAME).exists());
+    rig.end().await;
 }

@@ -63,7 +63,7 @@ struct Finding {
 pub(super) async fn doctor(paths: &Paths, output: &Output) -> anyhow::Result<Exit> {
     let current = Store::read(&paths.openclaw_state);
     let app = app(paths).await;
-    let mut findings = vec![folder("state folder", &paths.state), generation(&current), store(&current)];
+    let mut findings = vec![folder("state folder", &paths.state), storage(&current), store(&current)];
     findings.extend(permissions(&current));
     findings.extend(token(&current));
     findings.push(rules(&RuleStore::read(&paths.rules())));
@@ -189,10 +189,10 @@ fn standing(app: &Result<App, ControlError>, language: Language) -> Finding {
     }
 }
 
-fn generation(current: &Current) -> Finding {
+fn storage(current: &Current) -> Finding {
     match &current.state {
         StoreState::Sqlite { database } => Finding {
-            check: "storage generation",
+            check: "storage",
             level: Level::Warning,
             message: format!("OpenClaw keeps approvals in {database}; Countersign never writes the file beside it"),
             remedy: Some(
@@ -200,7 +200,7 @@ fn generation(current: &Current) -> Finding {
                     .to_owned(),
             ),
         },
-        _ => ok("storage generation", "approvals are kept in a file".to_owned()),
+        _ => ok("storage", "approvals are kept in a file".to_owned()),
     }
 }
 

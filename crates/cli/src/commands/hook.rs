@@ -5,7 +5,8 @@ use super::exec::seconds;
 use super::output::Output;
 use crate::hook::install::{self, Change, Plan, Request, Scope, Surroundings, Target};
 use crate::hook::{
-    self, Answer, Asked, Cause, ClaudeCode, Codex, Contract, End, Event, Gemini, Generic, Options, WhenAbsent,
+    self, Cause, ClaudeCode, Codex, Contract, End, Event, Gemini, Generic, HookAnswer, Options, WhenAbsent,
+    WhichCalls,
 };
 use clap::{Args, Subcommand, ValueEnum};
 use countersign_approvals::ports::Ports;
@@ -176,7 +177,7 @@ async fn call(paths: &Paths, contract: &'static dyn Contract, args: CallArgs) ->
 }
 
 /// Prints an answer. One that cannot be printed must not look like an allow.
-fn tell(answer: &Answer) -> Exit {
+fn tell(answer: &HookAnswer) -> Exit {
     let mut told = Ok(());
     if let Some(document) = &answer.document {
         let mut stdout = io::stdout().lock();
@@ -204,7 +205,7 @@ impl CallArgs {
         Options {
             agent: self.agent,
             timeout: self.timeout,
-            asked: if self.all { Asked::All } else { Asked::Risky },
+            asked: if self.all { WhichCalls::All } else { WhichCalls::Risky },
             when_absent: match self.when_absent {
                 WhenAbsentArg::Ask => WhenAbsent::Ask,
                 WhenAbsentArg::Deny => WhenAbsent::Deny,

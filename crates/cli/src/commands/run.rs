@@ -5,7 +5,7 @@ use super::gateway::{TOKEN_VARIABLE, pin, remedy};
 use super::output::Output;
 use anyhow::{Context as _, bail};
 use clap::Args;
-use countersign_companion::runner::{self, Context, News, PeersNode, Place, Served};
+use countersign_companion::runner::{self, Context, News, PeersNode, Served, ServedGateway};
 use countersign_core::paths::{Paths, process_environment};
 use countersign_core::settings::SettingsFile;
 use countersign_gateway::client::Address;
@@ -89,7 +89,7 @@ pub(super) async fn run(paths: &Paths, args: RunArgs, output: &Output) -> anyhow
 }
 
 /// From arguments, environment and what OpenClaw's own node uses.
-pub(super) fn place(paths: &Paths, args: &RunArgs) -> anyhow::Result<Place> {
+pub(super) fn place(paths: &Paths, args: &RunArgs) -> anyhow::Result<ServedGateway> {
     let peers = PeersNode::read(&paths.openclaw_state);
     let set = || SettingsFile::open(paths.settings()).watch_gateway().borrow().port;
     let own = format!("ws://127.0.0.1:{}", paths.gateway_port.filter(|port| *port != 0).unwrap_or_else(set));
@@ -104,7 +104,7 @@ pub(super) fn place(paths: &Paths, args: &RunArgs) -> anyhow::Result<Place> {
     }
     let token = token(paths, args, &address, is_own)?;
     let context = if args.here { Context::Own } else { Context::App };
-    Ok(Place { address, pin, token, display_name: name.trim().to_owned(), context })
+    Ok(ServedGateway { address, pin, token, display_name: name.trim().to_owned(), context })
 }
 
 fn token(

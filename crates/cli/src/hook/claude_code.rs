@@ -4,7 +4,7 @@
 //! Claude Code would ask the person, the exit code counts for nothing and only the printed decision does.
 
 use super::input::{BadInput, Called, Document};
-use super::{Answer, Contract, Event, Reply, Verdict};
+use super::{Contract, Event, HookAnswer, Reply, Verdict};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -46,7 +46,7 @@ impl Contract for ClaudeCode {
         &QUESTIONS
     }
 
-    fn answer(&self, reply: &Reply<'_>) -> Answer {
+    fn answer(&self, reply: &Reply<'_>) -> HookAnswer {
         match reply.event {
             Event::BeforeTool => before_tool(reply.verdict),
             Event::PermissionRequest => permission_request(reply.verdict),
@@ -54,7 +54,7 @@ impl Contract for ClaudeCode {
     }
 }
 
-fn before_tool(verdict: &Verdict) -> Answer {
+fn before_tool(verdict: &Verdict) -> HookAnswer {
     let decided = |decision: &str, reason: &str| {
         json!({ "hookSpecificOutput": {
             "hookEventName": PRE_TOOL_USE,
@@ -63,17 +63,17 @@ fn before_tool(verdict: &Verdict) -> Answer {
         } })
     };
     match verdict {
-        Verdict::Allow => Answer::printed(decided("allow", ALLOWED)),
-        Verdict::AskThere(why) => Answer::printed(decided("ask", why)),
-        Verdict::Deny(denial) => Answer::blocked(decided("deny", &denial.message), &denial.message),
-        Verdict::NoOpinion => Answer::NOTHING,
+        Verdict::Allow => HookAnswer::printed(decided("allow", ALLOWED)),
+        Verdict::AskThere(why) => HookAnswer::printed(decided("ask", why)),
+        Verdict::Deny(denial) => HookAnswer::blocked(decided("deny", &denial.message), &denial.message),
+        Verdict::NoOpinion => HookAnswer::NOTHING,
     }
 }
 
 /// Codex has the same words here.
-pub(super) fn permission_request(verdict: &Verdict) -> Answer {
+pub(super) fn permission_request(verdict: &Verdict) -> HookAnswer {
     let decided = |decision: Value| {
-        Answer::printed(json!({ "hookSpecificOutput": {
+        HookAnswer::printed(json!({ "hookSpecificOutput": {
             "hookEventName": PERMISSION_REQUEST,
             "decision": decision,
         } }))
@@ -82,7 +82,7 @@ pub(super) fn permission_request(verdict: &Verdict) -> Answer {
         Verdict::Allow => decided(json!({ "behavior": "allow" })),
         Verdict::Deny(denial) => decided(json!({ "behavior": "deny", "message": denial.message })),
         // The agent is about to ask: with nothing said it does.
-        Verdict::AskThere(_) | Verdict::NoOpinion => Answer::NOTHING,
+        Verdict::AskThere(_) | Verdict::NoOpinion => HookAnswer::NOTHING,
     }
 }
 

@@ -5,7 +5,7 @@
 
 use super::claude_code::{EVENT_NAMES, EVENTS, MCP_PREFIX, PRE_TOOL_USE, permission_request};
 use super::input::{BadInput, Called, Document};
-use super::{Answer, Contract, Event, Reply, Verdict};
+use super::{Contract, Event, HookAnswer, Reply, Verdict};
 use serde_json::json;
 use std::time::Duration;
 
@@ -48,7 +48,7 @@ impl Contract for Codex {
         &[]
     }
 
-    fn answer(&self, reply: &Reply<'_>) -> Answer {
+    fn answer(&self, reply: &Reply<'_>) -> HookAnswer {
         match (reply.event, reply.verdict) {
             (Event::PermissionRequest, verdict) => permission_request(verdict),
             (Event::BeforeTool, Verdict::Deny(denial)) => {
@@ -57,11 +57,11 @@ impl Contract for Codex {
                     "permissionDecision": "deny",
                     "permissionDecisionReason": denial.message,
                 } });
-                Answer::blocked(document, &denial.message)
+                HookAnswer::blocked(document, &denial.message)
             }
             // `can_ask` says that it cannot: had it to ask all the same, it would have to be a denial.
-            (Event::BeforeTool, Verdict::AskThere(why)) => Answer::blocked(json!({}), why),
-            (Event::BeforeTool, Verdict::Allow | Verdict::NoOpinion) => Answer::NOTHING,
+            (Event::BeforeTool, Verdict::AskThere(why)) => HookAnswer::blocked(json!({}), why),
+            (Event::BeforeTool, Verdict::Allow | Verdict::NoOpinion) => HookAnswer::NOTHING,
         }
     }
 }

@@ -4,7 +4,7 @@
 //! with exit code 0, so something is always printed, and a denial ends with exit code 2 besides.
 
 use super::input::{BadInput, Called, Document};
-use super::{Answer, Contract, Event, Reply, Verdict};
+use super::{Contract, Event, HookAnswer, Reply, Verdict};
 use serde_json::json;
 use std::time::Duration;
 
@@ -48,14 +48,14 @@ impl Contract for Gemini {
         &QUESTIONS
     }
 
-    fn answer(&self, reply: &Reply<'_>) -> Answer {
-        let blocked = |why: &str| Answer::blocked(json!({ "decision": "deny", "reason": why }), why);
+    fn answer(&self, reply: &Reply<'_>) -> HookAnswer {
+        let blocked = |why: &str| HookAnswer::blocked(json!({ "decision": "deny", "reason": why }), why);
         match reply.verdict {
-            Verdict::Allow => Answer::printed(json!({ "decision": "allow" })),
+            Verdict::Allow => HookAnswer::printed(json!({ "decision": "allow" })),
             Verdict::Deny(denial) => blocked(&denial.message),
             // `can_ask` says that it cannot: had it to ask all the same, it would have to be a denial.
             Verdict::AskThere(why) => blocked(why),
-            Verdict::NoOpinion => Answer::printed(json!({})),
+            Verdict::NoOpinion => HookAnswer::printed(json!({})),
         }
     }
 }

@@ -2,7 +2,7 @@
 //! Only exit code 0 allows.
 
 use super::input::{BadInput, Called, Document};
-use super::{Answer, Cause, Contract, End, Event, Reply, Verdict};
+use super::{Cause, Contract, End, Event, HookAnswer, Reply, Verdict};
 use serde_json::json;
 use std::time::Duration;
 
@@ -61,7 +61,7 @@ impl Contract for Generic {
         &[]
     }
 
-    fn answer(&self, reply: &Reply<'_>) -> Answer {
+    fn answer(&self, reply: &Reply<'_>) -> HookAnswer {
         let (decision, message, end) = match reply.verdict {
             Verdict::Allow => ("allow", None, End::Printed),
             Verdict::Deny(denial) => ("deny", Some(denial.message.as_str()), End::Told(denial.cause)),
@@ -75,7 +75,7 @@ impl Contract for Generic {
                 document.insert(member.to_owned(), json!(value));
             }
         }
-        Answer { document: Some(document.into()), reason: message.map(str::to_owned), end }
+        HookAnswer { document: Some(document.into()), reason: message.map(str::to_owned), end }
     }
 }
 

@@ -76,7 +76,7 @@ pub(crate) trait Contract: Sync {
     fn questions(&self) -> &'static [&'static str];
 
     /// The answer in the agent's words.
-    fn answer(&self, reply: &Reply<'_>) -> Answer;
+    fn answer(&self, reply: &Reply<'_>) -> HookAnswer;
 }
 
 /// What is answered, and to what.
@@ -129,7 +129,7 @@ pub(crate) enum Cause {
 
 /// What goes back to the agent.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(crate) struct Answer {
+pub(crate) struct HookAnswer {
     /// One JSON document for standard output.
     pub(crate) document: Option<Value>,
     /// A text for standard error, which agents take as the reason.
@@ -151,7 +151,7 @@ pub(crate) enum End {
 
 /// Which calls are asked about.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub(crate) enum Asked {
+pub(crate) enum WhichCalls {
     /// Those of tools that could do harm.
     #[default]
     Risky,
@@ -177,7 +177,7 @@ pub(crate) struct Options {
     /// How long all of it may take; [`Contract::patience`] where absent.
     pub(crate) timeout: Option<Duration>,
     /// Which calls are asked about.
-    pub(crate) asked: Asked,
+    pub(crate) asked: WhichCalls,
     /// What holds when the app is not running.
     pub(crate) when_absent: WhenAbsent,
     /// What it was set up for; any event that the agent has where absent.
@@ -192,7 +192,7 @@ pub(crate) async fn answer(
     socket: &Path,
     ids: &dyn IdSource,
     input: impl AsyncRead + Unpin,
-) -> Answer {
+) -> HookAnswer {
     let patience = options.timeout.unwrap_or_else(|| contract.patience());
     let until = Instant::now() + patience;
     let document = match input::read(input, patience).await {
@@ -223,7 +223,7 @@ pub(crate) fn could_not_ask(
     event: Option<Event>,
     cause: Cause,
     error: &dyn std::error::Error,
-) -> Answer {
+) -> HookAnswer {
     let verdict = Verdict::deny(cause, &error.to_string());
     contract.answer(&Reply { event: event.unwrap_or(Event::BeforeTool), id: None, verdict: &verdict })
 }
@@ -258,9 +258,9 @@ async fn verdict(
 }
 
 /// What an agent would ask the person itself is asked here whatever the tool: the agent has found that it needs a person.
-fn needs_no_question(contract: &dyn Contract, asked: Asked, called: &Called) -> bool {
+fn needs_no_question(contract: &dyn Contract, asked: WhichCalls, called: &Called) -> bool {
     let is_among = |tools: &[&str]| !called.foreign && tools.contains(&called.tool.as_str());
-    let quiet = asked == Asked::Risky && called.event == Event::BeforeTool && is_among(contract.quiet());
+    let quiet = asked == WhichCalls::Risky && called.event == Event::BeforeTool && is_among(contract.quiet());
     quiet || is_among(contract.questions())
 }
 
@@ -292,7 +292,7 @@ const fn cause_of(failure: ToolFailure) -> Cause {
     }
 }
 
-impl Answer {
+impl HookAnswer {
     /// Nothing at all, which leaves the call to the agent.
     const NOTHING: Self = Self { document: None, reason: None, end: End::Printed };
 

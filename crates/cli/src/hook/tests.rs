@@ -75,7 +75,7 @@ impl Rig {
         self.folder.path().join("control.sock")
     }
 
-    async fn answer(&self, contract: &dyn Contract, options: &Options, input: &[u8]) -> Answer {
+    async fn answer(&self, contract: &dyn Contract, options: &Options, input: &[u8]) -> HookAnswer {
         answer(contract, options, &self.socket(), &*Ports::system().ids, input).await
     }
 
@@ -132,7 +132,7 @@ fn contract_of(name: &str) -> &'static dyn Contract {
 const AGENTS: [&str; 4] = ["claude-code-bash", "codex-bash", "gemini-shell", "generic-whole"];
 
 /// A recorded call, answered by an app: the answer, and what the app was asked.
-async fn check(name: &str, options: &Options, app: App) -> (Answer, Option<ToolCall>) {
+async fn check(name: &str, options: &Options, app: App) -> (HookAnswer, Option<ToolCall>) {
     let mut rig = Rig::new(app);
     let input = recorded(name).to_string();
     let answer = rig.answer(contract_of(name), options, input.as_bytes()).await;
@@ -140,13 +140,13 @@ async fn check(name: &str, options: &Options, app: App) -> (Answer, Option<ToolC
 }
 
 /// Whether an agent could take it for an allow.
-fn may_allow(answer: &Answer) -> bool {
+fn may_allow(answer: &HookAnswer) -> bool {
     let text = answer.document.as_ref().map(Value::to_string).unwrap_or_default();
     text.contains("\"allow\"")
 }
 
 /// Whether it stops the agent: by the exit code, or by a decision where only that counts.
-fn denies(answer: &Answer) -> bool {
+fn denies(answer: &HookAnswer) -> bool {
     let decision =
         answer.document.as_ref().map(|document| &document["hookSpecificOutput"]["decision"]["behavior"]);
     answer.end != End::Printed || decision == Some(&json!("deny"))
@@ -226,7 +226,7 @@ async fn an_allow_is_said_as_the_agent_wants_to_hear_it() {
         ("generic-least", Some(json!({ "decision": "allow" }))),
     ] {
         let (answer, _) = check(name, &Options::default(), App::allows()).await;
-        assert_eq!(answer, Answer { document: expected, reason: None, end: End::Printed }, "{name}");
+        assert_eq!(answer, HookAnswer { document: expected, reason: None, end: End::Printed }, "{name}");
     }
 }
 
@@ -259,7 +259,7 @@ async fn a_denial_is_said_as_the_agent_wants_to_hear_it() {
     ] {
         let app = App::denies("not on a Friday", ToolFailure::Denied);
         let (answer, _) = check(name, &Options::default(), app).await;
-        assert_eq!(answer, Answer { document: Some(document), reason, end }, "{name}");
+        assert_eq!(answer, HookAnswer { document: Some(document), reason, end }, "{name}");
     }
 }
 
@@ -296,9 +296,9 @@ async fn every_kind_of_no_keeps_its_code() {
 
 #[tokio::test]
 async fn what_needs_no_question_is_left_to_the_agent_and_never_allowed() {
-    let nothing = Answer { document: None, reason: None, end: End::Printed };
-    let empty = Answer { document: Some(json!({})), ..nothing.clone() };
-    let all = Options { asked: Asked::All, ..Options::default() };
+    let nothing = HookAnswer { document: None, reason: None, end: End::Printed };
+    let empty = HookAnswer { document: Some(json!({})), ..nothing.clone() };
+    let all = Options { asked: WhichCalls::All, ..Options::default() };
     for (name, expected) in [
         ("claude-code-read", &nothing),
         ("claude-code-question", &nothing),
@@ -501,7 +501,7 @@ async fn the_agents_own_question_takes_the_place_of_an_absent_app_only_where_wan
     assert_eq!(document["hookSpecificOutput"]["permissionDecision"], "ask");
     for name in ["claude-code-permission", "codex-permission"] {
         let (answer, _) = check(name, &ask, App::Absent).await;
-        assert_eq!(answer, Answer { document: None, reason: None, end: End::Printed }, "{name}");
+        assert_eq!(answer, HookAnswer { document: None, reason: None, end: End::Printed }, "{name}");
     }
     // These would go on without asking anybody.
     for name in ["codex-bash", "gemini-shell", "generic-whole"] {

@@ -38,12 +38,12 @@ struct Book {
 #[derive(Debug)]
 struct Request {
     gone: CancellationToken,
-    answer: Answer,
+    answer: AnswerFate,
 }
 
 /// What becomes of an answer.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Answer {
+enum AnswerFate {
     /// Its client wants it.
     Wanted,
     /// Its client called the request off and must not get one any more.
@@ -73,19 +73,19 @@ impl Open {
             return None;
         }
         let gone = self.0.ended.child_token();
-        requests.insert(id.clone(), Request { gone: gone.clone(), answer: Answer::Wanted });
+        requests.insert(id.clone(), Request { gone: gone.clone(), answer: AnswerFate::Wanted });
         Some(CalledOff(gone))
     }
 
     fn call_off(&self, id: &RequestId) {
         if let Some(request) = self.requests().get_mut(id) {
-            request.answer = Answer::Unwanted;
+            request.answer = AnswerFate::Unwanted;
             request.gone.cancel();
         }
     }
 
-    fn answer(&self, id: &RequestId) -> Answer {
-        self.requests().get(id).map_or(Answer::Wanted, |request| request.answer)
+    fn answer(&self, id: &RequestId) -> AnswerFate {
+        self.requests().get(id).map_or(AnswerFate::Wanted, |request| request.answer)
     }
 
     fn leave(&self, id: &RequestId) {
@@ -129,7 +129,7 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Channel<T> {
             JsonRpcMessage::Error(error) => error.id.clone(),
             JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => None,
         };
-        let wanted = answered.as_ref().is_none_or(|id| self.open.answer(id) == Answer::Wanted);
+        let wanted = answered.as_ref().is_none_or(|id| self.open.answer(id) == AnswerFate::Wanted);
         let sending = wanted.then(|| self.inner.send(message));
         let open = self.open.clone();
         async move {

@@ -48,7 +48,7 @@ struct Door {
     service: StreamableHttpService<Server, Sessions>,
 }
 
-type Answer = Response<BoxBody<Bytes, Infallible>>;
+type AnswerFate = Response<BoxBody<Bytes, Infallible>>;
 
 impl Http {
     /// Listens on a port of loopback, 0 for any free one. `stop` ends what is served. Blocking while it reads the token.
@@ -149,7 +149,7 @@ async fn serve_connection(stream: TcpStream, door: Arc<Door>, stop: Cancellation
 }
 
 impl Door {
-    async fn answer<B>(&self, request: Request<B>) -> Answer
+    async fn answer<B>(&self, request: Request<B>) -> AnswerFate
     where
         B: Body<Data = Bytes, Error: std::error::Error + Send + Sync + 'static> + Send + 'static,
     {
@@ -188,7 +188,7 @@ impl Door {
     }
 }
 
-fn refusal(status: StatusCode, text: &'static str) -> Answer {
+fn refusal(status: StatusCode, text: &'static str) -> AnswerFate {
     let mut answer = Response::new(Full::new(Bytes::from_static(text.as_bytes())).boxed());
     *answer.status_mut() = status;
     answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));

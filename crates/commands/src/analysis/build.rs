@@ -1,7 +1,7 @@
 //! Segments from texts and argument lists.
 
 use super::complete::is_whole;
-use super::peer::{self, Place, Reading, is_dynamic_to_the_peer, is_prelude};
+use super::peer::{self, Disputed, Reading, is_dynamic_to_the_peer, is_prelude};
 use super::{Analysis, Form, Opaque, OpaqueReason, Segment, Transport, Word};
 use crate::command::{self, Candidate, Divided, Mode, PromptReason, ShellUse};
 use crate::environment;
@@ -181,7 +181,12 @@ fn from_reading(text: &str, reading: Reading, profile: Profile) -> Analysis {
     analysis
 }
 
-fn segments(commands: Vec<SimpleCommand>, divided: &[Place], text: &str, profile: Profile) -> Vec<Segment> {
+fn segments(
+    commands: Vec<SimpleCommand>,
+    divided: &[Disputed],
+    text: &str,
+    profile: Profile,
+) -> Vec<Segment> {
     // To the newest peer these are no commands.
     let is_none = |command: &SimpleCommand| {
         profile == Profile::Reference
@@ -231,7 +236,7 @@ fn is_part(segment: &Segment, place: &Range<usize>, text: &str) -> bool {
 }
 
 /// What depends on how a place of a segment is read.
-fn depends(segment: &Segment, place: &Place) -> Divided {
+fn depends(segment: &Segment, place: &Disputed) -> Divided {
     let Candidate { execution, policy, arguments, shell, .. } = &segment.candidate;
     let program = segment.words.get(*execution.max(policy).max(arguments));
     match program {

@@ -23,12 +23,12 @@ pub use test::is_pattern;
 pub(super) struct Reading {
     pub(super) script: Script,
     /// Places of the text that shells read otherwise.
-    pub(super) divided: Vec<Place>,
+    pub(super) divided: Vec<Disputed>,
 }
 
 /// A place of a text that shells read otherwise.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct Disputed {
     pub(super) span: Range<usize>,
     /// What depends on it behind the program.
     pub(super) behind: Divided,

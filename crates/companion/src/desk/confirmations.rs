@@ -1,13 +1,13 @@
 //! Loosenings asked for from the command line, waiting for a person in the window.
 
-use super::{Answer, error, gone};
+use super::{LooseningAnswer, error, gone};
 use countersign_protocol::ui::{CommandError, Confirmation, ErrorCode};
 use tokio::sync::oneshot;
 
 /// What waits, oldest first.
 #[derive(Debug, Default)]
 pub(super) struct Confirmations {
-    waiting: Vec<(Confirmation, oneshot::Sender<Answer>)>,
+    waiting: Vec<(Confirmation, oneshot::Sender<LooseningAnswer>)>,
 }
 
 impl Confirmations {
@@ -15,7 +15,7 @@ impl Confirmations {
     pub(super) fn add(
         &mut self,
         confirmation: Confirmation,
-    ) -> Result<oneshot::Receiver<Answer>, CommandError> {
+    ) -> Result<oneshot::Receiver<LooseningAnswer>, CommandError> {
         if self.waiting.len() >= MAX_WAITING {
             return Err(error(
                 ErrorCode::Invalid,
@@ -31,13 +31,13 @@ impl Confirmations {
     pub(super) fn answer(
         &mut self,
         id: &str,
-        answer: Answer,
+        answer: LooseningAnswer,
         now_ms: i64,
         arm_delay: i64,
     ) -> Result<(), CommandError> {
         let index = self.waiting.iter().position(|(waiting, _)| waiting.id == id).ok_or_else(|| gone(id))?;
         let created_at_ms = self.waiting[index].0.created_at_ms;
-        if answer == Answer::Apply && now_ms.saturating_sub(created_at_ms) < arm_delay {
+        if answer == LooseningAnswer::Apply && now_ms.saturating_sub(created_at_ms) < arm_delay {
             return Err(error(ErrorCode::NotArmed, "the change was not in view long enough"));
         }
         let (_, sender) = self.waiting.remove(index);

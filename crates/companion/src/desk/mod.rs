@@ -31,14 +31,14 @@ use countersign_approvals::ports::Ports;
 use countersign_approvals::remember::Memory;
 use countersign_approvals::rules::{RuleStore, RulesChanged};
 use countersign_approvals::store::{Change, Changed, Looser, Store, StoreError, Writer};
-use countersign_core::known::{Known, Meanwhile, document_event, rules_event};
+use countersign_core::known::{KnownVersions, Meanwhile, document_event, rules_event};
 use countersign_core::settings::SettingsFile;
 use countersign_node::host::Host;
 use countersign_node::shortage;
 use countersign_node::socket::vigil::Restored;
 use countersign_peers::connections::{Connections, NotTaken};
 use countersign_peers::forward::Forward;
-use countersign_peers::gateway::{EmbeddedGateway, Now};
+use countersign_peers::gateway::{EmbeddedGateway, GatewayStatus};
 use countersign_peers::pets::PetSources;
 use countersign_protocol::ui::{
     CardKind, ChainReport, ChangedBy, CommandError, Confirmation, DecideParams, DisplayState, DocumentEdit,
@@ -74,7 +74,7 @@ pub struct Parts {
     /// Its folder.
     pub history_places: history::Places,
     /// What it was last told of the document and the rules.
-    pub known: Known,
+    pub known: KnownVersions,
     /// Time and ids.
     pub ports: Ports,
     /// The person's settings.
@@ -314,7 +314,7 @@ impl Desk {
     pub async fn deny_all(&self, by: &str) -> Vec<String> {
         let confirmations = self.live().confirmations.list();
         for confirmation in confirmations {
-            let _ = self.answer_confirmation(&confirmation.id, Answer::Keep);
+            let _ = self.answer_confirmation(&confirmation.id, LooseningAnswer::Keep);
         }
         let mut denied = Vec::new();
         for record in self.inner.parts.approvals.pending().await {
@@ -372,8 +372,8 @@ impl Desk {
         let impact = self.impact(&change.edits).await;
         let answer = self.ask_about(&result.loosenings, impact).await?;
         match answer {
-            Answer::Keep => Ok(result),
-            Answer::Apply => {
+            LooseningAnswer::Keep => Ok(result),
+            LooseningAnswer::Apply => {
                 change.looser = Looser::Confirmed;
                 self.inner.parts.store.edit(change).await.map_err(store_error)
             }
@@ -381,11 +381,14 @@ impl Desk {
     }
 
     /// A person's answer to a loosening from the command line.
-    pub fn answer_confirmation(&self, id: &str, answer: Answer) -> Result<(), CommandError> {
+    pub fn answer_confirmation(&self, id: &str, answer: LooseningAnswer) -> Result<(), CommandError> {
         let now_ms = self.now_ms();
         let arm_delay = i64::from(self.settings().arm_delay_ms);
         self.live().confirmations.answer(id, answer, now_ms, arm_delay)?;
-        self.emit(UiEvent::ConfirmationClosed { id: id.to_owned(), applied: answer == Answer::Apply });
+        self.emit(UiEvent::ConfirmationClosed {
+            id: id.to_owned(),
+            applied: answer == LooseningAnswer::Apply,
+        });
         Ok(())
     }
 
@@ -434,7 +437,7 @@ impl Desk {
         self.emit(UiEvent::ShowCard { id: id.to_owned() });
     }
 
-    async fn ask_confirmation(&self, loosenings: &[Loosening]) -> Result<Answer, CommandError> {
+    async fn ask_confirmation(&self, loosenings: &[Loosening]) -> Result<LooseningAnswer, CommandError> {
         self.ask_about(loosenings, None).await
     }
 
@@ -442,7 +445,7 @@ impl Desk {
         &self,
         loosenings: &[Loosening],
         impact: Option<Impact>,
-    ) -> Result<Answer, CommandError> {
+    ) -> Result<LooseningAnswer, CommandError> {
         let confirmation = Confirmation {
             id: self.inner.parts.ports.ids.uuid(),
             created_at_ms: self.now_ms(),
@@ -457,7 +460,7 @@ impl Desk {
         let wait = std::time::Duration::from_millis(confirmations::WAIT_MS.unsigned_abs());
         let answer = match tokio::time::timeout(wait, answered).await {
             Ok(Ok(answer)) => answer,
-            Ok(Err(_)) | Err(_) => Answer::Keep,
+            Ok(Err(_)) | Err(_) => LooseningAnswer::Keep,
         };
         drop(withdrawn);
         Ok(answer)
@@ -591,7 +594,7 @@ impl Desk {
     }
 
     /// Tells the history of a change of policy, and notes what it was told.
-    async fn record_change(&self, event: HistoryEvent, note: impl FnOnce(&Known) + Send + 'static) {
+    async fn record_change(&self, event: HistoryEvent, note: impl FnOnce(&KnownVersions) + Send + 'static) {
         if let Err(error) = self.inner.parts.history.append(None, event).await {
             tracing::error!(%error, "a change of policy could not be written to the history");
             return;
@@ -626,7 +629,7 @@ impl Desk {
 
 /// An answer to a loosening from the command line.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Answer {
+pub enum LooseningAnswer {
     /// The policy gets looser.
     Apply,
     /// It stays as it is.
@@ -640,7 +643,7 @@ struct Sources {
     rules: watch::Receiver<Arc<countersign_approvals::rules::Current>>,
     appended: broadcast::Receiver<HistoryEntry>,
     settings: watch::Receiver<Settings>,
-    gateway: watch::Receiver<Now>,
+    gateway: watch::Receiver<GatewayStatus>,
     connections: watch::Receiver<()>,
     pets: watch::Receiver<()>,
     forward: watch::Receiver<()>,

@@ -1,6 +1,6 @@
 //! Where commands run, for windows and the control channel. What gets looser is confirmed in the window, whoever wants it.
 
-use super::{Answer, Desk, error};
+use super::{Desk, LooseningAnswer, error};
 use crate::routing::{Heard, Key, Routed, RoutingError, RunRequest};
 use crate::tools::Tools;
 use countersign_node::socket::server::Peer;
@@ -102,8 +102,8 @@ impl Desk {
         let mut weight = Weight::Unconfirmed;
         if !heard.loosenings.is_empty() {
             match self.ask_confirmation(&heard.loosenings).await? {
-                Answer::Keep => return Ok(said(heard, false)),
-                Answer::Apply => weight = Weight::Confirmed,
+                LooseningAnswer::Keep => return Ok(said(heard, false)),
+                LooseningAnswer::Apply => weight = Weight::Confirmed,
             }
             // What the person saw must still be what it does.
             if self.hear(&key, text).await? != heard {
@@ -126,7 +126,7 @@ impl Desk {
         let Some(loosenings) = router.looser_without(&key).await else {
             return Ok(Cleared { applied: true, found: false });
         };
-        if !loosenings.is_empty() && self.ask_confirmation(&loosenings).await? == Answer::Keep {
+        if !loosenings.is_empty() && self.ask_confirmation(&loosenings).await? == LooseningAnswer::Keep {
             return Ok(Cleared { applied: false, found: true });
         }
         Ok(Cleared { applied: true, found: router.revoke(&key) })

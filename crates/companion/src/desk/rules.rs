@@ -1,6 +1,6 @@
 //! Rules of our own for windows and command line: looking, changing, confirming, and what the history says about it.
 
-use super::{Answer, Desk, error};
+use super::{Desk, LooseningAnswer, error};
 use countersign_approvals::rules::{Current, RuleChange, RulesError, state};
 use countersign_approvals::store::{Looser, Writer};
 use countersign_core::known::escaped;
@@ -55,8 +55,8 @@ impl Desk {
             return Ok(result);
         }
         match self.ask_confirmation(&escaped(result.loosenings.clone())).await? {
-            Answer::Keep => Ok(result),
-            Answer::Apply => {
+            LooseningAnswer::Keep => Ok(result),
+            LooseningAnswer::Apply => {
                 change.looser = Looser::Confirmed;
                 rules.edit(change).await.map_err(rules_error)
             }

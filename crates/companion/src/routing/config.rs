@@ -31,12 +31,12 @@ pub(super) struct Current {
     /// Of its bytes; empty when there is no file.
     pub(super) hash: String,
     /// What it says, or why that cannot be told.
-    pub(super) tools: Result<Tools, Problem>,
+    pub(super) tools: Result<ToolsDocument, Problem>,
 }
 
 /// What is set.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Tools {
+pub(super) struct ToolsDocument {
     document: Map<String, Value>,
     /// For all agents.
     pub(super) global: Scope,
@@ -196,13 +196,16 @@ impl ToolsFile {
 
     fn read(&self, last: &mut Option<Arc<Current>>) -> Arc<Current> {
         let current = match private::read(&self.path, MAX_BYTES, Others::MayRead) {
-            Ok(None) => Current { hash: String::new(), tools: Ok(Tools::default()) },
+            Ok(None) => Current { hash: String::new(), tools: Ok(ToolsDocument::default()) },
             Ok(Some(text)) => {
                 let hash = hash(text.as_bytes());
                 if let Some(last) = last.as_ref().filter(|last| last.hash == hash) {
                     return Arc::clone(last);
                 }
-                Current { hash, tools: Tools::parse(text.as_bytes()).map_err(|why| self.problem(why)) }
+                Current {
+                    hash,
+                    tools: ToolsDocument::parse(text.as_bytes()).map_err(|why| self.problem(why)),
+                }
             }
             Err(spoiled) => Current { hash: UNREADABLE.to_owned(), tools: Err(self.unread(&spoiled)) },
         };
@@ -227,7 +230,7 @@ pub(crate) fn document_in(file: &Path) -> Result<Map<String, Value>, Problem> {
     current.tools.as_ref().map(|tools| tools.document.clone()).map_err(Clone::clone)
 }
 
-impl Tools {
+impl ToolsDocument {
     /// Everything that the file says.
     pub(super) fn document(&self) -> &Map<String, Value> {
         &self.document

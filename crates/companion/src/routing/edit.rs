@@ -1,8 +1,8 @@
 //! What windows see of it and change.
 
-use super::config::{EditError, SandboxSettings, Scope, Tools};
+use super::config::{EditError, SandboxSettings, Scope, ToolsDocument};
 use super::say::standing;
-use super::sessions::Standing as Said;
+use super::sessions::StoredOverrides;
 use super::{Key, NoSandbox, Router, shown, surroundings};
 use countersign_node::host::placement::Sandbox;
 use countersign_policy::display;
@@ -14,7 +14,7 @@ use countersign_protocol::ui::{
 };
 use countersign_protocol::vocabulary::ExecHost;
 use countersign_routing::nodes::is_eligible;
-use countersign_routing::route::{Standing, Surroundings, loosenings};
+use countersign_routing::route::{RouteDefaults, Surroundings, loosenings};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -66,7 +66,7 @@ impl Router {
             }
         };
         view.sandbox = sandbox_view(&tools.sandbox, &sandbox);
-        let nothing = Said::default();
+        let nothing = StoredOverrides::default();
         let scope_view = |agent: Option<&str>, scope: &Scope, own: &Scope| RouteScopeView {
             agent: agent.map(str::to_owned),
             shown: shown(agent.unwrap_or_default()),
@@ -94,7 +94,7 @@ impl Router {
         let each = everybody.chain(sessions.iter().map(|view| (&view.agent, Some(&view.session))));
         let mut found = Vec::new();
         for (agent, session) in each {
-            let said = session.map_or_else(Said::default, |session| {
+            let said = session.map_or_else(StoredOverrides::default, |session| {
                 let key = Key { agent: agent.clone(), session: session.clone() };
                 self.inner.sessions.standing(&key, &[], self.steady_ms())
             });
@@ -130,13 +130,13 @@ impl Router {
         let tools = current.tools.as_ref().map_err(|problem| RoutingError::Store(problem.to_string()))?;
         let changed =
             tools.clone().with(edit.agent.as_deref(), &edit.setting).map_err(|error| edit_error(&error))?;
-        let nothing = Said::default();
+        let nothing = StoredOverrides::default();
         // For all agents: also for those with settings of their own, where they leave something to that.
         let mut whose: Vec<Option<&String>> = vec![None];
         whose.extend(tools.agents.keys().chain(changed.agents.keys()).map(Some));
         let mut found: Vec<Loosening> = Vec::new();
         for agent in whose {
-            let scope = |tools: &Tools| agent.map(|agent| tools.of(agent)).unwrap_or_default();
+            let scope = |tools: &ToolsDocument| agent.map(|agent| tools.of(agent)).unwrap_or_default();
             let before = standing(tools, &scope(tools), &nothing, around);
             let after = standing(&changed, &scope(&changed), &nothing, around);
             let name = agent.map_or(WILDCARD_AGENT, String::as_str);
@@ -171,7 +171,7 @@ impl Router {
 }
 
 /// What gets looser between two standings, as windows tell it.
-pub(super) fn looser(before: &Standing, after: &Standing, scope: &str) -> Vec<Loosening> {
+pub(super) fn looser(before: &RouteDefaults, after: &RouteDefaults, scope: &str) -> Vec<Loosening> {
     let found = loosenings(before, after).into_iter().map(|(field, from, to)| Loosening {
         scope: display::escape(scope),
         field: None,
@@ -183,7 +183,7 @@ pub(super) fn looser(before: &Standing, after: &Standing, scope: &str) -> Vec<Lo
     found.collect()
 }
 
-fn route_view(standing: &Standing, around: Surroundings) -> RouteView {
+fn route_view(standing: &RouteDefaults, around: Surroundings) -> RouteView {
     RouteView {
         target: standing.target.value,
         target_layer: standing.target.layer,

@@ -18,7 +18,7 @@ mod sessions;
 
 pub use config::Problem;
 pub(crate) use config::document_in;
-use config::{Current, Tools, ToolsFile};
+use config::{Current, ToolsDocument, ToolsFile};
 use countersign_approvals::history::History;
 use countersign_approvals::ports::Ports;
 use countersign_core::paths::Paths;
@@ -190,7 +190,7 @@ impl Router {
         let agent = agent_of(exec.agent_id.as_deref());
         let said = match key_of(&agent, exec.session_key.as_deref()) {
             Some(key) => self.inner.sessions.take(&key, self.steady_ms()),
-            None => sessions::Standing::default(),
+            None => sessions::StoredOverrides::default(),
         };
         let scope = tools.of(&agent);
         let around = surroundings(&sandbox);
@@ -237,7 +237,7 @@ impl Router {
     }
 
     /// Why this user may not be elevated, if so.
-    fn unavailable(&self, tools: &Tools, agent: &config::Scope, runtime: Runtime) -> Option<String> {
+    fn unavailable(&self, tools: &ToolsDocument, agent: &config::Scope, runtime: Runtime) -> Option<String> {
         let sender = Sender { provider: PROVIDER, id: &self.inner.user };
         elevated::unavailable(&elevated::shut(&tools.global.gates, &agent.gates, sender), runtime)
     }

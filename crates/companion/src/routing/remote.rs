@@ -17,7 +17,7 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 /// What a person's answer came to.
-enum Asked {
+enum Consent {
     /// Nobody had to be asked.
     Unasked,
     /// Allowed, for this run.
@@ -51,7 +51,7 @@ impl Router {
             Ok(asked) => asked,
             Err(refusal) => return (Some(name), Err(refusal)),
         };
-        if matches!(asked, Asked::Unasked) {
+        if matches!(asked, Consent::Unasked) {
             self.record(&exec, REMOTE, Outcome::AllowedByPolicy).await;
         }
         let result = self.run_there(exec, &node, run_id, asked, gone).await;
@@ -84,7 +84,7 @@ impl Router {
         run: NodeRun,
         peer: &Peer,
         gone: &CancellationToken,
-    ) -> Result<Asked, Refusal> {
+    ) -> Result<Consent, Refusal> {
         match (route.security.value, route.ask.value) {
             (Security::Deny, _) => {
                 let outcome = Outcome::DeniedByPolicy { reason: "security=deny".to_owned() };
@@ -97,7 +97,7 @@ impl Router {
                 let message = "exec denied: host=node allowlist miss (ask=off)";
                 return Err(not_run(outcome, message, "allowlist-miss"));
             }
-            (Security::Full, Ask::Off | Ask::OnMiss) => return Ok(Asked::Unasked),
+            (Security::Full, Ask::Off | Ask::OnMiss) => return Ok(Consent::Unasked),
             (Security::Allowlist, Ask::OnMiss | Ask::Always) | (Security::Full, Ask::Always) => {}
         }
         let question = AskRequest {
@@ -115,7 +115,7 @@ impl Router {
             ..AskRequest::default()
         };
         match self.inner.parts.host.ask(question, peer, gone.clone()).await {
-            Some(Decision::AllowOnce | Decision::AllowAlways) => Ok(Asked::Allowed),
+            Some(Decision::AllowOnce | Decision::AllowAlways) => Ok(Consent::Allowed),
             Some(Decision::Deny) => {
                 Err(not_run(Outcome::Denied, "SYSTEM_RUN_DENIED: user denied", "user-denied"))
             }
@@ -131,7 +131,7 @@ impl Router {
         exec: ExecRequest,
         node: &Candidate,
         run_id: String,
-        asked: Asked,
+        asked: Consent,
         gone: CancellationToken,
     ) -> Result<ExecPayload, Refusal> {
         let Some(nodes) = &self.inner.parts.nodes else {
@@ -139,7 +139,7 @@ impl Router {
         };
         let limit = exec.timeout_ms.and_then(|ms| u64::try_from(ms).ok()).filter(|ms| *ms > 0);
         let limit = limit.map_or(DEFAULT_RUN, Duration::from_millis);
-        let allowed = matches!(asked, Asked::Allowed);
+        let allowed = matches!(asked, Consent::Allowed);
         let params = RunParams {
             command: exec.command,
             raw_command: exec.raw_command,

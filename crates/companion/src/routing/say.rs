@@ -1,13 +1,13 @@
 //! A message to a session: what it asks for, what would get looser by it, and what is answered.
 
-use super::config::{Scope, Tools};
+use super::config::{Scope, ToolsDocument};
 use super::edit::{RoutingError, looser};
-use super::sessions::{Key, Setting, Standing as Said, Value};
+use super::sessions::{Key, Setting, StoredOverrides, Value};
 use super::{Router, surroundings};
 use countersign_protocol::ui::{Loosening, RouteLasting};
 use countersign_routing::Release;
 use countersign_routing::directive::{Current, Message, Reply};
-use countersign_routing::route::{self, Layers, RouteError, Standing, Surroundings, Tool, Weight};
+use countersign_routing::route::{self, Layers, RouteDefaults, RouteError, Surroundings, Tool, Weight};
 
 /// A message that was understood. Nothing is set yet.
 #[derive(Clone, Debug, PartialEq)]
@@ -57,7 +57,7 @@ impl Router {
             said.put(setting, Weight::Confirmed);
         }
         let after = standing(tools, &scope, &said, around);
-        // Said before anything is set, not at each of its runs.
+        // StoredOverrides before anything is set, not at each of its runs.
         if after.problem(around) == Some(RouteError::ElevatedSandbox)
             && before.problem(around) != after.problem(around)
         {
@@ -84,14 +84,14 @@ impl Router {
     pub(crate) async fn looser_without(&self, key: &Key) -> Option<Vec<Loosening>> {
         let (file, sandbox) = self.look().await;
         let said = self.inner.sessions.standing(key, &[], self.steady_ms());
-        if said == Said::default() {
+        if said == StoredOverrides::default() {
             return None;
         }
         // Nothing is run by a file that is not understood, so nothing gets looser.
         let Ok(tools) = &file.tools else { return Some(Vec::new()) };
         let (around, scope) = (surroundings(&sandbox), tools.of(&key.agent));
         let before = standing(tools, &scope, &said, around);
-        let after = standing(tools, &scope, &Said::default(), around);
+        let after = standing(tools, &scope, &StoredOverrides::default(), around);
         Some(looser(&before, &after, &key.to_string()))
     }
 
@@ -102,7 +102,12 @@ impl Router {
 }
 
 /// What holds for runs of these settings.
-pub(super) fn standing(tools: &Tools, agent: &Scope, said: &Said, around: Surroundings) -> route::Standing {
+pub(super) fn standing(
+    tools: &ToolsDocument,
+    agent: &Scope,
+    said: &StoredOverrides,
+    around: Surroundings,
+) -> route::RouteDefaults {
     let layers = Layers {
         tool: &Tool::default(),
         message: &said.message,
@@ -110,7 +115,7 @@ pub(super) fn standing(tools: &Tools, agent: &Scope, said: &Said, around: Surrou
         agent: &agent.exec,
         global: &tools.global.exec,
     };
-    Standing::of(&layers, around)
+    RouteDefaults::of(&layers, around)
 }
 
 /// What a message sets, and for how long: host, node and elevation for the session when it says nothing else, security and

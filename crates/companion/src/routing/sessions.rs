@@ -60,7 +60,7 @@ struct Held {
 
 /// What was said for a session and for its next run.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub(super) struct Standing {
+pub(super) struct StoredOverrides {
     pub(super) session: Overrides,
     pub(super) message: Overrides,
 }
@@ -76,8 +76,8 @@ impl Sessions {
     }
 
     /// What holds for a session, but for what `without` names.
-    pub(super) fn standing(&self, key: &Key, without: &[Setting], steady_ms: i64) -> Standing {
-        let mut standing = Standing::default();
+    pub(super) fn standing(&self, key: &Key, without: &[Setting], steady_ms: i64) -> StoredOverrides {
+        let mut standing = StoredOverrides::default();
         let mut held = self.held();
         expire(&mut held, steady_ms);
         let Some(session) = held.iter().find(|session| session.key == *key) else { return standing };
@@ -93,7 +93,7 @@ impl Sessions {
     }
 
     /// The same for a run that starts now. What was said for the next run is used up by it.
-    pub(super) fn take(&self, key: &Key, steady_ms: i64) -> Standing {
+    pub(super) fn take(&self, key: &Key, steady_ms: i64) -> StoredOverrides {
         let standing = self.standing(key, &[], steady_ms);
         self.forget(key, |setting| setting.lasting == RouteLasting::NextRun);
         standing
@@ -209,7 +209,7 @@ impl fmt::Display for Key {
     }
 }
 
-impl Standing {
+impl StoredOverrides {
     /// Puts something that was said on top.
     pub(super) fn put(&mut self, setting: &Setting, weight: Weight) {
         let overrides = match setting.lasting {
@@ -332,10 +332,10 @@ mod tests {
         sessions.hold(&key("s"), vec![setting.clone()], Weight::Confirmed, &at(5)).unwrap();
         assert!(sessions.is_confirmed(&key("s"), &setting, 6));
         let other = Key { agent: "other".into(), session: "s".into() };
-        assert_eq!(sessions.standing(&other, &[], 6), Standing::default());
+        assert_eq!(sessions.standing(&other, &[], 6), StoredOverrides::default());
         assert_eq!(sessions.views(6)[0].settings[0].since_ms, 5);
         assert!(sessions.revoke(&key("s")));
-        assert_eq!(sessions.standing(&key("s"), &[], 6), Standing::default());
+        assert_eq!(sessions.standing(&key("s"), &[], 6), StoredOverrides::default());
         assert!(!sessions.revoke(&key("s")) && sessions.views(6).is_empty());
     }
 
@@ -347,7 +347,7 @@ mod tests {
         let without = sessions.standing(&key("s"), &[host(ExecTarget::Auto, ONCE)], 0);
         assert_eq!((without.message.host, without.session.host.is_some()), (None, true));
         let said = host(ExecTarget::Sandbox, KEPT);
-        assert_eq!(sessions.standing(&key("s"), std::slice::from_ref(&said), 0), Standing::default());
+        assert_eq!(sessions.standing(&key("s"), std::slice::from_ref(&said), 0), StoredOverrides::default());
         sessions.hold(&key("s"), vec![said], Weight::Unconfirmed, &at(0)).unwrap();
         let standing = sessions.standing(&key("s"), &[], 0);
         assert_eq!(

@@ -27,7 +27,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 /// What every call needs.
-pub(super) struct Tools {
+pub(super) struct RunnerParts {
     pub(super) node_id: String,
     /// Name of the gateway.
     pub(super) gateway: String,
@@ -42,13 +42,13 @@ pub(super) struct Tools {
 
 /// Calls that are being answered.
 pub(super) struct Calls {
-    tools: Arc<Tools>,
+    tools: Arc<RunnerParts>,
     running: HashMap<String, CancellationToken>,
     tasks: JoinSet<String>,
 }
 
 impl Calls {
-    pub(super) fn new(tools: Arc<Tools>) -> Self {
+    pub(super) fn new(tools: Arc<RunnerParts>) -> Self {
         Self { tools, running: HashMap::new(), tasks: JoinSet::new() }
     }
 
@@ -89,7 +89,7 @@ impl Calls {
         self.tasks.spawn(async move {
             let id = request.id.clone();
             let outcome = match refusal {
-                Some(error) => Answer { result: Err(error), events: Vec::new() },
+                Some(error) => CallAnswer { result: Err(error), events: Vec::new() },
                 None => answer(&tools, &live, request, cancel).await,
             };
             tell(&tools, &live, &id, outcome).await;
@@ -128,12 +128,17 @@ impl Calls {
 }
 
 /// What goes back.
-struct Answer {
+struct CallAnswer {
     result: Result<Value, NodeError>,
     events: Vec<(&'static str, RunEvent)>,
 }
 
-async fn answer(tools: &Tools, live: &Live, request: InvokeRequest, cancel: CancellationToken) -> Answer {
+async fn answer(
+    tools: &RunnerParts,
+    live: &Live,
+    request: InvokeRequest,
+    cancel: CancellationToken,
+) -> CallAnswer {
     let limit = request.timeout_ms.filter(|ms| *ms > 0).map_or(NO_LIMIT, Duration::from_millis).min(NO_LIMIT);
     let params = match request.parameters() {
         Ok(params) if params.is_object() => params,
@@ -153,7 +158,7 @@ async fn answer(tools: &Tools, live: &Live, request: InvokeRequest, cancel: Canc
         // One that ended at once is told of all the same.
         let begun = (matches!(ended, Ended::Ran(_)) && !is_begun).then(|| (event::STARTED, about.clone()));
         let events = begun.into_iter().chain(ended.event(about)).collect();
-        return Answer { result: ended.result(words).and_then(written), events };
+        return CallAnswer { result: ended.result(words).and_then(written), events };
     }
     let answered = async {
         match request.command.as_str() {
@@ -190,11 +195,11 @@ async fn answer(tools: &Tools, live: &Live, request: InvokeRequest, cancel: Canc
         () = cancel.cancelled() => Err(NodeError::new(UNAVAILABLE, "cancelled")),
         () = tokio::time::sleep(limit) => Err(NodeError::new("TIMEOUT", "not done in time")),
     };
-    Answer { result, events: Vec::new() }
+    CallAnswer { result, events: Vec::new() }
 }
 
 /// Tells the result, for which somebody waits, and the events.
-async fn tell(tools: &Tools, live: &Live, id: &str, Answer { result, events }: Answer) {
+async fn tell(tools: &RunnerParts, live: &Live, id: &str, CallAnswer { result, events }: CallAnswer) {
     let is_good = result.is_ok();
     let result = match result {
         Ok(payload) => {
@@ -247,8 +252,8 @@ fn written(value: impl Serialize) -> Result<Value, NodeError> {
     serde_json::to_value(value).map_err(|error| NodeError::new(UNAVAILABLE, error.to_string()))
 }
 
-fn refused(text: String) -> Answer {
-    Answer { result: Err(invalid(&text)), events: Vec::new() }
+fn refused(text: String) -> CallAnswer {
+    CallAnswer { result: Err(invalid(&text)), events: Vec::new() }
 }
 
 fn invalid(text: &str) -> NodeError {
@@ -269,5 +274,5 @@ const MAX_CALLS: usize = 512;
 /// Longest time of a call whose gateway names none.
 const NO_LIMIT: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// From this generation on a denial has a code of its own (docs/protocol/nodes.md, "Denials").
+/// From this version of the protocol on a denial has a code of its own (docs/protocol/nodes.md, "Denials").
 const GENERATION_WITH_DENIED: u32 = 4;

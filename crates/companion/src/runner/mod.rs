@@ -9,11 +9,11 @@ mod outcome;
 mod run;
 mod state;
 
-pub use state::{PeersNode, Place, is_served};
+pub use state::{PeersNode, ServedGateway, is_served};
 
 use anyhow::Context as _;
 use asking::Asking;
-use calls::{Calls, Tools};
+use calls::{Calls, RunnerParts};
 use countersign_core::Core;
 use countersign_core::identity::{device_identity, gateway_name, node_key};
 use countersign_core::paths::Paths;
@@ -24,7 +24,7 @@ use countersign_policy::display;
 use countersign_protocol::gateway::node::command;
 use countersign_protocol::ui::Via;
 use serde::Serialize;
-use state::{Kept, Lease};
+use state::{GatewaySecrets, Lease};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
@@ -81,7 +81,7 @@ pub enum Served {
 /// Serves as a node until `stop` is cancelled. What runs then is ended, and its ends are told and recorded; bounded.
 pub async fn serve(
     paths: &Paths,
-    place: Place,
+    place: ServedGateway,
     stop: CancellationToken,
     mut tell: impl FnMut(News),
 ) -> anyhow::Result<Served> {
@@ -92,7 +92,7 @@ pub async fn serve(
     let gateway = place.address.to_string();
     let core = Core::start(paths, Via::Node)?;
     countersign_core::record_what_was_left(paths, &core.history).await;
-    let tools = Arc::new(Tools {
+    let tools = Arc::new(RunnerParts {
         node_id: node_id.clone(),
         gateway: gateway_name(&place.address),
         paths: paths.clone(),
@@ -116,7 +116,7 @@ pub async fn serve(
     let tracker = tokio_util::task::TaskTracker::new();
     let linked = CancellationToken::new();
     let (_link, mut notices) =
-        client::connect(options, Kept::new(paths, place.token, &gateway), &tracker, &linked);
+        client::connect(options, GatewaySecrets::new(paths, place.token, &gateway), &tracker, &linked);
     if let Some(asking) = tools.asking.clone() {
         tracker.spawn(asking.run(linked.clone()));
     }

@@ -1,6 +1,6 @@
 //! One `system.run`: through the app when it is there, else by the same flow in this process, where nobody can be asked.
 
-use super::calls::Tools;
+use super::calls::RunnerParts;
 use super::outcome::{Ended, INVALID_REQUEST};
 use countersign_commands::raw_command;
 use countersign_core::endpoint::endpoint_in;
@@ -27,7 +27,7 @@ pub(super) struct Run {
 
 /// Runs what `params` say within `limit`. Cancelling ends it, or withdraws the question.
 pub(super) async fn run(
-    tools: &Tools,
+    tools: &RunnerParts,
     params: Value,
     limit: Duration,
     cancel: CancellationToken,
@@ -68,7 +68,7 @@ pub(super) async fn run(
 
 /// What is asked of the machine. What the gateway says about approvals goes no further, whoever gave them there: a gateway
 /// that lies could say it of anything. An answer that was given here is found by the run's id. What only denies counts.
-fn request_of(tools: &Tools, params: &RunParams, run_id: String, limit: Duration) -> ExecRequest {
+fn request_of(tools: &RunnerParts, params: &RunParams, run_id: String, limit: Duration) -> ExecRequest {
     let decision = params.approval_decision.as_deref().and_then(Decision::from_word);
     ExecRequest {
         command: params.command.clone(),
@@ -88,7 +88,7 @@ fn request_of(tools: &Tools, params: &RunParams, run_id: String, limit: Duration
 }
 
 async fn exec(
-    tools: &Tools,
+    tools: &RunnerParts,
     request: ExecRequest,
     limit: Duration,
     cancel: CancellationToken,

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use zeroize::Zeroizing;
 
 /// Which gateway to serve, and as what.
-pub struct Place {
+pub struct ServedGateway {
     /// Where it listens.
     pub address: Address,
     /// Digest of its certificate, where the person wants it compared.
@@ -97,7 +97,7 @@ fn lock(paths: &Paths) -> PathBuf {
 }
 
 /// The secrets of the one gateway.
-pub(super) struct Kept {
+pub(super) struct GatewaySecrets {
     file: PathBuf,
     given: Option<Zeroizing<String>>,
     /// Address: what one gateway gave is for no other.
@@ -111,7 +111,7 @@ struct KeptToken {
     given_by: String,
 }
 
-impl Kept {
+impl GatewaySecrets {
     pub(super) fn new(paths: &Paths, given: Option<Zeroizing<String>>, given_by: &str) -> Self {
         Self { file: paths.node().join("gateway.token"), given, given_by: given_by.to_owned() }
     }
@@ -136,7 +136,7 @@ impl Kept {
     }
 }
 
-impl Credentials for Kept {
+impl Credentials for GatewaySecrets {
     async fn secret(&self) -> Result<Option<Auth>, Withheld> {
         let given = self.given.as_ref();
         Ok(given.map(|token| Auth { token: Some(token.as_str().to_owned()), ..Auth::default() }))
@@ -186,7 +186,7 @@ mod tests {
     #[test]
     fn a_token_is_for_the_gateway_that_gave_it() {
         let folder = tempfile::tempdir().unwrap();
-        let kept = |given_by: &str| Kept {
+        let kept = |given_by: &str| GatewaySecrets {
             file: folder.path().join("gateway.token"),
             given: None,
             given_by: given_by.to_owned(),

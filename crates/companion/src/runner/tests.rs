@@ -37,7 +37,7 @@ impl Rig {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let rig = async {
             let stop = CancellationToken::new();
-            let place = Place {
+            let place = ServedGateway {
                 address: format!("ws://{}", listener.local_addr().unwrap()).parse_address(),
                 pin: None,
                 token: Some("a token".to_owned().into()),
@@ -432,7 +432,7 @@ async fn two_hundred_runs_at_once_are_all_told_whole() {
 #[tokio::test]
 async fn one_runner_at_a_time_serves_as_a_node() {
     let rig = Rig::open().await;
-    let place = Place {
+    let place = ServedGateway {
         address: "ws://127.0.0.1:9".to_owned().parse_address(),
         pin: None,
         token: None,

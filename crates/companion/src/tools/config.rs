@@ -96,7 +96,7 @@ pub enum BadFile {
     Routing(#[from] Problem),
     /// What it says of tools makes no sense.
     #[error("{}: {why}", path.display())]
-    Tools {
+    ToolsDocument {
         /// The file.
         path: PathBuf,
         /// What exactly.
@@ -107,7 +107,7 @@ pub enum BadFile {
 /// What is wrong with `tools.json`, if anything is, for where commands run as for tools. Blocking.
 pub fn check_file(file: &Path) -> Result<(), BadFile> {
     let document = document_in(file)?;
-    check(&document).map_err(|why| BadFile::Tools { path: file.to_owned(), why })
+    check(&document).map_err(|why| BadFile::ToolsDocument { path: file.to_owned(), why })
 }
 
 fn check(document: &Map<String, Value>) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {

@@ -36,7 +36,7 @@ use countersign_tools::exec::{self, Exec, Process};
 use countersign_tools::files;
 use countersign_tools::hooks::{Hooks, TooManyHooks};
 use countersign_tools::programs::Programs;
-use countersign_tools::registry::{Parts as Contents, Selection, Standing, Toolbox, ToolboxError};
+use countersign_tools::registry::{Availability, Parts as Contents, Selection, Toolbox, ToolboxError};
 use countersign_tools::runs::Runs;
 use countersign_tools::tool::{
     BroughtBy, Call, Caller, Channel, Declaration, Entrance, Progress, Tool, ToolError,
@@ -299,8 +299,8 @@ impl Tools {
         let dialect = Dialect::of(provider.as_deref().unwrap_or_default(), model.as_deref());
         let selection = ready.toolbox.select(
             |declaration| match removed.get(&declaration.name) {
-                Some(by) => Standing::Removed { by: by.clone() },
-                None => Standing::Left,
+                Some(by) => Availability::Removed { by: by.clone() },
+                None => Availability::Left,
             },
             |declaration| {
                 let parameters = Some(&declaration.parameters);

@@ -4,7 +4,7 @@
 use countersign_approvals::Approvals;
 use countersign_approvals::ports::Ports;
 use countersign_approvals::question::Question;
-use countersign_gateway::pet::{APPROVAL_WAIT, Answer, By, Call, Pets};
+use countersign_gateway::pet::{APPROVAL_WAIT, AskOutcome, By, Call, Pets};
 use countersign_peers::gateway::EmbeddedGateway;
 use countersign_policy::display;
 use countersign_protocol::digits::hex;
@@ -89,9 +89,13 @@ impl Asking {
         let call = Call { tool: &self.tool, arguments: &self.arguments, context: &context };
         let answer = self.pets.ask(&self.session_id, call, wait).await;
         let (decision, by) = match answer {
-            Answer::Approved(by) => (Decision::AllowOnce, by),
-            Answer::Denied(by) => (Decision::Deny, by),
-            Answer::Expired | Answer::Full | Answer::Gone | Answer::NoSuchSession | Answer::TooLarge => {
+            AskOutcome::Approved(by) => (Decision::AllowOnce, by),
+            AskOutcome::Denied(by) => (Decision::Deny, by),
+            AskOutcome::Expired
+            | AskOutcome::Full
+            | AskOutcome::Gone
+            | AskOutcome::NoSuchSession
+            | AskOutcome::TooLarge => {
                 tracing::info!(request_id = self.request, ?answer, "no answer over the pet channel");
                 return;
             }

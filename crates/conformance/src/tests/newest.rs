@@ -33,7 +33,7 @@ const OPERATIONS: &[(&str, &[&str])] = &[
 
 /// How an answer of ours stands to the peer's.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-enum Standing {
+enum Comparison {
     Same,
     Stricter,
     Differs,
@@ -44,17 +44,17 @@ enum Standing {
 const ALLOWING: [&str; 7] = ["satisfied", "matches", "ok", "offered", "durable", "valid", "current"];
 const FORBIDDING: [&str; 3] = ["hit", "interpreterLike", "required"];
 
-fn standing(members: &[&str], theirs: &Value, ours: &Value) -> Standing {
+fn standing(members: &[&str], theirs: &Value, ours: &Value) -> Comparison {
     let says = |member: &&&str| theirs.get(**member).is_some();
     if members.iter().filter(says).all(|member| theirs[*member] == ours[*member]) {
-        return Standing::Same;
+        return Comparison::Same;
     }
     let flags = ALLOWING.map(|name| (name, true)).into_iter().chain(FORBIDDING.map(|name| (name, false)));
     for (name, allowing) in flags {
         if let (Some(theirs), Some(ours)) = (theirs[name].as_bool(), ours[name].as_bool())
             && theirs != ours
         {
-            return if ours == allowing { Standing::Looser } else { Standing::Stricter };
+            return if ours == allowing { Comparison::Looser } else { Comparison::Stricter };
         }
     }
     let more = |name: &str| {
@@ -62,11 +62,11 @@ fn standing(members: &[&str], theirs: &Value, ours: &Value) -> Standing {
         list(ours).iter().any(|one| !list(theirs).contains(one))
     };
     if ["entries", "patterns", "decisions"].into_iter().any(|name| theirs[name].is_array() && more(name)) {
-        return Standing::Looser;
+        return Comparison::Looser;
     }
     let passes = |value: &Value| matches!(value["verdict"].as_str(), Some("accepted" | "kept"));
     if theirs["verdict"].is_string() && passes(theirs) != passes(ours) {
-        return if passes(ours) { Standing::Looser } else { Standing::Stricter };
+        return if passes(ours) { Comparison::Looser } else { Comparison::Stricter };
     }
     let levels = [
         ("security", ["deny", "allowlist", "full"]),
@@ -78,10 +78,10 @@ fn standing(members: &[&str], theirs: &Value, ours: &Value) -> Standing {
         if let (Some(theirs), Some(ours)) = (level(theirs), level(ours))
             && ours > theirs
         {
-            return Standing::Looser;
+            return Comparison::Looser;
         }
     }
-    Standing::Differs
+    Comparison::Differs
 }
 
 /// The members that count, with the words of all commands as one of them, and without what was made up on the way.
@@ -108,12 +108,12 @@ fn the_reference_profile_is_nowhere_looser_than_the_newest_peer() {
         let file =
             Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../tests/vectors/2026.9.6/{op}.jsonl"));
         let text = std::fs::read_to_string(file).unwrap().replace("$FX", root.to_str().unwrap());
-        let mut counted: BTreeMap<Standing, usize> = BTreeMap::new();
+        let mut counted: BTreeMap<Comparison, usize> = BTreeMap::new();
         for (line, answer) in text.lines().zip(answers(&text, Profile::Reference, &root)) {
             let case: Value = serde_json::from_str(line).unwrap();
             assert!(answer["result"].is_object(), "{answer}");
             let standing = standing(members, &view(&case["expect"]), &view(&answer["result"]));
-            if standing == Standing::Looser {
+            if standing == Comparison::Looser {
                 looser.push(format!(
                     "{} {}\n  expected {}\n  got {answer}",
                     case["id"], case["input"], case["expect"]
@@ -123,8 +123,8 @@ fn the_reference_profile_is_nowhere_looser_than_the_newest_peer() {
         }
         let count = |standing| counted.get(&standing).copied().unwrap_or(0);
         let cases: usize = counted.values().sum();
-        (all, same) = (all + cases, same + count(Standing::Same));
-        let numbers = [cases, count(Standing::Stricter), count(Standing::Differs)];
+        (all, same) = (all + cases, same + count(Comparison::Same));
+        let numbers = [cases, count(Comparison::Stricter), count(Comparison::Differs)];
         rows.push([vec![(*op).to_owned()], numbers.map(|number| number.to_string()).to_vec()].concat());
     }
     assert!(looser.is_empty(), "{} are looser:\n{}", looser.len(), looser.join("\n"));
@@ -135,19 +135,19 @@ fn the_reference_profile_is_nowhere_looser_than_the_newest_peer() {
 #[test]
 fn an_answer_that_allows_more_is_looser_whatever_says_so() {
     for (members, theirs, ours, expected) in [
-        (&["satisfied"][..], json!({ "satisfied": false }), json!({ "satisfied": true }), Standing::Looser),
-        (&["hit"], json!({ "hit": true }), json!({ "hit": false }), Standing::Looser),
-        (&["current"], json!({ "current": true }), json!({ "current": false }), Standing::Stricter),
-        (&["entries"], json!({ "entries": ["a"] }), json!({ "entries": ["a", "b"] }), Standing::Looser),
-        (&["verdict"], json!({ "verdict": "blocked" }), json!({ "verdict": "accepted" }), Standing::Looser),
+        (&["satisfied"][..], json!({ "satisfied": false }), json!({ "satisfied": true }), Comparison::Looser),
+        (&["hit"], json!({ "hit": true }), json!({ "hit": false }), Comparison::Looser),
+        (&["current"], json!({ "current": true }), json!({ "current": false }), Comparison::Stricter),
+        (&["entries"], json!({ "entries": ["a"] }), json!({ "entries": ["a", "b"] }), Comparison::Looser),
+        (&["verdict"], json!({ "verdict": "blocked" }), json!({ "verdict": "accepted" }), Comparison::Looser),
         (
             &["agent"],
             json!({ "agent": { "ask": "always" } }),
             json!({ "agent": { "ask": "off" } }),
-            Standing::Looser,
+            Comparison::Looser,
         ),
-        (&["text"], json!({ "text": "a" }), json!({ "text": "b" }), Standing::Differs),
-        (&["text"], json!({ "text": "a" }), json!({ "text": "a", "more": 1 }), Standing::Same),
+        (&["text"], json!({ "text": "a" }), json!({ "text": "b" }), Comparison::Differs),
+        (&["text"], json!({ "text": "a" }), json!({ "text": "a", "more": 1 }), Comparison::Same),
     ] {
         assert_eq!(standing(members, &theirs, &ours), expected, "{theirs} {ours}");
     }

@@ -89,7 +89,7 @@ fn cases(file: &str) -> Vec<Value> {
 }
 
 /// How we stand to a peer on one case.
-enum Standing {
+enum Comparison {
     Agrees,
     /// The peer allows or takes apart, we do not, for this reason.
     Stricter(String),
@@ -99,19 +99,19 @@ enum Standing {
     Looser,
 }
 
-fn standing(case: &Value, ours: &Ours) -> Standing {
+fn standing(case: &Value, ours: &Ours) -> Comparison {
     let expect = &case["expect"];
     let analysed = case["op"] == "analyze-shell";
     let peer = if analysed { expect["ok"] == true } else { expect["satisfied"] == true };
     let we = if analysed { ours.analysis.opaque.is_none() } else { ours.satisfied() };
     match (peer, we) {
-        (true, false) => Standing::Stricter(match &ours.analysis.opaque {
+        (true, false) => Comparison::Stricter(match &ours.analysis.opaque {
             Some(opaque) => opaque.reason.as_str().to_owned(),
             None => "no entry covers it".to_owned(),
         }),
-        (false, true) => Standing::Looser,
-        (true, true) if analysed && ours.lists() != peers_lists(expect) => Standing::Differs,
-        (true, true) | (false, false) => Standing::Agrees,
+        (false, true) => Comparison::Looser,
+        (true, true) if analysed && ours.lists() != peers_lists(expect) => Comparison::Differs,
+        (true, true) | (false, false) => Comparison::Agrees,
     }
 }
 
@@ -127,10 +127,10 @@ fn check(file: &str, agreeing: usize, differing: usize, stricter: &[(&str, usize
     let mut looser = Vec::new();
     for case in cases(file) {
         match standing(&case, &Ours::of(&tree, &case, Profile::Reference)) {
-            Standing::Agrees => agrees += 1,
-            Standing::Differs => differs += 1,
-            Standing::Stricter(reason) => *counted.entry(reason).or_default() += 1,
-            Standing::Looser => looser.push(format!("{} {}", case["id"], case["input"])),
+            Comparison::Agrees => agrees += 1,
+            Comparison::Differs => differs += 1,
+            Comparison::Stricter(reason) => *counted.entry(reason).or_default() += 1,
+            Comparison::Looser => looser.push(format!("{} {}", case["id"], case["input"])),
         }
     }
     assert!(looser.is_empty(), "{file}: allowed although the newest peer refuses:\n{}", looser.join("\n"));

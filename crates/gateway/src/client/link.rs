@@ -20,7 +20,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 /// The task behind a link.
-pub(super) struct Keeper<C> {
+pub(super) struct LinkTask<C> {
     options: Options,
     credentials: C,
     notices: mpsc::Sender<Notice>,
@@ -52,7 +52,7 @@ impl From<LinkProblem> for Over {
     }
 }
 
-impl<C: Credentials> Keeper<C> {
+impl<C: Credentials> LinkTask<C> {
     pub(super) fn new(
         options: Options,
         credentials: C,

@@ -152,8 +152,8 @@ pub fn connect<C: Credentials>(
     let (notices, receiver) = mpsc::channel(NOTICES);
     let link = Link::new(stop);
     let (stop, again) = link.wishes();
-    let keeper = link::Keeper::new(options, credentials, notices, stop, again);
-    tracker.spawn(keeper.run());
+    let task = link::LinkTask::new(options, credentials, notices, stop, again);
+    tracker.spawn(task.run());
     (link, receiver)
 }
 

@@ -27,7 +27,7 @@ pub(super) async fn ask(
 ) -> Option<DeviceToken> {
     while live.has(REQUEST) && live.has(WAIT) {
         let asked = live.call(REQUEST, json!({ "scopes": scopes })).await;
-        let Some(Asked { request_id }) = read(asked, REQUEST) else { break };
+        let Some(WideningRequested { request_id }) = read(asked, REQUEST) else { break };
         notices.send(Notice::Narrow { request_id: Some(request_id.clone()) }).await.ok()?;
         let ended =
             live.call_within(WAIT, json!({ "requestId": request_id }), Answers::One, ANSWER_WAIT).await;
@@ -68,7 +68,7 @@ fn read<T: serde::de::DeserializeOwned>(
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Asked {
+struct WideningRequested {
     request_id: String,
 }
 

@@ -1,7 +1,7 @@
 //! What every kind of one-shot approval has in common: waiting, answering, listing
 //! (docs/protocol/approvals.md), in the newest release's order of checks and with its texts.
 
-use super::asked::{Known, Resolver, Subject, Verdict};
+use super::asked::{KnownApproval, Resolver, Subject, Verdict};
 use super::connection::Call;
 use super::params::Params;
 use super::{Backend, NotCounted, NotTaken, Requester, Submission};
@@ -145,7 +145,11 @@ pub(super) fn resolver<B>(call: &Call<B>) -> Resolver {
 }
 
 /// Who asks cannot allow it itself: by device, or by connection where there is none.
-pub(super) fn check_own<B>(call: &Call<B>, known: &Known, decision: Decision) -> Result<(), ErrorShape> {
+pub(super) fn check_own<B>(
+    call: &Call<B>,
+    known: &KnownApproval,
+    decision: Decision,
+) -> Result<(), ErrorShape> {
     let is_own = match (&known.by.device_id, &call.client.device_id) {
         (Some(asked), Some(answers)) => asked == answers,
         _ => known.by.conn_id == call.client.conn_id,
@@ -158,7 +162,7 @@ pub(super) fn check_own<B>(call: &Call<B>, known: &Known, decision: Decision) ->
     Err(ErrorShape::invalid(text).with(details))
 }
 
-fn check_offered(known: &Known, decision: Decision) -> Result<(), ErrorShape> {
+fn check_offered(known: &KnownApproval, decision: Decision) -> Result<(), ErrorShape> {
     let offered = known.subject().decisions();
     if offered.contains(&decision) {
         return Ok(());
@@ -195,12 +199,12 @@ pub(super) async fn list<B: Backend>(call: &Call<B>, kind: ApprovalKind) -> Valu
 }
 
 /// An approval as it is told to clients, in an event and in a list.
-pub(super) fn announcement(known: &Known) -> impl Serialize {
+pub(super) fn announcement(known: &KnownApproval) -> impl Serialize {
     OfKind { approval_kind: known.subject().kind(), told: &known.requested }
 }
 
 /// The end of an approval as it is told to clients; `None` while it waits.
-pub(super) fn end(known: &Known) -> Option<impl Serialize> {
+pub(super) fn end(known: &KnownApproval) -> Option<impl Serialize> {
     let ended = known.ended.as_ref()?;
     let told = Resolved {
         id: known.requested.id.clone(),
@@ -225,7 +229,7 @@ pub(super) async fn look_up<B: Backend>(
     call: &Call<B>,
     kind: ApprovalKind,
     id: &str,
-) -> Result<Arc<Known>, ErrorShape> {
+) -> Result<Arc<KnownApproval>, ErrorShape> {
     let id = id.trim();
     if let Some(known) = find(call, kind, id).await {
         return Ok(known);
@@ -234,7 +238,7 @@ pub(super) async fn look_up<B: Backend>(
     if id.len() >= MIN_PREFIX {
         let wanted = id.to_lowercase();
         found = call.gateway.backend.pending().await;
-        found.retain(|known: &Arc<Known>| {
+        found.retain(|known: &Arc<KnownApproval>| {
             known.subject().kind() == kind && known.requested.id.to_lowercase().starts_with(&wanted)
         });
     }
@@ -247,7 +251,7 @@ pub(super) async fn look_up<B: Backend>(
     }
 }
 
-async fn find<B: Backend>(call: &Call<B>, kind: ApprovalKind, id: &str) -> Option<Arc<Known>> {
+async fn find<B: Backend>(call: &Call<B>, kind: ApprovalKind, id: &str) -> Option<Arc<KnownApproval>> {
     call.gateway.backend.find(id).await.filter(|known| known.subject().kind() == kind)
 }
 
@@ -256,7 +260,7 @@ fn unknown() -> ErrorShape {
     ErrorShape::invalid("unknown or expired approval id").with(details)
 }
 
-fn decided(known: &Known, decision: Option<Decision>) -> Value {
+fn decided(known: &KnownApproval, decision: Option<Decision>) -> Value {
     let Requested { id, created_at_ms, expires_at_ms, .. } = &known.requested;
     let (id, created_at_ms, expires_at_ms) = (id.clone(), *created_at_ms, *expires_at_ms);
     serde_json::to_value(Decided { id, decision, created_at_ms, expires_at_ms }).unwrap_or_default()

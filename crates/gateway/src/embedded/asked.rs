@@ -62,7 +62,7 @@ impl Subject {
 
 /// An approval that waits or has ended.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Known {
+pub struct KnownApproval {
     /// Id, request and times.
     pub requested: Requested<Subject>,
     /// Who asked.
@@ -75,7 +75,7 @@ pub struct Known {
     pub until_steady_ms: i64,
 }
 
-impl Known {
+impl KnownApproval {
     /// What is asked.
     pub fn subject(&self) -> &Subject {
         &self.requested.request

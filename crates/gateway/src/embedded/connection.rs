@@ -2,9 +2,10 @@
 
 use super::door::Opening;
 use super::params::Params;
-use super::port::Place;
+use super::port::Admission;
 use super::{
-    Backend, Gateway, Seat, approvals, commands, devices, invoke, plugins, policies, reports, tools, unified,
+    Backend, Gateway, OpenConnection, approvals, commands, devices, invoke, plugins, policies, reports,
+    tools, unified,
 };
 use crate::access::{Method, OperatorMethod, Scope};
 use crate::session::PREAUTH_TOO_LARGE;
@@ -41,7 +42,7 @@ const MAX_CALLS: usize = 1_024;
 pub(super) async fn run<B: Backend>(
     gateway: Arc<Gateway<B>>,
     mut socket: WebSocket,
-    place: Arc<Place>,
+    place: Arc<Admission>,
     stop: CancellationToken,
 ) {
     let conn_id = Uuid::new_v4().to_string();
@@ -127,7 +128,7 @@ pub(super) async fn run<B: Backend>(
 fn receive<B: Backend>(
     gateway: &Gateway<B>,
     session: &mut Session,
-    place: &Place,
+    place: &Admission,
     text: &str,
 ) -> Vec<Output> {
     let now = gateway.backend.moment();
@@ -155,7 +156,7 @@ fn act<B: Backend>(
         match output {
             Output::Send(frame) => outbox.frame(&frame),
             Output::Opened(client) => {
-                gateway.seated(Seat { client, outbox: outbox.clone() });
+                gateway.seated(OpenConnection { client, outbox: outbox.clone() });
             }
             Output::Knocked(pending) => {
                 gateway.changed();

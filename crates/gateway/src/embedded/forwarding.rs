@@ -7,7 +7,7 @@
 //! consumed. A little stricter than the peers: what contradicts the plan is refused instead of replaced, and so is an
 //! environment that the approval cannot have covered.
 
-use super::asked::{Known, Subject};
+use super::asked::{KnownApproval, Subject};
 use super::binding::{Binding, Environment, text};
 use super::{Agreed, Requester};
 use countersign_protocol::gateway::ErrorShape;
@@ -175,7 +175,7 @@ impl Claim {
     /// Whether the record is about this run, of this caller, on this node, and allows it.
     pub(super) fn check(
         self,
-        record: &Known,
+        record: &KnownApproval,
         asker: Asker<'_>,
         node_id: &str,
         agree: Agree<'_>,

@@ -39,7 +39,7 @@ const READINESS_PAUSES: [Duration; 4] = [
 /// A node's error before it has started anything.
 const NOT_READY: &str = "NODE_NOT_READY";
 
-/// The generation that knows [`event::CANCEL`].
+/// The version of the protocol that knows [`event::CANCEL`].
 const CANCEL_SINCE: u32 = 4;
 
 /// What is passed to a node.

@@ -26,7 +26,7 @@ mod unified;
 #[cfg(fuzzing)]
 pub use tools::fuzzing;
 
-pub use asked::{Ended, Known, Resolver, Subject, Verdict};
+pub use asked::{Ended, KnownApproval, Resolver, Subject, Verdict};
 pub use binding::Binding;
 pub use events::SystemEvent;
 pub use port::{Cause, Peer, TurnedAway};
@@ -139,9 +139,9 @@ pub enum NotCounted {
 #[derive(Clone, Debug)]
 pub enum Happened {
     /// One waits.
-    Requested(Arc<Known>),
+    Requested(Arc<KnownApproval>),
     /// One ended with a decision.
-    Ended(Arc<Known>),
+    Ended(Arc<KnownApproval>),
 }
 
 /// What becomes of an approval that ended.
@@ -163,19 +163,22 @@ pub struct Agreed {
 /// Whoever keeps the approvals.
 pub trait Backend: Send + Sync + 'static {
     /// Takes a request: it waits, and is told to [`Backend::events`], before this returns.
-    fn submit(&self, submission: Submission) -> impl Future<Output = Result<Arc<Known>, NotTaken>> + Send;
+    fn submit(
+        &self,
+        submission: Submission,
+    ) -> impl Future<Output = Result<Arc<KnownApproval>, NotTaken>> + Send;
 
     /// Answers once, if the approval can be answered so. Afterwards [`Backend::find`] tells the end.
     fn resolve(&self, id: &str, verdict: Verdict) -> impl Future<Output = Result<(), NotCounted>> + Send;
 
     /// What waits, oldest first.
-    fn pending(&self) -> impl Future<Output = Vec<Arc<Known>>> + Send;
+    fn pending(&self) -> impl Future<Output = Vec<Arc<KnownApproval>>> + Send;
 
     /// One that waits or ended a moment ago.
-    fn find(&self, id: &str) -> impl Future<Output = Option<Arc<Known>>> + Send;
+    fn find(&self, id: &str) -> impl Future<Output = Option<Arc<KnownApproval>>> + Send;
 
     /// The last ones that ended, as far as they are kept.
-    fn past(&self) -> Vec<Arc<Known>>;
+    fn past(&self) -> Vec<Arc<KnownApproval>>;
 
     /// Waits for the end; `None` when unknown.
     fn wait(&self, id: &str) -> impl Future<Output = Option<Option<Decision>>> + Send;
@@ -251,12 +254,12 @@ pub struct Config {
 struct Gateway<B> {
     backend: Arc<B>,
     door: Mutex<Door>,
-    clients: Mutex<HashMap<String, Seat>>,
+    clients: Mutex<HashMap<String, OpenConnection>>,
     nodes: Mutex<Nodes>,
     system_events: Mutex<SystemEvents>,
     pets: Pets,
     places: Arc<Places>,
-    tool_seats: tools::http::Seats,
+    tool_seats: tools::http::CallSlots,
     started: Instant,
     /// Told when clients or devices change.
     changes: watch::Sender<()>,
@@ -281,7 +284,7 @@ impl<B> Clone for Serving<B> {
 
 /// An open connection.
 #[derive(Clone)]
-struct Seat {
+struct OpenConnection {
     client: Arc<Client>,
     outbox: Outbox,
 }
@@ -435,7 +438,7 @@ async fn tell<B: Backend>(gateway: &Gateway<B>) {
 }
 
 /// The name of what happened, by what the approval is about.
-fn event(known: &Known, exec: &'static str, plugin: &'static str) -> &'static str {
+fn event(known: &KnownApproval, exec: &'static str, plugin: &'static str) -> &'static str {
     match known.subject() {
         Subject::Exec(_) => exec,
         Subject::Plugin(_) => plugin,

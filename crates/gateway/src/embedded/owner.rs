@@ -7,8 +7,8 @@ use super::forwarding::Asker;
 use super::invoke::Allowed;
 use super::nodes::Nodes;
 use super::port::{Places, TurnedAway};
-use super::tools::http::Seats;
-use super::{Backend, Config, Gateway, Requester, Seat, invoke};
+use super::tools::http::CallSlots;
+use super::{Backend, Config, Gateway, OpenConnection, Requester, invoke};
 use crate::access::Scope;
 use crate::pairing::{Device, LetInBy, Pending};
 use crate::pet::Pets;
@@ -51,7 +51,7 @@ impl<B: Backend> Embedded<B> {
             system_events: Mutex::default(),
             pets: Pets::new(move || pets_clock.now_ms()),
             places: Arc::new(Places::new(own, move || clock.now_ms())),
-            tool_seats: Seats::default(),
+            tool_seats: CallSlots::default(),
             started: Instant::now(),
             changes: watch::Sender::new(()),
         }))
@@ -155,7 +155,7 @@ impl<B: Backend> Gateway<B> {
         self.door.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn clients(&self) -> MutexGuard<'_, HashMap<String, Seat>> {
+    pub(super) fn clients(&self) -> MutexGuard<'_, HashMap<String, OpenConnection>> {
         self.clients.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -173,8 +173,8 @@ impl<B: Backend> Gateway<B> {
     }
 
     /// A handshake is over. A device that was sent away since it was admitted goes at once.
-    pub(super) fn seated(&self, seat: Seat) {
-        let Seat { client, outbox } = seat.clone();
+    pub(super) fn seated(&self, seat: OpenConnection) {
+        let OpenConnection { client, outbox } = seat.clone();
         self.clients().insert(client.conn_id.clone(), seat);
         self.nodes().connect(&client, self.backend.now_ms());
         if client.device_id.as_ref().is_some_and(|id| self.door().devices.find(id).is_none()) {
@@ -216,9 +216,9 @@ impl<B: Backend> Gateway<B> {
             }
             door.store();
         }
-        let is_its = |seat: &&Seat| seat.client.device_id.as_deref() == Some(device_id);
-        let seats: Vec<Seat> = self.clients().values().filter(is_its).cloned().collect();
-        for Seat { client, outbox } in seats {
+        let is_its = |seat: &&OpenConnection| seat.client.device_id.as_deref() == Some(device_id);
+        let seats: Vec<OpenConnection> = self.clients().values().filter(is_its).cloned().collect();
+        for OpenConnection { client, outbox } in seats {
             // From now on, however long the connection takes to end.
             self.nodes().disconnect(&client);
             outbox.removed();

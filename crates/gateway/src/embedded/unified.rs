@@ -2,7 +2,7 @@
 //! "Every kind in one shape").
 
 use super::approvals::{check_own, refused, resolver};
-use super::asked::{Ended, Known, Subject, Verdict};
+use super::asked::{Ended, KnownApproval, Subject, Verdict};
 use super::connection::Call;
 use super::{Backend, NotCounted};
 use base64::Engine as _;
@@ -108,7 +108,7 @@ pub(super) fn history<B: Backend>(call: &Call<B>, params: Value) -> Result<Value
     Ok(page)
 }
 
-async fn find<B: Backend>(call: &Call<B>, id: &str) -> Option<Arc<Known>> {
+async fn find<B: Backend>(call: &Call<B>, id: &str) -> Option<Arc<KnownApproval>> {
     match call.gateway.backend.find(id).await {
         Some(known) => Some(known),
         None => call.gateway.backend.past().into_iter().find(|known| known.requested.id == id),
@@ -120,11 +120,11 @@ fn not_found() -> ErrorShape {
 }
 
 /// Where an approval is in the history: by its end, then by its id.
-fn place(known: &Known) -> (i64, &str) {
+fn place(known: &KnownApproval) -> (i64, &str) {
     (known.ended.as_ref().map_or(i64::MAX, |ended| ended.at_ms), known.requested.id.as_str())
 }
 
-fn cursor_at(known: &Known) -> String {
+fn cursor_at(known: &KnownApproval) -> String {
     let (at_ms, id) = place(known);
     URL_SAFE_NO_PAD.encode(format!("{at_ms} {id}"))
 }
@@ -135,7 +135,7 @@ fn read_cursor(cursor: &str) -> Option<(i64, String)> {
     Some((at_ms.parse().ok()?, id.to_owned()))
 }
 
-fn snapshot(known: &Known) -> Snapshot {
+fn snapshot(known: &KnownApproval) -> Snapshot {
     let id = known.requested.id.clone();
     let ended = known.ended.as_ref();
     let status = ended.map_or(Status::Pending, status);

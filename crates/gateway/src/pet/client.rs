@@ -1,6 +1,6 @@
 //! The client's end: a link to somebody else's pet server that is kept up, and what that server asks.
 //!
-//! [`connect`] starts a task that connects, and connects again when the connection is lost. Each [`Asked`] belongs to the very
+//! [`connect`] starts a task that connects, and connects again when the connection is lost. Each [`PetCall`] belongs to the very
 //! connection that brought it: its answer leaves over that one or not at all, and fails as [`AnswerError::Gone`] once it is
 //! lost. What is not answered is denied by the server when its time is over.
 
@@ -54,7 +54,7 @@ pub enum Notice {
     /// It is there.
     Opened,
     /// A call waits for an answer.
-    Asked(Asked),
+    PetCall(PetCall),
     /// It is not there, and what it asked is void; it is tried again after this time, or only when the person did something.
     Lost {
         /// Why.
@@ -65,7 +65,7 @@ pub enum Notice {
 }
 
 /// A call that waits for an answer. Every text in it is the server's word. Dropping it leaves the call to its end.
-pub struct Asked {
+pub struct PetCall {
     /// The server's id for it.
     pub request_id: String,
     /// The tool.
@@ -111,7 +111,7 @@ struct Outgoing {
 /// Hears what became of an answer.
 type Reply = oneshot::Sender<Result<(), AnswerError>>;
 
-impl Asked {
+impl PetCall {
     /// Answers, and waits until the server confirms it. Cancel-safe: an answer that is on its way stays so.
     pub async fn answer(self, choice: Choice, keep: Keep) -> Result<(), AnswerError> {
         let (reply, confirmed) = oneshot::channel();
@@ -134,7 +134,7 @@ impl Asked {
     }
 }
 
-impl fmt::Debug for Asked {
+impl fmt::Debug for PetCall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Arguments may hold secrets and whole files.
         f.debug_struct("Asked")
@@ -153,7 +153,7 @@ pub fn connect(
     let (notices, receiver) = mpsc::channel(NOTICES);
     let link = Link::new(stop);
     let (stop, again) = link.wishes();
-    tracker.spawn(link::Keeper::new(options, notices, stop, again).run());
+    tracker.spawn(link::LinkTask::new(options, notices, stop, again).run());
     (link, receiver)
 }
 

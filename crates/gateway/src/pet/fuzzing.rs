@@ -1,6 +1,6 @@
 //! What holds of the server's end of the pet channel, whatever its client says. For `tests/fuzz`.
 
-use super::session::{Ending, Now, Output, Session};
+use super::session::{Ending, Moment, Output, Session};
 use super::{APPROVAL_WAIT, Call, Choice};
 use countersign_protocol::pet::{RESPONSE_ACTION, SessionId};
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use tokio::time::Instant;
 /// what was never pushed is not answered.
 pub fn server(text: &str) {
     let Ok(id) = SessionId::parse("desk") else { return };
-    let now = Now { at: Instant::now(), unix_ms: 1_760_000_000_000 };
+    let now = Moment { at: Instant::now(), unix_ms: 1_760_000_000_000 };
     let (mut session, _) = Session::new(&id, now);
     let arguments = json!({ "command": "ls" });
     let call = Call { tool: "exec", arguments: &arguments, context: "" };

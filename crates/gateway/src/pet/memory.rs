@@ -27,7 +27,7 @@ pub struct Remembered {
 
 /// A call as it is remembered.
 #[derive(Debug)]
-pub(super) struct Kept {
+pub(super) struct RememberedCall {
     pub(super) tool: String,
     pub(super) arguments: String,
     pub(super) context: String,
@@ -47,8 +47,8 @@ impl Memory {
 
     /// Remembers a choice in the place of an earlier one about the same call. False without room: then the call is asked
     /// about again.
-    pub(super) fn keep(&mut self, call: Kept, choice: Choice, now_ms: i64) -> bool {
-        let Kept { tool, arguments, context } = call;
+    pub(super) fn keep(&mut self, call: RememberedCall, choice: Choice, now_ms: i64) -> bool {
+        let RememberedCall { tool, arguments, context } = call;
         self.kept.retain(|kept| !kept.is_about(&tool, &arguments, &context));
         let bytes: usize = self.kept.iter().map(|kept| kept.arguments.len() + kept.context.len()).sum();
         if self.kept.len() >= MAX_REMEMBERED || bytes + arguments.len() + context.len() > MAX_BYTES {
@@ -87,7 +87,11 @@ mod tests {
     use super::*;
 
     fn keep(memory: &mut Memory, arguments: &str, choice: Choice) -> bool {
-        let call = Kept { tool: "exec".to_owned(), arguments: arguments.to_owned(), context: "c".to_owned() };
+        let call = RememberedCall {
+            tool: "exec".to_owned(),
+            arguments: arguments.to_owned(),
+            context: "c".to_owned(),
+        };
         memory.keep(call, choice, 0)
     }
 

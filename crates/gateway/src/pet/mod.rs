@@ -60,10 +60,10 @@ pub enum By {
     Memory,
 }
 
-/// What came of asking. Only [`Answer::Approved`] lets a call go on.
+/// What came of asking. Only [`AskOutcome::Approved`] lets a call go on.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[must_use]
-pub enum Answer {
+pub enum AskOutcome {
     /// It may go on.
     Approved(By),
     /// It may not.
@@ -80,7 +80,7 @@ pub enum Answer {
     TooLarge,
 }
 
-impl Answer {
+impl AskOutcome {
     /// Whether the call may go on.
     pub const fn is_approved(self) -> bool {
         matches!(self, Self::Approved(_))

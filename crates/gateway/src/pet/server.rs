@@ -6,8 +6,8 @@
 
 mod connection;
 
-use super::session::{Asked, Ending, Now, RequestIds, Session, Unasked};
-use super::{Answer, By, Call, Remembered};
+use super::session::{Ending, Moment, RequestIds, Session, Submitted, Unasked};
+use super::{AskOutcome, By, Call, Remembered};
 pub(crate) use connection::run;
 use countersign_protocol::pet::SessionId;
 use countersign_protocol::secret::PetToken;
@@ -46,7 +46,7 @@ struct Hub {
     now_ms: Box<dyn Fn() -> i64 + Send + Sync>,
     /// None of the locks is held across an await, or together with another but in this order.
     opened: Mutex<Option<Opened>>,
-    seats: Mutex<BTreeMap<SessionId, Seat>>,
+    seats: Mutex<BTreeMap<SessionId, PetConnection>>,
     ids: Mutex<RequestIds>,
     changes: watch::Sender<()>,
 }
@@ -63,7 +63,7 @@ type Waiter = oneshot::Sender<Ending>;
 
 /// A connection, as those see it who ask.
 #[derive(Clone)]
-struct Seat {
+struct PetConnection {
     session: Arc<Mutex<Session<Waiter>>>,
     /// Something waits to be pushed.
     wake: Arc<Notify>,
@@ -90,7 +90,7 @@ pub(crate) enum Unseated {
 pub(crate) struct Seated {
     pets: Pets,
     id: SessionId,
-    seat: Seat,
+    seat: PetConnection,
     /// What is sent first.
     greeting: String,
 }
@@ -116,7 +116,7 @@ impl Pets {
         }
     }
 
-    /// Lets nobody in any more, and ends every connection: what waits there ends as [`Answer::Gone`].
+    /// Lets nobody in any more, and ends every connection: what waits there ends as [`AskOutcome::Gone`].
     pub fn close(&self) {
         if let Some(opened) = lock(&self.0.opened).take() {
             opened.ending.cancel();
@@ -130,21 +130,21 @@ impl Pets {
 
     /// Asks the client of a session about a call and waits for the answer, at most `wait` and at most a day. The call counts as
     /// asked before it is pushed, so that no answer can be too early. Dropping the future withdraws the question.
-    pub async fn ask(&self, session_id: &str, call: Call<'_>, wait: Duration) -> Answer {
-        let Some(seat) = self.seat_of(session_id) else { return Answer::NoSuchSession };
+    pub async fn ask(&self, session_id: &str, call: Call<'_>, wait: Duration) -> AskOutcome {
+        let Some(seat) = self.seat_of(session_id) else { return AskOutcome::NoSuchSession };
         let request_id = lock(&self.0.ids).next((self.0.now_ms)());
         let now = self.now();
         let deadline = now.at + wait.min(LONGEST_WAIT);
         let (waiter, mut answered) = oneshot::channel();
         let asked = lock(&seat.session).ask(&request_id, call, deadline, waiter, now);
         match asked {
-            Ok(Asked::Waits) => {}
-            Ok(Asked::Remembered(choice)) => return Answer::chosen(choice, By::Memory),
-            Err(Unasked::Over) => return Answer::NoSuchSession,
-            Err(Unasked::Full) => return Answer::Full,
+            Ok(Submitted::Waits) => {}
+            Ok(Submitted::Remembered(choice)) => return AskOutcome::chosen(choice, By::Memory),
+            Err(Unasked::Over) => return AskOutcome::NoSuchSession,
+            Err(Unasked::Full) => return AskOutcome::Full,
             Err(Unasked::Frame(error)) => {
                 tracing::warn!(%error, "a call cannot be asked about over the pet channel");
-                return Answer::TooLarge;
+                return AskOutcome::TooLarge;
             }
         }
         let question = Question { pets: self, seat: &seat, request_id };
@@ -153,21 +153,21 @@ impl Pets {
         let ending = match timeout_at(deadline, &mut answered).await {
             Ok(ending) => ending.ok(),
             // The answer may have come at the very end.
-            Err(_) if lock(&seat.session).expire(&question.request_id) => return Answer::Expired,
+            Err(_) if lock(&seat.session).expire(&question.request_id) => return AskOutcome::Expired,
             Err(_) => answered.try_recv().ok(),
         };
         match ending {
-            Some(Ending::Chosen(choice)) => Answer::chosen(choice, By::Client),
-            Some(Ending::Expired) => Answer::Expired,
-            None => Answer::Gone,
+            Some(Ending::Chosen(choice)) => AskOutcome::chosen(choice, By::Client),
+            Some(Ending::Expired) => AskOutcome::Expired,
+            None => AskOutcome::Gone,
         }
     }
 
     /// Clients that are connected, by session.
     pub fn sessions(&self) -> Vec<PetSession> {
-        let seats: Vec<(SessionId, Seat)> =
+        let seats: Vec<(SessionId, PetConnection)> =
             lock(&self.0.seats).iter().map(|(id, seat)| (id.clone(), seat.clone())).collect();
-        let view = |(session_id, seat): (SessionId, Seat)| {
+        let view = |(session_id, seat): (SessionId, PetConnection)| {
             let session = lock(&seat.session);
             PetSession {
                 session_id,
@@ -215,7 +215,7 @@ impl Pets {
         };
         let now = self.now();
         let (session, greeting) = Session::new(&id, now);
-        let seat = Seat {
+        let seat = PetConnection {
             session: Arc::new(Mutex::new(session)),
             wake: Arc::default(),
             ending,
@@ -235,13 +235,13 @@ impl Pets {
         Ok(Seated { pets: self.clone(), id, seat, greeting })
     }
 
-    fn seat_of(&self, session_id: &str) -> Option<Seat> {
+    fn seat_of(&self, session_id: &str) -> Option<PetConnection> {
         let id = SessionId::parse(session_id).ok()?;
         lock(&self.0.seats).get(&id).cloned()
     }
 
-    fn now(&self) -> Now {
-        Now { at: Instant::now(), unix_ms: (self.0.now_ms)() }
+    fn now(&self) -> Moment {
+        Moment { at: Instant::now(), unix_ms: (self.0.now_ms)() }
     }
 
     fn changed(&self) {
@@ -266,7 +266,7 @@ impl Drop for Seated {
 /// A call that somebody waits for; withdrawn when nobody does any more.
 struct Question<'a> {
     pets: &'a Pets,
-    seat: &'a Seat,
+    seat: &'a PetConnection,
     request_id: String,
 }
 

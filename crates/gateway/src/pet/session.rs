@@ -4,7 +4,7 @@
 //! connection, so nobody else's answer can count. A call is registered before its push can be had, so no answer comes too
 //! early; and until that push was taken nothing answers it, so nothing is approved unseen.
 
-use super::memory::{Kept, Memory, Remembered};
+use super::memory::{Memory, Remembered, RememberedCall};
 use super::{Call, Choice, Keep};
 use countersign_protocol::pet::{
     Action, ErrorData, FrameError, Push, REQUEST_ID_PREFIX, RESPONSE_ACTION, Response, SessionId, Status,
@@ -29,14 +29,14 @@ const MAX_FAULTS: u32 = 10;
 
 /// A moment.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Now {
+pub(super) struct Moment {
     /// For deadlines.
     pub(super) at: Instant,
     /// For others to read, Unix milliseconds.
     pub(super) unix_ms: i64,
 }
 
-impl Now {
+impl Moment {
     const fn unix_s(self) -> i64 {
         self.unix_ms.div_euclid(1_000)
     }
@@ -94,7 +94,7 @@ pub(super) enum Unasked {
 
 /// A call that was remembered, or that waits from now on.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Asked {
+pub(super) enum Submitted {
     Remembered(Choice),
     Waits,
 }
@@ -144,7 +144,7 @@ impl Ended {
 
 impl<T> Session<T> {
     /// A new connection; the text is to be sent first.
-    pub(super) fn new(id: &SessionId, now: Now) -> (Self, String) {
+    pub(super) fn new(id: &SessionId, now: Moment) -> (Self, String) {
         let status = json!({
             "status": "connected", "session_id": id.as_str(), "server": "countersign",
             "version": env!("CARGO_PKG_VERSION"),
@@ -169,8 +169,8 @@ impl<T> Session<T> {
         call: Call<'_>,
         deadline: Instant,
         waiter: T,
-        now: Now,
-    ) -> Result<Asked, Unasked> {
+        now: Moment,
+    ) -> Result<Submitted, Unasked> {
         let Call { tool, arguments, context } = call;
         if self.is_over {
             return Err(Unasked::Over);
@@ -182,7 +182,7 @@ impl<T> Session<T> {
         };
         let text = approval.check()?;
         if let Some(choice) = self.memory.recall(tool, &text, context) {
-            return Ok(Asked::Remembered(choice));
+            return Ok(Submitted::Remembered(choice));
         }
         if self.waiting.len() >= MAX_WAITING || self.waiting_bytes + text.len() > MAX_WAITING_BYTES {
             return Err(Unasked::Full);
@@ -199,7 +199,7 @@ impl<T> Session<T> {
         };
         self.waiting.insert(approval.request_id, waiting);
         self.unsent.push_back(request_id.to_owned());
-        Ok(Asked::Waits)
+        Ok(Submitted::Waits)
     }
 
     /// The next text that is to be sent. What was withdrawn meanwhile is never sent.
@@ -247,7 +247,7 @@ impl<T> Session<T> {
     }
 
     /// A text frame came.
-    pub(super) fn receive(&mut self, text: &str, now: Now) -> Vec<Output<T>> {
+    pub(super) fn receive(&mut self, text: &str, now: Moment) -> Vec<Output<T>> {
         if self.is_over {
             return Vec::new();
         }
@@ -272,7 +272,7 @@ impl<T> Session<T> {
     }
 
     /// A binary frame came.
-    pub(super) fn receive_binary(&mut self, now: Now) -> Vec<Output<T>> {
+    pub(super) fn receive_binary(&mut self, now: Moment) -> Vec<Output<T>> {
         if self.is_over {
             return Vec::new();
         }
@@ -285,7 +285,7 @@ impl<T> Session<T> {
         Output::Close { code, reason }
     }
 
-    fn respond(&mut self, action: Action, now: Now) -> Vec<Output<T>> {
+    fn respond(&mut self, action: Action, now: Moment) -> Vec<Output<T>> {
         let Action { action, data, request_id: echo } = action;
         let response = match ToolApprovalResponse::read(data) {
             Ok(response) => response,
@@ -310,7 +310,9 @@ impl<T> Session<T> {
         let keep = if remember { Keep::Session } else { Keep::Once };
         let remembered = match keep {
             Keep::Once => false,
-            Keep::Session => self.memory.keep(Kept { tool, arguments, context }, choice, now.unix_ms),
+            Keep::Session => {
+                self.memory.keep(RememberedCall { tool, arguments, context }, choice, now.unix_ms)
+            }
         };
         let done = Response {
             status: Status::Ok,
@@ -340,7 +342,7 @@ impl<T> Session<T> {
 }
 
 /// The push that says that a connection lives.
-pub(super) fn heartbeat(now: Now) -> String {
+pub(super) fn heartbeat(now: Moment) -> String {
     written(&Push::new(push_type::HEARTBEAT, json!({}), now.unix_s()))
 }
 
@@ -359,7 +361,7 @@ fn refused<T>(action: String, echo: Option<String>, about: Option<String>, error
 }
 
 /// What is wrong with a frame that is no action.
-fn wrong<T>(code: &str, message: String, now: Now) -> Output<T> {
+fn wrong<T>(code: &str, message: String, now: Moment) -> Output<T> {
     let timestamp = now.unix_s();
     let level = "error".to_owned();
     let data = ErrorData { level, code: code.to_owned(), message, timestamp, context: None };

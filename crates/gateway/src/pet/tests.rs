@@ -5,7 +5,7 @@ mod hostile;
 
 use super::*;
 use crate::embedded::{
-    Agreed, Backend, Config, Embedded, Happened, Known, Listing, NotCounted, NotTaken, PolicyError,
+    Agreed, Backend, Config, Embedded, Happened, KnownApproval, Listing, NotCounted, NotTaken, PolicyError,
     Submission, ToolError, Use, Verdict,
 };
 use crate::pairing::LocalPairing;
@@ -35,19 +35,19 @@ const NOW_MS: i64 = 1_714_896_000_123;
 struct Nobody(broadcast::Sender<Happened>);
 
 impl Backend for Nobody {
-    async fn submit(&self, _: Submission) -> Result<Arc<Known>, NotTaken> {
+    async fn submit(&self, _: Submission) -> Result<Arc<KnownApproval>, NotTaken> {
         Err(NotTaken::Unavailable("a test".to_owned()))
     }
     async fn resolve(&self, _: &str, _: Verdict) -> Result<(), NotCounted> {
         Err(NotCounted::Gone)
     }
-    async fn pending(&self) -> Vec<Arc<Known>> {
+    async fn pending(&self) -> Vec<Arc<KnownApproval>> {
         Vec::new()
     }
-    async fn find(&self, _: &str) -> Option<Arc<Known>> {
+    async fn find(&self, _: &str) -> Option<Arc<KnownApproval>> {
         None
     }
-    fn past(&self) -> Vec<Arc<Known>> {
+    fn past(&self) -> Vec<Arc<KnownApproval>> {
         Vec::new()
     }
     async fn wait(&self, _: &str) -> Option<Option<Decision>> {
@@ -131,7 +131,7 @@ impl Rig {
         Pet::connect(&format!("{}&token={TOKEN}", self.url(session))).await.expect("an open connection")
     }
 
-    async fn ask(&self, session: &str) -> Answer {
+    async fn ask(&self, session: &str) -> AskOutcome {
         let arguments = json!({"command": "uname -a"});
         self.pets.ask(session, Call { tool: "exec", arguments: &arguments, context: "" }, APPROVAL_WAIT).await
     }
@@ -232,7 +232,7 @@ async fn an_approval_goes_to_its_session_and_back() {
         assert_eq!(cat.answer(json!({"request_id": cats, "approved": true})).await["status"], "ok");
         assert_eq!(dog.answer(json!({"request_id": dogs, "approved": false})).await["status"], "ok");
     });
-    assert_eq!(answers, (Answer::Approved(By::Client), Answer::Denied(By::Client)));
+    assert_eq!(answers, (AskOutcome::Approved(By::Client), AskOutcome::Denied(By::Client)));
 }
 
 #[tokio::test]
@@ -243,7 +243,7 @@ async fn a_hundred_calls_that_are_answered_at_once_lose_no_answer() {
         async {
             let mut approved = 0;
             for _ in 0..100 {
-                approved += usize::from(rig.ask("cat").await == Answer::Approved(By::Client));
+                approved += usize::from(rig.ask("cat").await == AskOutcome::Approved(By::Client));
             }
             approved
         },
@@ -268,7 +268,7 @@ async fn t02_a_second_connection_of_a_session_is_refused_while_the_first_lives()
         let request_id = first.asked().await;
         first.answer(json!({"request_id": request_id, "approved": true})).await;
     });
-    assert_eq!(answer, Answer::Approved(By::Client));
+    assert_eq!(answer, AskOutcome::Approved(By::Client));
     drop(first);
     rig.sessions(0).await;
     Pet::connect(&url).await.unwrap();
@@ -282,15 +282,15 @@ async fn who_goes_away_leaves_nobody_waiting_and_a_stop_is_told() {
         pet.asked().await;
         drop(pet);
     });
-    assert_eq!(answer, Answer::Gone);
-    assert_eq!(rig.ask("cat").await, Answer::NoSuchSession);
+    assert_eq!(answer, AskOutcome::Gone);
+    assert_eq!(rig.ask("cat").await, AskOutcome::NoSuchSession);
     let mut pet = rig.pet("cat").await;
     let (answer, ()) = tokio::join!(rig.ask("cat"), async {
         pet.asked().await;
         rig.stop.cancel();
         assert_eq!(pet.close_code().await, 1_012);
     });
-    assert_eq!(answer, Answer::Gone);
+    assert_eq!(answer, AskOutcome::Gone);
     rig.serving.await.unwrap().unwrap();
 }
 

@@ -58,7 +58,7 @@ pub async fn guard(arguments: impl Iterator<Item = OsString>, left: LeftBehind) 
     let own = getpid();
     set_child_subreaper(Some(own))?;
     let mut children = signal(SignalKind::child())?;
-    let mut told = Told::new()?;
+    let mut told = EndSignals::new()?;
     let child = Command::new("/proc/self/exe")
         .args(arguments)
         .env(VARIABLE, own.as_raw_nonzero().get().to_string())
@@ -165,13 +165,13 @@ fn own_children() -> Vec<Pid> {
 }
 
 /// Signals that tell a program to end.
-struct Told {
+struct EndSignals {
     terminate: Signals,
     interrupt: Signals,
     hangup: Signals,
 }
 
-impl Told {
+impl EndSignals {
     fn new() -> io::Result<Self> {
         Ok(Self {
             terminate: signal(SignalKind::terminate())?,

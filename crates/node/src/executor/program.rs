@@ -45,7 +45,7 @@ pub struct Limits {
 
 /// What a program that ended well printed.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Answer {
+pub struct Printed {
     /// Its answer.
     pub stdout: String,
     /// Its remarks.
@@ -140,7 +140,7 @@ impl Program {
         env: &BTreeMap<String, String>,
         limits: Limits,
         cancel: CancellationToken,
-    ) -> Result<Answer, CallError> {
+    ) -> Result<Printed, CallError> {
         if cancel.is_cancelled() {
             return Err(CallError::Cancelled);
         }
@@ -155,7 +155,7 @@ impl Program {
         };
         let ExecPayload { success, exit_code, timed_out, stdout, stderr, error } = payload;
         if success {
-            return Ok(Answer { stdout, stderr });
+            return Ok(Printed { stdout, stderr });
         }
         if timed_out {
             return Err(CallError::TimedOut(limits.time));

@@ -720,12 +720,12 @@ setsid sh -c \"$me\" &
 (setsid sh -c \"$me\" &)
 eval \"$me\"";
 
-async fn pids(bench: &Bench, count: usize) -> Vec<tree::Known> {
+async fn pids(bench: &Bench, count: usize) -> Vec<tree::ProcessIdentity> {
     loop {
         let text = fs::read_to_string(bench.work().join("pids")).unwrap_or_default();
         let pids: Vec<i32> = text.lines().filter_map(|line| line.parse().ok()).collect();
         if pids.len() == count {
-            let known = |pid| rustix::process::Pid::from_raw(pid).and_then(tree::Known::of);
+            let known = |pid| rustix::process::Pid::from_raw(pid).and_then(tree::ProcessIdentity::of);
             return pids.into_iter().map(|pid| known(pid).unwrap()).collect();
         }
         tokio::time::sleep(Duration::from_millis(5)).await;

@@ -27,12 +27,12 @@ pub(super) struct Whose {
     /// Value of [`MARK`].
     pub(super) mark: String,
     /// Leads the group.
-    pub(super) leader: Option<Known>,
+    pub(super) leader: Option<ProcessIdentity>,
 }
 
 /// A process that is not mistaken for a later one with its number.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
-pub(super) struct Known {
+pub(super) struct ProcessIdentity {
     pub(super) pid: i32,
     /// In ticks since the machine's start.
     pub(super) started: u64,
@@ -95,7 +95,7 @@ impl Tree {
     }
 
     fn whose(&self) -> Whose {
-        Whose { mark: self.mark.clone(), leader: self.leader.and_then(Known::of) }
+        Whose { mark: self.mark.clone(), leader: self.leader.and_then(ProcessIdentity::of) }
     }
 
     /// Leaves no member a moment to start another.
@@ -117,7 +117,7 @@ impl Drop for Tree {
     }
 }
 
-impl Known {
+impl ProcessIdentity {
     /// The process that has this number now.
     pub(super) fn of(pid: Pid) -> Option<Self> {
         let seen = Seen::of(pid.as_raw_nonzero().get())?;
@@ -175,8 +175,9 @@ fn members(whose: &[Whose]) -> Vec<Seen> {
     let marks: Vec<Vec<u8>> =
         whose.iter().map(|whose| format!("{MARK}={}", whose.mark).into_bytes()).collect();
     // A group keeps its number while anybody is in it; another leader means another group.
-    let is_another =
-        |known: &Known| all.iter().any(|seen| seen.pid == known.pid && seen.started != known.started);
+    let is_another = |known: &ProcessIdentity| {
+        all.iter().any(|seen| seen.pid == known.pid && seen.started != known.started)
+    };
     let groups: BTreeSet<i32> = whose
         .iter()
         .filter_map(|whose| whose.leader)

@@ -7,7 +7,7 @@
 
 mod journal;
 
-use super::tree::{self, Known};
+use super::tree::{self, ProcessIdentity};
 use countersign_approvals::ports::Ports;
 use countersign_commands::environment;
 pub use journal::{End, Left, LeftRun, left_behind};
@@ -42,9 +42,9 @@ enum Note {
 }
 
 /// What this process tells its warden: a process has one, or none.
-static TOLD: Mutex<Told> = Mutex::new(Told { live: BTreeMap::new(), warden: None });
+static NOTES: Mutex<Notes> = Mutex::new(Notes { live: BTreeMap::new(), warden: None });
 
-struct Told {
+struct Notes {
     /// What a warden that starts must hear, by mark.
     live: BTreeMap<String, Vec<String>>,
     warden: Option<Warden>,
@@ -57,7 +57,7 @@ struct Warden {
 
 /// Starts the warden of this process, which writes into `folder`. `arguments` are for programs that would do something else without.
 pub fn start(folder: &Path, arguments: Vec<OsString>) -> io::Result<()> {
-    let own = Known::of(getpid()).ok_or(io::ErrorKind::NotFound)?;
+    let own = ProcessIdentity::of(getpid()).ok_or(io::ErrorKind::NotFound)?;
     let file = folder.join(journal::name_of(own));
     std::fs::create_dir_all(folder)?;
     let mut child = match std::env::current_exe().ok().and_then(|own| lighter(&own)) {
@@ -142,8 +142,8 @@ impl Warden {
     }
 }
 
-fn told() -> MutexGuard<'static, Told> {
-    TOLD.lock().unwrap_or_else(PoisonError::into_inner)
+fn told() -> MutexGuard<'static, Notes> {
+    NOTES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn tell(mark: &str, note: &Note) {
@@ -197,7 +197,7 @@ pub fn serve(file: &Path) -> io::Result<Option<Left>> {
         match note {
             Note::Begins { mark, name } => journal.begins(&mark, name, at_ms)?,
             Note::Leads { mark, pid } => {
-                let leader = Pid::from_raw(pid).and_then(Known::of);
+                let leader = Pid::from_raw(pid).and_then(ProcessIdentity::of);
                 journal.change(&mark, |run| run.leader = leader)?;
             }
             Note::Contained { mark, program, container } => {

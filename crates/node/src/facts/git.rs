@@ -135,7 +135,7 @@ impl Search {
         if head.is_empty() || !is_head || !is_folder("objects") || !is_folder("refs") {
             return Err(Doubt::of(&found.own, "no repository"));
         }
-        let mut told = Told { tree, ..Told::default() };
+        let mut told = RepositoryFiles { tree, ..RepositoryFiles::default() };
         for file in [
             found.shared.join("config"),
             found.shared.join("config.worktree"),
@@ -170,7 +170,7 @@ impl Search {
                 continue;
             }
             if symlink_metadata(path.join("HEAD")).is_ok() {
-                let mut told = Told { any_tree: AnyTree::Allowed, ..Told::default() };
+                let mut told = RepositoryFiles { any_tree: AnyTree::Allowed, ..RepositoryFiles::default() };
                 told.read(&path.join("config"), &path)?;
                 told.read(&path.join("config.worktree"), &path)?;
                 self.modules(&path.join("modules"), level + 1)?;
@@ -215,7 +215,7 @@ impl Search {
 
 /// What the files of one repository say.
 #[derive(Debug, Default)]
-struct Told<'a> {
+struct RepositoryFiles<'a> {
     tree: Option<&'a Path>,
     any_tree: AnyTree,
     hooks: Option<String>,
@@ -231,7 +231,7 @@ enum AnyTree {
     Refused,
 }
 
-impl Told<'_> {
+impl RepositoryFiles<'_> {
     fn read(&mut self, file: &Path, own: &Path) -> Result<(), Doubt> {
         let Some(text) = text(file)? else { return Ok(()) };
         let settings = config::settings(&text).map_err(|unclear| Doubt::of(file, unclear))?;

@@ -30,7 +30,7 @@ pub struct AskedRun {
 
 /// The command of a question.
 #[derive(Clone, Debug)]
-pub(super) struct Asked {
+pub(super) struct AskedCommand {
     pub(super) asked: AskedRun,
     /// Its text as it was given.
     pub(super) text: String,
@@ -86,12 +86,12 @@ pub(super) enum NotGranted {
 /// Answers that wait for their run, and those that were used.
 #[derive(Debug, Default)]
 pub(super) struct Grants {
-    kept: Mutex<VecDeque<Kept>>,
+    kept: Mutex<VecDeque<KeptGrant>>,
 }
 
 #[derive(Debug)]
-struct Kept {
-    asked: Asked,
+struct KeptGrant {
+    asked: AskedCommand,
     granted: Granted,
     /// By the steady clock.
     until_ms: i64,
@@ -100,14 +100,19 @@ struct Kept {
 
 impl Grants {
     /// Keeps an answer that allows.
-    pub(super) fn keep(&self, asked: Asked, granted: Granted, now_ms: i64) {
+    pub(super) fn keep(&self, asked: AskedCommand, granted: Granted, now_ms: i64) {
         let mut kept = self.kept();
         kept.retain(|known| known.until_ms > now_ms && known.asked.asked.run != asked.asked.run);
         // The oldest goes: its run asks again.
         while kept.len() >= MAX_GRANTS {
             kept.pop_front();
         }
-        kept.push_back(Kept { asked, granted, until_ms: now_ms.saturating_add(GRANT_MS), is_used: false });
+        kept.push_back(KeptGrant {
+            asked,
+            granted,
+            until_ms: now_ms.saturating_add(GRANT_MS),
+            is_used: false,
+        });
     }
 
     /// Takes an answer back that did not count where the question came from.
@@ -129,13 +134,13 @@ impl Grants {
         Ok(Some(known.granted.clone()))
     }
 
-    fn kept(&self) -> MutexGuard<'_, VecDeque<Kept>> {
+    fn kept(&self) -> MutexGuard<'_, VecDeque<KeptGrant>> {
         // What a panic left behind is whole: entries are put in and marked by one operation.
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Asked {
+impl AskedCommand {
     /// The command of `question`, of which `asked` is the run and `facts` what was there.
     pub(super) fn of(question: &Question, command: &Command, asked: AskedRun, facts: Facts) -> Self {
         Self {
@@ -204,7 +209,7 @@ impl Host {
         let Some((run, decision)) = run.zip(decision) else { return };
         let Some(command) = question.subject.command() else { return };
         facts.cwd = facts.cwd.filter(|_| command.folder.is_some());
-        let asked = Asked::of(question, command, AskedRun { run, env_names: Vec::new() }, facts);
+        let asked = AskedCommand::of(question, command, AskedRun { run, env_names: Vec::new() }, facts);
         let granted = Granted { request_id: request_id.to_owned(), decision };
         self.grants.keep(asked, granted, self.parts.ports.clock.steady_ms());
     }
@@ -245,8 +250,8 @@ mod tests {
         NodeRun { gateway: "ws://127.0.0.1:18789".into(), node_id: "n1".into(), run_id: "r1".into() }
     }
 
-    fn asked(argv: Option<&[&str]>) -> Asked {
-        Asked {
+    fn asked(argv: Option<&[&str]>) -> AskedCommand {
+        AskedCommand {
             asked: AskedRun { run: run(), env_names: vec!["LANG".into()] },
             text: "id -u".into(),
             argv: argv.map(strings),
@@ -265,7 +270,7 @@ mod tests {
 
     /// A run after a person allowed `asked`, changed by `change`.
     fn check(
-        asked: Asked,
+        asked: AskedCommand,
         argv: &[&str],
         change: impl Fn(&mut Wanted<'_>),
         expected: Result<bool, NotGranted>,

@@ -1,7 +1,7 @@
 //! Questions that come over a gateway. They meet the same refusing rules, are shown with the same facts and leave the same
 //! line in the history as those that come over the socket.
 
-use super::grants::{Asked, AskedRun, Granted, Grants};
+use super::grants::{AskedCommand, AskedRun, Granted, Grants};
 use super::record::Recorder;
 use super::refusal::refused_by;
 use super::{Glance, Host};
@@ -52,7 +52,7 @@ pub struct Waiting {
     ticket: Ticket,
     recorder: Recorder,
     grants: Arc<Grants>,
-    asked: Option<Box<Asked>>,
+    asked: Option<Box<AskedCommand>>,
     ports: Ports,
 }
 
@@ -140,7 +140,7 @@ impl Host {
             let mut facts = glance.facts;
             // Nobody said which folder: what was looked at is no folder of the run's.
             facts.cwd = facts.cwd.filter(|_| command.folder.is_some());
-            Box::new(Asked::of(&question, command, asked, facts))
+            Box::new(AskedCommand::of(&question, command, asked, facts))
         });
         match self.parts.approvals.submit(question, wait, id, by).await {
             Ok(ticket) => {

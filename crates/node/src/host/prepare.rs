@@ -26,11 +26,11 @@ use std::sync::{Mutex, PoisonError};
 /// What was prepared and may still be run.
 #[derive(Debug, Default)]
 pub(super) struct PreparedRuns {
-    kept: Mutex<VecDeque<Kept>>,
+    kept: Mutex<VecDeque<KeptPlan>>,
 }
 
 #[derive(Debug)]
-struct Kept {
+struct KeptPlan {
     plan: Plan,
     env: BTreeMap<String, String>,
     facts: Facts,
@@ -76,7 +76,7 @@ impl Host {
             mutable_file_operand: operand(&checked, &judged.facts),
         };
         self.prepared.keep(
-            Kept {
+            KeptPlan {
                 plan: plan.clone(),
                 env,
                 facts: judged.facts,
@@ -143,7 +143,7 @@ impl Host {
 }
 
 impl PreparedRuns {
-    fn keep(&self, run: Kept, now_ms: i64) {
+    fn keep(&self, run: KeptPlan, now_ms: i64) {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.retain(|known| known.until_ms > now_ms && known.plan != run.plan);
         while kept.len() >= MOST_KEPT {

@@ -29,7 +29,7 @@ mod scripts;
 
 /// Who sits at the desk.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Desk {
+enum Person {
     /// Answers everything so.
     Answers(Decision),
     /// Nobody can be shown anything.
@@ -125,7 +125,7 @@ impl Rig {
     }
 
     /// Sends `request` while `desk` answers, and tells whether a person was asked.
-    async fn send(&self, request: ExecRequest, desk: Desk) -> (Came, Option<Arc<Record>>) {
+    async fn send(&self, request: ExecRequest, desk: Person) -> (Came, Option<Arc<Record>>) {
         self.send_to(Placement::default(), request, desk).await
     }
 
@@ -134,16 +134,16 @@ impl Rig {
         &self,
         placement: Placement,
         request: ExecRequest,
-        desk: Desk,
+        desk: Person,
     ) -> (Came, Option<Arc<Record>>) {
         let mut events = self.approvals.events();
-        let presenter = (desk != Desk::Empty).then(|| self.approvals.presenter());
+        let presenter = (desk != Person::Empty).then(|| self.approvals.presenter());
         let approvals = self.approvals.clone();
         let asked: Arc<Mutex<Option<Arc<Record>>>> = Arc::default();
         let seen = asked.clone();
         let answering = tokio::spawn(async move {
             while let Ok(event) = events.recv().await {
-                if let (Event::Added(record), Desk::Answers(decision)) = (event, desk) {
+                if let (Event::Added(record), Person::Answers(decision)) = (event, desk) {
                     *seen.lock().unwrap() = Some(record.clone());
                     approvals.resolve(&record.id, decision, "window").await.unwrap();
                 }
@@ -214,7 +214,7 @@ struct Row<'a> {
     policy: (&'a str, &'a str, &'a str),
     allowlist: &'a [&'a str],
     request: ExecRequest,
-    desk: Desk,
+    desk: Person,
     ran: bool,
     reason: &'a str,
     asked: bool,
@@ -234,8 +234,8 @@ async fn check(name: &str, row: Row<'_>) {
     assert_eq!(record.is_some(), row.asked, "{name}: whether a person was asked");
 }
 
-const YES: Desk = Desk::Answers(Decision::AllowOnce);
-const NO: Desk = Desk::Answers(Decision::Deny);
+const YES: Person = Person::Answers(Decision::AllowOnce);
+const NO: Person = Person::Answers(Decision::Deny);
 
 #[tokio::test(flavor = "multi_thread")]
 async fn m404_to_m414_fresh_requests() {
@@ -389,7 +389,7 @@ async fn each_request_is_judged_by_the_document_as_it_is_then() {
     let rig = Rig::new(&with, ForwardedGrants::WithSnapshot).await;
     for (document, runs) in [(&with, true), (&without, false), (&with, true)] {
         std::fs::write(&rig.store.current().path, document).unwrap();
-        let (came, _) = rig.send(echo(), Desk::Empty).await;
+        let (came, _) = rig.send(echo(), Person::Empty).await;
         assert_eq!(matches!(came, Came::Ran(_)), runs, "{document}: {came:?}");
     }
 }
@@ -440,11 +440,11 @@ async fn without_anybody_to_ask_the_fallback_decides() {
     {
         let rig =
             Rig::new(&policy("full", "always", fallback, allowlist), ForwardedGrants::WithSnapshot).await;
-        let came = rig.send(echo(), Desk::Empty).await.0;
+        let came = rig.send(echo(), Person::Empty).await.0;
         assert_eq!(matches!(came, Came::Ran(_)), ran, "{fallback}: {came:?}");
     }
     let rig = Rig::new(&policy("full", "always", "allowlist", &[&path]), ForwardedGrants::WithSnapshot).await;
-    assert_eq!(rig.send(echo(), Desk::Empty).await.0, Came::Ran("ran\n".into()));
+    assert_eq!(rig.send(echo(), Person::Empty).await.0, Came::Ran("ran\n".into()));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -595,7 +595,7 @@ fn own(more: serde_json::Value) -> String {
 }
 
 /// Sends the same request again and again; whether it ran, and whether a person was asked.
-async fn check_own(policy: &str, rules: &str, desk: Desk, expected: &[(bool, bool)]) -> Rig {
+async fn check_own(policy: &str, rules: &str, desk: Person, expected: &[(bool, bool)]) -> Rig {
     let rig = Rig::with_rules(policy, Some(rules), ForwardedGrants::WithSnapshot).await;
     for (time, expected) in expected.iter().enumerate() {
         let (came, record) = rig.send(echo(), desk).await;
@@ -672,6 +672,6 @@ async fn with_rules_that_cannot_be_read_everything_is_asked_about() {
     for unreadable in ["", "{", "{\"version\":9,\"rules\":[]}"] {
         check_own(&open, unreadable, YES, &[(true, true)]).await;
         check_own(&open, unreadable, NO, &[(false, true)]).await;
-        check_own(&open, unreadable, Desk::Empty, &[(false, false)]).await;
+        check_own(&open, unreadable, Person::Empty, &[(false, false)]).await;
     }
 }

@@ -18,12 +18,12 @@ pub struct Readers(Arc<Reading>);
 struct Reading {
     limit: usize,
     /// Oldest first.
-    places: Mutex<VecDeque<Place>>,
+    places: Mutex<VecDeque<Occupancy>>,
     left: Notify,
 }
 
 #[derive(Debug)]
-struct Place {
+struct Occupancy {
     since: Instant,
     shown_out: CancellationToken,
 }
@@ -47,7 +47,7 @@ impl Readers {
             let left = self.0.left.notified();
             let Some(oldest) = self.full_since() else {
                 let shown_out = CancellationToken::new();
-                let place = Place { since: Instant::now(), shown_out: shown_out.clone() };
+                let place = Occupancy { since: Instant::now(), shown_out: shown_out.clone() };
                 self.0.places().push_back(place);
                 return Reader { reading: Arc::clone(&self.0), shown_out };
             };
@@ -73,7 +73,7 @@ impl Readers {
 }
 
 impl Reading {
-    fn places(&self) -> MutexGuard<'_, VecDeque<Place>> {
+    fn places(&self) -> MutexGuard<'_, VecDeque<Occupancy>> {
         self.places.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -74,12 +74,12 @@ pub fn start<H: Handler>(
     };
     let owner = rustix::process::geteuid().as_raw();
     let shared = Arc::new(Shared { handler, ports, token, owner, gate: Gate::new(), room: Room::new() });
-    tracker.spawn(keep_listening(store, shared, stop, Told { state, restored }));
+    tracker.spawn(keep_listening(store, shared, stop, Watchers { state, restored }));
     receiver
 }
 
 /// Who hears how the socket is.
-pub(super) struct Told {
+pub(super) struct Watchers {
     pub(super) state: watch::Sender<SocketState>,
     pub(super) restored: mpsc::Sender<Restored>,
 }
@@ -89,9 +89,9 @@ async fn keep_listening<H: Handler>(
     store: Store,
     shared: Arc<Shared<H>>,
     stop: CancellationToken,
-    told: Told,
+    told: Watchers,
 ) {
-    let Told { state, .. } = &told;
+    let Watchers { state, .. } = &told;
     let mut documents = store.watch();
     let mut pause = FIRST_PAUSE;
     while !stop.is_cancelled() {
@@ -149,7 +149,7 @@ pub(super) async fn serve<H: Handler>(
     shared: &Arc<Shared<H>>,
     stop: &CancellationToken,
     moved: impl Future<Output = ()>,
-    told: &Told,
+    told: &Watchers,
 ) {
     let connections = TaskTracker::new();
     let ending = stop.child_token();

@@ -23,7 +23,7 @@ use tokio::time::Instant;
 
 /// What every operator needs.
 #[derive(Clone)]
-pub(super) struct Tools {
+pub(super) struct OperatorParts {
     pub(super) approvals: Approvals,
     pub(super) host: Arc<Host>,
     pub(super) ports: Ports,
@@ -55,7 +55,7 @@ pub(super) enum Withdrawal {
 
 /// One question from its way in to its end.
 pub(super) struct Asking {
-    pub(super) tools: Tools,
+    pub(super) tools: OperatorParts,
     /// Our id for the gateway.
     pub(super) gateway: String,
     /// Of the connection.

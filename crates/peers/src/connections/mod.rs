@@ -22,7 +22,7 @@ pub use policies::{Content, Fetched, FileContent, NotWritten};
 pub use presented::Kind;
 pub(crate) use secrets::Secrets;
 
-use asking::Tools;
+use asking::OperatorParts;
 use config::{Gateway, MAX_GATEWAYS};
 use countersign_approvals::Approvals;
 use countersign_approvals::ports::Ports;
@@ -75,7 +75,7 @@ pub struct Connections {
 struct Inner {
     file: PathBuf,
     secrets: Secrets,
-    tools: Tools,
+    tools: OperatorParts,
     live: Mutex<Live>,
     /// One change at a time.
     changing: tokio::sync::Mutex<()>,
@@ -138,7 +138,13 @@ impl Connections {
             inner: Arc::new(Inner {
                 file: paths.gateways(),
                 secrets: Secrets::new(paths.gateway_secrets(), paths.openclaw_state.clone(), environment),
-                tools: Tools { approvals, host, ports, own_node: Arc::new(OwnNode::of(paths)), not_taken },
+                tools: OperatorParts {
+                    approvals,
+                    host,
+                    ports,
+                    own_node: Arc::new(OwnNode::of(paths)),
+                    not_taken,
+                },
                 live: Mutex::default(),
                 changing: tokio::sync::Mutex::default(),
                 changed: watch::Sender::new(()),

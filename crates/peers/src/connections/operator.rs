@@ -2,7 +2,7 @@
 //! connection that brought the question and over no other (docs/protocol/approvals.md, "Answering",
 //! "Lost events").
 
-use super::asking::{Asking, Tools, Withdrawal};
+use super::asking::{Asking, OperatorParts, Withdrawal};
 use super::presented::{Kind, Origin, Presented};
 use countersign_approvals::book::MAX_PENDING_OF_GATEWAY;
 use countersign_gateway::access::Scope;
@@ -82,7 +82,7 @@ fn weight(payload: &Value) -> usize {
 /// Follows one gateway.
 pub(super) struct Operator {
     about: About,
-    tools: Tools,
+    tools: OperatorParts,
     now: watch::Sender<Now>,
     live: Option<Live>,
     generation: u32,
@@ -94,7 +94,7 @@ pub(super) struct Operator {
 }
 
 impl Operator {
-    pub(super) fn new(about: About, tools: Tools, now: watch::Sender<Now>) -> Self {
+    pub(super) fn new(about: About, tools: OperatorParts, now: watch::Sender<Now>) -> Self {
         Self {
             about,
             tools,

@@ -43,7 +43,7 @@ pub(super) struct Asker {
 }
 
 /// What came of asking there.
-enum Told {
+enum AskedThere {
     /// Somebody decided.
     Decided { decision: Decision, by: Option<String> },
     /// It ended there without a decision.
@@ -81,7 +81,7 @@ impl Asker {
             told = self.converse(record, &raised, &delivered) => {
                 let arrived = delivered.is_cancelled();
                 match told {
-                    Ok(Told::Silence) if !arrived => self.meter.failed(&record.id, NOBODY.to_owned()),
+                    Ok(AskedThere::Silence) if !arrived => self.meter.failed(&record.id, NOBODY.to_owned()),
                     Ok(told) => {
                         if !arrived {
                             self.meter.delivered();
@@ -104,7 +104,7 @@ impl Asker {
         record: &Record,
         raised: &Raised,
         delivered: &CancellationToken,
-    ) -> Result<Told, Undelivered> {
+    ) -> Result<AskedThere, Undelivered> {
         let mut tries = 0;
         loop {
             let (onward, live) = self.connected().await?;
@@ -129,12 +129,12 @@ impl Asker {
             let error = tokio::select! {
                 Some(answered) = answer_to(&mut answers, &id) => return Ok(answered),
                 waited = &mut waited => match waited {
-                    Ok(Told::Decided { decision, .. }) => {
+                    Ok(AskedThere::Decided { decision, .. }) => {
                         // Who it was is told by the event, which may be a moment behind.
                         let named = tokio::time::timeout(NAME_WAIT, answer_to(&mut answers, &id)).await;
-                        return Ok(named.ok().flatten().unwrap_or(Told::Decided { decision, by: None }));
+                        return Ok(named.ok().flatten().unwrap_or(AskedThere::Decided { decision, by: None }));
                     }
-                    Ok(Told::Silence) => return Ok(Told::Silence),
+                    Ok(AskedThere::Silence) => return Ok(AskedThere::Silence),
                     Err(error) => error,
                 },
             };
@@ -194,7 +194,7 @@ impl Asker {
     }
 
     /// Raises it; a decision when there is one at once.
-    async fn raise(&self, live: &Live, record: &Record, id: &str) -> Result<Option<Told>, CallError> {
+    async fn raise(&self, live: &Live, record: &Record, id: &str) -> Result<Option<AskedThere>, CallError> {
         let left_ms = self.left_ms(record).await.max(1);
         let question = &record.question;
         // The members that the oldest release knows: its schema is closed. With `ask` it offers no allow-always.
@@ -234,15 +234,15 @@ impl Asker {
         format!("Handed on by Countersign: this runs somewhere else, not on this gateway. {answer}")
     }
 
-    async fn decision(&self, live: &Live, id: &str, record: &Record) -> Result<Told, CallError> {
+    async fn decision(&self, live: &Live, id: &str, record: &Record) -> Result<AskedThere, CallError> {
         let left_ms = self.left_ms(record).await;
         let left = Duration::from_millis(u64::try_from(left_ms).unwrap_or_default()) + CALL_WAIT;
         live.call_within(WAIT, json!({ "id": id }), Answers::One, left).await.map(|answer| read(&answer))
     }
 
     /// Takes an answer from there for as much as it counts here.
-    async fn count(&self, record: &Record, told: Told) {
-        let Told::Decided { decision, by } = told else { return };
+    async fn count(&self, record: &Record, told: AskedThere) {
+        let AskedThere::Decided { decision, by } = told else { return };
         let counts = match decision {
             Decision::Deny => true,
             // An allow-always there is no rule here.
@@ -301,11 +301,11 @@ impl Asker {
 }
 
 /// The next answer to the request with this id; `None` when no more can come.
-async fn answer_to(answers: &mut broadcast::Receiver<Answered>, id: &str) -> Option<Told> {
+async fn answer_to(answers: &mut broadcast::Receiver<Answered>, id: &str) -> Option<AskedThere> {
     loop {
         match answers.recv().await {
             Ok(Answered { id: of, decision: Some(decision), by }) if of == id => {
-                return Some(Told::Decided { decision, by });
+                return Some(AskedThere::Decided { decision, by });
             }
             Ok(_) | Err(broadcast::error::RecvError::Lagged(_)) => {}
             Err(broadcast::error::RecvError::Closed) => return None,
@@ -314,10 +314,10 @@ async fn answer_to(answers: &mut broadcast::Receiver<Answered>, id: &str) -> Opt
 }
 
 /// A decision that we do not know is none.
-fn read(answer: &Value) -> Told {
+fn read(answer: &Value) -> AskedThere {
     match serde_json::from_value(answer["decision"].clone()) {
-        Ok(decision) => Told::Decided { decision, by: None },
-        Err(_) => Told::Silence,
+        Ok(decision) => AskedThere::Decided { decision, by: None },
+        Err(_) => AskedThere::Silence,
     }
 }
 

@@ -49,7 +49,7 @@ pub(super) struct Target {
 
 /// A place whose members were checked.
 #[derive(Clone, Debug)]
-pub(super) enum Place {
+pub(super) enum Destination {
     Gateway { gateway: String, may_allow: bool },
     Command(Program),
     Webhook { address: Address, pin: Option<Pin>, auth: WebhookAuth },
@@ -117,7 +117,7 @@ fn filters(name: &str, texts: Vec<String>) -> anyhow::Result<Vec<String>> {
 
 impl Target {
     /// Checks every member. The text of an error is for the person and begins with the name of the member.
-    pub(super) fn checked(&self) -> anyhow::Result<Place> {
+    pub(super) fn checked(&self) -> anyhow::Result<Destination> {
         if uuid::Uuid::parse_str(&self.id).is_err() {
             bail!("id: expected a UUID, got {:?}", self.id);
         }
@@ -130,9 +130,9 @@ impl Target {
                 if gateway.trim().is_empty() {
                     bail!("gateway: expected one of the connected gateways, got none");
                 }
-                Place::Gateway { gateway: gateway.clone(), may_allow: *may_allow }
+                Destination::Gateway { gateway: gateway.clone(), may_allow: *may_allow }
             }
-            ForwardPlace::Command { argv } => Place::Command(Program::parse(argv.clone())?),
+            ForwardPlace::Command { argv } => Destination::Command(Program::parse(argv.clone())?),
             ForwardPlace::Webhook { url, pin, auth } => {
                 let address = Address::parse(url)?;
                 let pin = match pin.as_deref().map(str::trim).filter(|pin| !pin.is_empty()) {
@@ -147,7 +147,7 @@ impl Target {
                 if *auth != WebhookAuth::None && !self.has_secret {
                     bail!("secret: expected one, because the address is to know us by it");
                 }
-                Place::Webhook { address, pin, auth: *auth }
+                Destination::Webhook { address, pin, auth: *auth }
             }
         })
     }

@@ -1,6 +1,6 @@
 //! What the window changes: settings, targets and their secrets; and a sample to try one with.
 
-use super::config::{self, Document, MAX_TARGETS, Place, Target};
+use super::config::{self, Destination, Document, MAX_TARGETS, Target};
 use super::message::{Message, Sample, What};
 use super::meter::Meter;
 use super::post::{Again, Undelivered};
@@ -66,7 +66,7 @@ impl Forward {
         let place = target.checked().map_err(ForwardError::Invalid)?;
         let (secrets, id, has_secret) = (self.inner.secrets.clone(), target.id.clone(), target.has_secret);
         let secret = blocking(move || {
-            if let Place::Command(program) = &place {
+            if let Destination::Command(program) = &place {
                 program
                     .check_file()
                     .map_err(|error| std::io::Error::new(std::io::ErrorKind::InvalidInput, error))?;

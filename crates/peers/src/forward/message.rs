@@ -82,7 +82,7 @@ struct EndingBody {
 
 /// A command as it is told elsewhere.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) struct Told {
+pub(super) struct CommandText {
     /// One line or a text of several, at most [`MAX_COMMAND`] bytes.
     pub(super) text: String,
     /// Whether the text is the command itself, an argument list quoted for a POSIX shell. Otherwise something in it is masked,
@@ -121,7 +121,7 @@ impl Message {
 }
 
 /// What a request is about as it may be told elsewhere: secrets masked, nothing hidden, nothing endless.
-pub(super) fn told(question: &Question) -> Told {
+pub(super) fn told(question: &Question) -> CommandText {
     let view = question.subject.view();
     let (copy, open, masked) = match &question.subject {
         Subject::Command(command) => match &command.argv {
@@ -135,9 +135,9 @@ pub(super) fn told(question: &Question) -> Told {
     // Line ends and tabs are seen for what they are; every other character that is not must have been counted as hidden.
     let is_clean = !copy.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\t'));
     if is_plain && is_clean && copy.len() <= MAX_COMMAND {
-        return Told { text: copy, exact: true };
+        return CommandText { text: copy, exact: true };
     }
-    Told { text: cut(masked, MAX_COMMAND), exact: false }
+    CommandText { text: cut(masked, MAX_COMMAND), exact: false }
 }
 
 /// A list quoted for a shell, in one line with every secret, and with secrets masked.
@@ -161,7 +161,7 @@ pub(super) fn is_told_whole(question: &Question) -> bool {
 
 fn of_request(record: &Record) -> RequestBody {
     let question = &record.question;
-    let Told { text, exact } = told(question);
+    let CommandText { text, exact } = told(question);
     let host_name = match &question.place {
         Place::Remote(name) => name.as_deref(),
         Place::ThisMachine | Place::Sandbox => None,

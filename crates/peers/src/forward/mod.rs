@@ -20,7 +20,7 @@ use asker::{Asker, MAX_ASKED};
 pub use config::check_file;
 #[cfg(fuzzing)]
 pub use config::rewrite;
-use config::{Document, Place, Target};
+use config::{Destination, Document, Target};
 use countersign_approvals::Approvals;
 use countersign_approvals::actor::Event;
 use countersign_approvals::book::{Ending, Record};
@@ -240,13 +240,13 @@ impl Forward {
         self.live().running.insert(target.id.clone(), Running { meter, place, gone });
     }
 
-    fn receiver(&self, place: Place, secret: Option<zeroize::Zeroizing<String>>) -> Reaches {
+    fn receiver(&self, place: Destination, secret: Option<zeroize::Zeroizing<String>>) -> Reaches {
         match place {
-            Place::Gateway { gateway, may_allow } => Reaches::Gateway { gateway, may_allow },
-            Place::Command(program) => {
+            Destination::Gateway { gateway, may_allow } => Reaches::Gateway { gateway, may_allow },
+            Destination::Command(program) => {
                 Reaches::Post(Receiver::Command { program, environment: Arc::clone(&self.inner.environment) })
             }
-            Place::Webhook { address, pin, auth } => {
+            Destination::Webhook { address, pin, auth } => {
                 Reaches::Post(Receiver::Webhook(Webhook { address, pin, auth, secret }))
             }
         }

@@ -1,8 +1,8 @@
 //! The app's own gateway: it serves while the person wants it, on the port that they chose, and tries again when that is
 //! taken. Nothing of the app waits for it or ends with it.
 
+use super::backend::{App, GatewayBackend, Presence};
 use super::keep;
-use super::keeper::{App, Keeper, Presence};
 use super::pets::{self, PetChannel};
 use super::policies::Policies;
 use super::tools::{Offered, Tools};
@@ -55,7 +55,7 @@ pub struct Parts {
 /// Handle of the app's own gateway.
 #[derive(Clone)]
 pub struct EmbeddedGateway {
-    pub(super) now: watch::Receiver<Now>,
+    pub(super) now: watch::Receiver<GatewayStatus>,
     settings: watch::Receiver<GatewaySettings>,
     pub(super) pet: watch::Receiver<PetSettings>,
     token_file: PathBuf,
@@ -65,10 +65,10 @@ pub struct EmbeddedGateway {
 }
 
 /// How the gateway is. Told anew whenever something about it changes.
-pub struct Now {
+pub struct GatewayStatus {
     pub(super) state: EmbeddedState,
     /// There since token and devices could be read.
-    gateway: Option<Embedded<Keeper>>,
+    gateway: Option<Embedded<GatewayBackend>>,
     pub(super) pet: PetChannel,
 }
 
@@ -84,8 +84,11 @@ pub enum Verdict {
 impl EmbeddedGateway {
     /// Serves on `tracker` until `stop`, whenever the settings want it.
     pub fn start(parts: Parts, tracker: &TaskTracker, stop: CancellationToken) -> Self {
-        let (sender, now) =
-            watch::channel(Now { state: EmbeddedState::Off, gateway: None, pet: PetChannel::Closed });
+        let (sender, now) = watch::channel(GatewayStatus {
+            state: EmbeddedState::Off,
+            gateway: None,
+            pet: PetChannel::Closed,
+        });
         let app =
             App { host: Arc::clone(&parts.host), node: OwnNode::of(&parts.paths), port: AtomicU16::new(0) };
         let app = Arc::new(app);
@@ -138,12 +141,12 @@ impl EmbeddedGateway {
     }
 
     /// The gateway, once token and devices could be read.
-    pub(super) fn embedded(&self) -> Option<Embedded<Keeper>> {
+    pub(super) fn embedded(&self) -> Option<Embedded<GatewayBackend>> {
         self.now.borrow().gateway.clone()
     }
 
     /// Told whenever [`EmbeddedGateway::view`] changes.
-    pub fn changes(&self) -> watch::Receiver<Now> {
+    pub fn changes(&self) -> watch::Receiver<GatewayStatus> {
         self.now.clone()
     }
 
@@ -168,7 +171,7 @@ struct Keeping {
     tools: Offered,
     tracker: TaskTracker,
     stop: CancellationToken,
-    now: watch::Sender<Now>,
+    now: watch::Sender<GatewayStatus>,
 }
 
 impl Keeping {
@@ -214,7 +217,7 @@ impl Keeping {
     /// Serves until `stop` or until something else is wanted.
     async fn serve(
         &self,
-        gateway: &Embedded<Keeper>,
+        gateway: &Embedded<GatewayBackend>,
         listener: TcpListener,
         other: impl Future<Output = ()>,
     ) -> std::io::Result<()> {
@@ -257,7 +260,7 @@ impl Keeping {
 
     /// Has the file's token count as soon as it is another one; who is connected stays. One that cannot be read or was removed changes
     /// nothing. Never ends.
-    async fn follow_token(&self, gateway: &Embedded<Keeper>) {
+    async fn follow_token(&self, gateway: &Embedded<GatewayBackend>) {
         let folder = &self.parts.folder;
         let wake = Arc::new(Notify::new());
         let mut watcher = Watcher::new(vec![folder.clone()], Arc::clone(&wake));
@@ -276,7 +279,7 @@ impl Keeping {
     }
 
     /// The gateway with its present token.
-    fn known(&self) -> anyhow::Result<Embedded<Keeper>> {
+    fn known(&self) -> anyhow::Result<Embedded<GatewayBackend>> {
         let Parts { approvals, store, ports, folder, .. } = &self.parts;
         let token = state::token(&folder.join(TOKEN_FILE), ports)?;
         let known = self.now.borrow().gateway.clone();
@@ -288,7 +291,8 @@ impl Keeping {
         let (tracker, stop) = (self.tracker.clone(), self.stop.clone());
         let policies = Policies::of_app(store.clone(), ports.clone());
         let tools = self.tools.clone();
-        let keeper = Keeper::new(approvals.clone(), policies, ports.clone(), presence, tools, tracker, stop);
+        let backend =
+            GatewayBackend::new(approvals.clone(), policies, ports.clone(), presence, tools, tracker, stop);
         let kept = folder.clone();
         let config = Config {
             token,
@@ -296,7 +300,7 @@ impl Keeping {
             devices: state::devices(folder)?,
             keep: Box::new(move |devices| keep(&kept, devices)),
         };
-        let gateway = Embedded::new(keeper, config);
+        let gateway = Embedded::new(backend, config);
         self.now.send_modify(|now| now.gateway = Some(gateway.clone()));
         Ok(gateway)
     }

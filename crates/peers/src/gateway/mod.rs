@@ -2,11 +2,11 @@
 //! one.
 
 mod app;
-mod keeper;
+mod approval_log;
+mod backend;
 mod nodes;
 mod pets;
 pub mod policies;
-mod shelf;
 mod state;
 mod tools;
 mod view;
@@ -15,14 +15,14 @@ use crate::forward::{self, Forward};
 use anyhow::Context as _;
 pub use app::EmbeddedGateway;
 pub use app::TOKEN_FILE;
-pub use app::{Now, Parts, Verdict};
+pub use app::{GatewayStatus, Parts, Verdict};
+use backend::{GatewayBackend, Presence};
 use countersign_approvals::actor::Approvals;
 use countersign_approvals::book::DEFAULT_MAX_PENDING;
 use countersign_approvals::ports::Ports;
 use countersign_core::paths::{Paths, process_environment};
 use countersign_gateway::embedded::{Config, Embedded};
 use countersign_gateway::pairing::LocalPairing;
-use keeper::{Keeper, Presence};
 pub use nodes::{NodeRun, Nodes};
 use policies::Policies;
 #[cfg(fuzzing)]
@@ -91,7 +91,7 @@ fn alone(
     options: Options,
     tracker: &TaskTracker,
     stop: &CancellationToken,
-) -> anyhow::Result<(Embedded<Keeper>, Option<PathBuf>)> {
+) -> anyhow::Result<(Embedded<GatewayBackend>, Option<PathBuf>)> {
     let folder = paths.gateway();
     let (token, token_file) = match options.token.filter(|token| !token.trim().is_empty()) {
         Some(token) => (token.trim().to_owned().into(), None),
@@ -116,8 +116,15 @@ fn alone(
     );
     let presence = Presence::ClientsOnly(forward);
     // Nobody could be asked before a tool is called but the programs that call them.
-    let keeper =
-        Keeper::new(approvals, policies, ports, presence, Offered::default(), tracker.clone(), stop.clone());
+    let backend = GatewayBackend::new(
+        approvals,
+        policies,
+        ports,
+        presence,
+        Offered::default(),
+        tracker.clone(),
+        stop.clone(),
+    );
     let alone = folder.join(ALONE);
     let config = Config {
         token,
@@ -125,7 +132,7 @@ fn alone(
         devices: state::devices(&alone)?,
         keep: Box::new(move |devices| keep(&alone, devices)),
     };
-    Ok((Embedded::new(keeper, config), token_file))
+    Ok((Embedded::new(backend, config), token_file))
 }
 
 /// A device that cannot be stored is let in all the same, until the program ends.

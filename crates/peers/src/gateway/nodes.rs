@@ -1,7 +1,7 @@
 //! The nodes of the app's own gateway, for the app's own runs.
 
 use super::app::EmbeddedGateway;
-use super::keeper::Keeper;
+use super::backend::GatewayBackend;
 use countersign_gateway::embedded::Embedded;
 use countersign_protocol::gateway::ErrorShape;
 use countersign_protocol::gateway::approval::Plan;
@@ -93,7 +93,7 @@ impl Nodes for EmbeddedGateway {
 
 /// As [`EmbeddedGateway::run_on_node`].
 pub(super) async fn run(
-    gateway: &Embedded<Keeper>,
+    gateway: &Embedded<GatewayBackend>,
     node_id: &str,
     params: RunParams,
     allowed: Option<Decision>,

@@ -1,6 +1,6 @@
 //! Companion clients at the app's own gateway: the pet channel is open while the person wants it and the gateway serves.
 
-use super::app::{EmbeddedGateway, Now, PET_TOKEN_FILE, Parts};
+use super::app::{EmbeddedGateway, GatewayStatus, PET_TOKEN_FILE, Parts};
 use super::state;
 use anyhow::Context as _;
 use countersign_gateway::pet::{Choice, Pets, Remembered};
@@ -67,7 +67,7 @@ impl EmbeddedGateway {
 }
 
 /// Opens and closes the channel as the person wants it. Never ends; whoever drops it closes the channel.
-pub(super) async fn follow(pets: &Pets, parts: &Parts, now: &watch::Sender<Now>) {
+pub(super) async fn follow(pets: &Pets, parts: &Parts, now: &watch::Sender<GatewayStatus>) {
     let mut wanted = parts.pet.clone();
     loop {
         let is_wanted = wanted.borrow_and_update().enabled;

@@ -4,7 +4,7 @@ use anyhow::Context as _;
 use countersign_approvals::history::History;
 use countersign_approvals::ports::Ports;
 use countersign_approvals::store::{Changed, Current, Replacement, Store, StoreError, Writer};
-use countersign_core::known::{Known, document_event};
+use countersign_core::known::{KnownVersions, document_event};
 use countersign_core::paths::Paths;
 use countersign_gateway::embedded::PolicyError;
 use countersign_policy::document;
@@ -53,7 +53,7 @@ impl Policies {
             .context("cannot open the history")?;
         let (storing, closed) = (TaskTracker::new(), CancellationToken::new());
         let store = Store::open(paths.openclaw_state.clone(), ports.clone(), &storing, closed.clone());
-        let (changes, known) = (store.changes(), Known::of(paths));
+        let (changes, known) = (store.changes(), KnownVersions::of(paths));
         tracker.spawn(async move {
             let ended = async {
                 stop.cancelled().await;
@@ -138,7 +138,7 @@ fn refused(error: StoreError) -> PolicyError {
 async fn record(
     mut changes: broadcast::Receiver<Changed>,
     history: &History,
-    known: &Known,
+    known: &KnownVersions,
     ended: impl Future<Output = ()>,
 ) {
     tokio::pin!(ended);
@@ -161,7 +161,7 @@ async fn record(
 }
 
 /// What other programs write is recorded by the app.
-async fn append(history: &History, known: &Known, changed: &Changed) {
+async fn append(history: &History, known: &KnownVersions, changed: &Changed) {
     if changed.writer != Writer::Gateway {
         return;
     }

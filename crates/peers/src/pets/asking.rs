@@ -5,7 +5,7 @@ use crate::connections::NotTaken;
 use countersign_approvals::Approvals;
 use countersign_approvals::book::{Ending, RequestedBy};
 use countersign_approvals::ports::Ports;
-use countersign_gateway::pet::client::{AnswerError, Asked};
+use countersign_gateway::pet::client::{AnswerError, PetCall};
 use countersign_gateway::pet::{Choice, Keep};
 use countersign_node::host::{Host, Inquired, Inquiry};
 use countersign_policy::display::{self, Secrets};
@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 
 /// What every server needs.
 #[derive(Clone)]
-pub(super) struct Tools {
+pub(super) struct FollowerParts {
     pub(super) approvals: Approvals,
     pub(super) host: Arc<Host>,
     pub(super) ports: Ports,
@@ -28,13 +28,13 @@ pub(super) struct Tools {
 
 /// One question from its way in to its end.
 pub(super) struct Asking {
-    pub(super) tools: Tools,
+    pub(super) tools: FollowerParts,
     /// Our id for the server.
     pub(super) source: String,
     /// The person's name for it.
     pub(super) name: String,
     pub(super) session_id: String,
-    pub(super) asked: Asked,
+    pub(super) asked: PetCall,
     /// Nobody wants the server any more.
     pub(super) stop: CancellationToken,
     /// The whole app ends.

@@ -8,7 +8,7 @@ mod config;
 mod source;
 
 use crate::connections::{NotTaken, Secrets};
-use asking::Tools;
+use asking::FollowerParts;
 pub use config::check_file;
 #[cfg(fuzzing)]
 pub use config::rewrite;
@@ -51,7 +51,7 @@ pub struct PetSources {
 struct Inner {
     file: PathBuf,
     secrets: Secrets,
-    tools: Tools,
+    tools: FollowerParts,
     live: Mutex<Live>,
     /// One change at a time.
     changing: tokio::sync::Mutex<()>,
@@ -104,7 +104,7 @@ impl PetSources {
             inner: Arc::new(Inner {
                 file: paths.pet_servers(),
                 secrets,
-                tools: Tools { approvals, host, ports, not_taken },
+                tools: FollowerParts { approvals, host, ports, not_taken },
                 live: Mutex::default(),
                 changing: tokio::sync::Mutex::default(),
                 changed: watch::Sender::new(()),

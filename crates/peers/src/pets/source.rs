@@ -1,9 +1,9 @@
 //! One pet server: its token is read, it is kept connected, and each call that it asks about becomes a question here.
 
-use super::asking::{Asking, Tools};
+use super::asking::{Asking, FollowerParts};
 use super::config::{Checked, Source};
 use crate::connections::{Secrets, escaped};
-use countersign_gateway::pet::client::{self, Asked, LinkProblem, Notice, Options};
+use countersign_gateway::pet::client::{self, LinkProblem, Notice, Options, PetCall};
 use countersign_protocol::secret::PetToken;
 use countersign_protocol::ui::{LinkState, LinkView};
 use std::sync::Arc;
@@ -25,7 +25,7 @@ pub(super) struct Following {
     pub(super) source: Source,
     pub(super) checked: Checked,
     pub(super) secrets: Secrets,
-    pub(super) tools: Tools,
+    pub(super) tools: FollowerParts,
     pub(super) now: watch::Sender<Now>,
     /// Told when the person wants it tried again.
     pub(super) again: Arc<Notify>,
@@ -48,7 +48,7 @@ impl Following {
                 Some(_) = asking.join_next() => self.count(asking.len()),
                 () = self.again.notified() => link.retry(),
                 notice = notices.recv() => match notice {
-                    Some(Notice::Asked(asked)) => {
+                    Some(Notice::PetCall(asked)) => {
                         asking.spawn(self.asking(asked, &stop, &closing).run());
                         self.count(asking.len());
                     }
@@ -78,7 +78,7 @@ impl Following {
         }
     }
 
-    fn asking(&self, asked: Asked, stop: &CancellationToken, closing: &CancellationToken) -> Asking {
+    fn asking(&self, asked: PetCall, stop: &CancellationToken, closing: &CancellationToken) -> Asking {
         Asking {
             tools: self.tools.clone(),
             source: self.source.id.clone(),

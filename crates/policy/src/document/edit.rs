@@ -186,7 +186,7 @@ fn edit_entry(
         members.shift_remove("source");
         members.shift_remove("argPattern");
     }
-    // These tell of uses of the pattern that was, and one peer generation rewrites patterns from the last of them.
+    // These tell of uses of the pattern that was, and some peers rewrite patterns from the last of them.
     for name in ["lastUsedAt", "lastUsedCommand", "lastResolvedPath"] {
         members.shift_remove(name);
     }

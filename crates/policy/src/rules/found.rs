@@ -2,7 +2,7 @@
 //! of its own and known to only read ([`crate::knowledge`]), with every folder that is searched in the place of what is
 //! found there.
 
-use super::places::Place;
+use super::places::ReadingPlace;
 use super::{Argument, Invocation, reads, shape, trees};
 use crate::facts::{Facts, Tree};
 use crate::knowledge::{self, Command, Nature, Operands, Program};
@@ -31,7 +31,7 @@ pub(super) fn without_readers(
     if !work::pay(PAIR_UNITS * actions.len() * starts.len()) {
         return None;
     }
-    let place = Place::new(folder, facts.home.to_str(), &facts.reached);
+    let place = ReadingPlace::new(folder, facts.home.to_str(), &facts.reached);
     let texts: Vec<&str> = segment.words.iter().map(|word| word.text.as_str()).collect();
     let mut kept = Vec::with_capacity(segment.words.len());
     let mut at = 0;
@@ -60,7 +60,7 @@ fn stands_for_files(
     command: &Command,
     words: &[&str],
     arguments: &[Word],
-    place: Place<'_>,
+    place: ReadingPlace<'_>,
 ) -> bool {
     let named: Vec<usize> =
         arguments.iter().enumerate().filter(|(_, word)| word.text == FOUND).map(|(at, _)| at).collect();
@@ -80,7 +80,7 @@ fn only_reads(
     words: &[Word],
     start: &str,
     below: &[Tree],
-    place: Place<'_>,
+    place: ReadingPlace<'_>,
     facts: &Facts,
     covered: impl Fn(Invocation<'_>) -> bool,
 ) -> bool {

@@ -26,7 +26,7 @@ use crate::work;
 use countersign_commands::programs::is_another_by_name;
 use countersign_protocol::document::WILDCARD_AGENT;
 use countersign_protocol::rules::{ArgumentRule, CommandRule, FlagSet, RuleEffect};
-use places::Place;
+use places::ReadingPlace;
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -325,6 +325,6 @@ fn arguments_are_possible(rule: &ArgumentRule, invocation: Invocation<'_>) -> bo
 /// Work of a comparison that ends at the program's name.
 const MATCH_UNITS: usize = 32;
 
-fn place<'a>(invocation: Invocation<'a>) -> Place<'a> {
-    Place::new(invocation.folder, invocation.home.to_str(), invocation.reached)
+fn place<'a>(invocation: Invocation<'a>) -> ReadingPlace<'a> {
+    ReadingPlace::new(invocation.folder, invocation.home.to_str(), invocation.reached)
 }

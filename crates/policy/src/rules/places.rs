@@ -8,7 +8,7 @@ use countersign_protocol::rules::SecretPlaces;
 
 /// Where words are read from.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place<'a> {
+pub(super) struct ReadingPlace<'a> {
     /// Real working directory.
     pub(super) folder: Option<&'a str>,
     /// Home directory.
@@ -26,7 +26,7 @@ enum Meant {
     Possibly,
 }
 
-impl<'a> Place<'a> {
+impl<'a> ReadingPlace<'a> {
     /// Words read in `folder`, none of which may lead out of where it seems to lie.
     pub(super) fn new(folder: Option<&'a str>, home: Option<&'a str>, reached: &'a Reached) -> Self {
         Self { folder, home, reached, meant: Meant::Certainly }
@@ -38,7 +38,7 @@ impl<'a> Place<'a> {
     }
 }
 
-impl Place<'_> {
+impl ReadingPlace<'_> {
     /// Whether `word` is a literal path at or below one of `below`; none given: the working directory.
     pub(super) fn holds(self, below: &[String], word: &str) -> bool {
         if word == STANDARD_INPUT {
@@ -415,10 +415,10 @@ const SOURCE: &[&str] = &[
 mod tests {
     use super::*;
 
-    const PLACE: Place<'_> = at("/home/u/src/app");
+    const PLACE: ReadingPlace<'_> = at("/home/u/src/app");
 
-    const fn at(folder: &str) -> Place<'_> {
-        Place {
+    const fn at(folder: &str) -> ReadingPlace<'_> {
+        ReadingPlace {
             folder: Some(folder),
             home: Some("/home/u"),
             reached: Reached::NOT_LOOKED,
@@ -458,7 +458,7 @@ mod tests {
         check("../lib/x", &["/home/u/src"], true);
         check("../../x", &["/home/u/src"], false);
         check("/srv", &["/"], true);
-        assert!(!Place::new(None, None, Reached::NOT_LOOKED).holds(&[], "a"));
+        assert!(!ReadingPlace::new(None, None, Reached::NOT_LOOKED).holds(&[], "a"));
     }
 
     fn check_secret(word: &str, expected: bool) {
@@ -517,7 +517,7 @@ mod tests {
         for word in ["a/../x", "./link/../x", "/srv/link/../x"] {
             check_secret(word, true);
         }
-        let nowhere = Place::new(None, Some("/home/u"), Reached::NOT_LOOKED);
+        let nowhere = ReadingPlace::new(None, Some("/home/u"), Reached::NOT_LOOKED);
         assert!(nowhere.is_secret_folder(SecretPlaces::Refused));
         assert!(!nowhere.is_secret_folder(SecretPlaces::Allowed));
     }

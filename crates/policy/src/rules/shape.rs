@@ -1,7 +1,7 @@
 //! Do arguments have a shape? One pass over the words, no backtracking. For an allowing rule every word must fit; for a
 //! refusing one it is enough that the words could mean what is refused.
 
-use super::places::Place;
+use super::places::ReadingPlace;
 use super::{Argument, scripts};
 use crate::knowledge;
 use crate::work;
@@ -12,7 +12,7 @@ use countersign_protocol::rules::{
 use std::slice::Iter;
 
 /// Whether every word fits an allowing shape.
-pub(super) fn fits(shape: &ArgumentShape, arguments: &[Argument<'_>], place: Place<'_>) -> bool {
+pub(super) fn fits(shape: &ArgumentShape, arguments: &[Argument<'_>], place: ReadingPlace<'_>) -> bool {
     let mut operands = 0;
     let all = walk(shape, arguments, place, |word, _| {
         operands += 1;
@@ -25,7 +25,7 @@ pub(super) fn fits(shape: &ArgumentShape, arguments: &[Argument<'_>], place: Pla
 pub(super) fn operands<'a>(
     shape: &ArgumentShape,
     arguments: &'a [Argument<'a>],
-    place: Place<'_>,
+    place: ReadingPlace<'_>,
 ) -> Option<Vec<&'a str>> {
     let mut operands = Vec::new();
     let all = walk(shape, arguments, place, |word, _| {
@@ -39,7 +39,7 @@ pub(super) fn operands<'a>(
 pub(super) fn operand_places(
     shape: &ArgumentShape,
     arguments: &[Argument<'_>],
-    place: Place<'_>,
+    place: ReadingPlace<'_>,
 ) -> Option<Vec<usize>> {
     let mut places = Vec::new();
     let all = walk(shape, arguments, place, |_, at| {
@@ -53,7 +53,7 @@ pub(super) fn operand_places(
 pub(super) fn after_leading<'a>(
     shape: &ArgumentShape,
     arguments: &'a [Argument<'a>],
-    place: Place<'_>,
+    place: ReadingPlace<'_>,
 ) -> Option<&'a [Argument<'a>]> {
     let mut words = Words { rest: arguments.iter(), secrets: shape.secrets };
     while let Some(word) = words.flag_ahead() {
@@ -71,7 +71,7 @@ pub(super) fn after_leading<'a>(
 fn walk<'a>(
     shape: &ArgumentShape,
     arguments: &'a [Argument<'a>],
-    place: Place<'_>,
+    place: ReadingPlace<'_>,
     mut operand: impl FnMut(&'a str, usize) -> bool,
 ) -> bool {
     if arguments.len() > ARGUMENTS || arguments.iter().any(|argument| argument.expands) {
@@ -152,7 +152,7 @@ fn takes_flag(
     style: FlagStyle,
     word: &str,
     words: &mut Words<'_>,
-    place: Place<'_>,
+    place: ReadingPlace<'_>,
 ) -> Option<Vec<usize>> {
     // Each letter of a cluster is looked up.
     if !work::pay(flags.len() * word.len().min(CLUSTER_BYTES)) {
@@ -200,7 +200,12 @@ fn takes_flag(
     Some(found)
 }
 
-fn takes_value(value: &FlagValue, glued: Option<&str>, words: &mut Words<'_>, place: Place<'_>) -> bool {
+fn takes_value(
+    value: &FlagValue,
+    glued: Option<&str>,
+    words: &mut Words<'_>,
+    place: ReadingPlace<'_>,
+) -> bool {
     // The words as they stand were looked at already; what is glued to a letter is seen only here.
     let judged = words.secrets != SecretPlaces::Allowed;
     if judged && glued.is_some_and(|glued| place.is_secret(SecretPlaces::Refused, glued)) {
@@ -226,7 +231,7 @@ pub(super) fn is_number(word: &str) -> bool {
     !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-fn operand_fits(rule: &OperandRule, index: u32, word: &str, place: Place<'_>) -> bool {
+fn operand_fits(rule: &OperandRule, index: u32, word: &str, place: ReadingPlace<'_>) -> bool {
     let first = usize::try_from(index).ok().and_then(|index| rule.first.get(index));
     let is_certain = |kind: &OperandKind| {
         let is_a_path = match kind {
@@ -250,7 +255,7 @@ fn operand_fits(rule: &OperandRule, index: u32, word: &str, place: Place<'_>) ->
     }
 }
 
-fn is_of_kind(kind: &OperandKind, word: &str, place: Place<'_>) -> bool {
+fn is_of_kind(kind: &OperandKind, word: &str, place: ReadingPlace<'_>) -> bool {
     match kind {
         OperandKind::Any => true,
         OperandKind::Data => is_data(word),
@@ -306,7 +311,7 @@ pub(super) fn is_data(word: &str) -> bool {
 
 /// Whether the words could mean what a refusing shape names: the subcommand after any flags, one of the listed flags (when
 /// there are any) and one operand of the kinds (when there are any).
-pub(super) fn touches(shape: &ArgumentShape, arguments: &[Argument<'_>], place: Place<'_>) -> bool {
+pub(super) fn touches(shape: &ArgumentShape, arguments: &[Argument<'_>], place: ReadingPlace<'_>) -> bool {
     let Some(rest) = after_subcommand(shape, arguments) else { return false };
     let flagged = match &shape.flags {
         FlagSet::Any => true,

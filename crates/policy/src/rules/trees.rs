@@ -2,7 +2,7 @@
 //! ripgrep, GNU diff, git and findutils. What is not certain to be left out counts as read; programs that only list names
 //! read nothing.
 
-use super::{Argument, Invocation, places::Place, shape};
+use super::{Argument, Invocation, places::ReadingPlace, shape};
 use crate::allowlist::glob;
 use crate::facts::{Hidden, Ignored, Kind, Leads, Links, ROOT, Reached, Tree};
 use crate::knowledge;
@@ -91,7 +91,7 @@ pub(super) fn operands<'a>(
 ) -> Option<Vec<&'a str>> {
     let [command] = program.commands else { return None };
     let shape = ArgumentShape { secrets: SecretPlaces::Allowed, ..program.shape(command) };
-    shape::operands(&shape, arguments, Place::new(Some(ROOT), None, Reached::NOT_LOOKED))
+    shape::operands(&shape, arguments, ReadingPlace::new(Some(ROOT), None, Reached::NOT_LOOKED))
 }
 
 /// Where a search looks: behind the pattern, or in the working directory.

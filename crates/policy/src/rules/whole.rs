@@ -284,7 +284,7 @@ fn invoke<T>(
 }
 
 /// The folders in which each segment may run, as they are named.
-fn places(analysis: &Analysis, facts: &Facts) -> Vec<Vec<Place>> {
+fn places(analysis: &Analysis, facts: &Facts) -> Vec<Vec<ReadingPlace>> {
     let mut here = vec![facts.cwd.as_ref().map(|folder| folder.real_path.clone())];
     let mut groups = Groups::of(analysis);
     let mut all = Vec::with_capacity(analysis.segments.len());
@@ -295,7 +295,7 @@ fn places(analysis: &Analysis, facts: &Facts) -> Vec<Vec<Place>> {
             continue;
         }
         let next = analysis.segments.get(at + 1).and_then(|next| next.operator);
-        let moved: Vec<Place> =
+        let moved: Vec<ReadingPlace> =
             here.iter().map(|from| target(segment, from.as_deref(), &facts.home)).collect();
         // Only what needs the move to have worked runs in the new folder for certain.
         let certain =
@@ -306,13 +306,13 @@ fn places(analysis: &Analysis, facts: &Facts) -> Vec<Vec<Place>> {
 }
 
 /// A folder as it is named; `None` is one that nobody knows.
-type Place = Option<PathBuf>;
+type ReadingPlace = Option<PathBuf>;
 
 /// Groups, with the folders from before each: behind a subshell or a part of a pipeline these count again, and they are
 /// kept behind every group.
 struct Groups<'a> {
     spans: Vec<&'a Range<usize>>,
-    open: Vec<(usize, Vec<Place>)>,
+    open: Vec<(usize, Vec<ReadingPlace>)>,
 }
 
 impl<'a> Groups<'a> {
@@ -323,7 +323,7 @@ impl<'a> Groups<'a> {
     }
 
     /// Leaves the groups that end before `segment` and enters those that begin before it.
-    fn enter(&mut self, segment: &Segment, here: &mut Vec<Place>) {
+    fn enter(&mut self, segment: &Segment, here: &mut Vec<ReadingPlace>) {
         let at = segment.span.start;
         for (_, before) in self.open.extract_if(.., |(end, _)| *end <= at) {
             *here = either(std::mem::take(here), before);
@@ -337,7 +337,7 @@ impl<'a> Groups<'a> {
 }
 
 /// All of both, or nothing that is known when these are too many to follow.
-fn either(mut one: Vec<Place>, other: Vec<Place>) -> Vec<Place> {
+fn either(mut one: Vec<ReadingPlace>, other: Vec<ReadingPlace>) -> Vec<ReadingPlace> {
     one.extend(other);
     one.sort();
     one.dedup();

@@ -19,7 +19,7 @@ pub struct Challenge {
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ConnectParams {
-    /// Oldest generation that the client speaks.
+    /// Oldest version that the client speaks.
     pub min_protocol: u32,
     /// Newest one.
     pub max_protocol: u32,
@@ -145,7 +145,7 @@ pub struct HelloOk {
     /// `hello-ok`.
     #[serde(rename = "type")]
     pub kind: String,
-    /// The server's generation.
+    /// The server's version.
     pub protocol: u32,
     /// Who it is.
     pub server: ServerInfo,

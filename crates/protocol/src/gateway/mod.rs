@@ -1,4 +1,4 @@
-//! Frames of the gateway protocol, generations 3 and 4 (docs/protocol/gateway.md, "Frames"): one JSON object
+//! Frames of the gateway protocol, versions 3 and 4 (docs/protocol/gateway.md, "Frames"): one JSON object
 //! a text frame.
 //!
 //! Unknown members are ignored when reading; nothing is written that the oldest release does not know, unless a type says
@@ -15,10 +15,10 @@ pub mod unified;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The newest generation that is spoken.
+/// The newest version that is spoken.
 pub const PROTOCOL: u32 = 4;
 
-/// The oldest generation that is spoken.
+/// The oldest version that is spoken.
 pub const OLDEST_PROTOCOL: u32 = 3;
 
 /// Largest frame after the handshake, in bytes (docs/protocol/gateway.md, "Limits").
@@ -37,7 +37,7 @@ pub const TICK_INTERVAL_MS: u64 = 30_000;
 pub mod close {
     /// Nothing is wrong.
     pub const NORMAL: u16 = 1_000;
-    /// No common generation.
+    /// No common version.
     pub const PROTOCOL: u16 = 1_002;
     /// The other end said nothing; never sent (RFC 6455 §7.4.1).
     pub const NO_CODE: u16 = 1_005;

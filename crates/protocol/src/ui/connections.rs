@@ -330,7 +330,7 @@ ui_tagged! {
             #[ts(optional)]
             request_id: Option<String>,
         },
-        /// It speaks another generation of the protocol.
+        /// It speaks another version of the protocol.
         Protocol {
             /// The one that it expects, where it tells.
             #[serde(default, skip_serializing_if = "Option::is_none")]

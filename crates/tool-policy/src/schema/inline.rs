@@ -5,7 +5,7 @@
 
 use super::SchemaError;
 use super::measure::{Budget, check_depth};
-use super::places::{METADATA, Place, place};
+use super::places::{KeywordValue, METADATA, place};
 use serde_json::{Map, Value};
 
 /// The schema without references, and without what was there to be referred to.
@@ -34,20 +34,20 @@ impl<'a> Inliner<'a> {
         for (keyword, value) in members.iter().filter(|(keyword, _)| !REFERRED_TO.contains(&keyword.as_str()))
         {
             let value = match (place(keyword), value) {
-                (Place::Schemas, Value::Array(schemas)) => {
+                (KeywordValue::Schemas, Value::Array(schemas)) => {
                     self.budget.take(0)?;
                     let schemas = schemas.iter().map(|schema| self.schema(schema, depth + 2));
                     Value::Array(schemas.collect::<Result<_, _>>()?)
                 }
-                (Place::Schemas, schema) => self.schema(schema, depth + 1)?,
-                (Place::Named, Value::Object(schemas)) => {
+                (KeywordValue::Schemas, schema) => self.schema(schema, depth + 1)?,
+                (KeywordValue::Named, Value::Object(schemas)) => {
                     self.budget.take(schemas.keys().map(String::len).sum())?;
                     let schemas = schemas.iter();
                     let schemas =
                         schemas.map(|(name, schema)| Ok((name.clone(), self.schema(schema, depth + 2)?)));
                     Value::Object(schemas.collect::<Result<_, SchemaError>>()?)
                 }
-                (Place::Data | Place::Named, value) => self.data(value, depth + 1)?,
+                (KeywordValue::Data | KeywordValue::Named, value) => self.data(value, depth + 1)?,
             };
             inlined.insert(keyword.clone(), value);
         }

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 /// What stands at a keyword.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Place {
+pub(super) enum KeywordValue {
     /// A value that is no schema, whatever it looks like.
     Data,
     /// A schema, or a list of some.
@@ -14,7 +14,7 @@ pub(super) enum Place {
 }
 
 /// What stands at a keyword of a schema.
-pub(super) fn place(keyword: &str) -> Place {
+pub(super) fn place(keyword: &str) -> KeywordValue {
     match keyword {
         "additionalItems"
         | "additionalProperties"
@@ -31,21 +31,23 @@ pub(super) fn place(keyword: &str) -> Place {
         | "propertyNames"
         | "then"
         | "unevaluatedItems"
-        | "unevaluatedProperties" => Place::Schemas,
-        "dependentSchemas" | "patternProperties" | "properties" => Place::Named,
-        _ => Place::Data,
+        | "unevaluatedProperties" => KeywordValue::Schemas,
+        "dependentSchemas" | "patternProperties" | "properties" => KeywordValue::Named,
+        _ => KeywordValue::Data,
     }
 }
 
 /// The schemas at a keyword changed one by one; everything else stays.
 pub(super) fn changed(keyword: &str, value: Value, change: &mut impl FnMut(Value) -> Value) -> Value {
     match (place(keyword), value) {
-        (Place::Schemas, Value::Array(schemas)) => Value::Array(schemas.into_iter().map(change).collect()),
-        (Place::Schemas, schema) => change(schema),
-        (Place::Named, Value::Object(schemas)) => {
+        (KeywordValue::Schemas, Value::Array(schemas)) => {
+            Value::Array(schemas.into_iter().map(change).collect())
+        }
+        (KeywordValue::Schemas, schema) => change(schema),
+        (KeywordValue::Named, Value::Object(schemas)) => {
             Value::Object(schemas.into_iter().map(|(name, schema)| (name, change(schema))).collect())
         }
-        (Place::Data | Place::Named, value) => value,
+        (KeywordValue::Data | KeywordValue::Named, value) => value,
     }
 }
 

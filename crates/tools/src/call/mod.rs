@@ -14,7 +14,7 @@
 use crate::gate::{self, Stage};
 use crate::hooks::Ended;
 use crate::registry::Selection;
-use crate::room::Seat;
+use crate::room::CallPermit;
 use crate::tool::wrapped::{Prepared, Wrapped};
 use crate::tool::{Act, Call, Output, Progress, ToolError};
 use std::future::Future;
@@ -91,7 +91,7 @@ impl Selection {
         &self,
         tool: &Wrapped,
         call: &Call,
-        seat: Seat,
+        seat: CallPermit,
         progress: Progress,
         abort: &Abort,
         began: &mut Option<Instant>,
@@ -122,7 +122,7 @@ impl Selection {
     async fn act(
         &self,
         act: Box<dyn Act>,
-        seat: Seat,
+        seat: CallPermit,
         progress: Progress,
         abort: &Abort,
         stop: &CancellationToken,

@@ -1,7 +1,7 @@
 //! The way of a call: its order, what ends it early, how it is called off, and how many there can be.
 
 use super::*;
-use crate::hooks::{AfterCall, Answer, BeforeCall, Context, Hook, HookError, Hooks, Merge};
+use crate::hooks::{AfterCall, BeforeCall, Context, Hook, HookAnswer, HookError, Hooks, Merge};
 use crate::registry::Parts;
 use crate::room::{MAX_CALLS, MAX_WAITING};
 use crate::testing::{self, Judge, Log, Scripted, everything, output, params, unheard};
@@ -17,7 +17,7 @@ use tokio_util::task::TaskTracker;
 /// Notes both moments and rewrites parameters, or whatever `answer` says.
 struct Noting {
     log: Log,
-    answer: fn() -> BoxFuture<'static, Result<Answer, HookError>>,
+    answer: fn() -> BoxFuture<'static, Result<HookAnswer, HookError>>,
 }
 
 impl Noting {
@@ -26,7 +26,7 @@ impl Noting {
             log: log.clone(),
             answer: || {
                 let params = Some(params(json!({"by": "hook"})));
-                Box::pin(ready(Ok(Answer { params, ..Answer::default() })))
+                Box::pin(ready(Ok(HookAnswer { params, ..HookAnswer::default() })))
             },
         }
     }
@@ -37,7 +37,7 @@ impl Hook for Noting {
         "noting"
     }
 
-    fn before(&self, event: BeforeCall, _context: Context) -> BoxFuture<'_, Result<Answer, HookError>> {
+    fn before(&self, event: BeforeCall, _context: Context) -> BoxFuture<'_, Result<HookAnswer, HookError>> {
         self.log.note(format!("before {} {}", event.tool_name, Value::Object(event.params)));
         (self.answer)()
     }
@@ -89,7 +89,7 @@ impl Around {
         self
     }
 
-    fn answer(mut self, answer: fn() -> BoxFuture<'static, Result<Answer, HookError>>) -> Self {
+    fn answer(mut self, answer: fn() -> BoxFuture<'static, Result<HookAnswer, HookError>>) -> Self {
         self.hook.answer = answer;
         self
     }
@@ -159,8 +159,8 @@ async fn the_gate_sees_the_plan_and_denies_with_its_reason() {
 
 #[tokio::test]
 async fn hooks_are_told_of_every_failure() {
-    let blocks =
-        Around::new().answer(|| Box::pin(ready(Ok(Answer { block: Some(true), ..Answer::default() }))));
+    let blocks = Around::new()
+        .answer(|| Box::pin(ready(Ok(HookAnswer { block: Some(true), ..HookAnswer::default() }))));
     let blocked = "Tool call blocked by plugin hook";
     // What was blocked has no parameters of anybody's but its agent's.
     let after = format!(r#"after {{"by":"agent"}}: {blocked}, not carried out"#);

@@ -8,7 +8,7 @@ use super::commit::{self, Failure, FileId, Names};
 use super::error::{FileError, shown};
 use super::pinned::Pinned;
 use super::planned::Step;
-use super::workspace::{FolderId, Place, Workspace, open_folder_in};
+use super::workspace::{FilePlace, FolderId, Workspace, open_folder_in};
 use rustix::fs::{self, AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 use std::collections::{HashMap, HashSet};
@@ -185,7 +185,7 @@ impl Work<'_> {
     }
 
     /// The folder of a place, made where it is missing.
-    fn folder_of(&mut self, place: &Place) -> Result<Rc<OwnedFd>, FileError> {
+    fn folder_of(&mut self, place: &FilePlace) -> Result<Rc<OwnedFd>, FileError> {
         let mut folder = Rc::new(self.workspace.reopen(&place.folder)?);
         let mut path = self.workspace.real_path().join(&place.folder.relative);
         for name in &place.missing {

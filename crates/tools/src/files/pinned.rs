@@ -2,7 +2,7 @@
 
 use super::error::{FileError, PathProblem};
 use super::limits::{ATTRIBUTE_BYTES, CHANGED_BYTES};
-use super::workspace::{Place, kind_of, link_target, open_in};
+use super::workspace::{FilePlace, kind_of, link_target, open_in};
 use crate::changes::FileState;
 use rustix::fs::{self, Access, AtFlags, FileType, Gid, Mode, OFlags, Stat, Uid, XattrFlags};
 use rustix::io::Errno;
@@ -36,7 +36,7 @@ pub(super) enum Purpose {
 /// When it is no regular file, or one that is not changed here.
 pub(super) fn look(
     folder: &OwnedFd,
-    place: &Place,
+    place: &FilePlace,
     purpose: Purpose,
 ) -> Result<Option<(Pinned, Vec<u8>)>, FileError> {
     let problem = |problem| Err(FileError::path(&place.named, problem));

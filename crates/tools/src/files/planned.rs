@@ -3,7 +3,7 @@
 use super::error::{FileError, PathProblem};
 use super::limits::CHANGED_BYTES;
 use super::pinned::{self, Pinned, Purpose};
-use super::workspace::{Place, Workspace};
+use super::workspace::{FilePlace, Workspace};
 use crate::changes::diff::{Budget, Diff};
 use crate::changes::sensitive::{self, Sensitive};
 use crate::changes::{ChangeKind, FileChange, Written};
@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 pub(super) enum Step {
     /// Bytes are put there.
     Write {
-        place: Place,
+        place: FilePlace,
         /// What they replace.
         before: Option<Pinned>,
         /// Whose owner and permissions the file gets.
@@ -25,12 +25,12 @@ pub(super) enum Step {
         bytes: Vec<u8>,
     },
     /// The file is removed.
-    Remove { place: Place, before: Pinned },
+    Remove { place: FilePlace, before: Pinned },
 }
 
 impl Step {
     /// Where.
-    pub(super) fn place(&self) -> &Place {
+    pub(super) fn place(&self) -> &FilePlace {
         match self {
             Self::Write { place, .. } | Self::Remove { place, .. } => place,
         }
@@ -48,7 +48,7 @@ impl Step {
 /// A place, and what was found there.
 #[derive(Debug)]
 pub(super) struct Found {
-    pub(super) place: Place,
+    pub(super) place: FilePlace,
     pub(super) before: Option<Pinned>,
     /// Empty when nothing is there.
     pub(super) bytes: Vec<u8>,
@@ -248,7 +248,7 @@ pub(super) fn told(changes: &[FileChange]) -> (String, Value) {
     (lines.collect::<Vec<_>>().join("\n"), json!({ "files": files }))
 }
 
-fn new_folders(place: &Place) -> Vec<PathBuf> {
+fn new_folders(place: &FilePlace) -> Vec<PathBuf> {
     let mut folders: Vec<PathBuf> =
         place.real_path.ancestors().skip(1).take(place.missing.len()).map(PathBuf::from).collect();
     folders.reverse();

@@ -51,7 +51,7 @@ pub(super) struct Folder {
 
 /// Where a file is, or would be.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) struct Place {
+pub(super) struct FilePlace {
     /// As the agent wrote it.
     pub(super) named: String,
     /// The innermost folder of the path that exists.
@@ -125,7 +125,7 @@ impl Workspace {
     }
 
     /// Where a file that would be written is, folders that do not exist included.
-    pub(super) fn place(&self, named: &str) -> Result<Place, FileError> {
+    pub(super) fn place(&self, named: &str) -> Result<FilePlace, FileError> {
         let problem = |problem| FileError::path(named, problem);
         let relative = self.relative(named)?;
         let name = relative.file_name().ok_or(problem(PathProblem::NamesFolder))?.to_owned();
@@ -163,7 +163,7 @@ impl Workspace {
         if real_path.to_str().is_none() {
             return Err(problem(PathProblem::Unreadable));
         }
-        Ok(Place { named: named.to_owned(), folder, missing, name, real_path })
+        Ok(FilePlace { named: named.to_owned(), folder, missing, name, real_path })
     }
 
     /// Opens a planned folder again, and that folder only.

@@ -1,11 +1,11 @@
 //! A hook that is a program of the person's: told by JSON on stdin, answers by JSON on stdout.
 //!
 //! On stdin: `{"hook":"before_tool_call","event":{…},"context":{…}}` with [`BeforeCall`] or [`AfterCall`] and [`Context`].
-//! Before a call it prints an [`Answer`], `{}` when it has nothing to say. What it prints to stderr is logged and counts
+//! Before a call it prints an [`HookAnswer`], `{}` when it has nothing to say. What it prints to stderr is logged and counts
 //! for nothing. It fails closed: whatever is not exactly an answer blocks the call, a member that nobody knows too, because
 //! it may be a misspelt `block`. After a call only its end counts, for the log.
 
-use super::{AfterCall, Answer, BeforeCall, Context, HOOK_TIME, Hook, HookError};
+use super::{AfterCall, BeforeCall, Context, HOOK_TIME, Hook, HookAnswer, HookError};
 use crate::programs::{Limits, Printed, ProgramError, Programs};
 use countersign_policy::display;
 use futures_util::future::{BoxFuture, ready};
@@ -45,7 +45,7 @@ pub enum Moments {
 
 /// What goes to stdin.
 #[derive(Serialize)]
-struct Told<'a, E> {
+struct HookInput<'a, E> {
     hook: &'static str,
     event: &'a E,
     context: &'a Context,
@@ -57,7 +57,7 @@ impl External {
         Self { command, programs }
     }
 
-    async fn call<E: Serialize>(&self, told: Told<'_, E>) -> Result<String, HookError> {
+    async fn call<E: Serialize>(&self, told: HookInput<'_, E>) -> Result<String, HookError> {
         let input = serde_json::to_vec(&told).map_err(|error| HookError::Failed(error.to_string()))?;
         // Dropping the future ends the program.
         let abort = CancellationToken::new();
@@ -83,12 +83,12 @@ impl Hook for External {
         self.command.priority
     }
 
-    fn before(&self, event: BeforeCall, context: Context) -> BoxFuture<'_, Result<Answer, HookError>> {
+    fn before(&self, event: BeforeCall, context: Context) -> BoxFuture<'_, Result<HookAnswer, HookError>> {
         if self.command.moments == Moments::After {
-            return Box::pin(ready(Ok(Answer::default())));
+            return Box::pin(ready(Ok(HookAnswer::default())));
         }
         Box::pin(async move {
-            let told = Told { hook: "before_tool_call", event: &event, context: &context };
+            let told = HookInput { hook: "before_tool_call", event: &event, context: &context };
             answer(&self.call(told).await?)
         })
     }
@@ -98,14 +98,14 @@ impl Hook for External {
             return Box::pin(ready(Ok(())));
         }
         Box::pin(async move {
-            let told = Told { hook: "after_tool_call", event: &event, context: &context };
+            let told = HookInput { hook: "after_tool_call", event: &event, context: &context };
             self.call(told).await.map(drop)
         })
     }
 }
 
 /// Reads what a program printed. An array would pass for an object whose members it has in their order.
-fn answer(stdout: &str) -> Result<Answer, HookError> {
+fn answer(stdout: &str) -> Result<HookAnswer, HookError> {
     match stdout.trim_start().chars().next() {
         Some('{') => Ok(serde_json::from_str(stdout)?),
         Some(_) => Err(HookError::NoObject("something else")),

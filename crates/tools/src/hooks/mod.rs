@@ -36,9 +36,9 @@ pub trait Hook: Send + Sync {
     }
 
     /// Before a call. Bounded in time by [`HOOK_TIME`]; dropping the future has to be safe.
-    fn before(&self, event: BeforeCall, context: Context) -> BoxFuture<'_, Result<Answer, HookError>> {
+    fn before(&self, event: BeforeCall, context: Context) -> BoxFuture<'_, Result<HookAnswer, HookError>> {
         let _ = (event, context);
-        Box::pin(ready(Ok(Answer::default())))
+        Box::pin(ready(Ok(HookAnswer::default())))
     }
 
     /// After a call that was not called off. Bounded in time by [`HOOK_TIME`].
@@ -104,7 +104,7 @@ pub struct Context {
 /// What a hook says before a call. An absent member says nothing.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Answer {
+pub struct HookAnswer {
     /// Parameters that replace those of the same name; none can be removed.
     pub params: Option<Map<String, Value>>,
     /// Whether the call is blocked.
@@ -137,7 +137,7 @@ pub enum HookError {
     NoObject(&'static str),
     /// Its program printed an object that is no answer.
     #[error("printed no valid answer: {0}")]
-    Answer(#[from] serde_json::Error),
+    HookAnswer(#[from] serde_json::Error),
 }
 
 /// How what several hooks say becomes one answer.
@@ -210,7 +210,7 @@ impl Hooks {
 
     /// Runs what runs before a call, and gives its parameters back as hooks left them. Those are kept for [`Hooks::after`].
     pub(crate) async fn before(&self, call: &Call) -> Result<Map<String, Value>, ToolError> {
-        let mut merged = Answer::default();
+        let mut merged = HookAnswer::default();
         for hook in &self.inner.hooks {
             let answer = self.ask(&**hook, call).await.map_err(|error| {
                 let name = hook.name();
@@ -270,7 +270,7 @@ impl Hooks {
         self.adjusted().take(key);
     }
 
-    async fn ask(&self, hook: &dyn Hook, call: &Call) -> Result<Answer, HookError> {
+    async fn ask(&self, hook: &dyn Hook, call: &Call) -> Result<HookAnswer, HookError> {
         // Waiting for a turn takes nothing of the hook's time. Nobody closes it.
         let _turn = self.inner.before.acquire().await;
         let event = BeforeCall {
@@ -294,7 +294,7 @@ impl fmt::Debug for Hooks {
     }
 }
 
-impl Answer {
+impl HookAnswer {
     /// Takes what a later hook says.
     fn take(&mut self, later: Self) {
         self.params = later.params.or(self.params.take());

@@ -18,12 +18,12 @@ struct Scripted {
     name: &'static str,
     priority: i32,
     log: Log,
-    before: Box<Says<Answer>>,
+    before: Box<Says<HookAnswer>>,
     after: Box<Says<()>>,
 }
 
 impl Scripted {
-    fn new<F: Future<Output = Result<Answer, HookError>> + Send + 'static>(
+    fn new<F: Future<Output = Result<HookAnswer, HookError>> + Send + 'static>(
         name: &'static str,
         before: impl Fn() -> F + Send + Sync + 'static,
     ) -> Self {
@@ -47,7 +47,7 @@ impl Scripted {
         log: &Log,
         after: impl Fn() -> F + Send + Sync + 'static,
     ) -> Arc<dyn Hook> {
-        let hook = Self::new(name, || ready(Ok(Answer::default())));
+        let hook = Self::new(name, || ready(Ok(HookAnswer::default())));
         Arc::new(Self { log: log.clone(), after: Box::new(move || Box::pin(after())), ..hook })
     }
 }
@@ -61,7 +61,7 @@ impl Hook for Scripted {
         self.priority
     }
 
-    fn before(&self, event: BeforeCall, _context: Context) -> BoxFuture<'_, Result<Answer, HookError>> {
+    fn before(&self, event: BeforeCall, _context: Context) -> BoxFuture<'_, Result<HookAnswer, HookError>> {
         self.log.note(format!("{} {}", self.name, Value::Object(event.params)));
         (self.before)()
     }
@@ -148,7 +148,7 @@ async fn a_later_hook_takes_a_block_back_unless_that_is_final() {
 
 #[tokio::test(start_paused = true)]
 async fn a_hook_that_fails_blocks_whatever_others_say() {
-    type Failing = fn() -> BoxFuture<'static, Result<Answer, HookError>>;
+    type Failing = fn() -> BoxFuture<'static, Result<HookAnswer, HookError>>;
     let failures: [(Failing, &str); 4] = [
         (|| Box::pin(ready(Err(HookError::Failed("no disk".to_owned())))), "failed: no disk"),
         (|| Box::pin(async { panic!("on purpose") }), "ended unexpectedly"),
@@ -181,7 +181,7 @@ async fn few_run_at_once_and_waiting_for_a_turn_takes_nothing_of_their_time() {
             peak.fetch_max(running.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
             tokio::time::sleep(HOOK_TIME - Duration::from_secs(1)).await;
             running.fetch_sub(1, Ordering::SeqCst);
-            Ok(Answer::default())
+            Ok(HookAnswer::default())
         }
     });
     let hooks = hooks(vec![Arc::new(slow)], Merge::LastWins);

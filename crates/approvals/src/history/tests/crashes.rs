@@ -68,11 +68,11 @@ fn child() {
             next.append(None, line()).unwrap();
             assert_eq!(check(&dir).broken, None);
             assert_eq!(unwritten(&places(&dir)), None);
-            let desk = page(&places(&dir).lines, None, 10).unwrap().entries;
-            let told = desk.iter().any(|entry| {
+            let rig = page(&places(&dir).lines, None, 10).unwrap().entries;
+            let told = rig.iter().any(|entry| {
                 matches!(entry.event, HistoryEvent::Record { note: RecordNote::Unrecorded { lines: 2, .. } })
             });
-            assert!(told, "{desk:?}");
+            assert!(told, "{rig:?}");
         }
         other => panic!("{other}"),
     }
@@ -114,35 +114,35 @@ fn what_was_acknowledged_outlasts_a_kill_at_any_moment_and_nothing_is_a_false_al
         assert_eq!(check(dir.path()).broken, None, "round {round}");
     }
     let writer = Writer::open(places(dir.path()), Ports::system(), ROTATING).unwrap();
-    let desk = Desk { dir, clock: ports().1, writer };
-    let alarms = desk
+    let rig = Rig { dir, clock: ports().1, writer };
+    let alarms = rig
         .notes()
         .into_iter()
         .filter(|note| !matches!(note, RecordNote::Rotated { .. }))
         .collect::<Vec<_>>();
     assert_eq!(alarms, []);
-    let lines = desk.lines();
-    desk.put_lines(&lines[..lines.len() - 1]);
-    assert!(desk.broken().is_some(), "the one line that was told is missed at once");
+    let lines = rig.lines();
+    rig.put_lines(&lines[..lines.len() - 1]);
+    assert!(rig.broken().is_some(), "the one line that was told is missed at once");
 }
 
 #[test]
 fn on_a_full_disk_lines_are_refused_counted_and_told_later() {
-    let desk = Desk::new();
+    let rig = Rig::new();
     // A file may take 64 KiB: the heads fit, the lines do not for long.
-    let mut child = start_child(CHILD, "fill", desk.dir.path(), Some(128));
+    let mut child = start_child(CHILD, "fill", rig.dir.path(), Some(128));
     assert!(child.wait().unwrap().success());
-    let written: u64 = fs::read_to_string(desk.dir.path().join(ACKNOWLEDGED)).unwrap().parse().unwrap();
+    let written: u64 = fs::read_to_string(rig.dir.path().join(ACKNOWLEDGED)).unwrap().parse().unwrap();
     // The other chain had room for the note about the first one; then the second could not be written either.
-    assert_eq!(check(desk.dir.path()), sound(written + 1), "no half line is left");
-    let (lines, why) = unwritten(&desk.places()).expect("doctor is told");
+    assert_eq!(check(rig.dir.path()), sound(written + 1), "no half line is left");
+    let (lines, why) = unwritten(&rig.places()).expect("doctor is told");
     assert!(lines == 1 && why.starts_with("write "), "{lines} {why}");
-    desk.reopened().append(None, event("x")).unwrap();
-    let notes = desk.notes();
+    rig.reopened().append(None, event("x")).unwrap();
+    let notes = rig.notes();
     let is_gap = |note: &RecordNote| matches!(note, RecordNote::Unrecorded { lines: 1, problem, .. } if problem.starts_with("write "));
     assert!(notes.len() == 2 && notes.iter().all(is_gap), "{notes:?}");
-    assert_eq!(check(desk.dir.path()), sound(written + 3));
-    assert_eq!(unwritten(&desk.places()), None);
+    assert_eq!(check(rig.dir.path()), sound(written + 3));
+    assert_eq!(unwritten(&rig.places()), None);
 }
 
 #[test]

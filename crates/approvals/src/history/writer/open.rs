@@ -1,6 +1,6 @@
 //! Where both chains end, read from their files and compared with what was noted.
 
-use super::{Known, TORN, Tail, Writer, index};
+use super::{ChainEnds, TORN, Tail, Writer, index};
 use crate::history::HistoryError;
 use crate::history::chain::{self, Link};
 use crate::history::files::{self, Backward, CHAINS, Forward, Line, Part, current};
@@ -25,13 +25,13 @@ enum Notes {
 
 impl Writer {
     /// Looks where the chains end, and what of that has to be noted.
-    pub(super) fn look(&self) -> Result<(Known, Vec<RecordNote>), HistoryError> {
+    pub(super) fn look(&self) -> Result<(ChainEnds, Vec<RecordNote>), HistoryError> {
         let noted = self.places.read();
         // In memory is what this writer itself noted last; it counts when both places lost theirs.
         let head = [noted.head, self.seen.clone()].into_iter().flatten().max_by_key(|head| head.turn);
         let is_known = head.is_some();
         let notes_are = if noted.problems.is_empty() { Notes::Absent } else { Notes::Spoiled };
-        let mut known = Known { head: head.unwrap_or_default(), tails: [Tail::default(); 2] };
+        let mut known = ChainEnds { head: head.unwrap_or_default(), tails: [Tail::default(); 2] };
         let mut notes = Vec::new();
         for chain in CHAINS {
             known.tails[index(chain)] = self.whole_tail(chain)?;

@@ -10,42 +10,42 @@ use proptest::prelude::*;
 
 #[test]
 fn an_added_rule_is_stamped_and_stored_privately() {
-    let mut desk = Desk::empty();
-    let result = desk.apply(vec![adding(json!({ "note": "mine" }))]);
-    let current = desk.refreshed();
+    let mut rig = Rig::empty();
+    let result = rig.apply(vec![adding(json!({ "note": "mine" }))]);
+    let current = rig.refreshed();
     assert_eq!((&current.state, &current.hash), (&RulesState::Ready, &result.hash));
     let stored = &current.document.as_ref().unwrap().rules[0];
     assert_eq!((stored.created_at_ms, &stored.from), (START_MS, &RuleOrigin::Typed));
     assert_eq!(stored.id.len(), 36);
-    assert_eq!(fs::metadata(desk.path()).unwrap().permissions().mode() & 0o7777, 0o600);
-    assert_eq!(desk.writers(), [Writer::Window]);
-    assert_eq!(desk.apply(vec![adding(json!({ "note": "mine" }))]).undo, [], "it is there already");
-    assert_eq!(desk.ids().len(), 1);
+    assert_eq!(fs::metadata(rig.path()).unwrap().permissions().mode() & 0o7777, 0o600);
+    assert_eq!(rig.writers(), [Writer::Window]);
+    assert_eq!(rig.apply(vec![adding(json!({ "note": "mine" }))]).undo, [], "it is there already");
+    assert_eq!(rig.ids().len(), 1);
 }
 
 #[test]
 fn a_rule_from_an_answer_says_so() {
-    let mut desk = Desk::empty();
+    let mut rig = Rig::empty();
     let change = RuleChange { writer: Writer::Answer, ..confirmed(vec![adding(json!({}))]) };
-    desk.keeper.edit(&change).unwrap();
-    let current = desk.refreshed();
+    rig.owner.edit(&change).unwrap();
+    let current = rig.refreshed();
     assert_eq!(current.document.as_ref().unwrap().rules[0].from, RuleOrigin::Answer);
 }
 
 #[test]
 fn every_edit_is_taken_back_by_its_undo() {
     let check = |edits: Vec<RuleEdit>| {
-        let mut desk = Desk::with(&[
+        let mut rig = Rig::with(&[
             rule("a", json!({})),
             rule("b", json!({ "effect": "deny", "program": "rm" })),
             rule("c", json!({ "program": "ls" })),
         ]);
-        let before = desk.refreshed().document.clone();
-        let result = desk.apply(edits.clone());
+        let before = rig.refreshed().document.clone();
+        let result = rig.apply(edits.clone());
         assert!(result.applied);
-        assert_ne!(desk.refreshed().document, before, "{edits:?}");
-        desk.apply(result.undo);
-        assert_eq!(desk.refreshed().document, before, "{edits:?}");
+        assert_ne!(rig.refreshed().document, before, "{edits:?}");
+        rig.apply(result.undo);
+        assert_eq!(rig.refreshed().document, before, "{edits:?}");
     };
     let id = |id: &str| id.to_owned();
     check(vec![adding(json!({ "program": "cat" }))]);
@@ -59,11 +59,11 @@ fn every_edit_is_taken_back_by_its_undo() {
 #[test]
 fn an_edit_that_makes_no_sense_changes_nothing() {
     let check = |edit: RuleEdit| {
-        let mut desk = Desk::with(&[rule("a", json!({}))]);
-        let before = desk.text();
-        let error = desk.keeper.edit(&confirmed(vec![adding(json!({ "program": "ls" })), edit])).unwrap_err();
+        let mut rig = Rig::with(&[rule("a", json!({}))]);
+        let before = rig.text();
+        let error = rig.owner.edit(&confirmed(vec![adding(json!({ "program": "ls" })), edit])).unwrap_err();
         assert!(matches!(error, RulesError::Edit(_)), "{error}");
-        assert_eq!(desk.text(), before, "all or none");
+        assert_eq!(rig.text(), before, "all or none");
     };
     let none = || "none".to_owned();
     check(RuleEdit::RemoveRule { id: none() });
@@ -144,30 +144,30 @@ fn the_same_uses_under_another_id_are_new_uses() {
 
 #[test]
 fn what_loosens_is_written_only_when_confirmed() {
-    let mut desk = Desk::with(&[rule("a", json!({ "effect": "deny", "program": "rm" }))]);
-    let before = desk.text();
+    let mut rig = Rig::with(&[rule("a", json!({ "effect": "deny", "program": "rm" }))]);
+    let before = rig.text();
     for edit in [
         adding(json!({})),
         RuleEdit::RemoveRule { id: "a".to_owned() },
         RuleEdit::SwitchPreset { name: "everyday".to_owned(), to: PresetSwitch::On },
     ] {
-        let result = desk.keeper.edit(&refused(vec![edit.clone()])).unwrap();
+        let result = rig.owner.edit(&refused(vec![edit.clone()])).unwrap();
         assert!(!result.applied && !result.loosenings.is_empty() && result.undo.is_empty(), "{edit:?}");
-        assert_eq!(desk.text(), before);
+        assert_eq!(rig.text(), before);
     }
     let tighter = refused(vec![adding(json!({ "effect": "deny", "program": "dd" }))]);
-    assert!(desk.keeper.edit(&tighter).unwrap().applied, "what tightens needs no word");
+    assert!(rig.owner.edit(&tighter).unwrap().applied, "what tightens needs no word");
 }
 
 #[test]
 fn a_preset_that_is_on_brings_its_rules_and_takes_them_along() {
-    let mut desk = Desk::empty();
+    let mut rig = Rig::empty();
     let switch = |to| RuleEdit::SwitchPreset { name: "everyday".to_owned(), to };
-    desk.apply(vec![switch(PresetSwitch::On)]);
-    let rules = desk.refreshed().index.rules().len();
+    rig.apply(vec![switch(PresetSwitch::On)]);
+    let rules = rig.refreshed().index.rules().len();
     assert!(rules > 20, "{rules}");
-    assert_eq!(desk.apply(vec![switch(PresetSwitch::Off)]).loosenings, []);
-    assert_eq!(desk.refreshed().index.rules().len(), 0);
+    assert_eq!(rig.apply(vec![switch(PresetSwitch::Off)]).loosenings, []);
+    assert_eq!(rig.refreshed().index.rules().len(), 0);
 }
 
 #[test]

@@ -18,15 +18,15 @@ const CHILD: &str = "rules::tests::crashes::child";
 #[ignore = "other tests start it as a process of its own"]
 fn child() {
     let Some((role, dir)) = child_role() else { panic!("started by hand") };
-    let mut keeper = Keeper::open(&folders(&dir), Ports::system());
+    let mut owner = RulesOwner::open(&folders(&dir), Ports::system());
     match role.split_once(':').unwrap() {
         ("edit", step) => {
             fault::die_at(step.parse().unwrap());
-            keeper.edit(&confirmed(vec![adding(json!({ "program": "new" }))])).unwrap();
+            owner.edit(&confirmed(vec![adding(json!({ "program": "new" }))])).unwrap();
         }
         ("spend", step) => {
             fault::die_at(step.parse().unwrap());
-            if spent(&mut keeper, "a") {
+            if spent(&mut owner, "a") {
                 // The run that was paid for.
                 fs::write(dir.join(format!("ran-{}", std::process::id())), "").unwrap();
             }
@@ -34,11 +34,11 @@ fn child() {
         ("add", name) => {
             for n in 0..CHANGES {
                 let deny = json!({ "effect": "deny", "program": format!("/{name}/{n}") });
-                keeper.edit(&refused(vec![adding(deny)])).unwrap();
+                owner.edit(&refused(vec![adding(deny)])).unwrap();
             }
         }
         ("drain", _) => {
-            while spent(&mut keeper, "a") {
+            while spent(&mut owner, "a") {
                 fs::write(dir.join(format!("ran-{}", uuid::Uuid::from_bytes(random()))), "").unwrap();
             }
         }
@@ -57,8 +57,8 @@ fn runs(dir: &Path) -> usize {
     names.filter(|name| name.to_string_lossy().starts_with("ran-")).count()
 }
 
-fn uses_on_disk(desk: &Desk) -> u32 {
-    let counts = fs::read(desk.uses_path()).map(|bytes| uses::parse(&bytes).unwrap()).unwrap_or_default();
+fn uses_on_disk(rig: &Rig) -> u32 {
+    let counts = fs::read(rig.uses_path()).map(|bytes| uses::parse(&bytes).unwrap()).unwrap_or_default();
     counts.get("a").map_or(0, |count| count.uses)
 }
 
@@ -68,21 +68,21 @@ fn killed_at_any_step_of_a_change_the_rules_are_the_old_or_the_new_ones() {
     let (mut olds, mut news) = (0, 0);
     for step in 1.. {
         assert!(step < 100, "a write has an end");
-        let mut desk = Desk::with(&many);
-        let old = desk.text();
-        let status = start_child(CHILD, &format!("edit:{step}"), desk.dir.path(), None).wait().unwrap();
+        let mut rig = Rig::with(&many);
+        let old = rig.text();
+        let status = start_child(CHILD, &format!("edit:{step}"), rig.dir.path(), None).wait().unwrap();
         if status.success() {
             break;
         }
         assert_eq!(status.signal(), Some(9), "step {step}");
-        if desk.text() == old {
+        if rig.text() == old {
             olds += 1;
         } else {
-            assert_eq!(desk.ids().len(), many.len() + 1, "step {step}");
+            assert_eq!(rig.ids().len(), many.len() + 1, "step {step}");
             news += 1;
         }
         // What a killed writer left is not in the way of the next one.
-        desk.apply(vec![adding(json!({ "program": "later" }))]);
+        rig.apply(vec![adding(json!({ "program": "later" }))]);
     }
     assert!(olds >= 5 && news >= 1, "{olds} times the old, {news} times the new rules");
 }
@@ -92,14 +92,14 @@ fn killed_at_any_step_of_a_use_no_run_is_won() {
     let mut killed = 0;
     for step in 1.. {
         assert!(step < 100, "a write has an end");
-        let mut desk = Desk::with(&[rule("a", json!({ "limits": { "uses": 2 } }))]);
-        let status = start_child(CHILD, &format!("spend:{step}"), desk.dir.path(), None).wait().unwrap();
+        let mut rig = Rig::with(&[rule("a", json!({ "limits": { "uses": 2 } }))]);
+        let status = start_child(CHILD, &format!("spend:{step}"), rig.dir.path(), None).wait().unwrap();
         let survived = status.success();
         assert!(survived || status.signal() == Some(9), "step {step}");
-        let counted = uses_on_disk(&desk);
-        assert!(runs(desk.dir.path()) as u32 <= counted, "step {step}: a run that nobody counted");
+        let counted = uses_on_disk(&rig);
+        assert!(runs(rig.dir.path()) as u32 <= counted, "step {step}: a run that nobody counted");
         let mut more = 0;
-        while desk.spend("a") {
+        while rig.spend("a") {
             more += 1;
         }
         assert_eq!(counted + more, 2, "step {step}");
@@ -113,12 +113,12 @@ fn killed_at_any_step_of_a_use_no_run_is_won() {
 
 #[test]
 fn two_processes_that_write_at_once_lose_no_rule() {
-    let mut desk = Desk::with(&[]);
-    let children = ["a", "b"].map(|name| start_child(CHILD, &format!("add:{name}"), desk.dir.path(), None));
+    let mut rig = Rig::with(&[]);
+    let children = ["a", "b"].map(|name| start_child(CHILD, &format!("add:{name}"), rig.dir.path(), None));
     for mut child in children {
         assert!(child.wait().unwrap().success());
     }
-    let current = desk.refreshed();
+    let current = rig.refreshed();
     let rules = &current.document.as_ref().unwrap().rules;
     let programs: std::collections::BTreeSet<&str> = rules.iter().map(|rule| rule.program.as_str()).collect();
     assert_eq!((rules.len(), programs.len()), (2 * CHANGES, 2 * CHANGES));
@@ -126,10 +126,10 @@ fn two_processes_that_write_at_once_lose_no_rule() {
 
 #[test]
 fn two_processes_that_spend_at_once_share_the_uses() {
-    let desk = Desk::with(&[rule("a", json!({ "limits": { "uses": USES } }))]);
-    let children = ["drain:1", "drain:2"].map(|role| start_child(CHILD, role, desk.dir.path(), None));
+    let rig = Rig::with(&[rule("a", json!({ "limits": { "uses": USES } }))]);
+    let children = ["drain:1", "drain:2"].map(|role| start_child(CHILD, role, rig.dir.path(), None));
     for mut child in children {
         assert!(child.wait().unwrap().success());
     }
-    assert_eq!((runs(desk.dir.path()), uses_on_disk(&desk)), (USES as usize, USES));
+    assert_eq!((runs(rig.dir.path()), uses_on_disk(&rig)), (USES as usize, USES));
 }

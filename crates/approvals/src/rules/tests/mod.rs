@@ -1,11 +1,11 @@
-//! The rules on disk, by one desk that every test sits at.
+//! The rules on disk, by one rig that every test sits at.
 
 mod changes;
 mod crashes;
 mod files;
 mod spending;
 
-use super::keeper::Keeper;
+use super::owner::RulesOwner;
 use super::*;
 use crate::testing::{FakeClock, ports};
 use countersign_protocol::rules::FILE_NAME;
@@ -21,13 +21,13 @@ use tempfile::TempDir;
 const START_MS: i64 = 1_000_000;
 
 /// Two folders and who keeps the rules in them.
-struct Desk {
+struct Rig {
     dir: TempDir,
     clock: Arc<FakeClock>,
-    keeper: Keeper,
+    owner: RulesOwner,
 }
 
-impl Desk {
+impl Rig {
     fn empty() -> Self {
         Self::prepared(|_| {})
     }
@@ -43,8 +43,8 @@ impl Desk {
         }
         prepare(dir.path());
         let (ports, clock) = ports();
-        let keeper = Keeper::open(&folders(dir.path()), ports).with_patience(Duration::from_millis(30));
-        Self { dir, clock, keeper }
+        let owner = RulesOwner::open(&folders(dir.path()), ports).with_patience(Duration::from_millis(30));
+        Self { dir, clock, owner }
     }
 
     fn path(&self) -> PathBuf {
@@ -60,8 +60,8 @@ impl Desk {
     }
 
     fn refreshed(&mut self) -> Arc<Current> {
-        self.keeper.refresh();
-        Arc::clone(self.keeper.current())
+        self.owner.refresh();
+        Arc::clone(self.owner.current())
     }
 
     fn problem(&mut self) -> String {
@@ -88,20 +88,20 @@ impl Desk {
     }
 
     fn apply(&mut self, edits: Vec<RuleEdit>) -> RuleEditResult {
-        self.keeper.edit(&confirmed(edits)).unwrap()
+        self.owner.edit(&confirmed(edits)).unwrap()
     }
 
     fn spend(&mut self, id: &str) -> bool {
-        spent(&mut self.keeper, id)
+        spent(&mut self.owner, id)
     }
 
     fn writers(&mut self) -> Vec<Writer> {
-        self.keeper.take_changes().iter().map(|change| change.writer).collect()
+        self.owner.take_changes().iter().map(|change| change.writer).collect()
     }
 }
 
-fn spent(keeper: &mut Keeper, id: &str) -> bool {
-    match keeper.spend(&[id.to_owned()]) {
+fn spent(owner: &mut RulesOwner, id: &str) -> bool {
+    match owner.spend(&[id.to_owned()]) {
         Ok(()) => true,
         Err(NotSpent::Dead { id: dead }) => {
             assert_eq!(dead, id);

@@ -10,7 +10,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// A file that the person or the window writes, and what holds while it cannot be read.
-struct Kept {
+struct CheckedFile {
     check: &'static str,
     path: PathBuf,
     read: fn(&Path) -> anyhow::Result<()>,
@@ -20,43 +20,43 @@ struct Kept {
 /// What is wrong with files of ours; a line each, also where all is well.
 pub(super) fn files(paths: &Paths) -> Vec<Finding> {
     let kept = [
-        Kept {
+        CheckedFile {
             check: "settings",
             path: paths.settings(),
             read: |path| Ok(SettingsFile::check(path)?),
             meanwhile: "forwarded grants never count, and gateway and pet channel are closed",
         },
-        Kept {
+        CheckedFile {
             check: "tools",
             path: paths.tools(),
             read: |path| Ok(tools::check_file(path)?),
             meanwhile: "no tool runs, and no run that names a place",
         },
-        Kept {
+        CheckedFile {
             check: "forward",
             path: paths.forward(),
             read: forward::check_file,
             meanwhile: "nothing is handed on",
         },
-        Kept {
+        CheckedFile {
             check: "gateways",
             path: paths.gateways(),
             read: connections::check_file,
             meanwhile: "none is connected to",
         },
-        Kept {
+        CheckedFile {
             check: "pet servers",
             path: paths.pet_servers(),
             read: pets::check_file,
             meanwhile: "none is connected to",
         },
-        Kept {
+        CheckedFile {
             check: "devices",
             path: paths.gateway().join(gateway::DEVICES_FILE),
             read: gateway::check_devices,
             meanwhile: "the embedded gateway does not serve",
         },
-        Kept {
+        CheckedFile {
             check: "gateway token",
             path: paths.gateway().join(gateway::TOKEN_FILE),
             read: gateway::check_token,
@@ -66,7 +66,7 @@ pub(super) fn files(paths: &Paths) -> Vec<Finding> {
     kept.iter().map(finding).chain([secrets(paths)]).collect()
 }
 
-fn finding(kept: &Kept) -> Finding {
+fn finding(kept: &CheckedFile) -> Finding {
     let path = kept.path.display();
     match (kept.read)(&kept.path) {
         Ok(()) if kept.path.symlink_metadata().is_err() => ok(kept.check, "none yet".to_owned()),

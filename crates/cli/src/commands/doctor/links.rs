@@ -53,7 +53,7 @@ fn why(problem: &LinkProblem) -> String {
         }
         LinkProblem::RateLimited => "there were too many wrong tokens or passwords".to_owned(),
         LinkProblem::NotPaired { .. } => "this device has to be let in there first".to_owned(),
-        LinkProblem::Protocol { .. } => "it speaks another generation of the protocol".to_owned(),
+        LinkProblem::Protocol { .. } => "it speaks another version of the protocol".to_owned(),
         LinkProblem::PinMismatch { .. } => "its certificate is not the pinned one".to_owned(),
         LinkProblem::Certificate { text } => said(text, "its certificate is not trusted"),
         LinkProblem::Refused { code, text } => said(text, &format!("it refused ({code})")),

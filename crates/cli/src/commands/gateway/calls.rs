@@ -28,7 +28,7 @@ use zeroize::Zeroizing;
 
 /// Which gateway, and how to get in.
 #[derive(Args, Clone, Debug)]
-pub(super) struct Place {
+pub(super) struct GatewayTarget {
     /// Address [default: this machine's own, ws://127.0.0.1:18790].
     #[arg(long)]
     url: Option<String>,
@@ -47,7 +47,7 @@ pub(super) struct ApprovalsArgs {
     #[command(flatten)]
     reach: Reach,
     #[command(flatten)]
-    place: Place,
+    place: GatewayTarget,
 }
 
 /// How much of what waits is to be seen.
@@ -74,7 +74,7 @@ pub(super) struct ResolveArgs {
     #[command(flatten)]
     reach: Reach,
     #[command(flatten)]
-    place: Place,
+    place: GatewayTarget,
 }
 
 /// Which document.
@@ -92,7 +92,7 @@ enum Policy {
         #[arg(long)]
         node: Option<String>,
         #[command(flatten)]
-        place: Place,
+        place: GatewayTarget,
     },
     /// Replace the document by that in a file; refused when it changed meanwhile
     Set {
@@ -105,7 +105,7 @@ enum Policy {
         #[arg(long)]
         node: Option<String>,
         #[command(flatten)]
-        place: Place,
+        place: GatewayTarget,
     },
 }
 
@@ -122,7 +122,7 @@ struct Status {
 }
 
 /// Whether it answers.
-pub(super) async fn status(paths: &Paths, place: &Place, output: &Output) -> anyhow::Result<Exit> {
+pub(super) async fn status(paths: &Paths, place: &GatewayTarget, output: &Output) -> anyhow::Result<Exit> {
     let (url, door) = open(paths, place, &[Scope::Read, Scope::Approvals]).await?;
     let started = Instant::now();
     door.live.call("health", json!({})).await.map_err(explained)?;
@@ -274,7 +274,7 @@ impl Credentials for Carried {
     async fn keep_device_token(&self, _: Option<DeviceToken>) {}
 }
 
-async fn open(paths: &Paths, place: &Place, scopes: &[Scope]) -> anyhow::Result<(String, Door)> {
+async fn open(paths: &Paths, place: &GatewayTarget, scopes: &[Scope]) -> anyhow::Result<(String, Door)> {
     let own = format!("ws://127.0.0.1:{GATEWAY_PORT}");
     let address = Address::parse(place.url.as_deref().unwrap_or(&own))?;
     let pin = pin(place.pin.as_deref(), &address)?;
@@ -326,7 +326,7 @@ pub(in crate::commands) fn pin(text: Option<&str>, address: &Address) -> anyhow:
     Ok(Some(pin))
 }
 
-fn token(paths: &Paths, place: &Place) -> anyhow::Result<Option<Zeroizing<String>>> {
+fn token(paths: &Paths, place: &GatewayTarget) -> anyhow::Result<Option<Zeroizing<String>>> {
     let set = process_environment().remove(TOKEN_VARIABLE).map(Zeroizing::new);
     if let Some(token) = set.filter(|token| !token.trim().is_empty()) {
         return Ok(Some(Zeroizing::new(token.trim().to_owned())));

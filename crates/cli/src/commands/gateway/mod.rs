@@ -33,7 +33,7 @@ pub(super) struct GatewayArgs {
 #[derive(Debug, Subcommand)]
 enum Call {
     /// Say whether a gateway answers, and what it lets this command do
-    Status(calls::Place),
+    Status(calls::GatewayTarget),
     /// List what waits for an answer there
     Approvals(calls::ApprovalsArgs),
     /// Answer something that waits there

@@ -8,7 +8,7 @@ mod scripted;
 
 use super::*;
 use pretty_assertions::assert_eq;
-use scripted::{App, Asked};
+use scripted::{App, HeldRequest};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::time::Duration;

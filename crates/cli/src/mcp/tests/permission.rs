@@ -161,7 +161,7 @@ async fn when_all_calls_are_taken_a_question_is_denied() {
     let home = Home::new();
     let app = home.app();
     let mut client = Client::new(&home).await;
-    let mut under_way: Vec<Asked> = Vec::new();
+    let mut under_way: Vec<HeldRequest> = Vec::new();
     for id in 0..server::CALLS {
         client.call(id, "exec", json!({})).await;
         under_way.push(app.called().await.1);

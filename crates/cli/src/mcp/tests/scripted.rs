@@ -14,7 +14,7 @@ pub(super) struct App {
 }
 
 /// A request that waits for what the test says.
-pub(super) struct Asked {
+pub(super) struct HeldRequest {
     pub(super) request: ControlRequest,
     stream: BufReader<UnixStream>,
 }
@@ -25,16 +25,16 @@ impl App {
     }
 
     /// The next request.
-    pub(super) async fn asked(&self) -> Asked {
+    pub(super) async fn asked(&self) -> HeldRequest {
         let (stream, _) = timeout(PATIENCE, self.listener.accept()).await.expect("the app is asked").unwrap();
         let mut stream = BufReader::new(stream);
         let mut line = String::new();
         timeout(PATIENCE, stream.read_line(&mut line)).await.expect("a whole request").unwrap();
-        Asked { request: serde_json::from_str(&line).unwrap(), stream }
+        HeldRequest { request: serde_json::from_str(&line).unwrap(), stream }
     }
 
     /// The next request, which calls a tool.
-    pub(super) async fn called(&self) -> (ToolCall, Asked) {
+    pub(super) async fn called(&self) -> (ToolCall, HeldRequest) {
         let asked = self.asked().await;
         match &asked.request {
             ControlRequest::CallTool { call } | ControlRequest::PermitTool { call } => {
@@ -45,7 +45,7 @@ impl App {
     }
 }
 
-impl Asked {
+impl HeldRequest {
     pub(super) async fn write(&mut self, line: &str) {
         self.try_write(line).await.unwrap();
     }

@@ -1,7 +1,7 @@
 //! Changing a text until the parser understands it, and putting back into its words what was changed.
 
 use super::characters::{self, Edit};
-use super::{Place, Reading, has_pattern, is_one_string, test};
+use super::{Disputed, Reading, has_pattern, is_one_string, test};
 use crate::analysis::{Opaque, OpaqueReason};
 use crate::command::Divided;
 use crate::shell::{self, Script, SimpleCommand, Word};
@@ -19,7 +19,7 @@ pub(super) struct Draft<'a> {
     /// Expansions that must turn out to be in an assignment: what is assigned is not looked at, because a person has to
     /// look anyway.
     assigned: Vec<Opaque>,
-    divided: Vec<Place>,
+    divided: Vec<Disputed>,
     /// Control characters that the text does not have.
     free: Vec<char>,
 }
@@ -59,7 +59,7 @@ impl<'a> Draft<'a> {
             };
             // Without a free character the parser refuses what is left.
             if done.is_some() && behind != Divided::Nothing {
-                draft.divided.push(Place { span, behind, at_program });
+                draft.divided.push(Disputed { span, behind, at_program });
             }
         }
         draft
@@ -137,7 +137,7 @@ impl<'a> Draft<'a> {
         };
         let Some(command) = script.commands.iter().find(glued) else { return false };
         let start = command.words.first().map_or(0, |word| word.span.start);
-        self.divided.push(Place {
+        self.divided.push(Disputed {
             span: start..start + 1,
             behind: Divided::Program,
             at_program: Divided::Program,
@@ -315,7 +315,7 @@ impl<'a> Draft<'a> {
 
     /// Shells pass or run something else for what is here.
     fn differs(&mut self, span: Range<usize>) {
-        self.divided.push(Place { span, behind: Divided::Arguments, at_program: Divided::Program });
+        self.divided.push(Disputed { span, behind: Divided::Arguments, at_program: Divided::Program });
     }
 
     fn stand_in(&mut self, span: Range<usize>, value: String) -> Option<()> {

@@ -44,7 +44,7 @@ impl Rig {
     }
 
     /// Says something while the person answers what they are asked.
-    async fn say(&self, text: &str, answer: Answer) -> Said {
+    async fn say(&self, text: &str, answer: LooseningAnswer) -> Said {
         let mut messages = self.desk().messages();
         let desk = self.desk().clone();
         let person = tokio::spawn(async move {
@@ -66,7 +66,7 @@ impl Rig {
 }
 
 /// Answers as soon as that is taken.
-async fn answered(desk: &Desk, id: &str, answer: Answer) {
+async fn answered(desk: &Desk, id: &str, answer: LooseningAnswer) {
     while desk.answer_confirmation(id, answer).is_err_and(|error| error.code == ErrorCode::NotArmed) {
         tokio::time::sleep(POLL).await;
     }
@@ -77,9 +77,9 @@ const POLL: Duration = Duration::from_millis(20);
 #[tokio::test(flavor = "multi_thread")]
 async fn what_loosens_is_set_only_after_a_person_confirmed_it() {
     let rig = Rig::start();
-    let kept = rig.say("/exec host=gateway", Answer::Keep).await;
+    let kept = rig.say("/exec host=gateway", LooseningAnswer::Keep).await;
     assert!(!kept.applied && rig.desk().sessions().is_empty());
-    let applied = rig.say("/exec host=gateway", Answer::Apply).await;
+    let applied = rig.say("/exec host=gateway", LooseningAnswer::Apply).await;
     assert_eq!(applied.reply.as_deref(), Some("⚙️ Exec defaults set (host=gateway)."));
     let sessions = rig.desk().sessions();
     assert_eq!((sessions.len(), sessions[0].session.as_str()), (1, "s"));
@@ -93,7 +93,7 @@ async fn what_loosens_is_set_only_after_a_person_confirmed_it() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_hardens_is_set_at_once_and_taking_it_back_is_confirmed() {
     let rig = Rig::start();
-    let said = rig.say("/exec security=deny ask=always", Answer::Keep).await;
+    let said = rig.say("/exec security=deny ask=always", LooseningAnswer::Keep).await;
     assert!(said.applied);
     let asked = rig.desk().revoke_session("main", "s", false).await.unwrap();
     assert_eq!((asked.applied, asked.loosenings.len()), (false, 2));
@@ -102,7 +102,7 @@ async fn what_hardens_is_set_at_once_and_taking_it_back_is_confirmed() {
     let person = tokio::spawn(async move {
         loop {
             if let UiEvent::ConfirmationAdded { confirmation } = messages.recv().await.unwrap().event {
-                answered(&desk, &confirmation.id, Answer::Keep).await;
+                answered(&desk, &confirmation.id, LooseningAnswer::Keep).await;
             }
         }
     });
@@ -118,9 +118,9 @@ async fn what_hardens_is_set_at_once_and_taking_it_back_is_confirmed() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_message_without_a_directive_sets_nothing() {
     let rig = Rig::start();
-    let said = rig.say("fix it", Answer::Keep).await;
+    let said = rig.say("fix it", LooseningAnswer::Keep).await;
     assert_eq!(said, Said { reply: None, cleaned: "fix it".into(), applied: true });
-    let asked = rig.say("/exec", Answer::Keep).await.reply.unwrap();
+    let asked = rig.say("/exec", LooseningAnswer::Keep).await.reply.unwrap();
     assert!(asked.starts_with("Current exec defaults: host=sandbox, effective=sandbox"), "{asked}");
     assert!(rig.desk().say_to_session(" ", "s", "/exec").await.is_err());
     assert!(rig.desk().say_to_session("main", "s", &"x".repeat(MAX_MESSAGE + 1)).await.is_err());

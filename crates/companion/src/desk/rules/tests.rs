@@ -1,6 +1,6 @@
 //! The way of a rule from the command line through the window into document and history, with everything running.
 
-use super::Answer;
+use super::LooseningAnswer;
 use crate::control::{self, ControlError};
 use crate::wiring::Companion;
 use countersign_core::paths::Paths;
@@ -42,7 +42,7 @@ impl Rig {
     }
 
     /// What the command line asks for, answered in the window as soon as that takes an answer.
-    async fn ask(&self, edit: Value, answer: Answer) -> RuleEditResult {
+    async fn ask(&self, edit: Value, answer: LooseningAnswer) -> RuleEditResult {
         let edits = vec![serde_json::from_value::<RuleEdit>(edit).unwrap()];
         let request = ControlRequest::EditRules { base_hash: None, edits };
         let socket = self.paths.control_socket();
@@ -53,7 +53,7 @@ impl Rig {
         }
     }
 
-    async fn answer_all(&self, answer: Answer) {
+    async fn answer_all(&self, answer: LooseningAnswer) {
         let desk = self.companion.desk();
         loop {
             for confirmation in desk.snapshot().await.confirmations {
@@ -107,14 +107,14 @@ async fn what_loosens_from_the_command_line_needs_the_window_and_what_tightens_d
     let rig = Rig::start();
     let desk = rig.companion.desk();
     let mut messages = desk.messages();
-    let refused = rig.ask(rule("allow", "git"), Answer::Keep).await;
+    let refused = rig.ask(rule("allow", "git"), LooseningAnswer::Keep).await;
     assert!(!refused.applied && refused.loosenings.len() == 1, "{refused:?}");
     assert_eq!(desk.rules().await.rules.len(), 0);
-    let applied = rig.ask(rule("allow", "git"), Answer::Apply).await;
+    let applied = rig.ask(rule("allow", "git"), LooseningAnswer::Apply).await;
     assert!(applied.applied, "{applied:?}");
     assert_eq!(next_hash(&mut messages).await, applied.hash);
     let preset = json!({ "kind": "switch-preset", "name": "everyday", "to": "on" });
-    assert!(rig.ask(preset, Answer::Apply).await.applied);
+    assert!(rig.ask(preset, LooseningAnswer::Apply).await.applied);
     // Nobody has to answer for a refusal.
     let request = ControlRequest::EditRules {
         base_hash: None,

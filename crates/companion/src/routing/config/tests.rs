@@ -4,8 +4,8 @@ use pretty_assertions::assert_eq;
 use serde_json::json;
 use std::os::unix::fs::PermissionsExt as _;
 
-fn parse(value: &Value) -> Result<Tools, String> {
-    Tools::parse(value.to_string().as_bytes()).map_err(|why| why.to_string())
+fn parse(value: &Value) -> Result<ToolsDocument, String> {
+    ToolsDocument::parse(value.to_string().as_bytes()).map_err(|why| why.to_string())
 }
 
 fn setting(host: Option<ExecTarget>, node: Option<&str>, policy: Option<(Security, Ask)>) -> RouteSetting {
@@ -125,7 +125,7 @@ fn each_wrong_value_is_named_and_makes_all_of_it_count_for_nothing() {
 #[test]
 fn what_is_set_is_stored_for_its_owner_alone_and_read_again() {
     let rig = Rig::new(None);
-    assert_eq!(rig.file.current().tools, Ok(Tools::default()));
+    assert_eq!(rig.file.current().tools, Ok(ToolsDocument::default()));
     let wanted = setting(Some(ExecTarget::Node), Some(" n1 "), Some((Security::Allowlist, Ask::Always)));
     rig.set(None, &wanted).unwrap();
     rig.set(Some("main"), &setting(Some(ExecTarget::Gateway), None, None)).unwrap();

@@ -34,7 +34,7 @@ fn plan() -> Plan {
 }
 
 /// An approval that device `d-1` asked for over connection `c-1` and that was allowed once.
-fn record(change: impl FnOnce(&mut Known, &mut RequestView)) -> Known {
+fn record(change: impl FnOnce(&mut KnownApproval, &mut RequestView)) -> KnownApproval {
     let plan = plan();
     let mut request = RequestView {
         host: Some("node".into()),
@@ -43,7 +43,7 @@ fn record(change: impl FnOnce(&mut Known, &mut RequestView)) -> Known {
         ..RequestView::default()
     };
     let ended = Ended { decision: Some(Decision::AllowOnce), reason: Reason::User, at_ms: NOW - 1, by: None };
-    let mut known = Known {
+    let mut known = KnownApproval {
         requested: Requested {
             id: "r-1".into(),
             request: Subject::Exec(Box::default()),
@@ -72,7 +72,7 @@ fn code(error: &ErrorShape) -> String {
 }
 
 /// What a claim of device `d-1` comes to: what would leave, or the code of the refusal.
-fn claim(params: Value, record: &Known) -> Result<Value, String> {
+fn claim(params: Value, record: &KnownApproval) -> Result<Value, String> {
     claim_of(&record.by.clone(), true, NODE, params, record)
 }
 
@@ -81,7 +81,7 @@ fn claim_of(
     may_approve: bool,
     node_id: &str,
     params: Value,
-    record: &Known,
+    record: &KnownApproval,
 ) -> Result<Value, String> {
     let asker = Asker { by, may_approve };
     match read(params, &agree).map_err(|error| code(&error))? {
@@ -233,7 +233,7 @@ fn without_a_plan_the_caller_s_own_words_have_to_be_the_ones_that_were_asked_abo
 
 #[test]
 fn t05_an_approval_counts_for_one_node_one_caller_and_one_run() {
-    let check = |change: fn(&mut Known, &mut RequestView), more: Value, expected: &str| {
+    let check = |change: fn(&mut KnownApproval, &mut RequestView), more: Value, expected: &str| {
         let left = claim_of(&record(|_, _| {}).by, true, NODE, approved(more), &record(change));
         assert_eq!(left, Err(expected.to_owned()));
     };
@@ -310,7 +310,7 @@ fn t05_an_environment_counts_only_as_it_was_asked_about() {
 #[test]
 fn when_nobody_answered_in_time_the_nodes_fallback_may_decide() {
     let fallback = json!({"runId": "r-1", "approvalSource": "ask-fallback"});
-    let expired = |change: fn(&mut Known, &mut RequestView)| {
+    let expired = |change: fn(&mut KnownApproval, &mut RequestView)| {
         record(|known, request| {
             known.until_steady_ms = NOW - 5;
             known.ended = Some(Ended { decision: None, reason: Reason::Timeout, at_ms: NOW - 5, by: None });

@@ -55,12 +55,12 @@ const NO_FILE_PAUSE: Duration = Duration::from_millis(100);
 pub(super) struct Places {
     /// The user that this program runs as.
     own: u32,
-    taken: Mutex<Taken>,
+    taken: Mutex<Counts>,
     ledger: Ledger,
 }
 
 #[derive(Default)]
-struct Taken {
+struct Counts {
     all: usize,
     others: usize,
     by: HashMap<Peer, Count>,
@@ -79,10 +79,10 @@ impl Places {
     }
 
     /// A place, if there is one for this peer.
-    fn take(self: &Arc<Self>, peer: Peer, address: SocketAddr) -> Option<Arc<Place>> {
+    fn take(self: &Arc<Self>, peer: Peer, address: SocketAddr) -> Option<Arc<Admission>> {
         let is_own = self.is_own(peer);
         let mut taken = self.taken();
-        let Taken { all, others, .. } = *taken;
+        let Counts { all, others, .. } = *taken;
         let count = taken.by.get(&peer).copied().unwrap_or_default();
         let has_room = if is_own {
             count.unknown < MAX_OWN_UNKNOWN
@@ -102,7 +102,7 @@ impl Places {
             allowance: Allowance { bytes: MAX_UNKNOWN_BYTES, until: Some(Instant::now() + HEAD_WAIT) },
             broken: None,
         };
-        Some(Arc::new(Place { places: Arc::clone(self), peer, address, stage: Mutex::new(stage) }))
+        Some(Arc::new(Admission { places: Arc::clone(self), peer, address, stage: Mutex::new(stage) }))
     }
 
     /// Somebody was turned away.
@@ -119,13 +119,13 @@ impl Places {
         peer == Peer::User(self.own)
     }
 
-    fn taken(&self) -> MutexGuard<'_, Taken> {
+    fn taken(&self) -> MutexGuard<'_, Counts> {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// The place of one connection, and what may still be read from it.
-pub(super) struct Place {
+pub(super) struct Admission {
     places: Arc<Places>,
     pub(super) peer: Peer,
     pub(super) address: SocketAddr,
@@ -138,7 +138,7 @@ struct Stage {
     broken: Option<Broken>,
 }
 
-impl Place {
+impl Admission {
     /// The request was taken for a WebSocket's: the first frame may come. Whoever attends to it sees to its time.
     pub(super) fn upgraded(&self) {
         self.stage().allowance = Allowance { bytes: MAX_UNKNOWN_BYTES, until: None };
@@ -168,13 +168,13 @@ impl Place {
     }
 }
 
-impl fmt::Debug for Place {
+impl fmt::Debug for Admission {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} from {}", self.peer, self.address)
     }
 }
 
-impl Drop for Place {
+impl Drop for Admission {
     fn drop(&mut self) {
         let is_known = self.stage().is_known;
         let mut taken = self.places.taken();
@@ -190,7 +190,7 @@ impl Drop for Place {
     }
 }
 
-impl Limits for Arc<Place> {
+impl Limits for Arc<Admission> {
     fn allowance(&self) -> Allowance {
         self.stage().allowance
     }
@@ -232,8 +232,8 @@ impl Port {
 }
 
 impl Listener for Port {
-    type Io = Line<TcpStream, Arc<Place>>;
-    type Addr = Arc<Place>;
+    type Io = Line<TcpStream, Arc<Admission>>;
+    type Addr = Arc<Admission>;
 
     async fn accept(&mut self) -> (Self::Io, Self::Addr) {
         loop {
@@ -289,7 +289,7 @@ const NO_PLACE: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nConnection: close\
 
 /// What handlers are told of a connection.
 #[derive(Clone)]
-pub(super) struct Arrival(pub(super) Arc<Place>);
+pub(super) struct Arrival(pub(super) Arc<Admission>);
 
 impl Connected<IncomingStream<'_, Port>> for Arrival {
     fn connect_info(stream: IncomingStream<'_, Port>) -> Self {

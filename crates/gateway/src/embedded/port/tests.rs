@@ -15,7 +15,7 @@ fn places() -> Arc<Places> {
 }
 
 /// Takes as many as there are, and keeps them.
-fn flood(places: &Arc<Places>, peer: Peer) -> Vec<Arc<Place>> {
+fn flood(places: &Arc<Places>, peer: Peer) -> Vec<Arc<Admission>> {
     std::iter::from_fn(|| places.take(peer, from(1))).collect()
 }
 

@@ -30,7 +30,7 @@ pub struct TurnedAway {
     pub last_at_ms: i64,
 }
 
-struct Kept {
+struct Tally {
     times: u64,
     last_at_ms: i64,
     logged_at: Instant,
@@ -41,7 +41,7 @@ struct Kept {
 /// Everybody who was turned away lately.
 pub(super) struct Ledger {
     now_ms: Box<dyn Fn() -> i64 + Send + Sync>,
-    kept: Mutex<HashMap<(Peer, Cause), Kept>>,
+    kept: Mutex<HashMap<(Peer, Cause), Tally>>,
 }
 
 impl Ledger {
@@ -58,7 +58,7 @@ impl Ledger {
         }
         let times = match kept.entry((peer, cause)) {
             Entry::Vacant(entry) => {
-                entry.insert(Kept { times: 1, last_at_ms: now_ms, logged_at: now, unlogged: 0 });
+                entry.insert(Tally { times: 1, last_at_ms: now_ms, logged_at: now, unlogged: 0 });
                 1
             }
             Entry::Occupied(mut entry) => {
@@ -82,7 +82,7 @@ impl Ledger {
         let now_ms = (self.now_ms)();
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.retain(|_, kept| now_ms.saturating_sub(kept.last_at_ms) < KEPT_MS);
-        let told = |(&(peer, cause), kept): (&(Peer, Cause), &Kept)| TurnedAway {
+        let told = |(&(peer, cause), kept): (&(Peer, Cause), &Tally)| TurnedAway {
             peer,
             cause,
             times: kept.times,

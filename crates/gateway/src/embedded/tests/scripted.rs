@@ -51,7 +51,7 @@ pub(in crate::embedded) struct Scripted {
 }
 
 impl Backend for Scripted {
-    async fn submit(&self, _: Submission) -> Result<Arc<Known>, NotTaken> {
+    async fn submit(&self, _: Submission) -> Result<Arc<KnownApproval>, NotTaken> {
         Err(NotTaken::Unavailable("no approvals here".to_owned()))
     }
 
@@ -59,15 +59,15 @@ impl Backend for Scripted {
         Err(NotCounted::Gone)
     }
 
-    async fn pending(&self) -> Vec<Arc<Known>> {
+    async fn pending(&self) -> Vec<Arc<KnownApproval>> {
         Vec::new()
     }
 
-    async fn find(&self, _: &str) -> Option<Arc<Known>> {
+    async fn find(&self, _: &str) -> Option<Arc<KnownApproval>> {
         None
     }
 
-    fn past(&self) -> Vec<Arc<Known>> {
+    fn past(&self) -> Vec<Arc<KnownApproval>> {
         Vec::new()
     }
 

@@ -1,11 +1,11 @@
 //! What holds of what is asked over HTTP, whatever it is. For `tests/fuzz`.
 
-use super::request::{Asked, Wanted, Who};
+use super::request::{RequestedCall, Wanted, Who};
 use serde_json::Map;
 
 /// The body of a call: a tool has a name, whoever asks an agent and a session, and a workspace is somewhere or nowhere.
 pub fn tool_call(body: Map<String, serde_json::Value>) {
-    if let Ok(asked) = Asked::of(body) {
+    if let Ok(asked) = RequestedCall::of(body) {
         assert!(!asked.tool.trim().is_empty());
         check(&asked.who);
     }

@@ -3,10 +3,10 @@
 //! The token lets nobody do what a person would have to be asked about: the [`Backend`] sees to that for every call, and
 //! nothing that a request says of approvals is read. A caller that goes away calls its tool off.
 
-use super::request::{Asked, Mode, Wanted, Who, Wrong, wrong};
+use super::request::{Mode, RequestedCall, Wanted, Who, Wrong, wrong};
 use super::{Listing, ToolError};
 use crate::embedded::door::Opening;
-use crate::embedded::port::{Arrival, Place};
+use crate::embedded::port::{Admission, Arrival};
 use crate::embedded::{Backend, Gateway, Serving, stranger};
 use crate::session::{Gate as _, Locked};
 use axum::body::Body;
@@ -49,17 +49,17 @@ const BUSY_RETRY: u64 = 1;
 /// Longest name of a program that is kept, in characters: it is shown to people.
 const MAX_CLIENT: usize = 128;
 
-/// Seats of calls that are under way.
+/// CallSlots of calls that are under way.
 #[derive(Clone)]
-pub(in crate::embedded) struct Seats(Arc<Semaphore>);
+pub(in crate::embedded) struct CallSlots(Arc<Semaphore>);
 
-impl Default for Seats {
+impl Default for CallSlots {
     fn default() -> Self {
         Self(Arc::new(Semaphore::new(MAX_CALLS)))
     }
 }
 
-impl Seats {
+impl CallSlots {
     /// One, as long as it is kept.
     fn take(&self) -> Result<OwnedSemaphorePermit, Refusal> {
         Arc::clone(&self.0).try_acquire_owned().map_err(|_| Refusal {
@@ -96,7 +96,7 @@ pub(in crate::embedded) async fn list<B: Backend>(
 
 async fn invoked<B: Backend>(
     serving: &Serving<B>,
-    place: &Place,
+    place: &Admission,
     request: Request,
 ) -> Result<Value, Refusal> {
     let gateway = &serving.gateway;
@@ -104,13 +104,13 @@ async fn invoked<B: Backend>(
     admit(gateway, place, &head.method, &Method::POST, &head.headers)?;
     // Before the body: it is what costs memory.
     let seat = gateway.tool_seats.take()?;
-    let mut asked = Asked::of(read(&head.headers, body).await?)?;
+    let mut asked = RequestedCall::of(read(&head.headers, body).await?)?;
     let client = client(&head.headers);
     if asked.mode == Mode::LookUp || asked.action.is_some() {
         let listing = gateway.backend.tools(asked.who.caller(client.clone())).await?;
         look_up(&mut asked, &listing)?;
     }
-    let Asked { tool, args, mode, who, .. } = asked;
+    let RequestedCall { tool, args, mode, who, .. } = asked;
     if mode == Mode::LookUp {
         let text = format!("{tool} is available; it was not called, as dryRun was set");
         return Ok(shown(ToolOutput { text, details: Some(json!({ "dryRun": true })) }));
@@ -147,7 +147,7 @@ async fn invoked<B: Backend>(
 
 async fn listed<B: Backend>(
     gateway: &Arc<Gateway<B>>,
-    place: &Place,
+    place: &Admission,
     head: &Parts,
 ) -> Result<Value, Refusal> {
     admit(gateway, place, &head.method, &Method::GET, &head.headers)?;
@@ -180,7 +180,7 @@ async fn listed<B: Backend>(
 /// takes, with the token. Wrong tokens count as those of connections do.
 fn admit<B: Backend>(
     gateway: &Gateway<B>,
-    place: &Place,
+    place: &Admission,
     method: &Method,
     wanted: &Method,
     headers: &HeaderMap,
@@ -275,7 +275,7 @@ async fn read(headers: &HeaderMap, body: Body) -> Result<Map<String, Value>, Ref
 }
 
 /// Finds the tool among those that its caller gets, and puts the action where the tool takes one.
-fn look_up(asked: &mut Asked, listing: &Listing) -> Result<(), Refusal> {
+fn look_up(asked: &mut RequestedCall, listing: &Listing) -> Result<(), Refusal> {
     let tool = listing.tools.iter().find(|tool| tool.name == asked.tool).ok_or_else(|| {
         let message = format!("Tool not available: {}", asked.tool);
         ToolError::Failed { failure: ToolFailure::NotFound, message }

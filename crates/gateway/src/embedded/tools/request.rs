@@ -112,7 +112,7 @@ pub(super) enum Mode {
 
 /// A call.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Asked {
+pub(super) struct RequestedCall {
     pub(super) tool: String,
     /// Goes into the parameters of a tool that takes one.
     pub(super) action: Option<String>,
@@ -121,7 +121,7 @@ pub(super) struct Asked {
     pub(super) who: Who,
 }
 
-impl Asked {
+impl RequestedCall {
     /// Members that are not known are ignored, as the peers do; known ones of a wrong type are not.
     pub(super) fn of(mut body: Map<String, Value>) -> Result<Self, Wrong> {
         let args = body.remove("args");

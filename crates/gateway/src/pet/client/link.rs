@@ -1,7 +1,7 @@
 //! Keeps a connection up: dial, frames both ways, watch for silence, back off, again.
 
 use super::session::{Heard, Session};
-use super::{Asked, Notice, Options, Outgoing, Reply};
+use super::{Notice, Options, Outgoing, PetCall, Reply};
 use crate::client::socket::{self, Dial, DialError, Socket, farewell, heard, send};
 use crate::client::{FIRST_WAIT, LONGEST_WAIT, LinkProblem, Retry, SLOW_WAIT, retry};
 use countersign_protocol::gateway::close;
@@ -17,7 +17,7 @@ use tokio_tungstenite::tungstenite::http::{HeaderValue, header};
 use tokio_util::sync::CancellationToken;
 
 /// The task behind a link.
-pub(super) struct Keeper {
+pub(super) struct LinkTask {
     options: Options,
     notices: mpsc::Sender<Notice>,
     stop: CancellationToken,
@@ -39,7 +39,7 @@ impl From<LinkProblem> for Over {
     }
 }
 
-impl Keeper {
+impl LinkTask {
     pub(super) fn new(
         options: Options,
         notices: mpsc::Sender<Notice>,
@@ -162,8 +162,8 @@ impl Keeper {
     fn received(&self, text: &str, session: &mut Session<Reply>, answers: &mpsc::Sender<Outgoing>) {
         let received_at = Instant::now();
         match session.receive(text, received_at) {
-            Heard::Asked(approval, deadline) => {
-                let asked = Asked {
+            Heard::PetCall(approval, deadline) => {
+                let asked = PetCall {
                     request_id: approval.request_id.clone(),
                     tool: approval.tool,
                     arguments: approval.arguments,
@@ -171,7 +171,7 @@ impl Keeper {
                     deadline,
                     answers: answers.clone(),
                 };
-                if self.notices.try_send(Notice::Asked(asked)).is_err() {
+                if self.notices.try_send(Notice::PetCall(asked)).is_err() {
                     tracing::warn!("nobody takes the calls of a pet server; one was left to its end");
                     session.leave(&approval.request_id);
                 }

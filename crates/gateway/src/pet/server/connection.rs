@@ -1,6 +1,6 @@
 //! One connection: frames in, answers and pushes out. What waits to be pushed stays in the session, so nothing piles up here.
 
-use super::{Seat, Seated, lock};
+use super::{PetConnection, Seated, lock};
 use crate::pet::session::{Output, heartbeat as heartbeat_push};
 use axum::Error;
 use axum::body::Bytes;
@@ -132,7 +132,7 @@ impl<S: Sink<Message, Error = Error> + Unpin> Outgoing<S> {
     }
 
     /// Everything that waits to be pushed. False when the client is gone.
-    async fn pushes(&mut self, seat: &Seat) -> bool {
+    async fn pushes(&mut self, seat: &PetConnection) -> bool {
         loop {
             let push = lock(&seat.session).take_push();
             let Some(push) = push else { return true };

@@ -111,7 +111,7 @@ fn call<'a>(tool: &'a str, arguments: &'a Value) -> Call<'a> {
     Call { tool, arguments, context: "" }
 }
 
-async fn ask(pets: &Pets, session: &str) -> Answer {
+async fn ask(pets: &Pets, session: &str) -> AskOutcome {
     pets.ask(session, call("exec", &command()), APPROVAL_WAIT).await
 }
 
@@ -125,7 +125,7 @@ async fn two_sessions_are_asked_and_answer_each_for_itself() {
         assert_eq!(two.answer(&second, json!({"approved": false})).await["status"], "ok");
         assert_eq!(one.answer(&first, json!({"approved": true})).await["status"], "ok");
     });
-    assert_eq!((first, second), (Answer::Approved(By::Client), Answer::Denied(By::Client)));
+    assert_eq!((first, second), (AskOutcome::Approved(By::Client), AskOutcome::Denied(By::Client)));
 }
 
 #[tokio::test(start_paused = true)]
@@ -140,7 +140,7 @@ async fn t02_the_other_session_cannot_answer_although_it_knows_the_id() {
         assert_eq!(pets.sessions()[0].waiting, 1);
         one.answer(&request_id, json!({"approved": false})).await;
     });
-    assert_eq!(answer, Answer::Denied(By::Client));
+    assert_eq!(answer, AskOutcome::Denied(By::Client));
 }
 
 #[tokio::test(start_paused = true)]
@@ -153,7 +153,7 @@ async fn t05_an_answer_is_worth_nothing_on_the_next_connection_of_the_session() 
         first.serving.await.unwrap();
         request_id
     });
-    assert_eq!(answer, Answer::Gone);
+    assert_eq!(answer, AskOutcome::Gone);
     let mut second = Client::connect(&pets, "one").await;
     let (answer, ()) = tokio::join!(ask(&pets, "one"), async {
         let fresh = second.asked().await;
@@ -162,7 +162,7 @@ async fn t05_an_answer_is_worth_nothing_on_the_next_connection_of_the_session() 
         assert_eq!(pets.sessions()[0].waiting, 1);
         second.answer(&fresh, json!({"approved": false})).await;
     });
-    assert_eq!(answer, Answer::Denied(By::Client));
+    assert_eq!(answer, AskOutcome::Denied(By::Client));
 }
 
 #[tokio::test(start_paused = true)]
@@ -175,7 +175,7 @@ async fn an_answer_that_comes_at_once_is_not_too_early() {
     let request_id = client.asked().await;
     assert!(!asking.is_finished());
     assert_eq!(client.answer(&request_id, json!({"approved": true})).await["status"], "ok");
-    assert_eq!(asking.await.unwrap(), Answer::Approved(By::Client));
+    assert_eq!(asking.await.unwrap(), AskOutcome::Approved(By::Client));
 }
 
 #[tokio::test(start_paused = true)]
@@ -184,7 +184,7 @@ async fn after_sixty_seconds_without_an_answer_the_call_is_over() {
     let mut client = Client::connect(&pets, "one").await;
     let began = Instant::now();
     let answer = ask(&pets, "one").await;
-    assert_eq!((answer, began.elapsed()), (Answer::Expired, Duration::from_secs(60)));
+    assert_eq!((answer, began.elapsed()), (AskOutcome::Expired, Duration::from_secs(60)));
     assert!(!answer.is_approved());
     let request_id = client.asked().await;
     // Two heartbeats came meanwhile.
@@ -197,7 +197,7 @@ async fn after_sixty_seconds_without_an_answer_the_call_is_over() {
 
 #[tokio::test(start_paused = true)]
 async fn an_answer_of_the_last_moment_counts_and_one_of_the_next_does_not() {
-    for (after_ms, expected) in [(59_999, Answer::Approved(By::Client)), (60_000, Answer::Expired)] {
+    for (after_ms, expected) in [(59_999, AskOutcome::Approved(By::Client)), (60_000, AskOutcome::Expired)] {
         let pets = open();
         let mut client = Client::connect(&pets, "one").await;
         let (answer, ()) = tokio::join!(ask(&pets, "one"), async {
@@ -238,7 +238,7 @@ async fn a_client_that_answers_no_ping_is_gone() {
         }
     };
     assert_eq!(code, Some(close::GOING_AWAY));
-    assert_eq!(ask(&pets, "one").await, Answer::NoSuchSession);
+    assert_eq!(ask(&pets, "one").await, AskOutcome::NoSuchSession);
 }
 
 #[tokio::test(start_paused = true)]
@@ -268,9 +268,9 @@ async fn t05_a_remembered_choice_holds_for_its_session_and_connection_alone() {
         let request_id = one.asked().await;
         assert_eq!(one.answer(&request_id, remember).await["data"]["remembered"], true);
     });
-    assert_eq!(answer, Answer::Approved(By::Client));
+    assert_eq!(answer, AskOutcome::Approved(By::Client));
     // Without a push, at once.
-    assert_eq!(ask(&pets, "one").await, Answer::Approved(By::Memory));
+    assert_eq!(ask(&pets, "one").await, AskOutcome::Approved(By::Memory));
     let sessions: Vec<_> = pets
         .sessions()
         .into_iter()
@@ -296,16 +296,16 @@ async fn t05_a_remembered_choice_holds_for_its_session_and_connection_alone() {
             one.answer(&request_id, json!({"approved": false})).await;
         }
     );
-    assert_eq!(answers, [Answer::Denied(By::Client); 3]);
+    assert_eq!(answers, [AskOutcome::Denied(By::Client); 3]);
     let [kept] = &pets.remembered("one")[..] else { panic!("one choice") };
     assert_eq!((kept.tool.as_str(), kept.choice, kept.since_ms), ("exec", Choice::Approve, NOW_MS));
     // Nor does it survive its connection.
     drop(one.to_server);
     one.serving.await.unwrap();
-    assert_eq!(ask(&pets, "one").await, Answer::NoSuchSession);
+    assert_eq!(ask(&pets, "one").await, AskOutcome::NoSuchSession);
     let _one = Client::connect(&pets, "one").await;
     assert_eq!(pets.remembered("one"), []);
-    assert_eq!(ask(&pets, "one").await, Answer::Expired);
+    assert_eq!(ask(&pets, "one").await, AskOutcome::Expired);
 }
 
 #[tokio::test(start_paused = true)]
@@ -319,9 +319,9 @@ async fn a_remembered_choice_can_be_taken_back() {
     assert!(answer.is_approved());
     let kept = pets.remembered("one").remove(0);
     assert!(!pets.forget("two", kept.id) && !pets.forget("one", kept.id + 1));
-    assert_eq!(ask(&pets, "one").await, Answer::Approved(By::Memory));
+    assert_eq!(ask(&pets, "one").await, AskOutcome::Approved(By::Memory));
     assert!(pets.forget("one", kept.id) && !pets.forget("one", kept.id));
-    assert_eq!(ask(&pets, "one").await, Answer::Expired);
+    assert_eq!(ask(&pets, "one").await, AskOutcome::Expired);
 }
 
 #[tokio::test(start_paused = true)]
@@ -330,10 +330,10 @@ async fn without_a_client_nothing_is_asked_and_nobody_waits() {
     let _client = Client::connect(&pets, "one").await;
     let began = Instant::now();
     for session in ["two", "ONE", "one ", "", "\u{0}"] {
-        assert_eq!(ask(&pets, session).await, Answer::NoSuchSession, "{session:?}");
+        assert_eq!(ask(&pets, session).await, AskOutcome::NoSuchSession, "{session:?}");
     }
     let large = json!("x".repeat(2 * 1024 * 1024));
-    assert_eq!(pets.ask("one", call("write_file", &large), APPROVAL_WAIT).await, Answer::TooLarge);
+    assert_eq!(pets.ask("one", call("write_file", &large), APPROVAL_WAIT).await, AskOutcome::TooLarge);
     assert_eq!(began.elapsed(), Duration::ZERO);
 }
 
@@ -351,9 +351,9 @@ async fn calls_beyond_the_bound_are_not_asked_about_and_the_others_still_are() {
     let mut over = 0;
     for asking in asking {
         match asking.await.unwrap() {
-            Answer::Full => full += 1,
+            AskOutcome::Full => full += 1,
             // This client does not read everything: it counts as gone before the time of the calls is over.
-            Answer::Gone => over += 1,
+            AskOutcome::Gone => over += 1,
             other => panic!("{other:?}"),
         }
     }
@@ -368,7 +368,7 @@ async fn a_client_that_does_not_read_is_gone_after_ten_seconds() {
     let client = Client::silent(&pets, "one", 1);
     let began = Instant::now();
     let answer = ask(&pets, "one").await;
-    assert_eq!((answer, began.elapsed()), (Answer::Gone, Duration::from_secs(10)));
+    assert_eq!((answer, began.elapsed()), (AskOutcome::Gone, Duration::from_secs(10)));
     assert_eq!(pets.sessions(), []);
     client.serving.await.unwrap();
 }
@@ -390,7 +390,7 @@ async fn hostile_frames_end_their_connection_and_no_other() {
                 let request_id = good.asked().await;
                 good.answer(&request_id, json!({"approved": true})).await;
             });
-        assert_eq!(answers, (Answer::Gone, Answer::Approved(By::Client)));
+        assert_eq!(answers, (AskOutcome::Gone, AskOutcome::Approved(By::Client)));
         assert_eq!(pets.sessions().len(), 1);
     };
     check(Ok(Message::binary(vec![0xff; 10])), 1, Some(close::UNSUPPORTED)).await;
@@ -414,7 +414,7 @@ async fn the_owner_and_the_server_end_connections_and_nobody_is_left_waiting() {
             end(&pets, &client);
             assert_eq!(client.close_code().await, Some(expected));
         });
-        assert_eq!((answer, pets.sessions()), (Answer::Gone, vec![]));
+        assert_eq!((answer, pets.sessions()), (AskOutcome::Gone, vec![]));
     };
     check(|pets, _| assert!(pets.disconnect("one") && !pets.disconnect("two")), close::GOING_AWAY).await;
     check(|pets, _| pets.close(), close::GOING_AWAY).await;

@@ -11,14 +11,14 @@ use std::time::Duration;
 
 const NOW_MS: i64 = 1_714_896_000_123;
 
-fn moment(after: Duration) -> Now {
+fn moment(after: Duration) -> Moment {
     // One origin for all moments of a test.
     thread_local!(static ORIGIN: Instant = Instant::now());
     let ms = i64::try_from(after.as_millis()).unwrap();
-    Now { at: ORIGIN.with(|origin| *origin) + after, unix_ms: NOW_MS + ms }
+    Moment { at: ORIGIN.with(|origin| *origin) + after, unix_ms: NOW_MS + ms }
 }
 
-fn start() -> Now {
+fn start() -> Moment {
     moment(Duration::ZERO)
 }
 
@@ -29,7 +29,7 @@ fn session() -> Session<&'static str> {
 /// Asks for `exec` and takes the push, as a connection does.
 fn asked(session: &mut Session<&'static str>, id: &str, waiter: &'static str) -> Value {
     let arguments = json!({"command": "uname -a"});
-    assert_eq!(ask(session, id, &arguments, waiter).unwrap(), Asked::Waits);
+    assert_eq!(ask(session, id, &arguments, waiter).unwrap(), Submitted::Waits);
     serde_json::from_str(&session.take_push().expect("a push")).unwrap()
 }
 
@@ -38,7 +38,7 @@ fn ask(
     id: &str,
     arguments: &Value,
     waiter: &'static str,
-) -> Result<Asked, Unasked> {
+) -> Result<Submitted, Unasked> {
     let call = Call { tool: "exec", arguments, context: "" };
     session.ask(id, call, start().at + Duration::from_secs(60), waiter, start())
 }
@@ -66,7 +66,7 @@ fn told<T>(outputs: Vec<Output<T>>) -> (Option<(T, Ending)>, Option<Value>, Opti
 }
 
 /// Checks that an answer comes to an error and to nothing else.
-fn check_refused(session: &mut Session<&'static str>, frame: &str, now: Now, expected: &str) {
+fn check_refused(session: &mut Session<&'static str>, frame: &str, now: Moment, expected: &str) {
     let (waiter, answer, close) = told(session.receive(frame, now));
     assert_eq!((waiter, close), (None, None), "{frame}");
     let answer = answer.expect("an answer");
@@ -222,24 +222,24 @@ fn t05_a_choice_is_remembered_only_on_demand_and_for_exactly_the_same_call() {
     asked(&mut session, "2", "b");
     let (_, answer, _) = told(session.receive(&remembering("2", true), start()));
     assert_eq!(answer.unwrap()["data"]["remembered"], true);
-    assert_eq!(ask(&mut session, "3", &arguments, "c").unwrap(), Asked::Remembered(Choice::Approve));
+    assert_eq!(ask(&mut session, "3", &arguments, "c").unwrap(), Submitted::Remembered(Choice::Approve));
     assert_eq!((session.waiting(), session.take_push()), (0, None));
     // Everything else is asked about.
     for other in [json!({"command": "uname"}), json!({"command": "uname -a", "cwd": "/"}), Value::Null] {
-        assert_eq!(ask(&mut session, &other.to_string(), &other, "d").unwrap(), Asked::Waits, "{other}");
+        assert_eq!(ask(&mut session, &other.to_string(), &other, "d").unwrap(), Submitted::Waits, "{other}");
     }
     let deadline = start().at + Duration::from_secs(60);
     let call = Call { tool: "spawn", arguments: &arguments, context: "" };
-    assert_eq!(session.ask("4", call, deadline, "e", start()).unwrap(), Asked::Waits);
+    assert_eq!(session.ask("4", call, deadline, "e", start()).unwrap(), Submitted::Waits);
     let elsewhere = Call { tool: "exec", arguments: &arguments, context: "another folder" };
-    assert_eq!(session.ask("6", elsewhere, deadline, "g", start()).unwrap(), Asked::Waits);
+    assert_eq!(session.ask("6", elsewhere, deadline, "g", start()).unwrap(), Submitted::Waits);
     let [kept] = session.remembered() else { panic!("one choice") };
     assert_eq!((kept.tool.as_str(), kept.since_ms), ("exec", NOW_MS));
     assert_eq!(kept.arguments, r#"{"command":"uname -a"}"#);
     // And this too, once it was taken back.
     let id = kept.id;
     assert!(session.forget(id) && !session.forget(id));
-    assert_eq!(ask(&mut session, "5", &arguments, "f").unwrap(), Asked::Waits);
+    assert_eq!(ask(&mut session, "5", &arguments, "f").unwrap(), Submitted::Waits);
 }
 
 #[test]
@@ -260,13 +260,14 @@ fn a_denial_can_be_remembered_too() {
     asked(&mut session, "1", "a");
     session.receive(&remembering("1", false), start());
     let again = ask(&mut session, "2", &json!({"command": "uname -a"}), "b").unwrap();
-    assert_eq!(again, Asked::Remembered(Choice::Deny));
+    assert_eq!(again, Submitted::Remembered(Choice::Deny));
 }
 
 #[test]
 fn what_waits_is_bounded_in_number_and_in_bytes() {
     let mut session = session();
-    let full = |result: Result<Asked, Unasked>| assert!(matches!(result, Err(Unasked::Full)), "{result:?}");
+    let full =
+        |result: Result<Submitted, Unasked>| assert!(matches!(result, Err(Unasked::Full)), "{result:?}");
     for n in 0..MAX_WAITING {
         ask(&mut session, &n.to_string(), &json!(n), "a").unwrap();
     }
@@ -386,7 +387,7 @@ fn long_and_binary_frames_end_the_connection() {
 enum Step {
     Ask,
     Push,
-    Answer(usize, bool, bool),
+    AskOutcome(usize, bool, bool),
     Expire(usize),
     Withdraw(usize),
     Wait(u64),
@@ -396,7 +397,7 @@ fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         3 => Just(Step::Ask),
         3 => Just(Step::Push),
-        4 => (0..12_usize, any::<bool>(), any::<bool>()).prop_map(|(n, yes, keep)| Step::Answer(n, yes, keep)),
+        4 => (0..12_usize, any::<bool>(), any::<bool>()).prop_map(|(n, yes, keep)| Step::AskOutcome(n, yes, keep)),
         1 => (0..12_usize).prop_map(Step::Expire),
         1 => (0..12_usize).prop_map(Step::Withdraw),
         1 => (0..40_u64).prop_map(Step::Wait),
@@ -430,7 +431,7 @@ proptest! {
                         pushed.push(push["data"]["request_id"].as_str().unwrap().parse::<usize>().unwrap());
                     }
                 }
-                Step::Answer(n, approved, remember) => {
+                Step::AskOutcome(n, approved, remember) => {
                     let data = json!({"request_id": n.to_string(), "approved": approved, "remember": remember});
                     let frame = json!({"action": RESPONSE_ACTION, "data": data}).to_string();
                     if let Some((waiter, ending)) = told(session.receive(&frame, now)).0 {

@@ -1,7 +1,7 @@
 //! The client against our own server.
 
 use super::*;
-use crate::pet::client::{self, AnswerError, Asked, Link, LinkProblem, Notice, Options, address};
+use crate::pet::client::{self, AnswerError, Link, LinkProblem, Notice, Options, PetCall, address};
 use countersign_protocol::pet::SessionId;
 use pretty_assertions::assert_eq;
 use std::time::Duration;
@@ -38,9 +38,9 @@ impl Linked {
         assert!(matches!(self.next().await, Notice::Opened));
     }
 
-    async fn asked(&mut self) -> Asked {
+    async fn asked(&mut self) -> PetCall {
         match self.next().await {
-            Notice::Asked(asked) => asked,
+            Notice::PetCall(asked) => asked,
             other => panic!("expected a call, got {other:?}"),
         }
     }
@@ -71,7 +71,7 @@ async fn both_ends_understand_each_other() {
     );
     assert_eq!(
         answers,
-        [Answer::Denied(By::Client), Answer::Approved(By::Client), Answer::Approved(By::Memory)]
+        [AskOutcome::Denied(By::Client), AskOutcome::Approved(By::Client), AskOutcome::Approved(By::Memory)]
     );
     drop(linked.link);
     rig.sessions(0).await;
@@ -87,7 +87,7 @@ async fn t05_the_answer_to_an_earlier_connection_does_not_leave_over_the_next() 
         rig.pets.disconnect("cat");
         asked
     });
-    assert_eq!(answer, Answer::Gone);
+    assert_eq!(answer, AskOutcome::Gone);
     let (problem, retry_in) = linked.lost().await;
     assert!(matches!(problem, LinkProblem::Closed { code: 1_001, .. }), "{problem:?}");
     assert_eq!(retry_in, Some(Duration::from_secs(1)));
@@ -98,7 +98,7 @@ async fn t05_the_answer_to_an_earlier_connection_does_not_leave_over_the_next() 
     let (answer, ()) = tokio::join!(rig.ask("cat"), async {
         assert_eq!(linked.asked().await.answer(Choice::Deny, Keep::Once).await, Ok(()));
     });
-    assert_eq!((answer, rig.pets.remembered("cat")), (Answer::Denied(By::Client), vec![]));
+    assert_eq!((answer, rig.pets.remembered("cat")), (AskOutcome::Denied(By::Client), vec![]));
 }
 
 #[tokio::test]

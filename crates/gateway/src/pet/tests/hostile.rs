@@ -47,7 +47,7 @@ async fn t02_a_channel_that_nobody_opened_takes_nobody() {
     let mut pet = rig.pet("cat").await;
     rig.pets.close();
     assert_eq!(pet.close_code().await, 1_001);
-    assert_eq!(rig.ask("cat").await, Answer::NoSuchSession);
+    assert_eq!(rig.ask("cat").await, AskOutcome::NoSuchSession);
 }
 
 #[tokio::test]
@@ -176,8 +176,8 @@ async fn hostile_frames_are_told_what_is_wrong_and_approve_nothing() {
             let request_id = good.asked().await;
             good.answer(json!({"request_id": request_id, "approved": true})).await;
         });
-        let expected = if code.is_some() { Answer::Gone } else { Answer::Denied(By::Client) };
-        assert_eq!(answers, (expected, Answer::Approved(By::Client)), "{told:?}");
+        let expected = if code.is_some() { AskOutcome::Gone } else { AskOutcome::Denied(By::Client) };
+        assert_eq!(answers, (expected, AskOutcome::Approved(By::Client)), "{told:?}");
         drop((pet, good));
         rig.sessions(0).await;
     };

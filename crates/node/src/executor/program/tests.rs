@@ -22,7 +22,7 @@ fn script(text: &str) -> (TempDir, Program) {
     (folder, program.unwrap())
 }
 
-async fn call(text: &str, input: &[u8], limits: Limits) -> Result<Answer, CallError> {
+async fn call(text: &str, input: &[u8], limits: Limits) -> Result<Printed, CallError> {
     let (_folder, program) = script(text);
     let env = BTreeMap::from([("PATH".to_owned(), "/usr/bin:/bin".to_owned())]);
     program.call(input, &env, limits, CancellationToken::new()).await

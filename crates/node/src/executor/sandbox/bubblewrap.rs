@@ -167,17 +167,17 @@ fn spawn(
 }
 
 /// What bubblewrap said when it was asked something.
-struct Said {
+struct Reply {
     good: bool,
     text: String,
 }
 
-async fn answer(program: &Path, list: Vec<OsString>, handed: Vec<OwnedFd>) -> io::Result<Said> {
+async fn answer(program: &Path, list: Vec<OsString>, handed: Vec<OwnedFd>) -> io::Result<Reply> {
     let mut process = start(program, list, handed)?;
     let asked = process.env_clear().output();
     let output = timeout(ANSWER_WAIT, asked).await.map_err(|_| io::Error::other("it does not answer"))??;
     let text = [output.stdout, output.stderr].concat();
-    Ok(Said { good: output.status.success(), text: String::from_utf8_lossy(&text).into_owned() })
+    Ok(Reply { good: output.status.success(), text: String::from_utf8_lossy(&text).into_owned() })
 }
 
 /// Bubblewrap with these arguments and, from [`walls::FIRST_HANDED`] on, these descriptors and no others.

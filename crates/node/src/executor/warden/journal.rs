@@ -1,7 +1,7 @@
 //! What a warden knows, on disk: a file for each process that has one, named after it. Lines are appended; the last about a run
 //! holds. The file is empty again whenever nothing runs, and goes away when its runs are in the record.
 
-use crate::executor::tree::{Known, Whose};
+use crate::executor::tree::{ProcessIdentity, Whose};
 use serde::{Deserialize, Serialize};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Write};
@@ -15,7 +15,7 @@ pub(super) struct Run {
     mark: String,
     name: Option<String>,
     begun_ms: i64,
-    pub(super) leader: Option<Known>,
+    pub(super) leader: Option<ProcessIdentity>,
     /// What ends its container, and the container's name.
     pub(super) container: Option<(PathBuf, String)>,
 }
@@ -217,13 +217,13 @@ fn open(path: &Path, create: bool) -> io::Result<File> {
 }
 
 /// The file's name for a process.
-pub(super) fn name_of(owner: Known) -> String {
+pub(super) fn name_of(owner: ProcessIdentity) -> String {
     format!("{}-{}.jsonl", owner.pid, owner.started)
 }
 
-fn owner_of(name: &str) -> Option<Known> {
+fn owner_of(name: &str) -> Option<ProcessIdentity> {
     let (pid, started) = name.strip_suffix(".jsonl")?.split_once('-')?;
-    Some(Known { pid: pid.parse().ok()?, started: started.parse().ok()? })
+    Some(ProcessIdentity { pid: pid.parse().ok()?, started: started.parse().ok()? })
 }
 
 /// Lines after which only what runs is written anew, so that the file stays small beside a run that never ends.

@@ -155,7 +155,7 @@ impl Drop for Rig {
 }
 
 fn is_alive(pid: i32) -> bool {
-    Pid::from_raw(pid).and_then(Known::of).is_some_and(Known::is_alive)
+    Pid::from_raw(pid).and_then(ProcessIdentity::of).is_some_and(ProcessIdentity::is_alive)
 }
 
 fn kill(pid: i32) {

@@ -6,7 +6,7 @@ use countersign_protocol::ui::{CardKind, HistoryEvent};
 use pretty_assertions::assert_eq;
 
 /// What became of `touch made`, and whether a person was asked.
-async fn check(document: &str, desk: Desk, expected: Result<Outcome, &str>, asked: bool) {
+async fn check(document: &str, desk: Person, expected: Result<Outcome, &str>, asked: bool) {
     let rig = Rig::new(document, ForwardedGrants::WithSnapshot).await;
     let request = ExecRequest {
         command: vec!["touch".into(), "made".into()],
@@ -17,12 +17,12 @@ async fn check(document: &str, desk: Desk, expected: Result<Outcome, &str>, aske
         ..ExecRequest::default()
     };
     let mut events = rig.approvals.events();
-    let presenter = (desk != Desk::Empty).then(|| rig.approvals.presenter());
+    let presenter = (desk != Person::Empty).then(|| rig.approvals.presenter());
     let approvals = rig.approvals.clone();
     let answering = tokio::spawn(async move {
         let mut kinds = Vec::new();
         while let Ok(event) = events.recv().await {
-            if let (Event::Added(record), Desk::Answers(decision)) = (event, desk) {
+            if let (Event::Added(record), Person::Answers(decision)) = (event, desk) {
                 kinds.push(record.question.subject.kind());
                 approvals.resolve(&record.id, decision, "window").await.unwrap();
                 break;
@@ -63,5 +63,5 @@ async fn t01_without_one_of_them_it_does_not_whatever_the_asker_says() {
     check(&policy("allowlist", "on-miss", "deny", &[]), NO, Err("user-denied"), true).await;
     check(&policy("deny", "off", "full", &[]), YES, Err("security=deny"), false).await;
     check(&policy("allowlist", "off", "full", &[]), YES, Err("allowlist-miss"), false).await;
-    check(&policy("allowlist", "on-miss", "deny", &[]), Desk::Empty, Err("security=deny"), false).await;
+    check(&policy("allowlist", "on-miss", "deny", &[]), Person::Empty, Err("security=deny"), false).await;
 }

@@ -33,7 +33,7 @@ async fn a_person_is_asked_instead_and_told_why() {
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_runs_where_nobody_can_be_asked() {
     for document in documents() {
-        let (came, _) = unrecordable(&document).await.send(echo(), Desk::Empty).await;
+        let (came, _) = unrecordable(&document).await.send(echo(), Person::Empty).await;
         assert!(matches!(came, Came::Refused(..)), "{document}: {came:?}");
     }
 }

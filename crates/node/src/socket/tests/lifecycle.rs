@@ -119,7 +119,7 @@ impl App {
         let (tracker, stop) = (TaskTracker::new(), CancellationToken::new());
         let store = Store::open(folder.path().to_owned(), fake_ports(), &tracker, stop.clone());
         let (asked_in, asked) = mpsc::unbounded_channel();
-        let handler = Arc::new(Desk { asked: asked_in, ordered: mpsc::unbounded_channel().0 });
+        let handler = Arc::new(Answering { asked: asked_in, ordered: mpsc::unbounded_channel().0 });
         let state =
             server::start(store.clone(), fake_ports(), handler, mpsc::channel(1).0, &tracker, stop.clone());
         Self { folder, store, state, asked, tracker, stop }

@@ -130,7 +130,7 @@ fn outcome_of(line: &[u8]) -> (String, bool) {
         let (asked_in, mut asked) = mpsc::unbounded_channel();
         let (ordered_in, mut ordered) = mpsc::unbounded_channel();
         let shared = Arc::new(Shared {
-            handler: Arc::new(Desk { asked: asked_in, ordered: ordered_in }),
+            handler: Arc::new(Answering { asked: asked_in, ordered: ordered_in }),
             ports: fake_ports(),
             token: Box::new(|| Some(token("right"))),
             owner: rustix::process::geteuid().as_raw(),

@@ -10,7 +10,7 @@ mod lost;
 use super::connection::{Gate, Shared};
 use super::listener::Listener;
 use super::places::Room;
-use super::server::Told;
+use super::server::Watchers;
 use super::server::{Call, Handler, serve};
 use super::vigil::Restored;
 use super::{auth, client};
@@ -80,12 +80,12 @@ type Asked = Waiting<AskRequest, Option<Decision>>;
 type Ordered = Waiting<ExecRequest, Result<ExecPayload, ExecError>>;
 
 /// Hands every request to the test.
-struct Desk {
+struct Answering {
     asked: mpsc::UnboundedSender<Asked>,
     ordered: mpsc::UnboundedSender<Ordered>,
 }
 
-impl Handler for Desk {
+impl Handler for Answering {
     async fn ask(&self, call: Call<AskRequest>) -> Option<Decision> {
         let gone = call.gone.clone();
         let (reply, answer) = oneshot::channel();
@@ -133,7 +133,7 @@ impl Rig {
         let (ordered_in, ordered) = mpsc::unbounded_channel();
         let current = Arc::clone(&token);
         let shared = Arc::new(Shared {
-            handler: Arc::new(Desk { asked: asked_in, ordered: ordered_in }),
+            handler: Arc::new(Answering { asked: asked_in, ordered: ordered_in }),
             ports: fake_ports(),
             token: Box::new(move || current.lock().unwrap().clone()),
             owner,
@@ -144,7 +144,7 @@ impl Rig {
         let ended = stop.clone();
         let (tell, state) = watch::channel(SocketState::Listening);
         let (restored_in, restored) = mpsc::channel(8);
-        let told = Told { state: tell, restored: restored_in };
+        let told = Watchers { state: tell, restored: restored_in };
         let server =
             tokio::spawn(
                 async move { serve(listener, &shared, &ended, std::future::pending(), &told).await },

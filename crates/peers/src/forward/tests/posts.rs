@@ -82,7 +82,7 @@ async fn one_that_is_never_there_is_given_up_after_a_bounded_time() {
     .checked()
     .unwrap()
     {
-        Place::Webhook { address, .. } => address,
+        Destination::Webhook { address, .. } => address,
         other => panic!("expected a webhook, got {other:?}"),
     };
     let ports = Ports::system();

@@ -12,7 +12,7 @@ const ALL: &[&str] = &command::ALL;
 
 /// A gateway whose handle is at hand, as the app has it.
 struct Handled {
-    gateway: Embedded<Keeper>,
+    gateway: Embedded<GatewayBackend>,
     url: String,
     _folder: TempDir,
 }

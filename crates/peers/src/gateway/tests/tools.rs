@@ -40,9 +40,9 @@ async fn tools_are_those_of_whoever_has_them() {
     let policies = Policies::open(&rig.paths, ports.clone(), &tracker, stop.clone()).unwrap();
     let offered = Offered::default();
     offered.set(Arc::new(Echo));
-    let keeper = Keeper::new(approvals, policies, ports, presence, offered, tracker, stop.clone());
+    let backend = GatewayBackend::new(approvals, policies, ports, presence, offered, tracker, stop.clone());
     let caller = ToolCaller { agent: "coder".to_owned(), ..ToolCaller::default() };
-    assert_eq!(keeper.tools(caller.clone()).await.unwrap().warnings, ["coder"]);
+    assert_eq!(backend.tools(caller.clone()).await.unwrap().warnings, ["coder"]);
     let call = ToolCall {
         id: "1".to_owned(),
         tool: "exec".to_owned(),
@@ -52,7 +52,7 @@ async fn tools_are_those_of_whoever_has_them() {
     };
     let gone = CancellationToken::new();
     gone.cancel();
-    assert_eq!(keeper.call_tool(call, gone).await.unwrap().text, "exec");
+    assert_eq!(backend.call_tool(call, gone).await.unwrap().text, "exec");
     stop.cancel();
 }
 

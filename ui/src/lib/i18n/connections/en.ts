@@ -187,7 +187,7 @@ export const en = {
       },
     },
     protocol: {
-      what: 'It speaks another generation of the protocol.',
+      what: 'It speaks another version of the protocol.',
       expects: (expected: number) => `It expects ${expected}; Countersign speaks 3 and 4.`,
       help: 'Update the older of the two.',
     },

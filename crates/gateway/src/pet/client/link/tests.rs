@@ -45,8 +45,8 @@ impl Rig {
         let socket = WebSocketStream::from_raw_socket(ours, Role::Client, None).await;
         let (sender, mut notices) = mpsc::channel(room);
         let stop = CancellationToken::new();
-        let keeper = Keeper::new(options(), sender, stop.clone(), Arc::default());
-        let attending = tokio::spawn(async move { keeper.attend(socket).await });
+        let link = LinkTask::new(options(), sender, stop.clone(), Arc::default());
+        let attending = tokio::spawn(async move { link.attend(socket).await });
         assert!(matches!(notices.recv().await, Some(Notice::Opened)));
         Self { server, notices, stop, attending }
     }
@@ -56,11 +56,11 @@ impl Rig {
         self.server.send(Message::text(push.to_string())).await.unwrap();
     }
 
-    async fn asks(&mut self, id: &str) -> Asked {
+    async fn asks(&mut self, id: &str) -> PetCall {
         self.push("tool_approval", json!({"request_id": id, "tool": "exec", "arguments": {"command": id}}))
             .await;
         match self.notices.recv().await {
-            Some(Notice::Asked(asked)) => asked,
+            Some(Notice::PetCall(asked)) => asked,
             other => panic!("expected a call, got {other:?}"),
         }
     }
@@ -163,7 +163,7 @@ async fn calls_that_nobody_takes_are_left_to_their_end_and_delay_nothing() {
     rig.server.send(Message::Ping("x".into())).await.unwrap();
     assert!(matches!(rig.server.next().await, Some(Ok(Message::Pong(_)))));
     let mut taken = Vec::new();
-    while let Ok(Notice::Asked(asked)) = rig.notices.try_recv() {
+    while let Ok(Notice::PetCall(asked)) = rig.notices.try_recv() {
         taken.push(asked.request_id.clone());
     }
     assert_eq!(taken, ["1", "2"]);
@@ -187,21 +187,21 @@ async fn a_stop_says_goodbye_and_what_is_no_text_ends_the_connection() {
 
 #[test]
 fn t03_the_token_is_in_a_header_and_the_session_in_the_address() {
-    let keeper = |address: &str, token: Option<&str>| {
+    let link = |address: &str, token: Option<&str>| {
         let options = Options {
             address: crate::pet::client::address(address).unwrap(),
             token: token.and_then(PetToken::parse),
             ..options()
         };
-        Keeper::new(options, mpsc::channel(1).0, CancellationToken::new(), Arc::default())
+        LinkTask::new(options, mpsc::channel(1).0, CancellationToken::new(), Arc::default())
     };
-    let request = keeper("ws://localhost", Some("s3cret")).request().unwrap();
+    let request = link("ws://localhost", Some("s3cret")).request().unwrap();
     assert_eq!(request.uri().to_string(), "ws://localhost:8080/ws?sessionId=agent%3Amain+%2B+cat");
     let bearer = &request.headers()[header::AUTHORIZATION];
     assert_eq!(bearer.to_str().unwrap(), "Bearer s3cret");
     assert!(bearer.is_sensitive() && !request.headers().contains_key(header::ORIGIN));
     assert!(!format!("{:?}", options()).contains("s3cret"));
-    let request = keeper("wss://pet.example/deep/ws", None).request().unwrap();
+    let request = link("wss://pet.example/deep/ws", None).request().unwrap();
     assert_eq!(request.uri().path(), "/deep/ws");
     assert!(!request.headers().contains_key(header::AUTHORIZATION));
 }

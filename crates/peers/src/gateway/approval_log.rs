@@ -2,7 +2,7 @@
 //! that ended, for those who leaf through them. In memory: the record that lasts is the history of the app.
 
 use countersign_approvals::book::{Ending, GRACE_MS};
-use countersign_gateway::embedded::{Ended, Happened, Known, Resolver, Verdict};
+use countersign_gateway::embedded::{Ended, Happened, KnownApproval, Resolver, Verdict};
 use countersign_protocol::gateway::unified::Reason;
 use countersign_protocol::ui::CancelCause;
 use std::collections::{HashMap, VecDeque};
@@ -27,9 +27,9 @@ const IDLE_ROOM: usize = 16;
 /// How clients see an answer that was given in a window.
 const OWN_NAME: &str = "Countersign";
 
-/// The shelf. Clones are the same one.
+/// The log. Clones are the same one.
 #[derive(Clone)]
-pub(super) struct Shelf {
+pub(super) struct ApprovalLog {
     inner: Arc<Mutex<Inner>>,
     events: broadcast::Sender<Happened>,
     /// Told of each end.
@@ -42,11 +42,11 @@ struct Inner {
     /// When the grace of what ended is over, soonest first.
     graces: VecDeque<(Instant, String)>,
     /// Oldest first.
-    past: VecDeque<Arc<Known>>,
+    past: VecDeque<Arc<KnownApproval>>,
 }
 
 struct Entry {
-    known: Arc<Known>,
+    known: Arc<KnownApproval>,
     announced: bool,
     /// Whether its not being answered was used.
     fallback_used: bool,
@@ -54,7 +54,7 @@ struct Entry {
     verdicts: Vec<(String, Verdict)>,
 }
 
-impl Shelf {
+impl ApprovalLog {
     pub(super) fn new() -> Self {
         Self { inner: Arc::default(), events: broadcast::channel(EVENTS).0, ended: Arc::default() }
     }
@@ -64,7 +64,7 @@ impl Shelf {
     }
 
     /// Keeps one that waits, and tells of it when it is to be announced.
-    pub(super) fn put(&self, known: &Arc<Known>, announced: bool) {
+    pub(super) fn put(&self, known: &Arc<KnownApproval>, announced: bool) {
         let entry = Entry { known: Arc::clone(known), announced, fallback_used: false, verdicts: Vec::new() };
         let mut inner = self.inner();
         inner.known.insert(known.requested.id.clone(), entry);
@@ -80,7 +80,7 @@ impl Shelf {
     }
 
     /// Keeps one that nobody was asked about.
-    pub(super) fn put_past(&self, known: &Arc<Known>) {
+    pub(super) fn put_past(&self, known: &Arc<KnownApproval>) {
         self.inner().keep(Arc::clone(known));
     }
 
@@ -97,7 +97,7 @@ impl Shelf {
         let Some(entry) = inner.known.get_mut(id).filter(|entry| entry.known.ended.is_none()) else { return };
         let ended = ended(ending, std::mem::take(&mut entry.verdicts), at_ms);
         let told = entry.announced && ended.decision.is_some();
-        let known = Arc::new(Known { ended: Some(ended), ..(*entry.known).clone() });
+        let known = Arc::new(KnownApproval { ended: Some(ended), ..(*entry.known).clone() });
         entry.known = Arc::clone(&known);
         inner.keep(Arc::clone(&known));
         inner.grace(id);
@@ -134,13 +134,13 @@ impl Shelf {
         }
     }
 
-    pub(super) fn find(&self, id: &str) -> Option<Arc<Known>> {
+    pub(super) fn find(&self, id: &str) -> Option<Arc<KnownApproval>> {
         self.inner().known.get(id).map(|entry| Arc::clone(&entry.known))
     }
 
     /// What waits, oldest first.
-    pub(super) fn pending(&self) -> Vec<Arc<Known>> {
-        let mut waiting: Vec<Arc<Known>> = self
+    pub(super) fn pending(&self) -> Vec<Arc<KnownApproval>> {
+        let mut waiting: Vec<Arc<KnownApproval>> = self
             .inner()
             .known
             .values()
@@ -154,7 +154,7 @@ impl Shelf {
     }
 
     /// The last ones that ended.
-    pub(super) fn past(&self) -> Vec<Arc<Known>> {
+    pub(super) fn past(&self) -> Vec<Arc<KnownApproval>> {
         self.inner().past.iter().cloned().collect()
     }
 
@@ -184,7 +184,7 @@ impl Inner {
         None
     }
 
-    fn keep(&mut self, known: Arc<Known>) {
+    fn keep(&mut self, known: Arc<KnownApproval>) {
         if self.past.len() == PAST {
             self.past.pop_front();
         }
@@ -224,25 +224,25 @@ mod tests {
     use countersign_gateway::embedded::{Requester, Subject};
     use countersign_protocol::gateway::approval::Requested;
 
-    fn known(id: &str) -> Arc<Known> {
+    fn known(id: &str) -> Arc<KnownApproval> {
         let request = Subject::Exec(Box::default());
         let requested = Requested { id: id.to_owned(), request, created_at_ms: 1, expires_at_ms: 2 };
         let by = Requester { conn_id: "1".to_owned(), device_id: None, client_id: "cli".to_owned() };
-        Arc::new(Known { requested, by, binding: None, ended: None, until_steady_ms: 2 })
+        Arc::new(KnownApproval { requested, by, binding: None, ended: None, until_steady_ms: 2 })
     }
 
     #[tokio::test(start_paused = true)]
     async fn what_ended_is_found_for_as_long_as_the_book_knows_it_and_leafed_through_after_that() {
-        let (shelf, stop) = (Shelf::new(), CancellationToken::new());
-        let sweeping = tokio::spawn(shelf.clone().sweep(stop.clone()));
+        let (log, stop) = (ApprovalLog::new(), CancellationToken::new());
+        let sweeping = tokio::spawn(log.clone().sweep(stop.clone()));
         for id in ["first", "second", "waits"] {
-            shelf.put(&known(id), true);
+            log.put(&known(id), true);
         }
         let second = Duration::from_secs(1);
-        shelf.end("first", &Ending::Expired, 3);
+        log.end("first", &Ending::Expired, 3);
         tokio::time::sleep(second).await;
-        shelf.end("second", &Ending::Expired, 4);
-        let found = || ["first", "second", "waits"].map(|id| shelf.find(id).is_some());
+        log.end("second", &Ending::Expired, 4);
+        let found = || ["first", "second", "waits"].map(|id| log.find(id).is_some());
         tokio::time::sleep(GRACE - 2 * second).await;
         assert_eq!(found(), [true, true, true]);
         tokio::time::sleep(second * 3 / 2).await;
@@ -251,10 +251,10 @@ mod tests {
         assert_eq!(found(), [false, false, true]);
         // Ends again after a while in which nothing did.
         tokio::time::sleep(GRACE * 2).await;
-        shelf.end("waits", &Ending::Expired, 5);
+        log.end("waits", &Ending::Expired, 5);
         tokio::time::sleep(GRACE + second).await;
         assert_eq!(found(), [false, false, false]);
-        assert_eq!(shelf.past().len(), 3);
+        assert_eq!(log.past().len(), 3);
         stop.cancel();
         sweeping.await.unwrap();
     }

@@ -3,7 +3,7 @@
 //! Every write is the same transaction: look at the generation, lock, look again, read, decide, check that the file is
 //! still the one that was read, replace it. OpenClaw's older releases take no lock, hence the last check.
 
-use super::generation::{self, Generation};
+use super::storage::{self, Storage};
 use super::{Change, Changed, Current, Looser, Replacement, StoreError, Writer};
 use crate::file::{self, Backup, Found, Stamp, WriteError};
 use crate::folder::{Folder, FolderError, LOCK_PAUSE, Lock};
@@ -47,7 +47,7 @@ const MAX_BOOKKEPT: usize = 256;
 
 /// Keeps the document.
 #[derive(Debug)]
-pub(crate) struct Keeper {
+pub(crate) struct DocumentOwner {
     dir: PathBuf,
     path: PathBuf,
     ports: Ports,
@@ -64,7 +64,7 @@ pub(crate) struct Keeper {
 /// When the current content was read.
 #[derive(Clone, Copy, Debug)]
 struct Seen {
-    generation: GenerationKind,
+    storage: StorageKind,
     stamp: Option<Stamp>,
     first: Instant,
     settled: bool,
@@ -72,7 +72,7 @@ struct Seen {
 
 /// What a look at the names says, and when that was read if it is what was read last.
 struct Glance {
-    generation: Generation,
+    storage: Storage,
     stamp: io::Result<Option<Stamp>>,
     known: Option<Seen>,
 }
@@ -84,7 +84,7 @@ struct Unseen(String);
 
 /// What a cheap look at the generation can tell.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum GenerationKind {
+enum StorageKind {
     File,
     Other,
 }
@@ -117,13 +117,13 @@ enum Kind {
     Bookkeeping,
 }
 
-impl Keeper {
+impl DocumentOwner {
     /// Looks at the document for the first time. Writes nothing.
     pub(crate) fn open(dir: &Path, ports: Ports) -> Self {
         let dir = std::path::absolute(dir).unwrap_or_else(|_| dir.to_owned());
         let path = dir.join(FILE_NAME);
         let current = Arc::new(missing(&path));
-        let mut keeper = Self {
+        let mut owner = Self {
             dir,
             path,
             ports,
@@ -135,9 +135,9 @@ impl Keeper {
             patience: LOCK_PATIENCE,
             wrote: None,
         };
-        keeper.refresh();
-        keeper.changes.clear();
-        keeper
+        owner.refresh();
+        owner.changes.clear();
+        owner
     }
 
     /// As last read.
@@ -162,31 +162,31 @@ impl Keeper {
 
     /// Needs no descriptor.
     fn glance(&self) -> Glance {
-        let generation = generation::detect(&self.dir);
+        let storage = storage::detect(&self.dir);
         let stamp = file::stamp_at(&self.path);
-        let kind = GenerationKind::of(&generation);
+        let kind = StorageKind::of(&storage);
         let known = self.seen.filter(|seen| {
             let is_same = stamp.as_ref().is_ok_and(|stamp| *stamp == seen.stamp);
-            is_same && seen.generation == kind && kind == GenerationKind::File
+            is_same && seen.storage == kind && kind == StorageKind::File
         });
-        Glance { generation, stamp, known }
+        Glance { storage, stamp, known }
     }
 
     /// Reads again if anything moved. What the system cannot read is no change.
     pub(crate) fn refresh(&mut self) {
-        let Glance { generation, stamp, known } = self.glance();
+        let Glance { storage, stamp, known } = self.glance();
         if known.is_some_and(|seen| seen.settled) {
             if self.current.trouble.is_some() {
                 self.current = Arc::new(Current { trouble: None, ..Current::clone(&self.current) });
             }
             return;
         }
-        let kind = GenerationKind::of(&generation);
+        let kind = StorageKind::of(&storage);
         let began = Instant::now();
         let first = known.map_or(began, |seen| seen.first);
         let tries = if known.is_some() { 1 } else { TORN_TRIES };
         let read = match Folder::open_quietly(&self.dir) {
-            Ok(folder) => self.look(&generation, folder.as_ref(), tries),
+            Ok(folder) => self.look(&storage, folder.as_ref(), tries),
             Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
                 Ok((self.unreadable(format!("its folder cannot be opened: {error}")), None))
             }
@@ -196,7 +196,7 @@ impl Keeper {
             Ok((read, _)) => {
                 let stamp = stamp.ok().flatten();
                 let settled = stamp.is_none() || began.duration_since(first) >= SETTLED_AFTER;
-                self.seen = Some(Seen { generation: kind, stamp, first, settled });
+                self.seen = Some(Seen { storage: kind, stamp, first, settled });
                 self.publish(read, Kind::Policy(Writer::AnotherProgram));
             }
             Err(unseen) => self.hold(&unseen),
@@ -218,17 +218,17 @@ impl Keeper {
 
     /// Removes what a crash left behind. Does nothing where a database is in charge.
     pub(crate) fn sweep(&self) -> io::Result<usize> {
-        match (generation::detect(&self.dir), Folder::open(&self.dir)?) {
-            (Generation::File, Some(folder)) => file::sweep(&folder, FILE_NAME, self.ports.clock.now_ms()),
+        match (storage::detect(&self.dir), Folder::open(&self.dir)?) {
+            (Storage::File, Some(folder)) => file::sweep(&folder, FILE_NAME, self.ports.clock.now_ms()),
             _ => Ok(0),
         }
     }
 
     /// See [`super::Store::edit`].
     pub(crate) fn edit(&mut self, change: &Change) -> Result<EditResult, StoreError> {
-        let mut result = self.transact(|keeper, current| {
-            keeper.check_base(change.base_hash.as_deref(), current)?;
-            let mut fresh = || keeper.ports.ids.uuid();
+        let mut result = self.transact(|owner, current| {
+            owner.check_base(change.base_hash.as_deref(), current)?;
+            let mut fresh = || owner.ports.ids.uuid();
             let base = base(current, &mut fresh)?;
             let edited = document::apply(&base, &change.edits, &mut fresh)?;
             let before = current.document.clone().unwrap_or_else(document::empty);
@@ -254,7 +254,7 @@ impl Keeper {
         if let Parsed::Unusable(problem) = document::parse(Some(document::serialise(incoming).as_bytes())) {
             return Err(StoreError::Incoming { problem: problem.to_string() });
         }
-        self.transact(|keeper, current| {
+        self.transact(|owner, current| {
             let before = match (&current.state, &current.document) {
                 (StoreState::Missing, _) => document::empty(),
                 (_, Some(document)) => document.clone(),
@@ -263,10 +263,10 @@ impl Keeper {
             if *base_hash != current.hash {
                 return Err(StoreError::Stale { expected: base_hash.clone(), found: current.hash.clone() });
             }
-            let normal = document::normalised(incoming, &mut || keeper.ports.ids.uuid());
+            let normal = document::normalised(incoming, &mut || owner.ports.ids.uuid());
             let kept = document::with_unknown_of(&normal, &before);
             let mut document = document::with_socket_of(&kept, &before);
-            keeper.fill_socket(&mut document)?;
+            owner.fill_socket(&mut document)?;
             complete_socket(&document).map(usable_socket).transpose()?;
             Ok(if current.document.as_ref() == Some(&document) {
                 Act::Leave(())
@@ -283,10 +283,10 @@ impl Keeper {
         shown: &PolicySnapshot,
         edits: &[DocumentEdit],
     ) -> Result<(), StoreError> {
-        self.transact(|keeper, current| {
+        self.transact(|owner, current| {
             let Some(document) = &current.document else { return Err(unusable(current)) };
             currency::still_current(shown, &document::snapshot(document, Some(agent)))?;
-            let edited = document::apply(document, edits, &mut || keeper.ports.ids.uuid())?;
+            let edited = document::apply(document, edits, &mut || owner.ports.ids.uuid())?;
             Ok(if edited.document == *document {
                 Act::Leave(())
             } else {
@@ -319,12 +319,12 @@ impl Keeper {
             return usable_socket(found);
         }
         self.check_free_to_create()?;
-        let found = self.transact(|keeper, current| {
+        let found = self.transact(|owner, current| {
             if current.document.is_none() {
-                keeper.check_free_to_create()?;
+                owner.check_free_to_create()?;
             }
-            let mut document = base(current, &mut || keeper.ports.ids.uuid())?;
-            keeper.fill_socket(&mut document)?;
+            let mut document = base(current, &mut || owner.ports.ids.uuid())?;
+            owner.fill_socket(&mut document)?;
             let then = complete_socket(&document);
             Ok(Act::Write { document, as_what: Kind::Policy(Writer::FirstRun), then })
         })?;
@@ -384,10 +384,9 @@ impl Keeper {
         self.check_generation()?;
         let stamp = file::stamp(&folder, FILE_NAME).map_err(|source| self.io("look at", source))?;
         let (read, before) = self
-            .look(&Generation::File, Some(&folder), TORN_TRIES)
+            .look(&Storage::File, Some(&folder), TORN_TRIES)
             .map_err(|unseen| self.io("read", io::Error::other(unseen)))?;
-        self.seen =
-            Some(Seen { generation: GenerationKind::File, stamp, first: Instant::now(), settled: false });
+        self.seen = Some(Seen { storage: StorageKind::File, stamp, first: Instant::now(), settled: false });
         self.publish(read, Kind::Policy(Writer::AnotherProgram));
         #[cfg(test)]
         crate::fault::step();
@@ -412,7 +411,7 @@ impl Keeper {
             Ok(()) => {}
             Err(WriteError::Moved) => {
                 let (found, _) = self
-                    .look(&Generation::File, Some(&locked.folder), TORN_TRIES)
+                    .look(&Storage::File, Some(&locked.folder), TORN_TRIES)
                     .map_err(|unseen| self.io("read", io::Error::other(unseen)))?;
                 return Err(StoreError::Stale { expected: self.current.hash.clone(), found: found.hash });
             }
@@ -424,11 +423,11 @@ impl Keeper {
             }
         }
         self.wrote = Some(Instant::now());
-        match self.look(&Generation::File, Some(&locked.folder), 1) {
+        match self.look(&Storage::File, Some(&locked.folder), 1) {
             Ok((read, _)) => {
                 let stamp = file::stamp(&locked.folder, FILE_NAME).ok().flatten();
-                let (generation, first) = (GenerationKind::File, Instant::now());
-                self.seen = Some(Seen { generation, stamp, first, settled: false });
+                let (storage, first) = (StorageKind::File, Instant::now());
+                self.seen = Some(Seen { storage, stamp, first, settled: false });
                 self.publish(read, as_what);
             }
             Err(unseen) => {
@@ -456,18 +455,18 @@ impl Keeper {
     /// Reads what is there, and the bytes if they may be replaced.
     fn look(
         &self,
-        generation: &Generation,
+        storage: &Storage,
         folder: Option<&Folder>,
         tries: u32,
     ) -> Result<(Current, Option<Replaceable>), Unseen> {
-        match generation {
-            Generation::File => {}
-            Generation::Sqlite { database } => {
+        match storage {
+            Storage::File => {}
+            Storage::Sqlite { database } => {
                 let database = database.display().to_string();
                 return Ok((Current { state: StoreState::Sqlite { database }, ..missing(&self.path) }, None));
             }
-            Generation::Unclear { problem } => return Ok((self.unreadable(problem.clone()), None)),
-            Generation::Unknown { problem } => return Err(Unseen(problem.clone())),
+            Storage::Unclear { problem } => return Ok((self.unreadable(problem.clone()), None)),
+            Storage::Unknown { problem } => return Err(Unseen(problem.clone())),
         }
         let Some(folder) = folder else { return Ok((missing(&self.path), None)) };
         let mut tried = 1;
@@ -532,10 +531,10 @@ impl Keeper {
     }
 
     fn check_generation(&mut self) -> Result<(), StoreError> {
-        match generation::detect(&self.dir) {
-            Generation::File => Ok(()),
-            Generation::Unknown { problem } => Err(self.io("look at", io::Error::other(problem))),
-            Generation::Sqlite { .. } | Generation::Unclear { .. } => {
+        match storage::detect(&self.dir) {
+            Storage::File => Ok(()),
+            Storage::Unknown { problem } => Err(self.io("look at", io::Error::other(problem))),
+            Storage::Sqlite { .. } | Storage::Unclear { .. } => {
                 self.refresh();
                 Err(unusable(&self.current))
             }
@@ -551,7 +550,7 @@ impl Keeper {
                 let folder = Folder::open(&self.dir).map_err(|source| self.io("open", source))?;
                 let Some(folder) = folder else { return Ok(()) };
                 let names = folder.names().map_err(|source| self.io("list", source))?;
-                if generation::is_in_use(names.iter().map(String::as_str)) {
+                if storage::is_in_use(names.iter().map(String::as_str)) {
                     return Err(self.no_document());
                 }
                 Ok(())
@@ -598,13 +597,11 @@ impl Keeper {
     }
 }
 
-impl GenerationKind {
-    fn of(generation: &Generation) -> Self {
-        match generation {
-            Generation::File => Self::File,
-            Generation::Sqlite { .. } | Generation::Unclear { .. } | Generation::Unknown { .. } => {
-                Self::Other
-            }
+impl StorageKind {
+    fn of(storage: &Storage) -> Self {
+        match storage {
+            Storage::File => Self::File,
+            Storage::Sqlite { .. } | Storage::Unclear { .. } | Storage::Unknown { .. } => Self::Other,
         }
     }
 }

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 /// One file.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct WatchedFile {
     dir: PathBuf,
     name: &'static str,
     /// Whether bytes make sense: an editor may be half-way through writing them.
@@ -42,7 +42,7 @@ pub(super) struct Locked {
     pub(super) found: Found,
 }
 
-impl Place {
+impl WatchedFile {
     pub(super) fn new(dir: &Path, name: &'static str, makes_sense: fn(&[u8]) -> bool) -> Self {
         let dir = std::path::absolute(dir).unwrap_or_else(|_| dir.to_owned());
         Self { dir, name, makes_sense, seen: None }

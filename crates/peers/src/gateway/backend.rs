@@ -1,7 +1,7 @@
 //! The approvals actor as the gateway's backend.
 
+use super::approval_log::ApprovalLog;
 use super::policies::Policies;
-use super::shelf::Shelf;
 use super::tools::Offered;
 use crate::forward::Forward;
 use countersign_approvals::actor::{Approvals, PresenterGuard, SubmitError, Ticket};
@@ -10,8 +10,8 @@ use countersign_approvals::ports::Ports;
 use countersign_commands::raw_command;
 use countersign_core::identity::{OwnNode, gateway_on};
 use countersign_gateway::embedded::{
-    self, Agreed, Backend, Happened, Known, Listing, NotCounted, NotTaken, PolicyError, Subject, Submission,
-    ToolError, Use, Verdict,
+    self, Agreed, Backend, Happened, KnownApproval, Listing, NotCounted, NotTaken, PolicyError, Subject,
+    Submission, ToolError, Use, Verdict,
 };
 use countersign_node::host::{Ended, Host, Inquired, Inquiry, Waiting};
 use countersign_policy::display::{self, Secrets};
@@ -59,13 +59,13 @@ impl App {
 }
 
 /// Keeps the gateway's approvals in the book, and what only the gateway needs of them beside it.
-pub(super) struct Keeper {
+pub(super) struct GatewayBackend {
     approvals: Approvals,
     policies: Policies,
     ports: Ports,
     presence: Presence,
     tools: Offered,
-    shelf: Shelf,
+    log: ApprovalLog,
     tracker: TaskTracker,
     /// Cancelled for what is withdrawn; what comes later has another.
     asking: Mutex<CancellationToken>,
@@ -74,12 +74,12 @@ pub(super) struct Keeper {
 }
 
 /// A request in the book.
-enum Asked {
+enum Submitted {
     Alone(Ticket),
     App(Box<Waiting>),
 }
 
-impl Asked {
+impl Submitted {
     fn record(&self) -> &Arc<Record> {
         match self {
             Self::Alone(ticket) => ticket.record(),
@@ -100,8 +100,8 @@ impl Asked {
 }
 
 /// What became of a request.
-enum Taken {
-    Waits(Asked),
+enum Placed {
+    Waits(Submitted),
     /// It has ended already.
     Ended {
         id: String,
@@ -109,7 +109,7 @@ enum Taken {
     },
 }
 
-impl Keeper {
+impl GatewayBackend {
     pub(super) fn new(
         approvals: Approvals,
         policies: Policies,
@@ -123,15 +123,15 @@ impl Keeper {
             Presence::ClientsOnly(_) => Some(approvals.presenter()),
             Presence::App(_) => None,
         };
-        let shelf = Shelf::new();
-        tracker.spawn(shelf.clone().sweep(stop));
+        let log = ApprovalLog::new();
+        tracker.spawn(log.clone().sweep(stop));
         Self {
             approvals,
             policies,
             ports,
             presence,
             tools,
-            shelf,
+            log,
             tracker,
             asking: Mutex::default(),
             _presenter: presenter,
@@ -144,32 +144,32 @@ impl Keeper {
         std::mem::take(&mut *asking).cancel();
     }
 
-    async fn ask(&self, inquiry: Inquiry, deliverable: bool) -> Result<Taken, SubmitError> {
+    async fn ask(&self, inquiry: Inquiry, deliverable: bool) -> Result<Placed, SubmitError> {
         match &self.presence {
             Presence::ClientsOnly(_) if deliverable => {
                 let Inquiry { question, wait, id, by, .. } = inquiry;
                 self.approvals
                     .submit(question, wait, id, by)
                     .await
-                    .map(|ticket| Taken::Waits(Asked::Alone(ticket)))
+                    .map(|ticket| Placed::Waits(Submitted::Alone(ticket)))
             }
             Presence::App(app) if deliverable => Ok(match app.host.inquire(inquiry).await? {
-                Inquired::Waits(question) => Taken::Waits(Asked::App(question)),
-                Inquired::Refused { id } => Taken::Ended { id, decision: Some(Decision::Deny) },
+                Inquired::Waits(question) => Placed::Waits(Submitted::App(question)),
+                Inquired::Refused { id } => Placed::Ended { id, decision: Some(Decision::Deny) },
             }),
             Presence::ClientsOnly(_) | Presence::App(_) => {
                 if let Presence::App(app) = &self.presence {
                     app.host.unasked(&inquiry).await;
                 }
                 let id = inquiry.id.unwrap_or_else(|| self.ports.ids.uuid());
-                Ok(Taken::Ended { id, decision: None })
+                Ok(Placed::Ended { id, decision: None })
             }
         }
     }
 
     /// Follows an approval to its end, whoever asked for it.
-    fn follow(&self, asked: Asked, withdrawn: CancellationToken) {
-        let (approvals, shelf) = (self.approvals.clone(), self.shelf.clone());
+    fn follow(&self, asked: Submitted, withdrawn: CancellationToken) {
+        let (approvals, log) = (self.approvals.clone(), self.log.clone());
         let ports = self.ports.clone();
         self.tracker.spawn(async move {
             let id = asked.record().id.clone();
@@ -182,7 +182,7 @@ impl Keeper {
                     ended.await
                 }
             };
-            shelf.end(&id, &ending, ports.clock.now_ms());
+            log.end(&id, &ending, ports.clock.now_ms());
             if let Some(unwritten) = unwritten {
                 unwritten.written().await;
             }
@@ -190,11 +190,11 @@ impl Keeper {
     }
 }
 
-impl Backend for Keeper {
-    async fn submit(&self, submission: Submission) -> Result<Arc<Known>, NotTaken> {
+impl Backend for GatewayBackend {
+    async fn submit(&self, submission: Submission) -> Result<Arc<KnownApproval>, NotTaken> {
         let Submission { id, command, cwd, mut subject, binding, timeout, by, deliverable, announced } =
             submission;
-        if id.as_ref().is_some_and(|id| self.shelf.find(id).is_some()) {
+        if id.as_ref().is_some_and(|id| self.log.find(id).is_some()) {
             return Err(NotTaken::Pending);
         }
         // Before it is asked: what ends the serving from now on ends it too.
@@ -240,26 +240,27 @@ impl Backend for Keeper {
             expires_at_ms,
         };
         match self.ask(inquiry, deliverable).await.map_err(not_taken)? {
-            Taken::Waits(asked) => {
+            Placed::Waits(asked) => {
                 let record = asked.record();
                 let requested = requested(record.id.clone(), record.created_at_ms, record.expires_at_ms);
                 let left_ms = record.expires_at_ms.saturating_sub(now.now_ms);
                 let until_steady_ms = now.steady_ms.saturating_add(left_ms);
-                let known = Arc::new(Known { requested, by, binding, ended: None, until_steady_ms });
-                self.shelf.put(&known, announced);
+                let known = Arc::new(KnownApproval { requested, by, binding, ended: None, until_steady_ms });
+                self.log.put(&known, announced);
                 self.follow(asked, withdrawn);
                 Ok(known)
             }
-            Taken::Ended { id, decision } => {
+            Placed::Ended { id, decision } => {
                 let reason = if decision.is_some() { Reason::User } else { Reason::NoRoute };
                 let ended = embedded::Ended { decision, reason, at_ms: now.now_ms, by: None };
                 let requested = requested(id, now.now_ms, now.now_ms.saturating_add(wait_ms));
                 let until_steady_ms = now.steady_ms.saturating_add(wait_ms);
-                let known = Arc::new(Known { requested, by, binding, ended: Some(ended), until_steady_ms });
-                self.shelf.put_past(&known);
+                let known =
+                    Arc::new(KnownApproval { requested, by, binding, ended: Some(ended), until_steady_ms });
+                self.log.put_past(&known);
                 if decision.is_some() {
                     // Whoever asks how it ended must find it.
-                    self.shelf.put(&known, false);
+                    self.log.put(&known, false);
                 }
                 Ok(known)
             }
@@ -270,7 +271,7 @@ impl Backend for Keeper {
         // A client's own name must not read like one of ours.
         let by = format!("{CLIENT}{}", display::escape(&verdict.by.label));
         let decision = verdict.decision;
-        self.shelf.note(id, &by, verdict);
+        self.log.note(id, &by, verdict);
         let applied = self.approvals.resolve(id, decision, &by).await;
         let ending = match applied {
             Ok(()) => Some(Ending::Decided { decision, by }),
@@ -278,7 +279,7 @@ impl Backend for Keeper {
         };
         // Whoever looks next finds the end, whether or not the one who follows has seen it.
         if let Some(ending) = ending {
-            self.shelf.end(id, &ending, self.ports.clock.now_ms());
+            self.log.end(id, &ending, self.ports.clock.now_ms());
         }
         applied.map_err(|why| match why {
             NotAnswered::Gone => NotCounted::Gone,
@@ -286,31 +287,31 @@ impl Backend for Keeper {
         })
     }
 
-    async fn pending(&self) -> Vec<Arc<Known>> {
-        self.shelf.pending()
+    async fn pending(&self) -> Vec<Arc<KnownApproval>> {
+        self.log.pending()
     }
 
-    async fn find(&self, id: &str) -> Option<Arc<Known>> {
-        self.shelf.find(id)
+    async fn find(&self, id: &str) -> Option<Arc<KnownApproval>> {
+        self.log.find(id)
     }
 
-    fn past(&self) -> Vec<Arc<Known>> {
-        self.shelf.past()
+    fn past(&self) -> Vec<Arc<KnownApproval>> {
+        self.log.past()
     }
 
     async fn wait(&self, id: &str) -> Option<Option<Decision>> {
-        if let Some(ended) = self.shelf.find(id).and_then(|known| known.ended.clone()) {
+        if let Some(ended) = self.log.find(id).and_then(|known| known.ended.clone()) {
             return Some(ended.decision);
         }
         let ending = self.approvals.wait(id).await?;
-        self.shelf.end(id, &ending, self.ports.clock.now_ms());
+        self.log.end(id, &ending, self.ports.clock.now_ms());
         Some(ending.decision())
     }
 
     async fn consume(&self, id: &str, how: Use) -> bool {
         match how {
             Use::AllowOnce => self.approvals.consume_allow_once(id).await,
-            Use::AskFallback => self.shelf.consume_fallback(id),
+            Use::AskFallback => self.log.consume_fallback(id),
         }
     }
 
@@ -319,7 +320,7 @@ impl Backend for Keeper {
     }
 
     fn events(&self) -> broadcast::Receiver<Happened> {
-        self.shelf.events()
+        self.log.events()
     }
 
     fn has_own_presenter(&self) -> bool {

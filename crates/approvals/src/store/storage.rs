@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 /// Where a state directory keeps its approvals.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(crate) enum Generation {
+pub(crate) enum Storage {
     /// In the JSON file, or nowhere yet.
     File,
     /// In a database.
@@ -30,29 +30,29 @@ pub(crate) enum Generation {
 }
 
 /// Looks now. Cheap: two look-ups.
-pub(crate) fn detect(dir: &Path) -> Generation {
+pub(crate) fn detect(dir: &Path) -> Storage {
     let database = dir.join("state").join("openclaw.sqlite");
     match is_there(&database) {
-        Ok(true) => return Generation::Sqlite { database },
+        Ok(true) => return Storage::Sqlite { database },
         Ok(false) => {}
         Err(error) => {
             let problem = format!("cannot tell whether {} exists: {error}", database.display());
-            return Generation::Unknown { problem };
+            return Storage::Unknown { problem };
         }
     }
     let importing = dir.join(format!("{FILE_NAME}{IMPORTING}"));
     match is_there(&importing) {
-        Ok(false) => Generation::File,
+        Ok(false) => Storage::File,
         Ok(true) => {
             let problem = format!(
                 "OpenClaw is moving its approvals into a database ({} exists); run `openclaw doctor --fix`",
                 importing.display()
             );
-            Generation::Unclear { problem }
+            Storage::Unclear { problem }
         }
         Err(error) => {
             let problem = format!("cannot tell whether {} exists: {error}", importing.display());
-            Generation::Unknown { problem }
+            Storage::Unknown { problem }
         }
     }
 }
@@ -93,14 +93,14 @@ mod tests {
     #[test]
     fn a_database_means_that_the_file_is_history() {
         let dir = tempfile::tempdir().unwrap();
-        assert_eq!(detect(dir.path()), Generation::File);
-        assert_eq!(detect(&dir.path().join("missing")), Generation::File);
+        assert_eq!(detect(dir.path()), Storage::File);
+        assert_eq!(detect(&dir.path().join("missing")), Storage::File);
         std::fs::write(dir.path().join(FILE_NAME), "{}").unwrap();
         std::fs::create_dir(dir.path().join("state")).unwrap();
-        assert_eq!(detect(dir.path()), Generation::File);
+        assert_eq!(detect(dir.path()), Storage::File);
         let database = dir.path().join("state/openclaw.sqlite");
         std::fs::write(&database, "").unwrap();
-        assert_eq!(detect(dir.path()), Generation::Sqlite { database });
+        assert_eq!(detect(dir.path()), Storage::Sqlite { database });
     }
 
     #[test]
@@ -108,14 +108,14 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         std::fs::create_dir(dir.path().join("state")).unwrap();
         std::os::unix::fs::symlink("gone", dir.path().join("state/openclaw.sqlite")).unwrap();
-        assert!(matches!(detect(dir.path()), Generation::Sqlite { .. }));
+        assert!(matches!(detect(dir.path()), Storage::Sqlite { .. }));
     }
 
     #[test]
     fn an_import_under_way_is_not_disturbed() {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("exec-approvals.json.doctor-importing"), "{}").unwrap();
-        assert!(matches!(detect(dir.path()), Generation::Unclear { .. }));
+        assert!(matches!(detect(dir.path()), Storage::Unclear { .. }));
     }
 
     #[test]

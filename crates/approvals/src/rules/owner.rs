@@ -3,8 +3,8 @@
 
 use super::edit::{self, NewRule};
 use super::not_understood::NotUnderstood;
-use super::place::{Locked, Place};
 use super::uses::{self, Count, Counts, USES_FILE_NAME};
+use super::watched_file::{Locked, WatchedFile};
 use super::{Current, Folders, NotSpent, RuleChange, RulesChanged, RulesError, loosenings};
 use crate::file::{Backup, Found};
 use crate::ports::Ports;
@@ -24,9 +24,9 @@ const WRITE_TRIES: u32 = 3;
 
 /// Keeps the rules.
 #[derive(Debug)]
-pub(super) struct Keeper {
-    document: Place,
-    uses: Place,
+pub(super) struct RulesOwner {
+    document: WatchedFile,
+    uses: WatchedFile,
     ports: Ports,
     current: Arc<Current>,
     /// Whether the rules were ever read. Before that there is nothing to hold on to, and no change.
@@ -48,14 +48,14 @@ struct Read {
     document: Option<RuleDocument>,
 }
 
-impl Keeper {
+impl RulesOwner {
     /// Looks for the first time. Writes nothing.
     pub(super) fn open(folders: &Folders, ports: Ports) -> Self {
-        let document = Place::new(&folders.config, FILE_NAME, |bytes| understand(bytes).is_ok());
+        let document = WatchedFile::new(&folders.config, FILE_NAME, |bytes| understand(bytes).is_ok());
         let current = Arc::new(Current::missing(&document.path()));
-        let mut keeper = Self {
+        let mut owner = Self {
             document,
-            uses: Place::new(&folders.state, USES_FILE_NAME, |bytes| uses::parse(bytes).is_ok()),
+            uses: WatchedFile::new(&folders.state, USES_FILE_NAME, |bytes| uses::parse(bytes).is_ok()),
             ports,
             current,
             has_read: false,
@@ -65,9 +65,9 @@ impl Keeper {
             changes: Vec::new(),
             patience: LOCK_PATIENCE,
         };
-        keeper.refresh();
-        keeper.changes.clear();
-        keeper
+        owner.refresh();
+        owner.changes.clear();
+        owner
     }
 
     /// As last read.
@@ -136,14 +136,14 @@ impl Keeper {
 
     /// See [`super::RuleStore::edit`].
     pub(super) fn edit(&mut self, change: &RuleChange) -> Result<RuleEditResult, RulesError> {
-        let mut result = self.transact(change.writer, |keeper, document| {
-            let found = &keeper.current.hash;
+        let mut result = self.transact(change.writer, |owner, document| {
+            let found = &owner.current.hash;
             if let Some(expected) = change.base_hash.as_ref().filter(|expected| *expected != found) {
                 return Err(RulesError::Stale { expected: expected.clone(), found: found.clone() });
             }
-            let now_ms = keeper.now_ms();
+            let now_ms = owner.now_ms();
             let from = if change.writer == Writer::Answer { RuleOrigin::Answer } else { RuleOrigin::Typed };
-            let stamp = NewRule { new_id: &mut || keeper.ports.ids.uuid(), now_ms, from };
+            let stamp = NewRule { new_id: &mut || owner.ports.ids.uuid(), now_ms, from };
             let edited = edit::apply(document, &change.edits, stamp)?;
             let loosenings = loosenings(document, &edited.document, now_ms);
             let applied = loosenings.is_empty() || change.looser == Looser::Confirmed;
