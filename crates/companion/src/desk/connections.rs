@@ -4,8 +4,8 @@
 use super::{Desk, Pause, error, invalid};
 use countersign_core::settings::GatewaySettings;
 use countersign_gateway::client::Address;
-use countersign_peers::connections::ConnectionsError;
 use countersign_peers::gateway::Verdict;
+use countersign_peers::list::PeerError;
 use countersign_protocol::control::TurnedAway;
 use countersign_protocol::ui::{
     CommandError, ConnectionsView, EmbeddedEdit, EmbeddedState, EmbeddedView, ErrorCode, GatewayEdit,
@@ -74,17 +74,17 @@ impl Desk {
                 "address: expected another gateway, got the app's own: what comes there is asked anyway";
             return Err(error(ErrorCode::Invalid, text));
         }
-        self.inner.parts.connections.save(edit).await.map_err(|failure| connections_error(&failure))
+        self.inner.parts.connections.save(edit).await.map_err(|failure| peer_error(&failure))
     }
 
     /// Forgets another gateway and its secrets. What waits there is withdrawn here.
     pub async fn remove_gateway(&self, id: &str) -> Result<(), CommandError> {
-        self.inner.parts.connections.remove(id).await.map_err(|failure| connections_error(&failure))
+        self.inner.parts.connections.remove(id).await.map_err(|failure| peer_error(&failure))
     }
 
     /// Tries to connect to another gateway now.
     pub async fn retry_gateway(&self, id: &str) -> Result<(), CommandError> {
-        self.inner.parts.connections.retry(id).map_err(|failure| connections_error(&failure))
+        self.inner.parts.connections.retry(id).map_err(|failure| peer_error(&failure))
     }
 
     /// Turns the app's own gateway on or off, or moves it. What waits that came over it is withdrawn.
@@ -126,11 +126,12 @@ impl Desk {
     }
 }
 
-fn connections_error(failure: &ConnectionsError) -> CommandError {
+/// Why a gateway or a pet server was not changed.
+pub(super) fn peer_error(failure: &PeerError) -> CommandError {
     let code = match failure {
-        ConnectionsError::Invalid(_) => ErrorCode::Invalid,
-        ConnectionsError::Gone => ErrorCode::Gone,
-        ConnectionsError::Store(_) => ErrorCode::Store,
+        PeerError::Invalid(_) => ErrorCode::Invalid,
+        PeerError::Gone(_) => ErrorCode::Gone,
+        PeerError::Broken(_) | PeerError::Store(_) => ErrorCode::Store,
     };
     error(code, failure.to_string())
 }

@@ -1,10 +1,10 @@
 //! The pet channel for windows, both ends. As with connections, nothing but a window comes here: who could open the channel from
 //! elsewhere could answer for a person.
 
+use super::connections::peer_error;
 use super::{Desk, error, invalid};
 use countersign_core::settings::PetSettings;
 use countersign_gateway::pet::client::address;
-use countersign_peers::pets::PetSourceError;
 use countersign_protocol::ui::{CommandError, EmbeddedState, ErrorCode, PetSourceEdit, PetsView};
 
 impl Desk {
@@ -50,27 +50,18 @@ impl Desk {
             let text = "address: expected another program's server, got the app's own: what comes there is asked anyway";
             return Err(error(ErrorCode::Invalid, text));
         }
-        self.inner.parts.pets.save(edit).await.map_err(|failure| source_error(&failure))
+        self.inner.parts.pets.save(edit).await.map_err(|failure| peer_error(&failure))
     }
 
     /// Forgets another program's pet server and its token. What waits there is withdrawn here.
     pub async fn remove_pet_source(&self, id: &str) -> Result<(), CommandError> {
-        self.inner.parts.pets.remove(id).await.map_err(|failure| source_error(&failure))
+        self.inner.parts.pets.remove(id).await.map_err(|failure| peer_error(&failure))
     }
 
     /// Tries to connect to another program's pet server now.
     pub async fn retry_pet_source(&self, id: &str) -> Result<(), CommandError> {
-        self.inner.parts.pets.retry(id).map_err(|failure| source_error(&failure))
+        self.inner.parts.pets.retry(id).map_err(|failure| peer_error(&failure))
     }
-}
-
-fn source_error(failure: &PetSourceError) -> CommandError {
-    let code = match failure {
-        PetSourceError::Invalid(_) => ErrorCode::Invalid,
-        PetSourceError::Gone => ErrorCode::Gone,
-        PetSourceError::Store(_) => ErrorCode::Store,
-    };
-    error(code, failure.to_string())
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The gateways that the person connected to: `gateways.json`, replaced atomically.
 
-use anyhow::{Context as _, anyhow, bail};
-use countersign_core::private::{self, Others};
+use crate::list::{self, FileError, MAX_FILTER, Peer, Wrong, check_names, pin_of};
+use countersign_core::private::Others;
 use countersign_gateway::client::{Address, Pin};
 use countersign_protocol::ui::{SecretKind, SecretPlace};
 use serde::{Deserialize, Serialize};
@@ -34,107 +34,77 @@ pub(super) struct Gateway {
     pub(super) secret: SecretPlace,
 }
 
+/// What the file has.
 #[derive(Deserialize, Serialize)]
-struct Document {
+pub(super) struct Document {
     version: u32,
     gateways: Vec<Gateway>,
 }
 
-/// Version of the file.
-const VERSION: u32 = 1;
+impl crate::list::Document<Gateway> for Document {
+    fn of(version: u32, gateways: Vec<Gateway>) -> Self {
+        Self { version, gateways }
+    }
 
-/// Gateways that may be stored: more than a person can watch.
-pub(super) const MAX_GATEWAYS: usize = 32;
+    fn taken(self) -> (u32, Vec<Gateway>) {
+        (self.version, self.gateways)
+    }
+}
 
-/// Longest name, in characters.
-const MAX_NAME: usize = 80;
+impl Peer for Gateway {
+    type Document = Document;
+    type Checked = (Address, Option<Pin>);
 
-/// Longest filter, in characters.
-const MAX_FILTER: usize = 200;
+    const NAMES: [&str; 2] = ["gateway", "gateways"];
+    const SECRET: &str = "secret";
+    const OTHERS: Others = Others::MayRead;
 
-/// Largest file that is read, in bytes.
-const MAX_BYTES: u64 = 1_024 * 1_024;
+    fn id(&self) -> &str {
+        &self.id
+    }
 
-impl Gateway {
-    /// Checks every member. The text of an error is for the person.
-    pub(super) fn checked(&self) -> anyhow::Result<(Address, Option<Pin>)> {
+    fn place(&self) -> (&str, Option<&str>) {
+        (&self.url, self.pin.as_deref())
+    }
+
+    fn secret(&mut self) -> &mut SecretPlace {
+        &mut self.secret
+    }
+
+    fn checked(&self) -> Result<Self::Checked, Wrong> {
         check_names(&self.id, &self.name)?;
         let address = Address::parse(&self.url)?;
         let pin = pin_of(self.pin.as_deref(), &address)?;
-        let filter = self.session_filter.as_deref().unwrap_or_default().chars().count();
-        if filter > MAX_FILTER {
-            bail!("session filter: expected at most {MAX_FILTER} characters, got {filter}");
-        }
-        Ok((address, pin))
-    }
-}
-
-/// Checks what names another program here: our id and the person's name for it.
-pub(crate) fn check_names(id: &str, name: &str) -> anyhow::Result<()> {
-    if uuid::Uuid::parse_str(id).is_err() {
-        bail!("id: expected a UUID, got {id:?}");
-    }
-    let name = name.trim();
-    if name.is_empty() || name.chars().count() > MAX_NAME {
-        bail!("name: expected 1 to {MAX_NAME} characters, got {}", name.chars().count());
-    }
-    Ok(())
-}
-
-/// Reads the SHA-256 of the only certificate that is trusted there, if the person gave one.
-pub(crate) fn pin_of(pin: Option<&str>, address: &Address) -> anyhow::Result<Option<Pin>> {
-    let Some(text) = pin.map(str::trim).filter(|pin| !pin.is_empty()) else { return Ok(None) };
-    let pin = Pin::parse(text).with_context(|| {
-        format!(
-            "certificate: expected its SHA-256, 64 hexadecimal digits with or without colons, got {text:?}"
-        )
-    })?;
-    if !address.is_tls() {
-        bail!("certificate: expected a wss:// address beside it, got {address}: without TLS there is none");
-    }
-    Ok(Some(pin))
-}
-
-/// What is stored. A file that cannot be understood is an error: it must not be overwritten. Blocking.
-pub(super) fn read(file: &Path) -> anyhow::Result<Vec<Gateway>> {
-    let text = private::read(file, MAX_BYTES, Others::MayRead)
-        .map_err(|error| anyhow!("{}: {error}", file.display()))?;
-    let Some(text) = text else { return Ok(Vec::new()) };
-    let document: Document =
-        serde_json::from_str(&text).with_context(|| format!("{} cannot be understood", file.display()))?;
-    if document.version != VERSION {
-        bail!("{}: expected version {VERSION}, found {}", file.display(), document.version);
-    }
-    for (at, gateway) in document.gateways.iter().enumerate() {
-        gateway.checked().with_context(|| format!("{}: gateway {}", file.display(), at + 1))?;
-        if document.gateways[..at].iter().any(|other| other.id == gateway.id) {
-            bail!("{}: the id {:?} is there twice", file.display(), gateway.id);
+        match self.session_filter.as_deref().unwrap_or_default().chars().count() {
+            0..=MAX_FILTER => Ok((address, pin)),
+            count => Err(Wrong::Filter(count)),
         }
     }
-    Ok(document.gateways)
+
+    fn typed(secret: &str) -> Result<String, Wrong> {
+        Ok(secret.trim().to_owned())
+    }
+
+    fn openclaws() -> Result<SecretPlace, Wrong> {
+        Ok(SecretPlace::OpenClaw)
+    }
 }
 
 /// What is wrong with the file, if anything is. Blocking.
-pub fn check_file(file: &Path) -> anyhow::Result<()> {
-    read(file).map(|_| ())
+pub fn check_file(file: &Path) -> Result<(), FileError> {
+    list::check::<Gateway>(file)
 }
 
 /// Writes what it reads.
 #[cfg(fuzzing)]
 pub fn rewrite(file: &Path) {
-    write(file, &read(file).unwrap()).unwrap();
-}
-
-/// Stores all of them. Blocking.
-pub(super) fn write(file: &Path, gateways: &[Gateway]) -> std::io::Result<()> {
-    let mut bytes = serde_json::to_vec_pretty(&Document { version: VERSION, gateways: gateways.to_vec() })?;
-    bytes.push(b'\n');
-    private::write(file, &bytes)
+    list::rewrite::<Gateway>(file);
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::list::tests::{check_kept, check_not_understood};
 
     fn gateway(url: &str) -> Gateway {
         Gateway {
@@ -152,14 +122,12 @@ mod tests {
 
     #[test]
     fn what_was_stored_comes_back_and_the_file_is_private() {
-        use std::os::unix::fs::PermissionsExt as _;
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("deep/gateways.json");
-        assert_eq!(read(&file).unwrap(), []);
-        let all = [gateway("ws://127.0.0.1:18789")];
-        write(&file, &all).unwrap();
-        assert_eq!(read(&file).unwrap(), all);
-        assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+        check_kept(&gateway("ws://127.0.0.1:18789"));
+    }
+
+    #[test]
+    fn a_file_that_is_not_understood_is_an_error() {
+        check_not_understood(&gateway("ws://127.0.0.1:18789"), "gateways");
     }
 
     #[test]
@@ -183,25 +151,5 @@ mod tests {
             gateway.pin = Some("0".repeat(64));
         };
         check(pin, "certificate: expected a wss:// address");
-    }
-
-    #[test]
-    fn a_file_that_is_not_understood_is_an_error() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("gateways.json");
-        let one = serde_json::to_string(&gateway("ws://127.0.0.1")).unwrap();
-        for text in [
-            "{",
-            "[]",
-            r#"{"version":2,"gateways":[]}"#,
-            r#"{"version":1,"gateways":[{}]}"#,
-            &format!(r#"{{"version":1,"gateways":[{one},{one}]}}"#),
-        ] {
-            std::fs::write(&file, text).unwrap();
-            assert!(read(&file).is_err(), "{text}");
-        }
-        std::fs::remove_file(&file).unwrap();
-        std::fs::create_dir(&file).unwrap();
-        assert!(read(&file).is_err());
     }
 }

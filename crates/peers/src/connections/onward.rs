@@ -71,13 +71,12 @@ impl Connections {
     /// The way to a gateway; `None` when there is none of this id, or it is turned off. Whenever it opens or closes
     /// [`Connections::changes`] tells.
     pub(crate) fn onward(&self, id: &str) -> Option<Onward> {
-        self.live().running.get(id).map(|running| running.onward.clone())
+        self.list.running(id, |running| running.onward.clone())
     }
 
     /// The person's name for a gateway; `None` when there is none of this id.
     pub(crate) fn name_of(&self, id: &str) -> Option<String> {
-        let live = self.live();
-        live.gateways.iter().find(|gateway| gateway.id == id).map(|gateway| gateway.name.clone())
+        self.list.all().into_iter().find(|gateway| gateway.id == id).map(|gateway| gateway.name)
     }
 }
 

@@ -4,6 +4,7 @@
 
 use super::asking::{Asking, OperatorParts, Withdrawal};
 use super::presented::{Kind, Origin, Presented};
+use crate::list::PeerStatus;
 use countersign_approvals::book::MAX_PENDING_OF_GATEWAY;
 use countersign_gateway::access::Scope;
 use countersign_gateway::client::{CallError, LinkProblem, Live, Notice};
@@ -21,13 +22,6 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
-
-/// How a gateway is, for the page about connections.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Now {
-    pub(super) state: LinkState,
-    pub(super) pending: usize,
-}
 
 /// Which gateway, and what of it is shown.
 #[derive(Clone)]
@@ -83,7 +77,7 @@ fn weight(payload: &Value) -> usize {
 pub(super) struct Operator {
     about: About,
     tools: OperatorParts,
-    now: watch::Sender<Now>,
+    now: watch::Sender<PeerStatus>,
     live: Option<Live>,
     generation: u32,
     open: HashMap<Key, Open>,
@@ -94,7 +88,7 @@ pub(super) struct Operator {
 }
 
 impl Operator {
-    pub(super) fn new(about: About, tools: OperatorParts, now: watch::Sender<Now>) -> Self {
+    pub(super) fn new(about: About, tools: OperatorParts, now: watch::Sender<PeerStatus>) -> Self {
         Self {
             about,
             tools,

@@ -127,17 +127,15 @@ impl Connections {
     }
 
     fn far(&self) -> Vec<Far> {
-        let live = self.live();
-        let far = live.gateways.iter().map(|gateway| Far {
+        self.list.map(|gateway, running| Far {
             id: gateway.id.clone(),
             name: gateway.name.clone(),
             is_loopback: Address::parse(&gateway.url).is_ok_and(|address| address.is_loopback()),
-            live: match live.running.get(&gateway.id) {
+            live: match running {
                 None => Err(PolicyAccess::Off),
                 Some(running) => running.onward.live().ok_or(PolicyAccess::NotConnected),
             },
-        });
-        far.collect()
+        })
     }
 }
 

@@ -13,6 +13,7 @@ use countersign_gateway::client::{Credentials as _, DeviceToken};
 use countersign_node::socket::server::Peer;
 use countersign_protocol::ids::SessionKey;
 use countersign_protocol::ui::{CancelCause, HistoryEvent, LinkGap, LinkProblem, Outcome, SecretKind, Via};
+use countersign_protocol::ui::{LinkState, SecretEdit};
 use countersign_protocol::vocabulary::Decision;
 use futures_util::{SinkExt as _, StreamExt as _};
 use pretty_assertions::assert_eq;
@@ -366,8 +367,8 @@ async fn t03_what_one_place_gave_this_device_is_shown_to_no_other() {
     let here = Here::new();
     let kept = DeviceToken { token: "given".to_owned(), scopes: vec!["operator.read".to_owned()] };
     here.connections.save(GatewayEdit { enabled: false, ..edit("wss://one.example", TOKEN) }).await.unwrap();
-    let gateway = here.connections.live().gateways[0].clone();
-    let of = |gateway: &Gateway| here.connections.inner.secrets.of(gateway);
+    let gateway = here.connections.list.all()[0].clone();
+    let of = |gateway: &Gateway| here.connections.list.secrets().of(gateway);
     of(&gateway).keep_device_token(Some(kept.clone())).await;
     assert_eq!(of(&gateway).device_token().await, Ok(Some(kept)));
     let elsewhere = Gateway { url: "wss://two.example".to_owned(), ..gateway.clone() };
@@ -409,7 +410,7 @@ async fn a_file_that_is_not_understood_is_neither_used_nor_overwritten() {
         Connections::start(&paths(&folder), parts, &TaskTracker::new(), CancellationToken::new());
     assert!(connections.broken().unwrap().contains("cannot be understood"));
     let error = connections.save(edit("ws://127.0.0.1", TOKEN)).await.unwrap_err();
-    assert!(matches!(error, ConnectionsError::Store(_)), "{error}");
+    assert!(matches!(error, PeerError::Broken(_)), "{error}");
     assert_eq!(std::fs::read_to_string(file).unwrap(), "{broken");
 }
 

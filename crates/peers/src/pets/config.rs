@@ -1,10 +1,10 @@
 //! The pet servers that the person connected to: `pet-servers.json`, replaced atomically.
 
-use crate::connections::{check_names, pin_of};
-use anyhow::{Context as _, anyhow, bail};
-use countersign_core::private::{self, Others};
+use crate::list::{self, FileError, Peer, Wrong, check_names, pin_of};
+use countersign_core::private::Others;
 use countersign_gateway::pet::client::{Address, Pin, address};
 use countersign_protocol::pet::SessionId;
+use countersign_protocol::secret::PetToken;
 use countersign_protocol::ui::SecretPlace;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -37,80 +37,79 @@ pub(super) struct Checked {
     pub(super) session_id: SessionId,
 }
 
+/// What the file has.
 #[derive(Deserialize, Serialize)]
-struct Document {
+pub(super) struct Document {
     version: u32,
     servers: Vec<Source>,
 }
 
-/// Version of the file.
-const VERSION: u32 = 1;
+impl crate::list::Document<Source> for Document {
+    fn of(version: u32, servers: Vec<Source>) -> Self {
+        Self { version, servers }
+    }
 
-/// Servers that may be stored: more than a person can watch.
-pub(super) const MAX_SOURCES: usize = 32;
+    fn taken(self) -> (u32, Vec<Source>) {
+        (self.version, self.servers)
+    }
+}
 
-/// Largest file that is read, in bytes.
-const MAX_BYTES: u64 = 1_024 * 1_024;
+impl Peer for Source {
+    type Document = Document;
+    type Checked = Checked;
 
-impl Source {
-    /// Checks every member. The text of an error is for the person.
-    pub(super) fn checked(&self) -> anyhow::Result<Checked> {
+    const NAMES: [&str; 2] = ["pet server", "pet servers"];
+    const SECRET: &str = "token";
+    const OTHERS: Others = Others::MayNothing;
+
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn place(&self) -> (&str, Option<&str>) {
+        (&self.url, self.pin.as_deref())
+    }
+
+    fn secret(&mut self) -> &mut SecretPlace {
+        &mut self.secret
+    }
+
+    fn checked(&self) -> Result<Checked, Wrong> {
         check_names(&self.id, &self.name)?;
         let address = address(&self.url)?;
         let pin = pin_of(self.pin.as_deref(), &address)?;
-        let session_id = SessionId::parse(&self.session_id).context("session")?;
+        let session_id = SessionId::parse(&self.session_id).map_err(Wrong::Session)?;
         if self.secret == SecretPlace::OpenClaw {
-            bail!("token: expected one of this server's own, got OpenClaw's: that is for gateways");
+            return Err(Wrong::OpenClaws);
         }
         Ok(Checked { address, pin, session_id })
     }
-}
 
-/// What is stored. A file that cannot be understood, or that others may use, is an error: it must not be overwritten. Blocking.
-pub(super) fn read(file: &Path) -> anyhow::Result<Vec<Source>> {
-    let text = private::read(file, MAX_BYTES, Others::MayNothing)
-        .map_err(|error| anyhow!("{}: {error}", file.display()))?;
-    let Some(text) = text else { return Ok(Vec::new()) };
-    let document: Document =
-        serde_json::from_str(&text).with_context(|| format!("{} cannot be understood", file.display()))?;
-    if document.version != VERSION {
-        bail!("{}: expected version {VERSION}, found {}", file.display(), document.version);
+    fn typed(secret: &str) -> Result<String, Wrong> {
+        PetToken::parse(secret).map(|token| token.expose().to_owned()).ok_or(Wrong::Token)
     }
-    if document.servers.len() > MAX_SOURCES {
-        bail!("{}: expected at most {MAX_SOURCES} servers, found {}", file.display(), document.servers.len());
+
+    fn openclaws() -> Result<SecretPlace, Wrong> {
+        Err(Wrong::OpenClaws)
     }
-    for (at, source) in document.servers.iter().enumerate() {
-        source.checked().with_context(|| format!("{}: server {}", file.display(), at + 1))?;
-        if document.servers[..at].iter().any(|other| other.id == source.id) {
-            bail!("{}: the id {:?} is there twice", file.display(), source.id);
-        }
-    }
-    Ok(document.servers)
 }
 
 /// What is wrong with the file, if anything is. Blocking.
-pub fn check_file(file: &Path) -> anyhow::Result<()> {
-    read(file).map(|_| ())
+pub fn check_file(file: &Path) -> Result<(), FileError> {
+    list::check::<Source>(file)
 }
 
 /// Writes what it reads.
 #[cfg(fuzzing)]
 pub fn rewrite(file: &Path) {
-    write(file, &read(file).unwrap()).unwrap();
-}
-
-/// Stores all of them. Blocking.
-pub(super) fn write(file: &Path, sources: &[Source]) -> std::io::Result<()> {
-    let mut bytes = serde_json::to_vec_pretty(&Document { version: VERSION, servers: sources.to_vec() })?;
-    bytes.push(b'\n');
-    private::write(file, &bytes)
+    list::rewrite::<Source>(file);
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::list::tests::{check_kept, check_not_understood};
     use pretty_assertions::assert_eq;
-    use std::os::unix::fs::PermissionsExt as _;
 
     fn source(url: &str) -> Source {
         Source {
@@ -126,13 +125,12 @@ mod tests {
 
     #[test]
     fn what_was_stored_comes_back_and_the_file_is_private() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("deep/pet-servers.json");
-        assert_eq!(read(&file).unwrap(), []);
-        let all = [source("ws://127.0.0.1")];
-        write(&file, &all).unwrap();
-        assert_eq!(read(&file).unwrap(), all);
-        assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+        check_kept(&source("ws://127.0.0.1"));
+    }
+
+    #[test]
+    fn a_file_that_is_not_understood_is_an_error() {
+        check_not_understood(&source("ws://127.0.0.1"), "servers");
     }
 
     #[test]
@@ -151,24 +149,5 @@ mod tests {
         check(|source| source.session_id = String::new(), "session: ");
         check(|source| source.session_id = "a\nb".into(), "session: ");
         check(|source| source.secret = SecretPlace::OpenClaw, "token: expected one of this server's own");
-    }
-
-    #[test]
-    fn a_file_that_is_not_understood_is_an_error() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("pet-servers.json");
-        let one = serde_json::to_string(&source("ws://127.0.0.1")).unwrap();
-        let many = vec![one.as_str(); MAX_SOURCES + 1].join(",");
-        for text in [
-            "{",
-            "[]",
-            r#"{"version":2,"servers":[]}"#,
-            r#"{"version":1,"servers":[{}]}"#,
-            &format!(r#"{{"version":1,"servers":[{one},{one}]}}"#),
-            &format!(r#"{{"version":1,"servers":[{many}]}}"#),
-        ] {
-            private::write(&file, text.as_bytes()).unwrap();
-            assert!(read(&file).is_err(), "{text}");
-        }
     }
 }

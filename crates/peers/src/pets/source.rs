@@ -3,6 +3,7 @@
 use super::asking::{Asking, FollowerParts};
 use super::config::{Checked, Source};
 use crate::connections::{Secrets, escaped};
+use crate::list::PeerStatus;
 use countersign_gateway::pet::client::{self, LinkProblem, Notice, Options, PetCall};
 use countersign_protocol::secret::PetToken;
 use countersign_protocol::ui::{LinkState, LinkView};
@@ -13,20 +14,13 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-/// How a server is, for the page about connections.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Now {
-    pub(super) state: LinkState,
-    pub(super) pending: usize,
-}
-
 /// Follows one server.
 pub(super) struct Following {
     pub(super) source: Source,
     pub(super) checked: Checked,
     pub(super) secrets: Secrets,
     pub(super) tools: FollowerParts,
-    pub(super) now: watch::Sender<Now>,
+    pub(super) now: watch::Sender<PeerStatus>,
     /// Told when the person wants it tried again.
     pub(super) again: Arc<Notify>,
     pub(super) tracker: TaskTracker,

@@ -9,11 +9,13 @@ use countersign_core::Core;
 use countersign_protocol::ui::{
     AllowBlocked, CancelCause, CardKind, Fact, HistoryEvent, HostKind, LinkProblem, Outcome, Via,
 };
+use countersign_protocol::ui::{LinkState, SecretEdit};
 use countersign_protocol::vocabulary::Decision;
 use countersign_questions::card::card;
 use futures_util::{SinkExt as _, StreamExt as _};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::time::Duration;
 use tempfile::TempDir;
 use tokio::net::{TcpListener, TcpStream};
@@ -324,7 +326,7 @@ async fn what_is_turned_off_or_removed_withdraws_what_waits() {
     here.pets.save(off.clone()).await.unwrap();
     assert_eq!(here.ended().await, Ending::Cancelled(CancelCause::Withdrawn));
     assert_eq!(here.until(|view| view.state == LinkState::Off).await.has_secret, true);
-    assert!(matches!(here.pets.retry(&id), Err(PetSourceError::Gone)));
+    assert!(matches!(here.pets.retry(&id), Err(PeerError::Gone(_))));
     here.pets.save(PetSourceEdit { enabled: true, ..off }).await.unwrap();
     let mut server = Server::accept(&listener).await;
     server.ask("1", "exec", json!({"command": "ls"})).await;
@@ -334,7 +336,7 @@ async fn what_is_turned_off_or_removed_withdraws_what_waits() {
     here.pets.remove(&id).await.unwrap();
     assert_eq!(here.ended().await, Ending::Cancelled(CancelCause::Withdrawn));
     assert!(!secret.exists() && here.pets.views().is_empty());
-    assert!(matches!(here.pets.remove(&id).await, Err(PetSourceError::Gone)));
+    assert!(matches!(here.pets.remove(&id).await, Err(PeerError::Gone(_))));
 }
 
 #[tokio::test]
@@ -385,9 +387,9 @@ async fn a_file_that_is_not_understood_is_left_alone_and_connects_nothing() {
     let file = paths(&folder).pet_servers();
     countersign_core::private::write(&file, b"{").unwrap();
     let here = Here::with(folder);
-    assert!(here.pets.broken().unwrap().contains("pet-servers.json cannot be understood"));
+    assert!(here.pets.broken().unwrap().contains("pet-servers.json: it cannot be understood"));
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let refused = here.pets.save(edit(&listener, TOKEN)).await.unwrap_err();
-    assert!(matches!(refused, PetSourceError::Store(_)), "{refused}");
+    assert!(matches!(refused, PeerError::Broken(_)), "{refused}");
     assert_eq!(std::fs::read(&file).unwrap(), b"{");
 }
