@@ -18,6 +18,7 @@ pub mod history;
 pub mod ours;
 #[cfg(test)]
 mod outage;
+mod owned;
 pub mod ports;
 pub mod question;
 pub mod remember;

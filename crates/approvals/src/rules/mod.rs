@@ -5,7 +5,6 @@
 //! host asks a person about everything. A use is on disk before the command that it pays for starts, so that a crash can
 //! lose a use and never gives one back.
 
-mod actor;
 mod edit;
 #[cfg(fuzzing)]
 pub mod fuzzing;
@@ -17,8 +16,8 @@ mod tests;
 mod uses;
 mod watched_file;
 
-use self::actor::{Actor, Message};
 use self::owner::RulesOwner;
+use crate::owned::{Handle, Owned as _};
 use crate::ports::Ports;
 use crate::store::{Looser, Writer};
 use countersign_policy::rules::RuleIndex;
@@ -27,7 +26,7 @@ use countersign_protocol::ui::{RuleEdit, RuleEditResult, RulesState};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use tokio::sync::{broadcast, mpsc, oneshot, watch};
+use tokio::sync::{broadcast, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -174,21 +173,13 @@ pub enum NotSpent {
 /// Handle of the rules.
 #[derive(Clone, Debug)]
 pub struct RuleStore {
-    messages: mpsc::Sender<Message>,
-    current: watch::Receiver<Arc<Current>>,
-    changes: broadcast::Sender<RulesChanged>,
+    task: Handle<RulesOwner>,
 }
 
 impl RuleStore {
     /// Opens the rules and follows foreign edits until `stop`. Reads once before it returns.
     pub fn open(folders: Folders, ports: Ports, tracker: &TaskTracker, stop: CancellationToken) -> Self {
-        let owner = RulesOwner::open(&folders, ports);
-        let (messages, inbox) = mpsc::channel(INBOX);
-        let (current, followed) = watch::channel(Arc::clone(owner.current()));
-        let (changes, _) = broadcast::channel(CHANGES);
-        let actor = Actor::new(owner, folders.config, current, changes.clone());
-        tracker.spawn(actor.run(inbox, stop));
-        Self { messages, current: followed, changes }
+        Self { task: Handle::new(RulesOwner::open(&folders, ports), tracker, stop) }
     }
 
     /// Reads the rules once, without following them. Blocking, a few calls.
@@ -198,23 +189,23 @@ impl RuleStore {
 
     /// The rules as last read.
     pub fn current(&self) -> Arc<Current> {
-        Arc::clone(&self.current.borrow())
+        self.task.current()
     }
 
     /// Follows the rules and their counts.
     pub fn watch(&self) -> watch::Receiver<Arc<Current>> {
-        self.current.clone()
+        self.task.watch()
     }
 
     /// Follows who changed what. Uses are no change. A receiver that lags has missed changes, not the rules.
     pub fn changes(&self) -> broadcast::Receiver<RulesChanged> {
-        self.changes.subscribe()
+        self.task.changes()
     }
 
     /// Reads the files again now if they changed, for a decision that must not use a stale view. A closed store says that
     /// nothing can be read, and so does one that the system keeps from reading. Cancel-safe.
     pub async fn refresh(&self) -> Arc<Current> {
-        match self.ask(|reply| Message::Refresh { reply }).await {
+        match self.task.refresh().await {
             Some(current) => match &current.trouble {
                 Some(problem) => Arc::new(current.unreadable(problem.clone())),
                 None => current,
@@ -227,14 +218,15 @@ impl RuleStore {
     /// document before. What loosens is written only with [`Looser::Confirmed`]. Dead rules older than a month go with it.
     /// Not cancelled half-way: dropping the future leaves the old or the new document.
     pub async fn edit(&self, change: RuleChange) -> Result<RuleEditResult, RulesError> {
-        self.ask(|reply| Message::Edit { change, reply }).await.unwrap_or(Err(RulesError::Closed))
+        self.task.with(move |rules| rules.edit(&change)).await.unwrap_or(Err(RulesError::Closed))
     }
 
     /// Counts one use of each of these rules, now and on disk before it returns where a rule has a number of uses; all of
     /// them or none. Each id counts once. What is refused must be asked about. Not cancelled half-way: dropping the future
     /// may lose a use.
     pub async fn spend(&self, ids: Vec<String>) -> Result<(), NotSpent> {
-        self.ask(|reply| Message::Spend { ids, reply })
+        self.task
+            .with(move |rules| rules.spend(&ids))
             .await
             .unwrap_or(Err(NotSpent::Failed(RulesError::Closed)))
     }
@@ -242,14 +234,7 @@ impl RuleStore {
     /// Moves an unusable document aside and starts an empty one; only on a person's word. Returns where the unusable one
     /// is now. Not cancelled half-way.
     pub async fn reset(&self) -> Result<PathBuf, RulesError> {
-        self.ask(|reply| Message::Reset { reply }).await.unwrap_or(Err(RulesError::Closed))
-    }
-
-    /// `None` when the store has closed.
-    async fn ask<T>(&self, message: impl FnOnce(oneshot::Sender<T>) -> Message) -> Option<T> {
-        let (reply, answer) = oneshot::channel();
-        self.messages.send(message(reply)).await.ok()?;
-        answer.await.ok()
+        self.task.with(RulesOwner::reset).await.unwrap_or(Err(RulesError::Closed))
     }
 }
 
@@ -283,9 +268,3 @@ impl Current {
         }
     }
 }
-
-/// Messages that may wait for the store; senders wait when there are more.
-const INBOX: usize = 64;
-
-/// Changes that a slow listener may be behind; rules change by hand.
-const CHANGES: usize = 64;

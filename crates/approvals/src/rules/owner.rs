@@ -7,6 +7,7 @@ use super::uses::{self, Count, Counts, USES_FILE_NAME};
 use super::watched_file::{Locked, WatchedFile};
 use super::{Current, Folders, NotSpent, RuleChange, RulesChanged, RulesError, loosenings};
 use crate::file::{Backup, Found};
+use crate::owned::Owned;
 use crate::ports::Ports;
 use crate::store::{LOCK_PATIENCE, Looser, Writer};
 use countersign_policy::document::hash;
@@ -48,6 +49,57 @@ struct Read {
     document: Option<RuleDocument>,
 }
 
+impl Owned for RulesOwner {
+    type Current = Current;
+    type Changed = RulesChanged;
+
+    /// Where rules are. Nobody else changes their uses.
+    fn folders(&self) -> Vec<PathBuf> {
+        vec![self.document.dir().to_owned()]
+    }
+
+    fn current(&self) -> &Arc<Current> {
+        &self.current
+    }
+
+    fn take_changes(&mut self) -> Vec<RulesChanged> {
+        std::mem::take(&mut self.changes)
+    }
+
+    fn is_as_read(&self) -> bool {
+        self.current.trouble.is_none() && self.document.is_as_read() && self.uses.is_as_read()
+    }
+
+    /// Reads again what moved, and leaves out the rules whose session went quiet meanwhile. What the system cannot read is no
+    /// change.
+    fn refresh(&mut self) {
+        let uses = self.refresh_uses();
+        match self.document.read_if_moved().and_then(|found| uses.map(|()| found)) {
+            Ok(found) => {
+                self.over_with_trouble();
+                self.publish(found.map(|found| Read::of(&found)), Writer::AnotherProgram);
+            }
+            Err(error) => self.hold(&error),
+        }
+    }
+
+    fn sweep(&mut self) {
+        if let Err(error) = self.remove_what_is_left() {
+            tracing::debug!(%error, "temporary files of the rules were not removed");
+        }
+    }
+
+    fn has_uses(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
+    fn write_uses(&mut self) {
+        if let Err(error) = self.flush() {
+            tracing::debug!(%error, "uses of rules were not recorded");
+        }
+    }
+}
+
 impl RulesOwner {
     /// Looks for the first time. Writes nothing.
     pub(super) fn open(folders: &Folders, ports: Ports) -> Self {
@@ -70,39 +122,6 @@ impl RulesOwner {
         owner
     }
 
-    /// As last read.
-    pub(super) fn current(&self) -> &Arc<Current> {
-        &self.current
-    }
-
-    /// What changed since this was last called, in order.
-    pub(super) fn take_changes(&mut self) -> Vec<RulesChanged> {
-        std::mem::take(&mut self.changes)
-    }
-
-    /// Whether uses wait to be written.
-    pub(super) fn has_waiting_uses(&self) -> bool {
-        !self.waiting.is_empty()
-    }
-
-    /// Whether rules and counts are certainly what was read last. A few system calls that read nothing.
-    pub(super) fn is_as_read(&self) -> bool {
-        self.current.trouble.is_none() && self.document.is_as_read() && self.uses.is_as_read()
-    }
-
-    /// Reads again what moved, and leaves out the rules whose session went quiet meanwhile. What the system cannot read is no
-    /// change.
-    pub(super) fn refresh(&mut self) {
-        let uses = self.refresh_uses();
-        match self.document.read_if_moved().and_then(|found| uses.map(|()| found)) {
-            Ok(found) => {
-                self.over_with_trouble();
-                self.publish(found.map(|found| Read::of(&found)), Writer::AnotherProgram);
-            }
-            Err(error) => self.hold(&error),
-        }
-    }
-
     /// Holds what was read last, and says so.
     fn hold(&mut self, error: &io::Error) {
         let problem = format!("it cannot be read: {error}");
@@ -123,7 +142,7 @@ impl RulesOwner {
     }
 
     /// Removes what a crash left behind, and rules that have long been dead.
-    pub(super) fn sweep(&mut self) -> Result<(), RulesError> {
+    pub(super) fn remove_what_is_left(&mut self) -> Result<(), RulesError> {
         let now_ms = self.now_ms();
         self.document.sweep(now_ms)?;
         self.uses.sweep(now_ms)?;
@@ -171,7 +190,7 @@ impl RulesOwner {
         self.check_live(&ids, now_ms)?;
         let before = self.waiting.clone();
         self.note(&ids, now_ms);
-        self.write_uses(&mut locked).map_err(|error| {
+        self.write_counts(&mut locked).map_err(|error| {
             // The rename may have happened: what is there now decides.
             self.waiting = before;
             self.refresh();
@@ -186,7 +205,7 @@ impl RulesOwner {
         }
         let mut locked = self.uses.lock(self.patience)?;
         self.take_uses(&locked.found);
-        self.write_uses(&mut locked)
+        self.write_counts(&mut locked)
     }
 
     /// See [`super::RuleStore::reset`].
@@ -257,7 +276,7 @@ impl RulesOwner {
     }
 
     /// Adds the uses that wait to those on disk. Counts that were lost start over with nothing left of any rule.
-    fn write_uses(&mut self, locked: &mut Locked) -> Result<(), RulesError> {
+    fn write_counts(&mut self, locked: &mut Locked) -> Result<(), RulesError> {
         let Some(document) = self.current.document.clone() else { return Err(unusable(&self.current)) };
         let now_ms = self.now_ms();
         let mut counts = match &self.stored {

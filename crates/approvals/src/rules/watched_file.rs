@@ -52,6 +52,11 @@ impl WatchedFile {
         self.dir.join(self.name)
     }
 
+    /// Its folder.
+    pub(super) fn dir(&self) -> &Path {
+        &self.dir
+    }
+
     /// Whether what is there is certainly what was read last. A few system calls that read nothing.
     pub(super) fn is_as_read(&self) -> bool {
         self.glance().known.is_some_and(|seen| seen.settled)

@@ -5,17 +5,16 @@
 //! other's way by a lock beside the file; OpenClaw's older releases take no lock, so a write also checks at the last moment
 //! that the file is still the one it read.
 
-mod actor;
 mod owner;
 mod storage;
 #[cfg(test)]
 mod tests;
 mod uses;
 
-use self::actor::{Actor, Message};
 use self::owner::DocumentOwner;
 pub(crate) use self::owner::{LOCK_PATIENCE, SETTLED_AFTER, TORN_PAUSE, TORN_TRIES};
 use self::uses::Uses;
+use crate::owned::{Handle, Owned};
 use crate::ports::Ports;
 use countersign_policy::document::Use;
 use countersign_protocol::document::Document;
@@ -25,7 +24,7 @@ use countersign_protocol::socket::PolicySnapshot;
 use countersign_protocol::ui::{DocumentEdit, EditResult, StoreState};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use tokio::sync::{broadcast, mpsc, oneshot, watch};
+use tokio::sync::{broadcast, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -222,10 +221,56 @@ pub enum StoreError {
 /// Handle of the store.
 #[derive(Clone, Debug)]
 pub struct Store {
-    messages: mpsc::Sender<Message>,
-    current: watch::Receiver<Arc<Current>>,
-    changes: broadcast::Sender<Changed>,
+    task: Handle<Followed>,
     uses: Arc<Uses>,
+}
+
+/// The document, and the uses of its entries that wait to be written.
+struct Followed {
+    document: DocumentOwner,
+    uses: Arc<Uses>,
+}
+
+impl Owned for Followed {
+    type Current = Current;
+    type Changed = Changed;
+
+    /// The state directory and its folder in which a database would appear.
+    fn folders(&self) -> Vec<PathBuf> {
+        vec![self.document.dir().to_owned(), self.document.dir().join("state")]
+    }
+
+    fn current(&self) -> &Arc<Current> {
+        self.document.current()
+    }
+
+    fn take_changes(&mut self) -> Vec<Changed> {
+        self.document.take_changes()
+    }
+
+    fn is_as_read(&self) -> bool {
+        self.document.is_as_read()
+    }
+
+    fn refresh(&mut self) {
+        self.document.refresh();
+    }
+
+    fn sweep(&mut self) {
+        if let Err(error) = self.document.sweep() {
+            tracing::debug!(%error, "temporary files of the approvals document were not removed");
+        }
+    }
+
+    fn has_uses(&self) -> bool {
+        self.uses.are_waiting()
+    }
+
+    fn write_uses(&mut self) {
+        if let Err(error) = self.document.record_uses(&self.uses.take()) {
+            tracing::debug!(%error, "uses of allowlist entries were not recorded");
+        }
+    }
 }
 
 impl Store {
@@ -237,14 +282,10 @@ impl Store {
         tracker: &TaskTracker,
         stop: CancellationToken,
     ) -> Self {
-        let owner = DocumentOwner::open(&openclaw_state_dir, ports);
-        let (messages, inbox) = mpsc::channel(INBOX);
-        let (current, followed) = watch::channel(Arc::clone(owner.current()));
-        let (changes, _) = broadcast::channel(CHANGES);
         let uses = Arc::new(Uses::default());
-        let actor = Actor::new(owner, Arc::clone(&uses), current, changes.clone());
-        tracker.spawn(actor.run(inbox, stop));
-        Self { messages, current: followed, changes, uses }
+        let document = DocumentOwner::open(&openclaw_state_dir, ports);
+        let followed = Followed { document, uses: Arc::clone(&uses) };
+        Self { task: Handle::new(followed, tracker, stop), uses }
     }
 
     /// Reads the document of an OpenClaw state directory once, without following it. Blocking, a few calls.
@@ -254,23 +295,23 @@ impl Store {
 
     /// The document as last read.
     pub fn current(&self) -> Arc<Current> {
-        Arc::clone(&self.current.borrow())
+        self.task.current()
     }
 
     /// Follows the document.
     pub fn watch(&self) -> watch::Receiver<Arc<Current>> {
-        self.current.clone()
+        self.task.watch()
     }
 
     /// Follows who changed what. Recorded uses are no change. A receiver that lags has missed changes, not the document.
     pub fn changes(&self) -> broadcast::Receiver<Changed> {
-        self.changes.subscribe()
+        self.task.changes()
     }
 
     /// Reads the file again now if it changed, for a decision that must not use a stale view. A closed store says that
     /// nothing can be read, and so does one that the system keeps from reading. Cancel-safe.
     pub async fn refresh(&self) -> Arc<Current> {
-        let current = self.ask(|reply| Message::Refresh { reply }).await.unwrap_or_else(|| {
+        let current = self.task.refresh().await.unwrap_or_else(|| {
             let trouble = Some(StoreError::Closed.to_string());
             Arc::new(Current { trouble, ..Current::clone(&self.current()) })
         });
@@ -281,20 +322,25 @@ impl Store {
     /// document before. Where there is no document one is made, with the defaults of a first start and then the edits.
     /// Not cancelled half-way: dropping the future leaves the old or the new document.
     pub async fn edit(&self, change: Change) -> Result<EditResult, StoreError> {
-        self.ask(|reply| Message::Edit { change, reply }).await.unwrap_or(Err(StoreError::Closed))
+        self.with(move |document| document.edit(&change)).await.unwrap_or(Err(StoreError::Closed))
     }
 
     /// Writes a whole document that came from a peer, brought to the normal form, and returns what is there then. The
     /// socket stays where it names none, and what no peer knows stays too. It may loosen: whoever calls this has the right.
     /// Compare-and-swap on the exact bytes, so that no use recorded meanwhile is lost. Not cancelled half-way.
     pub async fn replace(&self, replacement: Replacement) -> Result<Arc<Current>, StoreError> {
-        self.ask(|reply| Message::Replace { replacement, reply }).await.unwrap_or(Err(StoreError::Closed))
+        let replace = move |document: &mut DocumentOwner| {
+            document.replace(&replacement)?;
+            Ok(Arc::clone(document.current()))
+        };
+        self.with(replace).await.unwrap_or(Err(StoreError::Closed))
     }
 
     /// Records uses of entries soon: coalesced and written within a second, and before the store closes. Never blocks;
     /// when the bounded queue is full the oldest uses are forgotten (bookkeeping, not authority).
     pub fn record_uses(&self, uses: Vec<Use>) {
         self.uses.push(uses);
+        self.task.used();
     }
 
     /// Stores what a grant given elsewhere asks for, if the policy of `agent` is still at least as permissive as `shown`:
@@ -305,8 +351,7 @@ impl Store {
         shown: PolicySnapshot,
         edits: Vec<DocumentEdit>,
     ) -> Result<(), StoreError> {
-        let shown = Box::new(shown);
-        self.ask(|reply| Message::CommitGrant { agent, shown, edits, reply })
+        self.with(move |document| document.commit_grant(&agent, &shown, &edits))
             .await
             .unwrap_or(Err(StoreError::Closed))
     }
@@ -314,25 +359,20 @@ impl Store {
     /// Fills in socket path and token when missing; creates the document with the defaults of a first start when there is
     /// none and nothing of OpenClaw is in the state directory. Returns what the socket needs. Not cancelled half-way.
     pub async fn ensure_socket(&self) -> Result<(PathBuf, SocketToken), StoreError> {
-        self.ask(|reply| Message::EnsureSocket { reply }).await.unwrap_or(Err(StoreError::Closed))
+        self.with(DocumentOwner::ensure_socket).await.unwrap_or(Err(StoreError::Closed))
     }
 
     /// Moves an unusable file aside and starts a fresh document; only on a person's word. Returns where the unusable one
     /// is now. Not cancelled half-way.
     pub async fn reset(&self) -> Result<PathBuf, StoreError> {
-        self.ask(|reply| Message::Reset { reply }).await.unwrap_or(Err(StoreError::Closed))
+        self.with(DocumentOwner::reset).await.unwrap_or(Err(StoreError::Closed))
     }
 
     /// `None` when the store has closed.
-    async fn ask<T>(&self, message: impl FnOnce(oneshot::Sender<T>) -> Message) -> Option<T> {
-        let (reply, answer) = oneshot::channel();
-        self.messages.send(message(reply)).await.ok()?;
-        answer.await.ok()
+    async fn with<T: Send + 'static>(
+        &self,
+        step: impl FnOnce(&mut DocumentOwner) -> T + Send + 'static,
+    ) -> Option<T> {
+        self.task.with(|followed| step(&mut followed.document)).await
     }
 }
-
-/// Messages that may wait for the store; senders wait when there are more.
-const INBOX: usize = 64;
-
-/// Changes that a slow listener may be behind; documents change by hand.
-const CHANGES: usize = 64;

@@ -3,7 +3,6 @@
 use countersign_policy::document::Use;
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use tokio::sync::Notify;
 
 /// Uses that may wait. They are coalesced by entry, so this bounds entries in use within one flush, not runs.
 const MAX_WAITING: usize = 1_024;
@@ -12,15 +11,11 @@ const MAX_WAITING: usize = 1_024;
 #[derive(Debug, Default)]
 pub(crate) struct Uses {
     waiting: Mutex<VecDeque<Use>>,
-    arrived: Notify,
 }
 
 impl Uses {
     /// Adds uses. A newer use of an entry replaces an older one; over the bound the oldest are forgotten.
     pub(crate) fn push(&self, uses: Vec<Use>) {
-        if uses.is_empty() {
-            return;
-        }
         let mut waiting = self.lock();
         for one in uses {
             if let Some(index) = waiting.iter().position(|other| is_same_entry(other, &one)) {
@@ -31,8 +26,6 @@ impl Uses {
             }
             waiting.push_back(one);
         }
-        drop(waiting);
-        self.arrived.notify_one();
     }
 
     /// Takes everything.
@@ -40,9 +33,9 @@ impl Uses {
         std::mem::take(&mut *self.lock()).into()
     }
 
-    /// Waits until something was pushed since this was last awaited. Cancel-safe.
-    pub(crate) async fn arrived(&self) {
-        self.arrived.notified().await;
+    /// Whether there are any.
+    pub(crate) fn are_waiting(&self) -> bool {
+        !self.lock().is_empty()
     }
 
     /// A panic while the queue is held leaves a shorter or longer queue, both fine.

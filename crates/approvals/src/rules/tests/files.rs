@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::folder::Folder;
+use crate::owned::Owned as _;
 use pretty_assertions::assert_eq;
 use std::os::unix::fs::symlink;
 
@@ -116,11 +117,11 @@ fn rules_that_have_been_dead_for_a_month_are_removed() {
             assert!(rig.spend("a"));
         }
         rig.clock.set(START_MS + kept_ms - 1);
-        rig.owner.sweep().unwrap();
+        rig.owner.remove_what_is_left().unwrap();
         assert_eq!(rig.ids(), ["a", "b"], "{limits}");
         assert_ne!(rig.state("a"), RuleState::Live, "{limits}");
         rig.clock.set(START_MS + kept_ms);
-        rig.owner.sweep().unwrap();
+        rig.owner.remove_what_is_left().unwrap();
         assert_eq!(rig.ids(), ["b"], "{limits}");
     };
     check(json!({ "untilMs": START_MS }), month_ms);

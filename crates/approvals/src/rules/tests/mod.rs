@@ -7,6 +7,7 @@ mod spending;
 
 use super::owner::RulesOwner;
 use super::*;
+use crate::owned::Owned as _;
 use crate::testing::{FakeClock, ports};
 use countersign_protocol::rules::FILE_NAME;
 use countersign_protocol::rules::{CommandRule, RuleDraft};
