@@ -2,6 +2,7 @@
 
 use crate::windows::State;
 use countersign_companion::desk::{LooseningAnswer, Pause};
+use countersign_protocol::ids::RequestId;
 use countersign_protocol::ui::{
     ChainReport, CommandError, ConnectionsView, DecideParams, DocumentView, EditParams, EditResult,
     EffectiveView, EmbeddedEdit, ErrorCode, ForwardSettings, ForwardTargetEdit, GatewayEdit, HistoryPage,
@@ -21,7 +22,7 @@ pub(crate) async fn snapshot(state: Managed<'_, State>) -> Result<Snapshot> {
 }
 
 #[tauri::command]
-pub(crate) async fn card_painted(state: Managed<'_, State>, id: String, generation: u32) -> Result<u64> {
+pub(crate) async fn card_painted(state: Managed<'_, State>, id: RequestId, generation: u32) -> Result<u64> {
     state.desk.card_painted(&id, generation).await
 }
 
@@ -31,12 +32,12 @@ pub(crate) async fn decide(state: Managed<'_, State>, params: DecideParams) -> R
 }
 
 #[tauri::command]
-pub(crate) async fn dismiss(state: Managed<'_, State>, id: String) -> Result<Vec<String>> {
+pub(crate) async fn dismiss(state: Managed<'_, State>, id: RequestId) -> Result<Vec<RequestId>> {
     Ok(state.desk.dismiss(&id).await)
 }
 
 #[tauri::command]
-pub(crate) async fn deny_run(state: Managed<'_, State>, id: String) -> Result<Vec<String>> {
+pub(crate) async fn deny_run(state: Managed<'_, State>, id: RequestId) -> Result<Vec<RequestId>> {
     Ok(state.desk.deny_run(&id, "window").await)
 }
 
@@ -85,7 +86,7 @@ pub(crate) async fn edit_rules(state: Managed<'_, State>, params: RuleEditParams
 }
 
 #[tauri::command]
-pub(crate) async fn breadth_of_card(state: Managed<'_, State>, id: String) -> Result<Vec<RungBreadth>> {
+pub(crate) async fn breadth_of_card(state: Managed<'_, State>, id: RequestId) -> Result<Vec<RungBreadth>> {
     state.desk.breadth_of_card(&id).await
 }
 
@@ -124,8 +125,8 @@ pub(crate) fn running(state: Managed<'_, State>) -> Vec<RunningView> {
 }
 
 #[tauri::command]
-pub(crate) fn stop_run(state: Managed<'_, State>, id: &str) -> Result<()> {
-    state.desk.stop_run(id)
+pub(crate) fn stop_run(state: Managed<'_, State>, id: RequestId) -> Result<()> {
+    state.desk.stop_run(&id)
 }
 
 #[tauri::command]
@@ -161,9 +162,9 @@ pub(crate) fn size_prompt(state: Managed<'_, State>, width: u32, height: u32) {
 }
 
 #[tauri::command]
-pub(crate) async fn open_prompt(state: Managed<'_, State>, id: String) -> Result<()> {
+pub(crate) async fn open_prompt(state: Managed<'_, State>, id: RequestId) -> Result<()> {
     state.desk.show_card(&id);
-    state.windows.show_prompt(Some(&id));
+    state.windows.show_prompt(Some(id.as_str()));
     Ok(())
 }
 

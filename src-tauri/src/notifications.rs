@@ -10,6 +10,7 @@ mod server;
 use crate::windows::State;
 use crate::words::Words;
 use countersign_companion::Desk;
+use countersign_protocol::ids::RequestId;
 use countersign_protocol::ui::{Card, DisplayState, Page, Presence};
 use countersign_protocol::vocabulary::Decision;
 use server::{Pressed, Text};
@@ -79,7 +80,7 @@ impl Notifications {
             };
             match server::show(text, withdrawn).await {
                 Some(Pressed::Deny) => {
-                    desk.deny(&id, "notification").await;
+                    desk.deny(&RequestId::from(id.as_str()), "notification").await;
                 }
                 Some(Pressed::Open) => open(&app, &desk, &id),
                 None => {}
@@ -167,7 +168,7 @@ impl Notifications {
 }
 
 fn open(app: &AppHandle, desk: &Desk, id: &str) {
-    desk.show_card(id);
+    desk.show_card(&RequestId::from(id));
     app.state::<State>().windows.show_prompt(Some(id));
 }
 

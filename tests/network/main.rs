@@ -12,6 +12,7 @@ use countersign_gateway::client::{
 use countersign_gateway::identity::Identity;
 use countersign_peers::gateway::{self, Options};
 use countersign_protocol::gateway::connect::Auth;
+use countersign_protocol::ids::RequestId;
 use countersign_protocol::ui::{
     CancelCause, Card, DecideParams, GatewayEdit, HistoryEvent, LinkProblem, LinkState, Outcome, SecretEdit,
     SecretKind,
@@ -363,7 +364,8 @@ async fn here(wire: &Wire, far: &Far) -> Result<()> {
     println!("after {} s without a wire nothing is lost", CUT.as_secs());
 
     for card in &again {
-        let paint = desk.card_painted(&card.id, card.generation).await.map_err(command)?;
+        let paint =
+            desk.card_painted(&RequestId::from(card.id.as_str()), card.generation).await.map_err(command)?;
         let answered = until("the answer is armed", async || {
             let params = DecideParams {
                 id: card.id.clone(),

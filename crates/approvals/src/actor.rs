@@ -6,6 +6,7 @@
 use crate::book::{Book, Effect, Ending, NotAnswered, Record, RegisterError, Registered, RequestedBy};
 use crate::ports::{CLOCK_SET_MS, Ports};
 use crate::question::Question;
+use countersign_protocol::ids::RequestId;
 use countersign_protocol::ui::CancelCause;
 use countersign_protocol::vocabulary::Decision;
 use std::collections::HashMap;
@@ -53,10 +54,10 @@ pub struct Ticket {
 pub enum SubmitError {
     /// The id was answered a moment ago.
     #[error("approval id '{0}' already resolved")]
-    AlreadyResolved(String),
+    AlreadyResolved(RequestId),
     /// The id waits, for something else or for somebody else.
     #[error("approval id '{0}' is already waiting with another request")]
-    AnotherRequest(String),
+    AnotherRequest(RequestId),
     /// Too many wait.
     #[error("{pending} approvals are already waiting, at most {limit} may")]
     Full {
@@ -110,19 +111,19 @@ impl Approvals {
     }
 
     /// Answers once, if the request can be answered so: the same for every door.
-    pub async fn resolve(&self, id: &str, decision: Decision, by: &str) -> Result<(), NotAnswered> {
+    pub async fn resolve(&self, id: &RequestId, decision: Decision, by: &str) -> Result<(), NotAnswered> {
         let (id, by) = (id.to_owned(), by.to_owned());
         self.ask(|reply| Message::Resolve { id, decision, by, reply }).await.unwrap_or(Err(NotAnswered::Gone))
     }
 
     /// Ends a request that was answered where it came from. False when unknown or already ended.
-    pub async fn elsewhere(&self, id: &str, decision: Option<Decision>, by: Option<String>) -> bool {
+    pub async fn elsewhere(&self, id: &RequestId, decision: Option<Decision>, by: Option<String>) -> bool {
         let id = id.to_owned();
         self.ask(|reply| Message::Elsewhere { id, decision, by, reply }).await.unwrap_or(false)
     }
 
     /// Withdraws once. False when unknown or already ended.
-    pub async fn cancel(&self, id: &str, cause: CancelCause) -> bool {
+    pub async fn cancel(&self, id: &RequestId, cause: CancelCause) -> bool {
         let id = id.to_owned();
         self.ask(|reply| Message::Cancel { id, cause, reply }).await.unwrap_or(false)
     }
@@ -139,20 +140,20 @@ impl Approvals {
     }
 
     /// A record that waits or ended within the grace.
-    pub async fn snapshot(&self, id: &str) -> Option<Arc<Record>> {
+    pub async fn snapshot(&self, id: &RequestId) -> Option<Arc<Record>> {
         let id = id.to_owned();
         self.ask(|reply| Message::Snapshot { id, reply }).await.flatten()
     }
 
     /// How a known request ends; `None` when unknown. Dropping this future withdraws nothing.
-    pub async fn wait(&self, id: &str) -> Option<Ending> {
+    pub async fn wait(&self, id: &RequestId) -> Option<Ending> {
         let id = id.to_owned();
         let outcome = self.ask(|reply| Message::Wait { id, reply }).await.flatten()?;
         Some(ending_of(outcome).await)
     }
 
     /// True exactly once for a request that was allowed once.
-    pub async fn consume_allow_once(&self, id: &str) -> bool {
+    pub async fn consume_allow_once(&self, id: &RequestId) -> bool {
         let id = id.to_owned();
         self.ask(|reply| Message::ConsumeAllowOnce { id, reply }).await.unwrap_or(false)
     }
@@ -202,7 +203,7 @@ impl Drop for PresenterGuard {
 
 impl Ticket {
     /// The request's id.
-    pub fn id(&self) -> &str {
+    pub fn id(&self) -> &RequestId {
         &self.record.id
     }
 
@@ -219,14 +220,14 @@ impl Ticket {
 
 enum Message {
     Submit { submission: Box<Submission>, reply: oneshot::Sender<Result<Ticket, SubmitError>> },
-    Resolve { id: String, decision: Decision, by: String, reply: oneshot::Sender<Result<(), NotAnswered>> },
-    Elsewhere { id: String, decision: Option<Decision>, by: Option<String>, reply: oneshot::Sender<bool> },
-    Cancel { id: String, cause: CancelCause, reply: oneshot::Sender<bool> },
+    Resolve { id: RequestId, decision: Decision, by: String, reply: oneshot::Sender<Result<(), NotAnswered>> },
+    Elsewhere { id: RequestId, decision: Option<Decision>, by: Option<String>, reply: oneshot::Sender<bool> },
+    Cancel { id: RequestId, cause: CancelCause, reply: oneshot::Sender<bool> },
     NobodySees { reply: oneshot::Sender<usize> },
     Pending { reply: oneshot::Sender<Vec<Arc<Record>>> },
-    Snapshot { id: String, reply: oneshot::Sender<Option<Arc<Record>>> },
-    Wait { id: String, reply: oneshot::Sender<Option<watch::Receiver<Option<Ending>>>> },
-    ConsumeAllowOnce { id: String, reply: oneshot::Sender<bool> },
+    Snapshot { id: RequestId, reply: oneshot::Sender<Option<Arc<Record>>> },
+    Wait { id: RequestId, reply: oneshot::Sender<Option<watch::Receiver<Option<Ending>>>> },
+    ConsumeAllowOnce { id: RequestId, reply: oneshot::Sender<bool> },
 }
 
 struct Submission {
@@ -244,7 +245,7 @@ struct Actor {
     ahead_ms: i64,
     ports: Ports,
     /// One for each request that waits.
-    active: HashMap<String, Active>,
+    active: HashMap<RequestId, Active>,
     /// Woken when the last ticket of a request goes.
     gone: Arc<Notify>,
     presenters: Arc<AtomicUsize>,
@@ -352,7 +353,7 @@ impl Actor {
         let now_ms = self.now_ms();
         let Submission { question, timeout, id, by } = submission;
         let ids = Arc::clone(&self.ports.ids);
-        let record = Record::create(question, timeout, id.as_deref(), by, now_ms, || ids.uuid());
+        let record = Record::create(question, timeout, id.as_deref(), by, now_ms, || ids.uuid().into());
         let step = self.book.register(record, now_ms);
         self.publish(step.effects);
         match step.outcome? {
@@ -402,7 +403,7 @@ impl Actor {
         }
     }
 
-    fn outcome(&self, id: &str) -> Option<watch::Receiver<Option<Ending>>> {
+    fn outcome(&self, id: &RequestId) -> Option<watch::Receiver<Option<Ending>>> {
         match self.active.get(id) {
             Some(active) => Some(active.outcome.subscribe()),
             None => self.book.snapshot(id).map(|record| watch::channel(record.ending.clone()).1),
@@ -410,7 +411,7 @@ impl Actor {
     }
 
     fn withdraw_abandoned(&mut self) {
-        let abandoned: Vec<String> = self
+        let abandoned: Vec<RequestId> = self
             .active
             .iter()
             .filter(|(_, active)| active.hold.strong_count() == 0)

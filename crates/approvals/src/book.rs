@@ -6,6 +6,7 @@
 
 pub use crate::question::NotAnswered;
 use crate::question::Question;
+use countersign_protocol::ids::{DeviceId, RequestId};
 use countersign_protocol::ui::{CancelCause, Outcome};
 use countersign_protocol::vocabulary::Decision;
 use std::collections::{BTreeMap, HashMap};
@@ -40,7 +41,7 @@ pub struct RequestedBy {
     /// Connection it came over.
     pub connection: Option<String>,
     /// Device, as claimed.
-    pub device: Option<String>,
+    pub device: Option<DeviceId>,
     /// Client, as claimed.
     pub client: Option<String>,
     /// Our id of the connected gateway that brought it; absent for this machine's own doors. What one gateway brings takes
@@ -111,7 +112,7 @@ impl Ending {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
     /// Its id.
-    pub id: String,
+    pub id: RequestId,
     /// What is asked.
     pub question: Arc<Question>,
     /// Unix milliseconds.
@@ -162,10 +163,10 @@ pub enum Registered {
 pub enum RegisterError {
     /// The id ended within the grace.
     #[error("approval id '{0}' already resolved")]
-    AlreadyResolved(String),
+    AlreadyResolved(RequestId),
     /// The id waits, for something else or for somebody else: an answer to that is no answer to this.
     #[error("approval id '{0}' is already waiting with another request")]
-    AnotherRequest(String),
+    AnotherRequest(RequestId),
     /// Too many wait.
     #[error("{waiting} approvals are already waiting, at most {limit} may")]
     Full {
@@ -184,11 +185,11 @@ pub enum RegisterError {
 #[cfg_attr(test, derive(Clone))]
 pub struct Book {
     max_pending: usize,
-    entries: HashMap<String, Entry>,
+    entries: HashMap<RequestId, Entry>,
     /// When which entry is due next: it expires, or its grace is over. Ordered by time, then by age.
-    due: BTreeMap<(i64, u64), String>,
+    due: BTreeMap<(i64, u64), RequestId>,
     /// Waiting entries by age.
-    waiting: BTreeMap<u64, String>,
+    waiting: BTreeMap<u64, RequestId>,
     /// How much each origin takes.
     loads: HashMap<Option<String>, Load>,
     next_serial: u64,
@@ -220,10 +221,10 @@ impl Record {
         id: Option<&str>,
         requested_by: RequestedBy,
         now_ms: i64,
-        fresh_id: impl FnOnce() -> String,
+        fresh_id: impl FnOnce() -> RequestId,
     ) -> Self {
         let id = match id.map(str::trim) {
-            Some(id) if !id.is_empty() => id.to_owned(),
+            Some(id) if !id.is_empty() => RequestId::from(id),
             _ => fresh_id(),
         };
         let timeout_ms = timeout.clamp(MIN_TIMEOUT, MAX_TIMEOUT).as_millis();
@@ -277,7 +278,7 @@ impl Book {
     /// Answers once, if the request can be answered so, whoever answers.
     pub fn resolve(
         &mut self,
-        id: &str,
+        id: &RequestId,
         decision: Decision,
         by: &str,
         now_ms: i64,
@@ -298,7 +299,7 @@ impl Book {
     /// Ends a request that was answered elsewhere. False when unknown or ended.
     pub fn elsewhere(
         &mut self,
-        id: &str,
+        id: &RequestId,
         decision: Option<Decision>,
         by: Option<&str>,
         now_ms: i64,
@@ -307,19 +308,19 @@ impl Book {
     }
 
     /// Withdraws once. False when unknown or ended.
-    pub fn cancel(&mut self, id: &str, cause: CancelCause, now_ms: i64) -> Step<bool> {
+    pub fn cancel(&mut self, id: &RequestId, cause: CancelCause, now_ms: i64) -> Step<bool> {
         self.end(id, Ending::Cancelled(cause), now_ms)
     }
 
     /// Ends a request that nobody can be shown. False when unknown or ended.
-    pub fn not_shown(&mut self, id: &str, now_ms: i64) -> Step<bool> {
+    pub fn not_shown(&mut self, id: &RequestId, now_ms: i64) -> Step<bool> {
         self.end(id, Ending::NotShown, now_ms)
     }
 
     /// Withdraws everything that waits, oldest first; says how many.
     pub fn cancel_all(&mut self, cause: CancelCause, now_ms: i64) -> Step<usize> {
         let (now_ms, mut effects) = self.advanced(now_ms);
-        let ids: Vec<String> = self.waiting.values().cloned().collect();
+        let ids: Vec<RequestId> = self.waiting.values().cloned().collect();
         for id in &ids {
             effects.extend(self.close(id, Ending::Cancelled(cause), now_ms));
         }
@@ -350,7 +351,7 @@ impl Book {
     }
 
     /// Uses up an allow-once: true exactly once, and only while the record is held.
-    pub fn consume_allow_once(&mut self, id: &str, now_ms: i64) -> Step<bool> {
+    pub fn consume_allow_once(&mut self, id: &RequestId, now_ms: i64) -> Step<bool> {
         let (_, effects) = self.advanced(now_ms);
         let outcome = self.entries.get_mut(id).is_some_and(|entry| {
             let allowed =
@@ -365,7 +366,7 @@ impl Book {
     }
 
     /// A record that waits or is within its grace.
-    pub fn snapshot(&self, id: &str) -> Option<Arc<Record>> {
+    pub fn snapshot(&self, id: &RequestId) -> Option<Arc<Record>> {
         self.entries.get(id).map(|entry| Arc::clone(&entry.record))
     }
 
@@ -419,7 +420,7 @@ impl Book {
         Ok(Registered::Added(record))
     }
 
-    fn end(&mut self, id: &str, ending: Ending, now_ms: i64) -> Step<bool> {
+    fn end(&mut self, id: &RequestId, ending: Ending, now_ms: i64) -> Step<bool> {
         let (now_ms, mut effects) = self.advanced(now_ms);
         let closed = self.close(id, ending, now_ms);
         let outcome = closed.is_some();
@@ -460,7 +461,7 @@ impl Book {
     }
 
     /// The only place where a request ends.
-    fn close(&mut self, id: &str, ending: Ending, now_ms: i64) -> Option<Effect> {
+    fn close(&mut self, id: &RequestId, ending: Ending, now_ms: i64) -> Option<Effect> {
         let entry = self.entries.get_mut(id).filter(|entry| entry.record.ending.is_none())?;
         let record = Arc::make_mut(&mut entry.record);
         record.ending = Some(ending);

@@ -11,6 +11,7 @@ use countersign_node::socket::places::{Reader, Readers};
 use countersign_node::socket::server::Peer;
 use countersign_node::socket::vigil::{Restored, Vigil};
 use countersign_protocol::control::{ControlRequest, ControlResponse};
+use countersign_protocol::ids::RequestId;
 use countersign_protocol::limits::CONTROL_LINE_BYTES;
 use countersign_protocol::tools::{Permission, ToolCall, ToolFailure};
 use countersign_protocol::ui::SocketDoor;
@@ -235,16 +236,16 @@ async fn respond(
             listing::pending(snapshot.cards, snapshot.confirmations)
         }
         ControlRequest::Deny { id: Some(id) } => {
-            let denied = desk.deny(&id, "command-line").await;
+            let denied = desk.deny(&RequestId::from(id.as_str()), "command-line").await;
             if denied {
                 ControlResponse::Denied { ids: vec![id] }
             } else {
                 ControlResponse::Error { message: format!("no request {id} is waiting") }
             }
         }
-        ControlRequest::Deny { id: None } => {
-            ControlResponse::Denied { ids: desk.deny_all("command-line").await }
-        }
+        ControlRequest::Deny { id: None } => ControlResponse::Denied {
+            ids: desk.deny_all("command-line").await.into_iter().map(String::from).collect(),
+        },
         ControlRequest::Edit { base_hash, edits } => {
             match desk.edit_from_command_line(base_hash, edits).await {
                 Ok(result) => ControlResponse::Edited { result },

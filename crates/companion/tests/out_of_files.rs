@@ -9,6 +9,7 @@ use countersign_companion::control;
 use countersign_core::paths::Paths;
 use countersign_node::socket::client;
 use countersign_protocol::control::{ControlRequest, ControlResponse};
+use countersign_protocol::ids::RequestId;
 use countersign_protocol::secret::SocketToken;
 use countersign_protocol::socket::AskRequest;
 use countersign_protocol::vocabulary::Decision;
@@ -140,12 +141,12 @@ fn without_descriptors_callers_of_both_sockets_are_told_and_nothing_is_withdrawn
     assert!(told.iter().all(|told| *told >= calls * 3 / 4), "{told:?} of {calls}");
 
     assert_eq!(waiting_id(), id);
-    assert!(runtime.block_on(desk.deny(&id, "command-line")));
+    assert!(runtime.block_on(desk.deny(&RequestId::from(id.as_str()), "command-line")));
     assert_eq!(runtime.block_on(waiting).unwrap().unwrap(), Decision::Deny);
     let answer = runtime.block_on(control::call(&paths.control_socket(), &ControlRequest::Pending, PATIENCE));
     assert!(matches!(answer, Ok(ControlResponse::Pending { .. })), "{answer:?}");
     let next = ask();
-    assert!(runtime.block_on(desk.deny(&waiting_id(), "command-line")));
+    assert!(runtime.block_on(desk.deny(&RequestId::from(waiting_id().as_str()), "command-line")));
     assert_eq!(runtime.block_on(next).unwrap().unwrap(), Decision::Deny);
     runtime.block_on(companion.stop());
 }

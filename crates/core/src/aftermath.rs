@@ -76,7 +76,7 @@ async fn record(history: &History, left: Left) -> Result<(), HistoryError> {
             error: Some(text.to_owned()),
             output_tail: String::new(),
         };
-        history.append(Some(name.clone()), HistoryEvent::Run { run }).await?;
+        history.append(Some(name.clone().into()), HistoryEvent::Run { run }).await?;
     }
     if let Err(error) = left.settled() {
         tracing::warn!(%error, "a list of runs could not be removed");

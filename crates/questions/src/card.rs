@@ -19,7 +19,7 @@ pub fn card(record: &Record) -> Card {
         record.question.as_ref();
     let kind = subject.kind();
     Card {
-        id: record.id.clone(),
+        id: record.id.to_string(),
         generation: door.generation,
         kind,
         via: door.via,

@@ -75,7 +75,7 @@ async fn write(places: &Places, from: usize, to: usize) -> Result<()> {
     let (tracker, stop) = (TaskTracker::new(), CancellationToken::new());
     let history = History::open(places.clone(), ports.clone(), &tracker, stop.clone())?;
     for at in (from..to).step_by(2) {
-        let id = Some(ports.ids.uuid());
+        let id = Some(ports.ids.uuid().into());
         clock.0.fetch_add(2 * LINE_MS, Ordering::Relaxed);
         history.append(id.clone(), request(at)).await?;
         let run = RunView {

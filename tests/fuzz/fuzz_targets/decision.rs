@@ -36,7 +36,7 @@ fn judge(argv: &[String], analysis: &Analysis) {
     let _ = (interpreters::script_operand(argv), surroundings::looks(analysis, &facts, &[]));
     let none = EntryIndex::new(Vec::new());
     let everything = EntryIndex::new(vec![entry("**")]);
-    let person = |decision| Some(Answer::Person { request_id: "r-1".to_owned(), decision });
+    let person = |decision| Some(Answer::Person { request_id: "r-1".into(), decision });
     for (security, ask) in [
         (Security::Deny, Ask::Off),
         (Security::Allowlist, Ask::OnMiss),

@@ -67,7 +67,7 @@ impl Rig {
     async fn closed(&mut self) -> (String, Ending) {
         loop {
             if let Event::Closed(record) = self.events.recv().await.unwrap() {
-                return (record.id.clone(), record.ending.clone().unwrap());
+                return (record.id.to_string(), record.ending.clone().unwrap());
             }
         }
     }
@@ -95,12 +95,12 @@ async fn a_request_is_presented_before_submit_returns_and_answered_once() {
     assert_eq!(record.expires_at_ms, 1_120_000);
     assert_eq!(rig.approvals.pending().await, [record]);
     assert_eq!(*rig.approvals.count().borrow(), 1);
-    assert!(rig.approvals.resolve("x", Decision::AllowOnce, "window").await.is_ok());
-    assert!(rig.approvals.resolve("x", Decision::Deny, "tray").await.is_err());
+    assert!(rig.approvals.resolve(&"x".into(), Decision::AllowOnce, "window").await.is_ok());
+    assert!(rig.approvals.resolve(&"x".into(), Decision::Deny, "tray").await.is_err());
     assert_eq!(*rig.approvals.count().borrow(), 0);
     assert_eq!(ticket.ended().await, decided(Decision::AllowOnce, "window"));
-    assert!(rig.approvals.consume_allow_once("x").await);
-    assert!(!rig.approvals.consume_allow_once("x").await);
+    assert!(rig.approvals.consume_allow_once(&"x".into()).await);
+    assert!(!rig.approvals.consume_allow_once(&"x".into()).await);
     assert_eq!(rig.closed().await, ("x".to_owned(), decided(Decision::AllowOnce, "window")));
     rig.end().await;
 }
@@ -112,7 +112,7 @@ async fn a_blank_id_becomes_a_fresh_one() {
     let by = RequestedBy::default();
     let one = rig.approvals.submit(question("ls"), DEFAULT_TIMEOUT, None, by).await.unwrap();
     let other = rig.submit("  ").await;
-    assert_eq!(one.id().len(), 36);
+    assert_eq!(one.id().as_str().len(), 36);
     assert_ne!(one.id(), other.id());
     rig.end().await;
 }
@@ -125,7 +125,7 @@ async fn nobody_answering_ends_at_the_deadline_without_a_decision() {
     let ticket = rig.submit("x").await;
     assert_eq!(ticket.ended().await, Ending::Expired);
     assert_eq!(begin.elapsed(), DEFAULT_TIMEOUT);
-    assert!(rig.approvals.resolve("x", Decision::AllowOnce, "window").await.is_err());
+    assert!(rig.approvals.resolve(&"x".into(), Decision::AllowOnce, "window").await.is_err());
     rig.end().await;
 }
 
@@ -152,7 +152,7 @@ async fn a_clock_that_is_set_leaves_a_request_its_time() {
         assert_eq!((waits.created_at_ms, waits.expires_at_ms), shown);
         let later = rig.submit("y").await;
         assert_eq!(later.record().created_at_ms, rig.clock.now_ms());
-        assert!(rig.approvals.resolve("y", Decision::Deny, "window").await.is_ok());
+        assert!(rig.approvals.resolve(&"y".into(), Decision::Deny, "window").await.is_ok());
         assert_eq!(ticket.ended().await, Ending::Expired);
         assert_eq!(begin.elapsed(), DEFAULT_TIMEOUT, "{by_ms}");
         rig.end().await;
@@ -165,11 +165,11 @@ async fn a_clock_that_is_set_keeps_an_ended_request_known_for_its_grace() {
         let rig = Rig::start();
         let _presenter = rig.approvals.presenter();
         let _ticket = rig.submit("x").await;
-        assert!(rig.approvals.resolve("x", Decision::AllowOnce, "window").await.is_ok());
+        assert!(rig.approvals.resolve(&"x".into(), Decision::AllowOnce, "window").await.is_ok());
         rig.clock.set(by_ms);
-        assert!(rig.approvals.snapshot("x").await.is_some());
+        assert!(rig.approvals.snapshot(&"x".into()).await.is_some());
         tokio::time::sleep(Duration::from_millis(GRACE_MS.unsigned_abs())).await;
-        assert_eq!(rig.approvals.snapshot("x").await, None, "{by_ms}");
+        assert_eq!(rig.approvals.snapshot(&"x".into()).await, None, "{by_ms}");
         rig.end().await;
     }
 }
@@ -180,7 +180,7 @@ async fn an_answer_after_the_machine_slept_through_the_deadline_is_late() {
     let _presenter = rig.approvals.presenter();
     let ticket = rig.submit("x").await;
     rig.clock.sleep(120_000);
-    assert!(rig.approvals.resolve("x", Decision::AllowOnce, "window").await.is_err());
+    assert!(rig.approvals.resolve(&"x".into(), Decision::AllowOnce, "window").await.is_err());
     assert_eq!(ticket.ended().await, Ending::Expired);
     rig.end().await;
 }
@@ -201,7 +201,7 @@ async fn with_nobody_to_show_it_to_a_request_ends_at_once() {
     drop(other);
     assert_eq!(rig.approvals.pending().await.len(), 1, "what waits keeps waiting");
     let _back = rig.approvals.presenter();
-    assert!(rig.approvals.resolve("y", Decision::Deny, "window").await.is_ok());
+    assert!(rig.approvals.resolve(&"y".into(), Decision::Deny, "window").await.is_ok());
     assert_eq!(ticket.ended().await, decided(Decision::Deny, "window"));
     rig.end().await;
 }
@@ -217,7 +217,7 @@ async fn what_nobody_sees_any_more_ends_as_not_shown_and_is_never_answered() {
     drop(presenter);
     assert_eq!(rig.approvals.nobody_sees().await, 1);
     assert_eq!(rig.closed().await, ("x".to_owned(), Ending::NotShown));
-    assert!(rig.approvals.resolve("x", Decision::AllowOnce, "window").await.is_err());
+    assert!(rig.approvals.resolve(&"x".into(), Decision::AllowOnce, "window").await.is_err());
     assert_eq!(ticket.ended().await, Ending::NotShown);
     let waiting = rig.approvals.pending().await;
     assert_eq!(waiting.iter().map(|record| record.id.as_str()).collect::<Vec<_>>(), ["far"]);
@@ -249,8 +249,13 @@ async fn an_answer_after_the_requester_left_allows_nothing() {
     for round in 0..64 {
         let id = round.to_string();
         drop(rig.submit(&id).await);
-        assert!(rig.approvals.resolve(&id, Decision::AllowOnce, "window").await.is_err());
-        assert!(!rig.approvals.consume_allow_once(&id).await);
+        assert!(
+            rig.approvals
+                .resolve(&RequestId::from(id.as_str()), Decision::AllowOnce, "window")
+                .await
+                .is_err()
+        );
+        assert!(!rig.approvals.consume_allow_once(&RequestId::from(id.as_str())).await);
     }
     rig.end().await;
 }
@@ -297,7 +302,7 @@ async fn a_joined_request_is_withdrawn_only_with_its_last_ticket() {
     assert_eq!(rig.approvals.pending().await.len(), 1);
     drop(one);
     assert_eq!(rig.approvals.pending().await.len(), 1);
-    assert!(rig.approvals.resolve("x", Decision::AllowOnce, "window").await.is_ok());
+    assert!(rig.approvals.resolve(&"x".into(), Decision::AllowOnce, "window").await.is_ok());
     assert_eq!(other.ended().await, decided(Decision::AllowOnce, "window"));
     let _ = rig.closed().await;
     let (one, other) = (rig.submit("y").await, rig.submit("y").await);
@@ -312,8 +317,8 @@ async fn t05_an_answer_to_one_command_is_no_answer_to_another() {
     let _presenter = rig.approvals.presenter();
     let _ticket = rig.submit("x").await;
     let refused = rig.try_submit("x", "rm -r /").await.unwrap_err();
-    assert_eq!(refused, SubmitError::AnotherRequest("x".to_owned()));
-    assert!(rig.approvals.resolve("x", Decision::AllowOnce, "window").await.is_ok());
+    assert_eq!(refused, SubmitError::AnotherRequest("x".into()));
+    assert!(rig.approvals.resolve(&"x".into(), Decision::AllowOnce, "window").await.is_ok());
     let refused = rig.try_submit("x", "ls").await.unwrap_err();
     assert_eq!(refused.to_string(), "approval id 'x' already resolved");
     rig.end().await;
@@ -323,19 +328,24 @@ async fn t05_an_answer_to_one_command_is_no_answer_to_another() {
 async fn waiting_learns_the_end_and_withdraws_nothing() {
     let rig = Rig::start();
     let _presenter = rig.approvals.presenter();
-    assert_eq!(rig.approvals.wait("x").await, None);
+    assert_eq!(rig.approvals.wait(&"x".into()).await, None);
     let ticket = rig.submit("x").await;
-    let impatient = rig.approvals.wait("x");
+    let id = RequestId::from("x");
+    let impatient = rig.approvals.wait(&id);
     assert!(tokio::time::timeout(Duration::from_millis(1), impatient).await.is_err());
     let (waited, resolved) =
-        tokio::join!(rig.approvals.wait("x"), rig.approvals.resolve("x", Decision::Deny, "tray"));
+        tokio::join!(rig.approvals.wait(&id), rig.approvals.resolve(&id, Decision::Deny, "tray"));
     assert_eq!(resolved, Ok(()));
     assert_eq!(waited, Some(decided(Decision::Deny, "tray")));
     drop(ticket);
-    assert_eq!(rig.approvals.wait("x").await, Some(decided(Decision::Deny, "tray")), "within the grace");
+    assert_eq!(
+        rig.approvals.wait(&"x".into()).await,
+        Some(decided(Decision::Deny, "tray")),
+        "within the grace"
+    );
     tokio::time::advance(Duration::from_millis(GRACE_MS as u64)).await;
-    assert_eq!(rig.approvals.wait("x").await, None);
-    assert_eq!(rig.approvals.snapshot("x").await, None);
+    assert_eq!(rig.approvals.wait(&"x".into()).await, None);
+    assert_eq!(rig.approvals.snapshot(&"x".into()).await, None);
     rig.end().await;
 }
 
@@ -350,8 +360,8 @@ async fn stopping_cancels_what_waits_and_takes_nothing_more() {
     rig.tracker.close();
     rig.tracker.wait().await;
     assert_eq!(rig.try_submit("y", "ls").await.unwrap_err(), SubmitError::Closing);
-    assert!(rig.approvals.resolve("x", Decision::AllowOnce, "window").await.is_err());
-    assert!(!rig.approvals.consume_allow_once("x").await);
+    assert!(rig.approvals.resolve(&"x".into(), Decision::AllowOnce, "window").await.is_err());
+    assert!(!rig.approvals.consume_allow_once(&"x".into()).await);
     assert_eq!(rig.approvals.pending().await, []);
 }
 
@@ -376,7 +386,11 @@ async fn racing_answers_from_many_threads_give_one_winner_each() {
         let answers = [Decision::AllowOnce, Decision::Deny, Decision::AllowAlways].map(|decision| {
             let (approvals, id) = (rig.approvals.clone(), id.clone());
             tokio::spawn(async move {
-                approvals.resolve(&id, decision, "window").await.is_ok().then_some(decision)
+                approvals
+                    .resolve(&RequestId::from(id.as_str()), decision, "window")
+                    .await
+                    .is_ok()
+                    .then_some(decision)
             })
         });
         let mut winners = Vec::new();

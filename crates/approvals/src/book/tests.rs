@@ -26,7 +26,7 @@ fn decided(decision: Decision) -> Ending {
 }
 
 fn ending(book: &Book, id: &str) -> Option<Ending> {
-    book.snapshot(id).unwrap().ending.clone()
+    book.snapshot(&RequestId::from(id)).unwrap().ending.clone()
 }
 
 #[test]
@@ -37,7 +37,7 @@ fn creating_a_record_stamps_it_and_touches_no_book() {
     assert_eq!((made.id.as_str(), made.created_at_ms, made.expires_at_ms), ("a b", 10, 15));
     assert_eq!(made.requested_by, by);
     for blank in [None, Some(""), Some(" \t\n")] {
-        let made = Record::create(question("ls"), timeout, blank, by.clone(), 10, || "fresh".to_owned());
+        let made = Record::create(question("ls"), timeout, blank, by.clone(), 10, || "fresh".into());
         assert_eq!(made.id, "fresh");
     }
 }
@@ -81,27 +81,30 @@ fn only_what_is_offered_and_can_be_read_is_allowed() {
         (&[AllowOnce, AllowAlways], Some(AllowBlocked::TooManyArguments), AllowAlways, NotAnswered::Blocked),
     ] {
         let mut book = with(decisions, blocked);
-        assert_eq!(book.resolve("x", decision, "window", 1), Step { outcome: Err(why), effects: vec![] });
+        assert_eq!(
+            book.resolve(&"x".into(), decision, "window", 1),
+            Step { outcome: Err(why), effects: vec![] }
+        );
         // It still waits, and can be denied, whether or not that was offered.
         assert_eq!(book.pending_count(), 1);
-        assert_eq!(book.resolve("x", Deny, "window", 2).outcome, Ok(()));
-        assert_eq!(book.resolve("x", decision, "window", 3).outcome, Err(NotAnswered::Gone));
+        assert_eq!(book.resolve(&"x".into(), Deny, "window", 2).outcome, Ok(()));
+        assert_eq!(book.resolve(&"x".into(), decision, "window", 3).outcome, Err(NotAnswered::Gone));
     }
 }
 
 #[test]
 fn a_request_is_answered_once() {
     let mut book = book_with("x");
-    let step = counted(book.resolve("x", Decision::Deny, "window", 5));
+    let step = counted(book.resolve(&"x".into(), Decision::Deny, "window", 5));
     assert!(step.outcome);
-    let closed = book.snapshot("x").unwrap();
+    let closed = book.snapshot(&"x".into()).unwrap();
     assert_eq!(step.effects, [Effect::Closed(Arc::clone(&closed))]);
     assert_eq!((closed.resolved_at_ms, closed.ending.clone()), (Some(5), Some(decided(Decision::Deny))));
     for step in [
-        counted(book.resolve("x", Decision::AllowOnce, "window", 6)),
-        book.cancel("x", CancelCause::RequesterGone, 6),
-        book.not_shown("x", 6),
-        counted(book.resolve("unknown", Decision::AllowOnce, "window", 6)),
+        counted(book.resolve(&"x".into(), Decision::AllowOnce, "window", 6)),
+        book.cancel(&"x".into(), CancelCause::RequesterGone, 6),
+        book.not_shown(&"x".into(), 6),
+        counted(book.resolve(&"unknown".into(), Decision::AllowOnce, "window", 6)),
     ] {
         assert_eq!(step, Step { outcome: false, effects: vec![] });
     }
@@ -114,39 +117,39 @@ fn nobody_answering_is_no_decision() {
     assert_eq!(book.next_deadline_ms(), Some(TIMEOUT_MS));
     assert_eq!(book.advance(TIMEOUT_MS - 1).effects, []);
     let step = book.advance(TIMEOUT_MS);
-    assert_eq!(step.effects, [Effect::Closed(book.snapshot("x").unwrap())]);
+    assert_eq!(step.effects, [Effect::Closed(book.snapshot(&"x".into()).unwrap())]);
     assert_eq!(ending(&book, "x"), Some(Ending::Expired));
 }
 
 #[test]
 fn an_answer_at_the_deadline_is_late_even_before_the_timer() {
     let mut book = book_with("x");
-    let step = counted(book.resolve("x", Decision::AllowOnce, "window", TIMEOUT_MS));
+    let step = counted(book.resolve(&"x".into(), Decision::AllowOnce, "window", TIMEOUT_MS));
     assert!(!step.outcome);
-    assert_eq!(step.effects, [Effect::Closed(book.snapshot("x").unwrap())]);
+    assert_eq!(step.effects, [Effect::Closed(book.snapshot(&"x".into()).unwrap())]);
     assert_eq!(ending(&book, "x"), Some(Ending::Expired));
-    assert!(!book.consume_allow_once("x", TIMEOUT_MS).outcome);
+    assert!(!book.consume_allow_once(&"x".into(), TIMEOUT_MS).outcome);
 }
 
 #[test]
 fn an_ended_request_is_known_for_the_grace_and_its_id_is_refused() {
     let mut book = book_with("x");
-    let _ = book.resolve("x", Decision::AllowOnce, "window", 10);
+    let _ = book.resolve(&"x".into(), Decision::AllowOnce, "window", 10);
     let end = 10 + GRACE_MS;
     assert_eq!(book.next_deadline_ms(), Some(end));
     let refused = book.register(record_of("x", "ls", end - 1), end - 1).outcome;
-    assert_eq!(refused, Err(RegisterError::AlreadyResolved("x".to_owned())));
+    assert_eq!(refused, Err(RegisterError::AlreadyResolved("x".into())));
     assert_eq!(refused.unwrap_err().to_string(), "approval id 'x' already resolved");
-    assert!(book.snapshot("x").is_some());
+    assert!(book.snapshot(&"x".into()).is_some());
     assert_eq!(book.advance(end).effects, []);
-    assert!(book.snapshot("x").is_none() && book.is_empty());
+    assert!(book.snapshot(&"x".into()).is_none() && book.is_empty());
     assert!(matches!(book.register(record_of("x", "ls", end), end).outcome, Ok(Registered::Added(_))));
 }
 
 #[test]
 fn the_grace_of_an_old_entry_does_not_remove_a_new_one() {
     let mut book = book_with("x");
-    let _ = book.resolve("x", Decision::Deny, "window", 0);
+    let _ = book.resolve(&"x".into(), Decision::Deny, "window", 0);
     let again = GRACE_MS;
     assert!(book.register(record_of("x", "ls", again), again).outcome.is_ok());
     assert_eq!(book.advance(again).effects, []);
@@ -157,7 +160,7 @@ fn the_grace_of_an_old_entry_does_not_remove_a_new_one() {
 #[test]
 fn the_same_request_joins_the_one_that_waits() {
     let mut book = book_with("x");
-    let first = book.snapshot("x").unwrap();
+    let first = book.snapshot(&"x".into()).unwrap();
     let step = book.register(record_of("x", "ls", 50), 50);
     assert_eq!(step.outcome, Ok(Registered::Joined(first)), "the first deadline counts");
     assert_eq!(step.effects, []);
@@ -167,7 +170,7 @@ fn the_same_request_joins_the_one_that_waits() {
 #[test]
 fn t05_another_command_cannot_join_the_answer_to_an_id() {
     let mut book = book_with("x");
-    let another = Err(RegisterError::AnotherRequest("x".to_owned()));
+    let another = Err(RegisterError::AnotherRequest("x".into()));
     assert_eq!(book.register(record_of("x", "rm -r /", 1), 1).outcome, another);
     let mut stranger = record_of("x", "ls", 1);
     stranger.requested_by.client = Some("stranger".to_owned());
@@ -180,27 +183,27 @@ fn t05_another_command_cannot_join_the_answer_to_an_id() {
 #[test]
 fn t05_a_consumed_allow_once_cannot_be_replayed() {
     let mut book = book_with("x");
-    assert!(!book.consume_allow_once("x", 1).outcome, "nothing is allowed while it waits");
-    let _ = book.resolve("x", Decision::AllowOnce, "window", 2);
-    assert!(book.consume_allow_once("x", 3).outcome);
-    assert!(!book.consume_allow_once("x", 3).outcome);
-    let record = book.snapshot("x").unwrap();
+    assert!(!book.consume_allow_once(&"x".into(), 1).outcome, "nothing is allowed while it waits");
+    let _ = book.resolve(&"x".into(), Decision::AllowOnce, "window", 2);
+    assert!(book.consume_allow_once(&"x".into(), 3).outcome);
+    assert!(!book.consume_allow_once(&"x".into(), 3).outcome);
+    let record = book.snapshot(&"x".into()).unwrap();
     assert!(record.consumed);
     assert_eq!(record.ending, Some(decided(Decision::AllowOnce)), "how it ended stays known");
-    assert!(!book.consume_allow_once("x", 2 + GRACE_MS).outcome, "nor after the grace");
+    assert!(!book.consume_allow_once(&"x".into(), 2 + GRACE_MS).outcome, "nor after the grace");
 }
 
 #[test]
 fn only_an_allow_once_can_be_consumed() {
     for decision in [Decision::AllowAlways, Decision::Deny] {
         let mut book = book_with("x");
-        let _ = book.resolve("x", decision, "window", 2);
-        assert!(!book.consume_allow_once("x", 3).outcome, "{decision:?}");
+        let _ = book.resolve(&"x".into(), decision, "window", 2);
+        assert!(!book.consume_allow_once(&"x".into(), 3).outcome, "{decision:?}");
     }
     let mut book = book_with("x");
-    let _ = book.cancel("x", CancelCause::RequesterGone, 2);
-    assert!(!book.consume_allow_once("x", 3).outcome);
-    assert!(!book.consume_allow_once("unknown", 3).outcome);
+    let _ = book.cancel(&"x".into(), CancelCause::RequesterGone, 2);
+    assert!(!book.consume_allow_once(&"x".into(), 3).outcome);
+    assert!(!book.consume_allow_once(&"unknown".into(), 3).outcome);
 }
 
 #[test]
@@ -212,7 +215,7 @@ fn only_so_many_may_wait() {
     let full = Err(RegisterError::Full { waiting: 2, limit: 2 });
     assert_eq!(book.register(record_of("c", "ls", 0), 0).outcome, full);
     assert!(matches!(book.register(record_of("a", "ls", 0), 0).outcome, Ok(Registered::Joined(_))));
-    let _ = book.resolve("a", Decision::Deny, "window", 0);
+    let _ = book.resolve(&"a".into(), Decision::Deny, "window", 0);
     assert!(book.register(record_of("c", "ls", 0), 0).outcome.is_ok());
     assert_eq!(book.pending().iter().map(|record| record.id.as_str()).collect::<Vec<_>>(), ["b", "c"]);
 }
@@ -223,7 +226,7 @@ fn a_flood_of_requests_that_end_at_once_is_bounded() {
     for n in 0..MAX_HELD {
         let id = n.to_string();
         assert!(book.register(record_of(&id, "ls", 0), 0).outcome.is_ok());
-        assert!(book.not_shown(&id, 0).outcome);
+        assert!(book.not_shown(&RequestId::from(id.as_str()), 0).outcome);
     }
     let full = Err(RegisterError::Busy);
     assert_eq!(book.register(record_of("one more", "ls", 0), 0).outcome, full);
@@ -236,11 +239,11 @@ fn closing_cancels_everything_oldest_first() {
     for id in ["c", "a", "b"] {
         let _ = book.register(record_of(id, "ls", 0), 0);
     }
-    let _ = book.resolve("a", Decision::Deny, "window", 1);
+    let _ = book.resolve(&"a".into(), Decision::Deny, "window", 1);
     let step = book.cancel_all(CancelCause::Shutdown, 2);
     assert_eq!(step.outcome, 2);
     let closed = |id| Effect::Closed(book.snapshot(id).unwrap());
-    assert_eq!(step.effects, [closed("c"), closed("b")]);
+    assert_eq!(step.effects, [closed(&"c".into()), closed(&"b".into())]);
     assert_eq!(ending(&book, "c"), Some(Ending::Cancelled(CancelCause::Shutdown)));
     assert_eq!(ending(&book, "a"), Some(decided(Decision::Deny)));
 }
@@ -249,8 +252,8 @@ fn closing_cancels_everything_oldest_first() {
 fn a_clock_that_is_set_back_extends_nothing() {
     let mut book = book_with("x");
     let _ = book.advance(TIMEOUT_MS - 1);
-    let _ = book.resolve("x", Decision::Deny, "window", -1_000_000);
-    assert_eq!(book.snapshot("x").unwrap().resolved_at_ms, Some(TIMEOUT_MS - 1));
+    let _ = book.resolve(&"x".into(), Decision::Deny, "window", -1_000_000);
+    assert_eq!(book.snapshot(&"x".into()).unwrap().resolved_at_ms, Some(TIMEOUT_MS - 1));
 }
 
 /// What the book should hold, kept naively: every id that was ever used, and how it stands.
@@ -317,7 +320,7 @@ struct Race {
     model: Model,
     limit: usize,
     /// How often each registration was announced as closed, by its number.
-    open: HashMap<String, u64>,
+    open: HashMap<RequestId, u64>,
     added: u64,
     closed: u64,
     template: Question,
@@ -342,7 +345,10 @@ impl Race {
                 Effect::Added(record) => {
                     self.added += 1;
                     assert!(record.ending.is_none());
-                    assert!(self.open.insert(record.id.clone(), self.added).is_none(), "added while open");
+                    assert!(
+                        self.open.insert(record.id.to_string().into(), self.added).is_none(),
+                        "added while open"
+                    );
                 }
                 Effect::Closed(record) => {
                     self.closed += 1;
@@ -373,25 +379,27 @@ impl Race {
             Op::Resolve(id, decision) => {
                 let id = id.to_string();
                 let expected = self.model.end(&id, decided(decision));
-                let step = counted(self.book.resolve(&id, decision, "window", now_ms));
+                let step =
+                    counted(self.book.resolve(&RequestId::from(id.as_str()), decision, "window", now_ms));
                 self.take(step, expected);
             }
             Op::Cancel(id) => {
                 let id = id.to_string();
                 let expected = self.model.end(&id, Ending::Cancelled(CancelCause::RequesterGone));
-                let step = self.book.cancel(&id, CancelCause::RequesterGone, now_ms);
+                let step =
+                    self.book.cancel(&RequestId::from(id.as_str()), CancelCause::RequesterGone, now_ms);
                 self.take(step, expected);
             }
             Op::NotShown(id) => {
                 let id = id.to_string();
                 let expected = self.model.end(&id, Ending::NotShown);
-                let step = self.book.not_shown(&id, now_ms);
+                let step = self.book.not_shown(&RequestId::from(id.as_str()), now_ms);
                 self.take(step, expected);
             }
             Op::Consume(id) => {
                 let id = id.to_string();
                 let expected = self.model.consume(&id);
-                let step = self.book.consume_allow_once(&id, now_ms);
+                let step = self.book.consume_allow_once(&RequestId::from(id.as_str()), now_ms);
                 self.take(step, expected);
             }
             Op::Pass(_) => {
@@ -443,7 +451,7 @@ impl Race {
         assert_eq!(self.book.due.len(), self.model.held.len(), "one timer each, none left over");
         assert_eq!(self.open.len(), self.model.pending());
         for (id, held) in &self.model.held {
-            let record = self.book.snapshot(id).unwrap();
+            let record = self.book.snapshot(&RequestId::from(id.as_str())).unwrap();
             assert_eq!(record.ending, held.ended.as_ref().map(|(_, ending)| ending.clone()));
             assert_eq!(record.resolved_at_ms, held.ended.as_ref().map(|(at_ms, _)| *at_ms));
             assert_eq!(record.consumed, held.consumed);

@@ -56,6 +56,7 @@ use self::health::Health;
 use self::writer::Writer;
 use crate::folder;
 use crate::ports::Ports;
+use countersign_protocol::ids::RequestId;
 use countersign_protocol::ui::{HistoryEntry, HistoryEvent, RecordingState};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -130,8 +131,13 @@ impl History {
 
     /// Appends a line, and returns once it is written, or counted where its source has written its share. Dropping the future
     /// before that may or may not append it.
-    pub async fn append(&self, request_id: Option<String>, event: HistoryEvent) -> Result<(), HistoryError> {
+    pub async fn append(
+        &self,
+        request_id: Option<RequestId>,
+        event: HistoryEvent,
+    ) -> Result<(), HistoryError> {
         let (reply, answer) = oneshot::channel();
+        let request_id = request_id.map(String::from);
         let message = Box::new(Append { request_id, event, reply });
         self.messages.send(Message::Append(message)).await.map_err(|_| HistoryError::Closed)?;
         answer.await.unwrap_or(Err(HistoryError::Closed))

@@ -589,7 +589,7 @@ async fn appending_tells_followers_and_stopping_flushes() {
     let dir = tempfile::tempdir().unwrap();
     let (history, tracker, stop) = start(dir.path());
     let mut appended = history.appended();
-    history.append(Some("r".to_owned()), event("x")).await.unwrap();
+    history.append(Some("r".into()), event("x")).await.unwrap();
     let entry = appended.recv().await.unwrap();
     assert_eq!(page(&places(dir.path()).lines, None, 1).unwrap().entries, [entry]);
     stop.cancel();

@@ -1,6 +1,7 @@
 //! Loosenings asked for from the command line, waiting for a person in the window.
 
 use super::{LooseningAnswer, error, gone};
+use countersign_protocol::ids::RequestId;
 use countersign_protocol::ui::{CommandError, Confirmation, ErrorCode};
 use tokio::sync::oneshot;
 
@@ -35,13 +36,17 @@ impl Confirmations {
         now_ms: i64,
         arm_delay: i64,
     ) -> Result<(), CommandError> {
-        let index = self.waiting.iter().position(|(waiting, _)| waiting.id == id).ok_or_else(|| gone(id))?;
+        let index = self
+            .waiting
+            .iter()
+            .position(|(waiting, _)| waiting.id == id)
+            .ok_or_else(|| gone(&RequestId::from(id)))?;
         let created_at_ms = self.waiting[index].0.created_at_ms;
         if answer == LooseningAnswer::Apply && now_ms.saturating_sub(created_at_ms) < arm_delay {
             return Err(error(ErrorCode::NotArmed, "the change was not in view long enough"));
         }
         let (_, sender) = self.waiting.remove(index);
-        sender.send(answer).map_err(|_| gone(id))
+        sender.send(answer).map_err(|_| gone(&RequestId::from(id)))
     }
 
     /// Takes one back. False when it is no longer there.

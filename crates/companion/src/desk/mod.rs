@@ -40,6 +40,7 @@ use countersign_peers::connections::{Connections, NotTaken};
 use countersign_peers::forward::Forward;
 use countersign_peers::gateway::{EmbeddedGateway, GatewayStatus};
 use countersign_peers::pets::PetSources;
+use countersign_protocol::ids::RequestId;
 use countersign_protocol::ui::{
     CardKind, ChainReport, ChangedBy, CommandError, Confirmation, DecideParams, DisplayState, DocumentEdit,
     DocumentView, EditParams, EditResult, ErrorCode, HistoryEntry, HistoryEvent, HistoryPage, Impact,
@@ -134,7 +135,7 @@ struct Live {
     paints: Paints,
     confirmations: Confirmations,
     /// Requests put aside; those that ended are removed.
-    dismissed: BTreeSet<String>,
+    dismissed: BTreeSet<RequestId>,
     knocks: Knocks,
     policies: policies::Shown,
     tray: Presence,
@@ -234,7 +235,7 @@ impl Desk {
             seq,
             now_ms: self.now_ms(),
             cards: records.iter().map(|record| card(record)).collect(),
-            dismissed: dismissed.into_iter().collect(),
+            dismissed: dismissed.into_iter().map(String::from).collect(),
             confirmations,
             status: self.status(),
             settings: self.settings(),
@@ -257,7 +258,7 @@ impl Desk {
     }
 
     /// A window painted a card. The number goes into the decision.
-    pub async fn card_painted(&self, id: &str, generation: u32) -> Result<u64, CommandError> {
+    pub async fn card_painted(&self, id: &RequestId, generation: u32) -> Result<u64, CommandError> {
         let record = self.inner.parts.approvals.snapshot(id).await.filter(|record| record.ending.is_none());
         let question = &record.as_ref().ok_or_else(|| gone(id))?.question;
         if question.door.generation != generation {
@@ -270,7 +271,7 @@ impl Desk {
     /// A person's answer from the window. An allow needs a paint that is old enough; "always" stores its rule first, and
     /// takes it back when the request ended meanwhile.
     pub async fn decide(&self, params: &DecideParams) -> Result<Outcome, CommandError> {
-        let id = params.id.as_str();
+        let id = &RequestId::from(params.id.as_str());
         let record = self.inner.parts.approvals.snapshot(id).await.filter(|record| record.ending.is_none());
         let record = record.ok_or_else(|| gone(id))?;
         let question = &record.question;
@@ -306,12 +307,12 @@ impl Desk {
     }
 
     /// Denies one request. False when it no longer waits.
-    pub async fn deny(&self, id: &str, by: &str) -> bool {
+    pub async fn deny(&self, id: &RequestId, by: &str) -> bool {
         self.inner.parts.approvals.resolve(id, Decision::Deny, by).await.is_ok()
     }
 
     /// Denies everything that waits, loosenings included. The ids that were denied.
-    pub async fn deny_all(&self, by: &str) -> Vec<String> {
+    pub async fn deny_all(&self, by: &str) -> Vec<RequestId> {
         let confirmations = self.live().confirmations.list();
         for confirmation in confirmations {
             let _ = self.answer_confirmation(&confirmation.id, LooseningAnswer::Keep);
@@ -432,9 +433,9 @@ impl Desk {
     }
 
     /// Asks the prompt window to show a request, also one that was put aside.
-    pub fn show_card(&self, id: &str) {
+    pub fn show_card(&self, id: &RequestId) {
         self.live().dismissed.remove(id);
-        self.emit(UiEvent::ShowCard { id: id.to_owned() });
+        self.emit(UiEvent::ShowCard { id: id.to_owned().into() });
     }
 
     async fn ask_confirmation(&self, loosenings: &[Loosening]) -> Result<LooseningAnswer, CommandError> {
@@ -533,7 +534,7 @@ impl Desk {
                     self.status_changed();
                 }
                 Some(NotTaken { id, gateway, text }) = sources.not_taken.recv() => {
-                    self.emit(UiEvent::AnswerNotTaken { id, gateway, text });
+                    self.emit(UiEvent::AnswerNotTaken { id: id.into(), gateway, text });
                 }
                 Some(restored) = sources.lost_sockets.recv() => self.socket_restored(&mut doors, restored).await,
                 () = self.losses_overdue(&doors) => self.overdue_losses(&mut doors).await,
@@ -576,7 +577,7 @@ impl Desk {
             live.paints.forget(&record.id);
             live.dismissed.remove(&record.id);
         }
-        self.emit(UiEvent::CardClosed { id: record.id.clone(), outcome, by });
+        self.emit(UiEvent::CardClosed { id: record.id.to_string(), outcome, by });
     }
 
     async fn document_changed(&self, changed: Changed) {
@@ -698,11 +699,11 @@ fn invalid(failure: &dyn std::error::Error) -> CommandError {
     error(ErrorCode::Invalid, failure.to_string())
 }
 
-fn gone(id: &str) -> CommandError {
+fn gone(id: &RequestId) -> CommandError {
     error(ErrorCode::Gone, format!("request {id} is no longer waiting"))
 }
 
-fn not_answered(id: &str, why: NotAnswered) -> CommandError {
+fn not_answered(id: &RequestId, why: NotAnswered) -> CommandError {
     match why {
         NotAnswered::Gone => gone(id),
         why => invalid(&why),

@@ -6,14 +6,14 @@ use countersign_approvals::question::Question;
 use countersign_approvals::remember::NotRemembered;
 use countersign_node::host::Past;
 use countersign_policy::display;
-use countersign_protocol::ids::AgentId;
+use countersign_protocol::ids::{AgentId, RequestId};
 use countersign_protocol::ui::{
     CardKind, CommandError, HistoryEntry, HistoryEvent, Outcome, RuleBreadth, RungBreadth,
 };
 
 impl Desk {
     /// For each rung on a card, what its rules would have let run among past requests of the same agent.
-    pub async fn breadth_of_card(&self, id: &str) -> Result<Vec<RungBreadth>, CommandError> {
+    pub async fn breadth_of_card(&self, id: &RequestId) -> Result<Vec<RungBreadth>, CommandError> {
         let record = self.inner.parts.approvals.snapshot(id).await.filter(|record| record.ending.is_none());
         let record = record.ok_or_else(|| gone(id))?;
         let past = self.past(PAST_REQUESTS, recalled).await?;
@@ -58,7 +58,7 @@ fn whole(entries: Vec<HistoryEntry>) -> impl Iterator<Item = HistoryEvent> {
 }
 
 /// Why an "always" did not count, for the window that gave it.
-pub(super) fn not_remembered(id: &str, why: NotRemembered) -> CommandError {
+pub(super) fn not_remembered(id: &RequestId, why: NotRemembered) -> CommandError {
     match why {
         NotRemembered::NotAnswered(why) => super::not_answered(id, why),
         NotRemembered::Store(why) => store_error(why),

@@ -1,6 +1,7 @@
 //! What runs right now, for the page about the history.
 
 use super::{Desk, gone};
+use countersign_protocol::ids::RequestId;
 use countersign_protocol::ui::{CommandError, RunningView, UiEvent};
 use std::time::Duration;
 
@@ -11,7 +12,7 @@ impl Desk {
     }
 
     /// Ends a run: TERM, then KILL. Whoever wanted it hears that it was ended.
-    pub fn stop_run(&self, request_id: &str) -> Result<(), CommandError> {
+    pub fn stop_run(&self, request_id: &RequestId) -> Result<(), CommandError> {
         if self.inner.parts.host.running().stop(request_id) { Ok(()) } else { Err(gone(request_id)) }
     }
 

@@ -259,7 +259,7 @@ impl Router {
             answered_after_ms: None,
         };
         let id = self.inner.parts.ports.ids.uuid();
-        if let Err(error) = self.inner.parts.history.append(Some(id), event).await {
+        if let Err(error) = self.inner.parts.history.append(Some(id.into()), event).await {
             tracing::error!(%error, "the history could not be written");
         }
     }

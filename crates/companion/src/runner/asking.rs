@@ -10,6 +10,7 @@ use countersign_core::paths::Paths;
 use countersign_core::presence::Presence;
 use countersign_node::socket::client;
 use countersign_policy::display;
+use countersign_protocol::ids::RequestId;
 use countersign_protocol::socket::AskRequest;
 use countersign_protocol::ui::CancelCause;
 use countersign_protocol::vocabulary::Decision;
@@ -116,11 +117,11 @@ impl Asking {
         }
     }
 
-    async fn ended(&self, id: &str) {
+    async fn ended(&self, id: &RequestId) {
         let mut events = self.approvals.events();
         loop {
             match events.recv().await {
-                Ok(Event::Closed(record)) if record.id == id => return,
+                Ok(Event::Closed(record)) if record.id == *id => return,
                 Ok(_) | Err(broadcast::error::RecvError::Lagged(_)) => {}
                 Err(broadcast::error::RecvError::Closed) => return,
             }

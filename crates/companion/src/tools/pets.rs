@@ -8,6 +8,7 @@ use countersign_gateway::pet::{APPROVAL_WAIT, AskOutcome, By, Call, Pets};
 use countersign_peers::gateway::EmbeddedGateway;
 use countersign_policy::display;
 use countersign_protocol::digits::hex;
+use countersign_protocol::ids::RequestId;
 use countersign_protocol::vocabulary::Decision;
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
@@ -33,7 +34,7 @@ impl Companions {
     pub(super) fn show(
         &self,
         session_id: &str,
-        request: &str,
+        request: &RequestId,
         tool: &str,
         params: &Map<String, Value>,
     ) -> Pet {
@@ -45,7 +46,7 @@ impl Companions {
                 approvals: self.approvals.clone(),
                 ports: self.ports.clone(),
                 session_id: session_id.to_owned(),
-                request: request.to_owned(),
+                request: request.clone(),
                 tool: tool.to_owned(),
                 arguments: Value::Object(params.clone()),
             },
@@ -69,7 +70,7 @@ struct Asking {
     approvals: Approvals,
     ports: Ports,
     session_id: String,
-    request: String,
+    request: RequestId,
     tool: String,
     arguments: Value,
 }
@@ -85,7 +86,7 @@ impl Asking {
         }
         let left_ms = record.expires_at_ms.saturating_sub(self.ports.clock.now_ms());
         let wait = Duration::from_millis(u64::try_from(left_ms).unwrap_or(0)).min(APPROVAL_WAIT);
-        let context = context(&record.question).unwrap_or_else(|| self.request.clone());
+        let context = context(&record.question).unwrap_or_else(|| self.request.to_string());
         let call = Call { tool: &self.tool, arguments: &self.arguments, context: &context };
         let answer = self.pets.ask(&self.session_id, call, wait).await;
         let (decision, by) = match answer {
@@ -96,7 +97,7 @@ impl Asking {
             | AskOutcome::Gone
             | AskOutcome::NoSuchSession
             | AskOutcome::TooLarge => {
-                tracing::info!(request_id = self.request, ?answer, "no answer over the pet channel");
+                tracing::info!(request_id = %self.request, ?answer, "no answer over the pet channel");
                 return;
             }
         };
@@ -105,7 +106,7 @@ impl Asking {
             By::Memory => format!("pet {} (remembered)", self.session_id),
         };
         if let Err(why) = self.approvals.resolve(&self.request, decision, &display::escape(&by)).await {
-            tracing::info!(request_id = self.request, %why, "an answer over the pet channel did not count");
+            tracing::info!(request_id = %self.request, %why, "an answer over the pet channel did not count");
         }
     }
 }

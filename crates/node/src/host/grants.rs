@@ -13,7 +13,7 @@ use countersign_commands::analysis::analyze_text;
 use countersign_commands::raw_command;
 use countersign_policy::evaluate::Answer;
 use countersign_policy::facts::Facts;
-use countersign_protocol::ids::{AgentId, SessionKey};
+use countersign_protocol::ids::{AgentId, RequestId, SessionKey};
 use countersign_protocol::socket::NodeRun;
 use countersign_protocol::vocabulary::Decision;
 use std::collections::{BTreeSet, VecDeque};
@@ -58,7 +58,7 @@ pub(super) struct Wanted<'a> {
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Granted {
     /// The request in book and history.
-    pub(super) request_id: String,
+    pub(super) request_id: RequestId,
     pub(super) decision: Decision,
 }
 
@@ -203,7 +203,7 @@ impl Host {
         question: &Question,
         mut facts: Facts,
         decision: Option<Decision>,
-        request_id: &str,
+        request_id: &RequestId,
     ) {
         let decision = decision.filter(|decision| decision.allows());
         let Some((run, decision)) = run.zip(decision) else { return };

@@ -12,6 +12,7 @@ use countersign_approvals::ports::Ports;
 use countersign_approvals::question::{Command, Place, Question, Subject};
 use countersign_commands::analysis::{self, Analysis};
 use countersign_policy::display;
+use countersign_protocol::ids::RequestId;
 use countersign_protocol::socket::NodeRun;
 use countersign_protocol::ui::Outcome;
 use std::sync::Arc;
@@ -42,7 +43,7 @@ pub enum Inquired {
     /// A rule refuses the command; nobody is asked, and the history has its line.
     Refused {
         /// The question's id: the chosen one, or a fresh one.
-        id: String,
+        id: RequestId,
     },
 }
 
@@ -146,7 +147,7 @@ impl Host {
             Ok(ticket) => {
                 recorder.asked(ticket.id());
                 if let Some(asked) = asked.as_mut().filter(|asked| asked.asked.run.run_id.is_empty()) {
-                    asked.asked.run.run_id = ticket.id().to_owned();
+                    asked.asked.run.run_id = ticket.id().to_string();
                 }
                 let (grants, ports) = (Arc::clone(&self.grants), self.parts.ports.clone());
                 Ok(Inquired::Waits(Box::new(Waiting { ticket, recorder, grants, asked, ports })))
@@ -186,7 +187,7 @@ impl Host {
     fn recorder_of(&self, inquiry: &Inquiry) -> Recorder {
         let mut recorder = Recorder::ask(&self.parts, &inquiry.question);
         if let Some(id) = &inquiry.id {
-            recorder.asked(id);
+            recorder.asked(&RequestId::from(id.as_str()));
         }
         recorder
     }

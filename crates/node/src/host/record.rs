@@ -8,7 +8,7 @@ use countersign_approvals::ports::Ports;
 use countersign_approvals::question::Question;
 use countersign_policy::display;
 use countersign_protocol::digits::hex;
-use countersign_protocol::ids::AgentId;
+use countersign_protocol::ids::{AgentId, RequestId};
 use countersign_protocol::limits::OUTPUT_TAIL_CHARS;
 use countersign_protocol::socket::{ExecPayload, ExecRequest};
 use countersign_protocol::ui::{CardKind, HistoryEvent, HostKind, Outcome, RunView, RunningView, Via};
@@ -20,7 +20,7 @@ pub(super) struct Recorder {
     history: History,
     ports: Ports,
     via: Via,
-    request_id: String,
+    request_id: RequestId,
     agent: String,
     session: Option<String>,
     card: CardKind,
@@ -72,7 +72,7 @@ impl Recorder {
 
     fn blank(parts: &Parts, via: Via, card: CardKind) -> Self {
         Self {
-            request_id: parts.ports.ids.uuid(),
+            request_id: parts.ports.ids.uuid().into(),
             history: parts.history.clone(),
             ports: parts.ports.clone(),
             via,
@@ -91,7 +91,7 @@ impl Recorder {
     }
 
     /// The request's id in book and history.
-    pub(super) fn request_id(&self) -> &str {
+    pub(super) fn request_id(&self) -> &RequestId {
         &self.request_id
     }
 
@@ -103,7 +103,7 @@ impl Recorder {
     /// As it is seen while it runs.
     pub(super) fn running(&self, started_at_ms: i64) -> RunningView {
         RunningView {
-            request_id: self.request_id.clone(),
+            request_id: self.request_id.to_string(),
             agent: self.agent.clone(),
             session: self.session.clone(),
             command: self.command.clone(),
@@ -113,14 +113,14 @@ impl Recorder {
     }
 
     /// It is in the book under `id`.
-    pub(super) fn asked(&mut self, id: &str) {
-        self.request_id = id.to_owned();
+    pub(super) fn asked(&mut self, id: &RequestId) {
+        self.request_id = id.clone();
         self.asked_at_ms = Some(self.ports.clock.now_ms());
     }
 
     /// It was asked about before under `id`, and the line about that says `outcome`.
-    pub(super) fn continues(&mut self, id: &str, outcome: Outcome) {
-        self.request_id = id.to_owned();
+    pub(super) fn continues(&mut self, id: &RequestId, outcome: Outcome) {
+        self.request_id = id.clone();
         self.written = Some(outcome);
     }
 

@@ -2,6 +2,7 @@
 
 use crate::executor::{Controls, Heard, Tap};
 use countersign_policy::display;
+use countersign_protocol::ids::RequestId;
 use countersign_protocol::limits::OUTPUT_TAIL_CHARS;
 use countersign_protocol::ui::RunningView;
 use std::collections::BTreeMap;
@@ -64,9 +65,9 @@ impl Running {
     }
 
     /// Ends a run: TERM, then KILL. False when it has ended.
-    pub fn stop(&self, request_id: &str) -> bool {
+    pub fn stop(&self, request_id: &RequestId) -> bool {
         let runs = self.runs();
-        let mut found = runs.values().filter(|live| live.view.request_id == request_id).peekable();
+        let mut found = runs.values().filter(|live| live.view.request_id == request_id.as_str()).peekable();
         let is_there = found.peek().is_some();
         found.for_each(|live| live.stop.cancel());
         is_there
@@ -154,10 +155,10 @@ mod tests {
         let [seen] = &running.views()[..] else { panic!("one run") };
         assert_eq!((seen.request_id.as_str(), seen.is_cut), ("r1", false));
         assert!(!seen.output_tail.contains('\u{1b}') && seen.output_tail.starts_with("one\n"));
-        assert!(!running.stop("r2") && !controls.cancel.is_cancelled());
-        assert!(running.stop("r1") && controls.cancel.is_cancelled() && !gone.is_cancelled());
+        assert!(!running.stop(&"r2".into()) && !controls.cancel.is_cancelled());
+        assert!(running.stop(&"r1".into()) && controls.cancel.is_cancelled() && !gone.is_cancelled());
         drop(watched);
-        assert!(running.views().is_empty() && changes.has_changed().unwrap() && !running.stop("r1"));
+        assert!(running.views().is_empty() && changes.has_changed().unwrap() && !running.stop(&"r1".into()));
     }
 
     #[test]

@@ -12,6 +12,7 @@ use countersign_gateway::client::{Answers, CallError, Live};
 use countersign_node::host::{Host, Inquired, Inquiry};
 use countersign_policy::display::{self, Secrets};
 use countersign_protocol::gateway::unified::Reason;
+use countersign_protocol::ids::RequestId;
 use countersign_protocol::ui::{CancelCause, Outcome, Shown};
 use countersign_protocol::vocabulary::Decision;
 use serde::Deserialize;
@@ -37,7 +38,7 @@ pub(super) struct OperatorParts {
 #[derive(Clone, Debug)]
 pub struct NotTaken {
     /// The request.
-    pub id: String,
+    pub id: RequestId,
     /// The gateway.
     pub gateway: Shown,
     /// Why, escaped.
@@ -110,13 +111,13 @@ impl Asking {
                 Err(Why::NotOffered)
                     if decision == Decision::AllowAlways && decisions.contains(&decision) =>
                 {
-                    self.not_taken(&id, NOT_OFFERED).await;
+                    self.not_taken(id.as_str(), NOT_OFFERED).await;
                     ended.written_as(Outcome::Refused { reason: NOT_OFFERED.to_owned() }).await;
                     decisions.retain(|offered| *offered != Decision::AllowAlways);
                 }
                 Err(why) => {
                     let text = why.text();
-                    self.not_taken(&id, &text).await;
+                    self.not_taken(id.as_str(), &text).await;
                     ended.written_as(Outcome::Refused { reason: text }).await;
                     return;
                 }
@@ -160,7 +161,7 @@ impl Asking {
     async fn not_taken(&self, id: &str, text: &str) {
         let Some(gateway) = &self.presented.question.door.gateway else { return };
         let gateway = display::shown(gateway, Secrets::Show);
-        let not_taken = NotTaken { id: id.to_owned(), gateway, text: text.to_owned() };
+        let not_taken = NotTaken { id: id.to_owned().into(), gateway, text: text.to_owned() };
         // A full queue means that many were told a moment ago; the history has every one.
         let _ = self.tools.not_taken.try_send(not_taken);
     }

@@ -63,7 +63,7 @@ impl Asker {
     /// Raises a request there and follows it to its end, here or there.
     pub(super) fn ask(&self, record: Arc<Record>) {
         let Ok(room) = Arc::clone(&self.room).try_acquire_owned() else {
-            return self.meter.dropped(&record.id);
+            return self.meter.dropped(record.id.as_str());
         };
         self.meter.waits();
         let this = self.clone();
@@ -81,15 +81,15 @@ impl Asker {
             told = self.converse(record, &raised, &delivered) => {
                 let arrived = delivered.is_cancelled();
                 match told {
-                    Ok(AskedThere::Silence) if !arrived => self.meter.failed(&record.id, NOBODY.to_owned()),
+                    Ok(AskedThere::Silence) if !arrived => self.meter.failed(record.id.as_str(), NOBODY.to_owned()),
                     Ok(told) => {
                         if !arrived {
                             self.meter.delivered();
                         }
                         self.count(record, told).await;
                     }
-                    Err(undelivered) if arrived => self.meter.lost(&record.id, undelivered.text),
-                    Err(undelivered) => self.meter.failed(&record.id, undelivered.text),
+                    Err(undelivered) if arrived => self.meter.lost(record.id.as_str(), undelivered.text),
+                    Err(undelivered) => self.meter.failed(record.id.as_str(), undelivered.text),
                 }
             }
             () = self.gone.cancelled() => self.withdraw(&raised, &delivered).await,
@@ -155,7 +155,7 @@ impl Asker {
             if tries >= TRIES {
                 return Err(undelivered);
             }
-            self.meter.retries(&record.id, undelivered.text);
+            self.meter.retries(record.id.as_str(), undelivered.text);
             tokio::time::sleep(PAUSE).await;
         }
     }
@@ -253,7 +253,7 @@ impl Asker {
             }
         };
         if !counts {
-            return self.meter.not_counted(&record.id);
+            return self.meter.not_counted(record.id.as_str());
         }
         let taken = if decision.allows() { Decision::AllowOnce } else { Decision::Deny };
         let who: Option<String> = by.map(|by| display::escape(&by.chars().take(MAX_WHO).collect::<String>()));
@@ -262,7 +262,7 @@ impl Asker {
             None => format!("{HANDED_ON}{}", display::escape(&self.name)),
         };
         if self.approvals.resolve(&record.id, taken, &by).await.is_err() {
-            tracing::debug!(request_id = record.id, "it had ended here before the answer came");
+            tracing::debug!(request_id = %record.id, "it had ended here before the answer came");
         }
     }
 

@@ -167,7 +167,7 @@ fn of_request(record: &Record) -> RequestBody {
         Place::ThisMachine | Place::Sandbox => None,
     };
     RequestBody {
-        id: line(&record.id),
+        id: line(record.id.as_str()),
         kind: question.subject.kind(),
         via: question.door.via,
         command: text,

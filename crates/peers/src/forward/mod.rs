@@ -29,7 +29,7 @@ use countersign_commands::environment;
 use countersign_core::paths::Paths;
 use countersign_policy::display::{self, Secrets as ShownSecrets};
 use countersign_protocol::document::MAIN_AGENT;
-use countersign_protocol::ids::SessionKey;
+use countersign_protocol::ids::{RequestId, SessionKey};
 use countersign_protocol::ui::{
     CancelCause, ForwardMode, ForwardNow, ForwardSettings, ForwardTargetView, ForwardView,
 };
@@ -87,7 +87,7 @@ struct Live {
     filter: Filter,
     running: BTreeMap<String, Running>,
     /// Requests that were handed on and wait, with the targets that are told of their end.
-    open: HashMap<String, Open>,
+    open: HashMap<RequestId, Open>,
     /// Why nothing is handed on and nothing can be changed.
     broken: Option<String>,
 }
@@ -320,7 +320,7 @@ impl Forward {
         // Who names no agent means this one: the session may say more.
         let agent = Some(question.agent.as_str()).filter(|agent| *agent != MAIN_AGENT);
         let mut live = self.live();
-        if live.open.contains_key(&record.id) || !live.is_meant(&record.id, agent, session) {
+        if live.open.contains_key(&record.id) || !live.is_meant(record.id.as_str(), agent, session) {
             return;
         }
         let mut told = Vec::new();
@@ -337,7 +337,7 @@ impl Forward {
             }
         }
         if !told.is_empty() {
-            live.open.insert(record.id.clone(), Open { record: Arc::clone(record), told });
+            live.open.insert(record.id.to_string().into(), Open { record: Arc::clone(record), told });
         }
     }
 

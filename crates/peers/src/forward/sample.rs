@@ -27,7 +27,7 @@ pub fn record(ports: &Ports) -> Record {
         blocked: None,
     };
     let now_ms = ports.clock.now_ms();
-    Record::create(question, LASTS, None, RequestedBy::default(), now_ms, || ports.ids.uuid())
+    Record::create(question, LASTS, None, RequestedBy::default(), now_ms, || ports.ids.uuid().into())
 }
 
 /// Who asks.

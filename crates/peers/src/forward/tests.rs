@@ -10,6 +10,7 @@ use countersign_approvals::Ticket;
 use countersign_approvals::actor::PresenterGuard;
 use countersign_approvals::book::RequestedBy;
 use countersign_core::Core;
+use countersign_protocol::ids::RequestId;
 use countersign_protocol::ui::{
     ForwardPlace, ForwardTargetEdit, GatewayEdit, LinkState, SampleResult, SecretEdit, SecretKind, Via,
     WebhookAuth,
@@ -96,7 +97,7 @@ impl Here {
     }
 
     async fn answer(&self, id: &str, decision: Decision) {
-        assert!(self.core.approvals.resolve(id, decision, "window").await.is_ok());
+        assert!(self.core.approvals.resolve(&RequestId::from(id), decision, "window").await.is_ok());
     }
 
     /// Waits until a target is so.

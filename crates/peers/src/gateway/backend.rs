@@ -18,6 +18,7 @@ use countersign_policy::display::{self, Secrets};
 use countersign_protocol::gateway::approval::Requested;
 use countersign_protocol::gateway::policy::PolicyFile;
 use countersign_protocol::gateway::unified::Reason;
+use countersign_protocol::ids::{DeviceId, RequestId};
 use countersign_protocol::tools::{ToolCall, ToolCaller, ToolOutput};
 use countersign_protocol::ui::{CancelCause, Shown, SpanKind, Via};
 use countersign_protocol::vocabulary::Decision;
@@ -155,7 +156,7 @@ impl GatewayBackend {
             }
             Presence::App(app) if deliverable => Ok(match app.host.inquire(inquiry).await? {
                 Inquired::Waits(question) => Placed::Waits(Submitted::App(question)),
-                Inquired::Refused { id } => Placed::Ended { id, decision: Some(Decision::Deny) },
+                Inquired::Refused { id } => Placed::Ended { id: id.into(), decision: Some(Decision::Deny) },
             }),
             Presence::ClientsOnly(_) | Presence::App(_) => {
                 if let Presence::App(app) = &self.presence {
@@ -182,7 +183,7 @@ impl GatewayBackend {
                     ended.await
                 }
             };
-            log.end(&id, &ending, ports.clock.now_ms());
+            log.end(id.as_str(), &ending, ports.clock.now_ms());
             if let Some(unwritten) = unwritten {
                 unwritten.written().await;
             }
@@ -226,7 +227,7 @@ impl Backend for GatewayBackend {
             by: RequestedBy {
                 // A second request under an id is another one, even of the same client.
                 connection: Some(by.conn_id.clone()),
-                device: by.device_id.clone(),
+                device: by.device_id.clone().map(DeviceId::from),
                 client: Some(by.client_id.clone()),
                 gateway: None,
             },
@@ -242,7 +243,7 @@ impl Backend for GatewayBackend {
         match self.ask(inquiry, deliverable).await.map_err(not_taken)? {
             Placed::Waits(asked) => {
                 let record = asked.record();
-                let requested = requested(record.id.clone(), record.created_at_ms, record.expires_at_ms);
+                let requested = requested(record.id.to_string(), record.created_at_ms, record.expires_at_ms);
                 let left_ms = record.expires_at_ms.saturating_sub(now.now_ms);
                 let until_steady_ms = now.steady_ms.saturating_add(left_ms);
                 let known = Arc::new(KnownApproval { requested, by, binding, ended: None, until_steady_ms });
@@ -272,10 +273,12 @@ impl Backend for GatewayBackend {
         let by = format!("{CLIENT}{}", display::escape(&verdict.by.label));
         let decision = verdict.decision;
         self.log.note(id, &by, verdict);
-        let applied = self.approvals.resolve(id, decision, &by).await;
+        let applied = self.approvals.resolve(&RequestId::from(id), decision, &by).await;
         let ending = match applied {
             Ok(()) => Some(Ending::Decided { decision, by }),
-            Err(_) => self.approvals.snapshot(id).await.and_then(|record| record.ending.clone()),
+            Err(_) => {
+                self.approvals.snapshot(&RequestId::from(id)).await.and_then(|record| record.ending.clone())
+            }
         };
         // Whoever looks next finds the end, whether or not the one who follows has seen it.
         if let Some(ending) = ending {
@@ -303,14 +306,14 @@ impl Backend for GatewayBackend {
         if let Some(ended) = self.log.find(id).and_then(|known| known.ended.clone()) {
             return Some(ended.decision);
         }
-        let ending = self.approvals.wait(id).await?;
+        let ending = self.approvals.wait(&RequestId::from(id)).await?;
         self.log.end(id, &ending, self.ports.clock.now_ms());
         Some(ending.decision())
     }
 
     async fn consume(&self, id: &str, how: Use) -> bool {
         match how {
-            Use::AllowOnce => self.approvals.consume_allow_once(id).await,
+            Use::AllowOnce => self.approvals.consume_allow_once(&RequestId::from(id)).await,
             Use::AskFallback => self.log.consume_fallback(id),
         }
     }

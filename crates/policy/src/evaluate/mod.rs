@@ -16,6 +16,7 @@ use crate::bind::{Bound, Unbound};
 use crate::effective::Effective;
 use crate::facts::Facts;
 use countersign_commands::analysis::{Analysis, OpaqueReason};
+use countersign_protocol::ids::RequestId;
 use countersign_protocol::ui::{MissCause, TraceStep};
 use countersign_protocol::vocabulary::{Ask, Decision, Security};
 use coverage::Coverage;
@@ -64,7 +65,7 @@ pub enum Answer {
     /// A person answered a recorded request.
     Person {
         /// The request in the book and the history.
-        request_id: String,
+        request_id: RequestId,
         /// The answer.
         decision: Decision,
     },
@@ -136,7 +137,7 @@ pub enum Evidence {
     /// A person allowed this recorded request.
     Person {
         /// The request.
-        request_id: String,
+        request_id: RequestId,
         /// Once or always.
         decision: Decision,
     },

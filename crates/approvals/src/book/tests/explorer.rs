@@ -110,15 +110,25 @@ impl State {
             Move::Ask(at) => self.ask(at),
             Move::Answer(at, decision) => {
                 let how = if decision.allows() { How::Allowed } else { How::Denied };
-                let step = counted(self.book.resolve(&id(at), decision, "window", self.now_ms));
+                let step = counted(self.book.resolve(
+                    &RequestId::from(id(at).as_str()),
+                    decision,
+                    "window",
+                    self.now_ms,
+                ));
                 self.ended(at, how, step);
             }
             Move::Elsewhere(at) => {
-                let step = self.book.elsewhere(&id(at), Some(Decision::Deny), None, self.now_ms);
+                let step = self.book.elsewhere(
+                    &RequestId::from(id(at).as_str()),
+                    Some(Decision::Deny),
+                    None,
+                    self.now_ms,
+                );
                 self.ended(at, How::Elsewhere, step);
             }
             Move::Use(at) => {
-                let step = self.book.consume_allow_once(&id(at), self.now_ms);
+                let step = self.book.consume_allow_once(&RequestId::from(id(at).as_str()), self.now_ms);
                 let first = match &mut self.phases[at] {
                     Phase::Ended { how: How::Allowed, used, .. } => !std::mem::replace(used, true),
                     _ => false,
@@ -128,7 +138,11 @@ impl State {
             }
             Move::Cut(door) => {
                 for at in (0..DOORS.len()).filter(|at| DOORS[*at] == door) {
-                    let step = self.book.cancel(&id(at), CancelCause::ConnectionLost, self.now_ms);
+                    let step = self.book.cancel(
+                        &RequestId::from(id(at).as_str()),
+                        CancelCause::ConnectionLost,
+                        self.now_ms,
+                    );
                     self.ended(at, How::Cut, step);
                 }
             }
@@ -178,14 +192,17 @@ impl State {
     fn hear(&mut self, effects: Vec<Effect>) {
         for effect in effects {
             if let Effect::Closed(record) = effect {
-                self.closed[record.id.parse::<usize>().unwrap()] += 1;
+                self.closed[record.id.as_str().parse::<usize>().unwrap()] += 1;
             }
         }
     }
 
     fn compare(&self) {
         for (at, phase) in self.phases.iter().enumerate() {
-            let ending = self.book.snapshot(&id(at)).map(|record| record.ending.as_ref().map(how));
+            let ending = self
+                .book
+                .snapshot(&RequestId::from(id(at).as_str()))
+                .map(|record| record.ending.as_ref().map(how));
             let (expected, closed) = match phase {
                 Phase::Unasked => (None, 0),
                 Phase::Waiting { .. } => (Some(None), 0),

@@ -42,7 +42,7 @@ impl Rig {
     }
 
     /// An agent asks in a session; the id of its request once that waits.
-    async fn ask(&self, agent: &str, session: Option<&str>, word: &str) -> String {
+    async fn ask(&self, agent: &str, session: Option<&str>, word: &str) -> RequestId {
         let mut waiting = self.desk().pending();
         let before = *waiting.borrow_and_update();
         let host = self.desk().inner.parts.host.clone();
@@ -59,8 +59,8 @@ impl Rig {
         self.waiting().await.last().unwrap().clone()
     }
 
-    async fn waiting(&self) -> Vec<String> {
-        self.desk().snapshot().await.cards.into_iter().map(|card| card.id).collect()
+    async fn waiting(&self) -> Vec<RequestId> {
+        self.desk().snapshot().await.cards.into_iter().map(|card| card.id.into()).collect()
     }
 }
 
@@ -73,7 +73,7 @@ async fn what_is_put_aside_is_all_that_waits_of_its_run_and_nothing_else() {
     let other_agent = rig.ask("ops", Some("one"), "d").await;
     assert_eq!(rig.desk().dismiss(&second).await, [first.clone(), second.clone()]);
     let snapshot = rig.desk().snapshot().await;
-    let aside = std::collections::BTreeSet::from_iter(snapshot.dismissed);
+    let aside = std::collections::BTreeSet::from_iter(snapshot.dismissed.into_iter().map(RequestId::from));
     assert_eq!(aside, [first.clone(), second.clone()].into());
     assert_eq!(rig.waiting().await, [first, other_session, second, other_agent], "nothing is answered");
 }
@@ -86,7 +86,7 @@ async fn denying_a_run_denies_what_waits_of_it_and_leaves_the_rest_waiting() {
     let second = rig.ask("coder", None, "a").await;
     assert_eq!(rig.desk().deny_run(&first, "window").await, [first.clone(), second]);
     assert_eq!(rig.waiting().await, [named]);
-    assert_eq!(rig.desk().deny_run(&first, "window").await, Vec::<String>::new(), "it no longer waits");
+    assert_eq!(rig.desk().deny_run(&first, "window").await, [] as [RequestId; 0], "it no longer waits");
 }
 
 const ASKING: &str =

@@ -5,6 +5,7 @@ use crate::wiring::Companion;
 use countersign_approvals::actor::PresenterGuard;
 use countersign_core::paths::Paths;
 use countersign_core::private;
+use countersign_protocol::ids::RequestId;
 use countersign_protocol::ui::{
     Card, DecideParams, Fact, HistoryEvent, Outcome, PairingReason, RuleEdit, RuleEditParams, SecretEdit,
     SecretKind, UiMessage, Via,
@@ -103,7 +104,8 @@ impl Rig {
 
     /// Answers as soon as that is taken.
     async fn decide(&self, card: &Card, decision: Decision) -> Outcome {
-        let paint = self.desk().card_painted(&card.id, card.generation).await.unwrap();
+        let paint =
+            self.desk().card_painted(&RequestId::from(card.id.as_str()), card.generation).await.unwrap();
         let (id, generation) = (card.id.clone(), card.generation);
         let params = DecideParams { id, generation, paint, decision, remember: None };
         loop {

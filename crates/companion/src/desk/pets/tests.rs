@@ -8,6 +8,7 @@ use countersign_approvals::actor::PresenterGuard;
 use countersign_core::paths::Paths;
 use countersign_core::private;
 use countersign_node::socket::server::Peer;
+use countersign_protocol::ids::RequestId;
 use countersign_protocol::tools::{ToolCall, ToolCaller, ToolFailure};
 use countersign_protocol::ui::{
     AllowBlocked, Card, DecideParams, EmbeddedEdit, HistoryEvent, LinkState, Outcome, SecretEdit, Settings,
@@ -140,7 +141,8 @@ impl Rig {
 
     /// Answers as soon as that is taken.
     async fn decide(&self, card: &Card, decision: Decision) {
-        let paint = self.desk().card_painted(&card.id, card.generation).await.unwrap();
+        let paint =
+            self.desk().card_painted(&RequestId::from(card.id.as_str()), card.generation).await.unwrap();
         let (id, generation) = (card.id.clone(), card.generation);
         let params = DecideParams { id, generation, paint, decision, remember: None };
         loop {

@@ -7,6 +7,7 @@ use countersign_approvals::book::NotAnswered;
 use countersign_approvals::remember::Memory;
 use countersign_core::paths::Paths;
 use countersign_node::socket::server::Peer;
+use countersign_protocol::ids::RequestId;
 use countersign_protocol::rules::RuleOrigin;
 use countersign_protocol::socket::ExecRequest;
 use countersign_protocol::ui::{
@@ -82,7 +83,8 @@ impl Rig {
         decision: Decision,
         remember: Option<Remember>,
     ) -> Result<Outcome, CommandError> {
-        let paint = self.desk().card_painted(&card.id, card.generation).await.unwrap();
+        let paint =
+            self.desk().card_painted(&RequestId::from(card.id.as_str()), card.generation).await.unwrap();
         let params =
             DecideParams { id: card.id.clone(), generation: card.generation, paint, decision, remember };
         loop {
@@ -168,7 +170,7 @@ async fn a_rung_for_some_runs_lets_exactly_so_many_more_run() {
         assert!(rig.run(&["ls", "-d", "/"], None).await.unwrap());
     }
     let (running, card) = rig.ask(&["ls", "-d", "/"], None).await;
-    let found = rig.desk().breadth_of_card(&card.id).await.unwrap();
+    let found = rig.desk().breadth_of_card(&RequestId::from(card.id.as_str())).await.unwrap();
     let exact = found.iter().find(|found| found.rung == Rung::Exact).unwrap();
     assert_eq!((exact.breadth.of, exact.breadth.matched), (3, 3), "all three ran so far");
     assert_eq!(rig.desk().breadth_of_rules().await.unwrap()[0].breadth.matched, 3);
@@ -225,7 +227,7 @@ async fn what_was_stored_for_an_answer_that_came_too_late_is_taken_back() {
     let rig = Rig::start();
     let (running, card) = rig.ask(&["ls", "-d", "/"], Some("s-1")).await;
     let parts = &rig.desk().inner.parts;
-    let record = parts.approvals.snapshot(&card.id).await.unwrap();
+    let record = parts.approvals.snapshot(&RequestId::from(card.id.as_str())).await.unwrap();
     assert_eq!(rig.answer(&card, Decision::Deny, None).await, Ok(Outcome::Denied));
     running.await.unwrap();
     let (mut document, mut rules) = (parts.store.changes(), parts.rules.changes());

@@ -194,7 +194,7 @@ async fn a_dangerous_edit_says_what_it_would_do_and_counts_what_would_have_run()
             by: None,
             answered_after_ms: None,
         };
-        rig.desk().inner.parts.history.append(Some(number.to_string()), event).await.unwrap();
+        rig.desk().inner.parts.history.append(Some(number.to_string().into()), event).await.unwrap();
     }
     let consider = async |edit: DocumentEdit| {
         let base_hash = rig.desk().document().await.hash;

@@ -4,7 +4,7 @@ use super::*;
 use countersign_approvals::book::RequestedBy;
 use countersign_approvals::question::{Command, Door, Environment, Offer, Runner, peer_asks};
 use countersign_commands::analysis::analyze_text;
-use countersign_protocol::ids::{AgentId, SessionKey};
+use countersign_protocol::ids::{AgentId, RequestId, SessionKey};
 use countersign_protocol::ui::PolicyLayer;
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
@@ -51,7 +51,7 @@ fn variable(name: &str, value: &str) -> Environment {
 
 fn record(question: Question) -> Record {
     let wait = std::time::Duration::from_secs(60);
-    Record::create(question, wait, Some("r-1"), RequestedBy::default(), 1_000, String::new)
+    Record::create(question, wait, Some("r-1"), RequestedBy::default(), 1_000, || RequestId::from("r"))
 }
 
 fn body(record: &Record, what: What<'_>) -> Value {

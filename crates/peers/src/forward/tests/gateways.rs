@@ -216,10 +216,10 @@ async fn nothing_goes_in_circles() {
     let Event::Added(handed) = tokio::time::timeout(LIMIT, events.recv()).await.unwrap().unwrap() else {
         panic!("expected a new request")
     };
-    assert!(onward::is_handed_on(&handed.id), "{}", handed.id);
+    assert!(onward::is_handed_on(handed.id.as_str()), "{}", handed.id);
     let here_now: Vec<String> =
-        here.core.approvals.pending().await.iter().map(|record| record.id.clone()).collect();
-    assert_eq!(here_now, ["r-1".to_owned(), record.id.clone(), handed.id.clone()]);
+        here.core.approvals.pending().await.iter().map(|record| record.id.to_string()).collect();
+    assert_eq!(here_now, ["r-1".to_owned(), record.id.to_string(), handed.id.to_string()]);
     let there = person.call("exec.approval.list", json!({})).await.unwrap();
     let there: Vec<&Value> = there.as_array().unwrap().iter().map(|row| &row["id"]).collect();
     assert_eq!(there, [&raised["id"], &json!("a-1"), &json!("countersign-fwd.00ff.1")]);
