@@ -115,7 +115,7 @@ impl Companion {
         for (at, slot) in seed.iter_mut().enumerate() {
             *slot = byte(2 * at)?;
         }
-        Ok(Identity::from_seed(&seed).device_id())
+        Ok(Identity::from_seed(&seed).device_id().into())
     }
 
     /// Presses "Try again", as an impatient person does, unless the app was faster.

@@ -83,7 +83,7 @@ pub fn node_id(paths: &Paths) -> anyhow::Result<Option<String>> {
     if !key.exists() {
         return Ok(None);
     }
-    Ok(Some(device_identity(&key)?.device_id()))
+    Ok(Some(device_identity(&key)?.device_id().into()))
 }
 
 /// How app and runner call the same gateway, however its address was written: on this machine one port is one gateway.

@@ -4,6 +4,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use countersign_protocol::digits::hex;
+use countersign_protocol::ids::DeviceId;
 use ed25519_dalek::{Signature, Signer as _, SigningKey, VerifyingKey};
 use sha2::{Digest as _, Sha256};
 use std::fmt;
@@ -37,7 +38,7 @@ impl Identity {
     }
 
     /// SHA-256 of the public key: 64 hexadecimal digits in lower case.
-    pub fn device_id(&self) -> String {
+    pub fn device_id(&self) -> DeviceId {
         device_id(self.key.verifying_key().as_bytes())
     }
 
@@ -59,8 +60,8 @@ impl fmt::Debug for Identity {
 }
 
 /// The name of the device with this public key.
-pub fn device_id(public_key: &[u8; 32]) -> String {
-    hex(Sha256::digest(public_key))
+pub fn device_id(public_key: &[u8; 32]) -> DeviceId {
+    hex(Sha256::digest(public_key)).into()
 }
 
 /// A public key in any of the peers' spellings: base64url or base64 of the 32 bytes, or PEM.
@@ -91,7 +92,7 @@ pub fn verify(public_key: &[u8; 32], text: &str, signature: &str) -> bool {
 #[derive(Clone, Copy)]
 pub struct Proof<'a> {
     /// The device.
-    pub device_id: &'a str,
+    pub device_id: &'a DeviceId,
     /// The program.
     pub client_id: &'a str,
     /// What the program is.
@@ -145,7 +146,7 @@ mod tests {
         std::array::from_fn(|at| u8::try_from(at + 1).unwrap())
     }
 
-    fn proof<'a>(device_id: &'a str, scopes: &'a [String]) -> Proof<'a> {
+    fn proof<'a>(device_id: &'a DeviceId, scopes: &'a [String]) -> Proof<'a> {
         Proof {
             device_id,
             client_id: "gateway-client",

@@ -2,6 +2,7 @@
 
 use crate::access::{Role, Scopes};
 use countersign_protocol::gateway::connect::ClientInfo;
+use countersign_protocol::ids::DeviceId;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -58,7 +59,7 @@ pub enum LetInBy {
 #[serde(rename_all = "camelCase")]
 pub struct Device {
     /// Its id.
-    pub device_id: String,
+    pub device_id: DeviceId,
     /// Its key, base64url.
     pub public_key: String,
     /// For people.
@@ -91,7 +92,7 @@ pub struct Pending {
     /// Names the request.
     pub request_id: String,
     /// The device.
-    pub device_id: String,
+    pub device_id: DeviceId,
     /// Its key, base64url.
     pub public_key: String,
     /// For people.
@@ -135,7 +136,7 @@ pub struct Moment {
 #[derive(Clone, Debug)]
 pub struct Applicant<'a> {
     /// Its id.
-    pub device_id: &'a str,
+    pub device_id: &'a DeviceId,
     /// Its key, base64url.
     pub public_key: &'a str,
     /// Its program.
@@ -194,7 +195,7 @@ pub enum Admission {
 /// What is known of devices.
 #[derive(Debug, Default)]
 pub struct Devices {
-    paired: BTreeMap<String, Device>,
+    paired: BTreeMap<DeviceId, Device>,
     pending: Vec<Pending>,
 }
 
@@ -217,7 +218,7 @@ impl Devices {
     }
 
     /// One that was let in.
-    pub fn find(&self, device_id: &str) -> Option<&Device> {
+    pub fn find(&self, device_id: &DeviceId) -> Option<&Device> {
         self.paired.get(device_id)
     }
 
@@ -276,7 +277,7 @@ impl Devices {
     }
 
     /// Forgets a device. False for an unknown one.
-    pub fn remove(&mut self, device_id: &str) -> bool {
+    pub fn remove(&mut self, device_id: &DeviceId) -> bool {
         self.paired.remove(device_id).is_some()
     }
 
@@ -297,13 +298,13 @@ impl Devices {
     }
 
     /// The device, if its being let in counts: where a person is asked, the token alone never did.
-    fn known(&self, device_id: &str, local: LocalPairing) -> Option<&Device> {
+    fn known(&self, device_id: &DeviceId, local: LocalPairing) -> Option<&Device> {
         let counts = |device: &&Device| local == LocalPairing::Silent || device.let_in_by != LetInBy::Token;
         self.paired.get(device_id).filter(counts)
     }
 
     /// Whether a device was let in, in a way that counts.
-    pub(crate) fn is_let_in(&self, device_id: &str, local: LocalPairing) -> bool {
+    pub(crate) fn is_let_in(&self, device_id: &DeviceId, local: LocalPairing) -> bool {
         self.known(device_id, local).is_some()
     }
 
@@ -411,7 +412,7 @@ mod tests {
     ) -> Option<(Reason, String, bool)> {
         let (client, scopes) = (client(platform), scopes(wanted));
         let applicant =
-            Applicant { device_id: "d1", public_key: "k1", client: &client, role, scopes: &scopes };
+            Applicant { device_id: &"d1".into(), public_key: "k1", client: &client, role, scopes: &scopes };
         match devices.admit(&applicant, local, moment(now_ms), || format!("r{now_ms}")) {
             Admission::Admitted { .. } => None,
             Admission::Waits { request, is_new } => Some((request.reason, request.request_id, is_new)),
@@ -437,7 +438,7 @@ mod tests {
         let more = ask(&mut devices, &["operator.admin"], NOW + 12).unwrap();
         assert_eq!(more.0, Reason::ScopeUpgrade);
         assert!(devices.reject(&more.1, NOW + 13).is_some());
-        assert!(devices.remove("d1") && !devices.remove("d1"));
+        assert!(devices.remove(&"d1".into()) && !devices.remove(&"d1".into()));
         assert_eq!(ask(&mut devices, wanted, NOW + 14).unwrap().0, Reason::NotPaired);
     }
 
@@ -517,7 +518,7 @@ mod tests {
         for at in 0..MAX_PENDING + 10 {
             let id = format!("d{at}");
             let applicant = Applicant {
-                device_id: &id,
+                device_id: &DeviceId::from(id.as_str()),
                 public_key: "k",
                 client: &client,
                 role: Role::Operator,

@@ -15,6 +15,7 @@ use countersign_protocol::gateway::{
     ErrorShape, Event, Frame, MAX_BUFFERED_BYTES, MAX_HANDSHAKE_BYTES, MAX_PAYLOAD_BYTES, OLDEST_PROTOCOL,
     PROTOCOL, Request, Response, TICK_INTERVAL_MS, close, code,
 };
+use countersign_protocol::ids::DeviceId;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -28,7 +29,7 @@ pub const MAX_ROLE_ERRORS: u32 = 10;
 pub trait Gate {
     /// Whether the secret is right. Compares in constant time, counts failures.
     /// `device` is the one that proved to be there: a device that was let in is never kept out for what others guessed.
-    fn secret(&mut self, auth: Option<&Auth>, device: Option<&str>) -> Result<(), Locked>;
+    fn secret(&mut self, auth: Option<&Auth>, device: Option<&DeviceId>) -> Result<(), Locked>;
 
     /// Whether a device that proved who it is may come in.
     fn admit(&mut self, applicant: &Applicant<'_>) -> Admission;
@@ -61,7 +62,7 @@ pub struct Client {
     /// What it may do.
     pub scopes: Scopes,
     /// Its device, proved by a signature.
-    pub device_id: Option<String>,
+    pub device_id: Option<DeviceId>,
     /// Its program, as it says.
     pub client: ClientInfo,
     /// What it can do, as it says.
@@ -222,7 +223,7 @@ impl Session {
         let role = Role::parse(params.role.as_deref())
             .ok_or_else(|| Refused::policy(ErrorShape::invalid("invalid role")))?;
         let proved = params.device.as_ref().map(|device| self.prove(device, &params, role, now_ms));
-        let device = proved.as_ref().and_then(|proved| proved.as_ref().ok()).map(String::as_str);
+        let device = proved.as_ref().and_then(|proved| proved.as_ref().ok());
         // Whether a proof is good is told to those who know the secret.
         gate.secret(params.auth.as_ref(), device).map_err(locked)?;
         let mut scopes = match role {
@@ -278,12 +279,12 @@ impl Session {
         params: &ConnectParams,
         role: Role,
         now_ms: i64,
-    ) -> Result<String, Box<Refused>> {
+    ) -> Result<DeviceId, Box<Refused>> {
         let key = identity::decode_public_key(&device.public_key).ok_or_else(|| {
             unproved("device public key invalid", "PUBLIC_KEY_INVALID", "device-public-key")
         })?;
         let id = identity::device_id(&key);
-        if id != device.id {
+        if id != device.id.as_str() {
             return Err(unproved("device identity mismatch", "DEVICE_ID_MISMATCH", "device-id-mismatch"));
         }
         if now_ms.abs_diff(device.signed_at) > SKEW_MS.unsigned_abs() {

@@ -27,7 +27,7 @@ pub struct SessionKey(String);
 macro_rules! ids {
     ($($(#[$doc:meta])* $name:ident,)*) => {$(
         $(#[$doc])*
-        #[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd, Deserialize, Serialize)]
+        #[derive(Clone, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd, Deserialize, Serialize)]
         #[serde(transparent)]
         pub struct $name(String);
 
@@ -35,6 +35,11 @@ macro_rules! ids {
             /// As it is written.
             pub fn as_str(&self) -> &str {
                 &self.0
+            }
+
+            /// Whether none was given.
+            pub fn is_empty(&self) -> bool {
+                self.0.is_empty()
             }
         }
 
@@ -83,6 +88,13 @@ ids! {
     NodeId,
     /// A device, as its key says: the hash of what it signs with.
     DeviceId,
+}
+
+impl From<&DeviceId> for NodeId {
+    /// A node is a device, and called as that.
+    fn from(device: &DeviceId) -> Self {
+        Self(device.0.clone())
+    }
 }
 
 impl AgentId {

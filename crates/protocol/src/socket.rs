@@ -1,6 +1,7 @@
 //! Frames of the approval socket (docs/protocol/approval-socket.md): one JSON object a line, one request a
 //! connection.
 
+use crate::ids::NodeId;
 use crate::vocabulary::{Decision, Security};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
@@ -133,7 +134,7 @@ pub struct NodeRun {
     /// The gateway's address.
     pub gateway: String,
     /// The node.
-    pub node_id: String,
+    pub node_id: NodeId,
     /// The run, which is the approval's id where there is one.
     pub run_id: String,
 }

@@ -71,7 +71,7 @@ pub fn would_run_here(asked: &mut Question, request: &RequestView, own_node: Opt
 pub fn run_of(id: &str, request: &RequestView, gateway: &str) -> Option<AskedRun> {
     let node_id = request.node_id.clone().filter(|_| request.host.as_deref() == Some("node"))?;
     Some(AskedRun {
-        run: NodeRun { gateway: gateway.to_owned(), node_id, run_id: id.to_owned() },
+        run: NodeRun { gateway: gateway.to_owned(), node_id: node_id.into(), run_id: id.to_owned() },
         env_names: request.env_keys.clone().unwrap_or_default(),
     })
 }

@@ -3,6 +3,7 @@
 //! What is matched was said by the nodes themselves; the errors quote it, so whoever shows them escapes them.
 
 use super::{Release, is_space};
+use countersign_protocol::ids::NodeId;
 use icu_normalizer::ComposingNormalizerBorrowed;
 use unicode_properties::{GeneralCategoryGroup, UnicodeGeneralCategory};
 
@@ -10,7 +11,7 @@ use unicode_properties::{GeneralCategoryGroup, UnicodeGeneralCategory};
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Candidate {
     /// Its id.
-    pub id: String,
+    pub id: NodeId,
     /// Its name.
     pub name: Option<String>,
     /// Where it connected from.
@@ -180,7 +181,10 @@ fn choose_newest<'a>(
     if let (Some(bound), Some(requested)) = (bound, requested)
         && bound.id != requested.id
     {
-        return Err(NodeError::Bound { bound: bound.id.clone(), requested: Some(requested.id.clone()) });
+        return Err(NodeError::Bound {
+            bound: bound.id.to_string(),
+            requested: Some(requested.id.to_string()),
+        });
     }
     let eligible: Vec<&Candidate> = nodes.iter().filter(|node| is_eligible(node)).collect();
     if let Some(meant) = bound.or(requested) {
@@ -190,7 +194,7 @@ fn choose_newest<'a>(
         let mut ids: Vec<&str> = eligible.iter().map(|node| node.id.as_str()).collect();
         ids.sort_unstable();
         let eligible = if ids.is_empty() { "none".to_owned() } else { ids.join(", ") };
-        return Err(NodeError::NotEligible { query: meant.id.clone(), eligible });
+        return Err(NodeError::NotEligible { query: meant.id.to_string(), eligible });
     }
     match eligible.as_slice() {
         [] => Err(NodeError::NoneEligible),
@@ -198,7 +202,7 @@ fn choose_newest<'a>(
         several => {
             let named = several.iter().map(|node| match &node.name {
                 Some(name) if !name.is_empty() => format!("{} ({name})", node.id),
-                _ => node.id.clone(),
+                _ => node.id.to_string(),
             });
             Err(NodeError::SeveralEligible { eligible: named.collect::<Vec<_>>().join(", ") })
         }
@@ -239,7 +243,7 @@ fn default_early(nodes: &[Candidate]) -> Option<&Candidate> {
     }
     let is_local_mac = |node: &&&Candidate| {
         let mac = node.platform.as_deref().is_some_and(|platform| platform.to_lowercase().starts_with("mac"));
-        mac && node.id.starts_with("mac-")
+        mac && node.id.as_str().starts_with("mac-")
     };
     let mut local = left.iter().filter(is_local_mac);
     match (local.next(), local.next()) {
@@ -277,7 +281,7 @@ fn matches_early(node: &Candidate, query: &str) -> bool {
 }
 
 fn is_prefix(node: &Candidate, query: &str) -> bool {
-    query.encode_utf16().count() >= MIN_PREFIX && node.id.starts_with(query)
+    query.encode_utf16().count() >= MIN_PREFIX && node.id.as_str().starts_with(query)
 }
 
 /// A name as names are compared: composed, in lower case, with one `-` for everything between letters, marks and digits.
@@ -331,7 +335,7 @@ fn given(text: Option<&str>) -> Option<&str> {
 
 fn label(node: &Candidate) -> &str {
     let named = [node.name.as_deref(), node.remote_ip.as_deref()];
-    named.into_iter().flatten().find(|text| !text.is_empty()).unwrap_or(&node.id)
+    named.into_iter().flatten().find(|text| !text.is_empty()).unwrap_or(node.id.as_str())
 }
 
 fn labelled(node: &Candidate) -> String {

@@ -9,6 +9,7 @@ use countersign_gateway::embedded::fuzzing;
 use countersign_gateway::identity::Identity;
 use countersign_gateway::pairing::{Admission, Applicant};
 use countersign_gateway::session::{Gate, Locked, Output, Session};
+use countersign_protocol::ids::DeviceId;
 use countersign_protocol::gateway::Frame;
 use countersign_protocol::gateway::connect::{Auth, ClientInfo};
 use libfuzzer_sys::fuzz_target;
@@ -40,7 +41,7 @@ const TOKEN: &str = "gateway-token-0123456789";
 struct Door;
 
 impl Gate for Door {
-    fn secret(&mut self, auth: Option<&Auth>, _: Option<&str>) -> Result<(), Locked> {
+    fn secret(&mut self, auth: Option<&Auth>, _: Option<&DeviceId>) -> Result<(), Locked> {
         match auth.and_then(|auth| auth.token.as_deref()) {
             None => Err(Locked::Missing),
             Some(TOKEN) => Ok(()),

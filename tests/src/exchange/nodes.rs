@@ -33,7 +33,7 @@ const NODE: Who = Who {
 pub(super) async fn tell(stage: &mut Stage<'_>, person: &mut Wire) -> Result<()> {
     let caller = Wire::enter(stage.url, stage.token, CALLER).await?;
     let node = let_in(stage, person).await?;
-    let mut play = Play { stage, caller, node, id: Identity::from_seed(&[NODE.seed; 32]).device_id() };
+    let mut play = Play { stage, caller, node, id: Identity::from_seed(&[NODE.seed; 32]).device_id().into() };
     play.bad_calls().await?;
     play.bad_runs().await?;
     play.answers().await?;

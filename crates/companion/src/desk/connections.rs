@@ -7,6 +7,7 @@ use countersign_gateway::client::Address;
 use countersign_peers::gateway::Verdict;
 use countersign_peers::list::PeerError;
 use countersign_protocol::control::TurnedAway;
+use countersign_protocol::ids::DeviceId;
 use countersign_protocol::ui::{
     CommandError, ConnectionsView, EmbeddedEdit, EmbeddedState, EmbeddedView, ErrorCode, GatewayEdit,
     GatewayView, Page, PairingView, UiEvent,
@@ -109,7 +110,7 @@ impl Desk {
 
     /// Sends a device away that was let in, and ends its connections.
     pub async fn remove_device(&self, id: &str) -> Result<(), CommandError> {
-        if self.inner.parts.gateway.remove(id) {
+        if self.inner.parts.gateway.remove(&DeviceId::from(id)) {
             return Ok(());
         }
         Err(error(ErrorCode::Gone, "the device is not let in any more"))

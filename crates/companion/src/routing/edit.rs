@@ -161,10 +161,10 @@ impl Router {
 
     fn node_views(&self) -> Vec<RouteNodeView> {
         let nodes = self.candidates().into_iter().map(|node| RouteNodeView {
-            name: shown(node.name.as_deref().unwrap_or(&node.id)),
+            name: shown(node.name.as_deref().unwrap_or(node.id.as_str())),
             connected: node.connected,
             runs: is_eligible(&node),
-            id: node.id,
+            id: node.id.into(),
         });
         nodes.collect()
     }

@@ -40,7 +40,7 @@ impl Router {
                 return (None, Err(refusal));
             }
         };
-        let name = node.name.clone().unwrap_or_else(|| node.id.clone());
+        let name = node.name.clone().unwrap_or_else(|| node.id.to_string());
         let run = NodeRun {
             gateway: self.inner.parts.nodes.as_ref().map(|nodes| nodes.gateway()).unwrap_or_default(),
             node_id: node.id.clone(),

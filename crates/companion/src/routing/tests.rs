@@ -6,6 +6,7 @@ use countersign_core::Core;
 use countersign_core::private;
 use countersign_peers::gateway::NodeRun;
 use countersign_protocol::gateway::node::{NodeError, NodeView, RunParams};
+use countersign_protocol::ids::NodeId;
 use countersign_protocol::ui::{HostKind, RouteEdit, RouteField, RouteSetting};
 use countersign_protocol::vocabulary::{Ask, Decision, ExecTarget};
 use countersign_routing::directive::Reply;
@@ -45,13 +46,13 @@ impl Nodes for Fleet {
 
     fn run<'a>(
         &'a self,
-        node: &'a str,
+        node: &'a NodeId,
         params: RunParams,
         _wait: Duration,
         _cancel: CancellationToken,
     ) -> NodeRun<'a> {
         Box::pin(async move {
-            self.ran.lock().unwrap_or_else(PoisonError::into_inner).push((node.to_owned(), params));
+            self.ran.lock().unwrap_or_else(PoisonError::into_inner).push((node.to_owned().into(), params));
             match self.fails.lock().unwrap().clone() {
                 Some(error) => Err(error),
                 None => Ok(ExecPayload { exit_code: Some(0), success: true, ..ExecPayload::default() }),

@@ -17,6 +17,7 @@ use countersign_protocol::gateway::node::{
     InvokeCancel, InvokeRequest, InvokeResult, NodeError, NodeEvent, PrepareParams, RunEvent, Which,
     WhichParams, command, event,
 };
+use countersign_protocol::ids::NodeId;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -28,7 +29,7 @@ use tokio_util::sync::CancellationToken;
 
 /// What every call needs.
 pub(super) struct RunnerParts {
-    pub(super) node_id: String,
+    pub(super) node_id: NodeId,
     /// Name of the gateway.
     pub(super) gateway: String,
     pub(super) paths: Paths,
@@ -75,7 +76,7 @@ impl Calls {
             return;
         }
         let refusal = if request.node_id != self.tools.node_id {
-            let found = display::escape(&request.node_id);
+            let found = display::escape(request.node_id.as_str());
             let text = format!("{INVALID_REQUEST}: nodeId: expected {}, got {found:?}", self.tools.node_id);
             Some(NodeError::new(INVALID_REQUEST, text))
         } else if self.running.len() >= MAX_CALLS {

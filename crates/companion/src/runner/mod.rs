@@ -22,6 +22,7 @@ use countersign_gateway::client::{self, LinkProblem, Live, Notice};
 use countersign_peers::gateway::policies::Policies;
 use countersign_policy::display;
 use countersign_protocol::gateway::node::command;
+use countersign_protocol::ids::NodeId;
 use countersign_protocol::ui::Via;
 use serde::Serialize;
 use state::{GatewaySecrets, Lease};
@@ -38,7 +39,7 @@ pub enum News {
         /// Where to.
         gateway: String,
         /// As which node.
-        node_id: String,
+        node_id: NodeId,
     },
     /// Commands can come.
     Connected {
@@ -47,7 +48,7 @@ pub enum News {
         /// The gateway's release, as it says.
         version: String,
         /// As which node.
-        node_id: String,
+        node_id: NodeId,
     },
     /// It is not connected.
     Lost {
@@ -88,7 +89,7 @@ pub async fn serve(
     // One at a time: two would take each other's place at the gateway for ever.
     let _lease = Lease::take(paths)?;
     let identity = device_identity(&node_key(paths)).context("this node has no key")?;
-    let node_id = identity.device_id();
+    let node_id = NodeId::from(&identity.device_id());
     let gateway = place.address.to_string();
     let core = Core::start(paths, Via::Node)?;
     countersign_core::record_what_was_left(paths, &core.history).await;

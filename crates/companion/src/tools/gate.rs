@@ -6,6 +6,7 @@ use countersign_approvals::book::{Ending, RequestedBy};
 use countersign_approvals::question::Question;
 use countersign_gateway::pet::APPROVAL_WAIT;
 use countersign_node::host::{AskedRun, Host, Inquired, Inquiry, Waiting};
+use countersign_protocol::ids::NodeId;
 use countersign_protocol::socket::NodeRun;
 use countersign_protocol::ui::Via;
 use countersign_questions::tools as questions;
@@ -131,7 +132,7 @@ pub(super) fn keep_out(preview: &Preview, private: &[PathBuf]) -> Result<(), Not
 
 /// The run of a command that was asked about as a call of a tool: once it was allowed as that, it is not asked about again.
 pub(super) fn run_of(call: &CallKey) -> NodeRun {
-    NodeRun { gateway: RUNS_OF_TOOLS.to_owned(), node_id: String::new(), run_id: call.to_string() }
+    NodeRun { gateway: RUNS_OF_TOOLS.to_owned(), node_id: NodeId::default(), run_id: call.to_string() }
 }
 
 fn env_names(env: Option<&std::collections::BTreeMap<String, String>>) -> Vec<String> {

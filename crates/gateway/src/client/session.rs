@@ -208,7 +208,7 @@ impl Session {
             role: Some((*role).to_owned()),
             scopes: scopes.clone(),
             device: Some(DeviceProof {
-                id: device_id,
+                id: device_id.into(),
                 public_key: identity.public_key(),
                 signature,
                 signed_at,

@@ -4,6 +4,7 @@ mod trouble;
 
 use super::*;
 use crate::access::Role;
+use countersign_protocol::ids::DeviceId;
 use futures_util::{SinkExt as _, StreamExt as _};
 use pretty_assertions::assert_eq;
 use serde_json::json;
@@ -163,7 +164,7 @@ async fn a_client_introduces_itself_so_that_every_release_understands() {
     assert_eq!((&device["nonce"], &device["signedAt"]), (&json!("n-1"), &json!(1_760_000_000_000_i64)));
     let scopes = ["operator.approvals".to_owned()];
     let proof = crate::identity::Proof {
-        device_id: device["id"].as_str().unwrap(),
+        device_id: &DeviceId::from(device["id"].as_str().unwrap()),
         client_id: "openclaw-linux",
         client_mode: "ui",
         role: "operator",

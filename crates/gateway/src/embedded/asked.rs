@@ -4,6 +4,7 @@ use super::{Binding, Requester};
 use countersign_protocol::gateway::approval::{RequestView, Requested};
 use countersign_protocol::gateway::plugin::PluginView;
 use countersign_protocol::gateway::unified::{ApprovalKind, Reason};
+use countersign_protocol::ids::DeviceId;
 use countersign_protocol::vocabulary::Decision;
 use serde::Serialize;
 
@@ -101,7 +102,7 @@ pub struct Resolver {
     /// In their own words: no proof of anything.
     pub label: String,
     /// Device, proved.
-    pub device_id: Option<String>,
+    pub device_id: Option<DeviceId>,
 }
 
 /// An answer.

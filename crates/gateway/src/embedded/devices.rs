@@ -7,6 +7,7 @@ use crate::access::{Scope, Scopes};
 use crate::pairing::{Device, LetInBy, LocalPairing};
 use crate::session::missing_scope;
 use countersign_protocol::gateway::{ErrorShape, code};
+use countersign_protocol::ids::DeviceId;
 use serde_json::{Value, json};
 
 /// Devices that wait, and those that were let in.
@@ -37,7 +38,7 @@ pub(super) fn reject<B: Backend>(call: &Call<B>, params: &Params) -> Result<Valu
 /// Takes back that one was let in.
 pub(super) fn remove<B: Backend>(call: &Call<B>, params: &Params) -> Result<Value, ErrorShape> {
     let device_id = named(params, "deviceId")?;
-    if !call.gateway.remove(device_id) {
+    if !call.gateway.remove(&DeviceId::from(device_id)) {
         return Err(ErrorShape::invalid("unknown deviceId"));
     }
     Ok(json!({"deviceId": device_id}))
@@ -60,8 +61,8 @@ fn may_let_in<B: Backend>(call: &Call<B>, request_id: &str) -> Result<(), ErrorS
     let mut door = call.gateway.door();
     let request = door.devices.pending(steady_ms).iter().find(|request| request.request_id == request_id);
     let request = request.ok_or_else(unknown_request)?.clone();
-    let own = call.client.device_id.as_deref();
-    if own == Some(request.device_id.as_str()) {
+    let own = call.client.device_id.as_ref();
+    if own == Some(&request.device_id) {
         return Err(ErrorShape::new(code::FORBIDDEN, "a device cannot let itself in"));
     }
     let is_persons =

@@ -5,6 +5,7 @@ use super::{Config, Keep};
 use crate::pairing::{Admission, Applicant, Device, Devices, LocalPairing, Moment};
 use crate::session::{Gate, Locked};
 use countersign_protocol::gateway::connect::Auth;
+use countersign_protocol::ids::DeviceId;
 use sha2::{Digest as _, Sha256};
 use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
@@ -48,7 +49,7 @@ impl Door {
     pub(super) fn check(
         &mut self,
         peer: Peer,
-        device: Option<&str>,
+        device: Option<&DeviceId>,
         given: Option<&str>,
         wanted: &str,
     ) -> Result<(), Locked> {
@@ -146,7 +147,7 @@ pub(super) struct Opening<'a> {
 }
 
 impl Gate for Opening<'_> {
-    fn secret(&mut self, auth: Option<&Auth>, device: Option<&str>) -> Result<(), Locked> {
+    fn secret(&mut self, auth: Option<&Auth>, device: Option<&DeviceId>) -> Result<(), Locked> {
         let given = auth.and_then(|auth| auth.token.as_deref().or(auth.password.as_deref()));
         let token = self.door.token.clone();
         let checked = self.door.check(self.peer, device, given, &token);

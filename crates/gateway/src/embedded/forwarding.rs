@@ -12,6 +12,7 @@ use super::binding::{Binding, Environment, text};
 use super::{Agreed, Requester};
 use countersign_protocol::gateway::ErrorShape;
 use countersign_protocol::gateway::unified::Reason;
+use countersign_protocol::ids::NodeId;
 use countersign_protocol::vocabulary::Decision;
 use serde_json::{Map, Value, json};
 
@@ -177,7 +178,7 @@ impl Claim {
         self,
         record: &KnownApproval,
         asker: Asker<'_>,
-        node_id: &str,
+        node_id: &NodeId,
         agree: Agree<'_>,
         steady_ms: i64,
     ) -> Result<Granted, ErrorShape> {
@@ -193,7 +194,7 @@ impl Claim {
                 let text = "approval id missing node binding";
                 return Err(self.refused("APPROVAL_NODE_BINDING_MISSING", text));
             }
-            Some(bound) if bound != node_id => {
+            Some(bound) if *node_id != bound.as_str() => {
                 return Err(self.refused("APPROVAL_NODE_MISMATCH", "approval id not valid for this node"));
             }
             Some(_) => {}

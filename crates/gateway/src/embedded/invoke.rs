@@ -12,6 +12,7 @@ use countersign_protocol::gateway::node::{
     InvokeCancel, InvokeParams, InvokeRequest, InvokeResult, NodeError, NodeView, command, event,
 };
 use countersign_protocol::gateway::{ErrorShape, Event, Frame};
+use countersign_protocol::ids::NodeId;
 use countersign_protocol::vocabulary::Decision;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -44,7 +45,7 @@ const CANCEL_SINCE: u32 = 4;
 
 /// What is passed to a node.
 struct Order {
-    node_id: String,
+    node_id: NodeId,
     command: String,
     params: Value,
     deadline: Option<Instant>,
@@ -101,7 +102,7 @@ pub(super) async fn invoke<B: Backend>(
             return Err(invalid("node.invoke", &format!("must have required property '{name}'")));
         }
     }
-    let (node_id, command) = (node_id.trim().to_owned(), command.trim().to_owned());
+    let (node_id, command) = (NodeId::from(node_id.trim()), command.trim().to_owned());
     if node_id.is_empty() || command.is_empty() {
         return Err(ErrorShape::invalid("nodeId and command required"));
     }
@@ -150,7 +151,7 @@ pub(super) async fn invoke<B: Backend>(
 /// takes them.
 pub(super) async fn policy<B: Backend>(
     gateway: &Arc<Gateway<B>>,
-    node_id: &str,
+    node_id: &NodeId,
     command: &'static str,
     params: Value,
 ) -> Result<Value, ErrorShape> {
@@ -196,7 +197,7 @@ fn allowed(node: &Client, command: &str) -> Result<(), ErrorShape> {
 async fn checked<B: Backend>(
     gateway: &Gateway<B>,
     allowed_by: Allowed<'_>,
-    node_id: &str,
+    node_id: &NodeId,
     params: Value,
     gone: &CancellationToken,
 ) -> Result<Map<String, Value>, ErrorShape> {
@@ -293,7 +294,7 @@ async fn tell_once<B: Backend>(
 struct Waiting<'a, B: Backend> {
     gateway: &'a Gateway<B>,
     node: &'a Client,
-    node_id: &'a str,
+    node_id: &'a NodeId,
     invoke_id: &'a str,
 }
 
@@ -364,7 +365,7 @@ fn failed_before(text: &str, mut details: Value) -> ErrorShape {
 
 impl<B: Backend> Gateway<B> {
     /// A node that is there.
-    fn node(&self, node_id: &str) -> Option<Arc<Client>> {
+    fn node(&self, node_id: &NodeId) -> Option<Arc<Client>> {
         self.nodes().find(node_id).map(|node| Arc::clone(&node.client))
     }
 
@@ -377,9 +378,10 @@ impl<B: Backend> Gateway<B> {
                 roles.contains_key(Role::Node.as_str())
             };
             for device in door.devices.paired().filter(|device| is_node(&device.roles)) {
-                if views.iter().all(|view| view.node_id != device.device_id) {
+                let node_id = NodeId::from(&device.device_id);
+                if views.iter().all(|view| view.node_id != node_id) {
                     views.push(NodeView {
-                        node_id: device.device_id.clone(),
+                        node_id,
                         display_name: device.display_name.clone(),
                         platform: Some(device.platform.clone()).filter(|platform| !platform.is_empty()),
                         device_family: device.device_family.clone(),
@@ -390,7 +392,8 @@ impl<B: Backend> Gateway<B> {
                 }
             }
         }
-        let name = |view: &NodeView| view.display_name.as_ref().unwrap_or(&view.node_id).to_lowercase();
+        let name =
+            |view: &NodeView| view.display_name.as_deref().unwrap_or(view.node_id.as_str()).to_lowercase();
         views.sort_by_cached_key(|view| (!view.connected, name(view), view.node_id.clone()));
         views
     }

@@ -46,6 +46,7 @@ use axum::routing::any;
 use connection::{Outbox, Slow};
 use countersign_protocol::gateway::policy::PolicyFile;
 use countersign_protocol::gateway::{MAX_PAYLOAD_BYTES, TICK_INTERVAL_MS};
+use countersign_protocol::ids::DeviceId;
 use countersign_protocol::pet;
 use countersign_protocol::tools::{ToolCall, ToolCaller, ToolOutput};
 use countersign_protocol::vocabulary::Decision;
@@ -77,7 +78,7 @@ pub struct Requester {
     /// Id of the connection.
     pub conn_id: String,
     /// Device, proved.
-    pub device_id: Option<String>,
+    pub device_id: Option<DeviceId>,
     /// Program, as it says.
     pub client_id: String,
 }

@@ -3,6 +3,7 @@
 
 use crate::session::Client;
 use countersign_protocol::gateway::node::{InvokeResult, NodeError, NodeView, RunEvent};
+use countersign_protocol::ids::NodeId;
 use serde_json::Value;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -26,7 +27,7 @@ const UNNAMED_SESSION: &str = "node";
 /// The nodes.
 #[derive(Debug, Default)]
 pub(super) struct Nodes {
-    connected: HashMap<String, Connected>,
+    connected: HashMap<NodeId, Connected>,
     invokes: HashMap<String, Invoke>,
     /// Oldest first.
     runs: VecDeque<Run>,
@@ -94,7 +95,7 @@ impl Nodes {
     pub(super) fn connect(&mut self, client: &Arc<Client>, now_ms: i64) {
         let Some(id) = node_id(client) else { return };
         let now = Connected { client: Arc::clone(client), at_ms: now_ms };
-        if let Some(before) = self.connected.insert(id.to_owned(), now) {
+        if let Some(before) = self.connected.insert(id, now) {
             self.fail(&before.client.conn_id);
         }
     }
@@ -102,8 +103,8 @@ impl Nodes {
     /// A connection ended, or does not count from now on.
     pub(super) fn disconnect(&mut self, client: &Client) {
         let Some(id) = node_id(client) else { return };
-        if self.connected.get(id).is_some_and(|node| node.client.conn_id == client.conn_id) {
-            self.connected.remove(id);
+        if self.connected.get(&id).is_some_and(|node| node.client.conn_id == client.conn_id) {
+            self.connected.remove(&id);
         }
         self.fail(&client.conn_id);
     }
@@ -119,7 +120,7 @@ impl Nodes {
     }
 
     /// A node that is there.
-    pub(super) fn find(&self, node_id: &str) -> Option<&Connected> {
+    pub(super) fn find(&self, node_id: &NodeId) -> Option<&Connected> {
         self.connected.get(node_id)
     }
 
@@ -136,7 +137,7 @@ impl Nodes {
         command: &str,
         run: Option<RunKey>,
     ) -> Result<oneshot::Receiver<InvokeResult>, NotTold> {
-        let is_there = |id| self.find(id).is_some_and(|node| node.client.conn_id == to.conn_id);
+        let is_there = |id| self.find(&id).is_some_and(|node| node.client.conn_id == to.conn_id);
         if !node_id(to).is_some_and(is_there) {
             return Err(NotTold::Gone);
         }
@@ -246,7 +247,7 @@ impl Connected {
         caps.sort_unstable();
         caps.dedup();
         NodeView {
-            node_id: device_id.clone().unwrap_or_default(),
+            node_id: device_id.as_ref().map(NodeId::from).unwrap_or_default(),
             display_name: client.display_name.clone(),
             platform: Some(client.platform.clone()).filter(|platform| !platform.is_empty()),
             version: Some(client.version.clone()).filter(|version| !version.is_empty()),
@@ -264,8 +265,8 @@ impl Connected {
 }
 
 /// The id of a client as a node.
-fn node_id(client: &Client) -> Option<&str> {
-    client.device_id.as_deref().filter(|_| client.role == crate::access::Role::Node)
+fn node_id(client: &Client) -> Option<NodeId> {
+    client.device_id.as_ref().filter(|_| client.role == crate::access::Role::Node).map(NodeId::from)
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@ use crate::pet::Pets;
 use crate::session::Client;
 use countersign_protocol::gateway::ErrorShape;
 use countersign_protocol::gateway::node::{InvokeParams, NodeView};
+use countersign_protocol::ids::DeviceId;
 use countersign_protocol::vocabulary::Decision;
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -99,7 +100,7 @@ impl<B: Backend> Embedded<B> {
     }
 
     /// Forgets a device and ends its connections. False for an unknown one.
-    pub fn remove(&self, device_id: &str) -> bool {
+    pub fn remove(&self, device_id: &DeviceId) -> bool {
         self.0.remove(device_id)
     }
 
@@ -208,7 +209,7 @@ impl<B: Backend> Gateway<B> {
         Some(request)
     }
 
-    pub(super) fn remove(&self, device_id: &str) -> bool {
+    pub(super) fn remove(&self, device_id: &DeviceId) -> bool {
         {
             let mut door = self.door();
             if !door.devices.remove(device_id) {
@@ -216,7 +217,7 @@ impl<B: Backend> Gateway<B> {
             }
             door.store();
         }
-        let is_its = |seat: &&OpenConnection| seat.client.device_id.as_deref() == Some(device_id);
+        let is_its = |seat: &&OpenConnection| seat.client.device_id.as_ref() == Some(device_id);
         let seats: Vec<OpenConnection> = self.clients().values().filter(is_its).cloned().collect();
         for OpenConnection { client, outbox } in seats {
             // From now on, however long the connection takes to end.
@@ -227,7 +228,7 @@ impl<B: Backend> Gateway<B> {
         true
     }
 
-    fn resolved(&self, request_id: &str, device_id: &str, decision: &str) {
+    fn resolved(&self, request_id: &str, device_id: &DeviceId, decision: &str) {
         let payload = json!({
             "requestId": request_id, "deviceId": device_id, "decision": decision, "ts": self.backend.now_ms(),
         });

@@ -7,6 +7,7 @@ use super::{Backend, invoke};
 use countersign_protocol::gateway::ErrorShape;
 use countersign_protocol::gateway::node::command;
 use countersign_protocol::gateway::policy::PolicyFile;
+use countersign_protocol::ids::NodeId;
 use serde_json::{Map, Value, json};
 
 /// Why a document was not read or written.
@@ -31,7 +32,7 @@ pub(super) async fn get<B: Backend>(call: &Call<B>, params: &Params) -> Result<V
 
 /// A node's document.
 pub(super) async fn get_of_node<B: Backend>(call: &Call<B>, params: &Params) -> Result<Value, ErrorShape> {
-    invoke::policy(&call.gateway, params.text("nodeId")?, command::POLICY_GET, json!({})).await
+    invoke::policy(&call.gateway, &NodeId::from(params.text("nodeId")?), command::POLICY_GET, json!({})).await
 }
 
 /// Has a node replace its document.
@@ -41,7 +42,7 @@ pub(super) async fn set_of_node<B: Backend>(call: &Call<B>, params: &Params) -> 
     if let Some(base) = params.optional_string("baseHash")? {
         document["baseHash"] = base.into();
     }
-    invoke::policy(&call.gateway, node_id, command::POLICY_SET, document).await
+    invoke::policy(&call.gateway, &NodeId::from(node_id), command::POLICY_SET, document).await
 }
 
 /// Replaces the document if it is still the one that the caller has seen.

@@ -11,6 +11,7 @@ use countersign_protocol::gateway::ErrorShape;
 use countersign_protocol::gateway::node::{
     InvokeProgress, InvokeResult, MAX_PROGRESS_BYTES, NodeEvent, RunEvent, event,
 };
+use countersign_protocol::ids::NodeId;
 use serde_json::{Value, json};
 
 /// What a node tells, in the order in which it does: nothing here waits.
@@ -20,7 +21,8 @@ pub(super) fn told<B: Backend>(
     method: NodeMethod,
     params: Value,
 ) -> Result<Value, ErrorShape> {
-    let is_own = |node_id: &str| match node.device_id.as_deref() == Some(node_id) {
+    let is_own = |node_id: &NodeId| match node.device_id.as_ref().map(NodeId::from).as_ref() == Some(node_id)
+    {
         true => Ok(()),
         false => Err(ErrorShape::invalid("nodeId mismatch")),
     };
@@ -70,8 +72,8 @@ fn happened<B: Backend>(gateway: &Gateway<B>, node: &Client, told: NodeEvent) ->
         return Ok(unhandled("unmatched_exec_event"));
     };
     let is_muted = matched.is_muted || run.suppress_notify_on_exit == Some(true);
-    let node_id = node.device_id.as_deref().unwrap_or_default();
-    if let Some(text) = events::text(&name, node_id, &run).filter(|_| !is_muted) {
+    let node_id = node.device_id.as_ref().map(NodeId::from).unwrap_or_default();
+    if let Some(text) = events::text(&name, node_id.as_str(), &run).filter(|_| !is_muted) {
         let event = SystemEvent { text, run_id: run.run_id.trim().to_owned(), at_ms: now.now_ms };
         gateway.system_events().put(&matched.session_key, event);
     }

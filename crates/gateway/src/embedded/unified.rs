@@ -159,7 +159,7 @@ fn snapshot(known: &KnownApproval) -> Snapshot {
             session_key: subject.session_key().map(str::to_owned),
         }),
         resolver: ended.and_then(|ended| ended.by.as_ref()).map(|by| match &by.device_id {
-            Some(device) => ResolverView { kind: "device".to_owned(), id: Some(device.clone()) },
+            Some(device) => ResolverView { kind: "device".to_owned(), id: Some(device.to_string()) },
             None => ResolverView { kind: "runtime".to_owned(), id: Some(by.label.clone()) },
         }),
     }

@@ -25,7 +25,7 @@ impl Door {
 }
 
 impl Gate for Door {
-    fn secret(&mut self, auth: Option<&Auth>, _: Option<&str>) -> Result<(), Locked> {
+    fn secret(&mut self, auth: Option<&Auth>, _: Option<&DeviceId>) -> Result<(), Locked> {
         match auth.and_then(|auth| auth.token.as_deref()) {
             _ if self.limited => Err(Locked::RateLimited(5_000)),
             None => Err(Locked::Missing),
@@ -78,7 +78,7 @@ fn connect(change: impl FnOnce(&mut ConnectParams), spoil: impl FnOnce(&mut Valu
         user_agent: None,
     };
     params.device = Some(DeviceProof {
-        id: identity.device_id(),
+        id: identity.device_id().into(),
         public_key: identity.public_key(),
         signature: String::new(),
         signed_at: NOW,
@@ -87,7 +87,7 @@ fn connect(change: impl FnOnce(&mut ConnectParams), spoil: impl FnOnce(&mut Valu
     change(&mut params);
     if let Some(device) = &mut params.device {
         let proof = Proof {
-            device_id: &device.id,
+            device_id: &DeviceId::from(device.id.as_str()),
             client_id: &params.client.id,
             client_mode: &params.client.mode,
             role: params.role.as_deref().unwrap_or("operator"),
@@ -146,7 +146,7 @@ fn a_challenge_comes_first_and_a_good_answer_opens() {
     let client = knock(&mut Door::new(LocalPairing::Silent), &connect(nothing, nothing)).unwrap();
     assert_eq!((client.name(), client.role), ("Here", Role::Operator));
     assert_eq!(client.scopes.words(), ["operator.approvals", "operator.read"]);
-    assert_eq!(client.device_id.as_deref(), Some(identity().device_id().as_str()));
+    assert_eq!(client.device_id, Some(identity().device_id()));
 }
 
 #[test]

@@ -28,7 +28,7 @@ pub(super) fn marked(ports: &Ports) -> String {
 
 /// How ids begin that this device raises.
 pub(super) fn mark_of(identity: &Identity) -> String {
-    let device: String = identity.device_id().chars().take(DEVICE_DIGITS).collect();
+    let device: String = identity.device_id().as_str().chars().take(DEVICE_DIGITS).collect();
     format!("{MARK}{device}.")
 }
 

@@ -18,6 +18,7 @@ use countersign_gateway::embedded::{Config, Embedded};
 use countersign_gateway::pairing::LocalPairing;
 use countersign_node::host::Host;
 use countersign_protocol::control::TurnedAway;
+use countersign_protocol::ids::DeviceId;
 use countersign_protocol::ui::{EmbeddedState, EmbeddedView};
 use std::io::ErrorKind;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -159,7 +160,7 @@ impl EmbeddedGateway {
     }
 
     /// Forgets a device and ends its connections. False for an unknown one.
-    pub fn remove(&self, device_id: &str) -> bool {
+    pub fn remove(&self, device_id: &DeviceId) -> bool {
         self.embedded().is_some_and(|gateway| gateway.remove(device_id))
     }
 }

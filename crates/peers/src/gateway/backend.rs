@@ -18,7 +18,7 @@ use countersign_policy::display::{self, Secrets};
 use countersign_protocol::gateway::approval::Requested;
 use countersign_protocol::gateway::policy::PolicyFile;
 use countersign_protocol::gateway::unified::Reason;
-use countersign_protocol::ids::{DeviceId, RequestId};
+use countersign_protocol::ids::RequestId;
 use countersign_protocol::tools::{ToolCall, ToolCaller, ToolOutput};
 use countersign_protocol::ui::{CancelCause, Shown, SpanKind, Via};
 use countersign_protocol::vocabulary::Decision;
@@ -227,7 +227,7 @@ impl Backend for GatewayBackend {
             by: RequestedBy {
                 // A second request under an id is another one, even of the same client.
                 connection: Some(by.conn_id.clone()),
-                device: by.device_id.clone().map(DeviceId::from),
+                device: by.device_id.clone(),
                 client: Some(by.client_id.clone()),
                 gateway: None,
             },

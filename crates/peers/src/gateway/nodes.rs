@@ -8,6 +8,7 @@ use countersign_protocol::gateway::approval::Plan;
 use countersign_protocol::gateway::node::{
     InvokeParams, NodeError, NodeView, PrepareParams, RunParams, command,
 };
+use countersign_protocol::ids::NodeId;
 use countersign_protocol::socket::ExecPayload;
 use countersign_protocol::vocabulary::Decision;
 use serde::Deserialize;
@@ -34,7 +35,7 @@ pub trait Nodes: Send + Sync {
     /// prepared. `cancel` ends the run there.
     fn run<'a>(
         &'a self,
-        node: &'a str,
+        node: &'a NodeId,
         params: RunParams,
         wait: Duration,
         cancel: CancellationToken,
@@ -52,7 +53,7 @@ impl EmbeddedGateway {
     /// policy decides, whatever `params` say. Dropping the future gives the run up.
     pub async fn run_on_node(
         &self,
-        node_id: &str,
+        node_id: &NodeId,
         params: RunParams,
         allowed: Option<Decision>,
         wait: Duration,
@@ -74,7 +75,7 @@ impl Nodes for EmbeddedGateway {
 
     fn run<'a>(
         &'a self,
-        node: &'a str,
+        node: &'a NodeId,
         params: RunParams,
         wait: Duration,
         cancel: CancellationToken,
@@ -94,18 +95,18 @@ impl Nodes for EmbeddedGateway {
 /// As [`EmbeddedGateway::run_on_node`].
 pub(super) async fn run(
     gateway: &Embedded<GatewayBackend>,
-    node_id: &str,
+    node_id: &NodeId,
     params: RunParams,
     allowed: Option<Decision>,
     wait: Duration,
 ) -> Result<ExecPayload, NodeError> {
-    let node = gateway.nodes().into_iter().find(|node| node.node_id == node_id && node.connected);
+    let node = gateway.nodes().into_iter().find(|node| node.node_id == *node_id && node.connected);
     let node = node.ok_or_else(|| NodeError::new("NOT_CONNECTED", "node not connected"))?;
     let until = Instant::now() + wait;
     let order = |command: &str, params: Value| {
         let left = until.saturating_duration_since(Instant::now()).max(SHORTEST).as_millis();
         InvokeParams {
-            node_id: node_id.to_owned(),
+            node_id: node_id.to_owned().into(),
             command: command.to_owned(),
             session_key: params["sessionKey"].as_str().map(str::to_owned),
             params: Some(params),

@@ -5,6 +5,7 @@ use countersign_gateway::pairing::{Device, Pending, Reason};
 use countersign_gateway::session::Client;
 use countersign_policy::display::{self, Secrets};
 use countersign_protocol::control::TurnedAway;
+use countersign_protocol::ids::DeviceId;
 use countersign_protocol::ui::{ClientView, DeviceView, PairingReason, PairingView, Shown};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -20,15 +21,15 @@ pub(super) fn clients(clients: &[Arc<Client>]) -> Vec<ClientView> {
             name: said(client.name()),
             role: client.role.as_str().to_owned(),
             scopes: client.scopes.words(),
-            device_id: client.device_id.clone(),
+            device_id: client.device_id.clone().map(String::from),
         })
         .collect()
 }
 
 /// Devices that were let in, by name. `clients` are the programs that are connected.
 pub(super) fn devices(devices: &[Device], clients: &[Arc<Client>]) -> Vec<DeviceView> {
-    let of = |id: &str| {
-        let its: Vec<_> = clients.iter().filter(|client| client.device_id.as_deref() == Some(id)).collect();
+    let of = |id: &DeviceId| {
+        let its: Vec<_> = clients.iter().filter(|client| client.device_id.as_ref() == Some(id)).collect();
         let commands: BTreeSet<_> = its.iter().flat_map(|client| &client.commands).collect();
         (!its.is_empty(), commands.into_iter().map(|command| (*command).to_owned()).collect())
     };
@@ -41,7 +42,7 @@ pub(super) fn devices(devices: &[Device], clients: &[Arc<Client>]) -> Vec<Device
             let (connected, commands) = of(&device.device_id);
             let scopes: BTreeSet<&String> = device.roles.values().flatten().collect();
             DeviceView {
-                id: device.device_id.clone(),
+                id: device.device_id.to_string(),
                 name: said(&name(device)),
                 platform: platform(&device.platform),
                 roles: device.roles.keys().cloned().collect(),
@@ -60,7 +61,7 @@ pub(super) fn waiting(waiting: &[Pending]) -> Vec<PairingView> {
         .iter()
         .map(|request| PairingView {
             request_id: request.request_id.clone(),
-            device_id: request.device_id.clone(),
+            device_id: request.device_id.to_string(),
             name: said(&name(request.display_name.as_deref(), &request.client_id)),
             platform: platform(&request.platform),
             role: request.role.clone(),

@@ -100,7 +100,7 @@ impl Asking {
             Err(error) => {
                 let text = text(&error);
                 let gateway = display::shown(&name, Secrets::Show);
-                let not_taken = NotTaken { id: id.into(), gateway, text: text.clone() };
+                let not_taken = NotTaken { id, gateway, text: text.clone() };
                 // A full queue means that many were told a moment ago; the history has every one.
                 let _ = tools.not_taken.try_send(not_taken);
                 ended.written_as(Outcome::Refused { reason: text }).await;

@@ -1,6 +1,7 @@
 //! What a gateway asks of a node and what a node tells it (docs/protocol/nodes.md).
 
 use super::approval::Plan;
+use crate::ids::NodeId;
 
 use crate::vocabulary::{Ask, Security};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -66,7 +67,7 @@ pub struct InvokeRequest {
     /// Of this call; the answer and a cancellation name it.
     pub id: String,
     /// The node that is meant.
-    pub node_id: String,
+    pub node_id: NodeId,
     /// One of [`command`].
     pub command: String,
     /// Its parameters as JSON text; releases that send an object instead are read too, see [`InvokeRequest::params`].
@@ -104,7 +105,7 @@ pub struct InvokeCancel {
     /// The call.
     pub invoke_id: String,
     /// The node.
-    pub node_id: String,
+    pub node_id: NodeId,
 }
 
 /// Parameters of `node.invoke.progress`, newer releases.
@@ -114,7 +115,7 @@ pub struct InvokeProgress {
     /// The call.
     pub invoke_id: String,
     /// The node.
-    pub node_id: String,
+    pub node_id: NodeId,
     /// Counts from 0.
     pub seq: u64,
     /// At most [`MAX_PROGRESS_BYTES`].
@@ -131,7 +132,7 @@ pub struct InvokeResult {
     /// The call.
     pub id: String,
     /// The node's own id.
-    pub node_id: String,
+    pub node_id: NodeId,
     /// Whether there is a payload and no error.
     pub ok: bool,
     /// What came of it.
@@ -366,7 +367,7 @@ pub struct RunEvent {
 #[serde(rename_all = "camelCase", default)]
 pub struct NodeView {
     /// Its id: the device's.
-    pub node_id: String,
+    pub node_id: NodeId,
     /// What it calls itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub display_name: Option<String>,

@@ -3,7 +3,7 @@ use pretty_assertions::assert_eq;
 
 fn node(id: &str, name: &str, ip: &str) -> Candidate {
     Candidate {
-        id: id.to_owned(),
+        id: id.to_owned().into(),
         name: Some(name.to_owned()).filter(|name| !name.is_empty()),
         remote_ip: Some(ip.to_owned()).filter(|ip| !ip.is_empty()),
         connected: true,

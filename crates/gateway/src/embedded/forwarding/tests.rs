@@ -87,7 +87,7 @@ fn claim_of(
     match read(params, &agree).map_err(|error| code(&error))? {
         Wanted::Plain(params) => Ok(params.into()),
         Wanted::Approved(claim) => claim
-            .check(record, asker, node_id, &agree, NOW)
+            .check(record, asker, &NodeId::from(node_id), &agree, NOW)
             .map(|granted| granted.params().into())
             .map_err(|error| code(&error)),
     }

@@ -65,7 +65,7 @@ fn a_connection_that_goes_or_is_replaced_fails_what_it_was_told() {
     assert_eq!(nodes.begin("i-2", &first, command::WHICH, None).unwrap_err(), NotTold::Gone);
     // The end of the connection that was replaced is not the end of the node.
     nodes.disconnect(&first);
-    assert_eq!(nodes.find("n-1").unwrap().client.conn_id, "c-2");
+    assert_eq!(nodes.find(&"n-1".into()).unwrap().client.conn_id, "c-2");
     let mut answer = nodes.begin("i-3", &second, command::WHICH, None).unwrap();
     nodes.disconnect(&second);
     assert_eq!((came(&mut answer), nodes.connected().count()), (gone, 0));
@@ -167,7 +167,7 @@ fn events_of_a_run_come_in_time_or_not_at_all() {
 fn a_node_is_shown_as_it_describes_itself() {
     let mut nodes = Nodes::default();
     nodes.connect(&client("c-1", "n-1"), NOW);
-    let view = nodes.find("n-1").unwrap().view();
+    let view = nodes.find(&"n-1".into()).unwrap().view();
     assert_eq!(
         (view.caps, view.commands),
         (vec!["b".to_owned(), "system".to_owned()], vec!["system.run".to_owned()])

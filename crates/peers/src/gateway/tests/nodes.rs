@@ -3,6 +3,7 @@
 use super::*;
 use countersign_gateway::embedded::SystemEvent;
 use countersign_protocol::gateway::node::{InvokeParams, NodeError, RunParams, command};
+use countersign_protocol::ids::NodeId;
 use countersign_protocol::vocabulary::Decision;
 use pretty_assertions::assert_eq;
 use std::time::Duration;
@@ -43,7 +44,7 @@ impl Handled {
 }
 
 fn id(seed: u8) -> String {
-    Identity::from_seed(&[seed; 32]).device_id()
+    Identity::from_seed(&[seed; 32]).device_id().into()
 }
 
 /// Parameters of `node.invoke`.
@@ -591,7 +592,7 @@ async fn the_app_runs_what_its_person_allowed_as_the_node_prepared_it() {
     let rig = Handled::new().await;
     let (mut node, mut simple) =
         (rig.node(3).await, Client::node(&rig.url, 4, TOKEN, &["system.run"]).await.unwrap());
-    let ids = [3, 4, 9].map(id);
+    let ids = [3, 4, 9].map(|of| NodeId::from(id(of).as_str()));
     let params = || RunParams {
         command: vec!["make".to_owned(), "all".to_owned()],
         session_key: Some("s-1".to_owned()),
