@@ -3,7 +3,7 @@
 use crate::{control, tools};
 use countersign_core::private;
 use countersign_core::settings::SettingsFile;
-use countersign_peers::{connections, forward, gateway, pets};
+use countersign_peers::{connections, forward, gateway, pets, secrets};
 use countersign_protocol::ui::ForwardedGrants;
 use std::path::{Path, PathBuf};
 use tokio::io::BufReader;
@@ -11,7 +11,7 @@ use tokio::runtime::{Builder, Runtime};
 
 /// OpenClaw's own configuration.
 pub fn openclaw_configuration(text: &str) {
-    connections::openclaw_configuration(text);
+    secrets::openclaw_configuration(text);
 }
 
 /// A line of the control channel: never longer than its limit, and never more than the line.

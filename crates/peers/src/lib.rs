@@ -1,9 +1,11 @@
 //! Where questions meet programs of others: gateways that this one is connected to ([`connections`]) and pet servers ([`pets`]),
 //! the gateway that it is itself ([`gateway`]), and whoever is told elsewhere ([`forward`]).
-//! What gateways and pet servers have in common as the person keeps them is in [`list`].
+//! What gateways and pet servers have in common as the person keeps them is in [`list`], and what they
+//! gave or were given in [`secrets`].
 
 pub mod connections;
 pub mod forward;
 pub mod gateway;
 pub mod list;
 pub mod pets;
+pub mod secrets;

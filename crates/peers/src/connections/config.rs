@@ -1,6 +1,7 @@
 //! The gateways that the person connected to: `gateways.json`, replaced atomically.
 
 use crate::list::{self, FileError, MAX_FILTER, Peer, Wrong, check_names, pin_of};
+use crate::secrets::GatewaySecret;
 use countersign_core::private::Others;
 use countersign_gateway::client::{Address, Pin};
 use countersign_protocol::ui::{SecretKind, SecretPlace};
@@ -48,6 +49,14 @@ impl crate::list::Document<Gateway> for Document {
 
     fn taken(self) -> (u32, Vec<Gateway>) {
         (self.version, self.gateways)
+    }
+}
+
+impl Gateway {
+    /// What its secrets are found by.
+    pub(super) fn secrets(&self) -> GatewaySecret<'_> {
+        let Self { id, url, pin, secret_kind, secret, .. } = self;
+        GatewaySecret { id, kind: *secret_kind, place: *secret, url, pin: pin.as_deref() }
     }
 }
 

@@ -3,13 +3,10 @@
 
 mod asking;
 mod config;
-mod keyring;
 pub(crate) mod onward;
-mod openclaw;
 mod operator;
 mod policies;
 mod presented;
-mod secrets;
 
 pub use asking::NotTaken;
 pub use config::check_file;
@@ -19,9 +16,9 @@ pub(crate) use operator::escaped;
 pub use operator::gaps;
 pub use policies::{Content, Fetched, FileContent, NotWritten};
 pub use presented::Kind;
-pub(crate) use secrets::Secrets;
 
 use crate::list::{self, Peer as _, PeerError, PeerList, PeerStatus};
+use crate::secrets::Secrets;
 use asking::OperatorParts;
 use config::Gateway;
 use countersign_approvals::Approvals;
@@ -33,7 +30,7 @@ use countersign_gateway::client::{self, Link};
 use countersign_gateway::identity::Identity;
 use countersign_node::host::Host;
 use countersign_policy::display::{self, Secrets as ShownSecrets};
-use countersign_protocol::ui::{GatewayEdit, GatewayView, SecretKind, SecretPlace};
+use countersign_protocol::ui::{GatewayEdit, GatewayView, SecretPlace};
 use onward::Onward;
 use operator::{About, Operator};
 use std::collections::BTreeMap;
@@ -42,12 +39,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::TaskTracker;
-
-/// Reads a configuration of OpenClaw's own, whatever it is. For `tests/fuzz`.
-#[cfg(fuzzing)]
-pub fn openclaw_configuration(text: &str) {
-    let _ = openclaw::configuration(text);
-}
 
 /// What connections are made of.
 pub struct Parts {
@@ -59,11 +50,6 @@ pub struct Parts {
     pub ports: Ports,
     /// This process's environment.
     pub environment: BTreeMap<String, String>,
-}
-
-/// The secret that OpenClaw's own programs use for its gateway on this machine. Blocking.
-pub fn openclaw_token(paths: &Paths, environment: &BTreeMap<String, String>) -> Option<String> {
-    openclaw::secret(&paths.openclaw_state, environment, SecretKind::Token)
 }
 
 /// Handle of all connections.
@@ -215,7 +201,7 @@ impl Connections {
             display_name: DISPLAY_NAME.to_owned(),
         };
         let own_mark = onward::mark_of(&options.identity);
-        let credentials = self.list.secrets().of(gateway);
+        let credentials = self.list.secrets().of(gateway.secrets());
         let stop = self.inner.stop.child_token();
         let (link, notices) = client::connect(options, credentials, &self.inner.tracker, &stop);
         let (notices, onward) = onward::tap(notices, own_mark.clone(), &self.inner.tracker);

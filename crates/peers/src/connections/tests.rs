@@ -368,7 +368,7 @@ async fn t03_what_one_place_gave_this_device_is_shown_to_no_other() {
     let kept = DeviceToken { token: "given".to_owned(), scopes: vec!["operator.read".to_owned()] };
     here.connections.save(GatewayEdit { enabled: false, ..edit("wss://one.example", TOKEN) }).await.unwrap();
     let gateway = here.connections.list.all()[0].clone();
-    let of = |gateway: &Gateway| here.connections.list.secrets().of(gateway);
+    let of = |gateway: &Gateway| here.connections.list.secrets().of(gateway.secrets());
     of(&gateway).keep_device_token(Some(kept.clone())).await;
     assert_eq!(of(&gateway).device_token().await, Ok(Some(kept)));
     let elsewhere = Gateway { url: "wss://two.example".to_owned(), ..gateway.clone() };

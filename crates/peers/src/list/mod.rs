@@ -11,7 +11,7 @@ pub(crate) use file::{Document, check};
 pub use wrong::Wrong;
 pub(crate) use wrong::{MAX_FILTER, check_names, pin_of};
 
-use crate::connections::Secrets;
+use crate::secrets::Secrets;
 use countersign_core::private::Others;
 use countersign_protocol::ui::{LinkState, SecretEdit, SecretPlace};
 use serde::Serialize;

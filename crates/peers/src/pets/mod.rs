@@ -7,8 +7,9 @@ mod asking;
 mod config;
 mod source;
 
-use crate::connections::{NotTaken, Secrets};
+use crate::connections::NotTaken;
 use crate::list::{self, Peer as _, PeerError, PeerList, PeerStatus};
+use crate::secrets::Secrets;
 use asking::FollowerParts;
 use config::Source;
 pub use config::check_file;

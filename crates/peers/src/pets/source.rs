@@ -2,8 +2,9 @@
 
 use super::asking::{Asking, FollowerParts};
 use super::config::{Checked, Source};
-use crate::connections::{Secrets, escaped};
+use crate::connections::escaped;
 use crate::list::PeerStatus;
+use crate::secrets::Secrets;
 use countersign_gateway::pet::client::{self, LinkProblem, Notice, Options, PetCall};
 use countersign_protocol::secret::PetToken;
 use countersign_protocol::ui::{LinkState, LinkView};

@@ -4,10 +4,12 @@
 //! This device's key stays a file: it is no more secret than the tokens of the gateways that know it, and to lose it with a
 //! keyring, or to wait for one, would make every gateway let this device in anew.
 
-use super::config::Gateway;
-use super::keyring::{Keyring, KeyringError, WhenLocked};
-use super::openclaw;
+mod keyring;
+mod openclaw;
+
+use self::keyring::{Keyring, KeyringError, WhenLocked};
 use countersign_core::identity::device_identity;
+use countersign_core::paths::Paths;
 use countersign_core::private::{self, Others};
 use countersign_gateway::client::{Credentials, DeviceToken, Withheld};
 use countersign_gateway::identity::Identity;
@@ -32,8 +34,19 @@ pub struct Secrets {
     keyring: Option<Keyring>,
 }
 
+/// The secret that OpenClaw's own programs use for its gateway on this machine. Blocking.
+pub fn openclaw_token(paths: &Paths, environment: &BTreeMap<String, String>) -> Option<String> {
+    openclaw::secret(&paths.openclaw_state, environment, SecretKind::Token)
+}
+
+/// Reads a configuration of OpenClaw's own, whatever it is. For `tests/fuzz`.
+#[cfg(fuzzing)]
+pub fn openclaw_configuration(text: &str) {
+    let _ = openclaw::configuration(text);
+}
+
 impl Secrets {
-    pub(super) fn new(
+    pub(crate) fn new(
         folder: PathBuf,
         openclaw_state: PathBuf,
         environment: BTreeMap<String, String>,
@@ -43,12 +56,12 @@ impl Secrets {
     }
 
     /// The same keyring, with another folder for what it does not take.
-    pub(super) fn beside(&self, folder: PathBuf) -> Self {
+    pub(crate) fn beside(&self, folder: PathBuf) -> Self {
         Self { folder, ..self.clone() }
     }
 
     /// This device's key; a fresh one is kept when there is none. Blocking.
-    pub(super) fn identity(&self) -> anyhow::Result<Identity> {
+    pub(crate) fn identity(&self) -> anyhow::Result<Identity> {
         device_identity(&self.folder.join("device.key"))
     }
 
@@ -144,19 +157,29 @@ impl Secrets {
     }
 
     /// The secrets of one gateway, for its link.
-    pub(super) fn of(&self, gateway: &Gateway) -> OfGateway {
-        OfGateway {
-            secrets: self.clone(),
-            id: gateway.id.clone(),
-            kind: gateway.secret_kind,
-            place: gateway.secret,
-            given_by: [gateway.url.as_str(), gateway.pin.as_deref().unwrap_or_default()].join(" "),
-        }
+    pub(crate) fn of(&self, gateway: GatewaySecret<'_>) -> OfGateway {
+        let GatewaySecret { id, kind, place, url, pin } = gateway;
+        let given_by = [url, pin.unwrap_or_default()].join(" ");
+        OfGateway { secrets: self.clone(), id: id.to_owned(), kind, place, given_by }
     }
 
     fn file(&self, id: &str, what: &str) -> PathBuf {
         self.folder.join(format!("{id}.{what}"))
     }
+}
+
+/// A gateway, as far as its secrets go.
+pub(crate) struct GatewaySecret<'a> {
+    /// Ours for it.
+    pub(crate) id: &'a str,
+    /// What its secret is.
+    pub(crate) kind: SecretKind,
+    /// Where that is.
+    pub(crate) place: SecretPlace,
+    /// Its address, as it was typed.
+    pub(crate) url: &'a str,
+    /// SHA-256 of its certificate.
+    pub(crate) pin: Option<&'a str>,
 }
 
 /// What is kept of a gateway.
@@ -187,7 +210,7 @@ impl Kind {
 
 /// The secrets of one gateway.
 #[derive(Clone, Debug)]
-pub(super) struct OfGateway {
+pub(crate) struct OfGateway {
     secrets: Secrets,
     id: String,
     kind: SecretKind,
