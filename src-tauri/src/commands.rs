@@ -2,13 +2,18 @@
 
 use crate::windows::State;
 use countersign_companion::desk::{LooseningAnswer, Pause};
+use countersign_protocol::edits::{DocumentView, EditResult, EffectiveView};
+use countersign_protocol::history::{ChainReport, HistoryPage, RunningView};
 use countersign_protocol::ids::RequestId;
+use countersign_protocol::question::Outcome;
+use countersign_protocol::remember::{RuleBreadth, RungBreadth};
+use countersign_protocol::rule_edits::{RuleEditParams, RuleEditResult, RulesView};
+use countersign_protocol::settings::Settings;
+use countersign_protocol::state::{TestParams, TestResult};
 use countersign_protocol::ui::{
-    ChainReport, CommandError, ConnectionsView, DecideParams, DocumentView, EditParams, EditResult,
-    EffectiveView, EmbeddedEdit, ErrorCode, ForwardSettings, ForwardTargetEdit, GatewayEdit, HistoryPage,
-    Outcome, Page, PetSourceEdit, PolicyEditParams, PolicyPlace, PolicyPreviewParams, PolicyRead,
-    PolicyStores, RouteEdit, RouteResult, RoutingView, RuleBreadth, RuleEditParams, RuleEditResult,
-    RulesView, RungBreadth, RunningView, SampleResult, Settings, Snapshot, TestParams, TestResult,
+    CommandError, ConnectionsView, DecideParams, EditParams, EmbeddedEdit, ErrorCode, ForwardSettings,
+    ForwardTargetEdit, GatewayEdit, Page, PetSourceEdit, PolicyEditParams, PolicyPlace, PolicyPreviewParams,
+    PolicyRead, PolicyStores, RouteEdit, RouteResult, RoutingView, SampleResult, Snapshot,
 };
 use std::time::Duration;
 use tauri::{AppHandle, Manager, State as Managed};

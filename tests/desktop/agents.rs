@@ -3,7 +3,7 @@
 
 use crate::Story;
 use anyhow::{Context, Result, ensure};
-use countersign_protocol::ui::{CardKind, Outcome, Via};
+use countersign_protocol::question::{Outcome, QuestionKind, Via};
 use countersign_tests::app::{App, Prompt, Window};
 use countersign_tests::bus::Shell;
 use countersign_tests::home::Home;
@@ -25,7 +25,7 @@ fn told(tell: impl FnOnce(&App) -> Story) -> Story {
 }
 
 /// Waits until the one request that waits is on the screen.
-fn shown(app: &App, kind: CardKind, via: Via) -> Result<Prompt> {
+fn shown(app: &App, kind: QuestionKind, via: Via) -> Result<Prompt> {
     let card = wait_for("a request waits", PATIENCE, || Ok(app.home.pending()?.0.into_iter().next()))?;
     ensure!((card.kind, card.via) == (kind, via), "{card:?}");
     app.wait_for_prompt("the prompt shows the request", |prompt| {
@@ -53,7 +53,7 @@ fn a_command_over_mcp_runs_when_a_person_allowed_it_and_not_when_they_denied_it(
         let mut client =
             PlainClient::start(&app.home, &["--workspace", &app.home.work().display().to_string()])?;
         let id = client.call("exec", json!({ "command": "echo \"a  b\" && touch made" }))?;
-        let prompt = shown(app, CardKind::Exec, Via::Tool)?;
+        let prompt = shown(app, QuestionKind::Exec, Via::Tool)?;
         ensure!(prompt.words.iter().any(|word| word == "a␣␣b"), "{:?}", prompt.words);
         app.allow_once()?;
         let answer = client.answer(id)?;
@@ -62,7 +62,7 @@ fn a_command_over_mcp_runs_when_a_person_allowed_it_and_not_when_they_denied_it(
         ensure!(app.home.work().join("made").exists());
 
         let id = client.call("exec", json!({ "command": "touch other" }))?;
-        shown(app, CardKind::Exec, Via::Tool)?;
+        shown(app, QuestionKind::Exec, Via::Tool)?;
         app.deny()?;
         let answer = client.answer(id)?;
         ensure!(answer["result"]["isError"] == true, "{answer}");
@@ -80,7 +80,7 @@ fn a_file_that_a_tool_would_write_is_written_as_its_difference_was_shown() -> St
         let mut client = PlainClient::start(&app.home, &["--workspace", &work.display().to_string()])?;
         let edit = json!({ "path": "notes.txt", "old_text": "two", "new_text": "three" });
         let id = client.call("edit_file", edit.clone())?;
-        shown(app, CardKind::Tool, Via::Tool)?;
+        shown(app, QuestionKind::Tool, Via::Tool)?;
         app.shoot(Window::Prompt, "prompt-tool")?;
         app.allow_once()?;
         let answer = client.answer(id)?;
@@ -89,7 +89,7 @@ fn a_file_that_a_tool_would_write_is_written_as_its_difference_was_shown() -> St
 
         fs::write(work.join("notes.txt"), "one\ntwo\n")?;
         let id = client.call("edit_file", edit)?;
-        shown(app, CardKind::Tool, Via::Tool)?;
+        shown(app, QuestionKind::Tool, Via::Tool)?;
         fs::write(work.join("notes.txt"), "one\ntwo, and more\n")?;
         app.allow_once()?;
         let answer = client.answer(id)?;
@@ -107,7 +107,7 @@ fn claude_codes_permission_prompt_gets_what_the_person_answered() -> Story {
         let input = json!({ "command": "touch made", "description": "Make a file", "timeout": 1.5 });
         let ask = json!({ "tool_name": "Bash", "input": input, "tool_use_id": "toolu_01ABC123" });
         let id = client.call("approve", ask.clone())?;
-        let prompt = shown(app, CardKind::Permit, Via::Hook)?;
+        let prompt = shown(app, QuestionKind::Permit, Via::Hook)?;
         ensure!(prompt.words.iter().any(|word| word == "made"), "{:?}", prompt.words);
         app.allow_once()?;
         let allowed = verdict(&client.answer(id)?)?;
@@ -115,7 +115,7 @@ fn claude_codes_permission_prompt_gets_what_the_person_answered() -> Story {
         ensure!(!app.home.work().join("made").exists(), "it is Claude Code that runs it");
 
         let id = client.call("approve", ask)?;
-        shown(app, CardKind::Permit, Via::Hook)?;
+        shown(app, QuestionKind::Permit, Via::Hook)?;
         app.deny()?;
         let denied = verdict(&client.answer(id)?)?;
         assert_eq!(denied["behavior"], "deny");
@@ -129,27 +129,27 @@ fn hooks_of_claude_code_get_what_the_person_answered() -> Story {
     told(|app| {
         let input = recorded(app, "claude-code-bash")?;
         let running = app.home.feed(&["hook", "claude-code"], &input)?;
-        let prompt = shown(app, CardKind::Permit, Via::Hook)?;
+        let prompt = shown(app, QuestionKind::Permit, Via::Hook)?;
         ensure!(prompt.words.iter().any(|word| word == "npm"), "{:?}", prompt.words);
         app.allow_once()?;
         let answer = running.finish()?.expect_code(0)?.json()?;
         assert_eq!(answer["hookSpecificOutput"]["permissionDecision"], "allow");
 
         let running = app.home.feed(&["hook", "claude-code"], &input)?;
-        shown(app, CardKind::Permit, Via::Hook)?;
+        shown(app, QuestionKind::Permit, Via::Hook)?;
         app.deny()?;
         let denied = running.finish()?.expect_code(2)?;
         ensure!(!denied.stdout.contains("\"allow\"") && !denied.stderr.is_empty(), "{denied:?}");
 
         let running = app.home.feed(&["hook", "claude-code"], &recorded(app, "claude-code-permission")?)?;
-        shown(app, CardKind::Permit, Via::Hook)?;
+        shown(app, QuestionKind::Permit, Via::Hook)?;
         app.allow_once()?;
         let answer = running.finish()?.expect_code(0)?.json()?;
         assert_eq!(answer["hookSpecificOutput"]["decision"], json!({ "behavior": "allow" }));
 
         // A change of a file is shown as its difference, and made by nobody here.
         let running = app.home.feed(&["hook", "claude-code"], &recorded(app, "claude-code-write")?)?;
-        shown(app, CardKind::Tool, Via::Hook)?;
+        shown(app, QuestionKind::Tool, Via::Hook)?;
         app.allow_once()?;
         let answer = running.finish()?.expect_code(0)?.json()?;
         assert_eq!(answer["hookSpecificOutput"]["permissionDecision"], "allow");
@@ -183,19 +183,19 @@ fn a_call_over_http_waits_for_the_person_and_is_taken_back_with_its_connection()
             Ok(answer)
         };
         let call = post("touch made")?;
-        shown(app, CardKind::Exec, Via::Tool)?;
+        shown(app, QuestionKind::Exec, Via::Tool)?;
         app.allow_once()?;
         let answer = end(call)?;
         ensure!(answer.starts_with("HTTP/1.1 200 ") && app.home.work().join("made").exists(), "{answer}");
 
         let call = post("touch other")?;
-        shown(app, CardKind::Exec, Via::Tool)?;
+        shown(app, QuestionKind::Exec, Via::Tool)?;
         app.deny()?;
         let answer = end(call)?;
         ensure!(answer.starts_with("HTTP/1.1 403 ") && answer.contains("tool_call_blocked"), "{answer}");
 
         let call = post("touch other")?;
-        shown(app, CardKind::Exec, Via::Tool)?;
+        shown(app, QuestionKind::Exec, Via::Tool)?;
         drop(call);
         app.wait_for_pending(0)?;
         ensure!(!app.home.work().join("other").exists());

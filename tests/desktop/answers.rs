@@ -2,7 +2,7 @@
 
 use crate::{Story, asking};
 use anyhow::ensure;
-use countersign_protocol::ui::Outcome;
+use countersign_protocol::question::Outcome;
 use countersign_tests::app::{App, Window};
 use countersign_tests::process::{PATIENCE, wait_for};
 use serde_json::json;

@@ -2,7 +2,10 @@
 
 use crate::{Story, asking};
 use anyhow::{Result, ensure};
-use countersign_protocol::ui::{DisplayState, HistoryEvent, Outcome, PageEnd, WindowKind};
+use countersign_protocol::history::{HistoryEvent, WindowKind};
+use countersign_protocol::question::Outcome;
+use countersign_protocol::state::PageEnd;
+use countersign_protocol::ui::DisplayState;
 use countersign_tests::app::{App, Window};
 use countersign_tests::cli::Running;
 use countersign_tests::process::{PATIENCE, kill, wait_for};

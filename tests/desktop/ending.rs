@@ -3,7 +3,8 @@
 use crate::display::{ends, web_processes};
 use crate::{Story, asking, story};
 use anyhow::{Result, ensure};
-use countersign_protocol::ui::{CancelCause, HistoryEvent, Outcome};
+use countersign_protocol::history::HistoryEvent;
+use countersign_protocol::question::{CancelCause, Outcome};
 use countersign_tests::app::{App, Window};
 use countersign_tests::bus::Shell;
 use countersign_tests::driver::Key;

@@ -2,7 +2,7 @@
 
 use crate::{Story, story};
 use anyhow::{Context, ensure};
-use countersign_protocol::ui::HistoryEvent;
+use countersign_protocol::history::HistoryEvent;
 use countersign_tests::app::{App, Window};
 use countersign_tests::bus::Shell;
 use countersign_tests::home::{Home, Rights};

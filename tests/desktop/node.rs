@@ -2,7 +2,8 @@
 
 use crate::{Story, story};
 use anyhow::{Context, Result, ensure};
-use countersign_protocol::ui::{HistoryEvent, Outcome, Via};
+use countersign_protocol::history::HistoryEvent;
+use countersign_protocol::question::{Outcome, Via};
 use countersign_tests::app::{App, Window};
 use countersign_tests::bus::Shell;
 use countersign_tests::gateway::{Client, let_in};

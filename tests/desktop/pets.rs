@@ -2,7 +2,7 @@
 
 use crate::Story;
 use anyhow::{Context, Result, ensure};
-use countersign_protocol::ui::{CardKind, Outcome, Via};
+use countersign_protocol::question::{Outcome, QuestionKind, Via};
 use countersign_tests::app::{App, Window};
 use countersign_tests::bus::Shell;
 use countersign_tests::home::Home;
@@ -143,7 +143,7 @@ async fn serve(app: &App, listener: StdListener) -> Story {
         peer.send(ask(id, "touch made")).await?;
         app.wait_for_pending(1)?;
         let card = app.home.pending()?.0.remove(0);
-        ensure!((card.kind, card.via) == (CardKind::Tool, Via::Pet), "{card:?}");
+        ensure!((card.kind, card.via) == (QuestionKind::Tool, Via::Pet), "{card:?}");
         app.wait_for_prompt("the prompt shows it", |prompt| {
             prompt.state == "card" && prompt.painted && prompt.card.as_ref() == Some(&card.id)
         })?;

@@ -2,7 +2,8 @@
 
 use crate::{Story, asking, story};
 use anyhow::{Context, ensure};
-use countersign_protocol::ui::{HistoryEvent, StoreState};
+use countersign_protocol::history::HistoryEvent;
+use countersign_protocol::state::StoreState;
 use countersign_tests::app::{App, Window};
 use countersign_tests::bus::Shell;
 use countersign_tests::driver::Key;

@@ -2,7 +2,8 @@
 
 use crate::{Story, asking, story};
 use anyhow::{Context, ensure};
-use countersign_protocol::ui::{Outcome, Presence};
+use countersign_protocol::question::Outcome;
+use countersign_protocol::ui::Presence;
 use countersign_tests::app::{App, Window};
 use countersign_tests::bus::{Sent, Shell};
 use countersign_tests::driver::Key;

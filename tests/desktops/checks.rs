@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use countersign_protocol::control::ControlRequest;
-use countersign_protocol::ui::Outcome;
+use countersign_protocol::question::Outcome;
 use countersign_tests::cli::Running;
 use countersign_tests::desktops::kind::{Buttons, Kind, Look, Tray};
 use countersign_tests::desktops::person::{Person, Seen};

@@ -3,7 +3,7 @@
 
 use anyhow::{Context, Result, ensure};
 use countersign_protocol::control::ControlRequest;
-use countersign_protocol::ui::Outcome;
+use countersign_protocol::question::Outcome;
 use countersign_tests::desktops::kind::{Kind, Look};
 use countersign_tests::desktops::person::Person;
 use countersign_tests::desktops::place::Place;

@@ -92,7 +92,7 @@ impl Rig {
             }
             let status = self.ask(&ControlRequest::Status, LOOK);
             Ok(matches!(&status, Ok(ControlResponse::Status { status, .. })
-                if matches!(status.socket, countersign_protocol::ui::SocketState::Listening))
+                if matches!(status.socket, countersign_protocol::state::SocketState::Listening))
             .then_some(()))
         })
     }

@@ -3,7 +3,7 @@
 use crate::Story;
 use crate::rig::{HEARING_LIMIT, Rig, request_of};
 use anyhow::{Context, ensure};
-use countersign_protocol::ui::Outcome;
+use countersign_protocol::question::Outcome;
 use countersign_tests::app::Window;
 use countersign_tests::process::{PATIENCE, wait_for};
 use serde_json::json;

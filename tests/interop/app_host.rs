@@ -5,7 +5,7 @@ use crate::Story;
 use crate::companion::Companion;
 use crate::rig::{HEARING_LIMIT, Rig};
 use anyhow::{Context, ensure};
-use countersign_protocol::ui::Outcome;
+use countersign_protocol::question::Outcome;
 use countersign_tests::peer::NodeHost;
 use serde_json::{Value, json};
 use std::path::Path;

@@ -2,7 +2,7 @@
 
 use crate::Story;
 use anyhow::{Context, Result, ensure};
-use countersign_protocol::ui::Outcome;
+use countersign_protocol::question::Outcome;
 use countersign_tests::app::App;
 use countersign_tests::bus::Shell;
 use countersign_tests::cli::Finished;

@@ -4,7 +4,7 @@ use crate::Story;
 use crate::companion::{Agents, Companion, Connection};
 use crate::rig::{Rig, request_of};
 use anyhow::{Context, Result, ensure};
-use countersign_protocol::ui::Outcome;
+use countersign_protocol::question::Outcome;
 use countersign_tests::app::Window;
 use countersign_tests::peer::{Relay, Seen, Store};
 use serde_json::json;

@@ -3,7 +3,7 @@
 use crate::Story;
 use crate::rig::{Rig, request_of};
 use anyhow::ensure;
-use countersign_protocol::ui::{CancelCause, Outcome};
+use countersign_protocol::question::{CancelCause, Outcome};
 use countersign_tests::peer::Store;
 use serde_json::json;
 

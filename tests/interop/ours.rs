@@ -3,7 +3,7 @@
 use crate::Story;
 use crate::rig::{HEARING_LIMIT, Rig};
 use anyhow::{Context, Result, ensure};
-use countersign_protocol::ui::Outcome;
+use countersign_protocol::question::Outcome;
 use countersign_tests::app::Window;
 use countersign_tests::home::Home;
 use countersign_tests::peer::{Gateway, Operator, Store, let_in};

@@ -4,7 +4,7 @@ use crate::Story;
 use crate::companion::GATEWAY;
 use crate::rig::Rig;
 use anyhow::ensure;
-use countersign_protocol::ui::HistoryEvent;
+use countersign_protocol::history::HistoryEvent;
 use countersign_tests::app::Window;
 use countersign_tests::process::{PATIENCE, wait_for};
 use serde_json::json;

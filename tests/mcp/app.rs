@@ -3,7 +3,7 @@
 #![expect(clippy::print_stdout, reason = "what was seen is told, for whoever asks to hear it")]
 
 use anyhow::{Context, Result, ensure};
-use countersign_protocol::ui::Outcome;
+use countersign_protocol::question::Outcome;
 use countersign_tests::app::App;
 use countersign_tests::bus::Shell;
 use countersign_tests::home::Home;

@@ -12,10 +12,11 @@ use countersign_gateway::client::{
 use countersign_gateway::identity::Identity;
 use countersign_peers::gateway::{self, Options};
 use countersign_protocol::gateway::connect::Auth;
+use countersign_protocol::history::HistoryEvent;
 use countersign_protocol::ids::RequestId;
+use countersign_protocol::question::{CancelCause, Outcome};
 use countersign_protocol::ui::{
-    CancelCause, Card, DecideParams, GatewayEdit, HistoryEvent, LinkProblem, LinkState, Outcome, SecretEdit,
-    SecretKind,
+    Card, DecideParams, GatewayEdit, LinkProblem, LinkState, SecretEdit, SecretKind,
 };
 use countersign_protocol::vocabulary::Decision;
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};

@@ -4,9 +4,11 @@ use crate::process::{PATIENCE, command, wait_for};
 use anyhow::{Context, Result, bail};
 use countersign_approvals::ports::Ports;
 use countersign_protocol::control::{ControlRequest, ControlResponse};
-use countersign_protocol::ui::{
-    Card, Confirmation, EmbeddedState, HistoryEntry, HistoryEvent, Outcome, SocketState, Status,
-};
+use countersign_protocol::edits::Confirmation;
+use countersign_protocol::history::{HistoryEntry, HistoryEvent};
+use countersign_protocol::question::Outcome;
+use countersign_protocol::state::SocketState;
+use countersign_protocol::ui::{Card, EmbeddedState, Status};
 use serde_json::{Value, json};
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, BufRead, BufReader, ErrorKind, Write};

@@ -2,7 +2,7 @@
 
 use crate::Story;
 use anyhow::{Context, Result, ensure};
-use countersign_protocol::ui::HistoryEvent;
+use countersign_protocol::history::HistoryEvent;
 use countersign_tests::cli::Running;
 use countersign_tests::home::Home;
 use countersign_tests::process::{PATIENCE, is_alive, kill, wait_for};

@@ -1,7 +1,7 @@
 //! Nobody can be asked, so the fallback decides.
 
 use crate::Story;
-use countersign_protocol::ui::Outcome;
+use countersign_protocol::question::Outcome;
 use countersign_tests::cli::Running;
 use countersign_tests::home::Home;
 use serde_json::json;

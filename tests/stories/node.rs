@@ -2,7 +2,8 @@
 
 use crate::Story;
 use anyhow::{Context, Result, bail, ensure};
-use countersign_protocol::ui::{HistoryEvent, Outcome};
+use countersign_protocol::history::HistoryEvent;
+use countersign_protocol::question::Outcome;
 use countersign_tests::gateway::{Alone, Client};
 use countersign_tests::home::Home;
 use countersign_tests::process::{PATIENCE, is_alive, kill, wait_for};

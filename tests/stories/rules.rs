@@ -1,7 +1,8 @@
 //! Our own rules from the command line, without the app: refusals at once, allowances never, and what rules do to a command.
 
 use crate::Story;
-use countersign_protocol::ui::{HistoryEvent, Outcome};
+use countersign_protocol::history::HistoryEvent;
+use countersign_protocol::question::Outcome;
 use countersign_tests::home::Home;
 use serde_json::{Value, json};
 use std::path::Path;

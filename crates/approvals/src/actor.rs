@@ -7,7 +7,7 @@ use crate::book::{Book, Effect, Ending, NotAnswered, Record, RegisterError, Regi
 use crate::ports::{CLOCK_SET_MS, Ports};
 use crate::question::Question;
 use countersign_protocol::ids::RequestId;
-use countersign_protocol::ui::CancelCause;
+use countersign_protocol::question::CancelCause;
 use countersign_protocol::vocabulary::Decision;
 use std::collections::HashMap;
 use std::fmt;

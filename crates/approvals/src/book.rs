@@ -7,7 +7,7 @@
 pub use crate::question::NotAnswered;
 use crate::question::Question;
 use countersign_protocol::ids::{DeviceId, RequestId};
-use countersign_protocol::ui::{CancelCause, Outcome};
+use countersign_protocol::question::{CancelCause, Outcome};
 use countersign_protocol::vocabulary::Decision;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;

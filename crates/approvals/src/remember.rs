@@ -7,11 +7,13 @@ use crate::question::Question;
 use crate::rules::{RuleChange, RuleStore, RulesError};
 use crate::store::{Change, Looser, Store, StoreError, Writer};
 use countersign_policy::rules::{Longest, Offer, longest_of};
-use countersign_protocol::rules::{RuleDraft, RuleEffect, RuleLimits};
-use countersign_protocol::ui::{
-    DocumentEdit, Lasting, MAX_LASTING_MS, MAX_LASTING_USES, MIN_LASTING_MS, Remember, RuleEdit, RuleScope,
-    Rung, SESSION_MS,
+use countersign_protocol::edits::DocumentEdit;
+use countersign_protocol::question::RuleScope;
+use countersign_protocol::remember::{
+    Lasting, MAX_LASTING_MS, MAX_LASTING_USES, MIN_LASTING_MS, Remember, Rung, SESSION_MS,
 };
+use countersign_protocol::rule_edits::RuleEdit;
+use countersign_protocol::rules::{RuleDraft, RuleEffect, RuleLimits};
 use countersign_protocol::vocabulary::Decision;
 
 /// Where answers are remembered.

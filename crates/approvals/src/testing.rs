@@ -5,8 +5,9 @@ use crate::question::{Command as Wanted, Door, Offer, Place, Question, Runner, S
 use countersign_commands::analysis::analyze_text;
 use countersign_policy::display;
 use countersign_protocol::ids::AgentId;
+use countersign_protocol::question::Via;
 use countersign_protocol::secret::SocketToken;
-use countersign_protocol::ui::{PolicyLayer, Via};
+use countersign_protocol::trace::PolicyLayer;
 use countersign_protocol::vocabulary::Decision;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};

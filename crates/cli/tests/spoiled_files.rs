@@ -6,7 +6,7 @@
 use anyhow::{Context as _, Result, ensure};
 use countersign_companion::{Companion, StartError};
 use countersign_core::paths::Paths;
-use countersign_protocol::ui::{ForwardedGrants, Settings};
+use countersign_protocol::settings::{ForwardedGrants, Settings};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs::{self, File};

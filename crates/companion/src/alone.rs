@@ -6,7 +6,10 @@ use countersign_approvals::store::{Change, Looser, StoreError, Writer};
 use countersign_core::Core;
 use countersign_core::known::{KnownVersions, rules_event};
 use countersign_core::paths::Paths;
-use countersign_protocol::ui::{DocumentEdit, EditResult, HistoryEvent, RuleEdit, RuleEditResult, Via};
+use countersign_protocol::edits::{DocumentEdit, EditResult};
+use countersign_protocol::history::HistoryEvent;
+use countersign_protocol::question::Via;
+use countersign_protocol::rule_edits::{RuleEdit, RuleEditResult};
 
 /// Why nothing was changed, or why nobody was told.
 #[derive(Debug, thiserror::Error)]

@@ -4,7 +4,7 @@ use crate::{control, tools};
 use countersign_core::private;
 use countersign_core::settings::SettingsFile;
 use countersign_peers::{connections, forward, gateway, pets, secrets};
-use countersign_protocol::ui::ForwardedGrants;
+use countersign_protocol::settings::ForwardedGrants;
 use std::path::{Path, PathBuf};
 use tokio::io::BufReader;
 use tokio::runtime::{Builder, Runtime};

@@ -3,7 +3,8 @@
 use crate::alone;
 use crate::wiring::Companion;
 use countersign_core::paths::Paths;
-use countersign_protocol::ui::{HistoryEvent, SocketState};
+use countersign_protocol::history::HistoryEvent;
+use countersign_protocol::state::SocketState;
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 use std::fs;

@@ -2,10 +2,13 @@
 //! same in their catalogues, and a test holds both together. No words are chosen here by looking at a single switch.
 
 use countersign_protocol::document::WILDCARD_AGENT;
-use countersign_protocol::ui::{
-    Meaning, PageEnd, RecordingCause, RecordingState, Refusals, Settings, Shortage, Shown, Standing, Status,
-    Unanswered, Unasked, UnaskedPlace, UnaskedWhen, Usually,
+use countersign_protocol::meaning::{
+    Meaning, Refusals, Standing, Unanswered, Unasked, UnaskedPlace, UnaskedWhen, Usually,
 };
+use countersign_protocol::settings::Settings;
+use countersign_protocol::shown::Shown;
+use countersign_protocol::state::{PageEnd, RecordingCause, RecordingState, Shortage};
+use countersign_protocol::ui::Status;
 
 /// Languages that there are words in.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -29,7 +32,7 @@ impl Language {
 
     /// What the person's settings ask for.
     pub fn of_settings(settings: &Settings) -> Self {
-        use countersign_protocol::ui::Language as Chosen;
+        use countersign_protocol::settings::Language as Chosen;
         match settings.language {
             Chosen::System => Self::of_process(),
             Chosen::En => Self::English,

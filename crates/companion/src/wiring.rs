@@ -17,7 +17,7 @@ use countersign_peers::forward::{self, Forward};
 use countersign_peers::gateway::{self, EmbeddedGateway};
 use countersign_peers::pets::{self, PetSources};
 use countersign_protocol::document;
-use countersign_protocol::ui::Via;
+use countersign_protocol::question::Via;
 use std::sync::Arc;
 use tokio::sync::mpsc;
 

@@ -4,7 +4,7 @@ use super::Profile;
 use countersign_policy::display::peer as peers;
 use countersign_policy::display::{self, Secrets};
 use countersign_protocol::limits::DISPLAY_INPUT_UNITS;
-use countersign_protocol::ui::SpanKind;
+use countersign_protocol::shown::SpanKind;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -62,7 +62,7 @@ fn painted(painted: peers::Painted) -> Value {
 /// What is painted, with codes as the peers write them.
 fn with_codes(text: &str) -> String {
     let shown = display::shown(text, Secrets::Show);
-    let span = |span: &countersign_protocol::ui::Span| match span.kind {
+    let span = |span: &countersign_protocol::shown::Span| match span.kind {
         SpanKind::Escape => {
             let digits = span.text.trim_start_matches("U+").trim_start_matches('0');
             format!("\\u{{{}}}", if digits.is_empty() { "0" } else { digits })

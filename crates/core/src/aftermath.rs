@@ -6,7 +6,7 @@ use anyhow::Context as _;
 use countersign_approvals::history::{History, HistoryError};
 use countersign_approvals::ports::Ports;
 use countersign_node::executor::warden::{self, End, Left, LeftRun};
-use countersign_protocol::ui::{HistoryEvent, RunView};
+use countersign_protocol::history::{HistoryEvent, RunView};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use tokio_util::sync::CancellationToken;

@@ -9,7 +9,7 @@ use countersign_approvals::rules::RuleStore;
 use countersign_approvals::store::Store;
 use countersign_node::descriptors;
 use countersign_node::host::{self, Host};
-use countersign_protocol::ui::Via;
+use countersign_protocol::question::Via;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;

@@ -2,7 +2,7 @@
 //! is not written over.
 
 use crate::private::{self, Others, Spoiled};
-use countersign_protocol::ui::{ForwardedGrants, MAX_ARM_DELAY_MS, MIN_ARM_DELAY_MS, Settings};
+use countersign_protocol::settings::{ForwardedGrants, MAX_ARM_DELAY_MS, MIN_ARM_DELAY_MS, Settings};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -2,7 +2,7 @@
 //! people, until it is over. It is of the whole process, so there is one for all of it.
 
 use crate::descriptors;
-use countersign_protocol::ui::Shortage;
+use countersign_protocol::state::Shortage;
 use rustix::io::Errno;
 use rustix::process::{Resource, getrlimit};
 use std::sync::LazyLock;

@@ -16,8 +16,9 @@ use crate::rules::Withheld;
 use countersign_commands::analysis::Analysis;
 use countersign_commands::command::Mode;
 use countersign_commands::programs::Name;
+use countersign_protocol::edits::DocumentEdit;
 use countersign_protocol::ids::AgentId;
-use countersign_protocol::ui::{AlwaysUnavailable, DocumentEdit, RuleScope};
+use countersign_protocol::question::{AlwaysUnavailable, RuleScope};
 use countersign_protocol::vocabulary::{Ask, Security};
 use std::path::Path;
 

@@ -1,6 +1,6 @@
 //! What is in force for a request, and which layer says so (docs/protocol/document.md, "Whose value holds").
 
-use countersign_protocol::ui::PolicyLayer;
+use countersign_protocol::trace::PolicyLayer;
 use countersign_protocol::vocabulary::{Ask, Security};
 
 /// A value and the layer that set it.

@@ -10,9 +10,8 @@ use countersign_policy::bind::{Bound, Unbound, bind};
 use countersign_policy::evaluate::{
     Answer, AskReason, Covered, DenyReason, Evidence, Origin, Verdict, needs_prompt,
 };
-use countersign_protocol::ui::{
-    Advice, AlwaysUnavailable, EntryFit, MissCause, TestVerdict, TraceStep, VerdictCause,
-};
+use countersign_protocol::question::AlwaysUnavailable;
+use countersign_protocol::trace::{Advice, EntryFit, MissCause, TestVerdict, TraceStep, VerdictCause};
 use countersign_protocol::vocabulary::{Ask, Decision, Security};
 use std::collections::BTreeMap;
 

@@ -7,8 +7,10 @@ use countersign_policy::document::{
 use countersign_policy::effective::Requested;
 use countersign_policy::meaning::views;
 use countersign_protocol::document::Document;
+use countersign_protocol::edits::{DocumentEdit, EntryKind, PolicyField};
+use countersign_protocol::meaning::Refusals;
 use countersign_protocol::secret::SocketToken;
-use countersign_protocol::ui::{DocumentEdit, EntryKind, PolicyField, PolicyLayer, Refusals};
+use countersign_protocol::trace::PolicyLayer;
 use countersign_protocol::vocabulary::{Ask, Security};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};

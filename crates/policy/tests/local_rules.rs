@@ -12,7 +12,7 @@ use countersign_policy::evaluate::{
 use countersign_policy::facts::{Repository, Surroundings};
 use countersign_policy::rules::{Folders, Moment, PRESETS, RuleIndex};
 use countersign_protocol::rules::CommandRule;
-use countersign_protocol::ui::{MissCause, RuleStanding, TraceStep};
+use countersign_protocol::trace::{MissCause, RuleStanding, TraceStep};
 use countersign_protocol::vocabulary::{Ask, Decision, Security};
 use proptest::prelude::*;
 use serde_json::{Value, json};

@@ -10,8 +10,8 @@ use countersign_policy::evaluate::{Answer, Covered, LocalRules, Origin, Subject,
 use countersign_policy::meaning::{Clarity, Fate, Silence, fate, meaning, refusals, views, widening};
 use countersign_policy::rules::{Folders, Moment, RuleIndex};
 use countersign_protocol::document::Document;
+use countersign_protocol::meaning::{Reach, Refusals, Unanswered, Usually, Whose};
 use countersign_protocol::rules::CommandRule;
-use countersign_protocol::ui::{Reach, Refusals, Unanswered, Usually, Whose};
 use countersign_protocol::vocabulary::{Ask, Security};
 use proptest::option;
 use proptest::prelude::*;

@@ -15,7 +15,10 @@ use countersign_policy::display::{
 use countersign_policy::document::{self, Parsed, apply, parse, resolve};
 use countersign_policy::effective::Requested;
 use countersign_policy::evaluate::{Answer, Evidence, Origin, Verdict};
-use countersign_protocol::ui::{DocumentEdit, RuleScope, SpanKind, TestVerdict, TraceStep};
+use countersign_protocol::edits::DocumentEdit;
+use countersign_protocol::question::RuleScope;
+use countersign_protocol::shown::SpanKind;
+use countersign_protocol::trace::{TestVerdict, TraceStep};
 use countersign_protocol::vocabulary::{Ask, Decision, Security};
 use proptest::collection::vec;
 use proptest::option;

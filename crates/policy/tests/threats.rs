@@ -15,7 +15,9 @@ use countersign_policy::display::{
 };
 use countersign_policy::evaluate::{AskReason, Evidence, LocalRules, Verdict};
 use countersign_policy::facts::ProgramFacts;
-use countersign_protocol::ui::{AllowBlocked, AlwaysUnavailable, MissCause, RuleScope, SpanKind};
+use countersign_protocol::question::{AllowBlocked, AlwaysUnavailable, RuleScope};
+use countersign_protocol::shown::SpanKind;
+use countersign_protocol::trace::MissCause;
 use countersign_protocol::vocabulary::{Ask, Decision, Security};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

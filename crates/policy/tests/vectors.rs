@@ -13,7 +13,8 @@ use countersign_policy::facts::ProgramFacts;
 use countersign_policy::{currency, display};
 use countersign_protocol::document::Document;
 use countersign_protocol::secret::SocketToken;
-use countersign_protocol::ui::{PolicyLayer, SpanKind};
+use countersign_protocol::shown::SpanKind;
+use countersign_protocol::trace::PolicyLayer;
 use countersign_protocol::vocabulary::{Ask, Security};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -284,7 +285,7 @@ fn run_display(case: &Value) -> Ours {
 fn peer_form(text: &str) -> String {
     let shown = display::shown(text, display::Secrets::Show);
     assert_eq!(display::original(&shown).as_deref(), Some(text));
-    let span = |span: &countersign_protocol::ui::Span| match span.kind {
+    let span = |span: &countersign_protocol::shown::Span| match span.kind {
         SpanKind::Escape => format!("\\u{{{}}}", span.text.trim_start_matches("U+").trim_start_matches('0')),
         SpanKind::Plain | SpanKind::Lookalike | SpanKind::Space | SpanKind::Secret => span.text.clone(),
     };

@@ -10,7 +10,7 @@ use countersign_policy::facts::{Facts, FileIdentity, FolderFacts, ProgramFacts, 
 use countersign_policy::rules::{Folders, Moment, PRESETS, RuleIndex, visited};
 use countersign_policy::work::{UNITS, measured};
 use countersign_protocol::rules::CommandRule;
-use countersign_protocol::ui::{PolicyLayer, TraceStep};
+use countersign_protocol::trace::{PolicyLayer, TraceStep};
 use countersign_protocol::vocabulary::Security;
 use proptest::prelude::*;
 use serde_json::{Value, json};

@@ -4,12 +4,11 @@
 //!
 //! It can list and deny what waits, never allow: whoever may run commands could otherwise approve itself.
 
+use crate::edits::{Confirmation, DocumentEdit, EditResult};
+use crate::rule_edits::{RuleEdit, RuleEditResult};
 use crate::socket::{ExecError, ExecPayload, ExecRequest};
 use crate::tools::{Permission, RemovedTool, ToolCall, ToolCaller, ToolFailure, ToolOutput, ToolView};
-use crate::ui::{
-    Card, Confirmation, DocumentEdit, EditResult, EmbeddedState, GatewayView, Page, RouteTaken, RuleEdit,
-    RuleEditResult, SessionView, Status,
-};
+use crate::ui::{Card, EmbeddedState, GatewayView, Page, RouteTaken, SessionView, Status};
 use crate::vocabulary::{Ask, ExecTarget, Security};
 use serde::{Deserialize, Serialize};
 

@@ -13,16 +13,31 @@
 //! assert_eq!(Ask::Always.max(Ask::Off), Ask::Always);
 //! ```
 
+#[macro_use]
+mod exported;
+
+pub mod change;
 pub mod control;
 pub mod digits;
 pub mod document;
+pub mod edits;
 pub mod gateway;
+pub mod history;
 pub mod ids;
 pub mod limits;
+pub mod meaning;
 pub mod pet;
+pub mod question;
+pub mod remember;
+pub mod route;
+pub mod rule_edits;
 pub mod rules;
 pub mod secret;
+pub mod settings;
+pub mod shown;
 pub mod socket;
+pub mod state;
 pub mod tools;
+pub mod trace;
 pub mod ui;
 pub mod vocabulary;

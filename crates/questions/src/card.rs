@@ -8,9 +8,10 @@ use countersign_policy::always::Choice;
 use countersign_policy::display::{self, Secrets};
 use countersign_policy::rules::{Offer, longest_of, reach};
 use countersign_protocol::ids::AgentId;
-use countersign_protocol::ui::{
-    Card, CardKind, EnvOverride, Fact, HostView, LadderStep, OnExpiry, Shown, Span, SpanKind,
-};
+use countersign_protocol::question::QuestionKind;
+use countersign_protocol::remember::LadderStep;
+use countersign_protocol::shown::{Shown, Span, SpanKind};
+use countersign_protocol::ui::{Card, EnvOverride, Fact, HostView, OnExpiry};
 use std::path::Path;
 
 /// The card of what waits.
@@ -31,8 +32,8 @@ pub fn card(record: &Record) -> Card {
         created_at_ms: record.created_at_ms,
         expires_at_ms: record.expires_at_ms,
         on_expiry: match kind {
-            CardKind::Exec | CardKind::Permit | CardKind::Tool => OnExpiry::NotRun,
-            CardKind::Ask | CardKind::Plugin | CardKind::SystemAgent => OnExpiry::NoAnswer,
+            QuestionKind::Exec | QuestionKind::Permit | QuestionKind::Tool => OnExpiry::NotRun,
+            QuestionKind::Ask | QuestionKind::Plugin | QuestionKind::SystemAgent => OnExpiry::NoAnswer,
         },
         command: subject.view().clone(),
         facts: facts(subject, found),

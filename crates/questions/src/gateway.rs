@@ -11,8 +11,9 @@ use countersign_protocol::gateway::approval::RequestView;
 use countersign_protocol::gateway::plugin::PluginView;
 use countersign_protocol::gateway::proposal::ProposalView;
 use countersign_protocol::ids::{AgentId, SessionKey};
+use countersign_protocol::question::{Severity, Via, Why};
 use countersign_protocol::socket::NodeRun;
-use countersign_protocol::ui::{PolicyLayer, Severity, Via, Why};
+use countersign_protocol::trace::PolicyLayer;
 use countersign_protocol::vocabulary::{Ask, Decision, Security};
 
 /// A command, in a folder, both as they were given. Where the asker says what list would run, that is shown, and its own text only when it says something else.

@@ -4,12 +4,12 @@ use countersign_approvals::question::{
     self, Command, Door, Environment, Folder, Offer, Place, Question, Runner, Subject, ToolName, peer_asks,
 };
 use countersign_policy::display::{self, Secrets};
+use countersign_protocol::change::{ChangeKind, ChangeNote, ChangeView, DiffHunk, DiffLine, DiffLineKind};
 use countersign_protocol::ids::{AgentId, SessionKey};
 use countersign_protocol::limits::DISPLAY_INPUT_UNITS;
-use countersign_protocol::ui::{
-    AllowBlocked, ChangeKind, ChangeNote, ChangeView, DiffHunk, DiffLine, DiffLineKind, PolicyLayer, Shown,
-    Via,
-};
+use countersign_protocol::question::{AllowBlocked, Via};
+use countersign_protocol::shown::Shown;
+use countersign_protocol::trace::PolicyLayer;
 use countersign_tools::files::{self, FileChange, LineKind, Sensitive};
 use countersign_tools::tool::{Call, Preview};
 use serde::Serialize;

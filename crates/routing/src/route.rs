@@ -6,7 +6,7 @@
 
 use super::Release;
 use super::directive::Runtime;
-use countersign_protocol::ui::{RouteField, RouteLayer};
+use countersign_protocol::route::{RouteField, RouteLayer};
 use countersign_protocol::vocabulary::{Ask, Elevated, ExecHost, ExecMode, ExecTarget, Security};
 
 /// What is set for an agent or for all (`tools.exec`).

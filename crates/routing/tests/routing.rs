@@ -1,7 +1,7 @@
 //! Where runs go: the precedence of layers, what a run may name, and what never loosens.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use countersign_protocol::ui::{RouteField, RouteLayer};
+use countersign_protocol::route::{RouteField, RouteLayer};
 use countersign_protocol::vocabulary::{Ask, Elevated, ExecHost, ExecMode, ExecTarget, Security};
 use countersign_routing::Release;
 use countersign_routing::route::{

@@ -2,17 +2,19 @@
 //! line, and mean nothing to a server that reads markup.
 
 use crate::words::Words;
-use countersign_protocol::ui::{ArgRole, Card, CardKind, Shown, SpanKind};
+use countersign_protocol::question::QuestionKind;
+use countersign_protocol::shown::{ArgRole, Shown, SpanKind};
+use countersign_protocol::ui::Card;
 
 /// What a request is called where it cannot be read: its agent and its programs, never their arguments.
 pub(super) fn summary(words: &Words, card: &Card) -> String {
     let agent = short(&said(&card.agent));
     match card.kind {
-        CardKind::Exec | CardKind::Ask | CardKind::Permit => match programs(card) {
+        QuestionKind::Exec | QuestionKind::Ask | QuestionKind::Permit => match programs(card) {
             Some(programs) => words.wants_to_run(&agent, &programs),
             None => words.wants_a_command(&agent),
         },
-        CardKind::Plugin | CardKind::SystemAgent | CardKind::Tool => words.asks(&agent),
+        QuestionKind::Plugin | QuestionKind::SystemAgent | QuestionKind::Tool => words.asks(&agent),
     }
 }
 
@@ -83,7 +85,7 @@ const CUT: &str = "…";
 #[cfg(test)]
 mod tests {
     use super::*;
-    use countersign_protocol::ui::Language;
+    use countersign_protocol::settings::Language;
     use serde_json::{Value, json};
 
     fn span(kind: &str, text: &str) -> Value {

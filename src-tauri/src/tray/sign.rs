@@ -2,9 +2,9 @@
 
 use super::panel::Panel;
 use countersign_companion::desk::Pause;
-use countersign_protocol::ui::{
-    GatewayView, LinkState, RecordingState, SocketState, Standing, Status, StoreState,
-};
+use countersign_protocol::meaning::Standing;
+use countersign_protocol::state::{RecordingState, SocketState, StoreState};
+use countersign_protocol::ui::{GatewayView, LinkState, Status};
 
 /// A state of the icon.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

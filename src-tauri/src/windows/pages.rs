@@ -2,7 +2,8 @@
 
 use super::{MAIN, PROMPT, State};
 use countersign_companion::desk::Again;
-use countersign_protocol::ui::{PageEnd, WindowKind};
+use countersign_protocol::history::WindowKind;
+use countersign_protocol::state::PageEnd;
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;

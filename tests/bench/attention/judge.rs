@@ -13,7 +13,7 @@ use countersign_policy::facts::{Facts, FolderFacts, Repository, Surroundings};
 use countersign_policy::names::{Pattern, insert_names, patterns};
 use countersign_policy::rules::{Folders, Moment, RuleIndex, folders_of, visited};
 use countersign_policy::surroundings::looks;
-use countersign_protocol::ui::PolicyLayer;
+use countersign_protocol::trace::PolicyLayer;
 use countersign_protocol::vocabulary::Security;
 use std::collections::BTreeSet;
 use std::path::PathBuf;

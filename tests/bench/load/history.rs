@@ -7,7 +7,8 @@ use crate::figures::{at, sorted};
 use anyhow::{Context, Result, ensure};
 use countersign_approvals::history::{self, History, MAX_PAGE, Places};
 use countersign_approvals::ports::{Clock, Ports};
-use countersign_protocol::ui::{CardKind, HistoryEvent, Outcome, RunView, Via};
+use countersign_protocol::history::{HistoryEvent, RunView};
+use countersign_protocol::question::{Outcome, QuestionKind, Via};
 use countersign_tests::home::Home;
 use std::fs;
 use std::sync::Arc;
@@ -104,7 +105,7 @@ fn request(at: usize) -> HistoryEvent {
         agent: "main".to_owned(),
         session: None,
         via: Via::Socket,
-        card: CardKind::Exec,
+        card: QuestionKind::Exec,
         host: None,
         command: format!("cargo test -p part-{}", at % 97),
         command_sha256: format!("{at:064x}"),

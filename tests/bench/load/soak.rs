@@ -5,7 +5,7 @@ use super::doors::{Caller, Door, Heard, Rig};
 use super::requests::{Pace, callers, send};
 use super::usage::Usage;
 use anyhow::{Context, Result, ensure};
-use countersign_protocol::ui::{HistoryEvent, RecordNote};
+use countersign_protocol::history::{HistoryEvent, RecordNote};
 use countersign_tests::home::Home;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};

@@ -14,7 +14,7 @@ use countersign_policy::allowlist::EntryIndex;
 use countersign_policy::effective::{BUILT_IN, Effective, Layered};
 use countersign_policy::evaluate::{LocalRules, Origin, Subject, Trust, Verdict, evaluate};
 use countersign_policy::facts::Facts;
-use countersign_protocol::ui::PolicyLayer;
+use countersign_protocol::trace::PolicyLayer;
 use countersign_protocol::vocabulary::Security;
 use machine::Machine;
 pub(crate) use peers::{Peers, Release};

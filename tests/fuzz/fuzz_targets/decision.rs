@@ -11,7 +11,7 @@ use countersign_policy::evaluate::{Answer, Evidence, LocalRules, Origin, Subject
 use countersign_policy::facts::{Facts, FileIdentity, FolderFacts, ProgramFacts, Repository, Surroundings};
 use countersign_policy::rules::{Folders, Moment, PRESETS, RuleIndex};
 use countersign_policy::surroundings;
-use countersign_protocol::ui::PolicyLayer;
+use countersign_protocol::trace::PolicyLayer;
 use countersign_protocol::vocabulary::{Ask, Decision, Security};
 use libfuzzer_sys::fuzz_target;
 use std::collections::{BTreeMap, BTreeSet, HashMap};

@@ -7,7 +7,7 @@ use countersign_policy::display::{
     Secrets, argv_line, argv_view, escape, masked_argv_line, masked_text, original, output_tail,
     parse_argv_line, parse_shell_quoted, shell_quoted, shown, unescape,
 };
-use countersign_protocol::ui::CommandView;
+use countersign_protocol::shown::CommandView;
 use countersign_routing::Release;
 use countersign_routing::directive::Message;
 use libfuzzer_sys::fuzz_target;

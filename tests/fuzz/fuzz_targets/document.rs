@@ -6,7 +6,7 @@ use countersign_policy::document::{
 };
 use countersign_policy::effective::Requested;
 use countersign_policy::meaning::views;
-use countersign_protocol::ui::Refusals;
+use countersign_protocol::meaning::Refusals;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

@@ -1,6 +1,6 @@
 use super::*;
 use crate::testing::question;
-use countersign_protocol::ui::AllowBlocked;
+use countersign_protocol::question::AllowBlocked;
 use pretty_assertions::assert_eq;
 use proptest::prelude::*;
 

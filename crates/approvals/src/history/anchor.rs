@@ -4,7 +4,7 @@ use super::chain::is_hash;
 use super::files::CHAINS;
 use super::head::{Mark, Places};
 use super::{HistoryError, verify};
-use countersign_protocol::ui::ChainName;
+use countersign_protocol::history::ChainName;
 use serde::Serialize;
 use std::fmt;
 use std::str::FromStr;

@@ -1,7 +1,9 @@
 //! What of an event is written: every text up to a bound, counted as it is written, which escaping makes longer.
 
 use countersign_protocol::digits::hex;
-use countersign_protocol::ui::{CutText, HistoryEvent, Loosening, Outcome, RecordNote};
+use countersign_protocol::edits::Loosening;
+use countersign_protocol::history::{CutText, HistoryEvent, RecordNote};
+use countersign_protocol::question::Outcome;
 use sha2::{Digest, Sha256};
 
 /// Longest line that is written, in bytes, newline included: the texts below, each at its bound, and what is around them.
@@ -128,7 +130,8 @@ pub(super) fn fitting(text: &str, most: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use countersign_protocol::ui::{CardKind, HistoryEntry, RunView, Via};
+    use countersign_protocol::history::{HistoryEntry, RunView};
+    use countersign_protocol::question::{QuestionKind, Via};
     use proptest::prelude::*;
 
     fn request(text: &str) -> HistoryEvent {
@@ -136,7 +139,7 @@ mod tests {
             agent: text.to_owned(),
             session: Some(text.to_owned()),
             via: Via::Socket,
-            card: CardKind::Exec,
+            card: QuestionKind::Exec,
             host: None,
             command: text.to_owned(),
             command_sha256: text.to_owned(),

@@ -2,7 +2,7 @@
 //! of [`super`].
 
 use countersign_protocol::digits::hex;
-use countersign_protocol::ui::HistoryEntry;
+use countersign_protocol::history::HistoryEntry;
 use sha2::{Digest, Sha256};
 
 /// `prev` of the first line ever.
@@ -75,7 +75,7 @@ fn digest(prev: &str, entry: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use countersign_protocol::ui::HistoryEvent;
+    use countersign_protocol::history::HistoryEvent;
 
     fn entry() -> HistoryEntry {
         let event = HistoryEvent::Document {

@@ -1,7 +1,7 @@
 //! The history's folder: which files there are, and reading them in either direction with bounded memory.
 
 use super::{HistoryError, refuse_other_than_files};
-use countersign_protocol::ui::ChainName;
+use countersign_protocol::history::ChainName;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};

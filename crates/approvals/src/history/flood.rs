@@ -2,7 +2,8 @@
 //! counted, and the count becomes a line. Pure: told the time, kept in the head so that every program shares one count.
 
 use super::bounded::fitting;
-use countersign_protocol::ui::{ChainName, HistoryEvent, Outcome, RecordNote, Via};
+use countersign_protocol::history::{ChainName, HistoryEvent, RecordNote};
+use countersign_protocol::question::{Outcome, Via};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
 

@@ -8,7 +8,7 @@ use super::chain::{GENESIS, is_hash};
 use super::flood::Flood;
 use super::refuse_other_than_files;
 use countersign_protocol::digits::hex;
-use countersign_protocol::ui::ChainName;
+use countersign_protocol::history::ChainName;
 use rustix::fs::{Mode, OFlags};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};

@@ -2,7 +2,7 @@
 
 use super::HistoryError;
 use crate::ports::Ports;
-use countersign_protocol::ui::{RecordingCause, RecordingState};
+use countersign_protocol::state::{RecordingCause, RecordingState};
 use rustix::io::Errno;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};

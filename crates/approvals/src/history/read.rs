@@ -5,7 +5,7 @@ use super::chain::{self, Link};
 use super::files::{self, Backward, CHAINS, Line, Part};
 use super::head::Places;
 use super::writer;
-use countersign_protocol::ui::{ChainName, HistoryPage};
+use countersign_protocol::history::{ChainName, HistoryPage};
 use std::fs::File;
 use std::io;
 use std::path::Path;

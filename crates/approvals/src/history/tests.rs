@@ -2,9 +2,9 @@ use super::files::current;
 use super::writer::{TORN, max_files};
 use super::*;
 use crate::testing::{FakeClock, child_role, ports, start_child};
-use countersign_protocol::ui::{
-    CardKind, ChainBreak, ChainDamage, ChainName, Loosening, Outcome, RecordNote, RunView, Via,
-};
+use countersign_protocol::edits::Loosening;
+use countersign_protocol::history::{ChainBreak, ChainDamage, ChainName, RecordNote, RunView};
+use countersign_protocol::question::{Outcome, QuestionKind, Via};
 use pretty_assertions::assert_eq;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -135,7 +135,7 @@ fn places(dir: &Path) -> Places {
 }
 
 /// Everything that a verified history says, without its warnings.
-fn check(dir: &Path) -> countersign_protocol::ui::ChainReport {
+fn check(dir: &Path) -> countersign_protocol::history::ChainReport {
     verify(&places(dir)).unwrap()
 }
 
@@ -148,7 +148,7 @@ fn request(agent: &str, command: &str, outcome: Outcome) -> HistoryEvent {
         agent: agent.to_owned(),
         session: None,
         via: Via::Socket,
-        card: CardKind::Exec,
+        card: QuestionKind::Exec,
         host: None,
         command: command.to_owned(),
         command_sha256: "c".repeat(64),
@@ -213,8 +213,8 @@ fn appended(mut writer: Writer) -> Vec<u64> {
     writer.append(None, event("x")).unwrap().iter().map(|entry| entry.seq).collect()
 }
 
-fn sound(lines: u64) -> countersign_protocol::ui::ChainReport {
-    countersign_protocol::ui::ChainReport { lines, broken: None, warnings: Vec::new() }
+fn sound(lines: u64) -> countersign_protocol::history::ChainReport {
+    countersign_protocol::history::ChainReport { lines, broken: None, warnings: Vec::new() }
 }
 
 #[test]

@@ -6,7 +6,7 @@ use super::files::{self, CHAINS, Forward, Line, Part};
 use super::head::{self, Ends, Head, Mark, Places};
 use super::read::read_error;
 use super::{HistoryError, writer};
-use countersign_protocol::ui::{
+use countersign_protocol::history::{
     ChainBreak, ChainDamage, ChainName, ChainReport, HistoryEvent, RecordNote, RemovedLines,
 };
 

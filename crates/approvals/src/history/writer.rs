@@ -13,7 +13,7 @@ use super::head::{self, Ends, HEAD, Head, Mark, Missed, Places, Reach};
 use super::{HistoryError, refuse_other_than_files};
 use crate::folder::{Folder, FolderError, Lock};
 use crate::ports::Ports;
-use countersign_protocol::ui::{ChainName, HistoryEntry, HistoryEvent, RecordNote, RemovedLines};
+use countersign_protocol::history::{ChainName, HistoryEntry, HistoryEvent, RecordNote, RemovedLines};
 use rustix::fs::{self, FallocateFlags, OFlags, RenameFlags};
 use rustix::io::Errno;
 use std::fs::File;

@@ -6,7 +6,7 @@ use countersign_policy::always;
 use countersign_policy::evaluate::{AskReason, Evaluation, Subject, unbound_cause};
 use countersign_policy::facts::Facts;
 use countersign_policy::powers::{Powers, Seen, powers};
-use countersign_protocol::ui::{AlwaysUnavailable, Why, WhyReason};
+use countersign_protocol::question::{AlwaysUnavailable, Why, WhyReason};
 use countersign_protocol::vocabulary::{Ask, Decision};
 use std::path::PathBuf;
 

@@ -7,11 +7,13 @@ mod found;
 pub use found::{Looked, why};
 
 use countersign_policy::always::{Choice, Proposal};
+use countersign_protocol::change::ChangeView;
 use countersign_protocol::ids::{AgentId, SessionKey};
-use countersign_protocol::ui::{
-    AllowBlocked, AlwaysUnavailable, CardKind, ChangeView, CommandView, HostKind, PolicyLayer, Severity, Via,
-    Why, WhyReason,
+use countersign_protocol::question::{
+    AllowBlocked, AlwaysUnavailable, HostKind, QuestionKind, Severity, Via, Why, WhyReason,
 };
+use countersign_protocol::shown::CommandView;
+use countersign_protocol::trace::PolicyLayer;
 use countersign_protocol::vocabulary::{Ask, Decision, Security};
 use serde::Serialize;
 use std::borrow::Cow;
@@ -320,16 +322,16 @@ impl Question {
 
 impl Subject {
     /// Which kind of question it makes.
-    pub fn kind(&self) -> CardKind {
+    pub fn kind(&self) -> QuestionKind {
         match self {
             Self::Command(command) => match command.runner {
-                Runner::App => CardKind::Exec,
-                Runner::AskerByPolicy => CardKind::Permit,
-                Runner::Asker => CardKind::Ask,
+                Runner::App => QuestionKind::Exec,
+                Runner::AskerByPolicy => QuestionKind::Permit,
+                Runner::Asker => QuestionKind::Ask,
             },
-            Self::Tool(_) => CardKind::Tool,
-            Self::Plugin(_) => CardKind::Plugin,
-            Self::Proposal(_) => CardKind::SystemAgent,
+            Self::Tool(_) => QuestionKind::Tool,
+            Self::Plugin(_) => QuestionKind::Plugin,
+            Self::Proposal(_) => QuestionKind::SystemAgent,
         }
     }
 

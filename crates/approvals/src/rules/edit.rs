@@ -1,8 +1,8 @@
 //! Changing the rule document, with the edits that take a change back.
 
 use countersign_policy::rules::{self, PRESETS, RuleProblem};
+use countersign_protocol::rule_edits::{PresetSwitch, RuleEdit};
 use countersign_protocol::rules::{CommandRule, RuleDocument, RuleDraft, RuleEffect, RuleOrigin};
-use countersign_protocol::ui::{PresetSwitch, RuleEdit};
 use std::collections::HashSet;
 
 /// Rules that a document may hold. More than anybody reads; the bound keeps comparing two documents quick.

@@ -3,8 +3,8 @@
 
 use countersign_policy::rules::{PRESETS, describe};
 use countersign_protocol::document::WILDCARD_AGENT;
+use countersign_protocol::edits::{Loosening, RuleLoosening};
 use countersign_protocol::rules::{ArgumentRule, CommandRule, RuleDocument, RuleEffect};
-use countersign_protocol::ui::{Loosening, RuleLoosening};
 
 /// In which ways `after` lets more run than `before` at this moment and later.
 pub fn loosenings(before: &RuleDocument, after: &RuleDocument, now_ms: i64) -> Vec<Loosening> {

@@ -3,8 +3,8 @@
 
 use super::loosen::is_over;
 use super::not_understood::NotUnderstood;
+use countersign_protocol::rule_edits::RuleState;
 use countersign_protocol::rules::{CommandRule, RuleDocument};
-use countersign_protocol::ui::RuleState;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

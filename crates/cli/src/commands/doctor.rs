@@ -23,10 +23,10 @@ use countersign_peers::gateway::TOKEN_FILE;
 use countersign_policy::document;
 use countersign_protocol::control::{ControlRequest, ControlResponse, TurnedAway};
 use countersign_protocol::limits::SOCKET_TOKEN_CHARACTERS;
-use countersign_protocol::ui::{
-    DisplayState, EmbeddedState, GatewayView, Presence, RulesState, SocketState, Standing, Status,
-    StoreState, UnaskedPlace,
-};
+use countersign_protocol::meaning::{Standing, UnaskedPlace};
+use countersign_protocol::rule_edits::RulesState;
+use countersign_protocol::state::{SocketState, StoreState};
+use countersign_protocol::ui::{DisplayState, EmbeddedState, GatewayView, Presence, Status};
 use serde::Serialize;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
@@ -571,7 +571,7 @@ const NOTIFICATIONS_REMEDY: &str = "start a notification service; prompts open a
 mod tests {
     use super::*;
     use countersign_protocol::control::TurnedAwayCause;
-    use countersign_protocol::ui::PageEnd;
+    use countersign_protocol::state::PageEnd;
     use pretty_assertions::assert_eq;
 
     #[test]

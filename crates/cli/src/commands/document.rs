@@ -17,9 +17,10 @@ use countersign_core::Core;
 use countersign_core::paths::Paths;
 use countersign_policy::display;
 use countersign_protocol::control::{ControlRequest, ControlResponse};
-use countersign_protocol::ui::{
-    DocumentEdit, DocumentView, EntryView, PolicyField, ScopeView, StoreState, TestParams, TestVerdict, Via,
-};
+use countersign_protocol::edits::{DocumentEdit, DocumentView, EntryView, PolicyField, ScopeView};
+use countersign_protocol::question::Via;
+use countersign_protocol::state::{StoreState, TestParams};
+use countersign_protocol::trace::TestVerdict;
 use serde::Serialize;
 
 #[derive(Clone, Debug, Subcommand)]

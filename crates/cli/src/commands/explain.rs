@@ -1,7 +1,7 @@
 //! A trace in plain words, for people at a terminal, in the languages of the windows.
 
 use countersign_companion::sentences::Language;
-use countersign_protocol::ui::{
+use countersign_protocol::trace::{
     Advice, EntryFit, MissCause, PolicyLayer, RuleStanding, TestVerdict, TraceStep, UnboundCause,
     VerdictCause,
 };

@@ -5,10 +5,12 @@ use super::output::Output;
 use clap::{Args, Subcommand};
 use countersign_approvals::history::{self, Anchor};
 use countersign_core::paths::Paths;
-use countersign_protocol::ui::{
-    ChainBreak, ChainDamage, ChainName, HistoryEntry, HistoryEvent, HostKind, Outcome, PageEnd, RecordNote,
-    SocketDoor, SocketLoss, WindowKind,
+use countersign_protocol::history::{
+    ChainBreak, ChainDamage, ChainName, HistoryEntry, HistoryEvent, RecordNote, SocketDoor, SocketLoss,
+    WindowKind,
 };
+use countersign_protocol::question::{HostKind, Outcome};
+use countersign_protocol::state::PageEnd;
 use std::io::{self, Write};
 use std::time::Duration;
 
@@ -309,7 +311,8 @@ mod tests {
     use super::*;
     use countersign_approvals::history::{History, Places};
     use countersign_approvals::ports::Ports;
-    use countersign_protocol::ui::{PageEnd, WindowKind};
+    use countersign_protocol::history::WindowKind;
+    use countersign_protocol::state::PageEnd;
     use tokio_util::sync::CancellationToken;
     use tokio_util::task::TaskTracker;
 

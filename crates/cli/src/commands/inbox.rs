@@ -7,7 +7,8 @@ use countersign_companion::control::{self, ControlError};
 use countersign_core::paths::Paths;
 use countersign_policy::display;
 use countersign_protocol::control::{ControlRequest, ControlResponse};
-use countersign_protocol::ui::{Card, Confirmation};
+use countersign_protocol::edits::Confirmation;
+use countersign_protocol::ui::Card;
 use serde::Serialize;
 use std::time::Duration;
 

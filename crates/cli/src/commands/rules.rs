@@ -13,12 +13,12 @@ use countersign_approvals::rules::RuleStore;
 use countersign_core::paths::Paths;
 use countersign_policy::display;
 use countersign_protocol::control::{ControlRequest, ControlResponse};
+use countersign_protocol::rule_edits::{
+    PresetSwitch, PresetView, RuleEdit, RuleState, RuleView, RulesState, RulesView,
+};
 use countersign_protocol::rules::{
     ArgumentRule, ArgumentShape, CommandRule, FileContents, FlagSet, FlagStyle, OperandKind, OperandRule,
     OrderWords, RuleDraft, RuleEffect, RuleLimits, SecretPlaces,
-};
-use countersign_protocol::ui::{
-    PresetSwitch, PresetView, RuleEdit, RuleState, RuleView, RulesState, RulesView,
 };
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};

@@ -7,7 +7,8 @@ use countersign_companion::control::{self, ControlError};
 use countersign_core::paths::Paths;
 use countersign_policy::display;
 use countersign_protocol::control::{ControlRequest, ControlResponse};
-use countersign_protocol::ui::{RouteField, RouteLasting, SessionView};
+use countersign_protocol::route::RouteField;
+use countersign_protocol::ui::{RouteLasting, SessionView};
 use serde::Serialize;
 
 /// Subcommands of `session`.

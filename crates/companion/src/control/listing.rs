@@ -2,8 +2,9 @@
 //! whole.
 
 use countersign_protocol::control::ControlResponse;
+use countersign_protocol::edits::Confirmation;
 use countersign_protocol::limits::CONTROL_LINE_BYTES;
-use countersign_protocol::ui::{Card, Confirmation};
+use countersign_protocol::ui::Card;
 
 /// The answer to whoever asks what waits.
 pub(super) fn pending(mut cards: Vec<Card>, confirmations: Vec<Confirmation>) -> ControlResponse {

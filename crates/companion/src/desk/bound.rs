@@ -6,8 +6,10 @@ use super::remember::{PAST_REQUESTS, recalled};
 use countersign_node::host::Past;
 use countersign_policy::allowlist::is_bound;
 use countersign_policy::display::{self, Secrets, shown};
+use countersign_protocol::edits::{BoundCall, EntryView, ScopeView};
+use countersign_protocol::history::HistoryEvent;
 use countersign_protocol::ids::AgentId;
-use countersign_protocol::ui::{BoundCall, CardKind, EntryView, HistoryEvent, ScopeView};
+use countersign_protocol::question::QuestionKind;
 
 impl Desk {
     /// Fills in what entries of `scopes` are about, as far as the history tells. One that cannot be read tells nothing.
@@ -32,7 +34,7 @@ impl Desk {
 
 /// A request that ran here, or a text that another program asked about: its runner may have stored an entry for it.
 fn asked_or_run(event: HistoryEvent) -> Option<Past> {
-    let HistoryEvent::Request { card: CardKind::Ask, agent, command, cwd, .. } = &event else {
+    let HistoryEvent::Request { card: QuestionKind::Ask, agent, command, cwd, .. } = &event else {
         return recalled(event);
     };
     Some(Past {

@@ -1,8 +1,9 @@
 //! Loosenings asked for from the command line, waiting for a person in the window.
 
 use super::{LooseningAnswer, error, gone};
+use countersign_protocol::edits::Confirmation;
 use countersign_protocol::ids::RequestId;
-use countersign_protocol::ui::{CommandError, Confirmation, ErrorCode};
+use countersign_protocol::ui::{CommandError, ErrorCode};
 use tokio::sync::oneshot;
 
 /// What waits, oldest first.

@@ -6,7 +6,9 @@
 
 use super::Desk;
 use countersign_approvals::actor::PresenterGuard;
-use countersign_protocol::ui::{DisplayState, HistoryEvent, PageEnd, WindowKind};
+use countersign_protocol::history::{HistoryEvent, WindowKind};
+use countersign_protocol::state::PageEnd;
+use countersign_protocol::ui::DisplayState;
 use std::collections::VecDeque;
 use std::time::Duration;
 

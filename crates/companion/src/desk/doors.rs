@@ -3,7 +3,7 @@
 
 use super::Desk;
 use countersign_node::socket::vigil::Restored;
-use countersign_protocol::ui::{HistoryEvent, SocketDoor, SocketLoss};
+use countersign_protocol::history::{HistoryEvent, SocketDoor, SocketLoss};
 use std::collections::BTreeMap;
 use std::time::Duration;
 

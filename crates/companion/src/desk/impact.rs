@@ -5,7 +5,8 @@ use super::remember::recalled;
 use super::status::refused;
 use countersign_policy::document;
 use countersign_policy::meaning::widening;
-use countersign_protocol::ui::{DocumentEdit, Impact};
+use countersign_protocol::edits::DocumentEdit;
+use countersign_protocol::meaning::Impact;
 
 impl Desk {
     /// What these edits would do to the document as it is. `None` when the history cannot be read or the edits make no

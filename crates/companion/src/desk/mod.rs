@@ -40,12 +40,16 @@ use countersign_peers::connections::{Connections, NotTaken};
 use countersign_peers::forward::Forward;
 use countersign_peers::gateway::{EmbeddedGateway, GatewayStatus};
 use countersign_peers::pets::PetSources;
+use countersign_protocol::edits::{Confirmation, DocumentEdit, DocumentView, EditResult, Loosening};
+use countersign_protocol::history::{ChainReport, HistoryEntry, HistoryEvent, HistoryPage};
 use countersign_protocol::ids::RequestId;
+use countersign_protocol::meaning::{Impact, Standing};
+use countersign_protocol::question::{Outcome, QuestionKind};
+use countersign_protocol::settings::Settings;
+use countersign_protocol::state::{RecordingState, SocketState, TestParams, TestResult};
 use countersign_protocol::ui::{
-    CardKind, ChainReport, ChangedBy, CommandError, Confirmation, DecideParams, DisplayState, DocumentEdit,
-    DocumentView, EditParams, EditResult, ErrorCode, HistoryEntry, HistoryEvent, HistoryPage, Impact,
-    Loosening, Outcome, Page, Presence, RecordingState, Settings, Snapshot, SocketState, Standing,
-    TestParams, TestResult, UiEvent, UiMessage,
+    ChangedBy, CommandError, DecideParams, DisplayState, EditParams, ErrorCode, Page, Presence, Snapshot,
+    UiEvent, UiMessage,
 };
 use countersign_protocol::vocabulary::Decision;
 use countersign_questions::card::card;
@@ -291,7 +295,7 @@ impl Desk {
         }
         let approvals = &self.inner.parts.approvals;
         // What somebody else runs by rules of its own is remembered there.
-        let is_ours = matches!(question.subject.kind(), CardKind::Exec | CardKind::Permit);
+        let is_ours = matches!(question.subject.kind(), QuestionKind::Exec | QuestionKind::Permit);
         if params.decision == Decision::AllowAlways && is_ours {
             let Some(remember) = &params.remember else {
                 return Err(error(ErrorCode::Invalid, "remember: expected with allow-always"));

@@ -6,10 +6,13 @@ use countersign_peers::connections::{Content, Fetched, FileContent, NotWritten};
 use countersign_policy::effective::{BUILT_IN, Effective};
 use countersign_policy::{display, document, meaning};
 use countersign_protocol::document::Document;
+use countersign_protocol::edits::{DocumentView, EditResult, EffectiveView, Loosening};
+use countersign_protocol::history::HistoryEvent;
+use countersign_protocol::meaning::Refusals;
+use countersign_protocol::state::StoreState;
 use countersign_protocol::ui::{
-    CommandError, DocumentView, EditResult, EffectiveView, ErrorCode, HistoryEvent, Loosening, PolicyAccess,
-    PolicyEditParams, PolicyPlace, PolicyPreviewParams, PolicyRead, PolicyReadOnly, PolicyStores, Refusals,
-    StoreState,
+    CommandError, ErrorCode, PolicyAccess, PolicyEditParams, PolicyPlace, PolicyPreviewParams, PolicyRead,
+    PolicyReadOnly, PolicyStores,
 };
 use std::collections::BTreeMap;
 

@@ -6,10 +6,11 @@ use countersign_approvals::question::Question;
 use countersign_approvals::remember::NotRemembered;
 use countersign_node::host::Past;
 use countersign_policy::display;
+use countersign_protocol::history::{HistoryEntry, HistoryEvent};
 use countersign_protocol::ids::{AgentId, RequestId};
-use countersign_protocol::ui::{
-    CardKind, CommandError, HistoryEntry, HistoryEvent, Outcome, RuleBreadth, RungBreadth,
-};
+use countersign_protocol::question::{Outcome, QuestionKind};
+use countersign_protocol::remember::{RuleBreadth, RungBreadth};
+use countersign_protocol::ui::CommandError;
 
 impl Desk {
     /// For each rung on a card, what its rules would have let run among past requests of the same agent.
@@ -72,7 +73,7 @@ pub(super) fn recalled(event: HistoryEvent) -> Option<Past> {
     let HistoryEvent::Request { agent, card, command, cwd, outcome, .. } = event else {
         return None;
     };
-    if !matches!(card, CardKind::Exec | CardKind::Permit) {
+    if !matches!(card, QuestionKind::Exec | QuestionKind::Permit) {
         return None;
     }
     let argv = display::parse_argv_line(&command).filter(|argv| !argv.is_empty())?;

@@ -6,11 +6,11 @@ use countersign_approvals::store::{Looser, Writer};
 use countersign_core::known::escaped;
 use countersign_policy::display::{self, Secrets};
 use countersign_policy::rules::{PRESETS, Preset, describe, reach};
-use countersign_protocol::rules::RuleDocument;
-use countersign_protocol::ui::{
-    CommandError, ErrorCode, PresetSwitch, PresetView, RuleEdit, RuleEditParams, RuleEditResult, RuleView,
-    RulesView,
+use countersign_protocol::rule_edits::{
+    PresetSwitch, PresetView, RuleEdit, RuleEditParams, RuleEditResult, RuleView, RulesView,
 };
+use countersign_protocol::rules::RuleDocument;
+use countersign_protocol::ui::{CommandError, ErrorCode};
 
 impl Desk {
     /// The rules as the pages show them.

@@ -1,8 +1,9 @@
 //! What runs right now, for the page about the history.
 
 use super::{Desk, gone};
+use countersign_protocol::history::RunningView;
 use countersign_protocol::ids::RequestId;
-use countersign_protocol::ui::{CommandError, RunningView, UiEvent};
+use countersign_protocol::ui::{CommandError, UiEvent};
 use std::time::Duration;
 
 impl Desk {

@@ -11,11 +11,14 @@ use countersign_policy::display::{Secrets, shown};
 use countersign_policy::document;
 use countersign_policy::effective::Effective;
 use countersign_policy::meaning::{self, meaning, refusals};
+use countersign_protocol::edits::{EffectiveView, ScopeView};
 use countersign_protocol::ids::AgentId;
-use countersign_protocol::ui::{
-    DisplayState, EffectiveView, Meaning, PolicyLayer, Presence, Refusals, ScopeView, Shortage, Standing,
-    Status, StoreState, UiEvent, Unanswered, Unasked, UnaskedPlace, UnaskedWhen, Usually,
+use countersign_protocol::meaning::{
+    Meaning, Refusals, Standing, Unanswered, Unasked, UnaskedPlace, UnaskedWhen, Usually,
 };
+use countersign_protocol::state::{Shortage, StoreState};
+use countersign_protocol::trace::PolicyLayer;
+use countersign_protocol::ui::{DisplayState, Presence, Status, UiEvent};
 use std::time::Duration;
 use tokio::sync::watch;
 

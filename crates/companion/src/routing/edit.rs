@@ -8,9 +8,10 @@ use countersign_node::host::placement::Sandbox;
 use countersign_policy::display;
 use countersign_policy::effective::Requested;
 use countersign_protocol::document::WILDCARD_AGENT;
+use countersign_protocol::edits::Loosening;
+use countersign_protocol::route::RouteLayer;
 use countersign_protocol::ui::{
-    Loosening, RouteEdit, RouteLayer, RouteNodeView, RouteResult, RouteScopeView, RouteView, RoutingView,
-    SandboxView, SessionView,
+    RouteEdit, RouteNodeView, RouteResult, RouteScopeView, RouteView, RoutingView, SandboxView, SessionView,
 };
 use countersign_protocol::vocabulary::ExecHost;
 use countersign_routing::nodes::is_eligible;

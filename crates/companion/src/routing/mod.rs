@@ -30,10 +30,12 @@ use countersign_policy::display::{self, Secrets};
 use countersign_policy::effective::Requested;
 use countersign_protocol::digits::hex;
 use countersign_protocol::document::MAIN_AGENT;
+use countersign_protocol::history::HistoryEvent;
+use countersign_protocol::question::{HostKind, Outcome, QuestionKind, Via};
+use countersign_protocol::route::RouteLayer;
+use countersign_protocol::shown::Shown;
 use countersign_protocol::socket::{ExecError, ExecPayload, ExecRequest};
-use countersign_protocol::ui::{
-    CardKind, HistoryEvent, HostKind, Outcome, RouteLayer, RouteTaken, Shown, Via,
-};
+use countersign_protocol::ui::RouteTaken;
 use countersign_protocol::vocabulary::{Elevated, ExecHost, Security};
 use countersign_routing::Release;
 use countersign_routing::directive::Runtime;
@@ -249,7 +251,7 @@ impl Router {
             agent: display::escape(&agent_of(exec.agent_id.as_deref())),
             session: exec.session_key.as_deref().map(display::escape),
             via: Via::CommandLine,
-            card: CardKind::Exec,
+            card: QuestionKind::Exec,
             host,
             command: display::masked_argv_line(&exec.command),
             command_sha256: hex(digest),

@@ -1,7 +1,8 @@
 //! What was said for sessions, and for the next run of one. Held in memory alone: it ends with the program.
 
 use countersign_approvals::ports::Clock;
-use countersign_protocol::ui::{RouteField, RouteLasting, SessionSettingView, SessionView};
+use countersign_protocol::route::RouteField;
+use countersign_protocol::ui::{RouteLasting, SessionSettingView, SessionView};
 use countersign_protocol::vocabulary::{Ask, Elevated, ExecTarget, Security};
 use countersign_routing::route::{Overrides, Said, Weight};
 use std::fmt;

@@ -11,8 +11,8 @@ use countersign_core::presence::Presence;
 use countersign_node::socket::client;
 use countersign_policy::display;
 use countersign_protocol::ids::RequestId;
+use countersign_protocol::question::CancelCause;
 use countersign_protocol::socket::AskRequest;
-use countersign_protocol::ui::CancelCause;
 use countersign_protocol::vocabulary::Decision;
 use std::sync::Arc;
 use std::time::Duration;
@@ -141,7 +141,7 @@ mod tests {
     use countersign_approvals::book::{Ending, RequestedBy};
     use countersign_approvals::question::Question;
     use countersign_peers::forward::sample;
-    use countersign_protocol::ui::AllowBlocked;
+    use countersign_protocol::question::AllowBlocked;
     use pretty_assertions::assert_eq;
     use serde_json::{Value, json};
     use std::collections::BTreeMap;

@@ -23,7 +23,7 @@ use countersign_peers::gateway::policies::Policies;
 use countersign_policy::display;
 use countersign_protocol::gateway::node::command;
 use countersign_protocol::ids::NodeId;
-use countersign_protocol::ui::Via;
+use countersign_protocol::question::Via;
 use serde::Serialize;
 use state::{GatewaySecrets, Lease};
 use std::sync::Arc;

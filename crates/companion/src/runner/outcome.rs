@@ -4,8 +4,8 @@ use countersign_node::host::Refusal;
 use countersign_policy::display;
 use countersign_protocol::gateway::node::{NodeError, RunEvent};
 use countersign_protocol::limits::OUTPUT_TAIL_CHARS;
+use countersign_protocol::question::Outcome;
 use countersign_protocol::socket::{ExecError, ExecPayload};
-use countersign_protocol::ui::Outcome;
 
 /// How a run ended.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,7 +2,8 @@
 
 use super::*;
 use countersign_approvals::history;
-use countersign_protocol::ui::{HistoryEvent, Outcome};
+use countersign_protocol::history::HistoryEvent;
+use countersign_protocol::question::Outcome;
 use futures_util::{SinkExt as _, StreamExt as _};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};

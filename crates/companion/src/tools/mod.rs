@@ -23,10 +23,10 @@ use countersign_approvals::ports::Ports;
 use countersign_node::host::Host;
 use countersign_node::socket::server::Peer;
 use countersign_policy::display;
+use countersign_protocol::question::{Outcome, Via};
 use countersign_protocol::tools::{
     Permission, RemovedTool, ToolCall, ToolCaller, ToolFailure, ToolOutput, ToolView,
 };
-use countersign_protocol::ui::{Outcome, Via};
 use countersign_questions::tools as questions;
 use countersign_tool_policy as tool_policy;
 use countersign_tool_policy::schema::Dialect;

@@ -8,7 +8,8 @@ use countersign_approvals::question::Subject;
 use countersign_core::Core;
 use countersign_core::paths::Paths;
 use countersign_core::private;
-use countersign_protocol::ui::{AllowBlocked, CardKind, ChangeKind, ChangeView};
+use countersign_protocol::change::{ChangeKind, ChangeView};
+use countersign_protocol::question::{AllowBlocked, QuestionKind};
 use countersign_protocol::vocabulary::Decision;
 use pretty_assertions::assert_eq;
 use serde_json::json;
@@ -203,7 +204,7 @@ async fn a_file_changes_when_a_person_allowed_what_they_saw() {
     called.unwrap();
     assert_eq!(fs::read_to_string(rig.work().join("a.txt")).unwrap(), "one\n");
     let record = record.unwrap();
-    assert_eq!(record.question.subject.kind(), CardKind::Tool);
+    assert_eq!(record.question.subject.kind(), QuestionKind::Tool);
     let path = fs::canonicalize(rig.work()).unwrap().join("a.txt").display().to_string();
     assert_eq!(changes(&record), [(ChangeKind::Create, path)]);
     let (called, _) = rig.called("read_file", &json!({ "path": "a.txt" }), NO).await;
@@ -270,7 +271,7 @@ async fn a_command_runs_by_the_rules_of_this_machine() {
     let (called, record) = rig.called("exec", &json!({ "command": "id -u" }), NO).await;
     assert_eq!(called.unwrap_err().failure, ToolFailure::Denied);
     let question = &record.unwrap().question;
-    assert_eq!((question.subject.kind(), question.door.via), (CardKind::Exec, Via::Tool));
+    assert_eq!((question.subject.kind(), question.door.via), (QuestionKind::Exec, Via::Tool));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -318,7 +319,7 @@ async fn another_agents_command_is_judged_and_not_run() {
     let touch = json!({ "command": "touch made", "description": "harmless" });
     let (permission, record) = rig.permitted("Bash", &touch, YES).await;
     assert_eq!(permission, Permission::Allow);
-    assert_eq!(record.unwrap().question.subject.kind(), CardKind::Permit);
+    assert_eq!(record.unwrap().question.subject.kind(), QuestionKind::Permit);
     let (permission, _) = rig.permitted("Bash", &touch, NO).await;
     assert!(matches!(permission, Permission::Deny { failure: ToolFailure::Denied, .. }), "{permission:?}");
     assert!(!rig.work().join("made").exists());

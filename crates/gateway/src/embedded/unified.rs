@@ -11,7 +11,7 @@ use countersign_protocol::gateway::ErrorShape;
 use countersign_protocol::gateway::unified::{
     ApprovalKind, Presentation, Reason, ResolverView, Snapshot, Source, Status,
 };
-use countersign_protocol::ui::Severity;
+use countersign_protocol::question::Severity;
 use countersign_protocol::vocabulary::Decision;
 use serde::Deserialize;
 use serde_json::{Value, json};

@@ -15,8 +15,8 @@ use countersign_policy::facts::Facts;
 use countersign_policy::rules::{Folders, Moment, RuleIndex, folders_of, matches, visited, with_invocations};
 use countersign_protocol::document::{Document, WILDCARD_AGENT};
 use countersign_protocol::ids::AgentId;
+use countersign_protocol::remember::{Breadth, RuleBreadth, RungBreadth};
 use countersign_protocol::rules::{CommandRule, FileContents, RuleOrigin};
-use countersign_protocol::ui::{Breadth, RuleBreadth, RungBreadth};
 use std::collections::HashMap;
 
 /// A request of the past.

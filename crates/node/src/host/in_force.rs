@@ -6,7 +6,7 @@ use countersign_policy::document;
 use countersign_policy::effective::{BUILT_IN, Effective, Requested};
 use countersign_protocol::ids::AgentId;
 use countersign_protocol::socket::PolicySnapshot;
-use countersign_protocol::ui::StoreState;
+use countersign_protocol::state::StoreState;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 

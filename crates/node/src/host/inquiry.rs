@@ -13,8 +13,8 @@ use countersign_approvals::question::{Command, Place, Question, Subject};
 use countersign_commands::analysis::{self, Analysis};
 use countersign_policy::display;
 use countersign_protocol::ids::RequestId;
+use countersign_protocol::question::Outcome;
 use countersign_protocol::socket::NodeRun;
-use countersign_protocol::ui::Outcome;
 use std::sync::Arc;
 use std::time::Duration;
 

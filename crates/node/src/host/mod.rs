@@ -44,11 +44,13 @@ use countersign_policy::evaluate::{
 };
 use countersign_policy::facts::Facts;
 use countersign_policy::{currency, display};
+use countersign_protocol::edits::DocumentEdit;
 use countersign_protocol::ids::{AgentId, SessionKey};
+use countersign_protocol::question::{CancelCause, Outcome, Via, Why};
+use countersign_protocol::settings::Settings;
 use countersign_protocol::socket::{AskRequest, ExecError, ExecPayload, ExecRequest};
-use countersign_protocol::ui::{
-    CancelCause, DocumentEdit, Outcome, PolicyLayer, Settings, TestParams, TestResult, TestVerdict, Via, Why,
-};
+use countersign_protocol::state::{TestParams, TestResult};
+use countersign_protocol::trace::{PolicyLayer, TestVerdict};
 use countersign_protocol::vocabulary::{Ask, Decision, Security};
 pub use grants::AskedRun;
 use grants::{Granted, Grants};

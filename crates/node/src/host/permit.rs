@@ -10,8 +10,9 @@ use crate::host::record::Recorder;
 use crate::socket::server::Peer;
 use countersign_approvals::question::Runner;
 use countersign_policy::effective::Requested;
+use countersign_protocol::question::Outcome;
+use countersign_protocol::settings::ForwardedGrants;
 use countersign_protocol::socket::ExecRequest;
-use countersign_protocol::ui::{ForwardedGrants, Outcome};
 use tokio_util::sync::CancellationToken;
 
 impl Host {

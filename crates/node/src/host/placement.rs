@@ -31,8 +31,9 @@ use countersign_policy::ApprovedCommand;
 use countersign_policy::effective::{Effective, Requested};
 use countersign_policy::facts::Facts;
 use countersign_protocol::ids::AgentId;
+use countersign_protocol::question::HostKind;
 use countersign_protocol::socket::{ExecPayload, ExecRequest};
-use countersign_protocol::ui::{HostKind, TraceStep};
+use countersign_protocol::trace::TraceStep;
 use std::path::Path;
 
 /// Where a request is to run.

@@ -16,8 +16,8 @@ use countersign_protocol::gateway::approval::Plan;
 use countersign_protocol::gateway::node::{
     Coverage, CoveredPattern, ExecPolicy, FileOperand, PrepareParams, Prepared,
 };
+use countersign_protocol::settings::ForwardedGrants;
 use countersign_protocol::socket::ExecRequest;
-use countersign_protocol::ui::ForwardedGrants;
 use countersign_protocol::vocabulary::{Ask, Security};
 use std::collections::{BTreeMap, VecDeque};
 use std::str::FromStr;

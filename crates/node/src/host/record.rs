@@ -8,10 +8,11 @@ use countersign_approvals::ports::Ports;
 use countersign_approvals::question::Question;
 use countersign_policy::display;
 use countersign_protocol::digits::hex;
+use countersign_protocol::history::{HistoryEvent, RunView, RunningView};
 use countersign_protocol::ids::{AgentId, RequestId};
 use countersign_protocol::limits::OUTPUT_TAIL_CHARS;
+use countersign_protocol::question::{HostKind, Outcome, QuestionKind, Via};
 use countersign_protocol::socket::{ExecPayload, ExecRequest};
-use countersign_protocol::ui::{CardKind, HistoryEvent, HostKind, Outcome, RunView, RunningView, Via};
 use sha2::{Digest, Sha256};
 use std::time::Duration;
 
@@ -23,7 +24,7 @@ pub(super) struct Recorder {
     request_id: RequestId,
     agent: String,
     session: Option<String>,
-    card: CardKind,
+    card: QuestionKind,
     host: Option<HostKind>,
     command: String,
     command_sha256: String,
@@ -39,14 +40,14 @@ impl Recorder {
     pub(super) fn exec(parts: &Parts, request: &ExecRequest, peer: &Peer) -> Self {
         let door = if request.node_run.is_some() { Via::Node } else { parts.via };
         let via = peer.via.unwrap_or(door);
-        Self::of(parts, request, via, CardKind::Exec)
+        Self::of(parts, request, via, QuestionKind::Exec)
     }
 
     pub(super) fn permit(parts: &Parts, request: &ExecRequest, peer: &Peer) -> Self {
-        Self::of(parts, request, peer.via.unwrap_or(parts.via), CardKind::Permit)
+        Self::of(parts, request, peer.via.unwrap_or(parts.via), QuestionKind::Permit)
     }
 
-    fn of(parts: &Parts, request: &ExecRequest, via: Via, card: CardKind) -> Self {
+    fn of(parts: &Parts, request: &ExecRequest, via: Via, card: QuestionKind) -> Self {
         Self {
             agent: display::escape(AgentId::of(request.agent_id.as_deref()).as_str()),
             session: request.session_key.as_deref().map(display::escape),
@@ -70,7 +71,7 @@ impl Recorder {
         }
     }
 
-    fn blank(parts: &Parts, via: Via, card: CardKind) -> Self {
+    fn blank(parts: &Parts, via: Via, card: QuestionKind) -> Self {
         Self {
             request_id: parts.ports.ids.uuid().into(),
             history: parts.history.clone(),

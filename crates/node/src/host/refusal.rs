@@ -4,8 +4,8 @@ use crate::executor::sandbox::Unavailable;
 use countersign_approvals::history::HistoryError;
 use countersign_policy::display;
 use countersign_policy::evaluate::{Answer, DenyReason, Origin};
+use countersign_protocol::question::{CancelCause, Outcome};
 use countersign_protocol::socket::ExecError;
-use countersign_protocol::ui::{CancelCause, Outcome};
 
 /// Why a command was not run. Codes, messages and reasons are the peers'.
 #[derive(Clone, Debug, Eq, PartialEq)]

@@ -2,9 +2,9 @@
 
 use crate::executor::{Controls, Heard, Tap};
 use countersign_policy::display;
+use countersign_protocol::history::RunningView;
 use countersign_protocol::ids::RequestId;
 use countersign_protocol::limits::OUTPUT_TAIL_CHARS;
-use countersign_protocol::ui::RunningView;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -10,8 +10,10 @@ use countersign_approvals::rules::Folders;
 use countersign_policy::always::Choice;
 use countersign_policy::document;
 use countersign_policy::effective::Requested;
+use countersign_protocol::question::{AlwaysUnavailable, QuestionKind};
+use countersign_protocol::remember::Rung;
+use countersign_protocol::settings::ForwardedGrants;
 use countersign_protocol::socket::{NodeRun, PolicySnapshot, SnapshotRule};
-use countersign_protocol::ui::{AlwaysUnavailable, CardKind, ForwardedGrants, Rung};
 use pretty_assertions::assert_eq;
 use std::path::Path;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -511,7 +513,7 @@ async fn an_ask_frame_runs_nothing_and_offers_what_the_asker_offers() {
     assert_eq!(decision, Some(Decision::AllowOnce));
     assert!(!marker.exists());
     let record = answering.await.unwrap();
-    assert_eq!(record.question.subject.kind(), CardKind::Ask);
+    assert_eq!(record.question.subject.kind(), QuestionKind::Ask);
     assert!(record.question.offer.choices.is_empty());
 }
 

@@ -4,7 +4,7 @@
 
 use super::lock::Lock;
 use crate::{descriptors, shortage};
-use countersign_protocol::ui::SocketLoss;
+use countersign_protocol::history::SocketLoss;
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::fs::{FileType, Mode, OFlags, Stat};
 use rustix::io::{DupFlags, Errno};

@@ -2,7 +2,7 @@
 
 use super::listener::{BindError, Listener};
 use countersign_approvals::watcher::Watcher;
-use countersign_protocol::ui::{SocketDoor, SocketLoss};
+use countersign_protocol::history::{SocketDoor, SocketLoss};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;

@@ -8,7 +8,7 @@ use countersign_protocol::gateway::plugin::PluginView;
 use countersign_protocol::gateway::proposal::ProposalView;
 use countersign_protocol::gateway::unified::ApprovalKind;
 use countersign_protocol::ids::SessionKey;
-use countersign_protocol::ui::Via;
+use countersign_protocol::question::Via;
 use countersign_protocol::vocabulary::Decision;
 use countersign_questions::gateway::{asked, asked_by_plugin, cwd, proposed, run_of, would_run_here};
 use serde::Deserialize;
@@ -174,8 +174,9 @@ pub(super) enum ReadError {
 mod tests {
     use super::*;
     use countersign_approvals::question::{Folder, Place};
+    use countersign_protocol::question::{HostKind, QuestionKind};
+    use countersign_protocol::shown::CommandForm;
     use countersign_protocol::socket::NodeRun;
-    use countersign_protocol::ui::{CardKind, CommandForm, HostKind};
     use pretty_assertions::assert_eq;
     use serde_json::json;
 
@@ -193,7 +194,7 @@ mod tests {
             "ask": "always", "agentId": null, "resolvedPath": null, "sessionKey": "agent:main"}));
         let question = &presented.question;
         assert_eq!(question.offer.decisions, [Decision::AllowOnce, Decision::Deny]);
-        assert_eq!((question.subject.kind(), question.place.kind()), (CardKind::Ask, HostKind::Remote));
+        assert_eq!((question.subject.kind(), question.place.kind()), (QuestionKind::Ask, HostKind::Remote));
         assert_eq!(question.door.gateway.as_deref(), Some("work"));
         assert_eq!(question.subject.folder(), Some(&Folder::named("/w")));
         assert_eq!(presented.session(), Some("agent:main"));
@@ -244,7 +245,7 @@ mod tests {
         let payload = json!({"id": "plugin:1", "request": request, "createdAtMs": 1, "expiresAtMs": 2});
         let presented = Presented::read(Kind::Plugin, &payload, WORK).unwrap();
         let question = &presented.question;
-        assert_eq!(question.subject.kind(), CardKind::Plugin);
+        assert_eq!(question.subject.kind(), QuestionKind::Plugin);
         assert_eq!(question.offer.decisions, [Decision::AllowOnce, Decision::Deny]);
         let view = question.subject.view();
         assert_eq!((view.hidden, view.arguments), (1, 0));
@@ -260,7 +261,7 @@ mod tests {
         let question = &presented.question;
         assert_eq!(
             (question.subject.kind(), question.place.kind()),
-            (CardKind::SystemAgent, HostKind::Remote)
+            (QuestionKind::SystemAgent, HostKind::Remote)
         );
         assert_eq!(question.offer.decisions, [Decision::AllowOnce, Decision::Deny]);
         assert_eq!(question.door.gateway.as_deref(), Some("work"));

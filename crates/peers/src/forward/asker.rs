@@ -11,7 +11,7 @@ use countersign_approvals::book::Record;
 use countersign_approvals::ports::Ports;
 use countersign_gateway::client::{Answers, CallError, Live};
 use countersign_policy::display;
-use countersign_protocol::ui::CardKind;
+use countersign_protocol::question::QuestionKind;
 use countersign_protocol::vocabulary::Decision;
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -57,7 +57,10 @@ impl Asker {
     /// Whether a request is one for this gateway: not one that came from there, and a command.
     pub(super) fn takes(&self, record: &Record) -> bool {
         record.requested_by.gateway.as_deref() != Some(self.gateway.as_str())
-            && matches!(record.question.subject.kind(), CardKind::Exec | CardKind::Ask | CardKind::Permit)
+            && matches!(
+                record.question.subject.kind(),
+                QuestionKind::Exec | QuestionKind::Ask | QuestionKind::Permit
+            )
     }
 
     /// Raises a request there and follows it to its end, here or there.

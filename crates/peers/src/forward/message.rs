@@ -4,7 +4,7 @@
 use countersign_approvals::book::{Ending, Record};
 use countersign_approvals::question::{Folder, Place, Question, Subject};
 use countersign_policy::display;
-use countersign_protocol::ui::{CancelCause, CardKind, HostKind, Via};
+use countersign_protocol::question::{CancelCause, HostKind, QuestionKind, Via};
 use countersign_protocol::vocabulary::Decision;
 use serde::Serialize;
 use std::borrow::Cow;
@@ -47,7 +47,7 @@ struct Body<'a> {
 #[serde(rename_all = "camelCase")]
 struct RequestBody {
     id: String,
-    kind: CardKind,
+    kind: QuestionKind,
     via: Via,
     command: String,
     exact: bool,

@@ -30,9 +30,8 @@ use countersign_core::paths::Paths;
 use countersign_policy::display::{self, Secrets as ShownSecrets};
 use countersign_protocol::document::MAIN_AGENT;
 use countersign_protocol::ids::{RequestId, SessionKey};
-use countersign_protocol::ui::{
-    CancelCause, ForwardMode, ForwardNow, ForwardSettings, ForwardTargetView, ForwardView,
-};
+use countersign_protocol::question::CancelCause;
+use countersign_protocol::ui::{ForwardMode, ForwardNow, ForwardSettings, ForwardTargetView, ForwardView};
 use filter::Filter;
 use message::{Message, Sample, What};
 use meter::Meter;

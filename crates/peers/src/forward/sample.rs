@@ -5,7 +5,8 @@ use countersign_approvals::ports::Ports;
 use countersign_approvals::question::{Command, Door, Offer, Place, Question, Runner, Subject, peer_asks};
 use countersign_policy::display;
 use countersign_protocol::ids::AgentId;
-use countersign_protocol::ui::{PolicyLayer, Via};
+use countersign_protocol::question::Via;
+use countersign_protocol::trace::PolicyLayer;
 use std::time::Duration;
 
 /// A sample. It is in no book: whatever is answered, nothing hangs on it.

@@ -11,8 +11,9 @@ use countersign_approvals::actor::PresenterGuard;
 use countersign_approvals::book::RequestedBy;
 use countersign_core::Core;
 use countersign_protocol::ids::RequestId;
+use countersign_protocol::question::Via;
 use countersign_protocol::ui::{
-    ForwardPlace, ForwardTargetEdit, GatewayEdit, LinkState, SampleResult, SecretEdit, SecretKind, Via,
+    ForwardPlace, ForwardTargetEdit, GatewayEdit, LinkState, SampleResult, SecretEdit, SecretKind,
     WebhookAuth,
 };
 use countersign_protocol::vocabulary::Decision;

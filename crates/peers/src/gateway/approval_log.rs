@@ -4,7 +4,7 @@
 use countersign_approvals::book::{Ending, GRACE_MS};
 use countersign_gateway::embedded::{Ended, Happened, KnownApproval, Resolver, Verdict};
 use countersign_protocol::gateway::unified::Reason;
-use countersign_protocol::ui::CancelCause;
+use countersign_protocol::question::CancelCause;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;

@@ -10,7 +10,7 @@ use countersign_gateway::embedded::PolicyError;
 use countersign_policy::document;
 use countersign_protocol::document::Document;
 use countersign_protocol::gateway::policy::{PolicyFile, ResolvedDefaults};
-use countersign_protocol::ui::StoreState;
+use countersign_protocol::state::StoreState;
 use serde_json::{Map, Value};
 use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;

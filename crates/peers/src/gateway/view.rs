@@ -6,7 +6,8 @@ use countersign_gateway::session::Client;
 use countersign_policy::display::{self, Secrets};
 use countersign_protocol::control::TurnedAway;
 use countersign_protocol::ids::DeviceId;
-use countersign_protocol::ui::{ClientView, DeviceView, PairingReason, PairingView, Shown};
+use countersign_protocol::shown::Shown;
+use countersign_protocol::ui::{ClientView, DeviceView, PairingReason, PairingView};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 

@@ -9,7 +9,7 @@ use countersign_gateway::pet::client::{AnswerError, PetCall};
 use countersign_gateway::pet::{Choice, Keep};
 use countersign_node::host::{Host, Inquired, Inquiry};
 use countersign_policy::display::{self, Secrets};
-use countersign_protocol::ui::{CancelCause, Outcome};
+use countersign_protocol::question::{CancelCause, Outcome};
 use countersign_questions::tools as questions;
 use std::sync::Arc;
 use tokio::sync::mpsc;

@@ -6,10 +6,9 @@ use countersign_approvals::actor::{Event, PresenterGuard};
 use countersign_approvals::book::{Ending, Record};
 use countersign_approvals::history;
 use countersign_core::Core;
-use countersign_protocol::ui::{
-    AllowBlocked, CancelCause, CardKind, Fact, HistoryEvent, HostKind, LinkProblem, Outcome, Via,
-};
-use countersign_protocol::ui::{LinkState, SecretEdit};
+use countersign_protocol::history::HistoryEvent;
+use countersign_protocol::question::{AllowBlocked, CancelCause, HostKind, Outcome, QuestionKind, Via};
+use countersign_protocol::ui::{Fact, LinkProblem, LinkState, SecretEdit};
 use countersign_protocol::vocabulary::Decision;
 use countersign_questions::card::card;
 use futures_util::{SinkExt as _, StreamExt as _};
@@ -211,7 +210,7 @@ async fn what_another_server_asks_is_a_card_and_the_answer_goes_back_to_it() {
         server.ask(id, "exec", json!({"command": "touch \u{202e}made"})).await;
         let record = here.added().await;
         let card = card(&record);
-        assert_eq!((card.kind, card.via, card.host.kind), (CardKind::Tool, Via::Pet, HostKind::Remote));
+        assert_eq!((card.kind, card.via, card.host.kind), (QuestionKind::Tool, Via::Pet, HostKind::Remote));
         assert_eq!(display::original(card.gateway.as_ref().unwrap()).unwrap(), "far away");
         assert_eq!(display::original(card.session.as_ref().unwrap()).unwrap(), "cat");
         assert_eq!(card.decisions, [Decision::AllowOnce, Decision::Deny]);

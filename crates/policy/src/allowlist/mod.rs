@@ -11,7 +11,7 @@ use crate::facts::ProgramFacts;
 use countersign_commands::analysis::{Analysis, Word};
 use countersign_commands::text::is_js_space;
 use countersign_protocol::digits::hex;
-use countersign_protocol::ui::EntryKind;
+use countersign_protocol::edits::EntryKind;
 use sha2::{Digest, Sha256};
 use std::borrow::Cow;
 use std::path::Path;

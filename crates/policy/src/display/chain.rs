@@ -3,7 +3,7 @@
 
 use super::{Secrets, segment_view, shown};
 use countersign_commands::analysis::{Analysis, Form, Operator, Segment, Transport};
-use countersign_protocol::ui::{ArgRole, ArgView, SegmentView};
+use countersign_protocol::shown::{ArgRole, ArgView, SegmentView};
 use std::ops::Range;
 
 /// The parts of the text in `argv`, which `analysis` looked through. `None` when it did not, or when parts of it do not
@@ -92,7 +92,7 @@ const BLANKS: [char; 3] = [' ', '\t', '\n'];
 #[cfg(test)]
 mod tests {
     use super::super::{command_view, original};
-    use countersign_protocol::ui::{ArgRole, CommandForm};
+    use countersign_protocol::shown::{ArgRole, CommandForm};
     use pretty_assertions::assert_eq;
 
     /// The parts as text: boxes in brackets, missed parts with a mark in front.

@@ -15,9 +15,8 @@ pub use line::{
 
 use countersign_commands::analysis::{Analysis, Operator, analyze_argv};
 use countersign_protocol::limits::{DISPLAY_ARGUMENTS, DISPLAY_INPUT_UNITS};
-use countersign_protocol::ui::{
-    AllowBlocked, ArgRole, ArgView, CommandForm, CommandView, SegmentView, Shown, SpanKind,
-};
+use countersign_protocol::question::AllowBlocked;
+use countersign_protocol::shown::{ArgRole, ArgView, CommandForm, CommandView, SegmentView, Shown, SpanKind};
 use spans::Blanks;
 
 /// Whether look-alike secrets are covered.

@@ -2,7 +2,7 @@
 
 use super::hidden::{Hiding, lookalikes};
 use super::secrets::MASK;
-use countersign_protocol::ui::{Shown, Span, SpanKind};
+use countersign_protocol::shown::{Shown, Span, SpanKind};
 use std::ops::Range;
 
 /// How blanks are painted.

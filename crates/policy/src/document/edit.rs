@@ -6,7 +6,7 @@ use super::{
     arg_pattern as stored_arg_pattern, blank_is_absent, entry_ids, is_generated_arguments,
 };
 use countersign_protocol::document::Document;
-use countersign_protocol::ui::{DocumentEdit, PolicyField};
+use countersign_protocol::edits::{DocumentEdit, PolicyField};
 use countersign_protocol::vocabulary::{Ask, Security};
 use serde_json::{Map, Value, json};
 

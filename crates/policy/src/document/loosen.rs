@@ -6,7 +6,7 @@ use super::{AGENTS, GENERATED, LEGACY_MAIN};
 use crate::allowlist::Entry;
 use crate::effective::{BUILT_IN, Effective};
 use countersign_protocol::document::{Document, MAIN_AGENT, WILDCARD_AGENT};
-use countersign_protocol::ui::{Loosening, PolicyField};
+use countersign_protocol::edits::{Loosening, PolicyField};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 

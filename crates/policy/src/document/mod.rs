@@ -22,7 +22,7 @@ pub use uses::differ_in_uses_only;
 
 use crate::allowlist::BOUND_ARGUMENTS;
 use countersign_protocol::document::{Document, VERSION};
-use countersign_protocol::ui::DocumentEdit;
+use countersign_protocol::edits::DocumentEdit;
 use serde_json::{Map, Value, json};
 use std::collections::HashSet;
 

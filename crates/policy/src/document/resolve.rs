@@ -5,8 +5,9 @@ use super::{AGENTS, ALLOWLIST, DEFAULTS, GENERATED, LEGACY_MAIN, arg_pattern, en
 use crate::allowlist::Entry;
 use crate::effective::{BUILT_IN, Effective, Layered, Requested, SANDBOX};
 use countersign_protocol::document::{Document, MAIN_AGENT, WILDCARD_AGENT};
+use countersign_protocol::edits::PolicyField;
 use countersign_protocol::socket::{PolicySnapshot, SnapshotRule};
-use countersign_protocol::ui::{PolicyField, PolicyLayer};
+use countersign_protocol::trace::PolicyLayer;
 use countersign_protocol::vocabulary::Security;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;

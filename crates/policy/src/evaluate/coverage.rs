@@ -10,7 +10,7 @@ use countersign_commands::analysis::{Analysis, OpaqueReason};
 use countersign_commands::command::{Mode, PromptReason};
 use countersign_commands::raw_command::canonical_text;
 use countersign_commands::shell;
-use countersign_protocol::ui::MissCause;
+use countersign_protocol::trace::MissCause;
 use countersign_protocol::vocabulary::Ask;
 
 /// What entries, safe bins, builtins and skills come to for a command.

@@ -17,7 +17,7 @@ use crate::effective::Effective;
 use crate::facts::Facts;
 use countersign_commands::analysis::{Analysis, OpaqueReason};
 use countersign_protocol::ids::RequestId;
-use countersign_protocol::ui::{MissCause, TraceStep};
+use countersign_protocol::trace::{MissCause, TraceStep};
 use countersign_protocol::vocabulary::{Ask, Decision, Security};
 use coverage::Coverage;
 

@@ -11,7 +11,7 @@ use crate::safe_bins::Refusal;
 use crate::surroundings::Doubt;
 use countersign_commands::analysis::{Analysis, OpaqueReason, Segment};
 use countersign_commands::command::PromptReason;
-use countersign_protocol::ui::{
+use countersign_protocol::trace::{
     Advice, EntryFit, MissCause, RuleStanding, TestVerdict, TraceStep, UnboundCause, VerdictCause,
 };
 use std::path::Path;

@@ -3,7 +3,7 @@
 //!
 //! ```
 //! use countersign_policy::{document, effective::Requested, meaning::meaning};
-//! use countersign_protocol::ui::{Refusals, Usually};
+//! use countersign_protocol::meaning::{Refusals, Usually};
 //!
 //! let (policy, _) = document::resolve(&document::empty(), None, Requested::default());
 //! assert_eq!(meaning(&policy, Refusals::None).usually, Usually::NothingRuns);
@@ -20,8 +20,8 @@ use crate::effective::{Effective, Requested};
 use crate::evaluate::Covered;
 use crate::rules::{Moment, RuleIndex, is_live};
 use countersign_protocol::document::{Document, WILDCARD_AGENT};
+use countersign_protocol::meaning::{Meaning, Reach, Refusals, Unanswered, Usually, Whose, Widening};
 use countersign_protocol::rules::RuleEffect;
-use countersign_protocol::ui::{Meaning, Reach, Refusals, Unanswered, Usually, Whose, Widening};
 use countersign_protocol::vocabulary::{Ask, Security};
 use std::collections::HashMap;
 

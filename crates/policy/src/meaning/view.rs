@@ -6,7 +6,9 @@ use crate::display::{Secrets, shown};
 use crate::document::{AGENTS, ALLOWLIST, DEFAULTS, LEGACY_MAIN, entry_ids, resolve_over, rule};
 use crate::effective::{BUILT_IN, Effective};
 use countersign_protocol::document::{Document, MAIN_AGENT, WILDCARD_AGENT};
-use countersign_protocol::ui::{EffectiveView, EntryView, Refusals, ScopeView, Shown};
+use countersign_protocol::edits::{EffectiveView, EntryView, ScopeView};
+use countersign_protocol::meaning::Refusals;
+use countersign_protocol::shown::Shown;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 

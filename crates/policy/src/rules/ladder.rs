@@ -12,7 +12,7 @@ use countersign_protocol::rules::{
 };
 use std::path::Path;
 
-pub use countersign_protocol::ui::{Longest, Rung, SESSION_MS, Withheld};
+pub use countersign_protocol::remember::{Longest, Rung, SESSION_MS, Withheld};
 
 /// One rung: the proposal, or why there is none.
 #[derive(Clone, Debug, Eq, PartialEq)]

@@ -2,12 +2,11 @@
 
 use crate::display::{Secrets, shown};
 use countersign_protocol::limits::REACHED_FLAGS;
+use countersign_protocol::remember::{PinnedFile, ReachedArguments, ReachedFlags, ReachedOperand, RuleReach};
 use countersign_protocol::rules::{
     ArgumentRule, CommandRule, FlagPresence, FlagRule, FlagSet, OperandKind, OperandRule,
 };
-use countersign_protocol::ui::{
-    PinnedFile, ReachedArguments, ReachedFlags, ReachedOperand, RuleReach, Shown,
-};
+use countersign_protocol::shown::Shown;
 
 /// What `rule` is about.
 pub fn reach(rule: &CommandRule) -> RuleReach {

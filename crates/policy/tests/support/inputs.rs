@@ -3,7 +3,7 @@
 use super::{World, person, rule};
 use countersign_policy::evaluate::{Answer, Origin};
 use countersign_protocol::document::Document;
-use countersign_protocol::ui::{DocumentEdit, PolicyField};
+use countersign_protocol::edits::{DocumentEdit, PolicyField};
 use countersign_protocol::vocabulary::{Ask, Decision, Security};
 use proptest::collection::vec;
 use proptest::option;

@@ -12,7 +12,7 @@ use countersign_policy::evaluate::{
     Answer, Evaluation, LocalRules, Origin, Subject, Trust, Verdict, evaluate,
 };
 use countersign_policy::facts::{Facts, FileIdentity, FolderFacts, ProgramFacts, Repository, Surroundings};
-use countersign_protocol::ui::{PolicyLayer, TraceStep};
+use countersign_protocol::trace::{PolicyLayer, TraceStep};
 use countersign_protocol::vocabulary::{Ask, Decision, Security};
 use std::collections::BTreeSet;
 use std::path::PathBuf;

@@ -1,7 +1,7 @@
 //! What plugins of a gateway ask people for (docs/protocol/approvals.md, "Plugins").
 
 use super::approval::known_decisions;
-use crate::ui::Severity;
+use crate::question::Severity;
 use crate::vocabulary::Decision;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;

@@ -1,7 +1,7 @@
 //! Approvals of every kind in one shape, those that ended included (docs/protocol/approvals.md,
 //! "Every kind in one shape").
 
-use crate::ui::Severity;
+use crate::question::Severity;
 use crate::vocabulary::Decision;
 use serde::{Deserialize, Serialize};
 

@@ -1,44 +1,19 @@
 //! Settings, status, commands and events of the app.
 
-use super::{
-    Card, Confirmation, DocumentEdit, HistoryEntry, Outcome, PageEnd, Remember, Shown, SocketState, Standing,
-    StoreState, TraceStep,
-};
+use crate::edits::{Confirmation, DocumentEdit};
+use crate::history::HistoryEntry;
+use crate::meaning::Standing;
+use crate::question::Outcome;
+use crate::remember::Remember;
+use crate::settings::Settings;
+use crate::shown::Shown;
+use crate::state::{PageEnd, RecordingState, Shortage, SocketState, StoreState};
+use crate::ui::Card;
 use crate::vocabulary::Decision;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
 ui_words! {
-    /// Colour theme.
-    pub enum Theme {
-        /// As the desktop.
-        System,
-        /// Light.
-        Light,
-        /// Dark.
-        Dark,
-    }
-
-    /// Language of the UI.
-    pub enum Language {
-        /// As the desktop.
-        System,
-        /// English.
-        En,
-        /// 简体中文.
-        Zh,
-        /// 한국어.
-        Ko,
-    }
-
-    /// When a grant that was given elsewhere is honoured.
-    pub enum ForwardedGrants {
-        /// Only with a policy snapshot that is still current.
-        WithSnapshot,
-        /// Never: the person is asked again.
-        Never,
-    }
-
     /// Whether something of the desktop is there.
     pub enum Presence {
         /// It answered.
@@ -65,26 +40,6 @@ ui_words! {
         Upkeep,
         /// The main window.
         Window,
-    }
-
-    /// What the machine has too little of.
-    pub enum Shortage {
-        /// Files that may be open at once.
-        Files,
-        /// Processes that may run at once.
-        Processes,
-    }
-
-    /// What keeps lines from being written.
-    pub enum RecordingCause {
-        /// The disk fails.
-        Broken,
-        /// The disk is full.
-        Full,
-        /// Something else.
-        Other,
-        /// The disk takes no changes.
-        ReadOnly,
     }
 
     /// A page of the main window.
@@ -118,43 +73,9 @@ ui_tagged! {
             end: PageEnd,
         },
     }
-
-    /// Whether what happens is written down.
-    #[derive(Eq)]
-    pub enum RecordingState {
-        /// As far as is known.
-        Works,
-        /// It takes long, and whatever runs waits for it.
-        Slow,
-        /// It is not: nothing runs unasked until it is again.
-        Fails {
-            /// Since when, Unix milliseconds.
-            since_ms: i64,
-            /// Why.
-            cause: RecordingCause,
-            /// The same in the system's words.
-            text: String,
-        },
-    }
 }
 
 ui! {
-    /// The person's settings.
-    #[derive(Eq)]
-    #[serde(default)]
-    pub struct Settings {
-        /// Colour theme.
-        pub theme: Theme,
-        /// Language.
-        pub language: Language,
-        /// Milliseconds before Allow arms; at least 1500.
-        pub arm_delay_ms: u32,
-        /// Whether notifications are sent.
-        pub notifications: bool,
-        /// Trust in forwarded grants.
-        pub forwarded_grants: ForwardedGrants,
-    }
-
     /// What works at the moment.
     pub struct Status {
         /// The app's version.
@@ -237,26 +158,6 @@ ui! {
         pub confirmed: bool,
     }
 
-    /// A command to try against the policy. Nothing runs.
-    pub struct TestParams {
-        /// Agent id.
-        pub agent: String,
-        /// Command text.
-        pub command: String,
-        /// Working directory; absent means the home directory.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        #[ts(optional)]
-        pub cwd: Option<String>,
-    }
-
-    /// What the policy says about a tried command.
-    pub struct TestResult {
-        /// `allow`, `ask` or `deny`.
-        pub verdict: TestVerdict,
-        /// The same evaluator's trace.
-        pub trace: Vec<TraceStep>,
-    }
-
     /// An error of a command.
     #[derive(Eq)]
     pub struct CommandError {
@@ -268,16 +169,6 @@ ui! {
 }
 
 ui_words! {
-    /// A verdict without side effects.
-    pub enum TestVerdict {
-        /// Would run unasked.
-        Allow,
-        /// Would ask.
-        Ask,
-        /// Would be denied.
-        Deny,
-    }
-
     /// A code exists only if the UI branches on it.
     pub enum ErrorCode {
         /// The request was answered, expired or withdrawn before.
@@ -380,45 +271,5 @@ ui_tagged! {
             /// Which.
             page: Page,
         },
-    }
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Self {
-            theme: Theme::System,
-            language: Language::System,
-            arm_delay_ms: MIN_ARM_DELAY_MS,
-            notifications: true,
-            forwarded_grants: ForwardedGrants::WithSnapshot,
-        }
-    }
-}
-
-/// Least time between painting a card and allowing it, in milliseconds (a glance is not reading). May be longer, never shorter.
-pub const MIN_ARM_DELAY_MS: u32 = 1_500;
-
-/// Most time that a person can set for it, in milliseconds: beyond it many requests would expire first.
-pub const MAX_ARM_DELAY_MS: u32 = 10_000;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// The window offers what the settings take: its bounds are written from these, as its types are.
-    #[test]
-    fn export_bounds() {
-        let folder = std::env::var_os("TS_RS_EXPORT_DIR").expect("cargo sets it");
-        let bounds = [
-            ("MIN_ARM_DELAY_MS", MIN_ARM_DELAY_MS, "Least time between painting a card and allowing it."),
-            ("MAX_ARM_DELAY_MS", MAX_ARM_DELAY_MS, "Most time that can be set for it."),
-        ];
-        let lines =
-            bounds.map(|(name, value, words)| format!("/** {words} */\nexport const {name} = {value};\n"));
-        let text = format!(
-            "// Written by `cargo test -p countersign-protocol`; do not edit.\n\n{}",
-            lines.join("\n")
-        );
-        std::fs::write(std::path::Path::new(&folder).join("bounds.ts"), text).unwrap();
     }
 }

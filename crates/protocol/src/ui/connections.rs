@@ -1,6 +1,7 @@
 //! Gateways: the app's own one, and others that it is connected to (docs/protocol/gateway.md).
 
-use super::{ForwardView, PetsView, Shown};
+use crate::shown::Shown;
+use crate::ui::{ForwardView, PetsView};
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 

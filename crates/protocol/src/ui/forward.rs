@@ -1,6 +1,7 @@
 //! Handing on what is asked and how it ended to other places (docs/forwarder.md).
 
-use super::{SecretEdit, Shown};
+use crate::shown::Shown;
+use crate::ui::SecretEdit;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 

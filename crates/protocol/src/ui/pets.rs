@@ -1,6 +1,7 @@
 //! Companion clients that answer here, and other programs' servers that ask here (docs/pet.md).
 
-use super::{LinkState, SecretEdit, Shown};
+use crate::shown::Shown;
+use crate::ui::{LinkState, SecretEdit};
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 

@@ -1,6 +1,7 @@
 //! Approvals documents of other gateways and of their nodes (docs/protocol/document.md, "Over a gateway").
 
-use super::{DocumentEdit, DocumentView, Shown};
+use crate::edits::{DocumentEdit, DocumentView};
+use crate::shown::Shown;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 

@@ -1,43 +1,13 @@
 //! Where commands run, per agent, and which sessions have settings of their own (docs/routing.md).
 
-use super::{Loosening, Shown};
+use crate::edits::Loosening;
+use crate::route::{RouteField, RouteLayer};
+use crate::shown::Shown;
 use crate::vocabulary::{Ask, ExecHost, ExecTarget, Security};
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
 ui_words! {
-    /// One part of where and how a command runs.
-    pub enum RouteField {
-        /// When a person is asked.
-        Ask,
-        /// Whether the session is lifted out of its sandbox.
-        Elevated,
-        /// Where it runs.
-        Host,
-        /// On which node.
-        Node,
-        /// What may run.
-        Security,
-    }
-
-    /// Who set it.
-    pub enum RouteLayer {
-        /// What the run itself names.
-        Tool,
-        /// What a message said for its own run.
-        Message,
-        /// What a message said for its session.
-        Session,
-        /// The session is elevated.
-        Elevated,
-        /// The agent's settings.
-        Agent,
-        /// The settings of all agents.
-        Global,
-        /// Nobody: built in.
-        BuiltIn,
-    }
-
     /// How long a session's setting holds.
     pub enum RouteLasting {
         /// For the session's next run, or until a short time is over.

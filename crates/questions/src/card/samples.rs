@@ -8,7 +8,7 @@ use countersign_policy::display;
 use countersign_policy::effective::{Effective, Layered};
 use countersign_policy::evaluate::{LocalRules, Origin, Subject, Trust, Verdict, evaluate};
 use countersign_policy::facts::{Facts, FileIdentity, FolderFacts, ProgramFacts};
-use countersign_protocol::ui::PolicyLayer;
+use countersign_protocol::trace::PolicyLayer;
 use countersign_protocol::vocabulary::{Ask, Security};
 use serde_json::{Map, Value, json};
 use std::path::Path;

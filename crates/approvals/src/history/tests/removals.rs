@@ -1,7 +1,7 @@
 //! Whatever is taken away is named, and nothing that the writer does by itself is an alarm.
 
 use super::*;
-use countersign_protocol::ui::ChainReport;
+use countersign_protocol::history::ChainReport;
 use pretty_assertions::assert_eq;
 use proptest::prelude::*;
 

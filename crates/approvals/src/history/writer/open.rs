@@ -6,7 +6,7 @@ use crate::history::chain::{self, Link};
 use crate::history::files::{self, Backward, CHAINS, Forward, Line, Part, current};
 use crate::history::head::{self, Ends, Head, Mark, Reach};
 use crate::history::read::read_error;
-use countersign_protocol::ui::{ChainName, RecordNote};
+use countersign_protocol::history::{ChainName, RecordNote};
 use rustix::fs::{self, OFlags};
 use std::io::Write;
 

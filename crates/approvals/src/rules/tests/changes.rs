@@ -3,8 +3,9 @@
 use super::*;
 use countersign_policy::facts::{ProgramFacts, Reached};
 use countersign_policy::rules::{Invocation, Moment, RuleIndex, Ruling};
+use countersign_protocol::edits::RuleLoosening;
+use countersign_protocol::rule_edits::PresetSwitch;
 use countersign_protocol::rules::{RuleEffect, RuleOrigin};
-use countersign_protocol::ui::{PresetSwitch, RuleLoosening};
 use pretty_assertions::assert_eq;
 use proptest::prelude::*;
 

@@ -1,7 +1,8 @@
 //! How the app's connections to other gateways are.
 
 use super::{Finding, Level, ok};
-use countersign_protocol::ui::{GatewayView, LinkProblem, LinkState, Shown};
+use countersign_protocol::shown::Shown;
+use countersign_protocol::ui::{GatewayView, LinkProblem, LinkState};
 
 /// Of all of them, what is not as it should be.
 pub(super) fn finding(gateways: &[GatewayView]) -> Finding {

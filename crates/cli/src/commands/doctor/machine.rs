@@ -2,7 +2,7 @@
 
 use super::{Finding, Level, ok, problem};
 use countersign_companion::sentences::{self, Language};
-use countersign_protocol::ui::{RecordingState, Shortage};
+use countersign_protocol::state::{RecordingState, Shortage};
 
 /// Whether what happens is written down, as the app says, and what is `owed` to the record.
 pub(super) fn recording(app: Option<&RecordingState>, owed: Option<String>) -> Finding {
@@ -53,7 +53,7 @@ const DISK_REMEDY: &str =
 #[cfg(test)]
 mod tests {
     use super::*;
-    use countersign_protocol::ui::RecordingCause;
+    use countersign_protocol::state::RecordingCause;
 
     #[test]
     fn what_cannot_be_recorded_is_told_with_why_and_since_when() {

@@ -5,11 +5,11 @@ use crate::wiring::Companion;
 use countersign_approvals::actor::PresenterGuard;
 use countersign_core::paths::Paths;
 use countersign_core::private;
+use countersign_protocol::history::HistoryEvent;
 use countersign_protocol::ids::RequestId;
-use countersign_protocol::ui::{
-    Card, DecideParams, Fact, HistoryEvent, Outcome, PairingReason, RuleEdit, RuleEditParams, SecretEdit,
-    SecretKind, UiMessage, Via,
-};
+use countersign_protocol::question::{Outcome, Via};
+use countersign_protocol::rule_edits::{RuleEdit, RuleEditParams};
+use countersign_protocol::ui::{Card, DecideParams, Fact, PairingReason, SecretEdit, SecretKind, UiMessage};
 use countersign_protocol::vocabulary::Decision;
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
@@ -437,7 +437,7 @@ fn a_crowd_of_devices_brings_up_the_window_once() {
         let request = |id: &&str| PairingView {
             request_id: (*id).to_owned(),
             device_id: String::new(),
-            name: countersign_protocol::ui::Shown { spans: Vec::new() },
+            name: countersign_protocol::shown::Shown { spans: Vec::new() },
             platform: None,
             role: String::new(),
             scopes: Vec::new(),

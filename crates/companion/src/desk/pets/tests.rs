@@ -8,12 +8,12 @@ use countersign_approvals::actor::PresenterGuard;
 use countersign_core::paths::Paths;
 use countersign_core::private;
 use countersign_node::socket::server::Peer;
+use countersign_protocol::history::HistoryEvent;
 use countersign_protocol::ids::RequestId;
+use countersign_protocol::question::{AllowBlocked, Outcome, Via};
+use countersign_protocol::settings::Settings;
 use countersign_protocol::tools::{ToolCall, ToolCaller, ToolFailure};
-use countersign_protocol::ui::{
-    AllowBlocked, Card, DecideParams, EmbeddedEdit, HistoryEvent, LinkState, Outcome, SecretEdit, Settings,
-    UiEvent, UiMessage, Via,
-};
+use countersign_protocol::ui::{Card, DecideParams, EmbeddedEdit, LinkState, SecretEdit, UiEvent, UiMessage};
 use countersign_protocol::vocabulary::Decision;
 use futures_util::{SinkExt as _, StreamExt as _};
 use pretty_assertions::assert_eq;

@@ -5,10 +5,9 @@ use crate::wiring::Companion;
 use countersign_approvals::actor::PresenterGuard;
 use countersign_core::paths::Paths;
 use countersign_peers::gateway::{self, Serving};
-use countersign_protocol::ui::{
-    DocumentEdit, EmbeddedState, GatewayEdit, LinkState, PolicyField, PolicyReach, SecretEdit, SecretKind,
-    SocketState,
-};
+use countersign_protocol::edits::{DocumentEdit, PolicyField};
+use countersign_protocol::state::SocketState;
+use countersign_protocol::ui::{EmbeddedState, GatewayEdit, LinkState, PolicyReach, SecretEdit, SecretKind};
 use futures_util::{SinkExt as _, StreamExt as _};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};

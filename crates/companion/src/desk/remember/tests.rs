@@ -7,12 +7,13 @@ use countersign_approvals::book::NotAnswered;
 use countersign_approvals::remember::Memory;
 use countersign_core::paths::Paths;
 use countersign_node::socket::server::Peer;
+use countersign_protocol::edits::DocumentView;
 use countersign_protocol::ids::RequestId;
+use countersign_protocol::remember::{Lasting, Remember, Rung, SESSION_MS};
 use countersign_protocol::rules::RuleOrigin;
+use countersign_protocol::shown::Shown;
 use countersign_protocol::socket::ExecRequest;
-use countersign_protocol::ui::{
-    Card, DecideParams, DocumentView, ErrorCode, Lasting, Remember, Rung, SESSION_MS, Shown,
-};
+use countersign_protocol::ui::{Card, DecideParams, ErrorCode};
 use countersign_protocol::vocabulary::Decision;
 use countersign_questions::card::card;
 use pretty_assertions::assert_eq;

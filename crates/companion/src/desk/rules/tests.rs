@@ -5,10 +5,10 @@ use crate::control::{self, ControlError};
 use crate::wiring::Companion;
 use countersign_core::paths::Paths;
 use countersign_protocol::control::{ControlRequest, ControlResponse};
-use countersign_protocol::ui::{
-    ErrorCode, HistoryEvent, PresetSwitch, RuleEdit, RuleEditParams, RuleEditResult, RuleLoosening, UiEvent,
-    UiMessage,
-};
+use countersign_protocol::edits::RuleLoosening;
+use countersign_protocol::history::HistoryEvent;
+use countersign_protocol::rule_edits::{PresetSwitch, RuleEdit, RuleEditParams, RuleEditResult};
+use countersign_protocol::ui::{ErrorCode, UiEvent, UiMessage};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;

@@ -5,10 +5,12 @@ use crate::wiring::Companion;
 use countersign_approvals::actor::PresenterGuard;
 use countersign_core::paths::Paths;
 use countersign_core::private;
-use countersign_protocol::ui::{
-    CardKind, ChangedBy, DocumentEdit, EditParams, HistoryEvent, Outcome, PageEnd, PolicyField,
-    PolicyPreviewParams, Reach, SocketState, Via, Whose,
-};
+use countersign_protocol::edits::{DocumentEdit, PolicyField};
+use countersign_protocol::history::HistoryEvent;
+use countersign_protocol::meaning::{Reach, Whose};
+use countersign_protocol::question::{Outcome, QuestionKind, Via};
+use countersign_protocol::state::{PageEnd, SocketState};
+use countersign_protocol::ui::{ChangedBy, EditParams, PolicyPreviewParams};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -185,7 +187,7 @@ async fn a_dangerous_edit_says_what_it_would_do_and_counts_what_would_have_run()
             agent: "main".to_owned(),
             session: None,
             via: Via::CommandLine,
-            card: CardKind::Exec,
+            card: QuestionKind::Exec,
             host: None,
             command: format!("ls -d /{number}"),
             command_sha256: String::new(),

@@ -7,7 +7,7 @@ use countersign_policy::effective::{BUILT_IN, Effective, Layered};
 use countersign_policy::evaluate::{LocalRules, Origin, Subject, Trust, Verdict, evaluate};
 use countersign_policy::rules::{Moment, PRESETS, RuleIndex, visited};
 use countersign_protocol::rules::ArgumentRule;
-use countersign_protocol::ui::PolicyLayer;
+use countersign_protocol::trace::PolicyLayer;
 use countersign_protocol::vocabulary::Security;
 use std::collections::HashMap;
 use std::ffi::OsStr;

@@ -5,7 +5,7 @@ use crate::host::{Inquired, Inquiry};
 use countersign_approvals::book::RequestedBy;
 use countersign_approvals::question::peer_asks;
 use countersign_commands::analysis::analyze_text;
-use countersign_protocol::ui::PolicyLayer;
+use countersign_protocol::trace::PolicyLayer;
 use pretty_assertions::assert_eq;
 
 fn question(text: &str, argv: Option<&[&str]>) -> Question {

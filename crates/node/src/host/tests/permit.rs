@@ -2,7 +2,8 @@
 
 use super::*;
 use countersign_approvals::history;
-use countersign_protocol::ui::{CardKind, HistoryEvent};
+use countersign_protocol::history::HistoryEvent;
+use countersign_protocol::question::QuestionKind;
 use pretty_assertions::assert_eq;
 
 /// What became of `touch made`, and whether a person was asked.
@@ -35,7 +36,7 @@ async fn check(document: &str, desk: Person, expected: Result<Outcome, &str>, as
     let came = came.map_err(|refusal| refusal.error.reason.unwrap_or_default());
     assert_eq!(came, expected.map_err(str::to_owned));
     if asked {
-        assert_eq!(answering.await.unwrap(), [CardKind::Permit]);
+        assert_eq!(answering.await.unwrap(), [QuestionKind::Permit]);
     } else {
         answering.abort();
     }
@@ -44,7 +45,7 @@ async fn check(document: &str, desk: Person, expected: Result<Outcome, &str>, as
     let page = history::page(&rig._dir.path().join("history"), None, 10).unwrap();
     let [only] = page.entries.as_slice() else { panic!("{:?}", page.entries) };
     match &only.event {
-        HistoryEvent::Request { outcome, card: CardKind::Permit, .. } => assert_eq!(outcome, &written),
+        HistoryEvent::Request { outcome, card: QuestionKind::Permit, .. } => assert_eq!(outcome, &written),
         other => panic!("{other:?}"),
     }
 }

@@ -3,7 +3,9 @@
 use super::*;
 use crate::host::placement::{Backend, Sandbox};
 use countersign_approvals::history;
-use countersign_protocol::ui::{HistoryEvent, HostKind, TraceStep};
+use countersign_protocol::history::HistoryEvent;
+use countersign_protocol::question::HostKind;
+use countersign_protocol::trace::TraceStep;
 use pretty_assertions::assert_eq;
 
 const BUBBLEWRAP: Sandbox = Sandbox { backend: Backend::Bubblewrap, network: false };

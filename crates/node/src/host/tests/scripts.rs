@@ -3,8 +3,8 @@
 use super::*;
 use countersign_approvals::rules::RuleChange;
 use countersign_approvals::store::{Looser, Writer};
+use countersign_protocol::rule_edits::RuleEdit;
 use countersign_protocol::rules::RuleDraft;
-use countersign_protocol::ui::RuleEdit;
 use pretty_assertions::assert_eq;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -4,7 +4,7 @@ use super::*;
 use crate::socket::client::ClientError;
 use crate::socket::server;
 use countersign_approvals::store::Store;
-use countersign_protocol::ui::SocketState;
+use countersign_protocol::state::SocketState;
 use pretty_assertions::assert_eq;
 use std::fs;
 use std::path::Path;

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::socket::lock::Holder;
-use countersign_protocol::ui::{SocketDoor, SocketLoss};
+use countersign_protocol::history::{SocketDoor, SocketLoss};
 use pretty_assertions::assert_eq;
 use std::fs;
 use tokio::net::UnixListener;

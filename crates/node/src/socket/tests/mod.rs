@@ -17,7 +17,7 @@ use super::{auth, client};
 use countersign_approvals::ports::{Clock, IdSource, Ports};
 use countersign_protocol::secret::SocketToken;
 use countersign_protocol::socket::{AskRequest, ExecError, ExecPayload, ExecRequest};
-use countersign_protocol::ui::SocketState;
+use countersign_protocol::state::SocketState;
 use countersign_protocol::vocabulary::Decision;
 use serde_json::{Value, json};
 use std::os::unix::fs::PermissionsExt;

@@ -6,7 +6,8 @@ use countersign_policy::display;
 use countersign_policy::document;
 use countersign_policy::effective::{BUILT_IN, Effective, Layered, PEER_BUILT_IN};
 use countersign_protocol::document::Document;
-use countersign_protocol::ui::{Loosening, PolicyLayer};
+use countersign_protocol::edits::Loosening;
+use countersign_protocol::trace::PolicyLayer;
 use countersign_protocol::vocabulary::Security;
 use serde_json::Value;
 
@@ -117,7 +118,7 @@ const DENYING_FALLBACK: [u32; 3] = [2026, 7, 1];
 #[cfg(test)]
 mod tests {
     use super::*;
-    use countersign_protocol::ui::PolicyField;
+    use countersign_protocol::edits::PolicyField;
     use countersign_protocol::vocabulary::Ask;
     use serde_json::json;
 

@@ -7,7 +7,8 @@ use countersign_core::json::kind;
 use countersign_policy::display::{self, Secrets};
 use countersign_policy::document::{self, Parsed};
 use countersign_protocol::document::Document;
-use countersign_protocol::ui::{NativeAction, NativePolicy, NativeRule, PolicyReach, Shown};
+use countersign_protocol::shown::Shown;
+use countersign_protocol::ui::{NativeAction, NativePolicy, NativeRule, PolicyReach};
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 

@@ -2,7 +2,7 @@
 
 use super::*;
 use countersign_approvals::book::NotAnswered;
-use countersign_protocol::ui::CardKind;
+use countersign_protocol::question::QuestionKind;
 use pretty_assertions::assert_eq;
 use tokio::net::{TcpListener, TcpStream};
 use tokio_tungstenite::WebSocketStream;
@@ -91,7 +91,7 @@ async fn a_change_that_a_gateway_proposes_is_asked_here_and_answered_by_its_kind
         let answering = async {
             let record = here.added().await;
             let question = &record.question;
-            assert_eq!(question.subject.kind(), CardKind::SystemAgent);
+            assert_eq!(question.subject.kind(), QuestionKind::SystemAgent);
             assert_eq!(question.door.gateway.as_deref(), Some("far away"));
             assert_eq!(question.offer.decisions, [Decision::AllowOnce, Decision::Deny]);
             assert!(here.core.approvals.resolve(&record.id, decision, "window").await.is_ok());

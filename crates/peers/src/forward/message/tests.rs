@@ -5,7 +5,7 @@ use countersign_approvals::book::RequestedBy;
 use countersign_approvals::question::{Command, Door, Environment, Offer, Runner, peer_asks};
 use countersign_commands::analysis::analyze_text;
 use countersign_protocol::ids::{AgentId, RequestId, SessionKey};
-use countersign_protocol::ui::PolicyLayer;
+use countersign_protocol::trace::PolicyLayer;
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 

@@ -2,7 +2,8 @@
 
 use super::*;
 use countersign_approvals::history;
-use countersign_protocol::ui::{HistoryEvent, PolicyField};
+use countersign_protocol::edits::PolicyField;
+use countersign_protocol::history::HistoryEvent;
 use pretty_assertions::assert_eq;
 use std::fs;
 

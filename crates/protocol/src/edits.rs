@@ -1,45 +1,15 @@
 //! The approvals document as the policy and allowlist pages see and edit it.
 
-use super::{Impact, Meaning, PolicyLayer, RouteField, Shown};
+use crate::meaning::{Impact, Meaning};
+use crate::route::RouteField;
+use crate::shown::Shown;
+use crate::state::StoreState;
+use crate::trace::PolicyLayer;
 use crate::vocabulary::{Ask, Security};
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
 ui_tagged! {
-    /// State of the approvals document.
-    pub enum StoreState {
-        /// Readable and writable.
-        Ready,
-        /// No document yet.
-        Missing,
-        /// Something is there that is no usable document; nothing is written until the person says so.
-        Unreadable {
-            /// What is wrong with it.
-            problem: String,
-        },
-        /// OpenClaw keeps approvals in its database; the file must never be written.
-        Sqlite {
-            /// The database.
-            database: String,
-        },
-    }
-
-    /// State of the approval socket.
-    pub enum SocketState {
-        /// Accepting connections.
-        Listening,
-        /// Not accepting; tried again with back-off.
-        Retrying {
-            /// What is in the way.
-            problem: String,
-        },
-        /// Not meant to accept.
-        Off {
-            /// Why.
-            reason: String,
-        },
-    }
-
     /// One change to the document.
     pub enum DocumentEdit {
         /// Sets or clears one policy value.

@@ -1,7 +1,9 @@
 //! What a policy comes to, as a closed set of answers: windows, tray, command line and documentation put these into words
 //! and combine no values themselves.
 
-use super::{PageEnd, PolicyLayer, Shown};
+use crate::shown::Shown;
+use crate::state::PageEnd;
+use crate::trace::PolicyLayer;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 

@@ -1,7 +1,7 @@
 //! What an answer can leave behind: the ladder of rules for one request, how long they count, and what each reaches, as
 //! data that every language puts into its own words.
 
-use super::Shown;
+use crate::shown::Shown;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 

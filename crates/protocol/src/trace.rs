@@ -2,7 +2,6 @@
 //!
 //! Texts that repeat what was asked for are escaped: they never contain control or invisible characters.
 
-use super::{PolicyLayer, TestVerdict};
 use crate::vocabulary::{Ask, Security};
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
@@ -277,5 +276,33 @@ ui_words! {
         SecurityFull,
         /// A person said no.
         UserDenied,
+    }
+}
+
+ui_words! {
+    /// Which layer of the policy set a value.
+    pub enum PolicyLayer {
+        /// The request itself hardened it.
+        Requested,
+        /// The agent's own entry.
+        Agent,
+        /// The entry for every agent.
+        Wildcard,
+        /// The document's defaults.
+        Defaults,
+        /// Nothing in the document says so: the built-in value.
+        BuiltIn,
+    }
+}
+
+ui_words! {
+    /// A verdict without side effects.
+    pub enum TestVerdict {
+        /// Would run unasked.
+        Allow,
+        /// Would ask.
+        Ask,
+        /// Would be denied.
+        Deny,
     }
 }

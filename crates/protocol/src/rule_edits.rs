@@ -1,7 +1,9 @@
 //! Rules and presets as the windows and the command line see and edit them.
 
-use super::{Loosening, RuleReach, Shown};
+use crate::edits::Loosening;
+use crate::remember::RuleReach;
 use crate::rules::{CommandRule, RuleDraft};
+use crate::shown::Shown;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 

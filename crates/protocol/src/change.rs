@@ -1,6 +1,6 @@
 //! What a tool would change in files, as a person reads it.
 
-use super::Shown;
+use crate::shown::Shown;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 

@@ -1,6 +1,8 @@
 //! What happened.
 
-use super::{CardKind, HostKind, Loosening, Outcome, Via};
+use crate::edits::Loosening;
+use crate::question::{HostKind, Outcome, QuestionKind, Via};
+use crate::state::PageEnd;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
@@ -87,7 +89,7 @@ ui_tagged! {
             /// Door it came through.
             via: Via,
             /// Whether the app ran it or only answered.
-            card: CardKind,
+            card: QuestionKind,
             /// Where it would run; absent for this machine itself, and where the app only answered.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             #[ts(optional)]
@@ -290,18 +292,6 @@ ui_words! {
         Removed,
         /// Something else is in its place.
         Replaced,
-    }
-}
-
-ui_words! {
-    /// How a window's page ended, which it never does by itself.
-    pub enum PageEnd {
-        /// Its process crashed, or was killed.
-        Crashed,
-        /// It did not answer.
-        Hung,
-        /// Its process took more memory than it may.
-        OutOfMemory,
     }
 }
 
