@@ -11,6 +11,7 @@ use countersign_tests::process::wait_for;
 use countersign_tests::session::Session;
 use countersign_tests::wire::Wire;
 use serde_json::json;
+use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
 /// The first prompt of fresh processes, prompts whose window is created anew, and prompts in the window kept warm.
@@ -60,7 +61,8 @@ impl Rig {
         home.write_settings(&json!({ "theme": "light", "notifications": false }))?;
         let app = start(&session, &home)?;
         wait_for("the app answers", LIMIT, || home.status())?;
-        wait_for("the approval socket is there", LIMIT, || Ok(home.socket().exists().then_some(())))?;
+        // Its name is there a moment before anybody listens.
+        wait_for("the approval socket answers", LIMIT, || Ok(UnixStream::connect(home.socket()).ok()))?;
         Ok(Self { screen: Screen::open(session.display())?, home, app, _session: session })
     }
 

@@ -141,7 +141,7 @@ fn load(text: Option<&str>) -> Value {
     let (problem, document) = match document::parse(text.map(str::as_bytes)) {
         Parsed::Missing => (None, Some(document::empty())),
         Parsed::Usable(document) => (None, Some(document)),
-        Parsed::Unusable(problem) => (Some(problem.0), None),
+        Parsed::Unusable(problem) => (Some(problem.to_string()), None),
     };
     json!({
         "exists": text.is_some(),
@@ -157,7 +157,9 @@ fn resolve(text: Option<&str>, agent: Option<&str>) -> Value {
         Parsed::Missing => document::empty(),
         Parsed::Usable(document) => document,
         // Nothing is in force, so everything is denied.
-        Parsed::Unusable(problem) => return json!({ "agent": null, "error": problem.0, "patterns": [] }),
+        Parsed::Unusable(problem) => {
+            return json!({ "agent": null, "error": problem.to_string(), "patterns": [] });
+        }
     };
     let (policy, rules) = document::resolve(&document, agent, Requested::default());
     json!({

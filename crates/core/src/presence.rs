@@ -26,8 +26,28 @@ pub enum Presence {
 
 /// Why nothing came of asking an app that is not proven absent.
 #[derive(Debug, thiserror::Error)]
-#[error("{}", .0)]
-pub struct Unreached(String);
+pub enum Unreached {
+    /// It runs.
+    #[error("the Countersign app runs{} and did not answer: {why}", process(*.pid))]
+    Silent {
+        /// Its process, where the kernel tells.
+        pid: Option<i32>,
+        /// What came instead.
+        why: String,
+    },
+    /// It may run.
+    #[error("it cannot be told whether the Countersign app runs ({problem}), and it did not answer: {why}")]
+    Unknown {
+        /// Why it cannot be told.
+        problem: String,
+        /// What came instead.
+        why: String,
+    },
+}
+
+fn process(pid: Option<i32>) -> String {
+    pid.map(|pid| format!(" (process {pid})")).unwrap_or_default()
+}
 
 impl Presence {
     /// Of the app in whose state directory this process works. Its control socket makes it single there; whoever serves the
@@ -67,17 +87,11 @@ impl Presence {
 impl Unreached {
     /// What `presence` says of an app that could not be reached, and `why`.
     pub fn new(presence: Presence, why: String) -> Self {
-        Self(match presence {
-            Presence::Running { pid: Some(pid) } => {
-                format!("the Countersign app runs (process {pid}) and did not answer: {why}")
-            }
-            Presence::Running { pid: None } | Presence::Absent => {
-                format!("the Countersign app runs and did not answer: {why}")
-            }
-            Presence::Unknown { problem } => format!(
-                "it cannot be told whether the Countersign app runs ({problem}), and it did not answer: {why}"
-            ),
-        })
+        match presence {
+            Presence::Running { pid } => Self::Silent { pid, why },
+            Presence::Absent => Self::Silent { pid: None, why },
+            Presence::Unknown { problem } => Self::Unknown { problem, why },
+        }
     }
 }
 

@@ -3,7 +3,24 @@
 pub use countersign_approvals::ours::{Others, Spoiled, open_lock, read};
 use std::io::Write as _;
 use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+/// A file of ours that cannot be used, and why.
+#[derive(Debug, thiserror::Error)]
+#[error("{}: {why}", file.display())]
+pub struct Unusable<W> {
+    /// The file.
+    pub file: PathBuf,
+    /// What is wrong with it.
+    pub why: W,
+}
+
+impl<W> Unusable<W> {
+    /// For the errors of one file.
+    pub fn of(file: &Path) -> impl Fn(W) -> Self + '_ {
+        |why| Self { file: file.to_owned(), why }
+    }
+}
 
 /// Replaces a file, mode 0600, in a folder that is made with mode 0700 when it is not there. After a crash the old or the
 /// new bytes are there, whole. Blocking.

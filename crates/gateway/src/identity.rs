@@ -6,6 +6,7 @@ use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use countersign_protocol::digits::hex;
 use countersign_protocol::ids::DeviceId;
 use ed25519_dalek::{Signature, Signer as _, SigningKey, VerifyingKey};
+pub use getrandom::Error as NoRandomBytes;
 use sha2::{Digest as _, Sha256};
 use std::fmt;
 use zeroize::Zeroizing;
@@ -21,7 +22,7 @@ pub struct Identity {
 
 impl Identity {
     /// A new one.
-    pub fn generate() -> Result<Self, getrandom::Error> {
+    pub fn generate() -> Result<Self, NoRandomBytes> {
         let mut seed = Zeroizing::new([0; SEED_BYTES]);
         getrandom::fill(seed.as_mut())?;
         Ok(Self::from_seed(&seed))

@@ -48,7 +48,7 @@ struct Door {
     service: StreamableHttpService<Server, Sessions>,
 }
 
-type AnswerFate = Response<BoxBody<Bytes, Infallible>>;
+type HttpAnswer = Response<BoxBody<Bytes, Infallible>>;
 
 impl Http {
     /// Listens on a port of loopback, 0 for any free one. `stop` ends what is served. Blocking while it reads the token.
@@ -60,8 +60,7 @@ impl Http {
     ) -> Result<Self, ServeError> {
         let ports = Ports::system();
         let token_file = paths.mcp().join(TOKEN_FILE);
-        let token = token_in(&token_file, &ports)
-            .map_err(|reason| ServeError::Token { file: token_file.clone(), reason })?;
+        let token = token_in(&token_file, &ports)?;
         let bound = async {
             let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await?;
             let address = listener.local_addr()?;
@@ -149,7 +148,7 @@ async fn serve_connection(stream: TcpStream, door: Arc<Door>, stop: Cancellation
 }
 
 impl Door {
-    async fn answer<B>(&self, request: Request<B>) -> AnswerFate
+    async fn answer<B>(&self, request: Request<B>) -> HttpAnswer
     where
         B: Body<Data = Bytes, Error: std::error::Error + Send + Sync + 'static> + Send + 'static,
     {
@@ -188,7 +187,7 @@ impl Door {
     }
 }
 
-fn refusal(status: StatusCode, text: &'static str) -> AnswerFate {
+fn refusal(status: StatusCode, text: &'static str) -> HttpAnswer {
     let mut answer = Response::new(Full::new(Bytes::from_static(text.as_bytes())).boxed());
     *answer.status_mut() = status;
     answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));

@@ -24,11 +24,11 @@ pub(crate) use identity::Identity;
 use channel::Channel;
 use countersign_approvals::ports::Ports;
 use countersign_core::paths::Paths;
+use countersign_peers::gateway::StateError;
 use rmcp::service::{QuitReason, ServerInitializeError};
 use rmcp::transport::async_rw::AsyncRwTransport;
 use server::{Server, Shared};
 use std::io;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -73,13 +73,8 @@ pub(crate) enum ServeError {
         source: io::Error,
     },
     /// The token cannot be read or made.
-    #[error("no token for MCP clients in {}: {reason:#}", file.display())]
-    Token {
-        /// Where it belongs.
-        file: PathBuf,
-        /// Why.
-        reason: anyhow::Error,
-    },
+    #[error("no token for MCP clients in {0}")]
+    Token(#[from] StateError),
 }
 
 /// Serves one client until it closes `input` or `stop` comes, which calls off what it called. `output` gets protocol messages

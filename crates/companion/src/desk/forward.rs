@@ -31,7 +31,7 @@ fn forward_error(failure: &ForwardError) -> CommandError {
     let code = match failure {
         ForwardError::Invalid(_) => ErrorCode::Invalid,
         ForwardError::Gone => ErrorCode::Gone,
-        ForwardError::Store(_) => ErrorCode::Store,
+        ForwardError::Broken(_) | ForwardError::Store(_) => ErrorCode::Store,
     };
     error(code, failure.to_string())
 }

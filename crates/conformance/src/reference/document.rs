@@ -73,7 +73,7 @@ pub fn load(release: Release, text: Option<&str>, new_id: &mut dyn FnMut() -> St
                 read_entries(&mut document.0);
                 (None, document.0)
             }
-            Parsed::Unusable(problem) => (Some(problem.0), Map::new()),
+            Parsed::Unusable(problem) => (Some(problem.to_string()), Map::new()),
         },
     };
     let mut document = normalised(release, &stored, new_id);

@@ -40,7 +40,7 @@ pub(super) async fn upgrade<B: Backend>(
     let Some(wanted) = gateway.pets.token() else { return unseated(Unseated::Closed) };
     let Query { session, token } = match Query::read(query.as_deref().unwrap_or_default()) {
         Ok(query) => query,
-        Err(twice) => return refused(StatusCode::BAD_REQUEST, &format!("{twice}: expected it once")),
+        Err(twice) => return refused(StatusCode::BAD_REQUEST, &twice.to_string()),
     };
     let given = bearer(&headers).or(token);
     let given = given.as_ref().map(|given| given.as_str());
@@ -75,9 +75,13 @@ struct Query {
     token: Option<Zeroizing<String>>,
 }
 
+/// Something is there twice: which one was meant?
+#[derive(Debug, Eq, PartialEq, thiserror::Error)]
+#[error("{0}: expected it once")]
+struct Twice(&'static str);
+
 impl Query {
-    /// The name of what is there twice is the error: which one was meant?
-    fn read(query: &str) -> Result<Self, &'static str> {
+    fn read(query: &str) -> Result<Self, Twice> {
         let mut read = Self::default();
         for (name, value) in form_urlencoded::parse(query.as_bytes()) {
             let was_there = match name.as_ref() {
@@ -86,7 +90,7 @@ impl Query {
                 _ => None,
             };
             if let Some(name) = was_there {
-                return Err(name);
+                return Err(Twice(name));
             }
         }
         Ok(read)
@@ -145,8 +149,8 @@ mod tests {
         check("x=1&token=a%2Bb&sessionId=agent%3Amain+1&y", Some("agent:main 1"), Some("a+b"));
         check("sessionId", Some(""), None);
         check("SessionId=main", None, None);
-        assert_eq!(Query::read("sessionId=a&sessionId=a").err(), Some("sessionId"));
-        assert_eq!(Query::read("token=a&sessionId=a&token=").err(), Some("token"));
+        assert_eq!(Query::read("sessionId=a&sessionId=a").err(), Some(Twice("sessionId")));
+        assert_eq!(Query::read("token=a&sessionId=a&token=").err(), Some(Twice("token")));
     }
 
     #[test]

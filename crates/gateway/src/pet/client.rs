@@ -54,7 +54,7 @@ pub enum Notice {
     /// It is there.
     Opened,
     /// A call waits for an answer.
-    PetCall(PetCall),
+    Asked(PetCall),
     /// It is not there, and what it asked is void; it is tried again after this time, or only when the person did something.
     Lost {
         /// Why.

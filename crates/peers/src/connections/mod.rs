@@ -23,7 +23,7 @@ use asking::OperatorParts;
 use config::Gateway;
 use countersign_approvals::Approvals;
 use countersign_approvals::ports::Ports;
-use countersign_core::identity::{OwnNode, gateway_name};
+use countersign_core::identity::{KeyError, OwnNode, gateway_name};
 use countersign_core::paths::Paths;
 use countersign_gateway::access::{Role, Scope};
 use countersign_gateway::client::{self, Link};
@@ -180,8 +180,8 @@ impl Connections {
         let identity = match self.identity() {
             Ok(identity) => identity,
             Err(error) => {
-                tracing::error!("{error:#}");
-                self.list.is_broken(format!("{error:#}"));
+                tracing::error!("{error}");
+                self.list.is_broken(error.to_string());
                 return;
             }
         };
@@ -220,7 +220,7 @@ impl Connections {
         self.list.started(&gateway.id, running, status);
     }
 
-    fn identity(&self) -> anyhow::Result<Identity> {
+    fn identity(&self) -> Result<Identity, KeyError> {
         let mut identity = self.inner.identity.lock().unwrap_or_else(PoisonError::into_inner);
         match &*identity {
             Some(known) => Ok(known.clone()),

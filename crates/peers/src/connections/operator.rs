@@ -240,7 +240,7 @@ impl Operator {
             return;
         }
         let About { name, address, .. } = &self.about;
-        let origin = Origin { name, address, own_node: self.tools.own_node.id() };
+        let origin = Origin { name, address, own_node: self.tools.own_node.id().map(|id| id.as_str()) };
         let presented = match Presented::read(kind, payload, origin) {
             Ok(presented) => presented,
             Err(error) => {

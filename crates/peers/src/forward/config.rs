@@ -2,8 +2,8 @@
 //! the window writes it and others than its owner must not.
 
 use super::webhook::Address;
-use anyhow::{Context as _, anyhow, bail};
-use countersign_core::private::{self, Others};
+use super::wrong::ForwardWrong;
+use countersign_core::private::{self, Others, Spoiled, Unusable};
 use countersign_gateway::client::Pin;
 use countersign_node::executor::program::Program;
 use countersign_protocol::ui::{ForwardMode, ForwardPlace, ForwardSettings, WebhookAuth};
@@ -79,8 +79,8 @@ impl Document {
         }
     }
 
-    /// Takes other settings. The text of an error is for the person.
-    pub(super) fn set(&mut self, settings: ForwardSettings) -> anyhow::Result<()> {
+    /// Takes other settings.
+    pub(super) fn set(&mut self, settings: ForwardSettings) -> Result<(), ForwardWrong> {
         let ForwardSettings { enabled, mode, agent_filter, session_filter } = settings;
         self.agent_filter = filters("agents", agent_filter)?;
         self.session_filter = filters("sessions", session_filter)?;
@@ -88,16 +88,17 @@ impl Document {
         Ok(())
     }
 
-    fn check(&self) -> anyhow::Result<()> {
+    fn check(&self) -> Result<(), ForwardWrong> {
         filters("agents", self.agent_filter.clone())?;
         filters("sessions", self.session_filter.clone())?;
         if self.targets.len() > MAX_TARGETS {
-            bail!("expected at most {MAX_TARGETS} targets, found {}", self.targets.len());
+            return Err(ForwardWrong::Many);
         }
         for (at, target) in self.targets.iter().enumerate() {
-            target.checked().with_context(|| format!("target {}", at + 1))?;
+            let of_it = |wrong| ForwardWrong::Target { number: at + 1, wrong: Box::new(wrong) };
+            target.checked().map_err(of_it)?;
             if self.targets[..at].iter().any(|other| other.id == target.id) {
-                bail!("the id {:?} is there twice", target.id);
+                return Err(ForwardWrong::Twice(target.id.clone()));
             }
         }
         Ok(())
@@ -105,30 +106,30 @@ impl Document {
 }
 
 /// Without blanks around them and empty ones.
-fn filters(name: &str, texts: Vec<String>) -> anyhow::Result<Vec<String>> {
+fn filters(name: &'static str, texts: Vec<String>) -> Result<Vec<String>, ForwardWrong> {
     let texts: Vec<String> =
         texts.iter().map(|text| text.trim().to_owned()).filter(|text| !text.is_empty()).collect();
     let longest = texts.iter().map(|text| text.chars().count()).max().unwrap_or_default();
     if texts.len() > MAX_FILTERS || longest > MAX_FILTER {
-        bail!("{name}: expected at most {MAX_FILTERS} of at most {MAX_FILTER} characters each");
+        return Err(ForwardWrong::Filters(name));
     }
     Ok(texts)
 }
 
 impl Target {
-    /// Checks every member. The text of an error is for the person and begins with the name of the member.
-    pub(super) fn checked(&self) -> anyhow::Result<Destination> {
+    /// Checks every member.
+    pub(super) fn checked(&self) -> Result<Destination, ForwardWrong> {
         if uuid::Uuid::parse_str(&self.id).is_err() {
-            bail!("id: expected a UUID, got {:?}", self.id);
+            return Err(ForwardWrong::Id(self.id.clone()));
         }
-        let name = self.name.trim();
-        if name.is_empty() || name.chars().count() > MAX_NAME {
-            bail!("name: expected 1 to {MAX_NAME} characters, got {}", name.chars().count());
+        let length = self.name.trim().chars().count();
+        if !(1..=MAX_NAME).contains(&length) {
+            return Err(ForwardWrong::Name(length));
         }
         Ok(match &self.place {
             ForwardPlace::Gateway { gateway, may_allow } => {
                 if gateway.trim().is_empty() {
-                    bail!("gateway: expected one of the connected gateways, got none");
+                    return Err(ForwardWrong::NoGateway);
                 }
                 Destination::Gateway { gateway: gateway.clone(), may_allow: *may_allow }
             }
@@ -137,15 +138,15 @@ impl Target {
                 let address = Address::parse(url)?;
                 let pin = match pin.as_deref().map(str::trim).filter(|pin| !pin.is_empty()) {
                     None => None,
-                    Some(text) => Some(Pin::parse(text).with_context(|| {
-                        format!("certificate: expected its SHA-256, 64 hexadecimal digits, got {text:?}")
-                    })?),
+                    Some(text) => {
+                        Some(Pin::parse(text).ok_or_else(|| ForwardWrong::Digest(text.to_owned()))?)
+                    }
                 };
                 if pin.is_some() && !address.is_tls() {
-                    bail!("certificate: expected an https:// address beside it: without TLS there is none");
+                    return Err(ForwardWrong::NoCertificate);
                 }
                 if *auth != WebhookAuth::None && !self.has_secret {
-                    bail!("secret: expected one, because the address is to know us by it");
+                    return Err(ForwardWrong::NoSecret);
                 }
                 Destination::Webhook { address, pin, auth: *auth }
             }
@@ -155,22 +156,44 @@ impl Target {
 
 /// What is stored; the default when there is nothing. A file that cannot be understood, or that others may write, is an error:
 /// it must not be used or overwritten. Blocking.
-pub(super) fn read(file: &Path) -> anyhow::Result<Document> {
-    let text = private::read(file, MAX_BYTES, Others::MayRead)
-        .map_err(|error| anyhow!("{}: {error}", file.display()))?;
+pub(super) fn read(file: &Path) -> Result<Document, ForwardFileError> {
+    read_document(file).map_err(ForwardFileError::of(file))
+}
+
+fn read_document(file: &Path) -> Result<Document, FileProblem> {
+    let text = private::read(file, MAX_BYTES, Others::MayRead).map_err(FileProblem::Unread)?;
     let Some(text) = text else { return Ok(Document::default()) };
-    let document: Document =
-        serde_json::from_str(&text).with_context(|| format!("{} cannot be understood", file.display()))?;
+    let document: Document = serde_json::from_str(&text).map_err(FileProblem::NotUnderstood)?;
     if document.version != VERSION {
-        bail!("{}: expected version {VERSION}, found {}", file.display(), document.version);
+        return Err(FileProblem::Version(document.version));
     }
-    document.check().with_context(|| file.display().to_string())?;
+    document.check()?;
     Ok(document)
 }
 
+/// The file, and why it is not used.
+pub type ForwardFileError = Unusable<FileProblem>;
+
+/// Why the file is not used.
+#[derive(Debug, thiserror::Error)]
+pub enum FileProblem {
+    /// It cannot be read.
+    #[error(transparent)]
+    Unread(Spoiled),
+    /// It cannot be understood.
+    #[error("it cannot be understood: {0}")]
+    NotUnderstood(#[source] serde_json::Error),
+    /// A later release wrote it.
+    #[error("expected version {VERSION}, found {0}")]
+    Version(u32),
+    /// Something in it is not right.
+    #[error(transparent)]
+    Wrong(#[from] ForwardWrong),
+}
+
 /// What is wrong with the file, if anything is. Blocking.
-pub fn check_file(file: &Path) -> anyhow::Result<()> {
-    read(file).map(|_| ())
+pub fn check_file(file: &Path) -> Result<(), ForwardFileError> {
+    read(file).map(drop)
 }
 
 /// Writes what it reads.
@@ -193,11 +216,11 @@ const VERSION: u32 = 1;
 pub(super) const MAX_TARGETS: usize = 16;
 
 /// Longest name, in characters.
-const MAX_NAME: usize = 80;
+pub(super) const MAX_NAME: usize = 80;
 
 /// Filters of each kind, and characters of each.
-const MAX_FILTERS: usize = 64;
-const MAX_FILTER: usize = 200;
+pub(super) const MAX_FILTERS: usize = 64;
+pub(super) const MAX_FILTER: usize = 200;
 
 /// Largest file that is read, in bytes.
 const MAX_BYTES: u64 = 1_024 * 1_024;

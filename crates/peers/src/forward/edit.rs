@@ -5,6 +5,7 @@ use super::message::{Message, Sample, What};
 use super::meter::Meter;
 use super::post::{Again, Undelivered};
 use super::secrets::MAX_SECRET;
+use super::wrong::ForwardWrong;
 use super::{Forward, ForwardError, Reaches, UNCONNECTED, sample};
 use countersign_protocol::ui::{
     ForwardPlace, ForwardSettings, ForwardTargetEdit, SampleResult, SecretEdit, WebhookAuth,
@@ -19,7 +20,7 @@ impl Forward {
     pub async fn set(&self, settings: ForwardSettings) -> Result<(), ForwardError> {
         let _one = self.inner.changing.lock().await;
         let mut document = self.draft()?;
-        document.set(settings).map_err(ForwardError::Invalid)?;
+        document.set(settings)?;
         self.store(document).await
     }
 
@@ -32,7 +33,7 @@ impl Forward {
                 Some(document.targets.iter().position(|target| target.id == *id).ok_or(ForwardError::Gone)?)
             }
             None if document.targets.len() >= MAX_TARGETS => {
-                return Err(invalid(format!("expected at most {MAX_TARGETS} targets")));
+                return Err(ForwardWrong::Many.into());
             }
             None => None,
         };
@@ -42,15 +43,14 @@ impl Forward {
         let fresh = match &edit.secret {
             SecretEdit::Set { value } if wants_secret => Some(checked_secret(value)?),
             SecretEdit::OpenClaw => {
-                return Err(invalid("secret: expected one of its own, got OpenClaw's".to_owned()));
+                return Err(ForwardWrong::OpenClaws.into());
             }
             SecretEdit::Clear | SecretEdit::Set { .. } => None,
             SecretEdit::Keep => {
                 // A secret that was given for one place must not be sent to another one unasked.
                 let stays = old.as_ref().is_none_or(|old| is_same_place(&old.place, &edit.place));
                 if wants_secret && !stays {
-                    let text = "secret: expected it again, because what it is for changed";
-                    return Err(invalid(text.to_owned()));
+                    return Err(ForwardWrong::SecretAgain.into());
                 }
                 None
             }
@@ -63,20 +63,18 @@ impl Forward {
             place: trimmed(edit.place),
             has_secret: wants_secret && (fresh.is_some() || kept),
         };
-        let place = target.checked().map_err(ForwardError::Invalid)?;
+        let place = target.checked()?;
         let (secrets, id, has_secret) = (self.inner.secrets.clone(), target.id.clone(), target.has_secret);
         let secret = blocking(move || {
             if let Destination::Command(program) = &place {
-                program
-                    .check_file()
-                    .map_err(|error| std::io::Error::new(std::io::ErrorKind::InvalidInput, error))?;
+                program.check_file().map_err(ForwardWrong::Program)?;
             }
             match fresh {
                 Some(secret) => secrets.keep(&id, &secret)?,
                 None if !has_secret => secrets.clear(&id)?,
                 None => {}
             }
-            secrets.read(&id)
+            Ok(secrets.read(&id)?)
         })
         .await?;
         match at.and_then(|at| document.targets.get_mut(at)) {
@@ -102,7 +100,7 @@ impl Forward {
         self.store(document).await?;
         self.stop_target(id);
         let (secrets, id) = (self.inner.secrets.clone(), id.to_owned());
-        blocking(move || secrets.clear(&id)).await?;
+        blocking(move || Ok(secrets.clear(&id)?)).await?;
         self.inner.changed.send_replace(());
         Ok(())
     }
@@ -114,9 +112,9 @@ impl Forward {
             let found = live.document.targets.iter().find(|target| target.id == id).cloned();
             found.ok_or(ForwardError::Gone)?
         };
-        let place = target.checked().map_err(ForwardError::Invalid)?;
+        let place = target.checked()?;
         let (secrets, secret_of) = (self.inner.secrets.clone(), target.id.clone());
-        let secret = blocking(move || secrets.read(&secret_of)).await?;
+        let secret = blocking(move || Ok(secrets.read(&secret_of)?)).await?;
         let ports = &self.inner.ports;
         let record = sample::record(ports);
         let started = tokio::time::Instant::now();
@@ -145,14 +143,14 @@ impl Forward {
     fn draft(&self) -> Result<Document, ForwardError> {
         let live = self.live();
         match &live.broken {
-            Some(broken) => Err(ForwardError::Store(broken.clone())),
+            Some(broken) => Err(ForwardError::Broken(broken.clone())),
             None => Ok(live.document.clone()),
         }
     }
 
     async fn store(&self, document: Document) -> Result<(), ForwardError> {
         let (file, stored) = (self.inner.file.clone(), document.clone());
-        blocking(move || config::write(&file, &stored)).await?;
+        blocking(move || Ok(config::write(&file, &stored)?)).await?;
         self.adopt(document);
         self.inner.changed.send_replace(());
         Ok(())
@@ -177,27 +175,17 @@ fn is_same_place(one: &ForwardPlace, other: &ForwardPlace) -> bool {
     trimmed(one.clone()) == trimmed(other.clone())
 }
 
-fn checked_secret(value: &str) -> Result<Zeroizing<String>, ForwardError> {
+fn checked_secret(value: &str) -> Result<Zeroizing<String>, ForwardWrong> {
     let value = value.trim();
     let fits = u64::try_from(value.len()).is_ok_and(|length| length <= MAX_SECRET);
     if value.is_empty() || !fits || !value.bytes().all(|byte| byte.is_ascii_graphic() || byte == b' ') {
-        return Err(invalid(format!("secret: expected 1 to {MAX_SECRET} printable ASCII characters")));
+        return Err(ForwardWrong::Secret);
     }
     Ok(Zeroizing::new(value.to_owned()))
 }
 
-fn invalid(text: String) -> ForwardError {
-    ForwardError::Invalid(anyhow::anyhow!(text))
-}
-
 async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> std::io::Result<T> + Send + 'static,
+    work: impl FnOnce() -> Result<T, ForwardError> + Send + 'static,
 ) -> Result<T, ForwardError> {
-    match tokio::task::spawn_blocking(work).await {
-        Ok(done) => done.map_err(|error| match error.kind() {
-            std::io::ErrorKind::InvalidInput => invalid(error.to_string()),
-            _ => ForwardError::Store(error.to_string()),
-        }),
-        Err(error) => Err(ForwardError::Store(error.to_string())),
-    }
+    tokio::task::spawn_blocking(work).await.map_err(std::io::Error::other)?
 }

@@ -14,13 +14,14 @@ mod post;
 pub mod sample;
 mod secrets;
 mod webhook;
+mod wrong;
 
 use crate::connections::{Connections, onward};
 use asker::{Asker, MAX_ASKED};
-pub use config::check_file;
 #[cfg(fuzzing)]
 pub use config::rewrite;
 use config::{Destination, Document, Target};
+pub use config::{FileProblem, ForwardFileError, check_file};
 use countersign_approvals::Approvals;
 use countersign_approvals::actor::Event;
 use countersign_approvals::book::{Ending, Record};
@@ -44,6 +45,7 @@ use tokio::sync::{Semaphore, broadcast, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use webhook::Webhook;
+pub use wrong::ForwardWrong;
 
 /// What handing on is made of.
 pub struct Parts {
@@ -117,15 +119,18 @@ impl Drop for Running {
 /// Why a change was not made.
 #[derive(Debug, thiserror::Error)]
 pub enum ForwardError {
-    /// What was typed is wrong; the text begins with the name of the member.
-    #[error("{0:#}")]
-    Invalid(anyhow::Error),
+    /// What was typed is wrong.
+    #[error(transparent)]
+    Invalid(#[from] ForwardWrong),
     /// There is no such target.
     #[error("there is no such target any more")]
     Gone,
-    /// The file cannot be read or written.
+    /// The file could not be read when the app started.
     #[error("{0}")]
-    Store(String),
+    Broken(String),
+    /// The file or a secret cannot be read or written.
+    #[error(transparent)]
+    Store(#[from] std::io::Error),
 }
 
 impl Forward {
@@ -160,8 +165,8 @@ impl Forward {
                 this.adopt(document);
             }
             Err(error) => {
-                tracing::error!("{error:#}");
-                this.live().broken = Some(format!("{error:#}"));
+                tracing::error!("{error}");
+                this.live().broken = Some(error.to_string());
             }
         }
         let events = this.inner.approvals.events();

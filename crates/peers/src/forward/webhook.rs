@@ -35,7 +35,7 @@ pub(super) struct Address {
 
 /// Why a text is no address of a webhook.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
-pub(super) enum AddressError {
+pub enum AddressError {
     /// It cannot be read.
     #[error("address: expected https://HOST/PATH, or http:// to 127.0.0.1 or [::1]")]
     Form,

@@ -2,10 +2,10 @@
 //! taken. Nothing of the app waits for it or ends with it.
 
 use super::backend::{App, GatewayBackend, Presence};
-use super::keep;
 use super::pets::{self, PetChannel};
 use super::policies::Policies;
 use super::tools::{Offered, Tools};
+use super::{ServeError, keep, listen};
 use super::{state, view};
 use countersign_approvals::Approvals;
 use countersign_approvals::ports::Ports;
@@ -20,8 +20,6 @@ use countersign_node::host::Host;
 use countersign_protocol::control::TurnedAway;
 use countersign_protocol::ids::DeviceId;
 use countersign_protocol::ui::{EmbeddedState, EmbeddedView};
-use std::io::ErrorKind;
-use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, Ordering};
@@ -192,7 +190,7 @@ impl Keeping {
             let opened = async {
                 let gateway = known?;
                 let (listener, address) = listen(port).await?;
-                Ok::<_, anyhow::Error>((gateway, listener, address))
+                Ok::<_, ServeError>((gateway, listener, address))
             };
             let problem = match opened.await {
                 Ok((gateway, listener, address)) => {
@@ -280,7 +278,7 @@ impl Keeping {
     }
 
     /// The gateway with its present token.
-    fn known(&self) -> anyhow::Result<Embedded<GatewayBackend>> {
+    fn known(&self) -> Result<Embedded<GatewayBackend>, ServeError> {
         let Parts { approvals, store, ports, folder, .. } = &self.parts;
         let token = state::token(&folder.join(TOKEN_FILE), ports)?;
         let known = self.now.borrow().gateway.clone();
@@ -323,18 +321,6 @@ impl Keeping {
             () = other => {}
         }
     }
-}
-
-async fn listen(port: u16) -> anyhow::Result<(TcpListener, SocketAddr)> {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await.map_err(|error| {
-        if error.kind() == ErrorKind::AddrInUse {
-            anyhow::anyhow!("port {port} of this machine is taken by another program")
-        } else {
-            anyhow::anyhow!("cannot listen on 127.0.0.1:{port}: {error}")
-        }
-    })?;
-    let address = listener.local_addr()?;
-    Ok((listener, address))
 }
 
 /// Resolves when something else than `wanted` is; never when nobody can say so any more.

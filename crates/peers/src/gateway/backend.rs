@@ -206,7 +206,7 @@ impl Backend for GatewayBackend {
                 let (mut asked, analysis) = asked(&command, cwd.as_deref(), request, Via::Gateway, None);
                 let run = match &self.presence {
                     Presence::App(app) => {
-                        would_run_here(&mut asked, request, app.node.id());
+                        would_run_here(&mut asked, request, app.node.id().map(|id| id.as_str()));
                         // One without an id of its own gets the book's.
                         run_of(id.as_deref().unwrap_or_default(), request, &app.name())
                     }

@@ -12,13 +12,13 @@ mod tools;
 mod view;
 
 use crate::forward::{self, Forward};
-use anyhow::Context as _;
 pub use app::EmbeddedGateway;
 pub use app::TOKEN_FILE;
 pub use app::{GatewayStatus, Parts, Verdict};
 use backend::{GatewayBackend, Presence};
 use countersign_approvals::actor::Approvals;
 use countersign_approvals::book::DEFAULT_MAX_PENDING;
+use countersign_approvals::history::HistoryError;
 use countersign_approvals::ports::Ports;
 use countersign_core::paths::{Paths, process_environment};
 use countersign_gateway::embedded::{Config, Embedded};
@@ -27,7 +27,8 @@ pub use nodes::{NodeRun, Nodes};
 use policies::Policies;
 #[cfg(fuzzing)]
 pub use state::rewrite;
-pub use state::{DEVICES_FILE, check_devices, check_token, token as token_in};
+pub use state::{DEVICES_FILE, StateError, StateProblem, check_devices, check_token, token as token_in};
+use std::io::ErrorKind;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use tokio::net::TcpListener;
@@ -67,13 +68,43 @@ impl Serving {
     }
 }
 
+/// Why the gateway does not serve.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// Another program has the port.
+    #[error("port {0} of this machine is taken by another program")]
+    Taken(u16),
+    /// The system does not give the port.
+    #[error("cannot listen on 127.0.0.1:{port}: {source}")]
+    Listen {
+        /// The port.
+        port: u16,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// What it keeps cannot be used.
+    #[error(transparent)]
+    State(#[from] StateError),
+    /// What is changed through it could not be recorded.
+    #[error("cannot open the history: {0}")]
+    History(#[from] HistoryError),
+}
+
+/// A port of this machine, for programs on it alone.
+async fn listen(port: u16) -> Result<(TcpListener, SocketAddr), ServeError> {
+    let failed = |source: std::io::Error| match source.kind() {
+        ErrorKind::AddrInUse => ServeError::Taken(port),
+        _ => ServeError::Listen { port, source },
+    };
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await.map_err(failed)?;
+    let address = listener.local_addr().map_err(failed)?;
+    Ok((listener, address))
+}
+
 /// Serves alone, with approvals that only the gateway's clients see: who starts this program by hand and gives out its token
 /// lets devices in by that. They are kept apart from those that a person let in.
-pub async fn serve_alone(paths: &Paths, options: Options) -> anyhow::Result<Serving> {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, options.port))
-        .await
-        .with_context(|| format!("cannot listen on 127.0.0.1:{}", options.port))?;
-    let address = listener.local_addr()?;
+pub async fn serve_alone(paths: &Paths, options: Options) -> Result<Serving, ServeError> {
+    let (listener, address) = listen(options.port).await?;
     let (tracker, stop) = (TaskTracker::new(), CancellationToken::new());
     let (gateway, token_file) = alone(paths, options, &tracker, &stop)?;
     let serving = stop.clone();
@@ -91,7 +122,7 @@ fn alone(
     options: Options,
     tracker: &TaskTracker,
     stop: &CancellationToken,
-) -> anyhow::Result<(Embedded<GatewayBackend>, Option<PathBuf>)> {
+) -> Result<(Embedded<GatewayBackend>, Option<PathBuf>), ServeError> {
     let folder = paths.gateway();
     let (token, token_file) = match options.token.filter(|token| !token.trim().is_empty()) {
         Some(token) => (token.trim().to_owned().into(), None),

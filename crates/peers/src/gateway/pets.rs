@@ -1,8 +1,7 @@
 //! Companion clients at the app's own gateway: the pet channel is open while the person wants it and the gateway serves.
 
 use super::app::{EmbeddedGateway, GatewayStatus, PET_TOKEN_FILE, Parts};
-use super::state;
-use anyhow::Context as _;
+use super::state::{self, StateError, StateProblem};
 use countersign_gateway::pet::{Choice, Pets, Remembered};
 use countersign_policy::display::{self, Secrets};
 use countersign_protocol::pet::PATH;
@@ -99,12 +98,10 @@ pub(super) async fn follow(pets: &Pets, parts: &Parts, now: &watch::Sender<Gatew
     }
 }
 
-fn token(parts: &Parts) -> anyhow::Result<PetToken> {
+fn token(parts: &Parts) -> Result<PetToken, StateError> {
     let file = parts.folder.join(PET_TOKEN_FILE);
     let text = state::token(&file, &parts.ports)?;
-    PetToken::parse(&text).with_context(|| {
-        format!("{}: expected a token of printable characters without spaces", file.display())
-    })
+    PetToken::parse(&text).ok_or_else(|| StateError::of(&file)(StateProblem::Unprintable))
 }
 
 fn sessions(pets: &Pets) -> Vec<PetSessionView> {

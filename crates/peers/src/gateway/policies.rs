@@ -1,7 +1,6 @@
 //! The approvals document as the gateway serves it.
 
-use anyhow::Context as _;
-use countersign_approvals::history::History;
+use countersign_approvals::history::{History, HistoryError};
 use countersign_approvals::ports::Ports;
 use countersign_approvals::store::{Changed, Current, Replacement, Store, StoreError, Writer};
 use countersign_core::known::{KnownVersions, document_event};
@@ -47,10 +46,9 @@ impl Policies {
         ports: Ports,
         tracker: &TaskTracker,
         stop: CancellationToken,
-    ) -> anyhow::Result<Self> {
+    ) -> Result<Self, HistoryError> {
         let recording = CancellationToken::new();
-        let history = History::open(paths.history_places(), ports.clone(), tracker, recording.clone())
-            .context("cannot open the history")?;
+        let history = History::open(paths.history_places(), ports.clone(), tracker, recording.clone())?;
         let (storing, closed) = (TaskTracker::new(), CancellationToken::new());
         let store = Store::open(paths.openclaw_state.clone(), ports.clone(), &storing, closed.clone());
         let (changes, known) = (store.changes(), KnownVersions::of(paths));

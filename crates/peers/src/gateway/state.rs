@@ -1,8 +1,7 @@
 //! What the embedded gateway keeps: its token and the devices that were let in.
 
-use anyhow::{Context as _, anyhow, bail};
 use countersign_approvals::ports::Ports;
-use countersign_core::private::{self, Others};
+use countersign_core::private::{self, Others, Spoiled, Unusable};
 use countersign_gateway::pairing::Device;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -14,30 +13,57 @@ const MIN_TOKEN: usize = 16;
 /// Largest file that is read, in bytes.
 const MAX_BYTES: u64 = 4 * 1_024 * 1_024;
 
+/// Why what is kept cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum StateProblem {
+    /// It cannot be read.
+    #[error(transparent)]
+    Unread(Spoiled),
+    /// It cannot be written.
+    #[error("it cannot be written: {0}")]
+    Unwritten(#[source] std::io::Error),
+    /// The token could be found out by trying.
+    #[error("expected a token of at least {MIN_TOKEN} characters")]
+    ShortToken,
+    /// The token cannot be sent in a header, as the pet channel has it.
+    #[error("expected a token of printable characters without spaces")]
+    Unprintable,
+    /// The devices cannot be understood.
+    #[error("it cannot be understood: {0}")]
+    NotUnderstood(#[source] serde_json::Error),
+    /// A later release wrote it.
+    #[error("expected version {VERSION}, found {0}")]
+    Version(u32),
+}
+
+/// A file of the embedded gateway, and why it cannot be used.
+pub type StateError = Unusable<StateProblem>;
+
 /// The token in `file`; a fresh one is put there when there is no file. Blocking.
-pub fn token(file: &Path, ports: &Ports) -> anyhow::Result<Zeroizing<String>> {
+pub fn token(file: &Path, ports: &Ports) -> Result<Zeroizing<String>, StateError> {
     if let Some(token) = kept_token(file)? {
         return Ok(token);
     }
     let fresh = ports.ids.token();
     private::write(file, fresh.expose().as_bytes())
-        .with_context(|| format!("cannot write {}", file.display()))?;
+        .map_err(StateProblem::Unwritten)
+        .map_err(StateError::of(file))?;
     Ok(Zeroizing::new(fresh.expose().to_owned()))
 }
 
 /// The token in `file`, if there is one. Blocking.
-pub(super) fn kept_token(file: &Path) -> anyhow::Result<Option<Zeroizing<String>>> {
+pub(super) fn kept_token(file: &Path) -> Result<Option<Zeroizing<String>>, StateError> {
     let Some(text) = read(file)? else { return Ok(None) };
     let token = text.trim();
     if token.chars().count() < MIN_TOKEN {
-        bail!("{}: expected a token of at least {MIN_TOKEN} characters", file.display());
+        return Err(StateError::of(file)(StateProblem::ShortToken));
     }
     Ok(Some(Zeroizing::new(token.to_owned())))
 }
 
 /// What is wrong with the file of the token, if anything is. Blocking.
-pub fn check_token(file: &Path) -> anyhow::Result<()> {
-    kept_token(file).map(|_| ())
+pub fn check_token(file: &Path) -> Result<(), StateError> {
+    kept_token(file).map(drop)
 }
 
 #[derive(Deserialize, Serialize)]
@@ -54,23 +80,22 @@ const VERSION: u32 = 1;
 
 /// The devices that were let in before. What cannot be read is an error: forgetting them would ask people again, and
 /// overwriting would lose them. Blocking.
-pub(super) fn devices(folder: &Path) -> anyhow::Result<Vec<Device>> {
+pub(super) fn devices(folder: &Path) -> Result<Vec<Device>, StateError> {
     read_devices(&folder.join(DEVICES_FILE))
 }
 
 /// What is wrong with the file of devices, if anything is. Blocking.
-pub fn check_devices(file: &Path) -> anyhow::Result<()> {
-    read_devices(file).map(|_| ())
+pub fn check_devices(file: &Path) -> Result<(), StateError> {
+    read_devices(file).map(drop)
 }
 
-fn read_devices(file: &Path) -> anyhow::Result<Vec<Device>> {
+fn read_devices(file: &Path) -> Result<Vec<Device>, StateError> {
     let Some(text) = read(file)? else { return Ok(Vec::new()) };
-    let document: Document =
-        serde_json::from_str(&text).with_context(|| format!("{} cannot be understood", file.display()))?;
-    if document.version != VERSION {
-        bail!("{}: expected version {VERSION}, found {}", file.display(), document.version);
+    match serde_json::from_str::<Document>(&text).map_err(StateProblem::NotUnderstood) {
+        Ok(document) if document.version == VERSION => Ok(document.devices),
+        Ok(document) => Err(StateError::of(file)(StateProblem::Version(document.version))),
+        Err(problem) => Err(StateError::of(file)(problem)),
     }
-    Ok(document.devices)
 }
 
 /// Stores the devices that were let in. Blocking.
@@ -88,6 +113,7 @@ pub fn rewrite(file: &Path) {
 }
 
 /// A private file's text; `None` when there is none.
-fn read(file: &Path) -> anyhow::Result<Option<Zeroizing<String>>> {
-    private::read(file, MAX_BYTES, Others::MayNothing).map_err(|error| anyhow!("{}: {error}", file.display()))
+fn read(file: &Path) -> Result<Option<Zeroizing<String>>, StateError> {
+    let read = private::read(file, MAX_BYTES, Others::MayNothing);
+    read.map_err(StateProblem::Unread).map_err(StateError::of(file))
 }

@@ -4,10 +4,10 @@
 mod file;
 mod wrong;
 
-pub use file::FileError;
 #[cfg(fuzzing)]
 pub(crate) use file::rewrite;
 pub(crate) use file::{Document, check};
+pub use file::{FileError, FileProblem};
 pub use wrong::Wrong;
 pub(crate) use wrong::{MAX_FILTER, check_names, pin_of};
 

@@ -43,7 +43,7 @@ impl Following {
                 Some(_) = asking.join_next() => self.count(asking.len()),
                 () = self.again.notified() => link.retry(),
                 notice = notices.recv() => match notice {
-                    Some(Notice::PetCall(asked)) => {
+                    Some(Notice::Asked(asked)) => {
                         asking.spawn(self.asking(asked, &stop, &closing).run());
                         self.count(asking.len());
                     }

@@ -8,7 +8,7 @@ mod keyring;
 mod openclaw;
 
 use self::keyring::{Keyring, KeyringError, WhenLocked};
-use countersign_core::identity::device_identity;
+use countersign_core::identity::{KeyError, device_identity};
 use countersign_core::paths::Paths;
 use countersign_core::private::{self, Others};
 use countersign_gateway::client::{Credentials, DeviceToken, Withheld};
@@ -61,7 +61,7 @@ impl Secrets {
     }
 
     /// This device's key; a fresh one is kept when there is none. Blocking.
-    pub(crate) fn identity(&self) -> anyhow::Result<Identity> {
+    pub(crate) fn identity(&self) -> Result<Identity, KeyError> {
         device_identity(&self.folder.join("device.key"))
     }
 

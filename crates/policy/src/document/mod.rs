@@ -20,6 +20,7 @@ pub use socket::{ensure_socket, redacted, socket, with_socket_of};
 pub use unknown::with_unknown_of;
 pub use uses::differ_in_uses_only;
 
+use self::parse::DOCUMENT_BYTES;
 use crate::allowlist::BOUND_ARGUMENTS;
 use countersign_protocol::document::{Document, VERSION};
 use countersign_protocol::edits::DocumentEdit;
@@ -39,8 +40,29 @@ pub enum Parsed {
 
 /// What is wrong with stored bytes.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
-#[error("{0}")]
-pub struct Problem(pub String);
+#[non_exhaustive]
+pub enum Problem {
+    /// More than a document may have.
+    #[error("larger than {DOCUMENT_BYTES} bytes")]
+    TooLarge,
+    /// Bytes that are no text.
+    #[error("not UTF-8: {0}")]
+    NotUtf8(std::str::Utf8Error),
+    /// Text that is no JSON, in the parser's words.
+    #[error("invalid JSON syntax: {0}")]
+    NotJson(String),
+    /// The name of an agent that none can have.
+    #[error("agents: {0} is no agent id")]
+    NoAgentId(String),
+    /// Something else stands where this is expected.
+    #[error("{place}: expected {what}")]
+    Expected {
+        /// The member, as `agents.main.ask`.
+        place: String,
+        /// What belongs there.
+        what: &'static str,
+    },
+}
 
 /// The document after edits, and the edits that take them back.
 #[derive(Clone, Debug, PartialEq)]

@@ -32,11 +32,10 @@ pub fn hash(bytes: Option<&[u8]>) -> String {
 
 fn read(bytes: &[u8]) -> Result<Document, Problem> {
     if bytes.len() > DOCUMENT_BYTES {
-        return Err(Problem(format!("larger than {DOCUMENT_BYTES} bytes")));
+        return Err(Problem::TooLarge);
     }
-    let text = std::str::from_utf8(bytes).map_err(|error| Problem(format!("not UTF-8: {error}")))?;
-    let value: Value =
-        serde_json::from_str(text).map_err(|error| Problem(format!("invalid JSON syntax: {error}")))?;
+    let text = std::str::from_utf8(bytes).map_err(Problem::NotUtf8)?;
+    let value: Value = serde_json::from_str(text).map_err(|error| Problem::NotJson(error.to_string()))?;
     let Value::Object(root) = value else { return Err(expected("document", "an object")) };
     check_root(&root)?;
     Ok(Document(root))
@@ -55,7 +54,7 @@ fn check_root(root: &Map<String, Value>) -> Result<(), Problem> {
     }
     for (index, (name, agent)) in object(root, "agents", "agents")?.into_iter().flatten().enumerate() {
         if name == super::FORBIDDEN_AGENT {
-            return Err(Problem(format!("agents: {name} is no agent id")));
+            return Err(Problem::NoAgentId(name.clone()));
         }
         let place = format!("agents entry #{}", index + 1);
         let Value::Object(agent) = agent else { return Err(expected(&place, "an object")) };
@@ -173,10 +172,10 @@ fn word<T: std::str::FromStr>(scope: &Map<String, Value>, name: &str, place: &st
     }
 }
 
-fn expected(place: &str, what: &str) -> Problem {
-    Problem(format!("{place}: expected {what}"))
+fn expected(place: &str, what: &'static str) -> Problem {
+    Problem::Expected { place: place.to_owned(), what }
 }
 
 /// Largest document that is read, in bytes; the peers import no larger file (docs/protocol/document.md,
 /// "Where it is").
-const DOCUMENT_BYTES: usize = 4 * 1024 * 1024;
+pub(super) const DOCUMENT_BYTES: usize = 4 * 1024 * 1024;

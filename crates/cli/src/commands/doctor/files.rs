@@ -35,7 +35,7 @@ pub(super) fn files(paths: &Paths) -> Vec<Finding> {
         CheckedFile {
             check: "forward",
             path: paths.forward(),
-            read: forward::check_file,
+            read: |path| Ok(forward::check_file(path)?),
             meanwhile: "nothing is handed on",
         },
         CheckedFile {
@@ -53,13 +53,13 @@ pub(super) fn files(paths: &Paths) -> Vec<Finding> {
         CheckedFile {
             check: "devices",
             path: paths.gateway().join(gateway::DEVICES_FILE),
-            read: gateway::check_devices,
+            read: |path| Ok(gateway::check_devices(path)?),
             meanwhile: "the embedded gateway does not serve",
         },
         CheckedFile {
             check: "gateway token",
             path: paths.gateway().join(gateway::TOKEN_FILE),
-            read: gateway::check_token,
+            read: |path| Ok(gateway::check_token(path)?),
             meanwhile: "the embedded gateway keeps the one before, or does not serve",
         },
     ];

@@ -13,7 +13,7 @@ pub fn client(text: &str) {
     let mut unconfirmed = 0_u32;
     for line in text.lines() {
         match session.receive(line, now) {
-            Heard::PetCall(approval, _) => {
+            Heard::Asked(approval, _) => {
                 let id = approval.request_id;
                 if session.answer(&id, Choice::Deny, Keep::Once, (), now).is_ok() {
                     unconfirmed += 1;

@@ -162,7 +162,7 @@ impl LinkTask {
     fn received(&self, text: &str, session: &mut Session<Reply>, answers: &mpsc::Sender<Outgoing>) {
         let received_at = Instant::now();
         match session.receive(text, received_at) {
-            Heard::PetCall(approval, deadline) => {
+            Heard::Asked(approval, deadline) => {
                 let asked = PetCall {
                     request_id: approval.request_id.clone(),
                     tool: approval.tool,
@@ -171,7 +171,7 @@ impl LinkTask {
                     deadline,
                     answers: answers.clone(),
                 };
-                if self.notices.try_send(Notice::PetCall(asked)).is_err() {
+                if self.notices.try_send(Notice::Asked(asked)).is_err() {
                     tracing::warn!("nobody takes the calls of a pet server; one was left to its end");
                     session.leave(&approval.request_id);
                 }

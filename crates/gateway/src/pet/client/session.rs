@@ -29,7 +29,7 @@ const MAX_TEXT: usize = 500;
 #[derive(Debug, PartialEq)]
 pub(super) enum Heard<T> {
     /// A call waits for an answer until this moment.
-    PetCall(ToolApproval, Instant),
+    Asked(ToolApproval, Instant),
     /// What became of an answer.
     Confirmed(T, Result<(), AnswerError>),
     /// Nothing that counts here.
@@ -147,7 +147,7 @@ impl<T> Session<T> {
         let deadline = now + APPROVAL_WAIT;
         self.waiting.insert(id.clone(), Waiting { deadline, bytes });
         self.waiting_bytes += bytes;
-        Heard::PetCall(approval, deadline)
+        Heard::Asked(approval, deadline)
     }
 
     fn confirmed(&mut self, response: Response) -> Heard<T> {

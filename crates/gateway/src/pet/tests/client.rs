@@ -40,7 +40,7 @@ impl Linked {
 
     async fn asked(&mut self) -> PetCall {
         match self.next().await {
-            Notice::PetCall(asked) => asked,
+            Notice::Asked(asked) => asked,
             other => panic!("expected a call, got {other:?}"),
         }
     }

@@ -237,6 +237,6 @@ async fn a_target_is_changed_turned_off_and_removed_and_the_file_says_the_same()
     std::fs::write(paths(&here.folder).forward(), "{").unwrap();
     let here = Here::in_folder(here.stop().await);
     assert!(here.forward.view().broken.unwrap().contains("cannot be understood"));
-    assert!(matches!(here.forward.set(on()).await, Err(ForwardError::Store(_))));
+    assert!(matches!(here.forward.set(on()).await, Err(ForwardError::Broken(_))));
     assert_eq!(std::fs::read_to_string(paths(&here.folder).forward()).unwrap(), "{", "it is not overwritten");
 }

@@ -60,7 +60,7 @@ impl Rig {
         self.push("tool_approval", json!({"request_id": id, "tool": "exec", "arguments": {"command": id}}))
             .await;
         match self.notices.recv().await {
-            Some(Notice::PetCall(asked)) => asked,
+            Some(Notice::Asked(asked)) => asked,
             other => panic!("expected a call, got {other:?}"),
         }
     }
@@ -163,7 +163,7 @@ async fn calls_that_nobody_takes_are_left_to_their_end_and_delay_nothing() {
     rig.server.send(Message::Ping("x".into())).await.unwrap();
     assert!(matches!(rig.server.next().await, Some(Ok(Message::Pong(_)))));
     let mut taken = Vec::new();
-    while let Ok(Notice::PetCall(asked)) = rig.notices.try_recv() {
+    while let Ok(Notice::Asked(asked)) = rig.notices.try_recv() {
         taken.push(asked.request_id.clone());
     }
     assert_eq!(taken, ["1", "2"]);

@@ -15,7 +15,7 @@ fn push(id: &str, arguments: Value) -> String {
 /// Hears a call that must be new.
 fn asked(session: &mut Session<&'static str>, id: &str, now: Instant) -> ToolApproval {
     match session.receive(&push(id, json!({"command": "ls"})), now) {
-        Heard::PetCall(approval, deadline) => {
+        Heard::Asked(approval, deadline) => {
             assert_eq!(deadline - now, Duration::from_secs(60));
             approval
         }
