@@ -1,4 +1,4 @@
-//! What the web UI is told and may ask (Tauri IPC). Text that an agent influenced arrives as [`Shown`] spans: the UI
+//! What the web UI is told and may ask (Tauri IPC). Text that an agent influenced arrives as [`Shown`](crate::shown::Shown) spans: the UI
 //! paints them and never parses shell.
 //!
 //! A fresh window asks for a [`Snapshot`], then follows [`UiMessage`]s whose `seq` is greater than the snapshot's.
