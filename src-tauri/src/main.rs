@@ -80,6 +80,7 @@ mod words;
 use crate::rest::Rest;
 use anyhow::Context;
 use clap::Parser;
+use countersign_companion::desk::keep_files_for_windows;
 use countersign_companion::surroundings::{self, Automation};
 use countersign_companion::{Companion, StartError, control};
 use countersign_core::paths::Paths;
@@ -162,6 +163,7 @@ fn run(args: Args, rest: Rest) -> anyhow::Result<()> {
         // The one that runs already has a display.
         return show_running(&paths, &args, &runtime).map_err(|_| no_display);
     }
+    keep_files_for_windows();
     let started = {
         let _inside = runtime.enter();
         Companion::start(&paths)

@@ -7,6 +7,7 @@ use crate::windows::{Focus, State, Windows};
 use crate::{commands, tray};
 use countersign_companion::desk::Pause;
 use countersign_companion::{Companion, Desk, PresenterGuard, desktop};
+use countersign_protocol::state::Shortage;
 use countersign_protocol::ui::{Page, UiEvent, UiMessage};
 use tauri::{AppHandle, Emitter, Manager, RunEvent, WindowEvent};
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -135,6 +136,7 @@ pub(crate) fn open_display() -> anyhow::Result<()> {
 async fn follow(app: AppHandle, desk: Desk, mut messages: broadcast::Receiver<UiMessage>) {
     let mut notifications = Notifications::new(app.clone(), desk.clone());
     let mut prompt = PromptFeed::default();
+    let mut is_short = false;
     for card in desk.snapshot().await.cards {
         present(&app, &desk, &mut notifications, &card);
     }
@@ -172,6 +174,10 @@ async fn follow(app: AppHandle, desk: Desk, mut messages: broadcast::Receiver<Ui
             | UiEvent::SettingsChanged { .. }
             | UiEvent::ShowCard { .. } => {}
             UiEvent::StatusChanged { status } => {
+                let was_short = std::mem::replace(&mut is_short, status.shortages.contains(&Shortage::Files));
+                if was_short && !is_short && desk.can_show() && desk.wants_prompt().await {
+                    app.state::<State>().windows.show_prompt(None);
+                }
                 let came_back = notifications.came_back(status.notifications);
                 notifications.display(&status.display);
                 if came_back {

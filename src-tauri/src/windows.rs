@@ -72,6 +72,7 @@ impl Windows {
                 keyboard::tell_compositor();
                 let window = open(
                     WindowKind::Prompt,
+                    app,
                     WebviewWindowBuilder::new(app, PROMPT, WebviewUrl::App(address.into()))
                         .title(first_title(WindowKind::Prompt))
                         .inner_size(560.0, 600.0)
@@ -98,11 +99,14 @@ impl Windows {
         });
     }
 
-    /// Has a window whose page ended load again what it showed.
+    /// Has a window whose page ended load again what it showed; without files for another page it goes.
     pub(crate) fn load_again(&self, label: &'static str, address: &str) {
         let address = tauri::Url::parse(address);
         self.on_main_thread(move |app| {
             let Some(window) = app.get_webview_window(label) else { return Ok(()) };
+            if !app.state::<State>().desk.has_files_for_window() {
+                return window.destroy();
+            }
             window.navigate(address.map_err(tauri::Error::InvalidUrl)?)
         });
         if label == PROMPT {
@@ -177,6 +181,7 @@ impl Windows {
                 let size = main_size::for_main(app)?;
                 open(
                     WindowKind::Main,
+                    app,
                     WebviewWindowBuilder::new(app, MAIN, WebviewUrl::App(address.into()))
                         .title(first_title(WindowKind::Main))
                         .inner_size(size.width, size.height)
@@ -202,8 +207,12 @@ impl Windows {
 
 fn open(
     kind: WindowKind,
+    app: &AppHandle,
     builder: WebviewWindowBuilder<'_, tauri::Wry, AppHandle>,
 ) -> tauri::Result<WebviewWindow> {
+    if !app.state::<State>().desk.has_files_for_window() {
+        return Err(std::io::Error::other("too few files can be opened").into());
+    }
     let window = builder
         .initialization_script(font::script())
         .on_document_title_changed(retitle)

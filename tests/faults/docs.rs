@@ -86,6 +86,7 @@ const fn words(make: Make) -> &'static str {
         Make::Kill(Who::Exec) => "`countersign exec` is killed",
         Make::Freeze => "the app stands still for half a minute, as in suspend",
         Make::Files => "no more files can be opened",
+        Make::KeptFiles => "nor those that are kept for windows",
         Make::Processes => "no more processes can be started",
         Make::PageMemory => "the process that draws a window gets no memory",
         Make::Disk(Trouble::Full) => "the disk is full",

@@ -8,6 +8,7 @@ use crate::requests::{Door, Load};
 use crate::rig::{LOOK, Rig};
 use crate::table::{Make, Spoiled, Way, Who};
 use anyhow::{Context, Result, bail};
+use countersign_companion::desk::KEPT_FILES;
 use countersign_tests::process::wait_for;
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, prlimit};
@@ -100,6 +101,10 @@ pub(crate) fn make(
             Undo::Thaw(pid)
         }
         Make::Files => {
+            let pid = rig.app_pid()?;
+            limit(pid, Resource::Nofile, processes::open_files(pid) as u64 + KEPT_FILES)?
+        }
+        Make::KeptFiles => {
             let pid = rig.app_pid()?;
             limit(pid, Resource::Nofile, processes::open_files(pid) as u64)?
         }

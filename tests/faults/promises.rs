@@ -299,8 +299,8 @@ pub(crate) fn doctor_tells(findings: &[Finding], words: &[&str]) -> bool {
 /// What windows and tray say of the machine, and what was notified of.
 pub(crate) fn shown(rig: &Rig) -> Result<String> {
     // Without files the app hears no caller, and its icon tells all the same.
-    let machine = match rig.ask(&ControlRequest::Status, LOOK)? {
-        ControlResponse::Status { status, .. } => sentences::machine(&status, Language::English),
+    let machine = match rig.ask(&ControlRequest::Status, LOOK) {
+        Ok(ControlResponse::Status { status, .. }) => sentences::machine(&status, Language::English),
         _ => Vec::new(),
     };
     let menu: Vec<String> = rig.desktop.menu()?.into_iter().map(|line| line.label).collect();

@@ -190,7 +190,8 @@ impl Rig {
         stream.set_write_timeout(Some(limit))?;
         let mut line = serde_json::to_vec(request)?;
         line.push(b'\n');
-        stream.write_all(&line)?;
+        // An app that can take no caller says so before it reads, and closes.
+        let _ = stream.write_all(&line);
         let mut answer = String::new();
         BufReader::new(stream).read_line(&mut answer)?;
         serde_json::from_str(&answer).with_context(|| format!("control answered {answer:?}"))

@@ -29,8 +29,10 @@ pub(crate) enum Make {
     Kill(Who),
     /// The app is stopped and goes on later.
     Freeze,
-    /// The app may open no file more than it has open.
+    /// The app may open no file more than it has open, but those that it keeps from its callers: as when too many of them come.
     Files,
+    /// Not even those.
+    KeptFiles,
     /// The app may start no process and no thread.
     Processes,
     /// The page's process gets no memory.
@@ -292,6 +294,14 @@ fn processes() -> Vec<Fault> {
         Fault { ends: &[Door::Exec], ..kill("kill-exec", Who::Exec) },
         Fault { doctor: &["does not answer", "not answer"], ..fault("suspend", Make::Freeze) },
         Fault { doctor: &["files"], person: &["files"], ..fault("out-of-files", Make::Files) },
+        // WebKit ends its program when it cannot open what a new page needs: sockets, memory, graphics libraries. The app looks before it
+        // makes a window, and cannot know of a limit that falls while it makes one.
+        Fault {
+            fate: Fate::MayDie,
+            doctor: &["files", "start it"],
+            person: &["files"],
+            ..fault("kept-files-taken", Make::KeptFiles)
+        },
         // WebKit ends its program when it gets no thread (`WTF::Thread::create`), and it asks for one when its processes say so. Not in
         // the short form: that happens now and then only.
         Fault {

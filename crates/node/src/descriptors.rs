@@ -3,10 +3,32 @@
 
 use rustix::io::Errno;
 use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit, setrlimit};
+use std::os::fd::{AsRawFd, BorrowedFd};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The limit that this process was started with.
 static STARTED_WITH: OnceLock<Rlimit> = OnceLock::new();
+
+/// How many are kept from callers.
+static KEPT: AtomicU64 = AtomicU64::new(0);
+
+/// Keeps this many descriptors from callers of this process's sockets, for what ends the process when it finds none. Belongs before
+/// they are served.
+pub fn keep(count: u64) {
+    KEPT.store(count, Ordering::Relaxed);
+}
+
+pub(crate) fn kept() -> u64 {
+    KEPT.load(Ordering::Relaxed)
+}
+
+/// Whether a caller's connection, just accepted, leaves those that are kept. The system gives each the lowest free number, so its own
+/// says how many are left.
+pub(crate) fn leaves_kept(connection: BorrowedFd<'_>) -> bool {
+    let number = u64::try_from(connection.as_raw_fd()).unwrap_or_default();
+    getrlimit(Resource::Nofile).current.is_none_or(|limit| number < limit.saturating_sub(kept()))
+}
 
 /// Raises this process's limit as far as it may, to 65 536 at most. Belongs to the start of a program, before it starts others.
 pub fn raise_limit() {

@@ -5,6 +5,7 @@ use crate::descriptors;
 use countersign_protocol::state::Shortage;
 use rustix::io::Errno;
 use rustix::process::{Resource, getrlimit};
+use std::os::fd::BorrowedFd;
 use std::sync::LazyLock;
 use std::thread;
 use std::{fs, io};
@@ -26,7 +27,7 @@ pub(crate) fn notice(error: &io::Error) {
 
 /// Looks what there is too little of now: takes a descriptor and a thread, and gives them back. A few calls.
 pub fn look() {
-    let opened = enough_files();
+    let opened = room_for(descriptors::kept() + ENOUGH_FILES);
     // The system counts threads as processes.
     let started = thread::Builder::new().spawn(|| ()).map(|thread| drop(thread.join()));
     for (shortage, tried) in [(Shortage::Files, opened), (Shortage::Processes, started)] {
@@ -34,14 +35,31 @@ pub fn look() {
     }
 }
 
-/// Fails when a handful of requests could not open what they need. One descriptor that came free by chance is not enough to call a
-/// shortage over: the next caller takes it.
-fn enough_files() -> io::Result<()> {
+fn room_for(count: u64) -> io::Result<()> {
     let open = fs::read_dir("/proc/self/fd")?.count() as u64;
     match getrlimit(Resource::Nofile).current {
-        Some(limit) if limit < open + ENOUGH_FILES => Err(Errno::MFILE.into()),
+        Some(limit) if limit < open + count => Err(Errno::MFILE.into()),
         _ => Ok(()),
     }
+}
+
+/// Whether this many files can be opened now, as far as this process goes; a shortage when they cannot. For what ends the process
+/// where a file is missing, and so must not begin.
+pub fn has_files(count: u64) -> bool {
+    let room = room_for(count);
+    if let Err(error) = &room {
+        notice(error);
+    }
+    room.is_ok()
+}
+
+/// Whether a caller's connection leaves what is kept, see [`descriptors::keep`]; a shortage when it does not.
+pub fn has_room_for(connection: BorrowedFd<'_>) -> bool {
+    let has_room = descriptors::leaves_kept(connection);
+    if !has_room {
+        set(Shortage::Files, true);
+    }
+    has_room
 }
 
 fn told_by(error: &io::Error) -> Option<Shortage> {
@@ -67,7 +85,8 @@ fn set(shortage: Shortage, is_short: bool) {
     });
 }
 
-/// Descriptors that have to be free: as many as a few requests take at once.
+/// Descriptors that have to be free beside those that are kept: as many as a few requests take at once. One that came free by chance is not enough to call a
+/// shortage over: the next caller takes it.
 const ENOUGH_FILES: u64 = 16;
 
 #[cfg(test)]
@@ -86,6 +105,11 @@ mod tests {
         notice(&Errno::MFILE.into());
         notice(&Errno::NOENT.into());
         assert_eq!(*now.borrow(), [Shortage::Files, Shortage::Processes]);
+        look();
+        assert_eq!(*now.borrow(), []);
+        assert!(has_files(1));
+        assert!(!has_files(u64::from(u32::MAX)));
+        assert_eq!(*now.borrow(), [Shortage::Files]);
         look();
         assert_eq!(*now.borrow(), []);
     }

@@ -6,6 +6,7 @@
 
 use super::Desk;
 use countersign_approvals::actor::PresenterGuard;
+use countersign_node::{descriptors, shortage};
 use countersign_protocol::history::{HistoryEvent, WindowKind};
 use countersign_protocol::state::PageEnd;
 use countersign_protocol::ui::DisplayState;
@@ -58,6 +59,12 @@ impl Desk {
         self.live().display == DisplayState::Ok
     }
 
+    /// Whether a window can be made now. WebKit ends the whole process when it cannot open what a page needs, so without files none is
+    /// made; what waits is shown when the shortage is over.
+    pub fn has_files_for_window(&self) -> bool {
+        shortage::has_files(WINDOW_FILES)
+    }
+
     /// The page of a window ended. Writes it down; when that was once too often for the prompt, ends what waits here as not shown and
     /// lets nobody be asked for [`TRY_AGAIN_AFTER`]. Must run to its end.
     pub async fn page_ended(&self, window: WindowKind, end: PageEnd) -> Again {
@@ -93,6 +100,17 @@ impl Desk {
         });
     }
 }
+
+/// Keeps from callers what windows need, see [`Desk::has_files_for_window`]. Belongs before anybody is served.
+pub fn keep_files_for_windows() {
+    descriptors::keep(KEPT_FILES);
+}
+
+/// Four times what WebKit opens in this process for the first window.
+const WINDOW_FILES: u64 = 64;
+
+/// What callers leave, so that windows find [`WINDOW_FILES`] also when something else than callers opens files.
+pub const KEPT_FILES: u64 = 2 * WINDOW_FILES;
 
 /// How often a window is made again within [`ENDS_WITHIN_MS`].
 const MAX_ENDS: usize = 3;

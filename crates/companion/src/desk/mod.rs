@@ -53,7 +53,7 @@ use countersign_protocol::ui::{
 };
 use countersign_protocol::vocabulary::Decision;
 use countersign_questions::card::card;
-pub use display::Again;
+pub use display::{Again, KEPT_FILES, keep_files_for_windows};
 use doors::Doors;
 use paints::Paints;
 pub use rules::view as rules_view;

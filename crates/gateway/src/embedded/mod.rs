@@ -60,6 +60,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 use std::net::SocketAddr;
+use std::os::fd::BorrowedFd;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::net::TcpListener;
@@ -224,6 +225,9 @@ pub trait Backend: Send + Sync + 'static {
     /// A text as it may be shown to a person.
     fn shown(&self, text: &str) -> String;
 
+    /// Whether a connection that was just accepted leaves enough files for what else this process does.
+    fn has_room_for(&self, connection: BorrowedFd<'_>) -> bool;
+
     /// Unix milliseconds.
     fn now_ms(&self) -> i64;
 
@@ -297,7 +301,9 @@ impl<B: Backend> Embedded<B> {
         if !listener.local_addr()?.ip().is_loopback() {
             return Err(std::io::Error::other("expected a loopback address to listen on"));
         }
-        let port = Port::new(listener, Arc::clone(&self.gateway().places))?;
+        let gateway = Arc::clone(self.gateway());
+        let has_room = move |stream: BorrowedFd<'_>| gateway.backend.has_room_for(stream);
+        let port = Port::new(listener, Arc::clone(&self.gateway().places), Box::new(has_room))?;
         let connections = TaskTracker::new();
         let serving = Serving {
             gateway: Arc::clone(self.gateway()),

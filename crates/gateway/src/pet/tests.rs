@@ -17,6 +17,7 @@ use futures_util::{SinkExt as _, StreamExt as _};
 use pretty_assertions::assert_eq;
 use serde_json::{Map, Value, json};
 use std::net::SocketAddr;
+use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::broadcast;
@@ -83,6 +84,10 @@ impl Backend for Nobody {
     fn shown(&self, text: &str) -> String {
         text.to_owned()
     }
+    fn has_room_for(&self, _: BorrowedFd<'_>) -> bool {
+        true
+    }
+
     fn now_ms(&self) -> i64 {
         NOW_MS
     }

@@ -11,7 +11,7 @@ use rustix::io::{DupFlags, Errno};
 use rustix::net::{AddressFamily, SendFlags, SocketAddrUnix, SocketFlags, SocketType};
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -93,12 +93,17 @@ impl Listener {
     }
 
     /// The next connection. An error of the system is waited out, so that it neither spins nor ends whoever accepts. When no
-    /// descriptor is left, callers are told `busy` and closed, by descriptors that were kept for that. Cancellation safe.
+    /// descriptor is left beside those that are kept from callers, they are told `busy` and closed, at the very end by descriptors of
+    /// its own. Cancellation safe.
     pub async fn accept(&self, busy: &[u8]) -> UnixStream {
         loop {
             self.reserve.fill();
             let error = match self.accepting.accept().await {
-                Ok((stream, _)) => return stream,
+                Ok((stream, _)) if shortage::has_room_for(stream.as_fd()) => return stream,
+                Ok((stream, _)) => {
+                    refuse(&stream, busy);
+                    continue;
+                }
                 Err(error) => error,
             };
             shortage::notice(&error);
@@ -233,7 +238,6 @@ impl Reserve {
 fn listen(path: &Path) -> Result<(UnixListener, SocketFile), BindError> {
     clear_stale(path)?;
     let (socket, file) = bind_private(path)?;
-    rustix::net::listen(&socket, BACKLOG).map_err(io("listen on", path))?;
     let accepting = UnixListener::from_std(socket.into()).map_err(|source| BindError::Io {
         doing: "listen on",
         path: path.to_owned(),
@@ -269,7 +273,7 @@ impl Drop for SocketFile {
     }
 }
 
-/// Creates the socket file with 0600 from its first moment: Linux gives a socket's file the mode of the unbound socket,
+/// Creates the socket file, and listens, with 0600 from its first moment: Linux gives a socket's file the mode of the unbound socket,
 /// so that the process-wide umask, which other threads use, stays as it is.
 fn bind_private(path: &Path) -> Result<(OwnedFd, SocketFile), BindError> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
@@ -278,6 +282,8 @@ fn bind_private(path: &Path) -> Result<(OwnedFd, SocketFile), BindError> {
     rustix::fs::fchmod(&socket, PRIVATE).map_err(io("chmod socket for", path))?;
     let address = SocketAddrUnix::new(path).map_err(io("address", path))?;
     rustix::net::bind(&socket, &address).map_err(io("bind", path))?;
+    // At once: whoever finds the name before is refused.
+    rustix::net::listen(&socket, BACKLOG).map_err(io("listen on", path))?;
     let stat = rustix::fs::lstat(path).map_err(io("lstat", path))?;
     let file = SocketFile { path: path.to_owned(), identity: identity(&stat) };
     if stat.st_mode & PERMISSIONS != PRIVATE.bits() {

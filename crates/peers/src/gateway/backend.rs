@@ -14,6 +14,7 @@ use countersign_gateway::embedded::{
     Submission, ToolError, Use, Verdict,
 };
 use countersign_node::host::{Ended, Host, Inquired, Inquiry, Waiting};
+use countersign_node::shortage;
 use countersign_policy::display::{self, Secrets};
 use countersign_protocol::gateway::approval::Requested;
 use countersign_protocol::gateway::policy::PolicyFile;
@@ -25,6 +26,7 @@ use countersign_protocol::tools::{ToolCall, ToolCaller, ToolOutput};
 use countersign_protocol::vocabulary::Decision;
 use countersign_questions::gateway::{asked, asked_by_plugin, run_of, would_run_here};
 use serde_json::{Map, Value};
+use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::broadcast;
@@ -367,6 +369,10 @@ impl Backend for GatewayBackend {
 
     fn shown(&self, text: &str) -> String {
         written(&display::shown(text, Secrets::Mask))
+    }
+
+    fn has_room_for(&self, connection: BorrowedFd<'_>) -> bool {
+        shortage::has_room_for(connection)
     }
 
     fn now_ms(&self) -> i64 {

@@ -18,6 +18,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::net::SocketAddr;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
@@ -215,19 +216,23 @@ impl Limits for Arc<Admission> {
     }
 }
 
+/// Whether a connection that was just accepted leaves enough files.
+pub(super) type HasRoom = Box<dyn Fn(BorrowedFd<'_>) -> bool + Send>;
+
 /// Takes connections for which there is a place.
 pub(super) struct Port {
     listener: TcpListener,
     places: Arc<Places>,
     owners: Owners,
+    has_room: HasRoom,
     /// Whether the log knows that there is no file.
     is_out_of_files: bool,
 }
 
 impl Port {
-    pub(super) fn new(listener: TcpListener, places: Arc<Places>) -> io::Result<Self> {
+    pub(super) fn new(listener: TcpListener, places: Arc<Places>, has_room: HasRoom) -> io::Result<Self> {
         let owners = Owners::new(listener.local_addr()?.port());
-        Ok(Self { listener, places, owners, is_out_of_files: false })
+        Ok(Self { listener, places, owners, has_room, is_out_of_files: false })
     }
 }
 
@@ -250,6 +255,10 @@ impl Listener for Port {
                 }
             };
             self.is_out_of_files = false;
+            if !(self.has_room)(stream.as_fd()) {
+                turn_away(stream);
+                continue;
+            }
             let peer = self.owners.of(from).await;
             let Some(place) = self.places.take(peer, from) else {
                 turn_away(stream);

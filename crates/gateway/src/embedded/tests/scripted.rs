@@ -5,6 +5,7 @@ use countersign_protocol::gateway::policy::PolicyFile;
 use countersign_protocol::tools::{RemovedTool, ToolCall, ToolCaller, ToolFailure, ToolOutput, ToolView};
 use futures_util::{SinkExt as _, StreamExt as _};
 use serde_json::{Value, json};
+use std::os::fd::BorrowedFd;
 use std::sync::Mutex;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -118,6 +119,10 @@ impl Backend for Scripted {
 
     fn shown(&self, text: &str) -> String {
         text.to_owned()
+    }
+
+    fn has_room_for(&self, _: BorrowedFd<'_>) -> bool {
+        true
     }
 
     fn now_ms(&self) -> i64 {
