@@ -29,6 +29,8 @@ pub(crate) struct Outcome {
     pub(crate) again_ms: Option<u64>,
     /// What was not well, as the doctor said while the fault lasted.
     pub(crate) doctor: String,
+    /// The end of the app's log, where a promise was broken.
+    pub(crate) log: String,
     /// Why it could not be tried on this machine.
     pub(crate) impossible: Option<String>,
     /// Why it could not be tried though it should.
@@ -52,6 +54,7 @@ pub(crate) fn run(fault: &Fault, place: &Place, seed: u64, measure: Measure) -> 
         broken: Vec::new(),
         again_ms: None,
         doctor: String::new(),
+        log: String::new(),
         impossible: None,
         failed: None,
     };
@@ -160,7 +163,17 @@ fn go(
     rig.kill_app();
     judge.clean(&rig, &mounts)?;
     outcome.broken = judge.broken;
+    if !outcome.broken.is_empty() {
+        outcome.log = end_of(&rig.log());
+    }
     Ok(())
+}
+
+/// The last lines of a log, each as far as it is of use.
+fn end_of(log: &str) -> String {
+    let lines: Vec<&str> = log.lines().collect();
+    let shown = lines[lines.len().saturating_sub(LOG_LINES)..].iter();
+    shown.map(|line| format!("    {}\n", promises::cut(line))).collect()
 }
 
 /// While the fault lasts: nothing hangs that has to answer, and it is told.
@@ -290,6 +303,9 @@ const TRIED_DURING: usize = 20;
 /// The same while the disk fails, if they run: their lines are more than the record keeps room for on a disk that is full, and
 /// they are fewer than an agent may send at once.
 const TRIED_ON_DISK: usize = 150;
+
+/// Lines of the app's log that are shown where a promise was broken.
+const LOG_LINES: usize = 30;
 
 /// Files that an app may have open more than before: what came since is not all its own.
 const SPARE_FILES: usize = 24;

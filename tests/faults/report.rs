@@ -12,6 +12,7 @@ pub(crate) fn told(out: &mut impl Write, outcome: &Outcome) -> Result<()> {
     for broken in &outcome.broken {
         writeln!(out, "BROKEN {fault} --seed {seed}: {}: {}", broken.promise.name(), broken.what)?;
     }
+    write!(out, "{}", outcome.log)?;
     if let Some(why) = &outcome.failed {
         writeln!(out, "FAILED {fault} --seed {seed}: {why}")?;
     }
