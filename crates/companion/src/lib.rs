@@ -13,7 +13,6 @@ pub mod log;
 #[cfg(test)]
 mod meanwhile;
 pub mod routing;
-pub mod runner;
 pub mod sentences;
 pub mod surroundings;
 pub mod tools;

@@ -24,7 +24,7 @@ struct Rig {
     socket: WebSocketStream<TcpStream>,
     node_id: String,
     stop: CancellationToken,
-    serving: JoinHandle<anyhow::Result<Served>>,
+    serving: JoinHandle<Result<Served, NotServed>>,
     calls: u32,
 }
 
@@ -359,7 +359,7 @@ async fn an_app_that_is_there_and_cannot_be_reached_is_a_denial_whatever_the_fal
     let defaults = json!({ "security": "full", "ask": "always", "askFallback": "full" });
     let mut rig = Rig::new(defaults, "2026.9.6").await;
     let state = paths(&rig.folder).control_socket();
-    let app = crate::control::bind(&state).unwrap();
+    let app = countersign_node::socket::listener::Listener::bind(&state).unwrap();
     let (result, _) = rig.run(json!({ "command": ["true"], "runId": "r" })).await;
     assert_eq!(result["error"]["message"], "COMPANION_APP_UNAVAILABLE: the app did not answer");
     drop(app);

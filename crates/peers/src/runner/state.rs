@@ -1,7 +1,6 @@
 //! What a node keeps: its key, which is its id, and the token that a gateway gave it. Mode 0600 in a folder of mode 0700.
 
-use super::Context;
-use anyhow::{Context as _, bail};
+use super::{Context, NoLease};
 use countersign_core::paths::Paths;
 use countersign_core::private::{self, Others, Spoiled};
 use countersign_gateway::client::{Address, Credentials, DeviceToken, Pin, Withheld};
@@ -67,15 +66,16 @@ impl PeersNode {
 pub(super) struct Lease(#[expect(dead_code, reason = "held, not read")] File);
 
 impl Lease {
-    pub(super) fn take(paths: &Paths) -> anyhow::Result<Self> {
+    pub(super) fn take(paths: &Paths) -> Result<Self, NoLease> {
         let file = lock(paths);
-        private::write_if_missing(&file, b"").with_context(|| format!("cannot write {}", file.display()))?;
-        let opened = private::open_lock(&file).with_context(|| file.display().to_string())?;
-        let opened = opened.with_context(|| format!("{} was removed", file.display()))?;
+        private::write_if_missing(&file, b"").map_err(NoLease::of(&file))?;
+        let opened = private::open_lock(&file).map_err(NoLease::of(&file))?;
+        let opened =
+            opened.ok_or_else(|| NoLease::of(&file)(std::io::Error::from(std::io::ErrorKind::NotFound)))?;
         match flock(&opened, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => Ok(Self(opened)),
-            Err(rustix::io::Errno::WOULDBLOCK) => bail!("another runner serves as this node already"),
-            Err(errno) => Err(anyhow::Error::from(errno).context(format!("cannot lock {}", file.display()))),
+            Err(rustix::io::Errno::WOULDBLOCK) => Err(NoLease::Served),
+            Err(errno) => Err(NoLease::of(&file)(std::io::Error::from(errno))),
         }
     }
 }

@@ -11,21 +11,23 @@ mod state;
 
 pub use state::{PeersNode, ServedGateway, is_served};
 
-use anyhow::Context as _;
+use crate::gateway::policies::Policies;
 use asking::Asking;
 use calls::{Calls, RunnerParts};
+use countersign_approvals::history::HistoryError;
 use countersign_core::Core;
-use countersign_core::identity::{device_identity, gateway_name, node_key};
+use countersign_core::identity::{KeyError, device_identity, gateway_name, node_key};
 use countersign_core::paths::Paths;
+use countersign_core::private::Spoiled;
 use countersign_gateway::access::Role;
 use countersign_gateway::client::{self, LinkProblem, Live, Notice};
-use countersign_peers::gateway::policies::Policies;
 use countersign_policy::display;
 use countersign_protocol::gateway::node::command;
 use countersign_protocol::ids::NodeId;
 use countersign_protocol::question::Via;
 use serde::Serialize;
 use state::{GatewaySecrets, Lease};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
@@ -79,16 +81,52 @@ pub enum Served {
     NotTaken,
 }
 
+/// Why it does not serve.
+#[derive(Debug, thiserror::Error)]
+pub enum NotServed {
+    /// Another does, or nobody can tell.
+    #[error(transparent)]
+    Lease(#[from] NoLease),
+    /// It would be nobody.
+    #[error("this node has no key: {0}")]
+    Key(#[from] KeyError),
+    /// What it does could not be recorded.
+    #[error(transparent)]
+    History(#[from] HistoryError),
+}
+
+/// Why it may not be the one that serves as this node.
+#[derive(Debug, thiserror::Error)]
+pub enum NoLease {
+    /// Another is.
+    #[error("another runner serves as this node already")]
+    Served,
+    /// The file by which runners know of each other.
+    #[error("cannot lock {path}: {why}")]
+    Lock {
+        /// It.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: Spoiled,
+    },
+}
+
+impl NoLease {
+    fn of<E: Into<Spoiled>>(path: &Path) -> impl Fn(E) -> Self + use<'_, E> {
+        |error| Self::Lock { path: path.to_owned(), why: error.into() }
+    }
+}
+
 /// Serves as a node until `stop` is cancelled. What runs then is ended, and its ends are told and recorded; bounded.
 pub async fn serve(
     paths: &Paths,
     place: ServedGateway,
     stop: CancellationToken,
     mut tell: impl FnMut(News),
-) -> anyhow::Result<Served> {
+) -> Result<Served, NotServed> {
     // One at a time: two would take each other's place at the gateway for ever.
     let _lease = Lease::take(paths)?;
-    let identity = device_identity(&node_key(paths)).context("this node has no key")?;
+    let identity = device_identity(&node_key(paths))?;
     let node_id = NodeId::from(&identity.device_id());
     let gateway = place.address.to_string();
     let core = Core::start(paths, Via::Node)?;

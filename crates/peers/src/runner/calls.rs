@@ -3,6 +3,7 @@
 use super::asking::Asking;
 use super::outcome::{Ended, INVALID_REQUEST, UNAVAILABLE, Words};
 use super::run::{self, Run};
+use crate::gateway::policies::Policies;
 use countersign_approvals::ports::Ports;
 use countersign_approvals::store::Store;
 use countersign_core::json::kind;
@@ -10,7 +11,6 @@ use countersign_core::paths::Paths;
 use countersign_gateway::client::{CallError, Live};
 use countersign_gateway::embedded::PolicyError;
 use countersign_node::host::Host;
-use countersign_peers::gateway::policies::Policies;
 use countersign_policy::display;
 use countersign_protocol::gateway::Event;
 use countersign_protocol::gateway::node::{

@@ -138,9 +138,9 @@ const KNOCK: Duration = Duration::from_secs(2);
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::forward::sample;
     use countersign_approvals::book::{Ending, RequestedBy};
     use countersign_approvals::question::Question;
-    use countersign_peers::forward::sample;
     use countersign_protocol::question::AllowBlocked;
     use pretty_assertions::assert_eq;
     use serde_json::{Value, json};
