@@ -3,6 +3,7 @@
 use crate::figures::Figure;
 use crate::start::start;
 use anyhow::{Context, Result, ensure};
+use countersign_protocol::ids::AgentId;
 use countersign_tests::home::Home;
 use countersign_tests::mcp::PlainClient;
 use countersign_tests::process::{command, wait_for};
@@ -265,7 +266,7 @@ fn call(turn: usize) -> Result<Call> {
         run_id: Some("run".to_owned()),
         tool: NOTHING.to_owned(),
         params: params.as_object().context("an object")?.clone(),
-        caller: Caller { agent: "main".to_owned(), ..Caller::default() },
+        caller: Caller { agent: AgentId::default(), ..Caller::default() },
         workspace: PathBuf::from("/"),
     })
 }

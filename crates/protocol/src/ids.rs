@@ -109,6 +109,13 @@ impl AgentId {
     }
 }
 
+impl Default for AgentId {
+    /// The main one.
+    fn default() -> Self {
+        Self::of(None)
+    }
+}
+
 impl SessionKey {
     /// The session that is meant: blanks mean none. Blanks around a key are none of it.
     pub fn of(key: Option<&str>) -> Option<Self> {
@@ -118,6 +125,18 @@ impl SessionKey {
     /// As it is written.
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+}
+
+impl From<AgentId> for String {
+    fn from(id: AgentId) -> Self {
+        id.0
+    }
+}
+
+impl From<SessionKey> for String {
+    fn from(key: SessionKey) -> Self {
+        key.0
     }
 }
 

@@ -86,8 +86,8 @@ fn asked(call: &Call, subject: Subject, via: Via) -> Question {
         blocked: blocked(&subject),
         subject,
         door: Door { via, gateway: None, program, generation: 1 },
-        agent: AgentId::of(Some(&caller.agent)),
-        session: SessionKey::of(caller.session.as_deref()),
+        agent: caller.agent.clone(),
+        session: caller.session.clone(),
         place: Place::ThisMachine,
         // There is no policy for what is no command: somebody has to look.
         why: peer_asks(PolicyLayer::BuiltIn),

@@ -1,5 +1,6 @@
 //! A call of a tool: who calls what, and what comes of it.
 
+use countersign_protocol::ids::{AgentId, SessionKey};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::fmt;
@@ -21,9 +22,9 @@ pub struct Declaration {
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Caller {
     /// The agent, as claimed.
-    pub agent: String,
+    pub agent: AgentId,
     /// The session, as claimed.
-    pub session: Option<String>,
+    pub session: Option<SessionKey>,
     /// The program that brought the call, as it says: `claude-code 2.1`.
     pub client: Option<String>,
     /// The channel that the turn came from; decides who may be asked besides the windows.

@@ -11,6 +11,7 @@ use crate::programs::{Limits, Printed, ProgramError, Programs};
 use crate::runs::{Ear, Finish, Followed, Heard, Owner, Patience, Runs, Success};
 use crate::tool::{Act, Call, Declaration, Output, Plan, Preview, Progress, Tool, ToolError};
 use countersign_policy::display;
+use countersign_protocol::ids::SessionKey;
 use countersign_protocol::limits::OUTPUT_BYTES;
 use futures_util::future::{BoxFuture, ready};
 use serde::Serialize;
@@ -132,8 +133,8 @@ impl HandOver {
             task,
             call_id: &call.id,
             run_id: call.run_id.as_deref(),
-            agent_id: &call.caller.agent,
-            session_key: call.caller.session.as_deref(),
+            agent_id: call.caller.agent.as_str(),
+            session_key: call.caller.session.as_ref().map(SessionKey::as_str),
             workspace: call.workspace.to_string_lossy().into_owned(),
         };
         let input = serde_json::to_vec(&told).map_err(|error| ToolError::Failed(error.to_string()))?;

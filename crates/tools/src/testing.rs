@@ -5,6 +5,7 @@ use crate::hooks::{Hooks, Merge};
 use crate::programs::{Limits, Printed, ProgramError, Programs};
 use crate::registry::{Availability, Parts, Selection, Toolbox};
 use crate::tool::{Act, Call, Caller, Declaration, Output, Plan, Preview, Progress, Tool, ToolError};
+use countersign_protocol::ids::{AgentId, SessionKey};
 use futures_util::future::{BoxFuture, ready};
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
@@ -36,7 +37,11 @@ pub(crate) fn call(tool: &str, id: &str) -> Call {
         run_id: None,
         tool: tool.to_owned(),
         params: Map::new(),
-        caller: Caller { agent: "coder".to_owned(), session: Some("s1".to_owned()), ..Caller::default() },
+        caller: Caller {
+            agent: AgentId::of(Some("coder")),
+            session: SessionKey::of(Some("s1")),
+            ..Caller::default()
+        },
         workspace: PathBuf::from("/work/space"),
     }
 }

@@ -5,6 +5,7 @@ use crate::routing::{Heard, Key, Routed, RoutingError, RunRequest};
 use crate::tools::Tools;
 use countersign_node::socket::server::Peer;
 use countersign_protocol::document::MAIN_AGENT;
+use countersign_protocol::ids::{AgentId, SessionKey};
 use countersign_protocol::ui::{CommandError, ErrorCode, RouteEdit, RouteResult, RoutingView, SessionView};
 use countersign_routing::directive::Reply;
 use countersign_routing::route::Weight;
@@ -138,14 +139,14 @@ impl Desk {
 }
 
 fn key(agent: &str, session: &str) -> Result<Key, CommandError> {
-    let checked = |what: &str, text: &str| {
-        let text = text.trim();
-        if text.is_empty() || text.chars().count() > MAX_KEY {
-            return Err(error(ErrorCode::Invalid, format!("{what}: expected 1 to {MAX_KEY} characters")));
-        }
-        Ok(text.to_owned())
-    };
-    Ok(Key { agent: checked("agent", agent)?, session: checked("session", session)? })
+    let wrong = |what: &str| error(ErrorCode::Invalid, format!("{what}: expected 1 to {MAX_KEY} characters"));
+    let fits = |text: &str| text.trim().chars().count() <= MAX_KEY;
+    // No agent means the main one elsewhere. Here somebody names whose session it is.
+    if agent.trim().is_empty() || !fits(agent) {
+        return Err(wrong("agent"));
+    }
+    let session = SessionKey::of(Some(session)).filter(|session| fits(session.as_str()));
+    Ok(Key { agent: AgentId::of(Some(agent)), session: session.ok_or_else(|| wrong("session"))? })
 }
 
 fn routing_error(failure: &RoutingError) -> CommandError {

@@ -9,6 +9,7 @@ use countersign_policy::display;
 use countersign_policy::effective::Requested;
 use countersign_protocol::document::WILDCARD_AGENT;
 use countersign_protocol::edits::Loosening;
+use countersign_protocol::ids::{AgentId, SessionKey};
 use countersign_protocol::route::RouteLayer;
 use countersign_protocol::ui::{
     RouteEdit, RouteNodeView, RouteResult, RouteScopeView, RouteView, RoutingView, SandboxView, SessionView,
@@ -95,8 +96,9 @@ impl Router {
         let each = everybody.chain(sessions.iter().map(|view| (&view.agent, Some(&view.session))));
         let mut found = Vec::new();
         for (agent, session) in each {
-            let said = session.map_or_else(StoredOverrides::default, |session| {
-                let key = Key { agent: agent.clone(), session: session.clone() };
+            let session_key = SessionKey::of(session.map(String::as_str));
+            let said = session_key.map_or_else(StoredOverrides::default, |session| {
+                let key = Key { agent: AgentId::of(Some(agent)), session };
                 self.inner.sessions.standing(&key, &[], self.steady_ms())
             });
             let standing = standing(tools, &tools.of(agent), &said, around);

@@ -29,8 +29,8 @@ use countersign_peers::gateway::Nodes;
 use countersign_policy::display::{self, Secrets};
 use countersign_policy::effective::Requested;
 use countersign_protocol::digits::hex;
-use countersign_protocol::document::MAIN_AGENT;
 use countersign_protocol::history::HistoryEvent;
+use countersign_protocol::ids::{AgentId, SessionKey};
 use countersign_protocol::question::{HostKind, Outcome, QuestionKind, Via};
 use countersign_protocol::route::RouteLayer;
 use countersign_protocol::shown::Shown;
@@ -189,12 +189,14 @@ impl Router {
         let tools = current.tools.as_ref().map_err(|problem| {
             refused("UNAVAILABLE", "routing-config", format!("nothing is run: {problem}"))
         })?;
-        let agent = agent_of(exec.agent_id.as_deref());
-        let said = match key_of(&agent, exec.session_key.as_deref()) {
-            Some(key) => self.inner.sessions.take(&key, self.steady_ms()),
+        let agent = AgentId::of(exec.agent_id.as_deref());
+        let said = match SessionKey::of(exec.session_key.as_deref()) {
+            Some(session) => {
+                self.inner.sessions.take(&Key { agent: agent.clone(), session }, self.steady_ms())
+            }
             None => sessions::StoredOverrides::default(),
         };
-        let scope = tools.of(&agent);
+        let scope = tools.of(agent.as_str());
         let around = surroundings(&sandbox);
         let layers = Layers {
             tool,
@@ -248,7 +250,7 @@ impl Router {
     async fn record(&self, exec: &ExecRequest, host: Option<HostKind>, outcome: Outcome) {
         let digest = Sha256::digest(exec.command.join("\0").as_bytes());
         let event = HistoryEvent::Request {
-            agent: display::escape(&agent_of(exec.agent_id.as_deref())),
+            agent: display::escape(AgentId::of(exec.agent_id.as_deref()).as_str()),
             session: exec.session_key.as_deref().map(display::escape),
             via: Via::CommandLine,
             card: QuestionKind::Exec,
@@ -304,16 +306,6 @@ fn refused(code: &str, reason: &str, message: String) -> Refusal {
         outcome: Outcome::Refused { reason: message.clone() },
         error: ExecError { code: code.to_owned(), message, reason: Some(reason.to_owned()) },
     }
-}
-
-/// The agent that is meant: blank means `main`.
-pub(crate) fn agent_of(id: Option<&str>) -> String {
-    id.map(str::trim).filter(|id| !id.is_empty()).unwrap_or(MAIN_AGENT).to_owned()
-}
-
-fn key_of(agent: &str, session: Option<&str>) -> Option<Key> {
-    let session = session.map(str::trim).filter(|session| !session.is_empty())?;
-    Some(Key { agent: agent.to_owned(), session: session.to_owned() })
 }
 
 fn shown(text: &str) -> Shown {

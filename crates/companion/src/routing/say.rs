@@ -30,7 +30,7 @@ impl Router {
         let around = surroundings(&sandbox);
         let message = Message::parse(text, RELEASE);
         let now = self.steady_ms();
-        let scope = tools.of(&key.agent);
+        let scope = tools.of(key.agent.as_str());
         let holds = standing(tools, &scope, &self.inner.sessions.standing(key, &[], now), around);
         let runtime = holds.runtime();
         let current = Current {
@@ -90,7 +90,7 @@ impl Router {
         }
         // Nothing is run by a file that is not understood, so nothing gets looser.
         let Ok(tools) = &file.tools else { return Some(Vec::new()) };
-        let (around, scope) = (surroundings(&sandbox), tools.of(&key.agent));
+        let (around, scope) = (surroundings(&sandbox), tools.of(key.agent.as_str()));
         let before = standing(tools, &scope, &said, around);
         let after = standing(tools, &scope, &StoredOverrides::default(), around);
         Some(looser(&before, &after, &key.to_string()))

@@ -1,6 +1,7 @@
 //! What was said for sessions, and for the next run of one. Held in memory alone: it ends with the program.
 
 use countersign_approvals::ports::Clock;
+use countersign_protocol::ids::{AgentId, SessionKey};
 use countersign_protocol::route::RouteField;
 use countersign_protocol::ui::{RouteLasting, SessionSettingView, SessionView};
 use countersign_protocol::vocabulary::{Ask, Elevated, ExecTarget, Security};
@@ -21,9 +22,9 @@ pub(super) struct Sessions {
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct Key {
     /// The agent.
-    pub(crate) agent: String,
+    pub(crate) agent: AgentId,
     /// The session.
-    pub(crate) session: String,
+    pub(crate) session: SessionKey,
 }
 
 #[derive(Clone, Debug)]
@@ -185,10 +186,10 @@ impl Sessions {
 impl Session {
     fn view(&self) -> SessionView {
         SessionView {
-            agent: self.key.agent.clone(),
-            agent_shown: super::shown(&self.key.agent),
-            session: self.key.session.clone(),
-            session_shown: super::shown(&self.key.session),
+            agent: self.key.agent.to_string(),
+            agent_shown: super::shown(self.key.agent.as_str()),
+            session: self.key.session.to_string(),
+            session_shown: super::shown(self.key.session.as_str()),
             settings: self
                 .settings
                 .iter()
@@ -290,7 +291,7 @@ mod tests {
     }
 
     fn key(session: &str) -> Key {
-        Key { agent: "main".into(), session: session.into() }
+        Key { agent: AgentId::of(None), session: SessionKey::of(Some(session)).unwrap() }
     }
 
     fn host(host: ExecTarget, lasting: RouteLasting) -> Setting {
@@ -332,7 +333,7 @@ mod tests {
         let setting = host(ExecTarget::Gateway, KEPT);
         sessions.hold(&key("s"), vec![setting.clone()], Weight::Confirmed, &at(5)).unwrap();
         assert!(sessions.is_confirmed(&key("s"), &setting, 6));
-        let other = Key { agent: "other".into(), session: "s".into() };
+        let other = Key { agent: AgentId::of(Some("other")), session: SessionKey::of(Some("s")).unwrap() };
         assert_eq!(sessions.standing(&other, &[], 6), StoredOverrides::default());
         assert_eq!(sessions.views(6)[0].settings[0].since_ms, 5);
         assert!(sessions.revoke(&key("s")));

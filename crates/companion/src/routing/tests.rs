@@ -142,7 +142,7 @@ impl Rig {
     }
 
     fn key(&self) -> Key {
-        Key { agent: "main".into(), session: "s".into() }
+        Key { agent: AgentId::of(None), session: SessionKey::of(Some("s")).unwrap() }
     }
 
     /// Says something and sets it without asking anybody, as a person who confirms everything would.

@@ -73,8 +73,8 @@ fn command(call: &Call) -> Option<ExecRequest> {
     Some(ExecRequest {
         command: argv,
         cwd: Some(folder.to_str()?.to_owned()),
-        agent_id: Some(call.caller.agent.clone()),
-        session_key: call.caller.session.clone(),
+        agent_id: Some(call.caller.agent.clone().into()),
+        session_key: call.caller.session.clone().map(Into::into),
         approval_timeout_ms: call.caller.approval_wait.and_then(|wait| u64::try_from(wait.as_millis()).ok()),
         ..ExecRequest::default()
     })

@@ -23,6 +23,7 @@ use countersign_approvals::ports::Ports;
 use countersign_node::host::Host;
 use countersign_node::socket::server::Peer;
 use countersign_policy::display;
+use countersign_protocol::ids::{AgentId, SessionKey};
 use countersign_protocol::question::{Outcome, Via};
 use countersign_protocol::tools::{
     Permission, RemovedTool, ToolCall, ToolCaller, ToolFailure, ToolOutput, ToolView,
@@ -271,12 +272,12 @@ impl Tools {
         let invalid = |error: &dyn std::fmt::Display| Failure::new(ToolFailure::Invalid, error.to_string());
         let filled = |text: &Option<String>| text.clone().filter(|text| !text.trim().is_empty());
         let (provider, model) = (filled(&caller.provider), filled(&caller.model));
-        let agent = crate::routing::agent_of(Some(&caller.agent));
+        let agent = AgentId::of(Some(&caller.agent));
         // Whoever calls is some program of this user's: nothing shows that it is the user.
         let run = tool_policy::Run {
             provider: provider.as_deref(),
             model: model.as_deref(),
-            agent: Some(&agent),
+            agent: Some(agent.as_str()),
             ..tool_policy::Run::default()
         };
         let declared: Vec<_> = ready.toolbox.declarations().collect();
@@ -342,8 +343,8 @@ fn call_of(call: ToolCall, peer: &Peer, entrance: Entrance) -> Result<Call, Fail
         tool,
         params,
         caller: Caller {
-            agent: crate::routing::agent_of(Some(&caller.agent)),
-            session: caller.session,
+            agent: AgentId::of(Some(&caller.agent)),
+            session: SessionKey::of(caller.session.as_deref()),
             client: caller.client,
             channel: match caller.pet_session {
                 Some(session_id) => Channel::Pet { session_id },

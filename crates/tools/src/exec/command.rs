@@ -61,8 +61,8 @@ impl Order {
                 cwd: Some(if cwd.is_empty() { "/".to_owned() } else { cwd.to_owned() }),
                 env: from.texts("env")?,
                 timeout_ms: i64::try_from(timeout.as_millis()).ok(),
-                agent_id: Some(call.caller.agent.clone()),
-                session_key: call.caller.session.clone(),
+                agent_id: Some(call.caller.agent.clone().into()),
+                session_key: call.caller.session.clone().map(Into::into),
                 approval_timeout_ms: call
                     .caller
                     .approval_wait

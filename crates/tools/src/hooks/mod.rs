@@ -328,8 +328,8 @@ fn overlaid(mut original: Map<String, Value>, returned: Map<String, Value>) -> M
 fn context_of(call: &Call) -> Context {
     Context {
         tool_name: call.tool.clone(),
-        agent_id: Some(call.caller.agent.clone()).filter(|agent| !agent.trim().is_empty()),
-        session_key: call.caller.session.clone(),
+        agent_id: Some(call.caller.agent.clone().into()),
+        session_key: call.caller.session.clone().map(Into::into),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::tail::Tail;
 use crate::tool::{Caller, Progress, ToolError};
-use countersign_protocol::document::MAIN_AGENT;
+use countersign_protocol::ids::{AgentId, SessionKey};
 use countersign_protocol::limits::OUTPUT_BYTES;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -55,8 +55,8 @@ pub(super) enum Stage {
 /// Who sees a run.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct Owner {
-    agent: String,
-    session: Option<String>,
+    agent: AgentId,
+    session: Option<SessionKey>,
 }
 
 /// What a run that was carried out came to.
@@ -141,11 +141,7 @@ impl Run {
 impl Owner {
     /// Agent and session as their caller claims them.
     pub(crate) fn of(caller: &Caller) -> Self {
-        let named = |text: &str| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
-        Self {
-            agent: named(&caller.agent).unwrap_or_else(|| MAIN_AGENT.to_owned()),
-            session: caller.session.as_deref().and_then(named),
-        }
+        Self { agent: caller.agent.clone(), session: caller.session.clone() }
     }
 }
 

@@ -4,6 +4,7 @@ use super::state::{MAX_KEPT, MAX_KEPT_OF_ONE};
 use super::*;
 use crate::testing::unheard;
 use crate::tool::Caller;
+use countersign_protocol::ids::{AgentId, SessionKey};
 use countersign_protocol::limits::OUTPUT_BYTES;
 use pretty_assertions::assert_eq;
 use serde_json::Map;
@@ -17,8 +18,8 @@ fn runs() -> (Runs, CancellationToken) {
 }
 
 fn owner(agent: &str, session: Option<&str>) -> Owner {
-    let session = session.map(str::to_owned);
-    Owner::of(&Caller { agent: agent.to_owned(), session, ..Caller::default() })
+    let (agent, session) = (AgentId::of(Some(agent)), SessionKey::of(session));
+    Owner::of(&Caller { agent, session, ..Caller::default() })
 }
 
 fn me() -> Owner {
