@@ -341,5 +341,5 @@ pub(crate) async fn revoke_session(
 }
 
 fn internal(error: &dyn std::error::Error) -> CommandError {
-    CommandError { code: ErrorCode::Internal, message: error.to_string() }
+    CommandError { code: ErrorCode::Internal, message: error.to_string(), mistake: None }
 }

@@ -3,6 +3,7 @@
 
 use crate::private::{self, Others, Spoiled};
 use countersign_protocol::settings::{ForwardedGrants, MAX_ARM_DELAY_MS, MIN_ARM_DELAY_MS, Settings};
+use countersign_protocol::ui::{Expected, Mistake};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -102,6 +103,18 @@ pub enum SettingsError {
         /// Why not.
         source: std::io::Error,
     },
+}
+
+impl SettingsError {
+    /// What a person typed wrong, for windows; `None` for what is wrong with the file.
+    pub fn mistake(&self) -> Option<Mistake> {
+        let (field, least, most) = match self {
+            Self::ArmDelay(_) => ("armDelayMs", MIN_ARM_DELAY_MS, MAX_ARM_DELAY_MS),
+            Self::GatewayPort => ("port", 1, u32::from(u16::MAX)),
+            Self::Unreadable(_) | Self::Io { .. } => return None,
+        };
+        Some(Mistake { field: Some(field.to_owned()), expected: Expected::Range { least, most } })
+    }
 }
 
 impl SettingsFile {

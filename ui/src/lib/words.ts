@@ -1,4 +1,5 @@
 import { t } from './i18n/index.svelte';
+import { expectedSentence } from './fields';
 import type { BackendError } from './ipc';
 import type { DocumentView, ExecTarget, Impact, Loosening, PolicyField, RouteField } from './protocol';
 import { marked } from './shown';
@@ -78,7 +79,7 @@ export function errorSentence(error: BackendError): string {
       return words.store(error.message);
     case 'invalid':
     case 'not-armed':
-      return words.invalid(error.message);
+      return words.invalid(error.mistake ? expectedSentence(error.mistake.expected) : error.message);
     case 'gone':
       return words.gone;
     case 'internal':

@@ -187,7 +187,7 @@ test('what is wrong is said at its field, and nothing that was typed is lost', (
     await tab.check(at('source-token-set'));
     await tab.fill(at('source-token-value'), 'hunter2');
     await tab.click(at('source-save'));
-    assert.match(await tab.textContent(at('source-wrong-address')), /expected wss:\/\/ for another machine/);
+    assert.match(await tab.textContent(at('source-wrong-address')), /Use an encrypted address/);
     assert.equal(await tab.getAttribute(at('source-url'), 'aria-invalid'), 'true');
     await tab.evaluate(() => window.mock.fail('savePetSource', 'store', 'disk full'));
     await tab.fill(at('source-url'), 'wss://192.0.2.7');

@@ -5,6 +5,7 @@ import type {
   ForwardTargetEdit,
   ForwardTargetView,
   ForwardView,
+  Mistake,
   SampleResult,
 } from '../../src/lib/protocol';
 import { shown } from './text';
@@ -62,7 +63,8 @@ export function saveTarget(view: ForwardView, edit: ForwardTargetEdit): ForwardV
   const known = view.targets.find((one) => one.id === id);
   if (edit.id !== undefined && !known) throw new BackendError('gone', 'no such target');
   if (place.kind === 'command' && !place.argv[0]?.startsWith('/')) {
-    throw new BackendError('invalid', `program: expected an absolute path, got "${place.argv[0]}"`);
+    const mistake: Mistake = { field: 'program', expected: { kind: 'absolute-path' } };
+    throw new BackendError('invalid', `program: expected an absolute path, got "${place.argv[0]}"`, mistake);
   }
   const hasSecret = secret.kind === 'set' || (secret.kind === 'keep' && (known?.hasSecret ?? false));
   const next: ForwardTargetView = { ...target(id), name: shown(name), enabled, place, hasSecret };

@@ -1,5 +1,12 @@
 import { BackendError } from '../../src/lib/ipc';
-import type { PetChoiceView, PetSessionView, PetSourceEdit, PetSourceView, PetsView } from '../../src/lib/protocol';
+import type {
+  Mistake,
+  PetChoiceView,
+  PetSessionView,
+  PetSourceEdit,
+  PetSourceView,
+  PetsView,
+} from '../../src/lib/protocol';
 import { shown } from './text';
 
 const MINUTE_MS = 60_000;
@@ -129,7 +136,8 @@ export function saveSource(view: PetsView, edit: PetSourceEdit): PetsView {
   const known = view.sources.find((one) => one.id === id);
   if (edit.id !== undefined && !known) throw new BackendError('gone', 'no such pet server');
   if (!/^wss:|^ws:\/\/(127\.0\.0\.1|localhost|\[::1\])([:/]|$)/.test(url)) {
-    throw new BackendError('invalid', `address: expected wss:// for another machine, got "${url}"`);
+    const mistake: Mistake = { field: 'address', expected: { kind: 'encrypted' } };
+    throw new BackendError('invalid', `address: expected wss:// for another machine, got "${url}"`, mistake);
   }
   const next = source(id, {
     ...{ name: shown(name), url, pin, sessionId, enabled },

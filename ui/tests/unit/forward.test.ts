@@ -1,6 +1,9 @@
 import { expect, test } from 'vitest';
 import { argumentsOf, fieldOf, filterWords, linesOf, targetState } from '../../src/lib/forward';
+import { setLocale } from '../../src/lib/i18n/index.svelte';
 import { BackendError } from '../../src/lib/ipc';
+import type { Expected } from '../../src/lib/protocol';
+import { errorSentence } from '../../src/lib/words';
 import { ConnectionsStore } from '../../src/stores/connections.svelte';
 import { Feed } from '../../src/stores/feed.svelte';
 import { MockBackend } from '../mock/backend';
@@ -12,15 +15,24 @@ test('arguments are passed exactly as their lines, filters without blanks', () =
   expect(linesOf(' main \n\ncoder\n')).toEqual(['main', 'coder']);
 });
 
-test('an error belongs to the field that it begins with', () => {
-  const invalid = (message: string) => fieldOf(new BackendError('invalid', message));
-  expect(invalid('address: expected https://, got: x')).toEqual({
-    field: 'address',
-    text: 'expected https://, got: x',
-  });
-  for (const other of ['expected at most 16 targets', 'host: expected', 'address', ': x']) {
-    expect(invalid(other), other).toBeNull();
+test('an error is shown at the field that it is about, in the language of the windows', () => {
+  const expected: [Expected, string][] = [
+    [{ kind: 'length', least: 1, most: 80 }, 'Write 1 to 80 characters.'],
+    [{ kind: 'length', least: 0, most: 200 }, 'At most 200 characters fit here.'],
+    [{ kind: 'range', least: 1, most: 9 }, 'Choose a number from 1 to 9.'],
+    [{ kind: 'filters', count: 2, length: 9 }, 'At most 2 filters fit here, each of at most 9 characters.'],
+    [{ kind: 'executable', why: 'a folder' }, 'This is no program that can be started (a folder).'],
+    [{ kind: 'arguments' }, 'These are too many or too long arguments.'],
+  ];
+  for (const [kind, text] of expected) {
+    const error = new BackendError('invalid', 'in English', { field: 'name', expected: kind });
+    expect(fieldOf(error)).toEqual({ field: 'name', text });
+    expect(errorSentence(error)).toBe(`That is not possible. ${text}`);
   }
+  const inKorean = new BackendError('invalid', 'in English', { field: 'name', expected: { kind: 'gateway' } });
+  setLocale('ko');
+  expect(fieldOf(inKorean)?.text).toBe('연결된 게이트웨이 중 하나를 고르세요.');
+  setLocale('en');
   expect(fieldOf(new BackendError('store', 'name: disk full'))).toBeNull();
   expect(fieldOf(null)).toBeNull();
 });

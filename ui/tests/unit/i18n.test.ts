@@ -3,6 +3,7 @@ import { afterEach, expect, test } from 'vitest';
 import { CATALOGUES, dateTime, duration, localeFor, setLocale, t, type Locale } from '../../src/lib/i18n/index.svelte';
 import { CONNECTIONS_CATALOGUES } from '../../src/lib/i18n/connections/index.svelte';
 import { POLICIES_CATALOGUES } from '../../src/lib/i18n/policies/index.svelte';
+import { EXPECTED_CATALOGUES } from '../../src/lib/i18n/expected/index.svelte';
 import { FORWARD_CATALOGUES } from '../../src/lib/i18n/forward/index.svelte';
 import { PETS_CATALOGUES } from '../../src/lib/i18n/pets/index.svelte';
 import { ROUTING_CATALOGUES } from '../../src/lib/i18n/routing/index.svelte';
@@ -29,6 +30,7 @@ const of = (locale: Locale) =>
       all: CATALOGUES[locale],
       connections: CONNECTIONS_CATALOGUES[locale],
       policies: POLICIES_CATALOGUES[locale],
+      expected: EXPECTED_CATALOGUES[locale],
       forward: FORWARD_CATALOGUES[locale],
       pets: PETS_CATALOGUES[locale],
       routing: ROUTING_CATALOGUES[locale],

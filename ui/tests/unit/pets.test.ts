@@ -2,7 +2,7 @@ import { afterEach, expect, test } from 'vitest';
 import { setLocale, type Locale } from '../../src/lib/i18n/index.svelte';
 import { BackendError } from '../../src/lib/ipc';
 import { fieldOf, serverState, sourceRemedy } from '../../src/lib/pets';
-import type { LinkProblem, LinkState } from '../../src/lib/protocol';
+import type { LinkProblem, LinkState, Mistake } from '../../src/lib/protocol';
 import { beginning, plain } from '../../src/lib/shown';
 import { ConnectionsStore } from '../../src/stores/connections.svelte';
 import { Feed } from '../../src/stores/feed.svelte';
@@ -70,12 +70,13 @@ test('the channel is open only with an address', () => {
   expect(serverState({ ...server, enabled: true, address: 'ws://127.0.0.1:1/ws' })).toBe('serving');
 });
 
-test('an error belongs to the field that it begins with', () => {
-  const invalid = (message: string) => fieldOf(new BackendError('invalid', message));
-  expect(invalid('session: expected 1 to 200 bytes')).toEqual({ field: 'session', text: 'expected 1 to 200 bytes' });
-  for (const other of ['expected at most 16 servers', 'host: expected', 'token', ': x']) {
-    expect(invalid(other), other).toBeNull();
-  }
+test('an error is shown at the field that it is about', () => {
+  const invalid = (mistake: Mistake | null) => fieldOf(new BackendError('invalid', 'token: in English', mistake));
+  const text = 'Use letters, digits and signs of plain ASCII only, without spaces.';
+  expect(invalid({ field: 'token', expected: { kind: 'printable' } })).toEqual({ field: 'token', text });
+  expect(invalid({ expected: { kind: 'at-most', count: 16 } })).toBeNull();
+  expect(invalid({ field: 'host', expected: { kind: 'printable' } })).toBeNull();
+  expect(invalid(null)).toBeNull();
 });
 
 test('the beginning of a text never cuts what stands for a character or a secret', () => {

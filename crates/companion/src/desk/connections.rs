@@ -1,16 +1,16 @@
 //! Connections for windows: the app's own gateway, and the devices that a person lets in there. Nothing but a window comes
 //! here: who could let devices in from a command line or over the gateway could let itself in.
 
-use super::{Desk, Pause, error, invalid};
-use countersign_core::settings::GatewaySettings;
+use super::{Desk, Pause, error};
+use countersign_core::settings::{GatewaySettings, SettingsError};
 use countersign_gateway::client::Address;
 use countersign_peers::gateway::Verdict;
 use countersign_peers::list::PeerError;
 use countersign_protocol::control::TurnedAway;
 use countersign_protocol::ids::DeviceId;
 use countersign_protocol::ui::{
-    CommandError, ConnectionsView, EmbeddedEdit, EmbeddedState, EmbeddedView, ErrorCode, GatewayEdit,
-    GatewayView, Page, PairingView, UiEvent,
+    CommandError, ConnectionsView, EmbeddedEdit, EmbeddedState, EmbeddedView, ErrorCode, Expected,
+    GatewayEdit, GatewayView, Mistake, Page, PairingView, UiEvent,
 };
 use std::collections::BTreeSet;
 
@@ -73,7 +73,7 @@ impl Desk {
         {
             let text =
                 "address: expected another gateway, got the app's own: what comes there is asked anyway";
-            return Err(error(ErrorCode::Invalid, text));
+            return Err(own_address(text));
         }
         self.inner.parts.connections.save(edit).await.map_err(|failure| peer_error(&failure))
     }
@@ -92,7 +92,7 @@ impl Desk {
     pub async fn set_embedded(&self, edit: EmbeddedEdit) -> Result<(), CommandError> {
         let EmbeddedEdit { enabled, port } = edit;
         let settings = GatewaySettings { enabled, port };
-        self.inner.parts.settings.set_gateway(settings).map_err(|failure| invalid(&failure))
+        self.inner.parts.settings.set_gateway(settings).map_err(|failure| settings_error(&failure))
     }
 
     /// A person's answer to a device that waits. Letting in needs it to have waited as long as any allow.
@@ -134,7 +134,21 @@ pub(super) fn peer_error(failure: &PeerError) -> CommandError {
         PeerError::Gone(_) => ErrorCode::Gone,
         PeerError::Broken(_) | PeerError::Store(_) => ErrorCode::Store,
     };
-    error(code, failure.to_string())
+    let mistake = match failure {
+        PeerError::Invalid(wrong) => wrong.mistake(),
+        _ => None,
+    };
+    CommandError { mistake, ..error(code, failure.to_string()) }
+}
+
+/// The app is to be connected to itself.
+pub(super) fn own_address(message: &str) -> CommandError {
+    let mistake = Mistake { field: Some("address".to_owned()), expected: Expected::AnotherProgram };
+    CommandError { mistake: Some(mistake), ..error(ErrorCode::Invalid, message) }
+}
+
+pub(super) fn settings_error(failure: &SettingsError) -> CommandError {
+    CommandError { mistake: failure.mistake(), ..error(ErrorCode::Invalid, failure.to_string()) }
 }
 
 fn no_device() -> CommandError {

@@ -33,5 +33,9 @@ fn forward_error(failure: &ForwardError) -> CommandError {
         ForwardError::Gone => ErrorCode::Gone,
         ForwardError::Broken(_) | ForwardError::Store(_) => ErrorCode::Store,
     };
-    error(code, failure.to_string())
+    let mistake = match failure {
+        ForwardError::Invalid(wrong) => wrong.mistake(),
+        _ => None,
+    };
+    CommandError { mistake, ..error(code, failure.to_string()) }
 }

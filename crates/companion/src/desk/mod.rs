@@ -258,7 +258,7 @@ impl Desk {
 
     /// Takes new settings.
     pub fn set_settings(&self, settings: Settings) -> Result<(), CommandError> {
-        self.inner.parts.settings.set(settings).map_err(|error| invalid(&error))
+        self.inner.parts.settings.set(settings).map_err(|failure| connections::settings_error(&failure))
     }
 
     /// A window painted a card. The number goes into the decision.
@@ -696,7 +696,7 @@ fn store_error(failure: StoreError) -> CommandError {
 }
 
 fn error(code: ErrorCode, message: impl Into<String>) -> CommandError {
-    CommandError { code, message: message.into() }
+    CommandError { code, message: message.into(), mistake: None }
 }
 
 fn invalid(failure: &dyn std::error::Error) -> CommandError {

@@ -1,8 +1,8 @@
 //! The pet channel for windows, both ends. As with connections, nothing but a window comes here: who could open the channel from
 //! elsewhere could answer for a person.
 
-use super::connections::peer_error;
-use super::{Desk, error, invalid};
+use super::connections::{own_address, peer_error, settings_error};
+use super::{Desk, error};
 use countersign_core::settings::PetSettings;
 use countersign_gateway::pet::client::address;
 use countersign_protocol::ui::{CommandError, EmbeddedState, ErrorCode, PetSourceEdit, PetsView};
@@ -21,7 +21,7 @@ impl Desk {
     /// Opens or closes the channel at the app's own gateway. Closing it ends every connection of it; calls that were asked about
     /// there stay at the desk.
     pub async fn set_pet_server(&self, enabled: bool) -> Result<(), CommandError> {
-        self.inner.parts.settings.set_pet(PetSettings { enabled }).map_err(|failure| invalid(&failure))
+        self.inner.parts.settings.set_pet(PetSettings { enabled }).map_err(|failure| settings_error(&failure))
     }
 
     /// Ends the connection of a companion client. What it had remembered is forgotten.
@@ -48,7 +48,7 @@ impl Desk {
             && other.port() == own.port()
         {
             let text = "address: expected another program's server, got the app's own: what comes there is asked anyway";
-            return Err(error(ErrorCode::Invalid, text));
+            return Err(own_address(text));
         }
         self.inner.parts.pets.save(edit).await.map_err(|failure| peer_error(&failure))
     }

@@ -22,7 +22,6 @@ pub struct Address {
 
 /// Why a text is no address of a gateway.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
-#[non_exhaustive]
 pub enum AddressError {
     /// It cannot be read.
     #[error("address: expected ws://HOST:PORT or wss://HOST, got {0:?}")]

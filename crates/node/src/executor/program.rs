@@ -77,7 +77,6 @@ pub enum CallError {
 
 /// Why a list names no program that may be started.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
-#[non_exhaustive]
 pub enum BadProgram {
     /// There is no absolute path at its front: what a name means depends on who asks.
     #[error("program: expected an absolute path such as /usr/bin/notify-send, got {0:?}")]

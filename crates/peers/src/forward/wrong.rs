@@ -4,7 +4,9 @@
 use super::config::{MAX_FILTER, MAX_FILTERS, MAX_NAME, MAX_TARGETS};
 use super::secrets::MAX_SECRET;
 use super::webhook::AddressError;
+use crate::list::{bound, length};
 use countersign_node::executor::program::BadProgram;
+use countersign_protocol::ui::{Expected, Mistake};
 
 /// What is wrong.
 #[derive(Debug, thiserror::Error)]
@@ -59,4 +61,49 @@ pub enum ForwardWrong {
         /// What is wrong.
         wrong: Box<ForwardWrong>,
     },
+}
+
+impl ForwardWrong {
+    /// The same for windows; `None` where no window can send it.
+    pub fn mistake(&self) -> Option<Mistake> {
+        let (field, expected) = match self {
+            Self::Id(_) | Self::Twice(_) | Self::Target { .. } => return None,
+            Self::Filters(field) => {
+                (*field, Expected::Filters { count: bound(MAX_FILTERS), length: bound(MAX_FILTER) })
+            }
+            Self::Name(_) => ("name", length(1, MAX_NAME)),
+            Self::NoGateway => ("gateway", Expected::Gateway),
+            Self::Program(error) => program(error),
+            Self::Address(error) => ("address", address(error)),
+            Self::Digest(_) => ("certificate", Expected::Digest),
+            Self::NoCertificate => ("certificate", Expected::Certificate),
+            Self::NoSecret => ("secret", Expected::Secret),
+            Self::Secret => ("secret", Expected::Printable),
+            Self::OpenClaws => ("secret", Expected::OwnSecret),
+            Self::SecretAgain => ("secret", Expected::SecretAgain),
+            Self::Many => {
+                return Some(Mistake {
+                    field: None,
+                    expected: Expected::AtMost { count: bound(MAX_TARGETS) },
+                });
+            }
+        };
+        Some(Mistake { field: Some(field.to_owned()), expected })
+    }
+}
+
+fn program(error: &BadProgram) -> (&'static str, Expected) {
+    match error {
+        BadProgram::NotAbsolute(_) => ("program", Expected::AbsolutePath),
+        BadProgram::Arguments => ("arguments", Expected::Arguments),
+        BadProgram::File { why, .. } => ("program", Expected::Executable { why: why.clone() }),
+    }
+}
+
+const fn address(error: &AddressError) -> Expected {
+    match error {
+        AddressError::Form => Expected::WebAddress,
+        AddressError::Credentials => Expected::NoCredentials,
+        AddressError::Unprotected(_) => Expected::Encrypted,
+    }
 }

@@ -9,7 +9,7 @@ pub(crate) use file::rewrite;
 pub(crate) use file::{Document, check};
 pub use file::{FileError, FileProblem};
 pub use wrong::Wrong;
-pub(crate) use wrong::{MAX_FILTER, check_names, pin_of};
+pub(crate) use wrong::{MAX_FILTER, bound, check_names, length, pin_of};
 
 use crate::secrets::Secrets;
 use countersign_core::private::Others;

@@ -4,6 +4,7 @@
 use super::MAX_PEERS;
 use countersign_gateway::client::{Address, AddressError, Pin};
 use countersign_protocol::pet::FrameError;
+use countersign_protocol::ui::{Expected, Mistake};
 
 /// Longest name, in characters.
 const MAX_NAME: usize = 80;
@@ -74,4 +75,43 @@ pub(crate) fn pin_of(pin: Option<&str>, address: &Address) -> Result<Option<Pin>
         return Err(Wrong::NoCertificate(address.to_string()));
     }
     Ok(Some(pin))
+}
+
+impl Wrong {
+    /// The same for windows; `None` where no window can send it.
+    pub fn mistake(&self) -> Option<Mistake> {
+        let (field, expected) = match self {
+            Self::Id(_) | Self::Session(_) => return None,
+            Self::Name(_) => ("name", length(1, MAX_NAME)),
+            Self::Address(error) => ("address", address(error)),
+            Self::Digest(_) => ("certificate", Expected::Digest),
+            Self::NoCertificate(_) => ("certificate", Expected::Certificate),
+            Self::Filter(_) => ("sessionFilter", length(0, MAX_FILTER)),
+            Self::OpenClaws => ("token", Expected::OwnSecret),
+            Self::Token => ("token", Expected::Printable),
+            Self::SecretAgain { secret } => (*secret, Expected::SecretAgain),
+            Self::Many { .. } => {
+                return Some(Mistake { field: None, expected: Expected::AtMost { count: bound(MAX_PEERS) } });
+            }
+        };
+        Some(Mistake { field: Some(field.to_owned()), expected })
+    }
+}
+
+const fn address(error: &AddressError) -> Expected {
+    match error {
+        AddressError::Form(_) => Expected::SocketAddress,
+        AddressError::Credentials => Expected::NoCredentials,
+        AddressError::Unprotected(_) => Expected::Encrypted,
+    }
+}
+
+/// A text of so many characters.
+pub(crate) fn length(least: usize, most: usize) -> Expected {
+    Expected::Length { least: bound(least), most: bound(most) }
+}
+
+/// A bound of ours, as windows get it.
+pub(crate) fn bound(count: usize) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
 }

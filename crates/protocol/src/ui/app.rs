@@ -9,6 +9,7 @@ use crate::settings::Settings;
 use crate::shown::Shown;
 use crate::state::{PageEnd, RecordingState, Shortage, SocketState, StoreState};
 use crate::ui::Card;
+use crate::ui::Mistake;
 use crate::vocabulary::Decision;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
@@ -163,8 +164,12 @@ ui! {
     pub struct CommandError {
         /// For the UI to branch on.
         pub code: ErrorCode,
-        /// For the person.
+        /// For the person, and for logs: in English.
         pub message: String,
+        /// What a person typed wrong, where that is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        pub mistake: Option<Mistake>,
     }
 }
 

@@ -13,6 +13,7 @@ import type {
   ForwardTargetEdit,
   GatewayEdit,
   HistoryPage,
+  Mistake,
   Outcome,
   Page,
   PetSourceEdit,
@@ -138,6 +139,8 @@ export class BackendError extends Error {
   constructor(
     readonly code: ErrorCode,
     message: string,
+    /** What the person typed wrong, where that is known. */
+    readonly mistake: Mistake | null = null,
   ) {
     super(message);
   }
@@ -145,13 +148,14 @@ export class BackendError extends Error {
   /** Whatever was thrown, as one of these; anything unknown is `internal`. */
   static from(thrown: unknown): BackendError {
     if (thrown instanceof BackendError) return thrown;
-    if (isCommandError(thrown)) return new BackendError(thrown.code, thrown.message);
+    if (isCommandError(thrown)) return new BackendError(thrown.code, thrown.message, thrown.mistake ?? null);
     return new BackendError('internal', thrown instanceof Error ? thrown.message : String(thrown));
   }
 }
 
 function isCommandError(value: unknown): value is CommandError {
   if (typeof value !== 'object' || value === null) return false;
-  const { code, message } = value as Partial<Record<keyof CommandError, unknown>>;
-  return typeof code === 'string' && CODES.includes(code) && typeof message === 'string';
+  const { code, message, mistake } = value as Partial<Record<keyof CommandError, unknown>>;
+  const isKnown = mistake === undefined || (typeof mistake === 'object' && mistake !== null);
+  return typeof code === 'string' && CODES.includes(code) && typeof message === 'string' && isKnown;
 }

@@ -344,9 +344,13 @@ export type CommandError = {
  */
 code: ErrorCode, 
 /**
- * For the person.
+ * For the person, and for logs: in English.
  */
-message: string, };
+message: string, 
+/**
+ * What a person typed wrong, where that is known.
+ */
+mistake?: Mistake, };
 
 /**
  * Where a command's words come from.
@@ -934,6 +938,43 @@ export type ExecMode = "deny" | "allowlist" | "ask" | "auto" | "full";
  * Where a run is meant to go.
  */
 export type ExecTarget = "auto" | "sandbox" | "gateway" | "node";
+
+/**
+ * What would be right in place of what came.
+ */
+export type Expected = { "kind": "length", 
+/**
+ * Shortest.
+ */
+least: number, 
+/**
+ * Longest.
+ */
+most: number, } | { "kind": "range", 
+/**
+ * Smallest.
+ */
+least: number, 
+/**
+ * Largest.
+ */
+most: number, } | { "kind": "at-most", 
+/**
+ * So many.
+ */
+count: number, } | { "kind": "filters", 
+/**
+ * So many.
+ */
+count: number, 
+/**
+ * Longest of them, in characters.
+ */
+length: number, } | { "kind": "socket-address" } | { "kind": "web-address" } | { "kind": "no-credentials" } | { "kind": "encrypted" } | { "kind": "another-program" } | { "kind": "digest" } | { "kind": "certificate" } | { "kind": "printable" } | { "kind": "own-secret" } | { "kind": "secret-again" } | { "kind": "secret" } | { "kind": "gateway" } | { "kind": "absolute-path" } | { "kind": "arguments" } | { "kind": "executable", 
+/**
+ * Why it cannot, in the system's words.
+ */
+why: string, };
 
 /**
  * Something probed about the request; never the agent's own words.
@@ -1790,6 +1831,19 @@ refusals: Refusals, };
  * Why nothing covers a command.
  */
 export type MissCause = "alias" | "assignment" | "builtin" | "blocked-wrapper" | "carrier" | "eval" | "inline-eval" | "launcher" | "no-entry" | "odd-name" | "relative-after-move" | "renamed" | "repository" | "shell-through-carrier" | "source" | "too-deep" | "touches-home";
+
+/**
+ * What is wrong with what a person typed, for windows to say in their language, at the field that it is about.
+ */
+export type Mistake = { 
+/**
+ * The member of the form, as errors name it; absent where it is about no one of them.
+ */
+field?: string, 
+/**
+ * What would be right.
+ */
+expected: Expected, };
 
 /**
  * What a rule of a node's own kind does.

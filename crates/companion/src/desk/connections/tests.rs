@@ -9,7 +9,9 @@ use countersign_protocol::history::HistoryEvent;
 use countersign_protocol::ids::RequestId;
 use countersign_protocol::question::{Outcome, Via};
 use countersign_protocol::rule_edits::{RuleEdit, RuleEditParams};
-use countersign_protocol::ui::{Card, DecideParams, Fact, PairingReason, SecretEdit, SecretKind, UiMessage};
+use countersign_protocol::ui::{
+    Card, DecideParams, Expected, Fact, Mistake, PairingReason, SecretEdit, SecretKind, UiMessage,
+};
 use countersign_protocol::vocabulary::Decision;
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
@@ -425,8 +427,14 @@ async fn the_app_does_not_connect_to_itself() {
         secret_kind: SecretKind::Token,
         secret: SecretEdit::Clear,
     };
-    let refused = rig.desk().save_gateway(edit).await.unwrap_err();
+    let refused = rig.desk().save_gateway(edit.clone()).await.unwrap_err();
     assert_eq!(refused.code, ErrorCode::Invalid);
+    let own = Mistake { field: Some("address".into()), expected: Expected::AnotherProgram };
+    assert_eq!(refused.mistake, Some(own));
+    let nowhere = GatewayEdit { url: "ws://192.0.2.1".into(), ..edit };
+    let refused = rig.desk().save_gateway(nowhere).await.unwrap_err();
+    let readable = Mistake { field: Some("address".into()), expected: Expected::Encrypted };
+    assert_eq!((refused.code, refused.mistake), (ErrorCode::Invalid, Some(readable)));
     assert!(rig.desk().connections().await.gateways.is_empty());
 }
 

@@ -13,7 +13,9 @@ use countersign_protocol::ids::RequestId;
 use countersign_protocol::question::{AllowBlocked, Outcome, Via};
 use countersign_protocol::settings::Settings;
 use countersign_protocol::tools::{ToolCall, ToolCaller, ToolFailure};
-use countersign_protocol::ui::{Card, DecideParams, EmbeddedEdit, LinkState, SecretEdit, UiEvent, UiMessage};
+use countersign_protocol::ui::{
+    Card, DecideParams, EmbeddedEdit, Expected, LinkState, Mistake, SecretEdit, UiEvent, UiMessage,
+};
 use countersign_protocol::vocabulary::Decision;
 use futures_util::{SinkExt as _, StreamExt as _};
 use pretty_assertions::assert_eq;
@@ -607,7 +609,9 @@ async fn the_app_does_not_answer_itself() {
     assert_eq!(refused.code, ErrorCode::Invalid);
     assert!(rig.desk().pets().sources.is_empty());
     let openclaw = PetSourceEdit { secret: SecretEdit::OpenClaw, ..source("ws://127.0.0.1:9", "x") };
-    assert_eq!(rig.desk().save_pet_source(openclaw).await.unwrap_err().code, ErrorCode::Invalid);
+    let refused = rig.desk().save_pet_source(openclaw).await.unwrap_err();
+    let expected = Mistake { field: Some("token".into()), expected: Expected::OwnSecret };
+    assert_eq!((refused.code, refused.mistake), (ErrorCode::Invalid, Some(expected)));
     for gone in [rig.desk().remove_pet_source("x").await, rig.desk().retry_pet_source("x").await] {
         assert_eq!(gone.unwrap_err().code, ErrorCode::Gone);
     }

@@ -1,0 +1,30 @@
+/** What is right in a form, in English. */
+export const en = {
+  length: (least: number, most: number) =>
+    least === 0 ? `At most ${most} characters fit here.` : `Write ${least} to ${most} characters.`,
+  range: (least: number, most: number) => `Choose a number from ${least} to ${most}.`,
+  atMost: (count: number) => `There is room for ${count}. Remove one first.`,
+  filters: (count: number, length: number) =>
+    `At most ${count} filters fit here, each of at most ${length} characters.`,
+  executable: (why: string) => `This is no program that can be started (${why}).`,
+  'socket-address': 'Write an address such as ws://127.0.0.1:18789 or wss://host.example.',
+  'web-address': 'Write an address such as https://host.example/path, or http://127.0.0.1:8080 for this machine.',
+  'no-credentials': 'Leave user name and password out of the address: the secret has a field of its own.',
+  encrypted: 'Use an encrypted address (wss:// or https://): on the way to another machine, others could read along.',
+  'another-program': 'This is the app’s own address. What comes there is asked about anyway.',
+  digest: 'Write the SHA-256 of the certificate: 64 digits from 0 to f, with or without colons.',
+  certificate:
+    'Only an encrypted address (wss:// or https://) shows a certificate. Use one, or leave the certificate empty.',
+  printable: 'Use letters, digits and signs of plain ASCII only, without spaces.',
+  'own-secret': 'This is OpenClaw’s secret, which is for its gateways. Give this place one of its own.',
+  'secret-again': 'Write the secret again: what it is for has changed.',
+  secret: 'Write the secret by which that place knows this app.',
+  gateway: 'Choose one of the connected gateways.',
+  'absolute-path': 'Write the whole path of the program, such as /usr/bin/notify-send.',
+  arguments: 'These are too many or too long arguments.',
+};
+
+/** A catalogue with the keys and parameters of the English one. */
+export type Catalogue = {
+  [K in keyof typeof en]: (typeof en)[K] extends (...args: infer A) => string ? (...args: A) => string : string;
+};
