@@ -1,5 +1,6 @@
-// Serves the mock build and drives the system's Chromium.
+// Serves the mock build and drives the system's Chromium, the one without windows of its own where it is there.
 import { createServer } from 'node:http';
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { extname, join, normalize } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -7,6 +8,8 @@ import { chromium } from 'playwright-core';
 
 const ROOT = fileURLToPath(new URL('../test-results/mock', import.meta.url));
 const TYPES = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css' };
+
+const BROWSERS = ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium'];
 
 /** As strict as the app's own policy: nothing inline, nothing evaluated, nothing from elsewhere. */
 const POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'";
@@ -33,7 +36,7 @@ export async function serve() {
 export async function start() {
   const server = await serve();
   const browser = await chromium.launch({
-    executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+    executablePath: process.env.CHROMIUM ?? BROWSERS.find((path) => existsSync(path)),
     args: ['--no-sandbox'],
   });
   return {
