@@ -15,5 +15,10 @@ pub(crate) fn outlive() {
     }
 }
 
+/// What this process is called on the bus, by those who hear of it from GLib's libraries.
+pub(crate) fn unique_name() -> Option<String> {
+    BUS.get()?.unique_name().map(String::from)
+}
+
 /// Held for good: once nobody did, GLib would make another connection for whoever asks next, which ends the program again.
 static BUS: OnceLock<DBusConnection> = OnceLock::new();

@@ -1,6 +1,8 @@
 //! The tray icon: state by shape, the number that waits, and a menu that says the same in words.
 
 mod panel;
+#[cfg(target_os = "linux")]
+mod registered;
 mod sign;
 
 use crate::windows::State;
@@ -11,14 +13,58 @@ use countersign_companion::sentences::{self, Language};
 use countersign_protocol::ui::{Page, UiEvent, UiMessage};
 use panel::Panel;
 use sign::{Alarm, Links, Sign, Situation};
+use tauri::async_runtime::JoinHandle;
 use tauri::image::Image;
 use tauri::menu::{CheckMenuItem, MenuBuilder, MenuItem, MenuItemBuilder};
 use tauri::tray::{TrayIcon, TrayIconBuilder};
 use tauri::{AppHandle, Manager, Wry};
+#[cfg(target_os = "linux")]
+use tokio::sync::oneshot;
 use tokio::sync::{broadcast, watch};
 
-/// Builds the tray and keeps it true.
+/// Builds the tray and keeps it true. Belongs on the main thread.
 pub(crate) fn build(app: &AppHandle, desk: Desk) -> tauri::Result<()> {
+    let kept = draw(app, desk.clone(), ICON)?;
+    #[cfg(target_os = "linux")]
+    tauri::async_runtime::spawn(insist(app.clone(), desk, kept));
+    #[cfg(not(target_os = "linux"))]
+    drop(kept);
+    Ok(())
+}
+
+/// Draws the icon anew, a few times, when the desktop's tray did not take it.
+#[cfg(target_os = "linux")]
+async fn insist(app: AppHandle, desk: Desk, mut kept: JoinHandle<()>) {
+    let mut name = ICON.to_owned();
+    for again in 1..=DRAWINGS {
+        if !registered::is_left_out().await {
+            return;
+        }
+        tracing::warn!("the tray has no icon of this app; it is drawn again");
+        kept.abort();
+        // What it held goes with it, the icon among that.
+        let _ = kept.await;
+        let (told, drawn) = oneshot::channel();
+        let (on_main, desk) = (app.clone(), desk.clone());
+        // The library never takes the old one off the bus, so the next needs a name of its own.
+        let old = std::mem::replace(&mut name, format!("{ICON}-{again}"));
+        let new = name.clone();
+        let asked = app.run_on_main_thread(move || {
+            drop(on_main.remove_tray_by_id(&old));
+            let _ = told.send(draw(&on_main, desk, &new));
+        });
+        kept = match (asked, drawn.await) {
+            (Ok(()), Ok(Ok(kept))) => kept,
+            (Ok(()), Ok(Err(error))) | (Err(error), _) => {
+                return tracing::error!(%error, "the tray icon cannot be drawn");
+            }
+            // The app ends.
+            (Ok(()), Err(_)) => return,
+        };
+    }
+}
+
+fn draw(app: &AppHandle, desk: Desk, name: &str) -> tauri::Result<JoinHandle<()>> {
     let words = Words::of(desk.settings().language);
     let line = sentences::standing(&desk.standing().borrow(), Language::of_settings(&desk.settings()));
     let status = MenuItemBuilder::with_id(STATUS, line).build(app)?;
@@ -35,16 +81,22 @@ pub(crate) fn build(app: &AppHandle, desk: Desk) -> tauri::Result<()> {
         .item(&quit)
         .build()?;
     let panel = panel::follow(app);
-    let tray = TrayIconBuilder::with_id("countersign")
+    let tray = TrayIconBuilder::with_id(name)
         .icon(icon(Sign::Idle, *panel.borrow())?)
         .tooltip(words.waiting(0))
         .menu(&menu)
         .on_menu_event(|app, event| clicked(app, event.id.as_ref()))
         .build(app)?;
     let parts = Parts { tray, status, waiting, open, pause, deny, quit };
-    tauri::async_runtime::spawn(keep_true(parts, desk, panel));
-    Ok(())
+    Ok(tauri::async_runtime::spawn(keep_true(parts, desk, panel)))
 }
+
+/// What the icon is called on the bus.
+const ICON: &str = "countersign";
+
+/// How often an icon that is not there is drawn again.
+#[cfg(target_os = "linux")]
+const DRAWINGS: usize = 3;
 
 struct Parts {
     tray: TrayIcon,

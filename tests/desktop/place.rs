@@ -26,6 +26,17 @@ fn the_tray_icon_suits_the_theme_and_shows_that_a_gateway_is_missing() -> Story 
 }
 
 #[test]
+fn an_icon_that_the_tray_did_not_take_is_drawn_again() -> Story {
+    story(themed("Adwaita"), Shell::Forgetful, |app| {
+        wait_for_icon(app, "light", "idle")?;
+        let (running, _) = app.raise(&["echo", "one"])?;
+        wait_for_icon(app, "light", "waiting-1")?;
+        app.desktop.choose("Deny everything")?;
+        running.finish()?.expect_code(200).map(|_| ())
+    })
+}
+
+#[test]
 fn the_tray_icon_counts_what_waits_and_shows_that_prompts_are_paused() -> Story {
     story(themed("Adwaita"), Shell::Full, |app| {
         wait_for_icon(app, "light", "idle")?;

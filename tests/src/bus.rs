@@ -4,6 +4,7 @@
 use crate::process::{PATIENCE, wait_for};
 use anyhow::{Context, Result};
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 use tokio::runtime::Runtime;
@@ -18,6 +19,8 @@ pub enum Shell {
     Bare,
     /// A tray and a notification server with buttons.
     Full,
+    /// The same, with a tray that forgets the first icon.
+    Forgetful,
 }
 
 /// A running shell.
@@ -74,9 +77,10 @@ impl Desktop {
         let seen = Arc::new(Mutex::new(Seen::default()));
         let connection = runtime.block_on(async {
             let mut builder = connection::Builder::address(address)?;
-            if shell == Shell::Full {
+            if shell != Shell::Bare {
+                let forgets = AtomicBool::new(shell == Shell::Forgetful);
                 builder = builder
-                    .serve_at("/StatusNotifierWatcher", Watcher { seen: seen.clone() })?
+                    .serve_at("/StatusNotifierWatcher", Watcher { seen: seen.clone(), forgets })?
                     .serve_at(NOTIFICATIONS, Server { seen: seen.clone() })?
                     .name("org.kde.StatusNotifierWatcher")?
                     .name("org.freedesktop.Notifications")?;
@@ -192,11 +196,16 @@ fn menu_line(value: OwnedValue) -> Result<Option<MenuLine>> {
 
 struct Watcher {
     seen: Arc<Mutex<Seen>>,
+    /// Whether the next icon is not kept.
+    forgets: AtomicBool,
 }
 
 #[interface(name = "org.kde.StatusNotifierWatcher")]
 impl Watcher {
     fn register_status_notifier_item(&self, path: &str, #[zbus(header)] header: Header<'_>) {
+        if self.forgets.swap(false, Ordering::SeqCst) {
+            return;
+        }
         if let Some(sender) = header.sender() {
             let mut seen = lock(&self.seen);
             seen.tray_at.get_or_insert_with(Instant::now);
