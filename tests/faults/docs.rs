@@ -5,16 +5,17 @@ use crate::promises::Promise;
 use crate::table::{Fate, Fault, Make, Moment, Trouble, Way, Who};
 use std::fmt::Write as _;
 
-/// The whole document; faults that nobody ran are left out.
-pub(crate) fn document(faults: &[Fault], outcomes: &[Outcome]) -> String {
+/// The whole document. What was not run now keeps its row of `before`; faults that nobody ever ran are left out.
+pub(crate) fn document(faults: &[Fault], outcomes: &[Outcome], before: &str) -> String {
     let of = |fault: &Fault| -> Vec<&Outcome> {
         outcomes.iter().filter(|outcome| outcome.fault == fault.name).collect()
     };
+    let mut rows = Rows { before, runs: 0, all_hold: true };
     let mut text = BEFORE.to_owned();
     text.push_str("\n## Processes and machine\n\n| what breaks | then | runs | promises held | answers again after |\n|---|---|---|---|---|\n");
     for fault in faults {
-        let (words, runs) = (words(fault.make), of(fault));
-        if words.is_empty() || runs.is_empty() {
+        let words = words(fault.make);
+        if words.is_empty() {
             continue;
         }
         let then = match fault.fate {
@@ -22,29 +23,47 @@ pub(crate) fn document(faults: &[Fault], outcomes: &[Outcome]) -> String {
             Fate::MayDie => "goes on, or starts anew",
             Fate::StartsAnew | Fate::Dies => "starts anew",
         };
-        let (held, again) = came_to(&runs);
-        let _ = writeln!(text, "| {words} | {then} | {} | {held} | {again} |", runs.len());
+        text.push_str(&rows.row(&format!("| {words} | {then} |"), &of(fault)));
     }
     text.push_str("\n## Files\n\nEach file of ours is something else for a while, and the right one again after. It is that while everything runs, and as the app starts.\n\n| file | what it is instead | runs | promises held | answers again after |\n|---|---|---|---|---|\n");
     for pair in faults.chunk_by(|one, other| same_file(one.make, other.make)) {
         let Some(Make::Spoil(file, way, _)) = pair.first().map(|fault| fault.make) else { continue };
         let runs: Vec<&Outcome> = pair.iter().flat_map(of).collect();
-        if runs.is_empty() {
-            continue;
-        }
         let only_running = pair.iter().all(|fault| matches!(fault.make, Make::Spoil(_, _, Moment::Running)));
         let when = if only_running { ", while running" } else { "" };
-        let (held, again) = came_to(&runs);
         let (file, way) = (file.name().replace('-', " "), way_words(way));
-        let _ = writeln!(text, "| {file} | {way}{when} | {} | {held} | {again} |", runs.len());
+        text.push_str(&rows.row(&format!("| {file} | {way}{when} |"), &runs));
     }
-    let tried = outcomes.iter().filter(|outcome| outcome.impossible.is_none()).count();
-    let kept = outcomes
-        .iter()
-        .filter(|run| run.impossible.is_none() && run.failed.is_none() && run.broken.is_empty())
-        .count();
-    let _ = writeln!(text, "\n{tried} runs, {kept} of them with every promise held.");
+    let held = if rows.all_hold { "every promise held in each of them" } else { "not every promise held" };
+    let _ = writeln!(text, "\n{} runs; {held}.", rows.runs);
     text
+}
+
+/// Rows as they are written, and what they come to together.
+struct Rows<'a> {
+    before: &'a str,
+    runs: usize,
+    all_hold: bool,
+}
+
+impl Rows<'_> {
+    /// The row that begins with `head`, from these runs or as it was; nothing where there is neither.
+    fn row(&mut self, head: &str, runs: &[&Outcome]) -> String {
+        let row = if runs.is_empty() {
+            let mut known = self.before.lines().filter(|line| line.starts_with(head));
+            known.next().unwrap_or_default().to_owned()
+        } else {
+            let (held, again) = came_to(runs);
+            format!("{head} {} | {held} | {again} |", runs.len())
+        };
+        if row.is_empty() {
+            return row;
+        }
+        let mut cells = row.split('|').skip(3).map(str::trim);
+        self.runs += cells.next().and_then(|runs| runs.parse::<usize>().ok()).unwrap_or(0);
+        self.all_hold &= cells.next().is_some_and(|held| held == "all");
+        row + "\n"
+    }
 }
 
 fn same_file(one: Make, other: Make) -> bool {
@@ -122,7 +141,8 @@ const fn way_words(way: Way) -> &'static str {
 
 const BEFORE: &str = "# What survives what
 
-Written by `cargo run -p countersign-tests --features faults --bin faults -- --write-docs docs`; do not edit.
+Written by `cargo run -p countersign-tests --features faults --bin faults -- --write-docs docs`; do not edit. Each row is
+of its fault's last runs.
 
 The real app runs with this machine's runner, another gateway, `countersign mcp`, hooks and programs at all doors, whose requests
 wait. Then one thing breaks, and five promises are looked at:

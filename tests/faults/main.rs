@@ -108,7 +108,8 @@ fn finish(args: &Args, out: &mut impl Write, outcomes: &[course::Outcome]) -> Re
     let all_hold = report::table(out, outcomes)?;
     if let Some(folder) = &args.write_docs {
         let file = folder.join("faults.md");
-        let text = docs::document(&table::all(), outcomes);
+        let before = std::fs::read_to_string(&file).unwrap_or_default();
+        let text = docs::document(&table::all(), outcomes, &before);
         std::fs::write(&file, text).with_context(|| file.display().to_string())?;
     }
     Ok(if all_hold { ExitCode::SUCCESS } else { ExitCode::FAILURE })
