@@ -177,3 +177,78 @@ async fn who_stops_waiting_over_http_takes_the_question_back() {
     assert!(matches!(events.recv().await.unwrap(), Event::Closed(_)));
     assert!(rig.core.approvals.pending().await.is_empty());
 }
+
+/// At every door, whoever calls says the same of themselves as whoever lists, and gets no more.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_not_listed_cannot_be_called_at_any_door() {
+    let policies = [
+        json!({}),
+        json!({ "deny": ["exec"] }),
+        json!({ "profile": "minimal" }),
+        json!({ "byProvider": { "anthropic": { "deny": ["write_file", "exec"] } } }),
+        json!({ "byProvider": { "anthropic/claude-x": { "allow": ["read_file"] } } }),
+        json!({ "profile": "coding", "byProvider": { "openai": { "profile": "minimal" } } }),
+    ];
+    let models = [
+        (None, None),
+        (Some("anthropic"), None),
+        (Some("anthropic"), Some("claude-x")),
+        (Some("openai"), None),
+    ];
+    for policy in &policies {
+        let rig = Rig::new(policy);
+        let (_gateway, address) = rig.serve().await;
+        let token = rig.token();
+        let all: Vec<String> = Served::list(&rig.tools, rig.caller())
+            .await
+            .unwrap()
+            .catalog
+            .into_iter()
+            .map(|tool| tool.name)
+            .collect();
+        for (provider, model) in models {
+            let caller = ToolCaller {
+                provider: provider.map(str::to_owned),
+                model: model.map(str::to_owned),
+                ..rig.caller()
+            };
+            let here: Vec<String> =
+                rig.tools.list(&caller).await.unwrap().tools.into_iter().map(|tool| tool.name).collect();
+            let over_gateway: Vec<String> = Served::list(&rig.tools, caller.clone())
+                .await
+                .unwrap()
+                .tools
+                .into_iter()
+                .map(|tool| tool.name)
+                .collect();
+            let mut query = format!("GET /tools?workspace={}", rig.work().display());
+            for (name, word) in [("provider", provider), ("model", model)] {
+                query.extend(word.map(|word| format!("&{name}={word}")));
+            }
+            let (status, listed) = http(&address, &query, &token, "").await;
+            assert_eq!(status, 200, "{listed}");
+            let removed = listed["removed"].as_array().unwrap();
+            let is_removed = |name: &str| removed.iter().any(|tool| tool["name"] == name);
+            let over_http: Vec<String> = all.iter().filter(|name| !is_removed(name)).cloned().collect();
+            assert_eq!(here, over_gateway, "{policy} {provider:?} {model:?}");
+            assert_eq!(here.len(), over_http.len(), "{policy} {provider:?} {model:?}");
+            for name in all.iter().filter(|name| !here.contains(name)) {
+                let case = format!("{policy} {provider:?} {model:?} {name}");
+                assert!(!over_http.contains(name), "{case}");
+                let call = ToolCall { caller: caller.clone(), ..rig.call(name, &json!({})) };
+                let (progress, _) = mpsc::channel(1);
+                let called = rig.tools.call(call.clone(), &PEER, progress, CancellationToken::new()).await;
+                assert_eq!(called.unwrap_err().failure, ToolFailure::NotFound, "{case}");
+                let called = Served::call(&rig.tools, call, CancellationToken::new()).await;
+                assert!(
+                    matches!(called, Err(ToolError::Failed { failure: ToolFailure::NotFound, .. })),
+                    "{case}"
+                );
+                let body =
+                    json!({ "tool": name, "provider": provider, "model": model, "workspace": rig.work() });
+                let (status, answer) = http(&address, "POST /tools/invoke", &token, &body.to_string()).await;
+                assert_eq!((status, &answer["error"]["type"]), (404, &json!("not_found")), "{case}");
+            }
+        }
+    }
+}

@@ -1,6 +1,6 @@
 //! What holds of what is asked over HTTP, whatever it is. For `tests/fuzz`.
 
-use super::request::{RequestedCall, Wanted, Who};
+use super::request::{RequestedCall, Who};
 use serde_json::Map;
 
 /// The body of a call: a tool has a name, whoever asks an agent and a session, and a workspace is somewhere or nowhere.
@@ -13,8 +13,8 @@ pub fn tool_call(body: Map<String, serde_json::Value>) {
 
 /// The query of a list.
 pub fn tool_list(query: &str) {
-    if let Ok(wanted) = Wanted::of(query) {
-        check(&wanted.who);
+    if let Ok(who) = Who::queried(query) {
+        check(&who);
     }
 }
 

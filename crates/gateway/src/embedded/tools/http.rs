@@ -3,7 +3,7 @@
 //! The token lets nobody do what a person would have to be asked about: the [`Backend`] sees to that for every call, and
 //! nothing that a request says of approvals is read. A caller that goes away calls its tool off.
 
-use super::request::{Mode, RequestedCall, Wanted, Who, Wrong, wrong};
+use super::request::{Mode, RequestedCall, Who, Wrong, wrong};
 use super::{Listing, ToolError};
 use crate::embedded::door::Opening;
 use crate::embedded::port::{Admission, Arrival};
@@ -151,12 +151,9 @@ async fn listed<B: Backend>(
     head: &Parts,
 ) -> Result<Value, Refusal> {
     admit(gateway, place, &head.method, &Method::GET, &head.headers)?;
-    let Wanted { provider, model, who } = Wanted::of(head.uri.query().unwrap_or_default())?;
-    let mut caller = who.caller(client(&head.headers));
-    caller.provider.clone_from(&provider);
-    caller.model.clone_from(&model);
-    let listing = gateway.backend.tools(caller).await?;
-    let Who { agent, session, .. } = who;
+    let who = Who::queried(head.uri.query().unwrap_or_default())?;
+    let listing = gateway.backend.tools(who.caller(client(&head.headers))).await?;
+    let Who { agent, session, provider, model, .. } = who;
     let mut shown = json!({
         "ok": true,
         "agentId": agent,

@@ -13,7 +13,7 @@ use super::connection::Call;
 use super::params::Params;
 use countersign_protocol::gateway::ErrorShape;
 use countersign_protocol::tools::{RemovedTool, ToolFailure, ToolView};
-use request::Who;
+use request::{Who, Words};
 use serde_json::{Value, json};
 
 /// What a caller gets of the tools, and why not of the others.
@@ -71,7 +71,8 @@ pub(super) async fn catalog<B: Backend>(call: &Call<B>, params: &Params) -> Resu
     if params.get("includePlugins").is_some_and(|include| !include.is_boolean()) {
         return Err(params.invalid("at /includePlugins: must be boolean"));
     }
-    let who = Who::of(agent, None, None).map_err(|error| params.invalid(&error.to_string()))?;
+    let who =
+        Who::of(Words { agent, ..Words::default() }).map_err(|error| params.invalid(&error.to_string()))?;
     let mut caller = who.caller(Some(call.client.name().to_owned()));
     // What there is depends on no session.
     caller.session = None;
@@ -82,7 +83,8 @@ pub(super) async fn catalog<B: Backend>(call: &Call<B>, params: &Params) -> Resu
 /// What is left of it for a session.
 pub(super) async fn effective<B: Backend>(call: &Call<B>, params: &Params) -> Result<Value, ErrorShape> {
     let (agent, session) = (params.optional_string("agentId")?, params.string("sessionKey")?);
-    let who = Who::of(agent, Some(session), None).map_err(|error| ErrorShape::invalid(error.to_string()))?;
+    let who = Who::of(Words { agent, session: Some(session), ..Words::default() })
+        .map_err(|error| ErrorShape::invalid(error.to_string()))?;
     let caller = who.caller(Some(call.client.name().to_owned()));
     let listing = call.gateway.backend.tools(caller).await.map_err(refused)?;
     Ok(effective_of(&who.agent, &listing))

@@ -46,18 +46,28 @@ pub(super) enum Wrong {
 pub(super) struct Who {
     pub(super) agent: String,
     pub(super) session: String,
+    /// Layers of the tool policy are for single providers and models: they hold for a list and for a call alike.
+    pub(super) provider: Option<String>,
+    pub(super) model: Option<String>,
     /// Empty where none was named.
     workspace: String,
+}
+
+/// The same as it is written in a request.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Words<'a> {
+    pub(super) agent: Option<&'a str>,
+    pub(super) session: Option<&'a str>,
+    pub(super) provider: Option<&'a str>,
+    pub(super) model: Option<&'a str>,
+    pub(super) workspace: Option<&'a str>,
 }
 
 impl Who {
     /// The agent is the session's where its key names one; the session is the agent's main one where none is named
     /// (2026.9.6, tools invoke API).
-    pub(super) fn of(
-        agent: Option<&str>,
-        session: Option<&str>,
-        workspace: Option<&str>,
-    ) -> Result<Self, Wrong> {
+    pub(super) fn of(words: Words<'_>) -> Result<Self, Wrong> {
+        let Words { agent, session, provider, model, workspace } = words;
         let agent = word("agentId", agent)?;
         let session = word("sessionKey", session)?.filter(|key| *key != MAIN);
         let of_session = match session {
@@ -80,7 +90,23 @@ impl Who {
         if !workspace.is_empty() && (!workspace.starts_with('/') || workspace.contains('\0')) {
             return Err(Wrong::Relative(workspace.to_owned()));
         }
-        Ok(Self { agent, session, workspace: workspace.to_owned() })
+        let provider = word("provider", provider)?.map(str::to_owned);
+        let model = word("model", model)?.map(str::to_owned);
+        Ok(Self { agent, session, provider, model, workspace: workspace.to_owned() })
+    }
+
+    /// Whoever asks for the query of a list.
+    pub(super) fn queried(query: &str) -> Result<Self, Wrong> {
+        let mut found: [Option<String>; PARAMETERS.len()] = Default::default();
+        for (name, value) in form_urlencoded::parse(query.as_bytes()) {
+            let at = PARAMETERS.iter().position(|known| *known == name);
+            let at = at.ok_or_else(|| Wrong::Unknown(name.chars().take(MAX_WORD).collect()))?;
+            if found[at].replace(value.into_owned()).is_some() {
+                return Err(Wrong::Twice(PARAMETERS[at]));
+            }
+        }
+        let [provider, model, session, agent, workspace] = found.each_ref().map(Option::as_deref);
+        Self::of(Words { agent, session, provider, model, workspace })
     }
 
     /// The same for whoever has the tools; `client` is the program, as it names itself.
@@ -89,8 +115,10 @@ impl Who {
             agent: self.agent.clone(),
             session: Some(self.session.clone()),
             client,
+            provider: self.provider.clone(),
+            model: self.model.clone(),
             workspace: self.workspace.clone(),
-            ..ToolCaller::default()
+            pet_session: None,
         }
     }
 }
@@ -143,36 +171,15 @@ impl RequestedCall {
         };
         // Chosen by the caller: calls have ids of ours. It only has to make sense.
         word("idempotencyKey", string(body, "idempotencyKey")?)?;
-        let who = Who::of(string(body, "agentId")?, string(body, "sessionKey")?, string(body, "workspace")?)?;
+        let who = Who::of(Words {
+            agent: string(body, "agentId")?,
+            session: string(body, "sessionKey")?,
+            provider: string(body, "provider")?,
+            model: string(body, "model")?,
+            workspace: string(body, "workspace")?,
+        })?;
         let action = word("action", string(body, "action")?)?.map(str::to_owned);
         Ok(Self { tool: tool.to_owned(), action, args, mode, who })
-    }
-}
-
-/// A list.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) struct Wanted {
-    pub(super) provider: Option<String>,
-    pub(super) model: Option<String>,
-    pub(super) who: Who,
-}
-
-impl Wanted {
-    /// Reads a query.
-    pub(super) fn of(query: &str) -> Result<Self, Wrong> {
-        let mut found: [Option<String>; PARAMETERS.len()] = Default::default();
-        for (name, value) in form_urlencoded::parse(query.as_bytes()) {
-            let at = PARAMETERS.iter().position(|known| *known == name);
-            let at = at.ok_or_else(|| Wrong::Unknown(name.chars().take(MAX_WORD).collect()))?;
-            if found[at].replace(value.into_owned()).is_some() {
-                return Err(Wrong::Twice(PARAMETERS[at]));
-            }
-        }
-        let [provider, model, session, agent, workspace] = &found;
-        let who = Who::of(agent.as_deref(), session.as_deref(), workspace.as_deref())?;
-        let provider = word("provider", provider.as_deref())?.map(str::to_owned);
-        let model = word("model", model.as_deref())?.map(str::to_owned);
-        Ok(Self { provider, model, who })
     }
 }
 

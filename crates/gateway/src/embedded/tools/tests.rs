@@ -16,7 +16,7 @@ async fn a_tool_is_called_with_what_was_asked_and_its_output_comes_back() {
     let mut rig = Rig::new().await;
     let body = json!({
         "tool": " exec ", "args": { "command": "id -u" }, "sessionKey": "agent:coder:main", "workspace": "/w",
-        "idempotencyKey": "mine",
+        "idempotencyKey": "mine", "provider": " anthropic ", "model": "claude x",
     });
     let headers = ["User-Agent: probe/1", "x-openclaw-message-channel: slack", "x-openclaw-account-id: 7"];
     let exchange = rig.send(&post(TOKEN, &headers, &body.to_string())).await;
@@ -28,6 +28,8 @@ async fn a_tool_is_called_with_what_was_asked_and_its_output_comes_back() {
         params: json!({ "command": "id -u" }).as_object().unwrap().clone(),
         caller: ToolCaller {
             client: Some("probe/1".to_owned()),
+            provider: Some("anthropic".to_owned()),
+            model: Some("claude x".to_owned()),
             workspace: "/w".to_owned(),
             ..caller("coder", Some("agent:coder:main"))
         },
@@ -85,7 +87,17 @@ async fn calls_that_make_no_sense_reach_no_tool() {
     {
         check(rig, body, "tools.invoke requires name").await;
     }
-    for name in ["name", "tool", "action", "sessionKey", "agentId", "workspace", "idempotencyKey"] {
+    for name in [
+        "name",
+        "tool",
+        "action",
+        "sessionKey",
+        "agentId",
+        "provider",
+        "model",
+        "workspace",
+        "idempotencyKey",
+    ] {
         for (value, got) in [(json!(7), "a number"), (json!(["exec"]), "an array"), (json!({}), "an object")]
         {
             let mut body = json!({ "tool": "exec" });
@@ -102,7 +114,7 @@ async fn calls_that_make_no_sense_reach_no_tool() {
         check(rig, json!({ "tool": "exec", "dryRun": value }), &message).await;
     }
     let long = "x".repeat(257);
-    for name in ["tool", "action", "sessionKey", "agentId", "idempotencyKey"] {
+    for name in ["tool", "action", "sessionKey", "agentId", "provider", "model", "idempotencyKey"] {
         let mut body = json!({ "tool": "exec" });
         body[name] = long.as_str().into();
         check(rig, body, &format!("{name}: expected at most 256, got 257")).await;
