@@ -14,6 +14,7 @@ use countersign_protocol::control::{ControlRequest, ControlResponse};
 use countersign_protocol::history::SocketDoor;
 use countersign_protocol::ids::RequestId;
 use countersign_protocol::limits::CONTROL_LINE_BYTES;
+use countersign_protocol::question::Via;
 use countersign_protocol::tools::{Permission, ToolCall, ToolFailure};
 use countersign_routing::route::Tool;
 use std::io;
@@ -331,7 +332,7 @@ enum NotDone {
 
 /// Runs a command.
 async fn run(request: RunRequest, desk: &Desk, peer: Peer, runs: Runs) -> ControlResponse {
-    let desk = desk.clone();
+    let (desk, peer) = (desk.clone(), Peer { via: Some(Via::CommandLine), ..peer });
     match runs.own(move |gone| async move { desk.run_routed(request, &peer, gone).await }).await {
         Ok(routed) => {
             let (payload, error) = match routed.result {

@@ -150,7 +150,7 @@ impl Router {
         let Resolved { route, sandbox } = match self.resolve(&exec, &tool).await {
             Ok(resolved) => resolved,
             Err(refusal) => {
-                self.record(&exec, None, refusal.outcome.clone()).await;
+                self.record(&exec, peer, None, refusal.outcome.clone()).await;
                 return Routed { taken: None, result: Err(refusal) };
             }
         };
@@ -171,7 +171,7 @@ impl Router {
             }
             (ExecHost::Sandbox, Err(problem)) => {
                 let refusal = no_sandbox(&RouteError::SandboxMissing, &problem);
-                self.record(&exec, None, refusal.outcome.clone()).await;
+                self.record(&exec, peer, None, refusal.outcome.clone()).await;
                 Err(refusal)
             }
             (ExecHost::Gateway, _) => host.exec_at(exec, Placement::Here { policy }, peer, signals).await,
@@ -246,13 +246,13 @@ impl Router {
         elevated::unavailable(&elevated::shut(&tools.global.gates, &agent.gates, sender), runtime)
     }
 
-    /// Writes down a run that reached no place of its own.
-    async fn record(&self, exec: &ExecRequest, host: Option<HostKind>, outcome: Outcome) {
+    /// Writes down a run that reached no place of its own, and the door that it came through.
+    async fn record(&self, exec: &ExecRequest, peer: &Peer, host: Option<HostKind>, outcome: Outcome) {
         let digest = Sha256::digest(exec.command.join("\0").as_bytes());
         let event = HistoryEvent::Request {
             agent: display::escape(AgentId::of(exec.agent_id.as_deref()).as_str()),
             session: exec.session_key.as_deref().map(display::escape),
-            via: Via::CommandLine,
+            via: peer.via.unwrap_or(Via::CommandLine),
             card: QuestionKind::Exec,
             host,
             command: display::masked_argv_line(&exec.command),

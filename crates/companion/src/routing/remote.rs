@@ -36,7 +36,7 @@ impl Router {
         let node = match self.node_of(route) {
             Ok(node) => node,
             Err(refusal) => {
-                self.record(&exec, REMOTE, refusal.outcome.clone()).await;
+                self.record(&exec, peer, REMOTE, refusal.outcome.clone()).await;
                 return (None, Err(refusal));
             }
         };
@@ -52,7 +52,7 @@ impl Router {
             Err(refusal) => return (Some(name), Err(refusal)),
         };
         if matches!(asked, Consent::Unasked) {
-            self.record(&exec, REMOTE, Outcome::AllowedByPolicy).await;
+            self.record(&exec, peer, REMOTE, Outcome::AllowedByPolicy).await;
         }
         let result = self.run_there(exec, &node, run_id, asked, gone).await;
         (Some(name), result)
@@ -88,12 +88,12 @@ impl Router {
         match (route.security.value, route.ask.value) {
             (Security::Deny, _) => {
                 let outcome = Outcome::DeniedByPolicy { reason: "security=deny".to_owned() };
-                self.record(exec, REMOTE, outcome.clone()).await;
+                self.record(exec, peer, REMOTE, outcome.clone()).await;
                 return Err(not_run(outcome, "SYSTEM_RUN_DISABLED: security=deny", "security=deny"));
             }
             (Security::Allowlist, Ask::Off) => {
                 let outcome = Outcome::DeniedByPolicy { reason: "allowlist-miss".to_owned() };
-                self.record(exec, REMOTE, outcome.clone()).await;
+                self.record(exec, peer, REMOTE, outcome.clone()).await;
                 let message = "exec denied: host=node allowlist miss (ask=off)";
                 return Err(not_run(outcome, message, "allowlist-miss"));
             }

@@ -256,10 +256,13 @@ async fn what_a_run_claims_to_be_granted_counts_for_nothing() {
 async fn every_run_that_goes_nowhere_is_written_down() {
     let rig = Rig::new("full", "off", &exec(json!({})));
     let mut appended = rig.core.history.appended();
-    assert!(rig.went(echo()).await.starts_with(MULTI));
+    let peer = Peer { via: Some(Via::Tool), ..Peer::default() };
+    let routed = rig.router.run(echo(), &peer, CancellationToken::new()).await;
+    assert!(routed.result.unwrap_err().error.message.starts_with(MULTI));
     match appended.recv().await.unwrap().event {
-        HistoryEvent::Request { command, outcome: Outcome::Refused { reason }, session, .. } => {
+        HistoryEvent::Request { command, outcome: Outcome::Refused { reason }, session, via, .. } => {
             assert_eq!((command.as_str(), session.as_deref()), ("echo here", Some("s")));
+            assert_eq!(via, Via::Tool);
             assert!(reason.starts_with(MULTI));
         }
         other => panic!("{other:?}"),
