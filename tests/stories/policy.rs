@@ -22,6 +22,9 @@ fn the_policy_in_force_is_shown_with_the_layer_that_says_so() -> Story {
         (&row("*")["security"], &row("*")["securityLayer"]),
         (&json!("allowlist"), &json!("defaults"))
     );
+    let text = home.countersign(&["policy", "show"])?.expect_code(0)?.stdout;
+    assert!(text.contains("strict: security deny (the agent's own), ask "), "{text}");
+    assert!(text.contains("any other agent: security allowlist (the document's default)"), "{text}");
     Ok(())
 }
 

@@ -20,7 +20,7 @@ use countersign_protocol::control::{ControlRequest, ControlResponse};
 use countersign_protocol::edits::{DocumentEdit, DocumentView, EntryView, PolicyField, ScopeView};
 use countersign_protocol::question::Via;
 use countersign_protocol::state::{StoreState, TestParams};
-use countersign_protocol::trace::TestVerdict;
+use countersign_protocol::trace::{PolicyLayer, TestVerdict};
 use serde::Serialize;
 
 #[derive(Clone, Debug, Subcommand)]
@@ -98,6 +98,17 @@ struct ListReport<'a> {
     entry: &'a EntryView,
 }
 
+/// Where a value of the policy comes from.
+const fn layer_word(layer: PolicyLayer) -> &'static str {
+    match layer {
+        PolicyLayer::Requested => "of the request",
+        PolicyLayer::Agent => "the agent's own",
+        PolicyLayer::Wildcard => "of every agent",
+        PolicyLayer::Defaults => "the document's default",
+        PolicyLayer::BuiltIn => "built in",
+    }
+}
+
 pub(super) async fn policy(paths: &Paths, command: PolicyCommand, output: &Output) -> anyhow::Result<Exit> {
     match command {
         PolicyCommand::Show => {
@@ -113,13 +124,13 @@ pub(super) async fn policy(paths: &Paths, command: PolicyCommand, output: &Outpu
                     };
                     writeln!(
                         out,
-                        "{agent}: security {} ({:?}), ask {} ({:?}), fallback {} ({:?})",
+                        "{agent}: security {} ({}), ask {} ({}), fallback {} ({})",
                         row.security,
-                        row.security_layer,
+                        layer_word(row.security_layer),
                         row.ask,
-                        row.ask_layer,
+                        layer_word(row.ask_layer),
                         row.ask_fallback,
-                        row.ask_fallback_layer
+                        layer_word(row.ask_fallback_layer)
                     )?;
                     for sentence in sentences::meaning(row.meaning, language) {
                         writeln!(out, "  {sentence}")?;

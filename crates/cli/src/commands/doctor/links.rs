@@ -53,7 +53,10 @@ fn why(problem: &LinkProblem) -> String {
             "its secret is in the desktop's keyring, which is locked or does not answer".to_owned()
         }
         LinkProblem::RateLimited => "there were too many wrong tokens or passwords".to_owned(),
-        LinkProblem::NotPaired { .. } => "this device has to be let in there first".to_owned(),
+        LinkProblem::NotPaired { .. } => {
+            "this device has to be let in there first; the page of connections says by which command"
+                .to_owned()
+        }
         LinkProblem::Protocol { .. } => "it speaks another version of the protocol".to_owned(),
         LinkProblem::PinMismatch { .. } => "its certificate is not the pinned one".to_owned(),
         LinkProblem::Certificate { text } => said(text, "its certificate is not trusted"),
@@ -92,7 +95,10 @@ mod tests {
             json!({ "kind": "stopped", "problem": { "kind": "not-paired", "reason": "not-paired" } });
         for (state, words) in [
             (waiting, "nothing answers there (Connection refused); it is tried again"),
-            (stopped, "has to be let in there first; it is not tried again"),
+            (
+                stopped,
+                "let in there first; the page of connections says by which command; it is not tried again",
+            ),
             (json!({ "kind": "connecting" }), "not connected yet"),
             (gaps(json!([{ "kind": "no-list" }])), "keeps something"),
         ] {

@@ -150,7 +150,9 @@ pub(super) async fn status(paths: &Paths, place: &GatewayTarget, output: &Output
             Some(scopes) => writeln!(out, "scopes: {}", display::escape(&scopes.join(", ")))?,
             None => writeln!(out, "It does not tell which scopes it gives.")?,
         }
-        writeln!(out, "round trip: {} \u{b5}s", status.round_trip_us)
+        // A thousandth of a millisecond is noise.
+        let round_trip = Duration::from_micros(status.round_trip_us);
+        writeln!(out, "round trip: {:.1} ms", 1_000.0 * round_trip.as_secs_f64())
     })?;
     Ok(Exit::Ok)
 }
@@ -366,8 +368,13 @@ pub(in crate::commands) fn remedy(problem: &LinkProblem) -> String {
         LinkProblem::SecretWithheld => "the keyring does not give out its token".to_owned(),
         LinkProblem::RateLimited => "too many wrong tokens were sent; wait some minutes".to_owned(),
         LinkProblem::NotPaired { request_id, .. } => match request_id {
-            Some(id) => format!("this device has to be let in there first; its request is {id}"),
-            None => "this device has to be let in there first".to_owned(),
+            Some(id) => format!(
+                "this device has to be let in there first: on that machine, in Countersign's window under Connections, or by \
+                 `openclaw devices approve {id}`"
+            ),
+            None => "this device has to be let in there first: on that machine, in Countersign's window under Connections, or \
+                     by the newest request that `openclaw devices list` shows"
+                .to_owned(),
         },
         LinkProblem::Protocol { expected } => match expected {
             Some(expected) => format!("it speaks protocol {expected}, this program 3 and 4"),
