@@ -80,6 +80,12 @@ pub fn stage(gating: &Gating, call: &Call, preview: &Preview) -> Stage {
     }
 }
 
+/// Whether why a call could not be planned is told only to whom a person allows it. Over the gateway the reason would say what there is
+/// on this machine: whether a path exists, is a folder, may be read. Whoever may read files there unasked may know that too.
+pub fn is_told_only_when_allowed(gating: &Gating, call: &Call) -> bool {
+    call.caller.entrance == Entrance::Gateway && GATEWAY.iter().any(|reads| gating.gateway.contains(*reads))
+}
+
 /// Tools whose calls over the gateway are asked about unless it is configured otherwise: the folder that they keep to is the
 /// caller's own word.
 const GATEWAY: [&str; 1] = ["read_file"];

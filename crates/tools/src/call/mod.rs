@@ -3,7 +3,8 @@
 //! 1. its tool is looked up among those that the policy left, and it gets a seat;
 //! 2. the hooks before it run, in their order, and may rewrite its parameters or block it;
 //! 3. its tool plans, without effect, what it would do with them;
-//! 4. the gate is asked about that plan, unless [`gate::stage`] says that it is not a person's to decide;
+//! 4. the gate is asked about that plan, unless [`gate::stage`] says that it is not a person's to decide, and about a call that could not
+//!    be planned where the reason is not for its caller without a person's word;
 //! 5. that very plan is carried out;
 //! 6. the hooks after it are told, and nobody waits for them.
 //!
@@ -16,7 +17,7 @@ use crate::hooks::Ended;
 use crate::registry::Selection;
 use crate::room::CallPermit;
 use crate::tool::wrapped::{Prepared, Wrapped};
-use crate::tool::{Act, Call, Output, Progress, ToolError};
+use crate::tool::{Act, Call, Output, Preview, Progress, ToolError};
 use std::future::Future;
 use std::time::Duration;
 use tokio::time::{Instant, timeout};
@@ -99,23 +100,39 @@ impl Selection {
         let stop = CancellationToken::new();
         // Whatever way this ends, nobody is asked and nothing runs on for it.
         let _stopped = stop.clone().drop_guard();
-        let Prepared { call, plan } = abort.race(tool.prepare(call.clone())).await?;
+        let Prepared { call, plan } = match abort.race(tool.prepare(call.clone())).await {
+            Err(ToolError::Failed(why)) if gate::is_told_only_when_allowed(&self.inner.gating, call) => {
+                self.judge(call, &Preview::Harmless, abort, &stop).await?;
+                return Err(ToolError::Failed(why));
+            }
+            prepared => prepared?,
+        };
         match gate::stage(&self.inner.gating, &call, &plan.preview) {
             Stage::Passed => {}
-            Stage::Judged => {
-                let _waiting = self.inner.seats.wait()?;
-                let judged = async {
-                    let judged = self.inner.gate.judge(&call, &plan.preview, &stop).await;
-                    judged.map_err(|denied| ToolError::Denied(denied.reason))
-                };
-                let gate::Allowed = abort.race(judged).await?;
-            }
+            Stage::Judged => self.judge(&call, &plan.preview, abort, &stop).await?,
         }
         if abort.is_called_off() {
             return Err(ToolError::Aborted);
         }
         *began = Some(Instant::now());
         self.act(plan.act, seat, progress, abort, &stop).await
+    }
+
+    /// Asks the gate; an error is its denial, or that nobody waits any more.
+    async fn judge(
+        &self,
+        call: &Call,
+        preview: &Preview,
+        abort: &Abort,
+        stop: &CancellationToken,
+    ) -> Result<(), ToolError> {
+        let _waiting = self.inner.seats.wait()?;
+        let judged = async {
+            let judged = self.inner.gate.judge(call, preview, stop).await;
+            judged.map_err(|denied| ToolError::Denied(denied.reason))
+        };
+        let gate::Allowed = abort.race(judged).await?;
+        Ok(())
     }
 
     /// Carries a plan out, on a task of its own that keeps the call's seat to its end.

@@ -90,6 +90,34 @@ async fn t03_the_gateways_token_reads_no_file_unasked() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn t03_the_gateways_token_learns_nothing_of_what_there_is_without_a_question() {
+    let rig = rig();
+    fs::write(rig.work().join("there.txt"), "mine\n").unwrap();
+    fs::create_dir(rig.work().join("folder")).unwrap();
+    let edit = |path: &str| ("edit_file", json!({ "path": path, "old_text": "a", "new_text": "b" }));
+    let read = |path: &str| ("read_file", json!({ "path": path }));
+    let mut told = Vec::new();
+    for (tool, params) in
+        [read("there.txt"), read("missing.txt"), read("folder"), read("no/folder/x"), edit("missing.txt")]
+    {
+        let (called, record) = rig.called_over_gateway(rig.over_gateway(tool, &params), NO).await;
+        assert!(record.is_some(), "{params}: nobody was asked");
+        told.push(called.unwrap_err());
+    }
+    assert!(told.iter().all(|error| error == &told[0]), "{told:?}");
+    let (called, _) =
+        rig.called_over_gateway(rig.over_gateway("read_file", &read("missing.txt").1), YES).await;
+    let Err(ToolError::Failed { failure: ToolFailure::Failed, message }) = called else {
+        panic!("{called:?}")
+    };
+    assert!(message.contains("missing.txt"), "{message}");
+    let trusting = Rig::new(&json!({ "gateway": { "askAbout": [] } }));
+    let call = trusting.over_gateway("read_file", &read("missing.txt").1);
+    let (called, record) = trusting.called_over_gateway(call, NO).await;
+    assert!(called.is_err() && record.is_none(), "the person set it so");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn without_a_workspace_file_tools_are_refused_and_commands_start_in_the_home() {
     let rig = rig();
     let mut call = rig.over_gateway("write_file", &json!({ "path": "a.txt", "content": "x" }));
