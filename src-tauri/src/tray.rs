@@ -24,6 +24,8 @@ use tokio::sync::{broadcast, watch};
 
 /// Builds the tray and keeps it true. Belongs on the main thread.
 pub(crate) fn build(app: &AppHandle, desk: Desk) -> tauri::Result<()> {
+    // Of the app, not of the icon: Tauri keeps every such handler, and an icon that is drawn again would answer a click twice.
+    app.on_menu_event(|app, event| clicked(app, event.id.as_ref()));
     let kept = draw(app, desk.clone(), ICON)?;
     #[cfg(target_os = "linux")]
     tauri::async_runtime::spawn(insist(app.clone(), desk, kept));
@@ -85,7 +87,6 @@ fn draw(app: &AppHandle, desk: Desk, name: &str) -> tauri::Result<JoinHandle<()>
         .icon(icon(Sign::Idle, *panel.borrow())?)
         .tooltip(words.waiting(0))
         .menu(&menu)
-        .on_menu_event(|app, event| clicked(app, event.id.as_ref()))
         .build(app)?;
     let parts = Parts { tray, status, waiting, open, pause, deny, quit };
     Ok(tauri::async_runtime::spawn(keep_true(parts, desk, panel)))

@@ -31,6 +31,9 @@ fn an_icon_that_the_tray_did_not_take_is_drawn_again() -> Story {
         wait_for_icon(app, "light", "idle")?;
         let (running, _) = app.raise(&["echo", "one"])?;
         wait_for_icon(app, "light", "waiting-1")?;
+        // Each click counts once.
+        app.desktop.choose("Pause prompts")?;
+        wait_for_icon(app, "light", "paused")?;
         app.desktop.choose("Deny everything")?;
         running.finish()?.expect_code(200).map(|_| ())
     })

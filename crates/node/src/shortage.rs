@@ -85,8 +85,8 @@ fn set(shortage: Shortage, is_short: bool) {
     });
 }
 
-/// Descriptors that have to be free beside those that are kept: as many as a few requests take at once. One that came free by chance is not enough to call a
-/// shortage over: the next caller takes it.
+/// Descriptors that have to be free beside those that are kept: as many as a few requests take at once. One that came free by
+/// chance is not enough to call a shortage over: the next caller takes it.
 const ENOUGH_FILES: u64 = 16;
 
 #[cfg(test)]
