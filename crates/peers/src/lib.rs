@@ -4,6 +4,7 @@
 //! gave or were given in [`secrets`].
 
 pub mod connections;
+pub mod file;
 pub mod forward;
 pub mod gateway;
 pub mod list;

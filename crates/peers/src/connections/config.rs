@@ -1,5 +1,6 @@
 //! The gateways that the person connected to: `gateways.json`, replaced atomically.
 
+use crate::file::Versioned;
 use crate::list::{self, FileError, MAX_FILTER, Peer, Wrong, check_names, pin_of};
 use crate::secrets::GatewaySecret;
 use countersign_core::private::Others;
@@ -47,8 +48,14 @@ impl crate::list::Document<Gateway> for Document {
         Self { version, gateways }
     }
 
-    fn taken(self) -> (u32, Vec<Gateway>) {
-        (self.version, self.gateways)
+    fn taken(self) -> Vec<Gateway> {
+        self.gateways
+    }
+}
+
+impl Versioned for Document {
+    fn version(&self) -> u32 {
+        self.version
     }
 }
 

@@ -3,7 +3,8 @@
 
 use super::webhook::Address;
 use super::wrong::ForwardWrong;
-use countersign_core::private::{self, Others, Spoiled, Unusable};
+use crate::file::{self, FileError, FileProblem, VERSION, Versioned};
+use countersign_core::private::Others;
 use countersign_gateway::client::Pin;
 use countersign_node::executor::program::Program;
 use countersign_protocol::ui::{ForwardMode, ForwardPlace, ForwardSettings, WebhookAuth};
@@ -53,6 +54,12 @@ pub(super) enum Destination {
     Gateway { gateway: String, may_allow: bool },
     Command(Program),
     Webhook { address: Address, pin: Option<Pin>, auth: WebhookAuth },
+}
+
+impl Versioned for Document {
+    fn version(&self) -> u32 {
+        self.version
+    }
 }
 
 impl Default for Document {
@@ -160,36 +167,16 @@ pub(super) fn read(file: &Path) -> Result<Document, ForwardFileError> {
     read_document(file).map_err(ForwardFileError::of(file))
 }
 
-fn read_document(file: &Path) -> Result<Document, FileProblem> {
-    let text = private::read(file, MAX_BYTES, Others::MayRead).map_err(FileProblem::Unread)?;
-    let Some(text) = text else { return Ok(Document::default()) };
-    let document: Document = serde_json::from_str(&text).map_err(FileProblem::NotUnderstood)?;
-    if document.version != VERSION {
-        return Err(FileProblem::Version(document.version));
-    }
+fn read_document(file: &Path) -> Result<Document, FileProblem<ForwardWrong>> {
+    let Some(document) = file::read::<Document, _>(file, Others::MayRead)? else {
+        return Ok(Document::default());
+    };
     document.check()?;
     Ok(document)
 }
 
 /// The file, and why it is not used.
-pub type ForwardFileError = Unusable<FileProblem>;
-
-/// Why the file is not used.
-#[derive(Debug, thiserror::Error)]
-pub enum FileProblem {
-    /// It cannot be read.
-    #[error(transparent)]
-    Unread(Spoiled),
-    /// It cannot be understood.
-    #[error("it cannot be understood: {0}")]
-    NotUnderstood(#[source] serde_json::Error),
-    /// A later release wrote it.
-    #[error("expected version {VERSION}, found {0}")]
-    Version(u32),
-    /// Something in it is not right.
-    #[error(transparent)]
-    Wrong(#[from] ForwardWrong),
-}
+pub type ForwardFileError = FileError<ForwardWrong>;
 
 /// What is wrong with the file, if anything is. Blocking.
 pub fn check_file(file: &Path) -> Result<(), ForwardFileError> {
@@ -204,13 +191,8 @@ pub fn rewrite(file: &Path) {
 
 /// Stores all of it. Blocking.
 pub(super) fn write(file: &Path, document: &Document) -> std::io::Result<()> {
-    let mut bytes = serde_json::to_vec_pretty(document)?;
-    bytes.push(b'\n');
-    private::write(file, &bytes)
+    file::write(file, document)
 }
-
-/// Version of the file.
-const VERSION: u32 = 1;
 
 /// Targets that may be stored: each gets every request.
 pub(super) const MAX_TARGETS: usize = 16;
@@ -221,9 +203,6 @@ pub(super) const MAX_NAME: usize = 80;
 /// Filters of each kind, and characters of each.
 pub(super) const MAX_FILTERS: usize = 64;
 pub(super) const MAX_FILTER: usize = 200;
-
-/// Largest file that is read, in bytes.
-const MAX_BYTES: u64 = 1_024 * 1_024;
 
 #[cfg(test)]
 mod tests {

@@ -21,7 +21,7 @@ use asker::{Asker, MAX_ASKED};
 #[cfg(fuzzing)]
 pub use config::rewrite;
 use config::{Destination, Document, Target};
-pub use config::{FileProblem, ForwardFileError, check_file};
+pub use config::{ForwardFileError, check_file};
 use countersign_approvals::Approvals;
 use countersign_approvals::actor::Event;
 use countersign_approvals::book::{Ending, Record};

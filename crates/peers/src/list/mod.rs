@@ -7,7 +7,7 @@ mod wrong;
 #[cfg(fuzzing)]
 pub(crate) use file::rewrite;
 pub(crate) use file::{Document, check};
-pub use file::{FileError, FileProblem};
+pub use file::{FileError, WrongPeers};
 pub use wrong::Wrong;
 pub(crate) use wrong::{MAX_FILTER, bound, check_names, length, pin_of};
 

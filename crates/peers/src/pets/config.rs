@@ -1,5 +1,6 @@
 //! The pet servers that the person connected to: `pet-servers.json`, replaced atomically.
 
+use crate::file::Versioned;
 use crate::list::{self, FileError, Peer, Wrong, check_names, pin_of};
 use countersign_core::private::Others;
 use countersign_gateway::pet::client::{Address, Pin, address};
@@ -49,8 +50,14 @@ impl crate::list::Document<Source> for Document {
         Self { version, servers }
     }
 
-    fn taken(self) -> (u32, Vec<Source>) {
-        (self.version, self.servers)
+    fn taken(self) -> Vec<Source> {
+        self.servers
+    }
+}
+
+impl Versioned for Document {
+    fn version(&self) -> u32 {
+        self.version
     }
 }
 
