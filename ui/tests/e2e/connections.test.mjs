@@ -214,9 +214,14 @@ test('a gateway is added with what was typed, and a refusal is said in the form'
     await tab.fill(at('gateway-secret-value'), 's3cret');
     assert.equal(await tab.getAttribute(at('gateway-secret-value'), 'type'), 'password');
     assert.match(await tab.textContent(at('gateway-dialog')), /From release 2026\.5 on[^]*operator\.admin/);
-    await tab.evaluate(() => window.mock.fail('saveGateway', 'invalid', 'ws:// only reaches this machine; use wss://'));
+    await tab.evaluate(() => {
+      const mistake = { field: 'address', expected: { kind: 'encrypted' } };
+      window.mock.fail('saveGateway', 'invalid', 'ws:// only reaches this machine; use wss://', mistake);
+    });
     await tab.click(at('gateway-save'));
-    assert.match(await tab.textContent(at('gateway-error')), /use wss:\/\//);
+    assert.match(await tab.textContent(at('gateway-wrong-address')), /Use an encrypted address/);
+    assert.equal(await tab.getAttribute(at('gateway-url'), 'aria-invalid'), 'true');
+    assert.equal(await tab.locator(at('gateway-error')).count(), 0, 'it is said at its field');
     assert.equal(await tab.locator(at('connections-error')).count(), 0, 'it is said once');
     await tab.fill(at('gateway-url'), 'wss://10.20.0.9:18789');
     await tab.check(at('gateway-agents'));

@@ -11,6 +11,7 @@ import type {
   HistoryEntry,
   Impact,
   Loosening,
+  Mistake,
   Outcome,
   PolicyRead,
   PolicyStores,
@@ -78,7 +79,7 @@ export class MockBackend implements Backend {
   /** What the next edit would do. */
   impact: Impact | null = null;
   /** Errors for the next calls, by method. */
-  failures: Partial<Record<keyof Backend, { code: ErrorCode; message: string }[]>> = {};
+  failures: Partial<Record<keyof Backend, { code: ErrorCode; message: string; mistake: Mistake | null }[]>> = {};
   /** Calls that are not answered before these resolve, by method. */
   held: Partial<Record<keyof Backend, Promise<void>>> = {};
   /** Outcome of the next decision, when it is not the one its button names. */
@@ -128,8 +129,8 @@ export class MockBackend implements Backend {
     this.#seq += 1;
   }
 
-  fail(name: keyof Backend, code: ErrorCode, message: string): void {
-    (this.failures[name] ??= []).push({ code, message });
+  fail(name: keyof Backend, code: ErrorCode, message: string, mistake: Mistake | null = null): void {
+    (this.failures[name] ??= []).push({ code, message, mistake });
   }
 
   /** Another program writes the document. */
@@ -407,7 +408,7 @@ export class MockBackend implements Backend {
     this.calls.push({ name, args });
     await this.held[name];
     const failure = this.failures[name]?.shift();
-    if (failure) throw new BackendError(failure.code, failure.message);
+    if (failure) throw new BackendError(failure.code, failure.message, failure.mistake);
     return work();
   }
 

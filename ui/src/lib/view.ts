@@ -1,0 +1,4 @@
+/** Brings what went wrong into view, wherever its form was scrolled to. */
+export function intoView(node: HTMLElement): void {
+  node.scrollIntoView({ block: 'nearest' });
+}
