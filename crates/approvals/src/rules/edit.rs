@@ -6,10 +6,10 @@ use countersign_protocol::rules::{CommandRule, RuleDocument, RuleDraft, RuleEffe
 use std::collections::HashSet;
 
 /// Rules that a document may hold. More than anybody reads; the bound keeps comparing two documents quick.
-pub(crate) const MAX_RULES: usize = 2_000;
+pub(crate) const MAX_RULES: u32 = 2_000;
 
 /// Longest note, in characters: a sentence or two.
-const MAX_NOTE_CHARS: usize = 500;
+const MAX_NOTE_CHARS: u32 = 500;
 
 /// An edit that makes no sense.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
@@ -30,15 +30,27 @@ pub enum RuleEditError {
     /// Something in the rule contradicts itself.
     #[error("the rule cannot be stored: {0}")]
     Rule(#[from] RuleProblem),
-    /// A limit that makes no sense.
-    #[error("the rule cannot be stored: {0}")]
-    Limit(&'static str),
+    /// A number of uses of a refusing rule, which would be counted down by what it refuses, and then let it through.
+    #[error("the rule cannot be stored: a refusing rule has no number of uses")]
+    RefusalUses,
+    /// No use at all.
+    #[error("the rule cannot be stored: it could never be used")]
+    NoUses,
+    /// A session without a name.
+    #[error("the rule cannot be stored: the session is blank")]
+    Session,
     /// Too much text.
-    #[error("the note is longer than {MAX_NOTE_CHARS} characters")]
-    Note,
+    #[error("the note is longer than {most} characters")]
+    Note {
+        /// So many fit.
+        most: u32,
+    },
     /// Too many rules.
-    #[error("there are {MAX_RULES} rules already; remove some first")]
-    TooMany,
+    #[error("there are {most} rules already; remove some first")]
+    TooMany {
+        /// So many fit.
+        most: u32,
+    },
 }
 
 /// The document after edits, and the edits that take them back.
@@ -73,8 +85,8 @@ pub(super) fn apply(
 
 /// Whether a document could be stored and read back.
 pub(super) fn check(document: &RuleDocument) -> Result<(), RuleEditError> {
-    if document.rules.len() > MAX_RULES {
-        return Err(RuleEditError::TooMany);
+    if document.rules.len() > MAX_RULES as usize {
+        return Err(RuleEditError::TooMany { most: MAX_RULES });
     }
     let mut ids = HashSet::new();
     for rule in &document.rules {
@@ -159,8 +171,8 @@ fn insert(rules: &mut Vec<CommandRule>, at: usize, rule: CommandRule) -> Result<
     if rules.iter().any(|other| other.id == rule.id) {
         return Err(RuleEditError::Exists(rule.id));
     }
-    if rules.len() >= MAX_RULES {
-        return Err(RuleEditError::TooMany);
+    if rules.len() >= MAX_RULES as usize {
+        return Err(RuleEditError::TooMany { most: MAX_RULES });
     }
     rules.insert(at.min(rules.len()), rule);
     Ok(())
@@ -173,17 +185,16 @@ fn check_rule(rule: &CommandRule) -> Result<(), RuleEditError> {
     rules::check(rule)?;
     let limits = &rule.limits;
     if rule.effect == RuleEffect::Deny && limits.uses.is_some() {
-        // It would be counted down by what it refuses, and then let it through.
-        return Err(RuleEditError::Limit("a refusing rule has no number of uses"));
+        return Err(RuleEditError::RefusalUses);
     }
     if limits.uses == Some(0) {
-        return Err(RuleEditError::Limit("it could never be used"));
+        return Err(RuleEditError::NoUses);
     }
     if limits.session.as_deref().is_some_and(|session| session.trim().is_empty()) {
-        return Err(RuleEditError::Limit("the session is blank"));
+        return Err(RuleEditError::Session);
     }
-    if rule.note.as_deref().is_some_and(|note| note.chars().count() > MAX_NOTE_CHARS) {
-        return Err(RuleEditError::Note);
+    if rule.note.as_deref().is_some_and(|note| note.chars().count() > MAX_NOTE_CHARS as usize) {
+        return Err(RuleEditError::Note { most: MAX_NOTE_CHARS });
     }
     Ok(())
 }

@@ -11,6 +11,7 @@ mod display;
 mod doors;
 mod forward;
 mod impact;
+mod mistakes;
 mod paints;
 mod pets;
 mod policies;
@@ -30,7 +31,7 @@ use countersign_approvals::history::{self, History};
 use countersign_approvals::ports::Ports;
 use countersign_approvals::remember::Memory;
 use countersign_approvals::rules::{RuleStore, RulesChanged};
-use countersign_approvals::store::{Change, Changed, Looser, Store, StoreError, Writer};
+use countersign_approvals::store::{Change, Changed, Looser, Store, Writer};
 use countersign_core::known::{KnownVersions, Meanwhile, document_event, rules_event};
 use countersign_core::settings::SettingsFile;
 use countersign_node::host::Host;
@@ -55,6 +56,7 @@ use countersign_protocol::vocabulary::Decision;
 use countersign_questions::card::card;
 pub use display::{Again, KEPT_FILES, keep_files_for_windows};
 use doors::Doors;
+use mistakes::{answer_error, store_error};
 use paints::Paints;
 pub use rules::view as rules_view;
 use status::Until;
@@ -686,15 +688,6 @@ async fn blocking<T: Send + 'static>(
     }
 }
 
-fn store_error(failure: StoreError) -> CommandError {
-    let code = match &failure {
-        StoreError::Stale { .. } => ErrorCode::Stale,
-        StoreError::Edit(_) => ErrorCode::Invalid,
-        _ => ErrorCode::Store,
-    };
-    error(code, failure.to_string())
-}
-
 fn error(code: ErrorCode, message: impl Into<String>) -> CommandError {
     CommandError { code, message: message.into(), mistake: None }
 }
@@ -710,7 +703,7 @@ fn gone(id: &RequestId) -> CommandError {
 fn not_answered(id: &RequestId, why: NotAnswered) -> CommandError {
     match why {
         NotAnswered::Gone => gone(id),
-        why => invalid(&why),
+        why => answer_error(why),
     }
 }
 

@@ -1,6 +1,7 @@
 //! What past requests tell about rules: those that are offered with a question, and those that are stored.
 
-use super::{Desk, blocking, gone, store_error};
+use super::mistakes::{rules_error, store_error};
+use super::{Desk, blocking, gone};
 use countersign_approvals::history;
 use countersign_approvals::question::Question;
 use countersign_approvals::remember::NotRemembered;
@@ -63,7 +64,7 @@ pub(super) fn not_remembered(id: &RequestId, why: NotRemembered) -> CommandError
     match why {
         NotRemembered::NotAnswered(why) => super::not_answered(id, why),
         NotRemembered::Store(why) => store_error(why),
-        NotRemembered::Rules(why) => super::rules::rules_error(why),
+        NotRemembered::Rules(why) => rules_error(why),
         why => super::invalid(&why),
     }
 }

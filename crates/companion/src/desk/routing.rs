@@ -1,7 +1,8 @@
 //! Where commands run, for windows and the control channel. What gets looser is confirmed in the window, whoever wants it.
 
+use super::mistakes::routing_error;
 use super::{Desk, LooseningAnswer, error};
-use crate::routing::{Heard, Key, Routed, RoutingError, RunRequest};
+use crate::routing::{Heard, Key, Routed, RunRequest};
 use crate::tools::Tools;
 use countersign_node::socket::server::Peer;
 use countersign_protocol::document::MAIN_AGENT;
@@ -42,7 +43,7 @@ impl Desk {
 
     /// Sets where commands run, for an agent or for all. What loosens comes back unapplied until it is confirmed.
     pub async fn set_route(&self, edit: RouteEdit) -> Result<RouteResult, CommandError> {
-        self.inner.parts.router.set(edit).await.map_err(|failure| routing_error(&failure))
+        self.inner.parts.router.set(edit).await.map_err(routing_error)
     }
 
     /// Forgets what was said for a session. What loosens comes back unapplied until it is confirmed.
@@ -112,7 +113,7 @@ impl Desk {
             }
         }
         let router = &self.inner.parts.router;
-        router.hold(&key, &heard, weight).map_err(|failure| routing_error(&failure))?;
+        router.hold(&key, &heard, weight).map_err(routing_error)?;
         Ok(said(heard, true))
     }
 
@@ -134,7 +135,7 @@ impl Desk {
     }
 
     async fn hear(&self, key: &Key, text: &str) -> Result<Heard, CommandError> {
-        self.inner.parts.router.hear(key, text).await.map_err(|failure| routing_error(&failure))
+        self.inner.parts.router.hear(key, text).await.map_err(routing_error)
     }
 }
 
@@ -147,15 +148,6 @@ fn key(agent: &str, session: &str) -> Result<Key, CommandError> {
     }
     let session = SessionKey::of(Some(session)).filter(|session| fits(session.as_str()));
     Ok(Key { agent: AgentId::of(Some(agent)), session: session.ok_or_else(|| wrong("session"))? })
-}
-
-fn routing_error(failure: &RoutingError) -> CommandError {
-    let code = match failure {
-        RoutingError::Invalid(_) => ErrorCode::Invalid,
-        RoutingError::Stale(_) => ErrorCode::Stale,
-        RoutingError::Store(_) => ErrorCode::Store,
-    };
-    error(code, failure.to_string())
 }
 
 /// Longest name of an agent or a session, in characters.

@@ -1,7 +1,8 @@
 //! Rules of our own for windows and command line: looking, changing, confirming, and what the history says about it.
 
-use super::{Desk, LooseningAnswer, error};
-use countersign_approvals::rules::{Current, RuleChange, RulesError, state};
+use super::mistakes::rules_error;
+use super::{Desk, LooseningAnswer};
+use countersign_approvals::rules::{Current, RuleChange, state};
 use countersign_approvals::store::{Looser, Writer};
 use countersign_core::known::escaped;
 use countersign_policy::display::{self, Secrets};
@@ -10,7 +11,7 @@ use countersign_protocol::rule_edits::{
     PresetSwitch, PresetView, RuleEdit, RuleEditParams, RuleEditResult, RuleView, RulesView,
 };
 use countersign_protocol::rules::RuleDocument;
-use countersign_protocol::ui::{CommandError, ErrorCode};
+use countersign_protocol::ui::CommandError;
 
 impl Desk {
     /// The rules as the pages show them.
@@ -129,15 +130,6 @@ fn presets(document: &RuleDocument) -> Vec<PresetView> {
 
 fn included(preset: &Preset) -> Vec<String> {
     PRESETS.iter().filter(|other| preset.includes(other)).map(|other| other.name.to_owned()).collect()
-}
-
-pub(super) fn rules_error(failure: RulesError) -> CommandError {
-    let code = match &failure {
-        RulesError::Stale { .. } => ErrorCode::Stale,
-        RulesError::Edit(_) => ErrorCode::Invalid,
-        _ => ErrorCode::Store,
-    };
-    error(code, failure.to_string())
 }
 
 #[cfg(test)]

@@ -93,7 +93,8 @@ enum Why {
 
 /// What in the file, or in a change of it, makes no sense.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
-pub(super) enum Invalid {
+#[non_exhaustive]
+pub enum Invalid {
     /// The whole of it is no object.
     #[error("expected an object, got {got}")]
     NoObject {
@@ -117,6 +118,16 @@ pub(super) enum Invalid {
         path: String,
         /// What should be there.
         expected: String,
+    },
+    /// A text that is empty or too long.
+    #[error("{field}: expected {least} to {most} characters")]
+    Length {
+        /// The member of the setting.
+        field: &'static str,
+        /// Fewest characters.
+        least: usize,
+        /// Most of them.
+        most: usize,
     },
     /// Two entries for one agent.
     #[error("agents: {0:?} is there twice")]
@@ -279,7 +290,7 @@ impl ToolsDocument {
         let place = match agent.map(str::trim) {
             None => &mut document,
             Some(id) if id.is_empty() || id.chars().count() > MAX_ID => {
-                return Err(Invalid::expected("agent", format!("1 to {MAX_ID} characters")).into());
+                return Err(Invalid::Length { field: "agent", least: 1, most: MAX_ID }.into());
             }
             Some(id) => agent_place(&mut document, id).ok_or_else(|| no_object("agents"))?,
         };
@@ -294,7 +305,7 @@ impl ToolsDocument {
         };
         let node = setting.node.as_deref().map(str::trim).filter(|node| !node.is_empty());
         if node.is_some_and(|node| node.chars().count() > MAX_ID) {
-            return Err(Invalid::expected("node", format!("at most {MAX_ID} characters")).into());
+            return Err(Invalid::Length { field: "node", least: 0, most: MAX_ID }.into());
         }
         put(exec, "host", setting.host.map(|host| host.to_string()));
         put(exec, "node", node.map(str::to_owned));

@@ -1,8 +1,8 @@
 //! What windows see of it and change.
 
-use super::config::{EditError, SandboxSettings, Scope, ToolsDocument};
+use super::config::{EditError, Invalid, SandboxSettings, Scope, ToolsDocument};
 use super::say::standing;
-use super::sessions::StoredOverrides;
+use super::sessions::{MAX_SESSIONS, StoredOverrides, TooMany};
 use super::{Key, NoSandbox, Router, shown, surroundings};
 use countersign_node::host::placement::Sandbox;
 use countersign_policy::display;
@@ -12,7 +12,8 @@ use countersign_protocol::edits::Loosening;
 use countersign_protocol::ids::{AgentId, SessionKey};
 use countersign_protocol::route::RouteLayer;
 use countersign_protocol::ui::{
-    RouteEdit, RouteNodeView, RouteResult, RouteScopeView, RouteView, RoutingView, SandboxView, SessionView,
+    Expected, Mistake, RouteEdit, RouteNodeView, RouteResult, RouteScopeView, RouteView, RoutingView,
+    SandboxView, SessionView,
 };
 use countersign_protocol::vocabulary::ExecHost;
 use countersign_routing::nodes::is_eligible;
@@ -25,14 +26,37 @@ use std::sync::Arc;
 #[non_exhaustive]
 pub enum RoutingError {
     /// It makes no sense.
-    #[error("{0}")]
-    Invalid(String),
+    #[error(transparent)]
+    Invalid(Invalid),
+    /// No room for what was said for another session.
+    #[error(transparent)]
+    TooMany(#[from] TooMany),
     /// The file is another one by now.
     #[error("{0}")]
     Stale(String),
     /// The file cannot be understood or written.
     #[error("{0}")]
     Store(String),
+}
+
+impl RoutingError {
+    /// The same for windows; `None` where no window can send it.
+    pub(crate) fn mistake(&self) -> Option<Mistake> {
+        match self {
+            Self::Invalid(Invalid::Length { field, least, most }) => Some(Mistake {
+                field: Some((*field).to_owned()),
+                expected: Expected::Length { least: bound(*least), most: bound(*most) },
+            }),
+            Self::TooMany(_) => {
+                Some(Mistake { field: None, expected: Expected::AtMost { count: bound(MAX_SESSIONS) } })
+            }
+            Self::Invalid(_) | Self::Stale(_) | Self::Store(_) => None,
+        }
+    }
+}
+
+fn bound(count: usize) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
 }
 
 /// What is set for runs in a sandbox.
@@ -131,8 +155,7 @@ impl Router {
             ));
         }
         let tools = current.tools.as_ref().map_err(|problem| RoutingError::Store(problem.to_string()))?;
-        let changed =
-            tools.clone().with(edit.agent.as_deref(), &edit.setting).map_err(|error| edit_error(&error))?;
+        let changed = tools.clone().with(edit.agent.as_deref(), &edit.setting).map_err(edit_error)?;
         let nothing = StoredOverrides::default();
         // For all agents: also for those with settings of their own, where they leave something to that.
         let mut whose: Vec<Option<&String>> = vec![None];
@@ -157,7 +180,7 @@ impl Router {
             inner.file.set(&edit.base_hash, edit.agent.as_deref(), &edit.setting)
         });
         let written = written.await.map_err(|error| RoutingError::Store(error.to_string()))?;
-        written.map_err(|error| edit_error(&error))?;
+        written.map_err(edit_error)?;
         self.inner.changed.send_replace(());
         Ok(RouteResult { applied: true, loosenings: found })
     }
@@ -206,10 +229,10 @@ fn sandbox_view(settings: &SandboxSettings, sandbox: &Result<Sandbox, NoSandbox>
     SandboxView { kind: settings.kind, network: settings.network, missing }
 }
 
-fn edit_error(error: &EditError) -> RoutingError {
+fn edit_error(error: EditError) -> RoutingError {
     match error {
-        EditError::Stale { .. } => RoutingError::Stale(error.to_string()),
-        EditError::Invalid(_) => RoutingError::Invalid(error.to_string()),
-        EditError::Broken(_) | EditError::Io { .. } => RoutingError::Store(error.to_string()),
+        error @ EditError::Stale { .. } => RoutingError::Stale(error.to_string()),
+        EditError::Invalid(invalid) => RoutingError::Invalid(invalid),
+        error @ (EditError::Broken(_) | EditError::Io { .. }) => RoutingError::Store(error.to_string()),
     }
 }

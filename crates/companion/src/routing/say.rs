@@ -75,10 +75,7 @@ impl Router {
         if heard.settings.is_empty() {
             return Ok(());
         }
-        self.inner
-            .sessions
-            .hold(key, heard.settings.clone(), weight, &*self.inner.parts.ports.clock)
-            .map_err(|error| RoutingError::Invalid(error.to_string()))
+        Ok(self.inner.sessions.hold(key, heard.settings.clone(), weight, &*self.inner.parts.ports.clock)?)
     }
 
     /// What would get looser if what was said for a session were forgotten; `None` when nothing was said.

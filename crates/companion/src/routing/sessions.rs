@@ -70,7 +70,7 @@ pub(super) struct StoredOverrides {
 /// There is no room for another session.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("{MAX_SESSIONS} sessions have settings of their own; revoke one first")]
-pub(super) struct TooMany;
+pub struct TooMany;
 
 impl Sessions {
     pub(super) fn new(changed: watch::Sender<()>) -> Self {
@@ -259,7 +259,7 @@ fn expire(sessions: &mut Vec<Session>, steady_ms: i64) {
 }
 
 /// Sessions with settings of their own: more than a person can watch.
-const MAX_SESSIONS: usize = 128;
+pub(super) const MAX_SESSIONS: usize = 128;
 
 /// How long something that was said for the next run waits for it, in milliseconds: the run is to follow from the message.
 const NEXT_RUN_MS: i64 = 10 * 60 * 1_000;

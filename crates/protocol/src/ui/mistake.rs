@@ -74,6 +74,30 @@ ui_tagged! {
         AbsolutePath,
         /// Fewer or shorter arguments, without NUL.
         Arguments,
+        /// A path, a name or a pattern of an entry: not empty, and not beginning with `=`.
+        Pattern,
+        /// The name of an agent: not empty, and none that stands for something else in the document.
+        AgentName,
+        /// The name of a session, which is not empty.
+        SessionName,
+        /// What the edit is about, which is no longer there.
+        Present,
+        /// Nothing of that name, since there is one already.
+        Absent,
+        /// The name or path of a program, without blanks around it.
+        ProgramName,
+        /// An absolute folder.
+        AbsoluteFolder,
+        /// The SHA-256 of a file, 64 hexadecimal digits in lower case.
+        FileDigest,
+        /// Fewer flags, each with a dash, and none required that is not allowed.
+        ArgumentShape,
+        /// At least one use, and no number of uses for a refusal.
+        Uses,
+        /// One of the answers that were offered.
+        OfferedAnswer,
+        /// A question that a person can read; this one can only be denied.
+        Readable,
         /// A file that can be started.
         Executable {
             /// Why it cannot, in the system's words.

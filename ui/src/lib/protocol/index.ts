@@ -970,7 +970,7 @@ count: number,
 /**
  * Longest of them, in characters.
  */
-length: number, } | { "kind": "socket-address" } | { "kind": "web-address" } | { "kind": "no-credentials" } | { "kind": "encrypted" } | { "kind": "another-program" } | { "kind": "digest" } | { "kind": "certificate" } | { "kind": "printable" } | { "kind": "own-secret" } | { "kind": "secret-again" } | { "kind": "secret" } | { "kind": "gateway" } | { "kind": "absolute-path" } | { "kind": "arguments" } | { "kind": "executable", 
+length: number, } | { "kind": "socket-address" } | { "kind": "web-address" } | { "kind": "no-credentials" } | { "kind": "encrypted" } | { "kind": "another-program" } | { "kind": "digest" } | { "kind": "certificate" } | { "kind": "printable" } | { "kind": "own-secret" } | { "kind": "secret-again" } | { "kind": "secret" } | { "kind": "gateway" } | { "kind": "absolute-path" } | { "kind": "arguments" } | { "kind": "pattern" } | { "kind": "agent-name" } | { "kind": "session-name" } | { "kind": "present" } | { "kind": "absent" } | { "kind": "program-name" } | { "kind": "absolute-folder" } | { "kind": "file-digest" } | { "kind": "argument-shape" } | { "kind": "uses" } | { "kind": "offered-answer" } | { "kind": "readable" } | { "kind": "executable", 
 /**
  * Why it cannot, in the system's words.
  */

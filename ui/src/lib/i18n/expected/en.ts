@@ -22,6 +22,19 @@ export const en = {
   gateway: 'Choose one of the connected gateways.',
   'absolute-path': 'Write the whole path of the program, such as /usr/bin/notify-send.',
   arguments: 'These are too many or too long arguments.',
+  pattern: 'Write a path, a name or a pattern. It must not be empty or begin with “=”.',
+  'agent-name': 'This is not a name that an agent can have here.',
+  'session-name': 'Write the name of the session.',
+  present: 'It is no longer there: somebody removed or changed it meanwhile.',
+  absent: 'It is there already.',
+  'program-name': 'Write the name or the whole path of a program, without spaces around it.',
+  'absolute-folder': 'Write the whole path of a folder, such as /home/you/work.',
+  'file-digest': 'Write the SHA-256 of the file: 64 digits from 0 to f.',
+  'argument-shape':
+    'These arguments contradict themselves, or are too many: each flag begins with “-”, and what is required is also allowed.',
+  uses: 'A permission is used at least once; a refusal has no number of uses.',
+  'offered-answer': 'This answer was not offered for this request. Choose another one.',
+  readable: 'This request is too long to be read, so it can only be denied.',
 };
 
 /** A catalogue with the keys and parameters of the English one. */
