@@ -202,3 +202,84 @@ fn a_call_over_http_waits_for_the_person_and_is_taken_back_with_its_connection()
         Ok(())
     })
 }
+
+#[test]
+fn an_agent_is_told_at_its_next_turn_how_a_command_in_the_background_ended() -> Story {
+    told(|app| {
+        let work = app.home.work();
+        let start = ["--workspace", &work.display().to_string(), "--session", "worker"];
+        let mut client = PlainClient::start(&app.home, &start)?;
+        let text = |answer: &Value, at: usize| answer["result"]["content"][at]["text"].to_string();
+        // What is left behind ends when the story says so.
+        let mut leave = |client: &mut PlainClient, go: &str| -> Result<()> {
+            let waiting = format!("until test -e {go}; do sleep 0.02; done; echo built; exit 3");
+            let id = client.call("exec", json!({ "command": waiting, "background": true }))?;
+            shown(app, QuestionKind::Exec, Via::Tool)?;
+            app.allow_once()?;
+            let answer = client.answer(id)?;
+            ensure!(text(&answer, 0).contains("running"), "{answer}");
+            fs::write(work.join(go), "")?;
+            Ok(())
+        };
+        let list = ["events", "--session", "worker", "--json"];
+        let events = || -> Result<Vec<Value>> {
+            let report = app.home.countersign(&list)?.expect_code(0)?.json()?;
+            Ok(report["events"].as_array().cloned().unwrap_or_default())
+        };
+        let ends = "code 3)\nbuilt";
+
+        ensure!(events()?.is_empty());
+        leave(&mut client, "first")?;
+        let told = client.told("notifications/message")?;
+        ensure!(told["data"]["text"].as_str().is_some_and(|text| text.ends_with(ends)), "{told}");
+        // Neither this nor a look takes it from the agent.
+        let seen = events()?;
+        ensure!(seen.len() == 1 && seen[0]["text"] == told["data"]["text"], "{seen:?}");
+        for is_told in [true, false] {
+            let id = client.call("process", json!({ "action": "list" }))?;
+            let answer = client.answer(id)?;
+            ensure!(text(&answer, 1).contains("System: Exec finished (gateway id=") == is_told, "{answer}");
+        }
+
+        // The next turn of the same session may come by another door.
+        leave(&mut client, "second")?;
+        wait_for("it has ended", PATIENCE, || Ok((events()?.len() == 2).then_some(())))?;
+        let input = String::from_utf8(recorded(app, "claude-code-bash")?)?;
+        let mut input: Value = serde_json::from_str(&input)?;
+        input["session_id"] = "worker".into();
+        let running = app.home.feed(&["hook", "claude-code"], input.to_string().as_bytes())?;
+        shown(app, QuestionKind::Permit, Via::Hook)?;
+        app.allow_once()?;
+        let answer = running.finish()?.expect_code(0)?.json()?;
+        let context = &answer["hookSpecificOutput"]["additionalContext"];
+        ensure!(context.as_str().is_some_and(|text| text.ends_with(ends)), "{answer}");
+
+        leave(&mut client, "third")?;
+        wait_for("it has ended", PATIENCE, || Ok((events()?.len() == 3).then_some(())))?;
+        let call = json!({ "tool": "process", "args": { "action": "list" }, "sessionKey": "worker" });
+        let answer = invoked(app, &call)?;
+        ensure!(
+            answer.contains("System: Exec finished (gateway id=") && answer.contains("built"),
+            "{answer}"
+        );
+        ensure!(!invoked(app, &call)?.contains("System: "));
+        Ok(())
+    })
+}
+
+/// The answer to a call over HTTP.
+fn invoked(app: &App, call: &Value) -> Result<String> {
+    let url = app.home.gateway_url()?;
+    let address = url.strip_prefix("ws://").context("an address")?;
+    let (token, body) = (app.home.gateway_token()?, call.to_string());
+    let mut stream = TcpStream::connect(address)?;
+    let length = body.len();
+    write!(
+        stream,
+        "POST /tools/invoke HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {token}\r\n\
+         Connection: close\r\nContent-Length: {length}\r\n\r\n{body}"
+    )?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer)?;
+    Ok(answer)
+}

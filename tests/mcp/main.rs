@@ -82,7 +82,7 @@ fn tell(control: &Control, client: &mut McpClient) -> Result<()> {
     )?;
     let asked = control.asked()?;
     ensure!(matches!(asked.request, ControlRequest::PermitTool { .. }), "{:?}", asked.request);
-    asked.answer(&ControlResponse::Permitted { permission: Permission::Allow })?;
+    asked.answer(&ControlResponse::Permitted { permission: Permission::Allow, events: Vec::new() })?;
     let expected = format!(r#"{{"behavior":"allow","updatedInput":{input}}}"#);
     let answered = client.expect("answered")?;
     ensure!(*text(&answered) == expected, "{answered}");

@@ -170,6 +170,18 @@ impl PlainClient {
         }
     }
 
+    /// Waits until it is told this; what else comes is passed over.
+    pub fn told(&mut self, method: &str) -> Result<Value> {
+        loop {
+            let mut line = String::new();
+            ensure!(self.output.read_line(&mut line)? > 0, "countersign mcp ended");
+            let mut message: Value = serde_json::from_str(&line)?;
+            if message["method"] == method {
+                return Ok(message["params"].take());
+            }
+        }
+    }
+
     fn ask(&mut self, method: &str, params: Value) -> Result<u64> {
         self.last += 1;
         self.send(&json!({ "jsonrpc": "2.0", "id": self.last, "method": method, "params": params }))?;

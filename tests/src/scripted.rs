@@ -63,14 +63,14 @@ fn serve(stream: UnixStream, script: &Script, asked: &Sender<ToolCall>, gone: &S
     let mut reader = BufReader::new(stream.try_clone()?);
     let mut line = String::new();
     reader.read_line(&mut line)?;
-    let ControlRequest::PermitTool { call } = serde_json::from_str(&line)? else {
+    let ControlRequest::PermitTool { call, .. } = serde_json::from_str(&line)? else {
         anyhow::bail!("expected a question about a tool, got {line:?}");
     };
     asked.send(*call)?;
     let mut writer = stream;
     match script {
         Script::Permits(permission) => {
-            let response = ControlResponse::Permitted { permission: permission.clone() };
+            let response = ControlResponse::Permitted { permission: permission.clone(), events: Vec::new() };
             writeln!(writer, "{}", serde_json::to_string(&response)?)?;
         }
         Script::Says(bytes) => writer.write_all(bytes)?,

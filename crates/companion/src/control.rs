@@ -259,6 +259,13 @@ async fn respond(
                 Err(error) => ControlResponse::Error { message: error.message },
             }
         }
+        ControlRequest::Events { session, after, wait_ms } => {
+            let wait = Duration::from_millis(wait_ms).min(LONGEST_EVENTS_WAIT);
+            match desk.events_of(&session, after, wait).await {
+                Ok(events) => ControlResponse::Events { events },
+                Err(error) => ControlResponse::Error { message: error.message },
+            }
+        }
         ControlRequest::Tools { caller } => match desk.tools().list(&caller).await {
             Ok(Listing { tools, removed, warnings, .. }) => {
                 ControlResponse::Tools { tools, removed, warnings }
@@ -266,7 +273,9 @@ async fn respond(
             Err(failure) => ControlResponse::Error { message: failure.message },
         },
         ControlRequest::CallTool { call } => call_tool(*call, desk, peer, runs, progress).await,
-        ControlRequest::PermitTool { call } => permit_tool(*call, desk, peer, runs).await,
+        ControlRequest::PermitTool { call, takes_events } => {
+            permit_tool(*call, takes_events, desk, peer, runs).await
+        }
         ControlRequest::Show { page } => {
             desk.show_page(page);
             ControlResponse::Shown
@@ -295,11 +304,19 @@ async fn call_tool(
 }
 
 /// Asks about a tool of somebody else's.
-async fn permit_tool(call: ToolCall, desk: &Desk, peer: Peer, runs: Runs) -> ControlResponse {
+async fn permit_tool(
+    call: ToolCall,
+    takes_events: bool,
+    desk: &Desk,
+    peer: Peer,
+    runs: Runs,
+) -> ControlResponse {
+    let session = takes_events.then(|| call.caller.session.clone()).flatten();
     let tools = desk.tools().clone();
     let permitted = runs.own(move |gone| async move { tools.permit(call, &peer, gone).await }).await;
     let denied = |why: NotDone| Permission::Deny { message: why.to_string(), failure: ToolFailure::Failed };
-    ControlResponse::Permitted { permission: permitted.unwrap_or_else(denied) }
+    let events = session.map(|session| desk.take_events(&session)).unwrap_or_default();
+    ControlResponse::Permitted { permission: permitted.unwrap_or_else(denied), events }
 }
 
 impl Runs {
@@ -384,6 +401,9 @@ const MAX_RUNS: usize = 128;
 
 /// Reports of a tool that wait for a slow client; more are dropped.
 const REPORTS: usize = 64;
+
+/// How long a look at a session's events waits for one.
+const LONGEST_EVENTS_WAIT: Duration = Duration::from_secs(60);
 
 /// How long a connected client may take to send its line, or to take the answer.
 const READ_WAIT: Duration = Duration::from_secs(15);

@@ -9,6 +9,7 @@ use countersign_approvals::actor::PresenterGuard;
 use countersign_approvals::history::HistoryError;
 use countersign_core::known::KnownVersions;
 use countersign_core::paths::{Paths, process_environment};
+use countersign_core::session_events::SessionEvents;
 use countersign_core::{Core, Phases};
 use countersign_node::socket::listener::BindError;
 use countersign_node::socket::server;
@@ -109,12 +110,14 @@ impl Companion {
             &core.phases.acting.tracker,
             core.phases.acting.stop.clone(),
         );
+        let events = SessionEvents::default();
         let gateway = EmbeddedGateway::start(
             gateway::Parts {
                 approvals: core.approvals.clone(),
                 store: core.store.clone(),
                 host: core.host.clone(),
                 ports: core.ports.clone(),
+                events: events.clone(),
                 paths: paths.clone(),
                 folder: paths.gateway(),
                 settings: core.settings.watch_gateway(),
@@ -139,6 +142,7 @@ impl Companion {
             router: router.clone(),
             ports: core.ports.clone(),
             environment: process_environment(),
+            events: events.clone(),
             home: paths.home.clone(),
             private: vec![
                 paths.state.clone(),
@@ -170,6 +174,7 @@ impl Companion {
                 connections,
                 pets,
                 forward,
+                events,
                 router,
                 tools,
                 socket,

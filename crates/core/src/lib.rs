@@ -10,6 +10,7 @@ mod parts;
 pub mod paths;
 pub mod presence;
 pub mod private;
+pub mod session_events;
 pub mod settings;
 
 pub use aftermath::{guard_runs, record_what_was_left, warden_main};

@@ -154,6 +154,7 @@ methods! {
         ExecApprovalsNodeGet "exec.approvals.node.get" Some(Scope::Admin),
         ExecApprovalsNodeSet "exec.approvals.node.set" Some(Scope::Admin),
         ExecApprovalsSet "exec.approvals.set" Some(Scope::Admin),
+        ExecEventsTake "exec.events.take" Some(Scope::Write),
         Health "health" None,
         NodeDescribe "node.describe" Some(Scope::Read),
         NodeInvoke "node.invoke" Some(Scope::Write),

@@ -6,6 +6,7 @@
 
 use crate::edits::{Confirmation, DocumentEdit, EditResult};
 use crate::rule_edits::{RuleEdit, RuleEditResult};
+use crate::session_events::SessionEvent;
 use crate::socket::{ExecError, ExecPayload, ExecRequest};
 use crate::tools::{Permission, RemovedTool, ToolCall, ToolCaller, ToolFailure, ToolOutput, ToolView};
 use crate::ui::{Card, EmbeddedState, GatewayView, Page, RouteTaken, SessionView, Status};
@@ -77,6 +78,17 @@ pub enum ControlRequest {
         /// The session.
         session: String,
     },
+    /// What a session is told of runs that nobody waits for, without taking it from its agent.
+    Events {
+        /// The session.
+        session: String,
+        /// Only events with a higher number.
+        #[serde(default)]
+        after: u64,
+        /// How long to wait for one where there is none, in milliseconds.
+        #[serde(default)]
+        wait_ms: u64,
+    },
     /// The tools that a caller gets.
     Tools {
         /// Who.
@@ -91,6 +103,9 @@ pub enum ControlRequest {
     PermitTool {
         /// The call, in the words of the caller's agent.
         call: Box<ToolCall>,
+        /// Whether the agent can be told at once what its session was not told yet of runs.
+        #[serde(default)]
+        takes_events: bool,
     },
     /// Bring up a window.
     Show {
@@ -256,6 +271,14 @@ pub enum ControlResponse {
     Permitted {
         /// Whether it may.
         permission: Permission,
+        /// What its session was not told yet of runs that nobody waited for.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        events: Vec<SessionEvent>,
+    },
+    /// To `events`.
+    Events {
+        /// Oldest first.
+        events: Vec<SessionEvent>,
     },
     /// To `show`.
     Shown,

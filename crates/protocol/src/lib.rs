@@ -33,6 +33,7 @@ pub mod route;
 pub mod rule_edits;
 pub mod rules;
 pub mod secret;
+pub mod session_events;
 pub mod settings;
 pub mod shown;
 pub mod socket;

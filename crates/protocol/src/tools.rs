@@ -1,5 +1,6 @@
 //! Tools over the control channel: who calls, what is listed, and what comes of a call.
 
+use crate::session_events::SessionEvent;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -78,6 +79,9 @@ pub struct ToolOutput {
     /// The same as data, where there is any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub details: Option<Value>,
+    /// What its session was not told yet of runs that nobody waited for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub events: Vec<SessionEvent>,
 }
 
 /// Why a call brought nothing.

@@ -3,6 +3,7 @@
 
 mod doctor;
 mod document;
+mod events;
 mod exec;
 mod explain;
 mod gateway;
@@ -97,6 +98,10 @@ enum Command {
     /// Show or change where single sessions' commands run; what gets looser waits for a person in the app's window.
     #[command(subcommand)]
     Session(session::SessionCommand),
+    /// Show what a session is told of runs on nodes and of commands that went on in the background.
+    ///
+    /// Its agent is told at its next turn whether or not this is called.
+    Events(events::EventsArgs),
     /// Show what happened, or check that nobody changed the record.
     History(history::HistoryArgs),
     /// Serve the embedded gateway without a desktop, for programs of this machine that speak the gateway protocol.
@@ -197,6 +202,7 @@ fn run(command: Command, output: &Output) -> anyhow::Result<Exit> {
             Command::Policy(command) => document::policy(&paths, command, output).await,
             Command::Allowlist(command) => document::allowlist(&paths, command, output).await,
             Command::Rules(command) => rules::rules(&paths, command, output).await,
+            Command::Events(args) => events::events(&paths, args, output).await,
             Command::Session(command) => session::session(&paths, command, output).await,
             Command::History(args) => history::history(&paths, args, output).await,
             Command::Gateway(args) => gateway::run(&paths, args, output).await,

@@ -38,6 +38,11 @@ impl Contract for ClaudeCode {
         true
     }
 
+    /// From release 2.1.9 on; older ones leave it out.
+    fn takes_context(&self, event: Event) -> bool {
+        event == Event::BeforeTool
+    }
+
     fn quiet(&self) -> &'static [&'static str] {
         &QUIET
     }
@@ -48,19 +53,23 @@ impl Contract for ClaudeCode {
 
     fn answer(&self, reply: &Reply<'_>) -> HookAnswer {
         match reply.event {
-            Event::BeforeTool => before_tool(reply.verdict),
+            Event::BeforeTool => before_tool(reply.verdict, reply.context),
             Event::PermissionRequest => permission_request(reply.verdict),
         }
     }
 }
 
-fn before_tool(verdict: &Verdict) -> HookAnswer {
+fn before_tool(verdict: &Verdict, context: &str) -> HookAnswer {
     let decided = |decision: &str, reason: &str| {
-        json!({ "hookSpecificOutput": {
+        let mut said = json!({
             "hookEventName": PRE_TOOL_USE,
             "permissionDecision": decision,
             "permissionDecisionReason": reason,
-        } })
+        });
+        if !context.is_empty() {
+            said["additionalContext"] = context.into();
+        }
+        json!({ "hookSpecificOutput": said })
     };
     match verdict {
         Verdict::Allow => HookAnswer::printed(decided("allow", ALLOWED)),

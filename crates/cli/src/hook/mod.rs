@@ -20,6 +20,7 @@ pub(crate) use gemini::Gemini;
 pub(crate) use generic::Generic;
 
 use countersign_approvals::ports::IdSource;
+use countersign_protocol::session_events::SessionEvent;
 use countersign_protocol::tools::{Permission, ToolCall, ToolCaller, ToolFailure};
 use input::{BadInput, Called, Document};
 use question::Unanswered;
@@ -69,6 +70,11 @@ pub(crate) trait Contract: Sync {
     /// Whether the agent has an answer that makes it ask the person itself.
     fn can_ask(&self, event: Event) -> bool;
 
+    /// Whether its answer has room for what the agent is to know besides. What is not told there waits for another way.
+    fn takes_context(&self, _event: Event) -> bool {
+        false
+    }
+
     /// Tools that only read what the agent may read, or keep its own notes.
     fn quiet(&self) -> &'static [&'static str];
 
@@ -88,6 +94,8 @@ pub(crate) struct Reply<'a> {
     pub(crate) id: Option<&'a str>,
     /// What came of it.
     pub(crate) verdict: &'a Verdict,
+    /// What the agent is to know besides; empty where its answer has no room for it.
+    pub(crate) context: &'a str,
 }
 
 /// What comes of a call.
@@ -206,14 +214,15 @@ pub(crate) async fn answer(
             return could_not_ask(contract, event, Cause::Refused, &error);
         }
     };
-    let verdict = match options.event.filter(|expected| *expected != called.event) {
+    let (verdict, context) = match options.event.filter(|expected| *expected != called.event) {
         Some(expected) => {
             let why = format!("this hook was set up for {expected}, and was called for {}", called.event);
-            Verdict::deny(Cause::Refused, &why)
+            (Verdict::deny(Cause::Refused, &why), String::new())
         }
         None => verdict(contract, options, socket, ids, &called, until).await,
     };
-    contract.answer(&Reply { event: called.event, id: called.id.as_deref(), verdict: &verdict })
+    let id = called.id.as_deref();
+    contract.answer(&Reply { event: called.event, id, verdict: &verdict, context: &context })
 }
 
 /// The answer when a call could not even be read. An event that nobody knows is taken for the one before a tool: its denial is the
@@ -225,7 +234,8 @@ pub(crate) fn could_not_ask(
     error: &dyn std::error::Error,
 ) -> HookAnswer {
     let verdict = Verdict::deny(cause, &error.to_string());
-    contract.answer(&Reply { event: event.unwrap_or(Event::BeforeTool), id: None, verdict: &verdict })
+    let event = event.unwrap_or(Event::BeforeTool);
+    contract.answer(&Reply { event, id: None, verdict: &verdict, context: "" })
 }
 
 async fn verdict(
@@ -235,25 +245,43 @@ async fn verdict(
     ids: &dyn IdSource,
     called: &Called,
     until: Instant,
-) -> Verdict {
+) -> (Verdict, String) {
     if needs_no_question(contract, options.asked, called) {
-        return Verdict::NoOpinion;
+        return (Verdict::NoOpinion, String::new());
     }
     let call = tool_call(contract, options, ids, called);
-    match question::ask(socket, call, until).await {
-        Ok(Permission::Allow) => Verdict::Allow,
-        Ok(Permission::Deny { message, failure }) => Verdict::deny(cause_of(failure), &message),
-        Err(Unanswered::Absent(error)) => match options.when_absent {
-            WhenAbsent::Ask if contract.can_ask(called.event) => Verdict::AskThere(sentence(&error)),
+    let takes_events = contract.takes_context(called.event);
+    let answer = match question::ask(socket, call, takes_events, until).await {
+        Ok(answer) => answer,
+        Err(unanswered) => return (undecided(contract, options, called, &unanswered), String::new()),
+    };
+    let context: Vec<String> = answer.events.iter().map(SessionEvent::line).collect();
+    let verdict = match answer.permission {
+        Permission::Allow => Verdict::Allow,
+        Permission::Deny { message, failure } => Verdict::deny(cause_of(failure), &message),
+    };
+    (verdict, context.join("\n"))
+}
+
+/// What holds where the app said neither yes nor no.
+fn undecided(
+    contract: &dyn Contract,
+    options: &Options,
+    called: &Called,
+    unanswered: &Unanswered,
+) -> Verdict {
+    match unanswered {
+        Unanswered::Absent(error) => match options.when_absent {
+            WhenAbsent::Ask if contract.can_ask(called.event) => Verdict::AskThere(sentence(error)),
             WhenAbsent::Ask => Verdict::deny(
                 Cause::Absent,
                 &format!("{error}, and {} cannot be told to ask here", contract.name()),
             ),
             WhenAbsent::Deny => Verdict::deny(Cause::Absent, &error.to_string()),
         },
-        Err(error @ Unanswered::Silent(_)) => Verdict::deny(Cause::Expired, &error.to_string()),
-        Err(error @ Unanswered::TooLong { .. }) => Verdict::deny(Cause::Refused, &error.to_string()),
-        Err(error) => Verdict::deny(Cause::Failed, &error.to_string()),
+        error @ Unanswered::Silent(_) => Verdict::deny(Cause::Expired, &error.to_string()),
+        error @ Unanswered::TooLong { .. } => Verdict::deny(Cause::Refused, &error.to_string()),
+        error => Verdict::deny(Cause::Failed, &error.to_string()),
     }
 }
 

@@ -3,6 +3,7 @@
 use countersign_companion::control::{self, ControlError};
 use countersign_protocol::control::{ControlRequest, ControlResponse};
 use countersign_protocol::limits::CONTROL_LINE_BYTES;
+use countersign_protocol::session_events::SessionEvent;
 use countersign_protocol::tools::{Permission, ToolCall};
 use std::path::Path;
 use std::time::Duration;
@@ -35,12 +36,24 @@ pub(super) enum Unanswered {
     },
 }
 
+/// What the app says.
+pub(super) struct Answer {
+    pub(super) permission: Permission,
+    /// What the agent's session was not told yet of runs.
+    pub(super) events: Vec<SessionEvent>,
+}
+
 /// Asks, and waits until `until` at most. Dropping the future closes the connection, which takes the question back.
-pub(super) async fn ask(socket: &Path, mut call: ToolCall, until: Instant) -> Result<Permission, Unanswered> {
+pub(super) async fn ask(
+    socket: &Path,
+    mut call: ToolCall,
+    takes_events: bool,
+    until: Instant,
+) -> Result<Answer, Unanswered> {
     let left = until.saturating_duration_since(Instant::now());
     let person = left.saturating_sub(ANSWER_MARGIN.min(left / 10));
     call.approval_timeout_ms = Some(u64::try_from(person.as_millis()).unwrap_or(u64::MAX).max(1));
-    let request = ControlRequest::PermitTool { call: Box::new(call) };
+    let request = ControlRequest::PermitTool { call: Box::new(call), takes_events };
     let bytes = serde_json::to_vec(&request)
         .map_err(|error| Unanswered::Broken(std::io::Error::from(error).into()))?
         .len();
@@ -49,7 +62,7 @@ pub(super) async fn ask(socket: &Path, mut call: ToolCall, until: Instant) -> Re
         return Err(Unanswered::TooLong { bytes });
     }
     match timeout_at(until, control::follow(socket, &request, |_| {})).await {
-        Ok(Ok(ControlResponse::Permitted { permission })) => Ok(permission),
+        Ok(Ok(ControlResponse::Permitted { permission, events })) => Ok(Answer { permission, events }),
         Ok(Ok(ControlResponse::Error { message })) => Err(Unanswered::Refused(message)),
         Ok(Ok(_)) => Err(Unanswered::Beside),
         Ok(Err(error @ ControlError::NotRunning)) => Err(Unanswered::Absent(error)),

@@ -38,7 +38,7 @@ impl App {
     }
 
     fn permits(permission: Permission) -> Self {
-        Self::answers(&[ControlResponse::Permitted { permission }])
+        Self::answers(&[ControlResponse::Permitted { permission, events: Vec::new() }])
     }
 
     fn answers(responses: &[ControlResponse]) -> Self {
@@ -96,7 +96,7 @@ async fn serve(
         let mut reading = BufReader::new(reading);
         let mut line = String::new();
         reading.read_line(&mut line).await.unwrap();
-        let Ok(ControlRequest::PermitTool { call }) = serde_json::from_str(&line) else {
+        let Ok(ControlRequest::PermitTool { call, .. }) = serde_json::from_str(&line) else {
             panic!("expected a question about a tool, got {line:?}");
         };
         asked.send(*call).ok();
@@ -459,7 +459,7 @@ async fn an_app_that_does_not_answer_the_question_denies() {
 #[tokio::test]
 async fn what_the_app_reports_on_the_way_is_no_answer() {
     let progress = ControlResponse::Progress { text: "allow".to_owned() };
-    let allow = ControlResponse::Permitted { permission: Permission::Allow };
+    let allow = ControlResponse::Permitted { permission: Permission::Allow, events: Vec::new() };
     let (answer, _) = check(
         "gemini-shell",
         &Options::default(),
@@ -562,12 +562,39 @@ async fn an_agent_that_ends_its_hook_takes_the_question_back() {
     rig.gone.recv().await.unwrap();
 }
 
+#[tokio::test]
+async fn an_agent_whose_answer_has_room_is_told_what_its_session_was_not_told_yet() {
+    let event = SessionEvent {
+        number: 1,
+        at_ms: 2,
+        run_id: "r".to_owned(),
+        text: "Exec finished (gateway id=r, code 3)".to_owned(),
+    };
+    for (name, room) in [
+        ("claude-code-bash", true),
+        ("claude-code-permission", false),
+        ("codex-bash", false),
+        ("gemini-shell", false),
+    ] {
+        let answered =
+            ControlResponse::Permitted { permission: Permission::Allow, events: vec![event.clone()] };
+        let (answer, _) = check(name, &Options::default(), App::answers(&[answered])).await;
+        let document = answer.document.unwrap_or_default();
+        let context = &document["hookSpecificOutput"]["additionalContext"];
+        assert_eq!(
+            context.as_str() == Some("System: Exec finished (gateway id=r, code 3)"),
+            room,
+            "{name}: {document}"
+        );
+    }
+}
+
 #[test]
 fn nothing_but_an_allow_of_the_app_looks_like_one() {
     let denial = |cause| Verdict::deny(cause, "why");
     for contract in [&ClaudeCode as &dyn Contract, &Codex, &Gemini, &Generic] {
         for event in [Event::BeforeTool, Event::PermissionRequest] {
-            let reply = |verdict: &Verdict| contract.answer(&Reply { event, id: None, verdict });
+            let reply = |verdict: &Verdict| contract.answer(&Reply { event, id: None, verdict, context: "" });
             for cause in [Cause::Absent, Cause::Denied, Cause::Expired, Cause::Failed, Cause::Refused] {
                 let answer = reply(&denial(cause));
                 assert!(denies(&answer) && !may_allow(&answer), "{}, {event}: {answer:?}", contract.name());

@@ -15,6 +15,7 @@ mod server;
 mod sessions;
 #[cfg(test)]
 mod tests;
+mod told;
 
 #[cfg(fuzzing)]
 pub use approve::answered as permission_question;

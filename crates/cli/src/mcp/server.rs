@@ -2,16 +2,17 @@
 
 use super::channel::CalledOff;
 use super::identity::Identity;
+use super::told::{self, Told};
 use super::{Approve, Options, approve};
 use countersign_approvals::ports::Ports;
 use countersign_companion::control::{self, ControlError};
 use countersign_core::paths::Paths;
 use countersign_protocol::control::{ControlRequest, ControlResponse};
+use countersign_protocol::session_events::SessionEvent;
 use countersign_protocol::tools::{Permission, ToolCall, ToolCaller, ToolFailure, ToolOutput, ToolView};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData, Implementation,
-    JsonObject, ListToolsResult, PaginatedRequestParams, ProgressNotificationParam, ServerCapabilities,
-    ServerConfig, Tool,
+    JsonObject, ListToolsResult, PaginatedRequestParams, ProgressNotificationParam, ServerConfig, Tool,
 };
 use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServerHandler};
@@ -26,6 +27,7 @@ pub(super) struct Server {
     shared: Arc<Shared>,
     /// Its session, unless the command line names one.
     session: String,
+    told: Told,
 }
 
 /// What all clients of this process share.
@@ -84,7 +86,7 @@ impl From<ControlError> for Unanswered {
 impl Server {
     pub(super) fn new(shared: Arc<Shared>) -> Self {
         let session = shared.ports.ids.uuid();
-        Self { shared, session }
+        Self { shared, session, told: Told::default() }
     }
 
     fn caller(&self, context: &RequestContext<RoleServer>) -> ToolCaller {
@@ -155,6 +157,7 @@ impl Server {
         let answer = self.follow(request, context).await;
         let (failure, message) = match answer {
             Ok(ControlResponse::Called { output: Some(output), failure: None, .. }) => {
+                self.follow_runs(&output, context);
                 return Ok(brought(output));
             }
             Ok(ControlResponse::Called { failure: Some(ToolFailure::NotFound), .. }) => {
@@ -169,6 +172,14 @@ impl Server {
         Ok(CallToolResult::error(vec![ContentBlock::text(message)]))
     }
 
+    /// Has the client told of what goes on without its call.
+    fn follow_runs(&self, output: &ToolOutput, context: &RequestContext<RoleServer>) {
+        let goes_on = output.details.as_ref().is_some_and(|details| details["status"] == "running");
+        if let Some(session) = self.caller(context).session.filter(|_| goes_on) {
+            self.told.look(self.shared.control.clone(), session, context.peer.clone());
+        }
+    }
+
     async fn permit(
         &self,
         arguments: Option<JsonObject>,
@@ -179,11 +190,11 @@ impl Server {
             Err(malformed) => return approve::denied(&malformed.to_string()),
         };
         let call = self.tool_call(&question.tool, question.input.clone(), context);
-        match self.follow(ControlRequest::PermitTool { call }, context).await {
-            Ok(ControlResponse::Permitted { permission: Permission::Allow }) => {
+        match self.follow(ControlRequest::PermitTool { call, takes_events: false }, context).await {
+            Ok(ControlResponse::Permitted { permission: Permission::Allow, .. }) => {
                 approve::allowed(&question.input)
             }
-            Ok(ControlResponse::Permitted { permission: Permission::Deny { message, failure } }) => {
+            Ok(ControlResponse::Permitted { permission: Permission::Deny { message, failure }, .. }) => {
                 let message = if message.trim().is_empty() { words(failure) } else { &message };
                 approve::denied(message)
             }
@@ -196,9 +207,18 @@ impl Server {
 
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
-        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+        ServerConfig::new(told::capabilities())
             .with_server_info(Implementation::new("countersign", env!("CARGO_PKG_VERSION")))
             .with_instructions(INSTRUCTIONS)
+    }
+
+    async fn set_level(
+        &self,
+        request: told::WantedLevel,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.told.set_level(&request);
+        Ok(())
     }
 
     async fn list_tools(
@@ -258,10 +278,15 @@ async fn tell(context: &RequestContext<RoleServer>, mut queue: mpsc::Receiver<St
 /// What a call brought. Programs that get data show their model only that (Claude Code and Codex do), so the text is in there
 /// too.
 fn brought(output: ToolOutput) -> CallToolResult {
-    let ToolOutput { text, details } = output;
-    let mut result = CallToolResult::success(vec![ContentBlock::text(text.clone())]);
+    let ToolOutput { text, details, events } = output;
+    let lines: Vec<String> = events.iter().map(SessionEvent::line).collect();
+    let content = [text.clone()].into_iter().chain(lines.iter().cloned()).map(ContentBlock::text);
+    let mut result = CallToolResult::success(content.collect());
     if let Some(Value::Object(mut details)) = details {
         details.entry("text").or_insert(Value::String(text));
+        if !lines.is_empty() {
+            details.entry("events").or_insert(lines.into());
+        }
         result.structured_content = Some(Value::Object(details));
     }
     result

@@ -33,6 +33,7 @@ use countersign_approvals::remember::Memory;
 use countersign_approvals::rules::{RuleStore, RulesChanged};
 use countersign_approvals::store::{Change, Changed, Looser, Store, Writer};
 use countersign_core::known::{KnownVersions, Meanwhile, document_event, rules_event};
+use countersign_core::session_events::SessionEvents;
 use countersign_core::settings::SettingsFile;
 use countersign_node::host::Host;
 use countersign_node::shortage;
@@ -98,6 +99,8 @@ pub struct Parts {
     pub forward: Forward,
     /// What agents can call.
     pub tools: crate::tools::Tools,
+    /// What sessions are told of runs.
+    pub events: SessionEvents,
     /// Where commands run.
     pub router: Router,
     /// State of the approval socket.

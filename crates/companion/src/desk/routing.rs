@@ -7,9 +7,12 @@ use crate::tools::Tools;
 use countersign_node::socket::server::Peer;
 use countersign_protocol::document::MAIN_AGENT;
 use countersign_protocol::ids::{AgentId, SessionKey};
+use countersign_protocol::session_events::SessionEvent;
 use countersign_protocol::ui::{CommandError, ErrorCode, RouteEdit, RouteResult, RoutingView, SessionView};
 use countersign_routing::directive::Reply;
 use countersign_routing::route::Weight;
+use std::time::Duration;
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 /// What came of a message to a session.
@@ -134,20 +137,46 @@ impl Desk {
         Ok(Cleared { applied: true, found: router.revoke(&key) })
     }
 
+    /// What a session is told of runs with a number above `after`, told already or not. Waits up to `wait` where there is nothing.
+    pub(crate) async fn events_of(
+        &self,
+        session: &str,
+        after: u64,
+        wait: Duration,
+    ) -> Result<Vec<SessionEvent>, CommandError> {
+        let session = session_key(session)?;
+        let waited = timeout(wait, self.inner.parts.events.wait(&session, after)).await;
+        Ok(waited.unwrap_or_else(|_| self.inner.parts.events.look(&session, after)))
+    }
+
+    /// What a session was not told yet; it counts as told.
+    pub(crate) fn take_events(&self, session: &str) -> Vec<SessionEvent> {
+        SessionKey::of(Some(session))
+            .map(|session| self.inner.parts.events.take(&session))
+            .unwrap_or_default()
+    }
+
     async fn hear(&self, key: &Key, text: &str) -> Result<Heard, CommandError> {
         self.inner.parts.router.hear(key, text).await.map_err(routing_error)
     }
 }
 
 fn key(agent: &str, session: &str) -> Result<Key, CommandError> {
-    let wrong = |what: &str| error(ErrorCode::Invalid, format!("{what}: expected 1 to {MAX_KEY} characters"));
     let fits = |text: &str| text.trim().chars().count() <= MAX_KEY;
     // No agent means the main one elsewhere. Here somebody names whose session it is.
     if agent.trim().is_empty() || !fits(agent) {
         return Err(wrong("agent"));
     }
-    let session = SessionKey::of(Some(session)).filter(|session| fits(session.as_str()));
-    Ok(Key { agent: AgentId::of(Some(agent)), session: session.ok_or_else(|| wrong("session"))? })
+    Ok(Key { agent: AgentId::of(Some(agent)), session: session_key(session)? })
+}
+
+fn session_key(session: &str) -> Result<SessionKey, CommandError> {
+    let session = SessionKey::of(Some(session)).filter(|key| key.as_str().chars().count() <= MAX_KEY);
+    session.ok_or_else(|| wrong("session"))
+}
+
+fn wrong(what: &str) -> CommandError {
+    error(ErrorCode::Invalid, format!("{what}: expected 1 to {MAX_KEY} characters"))
 }
 
 /// Longest name of an agent or a session, in characters.

@@ -16,10 +16,12 @@ mod gate;
 mod gateway;
 pub(crate) mod pets;
 mod programs;
+mod told;
 
 use crate::routing::Router;
 pub use config::check_file;
 use countersign_approvals::ports::Ports;
+use countersign_core::session_events::SessionEvents;
 use countersign_node::host::Host;
 use countersign_node::socket::server::Peer;
 use countersign_policy::display;
@@ -38,7 +40,7 @@ use countersign_tools::files;
 use countersign_tools::hooks::{Hooks, TooManyHooks};
 use countersign_tools::programs::Programs;
 use countersign_tools::registry::{Availability, Parts as Contents, Selection, Toolbox, ToolboxError};
-use countersign_tools::runs::Runs;
+use countersign_tools::runs::{Outlived, Runs};
 use countersign_tools::tool::{
     BroughtBy, Call, Caller, Channel, Declaration, Entrance, Progress, Tool, ToolError,
 };
@@ -63,6 +65,8 @@ pub struct Parts {
     pub ports: Ports,
     /// Of programs that hooks and hand-overs start.
     pub environment: BTreeMap<String, String>,
+    /// What sessions are told of runs.
+    pub events: SessionEvents,
     /// The person's.
     pub home: PathBuf,
     /// Folders that are Countersign's own.
@@ -147,7 +151,10 @@ impl Tools {
             pets: parts.pets.clone(),
         });
         let ids = parts.ports.ids.clone();
-        let runs = Runs::new(Arc::new(move || ids.uuid()), parts.tracker.clone(), parts.stop.clone());
+        let (tell, clock) = (parts.events.clone(), Arc::clone(&parts.ports.clock));
+        let ended = move |run: Outlived<'_>| told::of_run(&tell, clock.now_ms(), &run);
+        let runs = Runs::new(Arc::new(move || ids.uuid()), parts.tracker.clone(), parts.stop.clone())
+            .telling(Arc::new(ended));
         Self { inner: Arc::new(Inner { parts, gate, runs, ready: Mutex::default() }) }
     }
 
@@ -182,9 +189,11 @@ impl Tools {
         let ready = self.ready().await?;
         let (selection, _) = self.select(&ready, &call.caller)?;
         let call = call_of(call, peer, entrance)?;
+        let session = call.caller.session.clone();
         let abort = Abort::any(gone, self.inner.parts.stop.clone());
         let output = selection.call(call, progress, abort).await.map_err(|error| failure_of(&error))?;
-        Ok(ToolOutput { text: output.text, details: output.details })
+        let events = session.map(|session| self.inner.parts.events.take(&session)).unwrap_or_default();
+        Ok(ToolOutput { text: output.text, details: output.details, events })
     }
 
     /// Whether another agent may call a tool of its own. `gone` takes the question back.

@@ -70,6 +70,7 @@ impl Rig {
             router,
             ports: core.ports.clone(),
             environment: BTreeMap::from([("PATH".to_owned(), "/usr/bin:/bin".to_owned())]),
+            events: SessionEvents::default(),
             home: paths.home.clone(),
             private: vec![paths.state.clone(), paths.config.clone()],
             pets: None,

@@ -225,6 +225,7 @@ impl<B: Backend> Call<B> {
             M::ExecApprovalsNodeSet => Box::pin(policies::set_of_node(self, &read(params)?)).await,
             M::ToolsCatalog => Box::pin(tools::catalog(self, &read(params)?)).await,
             M::ToolsEffective => Box::pin(tools::effective(self, &read(params)?)).await,
+            M::ExecEventsTake => reports::take_events(self, &read(params)?),
             M::Health => Ok(json!({"ok": true, "ts": self.gateway.backend.now_ms()})),
             M::Status => Ok(Box::pin(self.status()).await),
             M::ExecApprovalResolve => Box::pin(approvals::resolve(self, exec, &read(params)?)).await,

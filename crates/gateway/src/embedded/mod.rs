@@ -28,7 +28,7 @@ pub use tools::fuzzing;
 
 pub use asked::{Ended, KnownApproval, Resolver, Subject, Verdict};
 pub use binding::Binding;
-pub use events::SystemEvent;
+pub use events::{RunPlace, run_text};
 pub use port::{Cause, Peer, TurnedAway};
 
 use crate::READ_BYTES;
@@ -46,12 +46,12 @@ use axum::routing::any;
 use connection::{Outbox, Slow};
 use countersign_protocol::gateway::policy::PolicyFile;
 use countersign_protocol::gateway::{MAX_PAYLOAD_BYTES, TICK_INTERVAL_MS};
-use countersign_protocol::ids::DeviceId;
+use countersign_protocol::ids::{DeviceId, SessionKey};
 use countersign_protocol::pet;
+use countersign_protocol::session_events::SessionEvent;
 use countersign_protocol::tools::{ToolCall, ToolCaller, ToolOutput};
 use countersign_protocol::vocabulary::Decision;
 use door::Door;
-use events::SystemEvents;
 use nodes::Nodes;
 pub use owner::Embedded;
 pub use policies::PolicyError;
@@ -222,6 +222,12 @@ pub trait Backend: Send + Sync + 'static {
         gone: CancellationToken,
     ) -> impl Future<Output = Result<ToolOutput, ToolError>> + Send;
 
+    /// Keeps what a session is to be told of a run at its next turn.
+    fn tell_session(&self, session: &SessionKey, run_id: &str, text: String);
+
+    /// What a session was not told yet, oldest first. It counts as told.
+    fn take_events(&self, session: &SessionKey) -> Vec<SessionEvent>;
+
     /// A text as it may be shown to a person.
     fn shown(&self, text: &str) -> String;
 
@@ -261,7 +267,6 @@ struct Gateway<B> {
     door: Mutex<Door>,
     clients: Mutex<HashMap<String, OpenConnection>>,
     nodes: Mutex<Nodes>,
-    system_events: Mutex<SystemEvents>,
     pets: Pets,
     places: Arc<Places>,
     tool_seats: tools::http::CallSlots,

@@ -2,7 +2,6 @@
 //! to these. What operators do about devices over the gateway goes the same way.
 
 use super::door::Door;
-use super::events::{SystemEvent, SystemEvents};
 use super::forwarding::Asker;
 use super::invoke::Allowed;
 use super::nodes::Nodes;
@@ -49,7 +48,6 @@ impl<B: Backend> Embedded<B> {
             door: Mutex::new(Door::new(config)),
             clients: Mutex::default(),
             nodes: Mutex::default(),
-            system_events: Mutex::default(),
             pets: Pets::new(move || pets_clock.now_ms()),
             places: Arc::new(Places::new(own, move || clock.now_ms())),
             tool_seats: CallSlots::default(),
@@ -131,11 +129,6 @@ impl<B: Backend> Embedded<B> {
         Ok(answer.get_mut("payload").map(Value::take).unwrap_or_default())
     }
 
-    /// What a session is to be told of runs on nodes, oldest first; it is told once.
-    pub fn take_events(&self, session_key: &str) -> Vec<SystemEvent> {
-        self.0.system_events().take(session_key)
-    }
-
     /// The pet channel on the same port. It is closed until somebody opens it.
     pub fn pets(&self) -> Pets {
         self.0.pets.clone()
@@ -163,10 +156,6 @@ impl<B: Backend> Gateway<B> {
     /// Never held together with another lock of the gateway.
     pub(super) fn nodes(&self) -> MutexGuard<'_, Nodes> {
         self.nodes.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(super) fn system_events(&self) -> MutexGuard<'_, SystemEvents> {
-        self.system_events.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn changed(&self) {

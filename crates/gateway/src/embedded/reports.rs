@@ -1,9 +1,11 @@
 //! What nodes tell: answers to what they were told to do, and what happens to runs (docs/protocol/nodes.md,
 //! "Calls", "Events of a run").
 
-use super::events::{self, SystemEvent};
+use super::connection::Call;
+use super::events::{RunPlace, run_text};
 use super::invoke::{invalid, read};
 use super::nodes::Phase;
+use super::params::Params;
 use super::{Backend, Gateway};
 use crate::access::NodeMethod;
 use crate::session::Client;
@@ -11,7 +13,7 @@ use countersign_protocol::gateway::ErrorShape;
 use countersign_protocol::gateway::node::{
     InvokeProgress, InvokeResult, MAX_PROGRESS_BYTES, NodeEvent, RunEvent, event,
 };
-use countersign_protocol::ids::NodeId;
+use countersign_protocol::ids::{NodeId, SessionKey};
 use serde_json::{Value, json};
 
 /// What a node tells, in the order in which it does: nothing here waits.
@@ -73,11 +75,18 @@ fn happened<B: Backend>(gateway: &Gateway<B>, node: &Client, told: NodeEvent) ->
     };
     let is_muted = matched.is_muted || run.suppress_notify_on_exit == Some(true);
     let node_id = node.device_id.as_ref().map(NodeId::from).unwrap_or_default();
-    if let Some(text) = events::text(&name, node_id.as_str(), &run).filter(|_| !is_muted) {
-        let event = SystemEvent { text, run_id: run.run_id.trim().to_owned(), at_ms: now.now_ms };
-        gateway.system_events().put(&matched.session_key, event);
+    let text = run_text(&name, RunPlace::Node(node_id.as_str()), &run).filter(|_| !is_muted);
+    if let (Some(text), Some(session)) = (text, SessionKey::of(Some(&matched.session_key))) {
+        gateway.backend.tell_session(&session, run.run_id.trim(), text);
     }
     Ok(json!({"ok": true}))
+}
+
+/// What a session was not told yet of runs, for an agent's program that tells it at its next turn. A method of our own.
+pub(super) fn take_events<B: Backend>(call: &Call<B>, params: &Params) -> Result<Value, ErrorShape> {
+    let session = SessionKey::of(Some(params.text("sessionKey")?));
+    let events = session.map(|session| call.gateway.backend.take_events(&session)).unwrap_or_default();
+    Ok(json!({ "events": events }))
 }
 
 /// A result as nodes of all releases send it: some write a null for what is not there, or an object where text belongs.

@@ -10,7 +10,9 @@ use crate::embedded::{
 };
 use crate::pairing::LocalPairing;
 use countersign_protocol::gateway::policy::PolicyFile;
+use countersign_protocol::ids::SessionKey;
 use countersign_protocol::secret::PetToken;
+use countersign_protocol::session_events::SessionEvent;
 use countersign_protocol::tools::{ToolCall, ToolCaller, ToolOutput};
 use countersign_protocol::vocabulary::Decision;
 use futures_util::{SinkExt as _, StreamExt as _};
@@ -74,6 +76,10 @@ impl Backend for Nobody {
     }
     async fn set_policy(&self, _: Map<String, Value>, _: String) -> Result<PolicyFile, PolicyError> {
         Err(PolicyError::Unavailable("a test".to_owned()))
+    }
+    fn tell_session(&self, _: &SessionKey, _: &str, _: String) {}
+    fn take_events(&self, _: &SessionKey) -> Vec<SessionEvent> {
+        Vec::new()
     }
     async fn tools(&self, _: ToolCaller) -> Result<Listing, ToolError> {
         Err(ToolError::Unavailable("a test".to_owned()))

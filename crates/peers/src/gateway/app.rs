@@ -13,6 +13,7 @@ use countersign_approvals::store::Store;
 use countersign_approvals::watcher::Watcher;
 use countersign_core::identity::OwnNode;
 use countersign_core::paths::Paths;
+use countersign_core::session_events::SessionEvents;
 use countersign_core::settings::{GatewaySettings, PetSettings};
 use countersign_gateway::embedded::{Config, Embedded};
 use countersign_gateway::pairing::LocalPairing;
@@ -39,6 +40,8 @@ pub struct Parts {
     pub host: Arc<Host>,
     /// Time and ids.
     pub ports: Ports,
+    /// What sessions are told of runs.
+    pub events: SessionEvents,
     /// Where this machine's node is.
     pub paths: Paths,
     /// Folder of token and devices.
@@ -279,7 +282,7 @@ impl Keeping {
 
     /// The gateway with its present token.
     fn known(&self) -> Result<Embedded<GatewayBackend>, ServeError> {
-        let Parts { approvals, store, ports, folder, .. } = &self.parts;
+        let Parts { approvals, store, ports, events, folder, .. } = &self.parts;
         let token = state::token(&folder.join(TOKEN_FILE), ports)?;
         let known = self.now.borrow().gateway.clone();
         if let Some(gateway) = known {
@@ -290,8 +293,8 @@ impl Keeping {
         let (tracker, stop) = (self.tracker.clone(), self.stop.clone());
         let policies = Policies::of_app(store.clone(), ports.clone());
         let tools = self.tools.clone();
-        let backend =
-            GatewayBackend::new(approvals.clone(), policies, ports.clone(), presence, tools, tracker, stop);
+        let (approvals, ports, events) = (approvals.clone(), ports.clone(), events.clone());
+        let backend = GatewayBackend::new(approvals, policies, ports, presence, tools, events, tracker, stop);
         let kept = folder.clone();
         let config = Config {
             token,

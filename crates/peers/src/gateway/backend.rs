@@ -9,6 +9,7 @@ use countersign_approvals::book::{Ending, NotAnswered, Record, RequestedBy};
 use countersign_approvals::ports::Ports;
 use countersign_commands::raw_command;
 use countersign_core::identity::{OwnNode, gateway_on};
+use countersign_core::session_events::SessionEvents;
 use countersign_gateway::embedded::{
     self, Agreed, Backend, Happened, KnownApproval, Listing, NotCounted, NotTaken, PolicyError, Subject,
     Submission, ToolError, Use, Verdict,
@@ -19,8 +20,9 @@ use countersign_policy::display::{self, Secrets};
 use countersign_protocol::gateway::approval::Requested;
 use countersign_protocol::gateway::policy::PolicyFile;
 use countersign_protocol::gateway::unified::Reason;
-use countersign_protocol::ids::RequestId;
+use countersign_protocol::ids::{RequestId, SessionKey};
 use countersign_protocol::question::{CancelCause, Via};
+use countersign_protocol::session_events::SessionEvent;
 use countersign_protocol::shown::{Shown, SpanKind};
 use countersign_protocol::tools::{ToolCall, ToolCaller, ToolOutput};
 use countersign_protocol::vocabulary::Decision;
@@ -69,6 +71,7 @@ pub(super) struct GatewayBackend {
     ports: Ports,
     presence: Presence,
     tools: Offered,
+    events: SessionEvents,
     log: ApprovalLog,
     tracker: TaskTracker,
     /// Cancelled for what is withdrawn; what comes later has another.
@@ -120,6 +123,7 @@ impl GatewayBackend {
         ports: Ports,
         presence: Presence,
         tools: Offered,
+        events: SessionEvents,
         tracker: TaskTracker,
         stop: CancellationToken,
     ) -> Self {
@@ -135,6 +139,7 @@ impl GatewayBackend {
             ports,
             presence,
             tools,
+            events,
             log,
             tracker,
             asking: Mutex::default(),
@@ -365,6 +370,14 @@ impl Backend for GatewayBackend {
 
     async fn call_tool(&self, call: ToolCall, gone: CancellationToken) -> Result<ToolOutput, ToolError> {
         self.tools.get()?.call(call, gone).await
+    }
+
+    fn tell_session(&self, session: &SessionKey, run_id: &str, text: String) {
+        self.events.put(session, run_id, text, self.now_ms());
+    }
+
+    fn take_events(&self, session: &SessionKey) -> Vec<SessionEvent> {
+        self.events.take(session)
     }
 
     fn shown(&self, text: &str) -> String {

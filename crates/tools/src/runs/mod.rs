@@ -8,6 +8,7 @@ mod state;
 mod tail;
 
 use crate::tool::{Progress, ToolError};
+use countersign_protocol::ids::SessionKey;
 use futures_util::FutureExt as _;
 use state::{End, Run, Stage, State, capped};
 pub(crate) use state::{Finish, Owner, RunState, Success, View};
@@ -31,9 +32,44 @@ pub struct Runs {
 struct Inner {
     state: Mutex<State>,
     ids: Ids,
+    ends: Option<Ends>,
     tracker: TaskTracker,
     stop: CancellationToken,
 }
+
+/// What a run came to that went on without its call.
+#[derive(Clone, Copy, Debug)]
+pub struct Outlived<'a> {
+    /// Whose it is.
+    pub session: Option<&'a SessionKey>,
+    /// How its agent names it.
+    pub id: &'a str,
+    /// The command, shortened.
+    pub label: &'a str,
+    /// Its end.
+    pub outcome: Outcome<'a>,
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug)]
+pub enum Outcome<'a> {
+    /// It was carried out.
+    Ended {
+        /// All that is kept of what it printed.
+        output: &'a str,
+        /// Its exit code, where it has one.
+        exit_code: Option<i64>,
+        /// Whether its time limit ended it.
+        timed_out: bool,
+        /// The node that it ran on, if it did on one.
+        node: Option<&'a str>,
+    },
+    /// It was not, or not to its end.
+    NotDone(&'a ToolError),
+}
+
+/// Hears of the ends of runs that went on without their calls. It is quick and calls nothing of [`Runs`].
+pub type Ends = Arc<dyn Fn(Outlived<'_>) + Send + Sync>;
 
 /// Makes ids that were never there before, by which agents name their runs.
 pub type Ids = Arc<dyn Fn() -> String + Send + Sync>;
@@ -108,7 +144,15 @@ struct Follower {
 impl Runs {
     /// No runs yet. They run on `tracker`, and all end with `stop`.
     pub fn new(ids: Ids, tracker: TaskTracker, stop: CancellationToken) -> Self {
-        Self { inner: Arc::new(Inner { state: Mutex::default(), ids, tracker, stop }) }
+        Self { inner: Arc::new(Inner { state: Mutex::default(), ids, ends: None, tracker, stop }) }
+    }
+
+    /// The same before anything runs, with somebody who hears of the ends of runs that went on without their calls.
+    #[must_use]
+    pub fn telling(self, ends: Ends) -> Self {
+        let Inner { ids, tracker, stop, .. } = &*self.inner;
+        let (ids, tracker, stop) = (Arc::clone(ids), tracker.clone(), stop.clone());
+        Self { inner: Arc::new(Inner { state: Mutex::default(), ids, ends: Some(ends), tracker, stop }) }
     }
 
     /// Starts something of `owner`'s and waits for it. `abort` ends it as long as it is waited for.
@@ -283,7 +327,13 @@ impl Runs {
             state.runs.remove(&number);
             return;
         }
-        run.end = Some(End { at: Instant::now(), result: result.map(capped), is_read: false });
+        let result = result.map(capped);
+        if run.stage == Stage::Left
+            && let Some(ends) = &self.inner.ends
+        {
+            ends(run.outlived(&result));
+        }
+        run.end = Some(End { at: Instant::now(), result, is_read: false });
         run.progress = None;
         run.changed.send_replace(());
         state.trim();

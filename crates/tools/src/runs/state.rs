@@ -1,6 +1,7 @@
 //! The runs that there are, and what their agents see of them.
 
 use super::tail::Tail;
+use super::{Outcome, Outlived};
 use crate::tool::{Caller, Progress, ToolError};
 use countersign_protocol::ids::{AgentId, SessionKey};
 use countersign_protocol::limits::OUTPUT_BYTES;
@@ -135,6 +136,22 @@ impl Run {
             }
         };
         View { id: self.id.clone(), label: self.label.clone(), age: until - self.began, state, output }
+    }
+}
+
+impl Run {
+    /// As whoever hears of ends is told of it.
+    pub(super) fn outlived<'a>(&'a self, result: &'a Result<Finish, ToolError>) -> Outlived<'a> {
+        let outcome = match result {
+            Ok(Finish { output, details, .. }) => Outcome::Ended {
+                output,
+                exit_code: details.get("exitCode").and_then(Value::as_i64),
+                timed_out: details.get("timedOut") == Some(&Value::Bool(true)),
+                node: details.get("node").and_then(Value::as_str),
+            },
+            Err(error) => Outcome::NotDone(error),
+        };
+        Outlived { session: self.owner.session.as_ref(), id: &self.id, label: &self.label, outcome }
     }
 }
 

@@ -157,7 +157,11 @@ async fn a_failure_is_a_result_that_the_agent_reads() {
     }
     // With an output beside it, a failure is one.
     client.call(1, "exec", json!({})).await;
-    let output = Some(countersign_protocol::tools::ToolOutput { text: "done".to_owned(), details: None });
+    let output = Some(countersign_protocol::tools::ToolOutput {
+        text: "done".to_owned(),
+        details: None,
+        events: Vec::new(),
+    });
     let answer =
         ControlResponse::Called { output, failure: Some(ToolFailure::Denied), message: "no".to_owned() };
     app.called().await.1.answer(answer).await;

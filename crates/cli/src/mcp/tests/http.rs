@@ -128,7 +128,7 @@ async fn two_sessions_have_nothing_to_do_with_each_other() {
         server.call(&one, 2, "approve", json!({"tool_name": "Bash", "input": {"command": "ls"}})).await;
     let (called, asked) = app.called().await;
     assert_eq!(called.caller.session, called_first.caller.session);
-    asked.answer(ControlResponse::Permitted { permission: Permission::Allow }).await;
+    asked.answer(ControlResponse::Permitted { permission: Permission::Allow, events: Vec::new() }).await;
     let said = &message(&mut third).await["result"]["content"][0]["text"];
     assert_eq!(said, r#"{"behavior":"allow","updatedInput":{"command":"ls"}}"#);
 }
@@ -255,7 +255,7 @@ async fn t05_an_id_belongs_to_one_request_of_a_session() {
     let again = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
     let refused = server.status(server.request(Some(&session), &again)).await;
     assert_eq!(refused, StatusCode::INTERNAL_SERVER_ERROR);
-    asked.answer(ControlResponse::Permitted { permission: Permission::Allow }).await;
+    asked.answer(ControlResponse::Permitted { permission: Permission::Allow, events: Vec::new() }).await;
     let said = &message(&mut first).await["result"]["content"][0]["text"];
     assert_eq!(said, r#"{"behavior":"allow","updatedInput":{}}"#);
 }

@@ -21,7 +21,7 @@ async fn verdict(client: &mut Client) -> String {
 }
 
 fn permitted(permission: Permission) -> ControlResponse {
-    ControlResponse::Permitted { permission }
+    ControlResponse::Permitted { permission, events: Vec::new() }
 }
 
 fn bash() -> Value {

@@ -37,7 +37,7 @@ impl App {
     pub(super) async fn called(&self) -> (ToolCall, HeldRequest) {
         let asked = self.asked().await;
         match &asked.request {
-            ControlRequest::CallTool { call } | ControlRequest::PermitTool { call } => {
+            ControlRequest::CallTool { call } | ControlRequest::PermitTool { call, .. } => {
                 (call.as_ref().clone(), asked)
             }
             other => panic!("expected a call, got {other:?}"),
@@ -68,7 +68,7 @@ impl HeldRequest {
     }
 
     pub(super) async fn bring(self, text: &str, details: Option<Value>) {
-        let output = Some(ToolOutput { text: text.to_owned(), details });
+        let output = Some(ToolOutput { text: text.to_owned(), details, events: Vec::new() });
         self.answer(ControlResponse::Called { output, failure: None, message: String::new() }).await;
     }
 

@@ -33,6 +33,7 @@ impl Rig {
                 store: self.core.store.clone(),
                 host: self.core.host.clone(),
                 ports: self.core.ports.clone(),
+                events: self.tools.inner.parts.events.clone(),
                 paths: self.paths.clone(),
                 folder: self.paths.gateway(),
                 settings: self.core.settings.watch_gateway(),

@@ -39,7 +39,7 @@ impl Running {
 
     /// Ends it with a text.
     pub(in crate::embedded) fn bring(self, text: &str) {
-        let _ = self.answer.send(Ok(ToolOutput { text: text.to_owned(), details: None }));
+        let _ = self.answer.send(Ok(ToolOutput { text: text.to_owned(), details: None, events: Vec::new() }));
     }
 }
 
@@ -102,6 +102,12 @@ impl Backend for Scripted {
 
     async fn set_policy(&self, _: Map<String, Value>, _: String) -> Result<PolicyFile, PolicyError> {
         Err(PolicyError::Unavailable("no document here".to_owned()))
+    }
+
+    fn tell_session(&self, _: &SessionKey, _: &str, _: String) {}
+
+    fn take_events(&self, _: &SessionKey) -> Vec<SessionEvent> {
+        Vec::new()
     }
 
     async fn tools(&self, caller: ToolCaller) -> Result<Listing, ToolError> {

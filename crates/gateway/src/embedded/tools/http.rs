@@ -15,6 +15,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use countersign_protocol::gateway::connect::Auth;
+use countersign_protocol::session_events::SessionEvent;
 use countersign_protocol::tools::{ToolCall, ToolFailure, ToolOutput};
 use futures_util::StreamExt as _;
 use serde_json::{Map, Value, json};
@@ -113,7 +114,7 @@ async fn invoked<B: Backend>(
     let RequestedCall { tool, args, mode, who, .. } = asked;
     if mode == Mode::LookUp {
         let text = format!("{tool} is available; it was not called, as dryRun was set");
-        return Ok(shown(ToolOutput { text, details: Some(json!({ "dryRun": true })) }));
+        return Ok(shown(ToolOutput { text, details: Some(json!({ "dryRun": true })), events: Vec::new() }));
     }
     let call = ToolCall {
         id: format!("http-{}", Uuid::new_v4()),
@@ -286,8 +287,14 @@ fn look_up(asked: &mut RequestedCall, listing: &Listing) -> Result<(), Refusal> 
 
 /// What a tool brought, as the peers' tools give it.
 fn shown(output: ToolOutput) -> Value {
-    let ToolOutput { text, details } = output;
-    let mut result = json!({ "content": [{ "type": "text", "text": text }] });
+    let ToolOutput { text, details, events } = output;
+    let lines = events.iter().map(SessionEvent::line);
+    let content: Vec<Value> =
+        [text].into_iter().chain(lines).map(|text| json!({ "type": "text", "text": text })).collect();
+    let mut result = json!({ "content": content });
+    if !events.is_empty() {
+        result["events"] = json!(events);
+    }
     if let Some(details) = details {
         result["details"] = details;
     }

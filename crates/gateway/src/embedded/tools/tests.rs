@@ -37,7 +37,10 @@ async fn a_tool_is_called_with_what_was_asked_and_its_output_comes_back() {
     };
     assert_eq!(running.call, expected);
     let details = json!({ "exitCode": 0 });
-    running.answer.send(Ok(ToolOutput { text: "0\n".to_owned(), details: Some(details.clone()) })).unwrap();
+    running
+        .answer
+        .send(Ok(ToolOutput { text: "0\n".to_owned(), details: Some(details.clone()), events: Vec::new() }))
+        .unwrap();
     let answer = exchange.answer().await;
     assert_eq!(answer.status, 200);
     assert_eq!(answer.header("cache-control"), Some("no-store"));

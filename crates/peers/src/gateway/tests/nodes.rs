@@ -1,7 +1,6 @@
 //! Nodes of our gateway: what reaches them, what they answer, and what they cannot do.
 
 use super::*;
-use countersign_gateway::embedded::SystemEvent;
 use countersign_protocol::gateway::node::{InvokeParams, NodeError, RunParams, command};
 use countersign_protocol::ids::NodeId;
 use countersign_protocol::vocabulary::Decision;
@@ -50,6 +49,13 @@ fn id(seed: u8) -> String {
 /// Parameters of `node.invoke`.
 fn to(seed: u8, command: &str, params: Value) -> Value {
     json!({"nodeId": id(seed), "command": command, "params": params, "idempotencyKey": "k"})
+}
+
+/// What a session was not told yet.
+async fn events_of(agent: &mut Client, session: &str) -> Vec<String> {
+    let taken = agent.call("exec.events.take", json!({"sessionKey": session})).await.unwrap();
+    let events = taken["events"].as_array().unwrap();
+    events.iter().map(|event| event["text"].as_str().unwrap().to_owned()).collect()
 }
 
 fn plan(text: &str) -> Value {
@@ -465,10 +471,6 @@ async fn the_document_of_a_node_is_read_and_replaced_through_its_own_commands() 
 async fn sessions_are_told_of_the_runs_of_their_nodes() {
     let rig = Handled::new().await;
     let (mut agent, mut node) = (rig.operator(1).await, rig.node(3).await);
-    let texts = |session: &str| {
-        let events = rig.gateway.take_events(session);
-        events.into_iter().map(|SystemEvent { text, .. }| text).collect::<Vec<_>>()
-    };
     let call = agent
         .send(
             "node.invoke",
@@ -493,13 +495,13 @@ async fn sessions_are_told_of_the_runs_of_their_nodes() {
     assert_eq!(node.call("node.event", finished).await.unwrap()["reason"], "unmatched_exec_event");
     let node_id = id(3);
     assert_eq!(
-        texts("s-1"),
+        events_of(&mut agent, "s-1").await,
         [
             format!("Exec started (node={node_id} id=r-1): make"),
             format!("Exec finished (node={node_id} id=r-1, code 2)\nno rule"),
         ]
     );
-    assert_eq!(texts("s-1"), Vec::<String>::new());
+    assert_eq!(events_of(&mut agent, "s-1").await, Vec::<String>::new());
     let muted =
         json!({"command": ["make"], "runId": "r-2", "sessionKey": "s-1", "suppressNotifyOnExit": true});
     let call = agent.send("node.invoke", to(3, "system.run", muted)).await;
@@ -508,7 +510,7 @@ async fn sessions_are_told_of_the_runs_of_their_nodes() {
     assert_eq!(node.call("node.event", json!({"event": "exec.denied", "payload": denied})).await, handled);
     answer(&mut node, 3, &invoke_id, json!({"ok": false})).await.unwrap();
     assert_eq!(agent.answer(&call).await["error"]["message"], "node invoke failed");
-    assert_eq!(texts("s-1"), Vec::<String>::new());
+    assert_eq!(events_of(&mut agent, "s-1").await, Vec::<String>::new());
 }
 
 #[tokio::test]
@@ -539,8 +541,11 @@ async fn t06_forged_events_of_runs_are_told_to_nobody_and_change_nothing() {
     // Another connection of the very node was told nothing.
     let mut again = rig.node(3).await;
     assert_eq!(again.call("node.event", event("s-1", "r-2")).await, Ok(unmatched));
-    let sessions = ["s-1", "s-2", "node", ""].map(|session| rig.gateway.take_events(session).len());
-    assert_eq!(sessions, [0; 4]);
+    for session in ["s-1", "s-2", "node"] {
+        assert_eq!(events_of(&mut agent, session).await, Vec::<String>::new());
+    }
+    let refused = agent.call("exec.events.take", json!({"sessionKey": " "})).await.unwrap_err();
+    assert_eq!(refused, "sessionKey required");
     let pending = person.call("exec.approval.list", json!({})).await.unwrap();
     assert_eq!(pending[0]["id"], "r-1", "no event answers an approval");
     for params in [json!({"event": ""}), json!({"payload": {}})] {

@@ -19,7 +19,7 @@ impl super::super::tools::Tools for Echo {
     fn call(&self, call: ToolCall, gone: CancellationToken) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
         Box::pin(async move {
             gone.cancelled().await;
-            Ok(ToolOutput { text: call.tool, details: None })
+            Ok(ToolOutput { text: call.tool, details: None, events: Vec::new() })
         })
     }
 }
@@ -40,7 +40,9 @@ async fn tools_are_those_of_whoever_has_them() {
     let policies = Policies::open(&rig.paths, ports.clone(), &tracker, stop.clone()).unwrap();
     let offered = Offered::default();
     offered.set(Arc::new(Echo));
-    let backend = GatewayBackend::new(approvals, policies, ports, presence, offered, tracker, stop.clone());
+    let events = SessionEvents::default();
+    let backend =
+        GatewayBackend::new(approvals, policies, ports, presence, offered, events, tracker, stop.clone());
     let caller = ToolCaller { agent: "coder".to_owned(), ..ToolCaller::default() };
     assert_eq!(backend.tools(caller.clone()).await.unwrap().warnings, ["coder"]);
     let call = ToolCall {
