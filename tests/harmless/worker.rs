@@ -10,6 +10,7 @@ use countersign_approvals::rules::{Folders, RuleStore};
 use countersign_approvals::store::Store;
 use countersign_node::host::{Host, Parts};
 use countersign_node::socket::server::Peer;
+use countersign_policy::evaluate::Trust;
 use countersign_protocol::question::Via;
 use countersign_protocol::settings::Settings;
 use countersign_protocol::socket::ExecRequest;
@@ -111,6 +112,7 @@ fn host(work: &Path, tracker: &TaskTracker, stop: &CancellationToken) -> Result<
         )?,
         ports,
         settings: watch::Sender::new(Settings::default()).subscribe(),
+        trusts: Box::new(Arc::new(Trust::default())),
         environment: environment(&home.to_string_lossy()),
         home: home.into(),
         private: Vec::new(),

@@ -36,7 +36,6 @@ fn without_the_app_the_policy_gets_stricter_and_never_looser() -> Story {
         ("ask", "off", 200),
         ("ask-fallback", "full", 200),
         ("ask-fallback", "allowlist", 200),
-        ("auto-allow-skills", "true", 200),
         ("ask", "always", 0),
         ("security", "deny", 0),
         ("security", "allowlist", 200),
@@ -126,3 +125,55 @@ fn a_text_that_cannot_be_taken_apart_is_tried_with_the_reason_and_what_would_hel
 }
 
 const ID: &str = "7a1f3c9e-0000-4000-8000-000000000001";
+
+#[test]
+fn what_the_tools_file_says_of_filters_and_code_holds_for_every_command() -> Story {
+    let home = Home::with_defaults("allowlist", "off", "deny")?;
+    home.edit_document(|document| {
+        document["agents"] = json!({ "*": { "allowlist": [{ "pattern": "/usr/bin/perl" }] } });
+    })?;
+    let tools = |exec: Value| -> Story {
+        let text = json!({ "tools": { "exec": exec } }).to_string();
+        home.write_private(&home.state().join("tools.json"), text.as_bytes())
+    };
+    let ends = |command: &[&str], code: i32| -> Story {
+        let finished = home.exec(command)?.finish()?;
+        assert_eq!(finished.code, code, "{command:?}: {finished:?}");
+        Ok(())
+    };
+    let code = ["perl", "-e", "print 1"];
+    let table: [(Value, &[(&[&str], i32)]); 6] = [
+        (json!({}), &[(&["head", "-n", "1"], 0), (&["sort", "-k", "1"], 200), (&code, 0)]),
+        (json!({ "safeBins": [] }), &[(&["head", "-n", "1"], 200)]),
+        (json!({ "safeBins": ["sort"] }), &[(&["sort", "-k", "1"], 0), (&["head", "-n", "1"], 200)]),
+        (json!({ "safeBins": ["rm", "head"] }), &[(&["rm", "-r"], 200), (&["head", "-n", "1"], 0)]),
+        (json!({ "strictInlineEval": true }), &[(&code, 200)]),
+        // What is not understood trusts nothing.
+        (json!({ "safeBins": "head" }), &[(&["head", "-n", "1"], 200), (&code, 200)]),
+    ];
+    for (exec, commands) in table {
+        tools(exec)?;
+        for (command, code) in commands {
+            ends(command, *code)?;
+        }
+    }
+
+    tools(json!({ "safeBins": ["rm", "head"], "safeBinTrustedDirs": ["/tmp"] }))?;
+    let text = home.countersign(&["policy", "show"])?.expect_code(0)?.stdout;
+    assert!(text.contains("runs as filters without an entry: head, from /bin, /usr/bin"), "{text}");
+    assert!(text.contains("not trusted: tools.exec.safeBins: rm counts for nothing"), "{text}");
+    let text = home.countersign(&["doctor"])?.stdout;
+    assert!(text.contains("rm counts for nothing") && text.contains("/tmp is not trusted"), "{text}");
+    Ok(())
+}
+
+#[test]
+fn a_switch_that_only_peers_obey_cannot_be_set_and_is_named_where_it_is() -> Story {
+    let home = Home::asking()?;
+    let refused = home.countersign(&["policy", "set", "auto-allow-skills", "true"])?.expect_code(1)?;
+    assert!(refused.stderr.contains("it would have no effect here"), "{refused:?}");
+    home.edit_document(|document| document["agents"]["coder"] = json!({ "autoAllowSkills": true }))?;
+    let text = home.countersign(&["doctor"])?.stdout;
+    assert!(text.contains("autoAllowSkills of coder has no effect here"), "{text}");
+    Ok(())
+}

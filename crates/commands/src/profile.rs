@@ -45,6 +45,36 @@ pub enum Extension {
 }
 
 impl Extension {
+    /// Every one of them.
+    pub const ALL: [Self; 11] = [
+        Self::LiteralOutput,
+        Self::PlainAssignments,
+        Self::FindReaders,
+        Self::Text(shell::Extension::StreamDuplicate),
+        Self::Text(shell::Extension::NullDevice),
+        Self::Text(shell::Extension::LineContinuation),
+        Self::Text(shell::Extension::ExitStatus),
+        Self::Text(shell::Extension::LiteralSubstitution),
+        Self::Text(shell::Extension::Group),
+        Self::Text(shell::Extension::PathNames),
+        Self::Text(shell::Extension::Comments),
+    ];
+
+    /// The word for settings, such as `null-device`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::LiteralOutput => "literal-output",
+            Self::PlainAssignments => "plain-assignments",
+            Self::FindReaders => "find-readers",
+            Self::Text(extension) => extension.as_str(),
+        }
+    }
+
+    /// The one of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|extension| extension.as_str() == name)
+    }
+
     const fn bit(self) -> u32 {
         match self {
             Self::LiteralOutput => 1,
@@ -90,20 +120,9 @@ mod tests {
 
     #[test]
     fn each_extension_is_switched_alone() {
-        let all = [
-            Extension::LiteralOutput,
-            Extension::PlainAssignments,
-            Extension::FindReaders,
-            Extension::Text(shell::Extension::StreamDuplicate),
-            Extension::Text(shell::Extension::NullDevice),
-            Extension::Text(shell::Extension::LineContinuation),
-            Extension::Text(shell::Extension::ExitStatus),
-            Extension::Text(shell::Extension::LiteralSubstitution),
-            Extension::Text(shell::Extension::Group),
-            Extension::Text(shell::Extension::PathNames),
-            Extension::Text(shell::Extension::Comments),
-        ];
+        let all = Extension::ALL;
         for one in all {
+            assert_eq!(Extension::named(one.as_str()), Some(one));
             let only = Extensions::NONE.with(one);
             let without = Extensions::ALL.without(one);
             for other in all {

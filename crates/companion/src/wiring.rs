@@ -175,6 +175,7 @@ impl Companion {
                 pets,
                 forward,
                 events,
+                trust: core.trust,
                 router,
                 tools,
                 socket,

@@ -12,6 +12,7 @@ pub mod presence;
 pub mod private;
 pub mod session_events;
 pub mod settings;
+pub mod trust;
 
 pub use aftermath::{guard_runs, record_what_was_left, warden_main};
 pub use parts::{Core, Phase, Phases};

@@ -2,6 +2,7 @@
 
 use crate::paths::{Paths, process_environment};
 use crate::settings::SettingsFile;
+use crate::trust::TrustFile;
 use countersign_approvals::Approvals;
 use countersign_approvals::history::{History, HistoryError};
 use countersign_approvals::ports::Ports;
@@ -29,6 +30,8 @@ pub struct Core {
     pub ports: Ports,
     /// The person's settings.
     pub settings: Arc<SettingsFile>,
+    /// What runs without an entry.
+    pub trust: TrustFile,
     /// This machine as exec host.
     pub host: Arc<Host>,
     /// Where tasks of its kind are started.
@@ -74,6 +77,7 @@ impl Core {
         let rules = RuleStore::open(paths.rules(), ports.clone(), &recording.tracker, recording.stop.clone());
         let history =
             History::open(paths.history_places(), ports.clone(), &recording.tracker, recording.stop.clone())?;
+        let trust = TrustFile::new(paths.tools());
         let host = Arc::new(Host::new(host::Parts {
             approvals: approvals.clone(),
             store: store.clone(),
@@ -81,12 +85,13 @@ impl Core {
             history: history.clone(),
             ports: ports.clone(),
             settings: settings.watch(),
+            trusts: Box::new(trust.clone()),
             environment: process_environment(),
             home: paths.home.clone(),
             private: vec![paths.state.clone(), paths.config.clone()],
             via,
         }));
-        Ok(Self { approvals, store, rules, history, ports, settings, host, phases })
+        Ok(Self { approvals, store, rules, history, ports, settings, trust, host, phases })
     }
 
     /// Stops everything. Bounded.

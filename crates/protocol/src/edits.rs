@@ -119,6 +119,32 @@ ui! {
         pub scopes: Vec<ScopeView>,
         /// What is in force, for the defaults (agent absent from the document) and each agent.
         pub effective: Vec<EffectiveView>,
+        /// What needs no entry, and what needs a person in spite of one; absent where only another machine knows.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        pub beside: Option<BesideEntries>,
+    }
+
+    /// What `tools.json` says of commands that run without an entry.
+    pub struct BesideEntries {
+        /// For every agent without words of its own first, then for the others by name.
+        pub scopes: Vec<BesideScope>,
+        /// What in the file counts for nothing, and why; made safe to look at.
+        pub problems: Vec<String>,
+    }
+
+    /// The same for one agent.
+    pub struct BesideScope {
+        /// The agent; absent for all without words of their own.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        pub agent: Option<Shown>,
+        /// Programs that may run as filters, by name.
+        pub programs: Vec<Shown>,
+        /// Folders in which they count.
+        pub folders: Vec<Shown>,
+        /// Whether code on the command line of an interpreter is asked about although an entry covers the interpreter.
+        pub strict: bool,
     }
 
     /// What one scope of the document says, and its allowlist.

@@ -9,6 +9,7 @@ use countersign_approvals::ports::Ports;
 use countersign_approvals::rules::{Folders, RuleStore};
 use countersign_approvals::store::Store;
 use countersign_node::host::{Host, Parts};
+use countersign_policy::evaluate::Trust;
 use countersign_protocol::ids::AgentId;
 use countersign_protocol::question::Via;
 use countersign_protocol::settings::Settings;
@@ -86,6 +87,7 @@ pub(super) fn host(
         )?,
         ports,
         settings: watch::Sender::new(Settings::default()).subscribe(),
+        trusts: Box::new(Arc::new(Trust::default())),
         environment: BTreeMap::from([("PATH".to_owned(), path.to_string_lossy().into_owned())]),
         home: machine.home().to_owned(),
         private: Vec::new(),

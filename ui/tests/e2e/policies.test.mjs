@@ -281,3 +281,13 @@ test('without other gateways there is nothing to choose', async () => {
   assert.equal(await tab.locator(at('stores')).count(), 0);
   await tab.done();
 });
+
+test('what runs beside the entries is shown for this machine alone', () =>
+  page('policy', async (tab) => {
+    const text = await tab.textContent(at('beside'));
+    assert.match(text, /Every other agent[^]*head[^]*\/usr\/bin[^]*Covered by the interpreter’s entry/);
+    assert.match(await tab.locator(at('beside-scope')).nth(1).textContent(), /coder[^]*None[^]*Asked about/);
+    assert.match(await tab.textContent(at('beside-problems')), /Counts for nothing:[^]*rm counts for nothing/);
+    await choose(tab, 'studio', 'kitchen-pi');
+    await tab.waitForSelector(at('beside'), { state: 'detached' });
+  }));

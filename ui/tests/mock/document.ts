@@ -78,6 +78,17 @@ export function document(now: number): DocumentView {
       effective('home', 'allowlist', 'defaults', 'on-miss', 'wildcard'),
       effective('ops', 'allowlist', 'requested', 'on-miss', 'wildcard'),
     ],
+    beside: {
+      scopes: [
+        {
+          programs: ['cut', 'head', 'tail', 'tr', 'uniq', 'wc'].map((name) => shown(name)),
+          folders: ['/bin', '/usr/bin'].map((name) => shown(name)),
+          strict: false,
+        },
+        { agent: shown('coder'), programs: [], folders: ['/bin', '/usr/bin'].map((name) => shown(name)), strict: true },
+      ],
+      problems: ['tools.exec.safeBins: rm counts for nothing: which of its arguments are harmless is not known'],
+    },
   };
 }
 

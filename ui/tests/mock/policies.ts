@@ -29,6 +29,13 @@ export function unavailable(access: PolicyRead['access']): PolicyRead {
   return { access, builtInKnown: true, isLocal: false };
 }
 
+/** As this machine's, without what only this machine knows. */
+function elsewhere(now: number): DocumentView {
+  const document = { ...sampleDocument(now), hash: 'hash-pi' };
+  delete document.beside;
+  return document;
+}
+
 export function far(hash: string, security: 'deny' | 'allowlist' | 'full', pattern: string): DocumentView {
   return {
     path: '~/.openclaw/state/openclaw.sqlite#exec_approvals_config',
@@ -111,7 +118,7 @@ export function stores(): PolicyStores {
 export function reads(now: number): Record<string, PolicyRead> {
   const all: [PolicyPlace, PolicyRead][] = [
     [{ gateway: 'studio' }, read(far('hash-studio', 'allowlist', '/usr/bin/git'))],
-    [{ gateway: 'studio', node: 'kitchen-pi' }, read({ ...sampleDocument(now), hash: 'hash-pi' })],
+    [{ gateway: 'studio', node: 'kitchen-pi' }, read(elsewhere(now))],
     [{ gateway: 'studio', node: 'mac-mini' }, native()],
     [{ gateway: 'studio', node: 'old-nas' }, unavailable({ kind: 'not-connected' })],
     [{ gateway: 'harbor-office' }, unavailable({ kind: 'not-permitted' })],

@@ -158,6 +158,12 @@ pub enum StoreError {
     /// An edit makes no sense.
     #[error(transparent)]
     Edit(#[from] countersign_policy::document::EditError),
+    /// A switch that only peers obey: which programs are those of skills is their gateways' word, by which nothing runs here unasked.
+    #[error(
+        "autoAllowSkills: expected false, got true: it would have no effect here, because only OpenClaw's own gateway knows which \
+         programs belong to skills. Allow a skill's program by an entry or a rule"
+    )]
+    NoEffect,
     /// The policy became stricter or lost a rule since it was shown.
     #[error(transparent)]
     Outdated(#[from] countersign_policy::currency::Outdated),

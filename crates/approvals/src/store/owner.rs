@@ -227,6 +227,9 @@ impl DocumentOwner {
 
     /// See [`super::Store::edit`].
     pub(crate) fn edit(&mut self, change: &Change) -> Result<EditResult, StoreError> {
+        if change.edits.iter().any(allows_skills) {
+            return Err(StoreError::NoEffect);
+        }
         let mut result = self.transact(|owner, current| {
             owner.check_base(change.base_hash.as_deref(), current)?;
             let mut fresh = || owner.ports.ids.uuid();
@@ -674,6 +677,11 @@ fn usable_socket((path, token): (String, SocketToken)) -> Result<(PathBuf, Socke
         Some(expanded) => Ok((expanded, token)),
         None => Err(StoreError::SocketPath { path }),
     }
+}
+
+/// A switch that nothing here would obey.
+fn allows_skills(edit: &DocumentEdit) -> bool {
+    matches!(edit, DocumentEdit::SetPolicy { field: PolicyField::AutoAllowSkills, value: Some(value), .. } if value == "true")
 }
 
 #[cfg(test)]

@@ -15,10 +15,14 @@ use countersign_companion::desk::policy_views;
 use countersign_companion::sentences::{self, Language};
 use countersign_core::Core;
 use countersign_core::paths::Paths;
+use countersign_core::trust::TrustFile;
 use countersign_policy::display;
 use countersign_protocol::control::{ControlRequest, ControlResponse};
-use countersign_protocol::edits::{DocumentEdit, DocumentView, EntryView, PolicyField, ScopeView};
+use countersign_protocol::edits::{
+    BesideEntries, DocumentEdit, DocumentView, EntryView, PolicyField, ScopeView,
+};
 use countersign_protocol::question::Via;
+use countersign_protocol::shown::Shown;
 use countersign_protocol::state::{StoreState, TestParams};
 use countersign_protocol::trace::{PolicyLayer, TestVerdict};
 use serde::Serialize;
@@ -112,7 +116,9 @@ const fn layer_word(layer: PolicyLayer) -> &'static str {
 pub(super) async fn policy(paths: &Paths, command: PolicyCommand, output: &Output) -> anyhow::Result<Exit> {
     match command {
         PolicyCommand::Show => {
-            let view = view(&Store::read(&paths.openclaw_state), &RuleStore::read(&paths.rules()));
+            let beside = TrustFile::new(paths.tools()).now().view();
+            let (store, rules) = (Store::read(&paths.openclaw_state), RuleStore::read(&paths.rules()));
+            let view = view(&store, &rules, Some(beside));
             let language = Language::of_process();
             output.result(&view, |out| {
                 writeln!(out, "{}: {}", view.path, state_word(&view.state))?;
@@ -136,7 +142,7 @@ pub(super) async fn policy(paths: &Paths, command: PolicyCommand, output: &Outpu
                         writeln!(out, "  {sentence}")?;
                     }
                 }
-                Ok(())
+                view.beside.iter().try_for_each(|beside| beside_entries(out, beside))
             })?;
             Ok(Exit::Ok)
         }
@@ -161,7 +167,7 @@ pub(super) async fn allowlist(
 ) -> anyhow::Result<Exit> {
     match command {
         AllowlistCommand::List { agent } => {
-            let view = view(&Store::read(&paths.openclaw_state), &RuleStore::read(&paths.rules()));
+            let view = view(&Store::read(&paths.openclaw_state), &RuleStore::read(&paths.rules()), None);
             let wanted = |scope: &&ScopeView| agent.as_ref().is_none_or(|agent| *agent == scope.scope);
             let rows: Vec<ListReport<'_>> = view
                 .scopes
@@ -192,7 +198,7 @@ pub(super) async fn allowlist(
             edit(paths, vec![add], output).await
         }
         AllowlistCommand::Remove { agent, entry } => {
-            let view = view(&Store::read(&paths.openclaw_state), &RuleStore::read(&paths.rules()));
+            let view = view(&Store::read(&paths.openclaw_state), &RuleStore::read(&paths.rules()), None);
             let found: Vec<DocumentEdit> = view
                 .scopes
                 .iter()
@@ -266,7 +272,29 @@ async fn edit(paths: &Paths, edits: Vec<DocumentEdit>, output: &Output) -> anyho
     Ok(if result.applied || result.loosenings.is_empty() { Exit::Ok } else { Exit::Denied })
 }
 
-fn view(current: &Current, rules: &rules::Current) -> DocumentView {
+/// What `tools.json` says beside the document.
+fn beside_entries(out: &mut dyn std::io::Write, beside: &BesideEntries) -> std::io::Result<()> {
+    let words = |all: &[Shown]| {
+        let all: Vec<String> = all.iter().map(|one| display::original(one).unwrap_or_default()).collect();
+        if all.is_empty() { "none".to_owned() } else { display::escape(&all.join(", ")) }
+    };
+    for scope in &beside.scopes {
+        let whose = match &scope.agent {
+            Some(agent) => format!("{} runs", display::escape(&display::original(agent).unwrap_or_default())),
+            None => "tools.json: runs".to_owned(),
+        };
+        let strict = if scope.strict { "asked about" } else { "covered by its interpreter's entry" };
+        writeln!(
+            out,
+            "{whose} as filters without an entry: {}, from {}; code on a command line: {strict}",
+            words(&scope.programs),
+            words(&scope.folders)
+        )?;
+    }
+    beside.problems.iter().try_for_each(|problem| writeln!(out, "  not trusted: {problem}"))
+}
+
+fn view(current: &Current, rules: &rules::Current, beside: Option<BesideEntries>) -> DocumentView {
     let (scopes, effective) = policy_views(current, rules, Ports::system().clock.now_ms());
     DocumentView {
         path: current.path.display().to_string(),
@@ -274,6 +302,7 @@ fn view(current: &Current, rules: &rules::Current) -> DocumentView {
         hash: current.hash.clone(),
         scopes,
         effective,
+        beside,
     }
 }
 

@@ -13,7 +13,7 @@ use countersign_protocol::ui::{CommandError, ErrorCode, Expected, Mistake};
 pub(super) fn store_error(failure: StoreError) -> CommandError {
     let code = match &failure {
         StoreError::Stale { .. } => ErrorCode::Stale,
-        StoreError::Edit(_) => ErrorCode::Invalid,
+        StoreError::Edit(_) | StoreError::NoEffect => ErrorCode::Invalid,
         _ => ErrorCode::Store,
     };
     let mistake = match &failure {

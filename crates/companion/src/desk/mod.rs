@@ -35,6 +35,7 @@ use countersign_approvals::store::{Change, Changed, Looser, Store, Writer};
 use countersign_core::known::{KnownVersions, Meanwhile, document_event, rules_event};
 use countersign_core::session_events::SessionEvents;
 use countersign_core::settings::SettingsFile;
+use countersign_core::trust::TrustFile;
 use countersign_node::host::Host;
 use countersign_node::shortage;
 use countersign_node::socket::vigil::Restored;
@@ -101,6 +102,8 @@ pub struct Parts {
     pub tools: crate::tools::Tools,
     /// What sessions are told of runs.
     pub events: SessionEvents,
+    /// What runs without an entry.
+    pub trust: TrustFile,
     /// Where commands run.
     pub router: Router,
     /// State of the approval socket.
@@ -340,12 +343,15 @@ impl Desk {
         let current = self.inner.parts.store.refresh().await;
         let (mut scopes, effective) = self.views(&current);
         self.tell_bound(&mut scopes).await;
+        let trust = self.inner.parts.trust.clone();
+        let beside = tokio::task::spawn_blocking(move || trust.now().view()).await.ok();
         DocumentView {
             path: current.path.display().to_string(),
             state: current.state.clone(),
             hash: current.hash.clone(),
             scopes,
             effective,
+            beside,
         }
     }
 

@@ -160,6 +160,7 @@ impl Desk {
                 hash: file.hash.clone().unwrap_or_default(),
                 scopes,
                 effective,
+                beside: None,
             }),
             read_only,
             built_in_known: file.built_in.is_known(),

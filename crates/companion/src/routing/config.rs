@@ -5,6 +5,7 @@
 
 use countersign_core::json::kind;
 use countersign_core::private::{self, Others};
+use countersign_core::trust::{self, TrustError};
 use countersign_protocol::digits::hex;
 use countersign_protocol::ui::{RouteSetting, SandboxKind};
 use countersign_protocol::vocabulary::ExecMode;
@@ -129,6 +130,9 @@ pub enum Invalid {
         /// Most of them.
         most: usize,
     },
+    /// What runs without an entry.
+    #[error(transparent)]
+    Trust(#[from] TrustError),
     /// Two entries for one agent.
     #[error("agents: {0:?} is there twice")]
     Twice(String),
@@ -280,6 +284,7 @@ impl ToolsDocument {
             let most = format!("at most {MAX_AGENTS}");
             return Err(Invalid::value("agents", most, agents.len().to_string()));
         }
+        trust::check(&document)?;
         Ok(Self { document, global, agents, sandbox })
     }
 

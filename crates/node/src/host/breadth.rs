@@ -50,6 +50,7 @@ impl Host {
         past: &[Past],
     ) -> Vec<RungBreadth> {
         let in_force = self.in_force(agent).await;
+        let trust = self.parts.trusts.of(agent).await;
         let current = self.parts.rules.refresh().await;
         let uses = HashMap::new();
         let now_ms = self.parts.ports.clock.now_ms();
@@ -67,7 +68,7 @@ impl Host {
                         policy: &in_force.policy,
                         entries: &in_force.entries,
                         local: LocalRules::Known { rules: &rules, folders: &recalled.folders, moment },
-                        trust: &self.trust,
+                        trust: &trust,
                         unusual_env: &[],
                         origin: Origin::Fresh,
                     },
@@ -118,6 +119,7 @@ impl Host {
         let mut known: HashMap<(&AgentId, bool), (Effective, EntryIndex)> = HashMap::new();
         for past in past {
             let recalled = self.recall(past);
+            let trust = self.parts.trusts.of(&past.agent).await;
             let mut runs = |document: &Document, is_after| {
                 let (policy, rules) = known.entry((&past.agent, is_after)).or_insert_with(|| {
                     let (policy, rules) = resolve(document, Some(past.agent.as_str()), Requested::default());
@@ -137,7 +139,7 @@ impl Host {
                         policy,
                         entries: rules,
                         local,
-                        trust: &self.trust,
+                        trust: &trust,
                         unusual_env: &[],
                         origin: Origin::Fresh,
                     },

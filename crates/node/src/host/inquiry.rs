@@ -11,6 +11,7 @@ use countersign_approvals::book::{Ending, Record, RequestedBy};
 use countersign_approvals::ports::Ports;
 use countersign_approvals::question::{Command, Place, Question, Subject};
 use countersign_commands::analysis::{self, Analysis};
+use countersign_commands::profile::Profile;
 use countersign_policy::display;
 use countersign_protocol::ids::RequestId;
 use countersign_protocol::question::Outcome;
@@ -178,7 +179,8 @@ impl Host {
             glances.push(self.glance(analysis, cwd));
         }
         if let Some(argv) = &command.argv {
-            let (analysis, facts) = self.probe(argv, cwd);
+            // Nothing runs here by it: the more is understood, the more rules can refuse.
+            let (analysis, facts) = self.probe(argv, cwd, Profile::ATTENTIVE);
             glances.push(Glance { argv: argv.clone(), analysis, facts });
         }
         glances

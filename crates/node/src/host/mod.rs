@@ -34,6 +34,7 @@ use countersign_approvals::store::Store;
 use countersign_approvals::{Approvals, SubmitError};
 use countersign_commands::analysis::{self, Analysis};
 use countersign_commands::environment;
+use countersign_commands::profile::Profile;
 use countersign_policy::allowlist;
 use countersign_policy::always;
 use countersign_policy::approved::{ApprovedCommand, NotRunnable, Plan};
@@ -68,6 +69,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
@@ -87,6 +89,8 @@ pub struct Parts {
     pub ports: Ports,
     /// The person's settings.
     pub settings: watch::Receiver<Settings>,
+    /// What runs without an entry.
+    pub trusts: Box<dyn Trusts>,
     /// This process's environment, not yet sanitised.
     pub environment: BTreeMap<String, String>,
     /// Home directory: default working directory, and `~` in patterns.
@@ -97,13 +101,24 @@ pub struct Parts {
     pub via: Via,
 }
 
+/// Knows what each agent's commands may do without an entry, as it is set now.
+pub trait Trusts: Send + Sync {
+    /// For a command of this agent. Where it cannot be told, nothing is trusted.
+    fn of<'a>(&'a self, agent: &'a AgentId) -> Pin<Box<dyn Future<Output = Arc<Trust>> + Send + 'a>>;
+}
+
+/// The same for all agents, whenever it is asked for.
+impl Trusts for Arc<Trust> {
+    fn of<'a>(&'a self, _: &'a AgentId) -> Pin<Box<dyn Future<Output = Arc<Trust>> + Send + 'a>> {
+        Box::pin(std::future::ready(Self::clone(self)))
+    }
+}
+
 /// This machine as exec host.
 pub struct Host {
     parts: Parts,
     base_env: BTreeMap<String, String>,
     policies: Policies,
-    /// What runs without an entry.
-    trust: Trust,
     path: OsString,
     generation: u32,
     /// Answers that wait for their runs.
@@ -136,6 +151,7 @@ struct Judged {
     in_force: Arc<InForce>,
     /// Of the agent, where the request is to run.
     policy: Effective,
+    trust: Arc<Trust>,
     own: OwnRules,
     /// What a person here answered before, when the run was asked about.
     granted: Option<Granted>,
@@ -175,7 +191,6 @@ impl Host {
             parts,
             base_env,
             policies: Policies::default(),
-            trust: Trust::default(),
             path,
             generation: 1,
             grants: Arc::default(),
@@ -288,8 +303,9 @@ impl Host {
         look: impl FnOnce(&Subject<'_>) -> R,
     ) -> R {
         let in_force = self.in_force(agent).await;
+        let trust = self.parts.trusts.of(agent).await;
         let home = self.parts.home.to_string_lossy();
-        let (analysis, facts) = self.probe(argv, cwd.unwrap_or(&home));
+        let (analysis, facts) = self.probe(argv, cwd.unwrap_or(&home), trust.profile);
         let own = self.own_rules(agent, None, &analysis, &facts).await;
         look(&Subject {
             argv,
@@ -298,7 +314,7 @@ impl Host {
             policy: &in_force.policy,
             entries: &in_force.entries,
             local: own.local(),
-            trust: &self.trust,
+            trust: &trust,
             unusual_env: &[],
             origin: Origin::Fresh,
         })
@@ -368,14 +384,14 @@ impl Host {
         if let Some(Granted { request_id, decision }) = &judged.granted {
             recorder.continues(request_id, (*decision).into());
         }
-        let mut first = evaluate(&judged.subject(checked, &self.trust), before.as_ref());
+        let mut first = evaluate(&judged.subject(checked), before.as_ref());
         if let Err(error) = self.parts.history.ready().await {
             judged.unrecorded = Some(error.to_string());
             if matches!(first.verdict, Verdict::Allow(_)) && before.is_none() {
                 // What cannot be recorded is for a person to let run, and for nobody else.
                 judged.policy.ask.value = Ask::Always;
                 judged.policy.ask_fallback.value = Security::Deny;
-                first = evaluate(&judged.subject(checked, &self.trust), None);
+                first = evaluate(&judged.subject(checked), None);
                 if matches!(first.verdict, Verdict::Allow(_)) {
                     return Err(Refusal::unrecorded(&error));
                 }
@@ -392,7 +408,7 @@ impl Host {
         // A rule that came while the person was looking refuses all the same.
         judged.own =
             self.own_rules(&checked.agent, checked.session.as_ref(), &judged.analysis, &judged.facts).await;
-        let second = evaluate(&judged.subject(checked, &self.trust), Some(&answer));
+        let second = evaluate(&judged.subject(checked), Some(&answer));
         match second.verdict {
             Verdict::Allow(_) => Ok(second),
             Verdict::Deny(reason) => Err(judged.named(answered_no(reason, &answer), &second)),
@@ -404,13 +420,14 @@ impl Host {
     /// Resolves policy and facts. The document is read again if it changed on disk.
     async fn judge(&self, checked: &Checked) -> Result<Judged, Refusal> {
         let in_force = self.in_force(&checked.agent).await;
-        let (analysis, facts) = self.probe(&checked.argv, &checked.cwd);
+        let trust = self.parts.trusts.of(&checked.agent).await;
+        let (analysis, facts) = self.probe(&checked.argv, &checked.cwd, trust.profile);
         if facts.cwd.is_none() {
             return Err(Refusal::unavailable(&NotRunnable::CwdUnavailable.to_string(), "cwd-unavailable"));
         }
         let own = self.own_rules(&checked.agent, checked.session.as_ref(), &analysis, &facts).await;
         let policy = checked.placement.policy(&in_force);
-        Ok(Judged { analysis, facts, in_force, policy, own, granted: None, unrecorded: None })
+        Ok(Judged { analysis, facts, in_force, policy, trust, own, granted: None, unrecorded: None })
     }
 
     #[expect(clippy::too_many_arguments, reason = "one call site; a struct would only rename them")]
@@ -424,7 +441,7 @@ impl Host {
         gone: &CancellationToken,
         recorder: &mut Recorder,
     ) -> Result<Answer, Refusal> {
-        let subject = judged.subject(checked, &self.trust);
+        let subject = judged.subject(checked);
         let looked = Looked { argv: &checked.argv, analysis: &judged.analysis, facts: &judged.facts };
         let view = display::command_view(&checked.argv, &first.missed_segments);
         let mut question = Question {
@@ -617,9 +634,9 @@ impl Host {
     }
 
     /// Takes a command apart and looks at what it names.
-    fn probe(&self, argv: &[String], cwd: &str) -> (Analysis, Facts) {
+    fn probe(&self, argv: &[String], cwd: &str, profile: Profile) -> (Analysis, Facts) {
         let places = self.places(cwd);
-        let mut analysis = analysis::analyze_argv(argv);
+        let mut analysis = analysis::analyze_argv_as(argv, profile);
         facts::name_files(&mut analysis, places);
         let facts = facts::gather(argv, &analysis, places);
         (analysis, facts)
@@ -668,7 +685,7 @@ impl Judged {
         }
     }
 
-    fn subject<'a>(&'a self, checked: &'a Checked, trust: &'a Trust) -> Subject<'a> {
+    fn subject<'a>(&'a self, checked: &'a Checked) -> Subject<'a> {
         Subject {
             argv: &checked.argv,
             analysis: &self.analysis,
@@ -676,7 +693,7 @@ impl Judged {
             policy: &self.policy,
             entries: &self.in_force.entries,
             local: self.own.local(),
-            trust,
+            trust: &self.trust,
             unusual_env: &checked.env.unusual,
             origin: checked.origin,
         }

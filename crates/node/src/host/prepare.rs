@@ -8,6 +8,7 @@ use super::placement::Placement;
 use super::request::{Checked, check};
 use super::{Host, Refusal};
 use crate::facts;
+use countersign_commands::profile::Profile;
 use countersign_policy::always;
 use countersign_policy::effective::Requested;
 use countersign_policy::facts::Facts;
@@ -113,7 +114,7 @@ impl Host {
         if filled(&plan.session_key) != filled(&request.session_key) {
             return differs("session");
         }
-        let (_, now) = self.probe(&checked.argv, &checked.cwd);
+        let (_, now) = self.probe(&checked.argv, &checked.cwd, Profile::ATTENTIVE);
         if plan.mutable_file_operand != operand(&checked, &now) {
             return Err(Refusal::changed("approval script operand changed before execution"));
         }

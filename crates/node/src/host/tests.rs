@@ -10,6 +10,7 @@ use countersign_approvals::rules::Folders;
 use countersign_policy::always::Choice;
 use countersign_policy::document;
 use countersign_policy::effective::Requested;
+use countersign_policy::evaluate::Trust;
 use countersign_protocol::question::{AlwaysUnavailable, QuestionKind};
 use countersign_protocol::remember::Rung;
 use countersign_protocol::settings::ForwardedGrants;
@@ -118,6 +119,7 @@ impl Rig {
             history,
             ports,
             settings: settings.subscribe(),
+            trusts: Box::new(Arc::new(Trust::default())),
             environment: BTreeMap::from([("PATH".to_owned(), "/usr/bin:/bin".to_owned())]),
             home: work.clone(),
             private: vec![own.clone(), dir.path().join("history")],

@@ -10,6 +10,7 @@ use crate::surroundings::Doubt;
 use countersign_commands::analysis::{Analysis, Segment, Word};
 use countersign_commands::command::{self, Carried, Divided, Mode, PromptReason, ShellUse, moves};
 use countersign_commands::lists;
+use countersign_commands::profile::Profile;
 use std::borrow::Cow;
 use std::path::{Component, Path, PathBuf};
 
@@ -22,6 +23,8 @@ pub struct Trust {
     pub skills: Vec<SkillBin>,
     /// Programs on the command line.
     pub inline_eval: InlineEval,
+    /// How far texts are understood.
+    pub profile: Profile,
 }
 
 /// A program of an installed skill as it was resolved when it was trusted.

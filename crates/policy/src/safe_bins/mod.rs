@@ -154,6 +154,18 @@ impl SafeBins {
         arguments::check(profile, argv.get(1..).unwrap_or_default())
     }
 
+    /// Whether anything of this name can be one at all, whatever its arguments and wherever it lies.
+    pub fn may_be_safe(&self, name: &str) -> Result<(), Refusal> {
+        let name = normal_name(name);
+        if profiles::has_language(&name) {
+            return Err(Refusal::Language(name));
+        }
+        if !self.profiles.contains_key(&name) {
+            return Err(Refusal::NoProfile(name));
+        }
+        Ok(())
+    }
+
     /// The names, lower case, sorted.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.names.iter().map(String::as_str)

@@ -90,6 +90,40 @@ orders: OrderWords, };
 export type Ask = "off" | "on-miss" | "always";
 
 /**
+ * What `tools.json` says of commands that run without an entry.
+ */
+export type BesideEntries = { 
+/**
+ * For every agent without words of its own first, then for the others by name.
+ */
+scopes: Array<BesideScope>, 
+/**
+ * What in the file counts for nothing, and why; made safe to look at.
+ */
+problems: Array<string>, };
+
+/**
+ * The same for one agent.
+ */
+export type BesideScope = { 
+/**
+ * The agent; absent for all without words of their own.
+ */
+agent?: Shown, 
+/**
+ * Programs that may run as filters, by name.
+ */
+programs: Array<Shown>, 
+/**
+ * Folders in which they count.
+ */
+folders: Array<Shown>, 
+/**
+ * Whether code on the command line of an interpreter is asked about although an entry covers the interpreter.
+ */
+strict: boolean, };
+
+/**
  * The arguments and the folder that an entry is about, and nothing else.
  */
 export type BoundCall = { 
@@ -710,7 +744,11 @@ scopes: Array<ScopeView>,
 /**
  * What is in force, for the defaults (agent absent from the document) and each agent.
  */
-effective: Array<EffectiveView>, };
+effective: Array<EffectiveView>, 
+/**
+ * What needs no entry, and what needs a person in spite of one; absent where only another machine knows.
+ */
+beside?: BesideEntries, };
 
 /**
  * An edit of the document from a window.

@@ -1,10 +1,15 @@
 //! Whether every file of ours can be read, by the very functions that the app reads them with.
 
 use super::{Finding, Level, ok, problem};
+use countersign_approvals::ports::Ports;
+use countersign_approvals::rules::RuleStore;
+use countersign_approvals::store::Store;
+use countersign_companion::desk::policy_views;
 use countersign_companion::tools;
 use countersign_core::paths::Paths;
 use countersign_core::private::{self, Others};
 use countersign_core::settings::SettingsFile;
+use countersign_core::trust::TrustFile;
 use countersign_peers::{connections, forward, gateway, pets};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -63,7 +68,7 @@ pub(super) fn files(paths: &Paths) -> Vec<Finding> {
             meanwhile: "the embedded gateway keeps the one before, or does not serve",
         },
     ];
-    kept.iter().map(finding).chain([secrets(paths)]).collect()
+    kept.iter().map(finding).chain(trust(paths)).chain([secrets(paths)]).collect()
 }
 
 fn finding(kept: &CheckedFile) -> Finding {
@@ -78,6 +83,30 @@ fn finding(kept: &CheckedFile) -> Finding {
             format!("mend {path}, or move it away, then start the app again"),
         ),
     }
+}
+
+/// What in `tools.json` counts for nothing although the file can be read, and what the document says that nothing obeys.
+fn trust(paths: &Paths) -> Vec<Finding> {
+    let told = TrustFile::new(paths.tools()).now();
+    let warning = |check, message: String, remedy: &str| Finding {
+        check,
+        level: Level::Warning,
+        message,
+        remedy: Some(remedy.to_owned()),
+    };
+    let ignored = told.problems().iter().map(|why| {
+        let remedy = "remove it there, or allow the command by an entry or a rule";
+        warning("trust", format!("{}: {why}", paths.tools().display()), remedy)
+    });
+    let document = Store::read(&paths.openclaw_state);
+    let now_ms = Ports::system().clock.now_ms();
+    let (scopes, _) = policy_views(&document, &RuleStore::read(&paths.rules()), now_ms);
+    let skills = scopes.iter().filter(|scope| scope.auto_allow_skills == Some(true)).map(|scope| {
+        let message =
+            format!("{}: autoAllowSkills of {} has no effect here", document.path.display(), scope.scope);
+        warning("skills", message, "allow the programs of skills by entries or rules")
+    });
+    ignored.chain(skills).collect()
 }
 
 /// Keys and tokens, a file each.

@@ -12,6 +12,21 @@ export const en = {
   says: 'It says:',
   toConnections: 'Connections',
 
+  beside: {
+    title: 'Beside the entries',
+    lead: 'tools.json says which programs may run as filters without an entry, and whether code on an interpreter’s command line is asked about.',
+    every: 'Every agent',
+    everyone: 'Every other agent',
+    agent: 'Agent',
+    programs: 'Filters',
+    folders: 'In these folders',
+    code: 'Code on a command line',
+    none: 'None',
+    strict: 'Asked about',
+    covered: 'Covered by the interpreter’s entry',
+    problems: 'Counts for nothing:',
+  },
+
   short: {
     off: 'off',
     'not-connected': 'not connected',

@@ -13,6 +13,21 @@ export const ko: PoliciesCatalogue = {
   says: '상대의 설명:',
   toConnections: '연결',
 
+  beside: {
+    title: '항목 밖에서',
+    lead: 'tools.json은 어떤 프로그램이 항목 없이 필터로 실행되는지, 인터프리터 명령줄의 코드를 물을지를 정합니다.',
+    every: '모든 에이전트',
+    everyone: '그 밖의 모든 에이전트',
+    agent: '에이전트',
+    programs: '필터',
+    folders: '이 폴더에서',
+    code: '명령줄의 코드',
+    none: '없음',
+    strict: '묻습니다',
+    covered: '인터프리터의 항목이 허용',
+    problems: '효과 없음:',
+  },
+
   short: {
     off: '꺼짐',
     'not-connected': '연결 안 됨',

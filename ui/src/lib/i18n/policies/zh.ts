@@ -13,6 +13,21 @@ export const zh: PoliciesCatalogue = {
   says: '对方说：',
   toConnections: '连接',
 
+  beside: {
+    title: '条目之外',
+    lead: 'tools.json 决定哪些程序可以不经条目作为过滤器运行，以及解释器命令行中的代码是否需要询问。',
+    every: '所有智能体',
+    everyone: '其他所有智能体',
+    agent: '智能体',
+    programs: '过滤器',
+    folders: '位于这些文件夹',
+    code: '命令行中的代码',
+    none: '无',
+    strict: '需要询问',
+    covered: '由解释器的条目允许',
+    problems: '不起作用：',
+  },
+
   short: {
     off: '已关闭',
     'not-connected': '未连接',
