@@ -211,7 +211,7 @@ fn an_agent_is_told_at_its_next_turn_how_a_command_in_the_background_ended() -> 
         let mut client = PlainClient::start(&app.home, &start)?;
         let text = |answer: &Value, at: usize| answer["result"]["content"][at]["text"].to_string();
         // What is left behind ends when the story says so.
-        let mut leave = |client: &mut PlainClient, go: &str| -> Result<()> {
+        let leave = |client: &mut PlainClient, go: &str| -> Result<()> {
             let waiting = format!("until test -e {go}; do sleep 0.02; done; echo built; exit 3");
             let id = client.call("exec", json!({ "command": waiting, "background": true }))?;
             shown(app, QuestionKind::Exec, Via::Tool)?;

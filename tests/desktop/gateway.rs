@@ -6,6 +6,7 @@ use countersign_protocol::history::HistoryEvent;
 use countersign_protocol::question::{Outcome, Via};
 use countersign_tests::app::{App, Window};
 use countersign_tests::bus::Shell;
+use countersign_tests::cli::Running;
 use countersign_tests::gateway::{Client, let_in};
 use countersign_tests::home::Home;
 use countersign_tests::process::{PATIENCE, wait_for};
@@ -121,6 +122,41 @@ fn a_click_lets_a_new_device_in_for_what_was_shown_and_nothing_more() -> Story {
         // More than was shown is asked for again.
         let more = Client::connect(&app.home, 2, &["operator.approvals", "operator.pairing"])?.refused()?;
         assert_eq!(more["details"]["reason"], "scope-upgrade", "{more}");
+        Ok(())
+    })
+}
+
+#[test]
+fn the_command_line_allows_at_a_gateway_only_what_a_person_allows_in_the_window() -> Story {
+    with_agent(|app| {
+        let (url, token) = (app.home.gateway_url()?, app.home.gateway().join("token"));
+        let token = token.to_str().context("a path of text")?;
+        let run = |decision: &str| -> anyhow::Result<Running> {
+            app.home.start(&["gateway", "resolve", "nobody", decision, "--url", &url, "--token-file", token])
+        };
+        // As any other program it has to be let in first.
+        run("deny")?.finish()?.expect_code(1)?;
+        app.wait_for_element(Window::Main, "[data-testid=pairing]")?;
+        app.click_armed(Window::Main, "pairing-let-in")?;
+        wait_for("the command line is let in", PATIENCE, || {
+            Ok(run("deny")?.finish()?.stderr.contains("unknown or expired").then_some(()))
+        })?;
+        ensure!(app.pending_ids()?.is_empty(), "a denial asks nobody");
+
+        let asking = run("allow-once")?;
+        let prompt =
+            app.wait_for_prompt("the prompt shows it", |prompt| prompt.painted && prompt.card.is_some())?;
+        ensure!(prompt.words == ["gateway-resolve"], "{:?}", prompt.words);
+        app.shoot(Window::Prompt, "gateway-resolve")?;
+        app.deny()?;
+        asking.finish()?.expect_code(200)?;
+        app.wait_for_blank()?;
+
+        let asking = run("allow-always")?;
+        app.wait_for_prompt("the prompt shows it", |prompt| prompt.painted && prompt.card.is_some())?;
+        app.allow_once()?;
+        let finished = asking.finish()?.expect_code(1)?;
+        ensure!(finished.stderr.contains("unknown or expired"), "it was not sent: {finished:?}");
         Ok(())
     })
 }

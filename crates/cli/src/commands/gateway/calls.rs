@@ -1,13 +1,15 @@
 //! One call to any gateway, as a device of its own: an agent that may use the command line has none of the app's rights.
 
 use super::TOKEN_VARIABLE;
-use crate::commands::Exit;
 use crate::commands::output::Output;
+use crate::commands::{CONFIRM_WAIT, Exit};
 use anyhow::{Context as _, bail};
 use clap::{Args, Subcommand};
+use countersign_companion::control;
 use countersign_core::identity::command_line_identity;
 use countersign_core::json::kind;
 use countersign_core::paths::{Paths, process_environment};
+use countersign_core::presence::Presence;
 use countersign_core::settings::GATEWAY_PORT;
 use countersign_gateway::access::{Role, Scope};
 use countersign_gateway::client::{
@@ -15,15 +17,18 @@ use countersign_gateway::client::{
 };
 use countersign_peers::connections::{Kind, gaps};
 use countersign_policy::display;
+use countersign_protocol::control::{ControlRequest, ControlResponse};
 use countersign_protocol::gateway::connect::Auth;
+use countersign_protocol::tools::{Permission, ToolCall, ToolCaller};
 use countersign_protocol::ui::{LinkGap, LinkProblem};
 use countersign_protocol::vocabulary::Decision;
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+use uuid::Uuid;
 use zeroize::Zeroizing;
 
 /// Which gateway, and how to get in.
@@ -69,7 +74,7 @@ impl Reach {
 pub(super) struct ResolveArgs {
     /// The request, as `approvals` lists it; whole.
     id: String,
-    /// allow-once, allow-always or deny.
+    /// allow-once, allow-always or deny. To allow, a person is asked in the app's window first.
     decision: Decision,
     #[command(flatten)]
     reach: Reach,
@@ -196,8 +201,19 @@ async fn list(live: &Live, method: &'static str) -> anyhow::Result<Vec<Value>> {
 /// Answers.
 pub(super) async fn resolve(paths: &Paths, args: ResolveArgs, output: &Output) -> anyhow::Result<Exit> {
     let ResolveArgs { id, decision, reach, place } = args;
-    let (_, door) = open(paths, &place, reach.scopes()).await?;
+    // An agent that may use the command line could otherwise approve itself by way of a gateway.
+    if decision.allows() && matches!(Presence::of(paths, None), Presence::Absent) {
+        output.failure(&anyhow::anyhow!(NO_APP));
+        return Ok(Exit::NoApp);
+    }
+    let (url, door) = open(paths, &place, reach.scopes()).await?;
     let kind = kind_of(&door.live, &id).await?;
+    if decision.allows()
+        && let Err(why) = asked(paths, &url, &door.live, kind, &id, decision).await?
+    {
+        output.failure(&anyhow::anyhow!(why));
+        return Ok(Exit::Denied);
+    }
     let answer = door.live.call(kind.resolve(), kind.answer(&id, decision)).await.map_err(explained)?;
     if answer["applied"] == json!(false) {
         let recorded = answer["approval"]["decision"].as_str().unwrap_or("no decision");
@@ -205,6 +221,44 @@ pub(super) async fn resolve(paths: &Paths, args: ResolveArgs, output: &Output) -
     }
     output.result(&answer, |out| writeln!(out, "{}: {decision}", display::escape(&id)))?;
     Ok(Exit::Ok)
+}
+
+/// Asks the person in the app's window whether this may be allowed there; why not, where they say no.
+async fn asked(
+    paths: &Paths,
+    url: &str,
+    live: &Live,
+    kind: Kind,
+    id: &str,
+    decision: Decision,
+) -> anyhow::Result<Result<(), String>> {
+    let mut params = Map::new();
+    params.insert("gateway".to_owned(), url.into());
+    params.insert("decision".to_owned(), decision.to_string().into());
+    params.insert("request".to_owned(), id.into());
+    // Not every release lists what waits; its id is known then and nothing else.
+    let waiting = if live.has(kind.list()) { list(live, kind.list()).await? } else { Vec::new() };
+    if let Some(row) = waiting.into_iter().find(|row| row["id"] == id) {
+        params.insert("asksFor".to_owned(), row["request"].clone());
+    }
+    let call = ToolCall {
+        id: Uuid::new_v4().to_string(),
+        tool: "gateway-resolve".to_owned(),
+        params,
+        caller: ToolCaller {
+            client: Some("countersign gateway".to_owned()),
+            workspace: std::env::current_dir()?.display().to_string(),
+            ..ToolCaller::default()
+        },
+        approval_timeout_ms: None,
+    };
+    let request = ControlRequest::PermitTool { call: Box::new(call), takes_events: false };
+    match control::call(&paths.control_socket(), &request, CONFIRM_WAIT).await? {
+        ControlResponse::Permitted { permission: Permission::Allow, .. } => Ok(Ok(())),
+        ControlResponse::Permitted { permission: Permission::Deny { message, .. }, .. } => Ok(Err(message)),
+        ControlResponse::Error { message } => bail!(message),
+        other => bail!("expected a person's answer, got {other:?}"),
+    }
 }
 
 /// A proposal is told from a command by the list that it is in, and a plugin's question by its id
@@ -396,3 +450,5 @@ const MAX_DOCUMENT: u64 = 4 * 1_024 * 1_024;
 
 /// How long a gateway may take to let this program in; some take long to start.
 const WAIT: Duration = Duration::from_secs(30);
+
+const NO_APP: &str = "the Countersign app is not running, so nobody can be asked whether this may be allowed";
