@@ -174,9 +174,12 @@ pub(crate) async fn open_prompt(state: Managed<'_, State>, id: RequestId) -> Res
 }
 
 #[tauri::command]
-pub(crate) async fn open_main(app: AppHandle, page: Page) -> Result<()> {
+pub(crate) async fn open_main(app: AppHandle, page: Page, card: Option<RequestId>) -> Result<()> {
     let state = app.state::<State>();
-    state.desk.show_page(page);
+    match card {
+        Some(card) if page == Page::Inbox => state.desk.show_in_inbox(card),
+        _ => state.desk.show_page(page),
+    }
     Ok(())
 }
 

@@ -159,7 +159,10 @@ async fn follow(app: AppHandle, desk: Desk, mut messages: broadcast::Receiver<Ui
         match &message.event {
             UiEvent::CardAdded { card } => present(&app, &desk, &mut notifications, card),
             UiEvent::CardClosed { id, .. } => notifications.close(id),
-            UiEvent::ShowPage { page } => app.state::<State>().windows.show_main(*page, Focus::Take),
+            UiEvent::ShowPage { page, card } => {
+                let card = card.as_ref().map(|card| card.as_str());
+                app.state::<State>().windows.show_main_at(*page, card, Focus::Take);
+            }
             // A program wants the policy looser: that is no reason to take the keyboard from whoever types.
             UiEvent::ConfirmationAdded { .. } => {
                 app.state::<State>().windows.show_main(Page::Inbox, Focus::Leave)

@@ -172,12 +172,19 @@ impl Windows {
         });
     }
 
-    /// Shows the main window at a page. A new window learns it from its address; an open one is told by an event.
+    /// Shows the main window at a page.
     pub(crate) fn show_main(&self, page: Page, focus: Focus) {
+        self.show_main_at(page, None, focus);
+    }
+
+    /// The same at one request of the inbox. A new window learns it from its address; an open one is told by an event.
+    pub(crate) fn show_main_at(&self, page: Page, card: Option<&str>, focus: Focus) {
+        let mut query = form_urlencoded::Serializer::new(String::new());
+        query.append_pair("page", page_word(page)).extend_pairs(card.map(|card| ("card", card)));
+        let address = format!("index.html?{}", query.finish());
         self.on_main_thread(move |app| match app.get_webview_window(MAIN) {
             Some(window) => raise(&window, focus),
             None => {
-                let address = format!("index.html?page={}", page_word(page));
                 let size = main_size::for_main(app)?;
                 open(
                     WindowKind::Main,

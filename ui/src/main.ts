@@ -7,5 +7,5 @@ import './styles/base.css';
 
 mount(MainPage, {
   target: root(),
-  props: { backend: tauriBackend('main'), first: new URLSearchParams(location.search).get('page') },
+  props: { backend: tauriBackend('main'), first: new URLSearchParams(location.search) },
 });

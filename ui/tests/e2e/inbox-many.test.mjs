@@ -163,3 +163,14 @@ test('requests of this machine alone need no choice of gateways', async () => {
   assert.match(await tab.textContent(row('f')), /harbor-office[^]*other text[^]*warning/);
   await tab.done();
 });
+
+test('a request that is meant is brought into view, from far below and in a window that opens with it', () =>
+  inbox(async (tab) => {
+    await tab.evaluate(() => window.mock.emit({ kind: 'show-page', page: 'inbox', card: 'many-250' }));
+    await tab.waitForFunction(() => document.activeElement?.closest('[data-id="many-250"]') !== null);
+    const box = await tab.locator('[data-id="many-250"]').boundingBox();
+    assert.ok(box.y > 0 && box.y + box.height < 800, JSON.stringify(box));
+    // One that is gone by then changes nothing.
+    await tab.evaluate(() => window.mock.emit({ kind: 'show-page', page: 'inbox', card: 'nobody' }));
+    assert.ok(await tab.evaluate(() => document.activeElement?.closest('[data-id="many-250"]') !== null));
+  }));

@@ -5,5 +5,5 @@ import '../../src/styles/tokens.css';
 import '../../src/styles/base.css';
 import { startMock } from './start';
 
-const first = new URLSearchParams(location.search).get('page');
+const first = new URLSearchParams(location.search);
 mount(MainPage, { target: root(), props: { backend: startMock(), first } });

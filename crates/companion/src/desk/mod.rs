@@ -434,7 +434,12 @@ impl Desk {
 
     /// Asks the main window to show a page.
     pub fn show_page(&self, page: Page) {
-        self.emit(UiEvent::ShowPage { page });
+        self.emit(UiEvent::ShowPage { page, card: None });
+    }
+
+    /// The same for the inbox, at one request.
+    pub fn show_in_inbox(&self, id: RequestId) {
+        self.emit(UiEvent::ShowPage { page: Page::Inbox, card: Some(id) });
     }
 
     /// Whether a request waits that was not put aside, and prompts open by themselves.

@@ -2,6 +2,7 @@
 
 use crate::edits::{Confirmation, DocumentEdit};
 use crate::history::HistoryEntry;
+use crate::ids::RequestId;
 use crate::meaning::Standing;
 use crate::question::Outcome;
 use crate::remember::Remember;
@@ -275,6 +276,10 @@ ui_tagged! {
         ShowPage {
             /// Which.
             page: Page,
+            /// Of the inbox: the request that is meant.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            #[ts(optional, type = "string")]
+            card: Option<RequestId>,
         },
     }
 }

@@ -3811,7 +3811,11 @@ id: string, } | { "kind": "show-page",
 /**
  * Which.
  */
-page: Page, };
+page: Page, 
+/**
+ * Of the inbox: the request that is meant.
+ */
+card?: string, };
 
 /**
  * An event with its number.

@@ -169,7 +169,7 @@ async fn t03_a_new_device_is_let_in_by_the_person_only() {
     let refused = rig.connect(1, wanted).await.err().unwrap();
     assert_eq!(refused["details"]["code"], "PAIRING_REQUIRED");
     let shown = next(&mut messages, |event| match event {
-        UiEvent::ShowPage { page } => Some(page),
+        UiEvent::ShowPage { page, .. } => Some(page),
         _ => None,
     });
     assert_eq!(shown.await, Page::Connections);
