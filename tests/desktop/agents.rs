@@ -283,3 +283,49 @@ fn invoked(app: &App, call: &Value) -> Result<String> {
     stream.read_to_string(&mut answer)?;
     Ok(answer)
 }
+
+#[test]
+fn the_tool_policy_goes_by_what_is_known_of_a_caller_and_explains_itself() -> Story {
+    let home = Home::asking()?;
+    let tools = json!({
+        "tools": {
+            "exec": { "host": "gateway", "security": "allowlist", "ask": "on-miss" },
+            "subagents": { "tools": { "deny": ["write_file"] } },
+        },
+        "channels": { "telegram": { "groups": { "-100": { "tools": { "deny": ["exec"] } } } } },
+    });
+    home.write_private(&home.state().join("tools.json"), tools.to_string().as_bytes())?;
+    crate::story(Ok(home), Shell::Bare, |app| {
+        let explain = |session: &str| -> Result<Value> {
+            let words = ["--json", "tool-policy", "explain", "--session", session];
+            app.home.countersign(&words)?.expect_code(0)?.json()
+        };
+        let step = |report: &Value, tool: &str| {
+            let removed = report["removed"].as_array().cloned().unwrap_or_default();
+            removed.iter().find(|gone| gone["name"] == tool).map(|gone| gone["step"].clone())
+        };
+        let plain = explain("agent:main:main")?;
+        assert_eq!(plain["standing"], json!({ "sandboxed": false, "subAgentDepth": 0 }));
+        assert_eq!((step(&plain, "exec"), step(&plain, "write_file")), (None, None));
+        let below = explain("agent:main:subagent:5f")?;
+        assert_eq!(step(&below, "write_file"), Some(json!("subagent tools.allow")));
+        let group = explain("agent:main:telegram:group:-100")?;
+        assert_eq!(group["standing"]["group"], "telegram -100");
+        assert_eq!(step(&group, "exec"), Some(json!("group tools.allow")));
+        let words = ["tool-policy", "explain", "--session", "agent:main:telegram:group:-100"];
+        let text = app.home.countersign(&words)?.expect_code(0)?.stdout;
+        ensure!(text.contains("exec         no: taken by group tools.allow"), "{text}");
+
+        // What is not listed cannot be called, by the same door and another one.
+        let work = app.home.work();
+        let start =
+            ["--workspace", &work.display().to_string(), "--session", "agent:main:telegram:group:-100"];
+        let mut client = PlainClient::start(&app.home, &start)?;
+        let id = client.call("exec", json!({ "command": "true" }))?;
+        ensure!(client.answer(id)?.to_string().contains("Unknown tool: exec"));
+        let call = json!({ "tool": "write_file", "args": { "path": "a", "content": "b" }, "sessionKey": "agent:main:subagent:5f", "workspace": work });
+        ensure!(invoked(app, &call)?.starts_with("HTTP/1.1 404 "));
+        ensure!(app.pending_ids()?.is_empty());
+        Ok(())
+    })
+}

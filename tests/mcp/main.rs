@@ -24,7 +24,13 @@ fn tools() -> ControlResponse {
             "required": ["command"],
         }),
     };
-    ControlResponse::Tools { tools: vec![exec], removed: Vec::new(), warnings: Vec::new() }
+    ControlResponse::Tools {
+        tools: vec![exec],
+        removed: Vec::new(),
+        warnings: Vec::new(),
+        steps: Vec::new(),
+        standing: Default::default(),
+    }
 }
 
 fn text(answered: &Value) -> &Value {

@@ -267,8 +267,9 @@ async fn respond(
             }
         }
         ControlRequest::Tools { caller } => match desk.tools().list(&caller).await {
-            Ok(Listing { tools, removed, warnings, .. }) => {
-                ControlResponse::Tools { tools, removed, warnings }
+            Ok(Listing { tools, removed, warnings, steps, standing }) => {
+                let steps = steps.iter().map(ToString::to_string).collect();
+                ControlResponse::Tools { tools, removed, warnings, steps, standing }
             }
             Err(failure) => ControlResponse::Error { message: failure.message },
         },

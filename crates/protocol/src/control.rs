@@ -8,7 +8,9 @@ use crate::edits::{Confirmation, DocumentEdit, EditResult};
 use crate::rule_edits::{RuleEdit, RuleEditResult};
 use crate::session_events::SessionEvent;
 use crate::socket::{ExecError, ExecPayload, ExecRequest};
-use crate::tools::{Permission, RemovedTool, ToolCall, ToolCaller, ToolFailure, ToolOutput, ToolView};
+use crate::tools::{
+    Permission, RemovedTool, ToolCall, ToolCaller, ToolFailure, ToolOutput, ToolStanding, ToolView,
+};
 use crate::ui::{Card, EmbeddedState, GatewayView, Page, RouteTaken, SessionView, Status};
 use crate::vocabulary::{Ask, ExecTarget, Security};
 use serde::{Deserialize, Serialize};
@@ -249,6 +251,12 @@ pub enum ControlResponse {
         removed: Vec<RemovedTool>,
         /// What is odd about the tool policy.
         warnings: Vec<String>,
+        /// The steps that the tool policy went through for this caller, in order.
+        #[serde(default)]
+        steps: Vec<String>,
+        /// What it went by.
+        #[serde(default)]
+        standing: ToolStanding,
     },
     /// While `call-tool` goes on; the answer follows on another line.
     Progress {

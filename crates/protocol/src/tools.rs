@@ -70,6 +70,19 @@ pub struct RemovedTool {
     pub step: String,
 }
 
+/// What is known of a caller besides what it says of itself.
+#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolStanding {
+    /// Whether its commands run in a sandbox where it names no place.
+    pub sandboxed: bool,
+    /// Runs above it, as its session's key tells; 0 for none.
+    pub sub_agent_depth: u32,
+    /// The group that it speaks for, `CHANNEL ID`, as its session's key tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
+}
+
 /// What a call brought.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]

@@ -19,6 +19,10 @@ pub struct Config {
     pub(super) agents: BTreeMap<String, Scope>,
     /// `tools.subagents.tools`.
     pub(super) sub_agents: Lists,
+    /// `agents.defaults.subagents.maxSpawnDepth`.
+    max_spawn_depth: Option<u32>,
+    /// `channels.<channel>.groups.<id>.tools`, by channel and id.
+    groups: BTreeMap<(String, String), Lists>,
     pub(super) strictness: Strictness,
     /// Members that would restrict and are not taken into account.
     pub(super) unsupported: Vec<String>,
@@ -159,7 +163,15 @@ impl Config {
             config.strictness = Strictness::Strict;
         }
         config.notice(&tools);
+        for (channel, about) in root.object("channels")?.objects()? {
+            for (group, about) in about.object("groups")?.objects()? {
+                config.notice(&about);
+                let lists = Lists::alone(&about.object("tools")?)?;
+                config.groups.insert((channel.to_lowercase(), group.to_owned()), lists);
+            }
+        }
         let agents = root.object("agents")?;
+        config.max_spawn_depth = agents.object("defaults")?.object("subagents")?.count("maxSpawnDepth")?;
         for (id, agent) in agents.object("entries")?.objects()? {
             config.read_agent(id, &agent)?;
         }
@@ -169,6 +181,19 @@ impl Config {
         }
         agents.at_most(MAX_AGENTS, "agents", config.agents.len())?;
         Ok(config)
+    }
+
+    /// What is set for a group of a channel, or else for all groups of that channel.
+    #[must_use]
+    pub fn group(&self, channel: &str, id: &str) -> Option<&Lists> {
+        let named = |id: &str| self.groups.get(&(channel.to_lowercase(), id.to_owned()));
+        named(id).or_else(|| named("*"))
+    }
+
+    /// How far down runs may start others; one level where nobody says otherwise.
+    #[must_use]
+    pub fn max_spawn_depth(&self) -> u32 {
+        self.max_spawn_depth.unwrap_or(1).max(1)
     }
 
     /// Whether `apply_patch` may change files of the workspace alone; yes where nobody says otherwise.

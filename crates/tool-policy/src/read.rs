@@ -74,6 +74,16 @@ impl<'a> At<'a> {
         }
     }
 
+    pub(super) fn count(&self, key: &str) -> Result<Option<u32>, ConfigError> {
+        match self.get(key) {
+            None => Ok(None),
+            Some(value) => match value.as_u64().and_then(|count| u32::try_from(count).ok()) {
+                Some(count) => Ok(Some(count)),
+                None => Err(kind(self.below(key), "a whole number", value)),
+            },
+        }
+    }
+
     /// Texts, however many and however long.
     pub(super) fn texts(&self, key: &str) -> Result<Option<Vec<&'a str>>, ConfigError> {
         let path = self.below(key);

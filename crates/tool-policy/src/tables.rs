@@ -251,6 +251,8 @@ const SANDBOX_ALLOW: &[&str] = &[
     "read",
     "write",
     "edit",
+    // Ours, and like the others of `group:fs` kept in the workspace.
+    "append_file",
     "apply_patch",
     "ls",
     "sessions_list",

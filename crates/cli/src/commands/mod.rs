@@ -17,6 +17,7 @@ pub(crate) mod rules;
 mod run;
 mod service;
 mod session;
+mod tool_policy;
 
 use clap::{Args, Parser, Subcommand};
 use countersign_core::paths::Paths;
@@ -98,6 +99,9 @@ enum Command {
     /// Show or change where single sessions' commands run; what gets looser waits for a person in the app's window.
     #[command(subcommand)]
     Session(session::SessionCommand),
+    /// Say which tools a caller gets, and why not the others.
+    #[command(subcommand)]
+    ToolPolicy(tool_policy::ToolPolicyCommand),
     /// Show what a session is told of runs on nodes and of commands that went on in the background.
     ///
     /// Its agent is told at its next turn whether or not this is called.
@@ -202,6 +206,7 @@ fn run(command: Command, output: &Output) -> anyhow::Result<Exit> {
             Command::Policy(command) => document::policy(&paths, command, output).await,
             Command::Allowlist(command) => document::allowlist(&paths, command, output).await,
             Command::Rules(command) => rules::rules(&paths, command, output).await,
+            Command::ToolPolicy(command) => tool_policy::tool_policy(&paths, command, output).await,
             Command::Events(args) => events::events(&paths, args, output).await,
             Command::Session(command) => session::session(&paths, command, output).await,
             Command::History(args) => history::history(&paths, args, output).await,

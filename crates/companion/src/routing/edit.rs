@@ -140,6 +140,18 @@ impl Router {
         found
     }
 
+    /// Whether a command of this agent and session that names no place would run in a sandbox.
+    pub(crate) async fn is_sandboxed(&self, agent: &AgentId, session: Option<&SessionKey>) -> bool {
+        let (current, sandbox) = self.look().await;
+        let around = surroundings(&sandbox);
+        let Ok(tools) = &current.tools else { return false };
+        let said = session.map_or_else(StoredOverrides::default, |session| {
+            let key = Key { agent: agent.clone(), session: session.clone() };
+            self.inner.sessions.standing(&key, &[], self.steady_ms())
+        });
+        standing(tools, &tools.of(agent.as_str()), &said, around).host == ExecHost::Sandbox
+    }
+
     /// Sessions with settings of their own.
     pub fn sessions(&self) -> Vec<SessionView> {
         self.inner.sessions.views(self.steady_ms())

@@ -20,7 +20,7 @@ impl Served for Tools {
     fn list(&self, caller: ToolCaller) -> BoxFuture<'_, Result<Listing, ToolError>> {
         Box::pin(async move {
             let ready = self.ready().await?;
-            let (selection, listing) = self.select(&ready, &caller)?;
+            let (selection, listing) = self.select(&ready, &caller).await?;
             let provider = caller.provider.as_deref().filter(|provider| !provider.trim().is_empty());
             let declarations = provider.map(|provider| {
                 let dialect = Dialect::of(provider, caller.model.as_deref());

@@ -16,6 +16,7 @@ mod gate;
 mod gateway;
 pub(crate) mod pets;
 mod programs;
+mod standing;
 mod told;
 
 use crate::routing::Router;
@@ -28,12 +29,12 @@ use countersign_policy::display;
 use countersign_protocol::ids::{AgentId, SessionKey};
 use countersign_protocol::question::{Outcome, Via};
 use countersign_protocol::tools::{
-    Permission, RemovedTool, ToolCall, ToolCaller, ToolFailure, ToolOutput, ToolView,
+    Permission, RemovedTool, ToolCall, ToolCaller, ToolFailure, ToolOutput, ToolStanding, ToolView,
 };
 use countersign_questions::tools as questions;
 use countersign_tool_policy as tool_policy;
 use countersign_tool_policy::schema::Dialect;
-use countersign_tool_policy::{Origin, Pipeline, Step};
+use countersign_tool_policy::{Files, Origin, Pipeline, Sender, Step};
 use countersign_tools::call::Abort;
 use countersign_tools::exec::{self, Exec, Process};
 use countersign_tools::files;
@@ -48,6 +49,7 @@ use foreign::Foreign;
 use gate::{Approvals, NotAllowed};
 use pets::Companions;
 use serde_json::Value;
+use standing::Standing;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -124,6 +126,8 @@ pub struct Listing {
     pub warnings: Vec<String>,
     /// What was looked at, in order.
     pub steps: Vec<Step>,
+    /// What is known of the caller.
+    pub standing: ToolStanding,
 }
 
 /// Why a call brought nothing.
@@ -161,7 +165,7 @@ impl Tools {
     /// The tools that a caller gets.
     pub async fn list(&self, caller: &ToolCaller) -> Result<Listing, Failure> {
         let ready = self.ready().await?;
-        let (selection, mut listing) = self.select(&ready, caller)?;
+        let (selection, mut listing) = self.select(&ready, caller).await?;
         listing.tools = selection.declarations().map(view).collect();
         Ok(listing)
     }
@@ -187,7 +191,7 @@ impl Tools {
         gone: CancellationToken,
     ) -> Result<ToolOutput, Failure> {
         let ready = self.ready().await?;
-        let (selection, _) = self.select(&ready, &call.caller)?;
+        let (selection, _) = self.select(&ready, &call.caller).await?;
         let call = call_of(call, peer, entrance)?;
         let session = call.caller.session.clone();
         let abort = Abort::any(gone, self.inner.parts.stop.clone());
@@ -277,17 +281,24 @@ impl Tools {
     }
 
     /// What the tool policy leaves for a caller.
-    fn select(&self, ready: &Ready, caller: &ToolCaller) -> Result<(Selection, Listing), Failure> {
+    async fn select(&self, ready: &Ready, caller: &ToolCaller) -> Result<(Selection, Listing), Failure> {
         let invalid = |error: &dyn std::fmt::Display| Failure::new(ToolFailure::Invalid, error.to_string());
         let filled = |text: &Option<String>| text.clone().filter(|text| !text.trim().is_empty());
         let (provider, model) = (filled(&caller.provider), filled(&caller.model));
         let agent = AgentId::of(Some(&caller.agent));
-        // Whoever calls is some program of this user's: nothing shows that it is the user.
+        let session = SessionKey::of(caller.session.as_deref());
+        let is_sandboxed = self.inner.parts.router.is_sandboxed(&agent, session.as_ref()).await;
+        let standing = Standing::of(session.as_ref().map(SessionKey::as_str));
+        // Whoever calls is some program of this user's: nothing shows that it is the user, so what is the owner's goes to nobody.
         let run = tool_policy::Run {
+            sender: Sender::Other,
             provider: provider.as_deref(),
             model: model.as_deref(),
             agent: Some(agent.as_str()),
-            ..tool_policy::Run::default()
+            group: standing.group(&ready.config),
+            confinement: standing::confinement(is_sandboxed),
+            files: Files::Writable,
+            sub_agent: standing.sub_agent(&ready.config),
         };
         let declared: Vec<_> = ready.toolbox.declarations().collect();
         let present: Vec<_> = declared
@@ -324,6 +335,7 @@ impl Tools {
             removed: removed.into_iter().map(|(name, step)| RemovedTool { name, step }).collect(),
             warnings: outcome.warnings.iter().map(|warning| display::escape(&warning.to_string())).collect(),
             steps: outcome.steps,
+            standing: standing.view(is_sandboxed),
         };
         Ok((selection, listing))
     }

@@ -11,7 +11,13 @@ fn views(names: &[&str]) -> ControlResponse {
         description: format!("what {name} does"),
         parameters: json!({"type": "object", "properties": {"command": {"type": "string"}}}),
     };
-    ControlResponse::Tools { tools: names.iter().map(view).collect(), removed: vec![], warnings: vec![] }
+    ControlResponse::Tools {
+        tools: names.iter().map(view).collect(),
+        removed: vec![],
+        warnings: vec![],
+        steps: Vec::new(),
+        standing: Default::default(),
+    }
 }
 
 async fn listed(client: &mut Client, app: &App, answer: ControlResponse) -> Value {
@@ -70,7 +76,13 @@ async fn a_schema_of_another_root_spoils_no_list() {
     let tool =
         |parameters: Value| ToolView { name: "odd".to_owned(), description: String::new(), parameters };
     let tools = vec![tool(json!("text")), tool(json!({"type": "array"})), tool(json!({"required": []}))];
-    let answer = ControlResponse::Tools { tools, removed: vec![], warnings: vec![] };
+    let answer = ControlResponse::Tools {
+        tools,
+        removed: vec![],
+        warnings: vec![],
+        steps: Vec::new(),
+        standing: Default::default(),
+    };
     let answer = listed(&mut client, &app, answer).await;
     for tool in answer["result"]["tools"].as_array().unwrap() {
         assert_eq!(tool["inputSchema"]["type"], "object", "{tool}");

@@ -305,7 +305,15 @@ async fn a_client_that_keeps_no_session_is_served_and_its_going_calls_off_its_ca
         let asked = app.asked().await;
         let ControlRequest::Tools { caller } = &asked.request else { panic!("{:?}", asked.request) };
         assert_eq!((caller.agent.as_str(), caller.client.as_deref()), ("newer", Some("newer 3")));
-        asked.answer(ControlResponse::Tools { tools: vec![], removed: vec![], warnings: vec![] }).await;
+        asked
+            .answer(ControlResponse::Tools {
+                tools: vec![],
+                removed: vec![],
+                warnings: vec![],
+                steps: Vec::new(),
+                standing: Default::default(),
+            })
+            .await;
     };
     let (mut answer, ()) = tokio::join!(server.send(request("tools/list", None)), answered);
     assert_eq!(message(&mut answer).await["result"]["tools"][0]["name"], "approve");
