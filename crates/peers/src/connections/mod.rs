@@ -12,8 +12,8 @@ pub use asking::NotTaken;
 pub use config::check_file;
 #[cfg(fuzzing)]
 pub use config::rewrite;
-pub(crate) use operator::escaped;
 pub use operator::gaps;
+pub(crate) use operator::{escaped, release};
 pub use policies::{Content, Fetched, FileContent, NotWritten};
 pub use presented::Kind;
 

@@ -404,7 +404,7 @@ pub fn gaps(live: &Live) -> Vec<LinkGap> {
 }
 
 /// `2026.5.18` as numbers; what follows a dash does not count.
-pub(super) fn release(version: &str) -> Option<[u32; 3]> {
+pub(crate) fn release(version: &str) -> Option<[u32; 3]> {
     let mut numbers = version.split('-').next()?.split('.').map(str::parse);
     let release = [numbers.next()?.ok()?, numbers.next()?.ok()?, numbers.next()?.ok()?];
     Some(release)

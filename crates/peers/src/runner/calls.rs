@@ -3,6 +3,7 @@
 use super::asking::Asking;
 use super::outcome::{Ended, INVALID_REQUEST, UNAVAILABLE, Words};
 use super::run::{self, Run};
+use crate::connections::release;
 use crate::gateway::policies::Policies;
 use countersign_approvals::ports::Ports;
 use countersign_approvals::store::Store;
@@ -17,6 +18,7 @@ use countersign_protocol::gateway::node::{
     InvokeCancel, InvokeRequest, InvokeResult, NodeError, NodeEvent, PrepareParams, RunEvent, Which,
     WhichParams, command, event,
 };
+use countersign_protocol::gateway::policy::PolicyFile;
 use countersign_protocol::ids::NodeId;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -175,7 +177,10 @@ async fn answer(
                 let WhichParams { bins } = read(command::WHICH, params)?;
                 written(Which { bins: tools.host.which(&bins) })
             }
-            command::POLICY_GET => written(tools.policies.read().await.map_err(policy_error)?),
+            command::POLICY_GET => {
+                let snapshot = tools.policies.read().await.map_err(policy_error)?;
+                written(as_taken(snapshot, &live.hello().server.version))
+            }
             command::POLICY_SET => {
                 let Value::Object(file) = params.get("file").cloned().unwrap_or_default() else {
                     return Err(invalid("file: expected an object"));
@@ -186,7 +191,8 @@ async fn answer(
                         return Err(invalid("exec approvals base hash required; reload and retry"));
                     }
                 };
-                written(tools.policies.write(file, base).await.map_err(policy_error)?)
+                let snapshot = tools.policies.write(file, base).await.map_err(policy_error)?;
+                written(as_taken(snapshot, &live.hello().server.version))
             }
             _ => Err(NodeError::new(UNAVAILABLE, "command not supported")),
         }
@@ -268,6 +274,16 @@ fn policy_error(error: PolicyError) -> NodeError {
     };
     NodeError::new(code, format!("{code}: {error}"))
 }
+
+/// A document as a gateway of this release takes it: older ones refuse a member that they do not know.
+fn as_taken(snapshot: PolicyFile, version: &str) -> PolicyFile {
+    let takes_defaults = release(version).is_some_and(|release| release >= TAKES_DEFAULTS);
+    PolicyFile { resolved_defaults: snapshot.resolved_defaults.filter(|_| takes_defaults), ..snapshot }
+}
+
+/// The first release that was seen to take `resolvedDefaults` from a node; 2026.7.35 refuses it
+/// (docs/protocol/document.md, "Over a gateway").
+const TAKES_DEFAULTS: [u32; 3] = [2026, 8, 2];
 
 /// Calls that are answered at a time.
 const MAX_CALLS: usize = 512;

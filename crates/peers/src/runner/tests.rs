@@ -293,6 +293,20 @@ async fn what_makes_no_sense_is_refused_with_what_was_expected() {
 }
 
 #[tokio::test]
+async fn a_release_gets_no_member_that_its_schema_refuses() {
+    for (version, is_there) in
+        [("2026.2.26", false), ("2026.7.35", false), ("2026.8.2", true), ("2026.9.6", true)]
+    {
+        let mut rig = Rig::new(json!({ "security": "allowlist", "ask": "on-miss" }), version).await;
+        let id = rig.invoke("system.execApprovals.get", json!({})).await;
+        let (result, _) = rig.result(&id).await;
+        let payload: Value = serde_json::from_str(result["payloadJSON"].as_str().unwrap()).unwrap();
+        assert_eq!(payload.get("resolvedDefaults").is_some(), is_there, "{version}: {payload}");
+        assert!(payload["file"].is_object(), "{version}: {payload}");
+    }
+}
+
+#[tokio::test]
 async fn a_run_that_is_cancelled_or_whose_gateway_goes_ends_at_once() {
     let mut rig = Rig::open().await;
     let marker = rig.work().join("late");
