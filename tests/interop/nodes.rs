@@ -177,12 +177,10 @@ pub(crate) fn what_nobody_allowed_does_not_run_whatever_its_caller_says(floor: &
     expect_code(floor.invoke("system.run", &run(&denied, claims))?, "APPROVAL_REQUIRED")?;
     // What makes no claim reaches the node, whose own policy refuses it.
     let refused = refusal(floor.invoke("system.run", &run("no-claim", json!({ "approved": "yes" })))?)?;
-    let code = &refused["details"]["nodeError"]["code"];
-    let expected = match floor.release.store() {
-        Store::Document => "UNAVAILABLE",
-        Store::Database => "SYSTEM_RUN_DENIED",
-    };
-    ensure!(code == expected, "expected {expected}, got {refused}");
+    // Nodes of later releases have a code for it, those before say it in words.
+    let error = &refused["details"]["nodeError"];
+    let says = |part: &Value| part.as_str().is_some_and(|part| part.contains("SYSTEM_RUN_DENIED"));
+    ensure!(says(&error["code"]) || says(&error["message"]), "expected a denial, got {refused}");
     ensure!(!file.exists(), "it ran");
     Ok(())
 }

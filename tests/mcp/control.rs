@@ -59,7 +59,7 @@ impl Asked {
     }
 
     pub(crate) fn bring(self, text: &str, details: Value) -> Result<()> {
-        let output = Some(ToolOutput { text: text.to_owned(), details: Some(details) });
+        let output = Some(ToolOutput { text: text.to_owned(), details: Some(details), events: Vec::new() });
         self.answer(&ControlResponse::Called { output, failure: None, message: String::new() })
     }
 

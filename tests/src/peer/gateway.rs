@@ -29,7 +29,7 @@ impl Gateway {
         let home = Home::create()?;
         let port = free_port()?;
         let token = countersign_approvals::ports::Ports::system().ids.uuid();
-        home.configure(&settings.gateway(release, &home, port, &token))?;
+        home.configure(&settings.gateway(release, &home, port, &token)?)?;
         let log = home.log(&format!("gateway-{release}-{port}.log"))?;
         let release = release.clone();
         let started_in = Duration::ZERO;

@@ -31,7 +31,7 @@ impl Settings {
     }
 
     /// The configuration file of a gateway: loopback only, token authentication, nothing else turned on.
-    pub(super) fn gateway(&self, release: &Release, home: &Home, port: u16, token: &str) -> Value {
+    pub(super) fn gateway(&self, release: &Release, home: &Home, port: u16, token: &str) -> Result<Value> {
         let model = json!({
             "id": "scripted", "name": "scripted", "reasoning": false, "input": ["text"],
             "cost": { "input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0 },
@@ -47,13 +47,15 @@ impl Settings {
             "controlUi": { "enabled": false },
             "tailscale": { "mode": "off" },
         });
-        if release.store() == Store::Database {
+        if release.mentions("catalogRefresh")? {
             // These load a catalog of models over the network; others refuse to be told not to.
             models["catalogRefresh"] = json!({ "enabled": false });
+        }
+        if release.store() == Store::Database {
             // These shut out a relay that they do not know. Others would take everybody on this machine for one.
             gateway["trustedProxies"] = json!(["127.0.0.1"]);
         }
-        json!({
+        Ok(json!({
             "gateway": gateway,
             "agents": { "defaults": { "heartbeat": { "every": "0m" }, "model": { "primary": "scripted/scripted" } } },
             "models": models,
@@ -65,7 +67,7 @@ impl Settings {
             "cron": { "enabled": false },
             "browser": { "enabled": false },
             "plugins": { "enabled": false },
-        })
+        }))
     }
 }
 

@@ -5,6 +5,7 @@ use anyhow::{Context, Result, ensure};
 use std::env;
 use std::ffi::OsString;
 use std::fmt::{self, Display};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -57,6 +58,18 @@ impl Release {
             Ok(age) if age >= FIRST_WITH_DATABASE => Store::Database,
             _ => Store::Document,
         }
+    }
+
+    /// Whether its own program has this word in it, such as a key of its configuration: what it does not know it refuses.
+    pub fn mentions(&self, word: &str) -> Result<bool> {
+        for entry in fs::read_dir(self.package.join("dist"))? {
+            let path = entry?.path();
+            let is_program = path.extension().is_some_and(|extension| extension == "js");
+            if is_program && String::from_utf8_lossy(&fs::read(&path)?).contains(word) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Its program, in a home of its own.
