@@ -5,7 +5,7 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 use countersign_approvals::ports::Ports;
 use countersign_tests::gateway::Alone;
 use countersign_tests::home::Home;
-use countersign_tests::peer::{Access, NodeHost, Operator, Release, Store};
+use countersign_tests::peer::{Access, NodeHost, Operator, Release};
 use countersign_tests::process::{PATIENCE, wait_for};
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -13,7 +13,6 @@ use std::time::Duration;
 
 /// `countersign gateway` with a node host of the release, somebody who has it run things, and somebody who answers.
 pub(crate) struct Floor {
-    release: Release,
     node: NodeHost,
     agent: Operator,
     person: Operator,
@@ -30,7 +29,7 @@ impl Floor {
         let person = operator("person", &["operator.approvals"])?;
         let port = gateway.url().rsplit_once(':').context("an address without a port")?.1.parse()?;
         let node = NodeHost::start_at(release, port, Alone::TOKEN, &agent)?;
-        Ok(Self { release: release.clone(), node, agent, person, _gateway: gateway })
+        Ok(Self { node, agent, person, _gateway: gateway })
     }
 
     /// What the node host wrote.

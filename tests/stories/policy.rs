@@ -126,6 +126,9 @@ fn a_text_that_cannot_be_taken_apart_is_tried_with_the_reason_and_what_would_hel
 
 const ID: &str = "7a1f3c9e-0000-4000-8000-000000000001";
 
+/// A command, and the exit code that it ends with.
+type Ends<'a> = (&'a [&'a str], i32);
+
 #[test]
 fn what_the_tools_file_says_of_filters_and_code_holds_for_every_command() -> Story {
     let home = Home::with_defaults("allowlist", "off", "deny")?;
@@ -142,7 +145,7 @@ fn what_the_tools_file_says_of_filters_and_code_holds_for_every_command() -> Sto
         Ok(())
     };
     let code = ["perl", "-e", "print 1"];
-    let table: [(Value, &[(&[&str], i32)]); 6] = [
+    let table: [(Value, &[Ends<'_>]); 6] = [
         (json!({}), &[(&["head", "-n", "1"], 0), (&["sort", "-k", "1"], 200), (&code, 0)]),
         (json!({ "safeBins": [] }), &[(&["head", "-n", "1"], 200)]),
         (json!({ "safeBins": ["sort"] }), &[(&["sort", "-k", "1"], 0), (&["head", "-n", "1"], 200)]),

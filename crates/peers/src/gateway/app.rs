@@ -294,7 +294,8 @@ impl Keeping {
         let policies = Policies::of_app(store.clone(), ports.clone());
         let tools = self.tools.clone();
         let (approvals, ports, events) = (approvals.clone(), ports.clone(), events.clone());
-        let backend = GatewayBackend::new(approvals, policies, ports, presence, tools, events, tracker, stop);
+        let backend = GatewayBackend::new(approvals, policies, ports, presence, tools, tracker, stop)
+            .with_events(events);
         let kept = folder.clone();
         let config = Config {
             token,

@@ -123,7 +123,6 @@ impl GatewayBackend {
         ports: Ports,
         presence: Presence,
         tools: Offered,
-        events: SessionEvents,
         tracker: TaskTracker,
         stop: CancellationToken,
     ) -> Self {
@@ -139,12 +138,17 @@ impl GatewayBackend {
             ports,
             presence,
             tools,
-            events,
+            events: SessionEvents::default(),
             log,
             tracker,
             asking: Mutex::default(),
             _presenter: presenter,
         }
+    }
+
+    /// With the events of sessions that others know of too.
+    pub(super) fn with_events(self, events: SessionEvents) -> Self {
+        Self { events, ..self }
     }
 
     /// Takes back everything that came so far and waits: its askers can no longer be told.

@@ -21,7 +21,6 @@ use countersign_approvals::book::DEFAULT_MAX_PENDING;
 use countersign_approvals::history::HistoryError;
 use countersign_approvals::ports::Ports;
 use countersign_core::paths::{Paths, process_environment};
-use countersign_core::session_events::SessionEvents;
 use countersign_gateway::embedded::{Config, Embedded};
 use countersign_gateway::pairing::LocalPairing;
 pub use nodes::{NodeRun, Nodes};
@@ -154,7 +153,6 @@ fn alone(
         ports,
         presence,
         Offered::default(),
-        SessionEvents::default(),
         tracker.clone(),
         stop.clone(),
     );

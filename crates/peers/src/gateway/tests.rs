@@ -2,7 +2,6 @@
 
 use super::*;
 use countersign_core::private;
-use countersign_core::session_events::SessionEvents;
 use countersign_gateway::identity::Identity;
 use countersign_protocol::limits::DISPLAY_ARGUMENTS;
 use futures_util::StreamExt as _;

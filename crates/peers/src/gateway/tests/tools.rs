@@ -40,9 +40,7 @@ async fn tools_are_those_of_whoever_has_them() {
     let policies = Policies::open(&rig.paths, ports.clone(), &tracker, stop.clone()).unwrap();
     let offered = Offered::default();
     offered.set(Arc::new(Echo));
-    let events = SessionEvents::default();
-    let backend =
-        GatewayBackend::new(approvals, policies, ports, presence, offered, events, tracker, stop.clone());
+    let backend = GatewayBackend::new(approvals, policies, ports, presence, offered, tracker, stop.clone());
     let caller = ToolCaller { agent: "coder".to_owned(), ..ToolCaller::default() };
     assert_eq!(backend.tools(caller.clone()).await.unwrap().warnings, ["coder"]);
     let call = ToolCall {
