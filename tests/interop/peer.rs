@@ -3,8 +3,9 @@
 
 use crate::Story;
 use crate::rig::{HEARING_LIMIT, Rig, is_asked, request_of};
-use anyhow::{Context, ensure};
+use anyhow::{Context, Result, ensure};
 use countersign_approvals::ports::Ports;
+use countersign_tests::cli::Finished;
 use countersign_tests::home::Home;
 use countersign_tests::peer::{Operator, Store};
 use countersign_tests::process::{PATIENCE, wait_for};
@@ -77,7 +78,17 @@ pub(crate) fn our_command_line_shows_what_waits_there_and_answers_it(rig: &mut R
     home.write_private(Path::new(&token), rig.gateway.token().as_bytes())?;
     let url = rig.gateway.url();
     let place = ["--url", &url, "--token-file", &token];
-    let line = |arguments: &[&str]| home.countersign(&[&["--json", "gateway"], arguments, &place].concat());
+    // Some releases want each device, and each scope that it asks for anew, to be let in by somebody there: as it says how.
+    let line = |arguments: &[&str]| -> Result<Finished> {
+        let words = [&["--json", "gateway"], arguments, &place].concat();
+        let finished = home.countersign(&words)?;
+        let Some((_, told)) = finished.stdout.split_once("`openclaw devices approve ") else {
+            return Ok(finished);
+        };
+        let id = told.split('`').next().unwrap_or_default();
+        rig.gateway.command_line(&["devices", "approve", id])?.expect_code(0)?;
+        home.countersign(&words)
+    };
     line(&["status"])?.expect_code(0)?;
     let id = Ports::system().ids.uuid();
     let params = json!({
