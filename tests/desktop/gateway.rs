@@ -160,3 +160,47 @@ fn the_command_line_allows_at_a_gateway_only_what_a_person_allows_in_the_window(
         Ok(())
     })
 }
+
+#[test]
+fn a_directive_in_a_message_over_the_gateway_is_obeyed_and_waits_for_the_person_where_it_loosens() -> Story {
+    let home = Home::asking().and_then(|home| {
+        let_in(&home, &[(1, &["operator.write"])])?;
+        let tools =
+            json!({ "tools": { "exec": { "host": "gateway", "security": "allowlist", "ask": "on-miss" } } });
+        home.write_private(&home.state().join("tools.json"), tools.to_string().as_bytes())?;
+        Ok(home)
+    });
+    story(home, Shell::Full, |app| {
+        let mut agent = Client::connect(&app.home, 1, &["operator.write"])?.welcome()?;
+        let say = |text: &str| json!({ "sessionKey": "agent:coder:main", "message": text, "idempotencyKey": "r-1" });
+        let settings = || -> anyhow::Result<String> {
+            Ok(app.home.countersign(&["--json", "session", "list"])?.expect_code(0)?.stdout)
+        };
+        let answered = agent.call("chat.send", &say("/exec host=gateway"))?.map_err(anyhow::Error::msg)?;
+        assert_eq!(answered, json!({ "runId": "r-1", "status": "started" }));
+        let told = agent.event("chat")?;
+        let text = told["message"]["content"][0]["text"].as_str().context("a reply")?;
+        ensure!(text.contains("Exec defaults set"), "{told}");
+
+        let before = settings()?;
+        for (answer, applied) in [("confirmation-keep", false), ("confirmation-apply", true)] {
+            let asked = agent.send(
+                "agent",
+                &json!({ "message": "/exec security=full", "sessionKey": "agent:coder:main" }),
+            )?;
+            app.wait_for_element(Window::Main, "[data-testid=confirmation]")?;
+            assert_eq!(settings()?, before, "it holds before it is confirmed");
+            match applied {
+                true => app.click_armed(Window::Main, answer)?,
+                false => app.click(Window::Main, answer)?,
+            }
+            let said = agent.answer(&asked)?.map_err(anyhow::Error::msg)?;
+            let reply = said["result"]["payloads"][0]["text"].as_str().context("a reply")?;
+            assert_eq!(reply == "Not confirmed: nothing was changed.", !applied, "{said}");
+            assert_eq!(settings()? != before, applied);
+        }
+        let error = agent.call("chat.send", &say("build it"))?.err().context("an error")?;
+        ensure!(error["message"].as_str().is_some_and(|text| text.contains("No agent answers")), "{error}");
+        Ok(())
+    })
+}

@@ -159,6 +159,7 @@ impl Companion {
             stop: core.phases.acting.stop.clone(),
         });
         gateway.offer(Arc::new(tools.clone()));
+        let serving = gateway.clone();
         let desk = Desk::start(
             desk::Parts {
                 approvals: core.approvals,
@@ -185,6 +186,7 @@ impl Companion {
             &core.phases.acting.tracker,
             core.phases.acting.stop.clone(),
         );
+        serving.offer_sessions(Arc::new(desk.clone()));
         control::serve(
             control,
             desk.clone(),

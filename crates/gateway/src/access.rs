@@ -138,9 +138,11 @@ macro_rules! methods {
 methods! {
     /// What operators may call. `embedded/connection` has a handler for each, or does not compile.
     OperatorMethod {
+        Agent "agent" Some(Scope::Write),
         ApprovalGet "approval.get" Some(Scope::Approvals),
         ApprovalHistory "approval.history" Some(Scope::Approvals),
         ApprovalResolve "approval.resolve" Some(Scope::Approvals),
+        ChatSend "chat.send" Some(Scope::Write),
         DevicePairApprove "device.pair.approve" Some(Scope::Pairing),
         DevicePairList "device.pair.list" Some(Scope::Pairing),
         DevicePairReject "device.pair.reject" Some(Scope::Pairing),

@@ -4,13 +4,16 @@ use super::mistakes::routing_error;
 use super::{Desk, LooseningAnswer, error};
 use crate::routing::{Heard, Key, Routed, RunRequest};
 use crate::tools::Tools;
+use countersign_gateway::embedded::{self, NotHeard};
 use countersign_node::socket::server::Peer;
+use countersign_peers::gateway::Sessions;
 use countersign_protocol::document::MAIN_AGENT;
 use countersign_protocol::ids::{AgentId, SessionKey};
 use countersign_protocol::session_events::SessionEvent;
 use countersign_protocol::ui::{CommandError, ErrorCode, RouteEdit, RouteResult, RoutingView, SessionView};
 use countersign_routing::directive::Reply;
 use countersign_routing::route::Weight;
+use futures_util::future::BoxFuture;
 use std::time::Duration;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
@@ -158,6 +161,24 @@ impl Desk {
 
     async fn hear(&self, key: &Key, text: &str) -> Result<Heard, CommandError> {
         self.inner.parts.router.hear(key, text).await.map_err(routing_error)
+    }
+}
+
+impl Sessions for Desk {
+    fn say(
+        &self,
+        agent: String,
+        session: String,
+        text: String,
+    ) -> BoxFuture<'_, Result<embedded::Heard, NotHeard>> {
+        Box::pin(async move {
+            let said =
+                self.say_to_session(&agent, &session, &text).await.map_err(|error| match error.code {
+                    ErrorCode::Invalid => NotHeard::Invalid(error.message),
+                    _ => NotHeard::Unavailable(error.message),
+                })?;
+            Ok(embedded::Heard { reply: said.reply, rest: said.cleaned, applied: said.applied })
+        })
     }
 }
 

@@ -4,8 +4,8 @@ use super::door::Opening;
 use super::params::Params;
 use super::port::Admission;
 use super::{
-    Backend, Gateway, OpenConnection, approvals, commands, devices, invoke, plugins, policies, reports,
-    tools, unified,
+    Backend, Gateway, OpenConnection, approvals, commands, devices, invoke, messages, plugins, policies,
+    reports, tools, unified,
 };
 use crate::access::{Method, OperatorMethod, Scope};
 use crate::session::PREAUTH_TOO_LARGE;
@@ -225,6 +225,8 @@ impl<B: Backend> Call<B> {
             M::ExecApprovalsNodeSet => Box::pin(policies::set_of_node(self, &read(params)?)).await,
             M::ToolsCatalog => Box::pin(tools::catalog(self, &read(params)?)).await,
             M::ToolsEffective => Box::pin(tools::effective(self, &read(params)?)).await,
+            M::ChatSend => Box::pin(messages::chat(self, &read(params)?)).await,
+            M::Agent => Box::pin(messages::agent(self, &read(params)?)).await,
             M::ExecEventsTake => reports::take_events(self, &read(params)?),
             M::Health => Ok(json!({"ok": true, "ts": self.gateway.backend.now_ms()})),
             M::Status => Ok(Box::pin(self.status()).await),

@@ -12,6 +12,7 @@ mod door;
 mod events;
 mod forwarding;
 mod invoke;
+mod messages;
 mod nodes;
 mod owner;
 mod params;
@@ -29,6 +30,7 @@ pub use tools::fuzzing;
 pub use asked::{Ended, KnownApproval, Resolver, Subject, Verdict};
 pub use binding::Binding;
 pub use events::{RunPlace, run_text};
+pub use messages::{Heard, NotHeard};
 pub use port::{Cause, Peer, TurnedAway};
 
 use crate::READ_BYTES;
@@ -221,6 +223,15 @@ pub trait Backend: Send + Sync + 'static {
         call: ToolCall,
         gone: CancellationToken,
     ) -> impl Future<Output = Result<ToolOutput, ToolError>> + Send;
+
+    /// Takes a message to a session, and asks a person where a directive in it loosens something. Dropping the future takes the
+    /// question back.
+    fn say(
+        &self,
+        agent: &str,
+        session: &str,
+        text: &str,
+    ) -> impl Future<Output = Result<Heard, NotHeard>> + Send;
 
     /// Keeps what a session is to be told of a run at its next turn.
     fn tell_session(&self, session: &SessionKey, run_id: &str, text: String);

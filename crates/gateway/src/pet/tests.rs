@@ -5,8 +5,8 @@ mod hostile;
 
 use super::*;
 use crate::embedded::{
-    Agreed, Backend, Config, Embedded, Happened, KnownApproval, Listing, NotCounted, NotTaken, PolicyError,
-    Submission, ToolError, Use, Verdict,
+    Agreed, Backend, Config, Embedded, Happened, KnownApproval, Listing, NotCounted, NotHeard, NotTaken,
+    PolicyError, Submission, ToolError, Use, Verdict,
 };
 use crate::pairing::LocalPairing;
 use countersign_protocol::gateway::policy::PolicyFile;
@@ -77,6 +77,10 @@ impl Backend for Nobody {
     async fn set_policy(&self, _: Map<String, Value>, _: String) -> Result<PolicyFile, PolicyError> {
         Err(PolicyError::Unavailable("a test".to_owned()))
     }
+    async fn say(&self, _: &str, _: &str, _: &str) -> Result<crate::embedded::Heard, NotHeard> {
+        Err(NotHeard::Unavailable("no sessions here".to_owned()))
+    }
+
     fn tell_session(&self, _: &SessionKey, _: &str, _: String) {}
     fn take_events(&self, _: &SessionKey) -> Vec<SessionEvent> {
         Vec::new()

@@ -4,7 +4,7 @@
 use super::backend::{App, GatewayBackend, Presence};
 use super::pets::{self, PetChannel};
 use super::policies::Policies;
-use super::tools::{Offered, Tools};
+use super::tools::{Offered, Sessions, Tools};
 use super::{ServeError, keep, listen};
 use super::{state, view};
 use countersign_approvals::Approvals;
@@ -112,6 +112,11 @@ impl EmbeddedGateway {
     /// Has programs with the token call these. Once; there are none before.
     pub fn offer(&self, tools: Arc<dyn Tools>) {
         self.tools.set(tools);
+    }
+
+    /// Has programs with the right scope say something to sessions. Once; nobody hears it before.
+    pub fn offer_sessions(&self, sessions: Arc<dyn Sessions>) {
+        self.tools.set_sessions(sessions);
     }
 
     /// How this machine's runner calls it.

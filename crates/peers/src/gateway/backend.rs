@@ -11,8 +11,8 @@ use countersign_commands::raw_command;
 use countersign_core::identity::{OwnNode, gateway_on};
 use countersign_core::session_events::SessionEvents;
 use countersign_gateway::embedded::{
-    self, Agreed, Backend, Happened, KnownApproval, Listing, NotCounted, NotTaken, PolicyError, Subject,
-    Submission, ToolError, Use, Verdict,
+    self, Agreed, Backend, Happened, KnownApproval, Listing, NotCounted, NotHeard, NotTaken, PolicyError,
+    Subject, Submission, ToolError, Use, Verdict,
 };
 use countersign_node::host::{Ended, Host, Inquired, Inquiry, Waiting};
 use countersign_node::shortage;
@@ -374,6 +374,11 @@ impl Backend for GatewayBackend {
 
     async fn call_tool(&self, call: ToolCall, gone: CancellationToken) -> Result<ToolOutput, ToolError> {
         self.tools.get()?.call(call, gone).await
+    }
+
+    async fn say(&self, agent: &str, session: &str, text: &str) -> Result<embedded::Heard, NotHeard> {
+        let sessions = self.tools.sessions()?;
+        sessions.say(agent.to_owned(), session.to_owned(), text.to_owned()).await
     }
 
     fn tell_session(&self, session: &SessionKey, run_id: &str, text: String) {

@@ -35,7 +35,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tools::Offered;
-pub use tools::Tools;
+pub use tools::{Sessions, Tools};
 
 /// How to serve.
 #[derive(Debug)]

@@ -1,6 +1,6 @@
 //! The tools that the gateway's callers reach, as a port: the gateway shows and calls them and knows none.
 
-use countersign_gateway::embedded::{Listing, ToolError};
+use countersign_gateway::embedded::{Heard, Listing, NotHeard, ToolError};
 use countersign_protocol::tools::{ToolCall, ToolCaller, ToolOutput};
 use futures_util::future::BoxFuture;
 use std::sync::{Arc, OnceLock};
@@ -20,20 +20,41 @@ pub trait Tools: Send + Sync {
     fn call(&self, call: ToolCall, gone: CancellationToken) -> BoxFuture<'_, Result<ToolOutput, ToolError>>;
 }
 
-/// A place for the tools, which themselves need a gateway that is there. Clones are the same one.
+/// Whoever keeps what is said for sessions.
+pub trait Sessions: Send + Sync {
+    /// Takes a message to a session of an agent; what loosens waits for a person. Dropping the future takes the question back.
+    fn say(&self, agent: String, session: String, text: String) -> BoxFuture<'_, Result<Heard, NotHeard>>;
+}
+
+/// A place for tools and sessions, which themselves need a gateway that is there. Clones are the same one.
 #[derive(Clone, Default)]
-pub(super) struct Offered(Arc<OnceLock<Arc<dyn Tools>>>);
+pub(super) struct Offered {
+    tools: Arc<OnceLock<Arc<dyn Tools>>>,
+    sessions: Arc<OnceLock<Arc<dyn Sessions>>>,
+}
 
 impl Offered {
     /// The first ones stay.
     pub(super) fn set(&self, tools: Arc<dyn Tools>) {
-        if self.0.set(tools).is_err() {
+        if self.tools.set(tools).is_err() {
             tracing::error!("the gateway has tools already");
         }
     }
 
+    /// The first ones stay.
+    pub(super) fn set_sessions(&self, sessions: Arc<dyn Sessions>) {
+        if self.sessions.set(sessions).is_err() {
+            tracing::error!("the gateway has sessions already");
+        }
+    }
+
+    /// The sessions, if any are kept.
+    pub(super) fn sessions(&self) -> Result<&Arc<dyn Sessions>, NotHeard> {
+        self.sessions.get().ok_or_else(|| NotHeard::Unavailable("no sessions are kept here".to_owned()))
+    }
+
     /// The tools, if there are any.
     pub(super) fn get(&self) -> Result<&Arc<dyn Tools>, ToolError> {
-        self.0.get().ok_or_else(|| ToolError::Unavailable("tools are not served here".to_owned()))
+        self.tools.get().ok_or_else(|| ToolError::Unavailable("tools are not served here".to_owned()))
     }
 }

@@ -104,6 +104,10 @@ impl Backend for Scripted {
         Err(PolicyError::Unavailable("no document here".to_owned()))
     }
 
+    async fn say(&self, _: &str, _: &str, _: &str) -> Result<Heard, NotHeard> {
+        Err(NotHeard::Unavailable("no sessions here".to_owned()))
+    }
+
     fn tell_session(&self, _: &SessionKey, _: &str, _: String) {}
 
     fn take_events(&self, _: &SessionKey) -> Vec<SessionEvent> {

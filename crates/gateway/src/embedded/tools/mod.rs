@@ -90,6 +90,12 @@ pub(super) async fn effective<B: Backend>(call: &Call<B>, params: &Params) -> Re
     Ok(effective_of(&who.agent, &listing))
 }
 
+/// The agent and the session that a request is about, as a call of a tool names them.
+pub(super) fn session_of(agent: Option<&str>, session: Option<&str>) -> Result<(String, String), ErrorShape> {
+    let who = Who::of(Words { agent, session, ..Words::default() });
+    who.map(|who| (who.agent, who.session)).map_err(|error| ErrorShape::invalid(error.to_string()))
+}
+
 /// Everything there is, by section.
 fn catalog_of(agent: &str, listing: &Listing) -> Value {
     let known = SECTIONS.iter().copied();
