@@ -16,6 +16,7 @@ use crate::routing::{Problem, document_in};
 use countersign_node::executor::program::Program;
 use countersign_tool_policy as tool_policy;
 use countersign_tool_policy::normalised;
+use countersign_tools::exec;
 use countersign_tools::gate::Gating;
 use countersign_tools::hand_over::HandOvers;
 use countersign_tools::hooks::external::{Command, External, Moments};
@@ -27,6 +28,7 @@ use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// What is set.
 #[derive(Debug, PartialEq)]
@@ -35,6 +37,10 @@ pub(super) struct Own {
     pub(super) merge: Merge,
     pub(super) hand_overs: HandOvers,
     pub(super) gating: Gating,
+    /// What holds for commands where a call says nothing else.
+    pub(super) exec: exec::Settings,
+    /// Whether a session is told how a command ended that went on in the background.
+    pub(super) tells_ends: bool,
 }
 
 /// Why all of it counts for nothing.
@@ -47,6 +53,18 @@ pub(super) enum OwnError {
         path: String,
         /// What was expected and what came.
         source: serde_json::Error,
+    },
+    /// A number that is none of those that can be.
+    #[error("{path}: expected {least} to {most}, got {got}")]
+    Range {
+        /// Where.
+        path: &'static str,
+        /// Smallest.
+        least: u64,
+        /// Largest.
+        most: u64,
+        /// What came.
+        got: u64,
     },
     /// A program that cannot be started.
     #[error("{path}: {source}")]
@@ -80,6 +98,17 @@ enum When {
 #[serde(deny_unknown_fields)]
 struct Handed {
     command: Vec<String>,
+}
+
+/// The peers' keys for commands that are read here; others of `tools.exec` are about where commands run.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ExecKeys {
+    timeout_sec: Option<u64>,
+    /// The same in the newest release, and before the other.
+    timeout_seconds: Option<u64>,
+    background_ms: Option<u64>,
+    notify_on_exit: Option<bool>,
 }
 
 #[derive(Default, Deserialize)]
@@ -146,7 +175,20 @@ pub(super) fn read(document: &Map<String, Value>) -> Result<Own, OwnError> {
         }
     }
     let is_strict: bool = member(tools, "strict")?.unwrap_or_default();
+    let keys: ExecKeys = member(tools, "exec")?.unwrap_or_default();
+    let seconds = keys.timeout_seconds.or(keys.timeout_sec);
+    let standard = exec::Settings::default();
+    let timeout =
+        seconds.map(|seconds| within("tools.exec.timeoutSeconds", 1, MAX_TIMEOUT_S, seconds)).transpose()?;
+    let patience = keys.background_ms;
+    let patience =
+        patience.map(|ms| within("tools.exec.backgroundMs", 10, MAX_PATIENCE_MS, ms)).transpose()?;
     Ok(Own {
+        exec: exec::Settings {
+            timeout: timeout.map_or(standard.timeout, Duration::from_secs),
+            patience: patience.map_or(standard.patience, Duration::from_millis),
+        },
+        tells_ends: keys.notify_on_exit.unwrap_or(true),
         hooks: hooks.collect::<Result<_, _>>()?,
         merge: if is_strict { Merge::Strict } else { Merge::LastWins },
         hand_overs: HandOvers { subagent: handed("subagent")?, spawn: handed("spawn")? },
@@ -170,12 +212,20 @@ fn member<T: DeserializeOwned>(tools: &Map<String, Value>, name: &str) -> Result
     read.map(Some).map_err(|source| OwnError::Value { path: format!("tools.{name}"), source })
 }
 
+fn within(path: &'static str, least: u64, most: u64, got: u64) -> Result<u64, OwnError> {
+    if (least..=most).contains(&got) { Ok(got) } else { Err(OwnError::Range { path, least, most, got }) }
+}
+
 fn program(argv: Vec<String>, path: impl Fn() -> String) -> Result<Vec<String>, OwnError> {
     match Program::parse(argv.clone()) {
         Ok(_) => Ok(argv),
         Err(source) => Err(OwnError::Program { path: path(), source }),
     }
 }
+
+/// Longest limit of a command that can be set, in seconds, and longest wait for one, in milliseconds: those of a call.
+const MAX_TIMEOUT_S: u64 = 24 * 60 * 60;
+const MAX_PATIENCE_MS: u64 = 120_000;
 
 fn names_of(names: &[String]) -> BTreeSet<String> {
     names.iter().map(|name| normalised(name).into_owned()).filter(|name| !name.is_empty()).collect()

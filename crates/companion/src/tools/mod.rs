@@ -36,7 +36,7 @@ use countersign_tool_policy as tool_policy;
 use countersign_tool_policy::schema::Dialect;
 use countersign_tool_policy::{Files, Origin, Pipeline, Sender, Step};
 use countersign_tools::call::Abort;
-use countersign_tools::exec::{self, Exec, Process};
+use countersign_tools::exec::{Exec, Process};
 use countersign_tools::files;
 use countersign_tools::hooks::{Hooks, TooManyHooks};
 use countersign_tools::programs::Programs;
@@ -52,6 +52,7 @@ use serde_json::Value;
 use standing::Standing;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
@@ -91,6 +92,8 @@ struct Inner {
     parts: Parts,
     gate: Arc<Approvals>,
     runs: Runs,
+    /// Whether sessions are told how commands in the background ended, as the file said last.
+    tells_ends: Arc<AtomicBool>,
     /// What the file said last, made ready.
     ready: Mutex<Option<Arc<Ready>>>,
 }
@@ -156,10 +159,16 @@ impl Tools {
         });
         let ids = parts.ports.ids.clone();
         let (tell, clock) = (parts.events.clone(), Arc::clone(&parts.ports.clock));
-        let ended = move |run: Outlived<'_>| told::of_run(&tell, clock.now_ms(), &run);
+        let tells_ends = Arc::new(AtomicBool::new(true));
+        let is_wanted = Arc::clone(&tells_ends);
+        let ended = move |run: Outlived<'_>| {
+            if is_wanted.load(Ordering::Relaxed) {
+                told::of_run(&tell, clock.now_ms(), &run);
+            }
+        };
         let runs = Runs::new(Arc::new(move || ids.uuid()), parts.tracker.clone(), parts.stop.clone())
             .telling(Arc::new(ended));
-        Self { inner: Arc::new(Inner { parts, gate, runs, ready: Mutex::default() }) }
+        Self { inner: Arc::new(Inner { parts, gate, runs, tells_ends, ready: Mutex::default() }) }
     }
 
     /// The tools that a caller gets.
@@ -261,12 +270,13 @@ impl Tools {
         let Inner { parts, gate, runs, .. } = &*self.inner;
         let config = tool_policy::Config::read(document)?;
         let own = config::read(document)?;
+        self.inner.tells_ends.store(own.tells_ends, Ordering::Relaxed);
         let programs: Arc<dyn Programs> =
             Arc::new(programs::Configured { environment: parts.environment.clone() });
         let hooks = Hooks::new(own.hooks(&programs), own.merge, parts.tracker.clone())?;
         let host = Arc::new(commands::Commands { router: parts.router.clone() });
         let mut tools: Vec<Arc<dyn Tool>> = files::all();
-        tools.push(Arc::new(Exec::new(host, runs.clone(), exec::Settings::default())));
+        tools.push(Arc::new(Exec::new(host, runs.clone(), own.exec)));
         tools.push(Arc::new(Process::new(runs.clone())));
         tools.extend(own.hand_overs.tools(&programs, runs));
         let toolbox = Toolbox::new(Contents {

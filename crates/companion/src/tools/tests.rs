@@ -416,3 +416,18 @@ async fn a_hook_that_fails_blocks_before_anybody_is_asked() {
         assert_eq!(message.contains("not today"), name == "block", "{message}");
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn how_long_a_command_may_take_is_the_files_where_its_call_says_nothing() {
+    let exec = json!({ "host": "gateway", "security": "full", "ask": "off", "timeoutSeconds": 1, "backgroundMs": 60 });
+    let rig = Rig::new(&json!({ "exec": exec }));
+    let (ended, _) = rig.called("exec", &json!({ "command": "sleep 600", "yieldMs": 120_000 }), YES).await;
+    assert!(ended.unwrap().contains("ended by its time limit"));
+    let (left, _) = rig.called("exec", &json!({ "command": "sleep 0.8" }), YES).await;
+    assert!(left.unwrap().contains("Still running"));
+    let far = json!({ "host": "gateway", "timeoutSeconds": 0 });
+    let (refused, _) =
+        Rig::new(&json!({ "exec": far })).called("process", &json!({ "action": "list" }), YES).await;
+    let message = refused.unwrap_err().message;
+    assert!(message.ends_with("tools.exec.timeoutSeconds: expected 1 to 86400, got 0"), "{message}");
+}
