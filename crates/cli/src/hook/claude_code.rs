@@ -74,6 +74,11 @@ fn before_tool(verdict: &Verdict, context: &str) -> HookAnswer {
     match verdict {
         Verdict::Allow => HookAnswer::printed(decided("allow", ALLOWED)),
         Verdict::AskThere(why) => HookAnswer::printed(decided("ask", why)),
+        // With exit code 2 only the reason is read, so what it is to know stands there.
+        Verdict::Deny(denial) if !context.is_empty() => {
+            let reason = format!("{}\n{context}", denial.message);
+            HookAnswer::blocked(decided("deny", &denial.message), &reason)
+        }
         Verdict::Deny(denial) => HookAnswer::blocked(decided("deny", &denial.message), &denial.message),
         Verdict::NoOpinion => HookAnswer::NOTHING,
     }

@@ -590,6 +590,14 @@ async fn an_agent_whose_answer_has_room_is_told_what_its_session_was_not_told_ye
 }
 
 #[test]
+fn a_denial_carries_what_the_session_was_not_told_yet_where_it_is_read() {
+    let verdict = Verdict::deny(Cause::Denied, "no");
+    let reply = Reply { event: Event::BeforeTool, id: None, verdict: &verdict, context: "System: it ended" };
+    let answer = ClaudeCode.answer(&reply);
+    assert!(denies(&answer) && answer.reason.unwrap().ends_with("no\nSystem: it ended"));
+}
+
+#[test]
 fn nothing_but_an_allow_of_the_app_looks_like_one() {
     let denial = |cause| Verdict::deny(cause, "why");
     for contract in [&ClaudeCode as &dyn Contract, &Codex, &Gemini, &Generic] {
