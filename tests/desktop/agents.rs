@@ -161,26 +161,9 @@ fn hooks_of_claude_code_get_what_the_person_answered() -> Story {
 #[test]
 fn a_call_over_http_waits_for_the_person_and_is_taken_back_with_its_connection() -> Story {
     told(|app| {
-        let url = app.home.gateway_url()?;
-        let address = url.strip_prefix("ws://").context("an address")?.to_owned();
-        let token = app.home.gateway_token()?;
-        let work = app.home.work().display().to_string();
-        let post = |command: &str| -> Result<TcpStream> {
-            let body =
-                json!({ "tool": "exec", "args": { "command": command }, "workspace": work }).to_string();
-            let mut stream = TcpStream::connect(&address)?;
-            let length = body.len();
-            write!(
-                stream,
-                "POST /tools/invoke HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {token}\r\n\
-                 Connection: close\r\nContent-Length: {length}\r\n\r\n{body}"
-            )?;
-            Ok(stream)
-        };
-        let end = |mut stream: TcpStream| -> Result<String> {
-            let mut answer = String::new();
-            stream.read_to_string(&mut answer)?;
-            Ok(answer)
+        let work = app.home.work();
+        let post = |command: &str| {
+            posted(app, &json!({ "tool": "exec", "args": { "command": command }, "workspace": work }))
         };
         let call = post("touch made")?;
         shown(app, QuestionKind::Exec, Via::Tool)?;
@@ -267,8 +250,8 @@ fn an_agent_is_told_at_its_next_turn_how_a_command_in_the_background_ended() -> 
     })
 }
 
-/// The answer to a call over HTTP.
-fn invoked(app: &App, call: &Value) -> Result<String> {
+/// A call over HTTP that is not answered yet.
+fn posted(app: &App, call: &Value) -> Result<TcpStream> {
     let url = app.home.gateway_url()?;
     let address = url.strip_prefix("ws://").context("an address")?;
     let (token, body) = (app.home.gateway_token()?, call.to_string());
@@ -279,9 +262,19 @@ fn invoked(app: &App, call: &Value) -> Result<String> {
         "POST /tools/invoke HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {token}\r\n\
          Connection: close\r\nContent-Length: {length}\r\n\r\n{body}"
     )?;
+    Ok(stream)
+}
+
+/// What is answered.
+fn end(mut stream: TcpStream) -> Result<String> {
     let mut answer = String::new();
     stream.read_to_string(&mut answer)?;
     Ok(answer)
+}
+
+/// The answer to a call over HTTP.
+fn invoked(app: &App, call: &Value) -> Result<String> {
+    end(posted(app, call)?)
 }
 
 #[test]

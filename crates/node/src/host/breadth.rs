@@ -10,7 +10,7 @@ use countersign_policy::allowlist::bound_parts;
 use countersign_policy::always::Choice;
 use countersign_policy::document::resolve;
 use countersign_policy::effective::{Effective, Requested};
-use countersign_policy::evaluate::{Evidence, LocalRules, Origin, Subject, Verdict, evaluate};
+use countersign_policy::evaluate::{Evidence, LocalRules, Origin, Subject, Trust, Verdict, evaluate};
 use countersign_policy::facts::Facts;
 use countersign_policy::rules::{Folders, Moment, RuleIndex, folders_of, matches, visited, with_invocations};
 use countersign_protocol::document::{Document, WILDCARD_AGENT};
@@ -18,6 +18,7 @@ use countersign_protocol::ids::AgentId;
 use countersign_protocol::remember::{Breadth, RuleBreadth, RungBreadth};
 use countersign_protocol::rules::{CommandRule, FileContents, RuleOrigin};
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// A request of the past.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -117,9 +118,17 @@ impl Host {
         let now_ms = self.parts.ports.clock.now_ms();
         let mut more = 0;
         let mut known: HashMap<(&AgentId, bool), (Effective, EntryIndex)> = HashMap::new();
+        let mut trusts: HashMap<&AgentId, Arc<Trust>> = HashMap::new();
         for past in past {
             let recalled = self.recall(past);
-            let trust = self.parts.trusts.of(&past.agent).await;
+            let trust = match trusts.get(&past.agent) {
+                Some(trust) => Arc::clone(trust),
+                None => {
+                    let trust = self.parts.trusts.of(&past.agent).await;
+                    trusts.insert(&past.agent, Arc::clone(&trust));
+                    trust
+                }
+            };
             let mut runs = |document: &Document, is_after| {
                 let (policy, rules) = known.entry((&past.agent, is_after)).or_insert_with(|| {
                     let (policy, rules) = resolve(document, Some(past.agent.as_str()), Requested::default());
