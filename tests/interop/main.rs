@@ -21,12 +21,18 @@ use commands::Desk;
 use countersign_tests::peer::Release;
 use nodes::Floor;
 use rig::Rig;
+use serde::Serialize;
 use std::io::Write;
 use std::process::ExitCode;
 use std::time::Instant;
 
-/// How a story ends.
+/// How a story ends. With [`NoSuchThing`] as its error it is none that this release could tell.
 type Story = Result<()>;
+
+/// What a release does not have, and how that was found out.
+#[derive(Debug, thiserror::Error)]
+#[error("this release has no such thing: {0}")]
+struct NoSuchThing(String);
 
 /// A story and its name.
 type Named<On> = (&'static str, fn(&mut On) -> Story);
@@ -120,19 +126,34 @@ fn tell(filter: &str) -> Result<usize> {
         count.tell(STORIES, filter, &mut rig, |rig| rig.gateway.log())?;
     }
     // As the usual harness puts it, for whoever counts.
-    let Count { passed, failed } = count;
+    let [passed, absent, failed] = ["passed", "absent", "failed"].map(|word| count.of(word));
     let word = if failed == 0 { "ok" } else { "FAILED" };
-    writeln!(std::io::stdout(), "test result: {word}. {passed} passed; {failed} failed")?;
+    writeln!(std::io::stdout(), "test result: {word}. {passed} passed; {failed} failed; {absent} ignored")?;
+    if let Some(path) = std::env::var_os("COUNTERSIGN_INTEROP_REPORT") {
+        std::fs::write(path, serde_json::to_vec(&count.told)?)?;
+    }
     Ok(failed)
 }
 
 #[derive(Default)]
 struct Count {
-    passed: usize,
-    failed: usize,
+    told: Vec<Told>,
+}
+
+/// How one ended, for whoever reads the report.
+#[derive(Serialize)]
+struct Told {
+    story: &'static str,
+    /// `passed`, `absent` or `failed`.
+    outcome: &'static str,
+    why: Option<String>,
 }
 
 impl Count {
+    fn of(&self, outcome: &str) -> usize {
+        self.told.iter().filter(|told| told.outcome == outcome).count()
+    }
+
     /// Tells those of the stories that are wanted; `log` says more about one that fails.
     fn tell<On>(
         &mut self,
@@ -145,15 +166,19 @@ impl Count {
         for (name, story) in stories.iter().filter(|(name, _)| name.contains(filter)) {
             let begun = Instant::now();
             let outcome = story(on);
-            let word = if outcome.is_ok() { "ok    " } else { "FAILED" };
+            let (word, outcome, why) = match &outcome {
+                Ok(()) => ("ok    ", "passed", None),
+                Err(error) => match error.downcast_ref::<NoSuchThing>() {
+                    Some(NoSuchThing(why)) => ("absent", "absent", Some(why.clone())),
+                    None => ("FAILED", "failed", Some(because(error))),
+                },
+            };
             writeln!(out, "{word} {:>6.1} s  {name}", begun.elapsed().as_secs_f64())?;
-            match outcome {
-                Ok(()) => self.passed += 1,
-                Err(error) => {
-                    self.failed += 1;
-                    writeln!(out, "{}\n{}\n", because(&error), log(on))?;
-                }
+            if let Some(why) = &why {
+                let more = if outcome == "failed" { log(on) } else { String::new() };
+                writeln!(out, "{why}\n{more}")?;
             }
+            self.told.push(Told { story: name, outcome, why });
         }
         Ok(())
     }

@@ -134,6 +134,12 @@ impl Rig {
         self.owner.call("exec.approvals.set", params).map(|_| ())
     }
 
+    /// Whether the gateway has a method, as it says itself.
+    pub(crate) fn has(&self, method: &str) -> bool {
+        let methods = self.owner.hello()["features"]["methods"].as_array();
+        methods.is_some_and(|methods| methods.iter().any(|known| known == method))
+    }
+
     /// Tells the agent, in a new session, to make a file by a command on the gateway's machine.
     pub(crate) fn task(&self) -> Result<Task> {
         let task = Task::new(self.gateway.work());
@@ -207,8 +213,13 @@ impl Rig {
     /// Waits until the agent's model has been told `text` about a task. Early releases tell it what a command came to only
     /// together with the next message, so there is one whenever the last one was read.
     pub(crate) fn wait_until_agent_hears(&self, task: &Task, text: &str) -> Result<()> {
+        self.agent_hears_within(task, text, HEARING_LIMIT)
+    }
+
+    /// The same within a time.
+    pub(crate) fn agent_hears_within(&self, task: &Task, text: &str, limit: Duration) -> Result<()> {
         let mut nudge: Option<String> = None;
-        let heard = wait_for(&format!("the agent hears {text:?}"), HEARING_LIMIT, || {
+        let heard = wait_for(&format!("the agent hears {text:?}"), limit, || {
             let heard = self.model.heard_after(&task.word);
             if heard.iter().any(|heard| heard.contains(text)) {
                 return Ok(Some(()));

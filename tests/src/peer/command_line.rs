@@ -1,7 +1,7 @@
 //! The command line of a release on a gateway that is not the release's own.
 
 use super::home::Home;
-use super::release::{Release, Store};
+use super::release::Release;
 use crate::cli::{Finished, Running};
 use anyhow::Result;
 use serde_json::{Value, json};
@@ -22,11 +22,8 @@ impl CommandLine {
     /// For the gateway at this address.
     pub fn new(release: &Release, url: &str, token: &str) -> Result<Self> {
         let home = Home::create()?;
-        let mut gateway = json!({ "mode": "local" });
-        if release.store() == Store::Document {
-            // Early releases have commands that take no address: they go where the configuration says.
-            gateway = json!({ "mode": "remote", "remote": { "url": url, "token": token } });
-        }
+        // Some commands take no address: they go where the configuration says, or else the environment.
+        let gateway = json!({ "mode": "remote", "remote": { "url": url, "token": token } });
         home.configure(&json!({ "gateway": gateway, "plugins": { "enabled": false } }))?;
         Ok(Self { release: release.clone(), url: url.to_owned(), token: token.to_owned(), home })
     }
@@ -47,9 +44,7 @@ impl CommandLine {
     pub fn run_as_configured(&self, arguments: &[&str]) -> Result<Finished> {
         let mut program = self.home.program(&self.release)?;
         program.args(arguments);
-        if self.release.store() == Store::Database {
-            program.env("OPENCLAW_GATEWAY_URL", &self.url).env("OPENCLAW_GATEWAY_TOKEN", &self.token);
-        }
+        program.env("OPENCLAW_GATEWAY_URL", &self.url).env("OPENCLAW_GATEWAY_TOKEN", &self.token);
         Running::start(&mut program)?.finish_within(COMMAND_LIMIT)
     }
 

@@ -1,7 +1,7 @@
 //! A home of a release's own: its configuration, its logs, and a folder in which agents run commands.
 
 use super::model::Model;
-use super::release::{Release, Store};
+use super::release::Release;
 use crate::process::{PATIENCE, command, wait_for};
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
@@ -51,8 +51,8 @@ impl Settings {
             // These load a catalog of models over the network; others refuse to be told not to.
             models["catalogRefresh"] = json!({ "enabled": false });
         }
-        if release.store() == Store::Database {
-            // These shut out a relay that they do not know. Others would take everybody on this machine for one.
+        if !release.mentions("untrusted address")? {
+            // Without this warning they shut out a relay that they do not know. Others would take everybody on this machine for one.
             gateway["trustedProxies"] = json!(["127.0.0.1"]);
         }
         Ok(json!({

@@ -49,7 +49,8 @@ impl Model {
         format!("http://127.0.0.1:{}/v1", self.port)
     }
 
-    /// From now on a message with this word makes the agent call the `exec` tool with these arguments.
+    /// From now on a message with this word makes the agent call the `exec` tool with these arguments, as far as the tool that
+    /// it is offered has them: releases name some of them differently.
     pub fn script(&self, word: &str, arguments: Value) {
         lock(&self.script).calls.push((word.to_owned(), arguments));
     }
@@ -76,7 +77,7 @@ impl Model {
 async fn answer(State(script): State<Arc<Mutex<Script>>>, body: Bytes) -> Response {
     let question: Value = serde_json::from_slice(&body).unwrap_or_default();
     let messages = question["messages"].as_array().cloned().unwrap_or_default();
-    let (delta, reason) = lock(&script).next(messages);
+    let (delta, reason) = lock(&script).next(messages, &parameters(&question));
     let usage = json!({ "prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2 });
     let frame = |object: &str, choice: Value| {
         json!({
@@ -101,7 +102,7 @@ async fn answer(State(script): State<Arc<Mutex<Script>>>, body: Bytes) -> Respon
 
 impl Script {
     /// What comes after these messages, and why it ends there.
-    fn next(&mut self, messages: Vec<Value>) -> (Value, &'static str) {
+    fn next(&mut self, messages: Vec<Value>, known: &[String]) -> (Value, &'static str) {
         let scripted = |message: &Value| {
             let text = text(message);
             self.calls.iter().rev().find(|(word, _)| message["role"] == "user" && text.contains(word))
@@ -111,6 +112,10 @@ impl Script {
             Some((at, (word, arguments)))
                 if !messages[at..].iter().any(|message| message["role"] == "tool") =>
             {
+                let mut arguments = arguments.clone();
+                if let Some(arguments) = arguments.as_object_mut() {
+                    arguments.retain(|name, _| known.is_empty() || known.contains(name));
+                }
                 let call = json!({
                     "index": 0, "id": format!("call-{word}-{}", self.heard.len()), "type": "function",
                     "function": { "name": "exec", "arguments": arguments.to_string() },
@@ -125,6 +130,14 @@ impl Script {
         self.heard.push_back(messages);
         answer
     }
+}
+
+/// The parameters of the `exec` tool that a question offers; none when it offers no such tool.
+fn parameters(question: &Value) -> Vec<String> {
+    let tools = question["tools"].as_array().into_iter().flatten();
+    let exec = tools.map(|tool| &tool["function"]).find(|function| function["name"] == "exec");
+    let properties = exec.and_then(|exec| exec["parameters"]["properties"].as_object());
+    properties.into_iter().flatten().map(|(name, _)| name.clone()).collect()
 }
 
 /// The text of a message, whose content is one text or a list of parts.

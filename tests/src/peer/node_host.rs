@@ -67,12 +67,17 @@ impl NodeHost {
     ) -> Result<Self> {
         let home = Home::create()?;
         let log = home.log(&format!("node-{release}-{port}.log"))?;
-        home.configure(&json!({
+        let mut settings = json!({
             "gateway": { "mode": "local" },
             "plugins": { "enabled": false },
             "browser": { "enabled": false },
             "nodeHost": { "browserProxy": { "enabled": false } },
-        }))?;
+        });
+        if app.is_some() {
+            // The stricter of configuration and document counts in some releases.
+            settings["tools"] = json!({ "exec": { "security": "full", "ask": "off" } });
+        }
+        home.configure(&settings)?;
         if release.store() == Store::Document {
             fs::write(home.state().join("exec-approvals.json"), document(app).to_string())?;
         }

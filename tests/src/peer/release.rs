@@ -15,6 +15,7 @@ pub struct Release {
     version: String,
     node: PathBuf,
     package: PathBuf,
+    store: Store,
 }
 
 /// Where a release keeps its policy for commands.
@@ -29,11 +30,13 @@ pub enum Store {
 impl Release {
     /// The release whose npm package is in this folder, run by this Node.
     pub fn new(version: impl Into<String>, node: PathBuf, package: PathBuf) -> Result<Self> {
-        let release = Self { version: version.into(), node, package };
+        let mut release = Self { version: version.into(), node, package, store: Store::Document };
         for file in [&release.node, &release.script()] {
             ensure!(file.is_file(), "expected an installed release, and there is no {}", file.display());
         }
-        release.year_and_month()?;
+        if release.mentions(TABLE)? {
+            release.store = Store::Database;
+        }
         Ok(release)
     }
 
@@ -54,10 +57,7 @@ impl Release {
 
     /// Where it keeps its policy for commands.
     pub fn store(&self) -> Store {
-        match self.year_and_month() {
-            Ok(age) if age >= FIRST_WITH_DATABASE => Store::Database,
-            _ => Store::Document,
-        }
+        self.store
     }
 
     /// Whether its own program has this word in it, such as a key of its configuration: what it does not know it refuses.
@@ -85,14 +85,6 @@ impl Release {
     fn script(&self) -> PathBuf {
         self.package.join("openclaw.mjs")
     }
-
-    fn year_and_month(&self) -> Result<(u32, u32)> {
-        let mut parts = self.version.split('.').map(str::parse);
-        match (parts.next(), parts.next()) {
-            (Some(Ok(year)), Some(Ok(month))) => Ok((year, month)),
-            _ => anyhow::bail!("expected a version such as 2026.9.6, got {:?}", self.version),
-        }
-    }
 }
 
 impl Display for Release {
@@ -101,8 +93,8 @@ impl Display for Release {
     }
 }
 
-/// Year and month of the first release with a database.
-const FIRST_WITH_DATABASE: (u32, u32) = (2026, 7);
+/// The table of the policy, in releases that keep it in a database.
+const TABLE: &str = "exec_approvals_config";
 
 /// Keeps a release from everything that is not the gateway itself, from restarting itself as another process, and from
 /// colours in its output.
