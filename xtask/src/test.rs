@@ -343,7 +343,7 @@ fn fuzz(name: &str, seconds: &str) -> Result<Step> {
     Ok(Step { name: name.to_owned(), part: Part::RustFuzz, work: Work::Program(run) })
 }
 
-/// The stories that need more than this machine: another one, an SDK, and each release that figures are compared with.
+/// The stories that need more than this machine: another one, an SDK, and a release of each generation.
 fn interop_steps() -> Result<Vec<Step>> {
     let long = |name: String, work| Step { name, part: Part::Long, work };
     let cache = Cache::locate()?;
@@ -356,9 +356,9 @@ fn interop_steps() -> Result<Vec<Step>> {
         long("a gateway on another machine".to_owned(), Work::Program(cargo(network))),
         long("MCP SDK".to_owned(), Work::Call(interop::ensure_sdk)),
         long("the MCP SDK's client".to_owned(), Work::Program(interop::mcp_stories(&binaries)?)),
-        long("OpenClaw releases".to_owned(), Work::Call(interop::ensure_compared)),
+        long("OpenClaw releases".to_owned(), Work::Call(interop::ensure_generations)),
     ];
-    for version in interop::compared()? {
+    for version in interop::generations()? {
         let stories = interop::stories(&cache, &version, &binaries)?;
         steps.push(long(format!("stories with OpenClaw {version}"), Work::Program(stories)));
     }

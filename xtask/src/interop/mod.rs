@@ -9,9 +9,10 @@ mod mcp;
 mod npm;
 mod record;
 mod run;
+mod table;
 
 pub(crate) use mcp::{ensure_sdk, mcp_stories};
-pub(crate) use run::{ensure_compared, stories};
+pub(crate) use run::{ensure_compared, ensure_generations, stories};
 
 use crate::workspace::typed_here;
 use anyhow::{Context, Result, bail};
@@ -58,6 +59,12 @@ enum What {
 struct Run {
     /// Versions; by default the two that figures are compared with.
     versions: Vec<Version>,
+    /// The newest release of each month that the registry has, from 2026.2 on.
+    #[arg(long, conflicts_with = "versions")]
+    monthly: bool,
+    /// Write what came of it into the table of docs/gateway.md.
+    #[arg(long, conflicts_with = "filter")]
+    write_docs: bool,
     /// Only stories whose name contains this.
     #[arg(long)]
     filter: Option<String>,
@@ -73,9 +80,23 @@ pub(crate) fn main(options: &Options) -> Result<()> {
         }
         Some(What::Mcp { filter }) => mcp::run(&cache, filter.as_deref()),
         Some(What::Record { versions }) => record::record(&cache, &wanted(versions)?),
-        Some(What::Run(run)) => run::run(&cache, &wanted(&run.versions)?, run.filter.as_deref()),
-        None => run::run(&cache, &wanted(&options.run.versions)?, options.run.filter.as_deref()),
+        Some(What::Run(run)) => tell(&cache, run),
+        None => tell(&cache, &options.run),
     }
+}
+
+fn tell(cache: &Cache, options: &Run) -> Result<()> {
+    let versions = match (options.monthly, &options.versions[..]) {
+        (true, _) => npm::monthly()?,
+        (false, []) => compared()?,
+        (false, named) => named.to_vec(),
+    };
+    run::run(cache, &versions, options.filter.as_deref(), options.write_docs)
+}
+
+/// One release of each generation: a document without a list of what waits, one with it, the first database, the newest.
+pub(crate) fn generations() -> Result<Vec<Version>> {
+    ["2026.2.26", "2026.5.28", "2026.7.35", "2026.9.6"].map(str::parse).into_iter().collect()
 }
 
 /// The releases that figures are compared with: the last one with a file for a document, and the newest.
@@ -86,6 +107,15 @@ pub(crate) fn compared() -> Result<Vec<Version>> {
 /// A version, fit to be part of a folder's name.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct Version(String);
+
+impl Version {
+    /// Its numbers, for one that people are to use; `None` for what came before it, such as `2026.9.1-beta.1`.
+    fn numbers(&self) -> Option<(u32, u32, u32)> {
+        let parts: Vec<u32> = self.0.split('.').map(str::parse).collect::<Result<_, _>>().ok()?;
+        let [year, month, number] = parts[..] else { return None };
+        Some((year, month, number))
+    }
+}
 
 impl FromStr for Version {
     type Err = anyhow::Error;

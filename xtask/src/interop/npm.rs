@@ -1,7 +1,9 @@
 //! npm, asked for one thing at a time, with its failures put into words.
 
+use super::{PACKAGE, Version};
 use crate::process::{self, Background, command};
 use anyhow::{Context, Result, bail};
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::Path;
 use std::process::Command;
@@ -13,6 +15,31 @@ pub(super) fn npm<const N: usize>(folder: &Path, arguments: [&str; N]) -> Comman
     npm.args(arguments).args(["--loglevel=error", "--no-update-notifier"]).current_dir(folder);
     npm
 }
+
+/// The newest release of each month in the registry, oldest first, from the first one on that speaks the protocols.
+pub(super) fn monthly() -> Result<Vec<Version>> {
+    let mut view = npm(Path::new("."), ["view", PACKAGE, "versions", "--json", "--fetch-retries=0"]);
+    let told = process::output_of(&mut view).context("npm is not installed")?;
+    let all: Vec<String> = serde_json::from_str(&told).context("the npm registry cannot be reached")?;
+    Ok(newest_of_months(&all))
+}
+
+fn newest_of_months(all: &[String]) -> Vec<Version> {
+    let mut newest = BTreeMap::new();
+    for version in all.iter().filter_map(|text| text.parse::<Version>().ok()) {
+        let Some(numbers @ (year, month, _)) = version.numbers().filter(|numbers| *numbers >= FIRST) else {
+            continue;
+        };
+        let slot = newest.entry((year, month)).or_insert((numbers, version.clone()));
+        if slot.0 < numbers {
+            *slot = (numbers, version);
+        }
+    }
+    newest.into_values().map(|(_, version)| version).collect()
+}
+
+/// The first release that asks for approvals as all since do.
+const FIRST: (u32, u32, u32) = (2026, 2, 19);
 
 /// Run it to the end, what it has to say kept in `log`, and call `tick` now and then.
 pub(super) fn run(npm: &mut Command, log: &Path, mut tick: impl FnMut()) -> Result<()> {
@@ -79,6 +106,22 @@ const TELL: Duration = Duration::from_secs(5);
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_month_gives_its_newest_release_that_people_are_to_use() {
+        let all = [
+            "2026.1.30",
+            "2026.2.17",
+            "2026.2.19",
+            "2026.2.3",
+            "2026.3.2",
+            "2026.3.13",
+            "2026.3.31-beta.1",
+            "odd",
+        ];
+        let chosen = newest_of_months(&all.map(str::to_owned));
+        assert_eq!(chosen.iter().map(ToString::to_string).collect::<Vec<_>>(), ["2026.2.19", "2026.3.13"]);
+    }
 
     #[test]
     fn a_failure_of_npm_says_what_to_do() {

@@ -1,26 +1,41 @@
 //! The real app against a published release: stories of `tests/interop`, told with the release's own gateway and node host.
 
-use super::{Cache, Version, compared, install};
+use super::{Cache, Version, compared, generations, install, table};
 use crate::process;
 use crate::setup::{self, Purpose};
 use crate::workspace::{Binaries, Profile, cargo, state_dir};
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use std::fs;
+use std::path::PathBuf;
 use std::process::Command;
 
-/// Install what is missing, build the app, and tell the stories with each release in turn.
-pub(super) fn run(cache: &Cache, versions: &[Version], filter: Option<&str>) -> Result<()> {
+/// Install what is missing, build the app, and tell the stories with each release in turn, also after one that failed.
+pub(super) fn run(
+    cache: &Cache,
+    versions: &[Version],
+    filter: Option<&str>,
+    writes_docs: bool,
+) -> Result<()> {
     setup::ensure(Purpose::Test)?;
     versions.iter().try_for_each(|version| ensure_installed(cache, version))?;
     let binaries = crate::run::build(Profile::Debug, crate::run::Driver::MayAct)?;
+    let mut failed = Vec::new();
     for version in versions {
         println!("\nOpenClaw {version}");
         let mut stories = stories(cache, version, &binaries)?;
         if let Some(filter) = filter {
             stories.arg(filter);
         }
-        process::run(&mut stories)?;
+        let report = logs(version).join("report.json");
+        stories.env("COUNTERSIGN_INTEROP_REPORT", &report);
+        if process::run(&mut stories).is_err() {
+            failed.push(version.to_string());
+        }
+        if writes_docs {
+            table::write(version, &report)?;
+        }
     }
+    ensure!(failed.is_empty(), "stories failed with OpenClaw {}", failed.join(", "));
     Ok(())
 }
 
@@ -38,9 +53,15 @@ pub(crate) fn ensure_compared() -> Result<()> {
     compared()?.iter().try_for_each(|version| ensure_installed(&cache, version))
 }
 
+/// The same for one release of each generation.
+pub(crate) fn ensure_generations() -> Result<()> {
+    let cache = Cache::locate()?;
+    generations()?.iter().try_for_each(|version| ensure_installed(&cache, version))
+}
+
 /// The stories with one release. What it and the app write is kept below the folder of the logs.
 pub(crate) fn stories(cache: &Cache, version: &Version, binaries: &Binaries) -> Result<Command> {
-    let logs = state_dir().join(format!("interop-{version}"));
+    let logs = logs(version);
     if logs.is_dir() {
         fs::remove_dir_all(&logs)?;
     }
@@ -50,6 +71,10 @@ pub(crate) fn stories(cache: &Cache, version: &Version, binaries: &Binaries) -> 
     name_release(&mut stories, cache, version);
     stories.env("COUNTERSIGN_PEER_LOGS", logs);
     Ok(stories)
+}
+
+fn logs(version: &Version) -> PathBuf {
+    state_dir().join(format!("interop-{version}"))
 }
 
 /// Tells a program which release it is to start.
