@@ -322,10 +322,12 @@ impl Operator {
             Ok(Value::Array(rows)) => rows,
             Ok(_) => return,
             Err(error) => {
-                let is_unknown =
-                    matches!(&error, CallError::Refused(error) if error.message.contains("unknown method"));
-                if kind == Kind::Exec && is_unknown {
+                let says = |words: &str| matches!(&error, CallError::Refused(error) if error.message.contains(words));
+                if kind == Kind::Exec && says("unknown method") {
                     self.gap(LinkGap::NoList);
+                } else if says("missing scope: operator.approvals") {
+                    // Releases before 2026.8 tell what the token is good for, also to a connection that asked for less.
+                    self.gap(LinkGap::NoApprovals);
                 }
                 tracing::debug!(%error, gateway = self.about.id, "what waits at a gateway is not known");
                 return;
@@ -333,7 +335,7 @@ impl Operator {
         };
         self.now.send_if_modified(|now| match &mut now.state {
             LinkState::Connected { link } => {
-                link.gaps.retain(|gap| *gap != LinkGap::NoList);
+                link.gaps.retain(|gap| !matches!(gap, LinkGap::NoList | LinkGap::NoApprovals));
                 link.round_trip_us = u64::try_from(took.as_micros()).ok();
                 true
             }

@@ -425,6 +425,17 @@ async fn without_the_scope_the_gap_is_told() {
     assert_eq!(link.scopes.unwrap(), ["operator.approvals", "operator.read"]);
 }
 
+#[tokio::test]
+async fn a_refused_list_tells_of_a_scope_that_the_greeting_did_not_deny() {
+    let url = format!("ws://{}", scripted(Err("missing scope: operator.approvals"), Vec::new()).await);
+    let here = Here::new();
+    here.connections.save(edit(&url, TOKEN)).await.unwrap();
+    here.until(|view| {
+        matches!(&view.state, LinkState::Connected { link } if link.gaps.contains(&LinkGap::NoApprovals))
+    })
+    .await;
+}
+
 /// Requests as a gateway lists them.
 fn requests(count: usize) -> Vec<Value> {
     let request = |at| {
@@ -434,8 +445,8 @@ fn requests(count: usize) -> Vec<Value> {
     (0..count).map(request).collect()
 }
 
-/// A gateway that lists these requests and raises those as soon as it was asked. It takes every answer.
-async fn scripted(listed: Vec<Value>, raised: Vec<Value>) -> std::net::SocketAddr {
+/// A gateway that lists these requests, or refuses with this text, and raises those as soon as it was asked. It takes every answer.
+async fn scripted(listed: Result<Vec<Value>, &'static str>, raised: Vec<Value>) -> std::net::SocketAddr {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     tokio::spawn(async move {
@@ -450,17 +461,25 @@ async fn scripted(listed: Vec<Value>, raised: Vec<Value>) -> std::net::SocketAdd
             let Message::Text(text) = message else { continue };
             let frame: Value = serde_json::from_str(&text).unwrap();
             let method = frame["method"].as_str().unwrap();
+            let mut refused = None;
             let payload = match method {
                 "connect" => json!({
                     "type": "hello-ok", "protocol": 4, "server": {"version": "2026.9.6"}, "snapshot": {},
                     "features": {"methods": ["exec.approval.list"], "events": []},
                     "auth": {"role": "operator", "scopes": ["operator.admin"]},
                     "policy": {"maxPayload": 1, "maxBufferedBytes": 1, "tickIntervalMs": 30_000}}),
-                "exec.approval.list" => listed.clone().into(),
+                "exec.approval.list" => {
+                    refused = listed.as_ref().err();
+                    listed.clone().unwrap_or_default().into()
+                }
                 _ => json!({"ok": true}),
             };
             let is_list = method == "exec.approval.list";
-            let answer = json!({"type": "res", "id": frame["id"], "ok": true, "payload": payload});
+            let answer = match refused {
+                None => json!({"type": "res", "id": frame["id"], "ok": true, "payload": payload}),
+                Some(text) => json!({"type": "res", "id": frame["id"], "ok": false,
+                    "error": {"code": "INVALID_REQUEST", "message": text}}),
+            };
             socket.send(Message::text(answer.to_string())).await.unwrap();
             if is_list {
                 for request in raised.by_ref() {
@@ -477,7 +496,7 @@ async fn ten_gateways_with_a_thousand_requests_each_fit_and_one_more_takes_no_ro
     let here = Here::new();
     for at in 0..10 {
         let url =
-            format!("ws://{}", scripted(requests(if at == 0 { 3_000 } else { 1_000 }), Vec::new()).await);
+            format!("ws://{}", scripted(Ok(requests(if at == 0 { 3_000 } else { 1_000 })), Vec::new()).await);
         here.connections.save(edit(&url, TOKEN)).await.unwrap();
     }
     let all = MAX_PENDING_OF_GATEWAY + 9 * 1_000;

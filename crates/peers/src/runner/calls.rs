@@ -1,9 +1,9 @@
 //! What a gateway asks of this node, each call a task that can be cancelled.
 
 use super::asking::Asking;
+use super::document::{as_stored, as_taken};
 use super::outcome::{Ended, INVALID_REQUEST, UNAVAILABLE, Words};
 use super::run::{self, Run};
-use crate::connections::release;
 use crate::gateway::policies::Policies;
 use countersign_approvals::ports::Ports;
 use countersign_approvals::store::Store;
@@ -18,7 +18,6 @@ use countersign_protocol::gateway::node::{
     InvokeCancel, InvokeRequest, InvokeResult, NodeError, NodeEvent, PrepareParams, RunEvent, Which,
     WhichParams, command, event,
 };
-use countersign_protocol::gateway::policy::PolicyFile;
 use countersign_protocol::ids::NodeId;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -191,6 +190,8 @@ async fn answer(
                         return Err(invalid("exec approvals base hash required; reload and retry"));
                     }
                 };
+                let stored = tools.policies.read().await.map_err(policy_error)?.file;
+                let file = as_stored(file, &stored);
                 let snapshot = tools.policies.write(file, base).await.map_err(policy_error)?;
                 written(as_taken(snapshot, &live.hello().server.version))
             }
@@ -274,16 +275,6 @@ fn policy_error(error: PolicyError) -> NodeError {
     };
     NodeError::new(code, format!("{code}: {error}"))
 }
-
-/// A document as a gateway of this release takes it: older ones refuse a member that they do not know.
-fn as_taken(snapshot: PolicyFile, version: &str) -> PolicyFile {
-    let takes_defaults = release(version).is_some_and(|release| release >= TAKES_DEFAULTS);
-    PolicyFile { resolved_defaults: snapshot.resolved_defaults.filter(|_| takes_defaults), ..snapshot }
-}
-
-/// The first release that was seen to take `resolvedDefaults` from a node; 2026.7.35 refuses it
-/// (docs/protocol/document.md, "Over a gateway").
-const TAKES_DEFAULTS: [u32; 3] = [2026, 8, 2];
 
 /// Calls that are answered at a time.
 const MAX_CALLS: usize = 512;

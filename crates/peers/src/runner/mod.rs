@@ -5,6 +5,7 @@
 
 mod asking;
 mod calls;
+mod document;
 mod outcome;
 mod run;
 mod state;

@@ -164,6 +164,11 @@ pub fn node_command_marker(text: &str) -> String {
     format!("{MARKER}{}", text_digest(text))
 }
 
+/// The exact command that a marker stands beside, as a pattern of its own; `None` for what is no marker.
+pub fn exact_of_marker(pattern: &str) -> Option<String> {
+    Some(format!("{EXACT_COMMAND}{}", pattern.trim().strip_prefix(MARKER)?))
+}
+
 fn text_digest(text: &str) -> String {
     let digest = Sha256::digest(text.trim_matches(is_js_space).as_bytes());
     hex(digest.get(..8).unwrap_or_default())

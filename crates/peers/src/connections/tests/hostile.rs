@@ -6,7 +6,7 @@ use pretty_assertions::assert_eq;
 #[tokio::test]
 async fn ten_thousand_requests_at_once_take_their_room_and_no_more() {
     let here = Here::new();
-    let url = format!("ws://{}", scripted(Vec::new(), requests(10_000)).await);
+    let url = format!("ws://{}", scripted(Ok(Vec::new()), requests(10_000)).await);
     here.connections.save(edit(&url, TOKEN)).await.unwrap();
     let mut count = here.core.approvals.count();
     let full = count.wait_for(|count| *count == MAX_PENDING_OF_GATEWAY);
@@ -41,7 +41,7 @@ async fn long_requests_of_a_gateway_share_one_room() {
     let mut short = long(100);
     short["request"]["command"] = json!("ls");
     listed.push(short);
-    let url = format!("ws://{}", scripted(listed, Vec::new()).await);
+    let url = format!("ws://{}", scripted(Ok(listed), Vec::new()).await);
     here.connections.save(edit(&url, TOKEN)).await.unwrap();
     // Twenty of 198 kB are four megabytes.
     let mut count = here.core.approvals.count();
@@ -61,7 +61,7 @@ async fn t09_every_text_of_a_gateway_is_shown_with_what_it_hides() {
         "envKeys": [EVIL], "allowedDecisions": [EVIL, "allow-once", "deny"],
     });
     let listed = json!({"id": "r-1", "request": request, "createdAtMs": 1, "expiresAtMs": 9_999_999});
-    let url = format!("ws://{}", scripted(vec![listed], Vec::new()).await);
+    let url = format!("ws://{}", scripted(Ok(vec![listed]), Vec::new()).await);
     here.connections.save(GatewayEdit { name: "far".to_owned(), ..edit(&url, TOKEN) }).await.unwrap();
     let record = here.added().await;
     let mut painted = serde_json::to_value(countersign_questions::card::card(&record)).unwrap();
