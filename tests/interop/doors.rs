@@ -86,7 +86,7 @@ pub(crate) fn a_kept_token_that_is_good_for_less_is_told_and_replaced_once_that_
             continue;
         };
         let words: Vec<&str> = command.split_whitespace().skip(1).collect();
-        rig.gateway.command_line(&words)?.expect_code(0)?;
+        rig.typed_there(&words)?.expect_code(0)?;
         let connected = companion.wait_for_connection("the app is connected with more", |connection| {
             connection.is_connected() && connection.remedies.is_empty()
         });
@@ -130,7 +130,7 @@ fn approve_as_told(rig: &Rig, companion: &Companion) -> Result<Connection> {
     let command = told.commands.first().context("no command")?;
     let mut words = command.split_whitespace();
     ensure!(words.next() == Some("openclaw"), "expected a command line of the release, got {command:?}");
-    rig.gateway.command_line(&words.collect::<Vec<_>>())?.expect_code(0)?;
+    rig.typed_there(&words.collect::<Vec<_>>())?.expect_code(0)?;
     companion.retry()?;
     companion.wait_for_connection("the app is connected", |connection| connection.is_connected())
 }

@@ -86,7 +86,7 @@ pub(crate) fn our_command_line_shows_what_waits_there_and_answers_it(rig: &mut R
             return Ok(finished);
         };
         let id = told.split('`').next().unwrap_or_default();
-        rig.gateway.command_line(&["devices", "approve", id])?.expect_code(0)?;
+        rig.typed_there(&["devices", "approve", id])?.expect_code(0)?;
         home.countersign(&words)
     };
     line(&["status"])?.expect_code(0)?;
