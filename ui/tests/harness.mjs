@@ -86,6 +86,7 @@ async function open(browser, base, page, options = {}) {
     armDelayMs: 1500,
     notifications: true,
     forwardedGrants: 'with-snapshot',
+    limits: { waiting: 256, runSeconds: 0, outputKb: 200, historyMb: 128 },
     ...start.settings,
   };
   const search = new URLSearchParams({ start: JSON.stringify({ ...start, settings }), ...query });

@@ -96,6 +96,12 @@ impl Approvals {
         Self { messages, events, count: counted, presenters }
     }
 
+    /// From now on at most `max_pending` requests of this machine may wait. Those that do already stay.
+    pub async fn limit(&self, max_pending: usize) {
+        // One that ended takes no requests either.
+        self.messages.send(Message::Limit { max_pending }).await.ok();
+    }
+
     /// Registers a request; it is in the book and presented before this returns. With no presenter it ends at once as
     /// `NotShown`. `id` blank or absent means a fresh one; an id under which the same request of the same client still
     /// waits joins the same outcome. Cancel-safe: dropping the future or the ticket withdraws the request.
@@ -228,6 +234,7 @@ enum Message {
     Snapshot { id: RequestId, reply: oneshot::Sender<Option<Arc<Record>>> },
     Wait { id: RequestId, reply: oneshot::Sender<Option<watch::Receiver<Option<Ending>>>> },
     ConsumeAllowOnce { id: RequestId, reply: oneshot::Sender<bool> },
+    Limit { max_pending: usize },
 }
 
 struct Submission {
@@ -301,6 +308,7 @@ impl Actor {
     fn handle(&mut self, message: Message) {
         // An answer whose asker no longer listens is no use to anybody: failed sends are ignored.
         match message {
+            Message::Limit { max_pending } => self.book.limit(max_pending),
             Message::Submit { submission, reply } => {
                 if !reply.is_closed() {
                     // Dropping a ticket that nobody took withdraws its request.

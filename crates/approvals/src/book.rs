@@ -250,6 +250,11 @@ impl Record {
 }
 
 impl Book {
+    /// From now on at most `max_pending` requests of this machine may wait. Those that do already stay.
+    pub fn limit(&mut self, max_pending: usize) {
+        self.max_pending = max_pending;
+    }
+
     /// An empty book in which at most `max_pending` requests of this machine may wait, and [`MAX_PENDING_OF_GATEWAY`] of each
     /// connected gateway.
     pub fn new(max_pending: usize) -> Self {

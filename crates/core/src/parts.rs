@@ -11,8 +11,10 @@ use countersign_approvals::store::Store;
 use countersign_node::descriptors;
 use countersign_node::host::{self, Host};
 use countersign_protocol::question::Via;
+use countersign_protocol::settings::Settings;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -67,7 +69,8 @@ impl Core {
         let ports = Ports::system();
         let settings = Arc::new(SettingsFile::open(paths.settings()));
         acting.tracker.spawn(Arc::clone(&settings).until_readable(acting.stop.clone()));
-        let approvals = Approvals::start(ports.clone(), MAX_PENDING, &acting.tracker, acting.stop.clone());
+        let waiting = settings.watch().borrow().limits.waiting as usize;
+        let approvals = Approvals::start(ports.clone(), waiting, &acting.tracker, acting.stop.clone());
         let store = Store::open(
             paths.openclaw_state.clone(),
             ports.clone(),
@@ -77,6 +80,12 @@ impl Core {
         let rules = RuleStore::open(paths.rules(), ports.clone(), &recording.tracker, recording.stop.clone());
         let history =
             History::open(paths.history_places(), ports.clone(), &recording.tracker, recording.stop.clone())?;
+        acting.tracker.spawn(follow_limits(
+            settings.watch(),
+            approvals.clone(),
+            history.clone(),
+            acting.stop.clone(),
+        ));
         let trust = TrustFile::new(paths.tools());
         let host = Arc::new(Host::new(host::Parts {
             approvals: approvals.clone(),
@@ -100,6 +109,24 @@ impl Core {
     }
 }
 
+/// Tells those who keep to the person's limits of each change until `stop`. What runs takes its own from the settings.
+async fn follow_limits(
+    mut settings: watch::Receiver<Settings>,
+    approvals: Approvals,
+    history: History,
+    stop: CancellationToken,
+) {
+    loop {
+        let limits = settings.borrow_and_update().limits;
+        approvals.limit(limits.waiting as usize).await;
+        history.keep(limits.history_mb).await;
+        tokio::select! {
+            () = stop.cancelled() => return,
+            changed = settings.changed() => if changed.is_err() { return },
+        }
+    }
+}
+
 impl Phases {
     /// Stops the one, then the other. Bounded.
     pub async fn stop(self) {
@@ -117,9 +144,6 @@ impl Phase {
         }
     }
 }
-
-/// Requests that may wait at once (docs/protocol/approvals.md, "State machine").
-const MAX_PENDING: usize = 256;
 
 /// How long each phase of stopping may take: a command gets TERM, then KILL, and its end is recorded within it.
 const STOP_WAIT: Duration = Duration::from_secs(5);

@@ -2,7 +2,7 @@
 //! is not written over.
 
 use crate::private::{self, Others, Spoiled};
-use countersign_protocol::settings::{ForwardedGrants, MAX_ARM_DELAY_MS, MIN_ARM_DELAY_MS, Settings};
+use countersign_protocol::settings::{ForwardedGrants, Limit, MAX_ARM_DELAY_MS, MIN_ARM_DELAY_MS, Settings};
 use countersign_protocol::ui::{Expected, Mistake};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -89,6 +89,18 @@ pub enum SettingsError {
     /// Shorter than a person can read.
     #[error("armDelayMs: expected {MIN_ARM_DELAY_MS} to {MAX_ARM_DELAY_MS}, got {0}")]
     ArmDelay(u32),
+    /// Less or more than can be.
+    #[error("{field}: expected {least} to {most}, got {got}")]
+    Limit {
+        /// Which.
+        field: &'static str,
+        /// Least.
+        least: u32,
+        /// Most.
+        most: u32,
+        /// What came.
+        got: u32,
+    },
     /// No port that a client could be told.
     #[error("port: expected 1 to 65535, got 0")]
     GatewayPort,
@@ -110,6 +122,7 @@ impl SettingsError {
     pub fn mistake(&self) -> Option<Mistake> {
         let (field, least, most) = match self {
             Self::ArmDelay(_) => ("armDelayMs", MIN_ARM_DELAY_MS, MAX_ARM_DELAY_MS),
+            Self::Limit { field, least, most, .. } => (*field, *least, *most),
             Self::GatewayPort => ("port", 1, u32::from(u16::MAX)),
             Self::Unreadable(_) | Self::Io { .. } => return None,
         };
@@ -188,7 +201,12 @@ impl SettingsFile {
     }
 
     /// Writes and takes new settings.
-    pub fn set(&self, settings: Settings) -> Result<(), SettingsError> {
+    pub fn set(&self, mut settings: Settings) -> Result<(), SettingsError> {
+        for Limit { name: field, value, least, most } in settings.limits.all() {
+            if !(least..=most).contains(value) {
+                return Err(SettingsError::Limit { field, least, most, got: *value });
+            }
+        }
         if !(MIN_ARM_DELAY_MS..=MAX_ARM_DELAY_MS).contains(&settings.arm_delay_ms) {
             return Err(SettingsError::ArmDelay(settings.arm_delay_ms));
         }
@@ -257,6 +275,9 @@ fn read_there(path: &Path) -> Result<Option<Stored>, BadSettings> {
 fn valid(mut stored: Stored) -> Stored {
     let settings = &mut stored.settings;
     settings.arm_delay_ms = settings.arm_delay_ms.clamp(MIN_ARM_DELAY_MS, MAX_ARM_DELAY_MS);
+    for Limit { value, least, most, .. } in settings.limits.all() {
+        *value = (*value).clamp(least, most);
+    }
     if stored.gateway.port == 0 {
         stored.gateway.port = GATEWAY_PORT;
     }
@@ -281,6 +302,7 @@ pub const GATEWAY_PORT: u16 = 18_790;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use countersign_protocol::settings::Limits;
     use pretty_assertions::assert_eq;
     use std::os::unix::fs::PermissionsExt;
 
@@ -302,6 +324,22 @@ mod tests {
         assert!(file.set(Settings { arm_delay_ms: 0, ..Settings::default() }).is_err());
         std::fs::write(&path, r#"{"armDelayMs":0}"#).unwrap();
         assert_eq!(SettingsFile::open(path).watch().borrow().arm_delay_ms, MIN_ARM_DELAY_MS);
+    }
+
+    #[test]
+    fn limits_stay_between_what_can_be() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("settings.json");
+        let file = SettingsFile::open(path.clone());
+        let with = |limits: Limits| Settings { limits, ..Settings::default() };
+        let refused = file.set(with(Limits { waiting: 7, ..Limits::default() })).unwrap_err();
+        assert_eq!(refused.to_string(), "waiting: expected 8 to 1024, got 7");
+        assert!(file.set(with(Limits { output_kb: 201, ..Limits::default() })).is_err());
+        file.set(with(Limits { run_seconds: 60, ..Limits::default() })).unwrap();
+        assert_eq!(SettingsFile::open(path.clone()).watch().borrow().limits.run_seconds, 60);
+        std::fs::write(&path, r#"{"limits":{"waiting":0,"historyMb":9999999}}"#).unwrap();
+        let read = SettingsFile::open(path).watch().borrow().limits;
+        assert_eq!(read, Limits { waiting: 8, history_mb: 1_024, ..Limits::default() });
     }
 
     #[test]

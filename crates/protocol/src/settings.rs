@@ -36,6 +36,22 @@ ui_words! {
 }
 
 ui! {
+    /// How much of everything there may be. [`Limits::all`] says between what.
+    #[derive(Copy, Eq)]
+    #[serde(default)]
+    pub struct Limits {
+        /// Requests of this machine that may wait at once; one more is refused.
+        pub waiting: u32,
+        /// Seconds after which any command is ended that runs here, whatever its caller wants; 0 leaves it to the caller.
+        pub run_seconds: u32,
+        /// Thousands of bytes of a command's output that are kept and returned.
+        pub output_kb: u32,
+        /// Mebibytes of the history's decisions that are kept; of what ran unasked half as much again.
+        pub history_mb: u32,
+    }
+}
+
+ui! {
     /// The person's settings.
     #[derive(Eq)]
     #[serde(default)]
@@ -50,8 +66,45 @@ ui! {
         pub notifications: bool,
         /// Trust in forwarded grants.
         pub forwarded_grants: ForwardedGrants,
+        /// How much of everything there may be.
+        pub limits: Limits,
     }
 }
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { waiting: 256, run_seconds: 0, output_kb: MAX_OUTPUT_KB, history_mb: 128 }
+    }
+}
+
+/// One of the limits: the member's name, its value, and between what it may be.
+#[derive(Debug)]
+pub struct Limit<'a> {
+    /// As in the file.
+    pub name: &'static str,
+    /// Its value.
+    pub value: &'a mut u32,
+    /// Least.
+    pub least: u32,
+    /// Most.
+    pub most: u32,
+}
+
+impl Limits {
+    /// All of them.
+    pub fn all(&mut self) -> [Limit<'_>; 4] {
+        let limit = |name, value, least, most| Limit { name, value, least, most };
+        [
+            limit("waiting", &mut self.waiting, 8, 1_024),
+            limit("runSeconds", &mut self.run_seconds, 0, 24 * 60 * 60),
+            limit("outputKb", &mut self.output_kb, 4, MAX_OUTPUT_KB),
+            limit("historyMb", &mut self.history_mb, 16, 1_024),
+        ]
+    }
+}
+
+/// Most output that is returned, in thousands of bytes: no peer takes more (docs/protocol/runs.md, "Output").
+const MAX_OUTPUT_KB: u32 = 200;
 
 impl Default for Settings {
     fn default() -> Self {
@@ -61,6 +114,7 @@ impl Default for Settings {
             arm_delay_ms: MIN_ARM_DELAY_MS,
             notifications: true,
             forwarded_grants: ForwardedGrants::WithSnapshot,
+            limits: Limits::default(),
         }
     }
 }
@@ -85,6 +139,15 @@ mod tests {
         ];
         let lines =
             bounds.map(|(name, value, words)| format!("/** {words} */\nexport const {name} = {value};\n"));
+        let mut limits = Limits::default();
+        let limits = limits.all().map(|Limit { name, least, most, .. }| {
+            format!("  {name}: {{ least: {least}, most: {most} }},\n")
+        });
+        let limits = format!(
+            "/** Between what each limit may be. */\nexport const LIMITS = {{\n{}}} as const;\n",
+            limits.concat()
+        );
+        let lines = lines.into_iter().chain([limits]).collect::<Vec<_>>();
         let text = format!(
             "// Written by `cargo test -p countersign-protocol`; do not edit.\n\n{}",
             lines.join("\n")

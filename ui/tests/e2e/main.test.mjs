@@ -268,6 +268,23 @@ test('settings hold at once, and the delay cannot be too short', () =>
     assert.equal(await tab.inputValue(at('arm-delay')), '1.5');
   }));
 
+test('limits stay between what can be, and each says what it means', () =>
+  main('settings', async (tab) => {
+    const set = async (name, typed) => {
+      await tab.fill(at(`limit-${name}`), typed);
+      await tab.locator(at(`limit-${name}`)).blur();
+      return (await calls(tab, 'setSettings')).at(-1)[0].limits;
+    };
+    assert.deepEqual(await set('waiting', '12'), { waiting: 12, runSeconds: 0, outputKb: 200, historyMb: 128 });
+    assert.equal((await set('historyMb', '1')).historyMb, 16);
+    assert.equal(await tab.inputValue(at('limit-historyMb')), '16');
+    const before = (await calls(tab, 'setSettings')).length;
+    await set('outputKb', '');
+    assert.equal((await calls(tab, 'setSettings')).length, before);
+    assert.equal(await tab.inputValue(at('limit-outputKb')), '200');
+    assert.match(await tab.textContent(at('limits')), /any command that runs here is ended/);
+  }));
+
 test('an unusable document is reset only after the word was typed', () =>
   main('settings', async (tab) => {
     await tab.evaluate(() => {

@@ -64,6 +64,7 @@ export class MockBackend implements Backend {
     armDelayMs: 1_500,
     notifications: true,
     forwardedGrants: 'with-snapshot',
+    limits: { waiting: 256, runSeconds: 0, outputKb: 200, historyMb: 128 },
   };
   view: DocumentView = sampleDocument(Date.now());
   lines: HistoryEntry[] = sampleHistory(Date.now());

@@ -151,6 +151,13 @@ impl History {
         answer.await.unwrap_or(Err(HistoryError::Closed))
     }
 
+    /// From now on this many mebibytes of decisions are kept, and half as much again of what ran unasked. What is too much goes
+    /// when the next file is begun.
+    pub async fn keep(&self, megabytes: u32) {
+        // A history that is closed keeps what it has.
+        self.messages.send(Message::Keep(megabytes)).await.ok();
+    }
+
     /// Follows new lines of this handle and its clones. A receiver that lags must read pages again.
     pub fn appended(&self) -> broadcast::Receiver<HistoryEntry> {
         self.appended.subscribe()
@@ -163,6 +170,7 @@ impl History {
 }
 
 enum Message {
+    Keep(u32),
     Append(Box<Append>),
     Ready(oneshot::Sender<Result<(), HistoryError>>),
 }
@@ -274,6 +282,10 @@ fn take_step(writer: &mut Writer, step: Step, listeners: &Listeners) {
     let flushed = match step {
         Step::Take(Message::Append(append)) => {
             append.done(listeners, |request_id, event| writer.append(request_id, event));
+            return;
+        }
+        Step::Take(Message::Keep(megabytes)) => {
+            writer.set_size(megabytes);
             return;
         }
         Step::Take(Message::Ready(reply)) => {

@@ -281,11 +281,22 @@ fn full_files_are_rotated_and_the_chain_goes_on() {
 }
 
 #[test]
+fn a_smaller_history_begins_with_the_next_file() {
+    let mut rig = Rig::rotating(SMALL);
+    rig.append(200);
+    rig.writer.set_size(32);
+    let before = rig.rotated().len();
+    rig.append(20);
+    assert_eq!((before, rig.rotated().len()), (15, max_files(ChainName::Decisions, 32) - 1));
+    assert!(check(rig.dir.path()).warnings.is_empty());
+}
+
+#[test]
 fn only_so_many_files_are_kept_and_what_is_removed_is_a_line() {
     let mut rig = Rig::rotating(SMALL);
     rig.append(200);
     let rotated = rig.rotated();
-    assert_eq!(rotated.len() + 1, max_files(ChainName::Decisions));
+    assert_eq!(rotated.len() + 1, max_files(ChainName::Decisions, 128));
     assert!(rotated[0] > 1);
     let report = check(rig.dir.path());
     assert_eq!(report, sound(rig.seqs(None, 1).0[0] - rotated[0] + 1));

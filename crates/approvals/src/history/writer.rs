@@ -14,6 +14,7 @@ use super::{HistoryError, refuse_other_than_files};
 use crate::folder::{Folder, FolderError, Lock};
 use crate::ports::Ports;
 use countersign_protocol::history::{ChainName, HistoryEntry, HistoryEvent, RecordNote, RemovedLines};
+use countersign_protocol::settings::Limits;
 use rustix::fs::{self, FallocateFlags, OFlags, RenameFlags};
 use rustix::io::Errno;
 use std::fs::File;
@@ -26,12 +27,13 @@ mod open;
 /// A file that has reached this size is set aside before the next line, in bytes: pages and checks stay quick.
 pub(super) const ROTATE_BYTES: u64 = 8 * 1024 * 1024;
 
-/// Files that are kept of a chain, the growing one included: 128 MiB of decisions at most, and 192 MiB of what ran unasked, which
-/// is a day of what may be written of it.
-pub(super) const fn max_files(chain: ChainName) -> usize {
+/// Files that are kept of a chain, the growing one included, when `megabytes` of decisions are: half as much again of what ran
+/// unasked. With 128 MiB that is a day of what may be written of it.
+pub(super) const fn max_files(chain: ChainName, megabytes: u32) -> usize {
+    let decisions = megabytes as usize * 1024 * 1024 / ROTATE_BYTES as usize;
     match chain {
-        ChainName::Decisions => 16,
-        ChainName::Unasked => 24,
+        ChainName::Decisions => decisions,
+        ChainName::Unasked => decisions + decisions / 2,
     }
 }
 
@@ -54,6 +56,8 @@ pub(super) struct Writer {
     ports: Ports,
     boot: String,
     rotate_bytes: u64,
+    /// Mebibytes of decisions that are kept.
+    kept_mb: u32,
     /// Both chains as this writer left them, to spare reading them again.
     known: Option<ChainEnds>,
     /// The newest head that this writer saw, for when both places lost it.
@@ -97,12 +101,18 @@ impl Writer {
             ports,
             boot: head::boot(),
             rotate_bytes,
+            kept_mb: Limits::default().history_mb,
             known: None,
             seen: None,
             routes: Routes::default(),
             missed: None,
             unflushed: false,
         })
+    }
+
+    /// Mebibytes of decisions that are kept from the next new file on.
+    pub(super) fn set_size(&mut self, megabytes: u32) {
+        self.kept_mb = megabytes;
     }
 
     /// Adds a line, waiting for other writers. What is returned was written: the line, unless it is only counted, and notes that
@@ -413,7 +423,7 @@ impl Writer {
         }
         known.tails[index(chain)] = Tail::default();
         let parts = files::parts(&self.places.lines, chain)?;
-        let (excess, kept) = parts.split_at(parts.len().saturating_sub(max_files(chain)));
+        let (excess, kept) = parts.split_at(parts.len().saturating_sub(max_files(chain, self.kept_mb)));
         let mut removed = None;
         if let (Some((first, last, lines)), Some(next)) = (self.extent(excess)?, self.first_link(kept)?) {
             if let Some(ends) = known.head.ends_mut(chain) {

@@ -1,11 +1,12 @@
 //! What somebody outside can do with a run, and what they hear of it.
 
+use countersign_protocol::limits::OUTPUT_BYTES;
 use std::fmt;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 /// How a run is ended from outside, and who listens. A token alone is enough: `run(…, token)`.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Controls {
     /// Ends it: TERM, then KILL.
     pub cancel: CancellationToken,
@@ -13,6 +14,14 @@ pub struct Controls {
     pub tap: Tap,
     /// What the record calls it, if it is there.
     pub name: Option<String>,
+    /// Bytes of stdout and stderr together that are kept, marker included.
+    pub output: usize,
+}
+
+impl Default for Controls {
+    fn default() -> Self {
+        Self { cancel: CancellationToken::new(), tap: Tap::default(), name: None, output: OUTPUT_BYTES }
+    }
 }
 
 impl From<CancellationToken> for Controls {

@@ -16,7 +16,6 @@ use crate::facts::{self, Drift};
 use command_fds::{CommandFdExt, FdMapping};
 pub use controls::{Controls, Heard, Tap};
 use countersign_policy::ApprovedCommand;
-use countersign_protocol::limits::OUTPUT_BYTES;
 use countersign_protocol::socket::ExecPayload;
 use handed::Handed;
 use output::{Capture, Pipes};
@@ -68,7 +67,7 @@ pub async fn run(
     base_env: &BTreeMap<String, String>,
     controls: impl Into<Controls>,
 ) -> Result<RunOutput, NotStarted> {
-    let Controls { cancel, tap, name } = controls.into();
+    let Controls { cancel, tap, name, output } = controls.into();
     passable(&command)?;
     if cancel.is_cancelled() {
         return Err(NotStarted::Cancelled);
@@ -90,9 +89,7 @@ pub async fn run(
         }
     };
     let payload = match spawned {
-        Ok(started_as) => {
-            Run::of(started_as, OUTPUT_BYTES, tap).finish(command.timeout(), started, &cancel).await
-        }
+        Ok(started_as) => Run::of(started_as, output, tap).finish(command.timeout(), started, &cancel).await,
         Err(error) => not_started(&error.to_string()),
     };
     Ok(RunOutput { payload, duration: started.elapsed() })

@@ -8,6 +8,7 @@ use countersign_policy::approved::Plan;
 use countersign_policy::effective::{BUILT_IN, Effective, Layered, Requested};
 use countersign_policy::evaluate::{Answer, LocalRules, Origin, Subject, Trust, evaluate};
 use countersign_policy::rules::{Folders, Moment, RuleIndex};
+use countersign_protocol::limits::OUTPUT_BYTES;
 use countersign_protocol::vocabulary::{Decision, Security};
 use pretty_assertions::assert_eq;
 use std::collections::HashMap;

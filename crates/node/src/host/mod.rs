@@ -63,7 +63,7 @@ use prepare::PreparedRuns;
 use record::Recorder;
 pub use refusal::Refusal;
 use refusal::{answered_no, denied, exec_error, refused_by};
-use request::{Checked, check, wait_of};
+use request::{Checked, check, wait_of, within};
 pub use running::Running;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -330,8 +330,10 @@ impl Host {
     ) -> Result<ExecPayload, Refusal> {
         let Signals { gone, started, tap } = signals;
         let needs_screen_recording = request.needs_screen_recording == Some(true);
-        let forwarded_grants = self.parts.settings.borrow().forwarded_grants;
+        let Settings { forwarded_grants, limits, .. } = *self.parts.settings.borrow();
         let mut checked = check(request, placement, &self.parts.home, forwarded_grants)?;
+        // The person is shown the limit that holds.
+        checked.timeout = within(checked.timeout, limits.run_seconds);
         checked.started = started;
         checked.tap = tap;
         let settled = self.settle(checked, needs_screen_recording, peer, &gone, recorder).await?;
@@ -589,7 +591,8 @@ impl Host {
         }
         recorder.allowed(outcome).await?;
         let view = recorder.running(self.parts.ports.clock.now_ms());
-        let (_watched, controls) = self.running.watch(view, &gone, checked.started, checked.tap);
+        let (_watched, mut controls) = self.running.watch(view, &gone, checked.started, checked.tap);
+        controls.output = self.parts.settings.borrow().limits.output_kb as usize * 1_000;
         match self.execute(command, &placement, controls).await {
             Ok(output) => {
                 recorder.ran(&output.payload, output.duration).await;

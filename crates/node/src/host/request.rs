@@ -49,6 +49,15 @@ impl Checked {
     }
 }
 
+/// The time limit that holds: the caller's, and never more than the person's, where 0 is none.
+pub(super) fn within(asked: Option<Duration>, most_seconds: u32) -> Option<Duration> {
+    let most = (most_seconds > 0).then(|| Duration::from_secs(most_seconds.into()));
+    match (asked, most) {
+        (Some(asked), Some(most)) => Some(asked.min(most)),
+        (asked, most) => asked.or(most),
+    }
+}
+
 /// The checks that need neither policy nor facts, in the peers' order.
 pub(super) fn check(
     request: ExecRequest,

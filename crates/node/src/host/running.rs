@@ -96,7 +96,8 @@ impl Running {
             }
             also.hear(heard);
         });
-        (Watched { running: self.clone(), number }, Controls { cancel: stop, tap, name })
+        let controls = Controls { cancel: stop, tap, name, ..Controls::default() };
+        (Watched { running: self.clone(), number }, controls)
     }
 
     fn printed(&self, number: u64, text: &str) {

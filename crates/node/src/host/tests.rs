@@ -25,6 +25,7 @@ use tokio_util::task::TaskTracker;
 mod facts;
 mod grants;
 mod inquiries;
+mod limits;
 mod permit;
 mod placement;
 mod recorded;
@@ -77,6 +78,7 @@ struct Rig {
     store: Store,
     work: PathBuf,
     own: PathBuf,
+    settings: watch::Sender<Settings>,
     stop: CancellationToken,
 }
 
@@ -125,7 +127,7 @@ impl Rig {
             private: vec![own.clone(), dir.path().join("history")],
             via: Via::Socket,
         });
-        Self { _dir: dir, clock, host, approvals, store, work, own, stop }
+        Self { _dir: dir, clock, host, approvals, store, work, own, settings, stop }
     }
 
     /// Sends `request` while `desk` answers, and tells whether a person was asked.

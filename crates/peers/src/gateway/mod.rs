@@ -17,10 +17,10 @@ pub use app::TOKEN_FILE;
 pub use app::{GatewayStatus, Parts, Verdict};
 use backend::{GatewayBackend, Presence};
 use countersign_approvals::actor::Approvals;
-use countersign_approvals::book::DEFAULT_MAX_PENDING;
 use countersign_approvals::history::HistoryError;
 use countersign_approvals::ports::Ports;
 use countersign_core::paths::{Paths, process_environment};
+use countersign_core::settings::SettingsFile;
 use countersign_gateway::embedded::{Config, Embedded};
 use countersign_gateway::pairing::LocalPairing;
 pub use nodes::{NodeRun, Nodes};
@@ -132,7 +132,8 @@ fn alone(
         }
     };
     let ports = Ports::system();
-    let approvals = Approvals::start(ports.clone(), DEFAULT_MAX_PENDING, tracker, stop.clone());
+    let waiting = SettingsFile::open(paths.settings()).watch().borrow().limits.waiting as usize;
+    let approvals = Approvals::start(ports.clone(), waiting, tracker, stop.clone());
     let policies = Policies::open(paths, ports.clone(), tracker, stop.clone())?;
     let forward = Forward::start(
         paths,

@@ -1,3 +1,4 @@
+import { limits } from './limits/en';
 import { remember } from './remember/en';
 import { tools } from './tools/en';
 import { trouble } from './trouble/en';
@@ -317,6 +318,7 @@ export const en = {
       critical: 'It calls this dangerous.',
     },
   },
+  ...limits,
   ...remember,
   ...tools,
   ...trouble,

@@ -1,4 +1,5 @@
 import type { Catalogue } from './en';
+import { limits } from './limits/ko';
 import { remember } from './remember/ko';
 import { tools } from './tools/ko';
 import { trouble } from './trouble/ko';
@@ -296,6 +297,7 @@ export const ko: Catalogue = {
       critical: '위험하다고 밝혔습니다.',
     },
   },
+  ...limits,
   ...remember,
   ...tools,
   ...trouble,

@@ -1,4 +1,5 @@
 import type { Catalogue } from './en';
+import { limits } from './limits/zh';
 import { remember } from './remember/zh';
 import { tools } from './tools/zh';
 import { trouble } from './trouble/zh';
@@ -292,6 +293,7 @@ export const zh: Catalogue = {
       critical: '它称此事危险。',
     },
   },
+  ...limits,
   ...remember,
   ...tools,
   ...trouble,

@@ -5,3 +5,11 @@ export const MIN_ARM_DELAY_MS = 1500;
 
 /** Most time that can be set for it. */
 export const MAX_ARM_DELAY_MS = 10000;
+
+/** Between what each limit may be. */
+export const LIMITS = {
+  waiting: { least: 8, most: 1024 },
+  runSeconds: { least: 0, most: 86400 },
+  outputKb: { least: 4, most: 200 },
+  historyMb: { least: 16, most: 1024 },
+} as const;

@@ -1707,6 +1707,27 @@ uses: number, } | { "kind": "for",
 ms: number, } | { "kind": "session" } | { "kind": "always" };
 
 /**
+ * How much of everything there may be. [`Limits::all`] says between what.
+ */
+export type Limits = { 
+/**
+ * Requests of this machine that may wait at once; one more is refused.
+ */
+waiting: number, 
+/**
+ * Seconds after which any command is ended that runs here, whatever its caller wants; 0 leaves it to the caller.
+ */
+runSeconds: number, 
+/**
+ * Thousands of bytes of a command's output that are kept and returned.
+ */
+outputKb: number, 
+/**
+ * Mebibytes of the history's decisions that are kept; of what ran unasked half as much again.
+ */
+historyMb: number, };
+
+/**
  * What a connected gateway keeps from us.
  */
 export type LinkGap = { "kind": "no-approvals" } | { "kind": "agents-hidden" } | { "kind": "no-list" } | { "kind": "scopes-narrow", 
@@ -3381,7 +3402,11 @@ notifications: boolean,
 /**
  * Trust in forwarded grants.
  */
-forwardedGrants: ForwardedGrants, };
+forwardedGrants: ForwardedGrants, 
+/**
+ * How much of everything there may be.
+ */
+limits: Limits, };
 
 /**
  * How grave a plugin says that something is.

@@ -14,7 +14,6 @@ use super::{Grounds, Network, Unavailable};
 use crate::facts;
 use command_fds::{CommandFdExt, FdMapping};
 use countersign_policy::{ApprovedCommand, display};
-use countersign_protocol::limits::OUTPUT_BYTES;
 pub(in super::super) use status::Status;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -77,7 +76,7 @@ pub(super) async fn run(
     base_env: &BTreeMap<String, String>,
     network: Network,
     grounds: &Grounds,
-    Controls { cancel, tap, name }: Controls,
+    Controls { cancel, tap, name, output }: Controls,
 ) -> Result<RunOutput, NotStarted> {
     let bubblewrap = found().await?;
     let mut pause = FIRST_BUSY_PAUSE;
@@ -92,7 +91,7 @@ pub(super) async fn run(
             spawn(bubblewrap, &command, base_env, folder, &pinned, network, grounds, name.as_deref());
         let ran = match spawned {
             Ok((started_as, status)) => {
-                let run = Run::of(started_as, OUTPUT_BYTES, tap.clone()).stopped_by(Stop::Namespace(status));
+                let run = Run::of(started_as, output, tap.clone()).stopped_by(Stop::Namespace(status));
                 run.finish(command.timeout(), started, &cancel).await
             }
             Err(error) => not_started(&error.to_string()),

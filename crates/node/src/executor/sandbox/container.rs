@@ -11,7 +11,6 @@ use super::super::{Controls, NotStarted, Run, RunOutput, Stop, not_started, veri
 use super::{Network, Unavailable};
 use countersign_commands::environment;
 use countersign_policy::ApprovedCommand;
-use countersign_protocol::limits::OUTPUT_BYTES;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io;
@@ -60,7 +59,7 @@ pub(super) async fn run(
     command: ApprovedCommand,
     base_env: &BTreeMap<String, String>,
     container: Container<'_>,
-    Controls { cancel, tap, name: called }: Controls,
+    Controls { cancel, tap, name: called, output }: Controls,
 ) -> Result<RunOutput, NotStarted> {
     // Opened and compared; the service will open it again by its path.
     let _folder = verify(&command).await?;
@@ -75,7 +74,7 @@ pub(super) async fn run(
             warden::contained(tree.mark(), container.program, &name);
             let running =
                 Running { program: container.program.to_owned(), name, env: base_env.clone(), ended: false };
-            let run = Run::of((child, tree), OUTPUT_BYTES, tap).stopped_by(Stop::Container(running));
+            let run = Run::of((child, tree), output, tap).stopped_by(Stop::Container(running));
             let mut payload = run.finish(command.timeout(), started, &cancel).await;
             if payload.exit_code == Some(FAILED_ITSELF) {
                 payload.error = Some(format!(

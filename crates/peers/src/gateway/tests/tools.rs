@@ -1,6 +1,7 @@
 //! Tools behind the gateway's own backend.
 
 use super::*;
+use countersign_approvals::book::DEFAULT_MAX_PENDING;
 use countersign_gateway::embedded::{Backend as _, Listing, ToolError};
 use countersign_protocol::tools::{ToolCall, ToolCaller, ToolOutput};
 use futures_util::future::BoxFuture;
