@@ -111,9 +111,7 @@ impl Rig {
             return Ok(node);
         }
         let node = NodeHost::start(&self.gateway, &self.owner)?;
-        if self.keeps_agents_from_nodes()? {
-            self.admit_agents_to(&node)?;
-        }
+        self.admit_agents_to(&node)?;
         Ok(self.node.get_or_init(|| node))
     }
 
@@ -171,17 +169,6 @@ impl Rig {
         Ok(!asked.is_empty())
     }
 
-    /// Whether the release's own device has to be let in anew for its agents to use nodes, as the first use shows.
-    fn keeps_agents_from_nodes(&self) -> Result<bool> {
-        let task = Task::new(self.gateway.work());
-        self.tell_on(&task, "no-such-node", json!({}))?;
-        wait_for("the agent hears what came of a node that is not there", HEARING_LIMIT, || {
-            let heard = self.model.heard_after(&task.word);
-            Ok(heard.iter().any(|heard| !heard.contains(&task.word)).then_some(()))
-        })?;
-        self.admit_own_device()
-    }
-
     /// Lets the release's own device in for each thing that a run on a node takes, until one has run.
     fn admit_agents_to(&self, node: &NodeHost) -> Result<()> {
         let person = self.person()?;
@@ -232,12 +219,11 @@ impl Rig {
         if let Some(node) = self.our_node.get() {
             return Ok(node);
         }
+        // Before anything of ours runs on a node, what the release needs for its own is settled.
+        self.node()?;
         let companion = self.companion()?;
         // The app knows the gateway by the relay's address, and so does the runner of the same machine.
         let node = OurNode::start(&companion.app.home, &self.relay.url(), &self.gateway, &self.owner)?;
-        if self.keeps_agents_from_nodes()? {
-            self.node()?;
-        }
         Ok(self.our_node.get_or_init(|| node))
     }
 

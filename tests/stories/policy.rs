@@ -2,7 +2,9 @@
 
 use crate::Story;
 use anyhow::Context as _;
+use countersign_tests::cli::Running;
 use countersign_tests::home::Home;
+use countersign_tests::process::countersign;
 use serde_json::{Value, json};
 
 #[test]
@@ -177,6 +179,29 @@ fn a_switch_that_only_peers_obey_cannot_be_set_and_is_named_where_it_is() -> Sto
     assert!(refused.stderr.contains("it would have no effect here"), "{refused:?}");
     home.edit_document(|document| document["agents"]["coder"] = json!({ "autoAllowSkills": true }))?;
     let text = home.countersign(&["doctor"])?.stdout;
-    assert!(text.contains("autoAllowSkills of coder has no effect here"), "{text}");
+    assert!(text.contains("agents.coder.autoAllowSkills: it has no effect here"), "{text}");
+    Ok(())
+}
+
+#[test]
+fn keys_and_variables_that_nothing_obeys_are_named() -> Story {
+    let home = Home::asking()?;
+    let quiet = home.countersign(&["doctor"])?.stdout;
+    assert!(!quiet.contains("nothing here knows such a key"), "{quiet}");
+    home.edit_document(|document| document["agents"]["coder"] = json!({ "securty": "deny" }))?;
+    home.write_settings(&json!({ "armDelayMS": 9_000 }))?;
+    let tools = json!({ "tools": { "exec": { "hots": "node", "host": "auto" } } }).to_string();
+    home.write_private(&home.state().join("tools.json"), tools.as_bytes())?;
+    let mut doctor = home.command(countersign()?);
+    doctor.arg("doctor").env("COUNTERSIGN_STATEDIR", "/x");
+    let text = Running::start(&mut doctor)?.finish()?.stdout;
+    for named in [
+        "exec-approvals.json: agents.coder.securty: nothing here knows such a key",
+        "settings.json: armDelayMS: nothing here knows such a key",
+        "tools.json: tools.exec.hots: nothing here knows such a key",
+        "COUNTERSIGN_STATEDIR: nothing reads such a variable",
+    ] {
+        assert!(text.contains(named), "expected {named:?} in {text}");
+    }
     Ok(())
 }

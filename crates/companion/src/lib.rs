@@ -9,6 +9,7 @@ pub mod desk;
 pub mod desktop;
 #[cfg(fuzzing)]
 pub mod fuzzing;
+pub mod keys;
 pub mod log;
 #[cfg(test)]
 mod meanwhile;

@@ -171,7 +171,10 @@ fn running_node(owner: &Operator, others: &[Value]) -> Result<Option<String>> {
 const APP_HOST: &str = r#"
 import { registerHooks } from "node:module";
 
-const onlyThere = /process\.platform\s*===\s*"darwin"(?=\s*&&\s*execHostEnforced)/g;
+// The first release asks for macOS alone, right where it hands a run over.
+const enforced = String.raw`\s*&&\s*execHostEnforced`;
+const handed = String.raw`\)\s*\{\s*const approvalDecision\b[^;]*;\s*const response = await runViaMacAppExecHost`;
+const onlyThere = new RegExp(String.raw`process\.platform\s*===\s*"darwin"(?=${enforced}|${handed})`, "g");
 
 registerHooks({
   load(url, context, nextLoad) {

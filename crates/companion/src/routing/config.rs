@@ -245,6 +245,17 @@ pub(crate) fn document_in(file: &Path) -> Result<Map<String, Value>, Problem> {
     current.tools.as_ref().map(|tools| tools.document.clone()).map_err(Clone::clone)
 }
 
+/// What of the file is understood, for a look at whether each key is.
+#[cfg(test)]
+pub(crate) fn reading(file: &Path) -> String {
+    match &ToolsFile::new(file.to_owned()).current().tools {
+        Ok(ToolsDocument { global, agents, sandbox, document: _ }) => {
+            format!("{global:?}{agents:?}{sandbox:?}")
+        }
+        Err(problem) => problem.to_string(),
+    }
+}
+
 impl ToolsDocument {
     /// Everything that the file says.
     pub(super) fn document(&self) -> &Map<String, Value> {

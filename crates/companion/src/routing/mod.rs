@@ -18,6 +18,8 @@ mod sessions;
 
 pub use config::Problem;
 pub(crate) use config::document_in;
+#[cfg(test)]
+pub(crate) use config::reading;
 use config::{Current, ToolsDocument, ToolsFile};
 use countersign_approvals::history::History;
 use countersign_approvals::ports::Ports;

@@ -145,6 +145,12 @@ fn check(document: &Map<String, Value>) -> Result<(), Box<dyn std::error::Error 
     Ok(())
 }
 
+/// What of the document is understood, for a look at whether each key is.
+#[cfg(test)]
+pub(crate) fn reading(document: &Map<String, Value>) -> String {
+    format!("{:?}{:?}", tool_policy::Config::read(document), read(document))
+}
+
 /// Reads the document.
 pub(super) fn read(document: &Map<String, Value>) -> Result<Own, OwnError> {
     let none = Map::new();

@@ -21,6 +21,8 @@ mod told;
 
 use crate::routing::Router;
 pub use config::check_file;
+#[cfg(test)]
+pub(crate) use config::reading;
 use countersign_approvals::ports::Ports;
 use countersign_core::session_events::SessionEvents;
 use countersign_node::host::Host;

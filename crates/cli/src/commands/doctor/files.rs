@@ -1,16 +1,14 @@
 //! Whether every file of ours can be read, by the very functions that the app reads them with.
 
 use super::{Finding, Level, ok, problem};
-use countersign_approvals::ports::Ports;
-use countersign_approvals::rules::RuleStore;
-use countersign_approvals::store::Store;
-use countersign_companion::desk::policy_views;
-use countersign_companion::tools;
+use countersign_companion::{keys, tools};
 use countersign_core::paths::Paths;
 use countersign_core::private::{self, Others};
 use countersign_core::settings::SettingsFile;
 use countersign_core::trust::TrustFile;
 use countersign_peers::{connections, forward, gateway, pets};
+use countersign_policy::display;
+use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -68,7 +66,7 @@ pub(super) fn files(paths: &Paths) -> Vec<Finding> {
             meanwhile: "the embedded gateway keeps the one before, or does not serve",
         },
     ];
-    kept.iter().map(finding).chain(trust(paths)).chain([secrets(paths)]).collect()
+    kept.iter().map(finding).chain(trust(paths)).chain(idle(paths)).chain([secrets(paths)]).collect()
 }
 
 fn finding(kept: &CheckedFile) -> Finding {
@@ -85,28 +83,57 @@ fn finding(kept: &CheckedFile) -> Finding {
     }
 }
 
-/// What in `tools.json` counts for nothing although the file can be read, and what the document says that nothing obeys.
+/// What in `tools.json` counts for nothing although the file can be read.
 fn trust(paths: &Paths) -> Vec<Finding> {
     let told = TrustFile::new(paths.tools()).now();
-    let warning = |check, message: String, remedy: &str| Finding {
-        check,
+    let ignored = told.problems().iter().map(|why| Finding {
+        check: "trust",
         level: Level::Warning,
-        message,
-        remedy: Some(remedy.to_owned()),
-    };
-    let ignored = told.problems().iter().map(|why| {
-        let remedy = "remove it there, or allow the command by an entry or a rule";
-        warning("trust", format!("{}: {why}", paths.tools().display()), remedy)
+        message: format!("{}: {why}", paths.tools().display()),
+        remedy: Some("remove it there, or allow the command by an entry or a rule".to_owned()),
     });
-    let document = Store::read(&paths.openclaw_state);
-    let now_ms = Ports::system().clock.now_ms();
-    let (scopes, _) = policy_views(&document, &RuleStore::read(&paths.rules()), now_ms);
-    let skills = scopes.iter().filter(|scope| scope.auto_allow_skills == Some(true)).map(|scope| {
-        let message =
-            format!("{}: autoAllowSkills of {} has no effect here", document.path.display(), scope.scope);
-        warning("skills", message, "allow the programs of skills by entries or rules")
-    });
-    ignored.chain(skills).collect()
+    ignored.collect()
+}
+
+/// What is set in a file or in the environment and nothing obeys.
+fn idle(paths: &Paths) -> Vec<Finding> {
+    let document = paths.document();
+    let files =
+        [(document, &keys::DOCUMENT), (paths.tools(), &keys::TOOLS), (paths.settings(), &keys::SETTINGS)];
+    let mut findings = Vec::new();
+    for (path, known) in files {
+        // One that cannot be read or is no JSON is told above.
+        let Ok(Some(text)) = private::read(&path, LARGEST, Others::MayRead) else { continue };
+        let Ok(content) = serde_json::from_str(&text) else { continue };
+        let mut by_reason: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+        for one in known.idle_in(&content) {
+            by_reason.entry(one.reason()).or_default().push(display::escape(&one.path));
+        }
+        findings.extend(
+            by_reason
+                .into_iter()
+                .map(|(reason, places)| ignored(format!("{}: {}: {reason}", path.display(), listed(places)))),
+        );
+    }
+    let set = keys::idle_variables(std::env::vars_os().filter_map(|(name, _)| name.into_string().ok()));
+    if !set.is_empty() {
+        let names = listed(set.into_iter().collect());
+        findings.push(ignored(format!("in this environment: {names}: nothing reads such a variable")));
+    }
+    findings
+}
+
+fn ignored(message: String) -> Finding {
+    let remedy = Some("look for a slip in its name, or remove it".to_owned());
+    Finding { check: "ignored", level: Level::Warning, message, remedy }
+}
+
+/// The first of them, and how many more there are.
+fn listed(mut all: Vec<String>) -> String {
+    let more = all.len().saturating_sub(MOST_NAMED);
+    all.truncate(MOST_NAMED);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("{}{more}", all.join(", "))
 }
 
 /// Keys and tokens, a file each.
