@@ -95,7 +95,8 @@ pub(crate) fn a_kept_token_that_is_good_for_less_is_told_and_replaced_once_that_
     // Who knows the secret gets all of it, at the latest once somebody approves that.
     let secret = json!({ "kind": "set", "value": rig.gateway.token() });
     companion.edit(&relay.url(), Agents::Seen, secret)?;
-    let done = |connection: &Connection| connection.is_connected() && connection.remedies.is_empty();
+    let lacks = |connection: &Connection| connection.has("scopes-narrow") || connection.has("no-approvals");
+    let done = |connection: &Connection| connection.is_connected() && !lacks(connection);
     let connected = companion
         .wait_for_connection("the app has all of it or says what to approve", |connection| {
             done(connection) || connection.has("not-paired")

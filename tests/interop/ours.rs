@@ -140,6 +140,9 @@ pub(crate) fn what_is_always_allowed_on_our_node_is_stored_there_and_runs_unaske
     answered(&companion, &task, always, || task.ran())?;
     let stored = wait_for("the entry is stored", PATIENCE, || {
         Ok(companion.app.home.entries("main")?.first().cloned())
+    });
+    let stored = stored.with_context(|| {
+        format!("{:?} {:?}", companion.app.home.document(), companion.app.home.outcomes())
     })?;
     ensure!(stored["source"] == "allow-always", "expected a generated entry, got {stored}");
     let again = rig.repeat_on_ours(&node.id, &task)?;

@@ -15,6 +15,8 @@ pub struct Keys {
     notes: &'static [&'static str],
     /// Those that are known and have no effect here, with why.
     idle: &'static [(&'static str, &'static str)],
+    /// Of these, the switches that are as here when they are on. The others are as here when they are off, or empty.
+    always_on: &'static [&'static str],
 }
 
 /// A member that nothing obeys.
@@ -62,9 +64,12 @@ impl Keys {
             match self.standing(steps) {
                 Standing::Above => self.look(value, steps, path, found),
                 Standing::Obeyed => {}
-                // What is switched off, or empty, would change nothing either if it were obeyed.
-                Standing::Idle(Some(_)) if is_nothing(value) => {}
-                Standing::Idle(why) => found.push(Idle { path, why }),
+                Standing::Idle(why) => {
+                    let is_on_here = self.always_on.iter().any(|key| meets(key, steps) == Some(0));
+                    if why.is_none() || !is_as_here(value, is_on_here) {
+                        found.push(Idle { path, why });
+                    }
+                }
             }
             steps.pop();
         }
@@ -84,12 +89,14 @@ impl Keys {
     }
 }
 
-fn is_nothing(value: &Value) -> bool {
+/// Whether a value that is not obeyed would change nothing if it were.
+fn is_as_here(value: &Value, is_on_here: bool) -> bool {
     match value {
-        Value::Null | Value::Bool(false) => true,
+        Value::Bool(is_on) => *is_on == is_on_here,
+        Value::Null => true,
         Value::Array(items) => items.is_empty(),
         Value::Object(members) => members.is_empty(),
-        Value::Bool(true) | Value::Number(_) | Value::String(_) => false,
+        Value::Number(_) | Value::String(_) => false,
     }
 }
 
@@ -159,6 +166,7 @@ pub const DOCUMENT: Keys = Keys {
             "the peers' own MCP clients obey it; tools of other MCP servers do not come by here",
         ),
     ],
+    always_on: &[],
 };
 
 const SKILLS: &str = "it has no effect here; allow the programs of skills by entries or rules";
@@ -181,6 +189,7 @@ pub const SETTINGS: Keys = Keys {
     ],
     notes: &[],
     idle: &[],
+    always_on: &[],
 };
 
 /// Keys of `tools` that can be set for all agents, for one among the entries, and for one in the older list.
@@ -207,7 +216,7 @@ pub const TOOLS: Keys = Keys {
         "exec.safeBins" "exec.safeBinTrustedDirs" "exec.strictInlineEval" "exec.extensions.*"
         "exec.safeBinProfiles.*.minPositional" "exec.safeBinProfiles.*.maxPositional"
         "exec.safeBinProfiles.*.allowedValueFlags" "exec.safeBinProfiles.*.deniedFlags"
-        "exec.applyPatch.allowModels" "exec.applyPatch.enabled" "exec.applyPatch.workspaceOnly"
+        "exec.applyPatch.allowModels" "exec.applyPatch.enabled"
         "elevated.enabled" "elevated.allowFrom.*";
         "agents.list.[].id"
         "agents.defaults.subagents.maxSpawnDepth"
@@ -222,12 +231,22 @@ pub const TOOLS: Keys = Keys {
     ],
     notes: &[],
     idle: &[
+        ("tools.exec.applyPatch.workspaceOnly", PATCHES),
+        ("agents.entries.*.tools.exec.applyPatch.workspaceOnly", PATCHES),
+        ("agents.list.[].tools.exec.applyPatch.workspaceOnly", PATCHES),
         ("tools.toolsBySender", SENDERS),
         ("agents.entries.*.tools.toolsBySender", SENDERS),
         ("agents.list.[].tools.toolsBySender", SENDERS),
         ("channels.*.groups.*.toolsBySender", SENDERS),
     ],
+    always_on: &[
+        "tools.exec.applyPatch.workspaceOnly",
+        "agents.entries.*.tools.exec.applyPatch.workspaceOnly",
+        "agents.list.[].tools.exec.applyPatch.workspaceOnly",
+    ],
 };
+
+const PATCHES: &str = "a patch changes files of its workspace alone here, whatever this says";
 
 const SENDERS: &str = "who sent a message is not known here, so it takes no tool from anybody";
 

@@ -192,7 +192,8 @@ impl Drift {
 
 /// Compares what was pinned with what is there now. Blocking: content that was hashed is hashed again, because a file can
 /// be changed through a memory mapping without a trace in its times.
-pub fn recheck(pins: &Pins) -> Result<(), Drift> {
+#[cfg(test)]
+fn recheck(pins: &Pins) -> Result<(), Drift> {
     open_folder(&pins.cwd)?;
     recheck_files(pins)
 }

@@ -36,7 +36,7 @@ pub(crate) fn limited<T>(job: impl FnOnce() -> T) -> (T, Effort) {
     (result, effort)
 }
 
-/// Does `job` and says how many steps were counted: for tests and measurements.
+/// Does `job` and says how many steps were counted. For tests, which compare work.
 pub fn measured<T>(job: impl FnOnce() -> T) -> (T, usize) {
     let limit = Limit::set(MEASURED);
     let result = job();

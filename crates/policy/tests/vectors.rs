@@ -373,7 +373,7 @@ fn resolve(case: &Value) -> Ours {
     let (input, expect) = (&case["input"], &case["expect"]);
     let document = match document::parse(input["text"].as_str().map(str::as_bytes)) {
         Parsed::Missing => json!({}),
-        Parsed::Usable(document) => document.into_value(),
+        Parsed::Usable(document) => Value::Object(document.0),
         Parsed::Unusable(_) if expect["agent"]["security"] == "deny" => {
             return Ours::Differs(
                 "an unusable document denies everything, asks nobody and has no values to compare",

@@ -22,10 +22,3 @@ pub const MAIN_AGENT: &str = "main";
 /// with members in their stored order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Document(pub Map<String, Value>);
-
-impl Document {
-    /// The document as a JSON value.
-    pub fn into_value(self) -> Value {
-        Value::Object(self.0)
-    }
-}

@@ -185,15 +185,11 @@ fn notes(change: &FileChange) -> Vec<ChangeNote> {
         Sensitive::Executable | Sensitive::Hidden => false,
     };
     let diff = &change.diff;
-    let endings = &diff.line_endings;
     [
         (change.sensitive.iter().any(runs), ChangeNote::RunsByItself),
         (change.sensitive.contains(&Sensitive::Executable), ChangeNote::Executable),
         (diff.binary, ChangeNote::Binary),
-        (
-            change.before.is_some() && change.after.is_some() && endings.before != endings.after,
-            ChangeNote::LineEndings,
-        ),
+        (diff.line_endings_change().is_some(), ChangeNote::LineEndings),
         (change.after.is_some() && diff.unended.after, ChangeNote::NoFinalNewline),
         (change.before.as_ref().is_some_and(|before| before.links > 1), ChangeNote::HardLinked),
     ]

@@ -73,7 +73,6 @@ pub(super) struct ProfileLists {
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(super) struct ApplyPatch {
     pub(super) enabled: Option<bool>,
-    pub(super) workspace_only: Option<bool>,
     /// Normalised.
     pub(super) allow_models: Option<Vec<String>>,
 }
@@ -196,13 +195,6 @@ impl Config {
         self.max_spawn_depth.unwrap_or(1).max(1)
     }
 
-    /// Whether `apply_patch` may change files of the workspace alone; yes where nobody says otherwise.
-    #[must_use]
-    pub fn patches_workspace_only(&self, agent: Option<&str>) -> bool {
-        let agent = agent.and_then(|id| self.agent(id)).and_then(|scope| scope.apply_patch.workspace_only);
-        agent.or(self.global.apply_patch.workspace_only).unwrap_or(true)
-    }
-
     /// What becomes of an allowlist that names only tools of plugins which are not loaded.
     #[must_use]
     pub fn strictness(&self) -> Strictness {
@@ -295,17 +287,15 @@ impl ProfileLists {
 impl ApplyPatch {
     fn read(at: &At<'_>) -> Result<Self, ConfigError> {
         at.only(&["allowModels", "enabled", "workspaceOnly"])?;
+        // No patch leaves the workspace here, so that it can only say what is so anyway.
+        at.truth("workspaceOnly")?;
         // The same limits as those of any other list.
         let models = at.texts("allowModels")?;
         if let Some(models) = &models {
             List::new(models, &at.below("allowModels"))?;
         }
         let models = models.map(|models| models.into_iter().map(key).filter(|key| !key.is_empty()).collect());
-        Ok(Self {
-            enabled: at.truth("enabled")?,
-            workspace_only: at.truth("workspaceOnly")?,
-            allow_models: models,
-        })
+        Ok(Self { enabled: at.truth("enabled")?, allow_models: models })
     }
 
     /// With what an agent's own says, member by member.
@@ -429,16 +419,5 @@ mod tests {
         assert_eq!(config.global, Scope::default());
         assert_eq!(config.agent(" MAIN "), Some(&Scope::default()));
         assert_eq!(config.agent("other"), None);
-    }
-
-    #[test]
-    fn an_agent_says_for_itself_whether_patches_leave_the_workspace() {
-        let config = read(json!({"tools": {"exec": {"applyPatch": {"workspaceOnly": false}}},
-            "agents": {"entries": {"main": {"tools": {"exec": {"applyPatch": {"workspaceOnly": true}}}}}}}))
-        .unwrap();
-        assert!(config.patches_workspace_only(Some("main")));
-        assert!(!config.patches_workspace_only(Some("other")));
-        assert!(!config.patches_workspace_only(None));
-        assert!(Config::default().patches_workspace_only(None));
     }
 }

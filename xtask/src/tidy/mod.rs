@@ -7,6 +7,7 @@ mod citations;
 mod documents;
 mod layers;
 mod modules;
+mod reached;
 mod rust;
 mod sources;
 mod tables;
@@ -66,6 +67,7 @@ const CHECKS: &[Check] = &[
     ("crates stay small enough to be known", modules::sizes),
     ("modules of a crate use each other in one direction", modules::cycles),
     ("every dependency is used", modules::unused_dependencies),
+    ("no public function is there for tests alone", reached::functions),
     ("file names carry no generation", sources::generations),
     ("no test is skipped", sources::skipped_tests),
     ("unsafe code has one place", sources::guarantees_left),

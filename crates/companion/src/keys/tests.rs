@@ -182,7 +182,7 @@ fn each_key_about_tools_is_read() {
             "safeBinTrustedDirs": [(["/usr/sbin", "/usr/lib", "/usr/share"][place])],
             "strictInlineEval": place == 0, "extensions": { "comments": place != 0 },
             "safeBinProfiles": { "mine": profile },
-            "applyPatch": { "allowModels": ["m"], "enabled": false, "workspaceOnly": false },
+            "applyPatch": { "allowModels": ["m"], "enabled": false, "workspaceOnly": true },
         });
         exec.as_object_mut().unwrap().extend(policy.as_object().unwrap().clone());
         let mut provider = lists(allow);
@@ -244,7 +244,7 @@ fn each_key_about_tools_is_read() {
 #[test]
 fn what_nothing_obeys_is_named_with_its_place() {
     let document = json!({
-        "tools": { "exec": { "hots": "node", "pathPrepend": [] }, "toolsBySender": { "x": {} } },
+        "tools": { "exec": { "hots": "node", "pathPrepend": [], "applyPatch": { "workspaceOnly": false } }, "toolsBySender": { "x": {} } },
         "agents": { "list": [{ "id": "a", "model": "m" }] },
         "note": { "by": "me" },
     });
@@ -253,6 +253,7 @@ fn what_nothing_obeys_is_named_with_its_place() {
     let expected = [
         "tools.exec.hots: nothing here knows such a key",
         "tools.exec.pathPrepend: nothing here knows such a key",
+        "tools.exec.applyPatch.workspaceOnly: a patch changes files of its workspace alone here, whatever this says",
         "tools.toolsBySender: who sent a message is not known here, so it takes no tool from anybody",
         "agents.list[0].model: nothing here knows such a key",
         "note: nothing here knows such a key",

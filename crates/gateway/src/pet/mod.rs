@@ -81,11 +81,6 @@ pub enum AskOutcome {
 }
 
 impl AskOutcome {
-    /// Whether the call may go on.
-    pub const fn is_approved(self) -> bool {
-        matches!(self, Self::Approved(_))
-    }
-
     const fn chosen(choice: Choice, by: By) -> Self {
         match choice {
             Choice::Approve => Self::Approved(by),

@@ -90,7 +90,7 @@ pub fn shell_quoted(argv: &[String]) -> String {
     line
 }
 
-/// The argument list of a [`shell_quoted`] line.
+/// The argument list of a [`shell_quoted`] line. For tests, which read back what was written.
 pub fn parse_shell_quoted(line: &str) -> Option<Vec<String>> {
     let mut argv = Vec::new();
     let mut rest = line;

@@ -74,7 +74,7 @@ mod tests {
     fn check(incoming: Value, current: Value, expected: Value) {
         let document = |value: Value| Document(value.as_object().cloned().unwrap_or_default());
         let merged = with_unknown_of(&document(incoming), &document(current));
-        assert_eq!(merged.into_value(), expected);
+        assert_eq!(Value::Object(merged.0), expected);
     }
 
     #[test]

@@ -84,7 +84,7 @@ pub fn meaning(policy: &Effective, refusals: Refusals) -> Meaning {
     Meaning { usually, unanswered, refusals }
 }
 
-/// What `meaning` says about a command that no rule refuses.
+/// What `meaning` says about a command that no rule refuses. For tests, which compare it with what becomes of commands.
 #[must_use]
 pub fn fate(meaning: Meaning, covered: Covered, clarity: Clarity) -> Fate {
     let in_doubt = match meaning.refusals {
