@@ -132,12 +132,20 @@ pub(crate) fn a_denied_command_does_not_run_on_our_node_and_the_agent_hears_it(r
 pub(crate) fn what_is_always_allowed_on_our_node_is_stored_there_and_runs_unasked(rig: &mut Rig) -> Story {
     let companion = rig.companion()?;
     let node = rig.our_node()?;
+    let person = rig.person()?;
     let task = rig.task_on_ours(&node.id, json!({}))?;
     let always = |app: &App| {
         app.click(Window::Prompt, "allow-more")?;
         app.click_armed(Window::Prompt, "allow-always-confirm").map(|_| ())
     };
-    answered(&companion, &task, always, || task.ran())?;
+    let times = answered(&companion, &task, always, || task.ran())?;
+    if times == 2 && request_of(&person, &task)?["request"]["nodeId"].is_null() {
+        let rules = std::fs::read_to_string(companion.app.home.state().join("rules.json"))?;
+        ensure!(rules.contains("touch"), "no rule was made of the answer on our node: {rules}");
+        let why =
+            "its question names no node, so \"always\" counts there; the same on our node is a rule of ours";
+        bail!(NoSuchThing(format!("{why}, and the next question of its gateway is another")));
+    }
     let stored = wait_for("the entry is stored", PATIENCE, || {
         Ok(companion.app.home.entries("main")?.first().cloned())
     });

@@ -53,6 +53,8 @@ enum What {
     },
     /// Run the real app against releases; those that are missing are installed. What is done without a subcommand.
     Run(Run),
+    /// Write what came of all stories, when they were last told with each release, into docs/gateway.md.
+    Table,
 }
 
 #[derive(Args)]
@@ -62,9 +64,6 @@ struct Run {
     /// The newest release of each month that the registry has, from 2026.2 on.
     #[arg(long, conflicts_with = "versions")]
     monthly: bool,
-    /// Write what came of it into the table of docs/gateway.md.
-    #[arg(long, conflicts_with = "filter")]
-    write_docs: bool,
     /// Only stories whose name contains this.
     #[arg(long)]
     filter: Option<String>,
@@ -81,6 +80,7 @@ pub(crate) fn main(options: &Options) -> Result<()> {
         Some(What::Mcp { filter }) => mcp::run(&cache, filter.as_deref()),
         Some(What::Record { versions }) => record::record(&cache, &wanted(versions)?),
         Some(What::Run(run)) => tell(&cache, run),
+        Some(What::Table) => table::write(&run::reports()?),
         None => tell(&cache, &options.run),
     }
 }
@@ -91,7 +91,7 @@ fn tell(cache: &Cache, options: &Run) -> Result<()> {
         (false, []) => compared()?,
         (false, named) => named.to_vec(),
     };
-    run::run(cache, &versions, options.filter.as_deref(), options.write_docs)
+    run::run(cache, &versions, options.filter.as_deref())
 }
 
 /// One release of each generation: a document without a list of what waits, one with it, the first database, the newest.
@@ -216,7 +216,7 @@ mod tests {
             let (is_install, versions) = match line.options.what {
                 Some(What::Install { versions }) => (true, versions),
                 Some(What::Run(run)) => (false, run.versions),
-                Some(What::Mcp { .. } | What::Record { .. }) => panic!("another task"),
+                Some(What::Mcp { .. } | What::Record { .. } | What::Table) => panic!("another task"),
                 None => (false, line.options.run.versions),
             };
             let versions: Vec<_> = versions.iter().map(ToString::to_string).collect();

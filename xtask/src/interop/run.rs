@@ -1,6 +1,6 @@
 //! The real app against a published release: stories of `tests/interop`, told with the release's own gateway and node host.
 
-use super::{Cache, Version, compared, generations, install, table};
+use super::{Cache, Version, compared, generations, install};
 use crate::process;
 use crate::setup::{self, Purpose};
 use crate::workspace::{Binaries, Profile, cargo, state_dir};
@@ -10,12 +10,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 /// Install what is missing, build the app, and tell the stories with each release in turn, also after one that failed.
-pub(super) fn run(
-    cache: &Cache,
-    versions: &[Version],
-    filter: Option<&str>,
-    writes_docs: bool,
-) -> Result<()> {
+pub(super) fn run(cache: &Cache, versions: &[Version], filter: Option<&str>) -> Result<()> {
     setup::ensure(Purpose::Test)?;
     versions.iter().try_for_each(|version| ensure_installed(cache, version))?;
     let binaries = crate::run::build(Profile::Debug, crate::run::Driver::MayAct)?;
@@ -26,13 +21,8 @@ pub(super) fn run(
         if let Some(filter) = filter {
             stories.arg(filter);
         }
-        let report = logs(version).join("report.json");
-        stories.env("COUNTERSIGN_INTEROP_REPORT", &report);
         if process::run(&mut stories).is_err() {
             failed.push(version.to_string());
-        }
-        if writes_docs {
-            table::write(version, &report)?;
         }
     }
     ensure!(failed.is_empty(), "stories failed with OpenClaw {}", failed.join(", "));
@@ -69,13 +59,33 @@ pub(crate) fn stories(cache: &Cache, version: &Version, binaries: &Binaries) -> 
     let mut stories = cargo(["test", "--quiet", "--package", "countersign-tests", "--features", "interop"]);
     stories.args(["--test", "interop", "--"]).envs(binaries.environment());
     name_release(&mut stories, cache, version);
-    stories.env("COUNTERSIGN_PEER_LOGS", logs);
+    stories.env("COUNTERSIGN_INTEROP_REPORT", logs.join(REPORT)).env("COUNTERSIGN_PEER_LOGS", logs);
     Ok(stories)
 }
 
-fn logs(version: &Version) -> PathBuf {
-    state_dir().join(format!("interop-{version}"))
+/// The reports of all stories that were told with a release, with its version.
+pub(super) fn reports() -> Result<Vec<(Version, PathBuf)>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(state_dir())? {
+        let entry = entry?;
+        let report = entry.path().join(REPORT);
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if let Some(version) = name.strip_prefix(LOGS).filter(|_| report.is_file()) {
+            found.push((version.parse()?, report));
+        }
+    }
+    Ok(found)
 }
+
+fn logs(version: &Version) -> PathBuf {
+    state_dir().join(format!("{LOGS}{version}"))
+}
+
+/// Where what a release and the app write is kept, with the version behind it.
+const LOGS: &str = "interop-";
+
+/// What came of the stories; none when only some were told.
+const REPORT: &str = "report.json";
 
 /// Tells a program which release it is to start.
 pub(super) fn name_release(program: &mut Command, cache: &Cache, version: &Version) {

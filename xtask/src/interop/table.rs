@@ -6,15 +6,17 @@ use anyhow::{Context, Result};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::PathBuf;
 
-/// Puts a release's row in, in place of the one before, from what its stories reported.
-pub(super) fn write(version: &Version, report: &Path) -> Result<()> {
-    let told = fs::read(report).with_context(|| format!("no report at {}", report.display()))?;
-    let told: Vec<Value> = serde_json::from_slice(&told)?;
+/// Puts the row of each release in, in place of the one before, from what its stories reported. Rows of others stay.
+pub(super) fn write(reports: &[(Version, PathBuf)]) -> Result<()> {
     let page = root().join("docs/gateway.md");
-    let text = fs::read_to_string(&page)?;
-    fs::write(&page, with_row(&text, version, &told)?)?;
+    let mut text = fs::read_to_string(&page)?;
+    for (version, report) in reports {
+        let told: Vec<Value> = serde_json::from_slice(&fs::read(report)?)?;
+        text = with_row(&text, version, &told)?;
+    }
+    fs::write(&page, text)?;
     Ok(())
 }
 
@@ -61,7 +63,7 @@ fn or_none(text: &str) -> &str {
     if text.is_empty() { "none" } else { text }
 }
 
-const BEGIN: &str = "<!-- written by cargo xtask interop --write-docs -->";
+const BEGIN: &str = "<!-- written by cargo xtask interop table -->";
 
 const END: &str = "<!-- end -->";
 
