@@ -7,7 +7,9 @@ use countersign_tests::app::{App, Window};
 use countersign_tests::bus::Shell;
 use countersign_tests::home::{Home, Rights};
 use countersign_tests::process::{Background, PATIENCE, countersign, wait_for};
+use countersign_tests::runner::Runner;
 use serde_json::{Value, json};
+use std::path::Path;
 
 /// The person's name for the other gateway.
 const NAME: &str = "harbor";
@@ -77,5 +79,50 @@ fn a_policy_that_the_connection_may_not_read_says_so_and_what_helps() -> Story {
         ensure!(read.as_ref().is_ok_and(|read| read["access"]["kind"] == "gone"), "{read:?}");
         app.click(Window::Main, "store-connections")?;
         app.wait_for_element(Window::Main, "body[data-page=\"connections\"]")
+    })
+}
+
+#[test]
+fn a_command_for_another_gateways_node_is_asked_about_here_and_decided_there() -> Story {
+    with_gateway(Rights::Nodes, |app, far| {
+        let attic = Home::with_defaults("full", "off", "deny")?;
+        let gateways: Value =
+            serde_json::from_slice(&std::fs::read(app.home.state().join("gateways.json"))?)?;
+        let url = gateways["gateways"][0]["url"].as_str().context("no address")?;
+        let token = std::fs::read_to_string(far.gateway().join("token"))?;
+        let mut runner = Runner::start(&attic, url, token.trim())?;
+        runner.wait_until_connected()?;
+        let node = runner.id()?;
+        let file = attic.file("made");
+        let tools =
+            json!({ "tools": { "exec": { "host": "node", "security": "allowlist", "ask": "on-miss" } } });
+        app.home.write_private(&app.home.state().join("tools.json"), tools.to_string().as_bytes())?;
+        let start = || app.home.start(&["exec", "--host", "node", "--node", &node, "--", "touch", &file]);
+
+        let running = start()?;
+        app.wait_for_card("touch")?;
+        let named = format!("return document.body.innerText.includes('@ {NAME}')");
+        app.wait_in(Window::Prompt, "the prompt names the gateway", &named)?;
+        app.shoot(Window::Prompt, "prompt-far-node")?;
+        app.deny()?;
+        running.finish()?.expect_code(200)?;
+        ensure!(!Path::new(&file).exists(), "a denied command ran");
+
+        let running = start()?;
+        app.wait_for_card("touch")?;
+        app.allow_once()?;
+        running.finish()?.expect_code(0)?;
+        ensure!(Path::new(&file).exists(), "it did not run");
+
+        // What is allowed here is claimed nowhere: the node's own policy decides.
+        std::fs::remove_file(&file)?;
+        attic.edit_document(|document| document["defaults"]["security"] = json!("deny"))?;
+        let running = start()?;
+        app.wait_for_card("touch")?;
+        app.allow_once()?;
+        let refused = running.finish()?;
+        ensure!(refused.code != 0 && refused.stderr.contains("SYSTEM_RUN"), "unexpected end {refused:?}");
+        ensure!(!Path::new(&file).exists(), "it ran although the node denies it");
+        runner.end(PATIENCE)
     })
 }

@@ -55,9 +55,10 @@ pub(crate) fn a_command_that_is_denied_in_the_window_does_not_run_and_the_agent_
     let id = companion.wait_for_request(&task)?;
     companion.wait_for_prompt(&id)?;
     companion.app.deny()?;
-    rig.wait_until_agent_hears(&task, "denied")?;
+    companion.expect_outcome(&Outcome::Denied)?;
+    let told = rig.wait_until_denial_is_told(&task);
     ensure!(!task.ran(), "a denied command ran");
-    companion.expect_outcome(&Outcome::Denied)
+    told
 }
 
 pub(crate) fn a_command_on_a_node_runs_when_it_is_allowed_in_the_window(rig: &mut Rig) -> Story {

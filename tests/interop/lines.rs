@@ -41,7 +41,7 @@ pub(crate) fn what_was_raised_while_the_line_was_cut_is_asked_after_it(rig: &mut
         // These cannot list what waits, and the page says so.
         ensure!(connected.has("no-list"), "the page does not say what is missing: {connected:?}");
         person.call("exec.approval.resolve", json!({ "id": request["id"], "decision": "deny" }))?;
-        return rig.wait_until_agent_hears(&task, "denied");
+        return rig.wait_until_denial_is_told(&task);
     }
     let id = companion.wait_for_request(&task)?;
     companion.wait_for_prompt(&id)?;

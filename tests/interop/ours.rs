@@ -1,7 +1,7 @@
 //! Our own node behind the gateway of the release: its agents run commands on this machine, and the person's app decides.
 
 use crate::companion::Companion;
-use crate::rig::{HEARING_LIMIT, Rig, Task, request_of};
+use crate::rig::{HEARING_LIMIT, Rig, TOLD_LIMIT, Task, request_of};
 use crate::{NoSuchThing, Story};
 use anyhow::{Context, Result, bail, ensure};
 use countersign_protocol::question::Outcome;
@@ -12,7 +12,6 @@ use countersign_tests::process::{PATIENCE, is_alive, wait_for};
 use countersign_tests::runner::Runner;
 use serde_json::{Value, json};
 use std::path::Path;
-use std::time::Duration;
 
 /// A runner of ours that a gateway takes commands for.
 pub(crate) struct OurNode {
@@ -238,6 +237,3 @@ pub(crate) fn without_the_app_the_fallback_of_our_nodes_document_decides(rig: &m
     }
     Ok(())
 }
-
-/// Longest way of a denial to the agent, which hears it in a few seconds where it is told at all.
-const TOLD_LIMIT: Duration = Duration::from_secs(45);

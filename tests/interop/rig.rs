@@ -1,5 +1,6 @@
 //! What the stories share: a gateway of the release, its scripted model, and somebody who talks to its agent.
 
+use crate::NoSuchThing;
 use crate::companion::{Agents, Companion};
 use crate::ours::OurNode;
 use anyhow::{Context, Result};
@@ -12,12 +13,14 @@ use std::cell::OnceCell;
 use std::fs;
 use std::path::PathBuf;
 use std::rc::Rc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The shared parts. Dropping it ends them.
 pub(crate) struct Rig {
     /// Started by the first story that needs it.
     companion: OnceCell<Rc<Companion>>,
+    /// Whether agents hear of denials, once that was looked at.
+    tells_denials: OnceCell<bool>,
     /// Started by the first story that needs it.
     node: OnceCell<NodeHost>,
     /// Started by the first story that needs it.
@@ -80,6 +83,7 @@ impl Rig {
         let companion = OnceCell::new();
         Ok(Self {
             companion,
+            tells_denials: OnceCell::new(),
             node: OnceCell::new(),
             our_node: OnceCell::new(),
             relay,
@@ -273,20 +277,48 @@ impl Rig {
     /// The same within a time.
     pub(crate) fn agent_hears_within(&self, task: &Task, text: &str, limit: Duration) -> Result<()> {
         let mut nudge: Option<String> = None;
+        let mut nudged = Instant::now();
         let heard = wait_for(&format!("the agent hears {text:?}"), limit, || {
             let heard = self.model.heard_after(&task.word);
             if heard.iter().any(|heard| heard.contains(text)) {
                 return Ok(Some(()));
             }
             let was_read = |nudge: &String| heard.iter().any(|heard| heard.contains(nudge));
-            if nudge.as_ref().is_none_or(was_read) {
+            if nudge.is_none() || nudge.as_ref().is_some_and(was_read) && nudged.elapsed() > NUDGE {
+                nudged = Instant::now();
                 let fresh = format!("Anything new? {}", Ports::system().ids.uuid());
                 self.say(&task.session, &fresh)?;
                 nudge = Some(fresh);
             }
             Ok(None)
         });
-        heard.with_context(|| format!("it heard {:#?}", self.model.heard_after(&task.word)))
+        heard.with_context(|| {
+            let heard = self.model.heard_after(&task.word);
+            format!("it heard {:#?}", &heard[heard.len().saturating_sub(6)..])
+        })
+    }
+
+    /// Waits until the agent hears of a denial, where the release tells its agents of one at all: else, when nothing of ours was in it,
+    /// it hears of none either.
+    pub(crate) fn wait_until_denial_is_told(&self, task: &Task) -> Result<()> {
+        let Err(unheard) = self.agent_hears_within(task, "denied", TOLD_LIMIT) else { return Ok(()) };
+        let tells = match self.tells_denials.get() {
+            Some(tells) => *tells,
+            None => {
+                let person = self.person()?;
+                let alone = self.task()?;
+                let request = request_of(&person, &alone)?;
+                person.call("exec.approval.resolve", json!({ "id": request["id"], "decision": "deny" }))?;
+                *self
+                    .tells_denials
+                    .get_or_init(|| self.agent_hears_within(&alone, "denied", TOLD_LIMIT).is_ok())
+            }
+        };
+        if tells {
+            return Err(unheard.context("the agent hears of a denial that an operator of the release gives"));
+        }
+        let why = "its agents hear of no denial, whoever gives it";
+        anyhow::bail!(NoSuchThing(format!("{why}, within {} s; it did not run", TOLD_LIMIT.as_secs())));
     }
 
     /// Waits until a command ran.
@@ -321,3 +353,9 @@ pub(crate) const HEARING_LIMIT: Duration = Duration::from_secs(180);
 
 /// How often the release's own device is let in for one more thing.
 const MAX_ADMISSIONS: usize = 6;
+
+/// Longest way of a denial to the agent, which hears it in a few seconds where it is told at all.
+pub(crate) const TOLD_LIMIT: Duration = Duration::from_secs(45);
+
+/// Shortest time between two messages that only ask for news.
+const NUDGE: Duration = Duration::from_secs(1);

@@ -313,6 +313,7 @@ async fn here(wire: &Wire, far: &Far) -> Result<()> {
         pin: Some(pin.to_owned()),
         enabled: true,
         sees_agents: false,
+        runs_on_nodes: false,
         session_filter: None,
         secret_kind: SecretKind::Token,
         secret: SecretEdit::Set { value: TOKEN.to_owned() },

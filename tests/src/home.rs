@@ -34,6 +34,8 @@ pub enum Rights {
     Least,
     /// Everything: what agents raise, and policies.
     All,
+    /// The least, and commands may be routed to its nodes.
+    Nodes,
 }
 
 impl Home {
@@ -185,7 +187,7 @@ impl Home {
         let id = Ports::system().ids.uuid();
         let gateways = json!({ "version": 1, "gateways": [{
             "id": id, "name": name, "url": url, "pin": null, "enabled": true,
-            "seesAgents": rights == Rights::All, "sessionFilter": null, "secretKind": "token", "secret": "file",
+            "seesAgents": rights == Rights::All, "runsOnNodes": rights == Rights::Nodes, "sessionFilter": null, "secretKind": "token", "secret": "file",
         }] });
         self.write_private(&self.state().join("gateways.json"), gateways.to_string().as_bytes())?;
         let secrets = self.state().join("gateways");

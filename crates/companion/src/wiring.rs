@@ -134,6 +134,10 @@ impl Companion {
                 history: core.history.clone(),
                 ports: core.ports.clone(),
                 nodes: Some(Arc::new(gateway.clone())),
+                fleets: {
+                    let connections = connections.clone();
+                    Box::new(move || connections.fleets())
+                },
                 sandbox_folders: routing::sandbox_folders(),
             },
         );

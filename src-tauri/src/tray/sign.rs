@@ -176,7 +176,7 @@ mod tests {
     fn a_gateway_that_is_tried_again_is_as_missing_as_before() {
         let gateway = |state: serde_json::Value| {
             let view = json!({
-                "id": "one", "name": { "spans": [] }, "url": "ws://127.0.0.1:1", "enabled": true, "seesAgents": false,
+                "id": "one", "name": { "spans": [] }, "url": "ws://127.0.0.1:1", "enabled": true, "seesAgents": false, "runsOnNodes": false,
                 "secretKind": "token", "secret": "none", "state": state, "pending": 0,
             });
             serde_json::from_value::<GatewayView>(view).expect("a gateway")

@@ -27,9 +27,10 @@ export function orNone<K extends string, V extends string>(key: K, value: V | ty
 /** Nodes to choose from; the one that is set is among them, whether or not it is known. */
 export function nodeChoices(nodes: RouteNodeView[], set: string): { value: string; text: string }[] {
   const words = tr().form;
-  const known = nodes.map(({ id, name, connected, runs }) => {
+  const known = nodes.map(({ id, name, gateway, connected, runs }) => {
+    const place = gateway ? ` @ ${plain(gateway)}` : '';
     const trouble = connected ? (runs ? '' : ` (${words.runsNothing})`) : ` (${words.away})`;
-    return { value: id, text: `${plain(name)}${trouble}` };
+    return { value: id, text: `${plain(name)}${place}${trouble}` };
   });
   if (set === '' || known.some(({ value }) => value === set)) return known;
   const named = nodes.some(({ name }) => plain(name) === set);

@@ -225,6 +225,7 @@ test('a gateway is added with what was typed, and a refusal is said in the form'
     assert.equal(await tab.locator(at('connections-error')).count(), 0, 'it is said once');
     await tab.fill(at('gateway-url'), 'wss://10.20.0.9:18789');
     await tab.check(at('gateway-agents'));
+    await tab.check(at('gateway-nodes'));
     await tab.fill(at('gateway-session'), 'deploy');
     await tab.focus(at('gateway-session'));
     await tab.keyboard.press('Enter');
@@ -235,6 +236,7 @@ test('a gateway is added with what was typed, and a refusal is said in the form'
       url: 'wss://10.20.0.9:18789',
       enabled: true,
       seesAgents: true,
+      runsOnNodes: true,
       secretKind: 'token',
       secret: { kind: 'set', value: 's3cret' },
       sessionFilter: 'deploy',

@@ -33,6 +33,7 @@ export function gateway(id: string, more: Partial<GatewayView> = {}): GatewayVie
     url: `wss://${id}.example`,
     enabled: true,
     seesAgents: false,
+    runsOnNodes: false,
     secretKind: 'token',
     secret: 'keyring',
     state: { kind: 'connecting' },
@@ -81,6 +82,7 @@ export function connections(now: number): ConnectionsView {
         url: 'ws://127.0.0.1:18789',
         secret: 'open-claw',
         seesAgents: true,
+        runsOnNodes: true,
         state: {
           kind: 'connected',
           link: link(now, {
@@ -196,13 +198,14 @@ function saved(gateways: GatewayView[], edit: GatewayEdit): GatewayView[] {
     pin,
     enabled,
     seesAgents,
+    runsOnNodes = false,
     sessionFilter,
     secretKind,
   } = edit;
   const known = gateways.find((one) => one.id === id);
   const next: GatewayView = {
     ...(known ?? gateway(id)),
-    ...{ name: shown(name), url, pin, enabled, seesAgents, sessionFilter, secretKind },
+    ...{ name: shown(name), url, pin, enabled, seesAgents, runsOnNodes, sessionFilter, secretKind },
     secret: { keep: known?.secret ?? 'none', clear: 'none', set: 'keyring', 'open-claw': 'open-claw' }[
       edit.secret.kind
     ] as GatewayView['secret'],

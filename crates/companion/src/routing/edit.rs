@@ -1,6 +1,7 @@
 //! What windows see of it and change.
 
 use super::config::{EditError, Invalid, SandboxSettings, Scope, ToolsDocument};
+use super::nodes::Place;
 use super::say::standing;
 use super::sessions::{MAX_SESSIONS, StoredOverrides, TooMany};
 use super::{Key, NoSandbox, Router, shown, surroundings};
@@ -81,7 +82,7 @@ impl Router {
             broken: None,
             sandbox: sandbox_view(&SandboxSettings::default(), &sandbox),
             scopes: Vec::new(),
-            nodes: self.node_views(),
+            nodes: self.node_views().await,
             sessions: self.sessions(),
         };
         let tools = match &current.tools {
@@ -197,9 +198,11 @@ impl Router {
         Ok(RouteResult { applied: true, loosenings: found })
     }
 
-    fn node_views(&self) -> Vec<RouteNodeView> {
-        let nodes = self.candidates().into_iter().map(|node| RouteNodeView {
+    async fn node_views(&self) -> Vec<RouteNodeView> {
+        let (own, others) = self.places().await;
+        let nodes = own.into_iter().chain(others).map(|Place { gateway, node }| RouteNodeView {
             name: shown(node.name.as_deref().unwrap_or(node.id.as_str())),
+            gateway: gateway.name().as_deref().map(shown),
             connected: node.connected,
             runs: is_eligible(&node),
             id: node.id.into(),

@@ -67,6 +67,8 @@ pub struct Parts {
     pub ports: Ports,
     /// Nodes, where a gateway brings them.
     pub nodes: Option<Arc<dyn Nodes>>,
+    /// Those of other gateways that the person lets this app route to, as they are at the moment.
+    pub fleets: Box<dyn Fn() -> Vec<Arc<dyn Nodes>> + Send + Sync>,
     /// Where the programs that make sandboxes are looked for.
     pub sandbox_folders: Vec<PathBuf>,
 }

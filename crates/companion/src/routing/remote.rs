@@ -1,6 +1,6 @@
 //! A run on a node. The node decides by its own policy; what is set here is asked about here before it hears of the run.
 
-use super::nodes::candidate;
+use super::nodes::Place;
 use super::{Router, refused};
 use countersign_commands::raw_command::canonical_text;
 use countersign_node::host::Refusal;
@@ -10,8 +10,6 @@ use countersign_protocol::gateway::node::RunParams;
 use countersign_protocol::question::{HostKind, Outcome};
 use countersign_protocol::socket::{AskRequest, ExecError, ExecPayload, ExecRequest, NodeRun};
 use countersign_protocol::vocabulary::{Ask, Decision, Security};
-use countersign_routing::Release;
-use countersign_routing::nodes::{Candidate, choose};
 use countersign_routing::route::Route;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
@@ -33,17 +31,17 @@ impl Router {
         peer: &Peer,
         gone: CancellationToken,
     ) -> (Option<String>, Result<ExecPayload, Refusal>) {
-        let node = match self.node_of(route) {
-            Ok(node) => node,
+        let place = match self.node_of(route).await {
+            Ok(place) => place,
             Err(refusal) => {
                 self.record(&exec, peer, REMOTE, refusal.outcome.clone()).await;
                 return (None, Err(refusal));
             }
         };
-        let name = node.name.clone().unwrap_or_else(|| node.id.to_string());
+        let name = place.name();
         let run = NodeRun {
-            gateway: self.inner.parts.nodes.as_ref().map(|nodes| nodes.gateway()).unwrap_or_default(),
-            node_id: node.id.clone(),
+            gateway: place.gateway.gateway(),
+            node_id: place.node.id.clone(),
             run_id: self.inner.parts.ports.ids.uuid(),
         };
         let run_id = run.run_id.clone();
@@ -54,24 +52,15 @@ impl Router {
         if matches!(asked, Consent::Unasked) {
             self.record(&exec, peer, REMOTE, Outcome::AllowedByPolicy).await;
         }
-        let result = self.run_there(exec, &node, run_id, asked, gone).await;
+        let result = run_there(exec, &place, run_id, asked, gone).await;
         (Some(name), result)
     }
 
-    /// Nodes that can be chosen, as they are now.
-    pub(super) fn candidates(&self) -> Vec<Candidate> {
-        let nodes = self.inner.parts.nodes.as_ref().map(|nodes| nodes.list());
-        nodes.unwrap_or_default().into_iter().map(candidate).collect()
-    }
-
-    fn node_of(&self, route: &Route) -> Result<Candidate, Refusal> {
+    async fn node_of(&self, route: &Route) -> Result<Place, Refusal> {
         let bound = route.bound.as_ref().map(|bound| bound.value.as_str());
-        let candidates = self.candidates();
-        let chosen = choose(&candidates, bound, route.requested.as_deref(), Release::Newest);
+        let chosen = self.place_of(bound, route.requested.as_deref()).await;
         // Nodes say their names themselves.
-        chosen
-            .cloned()
-            .map_err(|error| refused("UNAVAILABLE", "exec-node", display::escape(&error.to_string())))
+        chosen.map_err(|error| refused("UNAVAILABLE", "exec-node", display::escape(&error.to_string())))
     }
 
     /// Asks a person here where the route wants that. Whether a node's allowlist covers a command is not known here, so a
@@ -125,41 +114,37 @@ impl Router {
             }
         }
     }
+}
 
-    async fn run_there(
-        &self,
-        exec: ExecRequest,
-        node: &Candidate,
-        run_id: String,
-        asked: Consent,
-        gone: CancellationToken,
-    ) -> Result<ExecPayload, Refusal> {
-        let Some(nodes) = &self.inner.parts.nodes else {
-            return Err(refused("UNAVAILABLE", "exec-node", "node not connected".to_owned()));
-        };
-        let limit = exec.timeout_ms.and_then(|ms| u64::try_from(ms).ok()).filter(|ms| *ms > 0);
-        let limit = limit.map_or(DEFAULT_RUN, Duration::from_millis);
-        let allowed = matches!(asked, Consent::Allowed);
-        let params = RunParams {
-            command: exec.command,
-            raw_command: exec.raw_command,
-            cwd: exec.cwd,
-            env: exec.env,
-            timeout_ms: Some(i64::try_from(limit.as_millis()).unwrap_or(i64::MAX)),
-            agent_id: exec.agent_id,
-            session_key: exec.session_key,
-            run_id: Some(run_id),
-            approved: allowed.then_some(true),
-            approval_decision: allowed.then(|| Decision::AllowOnce.to_string()),
-            ..RunParams::default()
-        };
-        let wait = (limit + MARGIN).max(LEAST_WAIT);
-        nodes.run(&node.id, params, wait, gone).await.map_err(|error| {
-            let code = error.code.unwrap_or_else(|| "UNAVAILABLE".to_owned());
-            let message = error.message.unwrap_or_else(|| "the node said nothing".to_owned());
-            refused(&code, "exec-node", display::escape(&message))
-        })
-    }
+async fn run_there(
+    exec: ExecRequest,
+    place: &Place,
+    run_id: String,
+    asked: Consent,
+    gone: CancellationToken,
+) -> Result<ExecPayload, Refusal> {
+    let limit = exec.timeout_ms.and_then(|ms| u64::try_from(ms).ok()).filter(|ms| *ms > 0);
+    let limit = limit.map_or(DEFAULT_RUN, Duration::from_millis);
+    let allowed = matches!(asked, Consent::Allowed);
+    let params = RunParams {
+        command: exec.command,
+        raw_command: exec.raw_command,
+        cwd: exec.cwd,
+        env: exec.env,
+        timeout_ms: Some(i64::try_from(limit.as_millis()).unwrap_or(i64::MAX)),
+        agent_id: exec.agent_id,
+        session_key: exec.session_key,
+        run_id: Some(run_id),
+        approved: allowed.then_some(true),
+        approval_decision: allowed.then(|| Decision::AllowOnce.to_string()),
+        ..RunParams::default()
+    };
+    let wait = (limit + MARGIN).max(LEAST_WAIT);
+    place.gateway.run(&place.node.id, params, wait, gone).await.map_err(|error| {
+        let code = error.code.unwrap_or_else(|| "UNAVAILABLE".to_owned());
+        let message = error.message.unwrap_or_else(|| "the node said nothing".to_owned());
+        refused(&code, "exec-node", display::escape(&message))
+    })
 }
 
 fn not_run(outcome: Outcome, message: &str, reason: &str) -> Refusal {

@@ -4,7 +4,7 @@ use super::*;
 use countersign_approvals::actor::Event;
 use countersign_core::Core;
 use countersign_core::private;
-use countersign_peers::gateway::NodeRun;
+use countersign_peers::gateway::{Listed, NodeRun};
 use countersign_protocol::gateway::node::{NodeError, NodeView, RunParams};
 use countersign_protocol::ids::NodeId;
 use countersign_protocol::question::HostKind;
@@ -26,12 +26,15 @@ struct Rig {
     core: Core,
     paths: Paths,
     nodes: Arc<Fleet>,
+    others: Arc<Fleet>,
     home: TempDir,
 }
 
 /// Nodes that answer with what they were asked.
 #[derive(Default)]
 struct Fleet {
+    /// The person's name for a gateway that is not the app's own.
+    name: Option<String>,
     nodes: Mutex<Vec<NodeView>>,
     ran: Mutex<Vec<(String, RunParams)>>,
     fails: Mutex<Option<NodeError>>,
@@ -42,8 +45,12 @@ impl Nodes for Fleet {
         "loopback:1".to_owned()
     }
 
-    fn list(&self) -> Vec<NodeView> {
-        self.nodes.lock().unwrap().clone()
+    fn name(&self) -> Option<String> {
+        self.name.clone()
+    }
+
+    fn list(&self) -> Listed<'_> {
+        Box::pin(async move { self.nodes.lock().unwrap().clone() })
     }
 
     fn run<'a>(
@@ -60,6 +67,17 @@ impl Nodes for Fleet {
                 None => Ok(ExecPayload { exit_code: Some(0), success: true, ..ExecPayload::default() }),
             }
         })
+    }
+}
+
+fn node_view(id: &str, name: &str) -> NodeView {
+    NodeView {
+        node_id: id.into(),
+        display_name: Some(name.into()),
+        commands: vec!["system.run".into()],
+        paired: true,
+        connected: true,
+        ..NodeView::default()
     }
 }
 
@@ -86,6 +104,8 @@ impl Rig {
         private::write(&paths.tools(), tools.to_string().as_bytes()).unwrap();
         let core = Core::start(&paths, Via::Socket).unwrap();
         let nodes = Arc::new(Fleet::default());
+        let others = Arc::new(Fleet { name: Some("elsewhere".to_owned()), ..Fleet::default() });
+        let fleet: Arc<dyn Nodes> = others.clone();
         let router = Router::new(
             &paths,
             Parts {
@@ -93,21 +113,15 @@ impl Rig {
                 history: core.history.clone(),
                 ports: core.ports.clone(),
                 nodes: Some(nodes.clone()),
+                fleets: Box::new(move || vec![fleet.clone()]),
                 sandbox_folders,
             },
         );
-        Self { router, core, paths, nodes, home }
+        Self { router, core, paths, nodes, others, home }
     }
 
     fn node(&self, id: &str, name: &str) {
-        self.nodes.nodes.lock().unwrap().push(NodeView {
-            node_id: id.into(),
-            display_name: Some(name.into()),
-            commands: vec!["system.run".into()],
-            paired: true,
-            connected: true,
-            ..NodeView::default()
-        });
+        self.nodes.nodes.lock().unwrap().push(node_view(id, name));
     }
 
     async fn run(&self, request: RunRequest) -> Routed {
@@ -308,6 +322,45 @@ async fn where_nobody_is_to_be_asked_the_node_decides_alone() {
     assert_eq!(rig.ran().len(), 1);
     *rig.nodes.fails.lock().unwrap() = Some(NodeError::new("UNAVAILABLE", "node\u{1b}[2J away"));
     assert_eq!(rig.went(echo()).await, "node\\u{1B}[2J away");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_of_another_gateway_is_meant_where_none_of_ours_is() {
+    let rig = Rig::new("full", "off", &exec(json!({ "host": "node", "mode": "ask" })));
+    let far = |id: &str, name: &str, ip: &str, connected| {
+        rig.others.nodes.lock().unwrap().push(NodeView {
+            remote_ip: Some(ip.to_owned()),
+            connected,
+            ..node_view(id, name)
+        });
+    };
+    far("far-node-1", "Desk", "10.0.0.7", true);
+    far("far-node-2", "Barn", "10.0.0.8", true);
+    let named = |name: &str| {
+        let mut request = echo();
+        request.tool.node = Some(name.into());
+        request
+    };
+    for (name, id) in [("barn", "far-node-2"), ("10.0.0.7", "far-node-1"), ("far-node-1", "far-node-1")] {
+        let (routed, _) = rig.answered(named(name), Decision::AllowOnce).await;
+        assert!(routed.result.unwrap().success, "{name}");
+        assert_eq!(rig.others.ran.lock().unwrap().last().unwrap().0, id, "{name}");
+    }
+    let (routed, _) = rig.answered(named("barn"), Decision::Deny).await;
+    assert_eq!(routed.result.unwrap_err().error.message, "SYSTEM_RUN_DENIED: user denied");
+    assert_eq!(rig.others.ran.lock().unwrap().len(), 3);
+    // One of ours of that name comes first, and is not stood in for while it is away.
+    rig.node("n1", "Desk");
+    let (routed, _) = rig.answered(named("desk"), Decision::AllowOnce).await;
+    assert!(routed.result.unwrap().success);
+    assert_eq!((rig.ran().len(), rig.others.ran.lock().unwrap().len()), (1, 3));
+    rig.nodes.nodes.lock().unwrap()[0].connected = false;
+    assert!(rig.went(named("desk")).await.contains("requires a connected node"));
+    let none = rig.went(named("cellar")).await;
+    assert!(none.contains("unknown node: cellar (known: Desk, Desk, Barn)"), "{none}");
+    let view = rig.router.view(&[]).await;
+    let gateways: Vec<bool> = view.nodes.iter().map(|node| node.gateway.is_some()).collect();
+    assert_eq!(gateways, [false, true, true]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

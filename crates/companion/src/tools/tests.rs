@@ -61,6 +61,7 @@ impl Rig {
                 history: core.history.clone(),
                 ports: core.ports.clone(),
                 nodes: None,
+                fleets: Box::new(Vec::new),
                 sandbox_folders: Vec::new(),
             },
         );

@@ -27,6 +27,9 @@ pub(super) struct Gateway {
     /// Whether to ask for `operator.admin`.
     #[serde(default)]
     pub(super) sees_agents: bool,
+    /// Whether commands may be routed to its nodes, for which `operator.write` is asked.
+    #[serde(default)]
+    pub(super) runs_on_nodes: bool,
     /// Only approvals of sessions that contain this text.
     #[serde(default)]
     pub(super) session_filter: Option<String>,
@@ -130,6 +133,7 @@ mod tests {
             pin: None,
             enabled: true,
             sees_agents: false,
+            runs_on_nodes: false,
             session_filter: None,
             secret_kind: SecretKind::Token,
             secret: SecretPlace::File,

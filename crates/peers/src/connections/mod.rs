@@ -3,6 +3,7 @@
 
 mod asking;
 mod config;
+mod fleet;
 pub(crate) mod onward;
 mod operator;
 mod policies;
@@ -150,6 +151,7 @@ impl Connections {
             pin: filled(edit.pin),
             enabled: edit.enabled,
             sees_agents: edit.sees_agents,
+            runs_on_nodes: edit.runs_on_nodes,
             session_filter: filled(edit.session_filter),
             secret_kind: edit.secret_kind,
             secret: SecretPlace::None,
@@ -188,6 +190,9 @@ impl Connections {
         let mut scopes = vec![Scope::Read, Scope::Approvals];
         if gateway.sees_agents {
             scopes.push(Scope::Admin);
+        }
+        if gateway.runs_on_nodes {
+            scopes.push(Scope::Write);
         }
         let name = gateway_name(&address);
         let options = client::Options {
@@ -238,6 +243,7 @@ fn view(gateway: &Gateway, running: Option<&Running>) -> GatewayView {
         pin: gateway.pin.clone(),
         enabled: gateway.enabled,
         sees_agents: gateway.sees_agents,
+        runs_on_nodes: gateway.runs_on_nodes,
         session_filter: gateway.session_filter.clone(),
         secret_kind: gateway.secret_kind,
         secret: gateway.secret,

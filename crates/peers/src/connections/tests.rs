@@ -177,6 +177,7 @@ fn edit(url: &str, secret: &str) -> GatewayEdit {
         pin: None,
         enabled: true,
         sees_agents: false,
+        runs_on_nodes: false,
         session_filter: None,
         secret_kind: SecretKind::Token,
         secret: SecretEdit::Set { value: secret.to_owned() },

@@ -23,13 +23,21 @@ use uuid::Uuid;
 /// What a node's run comes to, once it ends.
 pub type NodeRun<'a> = Pin<Box<dyn Future<Output = Result<ExecPayload, NodeError>> + Send + 'a>>;
 
+/// What nodes there are.
+pub type Listed<'a> = Pin<Box<dyn Future<Output = Vec<NodeView>> + Send + 'a>>;
+
 /// The nodes of a gateway.
 pub trait Nodes: Send + Sync {
+    /// How the person calls the gateway; `None` for the app's own.
+    fn name(&self) -> Option<String> {
+        None
+    }
+
     /// How a runner of this machine calls the gateway that brings them.
     fn gateway(&self) -> String;
 
     /// All that were let in, connected or not.
-    fn list(&self) -> Vec<NodeView>;
+    fn list(&self) -> Listed<'_>;
 
     /// Runs a command on one of them, within `wait`. A node that can prepare a run is asked to first, and what runs is what it
     /// prepared. `cancel` ends the run there.
@@ -69,8 +77,8 @@ impl Nodes for EmbeddedGateway {
         self.name()
     }
 
-    fn list(&self) -> Vec<NodeView> {
-        self.nodes()
+    fn list(&self) -> Listed<'_> {
+        Box::pin(async move { self.nodes() })
     }
 
     fn run<'a>(
@@ -158,19 +166,19 @@ struct PreparedPlan {
     plan: Plan,
 }
 
-fn value(params: &impl serde::Serialize) -> Result<Value, NodeError> {
+pub(crate) fn value(params: &impl serde::Serialize) -> Result<Value, NodeError> {
     serde_json::to_value(params).map_err(|error| NodeError::new("INVALID_REQUEST", error.to_string()))
 }
 
 /// What a node answered.
-fn read<T: DeserializeOwned>(answer: Value) -> Result<T, NodeError> {
+pub(crate) fn read<T: DeserializeOwned>(answer: Value) -> Result<T, NodeError> {
     serde_json::from_value(answer).map_err(|error| {
         NodeError::new("UNAVAILABLE", format!("the node's answer cannot be understood: {error}"))
     })
 }
 
 /// The node's own error, or the gateway's.
-fn told(error: ErrorShape) -> NodeError {
+pub(crate) fn told(error: ErrorShape) -> NodeError {
     let details = error.details.as_deref();
     let of_node = details.and_then(|details| NodeError::deserialize(&details["nodeError"]).ok());
     if let Some(error) = of_node.filter(|error| error.message.is_some()) {

@@ -150,6 +150,8 @@ ui! {
         pub enabled: bool,
         /// Whether the app asks for `operator.admin`, without which newer releases show no approval that an agent raised.
         pub sees_agents: bool,
+        /// Whether commands of this machine may be routed to its nodes, for which the app asks for `operator.write`.
+        pub runs_on_nodes: bool,
         /// Only approvals of sessions that contain this text; absent for all.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[ts(optional)]
@@ -243,6 +245,9 @@ pub struct GatewayEdit {
     pub enabled: bool,
     /// Whether to ask for `operator.admin`.
     pub sees_agents: bool,
+    /// Whether commands of this machine may be routed to its nodes.
+    #[serde(default)]
+    pub runs_on_nodes: bool,
     /// Only approvals of sessions that contain this text.
     #[serde(default)]
     #[ts(optional)]

@@ -150,6 +150,10 @@ ui! {
         pub id: String,
         /// Its name.
         pub name: Shown,
+        /// The person's name for the gateway that it is connected to; absent for the app's own.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        pub gateway: Option<Shown>,
         /// Whether it is connected.
         pub connected: bool,
         /// Whether it runs commands.

@@ -1411,6 +1411,10 @@ enabled: boolean,
  */
 seesAgents: boolean, 
 /**
+ * Whether commands of this machine may be routed to its nodes.
+ */
+runsOnNodes: boolean, 
+/**
  * Only approvals of sessions that contain this text.
  */
 sessionFilter?: string, 
@@ -1451,6 +1455,10 @@ enabled: boolean,
  * Whether the app asks for `operator.admin`, without which newer releases show no approval that an agent raised.
  */
 seesAgents: boolean, 
+/**
+ * Whether commands of this machine may be routed to its nodes, for which the app asks for `operator.write`.
+ */
+runsOnNodes: boolean, 
 /**
  * Only approvals of sessions that contain this text; absent for all.
  */
@@ -2663,6 +2671,10 @@ id: string,
  * Its name.
  */
 name: Shown, 
+/**
+ * The person's name for the gateway that it is connected to; absent for the app's own.
+ */
+gateway?: Shown, 
 /**
  * Whether it is connected.
  */

@@ -78,7 +78,7 @@ mod tests {
     fn gateway(name: &str, state: Value) -> GatewayView {
         serde_json::from_value(json!({
             "id": name, "name": { "spans": [{ "kind": "plain", "text": name }] }, "url": "ws://127.0.0.1:1",
-            "enabled": true, "seesAgents": false, "secretKind": "token", "secret": "none", "state": state, "pending": 0,
+            "enabled": true, "seesAgents": false, "runsOnNodes": false, "secretKind": "token", "secret": "none", "state": state, "pending": 0,
         }))
         .unwrap()
     }

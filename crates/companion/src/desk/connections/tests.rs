@@ -423,6 +423,7 @@ async fn the_app_does_not_connect_to_itself() {
         pin: None,
         enabled: true,
         sees_agents: false,
+        runs_on_nodes: false,
         session_filter: None,
         secret_kind: SecretKind::Token,
         secret: SecretEdit::Clear,

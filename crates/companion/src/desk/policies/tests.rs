@@ -127,6 +127,7 @@ fn edit(url: &str, sees_agents: bool) -> GatewayEdit {
         pin: None,
         enabled: true,
         sees_agents,
+        runs_on_nodes: false,
         session_filter: None,
         secret_kind: SecretKind::Token,
         secret: SecretEdit::Set { value: TOKEN.to_owned() },

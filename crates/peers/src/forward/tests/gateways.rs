@@ -59,6 +59,7 @@ async fn connect(here: &Here, far: &Far, id: Option<String>) {
         pin: None,
         enabled: true,
         sees_agents: false,
+        runs_on_nodes: false,
         session_filter: None,
         secret_kind: SecretKind::Token,
         secret: SecretEdit::Set { value: TOKEN.to_owned() },

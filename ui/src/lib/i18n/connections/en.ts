@@ -130,6 +130,8 @@ export const en = {
     agents: 'Agents’ approvals',
     agentsSeen: 'asked for, with operator.admin',
     agentsNotSeen: 'not asked for',
+    nodes: 'Its nodes',
+    nodesRun: 'commands of this machine may run there, with operator.write',
     pending: 'Waiting here',
     pendingIs: (n: number) => (n === 0 ? 'nothing' : n === 1 ? '1 request' : `${n} requests`),
     edit: 'Change',
@@ -249,6 +251,9 @@ export const en = {
     agents: 'See approvals that agents raise',
     agentsHelp:
       'From release 2026.5 on a gateway shows them only to operator.admin, which may do everything there. Countersign asks for it for this purpose alone. Without it, only what other programs ask is seen.',
+    nodes: 'Let commands run on its nodes',
+    nodesHelp:
+      'Agents of this machine can then be sent to its nodes, by name, id or address. You are asked here as for any node; after that the node’s own policy decides, and nothing you answered here counts there. Countersign asks for operator.write.',
     session: 'Only sessions with',
     sessionHelp: 'A part of the session’s name. Blank: all sessions.',
     enabled: 'Connect to it',

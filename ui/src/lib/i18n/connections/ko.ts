@@ -132,6 +132,8 @@ export const ko: ConnectionsCatalogue = {
     agents: '에이전트의 승인',
     agentsSeen: 'operator.admin으로 요청함',
     agentsNotSeen: '요청하지 않음',
+    nodes: '노드',
+    nodesRun: '이 컴퓨터의 명령을 operator.write로 그곳에서 실행할 수 있음',
     pending: '여기서 대기',
     pendingIs: (n) => (n === 0 ? '없음' : `요청 ${n}개`),
     edit: '바꾸기',
@@ -252,6 +254,9 @@ export const ko: ConnectionsCatalogue = {
     agents: '에이전트가 올린 승인 보기',
     agentsHelp:
       '2026.5 릴리스부터 게이트웨이는 operator.admin에게만 보여 주는데, 그 권한은 그곳에서 모든 일을 할 수 있습니다. Countersign은 오직 이 목적으로만 요청합니다. 없으면 다른 프로그램의 요청만 보입니다.',
+    nodes: '이 게이트웨이의 노드에서 명령 실행 허용',
+    nodesHelp:
+      '이 컴퓨터의 에이전트를 이름, ID 또는 주소로 그 노드에 보낼 수 있게 됩니다. 다른 노드처럼 여기서 먼저 묻고, 그다음은 노드 자신의 정책이 결정하며, 여기서 한 답은 그곳에서 효력이 없습니다. Countersign은 operator.write를 요청합니다.',
     session: '이름에 다음이 든 세션만',
     sessionHelp: '세션 이름의 일부. 비우면 모든 세션.',
     enabled: '이 게이트웨이에 연결',

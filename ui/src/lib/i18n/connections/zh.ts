@@ -131,6 +131,8 @@ export const zh: ConnectionsCatalogue = {
     agents: '智能体的审批',
     agentsSeen: '通过 operator.admin 请求查看',
     agentsNotSeen: '未请求查看',
+    nodes: '它的节点',
+    nodesRun: '本机的命令可以通过 operator.write 在那里运行',
     pending: '在此等待',
     pendingIs: (n) => (n === 0 ? '没有' : `${n} 个请求`),
     edit: '更改',
@@ -238,6 +240,9 @@ export const zh: ConnectionsCatalogue = {
     agents: '查看智能体提出的审批',
     agentsHelp:
       '从 2026.5 版本起，网关只向 operator.admin 显示它们，而该权限在那里可以做任何事。Countersign 只为此目的请求它。没有它，就只能看到其他程序提出的请求。',
+    nodes: '允许命令在它的节点上运行',
+    nodesHelp:
+      '本机的智能体可以按名称、ID 或地址被指定到它的节点。和其他节点一样先在这里询问您；之后由该节点自己的策略决定，您在这里的答复在那里不算数。Countersign 会请求 operator.write。',
     session: '仅限名称包含以下内容的会话',
     sessionHelp: '会话名称的一部分。留空：所有会话。',
     enabled: '连接到它',
