@@ -99,7 +99,7 @@ pub(crate) fn what_a_run_on_our_node_came_to_reaches_the_agents_session(rig: &mu
     let companion = rig.companion()?;
     let node = rig.our_node()?;
     let folder = companion.app.home.file(&format!("folder-{}", node.id));
-    let task = rig.task_on_ours(&node.id, json!({ "command": format!("/usr/bin/mkdir -v {folder}") }))?;
+    let task = rig.task_on_ours(&node.id, json!({ "command": format!("mkdir -v {folder}") }))?;
     answered(&companion, &task, App::allow_once, || Path::new(&folder).exists())?;
     rig.wait_until_agent_hears(&task, "created directory")
 }
@@ -169,10 +169,9 @@ pub(crate) fn a_command_on_our_node_is_ended_by_its_time_limit(rig: &mut Rig) ->
     let node = rig.our_node()?;
     // Newer releases name the unit; the model gives what it is offered.
     let seconds = format!("600.{}", std::process::id());
-    let limited =
-        json!({ "command": format!("/usr/bin/sleep {seconds}"), "timeout": 2, "timeoutSeconds": 2 });
+    let limited = json!({ "command": format!("sleep {seconds}"), "timeout": 2, "timeoutSeconds": 2 });
     let task = rig.task_on_ours(&node.id, limited)?;
-    answered(&companion, &task, App::allow_once, || runs(&["/usr/bin/sleep", &seconds]))?;
+    answered(&companion, &task, App::allow_once, || runs(&["sleep", &seconds]))?;
     companion.expect_outcome(&Outcome::AllowedOnce)?;
     rig.wait_until_agent_hears(&task, "timeout")
 }

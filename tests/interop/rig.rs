@@ -249,6 +249,10 @@ impl Rig {
     fn tell_on(&self, task: &Task, node: &str, mut arguments: Value) -> Result<()> {
         let host = json!({ "key": task.session, "execHost": "node", "execNode": node });
         self.owner.call("sessions.patch", host)?;
+        if arguments["command"].is_null() {
+            // Node hosts of 2026.3 take a program that is named by its path for a script, and refuse to run it.
+            arguments["command"] = task.command().trim_start_matches("/usr/bin/").into();
+        }
         arguments["host"] = "node".into();
         arguments["node"] = node.into();
         self.tell(task, arguments)

@@ -151,6 +151,7 @@ ui! {
         /// Whether the app asks for `operator.admin`, without which newer releases show no approval that an agent raised.
         pub sees_agents: bool,
         /// Whether commands of this machine may be routed to its nodes, for which the app asks for `operator.write`.
+        #[serde(default)]
         pub runs_on_nodes: bool,
         /// Only approvals of sessions that contain this text; absent for all.
         #[serde(default, skip_serializing_if = "Option::is_none")]
