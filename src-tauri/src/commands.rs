@@ -13,7 +13,8 @@ use countersign_protocol::state::{TestParams, TestResult};
 use countersign_protocol::ui::{
     CommandError, ConnectionsView, DecideParams, EditParams, EmbeddedEdit, ErrorCode, ForwardSettings,
     ForwardTargetEdit, GatewayEdit, Page, PetSourceEdit, PolicyEditParams, PolicyPlace, PolicyPreviewParams,
-    PolicyRead, PolicyStores, RouteEdit, RouteResult, RoutingView, SampleResult, Snapshot,
+    PolicyRead, PolicyStores, RouteEdit, RouteResult, RoutingView, SampleResult, Snapshot, ToolsExplained,
+    ToolsQuery,
 };
 use std::time::Duration;
 use tauri::{AppHandle, Manager, State as Managed};
@@ -108,6 +109,11 @@ pub(crate) async fn reset_rules(state: Managed<'_, State>) -> Result<String> {
 #[tauri::command]
 pub(crate) async fn test_command(state: Managed<'_, State>, params: TestParams) -> Result<TestResult> {
     Ok(state.desk.test(&params).await)
+}
+
+#[tauri::command]
+pub(crate) async fn explain_tools(state: Managed<'_, State>, query: ToolsQuery) -> Result<ToolsExplained> {
+    state.desk.explain_tools(query).await
 }
 
 #[tauri::command]

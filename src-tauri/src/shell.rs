@@ -49,6 +49,7 @@ pub(crate) fn run(
             commands::open_prompt,
             commands::prompt_blank,
             commands::edit_rules,
+            commands::explain_tools,
             commands::remove_device,
             commands::policies,
             commands::policy,

@@ -186,6 +186,24 @@ fn a_fresh_home_gets_a_careful_document_of_its_own() -> Story {
     })
 }
 
+#[test]
+fn the_window_says_of_each_tool_whether_an_agent_gets_it_and_which_step_takes_it() -> Story {
+    asking(|app| {
+        let tools = json!({ "tools": { "deny": ["write_file"], "profile": "full" } }).to_string();
+        app.home.write_private(&app.home.state().join("tools.json"), tools.as_bytes())?;
+        open_page(app, "policy")?;
+        app.click(Window::Main, "tools-show")?;
+        let told = "const of = (name) => [...document.querySelectorAll('[data-testid=\"tools-row\"]')]
+                .find((row) => row.cells[0].innerText.trim() === name);
+            const gets = (name) => of(name)?.dataset.gets;
+            return gets('exec') === 'true' && gets('write_file') === 'false'
+                && of('write_file').cells[1].innerText.includes('tools.global')";
+        app.wait_in(Window::Main, "exec stays and write_file is taken by what is set", told)?;
+        app.shoot(Window::Main, "policy-tools")?;
+        Ok(())
+    })
+}
+
 fn open_page(app: &App, page: &str) -> Story {
     app.start_again(&[])?;
     app.wait_for_element(Window::Main, "body[data-ready=\"true\"]")?;

@@ -213,8 +213,13 @@ impl Rig {
 
     /// The same on a node.
     pub(crate) fn task_on(&self, node: &NodeHost) -> Result<Task> {
+        self.task_on_with(node, json!({}))
+    }
+
+    /// The same with more of the call.
+    pub(crate) fn task_on_with(&self, node: &NodeHost, arguments: Value) -> Result<Task> {
         let task = Task::new(node.work());
-        self.tell_on(&task, node.id(), json!({}))?;
+        self.tell_on(&task, node.id(), arguments)?;
         Ok(task)
     }
 
@@ -274,11 +279,6 @@ impl Rig {
 
     /// Waits until the agent's model has been told `text` about a task. Early releases tell it what a command came to only
     /// together with the next message, so there is one whenever the last one was read.
-    pub(crate) fn wait_until_agent_hears(&self, task: &Task, text: &str) -> Result<()> {
-        self.agent_hears_within(task, text, HEARING_LIMIT)
-    }
-
-    /// The same within a time.
     pub(crate) fn agent_hears_within(&self, task: &Task, text: &str, limit: Duration) -> Result<()> {
         let mut nudge: Option<String> = None;
         let mut nudged = Instant::now();

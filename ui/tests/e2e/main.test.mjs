@@ -300,3 +300,20 @@ test('an unusable document is reset only after the word was typed', () =>
     await tab.waitForSelector(at('backup'));
     assert.equal((await calls(tab, 'resetDocument')).length, 1);
   }));
+
+test('the policy page says which tools an agent gets, and which step takes the others', () =>
+  main('policy', async (tab) => {
+    await tab.waitForSelector(at('tools-policy'));
+    await tab.click(at('tools-show'));
+    await tab.waitForSelector(at('tools-row'));
+    assert.deepEqual((await calls(tab, 'explainTools')).at(-1), [{ agent: 'main' }]);
+    assert.equal(await tab.locator(`${at('tools-row')}[data-gets="true"]`).count(), 2);
+    assert.match(await tab.textContent(at('tools-policy')), /write_file[^]*no, taken by[^]*tools\.agent \(main\)/);
+    await tab.fill(at('tools-agent'), 'scout');
+    await tab.fill(at('tools-session'), 'agent:scout:subagent:1');
+    await tab.focus(at('tools-session'));
+    await tab.keyboard.press('Enter');
+    await tab.waitForSelector(at('tools-warnings'));
+    const said = await tab.textContent(at('tools-about'));
+    assert.match(said, /in a sandbox[^]*a sub-agent, 1 below the first/);
+  }));

@@ -32,6 +32,7 @@ import { removeTarget, sampled, saveTarget, setForward } from './forward';
 import { disconnect, forget, removeSource, retrySource, saveSource, setServer } from './pets';
 import { applyRuleEdit, rules as sampleRules } from './rules';
 import { shown } from './text';
+import { explained } from './explained';
 
 /** A call that a page made, for tests to look at. */
 export interface Call {
@@ -292,6 +293,8 @@ export class MockBackend implements Backend {
     });
 
   testCommand: Backend['testCommand'] = (params) => this.#call('testCommand', [params], () => tested(params.command));
+
+  explainTools: Backend['explainTools'] = (query) => this.#call('explainTools', [query], () => explained(query));
 
   history: Backend['history'] = (before, limit) =>
     this.#call('history', [before, limit], () => {

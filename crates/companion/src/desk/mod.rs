@@ -20,6 +20,7 @@ mod routing;
 pub(crate) mod rules;
 mod running;
 pub(crate) mod status;
+mod tools;
 
 use crate::routing::Router;
 use confirmations::Confirmations;

@@ -12,6 +12,7 @@ mod mistake;
 mod pets;
 mod policies;
 mod routing;
+mod tools;
 
 pub use app::*;
 pub use card::*;
@@ -21,3 +22,4 @@ pub use mistake::*;
 pub use pets::*;
 pub use policies::*;
 pub use routing::*;
+pub use tools::*;

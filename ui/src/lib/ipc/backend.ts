@@ -36,6 +36,8 @@ import type {
   Snapshot,
   TestParams,
   TestResult,
+  ToolsExplained,
+  ToolsQuery,
   UiMessage,
 } from '../protocol';
 
@@ -73,6 +75,8 @@ export interface Backend {
   /** Moves unusable rules aside and starts without any; returns the path of the old ones. */
   resetRules(): Promise<string>;
   testCommand(params: TestParams): Promise<TestResult>;
+  /** Which tools a caller gets, and which step of the tool policy takes the others. */
+  explainTools(query: ToolsQuery): Promise<ToolsExplained>;
   /** History newest first; `before` is exclusive, `null` means from the newest. */
   history(before: number | null, limit: number): Promise<HistoryPage>;
   verifyHistory(): Promise<ChainReport>;

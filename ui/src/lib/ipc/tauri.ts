@@ -36,6 +36,7 @@ export const tauriBackend = (window: keyof typeof CHANNELS): Backend => ({
   editRules: (params) => invoke('edit_rules', { params }),
   resetRules: () => invoke('reset_rules'),
   testCommand: (params) => invoke('test_command', { params }),
+  explainTools: (query) => invoke('explain_tools', { query }),
   history: (before, limit) => invoke('history', { before, limit }),
   verifyHistory: () => invoke('verify_history'),
   running: () => invoke('running'),

@@ -3641,6 +3641,69 @@ export type TestVerdict = "allow" | "ask" | "deny";
 export type Theme = "system" | "light" | "dark";
 
 /**
+ * One tool.
+ */
+export type ToolExplained = { 
+/**
+ * Its name.
+ */
+name: Shown, 
+/**
+ * The step that takes it; absent where the caller gets it.
+ */
+takenBy?: Shown, };
+
+/**
+ * What comes of it.
+ */
+export type ToolsExplained = { 
+/**
+ * Whether its commands run in a sandbox where it names no place.
+ */
+sandboxed: boolean, 
+/**
+ * Runs above it, as its session's key tells; 0 for none.
+ */
+subAgentDepth: number, 
+/**
+ * The group that it speaks for, as its session's key tells.
+ */
+group?: Shown, 
+/**
+ * Every tool: those that it gets first.
+ */
+tools: Array<ToolExplained>, 
+/**
+ * The steps that were taken, in order, by their labels (docs/protocol/tools.md, "Steps").
+ */
+steps: Array<Shown>, 
+/**
+ * What is odd about the policy.
+ */
+warnings: Array<Shown>, };
+
+/**
+ * For whom tools are listed.
+ */
+export type ToolsQuery = { 
+/**
+ * The agent.
+ */
+agent: string, 
+/**
+ * Its session; keys as OpenClaw gives them tell sub-agents and groups.
+ */
+session?: string, 
+/**
+ * Provider of its model.
+ */
+provider?: string, 
+/**
+ * Its model.
+ */
+model?: string, };
+
+/**
  * One step of an evaluation, in the order in which it looks.
  */
 export type TraceStep = { "kind": "sandbox", 

@@ -27,6 +27,28 @@ export const en = {
     problems: 'Counts for nothing:',
   },
 
+  tools: {
+    title: 'Tools of an agent',
+    lead: 'Which tools it gets, and which step of the tool policy takes the others. Nothing is called.',
+    agent: 'Agent',
+    session: 'Session',
+    provider: 'Provider',
+    model: 'Model',
+    any: 'any',
+    show: 'Show',
+    tool: 'Tool',
+    verdict: 'Whether it gets it',
+    gets: 'yes',
+    takenBy: 'no, taken by',
+    sandboxed: 'Its commands run in a sandbox.',
+    notSandboxed: 'Its commands run outside a sandbox.',
+    subAgent: (depth: number) => `It is a sub-agent, ${depth} below the first.`,
+    group: 'It speaks for the group',
+    owner: 'Nothing shows who the owner is or who sent a message, so nobody counts as the owner.',
+    steps: 'Steps, in order:',
+    warnings: 'Odd about the policy:',
+  },
+
   short: {
     off: 'off',
     'not-connected': 'not connected',

@@ -28,6 +28,28 @@ export const ko: PoliciesCatalogue = {
     problems: '효과 없음:',
   },
 
+  tools: {
+    title: '에이전트의 도구',
+    lead: '어떤 도구를 받는지, 나머지는 도구 정책의 어느 단계가 가져가는지. 아무것도 호출하지 않습니다.',
+    agent: '에이전트',
+    session: '세션',
+    provider: '제공자',
+    model: '모델',
+    any: '모두',
+    show: '보기',
+    tool: '도구',
+    verdict: '받는지 여부',
+    gets: '예',
+    takenBy: '아니요, 다음 단계가 가져감:',
+    sandboxed: '그 명령은 샌드박스에서 실행됩니다.',
+    notSandboxed: '그 명령은 샌드박스 밖에서 실행됩니다.',
+    subAgent: (depth) => `하위 에이전트이며, 처음보다 ${depth}단계 아래입니다.`,
+    group: '대신하는 그룹:',
+    owner: '누가 소유자인지, 누가 메시지를 보냈는지는 어디에도 나타나지 않으므로 아무도 소유자로 치지 않습니다.',
+    steps: '순서대로 단계:',
+    warnings: '정책에서 이상한 점:',
+  },
+
   short: {
     off: '꺼짐',
     'not-connected': '연결 안 됨',

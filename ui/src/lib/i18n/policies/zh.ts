@@ -28,6 +28,28 @@ export const zh: PoliciesCatalogue = {
     problems: '不起作用：',
   },
 
+  tools: {
+    title: '智能体的工具',
+    lead: '它能得到哪些工具，其余的被工具策略的哪一步拿走。不会调用任何工具。',
+    agent: '智能体',
+    session: '会话',
+    provider: '提供方',
+    model: '模型',
+    any: '任意',
+    show: '显示',
+    tool: '工具',
+    verdict: '是否得到',
+    gets: '是',
+    takenBy: '否，被这一步拿走：',
+    sandboxed: '它的命令在沙箱中运行。',
+    notSandboxed: '它的命令在沙箱之外运行。',
+    subAgent: (depth) => `它是子智能体，在第一个之下第 ${depth} 层。`,
+    group: '它代表的群组：',
+    owner: '谁是所有者、消息由谁发送，这里都看不到，因此没有人被当作所有者。',
+    steps: '依次的步骤：',
+    warnings: '策略中的异常：',
+  },
+
   short: {
     off: '已关闭',
     'not-connected': '未连接',
