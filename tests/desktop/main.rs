@@ -12,6 +12,7 @@ mod hostile;
 mod instances;
 mod keyboard;
 mod keyring;
+mod limits;
 mod looks;
 mod node;
 mod pets;
