@@ -250,6 +250,34 @@ fn an_agent_is_told_at_its_next_turn_how_a_command_in_the_background_ended() -> 
     })
 }
 
+#[test]
+fn a_command_that_wants_a_terminal_gets_one_of_its_own_and_the_prompt_says_so() -> Story {
+    let home = Home::asking()?;
+    let tools =
+        json!({ "tools": { "exec": { "host": "gateway", "security": "allowlist", "ask": "on-miss" } } });
+    home.write_private(&home.state().join("tools.json"), tools.to_string().as_bytes())?;
+    crate::story(Ok(home), Shell::Bare, |app| {
+        let call = |pty: bool| {
+            let args = json!({ "command": "tty; stty size", "pty": pty });
+            json!({ "tool": "exec", "args": args, "workspace": app.home.work() })
+        };
+        let calling = posted(app, &call(true))?;
+        app.wait_for_card("tty")?;
+        let said = "return document.body.innerText.includes('runs in a terminal of its own')";
+        app.wait_in(Window::Prompt, "the prompt says that it gets a terminal", said)?;
+        app.shoot(Window::Prompt, "prompt-terminal")?;
+        app.allow_once()?;
+        let answer = end(calling)?;
+        ensure!(answer.contains("/dev/pts/") && answer.contains("30 120"), "{answer}");
+        let calling = posted(app, &call(false))?;
+        app.wait_for_card("tty")?;
+        app.allow_once()?;
+        let answer = end(calling)?;
+        ensure!(answer.contains("not a tty"), "{answer}");
+        Ok(())
+    })
+}
+
 /// A call over HTTP that is not answered yet.
 fn posted(app: &App, call: &Value) -> Result<TcpStream> {
     let url = app.home.gateway_url()?;

@@ -122,6 +122,9 @@ pub struct ExecRequest {
     /// How long the person may take, in milliseconds. Ours: peers do not send it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval_timeout_ms: Option<u64>,
+    /// Whether it gets a terminal of its own. Ours: peers do not send it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pty: Option<bool>,
     /// The run that this is, when it came over the network. Ours: peers do not send it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node_run: Option<NodeRun>,

@@ -68,6 +68,9 @@ fn facts(subject: &Subject, found: &[Finding]) -> Vec<Fact> {
     }
     facts.extend(found.iter().map(finding));
     facts.extend(subject.folder().map(folder));
+    if subject.command().is_some_and(|command| command.terminal) {
+        facts.push(Fact::Terminal);
+    }
     if let Some(limit) = subject.command().and_then(|command| command.time_limit) {
         facts.push(Fact::TimeLimit { ms: u64::try_from(limit.as_millis()).unwrap_or(u64::MAX) });
     }

@@ -77,6 +77,8 @@ pub struct Command {
     pub environment: Environment,
     /// When it is ended.
     pub time_limit: Option<Duration>,
+    /// Whether it gets a terminal of its own.
+    pub terminal: bool,
     /// The asker's own words of warning.
     pub warning: Option<String>,
     /// The tool that it was asked for with, when that was one.
@@ -400,6 +402,7 @@ impl Command {
             folder: None,
             environment: Environment::default(),
             time_limit: None,
+            terminal: false,
             warning: None,
             tool: None,
         }

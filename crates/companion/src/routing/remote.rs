@@ -38,6 +38,11 @@ impl Router {
                 return (None, Err(refusal));
             }
         };
+        if exec.pty == Some(true) {
+            let refusal = refused("INVALID_REQUEST", "pty", NO_TERMINAL.to_owned());
+            self.record(&exec, peer, REMOTE, refusal.outcome.clone()).await;
+            return (None, Err(refusal));
+        }
         let name = place.name();
         let run = NodeRun {
             gateway: place.gateway.gateway(),
@@ -155,6 +160,9 @@ fn not_run(outcome: Outcome, message: &str, reason: &str) -> Refusal {
     };
     Refusal { error, outcome }
 }
+
+/// What runs on a node says nothing of terminals, in any release.
+const NO_TERMINAL: &str = "pty: a node cannot be asked for a terminal; run it without, or on this machine";
 
 /// For the history.
 const REMOTE: Option<HostKind> = Some(HostKind::Remote);

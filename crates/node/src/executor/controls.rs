@@ -16,11 +16,19 @@ pub struct Controls {
     pub name: Option<String>,
     /// Bytes of stdout and stderr together that are kept, marker included.
     pub output: usize,
+    /// Whether it gets a terminal of its own.
+    pub terminal: bool,
 }
 
 impl Default for Controls {
     fn default() -> Self {
-        Self { cancel: CancellationToken::new(), tap: Tap::default(), name: None, output: OUTPUT_BYTES }
+        Self {
+            cancel: CancellationToken::new(),
+            tap: Tap::default(),
+            name: None,
+            output: OUTPUT_BYTES,
+            terminal: false,
+        }
     }
 }
 

@@ -8,6 +8,7 @@ mod handed;
 mod output;
 pub mod program;
 pub mod sandbox;
+mod terminal;
 mod tree;
 pub mod warden;
 
@@ -19,6 +20,7 @@ use countersign_policy::ApprovedCommand;
 use countersign_protocol::socket::ExecPayload;
 use handed::Handed;
 use output::{Capture, Pipes};
+use pty_process::Pty;
 use rustix::process::Signal;
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -26,7 +28,9 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
-use tokio::process::{Child, ChildStderr, ChildStdout, Command};
+use terminal::Terminal;
+use tokio::io::AsyncRead;
+use tokio::process::{Child, Command};
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 use tree::Tree;
@@ -67,7 +71,7 @@ pub async fn run(
     base_env: &BTreeMap<String, String>,
     controls: impl Into<Controls>,
 ) -> Result<RunOutput, NotStarted> {
-    let Controls { cancel, tap, name, output } = controls.into();
+    let Controls { cancel, tap, name, output, terminal } = controls.into();
     passable(&command)?;
     if cancel.is_cancelled() {
         return Err(NotStarted::Cancelled);
@@ -80,7 +84,10 @@ pub async fn run(
         }
         let handed = handed::of(&command)?;
         let started = Instant::now();
-        match spawn(&command, base_env, &folder, handed, name.as_deref()) {
+        let terminal = if terminal { Some(Terminal::open()) } else { None }.transpose();
+        let spawned = terminal
+            .and_then(|terminal| spawn(&command, base_env, &folder, handed, terminal, name.as_deref()));
+        match spawned {
             Err(error) if error.kind() == ErrorKind::ExecutableFileBusy && pause <= LAST_BUSY_PAUSE => {
                 tokio::time::sleep(pause).await;
                 pause *= 2;
@@ -89,7 +96,10 @@ pub async fn run(
         }
     };
     let payload = match spawned {
-        Ok(started_as) => Run::of(started_as, output, tap).finish(command.timeout(), started, &cancel).await,
+        Ok((started_as, terminal)) => {
+            let run = Run::of(started_as, output, tap).through(terminal);
+            run.finish(command.timeout(), started, &cancel).await
+        }
         Err(error) => not_started(&error.to_string()),
     };
     Ok(RunOutput { payload, duration: started.elapsed() })
@@ -151,8 +161,9 @@ fn spawn(
     base_env: &BTreeMap<String, String>,
     folder: &OwnedFd,
     handed: Option<Handed>,
+    terminal: Option<Terminal>,
     called: Option<&str>,
-) -> std::io::Result<(Child, Tree)> {
+) -> std::io::Result<((Child, Tree), Option<Pty>)> {
     let argv = handed.as_ref().map_or(command.argv(), |handed| &handed.argv);
     let (name, arguments) = argv.split_first().ok_or(ErrorKind::InvalidInput)?;
     let mut process = Command::new(command.program());
@@ -171,8 +182,27 @@ fn spawn(
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
-    tree::start(&mut process, called)
+    start_in(process, terminal, called)
 }
+
+/// Starts it in its terminal, if it gets one.
+fn start_in(
+    mut process: Command,
+    terminal: Option<Terminal>,
+    called: Option<&str>,
+) -> std::io::Result<((Child, Tree), Option<Pty>)> {
+    let Some(Terminal { ours, its }) = terminal else {
+        return Ok((tree::start(&mut process, called)?, None));
+    };
+    let (name, kind) = terminal::KIND;
+    if !process.as_std().get_envs().any(|(known, _)| known == name) {
+        process.env(name, kind);
+    }
+    Ok((tree::start_in(process, its, called)?, Some(ours)))
+}
+
+/// Where what it prints comes from.
+type Reader = Box<dyn AsyncRead + Send + Unpin>;
 
 /// A started command.
 struct Run {
@@ -180,7 +210,7 @@ struct Run {
     tree: Tree,
     child: Child,
     stop: Stop,
-    pipes: Pipes<ChildStdout, ChildStderr>,
+    pipes: Pipes<Reader, Reader>,
     capture: Capture,
 }
 
@@ -210,11 +240,22 @@ impl Run {
         tap.hear(Heard::Started);
         Self {
             tree,
-            pipes: Pipes::new(child.stdout.take(), child.stderr.take()),
+            pipes: Pipes::new(
+                child.stdout.take().map(|out| Box::new(out) as Reader),
+                child.stderr.take().map(|err| Box::new(err) as Reader),
+            ),
             capture: Capture::new(output, tap),
             child,
             stop: Stop::Tree,
         }
+    }
+
+    /// What it prints comes out of its terminal, where it has one.
+    fn through(mut self, terminal: Option<Pty>) -> Self {
+        if let Some(terminal) = terminal {
+            self.pipes = Pipes::new(Some(Box::new(terminal) as Reader), None);
+        }
+        self
     }
 
     /// Its processes are elsewhere.

@@ -595,7 +595,7 @@ async fn t16_a_folder_moved_between_check_and_spawn_stays_the_one_that_was_shown
     let moved = bench.folder.path().join("moved");
     fs::rename(bench.work(), &moved).unwrap();
     fs::create_dir(bench.work()).unwrap();
-    let child = spawn(&command, &base_env(), &folder, None, None).unwrap();
+    let (child, _) = spawn(&command, &base_env(), &folder, None, None, None).unwrap();
     let payload =
         Run::of(child, OUTPUT_BYTES, Tap::default()).finish(None, Instant::now(), &bench.cancel).await;
     assert_eq!(Path::new(payload.stdout.trim_end()), fs::canonicalize(moved).unwrap());

@@ -9,6 +9,7 @@
 use super::warden;
 use crate::shortage;
 use countersign_commands::environment;
+use pty_process::Pts;
 use rustix::io::Errno;
 use rustix::process::{
     Pid, PidfdFlags, Signal, getpid, kill_process, kill_process_group, pidfd_open, pidfd_send_signal,
@@ -50,6 +51,22 @@ pub(super) struct Tree {
 /// Starts `process` in a process group of its own, with nothing in its environment that is ours alone. `name` is what the record
 /// calls the run.
 pub(super) fn start(process: &mut Command, name: Option<&str>) -> io::Result<(Child, Tree)> {
+    let tree = begin(process, name);
+    process.process_group(0);
+    lead(process.spawn(), tree)
+}
+
+/// The same in a terminal of its own: it leads a session, whose controlling terminal that is.
+pub(super) fn start_in(mut process: Command, terminal: Pts, name: Option<&str>) -> io::Result<(Child, Tree)> {
+    let tree = begin(&mut process, name);
+    let spawned = pty_process::Command::from(process).spawn(terminal).map_err(|error| match error {
+        pty_process::Error::Io(error) => error,
+        other => io::Error::other(other),
+    });
+    lead(spawned, tree)
+}
+
+fn begin(process: &mut Command, name: Option<&str>) -> Tree {
     let named = process.as_std().get_envs().filter_map(|(name, _)| name.to_str());
     let ours: Vec<String> =
         named.filter(|name| environment::is_ours_alone(name)).map(str::to_owned).collect();
@@ -57,11 +74,15 @@ pub(super) fn start(process: &mut Command, name: Option<&str>) -> io::Result<(Ch
         process.env_remove(name);
     }
     let mark = Uuid::new_v4().simple().to_string();
-    process.env(MARK, &mark).process_group(0).kill_on_drop(true);
+    process.env(MARK, &mark).kill_on_drop(true);
     // Told before it starts: no moment is left in which it runs and nobody knows of it.
-    let mut tree = Tree { mark, leader: None };
+    let tree = Tree { mark, leader: None };
     warden::begins(&tree.mark, name);
-    let child = process.spawn().inspect_err(shortage::notice)?;
+    tree
+}
+
+fn lead(spawned: io::Result<Child>, mut tree: Tree) -> io::Result<(Child, Tree)> {
+    let child = spawned.inspect_err(shortage::notice)?;
     tree.leader = child.id().and_then(|pid| i32::try_from(pid).ok()).and_then(Pid::from_raw);
     if let Some(leader) = tree.leader {
         warden::leads(&tree.mark, leader.as_raw_nonzero().get());

@@ -453,6 +453,7 @@ impl Host {
                 folder: Some(looked.folder(&checked.cwd)),
                 environment: Environment::Values(checked.env.accepted.clone()),
                 time_limit: checked.timeout,
+                terminal: checked.terminal,
                 ..Command::of_text(checked.runner, checked.command_text.clone(), view)
             })),
             door: self.door(checked.via(peer, self.parts.via), peer),
@@ -592,6 +593,7 @@ impl Host {
         recorder.allowed(outcome).await?;
         let view = recorder.running(self.parts.ports.clock.now_ms());
         let (_watched, mut controls) = self.running.watch(view, &gone, checked.started, checked.tap);
+        controls.terminal = checked.terminal;
         controls.output = self.parts.settings.borrow().limits.output_kb as usize * 1_000;
         match self.execute(command, &placement, controls).await {
             Ok(output) => {

@@ -53,6 +53,13 @@ pub enum Placement {
     },
 }
 
+impl Placement {
+    /// Whether it is a container, whose program only passes on what is printed.
+    pub(super) fn is_container(&self) -> bool {
+        matches!(self, Self::Sandbox { sandbox, .. } if matches!(sandbox.backend, sandbox::Backend::Container { .. }))
+    }
+}
+
 impl Default for Placement {
     /// On this machine, nothing requested.
     fn default() -> Self {

@@ -26,6 +26,8 @@ pub(super) struct Checked {
     pub(super) cwd: String,
     pub(super) env: Overrides,
     pub(super) timeout: Option<Duration>,
+    /// Whether it gets a terminal of its own.
+    pub(super) terminal: bool,
     pub(super) agent: AgentId,
     pub(super) session: Option<SessionKey>,
     pub(super) origin: Origin,
@@ -99,7 +101,12 @@ pub(super) fn check(
             }
         },
     };
+    let terminal = request.pty == Some(true);
+    if terminal && placement.is_container() {
+        return Err(Refusal::invalid("pty: a container gives a command no terminal; run it without"));
+    }
     Ok(Checked {
+        terminal,
         command_text: agreed.command_text,
         cwd: request
             .cwd

@@ -161,6 +161,8 @@ ui_tagged! {
             /// Whether `content` is all of it.
             complete: bool,
         },
+        /// It runs in a terminal of its own, in which nobody types.
+        Terminal,
         /// The run is ended after this time.
         TimeLimit {
             /// Milliseconds.

@@ -53,6 +53,7 @@ impl Order {
         let wait = from.count("yieldMs")?.map_or(settings.patience, Duration::from_millis);
         let wait = wait.clamp(SHORTEST_WAIT, LONGEST_WAIT);
         let wait = if from.flag("background")? == Some(true) { Duration::ZERO } else { wait };
+        let pty = from.flag("pty")?.filter(|wanted| *wanted);
         let node = from.text("node")?.map(str::trim).filter(|node| !node.is_empty());
         Ok(Self {
             text: text.to_owned(),
@@ -61,6 +62,7 @@ impl Order {
                 cwd: Some(if cwd.is_empty() { "/".to_owned() } else { cwd.to_owned() }),
                 env: from.texts("env")?,
                 timeout_ms: i64::try_from(timeout.as_millis()).ok(),
+                pty,
                 agent_id: Some(call.caller.agent.clone().into()),
                 session_key: call.caller.session.clone().map(Into::into),
                 approval_timeout_ms: call
@@ -119,6 +121,10 @@ pub(super) fn schema() -> Value {
                 "description": "Let it go on in the background as soon as it has started",
             },
             "timeout": count("Seconds after which the command is ended"),
+            "pty": {
+                "type": "boolean",
+                "description": "Run it in a terminal of its own, in which nobody types: for programs that print otherwise without one",
+            },
             "host": one_of(&["auto", "sandbox", "gateway", "node"], "Where to run it, if that is left open"),
             "security": one_of(&["deny", "allowlist", "full"], hardens),
             "ask": one_of(&["off", "on-miss", "always"], hardens),
@@ -137,6 +143,7 @@ const KNOWN: &[&str] = &[
     "yieldMs",
     "background",
     "timeout",
+    "pty",
     "host",
     "security",
     "ask",
@@ -225,7 +232,7 @@ mod tests {
     fn what_is_said_around_a_command_is_handed_on() {
         let order = read(json!({
             "command": "ls", "workdir": "sub/", "env": {"A": "1"}, "timeout": 5, "host": "node",
-            "node": " box ", "security": "deny", "ask": "always", "yieldMs": 200, "elevated": false,
+            "node": " box ", "security": "deny", "ask": "always", "yieldMs": 200, "elevated": false, "pty": true,
         }))
         .unwrap();
         let tool = route::Tool {
@@ -236,7 +243,7 @@ mod tests {
         };
         assert_eq!((order.tool, order.patience), (tool, Patience::Started(Duration::from_millis(200))));
         assert_eq!(order.exec.cwd.as_deref(), Some("/work/space/sub"));
-        assert_eq!(order.exec.timeout_ms, Some(5_000));
+        assert_eq!((order.exec.timeout_ms, order.exec.pty), (Some(5_000), Some(true)));
         assert_eq!(
             order.exec.env.unwrap().into_iter().collect::<Vec<_>>(),
             [("A".to_owned(), "1".to_owned())]

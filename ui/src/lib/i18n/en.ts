@@ -300,6 +300,7 @@ export const en = {
     also: (facts: string) => `Also checked: ${facts}.`,
     noOverrides: 'no environment overrides',
     noElevation: 'no sudo or the like',
+    terminal: 'runs in a terminal of its own, nobody types',
     timeLimit: (time: string) => `ended after ${time}`,
     agentName: 'The agent calls itself {name}.',
     unrecorded: 'Not recorded',

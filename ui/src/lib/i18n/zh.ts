@@ -275,6 +275,7 @@ export const zh: Catalogue = {
     also: (facts) => `还核查了：${facts}。`,
     noOverrides: '没有环境变量改动',
     noElevation: '没有 sudo 之类的提权',
+    terminal: '在自己的终端中运行，无人输入',
     timeLimit: (time) => `${time}后终止`,
     agentName: '智能体自称 {name}。',
     unrecorded: '无法记录',

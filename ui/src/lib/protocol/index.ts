@@ -1085,7 +1085,7 @@ content: Shown,
 /**
  * Whether `content` is all of it.
  */
-complete: boolean, } | { "kind": "time-limit", 
+complete: boolean, } | { "kind": "terminal" } | { "kind": "time-limit", 
 /**
  * Milliseconds.
  */

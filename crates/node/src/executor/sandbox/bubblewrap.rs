@@ -6,14 +6,17 @@
 mod status;
 mod walls;
 
+use super::super::terminal::Terminal;
 use super::super::tree::Tree;
 use super::super::{
-    Controls, FIRST_BUSY_PAUSE, LAST_BUSY_PAUSE, NotStarted, Run, RunOutput, Stop, not_started, tree, verify,
+    Controls, FIRST_BUSY_PAUSE, LAST_BUSY_PAUSE, NotStarted, Run, RunOutput, Stop, not_started, start_in,
+    verify,
 };
 use super::{Grounds, Network, Unavailable};
 use crate::facts;
 use command_fds::{CommandFdExt, FdMapping};
 use countersign_policy::{ApprovedCommand, display};
+use pty_process::Pty;
 pub(in super::super) use status::Status;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -76,7 +79,7 @@ pub(super) async fn run(
     base_env: &BTreeMap<String, String>,
     network: Network,
     grounds: &Grounds,
-    Controls { cancel, tap, name, output }: Controls,
+    Controls { cancel, tap, name, output, terminal }: Controls,
 ) -> Result<RunOutput, NotStarted> {
     let bubblewrap = found().await?;
     let mut pause = FIRST_BUSY_PAUSE;
@@ -87,11 +90,15 @@ pub(super) async fn run(
             return Err(NotStarted::Cancelled);
         }
         let started = Instant::now();
-        let spawned =
-            spawn(bubblewrap, &command, base_env, folder, &pinned, network, grounds, name.as_deref());
+        let terminal = if terminal { Some(Terminal::open()) } else { None }.transpose();
+        let spawned = terminal.and_then(|terminal| {
+            let called = name.as_deref();
+            spawn(bubblewrap, &command, base_env, folder, &pinned, network, grounds, terminal, called)
+        });
         let ran = match spawned {
-            Ok((started_as, status)) => {
-                let run = Run::of(started_as, output, tap.clone()).stopped_by(Stop::Namespace(status));
+            Ok(((started_as, terminal), status)) => {
+                let run = Run::of(started_as, output, tap.clone()).through(terminal);
+                let run = run.stopped_by(Stop::Namespace(status));
                 run.finish(command.timeout(), started, &cancel).await
             }
             Err(error) => not_started(&error.to_string()),
@@ -141,8 +148,9 @@ fn spawn(
     pinned: &[(PathBuf, OwnedFd)],
     network: Network,
     grounds: &Grounds,
+    terminal: Option<Terminal>,
     called: Option<&str>,
-) -> io::Result<((Child, Tree), Status)> {
+) -> io::Result<(((Child, Tree), Option<Pty>), Status)> {
     let (typed, arguments) = command.argv().split_first().ok_or(ErrorKind::InvalidInput)?;
     let cwd = &command.pins().cwd.real_path;
     let mut walls = Walls::new(network, &grounds.home, base_env)?;
@@ -162,7 +170,7 @@ fn spawn(
     list.extend(arguments.iter().map(OsString::from));
     let mut process = start(&bubblewrap.program, list, handed)?;
     process.env_clear().envs(command.environment(base_env)).env("OPENCLAW_CLI", "1").env("PWD", cwd);
-    Ok((tree::start(&mut process, called)?, status))
+    Ok((start_in(process, terminal, called)?, status))
 }
 
 /// What bubblewrap said when it was asked something.
@@ -173,7 +181,7 @@ struct Reply {
 
 async fn answer(program: &Path, list: Vec<OsString>, handed: Vec<OwnedFd>) -> io::Result<Reply> {
     let mut process = start(program, list, handed)?;
-    let asked = process.env_clear().output();
+    let asked = process.env_clear().process_group(0).output();
     let output = timeout(ANSWER_WAIT, asked).await.map_err(|_| io::Error::other("it does not answer"))??;
     let text = [output.stdout, output.stderr].concat();
     Ok(Reply { good: output.status.success(), text: String::from_utf8_lossy(&text).into_owned() })
@@ -196,7 +204,6 @@ fn start(program: &Path, list: Vec<OsString>, handed: Vec<OwnedFd>) -> io::Resul
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
-        .process_group(0)
         .kill_on_drop(true)
         .fd_mappings(mapped)
         .map_err(io::Error::other)?;

@@ -59,7 +59,7 @@ pub(super) async fn run(
     command: ApprovedCommand,
     base_env: &BTreeMap<String, String>,
     container: Container<'_>,
-    Controls { cancel, tap, name: called, output }: Controls,
+    Controls { cancel, tap, name: called, output, terminal: _ }: Controls,
 ) -> Result<RunOutput, NotStarted> {
     // Opened and compared; the service will open it again by its path.
     let _folder = verify(&command).await?;

@@ -50,6 +50,13 @@ impl Rig {
         run(command, &self.env, &self.sandbox, &self.grounds, cancel).await.map(|output| output.payload)
     }
 
+    /// Runs the text of a shell in the sandbox, in a terminal of its own.
+    async fn in_terminal(&self, text: &str) -> ExecPayload {
+        let controls = Controls { terminal: true, ..Controls::default() };
+        let command = self.bench.approve(&owned(&["sh", "-c", text]));
+        run(command, &self.env, &self.sandbox, &self.grounds, controls).await.unwrap().payload
+    }
+
     /// Runs the list in the sandbox.
     async fn run(&self, argv: &[&str]) -> ExecPayload {
         self.start(self.bench.approve(&owned(argv))).await.unwrap()
@@ -116,4 +123,11 @@ fn again_as_nobody(test: &str) {
     let said = String::from_utf8_lossy(&ran.stdout);
     assert!(ran.status.success(), "as nobody: {said}{}", String::from_utf8_lossy(&ran.stderr));
     assert!(said.contains("1 passed"), "no such test: {said}");
+}
+
+#[tokio::test]
+async fn a_command_in_it_gets_a_terminal_of_its_own_too() {
+    let rig = Rig::new();
+    let payload = rig.in_terminal("test -t 0 && test -t 1 && echo yes; stty size; cat; exit 3").await;
+    assert_eq!((payload.exit_code, payload.stdout.as_str()), (Some(3), "yes\r\n30 120\r\n"));
 }

@@ -208,3 +208,18 @@ async fn on_this_machine_a_wish_hardens_the_document_and_never_loosens_it() {
         assert_eq!(record.is_some(), asked, "{name}: whether a person was asked");
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_terminal_that_cannot_be_had_is_refused_before_anybody_is_asked() {
+    let rig = Rig::new(&policy("full", "off", "deny", &[]), ForwardedGrants::Never).await;
+    let backend = Backend::Container { program: "/usr/bin/docker".into(), image: "debian:12".into() };
+    let container =
+        Placement::Sandbox { policy: Requested::default(), sandbox: Sandbox { backend, network: false } };
+    let (came, record) = rig.send_to(container, ExecRequest { pty: Some(true), ..echo() }, YES).await;
+    let refused = "pty: a container gives a command no terminal; run it without";
+    assert_eq!(came, Came::Refused(refused.to_owned(), "invalid".to_owned()));
+    assert!(record.is_none());
+    let here = ExecRequest { command: vec!["tty".into()], pty: Some(true), ..ExecRequest::default() };
+    let (came, _) = rig.send(here, Person::Empty).await;
+    assert!(matches!(&came, Came::Ran(output) if output.starts_with("/dev/pts/")), "{came:?}");
+}
