@@ -187,7 +187,15 @@ impl Rig {
                     person.call("exec.approval.resolve", allow)?;
                     answered = true;
                 }
-                Ok(if task.ran() { Some(true) } else { self.admit_own_device()?.then_some(false) })
+                if task.ran() {
+                    return Ok(Some(true));
+                }
+                // It asks as one device and has the node run it as another, or as none, and its gateway takes that for fraud.
+                if answered && self.gateway.log().contains(OTHER_DEVICE) {
+                    let why = "its gateway refuses what its own agents have its own node host run once that was allowed";
+                    anyhow::bail!(NoSuchThing(format!("{why}: {OTHER_DEVICE}")));
+                }
+                Ok(self.admit_own_device()?.then_some(false))
             })?;
             if ran {
                 return Ok(());
@@ -363,3 +371,6 @@ pub(crate) const TOLD_LIMIT: Duration = Duration::from_secs(45);
 
 /// Shortest time between two messages that only ask for news.
 const NUDGE: Duration = Duration::from_secs(1);
+
+/// What a gateway says of an approval that another device asked for.
+const OTHER_DEVICE: &str = "approval id not valid for this device";
