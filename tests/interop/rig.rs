@@ -155,7 +155,29 @@ impl Rig {
             }
             finished = self.gateway.command_line(words)?;
         }
+        self.settle_own_device()?;
         Ok(finished)
+    }
+
+    /// Once something was typed, a release has a device of its own, as which its agents ask from then on. Lets it in for that too.
+    fn settle_own_device(&self) -> Result<()> {
+        let person = self.person()?;
+        for _ in 0..MAX_ADMISSIONS {
+            let task = self.task()?;
+            let asked = wait_for("a request, or one more thing to be let in for", HEARING_LIMIT, || {
+                let asked = person.events("exec.approval.requested");
+                if let Some(request) = asked.into_iter().find(|asked| is_about(asked, &task)) {
+                    let deny = json!({ "id": request["id"], "decision": "deny" });
+                    person.call("exec.approval.resolve", deny)?;
+                    return Ok(Some(true));
+                }
+                Ok(self.admit_own_device()?.then_some(false))
+            })?;
+            if asked {
+                break;
+            }
+        }
+        Ok(())
     }
 
     /// Early releases keep their own command line and agents, which are one device, from more than they first asked for until

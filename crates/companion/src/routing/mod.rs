@@ -27,7 +27,7 @@ use countersign_core::paths::Paths;
 use countersign_node::host::placement::{Placement, Sandbox};
 use countersign_node::host::{Host, Refusal, Signals};
 use countersign_node::socket::server::Peer;
-use countersign_peers::gateway::Nodes;
+use countersign_peers::nodes::Nodes;
 use countersign_policy::display::{self, Secrets};
 use countersign_policy::effective::Requested;
 use countersign_protocol::digits::hex;

@@ -1,7 +1,7 @@
 //! Nodes as places where commands run.
 
 use super::Router;
-use countersign_peers::gateway::Nodes;
+use countersign_peers::nodes::Nodes;
 use countersign_protocol::gateway::node::NodeView;
 use countersign_routing::Release;
 use countersign_routing::nodes::{Candidate, NodeError, choose};

@@ -4,7 +4,7 @@ use super::*;
 use countersign_approvals::actor::Event;
 use countersign_core::Core;
 use countersign_core::private;
-use countersign_peers::gateway::{Listed, NodeRun};
+use countersign_peers::nodes::{Listed, NodeRun};
 use countersign_protocol::gateway::node::{NodeError, NodeView, RunParams};
 use countersign_protocol::ids::NodeId;
 use countersign_protocol::question::HostKind;

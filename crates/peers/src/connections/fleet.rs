@@ -5,7 +5,7 @@
 
 use super::Connections;
 use super::onward::Onward;
-use crate::gateway::nodes::{Listed, NodeRun, Nodes, read, told, value};
+use crate::nodes::{Listed, NodeRun, Nodes, read, told, value};
 use countersign_core::identity::gateway_name;
 use countersign_gateway::client::{Address, Answers, CallError, Live};
 use countersign_policy::display;

@@ -4,7 +4,7 @@
 mod app;
 mod approval_log;
 mod backend;
-pub(crate) mod nodes;
+mod nodes;
 mod pets;
 pub mod policies;
 mod state;
@@ -23,7 +23,6 @@ use countersign_core::paths::{Paths, process_environment};
 use countersign_core::settings::SettingsFile;
 use countersign_gateway::embedded::{Config, Embedded};
 use countersign_gateway::pairing::LocalPairing;
-pub use nodes::{Listed, NodeRun, Nodes};
 use policies::Policies;
 #[cfg(fuzzing)]
 pub use state::rewrite;
