@@ -62,14 +62,7 @@ impl Release {
 
     /// Whether its own program has this word in it, such as a key of its configuration: what it does not know it refuses.
     pub fn mentions(&self, word: &str) -> Result<bool> {
-        for entry in fs::read_dir(self.package.join("dist"))? {
-            let path = entry?.path();
-            let is_program = path.extension().is_some_and(|extension| extension == "js");
-            if is_program && String::from_utf8_lossy(&fs::read(&path)?).contains(word) {
-                return Ok(true);
-            }
-        }
-        Ok(false)
+        mentioned_below(&self.package.join("dist"), word)
     }
 
     /// Its program, in a home of its own.
@@ -85,6 +78,24 @@ impl Release {
     fn script(&self) -> PathBuf {
         self.package.join("openclaw.mjs")
     }
+}
+
+/// Whether a program below a folder has this word in it.
+fn mentioned_below(folder: &Path, word: &str) -> Result<bool> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let path = entry.path();
+        let found = if entry.file_type()?.is_dir() {
+            mentioned_below(&path, word)?
+        } else {
+            let is_program = path.extension().is_some_and(|extension| extension == "js");
+            is_program && String::from_utf8_lossy(&fs::read(&path)?).contains(word)
+        };
+        if found {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 impl Display for Release {

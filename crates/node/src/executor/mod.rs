@@ -163,7 +163,7 @@ fn spawn(
     handed: Option<Handed>,
     terminal: Option<Terminal>,
     called: Option<&str>,
-) -> std::io::Result<((Child, Tree), Option<Pty>)> {
+) -> std::io::Result<Started> {
     let argv = handed.as_ref().map_or(command.argv(), |handed| &handed.argv);
     let (name, arguments) = argv.split_first().ok_or(ErrorKind::InvalidInput)?;
     let mut process = Command::new(command.program());
@@ -190,7 +190,7 @@ fn start_in(
     mut process: Command,
     terminal: Option<Terminal>,
     called: Option<&str>,
-) -> std::io::Result<((Child, Tree), Option<Pty>)> {
+) -> std::io::Result<Started> {
     let Some(Terminal { ours, its }) = terminal else {
         return Ok((tree::start(&mut process, called)?, None));
     };
@@ -200,6 +200,9 @@ fn start_in(
     }
     Ok((tree::start_in(process, its, called)?, Some(ours)))
 }
+
+/// A process with all that it starts, and its terminal where it has one.
+type Started = ((Child, Tree), Option<Pty>);
 
 /// Where what it prints comes from.
 type Reader = Box<dyn AsyncRead + Send + Unpin>;

@@ -7,16 +7,14 @@ mod status;
 mod walls;
 
 use super::super::terminal::Terminal;
-use super::super::tree::Tree;
 use super::super::{
-    Controls, FIRST_BUSY_PAUSE, LAST_BUSY_PAUSE, NotStarted, Run, RunOutput, Stop, not_started, start_in,
-    verify,
+    Controls, FIRST_BUSY_PAUSE, LAST_BUSY_PAUSE, NotStarted, Run, RunOutput, Started, Stop, not_started,
+    start_in, verify,
 };
 use super::{Grounds, Network, Unavailable};
 use crate::facts;
 use command_fds::{CommandFdExt, FdMapping};
 use countersign_policy::{ApprovedCommand, display};
-use pty_process::Pty;
 pub(in super::super) use status::Status;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -25,7 +23,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
-use tokio::process::{Child, Command};
+use tokio::process::Command;
 use tokio::sync::OnceCell;
 use tokio::time::{Instant, timeout};
 use walls::{Named, Walls};
@@ -150,7 +148,7 @@ fn spawn(
     grounds: &Grounds,
     terminal: Option<Terminal>,
     called: Option<&str>,
-) -> io::Result<(((Child, Tree), Option<Pty>), Status)> {
+) -> io::Result<(Started, Status)> {
     let (typed, arguments) = command.argv().split_first().ok_or(ErrorKind::InvalidInput)?;
     let cwd = &command.pins().cwd.real_path;
     let mut walls = Walls::new(network, &grounds.home, base_env)?;
