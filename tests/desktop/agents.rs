@@ -73,6 +73,51 @@ fn a_command_over_mcp_runs_when_a_person_allowed_it_and_not_when_they_denied_it(
 }
 
 #[test]
+fn t05_what_an_agent_types_into_a_terminal_is_asked_about_each_time() -> Story {
+    told(|app| {
+        let mut client =
+            PlainClient::start(&app.home, &["--workspace", &app.home.work().display().to_string()])?;
+        let id = client.call("exec", json!({ "command": "sh", "pty": true, "background": true }))?;
+        shown(app, QuestionKind::Exec, Via::Tool)?;
+        app.shoot(Window::Prompt, "terminal")?;
+        app.allow_once()?;
+        let started = client.answer(id)?["result"]["structuredContent"].take();
+        let session =
+            started["sessionId"].as_str().with_context(|| format!("a run, got {started}"))?.to_owned();
+
+        let typed = |text: &str| json!({ "action": "write", "sessionId": session, "data": text });
+        let id = client.call("process", typed("touch denied\n"))?;
+        let prompt = shown(app, QuestionKind::Tool, Via::Tool)?;
+        ensure!(prompt.words.iter().any(|word| word == "sh"), "{:?}", prompt.words);
+        app.shoot(Window::Prompt, "typed")?;
+        app.deny()?;
+        let answer = client.answer(id)?;
+        ensure!(answer["result"]["isError"] == true, "{answer}");
+
+        let id = client.call("process", typed("touch allowed; exit 7\n"))?;
+        shown(app, QuestionKind::Tool, Via::Tool)?;
+        app.allow_once()?;
+        let answer = client.answer(id)?;
+        ensure!(answer["result"]["isError"] == false, "{answer}");
+        let ended = wait_for("the shell ends", PATIENCE, || {
+            let id =
+                client.call("process", json!({ "action": "poll", "sessionId": session, "timeout": 1000 }))?;
+            let details = client.answer(id)?["result"]["structuredContent"].take();
+            Ok((details["status"] != "running").then_some(details))
+        })?;
+        assert_eq!(ended["exitCode"], 7, "{ended}");
+        ensure!(app.home.work().join("allowed").exists(), "what was allowed was not typed");
+        ensure!(!app.home.work().join("denied").exists(), "what was denied was typed");
+        // A run that is over reads nothing, and nobody is asked about it.
+        let id = client.call("process", typed("touch late\n"))?;
+        let answer = client.answer(id)?;
+        ensure!(answer["result"]["isError"] == true && app.pending_ids()?.is_empty(), "{answer}");
+        assert_eq!(app.home.outcomes()?, [Outcome::AllowedOnce, Outcome::Denied, Outcome::AllowedOnce]);
+        Ok(())
+    })
+}
+
+#[test]
 fn a_file_that_a_tool_would_write_is_written_as_its_difference_was_shown() -> Story {
     told(|app| {
         let work = app.home.work();

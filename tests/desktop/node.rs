@@ -8,6 +8,7 @@ use countersign_tests::app::{App, Window};
 use countersign_tests::bus::Shell;
 use countersign_tests::gateway::{Client, let_in};
 use countersign_tests::home::Home;
+use countersign_tests::mcp::PlainClient;
 use countersign_tests::process::PATIENCE;
 use countersign_tests::runner::Runner;
 use serde_json::{Value, json};
@@ -126,6 +127,23 @@ fn a_command_that_belongs_on_this_machines_node_is_asked_about_once() -> Story {
         running.finish()?.expect_code(0)?;
         ensure!(Path::new(&file).exists(), "it did not run");
         ensure!(app.pending_ids()?.is_empty(), "it was asked about twice");
+        Ok(())
+    })
+}
+
+#[test]
+fn a_command_on_this_apps_own_node_gets_a_terminal_when_its_agent_wants_one() -> Story {
+    with_node(|app, _, runner| {
+        let tools = json!({ "tools": { "exec": { "host": "node", "security": "allowlist", "ask": "on-miss",
+            "node": runner.id()? } } });
+        app.home.write_private(&app.home.state().join("tools.json"), tools.to_string().as_bytes())?;
+        let mut agent = PlainClient::start(&app.home, &[])?;
+        let id = agent.call("exec", json!({ "command": "test -t 0 && stty size", "pty": true }))?;
+        app.wait_for_card("stty")?;
+        app.allow_once()?;
+        let answer = agent.answer(id)?;
+        let text = answer["result"]["content"][0]["text"].as_str().with_context(|| answer.to_string())?;
+        ensure!(text.trim() == "30 120", "{answer}");
         Ok(())
     })
 }

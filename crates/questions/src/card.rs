@@ -2,7 +2,7 @@
 
 use countersign_approvals::book::Record;
 use countersign_approvals::question::{
-    Command, Environment, Finding, Folder, Place, Question, Subject, ToolCall, ToolName, Wish,
+    Command, Environment, Finding, Folder, Place, Question, Subject, ToolCall, ToolName, Typing, Wish,
 };
 use countersign_policy::always::Choice;
 use countersign_policy::display::{self, Secrets};
@@ -68,8 +68,8 @@ fn facts(subject: &Subject, found: &[Finding]) -> Vec<Fact> {
     }
     facts.extend(found.iter().map(finding));
     facts.extend(subject.folder().map(folder));
-    if subject.command().is_some_and(|command| command.terminal) {
-        facts.push(Fact::Terminal);
+    if let Some(typing) = subject.command().and_then(|command| command.terminal) {
+        facts.push(Fact::Terminal { typed: typing == Typing::Agent });
     }
     if let Some(limit) = subject.command().and_then(|command| command.time_limit) {
         facts.push(Fact::TimeLimit { ms: u64::try_from(limit.as_millis()).unwrap_or(u64::MAX) });

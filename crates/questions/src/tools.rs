@@ -1,7 +1,8 @@
 //! A call of a tool as the book keeps it.
 
 use countersign_approvals::question::{
-    self, Command, Door, Environment, Folder, Offer, Place, Question, Runner, Subject, ToolName, peer_asks,
+    self, Command, Door, Environment, Folder, Offer, Place, Question, Runner, Subject, ToolName, Typing,
+    peer_asks,
 };
 use countersign_policy::display::{self, Secrets};
 use countersign_protocol::change::{ChangeKind, ChangeNote, ChangeView, DiffHunk, DiffLine, DiffLineKind};
@@ -36,18 +37,25 @@ pub fn of_plan(call: &Call, preview: &Preview, via: Via) -> Question {
             ..blank
         },
         // The app runs it then, as it is shown.
-        Preview::AskedThere { exec } => {
+        Preview::AskedThere { exec, types } => {
+            let typing = if *types { Typing::Agent } else { Typing::Nobody };
             let argv = exec.command.clone();
             let view = display::command_view(&argv, &[]);
             let command = Command {
                 argv: Some(argv),
                 folder: exec.cwd.clone().map(Folder::named),
                 environment: Environment::Values(exec.env.clone().unwrap_or_default()),
+                terminal: exec.pty.filter(|wanted| *wanted).map(|_| typing),
                 tool: Some(called(call)),
                 ..Command::of_text(Runner::App, display::argv_line(&exec.command), view)
             };
             return asked(call, Subject::Command(Box::new(command)), via);
         }
+        Preview::Typed { into, text } => question::ToolCall {
+            view: display::command_view(&[call.tool.clone(), into.clone()], &[]),
+            task: Some(text.clone()),
+            ..blank
+        },
         Preview::Harmless => question::ToolCall { arguments: Some(written(&call.params)), ..blank },
     };
     asked(call, Subject::Tool(subject), via)

@@ -74,7 +74,7 @@ pub fn stage(gating: &Gating, call: &Call, preview: &Preview) -> Stage {
         || (is_pet && gating.pet.contains(&call.tool))
         || (is_gateway && gating.gateway.contains(&call.tool));
     match preview {
-        Preview::Changes(_) | Preview::HandOver { .. } => Stage::Judged,
+        Preview::Changes(_) | Preview::HandOver { .. } | Preview::Typed { .. } => Stage::Judged,
         Preview::Harmless | Preview::AskedThere { .. } if listed => Stage::Judged,
         Preview::Harmless | Preview::AskedThere { .. } => Stage::Passed,
     }
@@ -99,7 +99,7 @@ mod tests {
         let mut call = testing::call(tool, "1");
         call.caller.channel = channel.clone();
         let hand_over = Preview::HandOver { command: Vec::new(), task: String::new() };
-        let asked_there = Preview::AskedThere { exec: Box::default() };
+        let asked_there = Preview::AskedThere { exec: Box::default(), types: false };
         let previews = [Preview::Harmless, asked_there, Preview::Changes(Vec::new()), hand_over];
         let got = previews.map(|preview| stage(gating, &call, &preview));
         assert_eq!(got, expected, "{tool} {channel:?} {gating:?}");

@@ -77,12 +77,21 @@ pub struct Command {
     pub environment: Environment,
     /// When it is ended.
     pub time_limit: Option<Duration>,
-    /// Whether it gets a terminal of its own.
-    pub terminal: bool,
+    /// Who types in its terminal, where it gets one of its own.
+    pub terminal: Option<Typing>,
     /// The asker's own words of warning.
     pub warning: Option<String>,
     /// The tool that it was asked for with, when that was one.
     pub tool: Option<ToolName>,
+}
+
+/// Who types in the terminal of a command.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
+pub enum Typing {
+    /// Nobody: what it reads there is at its end.
+    Nobody,
+    /// Its agent, and a person is asked about each text.
+    Agent,
 }
 
 /// Who runs a command.
@@ -402,7 +411,7 @@ impl Command {
             folder: None,
             environment: Environment::default(),
             time_limit: None,
-            terminal: false,
+            terminal: None,
             warning: None,
             tool: None,
         }

@@ -20,7 +20,7 @@ fn changes() -> Vec<Change> {
         ("folder", |asked| command(asked).folder = Some(Folder::named("/"))),
         ("environment", |asked| command(asked).environment = Environment::Names(vec!["A".into()])),
         ("limit", |asked| command(asked).time_limit = Some(Duration::from_secs(1))),
-        ("terminal", |asked| command(asked).terminal = true),
+        ("terminal", |asked| command(asked).terminal = Some(Typing::Agent)),
         ("warning", |asked| command(asked).warning = Some("careful".into())),
         ("tool", |asked| command(asked).tool = Some(ToolName { tool: "exec".into(), client: None })),
         ("via", |asked| asked.door.via = Via::Hook),

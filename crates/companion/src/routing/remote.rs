@@ -6,7 +6,7 @@ use countersign_commands::raw_command::canonical_text;
 use countersign_node::host::Refusal;
 use countersign_node::socket::server::Peer;
 use countersign_policy::display;
-use countersign_protocol::gateway::node::RunParams;
+use countersign_protocol::gateway::node::{CAP_TERMINAL, RunParams};
 use countersign_protocol::question::{HostKind, Outcome};
 use countersign_protocol::socket::{AskRequest, ExecError, ExecPayload, ExecRequest, NodeRun};
 use countersign_protocol::vocabulary::{Ask, Decision, Security};
@@ -38,7 +38,7 @@ impl Router {
                 return (None, Err(refusal));
             }
         };
-        if exec.pty == Some(true) {
+        if exec.pty == Some(true) && !gives_terminals(&place) {
             let refusal = refused("INVALID_REQUEST", "pty", NO_TERMINAL.to_owned());
             self.record(&exec, peer, REMOTE, refusal.outcome.clone()).await;
             return (None, Err(refusal));
@@ -140,6 +140,7 @@ async fn run_there(
         agent_id: exec.agent_id,
         session_key: exec.session_key,
         run_id: Some(run_id),
+        pty: exec.pty.filter(|wanted| *wanted),
         approved: allowed.then_some(true),
         approval_decision: allowed.then(|| Decision::AllowOnce.to_string()),
         ..RunParams::default()
@@ -161,8 +162,14 @@ fn not_run(outcome: Outcome, message: &str, reason: &str) -> Refusal {
     Refusal { error, outcome }
 }
 
-/// What runs on a node says nothing of terminals, in any release.
-const NO_TERMINAL: &str = "pty: a node cannot be asked for a terminal; run it without, or on this machine";
+/// Whether a run there can be asked for one. Other gateways hand on what they know, which is no terminals in any release.
+fn gives_terminals(place: &Place) -> bool {
+    let said = place.node.caps.as_ref();
+    place.gateway.name().is_none() && said.is_some_and(|caps| caps.iter().any(|cap| cap == CAP_TERMINAL))
+}
+
+/// Why not.
+const NO_TERMINAL: &str = "pty: this node cannot be asked for a terminal, only Countersign's own on the app's own gateway can; run it without, or on this machine";
 
 /// For the history.
 const REMOTE: Option<HostKind> = Some(HostKind::Remote);

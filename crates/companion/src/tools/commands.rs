@@ -25,13 +25,14 @@ impl ExecHost for Commands {
     ) -> BoxFuture<'a, Result<Ran, ExecError>> {
         Box::pin(async move {
             let tap = Tap::new(move |heard| match heard {
+                Heard::Terminal(keys) => ear.hear(runs::Heard::Terminal(keys)),
                 Heard::Started => ear.hear(runs::Heard::Started),
                 Heard::Printed(text) => ear.hear(runs::Heard::Printed(text)),
             });
             // Whoever drops this no longer wants the command.
             let _dropped = abort.clone().drop_guard();
-            let signals = Signals { gone: abort, tap, ..Signals::default() };
-            let HostRun { mut exec, tool, caller, call } = run;
+            let HostRun { mut exec, types, tool, caller, call } = run;
+            let signals = Signals { gone: abort, tap, types, ..Signals::default() };
             // If it was asked about as a call, that answer counts for it.
             exec.node_run = Some(run_of(&call));
             let routed = self.router.run(RunRequest { exec, tool }, &peer_of(&caller), signals).await;

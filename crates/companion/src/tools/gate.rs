@@ -98,10 +98,13 @@ impl Gate for Approvals {
             let judged = async {
                 keep_out(preview, &self.private)?;
                 let run = match preview {
-                    Preview::AskedThere { exec } => {
+                    Preview::AskedThere { exec, .. } => {
                         Some(AskedRun { run: run_of(&call.key()), env_names: env_names(exec.env.as_ref()) })
                     }
-                    Preview::Changes(_) | Preview::HandOver { .. } | Preview::Harmless => None,
+                    Preview::Changes(_)
+                    | Preview::HandOver { .. }
+                    | Preview::Harmless
+                    | Preview::Typed { .. } => None,
                 };
                 self.ask(call, questions::of_plan(call, preview, Via::Tool), run, abort).await
             };

@@ -17,7 +17,7 @@ use countersign_protocol::vocabulary::Decision;
 use serde_json::{Map, Value, json};
 
 /// What is copied; everything else stays behind.
-const COPIED: [&str; 11] = [
+const COPIED: [&str; 12] = [
     "command",
     "rawCommand",
     "systemRunPlan",
@@ -28,6 +28,7 @@ const COPIED: [&str; 11] = [
     "agentId",
     "sessionKey",
     "runId",
+    "pty",
     "suppressNotifyOnExit",
 ];
 

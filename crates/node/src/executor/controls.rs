@@ -1,8 +1,10 @@
 //! What somebody outside can do with a run, and what they hear of it.
 
+use countersign_approvals::question::Typing;
 use countersign_protocol::limits::OUTPUT_BYTES;
 use std::fmt;
 use std::sync::Arc;
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 /// How a run is ended from outside, and who listens. A token alone is enough: `run(…, token)`.
@@ -16,8 +18,8 @@ pub struct Controls {
     pub name: Option<String>,
     /// Bytes of stdout and stderr together that are kept, marker included.
     pub output: usize,
-    /// Whether it gets a terminal of its own.
-    pub terminal: bool,
+    /// Who types in its terminal, where it gets one of its own.
+    pub terminal: Option<Typing>,
 }
 
 impl Default for Controls {
@@ -27,7 +29,7 @@ impl Default for Controls {
             tap: Tap::default(),
             name: None,
             output: OUTPUT_BYTES,
-            terminal: false,
+            terminal: None,
         }
     }
 }
@@ -39,10 +41,12 @@ impl From<CancellationToken> for Controls {
 }
 
 /// What happens in a run, as it happens.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug)]
 pub enum Heard<'a> {
     /// Its process was started.
     Started,
+    /// It has a terminal, and this types in it. What is sent while its end waits is not typed any more.
+    Terminal(&'a mpsc::Sender<Vec<u8>>),
     /// It printed this, on either stream, decoded lossily.
     Printed(&'a str),
 }

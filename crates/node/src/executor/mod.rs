@@ -20,7 +20,6 @@ use countersign_policy::ApprovedCommand;
 use countersign_protocol::socket::ExecPayload;
 use handed::Handed;
 use output::{Capture, Pipes};
-use pty_process::Pty;
 use rustix::process::Signal;
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -28,7 +27,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
-use terminal::Terminal;
+use terminal::{Keyboard, Ours, Terminal};
 use tokio::io::AsyncRead;
 use tokio::process::{Child, Command};
 use tokio::time::{Instant, sleep_until, timeout};
@@ -84,7 +83,7 @@ pub async fn run(
         }
         let handed = handed::of(&command)?;
         let started = Instant::now();
-        let terminal = if terminal { Some(Terminal::open()) } else { None }.transpose();
+        let terminal = terminal.map(Terminal::open).transpose();
         let spawned = terminal
             .and_then(|terminal| spawn(&command, base_env, &folder, handed, terminal, name.as_deref()));
         match spawned {
@@ -202,7 +201,7 @@ fn start_in(
 }
 
 /// A process with all that it starts, and its terminal where it has one.
-type Started = ((Child, Tree), Option<Pty>);
+type Started = ((Child, Tree), Option<Ours>);
 
 /// Where what it prints comes from.
 type Reader = Box<dyn AsyncRead + Send + Unpin>;
@@ -215,6 +214,8 @@ struct Run {
     stop: Stop,
     pipes: Pipes<Reader, Reader>,
     capture: Capture,
+    tap: Tap,
+    keyboard: Option<Keyboard>,
 }
 
 /// Where the processes of a run are, and so how they are ended.
@@ -247,16 +248,23 @@ impl Run {
                 child.stdout.take().map(|out| Box::new(out) as Reader),
                 child.stderr.take().map(|err| Box::new(err) as Reader),
             ),
-            capture: Capture::new(output, tap),
+            capture: Capture::new(output, tap.clone()),
+            tap,
+            keyboard: None,
             child,
             stop: Stop::Tree,
         }
     }
 
     /// What it prints comes out of its terminal, where it has one.
-    fn through(mut self, terminal: Option<Pty>) -> Self {
+    fn through(mut self, terminal: Option<Ours>) -> Self {
         if let Some(terminal) = terminal {
-            self.pipes = Pipes::new(Some(Box::new(terminal) as Reader), None);
+            let (out, keyboard) = terminal.split();
+            self.pipes = Pipes::new(Some(out), None);
+            if let Some(Keyboard { keys, .. }) = &keyboard {
+                self.tap.hear(Heard::Terminal(keys));
+            }
+            self.keyboard = keyboard;
         }
         self
     }

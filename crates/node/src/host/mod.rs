@@ -26,7 +26,7 @@ use countersign_approvals::book::{Ending, RequestedBy};
 use countersign_approvals::history::History;
 use countersign_approvals::ports::Ports;
 use countersign_approvals::question::{
-    Command, Door, Environment, Finding, Looked, Offer, Place, Question, Runner, Subject as Wanted,
+    Command, Door, Environment, Finding, Looked, Offer, Place, Question, Runner, Subject as Wanted, Typing,
     peer_asks, why,
 };
 use countersign_approvals::rules::RuleStore;
@@ -136,6 +136,8 @@ pub struct Signals {
     pub started: CancellationToken,
     /// Hears what it prints, while it does.
     pub tap: Tap,
+    /// Whether its agent will type in its terminal, if it gets one.
+    pub types: bool,
 }
 
 impl From<CancellationToken> for Signals {
@@ -328,7 +330,7 @@ impl Host {
         signals: Signals,
         recorder: &mut Recorder,
     ) -> Result<ExecPayload, Refusal> {
-        let Signals { gone, started, tap } = signals;
+        let Signals { gone, started, tap, types } = signals;
         let needs_screen_recording = request.needs_screen_recording == Some(true);
         let Settings { forwarded_grants, limits, .. } = *self.parts.settings.borrow();
         let mut checked = check(request, placement, &self.parts.home, forwarded_grants)?;
@@ -336,6 +338,7 @@ impl Host {
         checked.timeout = within(checked.timeout, limits.run_seconds);
         checked.started = started;
         checked.tap = tap;
+        checked.terminal = checked.terminal.map(|silent| if types { Typing::Agent } else { silent });
         let settled = self.settle(checked, needs_screen_recording, peer, &gone, recorder).await?;
         self.run(settled, gone, recorder).await
     }

@@ -5,7 +5,7 @@ use super::placement::Placement;
 use super::refusal::Refusal;
 use crate::executor::Tap;
 use crate::socket::server::Peer;
-use countersign_approvals::question::Runner;
+use countersign_approvals::question::{Runner, Typing};
 use countersign_commands::environment::{self, Overrides, Target};
 use countersign_commands::raw_command;
 use countersign_policy::evaluate::Origin;
@@ -26,8 +26,8 @@ pub(super) struct Checked {
     pub(super) cwd: String,
     pub(super) env: Overrides,
     pub(super) timeout: Option<Duration>,
-    /// Whether it gets a terminal of its own.
-    pub(super) terminal: bool,
+    /// Who types in its terminal, where it gets one of its own.
+    pub(super) terminal: Option<Typing>,
     pub(super) agent: AgentId,
     pub(super) session: Option<SessionKey>,
     pub(super) origin: Origin,
@@ -101,8 +101,8 @@ pub(super) fn check(
             }
         },
     };
-    let terminal = request.pty == Some(true);
-    if terminal && placement.is_container() {
+    let terminal = request.pty.filter(|wanted| *wanted).map(|_| Typing::Nobody);
+    if terminal.is_some() && placement.is_container() {
         return Err(Refusal::invalid("pty: a container gives a command no terminal; run it without"));
     }
     Ok(Checked {

@@ -92,6 +92,7 @@ impl Running {
         let tap = Tap::new(move |heard| {
             match heard {
                 Heard::Started => started.cancel(),
+                Heard::Terminal(_) => {}
                 Heard::Printed(text) => running.printed(number, text),
             }
             also.hear(heard);

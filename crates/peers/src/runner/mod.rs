@@ -23,7 +23,7 @@ use countersign_core::private::Spoiled;
 use countersign_gateway::access::Role;
 use countersign_gateway::client::{self, LinkProblem, Live, Notice};
 use countersign_policy::display;
-use countersign_protocol::gateway::node::command;
+use countersign_protocol::gateway::node::{CAP_TERMINAL, command};
 use countersign_protocol::ids::NodeId;
 use countersign_protocol::question::Via;
 use serde::Serialize;
@@ -149,7 +149,7 @@ pub async fn serve(
         identity,
         role: Role::Node.as_str(),
         scopes: Vec::new(),
-        caps: vec![CAP.to_owned()],
+        caps: vec![CAP.to_owned(), CAP_TERMINAL.to_owned()],
         commands: command::ALL.map(str::to_owned).to_vec(),
         display_name: place.display_name.clone(),
     };

@@ -199,6 +199,9 @@ pub struct RunParams {
     /// What this node prepared.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub system_run_plan: Option<Plan>,
+    /// Whether it gets a terminal of its own. Ours: asked only of nodes that say [`CAP_TERMINAL`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pty: Option<bool>,
     /// Whether the agent's session is not to be told of the end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub suppress_notify_on_exit: Option<bool>,
@@ -212,6 +215,9 @@ pub struct RunParams {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub approval_source: Option<String>,
 }
+
+/// A capability of nodes that give a run a terminal of its own where that is wanted. Ours.
+pub const CAP_TERMINAL: &str = "pty";
 
 /// Parameters of [`command::PREPARE`] (docs/protocol/nodes.md, "Preparing").
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]

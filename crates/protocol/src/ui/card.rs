@@ -161,8 +161,11 @@ ui_tagged! {
             /// Whether `content` is all of it.
             complete: bool,
         },
-        /// It runs in a terminal of its own, in which nobody types.
-        Terminal,
+        /// It runs in a terminal of its own.
+        Terminal {
+            /// Whether its agent may type there, each time after a question. Nobody does otherwise.
+            typed: bool,
+        },
         /// The run is ended after this time.
         TimeLimit {
             /// Milliseconds.

@@ -138,7 +138,7 @@ async fn hooks_come_first_then_the_plan_the_gate_the_act_and_the_other_hooks() {
 
 #[tokio::test]
 async fn nobody_is_asked_about_what_is_harmless_or_asked_about_elsewhere() {
-    for preview in [Preview::Harmless, Preview::AskedThere { exec: Box::default() }] {
+    for preview in [Preview::Harmless, Preview::AskedThere { exec: Box::default(), types: false }] {
         let around = Around::new().tool(|tool| tool.previewing(preview));
         check(around, Ok("done"), &[BEFORE, PLAN, "act", r#"after {"by":"hook"}: done"#]).await;
     }

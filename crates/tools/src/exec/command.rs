@@ -15,6 +15,8 @@ use std::time::Duration;
 pub(super) struct Order {
     pub(super) text: String,
     pub(super) exec: ExecRequest,
+    /// Whether `process` can type in its terminal: what nobody waits for may be written to.
+    pub(super) types: bool,
     pub(super) tool: route::Tool,
     pub(super) patience: Patience,
 }
@@ -71,6 +73,7 @@ impl Order {
                     .and_then(|wait| u64::try_from(wait.as_millis()).ok()),
                 ..ExecRequest::default()
             },
+            types: pty.is_some() && wait.is_zero(),
             tool: route::Tool {
                 host: from.word("host")?,
                 node: node.map(str::to_owned),
@@ -123,7 +126,7 @@ pub(super) fn schema() -> Value {
             "timeout": count("Seconds after which the command is ended"),
             "pty": {
                 "type": "boolean",
-                "description": "Run it in a terminal of its own, in which nobody types: for programs that print otherwise without one",
+                "description": "Run it in a terminal of its own: for programs that print otherwise without one. With background, process can write to it; nobody types in it otherwise",
             },
             "host": one_of(&["auto", "sandbox", "gateway", "node"], "Where to run it, if that is left open"),
             "security": one_of(&["deny", "allowlist", "full"], hardens),
@@ -269,6 +272,10 @@ mod tests {
         assert_eq!(patience(json!({"yieldMs": 1})), Patience::Started(SHORTEST_WAIT));
         assert_eq!(patience(json!({"yieldMs": 999_999_999})), Patience::Started(LONGEST_WAIT));
         assert_eq!(patience(json!({"background": true, "yieldMs": 500})), Patience::Started(Duration::ZERO));
+        let types = |params: Value| read(params).unwrap().types;
+        assert!(types(json!({"command": "sh", "pty": true, "background": true})));
+        assert!(!types(json!({"command": "sh", "background": true})), "there is no terminal");
+        assert!(!types(json!({"command": "sh", "pty": true})), "its call waits for its end");
         assert_eq!(read(json!({"command": "ls", "cwd": "/"})).unwrap().exec.cwd.as_deref(), Some("/"));
     }
 

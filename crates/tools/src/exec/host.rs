@@ -27,6 +27,8 @@ pub trait ExecHost: Send + Sync {
 pub struct HostRun {
     /// The command, for its agent and session. It brings no grant of anybody's.
     pub exec: ExecRequest,
+    /// Whether its agent may type in its terminal, if it gets one: what it types is told to `ear` how.
+    pub types: bool,
     /// What the call names about the place; the route takes it into account where that is stricter.
     pub tool: route::Tool,
     /// Who calls.

@@ -75,7 +75,7 @@ impl Tool for Exec {
 
     fn plan<'a>(&'a self, call: &'a Call) -> BoxFuture<'a, Result<Plan, ToolError>> {
         let plan = Order::read(call, &self.settings).map(|order| Plan {
-            preview: Preview::AskedThere { exec: Box::new(order.exec.clone()) },
+            preview: Preview::AskedThere { exec: Box::new(order.exec.clone()), types: order.types },
             act: Box::new(Command {
                 host: Arc::clone(&self.host),
                 runs: self.runs.clone(),
@@ -96,10 +96,10 @@ impl Act for Command {
     ) -> BoxFuture<'static, Result<Output, ToolError>> {
         Box::pin(async move {
             let Self { host, runs, order, caller, call } = *self;
-            let Order { text, exec, tool, patience } = order;
+            let Order { text, exec, types, tool, patience } = order;
             let owner = Owner::of(&caller);
             let job = |ear, stop| async move {
-                match host.run(HostRun { exec, tool, caller, call }, ear, stop).await {
+                match host.run(HostRun { exec, types, tool, caller, call }, ear, stop).await {
                     Ok(ran) => Ok(finish(ran)),
                     Err(error) => Err(ToolError::Denied(error.message)),
                 }
@@ -154,8 +154,8 @@ pub(crate) fn left(id: String, output: String) -> Output {
     let so_far = if output.is_empty() { String::new() } else { format!("{}\n\n", output.trim_end()) };
     Output {
         text: format!(
-            "{so_far}Still running (session {id}). Follow it with process: list, poll, log, kill, remove, \
-             clear."
+            "{so_far}Still running (session {id}). Follow it with process: list, poll, log, write, \
+             kill, remove, clear."
         ),
         details: Some(json!({"status": "running", "sessionId": id})),
     }

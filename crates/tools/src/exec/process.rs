@@ -30,6 +30,7 @@ enum Action {
     Log { id: String, offset: Option<usize>, limit: usize },
     Poll { id: String, wait: Duration },
     Remove(String),
+    Write { id: String, text: String },
 }
 
 impl Process {
@@ -40,7 +41,7 @@ impl Process {
             name: NAME.to_owned(),
             description:
                 "Follows what runs in the background in this session: list, poll for new output, log, \
-                          kill, remove, clear what has ended."
+                          write to a terminal (a person is asked), kill, remove, clear what has ended."
                     .to_owned(),
             parameters: json!({
                 "type": "object",
@@ -51,6 +52,11 @@ impl Process {
                         "description": "Which run, as exec named it; clear without it takes all that have ended",
                     },
                     "timeout": count("For poll: milliseconds to wait for something new, up to 120000"),
+                    "data": {
+                        "type": "string",
+                        "description": "For write: what to type, to a command that was started with pty and background; \\n is Enter",
+                    },
+                    "eof": {"type": "boolean", "description": "For write: whether input ends after it (Ctrl-D)"},
                     "offset": count("For log: first line, from 0"),
                     "limit": count("For log: number of lines"),
                 },
@@ -67,18 +73,25 @@ impl Tool for Process {
     }
 
     fn plan<'a>(&'a self, call: &'a Call) -> BoxFuture<'a, Result<Plan, ToolError>> {
-        let plan = Action::read(call).map(|action| Plan {
-            preview: Preview::Harmless,
-            act: Box::new(Look { runs: self.runs.clone(), owner: Owner::of(&call.caller), action }),
-        });
-        Box::pin(ready(plan))
+        let plan = || {
+            let (action, owner) = (Action::read(call)?, Owner::of(&call.caller));
+            let preview = match &action {
+                Action::Write { id, text } => {
+                    let into = self.runs.reader(&owner, id);
+                    let into = into.map_err(|error| ToolError::Failed(error.to_string()))?;
+                    Preview::Typed { into, text: text.clone() }
+                }
+                _ => Preview::Harmless,
+            };
+            Ok(Plan { preview, act: Box::new(Look { runs: self.runs.clone(), owner, action }) })
+        };
+        Box::pin(ready(plan()))
     }
 }
 
 impl Action {
     fn read(call: &Call) -> Result<Self, ToolError> {
-        let from =
-            Parameters::new(NAME, &call.params, &["action", "sessionId", "timeout", "offset", "limit"])?;
+        let from = Parameters::new(NAME, &call.params, KNOWN)?;
         let id = || from.needed_text("sessionId").map(str::to_owned);
         let lines = |count: Option<u64>| count.map(|count| usize::try_from(count).unwrap_or(usize::MAX));
         match from.needed_text("action")? {
@@ -95,6 +108,21 @@ impl Action {
                 Ok(Self::Poll { id: id()?, wait: wait.min(LONGEST_POLL) })
             }
             "remove" => Ok(Self::Remove(id()?)),
+            "write" => {
+                let mut text = from.text("data")?.unwrap_or_default().to_owned();
+                if text.len() > LONGEST_TEXT {
+                    return Err(
+                        from.bad(format!("data: expected at most {LONGEST_TEXT} bytes, got {}", text.len()))
+                    );
+                }
+                if from.flag("eof")? == Some(true) {
+                    text.push(END_OF_INPUT);
+                }
+                if text.is_empty() {
+                    return Err(from.bad("data: expected what to type, got nothing".to_owned()));
+                }
+                Ok(Self::Write { id: id()?, text })
+            }
             other => Err(from.bad(format!("action: expected one of {}, got {other:?}", ACTIONS.join(", ")))),
         }
     }
@@ -127,6 +155,7 @@ impl Look {
             }
             Action::Kill(id) => runs.kill(owner, id).await.map(polled),
             Action::Remove(id) => runs.remove(owner, id).map(|()| said(format!("Removed {id}."))),
+            Action::Write { id, text } => runs.write(owner, id, text.clone().into_bytes()).map(typed),
             Action::Clear(id) => {
                 runs.clear(owner, id.as_deref()).map(|count| said(format!("Cleared {count}.")))
             }
@@ -137,6 +166,11 @@ impl Look {
 
 fn said(text: String) -> Output {
     Output { text, details: None }
+}
+
+fn typed(view: View) -> Output {
+    let text = format!("Typed into {}. Follow what it answers with poll.", view.id);
+    Output { text, details: Some(Value::Object(details(&view))) }
 }
 
 fn listed(views: &[View]) -> Output {
@@ -200,7 +234,15 @@ fn details(view: &View) -> Map<String, Value> {
 /// The tool's name.
 const NAME: &str = "process";
 
-const ACTIONS: [&str; 6] = ["list", "poll", "log", "kill", "remove", "clear"];
+const ACTIONS: [&str; 7] = ["list", "poll", "log", "write", "kill", "remove", "clear"];
+
+const KNOWN: &[&str] = &["action", "sessionId", "timeout", "offset", "limit", "data", "eof"];
+
+/// Bytes that are typed at once: as many as a terminal keeps for a line.
+const LONGEST_TEXT: usize = 4_095;
+
+/// Ctrl-D.
+const END_OF_INPUT: char = '\u{4}';
 
 /// Lines of a log when the call names no number.
 const LOG_LINES: usize = 200;

@@ -206,7 +206,7 @@ async fn a_long_command_goes_on_in_the_background_and_is_followed_there() {
         assert_eq!(began.elapsed().as_secs(), 3_600 + waits, "whoever may still refuse it is waited for");
         // A command that is left at once may have said nothing yet.
         assert!(output.text.ends_with(
-            "Still running (session r0). Follow it with process: list, poll, log, kill, remove, clear."
+            "Still running (session r0). Follow it with process: list, poll, log, write, kill, remove, clear."
         ));
         assert_eq!(output.details, Some(json!({"status": "running", "sessionId": "r0"})));
         let process = |given: Value| {
@@ -271,14 +271,23 @@ async fn wrong_actions_are_refused() {
     for (given, problem) in [
         (json!({}), "process: action: expected a text that is not blank, got none"),
         (
-            json!({"action": "write"}),
-            "process: action: expected one of list, poll, log, kill, remove, clear, got \"write\"",
+            json!({"action": "type"}),
+            "process: action: expected one of list, poll, log, write, kill, remove, clear, got \"type\"",
+        ),
+        (json!({"action": "write", "sessionId": "r9"}), "process: data: expected what to type, got nothing"),
+        (
+            json!({"action": "write", "sessionId": "r9", "data": "a".repeat(4_096)}),
+            "process: data: expected at most 4095 bytes, got 4096",
+        ),
+        (
+            json!({"action": "write", "sessionId": "r9", "eof": true}),
+            "there is no run \"r9\" of this session",
         ),
         (json!({"action": "kill"}), "process: sessionId: expected a text that is not blank, got none"),
         (json!({"action": "poll", "sessionId": "r9"}), "there is no run \"r9\" of this session"),
         (
             json!({"action": "list", "id": "r9"}),
-            "process: expected action, sessionId, timeout, offset, limit, got \"id\"",
+            "process: expected action, sessionId, timeout, offset, limit, data, eof, got \"id\"",
         ),
     ] {
         assert_eq!(call(&tools, "process", given).await, Err(problem.to_owned()));

@@ -18,7 +18,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tail::Tail;
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -81,10 +81,12 @@ pub struct Ear(Arc<Listener>);
 type Listener = dyn Fn(Heard<'_>) + Send + Sync;
 
 /// What happens in a run, as it happens.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug)]
 pub enum Heard<'a> {
     /// Nobody is asked any more, and it was started.
     Started,
+    /// It has a terminal, and this types in it.
+    Terminal(&'a mpsc::Sender<Vec<u8>>),
     /// It printed this.
     Printed(&'a str),
 }
@@ -133,6 +135,12 @@ pub(crate) enum NoRun {
     Unknown(String),
     #[error("the run {0:?} has not ended: kill or remove it")]
     Runs(String),
+    #[error(
+        "the run {0:?} reads nothing from its agent: start it with pty and background, where it is no node that runs it"
+    )]
+    Deaf(String),
+    #[error("the run {0:?} has not read what was typed before")]
+    Busy(String),
 }
 
 /// A run that a call waits for. Dropping it ends the run.
@@ -236,6 +244,21 @@ impl Runs {
         })
     }
 
+    /// What a text would be typed into.
+    pub(crate) fn reader(&self, owner: &Owner, id: &str) -> Result<String, NoRun> {
+        self.with(owner, id, |run| run.keys.as_ref().map(|_| run.label.clone()))?
+            .ok_or_else(|| NoRun::Deaf(id.to_owned()))
+    }
+
+    /// Types into a run that reads what its agent types.
+    pub(crate) fn write(&self, owner: &Owner, id: &str, text: Vec<u8>) -> Result<View, NoRun> {
+        self.with(owner, id, |run| {
+            let keys = run.keys.as_ref().ok_or_else(|| NoRun::Deaf(id.to_owned()))?;
+            keys.try_send(text).map_err(|_| NoRun::Busy(id.to_owned()))?;
+            Ok(run.view(String::new()))
+        })?
+    }
+
     /// Ends a run and waits a while for that.
     pub(crate) async fn kill(&self, owner: &Owner, id: &str) -> Result<View, NoRun> {
         let number = self.find(owner, id)?;
@@ -298,6 +321,7 @@ impl Runs {
             progress: Some(progress),
             stage: Stage::Followed,
             has_started: false,
+            keys: None,
             changed: watch::Sender::new(()),
         };
         state.runs.insert(number, run);
@@ -309,6 +333,7 @@ impl Runs {
         let Some(run) = state.runs.get_mut(&number) else { return };
         match heard {
             Heard::Started => run.has_started = true,
+            Heard::Terminal(keys) => run.keys = Some(keys.clone()),
             Heard::Printed(text) => {
                 run.tail.push(text);
                 if let Some(progress) = &run.progress {
@@ -335,6 +360,7 @@ impl Runs {
         }
         run.end = Some(End { at: Instant::now(), result, is_read: false });
         run.progress = None;
+        run.keys = None;
         run.changed.send_replace(());
         state.trim();
     }

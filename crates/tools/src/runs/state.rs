@@ -8,7 +8,7 @@ use countersign_protocol::limits::OUTPUT_BYTES;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::time::Duration;
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -32,6 +32,8 @@ pub(super) struct Run {
     pub(super) progress: Option<Progress>,
     pub(super) stage: Stage,
     pub(super) has_started: bool,
+    /// Types in its terminal, where its agent may.
+    pub(super) keys: Option<mpsc::Sender<Vec<u8>>>,
     pub(super) changed: watch::Sender<()>,
 }
 

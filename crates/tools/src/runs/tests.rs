@@ -307,3 +307,30 @@ async fn output_beyond_the_bound_is_cut_and_said_to_be() {
     assert!(output.len() <= OUTPUT_BYTES && output.len() > OUTPUT_BYTES - 4);
     assert!(output.ends_with("\u{20ac}\n... (truncated)"));
 }
+
+#[tokio::test]
+async fn a_terminal_is_typed_in_by_its_own_agent_alone_as_long_as_it_reads() {
+    let (runs, _stop) = runs();
+    let (keys, mut typed) = mpsc::channel(1);
+    let id = leave(&runs, me(), |ear, stop| async move {
+        ear.hear(Heard::Terminal(&keys));
+        stopped(ear, stop).await
+    })
+    .await;
+    while runs.reader(&me(), &id).is_err() {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(runs.reader(&me(), &id).unwrap(), "label");
+    for other in [owner("coder", Some("s2")), owner("other", Some("s1")), owner("coder", None)] {
+        let unknown = NoRun::Unknown(id.clone());
+        assert_eq!(runs.reader(&other, &id), Err(unknown.clone()));
+        assert_eq!(runs.write(&other, &id, b"x".to_vec()), Err(unknown));
+    }
+    runs.write(&me(), &id, b"ls\n".to_vec()).unwrap();
+    assert_eq!(runs.write(&me(), &id, b"pwd\n".to_vec()), Err(NoRun::Busy(id.clone())));
+    assert_eq!(typed.recv().await.as_deref(), Some(&b"ls\n"[..]));
+    runs.kill(&me(), &id).await.unwrap();
+    assert_eq!(runs.write(&me(), &id, b"late".to_vec()), Err(NoRun::Deaf(id.clone())));
+    let silent = leave(&runs, me(), stopped).await;
+    assert_eq!(runs.reader(&me(), &silent), Err(NoRun::Deaf(silent.clone())));
+}

@@ -54,9 +54,18 @@ pub enum Preview {
     AskedThere {
         /// The command.
         exec: Box<ExecRequest>,
+        /// Whether its agent may type in its terminal, if it gets one.
+        types: bool,
     },
     /// Files that would change.
     Changes(Vec<FileChange>),
+    /// Text that is typed into a command that runs already.
+    Typed {
+        /// That command.
+        into: String,
+        /// The text.
+        text: String,
+    },
     /// A task that a configured program is handed.
     HandOver {
         /// The program with its arguments.

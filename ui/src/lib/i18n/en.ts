@@ -301,6 +301,7 @@ export const en = {
     noOverrides: 'no environment overrides',
     noElevation: 'no sudo or the like',
     terminal: 'runs in a terminal of its own, nobody types',
+    terminalTyped: 'runs in a terminal of its own; what its agent types is asked about',
     timeLimit: (time: string) => `ended after ${time}`,
     agentName: 'The agent calls itself {name}.',
     unrecorded: 'Not recorded',

@@ -280,6 +280,7 @@ export const ko: Catalogue = {
     noOverrides: '환경 변수 변경 없음',
     noElevation: 'sudo 같은 권한 상승 없음',
     terminal: '자체 터미널에서 실행, 아무도 입력하지 않음',
+    terminalTyped: '자체 터미널에서 실행, 에이전트의 입력은 매번 묻습니다',
     timeLimit: (time) => `${time} 후 종료`,
     agentName: '에이전트가 밝힌 이름: {name}',
     unrecorded: '기록할 수 없음',

@@ -1085,7 +1085,11 @@ content: Shown,
 /**
  * Whether `content` is all of it.
  */
-complete: boolean, } | { "kind": "terminal" } | { "kind": "time-limit", 
+complete: boolean, } | { "kind": "terminal", 
+/**
+ * Whether its agent may type there, each time after a question. Nobody does otherwise.
+ */
+typed: boolean, } | { "kind": "time-limit", 
 /**
  * Milliseconds.
  */

@@ -88,7 +88,7 @@ pub(super) async fn run(
             return Err(NotStarted::Cancelled);
         }
         let started = Instant::now();
-        let terminal = if terminal { Some(Terminal::open()) } else { None }.transpose();
+        let terminal = terminal.map(Terminal::open).transpose();
         let spawned = terminal.and_then(|terminal| {
             let called = name.as_deref();
             spawn(bubblewrap, &command, base_env, folder, &pinned, network, grounds, terminal, called)

@@ -9,6 +9,7 @@ mod runs;
 use super::super::tests::{Bench, base_env, owned};
 use super::*;
 use crate::facts::Drift;
+use countersign_approvals::question::Typing;
 use countersign_protocol::socket::ExecPayload;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -52,7 +53,7 @@ impl Rig {
 
     /// Runs the text of a shell in the sandbox, in a terminal of its own.
     async fn in_terminal(&self, text: &str) -> ExecPayload {
-        let controls = Controls { terminal: true, ..Controls::default() };
+        let controls = Controls { terminal: Some(Typing::Nobody), ..Controls::default() };
         let command = self.bench.approve(&owned(&["sh", "-c", text]));
         run(command, &self.env, &self.sandbox, &self.grounds, controls).await.unwrap().payload
     }
