@@ -107,7 +107,7 @@ fn of_command(command: &Command) -> Vec<Fact> {
 fn of_call(call: &ToolCall) -> Vec<Fact> {
     let changes = call.changes.iter().map(|change| Fact::Change { change: change.clone() });
     let masked = |text: &str| display::shown(text, Secrets::Mask);
-    let task = call.task.as_deref().map(|text| Fact::Task { text: masked(text) });
+    let task = call.task.as_deref().map(|text| Fact::Task { text: masked(text), typed: call.is_typed });
     let arguments = call.arguments.as_deref().map(|text| Fact::Arguments { text: masked(text) });
     changes.chain(task).chain(arguments).collect()
 }

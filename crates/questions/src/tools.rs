@@ -54,6 +54,7 @@ pub fn of_plan(call: &Call, preview: &Preview, via: Via) -> Question {
         Preview::Typed { into, text } => question::ToolCall {
             view: display::command_view(&[call.tool.clone(), into.clone()], &[]),
             task: Some(text.clone()),
+            is_typed: true,
             ..blank
         },
         Preview::Harmless => question::ToolCall { arguments: Some(written(&call.params)), ..blank },
@@ -82,6 +83,7 @@ fn of_tool(name: ToolName) -> question::ToolCall {
         words,
         changes: Vec::new(),
         task: None,
+        is_typed: false,
         arguments: None,
         folder: None,
     }

@@ -31,7 +31,8 @@ export function wanted(card: Card): string {
       if (card.via === 'pet') return tool.wantsPet;
       const files = changesOf(card).length;
       if (files > 0) return tool.wantsFiles(files);
-      return card.facts.some(({ kind }) => kind === 'task') ? tool.wantsTask : tool.wantsOther;
+      const task = card.facts.find((fact) => fact.kind === 'task');
+      return !task ? tool.wantsOther : task.typed ? tool.wantsTyping : tool.wantsTask;
     }
   }
 }

@@ -225,7 +225,7 @@ export function handOver(id: string, now: number, differs: Partial<Card> = {}): 
   const text = shown(
     'Look through the open issues of storefront.\nFor each that is about log-in, write down how to see it happen.\n\nDo not change any file.\n',
   );
-  return call(id, now, ['spawn', 'reviewer', '--read-only'], [{ kind: 'task', text }], differs);
+  return call(id, now, ['spawn', 'reviewer', '--read-only'], [{ kind: 'task', text, typed: false }], differs);
 }
 
 /** A command that the agent runs itself. */

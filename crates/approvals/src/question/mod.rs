@@ -145,6 +145,8 @@ pub struct ToolCall {
     pub changes: Vec<ChangeView>,
     /// What a program would be handed.
     pub task: Option<String>,
+    /// Whether that is typed into a command that runs already.
+    pub is_typed: bool,
     /// Its parameters as JSON, where nothing else says what it would do.
     pub arguments: Option<String>,
     /// Where its caller works.

@@ -209,6 +209,8 @@ ui_tagged! {
         Task {
             /// Its words.
             text: Shown,
+            /// Whether they are typed into a command that runs already.
+            typed: bool,
         },
         /// A plugin wants something.
         Plugin {

@@ -1125,7 +1125,11 @@ text: Shown, } | { "kind": "task",
 /**
  * Its words.
  */
-text: Shown, } | { "kind": "plugin", 
+text: Shown, 
+/**
+ * Whether they are typed into a command that runs already.
+ */
+typed: boolean, } | { "kind": "plugin", 
 /**
  * Which one, where it says.
  */

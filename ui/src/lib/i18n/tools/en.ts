@@ -6,6 +6,7 @@ export const tools = {
         ? 'wants to change a file on {host} with the tool {tool}'
         : `wants to change ${files} files on {host} with the tool {tool}`,
     wantsTask: 'wants to hand over a task on {host} with the tool {tool}',
+    wantsTyping: 'wants to type into a command that runs on {host}, with the tool {tool}',
     wantsOther: 'wants to use the tool {tool} on {host}',
     wantsPet: 'wants to use the tool {tool} by itself at {host}, once you allow it',
     otherProgram: 'another program',
@@ -79,6 +80,8 @@ export const tools = {
     parametersHelp: 'As whoever called the tool wrote them.',
     task: 'Task',
     taskHelp: 'The words that a program would be handed.',
+    typed: 'Typed',
+    typedHelp: 'What the command would read, as if you had typed it.',
     below: (parts: number) =>
       parts === 0 ? 'It goes on below.' : parts === 1 ? '1 more part below.' : `${parts} more parts below.`,
   },

@@ -5,6 +5,7 @@ export const tools: Pick<Catalogue, 'tool' | 'diff'> = {
   tool: {
     wantsFiles: (files) => `{host}에서 도구 {tool}(으)로 파일 ${files}개를 바꾸려고 합니다`,
     wantsTask: '{host}에서 도구 {tool}(으)로 작업을 맡기려고 합니다',
+    wantsTyping: '도구 {tool}(으)로 {host}에서 실행 중인 명령에 입력하려고 합니다',
     wantsOther: '{host}에서 도구 {tool}을(를) 쓰려고 합니다',
     wantsPet: '허용하면 {host}에서 도구 {tool}을(를) 직접 쓰려고 합니다',
     otherProgram: '다른 프로그램',
@@ -77,6 +78,8 @@ export const tools: Pick<Catalogue, 'tool' | 'diff'> = {
     parametersHelp: '도구를 부른 쪽이 쓴 그대로입니다.',
     task: '작업',
     taskHelp: '프로그램에 넘겨질 말입니다.',
+    typed: '입력',
+    typedHelp: '직접 입력한 것처럼 명령이 읽을 내용입니다.',
     below: (parts) => (parts === 0 ? '아래로 이어집니다.' : `아래에 ${parts}개 부분이 더 있습니다.`),
   },
 };

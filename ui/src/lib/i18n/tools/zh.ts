@@ -5,6 +5,7 @@ export const tools: Pick<Catalogue, 'tool' | 'diff'> = {
   tool: {
     wantsFiles: (files) => `想在 {host} 上用工具 {tool} 更改 ${files} 个文件`,
     wantsTask: '想在 {host} 上用工具 {tool} 交付一项任务',
+    wantsTyping: '想用工具 {tool} 向 {host} 上正在运行的命令输入文字',
     wantsOther: '想在 {host} 上使用工具 {tool}',
     wantsPet: '想在您允许后自行在 {host} 使用工具 {tool}',
     otherProgram: '另一个程序',
@@ -76,6 +77,8 @@ export const tools: Pick<Catalogue, 'tool' | 'diff'> = {
     parametersHelp: '按调用工具的一方所写。',
     task: '任务',
     taskHelp: '将交给程序的原话。',
+    typed: '输入',
+    typedHelp: '命令将读到的文字，如同您亲自输入。',
     below: (parts) => (parts === 0 ? '下方还有内容。' : `下方还有 ${parts} 部分。`),
   },
 };
