@@ -10,7 +10,9 @@ use countersign_tests::process::{self, PATIENCE};
 use countersign_tests::scripted::{Script, ScriptedApp};
 use serde_json::{Value, json};
 use std::fs;
+use std::io::Write as _;
 use std::path::Path;
+use std::process::Stdio;
 use std::time::Instant;
 
 /// An agent by the name of its recordings, and how its hook ends when the answer is no.
@@ -195,6 +197,31 @@ fn an_agent_that_kills_its_hook_takes_the_question_back() -> Story {
     app.asked()?;
     running.kill()?;
     app.wait_until_taken_back()
+}
+
+/// A killed agent ends nothing: its end of the pipes goes, and so does the process that started the hook.
+#[test]
+fn t05_the_question_of_an_agent_that_was_killed_is_taken_back_at_once() -> Story {
+    let home = Home::empty()?;
+    let app = ScriptedApp::start(&home, Script::Waits)?;
+    let input = recorded("claude-code-bash")?;
+    let hook = format!("'{}' hook claude-code || exit 2", process::countersign()?.display());
+    for end in ["its end of the pipe", "the process that started it"] {
+        let mut shell = home.command("sh");
+        shell.args(["-c", &hook]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut agent = shell.spawn()?;
+        agent.stdin.take().context("standard input was not piped")?.write_all(&input)?;
+        app.asked()?;
+        let mut reader = agent.stdout.take();
+        match end {
+            "its end of the pipe" => reader = None,
+            _ => agent.kill()?,
+        }
+        app.wait_until_taken_back().context(end)?;
+        drop(reader);
+        agent.wait()?;
+    }
+    Ok(())
 }
 
 #[test]

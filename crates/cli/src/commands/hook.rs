@@ -169,9 +169,14 @@ async fn call(paths: &Paths, contract: &'static dyn Contract, args: CallArgs) ->
     let answered = tokio::spawn(async move {
         hook::answer(contract, &options, &socket, &*Ports::system().ids, tokio::io::stdin()).await
     });
-    let answer = match answered.await {
-        Ok(answer) => answer,
-        Err(error) => hook::could_not_ask(contract, event, Cause::Failed, &error),
+    let answer = tokio::select! {
+        biased;
+        // What was asked is taken back with the end of this process.
+        () = hook::listener::gone() => return Exit::Blocked,
+        answered = answered => match answered {
+            Ok(answer) => answer,
+            Err(error) => hook::could_not_ask(contract, event, Cause::Failed, &error),
+        },
     };
     tell(&answer)
 }

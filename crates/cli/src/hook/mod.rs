@@ -10,6 +10,7 @@ mod gemini;
 mod generic;
 mod input;
 pub(crate) mod install;
+pub(crate) mod listener;
 mod question;
 #[cfg(test)]
 mod tests;
