@@ -73,6 +73,8 @@ impl Http {
             .with_allowed_hosts(HOSTS.map(|host| format!("{host}:{}", address.port())))
             .enforce_origin_validation()
             .with_max_request_body_bytes(MESSAGE_BYTES)
+            // It would be an event without data before all others, which some clients take for a message and fail at.
+            .with_sse_retry(None)
             .with_cancellation_token(stop.clone());
         let service = StreamableHttpService::new(
             move || Ok(Server::new(Arc::clone(&shared))),

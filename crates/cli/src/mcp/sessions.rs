@@ -47,6 +47,7 @@ impl Sessions {
     pub(super) fn new() -> Self {
         let mut sdk = LocalSessionManager::default();
         sdk.session_config.keep_alive = None;
+        sdk.session_config.sse_retry = None;
         Self { sdk, table: Table::default() }
     }
 

@@ -133,6 +133,27 @@ async fn two_sessions_have_nothing_to_do_with_each_other() {
     assert_eq!(said, r#"{"behavior":"allow","updatedInput":{"command":"ls"}}"#);
 }
 
+/// Gemini CLI 0.61.0 reads each event as a message: one without data ends its connection.
+#[tokio::test]
+async fn no_stream_has_an_event_without_data() {
+    let server = Server::new().await;
+    let initialize = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": initialize()});
+    let opened = server.send(server.request(None, &initialize)).await;
+    let session = opened.headers()["mcp-session-id"].to_str().unwrap().to_owned();
+    let call = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"});
+    let called = server.send(server.request(Some(&session), &call)).await;
+    for answer in [opened, called] {
+        let body = timeout(PATIENCE, answer.into_body().collect()).await.expect("an end in time").unwrap();
+        let text = String::from_utf8(body.to_bytes().to_vec()).unwrap();
+        let events: Vec<&str> = text.split("\n\n").filter(|event| !event.trim().is_empty()).collect();
+        assert!(!events.is_empty(), "nothing came");
+        for event in events {
+            let mut data = event.lines().filter_map(|line| line.strip_prefix("data:"));
+            assert!(data.any(|data| !data.trim().is_empty()), "{text:?}");
+        }
+    }
+}
+
 #[tokio::test]
 async fn t03_nobody_comes_in_without_the_token() {
     let server = Server::new().await;
