@@ -55,6 +55,7 @@ pub fn of_plan(call: &Call, preview: &Preview, via: Via) -> Question {
             view: display::command_view(&[call.tool.clone(), into.clone()], &[]),
             task: Some(text.clone()),
             is_typed: true,
+            commands: vec![text.clone()],
             ..blank
         },
         Preview::Harmless => question::ToolCall { arguments: Some(written(&call.params)), ..blank },
@@ -62,9 +63,9 @@ pub fn of_plan(call: &Call, preview: &Preview, via: Via) -> Question {
     asked(call, Subject::Tool(subject), via)
 }
 
-/// A call of a tool that is none of ours and that nothing is known of.
-pub fn of_arguments(call: &Call, via: Via) -> Question {
-    let subject = question::ToolCall { arguments: Some(written(&call.params)), ..blank(call) };
+/// A call of a tool that is none of ours and that nothing is known of, but that `commands` in it may come to a shell.
+pub fn of_arguments(call: &Call, commands: Vec<String>, via: Via) -> Question {
+    let subject = question::ToolCall { arguments: Some(written(&call.params)), commands, ..blank(call) };
     asked(call, Subject::Tool(subject), via)
 }
 
@@ -84,6 +85,7 @@ fn of_tool(name: ToolName) -> question::ToolCall {
         changes: Vec::new(),
         task: None,
         is_typed: false,
+        commands: Vec::new(),
         arguments: None,
         folder: None,
     }

@@ -295,7 +295,7 @@ test('while prompts are paused nothing is shown unless the person chooses it', a
 
 for (const [name, outcome, words] of [
   ['expired', { kind: 'expired' }, /Expired unanswered/],
-  ['withdrawn', { kind: 'cancelled', cause: 'requester-gone' }, /Withdrawn: the asker is gone/],
+  ['withdrawn', { kind: 'cancelled', cause: 'requester-gone' }, /Withdrawn: nobody was there any more/],
   ['answered elsewhere', { kind: 'denied-elsewhere' }, /Denied elsewhere/],
 ]) {
   test(`a card that ${name === 'expired' ? '' : 'was '}${name} says so without buttons, then goes`, () =>

@@ -147,6 +147,8 @@ pub struct ToolCall {
     pub task: Option<String>,
     /// Whether that is typed into a command that runs already.
     pub is_typed: bool,
+    /// Texts in it that a shell may get to read: rules that refuse hold for them.
+    pub commands: Vec<String>,
     /// Its parameters as JSON, where nothing else says what it would do.
     pub arguments: Option<String>,
     /// Where its caller works.

@@ -339,8 +339,8 @@ impl Verdict {
     fn deny(cause: Cause, why: &str) -> Self {
         let why: String = why.trim().chars().take(REASON_CHARS).collect();
         let message = match (cause, why.as_str()) {
-            (Cause::Denied, "") => "Countersign denied it.".to_owned(),
-            (Cause::Denied | Cause::Expired, why) => format!("Countersign denied it: {why}"),
+            (Cause::Denied | Cause::Expired, "") => "Countersign denied it.".to_owned(),
+            (Cause::Denied | Cause::Expired, why) => why.to_owned(),
             (_, why) => format!("Countersign could not ask, so it is denied: {why}"),
         };
         Self::Deny(Denial { cause, message })

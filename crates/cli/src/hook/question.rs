@@ -26,7 +26,7 @@ pub(super) enum Unanswered {
     #[error("the Countersign app answered something else than a permission")]
     Beside,
     /// Nobody answered.
-    #[error("nobody answered within {} s", .0.as_secs_f32().round())]
+    #[error("Nobody answered within {} s. Nothing was done.", .0.as_secs_f32().round().max(1.0))]
     Silent(Duration),
     /// The call does not fit into a question.
     #[error("expected a call of at most {CONTROL_LINE_BYTES} bytes, got {bytes}")]

@@ -232,7 +232,7 @@ async fn an_allow_is_said_as_the_agent_wants_to_hear_it() {
 
 #[tokio::test]
 async fn a_denial_is_said_as_the_agent_wants_to_hear_it() {
-    let why = "Countersign denied it: not on a Friday";
+    let why = "not on a Friday";
     let permission_request = json!({ "hookSpecificOutput": {
         "hookEventName": "PermissionRequest",
         "decision": { "behavior": "deny", "message": why },
@@ -480,7 +480,7 @@ async fn silence_ends_in_a_denial_before_the_agent_gives_up() {
         let (answer, call) = check(name, &Options::default(), App::Silent).await;
         assert!(denies(&answer) && !may_allow(&answer), "{name}: {answer:?}");
         let text = answer.document.unwrap().to_string();
-        assert!(text.contains("nobody answered"), "{name}: {text}");
+        assert!(text.contains("Nobody answered"), "{name}: {text}");
         let took = started.elapsed();
         assert!(took < Duration::from_secs(limit), "{name}: {took:?}");
         // The app ends the question first, so that the person sees that it is over.

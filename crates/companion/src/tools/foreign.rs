@@ -14,21 +14,24 @@ pub(super) enum Foreign {
     Command(Box<ExecRequest>),
     /// A change of files: a tool of ours that would do the same, and its call.
     Change(Arc<dyn Tool>, Box<Call>),
-    /// Nothing that is known.
-    Other,
+    /// Nothing that is known, with what in it a shell may get to read.
+    Other {
+        /// Texts.
+        commands: Vec<String>,
+    },
 }
 
 /// Recognises a call by its tool's name and parameters. A name alone proves nothing: parameters that do not fit make it unknown.
 pub(super) fn recognise(call: &Call) -> Foreign {
     let name = call.tool.as_str();
     if COMMANDS.contains(&name) {
-        return command(call).map_or(Foreign::Other, |exec| Foreign::Command(Box::new(exec)));
+        return command(call).map_or_else(|| other(call), |exec| Foreign::Command(Box::new(exec)));
     }
     let found = CHANGES.iter().find(|(names, ..)| names.contains(&name));
-    let Some((_, ours, params)) = found else { return Foreign::Other };
-    let Some(params) = known(&call.params, params) else { return Foreign::Other };
+    let Some((_, ours, params)) = found else { return other(call) };
+    let Some(params) = known(&call.params, params) else { return other(call) };
     let tool = files::all().into_iter().find(|tool| tool.declaration().name == *ours);
-    let Some(tool) = tool else { return Foreign::Other };
+    let Some(tool) = tool else { return other(call) };
     let mut same = call.clone();
     same.tool = (*ours).to_owned();
     // Such an agent is confined to its folder by nobody here: what it names is looked at where it is.
@@ -37,6 +40,21 @@ pub(super) fn recognise(call: &Call) -> Foreign {
     }
     same.params = params;
     Foreign::Change(tool, Box::new(same))
+}
+
+/// A call that a person sees the parameters of. Which of these a shell gets to read nobody knows, so that they may be commands is
+/// enough for rules that refuse, and never for one that allows.
+fn other(call: &Call) -> Foreign {
+    let text = |value: &Value| match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Array(words) => {
+            let words: Option<Vec<&str>> = words.iter().map(Value::as_str).collect();
+            words.map(|words| words.join(" "))
+        }
+        _ => None,
+    };
+    let found = SHELL_TEXTS.iter().filter_map(|name| call.params.get(*name).and_then(text));
+    Foreign::Other { commands: found.filter(|text| !text.trim().is_empty()).collect() }
 }
 
 /// Only parameters that are understood: one that is not might mean anything.
@@ -81,8 +99,20 @@ fn command(call: &Call) -> Option<ExecRequest> {
 }
 
 /// What agents call the tool that runs a text in a shell.
-const COMMANDS: &[&str] =
-    &["Bash", "bash", "exec", "exec_command", "local_shell", "run_shell_command", "shell", "shell_command"];
+const COMMANDS: &[&str] = &[
+    "Bash",
+    "Monitor",
+    "bash",
+    "exec",
+    "exec_command",
+    "local_shell",
+    "run_shell_command",
+    "shell",
+    "shell_command",
+];
+
+/// What tools call a parameter that a shell or an interpreter gets to read: for an agent's that write to a terminal, `chars`.
+const SHELL_TEXTS: [&str; 5] = ["chars", "cmd", "command", "commands", "script"];
 
 /// What agents call the tools that change files, ours that do the same, and every parameter that these understand.
 const CHANGES: &[(&[&str], &str, &[&str])] = &[

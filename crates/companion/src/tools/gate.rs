@@ -1,11 +1,12 @@
 //! The approval of calls: a hook at a stage of its own, after every other. What a call would do becomes a question in the
 //! book, and only a person's answer to exactly that lets it go on.
 
+use super::heard;
 use super::pets::{Companions, Pet};
 use countersign_approvals::book::{Ending, RequestedBy};
 use countersign_approvals::question::Question;
 use countersign_gateway::pet::APPROVAL_WAIT;
-use countersign_node::host::{AskedRun, Host, Inquired, Inquiry, Waiting};
+use countersign_node::host::{AskedRun, Host, Inquired, Inquiry, SettledCall, Waiting};
 use countersign_protocol::ids::NodeId;
 use countersign_protocol::question::Via;
 use countersign_protocol::socket::NodeRun;
@@ -29,16 +30,18 @@ pub(super) struct Approvals {
 /// Why a call was not allowed.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 pub(super) enum NotAllowed {
-    #[error("a person denied it")]
+    #[error("{}", heard::BY_PERSON)]
     ByPerson,
-    #[error("nobody answered in time")]
-    Expired,
-    #[error("nobody could be asked: no window of Countersign is there to show it")]
+    #[error("{}", heard::expired(*.0))]
+    Expired(Duration),
+    #[error("{}", heard::NOT_SHOWN)]
     NotShown,
-    #[error("it was withdrawn before an answer")]
+    #[error("{}", heard::WITHDRAWN)]
     Withdrawn,
-    #[error("a rule of the person's refuses it")]
-    ByRule,
+    #[error("{}", heard::by_rule(.0))]
+    ByRule(String),
+    #[error("{0}")]
+    ByPolicy(String),
     #[error("{}: Countersign's own files are not for agents", .0.display())]
     Private(PathBuf),
     #[error("it cannot be asked about: {0}")]
@@ -46,33 +49,37 @@ pub(super) enum NotAllowed {
 }
 
 impl Approvals {
-    /// Asks a person about a call. `run` is the run that an answer lets through, where it is one.
+    /// Asks a person about a call, unless the policy says no, or yes to everything and that counts for it (`may_allow`). `run` is the
+    /// run that an answer lets through, where it is one.
     pub(super) async fn ask(
         &self,
         call: &Call,
         question: Question,
         run: Option<AskedRun>,
+        may_allow: bool,
         abort: &CancellationToken,
     ) -> Result<(), NotAllowed> {
-        let inquiry =
-            Inquiry { question, analysis: None, wait: wait_of(call), id: None, by: requested_by(call), run };
+        let wait = wait_of(call);
+        match self.host.settle_call(&question, may_allow).await {
+            SettledCall::Open => {}
+            SettledCall::Allowed => return Ok(()),
+            SettledCall::Refused(refusal) => {
+                return Err(NotAllowed::ByPolicy(heard::refused(&refusal, wait)));
+            }
+        }
+        let inquiry = Inquiry { question, analysis: None, wait, id: None, by: requested_by(call), run };
         let question = match self.host.inquire(inquiry).await {
             Ok(Inquired::Waits(question)) => question,
-            Ok(Inquired::Refused { .. }) => return Err(NotAllowed::ByRule),
+            Ok(Inquired::Refused { rule, .. }) => return Err(NotAllowed::ByRule(rule)),
             Err(error) => return Err(NotAllowed::NotTaken(error.to_string())),
         };
         let pet = self.pet(call, &question);
-        // Whoever goes away takes the question back: dropping it withdraws it.
-        let ended = tokio::select! {
-            biased;
-            () = abort.cancelled() => return Err(NotAllowed::Withdrawn),
-            ended = question.ended() => ended,
-        };
+        let ended = question.ended_unless(abort).await;
         drop(pet);
         let allowed = match ended.ending() {
             Ending::Decided { decision, .. } if decision.allows() => Ok(()),
             Ending::Decided { .. } => Err(NotAllowed::ByPerson),
-            Ending::Expired => Err(NotAllowed::Expired),
+            Ending::Expired => Err(NotAllowed::Expired(wait)),
             Ending::NotShown => Err(NotAllowed::NotShown),
             Ending::Cancelled(_) | Ending::Elsewhere { .. } => Err(NotAllowed::Withdrawn),
         };
@@ -106,7 +113,8 @@ impl Gate for Approvals {
                     | Preview::Harmless
                     | Preview::Typed { .. } => None,
                 };
-                self.ask(call, questions::of_plan(call, preview, Via::Tool), run, abort).await
+                // A tool of ours is asked about wherever it can be: that every command runs unasked is no yes to it.
+                self.ask(call, questions::of_plan(call, preview, Via::Tool), run, false, abort).await
             };
             match judged.await {
                 Ok(()) => Ok(Allowed),
@@ -144,12 +152,12 @@ fn env_names(env: Option<&std::collections::BTreeMap<String, String>>) -> Vec<St
 
 /// How long a question about a call may wait: one of the pet channel no longer than there
 /// (docs/protocol/pet-channel.md, "Tool approval").
-fn wait_of(call: &Call) -> Duration {
+pub(super) fn wait_of(call: &Call) -> Duration {
     let (usual, longest) = match &call.caller.channel {
         Channel::None => (WAIT, LONGEST_WAIT),
         Channel::Pet { .. } => (APPROVAL_WAIT, APPROVAL_WAIT),
     };
-    call.caller.approval_wait.unwrap_or(usual).min(longest)
+    call.caller.approval_wait.unwrap_or(usual).clamp(LEAST_WAIT, longest)
 }
 
 fn requested_by(call: &Call) -> RequestedBy {
@@ -167,6 +175,9 @@ const RUNS_OF_TOOLS: &str = "tools";
 
 /// How long a person has when the caller does not say (docs/protocol/tools.md, "Time limits").
 const WAIT: Duration = Duration::from_secs(120);
+
+/// Shorter than that nobody can read anything.
+const LEAST_WAIT: Duration = Duration::from_secs(1);
 
 /// Longer than that nobody may keep a question open (docs/protocol/tools.md, "Time limits").
 const LONGEST_WAIT: Duration = Duration::from_secs(600);

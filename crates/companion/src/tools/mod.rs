@@ -14,6 +14,7 @@ mod config;
 mod foreign;
 mod gate;
 mod gateway;
+mod heard;
 pub(crate) mod pets;
 mod programs;
 mod standing;
@@ -225,6 +226,7 @@ impl Tools {
         let asked = match foreign::recognise(&call) {
             Foreign::Command(exec) => {
                 let peer = Peer { via: Some(Via::Hook), ..peer.clone() };
+                let wait = gate::wait_of(&call);
                 let permitted = gate.host.permit(*exec, &peer, gone).await;
                 return permitted.map(|_| ()).map_err(|refusal| {
                     let failure = match refusal.outcome {
@@ -232,7 +234,7 @@ impl Tools {
                         Outcome::Cancelled { .. } => ToolFailure::Aborted,
                         _ => ToolFailure::Denied,
                     };
-                    Failure::new(failure, refusal.error.message)
+                    Failure::new(failure, heard::refused(&refusal, wait))
                 });
             }
             Foreign::Change(tool, same) => match tool.plan(&same).await {
@@ -242,11 +244,11 @@ impl Tools {
                     questions::of_plan(&named, &plan.preview, Via::Hook)
                 }
                 // It may fail there too, or do something else than ours would: a person sees what is known.
-                Err(_) => questions::of_arguments(&call, Via::Hook),
+                Err(_) => questions::of_arguments(&call, Vec::new(), Via::Hook),
             },
-            Foreign::Other => questions::of_arguments(&call, Via::Hook),
+            Foreign::Other { commands } => questions::of_arguments(&call, commands, Via::Hook),
         };
-        gate.ask(&call, asked, None, gone).await.map_err(not_allowed)
+        gate.ask(&call, asked, None, true, gone).await.map_err(not_allowed)
     }
 
     /// The tools as the file has them now.
@@ -370,7 +372,7 @@ fn call_of(call: ToolCall, peer: &Peer, entrance: Entrance) -> Result<Call, Fail
     if !workspace.is_absolute() {
         return Err(invalid(format!("workspace: expected an absolute path, got {:?}", caller.workspace)));
     }
-    Ok(Call {
+    let mut call = Call {
         id,
         run_id: caller.session.clone(),
         tool,
@@ -388,7 +390,10 @@ fn call_of(call: ToolCall, peer: &Peer, entrance: Entrance) -> Result<Call, Fail
             approval_wait: approval_timeout_ms.map(Duration::from_millis),
         },
         workspace,
-    })
+    };
+    // One time for all that may ask about it, so that whoever hears that nobody answered hears the truth about how long.
+    call.caller.approval_wait = Some(gate::wait_of(&call));
+    Ok(call)
 }
 
 /// Who calls, for the flow of commands.
@@ -399,7 +404,7 @@ fn peer_of(caller: &Caller) -> Peer {
 
 fn not_allowed(error: NotAllowed) -> Failure {
     let failure = match error {
-        NotAllowed::Expired => ToolFailure::Expired,
+        NotAllowed::Expired(_) => ToolFailure::Expired,
         NotAllowed::Withdrawn => ToolFailure::Aborted,
         _ => ToolFailure::Denied,
     };

@@ -19,6 +19,7 @@ use std::path::Path;
 use tempfile::TempDir;
 use tokio::sync::mpsc;
 
+mod foreign;
 mod gateway;
 
 struct Rig {
@@ -218,11 +219,11 @@ async fn a_file_stays_when_a_person_said_no_or_nobody_is_there() {
     let rig = rig();
     let params = json!({ "path": "a.txt", "content": "one\n" });
     let (called, _) = rig.called("write_file", &params, NO).await;
-    assert!(denied(called).contains("a person denied it"));
+    assert!(denied(called).contains("The person denied this"));
     let (progress, _reports) = mpsc::channel(1);
     let call = rig.call("write_file", &params);
     let called = rig.tools.call(call, &PEER, progress, CancellationToken::new()).await;
-    assert!(denied(called.map(|output| output.text)).contains("nobody could be asked"));
+    assert!(denied(called.map(|output| output.text)).contains("Nobody could be asked"));
     assert!(!rig.work().join("a.txt").exists());
 }
 

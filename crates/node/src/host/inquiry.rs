@@ -14,10 +14,11 @@ use countersign_commands::analysis::{self, Analysis};
 use countersign_commands::profile::Profile;
 use countersign_policy::display;
 use countersign_protocol::ids::RequestId;
-use countersign_protocol::question::Outcome;
+use countersign_protocol::question::{CancelCause, Outcome};
 use countersign_protocol::socket::NodeRun;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio_util::sync::CancellationToken;
 
 /// Something that somebody else does once a person allows it.
 #[derive(Clone, Debug)]
@@ -45,6 +46,8 @@ pub enum Inquired {
     Refused {
         /// The question's id: the chosen one, or a fresh one.
         id: RequestId,
+        /// What the person wrote to the rule, or its id.
+        rule: String,
     },
 }
 
@@ -74,8 +77,17 @@ impl Waiting {
     }
 
     /// Waits for the end. Dropping this future withdraws the question.
-    pub async fn ended(mut self) -> Ended {
-        let ending = self.ticket.ended().await;
+    pub async fn ended(self) -> Ended {
+        self.ended_unless(&CancellationToken::new()).await
+    }
+
+    /// The same, as long as somebody waits for it: with `gone` it is withdrawn, whatever was answered at that moment.
+    pub async fn ended_unless(mut self, gone: &CancellationToken) -> Ended {
+        let ending = tokio::select! {
+            biased;
+            () = gone.cancelled() => Ending::Cancelled(CancelCause::RequesterGone),
+            ending = self.ticket.ended() => ending,
+        };
         if let Some(by) = ending.by() {
             self.recorder.answered(by);
         }
@@ -126,8 +138,9 @@ impl Host {
         for Glance { analysis, facts, .. } in &glances {
             let rule = self.refusing(&question.agent, question.session.as_ref(), analysis, facts).await;
             if let Some(rule) = rule {
-                recorder.ended(refused_by(&rule)).await;
-                return Ok(Inquired::Refused { id: recorder.request_id().to_owned() });
+                recorder.ended(refused_by(&rule.id)).await;
+                let id = recorder.request_id().to_owned();
+                return Ok(Inquired::Refused { id, rule: rule.note.unwrap_or(rule.id) });
             }
         }
         if let (Subject::Command(command), Some(glance), Place::ThisMachine) =

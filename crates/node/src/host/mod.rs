@@ -6,6 +6,7 @@
 //! decides.
 
 mod breadth;
+mod calls;
 mod grants;
 mod in_force;
 mod inquiry;
@@ -22,6 +23,7 @@ use crate::executor::{NotStarted, Tap};
 use crate::facts::{self, Places};
 use crate::socket::server::{Call, Handler, Peer};
 pub use breadth::Past;
+pub use calls::Settled as SettledCall;
 use countersign_approvals::book::{Ending, RequestedBy};
 use countersign_approvals::history::History;
 use countersign_approvals::ports::Ports;
@@ -242,8 +244,8 @@ impl Host {
             offer: Offer::for_ask(&request.allowed_decisions, request.ask.as_deref()),
         };
         let mut recorder = Recorder::ask(&self.parts, &question);
-        if let Some(id) = self.refusing(&question.agent, question.session.as_ref(), analysis, facts).await {
-            recorder.ended(refused_by(&id)).await;
+        if let Some(rule) = self.refusing(&question.agent, question.session.as_ref(), analysis, facts).await {
+            recorder.ended(refused_by(&rule.id)).await;
             return Some(Decision::Deny);
         }
         let wait = wait_of(request.approval_timeout_ms);
@@ -688,7 +690,7 @@ impl Judged {
     /// A refusal that names the rule which refuses.
     fn named(&self, refusal: Refusal, evaluation: &Evaluation) -> Refusal {
         match self.own.refused_by(evaluation) {
-            Some(id) => refusal.by_rule(id),
+            Some(rule) => refusal.by_rule(&rule),
             None => refusal,
         }
     }

@@ -8,6 +8,7 @@ use countersign_policy::evaluate::{Evaluation, Evidence, LocalRules, Verdict};
 use countersign_policy::facts::Facts;
 use countersign_policy::rules::{Folders, Moment, Ruling, rulings, visited};
 use countersign_protocol::ids::{AgentId, SessionKey};
+use countersign_protocol::rules::CommandRule;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -19,6 +20,21 @@ pub(super) struct OwnRules {
     agent: AgentId,
     session: Option<SessionKey>,
     now_ms: i64,
+}
+
+/// A rule that refuses, as it is named.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) struct RefusingRule {
+    pub(super) id: String,
+    /// What the person wrote to it.
+    pub(super) note: Option<String>,
+}
+
+impl RefusingRule {
+    fn of(rule: &CommandRule) -> Self {
+        let note = rule.note.as_deref().map(str::trim).filter(|note| !note.is_empty());
+        Self { id: rule.id.clone(), note: note.map(str::to_owned) }
+    }
 }
 
 /// Why a run must be judged again.
@@ -47,9 +63,9 @@ impl OwnRules {
         }
     }
 
-    /// Id of the rule that refuses.
-    pub(super) fn refused_by(&self, evaluation: &Evaluation) -> Option<&str> {
-        self.current.index.rules().get(evaluation.refused?).map(|rule| rule.id.as_str())
+    /// The rule that refuses.
+    pub(super) fn refused_by(&self, evaluation: &Evaluation) -> Option<RefusingRule> {
+        self.current.index.rules().get(evaluation.refused?).map(RefusingRule::of)
     }
 
     /// Ids of the rules without which the command would not run.
@@ -116,7 +132,7 @@ impl Host {
         session: Option<&SessionKey>,
         analysis: &Analysis,
         facts: &Facts,
-    ) -> Option<String> {
+    ) -> Option<RefusingRule> {
         let own = self.own_rules(agent, session, analysis, facts).await;
         let LocalRules::Known { rules, folders, moment } = own.local() else { return None };
         let refusing =
@@ -124,6 +140,6 @@ impl Host {
                 Some(Ruling::Deny(index)) => rules.rules().get(index),
                 Some(Ruling::Allow(_)) | None => None,
             });
-        refusing.map(|rule| rule.id.clone())
+        refusing.map(RefusingRule::of)
     }
 }

@@ -1,5 +1,6 @@
 //! Why a command was not run: for the wire, for the history, for exit codes.
 
+use super::own_rules::RefusingRule;
 use crate::executor::sandbox::Unavailable;
 use countersign_approvals::history::HistoryError;
 use countersign_policy::display;
@@ -71,11 +72,17 @@ impl Refusal {
         }
     }
 
-    /// The rule that it is for.
-    pub(super) fn by_rule(mut self, id: &str) -> Self {
-        self.error.message = format!("{}: {}", self.error.message, display::escape(id));
-        self.outcome = refused_by(id);
+    /// The rule that it is for: in the person's own words where they wrote any.
+    pub(super) fn by_rule(mut self, rule: &RefusingRule) -> Self {
+        let said = rule.note.as_deref().unwrap_or(&rule.id);
+        self.error.message = format!("{}: {}", self.error.message, display::escape(said));
+        self.outcome = refused_by(&rule.id);
         self
+    }
+
+    /// What a rule that refuses says, where one does.
+    pub fn said_by_rule(&self) -> Option<&str> {
+        self.error.message.strip_prefix(BY_RULE)?.strip_prefix(": ")
     }
 
     pub(super) fn changed(detail: &str) -> Self {
@@ -89,6 +96,9 @@ impl Refusal {
         }
     }
 }
+
+/// Before the words of the rule.
+const BY_RULE: &str = "SYSTEM_RUN_DENIED: refused by a rule";
 
 /// The reason of a question whose time was over; gateways call it so too.
 const EXPIRED: &str = "approval-timeout";
@@ -122,7 +132,7 @@ fn deny_error(reason: DenyReason) -> ExecError {
         DenyReason::AskAlways => "SYSTEM_RUN_DENIED: ask=always",
         DenyReason::AllowlistMiss => "SYSTEM_RUN_DENIED: allowlist miss",
         DenyReason::AllowlistUnbound => "SYSTEM_RUN_DENIED: reusable approval could not bind executable",
-        DenyReason::Rule => "SYSTEM_RUN_DENIED: refused by a rule",
+        DenyReason::Rule => BY_RULE,
         DenyReason::RuleDoubt => "SYSTEM_RUN_DENIED: a rule may refuse it, and nobody could be asked",
     };
     exec_error("UNAVAILABLE", message, Some(reason.as_str()))

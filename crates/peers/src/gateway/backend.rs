@@ -168,7 +168,9 @@ impl GatewayBackend {
             }
             Presence::App(app) if deliverable => Ok(match app.host.inquire(inquiry).await? {
                 Inquired::Waits(question) => Placed::Waits(Submitted::App(question)),
-                Inquired::Refused { id } => Placed::Ended { id: id.into(), decision: Some(Decision::Deny) },
+                Inquired::Refused { id, .. } => {
+                    Placed::Ended { id: id.into(), decision: Some(Decision::Deny) }
+                }
             }),
             Presence::ClientsOnly(_) | Presence::App(_) => {
                 if let Presence::App(app) = &self.presence {

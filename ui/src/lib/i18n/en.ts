@@ -352,7 +352,7 @@ export const en = {
     cancelled: 'Withdrawn',
     'not-shown': 'Could not be shown',
     refused: 'Refused to run',
-    requesterGone: 'Withdrawn: the asker is gone',
+    requesterGone: 'Withdrawn: nobody was there any more',
     shutdown: 'Withdrawn: the app was closing',
     connectionLost: 'Set aside: the connection to the gateway was lost',
     withdrawn: 'Withdrawn where it came from',

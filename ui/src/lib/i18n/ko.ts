@@ -331,7 +331,7 @@ export const ko: Catalogue = {
     cancelled: '철회됨',
     'not-shown': '표시할 수 없었음',
     refused: '실행하지 않음',
-    requesterGone: '철회됨: 요청자가 사라졌습니다',
+    requesterGone: '철회됨: 기다리는 쪽이 더 이상 없었습니다',
     shutdown: '철회됨: 앱이 종료되는 중이었습니다',
     connectionLost: '보류됨: 게이트웨이와 연결이 끊겼습니다',
     withdrawn: '보낸 곳에서 철회됨',

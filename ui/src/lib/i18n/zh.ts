@@ -327,7 +327,7 @@ export const zh: Catalogue = {
     cancelled: '已撤回',
     'not-shown': '无法显示',
     refused: '拒绝运行',
-    requesterGone: '已撤回：请求方已离开',
+    requesterGone: '已撤回：已无人等待',
     shutdown: '已撤回：应用正在关闭',
     connectionLost: '已搁置：与网关的连接中断',
     withdrawn: '已在来源处撤回',

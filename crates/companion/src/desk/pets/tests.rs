@@ -293,7 +293,7 @@ async fn a_companion_approves_a_call_of_its_session_and_exactly_that_is_done() {
         let (id, _) = cat.asked().await;
         cat.answer(&id, false, false).await;
     });
-    assert!(denied(called).contains("a person denied it"));
+    assert!(denied(called).contains("The person denied this"));
     let by = || Some("pet cat".to_owned());
     let lines = rig.history(3).await;
     assert_eq!(
@@ -329,7 +329,7 @@ async fn t02_a_turn_that_came_from_elsewhere_never_reaches_a_companion() {
             let card = next_card(&mut messages).await;
             rig.decide(&card, Decision::Deny).await;
         });
-        assert!(denied(called).contains("a person denied it"), "{pet:?}");
+        assert!(denied(called).contains("The person denied this"), "{pet:?}");
     }
     // What reads is asked about in turns of the channel only.
     assert!(rig.call(None, "read_file", json!({ "path": "a.txt" })).await.unwrap().contains("one"));
@@ -354,7 +354,7 @@ async fn t05_without_an_answer_the_call_is_denied_after_a_minute() {
     let began = tokio::time::Instant::now();
     let failure = called.await.unwrap_err();
     assert_eq!(
-        (failure.failure, failure.message.contains("nobody answered in time")),
+        (failure.failure, failure.message.contains("Nobody answered within")),
         (ToolFailure::Denied, true)
     );
     assert!((59..=61).contains(&began.elapsed().as_secs()), "{:?}", began.elapsed());

@@ -1,0 +1,96 @@
+//! Tools of other agents under each policy, and by rules that refuse.
+
+use super::*;
+use countersign_protocol::history::HistoryEvent;
+use pretty_assertions::assert_eq;
+
+impl Rig {
+    fn under(security: &str, ask: &str) -> Self {
+        let rig = rig();
+        let document = json!({
+            "version": 1,
+            "defaults": { "security": security, "ask": ask, "askFallback": "deny" },
+        });
+        private::write(&rig.paths.document(), document.to_string().as_bytes()).unwrap();
+        rig
+    }
+
+    fn refusing(self, program: &str, note: &str) -> Self {
+        let rules = json!({ "version": 1, "rules": [{
+            "id": "r-1", "agent": "*", "effect": "deny", "program": program, "arguments": "any", "note": note,
+            "createdAtMs": 0, "from": "typed",
+        }] });
+        private::write(&self.rules_file(), rules.to_string().as_bytes()).unwrap();
+        self
+    }
+
+    fn rules_file(&self) -> PathBuf {
+        self.paths.rules().config.join("rules.json")
+    }
+}
+
+fn message(permission: Permission) -> String {
+    match permission {
+        Permission::Deny { message, .. } => message,
+        Permission::Allow => panic!("expected a denial, got an allow"),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_policy_reaches_tools_that_are_no_commands() {
+    let write = json!({ "file_path": "new.txt", "content": "x\n" });
+    let fetch = json!({ "url": "https://example.org" });
+    for (tool, params) in [("Write", &write), ("WebFetch", &fetch)] {
+        let deny = Rig::under("deny", "off");
+        let (permission, record) = deny.permitted(tool, params, YES).await;
+        assert!(message(permission).contains("security=deny") && record.is_none(), "{tool}");
+        let full = Rig::under("full", "off");
+        let mut lines = full.core.history.appended();
+        let (permission, record) = full.permitted(tool, params, NO).await;
+        let line = lines.recv().await.unwrap().event;
+        let by_policy = Outcome::AllowedByPolicy;
+        assert!(matches!(line, HistoryEvent::Request { outcome, .. } if outcome == by_policy), "{tool}");
+        assert_eq!((permission, record.is_none()), (Permission::Allow, true), "{tool}");
+        for (security, ask) in [("full", "always"), ("allowlist", "on-miss"), ("allowlist", "off")] {
+            let rig = Rig::under(security, ask);
+            let (permission, record) = rig.permitted(tool, params, NO).await;
+            assert!(message(permission).contains("The person denied this"), "{tool} {security} {ask}");
+            assert!(record.is_some(), "{tool} {security} {ask}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn t20_everything_unasked_is_no_way_to_the_apps_own_files() {
+    let rig = Rig::under("full", "off");
+    let own = json!({ "file_path": rig.rules_file(), "content": "{}" });
+    let (permission, record) = rig.permitted("Write", &own, YES).await;
+    assert!(message(permission).contains("not for agents") && record.is_none());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn t10_rules_that_refuse_reach_commands_wherever_they_are_carried() {
+    for (tool, params) in [
+        ("Bash", json!({ "command": "echo no" })),
+        ("Monitor", json!({ "command": "echo no", "description": "w", "timeout_ms": 1000 })),
+        ("exec_command", json!({ "cmd": "echo no", "workdir": "." })),
+        ("write_stdin", json!({ "session_id": 1, "chars": "echo no\n" })),
+        ("mcp__remote__run", json!({ "command": "echo no", "host": "far" })),
+        ("mcp__remote__run", json!({ "script": "uname; echo no" })),
+        ("whatever", json!({ "cmd": ["echo", "no"] })),
+    ] {
+        let rig = Rig::under("allowlist", "on-miss").refusing("echo", "never aloud");
+        let (permission, record) = rig.permitted(tool, &params, YES).await;
+        assert_eq!(message(permission), "Refused by the person's rule: never aloud", "{tool} {params}");
+        assert!(record.is_none(), "{tool} {params}: somebody was asked");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn t20_what_may_be_a_command_is_never_allowed_by_an_entry_for_commands() {
+    let rig = rig();
+    let (permission, record) = rig.permitted("Bash", &json!({ "command": "uname" }), NO).await;
+    assert_eq!((permission, record.is_none()), (Permission::Allow, true), "an entry covers it");
+    let (permission, record) = rig.permitted("mcp__remote__run", &json!({ "command": "uname" }), NO).await;
+    assert!(matches!(permission, Permission::Deny { .. }) && record.is_some(), "it may run anywhere");
+}
