@@ -188,7 +188,8 @@ impl RouteDefaults {
     pub fn of(layers: &Layers<'_>, around: Surroundings) -> Self {
         let Layers { message, session, agent, global, .. } = layers;
         let sandbox_required = agent.sandbox_required || global.sandbox_required;
-        let mut target = Sourced { value: ExecTarget::Sandbox, layer: RouteLayer::BuiltIn };
+        // Where the agent's own commands would run: a sandbox is for whoever chose one.
+        let mut target = Sourced { value: ExecTarget::Gateway, layer: RouteLayer::BuiltIn };
         let mut node: Option<Sourced<String>> = None;
         let mut elevated = Sourced { value: Elevated::Off, layer: RouteLayer::BuiltIn };
         for (settings, layer) in [(global, RouteLayer::Global), (agent, RouteLayer::Agent)] {
@@ -216,10 +217,7 @@ impl RouteDefaults {
         }
         let host = host_of(target.value, elevated.value, around);
         let mut standing = Self {
-            security: Sourced {
-                value: if host == ExecHost::Sandbox { IN_SANDBOX } else { Security::Deny },
-                layer: RouteLayer::BuiltIn,
-            },
+            security: Sourced { value: built_in(host), layer: RouteLayer::BuiltIn },
             ask: Sourced { value: Ask::OnMiss, layer: RouteLayer::BuiltIn },
             target,
             host,
@@ -312,8 +310,8 @@ pub fn resolve(layers: &Layers<'_>, around: Surroundings) -> Result<Route, Route
     };
     // What is built in depends on the place, and the run may have named another one.
     let mut standing = standing;
-    if standing.security.layer == RouteLayer::BuiltIn && host != ExecHost::Sandbox {
-        standing.security.value = Security::Deny;
+    if standing.security.layer == RouteLayer::BuiltIn {
+        standing.security.value = built_in(host);
     }
     Ok(Route {
         host: Sourced { value: host, layer },
@@ -346,7 +344,7 @@ pub fn loosenings(before: &RouteDefaults, after: &RouteDefaults) -> Vec<(RouteFi
     let comes_in = after.host == ExecHost::Sandbox
         && before.host != ExecHost::Sandbox
         && before.security.layer == RouteLayer::BuiltIn
-        && after.security.value >= IN_SANDBOX;
+        && after.security.value >= built_in(after.host);
     if after.security.value < before.security.value && !comes_in {
         let (from, to) = (before.security.value, after.security.value);
         found.push((RouteField::Security, from.to_string(), to.to_string()));
@@ -404,7 +402,11 @@ fn may_name(requested: ExecTarget, standing: &RouteDefaults, around: Surrounding
     let fits = match around.release {
         Release::Newest => {
             let from_auto = configured == ExecTarget::Auto;
-            requested == configured || (from_auto && !(around.sandbox == Sandbox::Available && outside))
+            // Whoever chose nothing has not kept a run out of a sandbox either.
+            let into_sandbox = requested == ExecTarget::Sandbox && standing.target.layer == RouteLayer::BuiltIn;
+            requested == configured
+                || into_sandbox
+                || (from_auto && !(around.sandbox == Sandbox::Available && outside))
         }
         Release::Early => requested == configured || lift(standing.elevated.value) > 0,
     };
@@ -443,5 +445,10 @@ fn hardened<T: Ord>(set: Sourced<T>, named: Option<T>) -> Sourced<T> {
     }
 }
 
-/// What is built in for runs in a sandbox.
-const IN_SANDBOX: Security = Security::Allowlist;
+/// What is built in for runs at a place. On this machine the approvals document holds too; a node knows only its own.
+const fn built_in(host: ExecHost) -> Security {
+    match host {
+        ExecHost::Gateway | ExecHost::Sandbox => Security::Allowlist,
+        ExecHost::Node => Security::Deny,
+    }
+}

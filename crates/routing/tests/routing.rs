@@ -74,9 +74,13 @@ fn check(world: &World, sandbox: Sandbox, expected: &str) {
 }
 
 #[test]
-fn without_any_setting_it_is_the_sandbox_or_nothing() {
-    let world = World::default();
-    check(&world, THERE, "sandbox/built-in allowlist/built-in on-miss/built-in");
+fn without_any_setting_it_is_this_machine_and_a_sandbox_only_for_who_names_one() {
+    let mut world = World::default();
+    for sandbox in [THERE, MISSING] {
+        check(&world, sandbox, "gateway/built-in allowlist/built-in on-miss/built-in");
+    }
+    world.tool.host = Some(ExecTarget::Sandbox);
+    check(&world, THERE, "sandbox/tool allowlist/built-in on-miss/built-in");
     let missing = world.route(MISSING).unwrap_err();
     assert!(
         missing.starts_with("exec host=sandbox requires a sandbox runtime for this session.\n"),
@@ -88,7 +92,7 @@ fn without_any_setting_it_is_the_sandbox_or_nothing() {
 #[test]
 fn each_layer_comes_before_the_next() {
     let mut world = World { global: host(ExecTarget::Gateway), ..World::default() };
-    check(&world, THERE, "gateway/global deny/built-in on-miss/built-in");
+    check(&world, THERE, "gateway/global allowlist/built-in on-miss/built-in");
     world.global.security = Some(Security::Full);
     world.agent = Settings { ask: Some(Ask::Always), ..host(ExecTarget::Node) };
     check(&world, THERE, "node/agent full/global always/agent");
@@ -134,21 +138,22 @@ fn a_run_names_only_hosts_that_it_may() {
     use ExecTarget::{Auto, Gateway, Node, Sandbox};
     let ok = "allowlist/built-in on-miss/built-in";
     let shut = "deny/built-in on-miss/built-in";
-    check(None, THERE, Sandbox, &format!("sandbox/built-in {ok}"));
-    check(None, THERE, Auto, &format!("sandbox/built-in {ok}"));
+    check(None, THERE, Sandbox, &format!("sandbox/tool {ok}"));
+    check(None, THERE, Auto, &format!("gateway/built-in {ok}"));
+    check(None, THERE, Gateway, &format!("gateway/built-in {ok}"));
     let refused = |named: &str, set: &str, allowed: &str| {
         format!(
             "exec host not allowed (requested {named}; configured host is {set}; set tools.exec.host={allowed} to allow this override)."
         )
     };
-    check(None, THERE, Gateway, &refused("gateway", "sandbox", "gateway or auto"));
-    check(None, MISSING, Node, &refused("node", "sandbox", "node or auto"));
+    check(None, MISSING, Node, &refused("node", "gateway", "node or auto"));
+    check(Some(Sandbox), THERE, Gateway, &refused("gateway", "sandbox", "gateway or auto"));
     check(Some(Gateway), THERE, Sandbox, &refused("sandbox", "gateway", "sandbox or auto"));
-    check(Some(Gateway), THERE, Gateway, &format!("gateway/global {shut}"));
+    check(Some(Gateway), THERE, Gateway, &format!("gateway/global {ok}"));
     check(Some(Auto), THERE, Gateway, &refused("gateway", "auto", "gateway"));
     check(Some(Auto), THERE, Node, &refused("node", "auto", "node"));
     check(Some(Auto), THERE, Sandbox, &format!("sandbox/tool {ok}"));
-    check(Some(Auto), MISSING, Gateway, &format!("gateway/tool {shut}"));
+    check(Some(Auto), MISSING, Gateway, &format!("gateway/tool {ok}"));
     check(Some(Auto), MISSING, Node, &format!("node/tool {shut}"));
     let missing = "exec host=sandbox requires a sandbox runtime for this session.\nInstall bubblewrap, set tools.exec.sandbox to one that is there, or set tools.exec.host to auto, gateway or node.";
     check(Some(Auto), MISSING, Sandbox, missing);
@@ -168,7 +173,7 @@ fn the_older_release_refuses_any_other_host_in_its_own_words() {
 
 #[test]
 fn an_elevated_session_runs_on_the_host_and_off_restores() {
-    let mut world = World::default();
+    let mut world = World { global: host(ExecTarget::Sandbox), ..World::default() };
     world.session.elevated = confirmed(Elevated::On);
     check(&world, THERE, "gateway/elevated full/elevated on-miss/built-in");
     world.session.elevated = confirmed(Elevated::Ask);
@@ -218,7 +223,7 @@ fn what_nobody_confirmed_can_only_harden() {
     // It was no change when it was said; the setting got stricter since.
     world.session = Overrides { host: unconfirmed(ExecTarget::Gateway), ..Overrides::default() };
     world.global = host(ExecTarget::Gateway);
-    check(&world, THERE, "gateway/session deny/built-in on-miss/built-in");
+    check(&world, THERE, "gateway/session allowlist/built-in on-miss/built-in");
     world.global = host(ExecTarget::Auto);
     check(&world, THERE, "sandbox/global allowlist/built-in on-miss/built-in");
 }

@@ -225,20 +225,18 @@ async fn what_is_missing_is_an_error_that_says_what_to_do_and_nothing_else_is_tr
             assert!(said.contains(part), "{said:?} without {part:?}");
         }
     };
-    check(exec(json!({})), echo(), vec![MULTI, "expected bwrap in", "tools.exec.host"]).await;
+    check(exec(json!({ "host": "sandbox" })), echo(), vec![MULTI, "expected bwrap in", "tools.exec.host"]).await;
     check(exec(json!({ "host": "auto" })), on(ExecTarget::Sandbox), vec![MULTI]).await;
-    check(
-        exec(json!({ "host": "gateway" })),
-        echo(),
-        vec!["host=gateway security=deny", "under Connections"],
-    )
-    .await;
     let refused = "exec host not allowed (requested gateway; configured host is sandbox; set tools.exec.host=gateway or auto to allow this override).";
-    check(exec(json!({})), on(ExecTarget::Gateway), vec![refused]).await;
+    check(exec(json!({ "host": "sandbox" })), on(ExecTarget::Gateway), vec![refused]).await;
     let none = "exec host=node requires a paired node (none available).";
     check(exec(json!({ "host": "node", "mode": "full" })), echo(), vec![none]).await;
     check(json!({ "tools": { "exec": { "host": "moon" } } }), echo(), vec!["nothing is run", "got \"moon\""])
         .await;
+    let rig = Rig::new("full", "off", &exec(json!({ "host": "node" })));
+    rig.node("n1", "Desk");
+    let said = rig.went(echo()).await;
+    assert!(said.contains("host=node security=deny") && said.contains("under Connections"), "{said:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -248,8 +246,8 @@ async fn a_change_of_the_file_counts_for_the_next_run() {
     private::write(&rig.paths.tools(), b"{").unwrap();
     assert!(rig.went(echo()).await.starts_with("nothing is run: "));
     std::fs::remove_file(rig.paths.tools()).unwrap();
-    let refused = "exec host not allowed (requested gateway; configured host is sandbox";
-    assert!(rig.went(on(ExecTarget::Gateway)).await.starts_with(refused));
+    let refused = "exec host not allowed (requested node; configured host is gateway";
+    assert!(rig.went(on(ExecTarget::Node)).await.starts_with(refused));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -268,7 +266,7 @@ async fn what_a_run_claims_to_be_granted_counts_for_nothing() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_run_that_goes_nowhere_is_written_down() {
-    let rig = Rig::new("full", "off", &exec(json!({})));
+    let rig = Rig::new("full", "off", &exec(json!({ "host": "sandbox" })));
     let mut appended = rig.core.history.appended();
     let peer = Peer { via: Some(Via::Tool), ..Peer::default() };
     let routed = rig.router.run(echo(), &peer, CancellationToken::new()).await;
@@ -379,7 +377,7 @@ async fn several_nodes_and_none_meant_is_an_error_that_names_them() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_said_holds_for_its_session_and_ends_when_it_is_revoked() {
-    let rig = Rig::new("full", "off", &exec(json!({ "security": "full", "ask": "off" })));
+    let rig = Rig::new("full", "off", &exec(json!({ "host": "sandbox", "security": "full", "ask": "off" })));
     let heard = rig.say("/exec host=gateway").await;
     assert_eq!(heard.loosenings[0].route, Some(RouteField::Host));
     assert_eq!(heard.loosenings[0].scope, "main · s");
@@ -426,7 +424,7 @@ async fn a_word_that_nobody_confirmed_loosens_nothing_also_when_settings_get_str
 #[tokio::test(flavor = "multi_thread")]
 async fn elevation_needs_its_gates_at_the_word_and_at_the_run() {
     let open = |allow: Value| {
-        let mut tools = exec(json!({}));
+        let mut tools = exec(json!({ "host": "sandbox" }));
         tools["tools"]["elevated"] = json!({ "allowFrom": { "cli": allow } });
         tools
     };
@@ -449,7 +447,7 @@ async fn elevation_needs_its_gates_at_the_word_and_at_the_run() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_hosts_document_stays_stricter_than_elevation() {
-    let mut tools = exec(json!({}));
+    let mut tools = exec(json!({ "host": "sandbox" }));
     tools["tools"]["elevated"] = json!({ "allowFrom": { "cli": ["*"] } });
     let rig = Rig::new("allowlist", "off", &tools);
     rig.say("/elevated full").await;
@@ -458,7 +456,7 @@ async fn the_hosts_document_stays_stricter_than_elevation() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_window_sees_what_holds_and_changes_it_once_it_is_confirmed() {
-    let rig = Rig::new("full", "off", &exec(json!({})));
+    let rig = Rig::new("full", "off", &exec(json!({ "host": "sandbox" })));
     rig.node("n1", "Desk");
     let view = rig.router.view(&["main".to_owned()]).await;
     assert_eq!((view.scopes.len(), view.nodes.len(), view.broken), (2, 1, None));
@@ -490,7 +488,7 @@ async fn a_window_sees_what_holds_and_changes_it_once_it_is_confirmed() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_for_the_sandbox_runs_there_and_reaches_nothing_else() {
-    let tools = exec(json!({ "mode": "full" }));
+    let tools = exec(json!({ "host": "sandbox", "mode": "full" }));
     let rig = Rig::with_sandboxes("allowlist", "always", &tools, sandbox_folders());
     let work = rig.home.path().join("work");
     std::fs::create_dir(&work).unwrap();

@@ -50,7 +50,7 @@ export const en = {
     gateway: 'this machine',
     node: 'node',
     hostHelp: {
-      '': 'A sandbox, unless something is set for all agents.',
+      '': 'This machine, where its own commands would run, unless something is set for all agents. A sandbox is there for the choosing.',
       auto: 'A sandbox where this machine can make one, else this machine itself.',
       sandbox: 'Never anywhere else: without a sandbox nothing runs.',
       gateway: 'This machine itself, under its policy.',
