@@ -147,8 +147,10 @@ fn a_file_that_a_tool_would_write_is_written_as_its_difference_was_shown() -> St
 #[test]
 fn claude_codes_permission_prompt_gets_what_the_person_answered() -> Story {
     told(|app| {
-        let mut client =
-            PlainClient::start(&app.home, &["--workspace", &app.home.work().display().to_string()])?;
+        let mut client = PlainClient::start(
+            &app.home,
+            &["--approve", "--workspace", &app.home.work().display().to_string()],
+        )?;
         let input = json!({ "command": "touch made", "description": "Make a file", "timeout": 1.5 });
         let ask = json!({ "tool_name": "Bash", "input": input, "tool_use_id": "toolu_01ABC123" });
         let id = client.call("approve", ask.clone())?;

@@ -29,7 +29,8 @@ fn a_person_answers_the_calls_of_the_sdks_client() -> Result<()> {
 fn tell(app: &App) -> Result<()> {
     let work = app.home.work();
     let workspace = work.display().to_string();
-    let mut client = McpClient::start(&Sdk::from_env()?, &app.home, &["--workspace", &workspace])?;
+    let mut client =
+        McpClient::start(&Sdk::from_env()?, &app.home, &["--approve", "--workspace", &workspace])?;
 
     client.list()?;
     let listed = client.expect("listed")?;

@@ -99,7 +99,7 @@ fn tell(control: &Control, client: &mut McpClient) -> Result<()> {
 fn the_sdks_client_lists_and_calls_over_standard_input_and_output() -> Result<()> {
     let home = Home::empty()?;
     let control = Control::listen(&home)?;
-    let mut client = McpClient::start(&Sdk::from_env()?, &home, &[])?;
+    let mut client = McpClient::start(&Sdk::from_env()?, &home, &["--approve"])?;
     tell(&control, &mut client)?;
     client.call("left", "exec", json!({ "command": "sleep 60" }))?;
     let asked = control.asked()?;
@@ -113,7 +113,7 @@ fn the_sdks_clients_list_and_call_over_http() -> Result<()> {
     let control = Control::listen(&home)?;
     let sdk = Sdk::from_env()?;
     let mut server = home.command(countersign()?);
-    server.args(["mcp", "--json", "--http", "0"]);
+    server.args(["mcp", "--json", "--approve", "--http", "0"]);
     let (server, ready) = Background::start_and_read_line(&mut server)?;
     let ready: Value = serde_json::from_str(&ready)?;
     let url = ready["url"].as_str().context("a url")?;
@@ -134,10 +134,13 @@ fn the_sdks_clients_list_and_call_over_http() -> Result<()> {
 #[test]
 fn without_the_app_the_sdks_client_is_told_how_to_start_it() -> Result<()> {
     let home = Home::empty()?;
-    let mut client = McpClient::start(&Sdk::from_env()?, &home, &[])?;
+    let mut client = McpClient::start(&Sdk::from_env()?, &home, &["--approve"])?;
     client.list()?;
-    let failed = client.expect("failed")?;
-    ensure!(failed["message"].as_str().is_some_and(|text| text.contains("countersign-desktop")), "{failed}");
+    let listed = client.expect("listed")?;
+    ensure!(listed["tools"].as_array().is_some_and(|tools| tools.len() > 2), "{listed}");
+    client.call("called", "exec", json!({ "command": "ls" }))?;
+    let answered = client.expect("answered")?;
+    ensure!(text(&answered).as_str().is_some_and(|text| text.contains("countersign-desktop")), "{answered}");
     client.call("permitted", "approve", json!({ "tool_name": "Bash", "input": { "command": "ls" } }))?;
     let answered = client.expect("answered")?;
     let verdict: Value = serde_json::from_str(text(&answered).as_str().context("a text")?)?;

@@ -104,10 +104,7 @@ fn what_the_person_denies_is_stopped_and_the_agent_hears_why() -> Story {
     for (agent, recording) in [("claude-code", "claude-code-permission"), ("codex", "codex-permission")] {
         let finished = check(agent, recording, denied())?.expect_code(0)?;
         let decision = finished.json()?["hookSpecificOutput"]["decision"].take();
-        assert_eq!(
-            decision,
-            json!({ "behavior": "deny", "message": "not on a Friday" })
-        );
+        assert_eq!(decision, json!({ "behavior": "deny", "message": "not on a Friday" }));
     }
     Ok(())
 }

@@ -403,7 +403,8 @@ fn may_name(requested: ExecTarget, standing: &RouteDefaults, around: Surrounding
         Release::Newest => {
             let from_auto = configured == ExecTarget::Auto;
             // Whoever chose nothing has not kept a run out of a sandbox either.
-            let into_sandbox = requested == ExecTarget::Sandbox && standing.target.layer == RouteLayer::BuiltIn;
+            let into_sandbox =
+                requested == ExecTarget::Sandbox && standing.target.layer == RouteLayer::BuiltIn;
             requested == configured
                 || into_sandbox
                 || (from_auto && !(around.sandbox == Sandbox::Available && outside))

@@ -25,5 +25,20 @@ pub mod tool;
 
 pub use parameters::object;
 
+use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+/// What agents are told of the tools that need nothing to be configured: files, commands, and what runs in the background.
+pub fn declared() -> Vec<tool::Declaration> {
+    // Nothing runs there.
+    let runs = runs::Runs::new(Arc::new(String::new), TaskTracker::new(), CancellationToken::new());
+    let process: Arc<dyn tool::Tool> = Arc::new(exec::Process::new(runs));
+    let mut declared: Vec<_> =
+        files::all().iter().chain([&process]).map(|tool| tool.declaration().clone()).collect();
+    declared.push(exec::Exec::declared());
+    declared
+}
+
 #[cfg(test)]
 mod testing;

@@ -42,7 +42,10 @@ pub(crate) struct McpArgs {
     /// one. Clients need the token in the file that is named then.
     #[arg(long, value_name = "PORT")]
     http: Option<Option<u16>>,
-    /// Leave out the tool `approve`, by which a client asks about its own tools.
+    /// Offer the tool `approve`, by which a client asks about its own tools, to every client [default: to Claude Code alone].
+    #[arg(long, conflicts_with = "no_approve")]
+    approve: bool,
+    /// Leave it out.
     #[arg(long)]
     no_approve: bool,
 }
@@ -105,7 +108,11 @@ fn options(args: McpArgs) -> anyhow::Result<Options> {
         workspace,
         pet_session: args.pet_session,
     };
-    let approve = if args.no_approve { Approve::Withheld } else { Approve::Offered };
+    let approve = match (args.approve, args.no_approve) {
+        (true, _) => Approve::Offered,
+        (false, true) => Approve::Withheld,
+        (false, false) => Approve::WhereUsed,
+    };
     Ok(Options { identity, approval_timeout: args.approval_timeout, approve })
 }
 

@@ -11,6 +11,7 @@ mod approve;
 mod channel;
 mod http;
 mod identity;
+mod offer;
 mod server;
 mod sessions;
 #[cfg(test)]
@@ -49,7 +50,9 @@ pub(crate) struct Options {
 /// Whether the tool `approve` is there.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Approve {
-    /// It is.
+    /// To clients that use it: those of Claude Code's kind.
+    WhereUsed,
+    /// It is, to everybody.
     Offered,
     /// It is not; a tool of that name would be one of the app's.
     Withheld,

@@ -2,6 +2,7 @@
 
 use super::channel::CalledOff;
 use super::identity::Identity;
+use super::offer::{self, Waiting, tool};
 use super::told::{self, Told};
 use super::{Approve, Options, approve};
 use countersign_approvals::ports::Ports;
@@ -12,7 +13,7 @@ use countersign_protocol::session_events::SessionEvent;
 use countersign_protocol::tools::{Permission, ToolCall, ToolCaller, ToolFailure, ToolOutput, ToolView};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData, Implementation,
-    JsonObject, ListToolsResult, PaginatedRequestParams, ProgressNotificationParam, ServerConfig, Tool,
+    JsonObject, ListToolsResult, PaginatedRequestParams, ProgressNotificationParam, ServerConfig,
 };
 use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServerHandler};
@@ -28,6 +29,7 @@ pub(super) struct Server {
     /// Its session, unless the command line names one.
     session: String,
     told: Told,
+    waiting: Waiting,
 }
 
 /// What all clients of this process share.
@@ -86,11 +88,21 @@ impl From<ControlError> for Unanswered {
 impl Server {
     pub(super) fn new(shared: Arc<Shared>) -> Self {
         let session = shared.ports.ids.uuid();
-        Self { shared, session, told: Told::default() }
+        Self { shared, session, told: Told::default(), waiting: Waiting::default() }
     }
 
     fn caller(&self, context: &RequestContext<RoleServer>) -> ToolCaller {
         self.shared.identity.caller(context.client_info().as_ref(), &self.session)
+    }
+
+    fn offers_approve(&self, context: &RequestContext<RoleServer>) -> bool {
+        match self.shared.approve {
+            Approve::Offered => true,
+            Approve::Withheld => false,
+            Approve::WhereUsed => {
+                context.client_info().is_some_and(|client| client.name.to_lowercase().starts_with(CLAUDE))
+            }
+        }
     }
 
     fn tool_call(
@@ -230,9 +242,17 @@ impl ServerHandler for Server {
             let text = format!("cursor: expected none, as there is one page only, got {cursor:?}");
             return Err(ErrorData::invalid_params(text, None));
         }
-        let views = self.tools(&context).await;
-        let views = views.map_err(|unanswered| ErrorData::internal_error(unanswered.to_string(), None))?;
-        let offered = self.shared.approve == Approve::Offered;
+        let views = match self.tools(&context).await {
+            Ok(views) => views,
+            // Many agents ask once, when they start: what they call before the app is there says how to start it.
+            Err(Unanswered::NotRunning) => {
+                let caller = self.caller(&context);
+                self.waiting.start(self.shared.control.clone(), caller, context.peer.clone());
+                offer::without_app()
+            }
+            Err(unanswered) => return Err(ErrorData::internal_error(unanswered.to_string(), None)),
+        };
+        let offered = self.offers_approve(&context);
         let own = offered.then(approve::tool);
         let others = views.into_iter().filter(|view| !offered || view.name != approve::NAME).map(tool);
         Ok(ListToolsResult::with_all_items(others.chain(own).collect()))
@@ -244,7 +264,7 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let CallToolRequestParams { name, arguments, .. } = request;
-        if self.shared.approve == Approve::Offered && name == approve::NAME {
+        if self.offers_approve(&context) && name == approve::NAME {
             return Ok(self.permit(arguments, &context).await.into());
         }
         self.call(&name, arguments.unwrap_or_default(), &context).await.map(Into::into)
@@ -292,16 +312,6 @@ fn brought(output: ToolOutput) -> CallToolResult {
     result
 }
 
-/// Clients take a list with one schema of another root for no list at all.
-fn tool(view: ToolView) -> Tool {
-    let mut schema = match view.parameters {
-        Value::Object(schema) => schema,
-        _ => JsonObject::new(),
-    };
-    schema.insert("type".to_owned(), Value::String("object".to_owned()));
-    Tool::new(view.name, view.description, schema)
-}
-
 /// For a failure without words of its own.
 fn words(failure: ToolFailure) -> &'static str {
     match failure {
@@ -313,6 +323,9 @@ fn words(failure: ToolFailure) -> &'static str {
         ToolFailure::NotFound => "There is no such tool.",
     }
 }
+
+/// What the clients call themselves that have a permission prompt.
+const CLAUDE: &str = "claude";
 
 /// Said of an answer to something that was not asked.
 const ANOTHER: &str = "expected the answer to this request, got another one";

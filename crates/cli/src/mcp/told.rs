@@ -17,9 +17,9 @@ use std::time::Duration;
 /// From which level on a client wants to hear of something.
 pub(super) type WantedLevel = SetLevelRequestParams;
 
-/// Tools, and messages.
+/// Tools, of which more can come, and messages.
 pub(super) fn capabilities() -> ServerCapabilities {
-    ServerCapabilities::builder().enable_logging().enable_tools().build()
+    ServerCapabilities::builder().enable_logging().enable_tools().enable_tool_list_changed().build()
 }
 
 /// What one client is told.

@@ -225,7 +225,8 @@ async fn what_is_missing_is_an_error_that_says_what_to_do_and_nothing_else_is_tr
             assert!(said.contains(part), "{said:?} without {part:?}");
         }
     };
-    check(exec(json!({ "host": "sandbox" })), echo(), vec![MULTI, "expected bwrap in", "tools.exec.host"]).await;
+    check(exec(json!({ "host": "sandbox" })), echo(), vec![MULTI, "expected bwrap in", "tools.exec.host"])
+        .await;
     check(exec(json!({ "host": "auto" })), on(ExecTarget::Sandbox), vec![MULTI]).await;
     let refused = "exec host not allowed (requested gateway; configured host is sandbox; set tools.exec.host=gateway or auto to allow this override).";
     check(exec(json!({ "host": "sandbox" })), on(ExecTarget::Gateway), vec![refused]).await;

@@ -56,15 +56,19 @@ struct Command {
 impl Exec {
     /// A tool that runs commands at `host`. Those that outlive their calls are among `runs`.
     pub fn new(host: Arc<dyn ExecHost>, runs: Runs, settings: Settings) -> Self {
-        let declaration = Declaration {
+        Self { declaration: Self::declared(), host, runs, settings }
+    }
+
+    /// What agents are told of it.
+    pub fn declared() -> Declaration {
+        Declaration {
             name: NAME.to_owned(),
             description:
                 "Runs a shell command and returns what it prints. A command that takes long goes on in \
                           the background; follow it with process."
                     .to_owned(),
             parameters: command::schema(),
-        };
-        Self { declaration, host, runs, settings }
+        }
     }
 }
 

@@ -45,6 +45,7 @@ async fn the_apps_tools_are_asked_for_each_time_and_listed_before_approve() {
             "name": "exec",
             "description": "what exec does",
             "inputSchema": {"type": "object", "properties": {"command": {"type": "string"}}},
+            "annotations": {"readOnlyHint": false, "destructiveHint": true, "openWorldHint": true},
         })
     );
     let answer = listed(&mut client, &app, views(&["exec"])).await;
@@ -59,6 +60,15 @@ async fn the_apps_tools_are_asked_for_each_time_and_listed_before_approve() {
 async fn approve_can_be_left_out() {
     let home = Home::new();
     let app = home.app();
+    // Claude Code, as the client of these tests calls itself, uses it.
+    let mut client = Client::with(&home, Options { approve: Approve::WhereUsed, ..options() }).await;
+    assert_eq!(names(&listed(&mut client, &app, views(&["exec"])).await), ["exec", "approve"]);
+    let mut client = Client::stranger(&home, Options { approve: Approve::WhereUsed, ..options() });
+    let mut hello = initialize();
+    hello["clientInfo"]["name"] = json!("codex-mcp-client");
+    client.ask("hello", "initialize", hello).await;
+    client.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).await;
+    assert_eq!(names(&listed(&mut client, &app, views(&["exec"])).await), ["exec"]);
     let mut client = Client::with(&home, Options { approve: Approve::Withheld, ..options() }).await;
     assert_eq!(names(&listed(&mut client, &app, views(&["exec"])).await), ["exec"]);
     client.call(1, "approve", json!({"tool_name": "Bash", "input": {}})).await;

@@ -101,11 +101,20 @@ async fn without_the_app_everything_fails_and_says_what_to_do() {
     let expected = json!({"content": [{"type": "text", "text": message}], "isError": true});
     assert_eq!(answer["result"], expected);
 
+    // What there is, is there to be called: an agent that starts first need not be started again.
     let answer = client.ask("list", "tools/list", json!({})).await;
-    assert_eq!(answer["error"], json!({"code": -32603, "message": message}));
+    let tools = answer["result"]["tools"].as_array().unwrap();
+    let named = |name: &str| tools.iter().find(|tool| tool["name"] == name).unwrap();
+    assert_eq!(named("read_file")["annotations"]["readOnlyHint"], true);
+    assert_eq!(named("exec")["annotations"]["destructiveHint"], true);
+    assert!(named("approve")["inputSchema"].is_object() && named("process")["inputSchema"].is_object());
 
-    // It is looked for anew each time.
+    // It is looked for anew each time, and its client hears when it is there.
     let app = home.app();
+    let asked = app.asked().await;
+    assert!(matches!(asked.request, ControlRequest::Tools { .. }), "{:?}", asked.request);
+    asked.answer(ControlResponse::Error { message: "later".to_owned() }).await;
+    assert_eq!(client.next().await["method"], "notifications/tools/list_changed");
     ask(&mut client, bash()).await;
     app.called().await.1.answer(permitted(Permission::Allow)).await;
     assert_eq!(verdict(&mut client).await, r#"{"behavior":"allow","updatedInput":{"command":"ls"}}"#);
