@@ -266,6 +266,27 @@ fn tools_that_need_no_question_are_left_to_the_agent() -> Story {
     Ok(())
 }
 
+/// The tools of our own server are asked about by the app, once. A name alone is no server of ours: any project can bring one.
+#[test]
+fn t20_calls_of_our_own_server_are_asked_about_once_and_those_of_one_that_is_named_like_it_by_the_hook()
+-> Story {
+    let home = Home::empty()?;
+    let app = ScriptedApp::start(&home, denied())?;
+    let call = json!({
+        "session_id": "s", "cwd": "/home/user/my-project", "hook_event_name": "PreToolUse",
+        "tool_name": "mcp__countersign__exec", "tool_input": { "command": "ls" },
+    });
+    let hook = || home.feed(&["hook", "claude-code"], call.to_string().as_bytes())?.finish();
+    let finished = hook()?;
+    assert!(finished.stderr.contains("not on a Friday") && app.was_asked(), "{finished:?}");
+    // What the story starts is started by the same process as the hook, like an agent's server.
+    let mut server = home.command(process::countersign()?);
+    let _server = Running::start_with(server.arg("mcp"), Input::Open)?;
+    let finished = hook()?.expect_code(0)?;
+    assert!(finished.stdout.is_empty() && !app.was_asked(), "{finished:?}");
+    Ok(())
+}
+
 /// The settings of an agent in a home, and the line in them that calls the hook.
 fn installed(home: &Home, agent: &str, file: &str, event: &str) -> Result<String> {
     home.countersign(&["hook", "install", agent, "--apply"])?.expect_code(0)?;

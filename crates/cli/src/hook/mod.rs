@@ -11,6 +11,7 @@ mod generic;
 mod input;
 pub(crate) mod install;
 pub(crate) mod listener;
+mod ours;
 mod question;
 #[cfg(test)]
 mod tests;
@@ -247,7 +248,7 @@ async fn verdict(
     called: &Called,
     until: Instant,
 ) -> (Verdict, String) {
-    if needs_no_question(contract, options.asked, called) {
+    if needs_no_question(contract, options.asked, called) || ours::goes_to_our_server(called) {
         return (Verdict::NoOpinion, String::new());
     }
     let call = tool_call(contract, options, ids, called);
