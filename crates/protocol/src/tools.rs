@@ -28,6 +28,9 @@ pub struct ToolCaller {
     /// Session of the pet channel that the turn came from (docs/protocol/pet-channel.md, "Connection").
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pet_session: Option<String>,
+    /// Its own id of the call: several hooks that ask about one call ask one question.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<String>,
 }
 
 /// A call.

@@ -45,6 +45,7 @@ impl Contract for Generic {
             agent: text("agent")?,
             model: None,
             id: text("id")?,
+            own_id: None,
             foreign: false,
         })
     }

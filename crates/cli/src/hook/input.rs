@@ -36,6 +36,8 @@ pub(crate) struct Called {
     pub(crate) model: Option<String>,
     /// The agent's id of the call, where it is to hear it again.
     pub(crate) id: Option<String>,
+    /// The same as it stands in what the agent says.
+    pub(crate) own_id: Option<String>,
     /// Whether the tool is not the agent's own, so that its name says nothing of what it does.
     pub(crate) foreign: bool,
 }
@@ -123,6 +125,7 @@ impl Document {
             agent: None,
             model: None,
             id: None,
+            own_id: self.optional_text("tool_use_id")?.map(str::to_owned),
             foreign: false,
         })
     }

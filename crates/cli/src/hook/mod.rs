@@ -307,6 +307,7 @@ fn tool_call(contract: &dyn Contract, options: &Options, ids: &dyn IdSource, cal
             client: contract.client().map(str::to_owned),
             model: called.model.clone(),
             workspace: called.workspace.clone(),
+            call: called.own_id.clone(),
             ..ToolCaller::default()
         },
         approval_timeout_ms: None,

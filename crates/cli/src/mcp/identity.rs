@@ -35,6 +35,7 @@ impl Identity {
             model: given(self.model.as_deref()),
             workspace: self.workspace.clone(),
             pet_session: given(self.pet_session.as_deref()),
+            call: None,
         }
     }
 }
@@ -118,6 +119,7 @@ mod tests {
             model: None,
             workspace: "/w".to_owned(),
             pet_session: None,
+            call: None,
         };
         assert_eq!(identity.caller(Some(&Implementation::new("claude-code", "2.1")), "s"), expected);
     }

@@ -15,6 +15,7 @@ mod foreign;
 mod gate;
 mod gateway;
 mod heard;
+mod joint;
 pub(crate) mod pets;
 mod programs;
 mod standing;
@@ -50,6 +51,7 @@ use countersign_tools::tool::{
 };
 use foreign::Foreign;
 use gate::{Approvals, NotAllowed};
+use joint::{Entered, Joint, Said};
 use pets::Companions;
 use serde_json::Value;
 use standing::Standing;
@@ -94,6 +96,7 @@ pub struct Tools {
 struct Inner {
     parts: Parts,
     gate: Arc<Approvals>,
+    joint: Joint,
     runs: Runs,
     /// Whether sessions are told how commands in the background ended, as the file said last.
     tells_ends: Arc<AtomicBool>,
@@ -171,7 +174,16 @@ impl Tools {
         };
         let runs = Runs::new(Arc::new(move || ids.uuid()), parts.tracker.clone(), parts.stop.clone())
             .telling(Arc::new(ended));
-        Self { inner: Arc::new(Inner { parts, gate, runs, tells_ends, ready: Mutex::default() }) }
+        Self {
+            inner: Arc::new(Inner {
+                parts,
+                gate,
+                joint: Joint::default(),
+                runs,
+                tells_ends,
+                ready: Mutex::default(),
+            }),
+        }
     }
 
     /// The tools that a caller gets.
@@ -212,12 +224,36 @@ impl Tools {
         Ok(ToolOutput { text: output.text, details: output.details, events })
     }
 
-    /// Whether another agent may call a tool of its own. `gone` takes the question back.
+    /// Whether another agent may call a tool of its own. `gone` takes the question back. Who asks about the same call while it is open
+    /// gets the same answer.
     pub async fn permit(&self, call: ToolCall, peer: &Peer, gone: CancellationToken) -> Permission {
-        match self.permitted(call, peer, &gone).await {
-            Ok(()) => Permission::Allow,
-            Err(Failure { failure, message }) => Permission::Deny { message, failure },
+        let Some(said) = Said::of(&call) else { return self.permit_alone(call, peer, &gone).await };
+        loop {
+            match self.inner.joint.enter(said.clone()) {
+                Entered::First(first) => {
+                    let permission = self.permit_alone(call, peer, &gone).await;
+                    // What was called off was called off by one of them; the others still want to know.
+                    if !gone.is_cancelled() {
+                        first.tell(permission.clone());
+                    }
+                    return permission;
+                }
+                Entered::Later(mut answer) => tokio::select! {
+                    biased;
+                    () = gone.cancelled() => return denial(not_allowed(NotAllowed::Withdrawn)),
+                    told = answer.wait_for(Option::is_some) => {
+                        // Otherwise whoever asked has gone, and this one asks.
+                        if let Some(permission) = told.ok().and_then(|told| told.clone()) {
+                            return permission;
+                        }
+                    }
+                },
+            }
         }
+    }
+
+    async fn permit_alone(&self, call: ToolCall, peer: &Peer, gone: &CancellationToken) -> Permission {
+        self.permitted(call, peer, gone).await.map_or_else(denial, |()| Permission::Allow)
     }
 
     async fn permitted(&self, call: ToolCall, peer: &Peer, gone: &CancellationToken) -> Result<(), Failure> {
@@ -409,6 +445,10 @@ fn not_allowed(error: NotAllowed) -> Failure {
         _ => ToolFailure::Denied,
     };
     Failure::new(failure, error.to_string())
+}
+
+fn denial(Failure { failure, message }: Failure) -> Permission {
+    Permission::Deny { message, failure }
 }
 
 fn failure_of(error: &ToolError) -> Failure {

@@ -94,3 +94,73 @@ async fn t20_what_may_be_a_command_is_never_allowed_by_an_entry_for_commands() {
     let (permission, record) = rig.permitted("mcp__remote__run", &json!({ "command": "uname" }), NO).await;
     assert!(matches!(permission, Permission::Deny { .. }) && record.is_some(), "it may run anywhere");
 }
+
+/// What two hooks of one agent ask about its call.
+fn asked_twice(rig: &Rig, params: [&Value; 2]) -> [ToolCall; 2] {
+    params.map(|params| {
+        let mut call = rig.call("Bash", params);
+        call.caller.call = Some("toolu_1".into());
+        call
+    })
+}
+
+/// Waits until so many questions wait.
+async fn waiting(rig: &Rig, count: usize) -> Vec<Arc<Record>> {
+    let mut events = rig.core.approvals.events();
+    loop {
+        let pending = rig.core.approvals.pending().await;
+        if pending.len() == count {
+            return pending;
+        }
+        events.recv().await.unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn hooks_that_ask_about_one_call_ask_one_question() {
+    let rig = rig();
+    let touch = json!({ "command": "touch made" });
+    let [one, other] = asked_twice(&rig, [&touch, &touch]);
+    let gone = CancellationToken::new;
+    let both =
+        async { tokio::join!(rig.tools.permit(one, &PEER, gone()), rig.tools.permit(other, &PEER, gone())) };
+    let mut asked = 0;
+    let mut events = rig.core.approvals.events();
+    let (answers, _) = rig.answered(both, YES).await;
+    while let Ok(event) = events.try_recv() {
+        asked += usize::from(matches!(event, Event::Added(_)));
+    }
+    assert_eq!((answers, asked), ((Permission::Allow, Permission::Allow), 1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn t05_two_calls_share_no_answer_and_who_goes_leaves_the_question_to_the_other() {
+    let rig = rig();
+    let _presenter = rig.core.approvals.presenter();
+    let (one, other) = (json!({ "command": "touch one" }), json!({ "command": "touch other" }));
+    let [first, second] = asked_twice(&rig, [&one, &other]);
+    let stop = CancellationToken::new();
+    let asking = |call: ToolCall, gone: CancellationToken| {
+        let tools = rig.tools.clone();
+        tokio::spawn(async move { tools.permit(call, &PEER, gone).await })
+    };
+    let both = [asking(first, stop.clone()), asking(second, stop.clone())];
+    waiting(&rig, 2).await;
+    stop.cancel();
+    for asked in both {
+        assert!(matches!(asked.await.unwrap(), Permission::Deny { failure: ToolFailure::Aborted, .. }));
+    }
+    let [first, second] = asked_twice(&rig, [&one, &one]);
+    let stop = CancellationToken::new();
+    let first = asking(first, stop.clone());
+    let before = waiting(&rig, 1).await[0].id.clone();
+    let second = asking(second, CancellationToken::new());
+    tokio::task::yield_now().await;
+    stop.cancel();
+    assert!(matches!(first.await.unwrap(), Permission::Deny { failure: ToolFailure::Aborted, .. }));
+    let mut events = rig.core.approvals.events();
+    while !rig.core.approvals.pending().await.iter().any(|record| record.id != before) {
+        events.recv().await.unwrap();
+    }
+    second.abort();
+}

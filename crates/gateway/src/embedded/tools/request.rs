@@ -119,6 +119,7 @@ impl Who {
             model: self.model.clone(),
             workspace: self.workspace.clone(),
             pet_session: None,
+            call: None,
         }
     }
 }
