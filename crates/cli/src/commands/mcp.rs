@@ -42,6 +42,9 @@ pub(crate) struct McpArgs {
     /// one. Clients need the token in the file that is named then.
     #[arg(long, value_name = "PORT")]
     http: Option<Option<u16>>,
+    /// What the client's settings call this server: then `approve` leaves its own tools to the app, which asks about them itself.
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
     /// Offer the tool `approve`, by which a client asks about its own tools, to every client [default: to Claude Code alone].
     #[arg(long, conflicts_with = "no_approve")]
     approve: bool,
@@ -113,7 +116,8 @@ fn options(args: McpArgs) -> anyhow::Result<Options> {
         (false, true) => Approve::Withheld,
         (false, false) => Approve::WhereUsed,
     };
-    Ok(Options { identity, approval_timeout: args.approval_timeout, approve })
+    let known_as = args.name.filter(|name| !name.trim().is_empty());
+    Ok(Options { identity, approval_timeout: args.approval_timeout, approve, known_as })
 }
 
 /// Cancelled when somebody wants this process to end.

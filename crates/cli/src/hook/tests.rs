@@ -187,6 +187,7 @@ async fn the_app_is_asked_in_the_agents_own_words() {
             client: client.map(str::to_owned),
             model,
             workspace: "/home/user/my-project".to_owned(),
+            call: input["tool_use_id"].as_str().map(str::to_owned),
             ..ToolCaller::default()
         };
         assert_eq!(call.caller, expected, "{name}");

@@ -45,6 +45,8 @@ pub(crate) struct Options {
     pub(crate) approval_timeout: Option<Duration>,
     /// Whether the client may ask about its own tools.
     pub(crate) approve: Approve,
+    /// What this server is called in its client's settings.
+    pub(crate) known_as: Option<String>,
 }
 
 /// Whether the tool `approve` is there.

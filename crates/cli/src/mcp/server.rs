@@ -38,6 +38,7 @@ pub(super) struct Shared {
     identity: Identity,
     approval_timeout_ms: Option<u64>,
     approve: Approve,
+    known_as: Option<String>,
     ports: Ports,
     calls: Semaphore,
     lists: Semaphore,
@@ -45,13 +46,14 @@ pub(super) struct Shared {
 
 impl Shared {
     pub(super) fn new(paths: &Paths, options: Options, ports: Ports) -> Self {
-        let Options { identity, approval_timeout, approve } = options;
+        let Options { identity, approval_timeout, approve, known_as } = options;
         Self {
             control: paths.control_socket(),
             identity,
             approval_timeout_ms: approval_timeout
                 .map(|wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX)),
             approve,
+            known_as,
             ports,
             calls: Semaphore::new(CALLS),
             lists: Semaphore::new(LISTS),
@@ -192,6 +194,14 @@ impl Server {
         }
     }
 
+    /// Whether a client asks about a tool of this very server: the app asks about its calls, and once is enough. In one client there is
+    /// one server of a name, and only the settings that started this one say which is its own.
+    async fn is_of_this_server(&self, tool: &str, context: &RequestContext<RoleServer>) -> bool {
+        let Some(name) = &self.shared.known_as else { return false };
+        let Some(own) = tool.strip_prefix(&format!("mcp__{name}__")) else { return false };
+        self.tools(context).await.is_ok_and(|tools| tools.iter().any(|view| view.name == own))
+    }
+
     async fn permit(
         &self,
         arguments: Option<JsonObject>,
@@ -201,6 +211,9 @@ impl Server {
             Ok(question) => question,
             Err(malformed) => return approve::denied(&malformed.to_string()),
         };
+        if self.is_of_this_server(&question.tool, context).await {
+            return approve::allowed(&question.input);
+        }
         let call = self.tool_call(&question.tool, question.input.clone(), context);
         match self.follow(ControlRequest::PermitTool { call, takes_events: false }, context).await {
             Ok(ControlResponse::Permitted { permission: Permission::Allow, .. }) => {

@@ -42,7 +42,7 @@ impl Home {
 
 fn options() -> Options {
     let identity = Identity { workspace: "/work".to_owned(), ..Identity::default() };
-    Options { identity, approval_timeout: None, approve: Approve::Offered }
+    Options { identity, approval_timeout: None, approve: Approve::Offered, known_as: None }
 }
 
 /// A client over lines.

@@ -2,7 +2,7 @@
 
 use super::*;
 use countersign_protocol::control::{ControlRequest, ControlResponse};
-use countersign_protocol::tools::{Permission, ToolFailure};
+use countersign_protocol::tools::{Permission, ToolFailure, ToolView};
 use pretty_assertions::assert_eq;
 
 async fn ask(client: &mut Client, arguments: Value) {
@@ -178,4 +178,30 @@ async fn when_all_calls_are_taken_a_question_is_denied() {
     ask(&mut client, bash()).await;
     let said = verdict(&mut client).await;
     assert!(said.starts_with(r#"{"behavior":"deny""#) && said.contains("under way"), "{said}");
+}
+
+#[tokio::test]
+async fn about_tools_of_this_very_server_nobody_is_asked_twice() {
+    let home = Home::new();
+    let app = home.app();
+    let named = Options { known_as: Some("countersign".to_owned()), ..options() };
+    let mut client = Client::with(&home, named).await;
+    let question = |tool: &str| json!({"tool_name": tool, "input": {"command": "ls"}});
+    let listed = || ControlResponse::Tools {
+        tools: vec![ToolView { name: "exec".to_owned(), description: String::new(), parameters: json!({}) }],
+        removed: vec![],
+        warnings: vec![],
+        steps: Vec::new(),
+        standing: Default::default(),
+    };
+    ask(&mut client, question("mcp__countersign__exec")).await;
+    app.asked().await.answer(listed()).await;
+    assert!(verdict(&mut client).await.starts_with(r#"{"behavior":"allow""#));
+    // No tool of this server's: somebody has to look.
+    ask(&mut client, question("mcp__countersign__other")).await;
+    app.asked().await.answer(listed()).await;
+    assert_eq!(app.called().await.0.tool, "mcp__countersign__other");
+    let mut unnamed = Client::new(&home).await;
+    ask(&mut unnamed, question("mcp__countersign__exec")).await;
+    assert_eq!(app.called().await.0.tool, "mcp__countersign__exec");
 }
