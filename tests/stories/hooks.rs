@@ -36,6 +36,14 @@ fn may_allow(finished: &Finished) -> bool {
     finished.stdout.contains("\"allow\"")
 }
 
+/// Whether it stops its agent and tells it why: by the exit code, or in what Claude Code of every release reads as a no.
+fn is_denied(finished: &Finished, why: &str) -> bool {
+    let is_said = finished.code == 0
+        && finished.stdout.contains("\"decision\":\"block\"")
+        && finished.stdout.contains(why);
+    !may_allow(finished) && (is_said || (finished.code != 0 && finished.stderr.contains(why)))
+}
+
 fn denied() -> Script {
     Script::Permits(Permission::Deny { message: "not on a Friday".to_owned(), failure: ToolFailure::Denied })
 }
@@ -91,13 +99,22 @@ fn what_the_person_allows_goes_on() -> Story {
 #[test]
 fn what_the_person_denies_is_stopped_and_the_agent_hears_why() -> Story {
     for (agent, recording, code) in [
-        ("claude-code", "claude-code-write", 2),
+        ("claude-code", "claude-code-write", 0),
         ("codex", "codex-bash", 2),
         ("gemini", "gemini-shell", 2),
         ("generic", "generic-whole", 200),
     ] {
         let finished = check(agent, recording, denied())?.expect_code(code)?;
-        assert_eq!(finished.stderr, "not on a Friday\n", "{recording}");
+        // Where the exit code says nothing, what is printed says it in the words of all releases.
+        let said = if code == 0 { "" } else { "not on a Friday\n" };
+        assert_eq!(finished.stderr, said, "{recording}");
+        if code == 0 {
+            let document = finished.json()?;
+            assert_eq!(
+                (&document["decision"], &document["reason"]),
+                (&json!("block"), &json!("not on a Friday"))
+            );
+        }
         assert!(finished.stdout.contains("\"deny\"") && !may_allow(&finished), "{recording}: {finished:?}");
     }
     // There the exit code counts for nothing.
@@ -176,10 +193,14 @@ fn a_person_who_does_not_answer_has_denied() -> Story {
     for (agent, recording, code) in AGENTS {
         let home = Home::empty()?;
         let app = ScriptedApp::start(&home, Script::Waits)?;
-        let code = if agent == "generic" { 201 } else { code };
+        let code = match agent {
+            "claude-code" => 0,
+            "generic" => 201,
+            _ => code,
+        };
         let arguments = ["hook", agent, "--timeout", "0.5"];
         let finished = home.feed(&arguments, &recorded(recording)?)?.finish()?.expect_code(code)?;
-        assert!(finished.stderr.contains("Nobody answered"), "{agent}: {finished:?}");
+        assert!(is_denied(&finished, "Nobody answered"), "{agent}: {finished:?}");
         assert!(app.asked()?.approval_timeout_ms < Some(500), "{agent}");
         app.wait_until_taken_back()?;
     }
@@ -278,7 +299,7 @@ fn t20_calls_of_our_own_server_are_asked_about_once_and_those_of_one_that_is_nam
     });
     let hook = || home.feed(&["hook", "claude-code"], call.to_string().as_bytes())?.finish();
     let finished = hook()?;
-    assert!(finished.stderr.contains("not on a Friday") && app.was_asked(), "{finished:?}");
+    assert!(is_denied(&finished, "not on a Friday") && app.was_asked(), "{finished:?}");
     // What the story starts is started by the same process as the hook, like an agent's server.
     let mut server = home.command(process::countersign()?);
     let _server = Running::start_with(server.arg("mcp"), Input::Open)?;
@@ -313,8 +334,8 @@ fn what_is_installed_works_as_its_agent_starts_it() -> Story {
         shell(&home, &line)?.expect_code(0)?;
         let denying = Home::empty()?;
         let _app = ScriptedApp::start(&denying, denied())?;
-        let finished = shell(&denying, &line)?.expect_code(2)?;
-        assert!(finished.stderr.contains("not on a Friday"), "{agent}: {finished:?}");
+        let finished = shell(&denying, &line)?;
+        assert!(is_denied(&finished, "not on a Friday"), "{agent}: {finished:?}");
         // A program that is gone has to stop the agent too, with something on standard error: without it Codex goes on.
         let broken = line.replace("countersign", "not-there");
         let finished = shell(&home, &broken)?.expect_code(2)?;

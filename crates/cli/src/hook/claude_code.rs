@@ -1,10 +1,11 @@
 //! Claude Code: `PreToolUse` and `PermissionRequest` (code.claude.com/docs/en/hooks).
 //!
-//! Before a tool a denial is said three times: as JSON, on standard error, and by exit code 2, which no printed text can undo. Where
-//! Claude Code would ask the person, the exit code counts for nothing and only the printed decision does.
+//! Before a tool, what could not be asked about is denied three times: as JSON, on standard error, and by exit code 2, which no printed
+//! text can undo. What policy or a person denied is no fault of the hook's, and Claude Code shows every exit code 2 as one: there the
+//! JSON says it alone, in the words of all releases. Where Claude Code would ask the person, only the printed decision counts.
 
 use super::input::{BadInput, Called, Document};
-use super::{Contract, Event, HookAnswer, Reply, Verdict};
+use super::{Cause, Contract, Event, HookAnswer, Reply, Verdict};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -74,12 +75,21 @@ fn before_tool(verdict: &Verdict, context: &str) -> HookAnswer {
     match verdict {
         Verdict::Allow => HookAnswer::printed(decided("allow", ALLOWED)),
         Verdict::AskThere(why) => HookAnswer::printed(decided("ask", why)),
-        // With exit code 2 only the reason is read, so what it is to know stands there.
-        Verdict::Deny(denial) if !context.is_empty() => {
-            let reason = format!("{}\n{context}", denial.message);
-            HookAnswer::blocked(decided("deny", &denial.message), &reason)
+        Verdict::Deny(denial) => {
+            // Of a denial only the reason is read, so what it is to know stands there.
+            let lines = [denial.message.as_str(), context];
+            let reason = lines.into_iter().filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n");
+            let mut document = decided("deny", &reason);
+            match denial.cause {
+                Cause::Denied | Cause::Expired => {
+                    // Releases of before 2025-08 read this and not the rest.
+                    document["decision"] = "block".into();
+                    document["reason"] = reason.into();
+                    HookAnswer::printed(document)
+                }
+                Cause::Absent | Cause::Failed | Cause::Refused => HookAnswer::blocked(document, &reason),
+            }
         }
-        Verdict::Deny(denial) => HookAnswer::blocked(decided("deny", &denial.message), &denial.message),
         Verdict::NoOpinion => HookAnswer::NOTHING,
     }
 }

@@ -149,7 +149,9 @@ fn may_allow(answer: &HookAnswer) -> bool {
 fn denies(answer: &HookAnswer) -> bool {
     let decision =
         answer.document.as_ref().map(|document| &document["hookSpecificOutput"]["decision"]["behavior"]);
-    answer.end != End::Printed || decision == Some(&json!("deny"))
+    let printed =
+        answer.document.as_ref().map(|document| &document["hookSpecificOutput"]["permissionDecision"]);
+    answer.end != End::Printed || decision == Some(&json!("deny")) || printed == Some(&json!("deny"))
 }
 
 #[tokio::test]
@@ -243,9 +245,13 @@ async fn a_denial_is_said_as_the_agent_wants_to_hear_it() {
         "permissionDecision": "deny",
         "permissionDecisionReason": why,
     } });
+    let mut for_all_releases = pre_tool_use.clone();
+    for_all_releases["decision"] = "block".into();
+    for_all_releases["reason"] = why.into();
     let reason = Some(why.to_owned());
     for (name, document, reason, end) in [
-        ("claude-code-bash", pre_tool_use.clone(), reason.clone(), End::Blocked),
+        // An exit code would be shown as a fault of the hook's.
+        ("claude-code-bash", for_all_releases, None, End::Printed),
         // Only the printed decision counts there.
         ("claude-code-permission", permission_request.clone(), None, End::Printed),
         ("codex-bash", pre_tool_use, reason.clone(), End::Blocked),
@@ -512,7 +518,7 @@ async fn the_agents_own_question_takes_the_place_of_an_absent_app_only_where_wan
     // Only absence is absence.
     for app in [App::Says(Vec::new()), App::Says(b"x\n".to_vec()), App::denies("no", ToolFailure::Denied)] {
         let (answer, _) = check("claude-code-bash", &ask, app).await;
-        assert_eq!(answer.end, End::Blocked);
+        assert!(denies(&answer) && !may_allow(&answer), "{answer:?}");
     }
 }
 
@@ -595,7 +601,9 @@ fn a_denial_carries_what_the_session_was_not_told_yet_where_it_is_read() {
     let verdict = Verdict::deny(Cause::Denied, "no");
     let reply = Reply { event: Event::BeforeTool, id: None, verdict: &verdict, context: "System: it ended" };
     let answer = ClaudeCode.answer(&reply);
-    assert!(denies(&answer) && answer.reason.unwrap().ends_with("no\nSystem: it ended"));
+    let document = answer.document.as_ref().unwrap();
+    let reason = document["hookSpecificOutput"]["permissionDecisionReason"].as_str();
+    assert!(denies(&answer) && reason == Some("no\nSystem: it ended"), "{document}");
 }
 
 #[test]
