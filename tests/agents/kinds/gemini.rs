@@ -1,0 +1,84 @@
+//! Gemini CLI.
+
+use super::{Agent, Deed, Door, Kind, Mode, without};
+use crate::Story;
+use crate::model::{Call, Model};
+use anyhow::Result;
+use countersign_tests::home::Home;
+use serde_json::{Value, json};
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
+
+#[derive(Debug)]
+pub(super) struct Gemini;
+
+impl Kind for Gemini {
+    fn name(&self) -> &'static str {
+        "gemini"
+    }
+
+    fn is_script(&self) -> bool {
+        true
+    }
+
+    fn hooks_file(&self, home: &Home) -> PathBuf {
+        home.path().join(SETTINGS)
+    }
+
+    fn limit(&self, limit: Duration) -> u64 {
+        limit.as_millis().try_into().unwrap_or(u64::MAX)
+    }
+
+    fn call(&self, deed: &Deed) -> Result<Call> {
+        Ok(match deed {
+            Deed::Run(command) => {
+                Call::new("run_shell_command", json!({ "command": command, "description": "As told" }))
+            }
+            Deed::Write { path, text } => Call::new("write_file", json!({ "file_path": path, "content": text })),
+            Deed::Edit { path, old, new } => {
+                let change = json!({
+                    "file_path": path, "instruction": "As told", "old_string": old, "new_string": new,
+                });
+                Call::new("replace", change)
+            }
+            Deed::Read(path) => Call::new("read_file", json!({ "file_path": path })),
+            Deed::Fetch(url) => Call::new("web_fetch", json!({ "prompt": format!("What is {url} about?") })),
+            Deed::Delegate(_) => return Err(without("untried")),
+            Deed::Ours { tool, arguments } => {
+                Call::new(&format!("mcp_countersign_{tool}"), arguments.clone())
+            }
+        })
+    }
+
+    fn settle(&self, home: &Home, _model: &Model) -> Story {
+        let settings = json!({ "security": { "auth": { "selectedType": "gemini-api-key" } } });
+        fs::create_dir_all(home.path().join(".gemini"))?;
+        Ok(fs::write(self.hooks_file(home), format!("{settings:#}\n"))?)
+    }
+
+    fn prompt(&self, program: &mut Command, model: &Model, prompt: &str, _mode: Mode) {
+        program.env("GOOGLE_GEMINI_BASE_URL", model.url()).env("GEMINI_API_KEY", "scripted");
+        // Without `-y` it hides from its model whatever it would have to ask a person about.
+        program.args(["-p", prompt, "--output-format", "stream-json", "-y", "--skip-trust"]);
+        program.args(["-m", "gemini-2.5-flash"]);
+    }
+
+    fn add_tools(&self, _agent: &Agent, home: &Home, door: &Door) -> Story {
+        let path = self.hooks_file(home);
+        let mut settings: Value = serde_json::from_slice(&fs::read(&path)?)?;
+        let mut server = match door {
+            Door::Started(ours) => json!({ "command": ours, "args": ["mcp", "--provider", "google"] }),
+            Door::Called { url, token } => {
+                json!({ "httpUrl": url, "headers": { "Authorization": format!("Bearer {token}") } })
+            }
+        };
+        server["trust"] = true.into();
+        server["timeout"] = 600_000.into();
+        settings["mcpServers"] = json!({ "countersign": server });
+        Ok(fs::write(path, format!("{settings:#}\n"))?)
+    }
+}
+
+const SETTINGS: &str = ".gemini/settings.json";

@@ -1,0 +1,165 @@
+//! The agents, each as its vendor publishes it: how it is set up and started, and what its tools are called.
+
+mod claude_code;
+mod codex;
+mod gemini;
+
+use crate::model::{Call, Model};
+use crate::{NoSuchThing, Story};
+use anyhow::{Context, Result, bail, ensure};
+use countersign_tests::home::Home;
+use serde_json::Value;
+use std::env;
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+/// An agent that is installed on this machine.
+#[derive(Debug)]
+pub(crate) struct Agent {
+    pub(crate) kind: &'static dyn Kind,
+    pub(crate) version: String,
+    /// What the vendor's package holds.
+    program: PathBuf,
+    /// What runs it where it is a script.
+    node: PathBuf,
+}
+
+/// What agents differ in.
+pub(crate) trait Kind: std::fmt::Debug + Sync {
+    /// As `countersign hook` and people on a command line call it.
+    fn name(&self) -> &'static str;
+
+    /// Whether its program is a script for Node.
+    fn is_script(&self) -> bool {
+        false
+    }
+
+    /// The settings that its hook is put into.
+    fn hooks_file(&self, home: &Home) -> PathBuf;
+
+    /// How the limit of a hook is written there.
+    fn limit(&self, limit: Duration) -> u64 {
+        limit.as_secs()
+    }
+
+    /// Whether it changes a file only after it has read it.
+    fn reads_first(&self) -> bool {
+        true
+    }
+
+    /// The call of a tool of its own by which it does this; an error with [`NoSuchThing`] where it has none.
+    fn call(&self, deed: &Deed) -> Result<Call>;
+
+    /// Has it talk to the scripted model, and to nobody else.
+    fn settle(&self, home: &Home, model: &Model) -> Story;
+
+    /// Makes the program's command line into one that does what the prompt says and ends.
+    fn prompt(&self, program: &mut Command, model: &Model, prompt: &str, mode: Mode);
+
+    /// Adds the server of tools to its settings, as the documentation says.
+    fn add_tools(&self, agent: &Agent, home: &Home, door: &Door) -> Story;
+}
+
+/// Something that an agent is told to do, with a tool of its own.
+#[derive(Clone, Debug)]
+pub(crate) enum Deed {
+    /// Run a command text.
+    Run(String),
+    /// Write a file that is not there yet.
+    Write { path: String, text: String },
+    /// Put one text in the place of another.
+    Edit { path: String, old: String, new: String },
+    /// Read a file.
+    Read(String),
+    /// Fetch a page.
+    Fetch(String),
+    /// Hand this prompt to an agent below it.
+    Delegate(String),
+    /// Call a tool of ours.
+    Ours { tool: &'static str, arguments: Value },
+}
+
+/// How freely an agent is let work by its own settings.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Mode {
+    /// As a person starts it who has set nothing.
+    Usual,
+    /// Without any permissions of its own.
+    Unchecked,
+}
+
+/// How our tools are reached.
+#[derive(Clone, Debug)]
+pub(crate) enum Door {
+    /// The agent starts this program.
+    Started(PathBuf),
+    /// It calls this address with this token.
+    Called { url: String, token: String },
+}
+
+impl Agent {
+    /// The one that the environment names, as `cargo xtask interop agents` sets it.
+    pub(crate) fn from_env() -> Result<Self> {
+        let set = |name: &str| -> Result<OsString> {
+            env::var_os(name).with_context(|| format!("{name} is not set: cargo xtask interop agents sets it"))
+        };
+        let text = |name: &str| -> Result<String> { Ok(set(name)?.to_string_lossy().into_owned()) };
+        let name = text("COUNTERSIGN_AGENT")?;
+        let Some(kind) = KINDS.iter().find(|kind| kind.name() == name) else {
+            bail!("expected one of the agents that stories are told with, got {name:?}");
+        };
+        Ok(Self {
+            kind: *kind,
+            version: text("COUNTERSIGN_AGENT_VERSION")?,
+            program: set("COUNTERSIGN_AGENT_PROGRAM")?.into(),
+            node: set("COUNTERSIGN_AGENT_NODE")?.into(),
+        })
+    }
+
+    /// Its program in this home, without arguments. It finds the Node that runs it first, and our command.
+    pub(crate) fn program(&self, home: &Home, ours: &Path) -> Result<Command> {
+        let mut program = if self.kind.is_script() {
+            let mut node = home.command(&self.node);
+            node.arg(&self.program);
+            node
+        } else {
+            home.command(&self.program)
+        };
+        let folders = [self.node.parent(), ours.parent()].into_iter().flatten().map(Path::to_owned);
+        let rest = env::var_os("PATH").unwrap_or_default();
+        let path = env::join_paths(folders.chain(env::split_paths(&rest)))?;
+        program.env("PATH", path).env("TERM", "xterm");
+        Ok(program)
+    }
+}
+
+/// Gives all hooks in an agent's settings this limit, as the agent and not we would.
+pub(crate) fn limit_hooks(kind: &dyn Kind, home: &Home, limit: Duration) -> Story {
+    let path = kind.hooks_file(home);
+    let mut settings: Value = serde_json::from_slice(&fs::read(&path)?)?;
+    let changed = shorten(&mut settings["hooks"], kind.limit(limit));
+    ensure!(changed > 0, "a hook with a limit should be in {settings}");
+    Ok(fs::write(path, format!("{settings:#}\n"))?)
+}
+
+fn shorten(value: &mut Value, limit: u64) -> usize {
+    match value {
+        Value::Array(items) => items.iter_mut().map(|item| shorten(item, limit)).sum(),
+        Value::Object(members) => {
+            let own = members.get_mut("timeout").map(|slot| *slot = limit.into()).is_some();
+            usize::from(own) + members.values_mut().map(|member| shorten(member, limit)).sum::<usize>()
+        }
+        _ => 0,
+    }
+}
+
+/// An error that says that an agent has no tool for something.
+fn without(what: &str) -> anyhow::Error {
+    NoSuchThing(what.to_owned()).into()
+}
+
+/// All that stories can be told with.
+const KINDS: &[&dyn Kind] = &[&claude_code::ClaudeCode, &codex::Codex, &gemini::Gemini];

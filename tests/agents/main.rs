@@ -1,0 +1,210 @@
+//! Stories of real agents, as their vendors publish them, and the real app: `cargo xtask interop agents NAME`. The environment
+//! names the agent, see [`kinds::Agent::from_env`]. Their models are scripted and on this machine, and so is all the network that
+//! they have, where this program may make such a one. Each story is named as what a person is promised.
+//!
+//! Every story has a home, a desktop session and an app of its own, a limit, and leaves no process behind: this target has its own
+//! harness, which sees to that.
+
+mod calls;
+mod endings;
+mod kinds;
+mod leftovers;
+mod model;
+mod rig;
+mod tools;
+
+use anyhow::{Context as _, Result, bail};
+use kinds::Agent;
+use serde::Serialize;
+use std::env;
+use std::ffi::OsString;
+use std::io::Write;
+use std::os::unix::process::CommandExt as _;
+use std::process::{Command, ExitCode};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How a story ends. With [`NoSuchThing`] as its error it is none that this agent could tell.
+type Story = Result<()>;
+
+/// What an agent does not have, and how that was found out.
+#[derive(Debug, thiserror::Error)]
+#[error("this agent has no such thing: {0}")]
+struct NoSuchThing(String);
+
+/// A story, its name, and whether a person is slow in it.
+type Named = (&'static str, fn(&Agent) -> Story, Pace);
+
+/// How long a story takes.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Pace {
+    /// As long as the programs in it.
+    Quick,
+    /// A person takes more than a minute for an answer: told only when that is wanted.
+    Slow,
+}
+
+/// Pairs each story with its path as its name.
+macro_rules! named {
+    ($pace:ident: $($story:path),* $(,)?) => { &[$((stringify!($story), $story as fn(&Agent) -> Story, Pace::$pace)),*] };
+}
+
+const STORIES: &[Named] = named![Quick:
+    calls::the_hook_is_put_in_once_and_taken_out_without_a_trace,
+    calls::a_command_that_a_rule_allows_runs_unasked,
+    calls::a_command_that_a_rule_refuses_does_not_run_and_the_model_hears_it,
+    calls::a_command_that_is_allowed_in_the_window_runs,
+    calls::a_command_that_is_denied_does_not_run_and_the_model_hears_it,
+    calls::a_command_that_nobody_answers_does_not_run_and_the_model_hears_it,
+    calls::a_hook_that_reaches_the_agents_own_limit_lets_nothing_run,
+    calls::without_the_app_a_command_does_not_run_and_the_model_hears_it,
+    calls::an_app_that_is_killed_while_it_asks_lets_nothing_run,
+    calls::an_app_that_starts_after_the_agent_is_asked,
+    calls::a_new_file_is_written_when_it_is_allowed,
+    calls::a_new_file_is_not_written_when_it_is_denied,
+    calls::an_edit_is_made_when_it_is_allowed,
+    calls::an_edit_is_not_made_when_it_is_denied,
+    calls::a_page_is_not_fetched_when_it_is_denied,
+    calls::what_an_agent_below_wants_to_do_is_asked_about,
+    calls::two_calls_at_once_are_asked_about_each,
+    calls::an_agent_without_permissions_of_its_own_is_asked_about_all_the_same,
+    endings::an_agent_that_is_asked_to_end_takes_its_question_back,
+    endings::an_agent_that_is_interrupted_takes_its_question_back,
+    endings::an_agent_that_is_killed_takes_its_question_back,
+    tools::our_tools_are_offered_to_the_model,
+    tools::a_command_by_our_tool_runs_when_it_is_allowed_and_tells_how_it_ended,
+    tools::a_command_by_our_tool_does_not_run_when_it_is_denied_and_the_model_hears_it,
+    tools::a_call_of_our_tool_is_called_off_with_its_agent,
+    tools::our_tools_are_offered_over_http,
+    tools::a_command_over_http_runs_when_it_is_allowed_and_tells_how_it_ended,
+    tools::a_command_over_http_does_not_run_when_it_is_denied_and_the_model_hears_it,
+    tools::a_call_over_http_is_called_off_with_its_agent,
+];
+
+const SLOW_STORIES: &[Named] = named![Slow:
+    calls::a_command_that_is_allowed_after_75_seconds_runs,
+    tools::a_command_by_our_tool_that_is_allowed_after_75_seconds_runs,
+    tools::a_command_over_http_that_is_allowed_after_75_seconds_runs,
+];
+
+fn main() -> ExitCode {
+    let (options, filters): (Vec<_>, Vec<_>) = env::args().skip(1).partition(|word| word.starts_with('-'));
+    let filter = filters.into_iter().next().unwrap_or_default();
+    let slow = options.iter().any(|word| word == "--slow");
+    match alone().and_then(|()| tell(&filter, slow)) {
+        Ok(0) => ExitCode::SUCCESS,
+        Ok(_) => ExitCode::FAILURE,
+        Err(error) => {
+            // Nothing is left to do when standard error is closed.
+            writeln!(std::io::stderr(), "{}", because(&error)).ok();
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Puts this program into a network of its own, where nobody is but itself: agents call their vendors and wait for them. Where
+/// that is not allowed, they are left to do so.
+#[expect(clippy::disallowed_methods, reason = "it becomes this program again, with the environment that it has")]
+fn alone() -> Result<()> {
+    if env::var_os(ALONE).is_some() {
+        return Ok(());
+    }
+    let may = Command::new("unshare").args(["--net", "ip", "link", "set", "lo", "up"]).output();
+    if !may.is_ok_and(|output| output.status.success()) {
+        writeln!(std::io::stdout(), "Agents see the network: this user may make none of its own")?;
+        return Ok(());
+    }
+    let words: Vec<OsString> = env::args_os().skip(1).collect();
+    let become_alone = "ip link set lo up && exec \"$0\" \"$@\"";
+    let mut again = Command::new("unshare");
+    again.args(["--net", "sh", "-c", become_alone]).arg(env::current_exe()?).args(words).env(ALONE, "1");
+    Err(again.exec()).context("cannot become a program in a network of its own")
+}
+
+/// Tells the stories whose name contains `filter` and returns how many failed.
+fn tell(filter: &str, slow: bool) -> Result<usize> {
+    leftovers::adopt()?;
+    let agent: &'static Agent = Box::leak(Box::new(Agent::from_env()?));
+    let stories = STORIES.iter().chain(SLOW_STORIES.iter().filter(|_| slow));
+    let mut told = Vec::new();
+    for (name, story, pace) in stories.filter(|(name, ..)| name.contains(filter)) {
+        let begun = Instant::now();
+        let limit = match pace {
+            Pace::Quick => LIMIT,
+            Pace::Slow => SLOW_LIMIT,
+        };
+        let ended = tell_within(agent, *story, limit);
+        let (outcome, why) = match &ended {
+            Ok(()) => ("passed", None),
+            Err(error) => match error.downcast_ref::<NoSuchThing>() {
+                Some(NoSuchThing(why)) => ("absent", Some(why.clone())),
+                None => ("failed", Some(because(error))),
+            },
+        };
+        let word = if outcome == "passed" { "ok" } else { outcome };
+        let mut out = std::io::stdout();
+        writeln!(out, "{word:<6} {:>6.1} s  {name}", begun.elapsed().as_secs_f64())?;
+        if let Some(why) = &why {
+            writeln!(out, "{why}\n")?;
+        }
+        let short = ended.err().filter(|_| outcome == "failed").map(|error| error.to_string()).or(why);
+        let short = short.map(|why| why.lines().next().unwrap_or_default().to_owned());
+        told.push(Told { story: name, outcome, why: short });
+    }
+    let of = |outcome: &str| told.iter().filter(|told| told.outcome == outcome).count();
+    let [passed, absent, failed] = ["passed", "absent", "failed"].map(of);
+    let word = if failed == 0 { "ok" } else { "FAILED" };
+    // As the usual harness puts it, for whoever counts.
+    writeln!(std::io::stdout(), "test result: {word}. {passed} passed; {failed} failed; {absent} ignored")?;
+    // A part of them is no report about an agent.
+    if let Some(path) = env::var_os("COUNTERSIGN_AGENT_REPORT").filter(|_| filter.is_empty()) {
+        std::fs::write(path, serde_json::to_vec(&told)?)?;
+    }
+    Ok(failed)
+}
+
+/// How one ended, for whoever reads the report.
+#[derive(Serialize)]
+struct Told {
+    story: &'static str,
+    /// `passed`, `absent` or `failed`.
+    outcome: &'static str,
+    /// One sentence, for a table.
+    why: Option<String>,
+}
+
+/// Tells a story and ends whatever it started, also when it does not end by itself.
+fn tell_within(agent: &'static Agent, story: fn(&Agent) -> Story, limit: Duration) -> Story {
+    let (sender, ended) = channel();
+    let telling = thread::spawn(move || sender.send(story(agent)));
+    let outcome = match ended.recv_timeout(limit) {
+        Ok(outcome) => outcome,
+        Err(RecvTimeoutError::Disconnected) => Err(anyhow::anyhow!("the story panicked")),
+        Err(RecvTimeoutError::Timeout) => {
+            leftovers::kill_all();
+            Err(anyhow::anyhow!("the story did not end within {} s", limit.as_secs()))
+        }
+    };
+    // It waits for nothing that has not just ended, or that has no deadline of its own.
+    telling.join().ok();
+    let left = leftovers::end_all();
+    if outcome.is_ok() && !left.is_empty() {
+        bail!("nothing should run after the story, and this did: {}", left.join(", "));
+    }
+    outcome
+}
+
+/// An error and what led to it, a line each.
+fn because(error: &anyhow::Error) -> String {
+    error.chain().map(|cause| format!("  {cause}")).collect::<Vec<_>>().join("\n")
+}
+
+/// Says that the network is this program's own.
+const ALONE: &str = "COUNTERSIGN_AGENT_ALONE";
+
+/// Longest story: several times what one takes on a busy machine.
+const LIMIT: Duration = Duration::from_secs(150);
+
+/// Longest story with a person who takes more than a minute.
+const SLOW_LIMIT: Duration = Duration::from_secs(300);
