@@ -1,8 +1,8 @@
 //! What an agent does with tools of its own, and its hook.
 
-use crate::Story;
 use crate::kinds::{Agent, Deed, limit_hooks};
-use crate::rig::{Machine, Rig, Tie, change_hook, expect_word, heard, preview_hook, asking_home};
+use crate::rig::{Machine, Rig, Tie, asking_home, change_hook, expect_word, heard, preview_hook};
+use crate::{NoSuchThing, Story};
 use anyhow::{Result, ensure};
 use countersign_protocol::question::Outcome;
 use countersign_tests::app::Prompt;
@@ -12,22 +12,33 @@ use std::fs;
 use std::time::Duration;
 
 pub(crate) fn the_hook_is_put_in_once_and_taken_out_without_a_trace(agent: &Agent) -> Story {
-    let home = asking_home()?;
-    let path = agent.kind.hooks_file(&home);
-    let folder = path.parent().unwrap_or(&path);
-    fs::create_dir_all(folder)?;
-    let before = "{\n  \"mine\": [ 1,2 ],\n  \"hooks\": {}\n}\n";
-    fs::write(&path, before)?;
-    let read = || Ok::<_, anyhow::Error>(fs::read_to_string(&path)?);
-    preview_hook(&home, agent)?.expect_code(0)?;
-    ensure!(read()? == before, "looking at it should write nothing, and left {}", read()?);
-    change_hook(&home, agent, &[])?.expect_code(0)?;
+    let machine = Machine::prepare(agent, Tie::None)?;
+    let home = &machine.home;
+    let path = agent.kind.hooks_file(home);
+    if !path.exists() {
+        fs::write(&path, "{\n  \"hooks\": { \"SessionEnd\": [ ] }\n}\n")?;
+    }
+    let read = || fs::read_to_string(&path);
+    let before = read()?;
+    preview_hook(home, agent)?.expect_code(0)?;
+    ensure!(read()? == before, "looking at the change should write nothing, and left {}", read()?);
+    change_hook(home, agent, &[])?.expect_code(0)?;
     let once = read()?;
-    ensure!(once.contains("countersign") && once.contains("\"mine\": [ 1,2 ]"), "it wrote {once}");
-    change_hook(&home, agent, &[])?.expect_code(0)?;
-    ensure!(read()? == once, "installed twice it should stay {once}, and is {}", read()?);
-    change_hook(&home, agent, &["--remove"])?.expect_code(0)?;
-    ensure!(read()? == before, "removed it should leave {before}, and left {}", read()?);
+    ensure!(
+        once != before && once.contains("countersign"),
+        "the hook should be written, and there is {once}"
+    );
+    change_hook(home, agent, &[])?.expect_code(0)?;
+    ensure!(read()? == once, "put in twice the settings should stay {once}, and are {}", read()?);
+    change_hook(home, agent, &["--remove"])?.expect_code(0)?;
+    ensure!(read()? == before, "taken out it should leave {before}, and left {}", read()?);
+    // An agent that still called the hook would find no app, and be denied.
+    let talk = machine.tell_unchecked(&[touch("made")])?;
+    let heard = heard(&machine.model, talk)?;
+    ensure!(
+        home.work().join("made").exists(),
+        "without the hook it should run, and did not; heard {heard:?}"
+    );
     Ok(())
 }
 
@@ -93,6 +104,11 @@ pub(crate) fn a_hook_that_reaches_the_agents_own_limit_lets_nothing_run(agent: &
     let talk = rig.tell(&[touch("made")])?;
     rig.shown()?;
     let heard = rig.heard(talk)?;
+    if rig.has("made") && agent.kind.goes_on_after_limit() {
+        let why = "it ends a hook at the limit that its settings give, goes on as if that had said nothing, and knows no other way; \
+                   `hook install` writes a limit that the hook does not reach";
+        return Err(NoSuchThing(why.to_owned()).into());
+    }
     ensure!(!rig.has("made"), "nobody allowed it, and after the agent's own limit it ran; heard {heard:?}");
     rig.wait_until_taken_back()
 }
@@ -123,7 +139,10 @@ pub(crate) fn an_app_that_starts_after_the_agent_is_asked(agent: &Agent) -> Stor
     let rig = machine.start_app()?;
     rig.model.go_on();
     let prompt = rig.shown()?;
-    ensure!(prompt.words.iter().any(|word| word == "second"), "the card should show the second call: {prompt:?}");
+    ensure!(
+        prompt.words.iter().any(|word| word == "second"),
+        "the card should show the second call: {prompt:?}"
+    );
     rig.app.allow_once()?;
     let heard = rig.heard(talk)?;
     ensure!(!rig.has("first"), "without the app it ran");
@@ -161,7 +180,10 @@ pub(crate) fn an_edit_is_made_when_it_is_allowed(agent: &Agent) -> Story {
     rig.app.allow_once()?;
     let heard = rig.heard(talk)?;
     let text = fs::read_to_string(&path)?;
-    ensure!(text == "one\nTWO\n", "the edit that was allowed should be made, and the file is {text:?}; heard {heard:?}");
+    ensure!(
+        text == "one\nTWO\n",
+        "the edit that was allowed should be made, and the file is {text:?}; heard {heard:?}"
+    );
     rig.expect_outcomes(&[Outcome::AllowedOnce])
 }
 
@@ -223,7 +245,10 @@ pub(crate) fn two_calls_at_once_are_asked_about_each(agent: &Agent) -> Story {
     rig.app.wait_for_card(denied)?;
     rig.app.deny()?;
     let heard = rig.heard(talk)?;
-    ensure!(rig.has(allowed) && !rig.has(denied), "{allowed} was allowed and {denied} denied; heard {heard:?}");
+    ensure!(
+        rig.has(allowed) && !rig.has(denied),
+        "{allowed} was allowed and {denied} denied; heard {heard:?}"
+    );
     rig.expect_outcomes(&[Outcome::AllowedOnce, Outcome::Denied])
 }
 

@@ -105,7 +105,10 @@ fn main() -> ExitCode {
 
 /// Puts this program into a network of its own, where nobody is but itself: agents call their vendors and wait for them. Where
 /// that is not allowed, they are left to do so.
-#[expect(clippy::disallowed_methods, reason = "it becomes this program again, with the environment that it has")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "it becomes this program again, with the environment that it has"
+)]
 fn alone() -> Result<()> {
     if env::var_os(ALONE).is_some() {
         return Ok(());
@@ -148,8 +151,7 @@ fn tell(filter: &str, slow: bool) -> Result<usize> {
         if let Some(why) = &why {
             writeln!(out, "{why}\n")?;
         }
-        let short = ended.err().filter(|_| outcome == "failed").map(|error| error.to_string()).or(why);
-        let short = short.map(|why| why.lines().next().unwrap_or_default().to_owned());
+        let short = ended.err().map(|error| sentence(&error));
         told.push(Told { story: name, outcome, why: short });
     }
     let of = |outcome: &str| told.iter().filter(|told| told.outcome == outcome).count();
@@ -193,6 +195,14 @@ fn tell_within(agent: &'static Agent, story: fn(&Agent) -> Story, limit: Duratio
         bail!("nothing should run after the story, and this did: {}", left.join(", "));
     }
     outcome
+}
+
+/// What was wrong in the first place, without the logs around it.
+fn sentence(error: &anyhow::Error) -> String {
+    if let Some(NoSuchThing(why)) = error.downcast_ref::<NoSuchThing>() {
+        return why.clone();
+    }
+    error.root_cause().to_string().lines().next().unwrap_or_default().to_owned()
 }
 
 /// An error and what led to it, a line each.

@@ -42,6 +42,8 @@ pub(crate) struct Talk {
 /// How an agent is tied to the app.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Tie {
+    /// Not at all.
+    None,
     /// By its hook, with more arguments of the installation.
     Hook(&'static [&'static str]),
     /// By tools, over standard input and output.
@@ -58,6 +60,7 @@ impl<'a> Machine<'a> {
         agent.kind.settle(&home, &model)?;
         let mut server = None;
         match tie {
+            Tie::None => {}
             Tie::Hook(more) => {
                 change_hook(&home, agent, more)?.expect_code(0)?;
             }
@@ -74,6 +77,11 @@ impl<'a> Machine<'a> {
     /// Tells the agent to do these things one after the other.
     pub(crate) fn tell(&self, deeds: &[Deed]) -> Result<Talk> {
         start(self.agent, &self.home, &self.model, Mode::Usual, one_by_one(self.agent, deeds)?)
+    }
+
+    /// The same without any permissions of the agent's own.
+    pub(crate) fn tell_unchecked(&self, deeds: &[Deed]) -> Result<Talk> {
+        start(self.agent, &self.home, &self.model, Mode::Unchecked, one_by_one(self.agent, deeds)?)
     }
 
     /// Starts the app.
@@ -117,7 +125,8 @@ impl<'a> Rig<'a> {
 
     /// Waits until the window shows the one request that waits.
     pub(crate) fn shown(&self) -> Result<Prompt> {
-        let waiting = wait_for("a request waits", PATIENCE, || Ok(self.app.pending_ids()?.into_iter().next()));
+        let waiting =
+            wait_for("a request waits", PATIENCE, || Ok(self.app.pending_ids()?.into_iter().next()));
         let id = waiting.with_context(|| self.model.log())?;
         self.app.wait_for_prompt("the prompt shows the request", |prompt| {
             prompt.state == "card" && prompt.painted && prompt.card.as_ref() == Some(&id)
@@ -129,7 +138,11 @@ impl<'a> Rig<'a> {
         self.shown()?;
         let begun = Instant::now();
         wait_for("a person has time", time + PATIENCE, || {
-            ensure!(self.app.pending_ids()?.len() == 1, "the request should wait, and is gone after {:?}", begun.elapsed());
+            ensure!(
+                self.app.pending_ids()?.len() == 1,
+                "the request should wait, and is gone after {:?}",
+                begun.elapsed()
+            );
             Ok((begun.elapsed() >= time).then_some(()))
         })
     }
@@ -138,7 +151,8 @@ impl<'a> Rig<'a> {
     pub(crate) fn wait_until_taken_back(&self) -> Story {
         let begun = Instant::now();
         let gone = || Ok(self.app.pending_ids()?.is_empty().then_some(()));
-        let late = format!("its request should be gone within {AT_ONCE:?}, and waited still after {LONGEST_LEFT:?}");
+        let late =
+            format!("its request should be gone within {AT_ONCE:?}, and waited still after {LONGEST_LEFT:?}");
         wait_for("its request is gone", LONGEST_LEFT, gone).ok().with_context(|| late)?;
         let took = begun.elapsed();
         ensure!(took <= AT_ONCE, "its request should be gone within {AT_ONCE:?}, and was after {took:.1?}");
@@ -191,7 +205,10 @@ pub(crate) fn heard(model: &Model, talk: Talk) -> Result<String> {
 /// Fails unless one of these words is among what the model heard.
 pub(crate) fn expect_word(heard: &str, words: &[&str]) -> Story {
     let lower = heard.to_lowercase();
-    ensure!(words.iter().any(|word| lower.contains(word)), "the model should hear {words:?}, and heard {heard:?}");
+    ensure!(
+        words.iter().any(|word| lower.contains(word)),
+        "the model should hear {words:?}, and heard {heard:?}"
+    );
     Ok(())
 }
 

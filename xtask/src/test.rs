@@ -18,8 +18,8 @@ use std::time::{Duration, Instant};
 /// Options of `cargo xtask test`.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Also fuzz for longer, and run the app against published OpenClaw releases and on every desktop; what is missing for
-    /// that is installed.
+    /// Also fuzz for longer, and run the app against published OpenClaw releases, against agents of other vendors and on every
+    /// desktop; what is missing for that is installed.
     #[arg(long)]
     all: bool,
     /// Only the UI: lint, types, unit tests, build, browser tests.
@@ -343,7 +343,7 @@ fn fuzz(name: &str, seconds: &str) -> Result<Step> {
     Ok(Step { name: name.to_owned(), part: Part::RustFuzz, work: Work::Program(run) })
 }
 
-/// The stories that need more than this machine: another one, an SDK, and a release of each generation.
+/// The stories that need more than this machine: another one, an SDK, a release of each generation, and other vendors' agents.
 fn interop_steps() -> Result<Vec<Step>> {
     let long = |name: String, work| Step { name, part: Part::Long, work };
     let cache = Cache::locate()?;
@@ -361,6 +361,10 @@ fn interop_steps() -> Result<Vec<Step>> {
     for version in interop::generations()? {
         let stories = interop::stories(&cache, &version, &binaries)?;
         steps.push(long(format!("stories with OpenClaw {version}"), Work::Program(stories)));
+    }
+    steps.push(long("agents of other vendors".to_owned(), Work::Call(interop::ensure_agents)));
+    for (name, stories) in interop::agent_stories(&binaries)? {
+        steps.push(long(name, Work::Program(stories)));
     }
     Ok(steps)
 }

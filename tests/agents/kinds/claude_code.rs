@@ -24,6 +24,11 @@ impl Kind for ClaudeCode {
         home.path().join(SETTINGS)
     }
 
+    /// What is installed says that a failure stops the call.
+    fn goes_on_after_limit(&self) -> bool {
+        false
+    }
+
     fn call(&self, deed: &Deed) -> Result<Call> {
         Ok(match deed {
             Deed::Run(command) => {

@@ -66,7 +66,9 @@ impl Kind for Codex {
         program.args(["exec", "--json", "--skip-git-repo-check"]);
         match mode {
             // Its own sandbox needs name spaces that a container may not give it.
-            Mode::Usual => program.args(["--sandbox", "danger-full-access", "--dangerously-bypass-hook-trust"]),
+            Mode::Usual => {
+                program.args(["--sandbox", "danger-full-access", "--dangerously-bypass-hook-trust"])
+            }
             Mode::Unchecked => program
                 .args(["--dangerously-bypass-approvals-and-sandbox", "--dangerously-bypass-hook-trust"]),
         };
@@ -85,7 +87,11 @@ impl Kind for Codex {
             }
             Door::Called { url, token } => {
                 writeln!(settings, "url = {}", json!(url))?;
-                writeln!(settings, "http_headers = {{ Authorization = {} }}", json!(format!("Bearer {token}")))?;
+                writeln!(
+                    settings,
+                    "http_headers = {{ Authorization = {} }}",
+                    json!(format!("Bearer {token}"))
+                )?;
             }
         }
         Ok(())

@@ -36,7 +36,9 @@ impl Kind for Gemini {
             Deed::Run(command) => {
                 Call::new("run_shell_command", json!({ "command": command, "description": "As told" }))
             }
-            Deed::Write { path, text } => Call::new("write_file", json!({ "file_path": path, "content": text })),
+            Deed::Write { path, text } => {
+                Call::new("write_file", json!({ "file_path": path, "content": text }))
+            }
             Deed::Edit { path, old, new } => {
                 let change = json!({
                     "file_path": path, "instruction": "As told", "old_string": old, "new_string": new,

@@ -20,7 +20,6 @@ use std::time::Duration;
 #[derive(Debug)]
 pub(crate) struct Agent {
     pub(crate) kind: &'static dyn Kind,
-    pub(crate) version: String,
     /// What the vendor's package holds.
     program: PathBuf,
     /// What runs it where it is a script.
@@ -43,6 +42,11 @@ pub(crate) trait Kind: std::fmt::Debug + Sync {
     /// How the limit of a hook is written there.
     fn limit(&self, limit: Duration) -> u64 {
         limit.as_secs()
+    }
+
+    /// Whether it goes on as if a hook had said nothing when that reaches the limit that the agent gave it.
+    fn goes_on_after_limit(&self) -> bool {
+        true
     }
 
     /// Whether it changes a file only after it has read it.
@@ -104,16 +108,15 @@ impl Agent {
     /// The one that the environment names, as `cargo xtask interop agents` sets it.
     pub(crate) fn from_env() -> Result<Self> {
         let set = |name: &str| -> Result<OsString> {
-            env::var_os(name).with_context(|| format!("{name} is not set: cargo xtask interop agents sets it"))
+            env::var_os(name)
+                .with_context(|| format!("{name} is not set: cargo xtask interop agents sets it"))
         };
-        let text = |name: &str| -> Result<String> { Ok(set(name)?.to_string_lossy().into_owned()) };
-        let name = text("COUNTERSIGN_AGENT")?;
-        let Some(kind) = KINDS.iter().find(|kind| kind.name() == name) else {
+        let name = set("COUNTERSIGN_AGENT")?;
+        let Some(kind) = KINDS.iter().find(|kind| name == *kind.name()) else {
             bail!("expected one of the agents that stories are told with, got {name:?}");
         };
         Ok(Self {
             kind: *kind,
-            version: text("COUNTERSIGN_AGENT_VERSION")?,
             program: set("COUNTERSIGN_AGENT_PROGRAM")?.into(),
             node: set("COUNTERSIGN_AGENT_NODE")?.into(),
         })

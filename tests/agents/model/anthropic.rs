@@ -5,7 +5,9 @@ use serde_json::{Value, json};
 
 pub(super) fn question(body: &Value) -> Question {
     let mut said = Vec::new();
-    for message in body["messages"].as_array().into_iter().flatten().filter(|message| message["role"] == "user") {
+    for message in
+        body["messages"].as_array().into_iter().flatten().filter(|message| message["role"] == "user")
+    {
         let Some(parts) = message["content"].as_array() else {
             said.push(Said::Person(text(&message["content"])));
             continue;

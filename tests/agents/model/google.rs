@@ -28,9 +28,7 @@ pub(super) fn document(answer: &Answer) -> Value {
     let parts: Vec<Value> = match answer {
         Answer::Text(words) => vec![json!({ "text": words })],
         Answer::Calls(calls) => {
-            let call = |(id, call): &(String, super::Call)| {
-                json!({ "functionCall": { "id": id, "name": call.tool, "args": call.arguments } })
-            };
+            let call = |(id, call): &(String, super::Call)| json!({ "functionCall": { "id": id, "name": call.tool, "args": call.arguments } });
             calls.iter().map(call).collect()
         }
     };

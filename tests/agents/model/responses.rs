@@ -31,9 +31,13 @@ pub(super) fn events(answer: &Answer) -> Vec<Value> {
             .map(|(id, call)| {
                 // A text that cannot be one is told to the agent, which complains.
                 let arguments = arguments(call).unwrap_or_default();
-                let (kind, slot) =
-                    if call.is_plain { ("custom_tool_call", "input") } else { ("function_call", "arguments") };
-                let mut item = json!({ "type": kind, "id": format!("fc_{id}"), "call_id": id, "name": call.tool });
+                let (kind, slot) = if call.is_plain {
+                    ("custom_tool_call", "input")
+                } else {
+                    ("function_call", "arguments")
+                };
+                let mut item =
+                    json!({ "type": kind, "id": format!("fc_{id}"), "call_id": id, "name": call.tool });
                 item[slot] = arguments.into();
                 if let Some(namespace) = call.namespace {
                     item["namespace"] = namespace.into();
@@ -43,9 +47,7 @@ pub(super) fn events(answer: &Answer) -> Vec<Value> {
             .collect(),
     };
     let mut events = vec![json!({ "type": "response.created", "response": { "id": "resp_scripted" } })];
-    let done = |(index, item): (usize, &Value)| {
-        json!({ "type": "response.output_item.done", "output_index": index, "item": item })
-    };
+    let done = |(index, item): (usize, &Value)| json!({ "type": "response.output_item.done", "output_index": index, "item": item });
     events.extend(items.iter().enumerate().map(done));
     let usage = json!({
         "input_tokens": 1, "input_tokens_details": null, "output_tokens": 1, "output_tokens_details": null,

@@ -33,7 +33,7 @@ pub(super) fn install(cache: &Cache, version: &Version) -> Result<()> {
 }
 
 /// The package of Node carries the program and nothing that would have to be run to install it.
-fn ensure_node(cache: &Cache) -> Result<()> {
+pub(super) fn ensure_node(cache: &Cache) -> Result<()> {
     let has_node = || {
         output_of(command(cache.node()).arg("--version")).as_deref().map(str::trim)
             == Some(&format!("v{NODE}"))
@@ -128,7 +128,7 @@ fn needs_optional(version: &Version) -> bool {
     }
 }
 
-fn path_with(node: &Path) -> Result<OsString> {
+pub(super) fn path_with(node: &Path) -> Result<OsString> {
     let first = node.parent().map(Path::to_owned);
     let rest = env::var_os("PATH").unwrap_or_default();
     Ok(env::join_paths(first.into_iter().chain(env::split_paths(&rest)))?)

@@ -1,9 +1,10 @@
 //! Published OpenClaw releases on this machine, to be measured and tested against as they are.
 //!
 //! They live in a cache outside the checkout, each in a folder of its own beside a Node that runs them all. Nothing of
-//! them is changed and nothing of them is part of the project. The official MCP SDK, whose client speaks to our server, lives
-//! beside them.
+//! them is changed and nothing of them is part of the project. The official MCP SDK, whose client speaks to our server, and the
+//! agents of other vendors live beside them.
 
+mod agents;
 mod install;
 mod mcp;
 mod npm;
@@ -11,6 +12,7 @@ mod record;
 mod run;
 mod table;
 
+pub(crate) use agents::{agent_stories, ensure_agents};
 pub(crate) use mcp::{ensure_sdk, mcp_stories};
 pub(crate) use run::{ensure_compared, ensure_generations, stories};
 
@@ -35,6 +37,9 @@ pub(crate) struct Options {
 
 #[derive(Subcommand)]
 enum What {
+    /// Run the real app against agents of other vendors with scripted models, and write what came of it into docs/agents.md.
+    /// Those that are missing are installed.
+    Agents(agents::Options),
     /// Install releases from the npm registry; what is there already stays. About 0.6 to 1.4 GB each.
     Install {
         /// Versions; by default the two that figures are compared with.
@@ -74,6 +79,7 @@ pub(crate) fn main(options: &Options) -> Result<()> {
     let cache = Cache::locate()?;
     let wanted = |versions: &[Version]| if versions.is_empty() { compared() } else { Ok(versions.to_vec()) };
     match &options.what {
+        Some(What::Agents(options)) => agents::main(&cache, options),
         Some(What::Install { versions }) => {
             wanted(versions)?.iter().try_for_each(|version| install::install(&cache, version))
         }
@@ -216,7 +222,9 @@ mod tests {
             let (is_install, versions) = match line.options.what {
                 Some(What::Install { versions }) => (true, versions),
                 Some(What::Run(run)) => (false, run.versions),
-                Some(What::Mcp { .. } | What::Record { .. } | What::Table) => panic!("another task"),
+                Some(What::Agents(_) | What::Mcp { .. } | What::Record { .. } | What::Table) => {
+                    panic!("another task")
+                }
                 None => (false, line.options.run.versions),
             };
             let versions: Vec<_> = versions.iter().map(ToString::to_string).collect();
