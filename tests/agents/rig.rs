@@ -116,7 +116,9 @@ impl<'a> Rig<'a> {
 
     /// Writes a script for an agent below the one that is told; returns the prompt that leads to it.
     pub(crate) fn script_below(&self, deeds: &[Deed]) -> Result<String> {
-        Ok(request(&self.model.script(one_by_one(self.agent, deeds)?)))
+        let mut turns = one_by_one(self.agent, deeds)?;
+        turns.extend(self.agent.kind.end_below().map(|call| vec![call]));
+        Ok(request(&self.model.script(turns)))
     }
 
     fn tell_in(&self, mode: Mode, turns: Vec<Vec<Call>>) -> Result<Talk> {
@@ -133,7 +135,32 @@ impl<'a> Rig<'a> {
         })
     }
 
-    /// The same for a request that is left alone for a while.
+    /// Answers whatever is asked until the agent ends; `allows` says what is allowed.
+    pub(crate) fn answer_all(&self, talk: &mut Talk, allows: impl Fn(&Prompt) -> bool) -> Story {
+        loop {
+            let next = wait_for("a request, or the agent's end", PATIENCE, || {
+                let waits = !self.app.pending_ids()?.is_empty();
+                Ok(if waits || !talk.running.runs()? { Some(waits) } else { None })
+            });
+            if !next.with_context(|| self.model.log())? {
+                return Ok(());
+            }
+            let prompt = self.app.wait_for_prompt("the prompt shows a request", |prompt| {
+                prompt.state == "card" && prompt.painted
+            })?;
+            if allows(&prompt) {
+                self.app.allow_once()?
+            } else {
+                self.app.deny()?
+            }
+            wait_for("the answer counts", PATIENCE, || {
+                let waiting = self.app.pending_ids()?;
+                Ok((!waiting.iter().any(|id| Some(id) == prompt.card.as_ref())).then_some(()))
+            })?;
+        }
+    }
+
+    /// Waits until the window shows the one request that waits, and leaves it alone for a while.
     pub(crate) fn shown_for(&self, time: Duration) -> Story {
         self.shown()?;
         let begun = Instant::now();
@@ -224,7 +251,7 @@ pub(crate) fn change_hook(home: &Home, agent: &Agent, more: &[&str]) -> Result<F
 }
 
 /// Where everything is asked and commands of tools run on this machine.
-pub(crate) fn asking_home() -> Result<Home> {
+fn asking_home() -> Result<Home> {
     let home = Home::asking()?;
     let here =
         json!({ "tools": { "exec": { "host": "gateway", "security": "allowlist", "ask": "on-miss" } } });
@@ -244,7 +271,14 @@ fn serve(home: &Home) -> Result<(Background, Door)> {
 }
 
 fn one_by_one(agent: &Agent, deeds: &[Deed]) -> Result<Vec<Vec<Call>>> {
-    deeds.iter().map(|deed| Ok(vec![agent.kind.call(deed)?])).collect()
+    let mut turns = Vec::new();
+    for deed in deeds {
+        turns.push(vec![agent.kind.call(deed)?]);
+        if matches!(deed, Deed::Delegate(_)) {
+            turns.extend(agent.kind.await_below().map(|call| vec![call]));
+        }
+    }
+    Ok(turns)
 }
 
 fn start(agent: &Agent, home: &Home, model: &Model, mode: Mode, turns: Vec<Vec<Call>>) -> Result<Talk> {

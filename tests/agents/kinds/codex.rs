@@ -2,7 +2,7 @@
 
 use super::{Agent, Deed, Door, Kind, Mode, without};
 use crate::Story;
-use crate::model::{Call, Model};
+use crate::model::{Call, LAST_AGENT, Model};
 use anyhow::Result;
 use countersign_tests::home::Home;
 use serde_json::json;
@@ -48,6 +48,11 @@ impl Kind for Codex {
                 Call { namespace: Some("mcp__countersign"), ..Call::new(tool, arguments.clone()) }
             }
         })
+    }
+
+    fn await_below(&self) -> Option<Call> {
+        let wait = json!({ "targets": [LAST_AGENT], "timeout_ms": 60_000 });
+        Some(Call { namespace: Some("multi_agent_v1"), ..Call::new("wait_agent", wait) })
     }
 
     fn settle(&self, home: &Home, model: &Model) -> Story {

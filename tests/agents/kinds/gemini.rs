@@ -1,6 +1,6 @@
 //! Gemini CLI.
 
-use super::{Agent, Deed, Door, Kind, Mode, without};
+use super::{Agent, Deed, Door, Kind, Mode};
 use crate::Story;
 use crate::model::{Call, Model};
 use anyhow::Result;
@@ -47,11 +47,17 @@ impl Kind for Gemini {
             }
             Deed::Read(path) => Call::new("read_file", json!({ "file_path": path })),
             Deed::Fetch(url) => Call::new("web_fetch", json!({ "prompt": format!("What is {url} about?") })),
-            Deed::Delegate(_) => return Err(without("untried")),
+            Deed::Delegate(prompt) => {
+                Call::new("invoke_agent", json!({ "agent_name": "generalist", "prompt": prompt }))
+            }
             Deed::Ours { tool, arguments } => {
                 Call::new(&format!("mcp_countersign_{tool}"), arguments.clone())
             }
         })
+    }
+
+    fn end_below(&self) -> Option<Call> {
+        Some(Call::new("complete_task", json!({ "result": "Done." })))
     }
 
     fn settle(&self, home: &Home, _model: &Model) -> Story {

@@ -57,6 +57,16 @@ pub(crate) trait Kind: std::fmt::Debug + Sync {
     /// The call of a tool of its own by which it does this; an error with [`NoSuchThing`] where it has none.
     fn call(&self, deed: &Deed) -> Result<Call>;
 
+    /// The call by which it waits for an agent below, where handing over does not wait.
+    fn await_below(&self) -> Option<Call> {
+        None
+    }
+
+    /// The call by which an agent below says that it has done its task, where saying something is not enough.
+    fn end_below(&self) -> Option<Call> {
+        None
+    }
+
     /// Has it talk to the scripted model, and to nobody else.
     fn settle(&self, home: &Home, model: &Model) -> Story;
 

@@ -193,12 +193,16 @@ impl Memory {
             before += turn.len();
             is_next
         });
+        let last = heard.last().and_then(|text| agent_in(text));
         if heard.len() >= script.heard.len() {
             script.heard = heard;
         }
         let Some(turn) = turn.cloned() else { return Answer::Text(DONE) };
-        let calls = turn.into_iter().map(|call| {
+        let calls = turn.into_iter().map(|mut call| {
             self.calls += 1;
+            if let Some(id) = &last {
+                name_agent(&mut call.arguments, id);
+            }
             (format!("call_{}", self.calls), call)
         });
         Answer::Calls(calls.collect())
@@ -217,6 +221,21 @@ impl Said {
             Self::Person(_) => None,
             Self::Tool(text) => Some(text.clone()),
         }
+    }
+}
+
+/// The id of an agent below, as a tool that starts one tells it.
+fn agent_in(heard: &str) -> Option<String> {
+    let told: Value = serde_json::from_str(heard).ok()?;
+    told["agent_id"].as_str().map(str::to_owned)
+}
+
+fn name_agent(arguments: &mut Value, id: &str) {
+    match arguments {
+        Value::String(text) if text == LAST_AGENT => id.clone_into(text),
+        Value::Array(items) => items.iter_mut().for_each(|item| name_agent(item, id)),
+        Value::Object(members) => members.values_mut().for_each(|member| name_agent(member, id)),
+        _ => {}
     }
 }
 
@@ -310,3 +329,6 @@ fn lock(state: &Mutex<Memory>) -> MutexGuard<'_, Memory> {
 
 /// What the model says when there is nothing to do.
 const DONE: &str = "Understood.";
+
+/// Stands in arguments for the agent that was started last.
+pub(crate) const LAST_AGENT: &str = "{last agent}";
