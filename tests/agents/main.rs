@@ -11,6 +11,7 @@ mod kinds;
 mod leftovers;
 mod model;
 mod rig;
+mod ties;
 mod tools;
 
 use anyhow::{Context as _, Result, bail};
@@ -72,6 +73,13 @@ const STORIES: &[Named] = named![Quick:
     endings::an_agent_that_is_asked_to_end_takes_its_question_back,
     endings::an_agent_that_is_interrupted_takes_its_question_back,
     endings::an_agent_that_is_killed_takes_its_question_back,
+    ties::what_the_policy_denies_is_denied_unasked_for_files_too,
+    ties::what_the_policy_allows_is_done_unasked_for_files_too,
+    ties::a_refusal_reaches_every_tool_that_runs_a_command,
+    ties::reading_a_file_is_not_asked_about,
+    ties::a_call_of_our_tool_is_one_question_beside_the_hook,
+    ties::an_agent_has_one_name_by_its_hook_and_by_our_tools,
+    ties::our_tools_are_there_when_the_app_starts_after_the_agent,
     tools::our_tools_are_offered_to_the_model,
     tools::a_command_by_our_tool_runs_when_it_is_allowed_and_tells_how_it_ended,
     tools::a_command_by_our_tool_does_not_run_when_it_is_denied_and_the_model_hears_it,

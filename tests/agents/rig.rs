@@ -48,6 +48,8 @@ pub(crate) enum Tie {
     Hook(&'static [&'static str]),
     /// By tools, over standard input and output.
     Started,
+    /// By its hook, and by tools over standard input and output.
+    Both,
     /// By tools, over HTTP.
     Called,
 }
@@ -65,6 +67,10 @@ impl<'a> Machine<'a> {
                 change_hook(&home, agent, more)?.expect_code(0)?;
             }
             Tie::Started => agent.kind.add_tools(agent, &home, &Door::Started(countersign()?))?,
+            Tie::Both => {
+                change_hook(&home, agent, &[])?.expect_code(0)?;
+                agent.kind.add_tools(agent, &home, &Door::Started(countersign()?))?;
+            }
             Tie::Called => {
                 let (serving, door) = serve(&home)?;
                 agent.kind.add_tools(agent, &home, &door)?;

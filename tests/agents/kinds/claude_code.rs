@@ -34,6 +34,12 @@ impl Kind for ClaudeCode {
             Deed::Run(command) => {
                 Call::new("Bash", json!({ "command": command, "description": "Do as the story says" }))
             }
+            Deed::Watch(command) => {
+                let watch = json!({
+                    "command": command, "description": "Watch it", "timeout_ms": 10_000, "persistent": false,
+                });
+                Call::new("Monitor", watch)
+            }
             Deed::Write { path, text } => Call::new("Write", json!({ "file_path": path, "content": text })),
             Deed::Edit { path, old, new } => {
                 Call::new("Edit", json!({ "file_path": path, "old_string": old, "new_string": new }))

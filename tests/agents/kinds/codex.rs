@@ -31,6 +31,9 @@ impl Kind for Codex {
         let shell = |command: String| Call::new("exec_command", json!({ "cmd": command }));
         Ok(match deed {
             Deed::Run(command) => shell(command.clone()),
+            Deed::Watch(_) => {
+                return Err(without("its shell is the only tool of its own that runs a command"));
+            }
             Deed::Write { path, text } => {
                 let lines: String = text.lines().map(|line| format!("+{line}\n")).collect();
                 shell(patch(&format!("*** Add File: {path}\n{lines}")))

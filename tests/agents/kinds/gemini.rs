@@ -1,6 +1,6 @@
 //! Gemini CLI.
 
-use super::{Agent, Deed, Door, Kind, Mode};
+use super::{Agent, Deed, Door, Kind, Mode, without};
 use crate::Story;
 use crate::model::{Call, Model};
 use anyhow::Result;
@@ -35,6 +35,9 @@ impl Kind for Gemini {
         Ok(match deed {
             Deed::Run(command) => {
                 Call::new("run_shell_command", json!({ "command": command, "description": "As told" }))
+            }
+            Deed::Watch(_) => {
+                return Err(without("its shell is the only tool of its own that runs a command"));
             }
             Deed::Write { path, text } => {
                 Call::new("write_file", json!({ "file_path": path, "content": text }))
