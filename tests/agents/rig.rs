@@ -3,7 +3,7 @@
 use crate::Story;
 use crate::kinds::{Agent, Deed, Door, Mode};
 use crate::model::{Call, Model};
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, anyhow, ensure};
 use countersign_protocol::question::Outcome;
 use countersign_tests::app::{App, Prompt};
 use countersign_tests::bus::Shell;
@@ -229,7 +229,11 @@ impl Talk {
 /// What the model was told in a conversation that is over.
 pub(crate) fn heard(model: &Model, talk: Talk) -> Result<String> {
     let marker = talk.marker.clone();
-    let finished = talk.running.finish_within(TALK_LIMIT).with_context(|| model.log())?;
+    let Ok(finished) = talk.running.finish_within(TALK_LIMIT) else {
+        let late =
+            anyhow!("the agent should end within {TALK_LIMIT:?} after everything was answered, and ran on");
+        return Err(late.context(model.log()));
+    };
     let heard = model.heard(&marker);
     ensure!(!heard.is_empty(), "the model heard of no call; {}\n{}", said(&finished), model.log());
     Ok(heard)
