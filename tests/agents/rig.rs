@@ -1,8 +1,8 @@
 //! A person's machine: a home with the app in a desktop session, an agent in it, and a model that does as the story says.
 
-use crate::Story;
 use crate::kinds::{Agent, Deed, Door, Mode};
 use crate::model::{Call, Model};
+use crate::{NoSuchThing, Story};
 use anyhow::{Context, Result, anyhow, ensure};
 use countersign_protocol::question::Outcome;
 use countersign_tests::app::{App, Prompt};
@@ -63,12 +63,10 @@ impl<'a> Machine<'a> {
         let mut server = None;
         match tie {
             Tie::None => {}
-            Tie::Hook(more) => {
-                change_hook(&home, agent, more)?.expect_code(0)?;
-            }
+            Tie::Hook(more) => install_hook(&home, agent, more)?,
             Tie::Started => agent.kind.add_tools(agent, &home, &Door::Started(countersign()?))?,
             Tie::Both => {
-                change_hook(&home, agent, &[])?.expect_code(0)?;
+                install_hook(&home, agent, &[])?;
                 agent.kind.add_tools(agent, &home, &Door::Started(countersign()?))?;
             }
             Tie::Called => {
@@ -251,13 +249,26 @@ pub(crate) fn expect_word(heard: &str, words: &[&str]) -> Story {
 
 /// Shows what the agent's settings would be with the hook.
 pub(crate) fn preview_hook(home: &Home, agent: &Agent) -> Result<Finished> {
-    home.countersign(&["hook", "install", agent.kind.name()])
+    installer(home, agent, &[])
 }
 
 /// Puts the hook into the agent's settings, or takes it out.
 pub(crate) fn change_hook(home: &Home, agent: &Agent, more: &[&str]) -> Result<Finished> {
-    let install = ["hook", "install", agent.kind.name(), "--apply"];
-    home.countersign(&[&install, more].concat())
+    installer(home, agent, &[&["--apply"], more].concat())
+}
+
+fn install_hook(home: &Home, agent: &Agent, more: &[&str]) -> Story {
+    change_hook(home, agent, more)?.expect_code(0).map(|_| ())
+}
+
+/// Has the installer do something; an error with [`NoSuchThing`] where it does not know the agent.
+fn installer(home: &Home, agent: &Agent, more: &[&str]) -> Result<Finished> {
+    let name = agent.kind.name();
+    let done = home.countersign(&[&["hook", "install", name], more].concat())?;
+    if done.stderr.contains("invalid value") {
+        return Err(NoSuchThing(format!("`countersign hook install` knows no {name}")).into());
+    }
+    Ok(done)
 }
 
 /// Where everything is asked and commands of tools run on this machine.

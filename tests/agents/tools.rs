@@ -78,7 +78,7 @@ fn allowed(agent: &Agent, tie: Tie) -> Story {
     let heard = rig.heard(talk)?;
     ensure!(rig.has("made"), "what was allowed should run, and did not; heard {heard:?}");
     expect_word(&heard, &["said"])?;
-    expect_word(&heard, &["code 3", "exitcode\":3", "exitcode\\\":3"])?;
+    expect_word(&heard, &["code 3", "exit 3", "exitcode\":3", "exitcode\\\":3"])?;
     rig.expect_outcomes(&[Outcome::AllowedOnce])
 }
 

@@ -1,6 +1,6 @@
 //! Gemini CLI.
 
-use super::{Agent, Deed, Door, Kind, Mode, without};
+use super::{Agent, Deed, Door, Kind, Mode, served, without};
 use crate::Story;
 use crate::model::{Call, Model};
 use anyhow::Result;
@@ -79,15 +79,7 @@ impl Kind for Gemini {
     fn add_tools(&self, _agent: &Agent, home: &Home, door: &Door) -> Story {
         let path = self.hooks_file(home);
         let mut settings: Value = serde_json::from_slice(&fs::read(&path)?)?;
-        let mut server = match door {
-            Door::Started(ours) => json!({ "command": ours, "args": ["mcp", "--provider", "google"] }),
-            Door::Called { url, token } => {
-                json!({ "httpUrl": url, "headers": { "Authorization": format!("Bearer {token}") } })
-            }
-        };
-        server["trust"] = true.into();
-        server["timeout"] = 600_000.into();
-        settings["mcpServers"] = json!({ "countersign": server });
+        settings["mcpServers"] = json!({ "countersign": served(door, &["mcp", "--provider", "google"]) });
         Ok(fs::write(path, format!("{settings:#}\n"))?)
     }
 }

@@ -2,13 +2,16 @@
 
 mod claude_code;
 mod codex;
+mod copilot;
 mod gemini;
+mod opencode;
+mod qwen;
 
 use crate::model::{Call, Model};
 use crate::{NoSuchThing, Story};
 use anyhow::{Context, Result, bail, ensure};
 use countersign_tests::home::Home;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::env;
 use std::ffi::OsString;
 use std::fs;
@@ -171,10 +174,30 @@ fn shorten(value: &mut Value, limit: u64) -> usize {
     }
 }
 
+/// The server in the settings of Gemini CLI and of those that came from it.
+fn served(door: &Door, arguments: &[&str]) -> Value {
+    let mut server = match door {
+        Door::Started(ours) => json!({ "command": ours, "args": arguments }),
+        Door::Called { url, token } => {
+            json!({ "httpUrl": url, "headers": { "Authorization": format!("Bearer {token}") } })
+        }
+    };
+    server["trust"] = true.into();
+    server["timeout"] = 600_000.into();
+    server
+}
+
 /// An error that says that an agent has no tool for something.
 fn without(what: &str) -> anyhow::Error {
     NoSuchThing(what.to_owned()).into()
 }
 
 /// All that stories can be told with.
-const KINDS: &[&dyn Kind] = &[&claude_code::ClaudeCode, &codex::Codex, &gemini::Gemini];
+const KINDS: &[&dyn Kind] = &[
+    &claude_code::ClaudeCode,
+    &codex::Codex,
+    &copilot::Copilot,
+    &gemini::Gemini,
+    &opencode::Opencode,
+    &qwen::Qwen,
+];

@@ -39,8 +39,14 @@ pub(super) enum Name {
     ClaudeCode,
     /// Codex of OpenAI, about 400 MB.
     Codex,
+    /// Copilot CLI of GitHub, about 200 MB.
+    Copilot,
     /// Gemini CLI of Google, about 100 MB.
     Gemini,
+    /// opencode, about 400 MB.
+    Opencode,
+    /// Qwen Code of Alibaba, about 200 MB.
+    Qwen,
 }
 
 /// One release of an agent.
@@ -106,7 +112,10 @@ impl Name {
         match self {
             Self::ClaudeCode => "Claude Code",
             Self::Codex => "Codex",
+            Self::Copilot => "Copilot CLI",
             Self::Gemini => "Gemini CLI",
+            Self::Opencode => "opencode",
+            Self::Qwen => "Qwen Code",
         }
     }
 
@@ -115,7 +124,10 @@ impl Name {
         match self {
             Self::ClaudeCode => "claude-code",
             Self::Codex => "codex",
+            Self::Copilot => "copilot",
             Self::Gemini => "gemini",
+            Self::Opencode => "opencode",
+            Self::Qwen => "qwen",
         }
     }
 
@@ -124,7 +136,10 @@ impl Name {
         match self {
             Self::ClaudeCode => "@anthropic-ai/claude-code",
             Self::Codex => "@openai/codex",
+            Self::Copilot => "@github/copilot",
             Self::Gemini => "@google/gemini-cli",
+            Self::Opencode => "opencode-ai",
+            Self::Qwen => "@qwen-code/qwen-code",
         }
     }
 
@@ -133,14 +148,17 @@ impl Name {
         match self {
             Self::ClaudeCode => "@anthropic-ai/claude-code-linux-x64/claude",
             Self::Codex => "@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex",
+            Self::Copilot => "@github/copilot-linux-x64/copilot",
             Self::Gemini => "@google/gemini-cli/bundle/gemini.js",
+            Self::Opencode => "opencode-linux-x64/bin/opencode",
+            Self::Qwen => "@qwen-code/qwen-code/cli-entry.js",
         }
     }
 
     const fn is_script(self) -> bool {
         match self {
-            Self::ClaudeCode | Self::Codex => false,
-            Self::Gemini => true,
+            Self::ClaudeCode | Self::Codex | Self::Copilot | Self::Opencode => false,
+            Self::Gemini | Self::Qwen => true,
         }
     }
 
@@ -149,7 +167,10 @@ impl Name {
         let version = match self {
             Self::ClaudeCode => "2.1.330",
             Self::Codex => "0.169.0",
+            Self::Copilot => "1.0.102",
             Self::Gemini => "0.61.0",
+            Self::Opencode => "1.18.33",
+            Self::Qwen => "0.24.4",
         };
         Release { name: self, version: version.to_owned() }
     }
