@@ -56,7 +56,9 @@ impl Kind for Qwen {
     }
 
     fn settle(&self, home: &Home, _model: &Model) -> Story {
-        let settings = json!({ "security": { "auth": { "selectedType": "openai" } } });
+        // Else the model is told of tools from elsewhere only when it looks for them.
+        let tools = json!({ "toolSearch": { "enabled": false } });
+        let settings = json!({ "security": { "auth": { "selectedType": "openai" } }, "tools": tools });
         fs::create_dir_all(home.path().join(".qwen"))?;
         Ok(fs::write(self.hooks_file(home), format!("{settings:#}\n"))?)
     }
