@@ -21,10 +21,10 @@ pub(crate) fn an_agent_that_is_killed_takes_its_question_back(agent: &Agent) -> 
 
 fn ended(agent: &Agent, end: impl FnOnce(&Talk) -> Story) -> Story {
     let rig = Rig::start(agent, Tie::Hook(&[]))?;
-    let talk = rig.tell(&[Deed::Run("touch made".to_owned())])?;
+    let mut talk = rig.tell(&[Deed::Run("touch made".to_owned())])?;
     rig.shown()?;
     end(&talk)?;
-    rig.wait_until_taken_back()?;
+    rig.wait_until_taken_back_by(&mut talk)?;
     let outcomes = rig.app.home.outcomes()?;
     ensure!(
         matches!(outcomes[..], [Outcome::Cancelled { .. }]),

@@ -84,10 +84,12 @@ const STORIES: &[Named] = named![Quick:
     tools::a_command_by_our_tool_runs_when_it_is_allowed_and_tells_how_it_ended,
     tools::a_command_by_our_tool_does_not_run_when_it_is_denied_and_the_model_hears_it,
     tools::a_call_of_our_tool_is_called_off_with_its_agent,
+    tools::a_call_of_our_tool_is_called_off_when_its_agent_is_killed,
     tools::our_tools_are_offered_over_http,
     tools::a_command_over_http_runs_when_it_is_allowed_and_tells_how_it_ended,
     tools::a_command_over_http_does_not_run_when_it_is_denied_and_the_model_hears_it,
     tools::a_call_over_http_is_called_off_with_its_agent,
+    tools::a_call_over_http_is_called_off_when_its_agent_is_killed,
 ];
 
 const SLOW_STORIES: &[Named] = named![Slow:

@@ -180,12 +180,31 @@ impl<'a> Rig<'a> {
 
     /// Waits until nothing waits any more, after something that should bring that about at once.
     pub(crate) fn wait_until_taken_back(&self) -> Story {
-        let begun = Instant::now();
-        let gone = || Ok(self.app.pending_ids()?.is_empty().then_some(()));
-        let late =
-            format!("its request should be gone within {AT_ONCE:?}, and waited still after {LONGEST_LEFT:?}");
-        wait_for("its request is gone", LONGEST_LEFT, gone).ok().with_context(|| late)?;
-        let took = begun.elapsed();
+        self.taken_back_after(|| Ok(true))
+    }
+
+    /// The same after the end of an agent, which may take its time to end when it is told to.
+    pub(crate) fn wait_until_taken_back_by(&self, talk: &mut Talk) -> Story {
+        self.taken_back_after(|| Ok(!talk.running.runs()?))
+    }
+
+    fn taken_back_after(&self, mut is_over: impl FnMut() -> Result<bool>) -> Story {
+        let mut over: Option<Instant> = None;
+        let since = |over: Option<Instant>| over.map(|at| at.elapsed()).unwrap_or_default();
+        let gone = wait_for("its request is gone", LONGEST_LEFT + PATIENCE, || {
+            if over.is_none() && is_over()? {
+                over = Some(Instant::now());
+            }
+            if self.app.pending_ids()?.is_empty() {
+                return Ok(Some(since(over)));
+            }
+            ensure!(
+                since(over) <= LONGEST_LEFT,
+                "its request should be gone within {AT_ONCE:?}, and waited still after {LONGEST_LEFT:?}"
+            );
+            Ok(None)
+        });
+        let took = gone?;
         ensure!(took <= AT_ONCE, "its request should be gone within {AT_ONCE:?}, and was after {took:.1?}");
         Ok(())
     }

@@ -3,9 +3,10 @@
 use crate::Story;
 use crate::calls::SLOW_ANSWER;
 use crate::kinds::{Agent, Deed};
-use crate::rig::{Rig, Tie, expect_word};
+use crate::rig::{Rig, Talk, Tie, expect_word};
 use anyhow::ensure;
 use countersign_protocol::question::Outcome;
+use rustix::process::Signal;
 use serde_json::json;
 
 pub(crate) fn our_tools_are_offered_to_the_model(agent: &Agent) -> Story {
@@ -37,11 +38,19 @@ pub(crate) fn a_command_over_http_does_not_run_when_it_is_denied_and_the_model_h
 }
 
 pub(crate) fn a_call_of_our_tool_is_called_off_with_its_agent(agent: &Agent) -> Story {
-    called_off(agent, Tie::Started)
+    called_off(agent, Tie::Started, Talk::interrupt)
+}
+
+pub(crate) fn a_call_of_our_tool_is_called_off_when_its_agent_is_killed(agent: &Agent) -> Story {
+    called_off(agent, Tie::Started, |talk| talk.signal(Signal::KILL))
+}
+
+pub(crate) fn a_call_over_http_is_called_off_when_its_agent_is_killed(agent: &Agent) -> Story {
+    called_off(agent, Tie::Called, |talk| talk.signal(Signal::KILL))
 }
 
 pub(crate) fn a_call_over_http_is_called_off_with_its_agent(agent: &Agent) -> Story {
-    called_off(agent, Tie::Called)
+    called_off(agent, Tie::Called, Talk::interrupt)
 }
 
 pub(crate) fn a_command_by_our_tool_that_is_allowed_after_75_seconds_runs(agent: &Agent) -> Story {
@@ -93,12 +102,12 @@ fn denied(agent: &Agent, tie: Tie) -> Story {
     rig.expect_outcomes(&[Outcome::Denied])
 }
 
-fn called_off(agent: &Agent, tie: Tie) -> Story {
+fn called_off(agent: &Agent, tie: Tie, end: impl FnOnce(&Talk) -> Story) -> Story {
     let rig = Rig::start(agent, tie)?;
-    let talk = rig.tell(&[exec("touch made")])?;
+    let mut talk = rig.tell(&[exec("touch made")])?;
     rig.shown()?;
-    talk.interrupt()?;
-    rig.wait_until_taken_back()?;
+    end(&talk)?;
+    rig.wait_until_taken_back_by(&mut talk)?;
     ensure!(!rig.has("made"), "it ran although nobody allowed it");
     Ok(())
 }

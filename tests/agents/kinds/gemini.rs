@@ -70,6 +70,8 @@ impl Kind for Gemini {
     }
 
     fn prompt(&self, program: &mut Command, model: &Model, prompt: &str, _mode: Mode) {
+        // Else the program that is started only waits for another one, which a signal does not reach.
+        program.env("GEMINI_CLI_NO_RELAUNCH", "true");
         program.env("GOOGLE_GEMINI_BASE_URL", model.url()).env("GEMINI_API_KEY", "scripted");
         // Without `-y` it hides from its model whatever it would have to ask a person about.
         program.args(["-p", prompt, "--output-format", "stream-json", "-y", "--skip-trust"]);

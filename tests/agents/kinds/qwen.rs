@@ -65,6 +65,8 @@ impl Kind for Qwen {
 
     fn prompt(&self, program: &mut Command, model: &Model, prompt: &str, _mode: Mode) {
         program.env("OPENAI_BASE_URL", format!("{}/v1", model.url())).env("OPENAI_API_KEY", "scripted");
+        // Else the program that is started only waits for another one, which a signal does not reach.
+        program.env("QWEN_CODE_NO_RELAUNCH", "true");
         program.env("OPENAI_MODEL", "scripted").env("QWEN_SANDBOX", "false");
         program.args(["-p", prompt, "--output-format", "stream-json", "-y"]);
     }

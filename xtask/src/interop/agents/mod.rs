@@ -143,7 +143,7 @@ impl Name {
         }
     }
 
-    /// The program below `node_modules`: the native one where there is one, since a wrapper takes signals for itself.
+    /// The program below `node_modules`: the one that does the work, since a wrapper takes signals for itself.
     const fn program(self) -> &'static str {
         match self {
             Self::ClaudeCode => "@anthropic-ai/claude-code-linux-x64/claude",
@@ -151,7 +151,7 @@ impl Name {
             Self::Copilot => "@github/copilot-linux-x64/copilot",
             Self::Gemini => "@google/gemini-cli/bundle/gemini.js",
             Self::Opencode => "opencode-linux-x64/bin/opencode",
-            Self::Qwen => "@qwen-code/qwen-code/cli-entry.js",
+            Self::Qwen => "@qwen-code/qwen-code/cli.js",
         }
     }
 
