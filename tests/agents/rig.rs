@@ -171,7 +171,7 @@ impl<'a> Rig<'a> {
         wait_for("a person has time", time + PATIENCE, || {
             ensure!(
                 self.app.pending_ids()?.len() == 1,
-                "the request should wait, and is gone after {:?}",
+                "the request should wait, and is gone after {:.0?}",
                 begun.elapsed()
             );
             Ok((begun.elapsed() >= time).then_some(()))
@@ -205,7 +205,7 @@ impl<'a> Rig<'a> {
             Ok(None)
         });
         let took = gone?;
-        ensure!(took <= AT_ONCE, "its request should be gone within {AT_ONCE:?}, and was after {took:.1?}");
+        ensure!(took <= AT_ONCE, "its request should be gone within {AT_ONCE:?}, and was after {took:.0?}");
         Ok(())
     }
 
