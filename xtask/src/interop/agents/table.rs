@@ -115,7 +115,8 @@ fn plain(why: &str) -> String {
             Some((at, _)) => piece.split_at(at),
             None => (piece, ""),
         };
-        let is_id = body.len() == 36 && body.chars().all(|c| c == '-' || c.is_ascii_hexdigit());
+        let id = body.trim_end_matches(['.', ':', ';']);
+        let is_id = id.len() == 36 && id.chars().all(|c| c == '-' || c.is_ascii_hexdigit());
         let is_place = body.contains("/tmp/") || body.contains("/countersign-story-");
         text.push_str(if is_id || is_place { "…" } else { body });
         text.push_str(end);
@@ -198,7 +199,8 @@ mod tests {
 
     #[test]
     fn a_reason_names_neither_ids_nor_places() {
-        let why = "rule 7f9c24e0-2b1d-4f6b-9d3c-0a1b2c3d4e5f refused \"/tmp/countersign-story-x/work\" | <b>";
-        assert_eq!(plain(why), "rule … refused \"…\" \\| &lt;b>");
+        let why =
+            "rule 7f9c24e0-2b1d-4f6b-9d3c-0a1b2c3d4e5f. It refused \"/tmp/countersign-story-x/work\" | <b>";
+        assert_eq!(plain(why), "rule … It refused \"…\" \\| &lt;b>");
     }
 }
