@@ -1,17 +1,19 @@
 //! What has to hold of what agents wrote for this crate, whatever it is. Only there for `tests/fuzz`.
 
-use crate::hook::{self, ClaudeCode, Codex, Contract, Event, Gemini, Generic, Options, WhenAbsent};
+use crate::hook::{
+    self, ClaudeCode, Codex, Contract, Copilot, Event, Gemini, Generic, Options, Qwen, WhenAbsent,
+};
 use countersign_approvals::ports::Ports;
 use countersign_companion::fuzzing::run;
 use std::path::Path;
 
-pub use crate::hook::install::fuzzing::agent_settings;
 pub use crate::mcp::permission_question;
+pub use countersign_agents::fuzzing::agent_settings;
 
 /// What an agent says of a call while no app is there: whatever it is, the answer is no allow. `how` picks agent and options.
 pub fn hook(how: u8, input: &[u8]) {
-    let contracts: [&dyn Contract; 4] = [&ClaudeCode, &Codex, &Gemini, &Generic];
-    let contract = contracts[usize::from(how % 4)];
+    let contracts: [&dyn Contract; 6] = [&ClaudeCode, &Codex, &Gemini, &Generic, &Qwen, &Copilot];
+    let contract = contracts[usize::from(how) % contracts.len()];
     let options = Options {
         when_absent: if how & 4 == 0 { WhenAbsent::Deny } else { WhenAbsent::Ask },
         event: [None, Some(Event::BeforeTool), Some(Event::PermissionRequest), None]

@@ -134,6 +134,11 @@ impl Paths {
         self.state.join("mcp")
     }
 
+    /// What was written into the settings of other agents.
+    pub fn connected(&self) -> PathBuf {
+        self.state.join("agents/connected.json")
+    }
+
     /// The gateways that the person connected to.
     pub fn gateways(&self) -> PathBuf {
         self.config.join("gateways.json")

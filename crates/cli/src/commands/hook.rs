@@ -3,12 +3,14 @@
 use super::Exit;
 use super::exec::seconds;
 use super::output::Output;
-use crate::hook::install::{self, Change, Plan, Request, Scope, Surroundings, Target};
 use crate::hook::{
-    self, Cause, ClaudeCode, Codex, Contract, End, Event, Gemini, Generic, HookAnswer, Options, WhenAbsent,
-    WhichCalls,
+    self, Cause, ClaudeCode, Codex, Contract, Copilot, End, Event, Gemini, Generic, HookAnswer, Options,
+    Qwen, WhenAbsent, WhichCalls,
 };
 use clap::{Args, Subcommand, ValueEnum};
+use countersign_agents::{
+    Agent, Change, ConnectError, FileChange, HookWish, Plan, Record, Request, Scope, Surroundings, by_name,
+};
 use countersign_approvals::ports::Ports;
 use countersign_core::paths::{Paths, process_environment};
 use countersign_policy::display;
@@ -35,32 +37,45 @@ pub(super) enum HookCommand {
     /// Reads one call as JSON from standard input, asks the app, and prints Gemini CLI's answer. Its own policy follows an allow.
     /// Exit code 2 denies.
     Gemini(CallArgs),
+    /// Answer Qwen Code's PreToolUse and PermissionRequest hooks.
+    ///
+    /// Reads one call as JSON from standard input, asks the app, and prints Qwen Code's answer. Exit code 2 denies, whatever is
+    /// printed.
+    Qwen(CallArgs),
+    /// Answer Copilot CLI's PreToolUse hooks.
+    ///
+    /// Reads one call as JSON from standard input, asks the app, and prints Copilot CLI's answer: a denial is printed with exit code 0,
+    /// since Copilot CLI tells its model no reason with any other.
+    Copilot(CallArgs),
     /// Answer anything else that can start a program and read JSON.
     ///
     /// Reads {"tool": …, "params": {…}, "cwd"?, "agent"?, "session"?, "id"?} from standard input, asks the app, and prints
     /// {"decision": "allow" or "deny", "message"?, "id"?}. Only exit code 0 allows; 200 denied, 201 nobody answered, 202 no app,
     /// 203 bad input, 1 anything else.
     Generic(CallArgs),
-    /// Show what an agent's settings would be with this hook, and write them with --apply.
+    /// Put this hook into an agent's settings, or take it out.
+    ///
+    /// The change is shown, and what was there before stays beside the file. `countersign connect` does the same for all agents of
+    /// this machine, and tells what each asks here then.
     Install(InstallArgs),
 }
 
 /// How calls are answered. What is printed is always the agent's JSON, with --json and without.
 #[derive(Args, Clone, Debug)]
 pub(super) struct CallArgs {
-    /// The agent's name in the inbox and in rules [default: claude-code, codex or gemini; for generic what the call says, else main].
+    /// The agent's name in the inbox and in rules [default: the hook's; for generic what the call says, else main].
     #[arg(long, short)]
     agent: Option<String>,
     /// Deny when there is no answer after this many seconds. It has to be less than the agent's own limit for its hook: an agent
-    /// that ends a hook goes on without an answer [default: 120; 50 for Claude Code and Gemini CLI where `hook install` did not write
-    /// their limits].
+    /// that ends a hook goes on without an answer [default: 120; without a limit that `hook install` wrote 50 for Claude Code, Gemini CLI and
+    /// Qwen Code, 25 for Copilot CLI].
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     timeout: Option<Duration>,
     /// Ask about every tool, not only about those that could do harm.
     #[arg(long)]
     all: bool,
-    /// What holds when the app is not running: deny, or ask, where the agent can ask the person itself (Claude Code; Codex at
-    /// permission requests).
+    /// What holds when the app is not running: deny, or ask, where the agent can ask the person itself (Claude Code, Qwen Code and
+    /// Copilot CLI; Codex at permission requests).
     #[arg(long, value_enum, default_value_t)]
     when_absent: WhenAbsentArg,
     /// Which calls this is for; others are denied [default: any].
@@ -80,9 +95,9 @@ pub(super) struct InstallArgs {
     /// Take the hook out again.
     #[arg(long)]
     remove: bool,
-    /// Write it. Without this nothing is written.
+    /// Show what would change, and write nothing.
     #[arg(long)]
-    apply: bool,
+    dry_run: bool,
     #[command(flatten)]
     call: CallArgs,
 }
@@ -107,13 +122,28 @@ enum TargetArg {
     ClaudeCode,
     Codex,
     Gemini,
+    Qwen,
+    Copilot,
 }
 
+/// Whose settings.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, ValueEnum)]
-enum ScopeArg {
+pub(super) enum ScopeArg {
+    /// Yours, in all projects.
     #[default]
     User,
+    /// Those of the project in the current folder.
     Project,
+}
+
+impl ScopeArg {
+    /// As settings know it.
+    pub(super) const fn scope(self) -> Scope {
+        match self {
+            Self::Project => Scope::Project,
+            Self::User => Scope::User,
+        }
+    }
 }
 
 /// What `hook install --json` prints.
@@ -156,6 +186,8 @@ pub(super) async fn hook(paths: &Paths, command: HookCommand, output: &Output) -
         HookCommand::ClaudeCode(args) => Ok(call(paths, &ClaudeCode, args).await),
         HookCommand::Codex(args) => Ok(call(paths, &Codex, args).await),
         HookCommand::Gemini(args) => Ok(call(paths, &Gemini, args).await),
+        HookCommand::Qwen(args) => Ok(call(paths, &Qwen, args).await),
+        HookCommand::Copilot(args) => Ok(call(paths, &Copilot, args).await),
         HookCommand::Generic(args) => Ok(call(paths, &Generic, args).await),
         HookCommand::Install(args) => set_up(paths, &args, output),
     }
@@ -227,52 +259,67 @@ fn set_up(paths: &Paths, args: &InstallArgs, output: &Output) -> anyhow::Result<
     let request = args.request()?;
     let (folder, environment) = (std::env::current_dir()?, process_environment());
     let around = Surroundings { home: &paths.home, folder: &folder, environment: &environment };
-    let plan = match install::plan(&request, around) {
+    let record = Record::at(paths.connected());
+    let plan = match Plan::of(&request, around, &record) {
         Ok(plan) => plan,
         Err(error) => return left_alone(&error, output),
     };
-    let backup = if args.apply { plan.apply()? } else { None };
-    let applied = args.apply && plan.changes();
+    let changes = plan.changes();
+    let applied = changes && !args.dry_run;
+    let backups = match args.dry_run {
+        true => Vec::new(),
+        false => plan.apply(&record, Ports::system().clock.now_ms())?.backups,
+    };
+    // A hook stands in one file.
+    let Some(file) = plan.files.first() else { anyhow::bail!("expected a file of settings, got none") };
     let report = InstallReport {
-        agent: request.target.name(),
-        path: &plan.path,
-        file: &plan.file,
-        changes: plan.changes(),
+        agent: request.agent.name,
+        path: &file.path,
+        file: &file.file,
+        changes,
         applied,
-        diff: &plan.diff,
-        backup: backup.as_deref(),
+        diff: &file.diff,
+        backup: backups.first().map(PathBuf::as_path),
         notes: &plan.notes,
     };
     output.result(&report, |out| {
-        write_plan(out, &plan)?;
-        match (applied, plan.changes()) {
+        write_change(out, file)?;
+        match (applied, changes) {
             (true, _) => writeln!(out, "Written.")?,
-            (false, true) => writeln!(out, "Nothing was written. With --apply it is.")?,
+            (false, true) => writeln!(out, "Nothing was written. Without --dry-run it is.")?,
             (false, false) => writeln!(out, "It is so already.")?,
         }
-        if let Some(backup) = &backup {
-            writeln!(out, "What was there before: {}", display::escape(&backup.display().to_string()))?;
-        }
-        plan.notes.iter().try_for_each(|note| writeln!(out, "Note: {}", display::escape(note)))
+        write_backups(out, &backups)?;
+        write_notes(out, &plan.notes)
     })?;
     Ok(Exit::Ok)
 }
 
-fn write_plan(out: &mut dyn Write, plan: &Plan) -> io::Result<()> {
+/// The file and its difference.
+pub(super) fn write_change(out: &mut dyn Write, change: &FileChange) -> io::Result<()> {
     let shown = |path: &Path| display::escape(&path.display().to_string());
-    write!(out, "{}", shown(&plan.path))?;
-    if plan.file != plan.path {
-        write!(out, ", which is {}", shown(&plan.file))?;
+    write!(out, "{}", shown(&change.path))?;
+    if change.file != change.path {
+        write!(out, ", which is {}", shown(&change.file))?;
     }
     writeln!(out)?;
-    if plan.diff.is_empty() { Ok(()) } else { writeln!(out, "\n{}", readable(&plan.diff)) }
+    if change.diff.is_empty() { Ok(()) } else { writeln!(out, "\n{}", readable(&change.diff)) }
 }
 
-fn left_alone(error: &install::InstallError, output: &Output) -> anyhow::Result<Exit> {
-    let by_hand = match error {
-        install::InstallError::Unfit { by_hand, .. } => by_hand.as_deref(),
-        _ => None,
-    };
+/// Where the bytes from before are.
+pub(super) fn write_backups(out: &mut dyn Write, backups: &[PathBuf]) -> io::Result<()> {
+    let shown = |path: &PathBuf| display::escape(&path.display().to_string());
+    backups.iter().try_for_each(|backup| writeln!(out, "What was there before: {}", shown(backup)))
+}
+
+/// What else a person has to know.
+pub(super) fn write_notes(out: &mut dyn Write, notes: &[String]) -> io::Result<()> {
+    notes.iter().try_for_each(|note| writeln!(out, "Note: {}", display::escape(note)))
+}
+
+/// Settings that stay as they are, and what could be put into them by hand.
+pub(super) fn left_alone(error: &ConnectError, output: &Output) -> anyhow::Result<Exit> {
+    let by_hand = by_hand(error);
     if output.is_json() {
         output.result(&LeftReport { error: error.to_string(), by_hand }, |_| Ok(()))?;
     } else {
@@ -286,60 +333,56 @@ fn left_alone(error: &install::InstallError, output: &Output) -> anyhow::Result<
     Ok(Exit::Failed)
 }
 
+/// What could be put in by hand.
+pub(super) fn by_hand(error: &ConnectError) -> Option<&str> {
+    match error {
+        ConnectError::Unfit { by_hand, .. } => by_hand.as_deref(),
+        _ => None,
+    }
+}
+
+impl TargetArg {
+    const fn contract(self) -> &'static dyn Contract {
+        match self {
+            Self::ClaudeCode => &ClaudeCode,
+            Self::Codex => &Codex,
+            Self::Copilot => &Copilot,
+            Self::Gemini => &Gemini,
+            Self::Qwen => &Qwen,
+        }
+    }
+}
+
 impl InstallArgs {
     fn request(&self) -> anyhow::Result<Request> {
-        let target = match self.target {
-            TargetArg::ClaudeCode => Target::ClaudeCode,
-            TargetArg::Codex => Target::Codex,
-            TargetArg::Gemini => Target::Gemini,
-        };
-        let scope = match self.scope {
-            ScopeArg::Project => Scope::Project,
-            ScopeArg::User => Scope::User,
-        };
+        let contract = self.target.contract();
+        let name = contract.name();
+        let Some(agent) = by_name(name) else { anyhow::bail!("expected a known agent, got {name}") };
+        let scope = self.scope.scope();
         if self.remove {
-            return Ok(Request { target, scope, change: Change::Remove });
+            return Ok(Request { agent, scope, change: Change::RemoveHook });
         }
         let options = self.call.clone().options();
         let event = options.event.unwrap_or(Event::BeforeTool);
-        let contract: &dyn Contract = match target {
-            Target::ClaudeCode => &ClaudeCode,
-            Target::Codex => &Codex,
-            Target::Gemini => &Gemini,
-        };
         anyhow::ensure!(
-            target != Target::Gemini || event == Event::BeforeTool,
-            "--event permission-request: Gemini CLI has no hook where it asks the person"
+            agent.has_event(event),
+            "--event permission-request: {} has no hook where it asks the person",
+            agent.title
         );
         anyhow::ensure!(
             options.when_absent == WhenAbsent::Deny || contract.can_ask(event),
-            "--when-absent ask: {} has no answer that makes it ask the person at {event}",
-            target.name()
+            "--when-absent ask: {name} has no answer that makes it ask the person at {event}"
         );
         let patience = options.timeout.unwrap_or(INSTALLED_PATIENCE);
-        let words = self.words(scope, target, event, patience)?;
-        Ok(Request { target, scope, change: Change::Install { event, words, patience } })
+        let words = self.words(agent, event, patience)?;
+        let hook = Some(HookWish { event, words, patience });
+        Ok(Request { agent, scope, change: Change::Connect { hook, mcp: None } })
     }
 
     /// The command line that the agent is to start.
-    fn words(
-        &self,
-        scope: Scope,
-        target: Target,
-        event: Event,
-        patience: Duration,
-    ) -> anyhow::Result<Vec<String>> {
-        let program = match scope {
-            // Whoever else uses the project has it elsewhere.
-            Scope::Project => PathBuf::from("countersign"),
-            Scope::User => std::env::current_exe()?,
-        };
-        let program = program.into_os_string().into_string();
-        let program = program
-            .map_err(|path| anyhow::anyhow!("this program's path is not UTF-8: {}", path.display()))?;
-        let mut words = vec![program, "hook".to_owned(), target.name().to_owned()];
+    fn words(&self, agent: &Agent, event: Event, patience: Duration) -> anyhow::Result<Vec<String>> {
+        let mut words = hook_words(agent, self.scope.scope(), patience)?;
         let mut flag = |flag: &str, value: &str| words.extend([flag.to_owned(), value.to_owned()]);
-        flag("--timeout", &patience.as_secs_f64().to_string());
         if let Some(agent) = &self.call.agent {
             flag("--agent", agent);
         }
@@ -356,6 +399,24 @@ impl InstallArgs {
     }
 }
 
+/// The words that start the hook of an agent.
+pub(super) fn hook_words(agent: &Agent, scope: Scope, patience: Duration) -> anyhow::Result<Vec<String>> {
+    let timeout = patience.as_secs_f64().to_string();
+    let words = ["hook", agent.name, "--timeout", &timeout].map(str::to_owned);
+    Ok([vec![program(scope)?], words.to_vec()].concat())
+}
+
+/// This program, as settings are to name it.
+pub(super) fn program(scope: Scope) -> anyhow::Result<String> {
+    let program = match scope {
+        // Whoever else uses the project has it elsewhere.
+        Scope::Project => PathBuf::from("countersign"),
+        Scope::User => std::env::current_exe()?,
+    };
+    let program = program.into_os_string().into_string();
+    program.map_err(|path| anyhow::anyhow!("this program's path is not UTF-8: {}", path.display()))
+}
+
 /// A text of several lines for the eye: hidden and control characters as codes, quotes and backslashes as they are.
 fn readable(text: &str) -> String {
     let line = |line: &str| {
@@ -368,7 +429,7 @@ fn readable(text: &str) -> String {
 }
 
 /// How long a person has where the settings are ours too, and the agent is told to wait longer.
-const INSTALLED_PATIENCE: Duration = Duration::from_secs(120);
+pub(super) const INSTALLED_PATIENCE: Duration = Duration::from_secs(120);
 
 #[cfg(test)]
 mod tests {

@@ -6,20 +6,25 @@
 
 mod claude_code;
 mod codex;
+mod copilot;
 mod gemini;
 mod generic;
 mod input;
-pub(crate) mod install;
 pub(crate) mod listener;
 mod ours;
 mod question;
+mod qwen;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use claude_code::ClaudeCode;
 pub(crate) use codex::Codex;
+pub(crate) use copilot::Copilot;
 pub(crate) use gemini::Gemini;
 pub(crate) use generic::Generic;
+pub(crate) use qwen::Qwen;
+
+pub(crate) use countersign_agents::Event;
 
 use countersign_approvals::ports::IdSource;
 use countersign_protocol::session_events::SessionEvent;
@@ -27,29 +32,10 @@ use countersign_protocol::tools::{Permission, ToolCall, ToolCaller, ToolFailure}
 use input::{BadInput, Called, Document};
 use question::Unanswered;
 use serde_json::Value;
-use std::fmt;
 use std::path::Path;
 use std::time::Duration;
 use tokio::io::AsyncRead;
 use tokio::time::Instant;
-
-/// When an agent calls its hook.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Event {
-    /// Before every call of a tool.
-    BeforeTool,
-    /// Where the agent would ask the person itself.
-    PermissionRequest,
-}
-
-impl fmt::Display for Event {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::BeforeTool => "calls of tools",
-            Self::PermissionRequest => "permission requests",
-        })
-    }
-}
 
 /// How one agent says what it wants to do, and how it wants to be answered.
 pub(crate) trait Contract: Sync {

@@ -1,9 +1,21 @@
 //! Settings of every shape that a person may have, before and after.
 
-use super::*;
+mod connect;
+mod standing;
+
+use crate::entry::is_our_hook;
+use crate::files::MAX_BYTES;
+use crate::json::Comments;
+use crate::json::hooks::Hooks;
+use crate::*;
 use pretty_assertions::assert_eq;
 use proptest::prelude::*;
-use std::os::unix::fs::symlink;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 use tempfile::TempDir;
 
 /// A user's home and a project in it.
@@ -27,62 +39,101 @@ impl Machine {
         self.home().join("project")
     }
 
-    fn settings(&self, target: Target) -> PathBuf {
-        let below = match target {
-            Target::ClaudeCode => ".claude/settings.json",
-            Target::Codex => ".codex/hooks.json",
-            Target::Gemini => ".gemini/settings.json",
+    fn record(&self) -> Record {
+        Record::at(self.home().join("state/agents/connected.json"))
+    }
+
+    /// The file of an agent's hook.
+    fn settings(&self, agent: &Agent) -> PathBuf {
+        let below = match agent.name {
+            "claude-code" => ".claude/settings.json",
+            "codex" => ".codex/hooks.json",
+            "copilot" => ".copilot/settings.json",
+            "gemini" => ".gemini/settings.json",
+            "qwen" => ".qwen/settings.json",
+            other => panic!("{other} has no hook"),
         };
         self.home().join(below)
     }
 
     /// Puts settings there, as somebody else wrote them.
-    fn has(&self, target: Target, text: &str) -> PathBuf {
-        let path = self.settings(target);
+    fn has(&self, agent: &Agent, text: &str) -> PathBuf {
+        self.holds(&self.settings(agent), text)
+    }
+
+    fn holds(&self, path: &Path, text: &str) -> PathBuf {
+        let path = self.home().join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(&path, text).unwrap();
         path
     }
 
-    fn plan(&self, target: Target, scope: Scope, change: Change) -> Result<Plan, InstallError> {
+    fn with<T>(&self, look: impl FnOnce(Surroundings<'_>) -> T) -> T {
         let (home, folder) = (self.home(), self.project());
-        let around = Surroundings { home: &home, folder: &folder, environment: &self.environment };
-        plan(&Request { target, scope, change }, around)
+        look(Surroundings { home: &home, folder: &folder, environment: &self.environment })
     }
 
-    fn install(&self, target: Target) -> Result<Plan, InstallError> {
-        self.plan(target, Scope::User, wanted(target))
+    fn plan(&self, agent: &'static Agent, scope: Scope, change: Change) -> Result<Plan, ConnectError> {
+        self.with(|around| Plan::of(&Request { agent, scope, change }, around, &self.record()))
     }
 
-    fn remove(&self, target: Target) -> Result<Plan, InstallError> {
-        self.plan(target, Scope::User, Change::Remove)
+    fn install(&self, agent: &'static Agent) -> Result<Plan, ConnectError> {
+        self.plan(agent, Scope::User, wanted(agent))
+    }
+
+    fn remove(&self, agent: &'static Agent) -> Result<Plan, ConnectError> {
+        self.plan(agent, Scope::User, Change::RemoveHook)
+    }
+
+    fn apply(&self, plan: &Plan) -> Result<Vec<PathBuf>, ConnectError> {
+        plan.apply(&self.record(), NOW).map(|applied| applied.backups)
+    }
+
+    /// Plans and writes.
+    fn does(&self, agent: &'static Agent, change: Change) -> Plan {
+        let plan = self.plan(agent, Scope::User, change).unwrap();
+        self.apply(&plan).unwrap();
+        plan
     }
 }
 
-fn wanted(target: Target) -> Change {
-    change(target, Event::BeforeTool, 120)
+fn agent(name: &str) -> &'static Agent {
+    by_name(name).unwrap()
 }
 
-fn change(target: Target, event: Event, seconds: u64) -> Change {
-    let words = ["/opt/my tools/countersign", "hook", target.name(), "--timeout", &seconds.to_string()];
-    Change::Install {
-        event,
-        words: words.map(str::to_owned).to_vec(),
-        patience: Duration::from_secs(seconds),
-    }
+fn wanted(agent: &Agent) -> Change {
+    change(agent, Event::BeforeTool, 120)
 }
 
-const TARGETS: [Target; 3] = [Target::ClaudeCode, Target::Codex, Target::Gemini];
+fn change(agent: &Agent, event: Event, seconds: u64) -> Change {
+    Change::Connect { hook: Some(wish(agent, event, seconds)), mcp: None }
+}
+
+fn wish(agent: &Agent, event: Event, seconds: u64) -> HookWish {
+    let words = ["/opt/my tools/countersign", "hook", agent.name, "--timeout", &seconds.to_string()];
+    HookWish { event, words: words.map(str::to_owned).to_vec(), patience: Duration::from_secs(seconds) }
+}
+
+fn hooked() -> impl Iterator<Item = &'static Agent> {
+    AGENTS.iter().filter(|agent| agent.hook.is_some())
+}
 
 fn value(path: &Path) -> Value {
     serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
 }
 
+fn text(path: &Path) -> String {
+    fs::read_to_string(path).unwrap()
+}
+
+/// When everything here happens.
+const NOW: i64 = 1_790_000_000_000;
+
 #[test]
 fn where_nothing_is_the_whole_file_is_ours() {
     for (target, expected) in [
         (
-            Target::ClaudeCode,
+            agent("claude-code"),
             json!({ "hooks": { "PreToolUse": [{ "matcher": "*", "hooks": [{
                 "type": "command",
                 "command": "'/opt/my tools/countersign' hook claude-code --timeout 120 || exit 2",
@@ -92,7 +143,7 @@ fn where_nothing_is_the_whole_file_is_ours() {
             }] }] } }),
         ),
         (
-            Target::Codex,
+            agent("codex"),
             json!({ "hooks": { "PreToolUse": [{ "matcher": "*", "hooks": [{
                 "type": "command",
                 "command": "'/opt/my tools/countersign' hook codex --timeout 120 || exit 2",
@@ -101,7 +152,7 @@ fn where_nothing_is_the_whole_file_is_ours() {
             }] }] } }),
         ),
         (
-            Target::Gemini,
+            agent("gemini"),
             json!({ "hooks": { "BeforeTool": [{ "matcher": "*", "hooks": [{
                 "name": "countersign",
                 "type": "command",
@@ -109,22 +160,40 @@ fn where_nothing_is_the_whole_file_is_ours() {
                 "timeout": 150_000,
             }] }] } }),
         ),
+        (
+            agent("qwen"),
+            json!({ "hooks": { "PreToolUse": [{ "matcher": "*", "hooks": [{
+                "name": "countersign",
+                "type": "command",
+                "command": "'/opt/my tools/countersign' hook qwen --timeout 120 || exit 2",
+                "timeout": 150_000,
+                "statusMessage": "Waiting for Countersign",
+            }] }] } }),
+        ),
+        (
+            agent("copilot"),
+            json!({ "hooks": { "PreToolUse": [{ "matcher": "*", "hooks": [{
+                "type": "command",
+                "command": "'/opt/my tools/countersign' hook copilot --timeout 120 || exit 2",
+                "timeout": 150,
+            }] }] } }),
+        ),
     ] {
         let machine = Machine::new();
         let plan = machine.install(target).unwrap();
         let path = machine.settings(target);
-        assert_eq!((&plan.path, plan.changes()), (&path, true));
-        assert!(plan.diff.starts_with("--- /dev/null\n"), "{}", plan.diff);
+        assert_eq!((&plan.files[0].path, plan.changes()), (&path, true));
+        assert!(plan.files[0].diff.starts_with("--- /dev/null\n"), "{}", plan.files[0].diff);
         assert!(!path.parent().unwrap().exists(), "looking wrote something");
-        assert_eq!(plan.apply().unwrap(), None);
+        assert_eq!(machine.apply(&plan).unwrap(), Vec::<PathBuf>::new());
         assert_eq!(value(&path), expected);
         assert_eq!(path.metadata().unwrap().mode() & 0o777, 0o600);
         assert_eq!(path.parent().unwrap().metadata().unwrap().mode() & 0o777, 0o700);
         let again = machine.install(target).unwrap();
-        assert_eq!((again.changes(), again.diff.as_str()), (false, ""));
-        assert_eq!(again.apply().unwrap(), None);
-        machine.remove(target).unwrap().apply().unwrap();
-        assert_eq!(fs::read_to_string(&path).unwrap(), "{}\n");
+        assert_eq!((again.changes(), again.files[0].diff.as_str()), (false, ""));
+        assert_eq!(machine.apply(&again).unwrap(), Vec::<PathBuf>::new());
+        machine.does(target, Change::RemoveHook);
+        assert_eq!(text(&path), "{}\n");
         let nothing = machine.remove(target).unwrap();
         assert!(!nothing.changes());
     }
@@ -165,8 +234,8 @@ fn everything_else_stays_byte_for_byte() {
         ),
     ] {
         let machine = Machine::new();
-        let path = machine.has(Target::ClaudeCode, before);
-        machine.install(Target::ClaudeCode).unwrap().apply().unwrap();
+        let path = machine.has(agent("claude-code"), before);
+        machine.does(agent("claude-code"), wanted(agent("claude-code")));
         let text = fs::read_to_string(&path).unwrap();
         let (head, tail) = after.split_once("GROUP").unwrap();
         // A list that was empty or new has its element on lines of its own.
@@ -174,8 +243,8 @@ fn everything_else_stays_byte_for_byte() {
         assert!(text.len() > after.len(), "{name}:\n{text}");
         assert_eq!(text.contains("\r\n"), before.contains("\r\n"), "{name}");
         assert!(!text.replace("\r\n", "").contains('\r'), "{name}");
-        assert!(!machine.install(Target::ClaudeCode).unwrap().changes(), "{name}: not the same twice");
-        machine.remove(Target::ClaudeCode).unwrap().apply().unwrap();
+        assert!(!machine.install(agent("claude-code")).unwrap().changes(), "{name}: not the same twice");
+        machine.does(agent("claude-code"), Change::RemoveHook);
         let back = value(&path);
         let original: Value = serde_json::from_str(before).unwrap();
         let emptied = name == "the same event, empty";
@@ -188,7 +257,7 @@ fn everything_else_stays_byte_for_byte() {
 fn an_older_one_of_ours_is_replaced_where_it_stands() {
     let machine = Machine::new();
     let path = machine.has(
-        Target::ClaudeCode,
+        agent("claude-code"),
         r#"{
   "hooks": {
     "PreToolUse": [
@@ -203,7 +272,7 @@ fn an_older_one_of_ours_is_replaced_where_it_stands() {
 }
 "#,
     );
-    machine.install(Target::ClaudeCode).unwrap().apply().unwrap();
+    machine.does(agent("claude-code"), wanted(agent("claude-code")));
     let after = value(&path);
     let commands = |event: &str| -> Vec<String> {
         let handlers = after["hooks"][event].as_array().into_iter().flatten();
@@ -214,8 +283,8 @@ fn an_older_one_of_ours_is_replaced_where_it_stands() {
     assert_eq!(commands("PreToolUse"), ["mine.sh", ours, "other.sh"]);
     // Another event is another hook.
     assert_eq!(commands("PermissionRequest"), ["countersign hook claude-code"]);
-    assert!(!machine.install(Target::ClaudeCode).unwrap().changes());
-    machine.remove(Target::ClaudeCode).unwrap().apply().unwrap();
+    assert!(!machine.install(agent("claude-code")).unwrap().changes());
+    machine.does(agent("claude-code"), Change::RemoveHook);
     let after = value(&path);
     assert_eq!(after["hooks"]["PreToolUse"].as_array().unwrap().len(), 2);
     assert_eq!(after["hooks"].get("PermissionRequest"), None);
@@ -223,15 +292,15 @@ fn an_older_one_of_ours_is_replaced_where_it_stands() {
 
 #[test]
 fn both_events_can_be_set_up_beside_each_other() {
-    for target in [Target::ClaudeCode, Target::Codex] {
+    for target in [agent("claude-code"), agent("codex")] {
         let machine = Machine::new();
         for event in [Event::BeforeTool, Event::PermissionRequest] {
-            machine.plan(target, Scope::User, change(target, event, 60)).unwrap().apply().unwrap();
+            machine.does(target, change(target, event, 60));
         }
         let hooks = value(&machine.settings(target));
         assert_eq!(hooks["hooks"]["PreToolUse"][0]["hooks"][0]["timeout"], 90);
         assert_eq!(hooks["hooks"]["PermissionRequest"][0]["hooks"][0]["timeout"], 90);
-        machine.remove(target).unwrap().apply().unwrap();
+        machine.does(target, Change::RemoveHook);
         assert_eq!(value(&machine.settings(target)), json!({}));
     }
 }
@@ -246,8 +315,8 @@ fn only_commands_that_call_this_hook_are_ours() {
         "env X=1 countersign hook codex",
         "/build/countersign-0.2 hook codex",
     ] {
-        assert!(is_ours(command, "codex"), "{command}");
-        assert!(!is_ours(command, "gemini"), "{command}");
+        assert!(is_our_hook(command, agent("codex")), "{command}");
+        assert!(!is_our_hook(command, agent("gemini")), "{command}");
     }
     for command in [
         "",
@@ -257,7 +326,7 @@ fn only_commands_that_call_this_hook_are_ours() {
         "notcountersign hook codex",
         "x hook codex",
     ] {
-        assert!(!is_ours(command, "codex"), "{command}");
+        assert!(!is_our_hook(command, agent("codex")), "{command}");
     }
 }
 
@@ -283,12 +352,12 @@ fn what_is_not_understood_is_left_as_it_is() {
         ),
     ] {
         let machine = Machine::new();
-        let path = machine.has(Target::ClaudeCode, text);
-        let error = machine.install(Target::ClaudeCode).unwrap_err();
+        let path = machine.has(agent("claude-code"), text);
+        let error = machine.install(agent("claude-code")).unwrap_err();
         assert!(error.to_string().contains(complaint), "{text:?}: {error}");
-        let InstallError::Unfit { by_hand: Some(by_hand), .. } = error else { panic!("{text:?}: {error:?}") };
+        let ConnectError::Unfit { by_hand: Some(by_hand), .. } = error else { panic!("{text:?}: {error:?}") };
         assert!(by_hand.contains("hook claude-code"), "{by_hand}");
-        assert!(machine.remove(Target::ClaudeCode).is_err(), "{text:?}");
+        assert!(machine.remove(agent("claude-code")).is_err(), "{text:?}");
         assert_eq!(fs::read_to_string(&path).unwrap(), text);
         assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1);
     }
@@ -297,20 +366,20 @@ fn what_is_not_understood_is_left_as_it_is() {
 #[test]
 fn a_file_that_is_not_ours_to_write_is_left_alone() {
     let machine = Machine::new();
-    let path = machine.has(Target::Gemini, "{}");
+    let path = machine.has(agent("gemini"), "{}");
     fs::set_permissions(&path, Permissions::from_mode(0o444)).unwrap();
-    assert!(matches!(machine.install(Target::Gemini), Err(InstallError::ReadOnly(_))));
+    assert!(matches!(machine.install(agent("gemini")), Err(ConnectError::ReadOnly(_))));
     fs::remove_file(&path).unwrap();
     fs::create_dir(&path).unwrap();
-    assert!(matches!(machine.install(Target::Gemini), Err(InstallError::NoFile { .. })));
+    assert!(matches!(machine.install(agent("gemini")), Err(ConnectError::NoFile { .. })));
     fs::remove_dir(&path).unwrap();
     fs::write(&path, "x".repeat(usize::try_from(MAX_BYTES).unwrap() + 1)).unwrap();
-    assert!(matches!(machine.install(Target::Gemini), Err(InstallError::NoFile { .. })));
+    assert!(matches!(machine.install(agent("gemini")), Err(ConnectError::NoFile { .. })));
     fs::write(&path, [0xff]).unwrap();
-    assert!(matches!(machine.install(Target::Gemini), Err(InstallError::Io { .. })));
+    assert!(matches!(machine.install(agent("gemini")), Err(ConnectError::Io { .. })));
     fs::remove_dir_all(path.parent().unwrap()).unwrap();
     fs::write(path.parent().unwrap(), "a file where a folder should be").unwrap();
-    assert!(matches!(machine.install(Target::Gemini), Err(InstallError::Io { .. })));
+    assert!(matches!(machine.install(agent("gemini")), Err(ConnectError::Io { .. })));
 }
 
 #[test]
@@ -318,9 +387,9 @@ fn the_mode_stays_and_the_bytes_from_before_are_kept() {
     for mode in [0o600, 0o644, 0o664, 0o640] {
         let machine = Machine::new();
         let before = "{\n  \"model\": \"opus\"\n}\n";
-        let path = machine.has(Target::ClaudeCode, before);
+        let path = machine.has(agent("claude-code"), before);
         fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
-        let backup = machine.install(Target::ClaudeCode).unwrap().apply().unwrap().unwrap();
+        let backup = machine.apply(&machine.install(agent("claude-code")).unwrap()).unwrap().remove(0);
         assert_eq!(backup, path.with_file_name("settings.json.before-countersign"));
         assert_eq!(fs::read_to_string(&backup).unwrap(), before);
         for file in [&path, &backup] {
@@ -333,15 +402,15 @@ fn the_mode_stays_and_the_bytes_from_before_are_kept() {
 #[test]
 fn a_change_of_somebody_else_meanwhile_is_not_written_over() {
     let machine = Machine::new();
-    let path = machine.has(Target::ClaudeCode, "{}");
-    let plan = machine.install(Target::ClaudeCode).unwrap();
+    let path = machine.has(agent("claude-code"), "{}");
+    let plan = machine.install(agent("claude-code")).unwrap();
     fs::write(&path, "{\"new\": 1}").unwrap();
-    assert!(matches!(plan.apply(), Err(InstallError::Changed(_))));
+    assert!(matches!(machine.apply(&plan), Err(ConnectError::Changed(_))));
     assert_eq!(fs::read_to_string(&path).unwrap(), "{\"new\": 1}");
     fs::remove_file(&path).unwrap();
-    let plan = machine.install(Target::ClaudeCode).unwrap();
+    let plan = machine.install(agent("claude-code")).unwrap();
     fs::write(&path, "{}").unwrap();
-    assert!(matches!(plan.apply(), Err(InstallError::Changed(_))));
+    assert!(matches!(machine.apply(&plan), Err(ConnectError::Changed(_))));
 }
 
 #[test]
@@ -351,27 +420,27 @@ fn links_of_the_persons_own_are_followed_and_stay_links() {
         let dotfiles = machine.home().join("dotfiles");
         fs::create_dir(&dotfiles).unwrap();
         fs::write(dotfiles.join("settings.json"), "{}").unwrap();
-        let path = machine.settings(Target::ClaudeCode);
+        let path = machine.settings(agent("claude-code"));
         if of_folder {
             symlink(&dotfiles, path.parent().unwrap()).unwrap();
         } else {
             fs::create_dir(path.parent().unwrap()).unwrap();
             symlink(dotfiles.join("settings.json"), &path).unwrap();
         }
-        let plan = machine.install(Target::ClaudeCode).unwrap();
-        assert_eq!((&plan.path, &plan.file), (&path, &dotfiles.join("settings.json")));
-        plan.apply().unwrap();
+        let plan = machine.install(agent("claude-code")).unwrap();
+        assert_eq!((&plan.files[0].path, &plan.files[0].file), (&path, &dotfiles.join("settings.json")));
+        machine.apply(&plan).unwrap();
         assert_eq!(path.is_symlink(), !of_folder);
         assert!(value(&dotfiles.join("settings.json"))["hooks"]["PreToolUse"].is_array());
     }
     let machine = Machine::new();
-    let path = machine.settings(Target::ClaudeCode);
+    let path = machine.settings(agent("claude-code"));
     fs::create_dir(path.parent().unwrap()).unwrap();
     symlink("nowhere", &path).unwrap();
-    assert!(matches!(machine.install(Target::ClaudeCode), Err(InstallError::Dangling(_))));
+    assert!(matches!(machine.install(agent("claude-code")), Err(ConnectError::Dangling(_))));
     fs::remove_file(&path).unwrap();
     symlink(&path, &path).unwrap();
-    assert!(matches!(machine.install(Target::ClaudeCode), Err(InstallError::Io { .. })));
+    assert!(matches!(machine.install(agent("claude-code")), Err(ConnectError::Io { .. })));
 }
 
 #[test]
@@ -379,38 +448,39 @@ fn a_project_cannot_have_files_outside_of_it_written() {
     let machine = Machine::new();
     let victim = machine.home().join("victim.json");
     let project =
-        |machine: &Machine| machine.plan(Target::ClaudeCode, Scope::Project, wanted(Target::ClaudeCode));
+        |machine: &Machine| machine.plan(agent("claude-code"), Scope::Project, wanted(agent("claude-code")));
     fs::write(&victim, "{}").unwrap();
     let folder = machine.project().join(".claude");
     fs::create_dir(&folder).unwrap();
     symlink(&victim, folder.join("settings.json")).unwrap();
-    assert!(matches!(project(&machine), Err(InstallError::Outside { .. })));
+    assert!(matches!(project(&machine), Err(ConnectError::Outside { .. })));
     fs::remove_dir_all(&folder).unwrap();
     let elsewhere = machine.home().join("elsewhere");
     fs::create_dir(&elsewhere).unwrap();
     symlink(&elsewhere, &folder).unwrap();
-    assert!(matches!(project(&machine), Err(InstallError::Outside { .. })));
+    assert!(matches!(project(&machine), Err(ConnectError::Outside { .. })));
     fs::write(elsewhere.join("settings.json"), "{}").unwrap();
-    assert!(matches!(project(&machine), Err(InstallError::Outside { .. })));
+    assert!(matches!(project(&machine), Err(ConnectError::Outside { .. })));
     assert_eq!(fs::read_to_string(&victim).unwrap(), "{}");
     // Within the project a link is the person's own affair.
     fs::remove_file(&folder).unwrap();
     fs::create_dir(&folder).unwrap();
     fs::write(machine.project().join("shared.json"), "{}").unwrap();
     symlink("../shared.json", folder.join("settings.json")).unwrap();
-    project(&machine).unwrap().apply().unwrap();
+    machine.apply(&project(&machine).unwrap()).unwrap();
     assert!(value(&machine.project().join("shared.json"))["hooks"].is_object());
 }
 
 #[test]
 fn a_projects_file_is_for_everybody_who_has_the_project() {
-    for target in TARGETS {
+    for target in hooked() {
         let machine = Machine::new();
         let plan = machine.plan(target, Scope::Project, wanted(target)).unwrap();
-        assert!(plan.path.starts_with(machine.project()), "{}", plan.path.display());
+        let path = &plan.files[0].path;
+        assert!(path.starts_with(machine.project()), "{}", path.display());
         assert!(plan.notes.iter().any(|note| note.contains("PATH")), "{:?}", plan.notes);
-        plan.apply().unwrap();
-        assert_eq!(plan.path.metadata().unwrap().mode() & 0o777, 0o644);
+        machine.apply(&plan).unwrap();
+        assert_eq!(path.metadata().unwrap().mode() & 0o777, 0o644);
         assert!(!machine.settings(target).exists());
     }
 }
@@ -418,16 +488,18 @@ fn a_projects_file_is_for_everybody_who_has_the_project() {
 #[test]
 fn settings_are_where_their_variables_say() {
     for (target, variable, below) in [
-        (Target::ClaudeCode, "CLAUDE_CONFIG_DIR", "settings.json"),
-        (Target::Codex, "CODEX_HOME", "hooks.json"),
-        (Target::Gemini, "GEMINI_CLI_HOME", ".gemini/settings.json"),
+        (agent("claude-code"), "CLAUDE_CONFIG_DIR", "settings.json"),
+        (agent("codex"), "CODEX_HOME", "hooks.json"),
+        (agent("gemini"), "GEMINI_CLI_HOME", ".gemini/settings.json"),
+        (agent("qwen"), "QWEN_HOME", "settings.json"),
+        (agent("copilot"), "COPILOT_HOME", "settings.json"),
     ] {
         let mut machine = Machine::new();
         let moved = machine.home().join("moved");
         machine.environment.insert(variable.to_owned(), moved.to_str().unwrap().to_owned());
-        assert_eq!(machine.install(target).unwrap().path, moved.join(below));
+        assert_eq!(machine.install(target).unwrap().files[0].path, moved.join(below));
         machine.environment.insert(variable.to_owned(), " ".to_owned());
-        assert_eq!(machine.install(target).unwrap().path, machine.settings(target));
+        assert_eq!(machine.install(target).unwrap().files[0].path, machine.settings(target));
     }
 }
 
@@ -435,26 +507,26 @@ fn settings_are_where_their_variables_say() {
 fn what_keeps_a_hook_from_being_called_is_said() {
     let machine = Machine::new();
     let said = |target| machine.install(target).unwrap().notes.join("\n");
-    assert_eq!(said(Target::ClaudeCode), "");
-    machine.has(Target::ClaudeCode, "{\"disableAllHooks\": true}");
-    assert!(said(Target::ClaudeCode).contains("disableAllHooks"));
-    assert!(said(Target::Codex).contains("/hooks"));
-    machine.has(Target::Codex, "{}");
-    let config = machine.settings(Target::Codex).with_file_name("config.toml");
+    assert_eq!(said(agent("claude-code")), "");
+    machine.has(agent("claude-code"), "{\"disableAllHooks\": true}");
+    assert!(said(agent("claude-code")).contains("disableAllHooks"));
+    assert!(said(agent("codex")).contains("/hooks"));
+    machine.has(agent("codex"), "{}");
+    let config = machine.settings(agent("codex")).with_file_name("config.toml");
     fs::write(config, "model = \"x\"\n\n[[hooks.PreToolUse]]\nmatcher = \"^Bash$\"\n").unwrap();
-    assert!(said(Target::Codex).contains("config.toml"));
-    assert!(said(Target::Gemini).contains("trust"));
-    machine.has(Target::Gemini, "{\"hooksConfig\": {\"enabled\": false}}");
-    assert!(said(Target::Gemini).contains("hooksConfig.enabled"));
+    assert!(said(agent("codex")).contains("config.toml"));
+    assert!(said(agent("gemini")).contains("trust"));
+    machine.has(agent("gemini"), "{\"hooksConfig\": {\"enabled\": false}}");
+    assert!(said(agent("gemini")).contains("hooksConfig.enabled"));
 }
 
 #[test]
 fn the_agent_waits_longer_than_the_hook() {
     for (patience, limit) in [(0.5, 31), (50.0, 80), (119.01, 150), (3_600.0, 3_630)] {
         let patience = Duration::from_secs_f64(patience);
-        let group = Target::Codex.group(Event::BeforeTool, &[], patience);
+        let group = agent("codex").hook.as_ref().unwrap().group(&[], patience);
         assert_eq!(group["hooks"][0]["timeout"], limit);
-        let group = Target::Gemini.group(Event::BeforeTool, &[], patience);
+        let group = agent("gemini").hook.as_ref().unwrap().group(&[], patience);
         assert_eq!(group["hooks"][0]["timeout"], limit * 1_000);
     }
 }
@@ -490,7 +562,8 @@ fn of_others(settings: &Value) -> Value {
         let groups = groups.as_array_mut().unwrap();
         groups.retain_mut(|group| {
             let handlers = group["hooks"].as_array_mut().unwrap();
-            handlers.retain(|handler| !is_ours(handler["command"].as_str().unwrap(), "claude-code"));
+            handlers
+                .retain(|handler| !is_our_hook(handler["command"].as_str().unwrap(), agent("claude-code")));
             !handlers.is_empty()
         });
         !groups.is_empty()
@@ -505,16 +578,17 @@ proptest! {
     #[test]
     fn putting_in_and_taking_out_never_touches_what_is_of_others(settings in settings(), pretty in any::<bool>()) {
         let text = if pretty { format!("{settings:#}\n") } else { settings.to_string() };
-        let ours = |command: &str| is_ours(command, "claude-code");
-let words = ["countersign", "hook", "claude-code"].map(str::to_owned);
-        let group = Target::ClaudeCode.group(Event::BeforeTool, &words, Duration::from_secs(1));
-        let with = edit::put(&text, "PreToolUse", &group, &ours).unwrap();
+        let ours = |command: &str| is_our_hook(command, agent("claude-code"));
+        let hooks = Hooks { comments: Comments::Refused, events: &["PreToolUse", "PermissionRequest"], is_ours: &ours };
+        let words = ["countersign", "hook", "claude-code"].map(str::to_owned);
+        let group = agent("claude-code").hook.as_ref().unwrap().group(&words, Duration::from_secs(1));
+        let with = hooks.put(&text, "PreToolUse", &group).unwrap();
         let value: Value = serde_json::from_str(&with).unwrap();
         let own = value["hooks"]["PreToolUse"].as_array().unwrap().iter().filter(|found| **found == group).count();
         prop_assert_eq!(own, 1, "{}", with);
         prop_assert_eq!(of_others(&value), of_others(&settings), "{}", with);
-        prop_assert_eq!(&edit::put(&with, "PreToolUse", &group, &ours).unwrap(), &with);
-        let without = edit::take_out(&with, &ours).unwrap();
+        prop_assert_eq!(&hooks.put(&with, "PreToolUse", &group).unwrap(), &with);
+        let without = hooks.take_out(&with).unwrap();
         prop_assert!(!without.contains("countersign"), "{}", without);
         let value: Value = serde_json::from_str(&without).unwrap();
         prop_assert_eq!(of_others(&value), of_others(&settings), "{}", without);

@@ -1,5 +1,5 @@
-//! Where things stand in a JSON text, so that a change leaves every other byte as it is. The text must have been parsed before: here
-//! nothing is checked any more.
+//! Where things stand in a JSON text, so that a change leaves every other byte as it is. Comments count as blanks, and a comma may
+//! follow the last part. The text must have been parsed before: here nothing is checked any more.
 
 use std::ops::Range;
 
@@ -49,7 +49,11 @@ fn parts(text: &str, container: &Range<usize>) -> Vec<Range<usize>> {
             end = end_of(text, skip_blank(text, next + 1));
         }
         parts.push(at..end);
-        at = skip_blank(text, skip_blank(text, end) + 1);
+        let comma = skip_blank(text, end);
+        if !text[comma..].starts_with(',') {
+            break;
+        }
+        at = skip_blank(text, comma + 1);
     }
     parts
 }
@@ -70,6 +74,10 @@ fn end_of(text: &str, start: usize) -> usize {
             b'}' | b']' => {
                 depth = depth.saturating_sub(1);
                 at += 1;
+            }
+            b'/' => {
+                at = end_of_comment(bytes, at);
+                continue;
             }
             _ if depth == 0 => {
                 return bytes[at..].iter().position(|byte| !is_scalar(*byte)).map_or(bytes.len(), |n| at + n);
@@ -103,9 +111,67 @@ fn end_of_string(bytes: &[u8], start: usize) -> usize {
     bytes.len()
 }
 
-fn skip_blank(text: &str, at: usize) -> usize {
-    let rest = text.as_bytes().get(at..).unwrap_or_default();
-    at + rest.iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'\r' | b'\n')).count()
+/// Where the next thing stands that is neither blank nor comment.
+pub(super) fn skip_blank(text: &str, at: usize) -> usize {
+    let bytes = text.as_bytes();
+    let mut at = at;
+    while let Some(byte) = bytes.get(at) {
+        match byte {
+            b' ' | b'\t' | b'\r' | b'\n' => at += 1,
+            b'/' => at = end_of_comment(bytes, at),
+            _ => break,
+        }
+    }
+    at
+}
+
+/// The end of the comment that begins at `start`; a line break is not part of it. A single stroke is passed over.
+fn end_of_comment(bytes: &[u8], start: usize) -> usize {
+    let rest = bytes.get(start..).unwrap_or_default();
+    let length = match rest.get(1) {
+        Some(b'/') => rest.iter().position(|byte| matches!(byte, b'\n' | b'\r')).unwrap_or(rest.len()),
+        Some(b'*') => {
+            let end = rest.windows(2).skip(2).position(|pair| pair == b"*/");
+            end.map_or(rest.len(), |end| end + 4)
+        }
+        _ => 1,
+    };
+    start + length
+}
+
+/// The text with blanks in the place of comments and of commas behind last parts: everything else stands where it stood.
+pub(super) fn without_comments(text: &str) -> String {
+    let mut bytes = text.as_bytes().to_vec();
+    let mut comma = None;
+    let mut at = 0;
+    while let Some(byte) = bytes.get(at).copied() {
+        let end = match byte {
+            b'"' => end_of_string(&bytes, at).min(bytes.len()),
+            b'/' if matches!(bytes.get(at + 1), Some(b'/' | b'*')) => {
+                let end = end_of_comment(&bytes, at);
+                bytes[at..end]
+                    .iter_mut()
+                    .filter(|byte| !matches!(byte, b'\n' | b'\r'))
+                    .for_each(|byte| *byte = b' ');
+                at = end;
+                continue;
+            }
+            _ => at + 1,
+        };
+        match byte {
+            b',' => comma = Some(at),
+            b'}' | b']' => {
+                if let Some(comma) = comma.take() {
+                    bytes[comma] = b' ';
+                }
+            }
+            b' ' | b'\t' | b'\r' | b'\n' => {}
+            _ => comma = None,
+        }
+        at = end;
+    }
+    // Blanks took the place of whole comments, so it is text as before.
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 #[cfg(test)]

@@ -1,0 +1,146 @@
+//! What was written into agents' settings, when, and what was there before: one small file of ours, beside which the old bytes stay where
+//! they were.
+
+use crate::files;
+use crate::places::Scope;
+use crate::plan::Way;
+use countersign_core::private::{self, Others, Spoiled};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+use std::path::{Path, PathBuf};
+
+/// Where that is kept.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Record {
+    path: PathBuf,
+}
+
+/// Why it cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RecordError {
+    /// It cannot be read.
+    #[error("{path}: {source}")]
+    Spoiled {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: Spoiled,
+    },
+    /// It says something else.
+    #[error("{path}: expected what was connected, as JSON: {source}")]
+    Unfit {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: serde_json::Error,
+    },
+    /// It cannot be written.
+    #[error("{path}: {source}")]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+}
+
+/// What it says.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Written {
+    /// Files that have something of ours.
+    pub(crate) files: Vec<Kept>,
+    /// What was connected.
+    pub(crate) ways: Vec<Since>,
+}
+
+/// A file that was written.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Kept {
+    pub(crate) file: PathBuf,
+    /// SHA-256 of what was written.
+    pub(crate) after: String,
+    pub(crate) before: Before,
+}
+
+/// What was there before anything of ours was.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub(crate) enum Before {
+    /// No file, and not these folders.
+    Nothing { folders: Vec<PathBuf> },
+    /// The bytes that stay beside it.
+    Text { sha256: String },
+    /// Something of ours was there already, and nobody knows what was before that.
+    Unknown,
+}
+
+/// When an agent was connected.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Since {
+    pub(crate) agent: String,
+    pub(crate) way: Way,
+    pub(crate) scope: Scope,
+    pub(crate) file: PathBuf,
+    pub(crate) at_ms: i64,
+}
+
+impl Record {
+    /// In this file, which need not be there.
+    pub const fn at(path: PathBuf) -> Self {
+        Self { path }
+    }
+
+    pub(crate) fn read(&self) -> Result<Written, RecordError> {
+        let read = private::read(&self.path, LARGEST, Others::MayRead);
+        let text = read.map_err(|source| RecordError::Spoiled { path: self.path.clone(), source })?;
+        let Some(text) = text else { return Ok(Written::default()) };
+        serde_json::from_str(&text).map_err(|source| RecordError::Unfit { path: self.path.clone(), source })
+    }
+
+    pub(crate) fn write(&self, written: &Written) -> Result<(), RecordError> {
+        let failed = |source: std::io::Error| RecordError::Io { path: self.path.clone(), source };
+        let bytes = serde_json::to_vec_pretty(written).map_err(|error| failed(error.into()))?;
+        private::write(&self.path, &bytes).map_err(failed)
+    }
+}
+
+impl Written {
+    /// What is known of a file, if nothing but this program changed it since.
+    pub(crate) fn intact(&self, file: &Path, text: Option<&str>) -> Option<&Kept> {
+        let now = text.map(digest)?;
+        self.files.iter().find(|kept| kept.file == file && kept.after == now)
+    }
+
+    /// When something was connected.
+    pub(crate) fn since(&self, agent: &str, way: Way, file: &Path) -> Option<i64> {
+        let found =
+            self.ways.iter().find(|since| since.agent == agent && since.way == way && since.file == file);
+        found.map(|since| since.at_ms)
+    }
+}
+
+impl Kept {
+    /// What was there before: `Some(None)` for no file, `None` where it is not known any more.
+    pub(crate) fn original(&self) -> Option<Option<String>> {
+        match &self.before {
+            Before::Nothing { .. } => Some(None),
+            Before::Text { sha256 } => {
+                let kept = files::read(&files::backup_of(&self.file)).ok()??;
+                (digest(&kept.text) == *sha256).then_some(Some(kept.text))
+            }
+            Before::Unknown => None,
+        }
+    }
+}
+
+pub(crate) fn digest(text: &str) -> String {
+    let hash = Sha256::digest(text.as_bytes());
+    hash.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Largest record, in bytes: a few hundred for each of some files.
+const LARGEST: u64 = 1024 * 1024;

@@ -1,0 +1,210 @@
+//! What is known of an agent, as data: [`AGENTS`] has all of them. Nothing else in the product knows where an agent keeps its settings
+//! or what an entry in them looks like.
+
+use crate::known;
+use std::fmt;
+
+/// An agent that people use.
+#[derive(Debug)]
+pub struct Agent {
+    /// As on the command line, in rules and in the inbox.
+    pub name: &'static str,
+    /// As its makers write it.
+    pub title: &'static str,
+    /// Other names that it gives itself, such as the one that it has as a client of MCP servers.
+    pub aliases: &'static [&'static str],
+    /// What it is started as.
+    pub(crate) programs: &'static [&'static str],
+    /// The npm package that brings it; packages for one platform begin with it.
+    pub(crate) package: Option<&'static str>,
+    /// The release that was tried.
+    pub tested: Option<&'static str>,
+    /// Where its settings are.
+    pub(crate) folder: Folder,
+    /// What it starts before it calls a tool.
+    pub hook: Option<Hook>,
+    /// How it takes tools of MCP servers.
+    pub mcp: Option<Mcp>,
+    /// How it asks without either.
+    pub elsewhere: Option<&'static str>,
+}
+
+/// All of them, in the order in which they are listed.
+pub const AGENTS: &[Agent] = known::AGENTS;
+
+/// The agent of a name, or of one of its other names.
+pub fn by_name(name: &str) -> Option<&'static Agent> {
+    AGENTS.iter().find(|agent| agent.is_called(name))
+}
+
+impl Agent {
+    /// Whether this is one of its names.
+    pub fn is_called(&self, name: &str) -> bool {
+        self.name == name || self.aliases.contains(&name)
+    }
+
+    /// Whether it has an event of this kind.
+    pub fn has_event(&self, event: Event) -> bool {
+        self.hook.as_ref().is_some_and(|hook| hook.event_name(event).is_some())
+    }
+}
+
+impl PartialEq for Agent {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for Agent {}
+
+/// When an agent calls its hook.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Event {
+    /// Before every call of a tool.
+    BeforeTool,
+    /// Where the agent would ask the person itself.
+    PermissionRequest,
+}
+
+impl fmt::Display for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::BeforeTool => "calls of tools",
+            Self::PermissionRequest => "permission requests",
+        })
+    }
+}
+
+/// Where an agent keeps its own.
+#[derive(Debug)]
+pub(crate) struct Folder {
+    /// Below the home folder.
+    pub(crate) below_home: &'static str,
+    /// The variable that moves it, and where it is below the folder that the variable names.
+    pub(crate) moved_by: Option<(&'static str, &'static str)>,
+    /// What has to be in it for the agent to count as found; empty for the folder itself.
+    pub(crate) sign: &'static str,
+}
+
+/// A file of settings.
+#[derive(Debug)]
+pub(crate) struct File {
+    /// Below the agent's folder: the first that is there, else the first.
+    pub(crate) user: &'static [&'static str],
+    /// Below the home folder instead, as long as nothing moved the agent's folder.
+    pub(crate) unmoved: Option<&'static str>,
+    /// Below a project's folder, where a project can have one.
+    pub(crate) project: Option<&'static str>,
+    /// How it is written.
+    pub(crate) syntax: Syntax,
+}
+
+/// How a file is written.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Syntax {
+    /// JSON; a comment makes it a broken file for its agent.
+    Json,
+    /// JSON that may have comments and a comma behind a last member.
+    JsonWithComments,
+    /// TOML.
+    Toml,
+}
+
+/// A hook as an agent's settings have it.
+#[derive(Debug)]
+pub struct Hook {
+    pub(crate) file: File,
+    /// The agent's names for events.
+    pub(crate) events: &'static [(Event, &'static str)],
+    pub(crate) handler: &'static [(&'static str, Part)],
+    /// What switches all hooks off.
+    pub(crate) switches: &'static [Switch],
+    /// What the person has to know, wherever it is.
+    pub(crate) notes: &'static [&'static str],
+    /// Whether the agent calls a hook only after the person trusted it, and keeps that in a file of its own.
+    pub(crate) trust: Option<File>,
+    /// What comes here.
+    pub covers: &'static str,
+    /// What does not.
+    pub misses: &'static str,
+}
+
+impl Hook {
+    pub(crate) fn event_name(&self, event: Event) -> Option<&'static str> {
+        self.events.iter().find(|(known, _)| *known == event).map(|(_, name)| *name)
+    }
+
+    pub(crate) fn event_names(&self) -> Vec<&'static str> {
+        self.events.iter().map(|(_, name)| *name).collect()
+    }
+}
+
+/// An MCP server as an agent's settings have it.
+#[derive(Debug)]
+pub struct Mcp {
+    pub(crate) file: File,
+    /// The object that servers are members of.
+    pub(crate) way: &'static [&'static str],
+    pub(crate) entry: &'static [(&'static str, Part)],
+    /// The tool policy's provider, where the agent has one.
+    pub provider: Option<&'static str>,
+    /// A list that has to name the server beside.
+    pub(crate) listed: Option<Listed>,
+    /// What comes here.
+    pub covers: &'static str,
+    /// What does not.
+    pub misses: &'static str,
+}
+
+/// A text that a list of settings has to have.
+#[derive(Debug)]
+pub(crate) struct Listed {
+    pub(crate) file: File,
+    pub(crate) way: &'static [&'static str],
+    pub(crate) entry: &'static str,
+}
+
+/// A value in an entry of ours.
+#[derive(Debug)]
+pub(crate) enum Part {
+    /// The words behind the program, as a list.
+    Arguments,
+    /// All words as one line for a shell.
+    Line,
+    /// How long the agent is to wait for the hook, in milliseconds.
+    LimitMilliseconds,
+    /// The same, in seconds.
+    LimitSeconds,
+    /// A number.
+    Number(u64),
+    /// The program.
+    Program,
+    /// A text.
+    Text(&'static str),
+    /// A list of texts.
+    Texts(&'static [&'static str]),
+    /// Yes.
+    True,
+    /// All words, as a list.
+    Words,
+}
+
+/// A setting that keeps hooks from being called.
+#[derive(Debug)]
+pub(crate) struct Switch {
+    pub(crate) file: File,
+    pub(crate) way: &'static [&'static str],
+    pub(crate) off: Off,
+}
+
+/// What a switch has to say to be off.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Off {
+    /// This value.
+    Is(bool),
+    /// A list with this text.
+    Names(&'static str),
+}
+
+/// What our entries are called in settings.
+pub(crate) const SERVER: &str = "countersign";
