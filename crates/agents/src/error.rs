@@ -15,7 +15,7 @@ pub enum Unfit {
     NotJson(#[source] serde_json::Error),
     /// They are no TOML.
     #[error("expected TOML: {0}")]
-    NotToml(#[source] toml_edit::TomlError),
+    NotToml(#[source] Box<toml_edit::TomlError>),
     /// They have another shape.
     #[error("{place}: expected {expected}, got {got}")]
     Shape {

@@ -19,6 +19,7 @@
 //! ```
 
 mod diff;
+mod edit;
 mod entry;
 mod error;
 mod files;

@@ -6,7 +6,7 @@ use toml_edit::{Array, DocumentMut, Item, Table, TableLike, value};
 
 /// What a text says.
 pub(crate) fn parse(text: &str) -> Result<DocumentMut, Unfit> {
-    text.parse().map_err(Unfit::NotToml)
+    text.parse().map_err(|error| Unfit::NotToml(Box::new(error)))
 }
 
 /// The settings with `entry` as the table `name` below `way`.

@@ -84,8 +84,7 @@ pub(super) fn remove(text: &mut String, container: &Range<usize>, index: usize) 
             text.replace_range(start..part.end, "");
         }
         (Some(before), None) => {
-            let gap = before.end..part.start;
-            if !text[gap.clone()].contains('/') {
+            if !text[before.end..part.start].contains('/') {
                 text.replace_range(before.end..part.end, "");
                 return;
             }

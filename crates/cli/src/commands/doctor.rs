@@ -1,5 +1,6 @@
 //! `countersign doctor`: what is wrong, and what to do about it.
 
+mod agents;
 mod files;
 mod links;
 mod machine;
@@ -80,6 +81,7 @@ pub(super) async fn doctor(paths: &Paths, output: &Output) -> anyhow::Result<Exi
     findings.extend(app.as_ref().ok().map(|app| gateway(paths, &app.gateway)));
     findings.extend(app.as_ref().ok().and_then(|app| turned_away(&app.turned_away)));
     findings.extend(app.as_ref().ok().map(|app| links::finding(&app.gateways)));
+    findings.extend(agents::findings(paths));
     findings.extend(node(paths));
     findings.push(sandbox().await);
     findings.push(display(app.as_ref().ok().map(|app| &app.status.display)));

@@ -1,6 +1,7 @@
 //! The `countersign` command. It can ask, run what a person or a rule allows, show, tighten, list and deny; it can never
 //! allow, and what it loosens waits for a person in the app's window.
 
+mod connect;
 mod doctor;
 mod document;
 mod events;
@@ -17,6 +18,7 @@ pub(crate) mod rules;
 mod run;
 mod service;
 mod session;
+mod status;
 mod tool_policy;
 
 use clap::{Args, Parser, Subcommand};
@@ -129,6 +131,14 @@ enum Command {
     /// boot on after `loginctl enable-linger`.
     #[command(subcommand)]
     Service(service::ServiceCommand),
+    /// Have the agents of this machine ask here before they act, or take that back.
+    ///
+    /// Looks for Claude Code, Codex, Gemini CLI, Qwen Code, Copilot CLI, opencode, Cursor, Visual Studio Code, Zed and OpenClaw. Without
+    /// AGENT and --all nothing is written: what is found is listed, and what connecting it would do. A connection is an entry in the
+    /// agent's own settings. It is shown as a difference, what was there before is kept, and --undo brings it back.
+    Connect(connect::ConnectArgs),
+    /// Say which agent of this machine asks here, how, since when, and what keeps it from that.
+    Status,
     /// Answer the hooks of other agents, such as Claude Code, Codex and Gemini CLI, through the same inbox.
     #[command(subcommand)]
     Hook(hook::HookCommand),
@@ -214,6 +224,8 @@ fn run(command: Command, output: &Output) -> anyhow::Result<Exit> {
             Command::Run(args) => run::run(&paths, args, output).await,
             Command::Mcp(args) => mcp::mcp(&paths, args, output).await,
             Command::Service(command) => service::service(&paths, command, output).await,
+            Command::Connect(args) => connect::connect(&paths, &args, output),
+            Command::Status => status::status(&paths, output),
             Command::Hook(command) => hook::hook(&paths, command, output).await,
             Command::Doctor => doctor::doctor(&paths, output).await,
         }

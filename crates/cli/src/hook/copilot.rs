@@ -3,7 +3,7 @@
 //! What is printed counts only with exit code 0: with 2 the call is not made either, and the model is told nothing but that code. So a
 //! denial is printed, and 2 is left for an answer that cannot be.
 
-use super::claude_code::{MCP_PREFIX, PRE_TOOL_USE};
+use super::claude_code::PRE_TOOL_USE;
 use super::input::{BadInput, Called, Document};
 use super::{Contract, End, Event, HookAnswer, Reply, Verdict};
 use serde_json::json;
@@ -31,7 +31,8 @@ impl Contract for Copilot {
 
     fn read(&self, document: &Document) -> Result<Called, BadInput> {
         let mut called = document.call(PRE_TOOL_USE, &EVENTS)?;
-        called.foreign = called.tool.starts_with(MCP_PREFIX);
+        // A tool of a server has the server's name before its own; no tool of its own has a dash.
+        called.foreign = called.tool.contains('-');
         Ok(called)
     }
 
@@ -70,8 +71,46 @@ const EVENTS: [(&str, Event); 1] = [(PRE_TOOL_USE, Event::BeforeTool)];
 /// Copilot CLI ends a hook after 30 s unless it is told otherwise, and then makes the call.
 const PATIENCE: Duration = Duration::from_secs(25);
 
-/// They read files under Copilot CLI's own rules, or keep its own notes.
-const QUIET: [&str; 3] = ["Glob", "Grep", "Read"];
+/// They read files or what its own shells printed, or keep its own notes.
+const QUIET: [&str; 9] = [
+    "Glob",
+    "Grep",
+    "Read",
+    "TodoWrite",
+    "list_agents",
+    "list_bash",
+    "read_agent",
+    "read_bash",
+    "report_intent",
+];
 
 /// An allow alone does not answer them.
-const QUESTIONS: [&str; 2] = ["AskUserQuestion", "ExitPlanMode"];
+const QUESTIONS: [&str; 2] = ["AskUserQuestion", "exit_plan_mode"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hook::{Cause, Denial};
+    use pretty_assertions::assert_eq;
+
+    fn answered(verdict: &Verdict) -> HookAnswer {
+        Copilot.answer(&Reply { event: Event::BeforeTool, id: None, verdict, context: "" })
+    }
+
+    #[test]
+    fn a_denial_is_printed_with_the_code_that_has_it_read() {
+        let denial = Denial { cause: Cause::Denied, message: "not on a Friday".to_owned() };
+        let answer = answered(&Verdict::Deny(denial));
+        let said = &answer.document.as_ref().unwrap()["hookSpecificOutput"];
+        assert_eq!(
+            (&said["permissionDecision"], &said["permissionDecisionReason"]),
+            (&json!("deny"), &json!("not on a Friday"))
+        );
+        assert_eq!((answer.end, answer.reason.as_deref()), (End::Printed, Some("not on a Friday")));
+        for (verdict, decision) in [(Verdict::Allow, "allow"), (Verdict::AskThere("why".to_owned()), "ask")] {
+            let document = answered(&verdict).document.unwrap();
+            assert_eq!(document["hookSpecificOutput"]["permissionDecision"], decision);
+        }
+        assert_eq!(answered(&Verdict::NoOpinion), HookAnswer::NOTHING);
+    }
+}

@@ -59,7 +59,19 @@ impl Contract for Qwen {
 const PATIENCE: Duration = Duration::from_secs(50);
 
 /// They read files under Qwen Code's own rules, or keep its own notes.
-const QUIET: [&str; 6] = ["glob", "grep_search", "list_directory", "read_file", "todo_write", "tool_search"];
+const QUIET: [&str; 11] = [
+    "enter_plan_mode",
+    "get_goal",
+    "glob",
+    "grep_search",
+    "list_agents",
+    "list_directory",
+    "read_file",
+    "task_list",
+    "todo_write",
+    "tool_search",
+    "zoom_image",
+];
 
 /// An allow alone does not answer them.
 const QUESTIONS: [&str; 2] = ["ask_user_question", "exit_plan_mode"];

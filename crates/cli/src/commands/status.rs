@@ -1,0 +1,202 @@
+//! `countersign status`: which agent of this machine asks here, and what keeps it from that.
+
+use super::Exit;
+use super::connect::way_name;
+use super::output::Output;
+use countersign_agents::{AGENTS, Agent, Connected, Record, Scope, Standing, Surroundings, Trust, Way};
+use countersign_approvals::history;
+use countersign_core::paths::{Paths, process_environment};
+use countersign_policy::display;
+use countersign_protocol::history::HistoryEvent;
+use serde::Serialize;
+use std::io::{self, Write};
+use std::path::Path;
+
+/// What is told of one agent.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Report {
+    agent: &'static str,
+    title: &'static str,
+    found: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    release: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tested_release: Option<&'static str>,
+    connected: Vec<WayReport>,
+    last_seen: LastSeen,
+    switched_off: Vec<String>,
+    unread: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    elsewhere: Option<&'static str>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct WayReport {
+    by: Way,
+    scope: Scope,
+    path: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    since_ms: Option<i64>,
+    program: String,
+    program_is_there: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trust: Option<Trust>,
+}
+
+/// When an agent last asked.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", rename_all_fields = "camelCase")]
+enum LastSeen {
+    /// At this time.
+    At { at_ms: i64 },
+    /// Not in all of the history.
+    Never,
+    /// Not in the newest part of it, and no more was looked at.
+    NotLately,
+    /// The history cannot be read.
+    NotKnown,
+}
+
+pub(super) fn status(paths: &Paths, output: &Output) -> anyhow::Result<Exit> {
+    let standings: Vec<Standing> = standings(paths)?
+        .into_iter()
+        .filter(|standing| standing.sighting.is_here() || standing.is_connected())
+        .collect();
+    let agents: Vec<&Agent> = standings.iter().map(|standing| standing.agent).collect();
+    let seen = last_seen(&paths.history(), &agents);
+    let reports: Vec<Report> =
+        standings.into_iter().zip(seen).map(|(standing, seen)| report(standing, seen)).collect();
+    output.result(&reports, |out| {
+        if reports.is_empty() {
+            return writeln!(out, "No agent was found here, and none is connected.");
+        }
+        reports.iter().try_for_each(|report| write_report(out, report))
+    })?;
+    Ok(Exit::Ok)
+}
+
+/// How every known agent stands.
+pub(super) fn standings(paths: &Paths) -> io::Result<Vec<Standing>> {
+    let (folder, environment) = (std::env::current_dir()?, process_environment());
+    let around = Surroundings { home: &paths.home, folder: &folder, environment: &environment };
+    let record = Record::at(paths.connected());
+    Ok(AGENTS.iter().map(|agent| Standing::of(agent, around, &record)).collect())
+}
+
+fn report(standing: Standing, last_seen: LastSeen) -> Report {
+    Report {
+        agent: standing.agent.name,
+        title: standing.agent.title,
+        found: standing.sighting.is_here(),
+        release: standing.sighting.release,
+        tested_release: standing.agent.tested,
+        connected: standing.connected.into_iter().map(WayReport::of).collect(),
+        last_seen,
+        switched_off: standing.switched_off,
+        unread: standing.unread,
+        elsewhere: standing.agent.elsewhere,
+    }
+}
+
+impl WayReport {
+    fn of(connected: Connected) -> Self {
+        Self {
+            by: connected.way,
+            scope: connected.scope,
+            path: connected.path.display().to_string(),
+            since_ms: connected.since_ms,
+            program: connected.program.name,
+            program_is_there: connected.program.is_there,
+            trust: connected.trust,
+        }
+    }
+}
+
+fn write_report(out: &mut dyn Write, report: &Report) -> io::Result<()> {
+    let release = match (&report.release, report.tested_release) {
+        (Some(release), Some(tested)) if release == tested => format!(" {release}"),
+        (Some(release), Some(tested)) => format!(" {release} (tested: {tested})"),
+        (Some(release), None) => format!(" {release}"),
+        (None, Some(tested)) => format!(", release not known (tested: {tested})"),
+        (None, None) => String::new(),
+    };
+    writeln!(out, "{}: {}{}", report.agent, report.title, display::escape(&release))?;
+    if !report.found {
+        writeln!(out, "  not found here any more")?;
+    }
+    if let Some(elsewhere) = report.elsewhere {
+        return writeln!(out, "  {elsewhere}");
+    }
+    if report.connected.is_empty() {
+        writeln!(out, "  not connected: countersign connect {}", report.agent)?;
+    }
+    for way in &report.connected {
+        let scope = match way.scope {
+            Scope::Project => "in this project",
+            Scope::User => "in all projects",
+        };
+        let since =
+            way.since_ms.map_or("since when is not known".to_owned(), |at| format!("since {}", time(at)));
+        let path = display::escape(&way.path);
+        writeln!(out, "  by {} {scope}, {since} ({path})", way_name(way.by))?;
+        if !way.program_is_there {
+            let program = display::escape(&way.program);
+            writeln!(out, "  its program is gone: {program}; connect again")?;
+        }
+        match way.trust {
+            Some(Trust::No) => {
+                writeln!(out, "  not trusted by {}, so not called: type /hooks there", report.title)?
+            }
+            Some(Trust::NotKnown) => writeln!(
+                out,
+                "  {} trusted a hook in its place; whether it was this one is not known: type /hooks there",
+                report.title
+            )?,
+            None => {}
+        }
+    }
+    for told in report.switched_off.iter().chain(&report.unread) {
+        writeln!(out, "  {}", display::escape(told))?;
+    }
+    let seen = match report.last_seen {
+        LastSeen::At { at_ms } => time(at_ms),
+        LastSeen::Never => "never".to_owned(),
+        LastSeen::NotLately => format!("not in the newest {MOST_LINES} lines of the history"),
+        LastSeen::NotKnown => "not known: the history cannot be read".to_owned(),
+    };
+    writeln!(out, "  last seen: {seen}")
+}
+
+/// When each of these agents last asked for something.
+fn last_seen(dir: &Path, agents: &[&Agent]) -> Vec<LastSeen> {
+    let mut seen = vec![None; agents.len()];
+    let (mut before, mut left) = (None, MOST_LINES);
+    let unseen = loop {
+        let Ok(page) = history::page(dir, before, history::MAX_PAGE) else { break LastSeen::NotKnown };
+        for entry in &page.entries {
+            let HistoryEvent::Request { agent: name, .. } = &entry.event else { continue };
+            let asked = agents.iter().zip(&mut seen).filter(|(agent, _)| agent.is_called(name));
+            asked.for_each(|(_, seen)| *seen = seen.or(Some(LastSeen::At { at_ms: entry.at_ms })));
+        }
+        left = left.saturating_sub(page.entries.len());
+        before = page.next_before;
+        if before.is_none() || page.entries.is_empty() {
+            break LastSeen::Never;
+        }
+        if left == 0 || seen.iter().all(Option::is_some) {
+            break LastSeen::NotLately;
+        }
+    };
+    seen.into_iter().map(|seen| seen.unwrap_or(unseen)).collect()
+}
+
+fn time(at_ms: i64) -> String {
+    jiff::Timestamp::from_millisecond(at_ms)
+        .map(|at| at.to_zoned(jiff::tz::TimeZone::system()).strftime("%F %T").to_string())
+        .unwrap_or_else(|_| at_ms.to_string())
+}
+
+/// Lines of the history that are looked at, the newest first: some weeks of a busy machine.
+const MOST_LINES: usize = 20_000;
