@@ -5,8 +5,7 @@ use crate::error::{ConnectError, Unfit};
 use crate::json::hooks::{self, Hooks};
 use crate::json::members::{self, Place};
 use crate::json::{self, Comments};
-use crate::plan::{HookWish, Way};
-use crate::table::{Agent, File, Hook, Mcp, SERVER, Syntax};
+use crate::table::{Agent, File, Hook, HookWish, Mcp, SERVER, Syntax, Way};
 use crate::toml;
 use serde_json::Value;
 

@@ -1,5 +1,6 @@
 //! Why an agent's settings are left as they are.
 
+use countersign_core::private::Spoiled;
 use std::io;
 use std::path::PathBuf;
 
@@ -94,7 +95,7 @@ pub enum ConnectError {
     ReadOnly(PathBuf),
     /// The record of what was connected cannot be read.
     #[error(transparent)]
-    Record(#[from] crate::record::RecordError),
+    Record(#[from] RecordError),
     /// It is not understood, so it is left alone.
     #[error("{path} is left as it is: {source}")]
     Unfit {
@@ -104,5 +105,35 @@ pub enum ConnectError {
         source: Unfit,
         /// What could be put in by hand.
         by_hand: Option<String>,
+    },
+}
+
+/// Why the record of what was connected cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RecordError {
+    /// It cannot be read.
+    #[error("{path}: {source}")]
+    Spoiled {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: Spoiled,
+    },
+    /// It says something else.
+    #[error("{path}: expected what was connected, as JSON: {source}")]
+    Unfit {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: serde_json::Error,
+    },
+    /// It cannot be written.
+    #[error("{path}: {source}")]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
     },
 }

@@ -68,6 +68,11 @@ pub(crate) fn read(file: &Path) -> Result<Option<Found>, ConnectError> {
     Ok(Some(Found { text, mode }))
 }
 
+/// The text of a file of settings that is only looked at.
+pub(crate) fn text(file: &Path) -> Result<Option<String>, ConnectError> {
+    Ok(read(file)?.map(|found| found.text))
+}
+
 /// Puts a file in the place of what is there. After a crash the old or the new one is there, whole.
 pub(crate) fn write(file: &Path, text: &str, mode: u32) -> Result<(), ConnectError> {
     replace(file, text, mode).map_err(|source| ConnectError::Io { path: file.to_owned(), source })

@@ -36,9 +36,10 @@ mod table;
 mod tests;
 mod toml;
 
-pub use error::{ConnectError, Unfit};
+pub use error::{ConnectError, RecordError, Unfit};
+pub use known::{AGENTS, by_name};
 pub use places::{Scope, Sighting, Surroundings};
-pub use plan::{Applied, Change, FileChange, HookWish, Plan, Request, Way};
-pub use record::{Record, RecordError};
+pub use plan::{Applied, Change, FileChange, Plan, Request};
+pub use record::Record;
 pub use standing::{Connected, Program, Standing, Trust};
-pub use table::{AGENTS, Agent, Event, Hook, Mcp, by_name};
+pub use table::{Agent, Event, Hook, HookWish, Mcp, Way};

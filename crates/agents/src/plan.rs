@@ -7,30 +7,8 @@ use crate::files::{self, Found};
 use crate::places::{Scope, Surroundings};
 use crate::record::{Before, Kept, Record, Since, Written, digest};
 use crate::standing;
-use crate::table::{Agent, Event};
-use std::path::{Path, PathBuf};
-use std::time::Duration;
-
-/// How an agent asks here.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, serde::Deserialize, serde::Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Way {
-    /// It starts a program before it calls a tool.
-    Hook,
-    /// It calls tools of ours.
-    Mcp,
-}
-
-/// A hook that is wanted.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct HookWish {
-    /// When it is called.
-    pub event: Event,
-    /// This program, as the agent is to start it, with its arguments.
-    pub words: Vec<String>,
-    /// How long the hook takes at most.
-    pub patience: Duration,
-}
+use crate::table::{Agent, HookWish, Way};
+use std::path::PathBuf;
 
 /// What is to happen to settings.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -87,6 +65,15 @@ pub struct FileChange {
     after: Option<String>,
     /// Whether there is something of ours in it before.
     has_ours: bool,
+    /// Whether there is after.
+    keeps_ours: bool,
+}
+
+/// Whether taking out would change anything.
+fn has_ours(taking_out: &[&Edit], text: Option<&str>) -> bool {
+    let without =
+        taking_out.iter().try_fold(text.map(str::to_owned), |text, edit| edit.applied(text.as_deref()));
+    without.is_ok_and(|without| without.as_deref() != text)
 }
 
 /// What was done.
@@ -101,7 +88,7 @@ pub struct Applied {
 impl Plan {
     /// Works out what a request would change. Blocking; writes nothing.
     pub fn of(request: &Request, around: Surroundings<'_>, record: &Record) -> Result<Self, ConnectError> {
-        let Request { agent, scope, change: change_wanted } = request;
+        let Request { agent, scope, change: wanted } = request;
         let written = record.read()?;
         let mut plan = Self {
             files: Vec::new(),
@@ -112,7 +99,7 @@ impl Plan {
             gone: Vec::new(),
         };
         let all = Edit::taking_out(agent);
-        let edits = match change_wanted {
+        let edits = match wanted {
             Change::Connect { hook, mcp } => {
                 if hook.is_some() {
                     plan.notes = standing::hook_notes(agent, *scope, around);
@@ -143,6 +130,7 @@ impl Plan {
                         before,
                         after,
                         has_ours: false,
+                        keeps_ours: false,
                     });
                     plan.files.len() - 1
                 }
@@ -161,25 +149,25 @@ impl Plan {
             }
         }
         for change in &mut plan.files {
-            let before = change.before.as_ref().map(|found| found.text.as_str());
-            let is_here = |edit: &&Edit| {
-                let path = agent.path(edit.file, *scope, around);
-                path.is_some_and(|path| {
-                    files::resolved(&path, *scope, around.folder).is_ok_and(|file| file == change.file)
-                })
-            };
-            let without = all
+            let before = change.before.as_ref().map(|found| found.text.clone());
+            let here: Vec<&Edit> = all
                 .iter()
-                .filter(is_here)
-                .try_fold(before.map(str::to_owned), |text, edit| edit.applied(text.as_deref()));
-            change.has_ours = without.is_ok_and(|without| without.as_deref() != before);
-            if *change_wanted == Change::Undo
-                && let Some(original) = written.intact(&change.file, before).and_then(Kept::original)
+                .filter(|edit| {
+                    let path = agent.path(edit.file, *scope, around);
+                    let file = path.map(|path| files::resolved(&path, *scope, around.folder));
+                    matches!(file, Some(Ok(file)) if file == change.file)
+                })
+                .collect();
+            if *wanted == Change::Undo
+                && let Some(original) =
+                    written.intact(&change.file, before.as_deref()).and_then(Kept::original)
             {
                 change.after = original;
             }
+            change.has_ours = has_ours(&here, before.as_deref());
+            change.keeps_ours = has_ours(&here, change.after.as_deref());
             let name = change.file.display().to_string();
-            change.diff = diff::unified(&name, before, change.after.as_deref());
+            change.diff = diff::unified(&name, before.as_deref(), change.after.as_deref());
         }
         Ok(plan)
     }
@@ -275,7 +263,9 @@ impl FileChange {
         if before == (Before::Text { sha256: after.clone() }) {
             return files::remove(&backup);
         }
-        written.files.push(Kept { file: self.file.clone(), after, before });
+        if self.keeps_ours {
+            written.files.push(Kept { file: self.file.clone(), after, before });
+        }
         Ok(())
     }
 
@@ -286,9 +276,4 @@ impl FileChange {
             None => files::remove(&self.file),
         };
     }
-}
-
-/// What is in a file of settings that is only looked at; nothing where it cannot be.
-pub(crate) fn look(path: &Path) -> Result<Option<String>, ConnectError> {
-    Ok(files::read(path)?.map(|found| found.text))
 }

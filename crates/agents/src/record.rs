@@ -1,10 +1,11 @@
 //! What was written into agents' settings, when, and what was there before: one small file of ours, beside which the old bytes stay where
 //! they were.
 
+use crate::error::RecordError;
 use crate::files;
 use crate::places::Scope;
-use crate::plan::Way;
-use countersign_core::private::{self, Others, Spoiled};
+use crate::table::Way;
+use countersign_core::private::{self, Others};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use std::path::{Path, PathBuf};
@@ -13,36 +14,6 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Record {
     path: PathBuf,
-}
-
-/// Why it cannot be used.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum RecordError {
-    /// It cannot be read.
-    #[error("{path}: {source}")]
-    Spoiled {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: Spoiled,
-    },
-    /// It says something else.
-    #[error("{path}: expected what was connected, as JSON: {source}")]
-    Unfit {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: serde_json::Error,
-    },
-    /// It cannot be written.
-    #[error("{path}: {source}")]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
 }
 
 /// What it says.

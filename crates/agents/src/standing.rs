@@ -2,12 +2,12 @@
 
 use crate::entry;
 use crate::error::ConnectError;
+use crate::files;
 use crate::json::hooks::Hooks;
 use crate::json::{self};
 use crate::places::{Scope, Sighting, Surroundings, is_program};
-use crate::plan::{Way, look};
 use crate::record::{Record, Written};
-use crate::table::{Agent, File, Hook, Off, Switch, Syntax};
+use crate::table::{Agent, File, Hook, Off, Switch, Syntax, Way};
 use crate::toml;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -194,7 +194,7 @@ fn text_of(
     around: Surroundings<'_>,
 ) -> Result<Option<(PathBuf, String)>, ConnectError> {
     let Some(path) = agent.path(file, scope, around) else { return Ok(None) };
-    Ok(look(&path)?.map(|text| (path, text)))
+    Ok(files::text(&path)?.map(|text| (path, text)))
 }
 
 /// What keeps the hooks of an agent from being called, wherever it is set.

@@ -1,8 +1,8 @@
-//! What is known of an agent, as data: [`AGENTS`] has all of them. Nothing else in the product knows where an agent keeps its settings
+//! What is known of an agent, as data: [`AGENTS`](crate::AGENTS) has all of them. Nothing else in the product knows where an agent keeps its settings
 //! or what an entry in them looks like.
 
-use crate::known;
 use std::fmt;
+use std::time::Duration;
 
 /// An agent that people use.
 #[derive(Debug)]
@@ -27,14 +27,6 @@ pub struct Agent {
     pub mcp: Option<Mcp>,
     /// How it asks without either.
     pub elsewhere: Option<&'static str>,
-}
-
-/// All of them, in the order in which they are listed.
-pub const AGENTS: &[Agent] = known::AGENTS;
-
-/// The agent of a name, or of one of its other names.
-pub fn by_name(name: &str) -> Option<&'static Agent> {
-    AGENTS.iter().find(|agent| agent.is_called(name))
 }
 
 impl Agent {
@@ -73,6 +65,27 @@ impl fmt::Display for Event {
             Self::PermissionRequest => "permission requests",
         })
     }
+}
+
+/// How an agent asks here.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, serde::Deserialize, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Way {
+    /// It starts a program before it calls a tool.
+    Hook,
+    /// It calls tools of ours.
+    Mcp,
+}
+
+/// A hook that is wanted.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct HookWish {
+    /// When it is called.
+    pub event: Event,
+    /// This program, as the agent is to start it, with its arguments.
+    pub words: Vec<String>,
+    /// How long the hook takes at most.
+    pub patience: Duration,
 }
 
 /// Where an agent keeps its own.

@@ -32,6 +32,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "countersign-protocol",
         ],
     ),
+    ("crates/agents", &["countersign-core", "countersign-policy"]),
     (
         "crates/questions",
         &[
@@ -80,6 +81,7 @@ const EDGES: &[(&str, &[&str])] = &[
     (
         "crates/cli",
         &[
+            "countersign-agents",
             "countersign-approvals",
             "countersign-companion",
             "countersign-conformance",

@@ -6,7 +6,8 @@ mod others;
 
 use crate::table::{Agent, Part};
 
-pub(crate) const AGENTS: &[Agent] = &[
+/// All of them, in the order in which they are listed.
+pub const AGENTS: &[Agent] = &[
     hooked::CLAUDE_CODE,
     hooked::CODEX,
     hooked::GEMINI,
@@ -18,6 +19,11 @@ pub(crate) const AGENTS: &[Agent] = &[
     others::ZED,
     others::OPENCLAW,
 ];
+
+/// The agent of a name, or of one of its other names.
+pub fn by_name(name: &str) -> Option<&'static Agent> {
+    AGENTS.iter().find(|agent| agent.is_called(name))
+}
 
 /// Ten minutes, in milliseconds: longer than a person has, so that it is never the agent who gives up first.
 const CALL_LIMIT: Part = Part::Number(600_000);

@@ -120,6 +120,13 @@ fn what_others_wrote_meanwhile_stays_and_only_ours_goes() {
             let expected = personal(path, agent).replace("dark", "light").replace("\"x\"", "\"y\"");
             assert_eq!(text(path), expected, "{}", agent.name);
         }
+        // The next connection begins with what is there now.
+        let before = everything(&machine);
+        machine.does(agent, both(agent));
+        machine.does(agent, Change::Undo);
+        for path in &paths {
+            assert_eq!(text(path), before[path], "{}", agent.name);
+        }
     }
 }
 

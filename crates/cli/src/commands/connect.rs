@@ -2,7 +2,8 @@
 
 use super::Exit;
 use super::hook::{
-    INSTALLED_PATIENCE, ScopeArg, by_hand, hook_words, program, write_backups, write_change, write_notes,
+    INSTALLED_PATIENCE, ScopeArg, by_hand, hook_words, program, readable, write_backups, write_change,
+    write_notes,
 };
 use super::output::Output;
 use clap::{Args, ValueEnum};
@@ -284,9 +285,9 @@ fn write_all(out: &mut dyn Write, reports: &[Report], args: &ConnectArgs, mode: 
 
 fn write_one(out: &mut dyn Write, report: &Report, args: &ConnectArgs, mode: Mode) -> io::Result<()> {
     if let Some(error) = &report.error {
-        writeln!(out, "Left as it is: {}", display::escape(error))?;
-        if let Some(by_hand) = &report.by_hand {
-            writeln!(out, "To be put in by hand, into what is there:\n\n{by_hand}")?;
+        writeln!(out, "It cannot be connected: {}", display::escape(error))?;
+        if let Some(by_hand) = report.by_hand.as_ref().filter(|_| mode != Mode::List) {
+            writeln!(out, "To be put in by hand, into what is there:\n\n{}", readable(by_hand))?;
         }
         return Ok(());
     }

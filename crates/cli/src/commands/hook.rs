@@ -418,7 +418,7 @@ pub(super) fn program(scope: Scope) -> anyhow::Result<String> {
 }
 
 /// A text of several lines for the eye: hidden and control characters as codes, quotes and backslashes as they are.
-fn readable(text: &str) -> String {
+pub(super) fn readable(text: &str) -> String {
     let line = |line: &str| {
         let spread = line.replace('\t', "    ");
         let escaped = display::escape(&spread);
