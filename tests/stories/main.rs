@@ -1,5 +1,6 @@
 //! Stories without a display and without the app: what the command line promises by itself.
 
+mod connect;
 mod ends;
 mod fallback;
 mod hooks;
