@@ -33,7 +33,7 @@ pub(super) const OPENCODE: Agent = Agent {
         provider: None,
         listed: None,
         covers: "commands, files and other tools of Countersign that it calls",
-        misses: "its own tools: it starts no program before it uses them; \"tools\": { \"bash\": false } takes its shell away",
+        misses: "its own tools: it starts no program before it uses them; \"permission\": { \"bash\": \"deny\" } takes its shell away",
     }),
     elsewhere: None,
 };
