@@ -63,7 +63,7 @@ fn painted(painted: peers::Painted) -> Value {
 fn with_codes(text: &str) -> String {
     let shown = display::shown(text, Secrets::Show);
     let span = |span: &countersign_protocol::shown::Span| match span.kind {
-        SpanKind::Escape => {
+        SpanKind::Escape | SpanKind::Layout => {
             let digits = span.text.trim_start_matches("U+").trim_start_matches('0');
             format!("\\u{{{}}}", if digits.is_empty() { "0" } else { digits })
         }

@@ -13,6 +13,7 @@ mod extensions;
 mod index;
 mod kept;
 mod ladder;
+mod lines;
 mod local_rules;
 mod meaning;
 mod names;

@@ -286,7 +286,9 @@ fn peer_form(text: &str) -> String {
     let shown = display::shown(text, display::Secrets::Show);
     assert_eq!(display::original(&shown).as_deref(), Some(text));
     let span = |span: &countersign_protocol::shown::Span| match span.kind {
-        SpanKind::Escape => format!("\\u{{{}}}", span.text.trim_start_matches("U+").trim_start_matches('0')),
+        SpanKind::Escape | SpanKind::Layout => {
+            format!("\\u{{{}}}", span.text.trim_start_matches("U+").trim_start_matches('0'))
+        }
         SpanKind::Plain | SpanKind::Lookalike | SpanKind::Space | SpanKind::Secret => span.text.clone(),
     };
     shown.spans.iter().map(span).collect::<String>().replace("\\u{}", "\\u{0}")

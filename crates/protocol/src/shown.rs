@@ -10,6 +10,9 @@ ui_words! {
         Plain,
         /// A hidden, control or bidirectional character; `text` is its code such as `U+202E`.
         Escape,
+        /// The end of a line, or a tab, where a reader expects one: in a text, or in an argument that may have lines; `text` is its
+        /// code such as `U+000A`.
+        Layout,
         /// A letter of another script among look-alikes; `text` is the letter itself.
         Lookalike,
         /// A blank inside an argument, painted visibly; `text` is the blank.

@@ -1,5 +1,5 @@
 import type { ArgView, SegmentView, Shown, Span } from './protocol';
-import { beginning } from './shown';
+import { beginning, endsLine } from './shown';
 
 /** Arguments, and characters of all of them, that are shown of what cannot be allowed for its size. */
 const MOST_ARGUMENTS = 500;
@@ -53,6 +53,8 @@ export interface Group {
   args: ArgView[];
   /** About how many characters it is long, with what is between its boxes. */
   length: number;
+  /** Ends of lines in it. */
+  ends: number;
   /** Of a part of an argument, whether that begins and ends with it. */
   part?: { isFirst: boolean; isLast: boolean };
 }
@@ -67,24 +69,26 @@ export function groups(args: readonly ArgView[]): Group[] {
       const all = pieces(arg.shown);
       all.forEach((shown, index) => {
         const part = { isFirst: index === 0, isLast: index === all.length - 1 };
-        found.push({ args: [{ ...arg, shown }], length: lengthOf(shown), part });
+        found.push({ args: [{ ...arg, shown }], length: lengthOf(shown), ends: endsIn(shown), part });
       });
       open = null;
       continue;
     }
-    if (open === null || open.args.length >= GROUP || open.length >= LONG) found.push((open = { args: [], length: 0 }));
+    if (open === null || open.args.length >= GROUP || open.length >= LONG)
+      found.push((open = { args: [], length: 0, ends: 0 }));
     open.args.push(arg);
     open.length += length + BETWEEN;
+    open.ends += endsIn(arg.shown);
   }
   return found;
 }
 
 /** About how many lines of the usual window a group takes. */
-export function linesOf({ length }: Group): number {
-  return Math.ceil(length / LINE);
+export function linesOf({ length, ends }: Group): number {
+  return Math.max(Math.ceil(length / LINE), ends + 1);
 }
 
-/** A long text in pieces, cut after a blank where there is one. */
+/** A long text in pieces, cut at the end of a line or after a blank where there is one. */
 function pieces({ spans }: Shown): Shown[] {
   const found: Shown[] = [];
   let piece: Span[] = [];
@@ -104,7 +108,7 @@ function pieces({ spans }: Shown): Shown[] {
     }
     piece.push(rest);
     room -= rest.text.length;
-    if (room <= 0 && (rest.kind !== 'plain' || room < -SLACK)) cut();
+    if (endsLine(rest) ? room <= SLACK : room <= 0 && (rest.kind !== 'plain' || room < -SLACK)) cut();
   }
   if (piece.length > 0) found.push({ spans: piece });
   return found;
@@ -117,6 +121,10 @@ function whereToCut(text: string, from: number): number {
   if (blank !== -1 && blank < start + SLACK) return blank + 1;
   const code = text.charCodeAt(start - 1);
   return code >= 0xd800 && code < 0xdc00 ? start + 1 : start;
+}
+
+function endsIn({ spans }: Shown): number {
+  return spans.filter(endsLine).length;
 }
 
 function lengthOf({ spans }: Shown): number {

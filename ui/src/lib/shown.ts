@@ -1,14 +1,22 @@
-import type { Card, CardKind, Shown, Span } from './protocol';
+import type { CardKind, Shown, Span } from './protocol';
 
 /** The text that a reader sees, for names and titles; masked values stay masked. */
 export function plain(shown: Shown): string {
   return shown.spans.map((span) => span.text).join('');
 }
 
-/** The same for places that cannot mark anything: the code follows each letter of another script among look-alikes. */
+/**
+ * The same in one line, for places that cannot mark anything: the code follows each letter of another script among look-alikes, and
+ * ends of lines have their sign.
+ */
 export function marked(shown: Shown): string {
   const code = (char: string) => `${char}[U+${(char.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}]`;
-  return shown.spans.map(({ kind, text }) => (kind === 'lookalike' ? Array.from(text, code).join('') : text)).join('');
+  const text = (span: Span) => {
+    if (span.kind === 'lookalike') return Array.from(span.text, code).join('');
+    if (span.kind === 'layout') return endsLine(span) ? VISIBLE_LINE_END : ' ';
+    return span.text;
+  };
+  return shown.spans.map(text).join('');
 }
 
 /** The code of the end of a line. */
@@ -27,12 +35,40 @@ export function isProse(kind: CardKind): boolean {
   return kind === 'plugin' || kind === 'system-agent';
 }
 
-/** Hidden characters that a reader has to know of: in words the end of a line is nothing strange. */
-export function hiddenIn({ command, kind }: Pick<Card, 'command' | 'kind'>): number {
-  if (!isProse(kind)) return command.hidden;
-  const spans = command.segments.flatMap(({ args }) => args.flatMap(({ shown }) => shown.spans));
-  return command.hidden - spans.filter((span) => span.kind === 'escape' && span.text === LINE_FEED).length;
+/** Whether a span ends a line of a text that may have lines. */
+export function endsLine({ kind, text }: Pick<Span, 'kind' | 'text'>): boolean {
+  return kind === 'layout' && text === LINE_FEED;
 }
+
+/** One line of a text, and whether the text has an end of a line behind it. */
+export interface Line {
+  shown: Shown;
+  isEnded: boolean;
+}
+
+/** The lines of a text; nothing stands for what would follow a last end of a line. */
+export function linesIn({ spans }: Shown): Line[] {
+  const lines: Line[] = [];
+  let line: Span[] = [];
+  for (const span of spans) {
+    if (endsLine(span)) {
+      lines.push({ shown: { spans: line }, isEnded: true });
+      line = [];
+    } else line.push(span);
+  }
+  if (line.length > 0) lines.push({ shown: { spans: line }, isEnded: false });
+  return lines;
+}
+
+/** A text itself where nothing in it needs an element: most lines of a file, and there may be thousands. */
+export function bare({ spans }: Shown): string | null {
+  const [first, second] = spans;
+  if (first === undefined) return '';
+  return second === undefined && first.kind === 'plain' ? first.text : null;
+}
+
+/** What stands for the end of a line where the next one does not follow below it. */
+export const VISIBLE_LINE_END = '↵';
 
 /** What stands for each blank inside an argument. */
 export const VISIBLE_SPACE = '␣';

@@ -14,7 +14,7 @@ function argumentsOf(rule: ArgumentRule): ReachedArguments {
   if (rule === 'any') return { kind: 'any' };
   if ('exact' in rule) {
     const { args, folder } = rule.exact;
-    return { kind: 'exact', args: args.map((arg) => shown(arg, 'marked')), folder: shown(folder) };
+    return { kind: 'exact', args: args.map((arg) => shown(arg, 'word')), folder: shown(folder) };
   }
   const { flags } = rule.shape;
   const names = flags === undefined || flags === 'any' ? [] : flags.listed.map(({ names }) => shown(names[0] ?? ''));

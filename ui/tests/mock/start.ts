@@ -1,6 +1,7 @@
 import { MockBackend } from './backend';
 import * as cards from './cards';
 import * as connections from './connections';
+import * as lines from './lines';
 import * as pets from './pets';
 import * as policies from './policies';
 import * as tools from './tools';
@@ -8,7 +9,7 @@ import * as tools from './tools';
 declare global {
   interface Window {
     mock: MockBackend;
-    cards: typeof cards & typeof tools;
+    cards: typeof cards & typeof lines & typeof tools;
     connections: typeof connections;
     pets: typeof pets;
     policies: typeof policies;
@@ -23,7 +24,7 @@ export function startMock(): MockBackend {
   const sample = new URLSearchParams(location.search).get('cards');
   if (sample === 'several') mock.cards = cards.several(Date.now());
   window.mock = mock;
-  window.cards = { ...cards, ...tools };
+  window.cards = { ...cards, ...lines, ...tools };
   window.connections = connections;
   window.pets = pets;
   window.policies = policies;

@@ -1,6 +1,7 @@
 import type { ArgView, CommandView, SegmentView, Shown, Span } from '../../src/lib/protocol';
 
 const HIDDEN = /[\u0000-\u001f\u007f-\u009f\u00a0\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/;
+const LAYOUT = /[\n\t]/;
 const CYRILLIC = /[\u0400-\u04ff]/;
 const SECRET = /^(ghp_|sk-)/;
 
@@ -10,14 +11,20 @@ function kindOf(char: string): Span['kind'] {
   return char === ' ' ? 'space' : 'plain';
 }
 
+/** What a text is to its reader: one of several lines, one argument, or anything else. */
+type Reading = 'text' | 'word' | 'plain';
+
 /** Text as the app would send it, near enough for the pages. */
-export function shown(text: string, blanks: 'kept' | 'marked' = 'kept'): Shown {
+export function shown(text: string, reading: Reading = 'plain'): Shown {
   if (SECRET.test(text)) return { spans: [{ kind: 'secret', text: '••••••••••', raw: text }] };
   const spans: Span[] = [];
-  for (const char of text) {
-    const kind = blanks === 'kept' && char === ' ' ? 'plain' : kindOf(char);
+  const end = /[ \t]*$/.exec(text)?.index ?? text.length;
+  for (const [at, char] of [...text].entries()) {
+    const isTrailing = at >= end || /^[ \t]*\n/.test(text.slice(at));
+    const isBlank = char === ' ' && reading !== 'word' && !(reading === 'text' && isTrailing);
+    const kind = isBlank ? 'plain' : reading !== 'plain' && LAYOUT.test(char) ? 'layout' : kindOf(char);
     const last = spans.at(-1);
-    if (kind === 'escape') {
+    if (kind === 'escape' || kind === 'layout') {
       spans.push({ kind, text: `U+${char.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0')}` });
     } else if (last?.kind === kind) last.text += char;
     else spans.push({ kind, text: char });
@@ -30,7 +37,7 @@ export function segment(words: string[], operator?: string, missed = false): Seg
   const args = words.map((word, index): ArgView => {
     const marked = /^[!#]/.test(word);
     const role = index === 0 || word.startsWith('#') ? 'executable' : 'argument';
-    return { role, shown: shown(marked ? word.slice(1) : word, 'marked'), missed: word.startsWith('!') };
+    return { role, shown: shown(marked ? word.slice(1) : word, 'word'), missed: word.startsWith('!') };
   });
   return operator === undefined ? { args, missed } : { operator, args, missed };
 }
@@ -55,15 +62,20 @@ export function chain(segments: SegmentView[]): CommandView {
   return { ...command(segments), shell: segment(['sh', '-c']).args };
 }
 
+/** A text that a shell runs and that could not be split. */
+export function shellText(text: string, shell = ['bash', '-lc']): CommandView {
+  return { ...opaque(text), form: 'argv', shell: segment(shell).args, copy: `${shell.join(' ')} '${text}'` };
+}
+
 /** A text that could not be split. */
 export function opaque(text: string): CommandView {
-  return command([{ args: [{ role: 'text', shown: shown(text), missed: true }], missed: true }], 'text');
+  return command([{ args: [{ role: 'text', shown: shown(text, 'text'), missed: true }], missed: true }], 'text');
 }
 
 /** Text in paragraphs, as of a plugin. */
 export function paragraphs(...texts: string[]): CommandView {
   return command(
-    texts.map((text) => ({ args: [{ role: 'text', shown: shown(text), missed: false }], missed: false })),
+    texts.map((text) => ({ args: [{ role: 'text', shown: shown(text, 'text'), missed: false }], missed: false })),
     'text',
   );
 }

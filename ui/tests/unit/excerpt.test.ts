@@ -4,8 +4,8 @@ import type { ArgView, Shown } from '../../src/lib/protocol';
 import { plain } from '../../src/lib/shown';
 import { segment, shown } from '../mock/text';
 
-function argument(text: string, blanks: 'kept' | 'marked' = 'marked'): ArgView {
-  return { role: 'argument', shown: shown(text, blanks), missed: false };
+function argument(text: string, reading: 'plain' | 'word' = 'word'): ArgView {
+  return { role: 'argument', shown: shown(text, reading), missed: false };
 }
 
 const textOf = (shown: Shown[]) => shown.map(plain).join('');
@@ -42,10 +42,10 @@ test('groups hold every argument once and in order, a long one in pieces', () =>
 });
 
 test.each([
-  ['words', 'some words '.repeat(2_000), 'marked'],
-  ['words of a text', 'some words '.repeat(2_000), 'kept'],
-  ['no blank', 'x'.repeat(9_000), 'kept'],
-  ['pairs of units', '\u{1f600}'.repeat(5_000), 'kept'],
+  ['words', 'some words '.repeat(2_000), 'word'],
+  ['words of a text', 'some words '.repeat(2_000), 'plain'],
+  ['no blank', 'x'.repeat(9_000), 'plain'],
+  ['pairs of units', '\u{1f600}'.repeat(5_000), 'plain'],
 ] as const)(
   'a long text of %s is cut after a blank where there is one, never inside of a character',
   (_, text, blanks) => {

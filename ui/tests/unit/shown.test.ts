@@ -4,19 +4,19 @@ import { escaped, marked, plain, toPaint, VISIBLE_SPACE } from '../../src/lib/sh
 import { shown } from '../mock/text';
 
 test('an argument of few spans is painted span by span', () => {
-  const text = shown('a b\u202ec', 'marked');
+  const text = shown('a b\u202ec', 'word');
   expect(toPaint(text, VISIBLE_SPACE)).toBe(text.spans);
 });
 
 test('an argument of very many spans keeps every character in few elements', () => {
-  const text = shown('word '.repeat(40_000) + '\u202eend', 'marked');
+  const text = shown('word '.repeat(40_000) + '\u202eend', 'word');
   const painted = toPaint(text, VISIBLE_SPACE);
   expect(painted.map(({ kind }) => kind)).toEqual(['plain', 'escape', 'plain']);
   expect(painted[0]?.text).toBe(`word${VISIBLE_SPACE}`.repeat(40_000));
 });
 
 test('each blank of a run is painted, also in an argument of very many spans', () => {
-  const painted = toPaint(shown('a   b '.repeat(200), 'marked'), VISIBLE_SPACE);
+  const painted = toPaint(shown('a   b '.repeat(200), 'word'), VISIBLE_SPACE);
   const run = VISIBLE_SPACE.repeat(3);
   expect(painted).toEqual([{ kind: 'plain', text: `a${run}b${VISIBLE_SPACE}`.repeat(200) }]);
 });

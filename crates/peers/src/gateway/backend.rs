@@ -419,7 +419,8 @@ fn not_taken(error: SubmitError) -> NotTaken {
 fn written(shown: &Shown) -> String {
     let mut text = String::new();
     for span in &shown.spans {
-        match span.text.strip_prefix("U+").filter(|_| span.kind == SpanKind::Escape) {
+        let is_code = matches!(span.kind, SpanKind::Escape | SpanKind::Layout);
+        match span.text.strip_prefix("U+").filter(|_| is_code) {
             Some(code) => text.push_str(&format!("\\u{{{}}}", code.to_lowercase())),
             None => text.push_str(&span.text),
         }

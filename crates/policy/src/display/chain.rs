@@ -1,7 +1,7 @@
 //! The text of `sh -c TEXT` as its parts, so that those which nobody allowed can be marked. Every character of the text
 //! is in a part, in a box, or in an operator between parts.
 
-use super::{Secrets, segment_view, shown};
+use super::{lines, segment_view};
 use countersign_commands::analysis::{Analysis, Form, Operator, Segment, Transport};
 use countersign_protocol::shown::{ArgRole, ArgView, SegmentView};
 use std::ops::Range;
@@ -24,11 +24,18 @@ pub(super) fn parts(argv: &[String], analysis: &Analysis, missed: &[usize]) -> O
             let words: Vec<String> = segment.words.iter().map(|word| word.text.clone()).collect();
             return Some(segment_view(&words, segment.operator, missed));
         }
-        let part = ArgView { role: ArgRole::Text, shown: shown(text.get(place)?, Secrets::Mask), missed };
+        let part = ArgView { role: ArgRole::Text, shown: lines(text.get(place)?), missed };
         let operator = segment.operator.map(|operator| operator.as_str().to_owned());
         Some(SegmentView { operator, args: vec![part], missed })
     });
     views.collect()
+}
+
+/// The text that a shell would run, where the list is a shell's call and nothing else.
+pub(super) fn text(argv: &[String]) -> Option<&str> {
+    let [shell, flags, text] = argv else { return None };
+    let name = shell.rsplit('/').next().unwrap_or(shell);
+    (SHELLS.contains(&name) && TEXT_FOLLOWS.contains(&flags.as_str())).then_some(text)
 }
 
 /// The bytes of each part. What stands between two and is more than the operator belongs to the first of them.
@@ -88,6 +95,12 @@ pub(super) fn shell(argv: &[String]) -> Vec<ArgView> {
 }
 
 const BLANKS: [char; 3] = [' ', '\t', '\n'];
+
+/// Shells that read a text the same way, as far as a reader of it is concerned.
+const SHELLS: [&str; 6] = ["ash", "bash", "dash", "ksh", "sh", "zsh"];
+
+/// Flags after which the next argument is the text.
+const TEXT_FOLLOWS: [&str; 4] = ["-c", "-ec", "-lc", "-ic"];
 
 #[cfg(test)]
 mod tests {

@@ -17,7 +17,7 @@ use countersign_commands::analysis::{Analysis, Operator, analyze_argv};
 use countersign_protocol::limits::{DISPLAY_ARGUMENTS, DISPLAY_INPUT_UNITS};
 use countersign_protocol::question::AllowBlocked;
 use countersign_protocol::shown::{ArgRole, ArgView, CommandForm, CommandView, SegmentView, Shown, SpanKind};
-use spans::Blanks;
+use spans::Reading;
 
 /// Whether look-alike secrets are covered.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -35,7 +35,12 @@ pub fn shown(text: &str, secrets: Secrets) -> Shown {
         Secrets::Mask => secrets::in_text(text),
         Secrets::Show => Vec::new(),
     };
-    spans::spans(text, &secrets, Blanks::Plain)
+    spans::spans(text, &secrets, Reading::Plain)
+}
+
+/// A text of several lines, with secrets masked: ends of lines and tabs are what they are, and not hidden.
+fn lines(text: &str) -> Shown {
+    spans::spans(text, &secrets::in_text(text), Reading::Text)
 }
 
 /// The original of shown spans.
@@ -49,10 +54,12 @@ pub fn argv_view(argv: &[String], missed: &[usize]) -> CommandView {
     view(CommandForm::Argv, vec![segment], shell_quoted(argv))
 }
 
-/// An argument list that runs here: as boxes, or, when it hands a text to a plain shell, the parts of that text.
+/// An argument list that runs here: as boxes, or, when it hands a text to a shell, that text: in its parts where it could be
+/// taken apart.
 pub fn command_view(argv: &[String], missed: &[usize]) -> CommandView {
     // Taken apart again as it is written: in what was judged, names of files may stand in place of patterns.
-    match chain::parts(argv, &analyze_argv(argv), missed) {
+    let parts = chain::parts(argv, &analyze_argv(argv), missed);
+    match parts.or_else(|| chain::text(argv).map(|text| vec![text_segment(text, missed.contains(&0))])) {
         Some(segments) => {
             CommandView { shell: chain::shell(argv), ..view(CommandForm::Argv, segments, shell_quoted(argv)) }
         }
@@ -69,18 +76,14 @@ pub fn text_view(text: &str, analysis: &Analysis) -> CommandView {
         });
         boxes.collect()
     } else {
-        let whole = ArgView { role: ArgRole::Text, shown: shown(text, Secrets::Mask), missed: false };
-        vec![SegmentView { operator: None, args: vec![whole], missed: false }]
+        vec![text_segment(text, false)]
     };
     view(CommandForm::Text, segments, text.to_owned())
 }
 
 /// Words that are no command, each text for itself.
 pub fn words_view(texts: &[&str]) -> CommandView {
-    let segments = texts.iter().map(|text| {
-        let whole = ArgView { role: ArgRole::Text, shown: shown(text, Secrets::Mask), missed: false };
-        SegmentView { operator: None, args: vec![whole], missed: false }
-    });
+    let segments = texts.iter().map(|text| text_segment(text, false));
     view(CommandForm::Text, segments.collect(), texts.join("\n"))
 }
 
@@ -98,11 +101,19 @@ pub fn allow_blocked(view: &CommandView) -> Option<AllowBlocked> {
 
 fn segment_view(words: &[String], operator: Option<Operator>, missed: bool) -> SegmentView {
     let args = words.iter().zip(secrets::in_argv(words)).enumerate().map(|(index, (word, secrets))| {
-        let role = if index == 0 { ArgRole::Executable } else { ArgRole::Argument };
-        ArgView { role, shown: spans::spans(word, &secrets, Blanks::Visible), missed: missed && index == 0 }
+        let (role, reading) = match index {
+            0 => (ArgRole::Executable, Reading::Name),
+            _ => (ArgRole::Argument, Reading::of_argument(word)),
+        };
+        ArgView { role, shown: spans::spans(word, &secrets, reading), missed: missed && index == 0 }
     });
     let operator = operator.map(|operator| operator.as_str().to_owned());
     SegmentView { operator, args: args.collect(), missed }
+}
+
+fn text_segment(text: &str, missed: bool) -> SegmentView {
+    let whole = ArgView { role: ArgRole::Text, shown: lines(text), missed };
+    SegmentView { operator: None, args: vec![whole], missed }
 }
 
 fn view(form: CommandForm, segments: Vec<SegmentView>, copy: String) -> CommandView {

@@ -5,30 +5,53 @@ use super::secrets::MASK;
 use countersign_protocol::shown::{Shown, Span, SpanKind};
 use std::ops::Range;
 
-/// How blanks are painted.
+/// What a text is to its reader, which decides how blanks, tabs and ends of lines are painted.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Blanks {
-    /// As they are.
+pub(super) enum Reading {
+    /// Any text: blanks are blanks, and nothing else belongs in it.
     Plain,
-    /// Visibly: they are inside one argument.
-    Visible,
+    /// One word on one line, such as a program: blanks are painted, and the end of a line hides something.
+    Name,
+    /// One argument, perhaps of several lines: blanks are painted.
+    Word,
+    /// A text of several lines: blanks are painted where nothing follows them.
+    Text,
+}
+
+impl Reading {
+    /// How an argument is read. One that looks like a path has no lines: whoever puts one into it hides the rest.
+    pub(super) fn of_argument(argument: &str) -> Self {
+        if argument.contains('/') && !argument.contains(' ') { Self::Name } else { Self::Word }
+    }
+
+    fn has_lines(self) -> bool {
+        matches!(self, Self::Word | Self::Text)
+    }
+
+    fn paints_blank(self, is_trailing: bool) -> bool {
+        match self {
+            Self::Plain => false,
+            Self::Name | Self::Word => true,
+            Self::Text => is_trailing,
+        }
+    }
 }
 
 /// `text` as spans, with `secrets` (in order, apart) masked.
-pub(super) fn spans(text: &str, secrets: &[Range<usize>], blanks: Blanks) -> Shown {
+pub(super) fn spans(text: &str, secrets: &[Range<usize>], reading: Reading) -> Shown {
     let mut builder = Builder::default();
     let mut hiding = Hiding::default();
     let mut secrets = secrets.iter().peekable();
-    for ((at, c), lookalike) in text.char_indices().zip(lookalikes(text)) {
+    for (((at, c), lookalike), is_trailing) in text.char_indices().zip(lookalikes(text)).zip(trailing(text)) {
         while secrets.next_if(|secret| secret.end <= at).is_some() {}
         let masked = secrets.peek().is_some_and(|secret| secret.contains(&at));
         let kind = if hiding.hides(c) {
-            SpanKind::Escape
+            if reading.has_lines() && matches!(c, '\n' | '\t') { SpanKind::Layout } else { SpanKind::Escape }
         } else if masked {
             SpanKind::Secret
         } else if lookalike {
             SpanKind::Lookalike
-        } else if c == ' ' && blanks == Blanks::Visible {
+        } else if c == ' ' && reading.paints_blank(is_trailing) {
             SpanKind::Space
         } else {
             SpanKind::Plain
@@ -38,13 +61,25 @@ pub(super) fn spans(text: &str, secrets: &[Range<usize>], blanks: Blanks) -> Sho
     builder.finish()
 }
 
+/// For each character, whether it is a blank behind which its line has nothing.
+fn trailing(text: &str) -> Vec<bool> {
+    let mut flags = Vec::with_capacity(text.len());
+    let mut is_end = true;
+    for c in text.chars().rev() {
+        is_end = c == '\n' || (is_end && matches!(c, ' ' | '\t'));
+        flags.push(is_end);
+    }
+    flags.reverse();
+    flags
+}
+
 /// The original of shown spans.
 pub(super) fn original(shown: &Shown) -> Option<String> {
     let mut text = String::new();
     for span in &shown.spans {
         match span.kind {
             SpanKind::Plain | SpanKind::Lookalike | SpanKind::Space => text.push_str(&span.text),
-            SpanKind::Escape => text.push(decode(&span.text)?),
+            SpanKind::Escape | SpanKind::Layout => text.push(decode(&span.text)?),
             SpanKind::Secret => text.push_str(span.raw.as_deref()?),
         }
     }
@@ -72,7 +107,7 @@ impl Builder {
     /// Codes stand alone; other runs of one kind are one span, two secrets side by side are two.
     fn push(&mut self, kind: SpanKind, c: char, secret: usize) {
         let continues = self.kind == Some(kind)
-            && kind != SpanKind::Escape
+            && !matches!(kind, SpanKind::Escape | SpanKind::Layout)
             && (kind != SpanKind::Secret || self.secret == secret);
         if !continues {
             self.close();
@@ -87,7 +122,7 @@ impl Builder {
         let Some(kind) = self.kind.take() else { return };
         let span = match kind {
             SpanKind::Plain | SpanKind::Lookalike | SpanKind::Space => Span { kind, text: run, raw: None },
-            SpanKind::Escape => {
+            SpanKind::Escape | SpanKind::Layout => {
                 let code = run.chars().next().map_or(0, u32::from);
                 Span { kind, text: format!("U+{code:04X}"), raw: None }
             }

@@ -3523,7 +3523,7 @@ raw?: string, };
 /**
  * What a span of shown text is.
  */
-export type SpanKind = "plain" | "escape" | "lookalike" | "space" | "secret";
+export type SpanKind = "plain" | "escape" | "layout" | "lookalike" | "space" | "secret";
 
 /**
  * The one line that says what happens to what agents want to run: the worst of what is true.

@@ -64,7 +64,7 @@ export const card: Pick<Catalogue, 'command' | 'fact'> = {
     noOverrides: '没有环境变量改动',
     noElevation: '没有 sudo 之类的提权',
     terminal: '在自己的终端中运行，无人输入',
-    terminalTyped: '在自己的终端中运行；代理的每次输入都会询问',
+    terminalTyped: '在自己的终端中运行；智能体的每次输入都会询问',
     timeLimit: (time) => `${time}后终止`,
     agentName: '智能体自称 {name}。',
     unrecorded: '无法记录',
