@@ -35,6 +35,8 @@ ui_words! {
         NoFinalNewline,
         /// The file has another name too, under which it changes as well.
         HardLinked,
+        /// It is not in the folder that its agent works in.
+        Outside,
     }
 
     /// What becomes of a line.

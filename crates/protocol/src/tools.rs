@@ -23,6 +23,9 @@ pub struct ToolCaller {
     /// The model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+    /// The agent that really calls, where it works for the one above.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sub_agent: Option<SubAgent>,
     /// Absolute folder that file tools are kept in and commands start in.
     pub workspace: String,
     /// Session of the pet channel that the turn came from (docs/protocol/pet-channel.md, "Connection").
@@ -31,6 +34,17 @@ pub struct ToolCaller {
     /// Its own id of the call: several hooks that ask about one call ask one question.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<String>,
+}
+
+/// An agent that works for another one, as that one tells it.
+#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SubAgent {
+    /// Which one of them.
+    pub id: String,
+    /// What it was made for, such as `general-purpose`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
 }
 
 /// A call.

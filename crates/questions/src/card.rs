@@ -2,7 +2,7 @@
 
 use countersign_approvals::book::Record;
 use countersign_approvals::question::{
-    Command, Environment, Finding, Folder, Place, Question, Subject, ToolCall, ToolName, Typing, Wish,
+    Beside, Command, Environment, Finding, Folder, Place, Question, Subject, ToolCall, ToolName, Typing, Wish,
 };
 use countersign_policy::always::Choice;
 use countersign_policy::display::{self, Secrets};
@@ -11,6 +11,7 @@ use countersign_protocol::ids::AgentId;
 use countersign_protocol::question::QuestionKind;
 use countersign_protocol::remember::LadderStep;
 use countersign_protocol::shown::{Shown, Span, SpanKind};
+use countersign_protocol::tools::SubAgent;
 use countersign_protocol::ui::{Card, EnvOverride, Fact, HostView, OnExpiry};
 use std::path::Path;
 
@@ -56,6 +57,7 @@ fn host(place: &Place) -> HostView {
 /// What the request says of itself, then what was found out about it.
 fn facts(subject: &Subject, found: &[Finding]) -> Vec<Fact> {
     let mut facts: Vec<Fact> = subject.tool().map(called).into_iter().collect();
+    facts.extend(subject.sub_agent().map(sub_agent));
     match subject {
         Subject::Command(command) => facts.extend(of_command(command)),
         Subject::Tool(call) => facts.extend(of_call(call)),
@@ -81,8 +83,16 @@ fn called(name: &ToolName) -> Fact {
     Fact::Tool { tool: plain(&name.tool), client: name.client.as_deref().map(plain) }
 }
 
+fn sub_agent(SubAgent { id, kind }: &SubAgent) -> Fact {
+    Fact::SubAgent { id: plain(id), made_for: kind.as_deref().map(plain) }
+}
+
 fn of_command(command: &Command) -> Vec<Fact> {
-    let mut facts = Vec::new();
+    let Beside { sub_agent: _, background, changes } = &command.beside;
+    let mut facts: Vec<Fact> = changes.iter().map(|change| Fact::Change { change: change.clone() }).collect();
+    if *background {
+        facts.push(Fact::Background);
+    }
     if command.text_differs {
         facts.push(Fact::OtherText { text: display::shown(&command.text, Secrets::Mask) });
     }

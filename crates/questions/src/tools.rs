@@ -1,8 +1,8 @@
 //! A call of a tool as the book keeps it.
 
 use countersign_approvals::question::{
-    self, Command, Door, Environment, Folder, Offer, Place, Question, Runner, Subject, ToolName, Typing,
-    peer_asks,
+    self, Beside, Command, Door, Environment, Folder, Offer, Place, Question, Runner, Subject, ToolName,
+    Typing, peer_asks,
 };
 use countersign_policy::display::{self, Secrets};
 use countersign_protocol::change::{ChangeKind, ChangeNote, ChangeView, DiffHunk, DiffLine, DiffLineKind};
@@ -15,6 +15,7 @@ use countersign_tools::files::{self, FileChange, LineKind, Sensitive};
 use countersign_tools::tool::{Call, Preview};
 use serde::Serialize;
 use serde_json::Value;
+use std::path::Path;
 
 /// A call whose plan is known.
 pub fn of_plan(call: &Call, preview: &Preview, via: Via) -> Question {
@@ -26,7 +27,7 @@ pub fn of_plan(call: &Call, preview: &Preview, via: Via) -> Question {
             question::ToolCall {
                 view: display::command_view(&words, &[]),
                 words,
-                changes: changes.iter().map(change_view).collect(),
+                changes: changes_view(changes, &call.workspace),
                 ..blank
             }
         }
@@ -47,6 +48,7 @@ pub fn of_plan(call: &Call, preview: &Preview, via: Via) -> Question {
                 environment: Environment::Values(exec.env.clone().unwrap_or_default()),
                 terminal: exec.pty.filter(|wanted| *wanted).map(|_| typing),
                 tool: Some(called(call)),
+                beside: Beside { sub_agent: call.caller.sub_agent.clone(), ..Beside::default() },
                 ..Command::of_text(Runner::App, display::argv_line(&exec.command), view)
             };
             return asked(call, Subject::Command(Box::new(command)), via);
@@ -73,7 +75,7 @@ pub fn of_arguments(call: &Call, commands: Vec<String>, via: Via) -> Question {
 fn blank(call: &Call) -> question::ToolCall {
     let workspace = call.workspace.to_string_lossy();
     let folder = (!workspace.is_empty()).then(|| Folder::named(workspace));
-    question::ToolCall { folder, ..of_tool(called(call)) }
+    question::ToolCall { folder, sub_agent: call.caller.sub_agent.clone(), ..of_tool(called(call)) }
 }
 
 fn of_tool(name: ToolName) -> question::ToolCall {
@@ -88,6 +90,7 @@ fn of_tool(name: ToolName) -> question::ToolCall {
         commands: Vec::new(),
         arguments: None,
         folder: None,
+        sub_agent: None,
     }
 }
 
@@ -146,7 +149,12 @@ fn written(params: &impl Serialize) -> String {
     serde_json::to_string_pretty(params).unwrap_or_default()
 }
 
-fn change_view(change: &FileChange) -> ChangeView {
+/// Changes of files as a person reads them, for an agent that works in `workspace`.
+pub fn changes_view(changes: &[FileChange], workspace: &Path) -> Vec<ChangeView> {
+    changes.iter().map(|change| change_view(change, workspace)).collect()
+}
+
+fn change_view(change: &FileChange, workspace: &Path) -> ChangeView {
     let path = change.path.to_string_lossy();
     let (kind, path, from) = match &change.kind {
         files::ChangeKind::Append => (ChangeKind::Append, path, None),
@@ -166,7 +174,7 @@ fn change_view(change: &FileChange) -> ChangeView {
         removed: count(LineKind::Removed),
         hunks: change.diff.hunks.iter().map(hunk_view).collect(),
         complete: change.is_complete(),
-        notes: notes(change),
+        notes: notes(change, workspace),
     }
 }
 
@@ -186,7 +194,7 @@ fn hunk_view(hunk: &files::Hunk) -> DiffHunk {
     }
 }
 
-fn notes(change: &FileChange) -> Vec<ChangeNote> {
+fn notes(change: &FileChange, workspace: &Path) -> Vec<ChangeNote> {
     let runs = |sensitive: &Sensitive| match sensitive {
         Sensitive::Agent
         | Sensitive::Build
@@ -199,6 +207,7 @@ fn notes(change: &FileChange) -> Vec<ChangeNote> {
     let diff = &change.diff;
     [
         (change.sensitive.iter().any(runs), ChangeNote::RunsByItself),
+        (!change.is_beneath(workspace), ChangeNote::Outside),
         (change.sensitive.contains(&Sensitive::Executable), ChangeNote::Executable),
         (diff.binary, ChangeNote::Binary),
         (diff.line_endings_change().is_some(), ChangeNote::LineEndings),

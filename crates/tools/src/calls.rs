@@ -1,6 +1,7 @@
 //! A call of a tool: who calls what, and what comes of it.
 
 use countersign_protocol::ids::{AgentId, SessionKey};
+use countersign_protocol::tools::SubAgent;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::fmt;
@@ -25,6 +26,8 @@ pub struct Caller {
     pub agent: AgentId,
     /// The session, as claimed.
     pub session: Option<SessionKey>,
+    /// The agent that really calls, where it works for the one above; as claimed.
+    pub sub_agent: Option<SubAgent>,
     /// The program that brought the call, as it says: `claude-code 2.1`.
     pub client: Option<String>,
     /// The channel that the turn came from; decides who may be asked besides the windows.

@@ -74,3 +74,53 @@ test('a here-document of thousands of lines is complete, and allowed only at its
     await tab.evaluate((end) => document.querySelector(end).scrollIntoView(), at('command-end'));
     await armed(tab);
   }));
+
+test('a patch in a command stands beside its text as what it changes, and both are read before Allow', () =>
+  prompt(
+    ['patchInCommand', 'a'],
+    async (tab) => {
+      assert.match(await tab.textContent(at('verb')), /wants to run this itself/);
+      assert.match((await lines(tab)).join(''), /\*\*\* Delete File: docs\/old\.md↵/);
+      assert.equal(await tab.textContent(at('diff-patch')), 'What the patch in it says:');
+      assert.equal(await tab.locator(at('diff')).count(), 2);
+      await waited(tab);
+      assert.equal(await tab.getAttribute(at('allow-once'), 'data-armed'), 'false');
+      await tab.evaluate((end) => document.querySelector(end).scrollIntoView(), at('reading-end'));
+      await armed(tab);
+    },
+    { width: 360, height: 300 },
+  ));
+
+test('the agent below the asking one, and what goes on in the background, are told in every language', async () => {
+  for (const [language, expected] of [
+    ['en', [/Sub-agent/, /goes on after the agent has its answer/]],
+    ['zh', [/子智能体/, /仍会继续运行/]],
+    ['ko', [/하위 에이전트/, /계속 실행됩니다/]],
+  ]) {
+    await prompt(
+      ['ofSubAgent', 'a'],
+      async (tab) => {
+        const row = await tab.textContent('[data-fact="sub-agent"]');
+        assert.match(row, /general-purpose\s*a2d16c525aa208a02/);
+        assert.match(row, expected[0]);
+        assert.match(await tab.textContent('[data-fact="background"]'), expected[1]);
+      },
+      { language },
+    );
+  }
+});
+
+test('a name of an agent below never passes for another text', () =>
+  prompt(['ofHostileSubAgent', 'a'], async (tab) => {
+    const row = tab.locator('[data-fact="sub-agent"]');
+    assert.deepEqual(await row.locator('.escape').allTextContents(), ['U+202E']);
+    const { width, height } = await row.boundingBox();
+    assert.ok(width <= 560 && height <= 140, `${width} × ${height}`);
+  }));
+
+test('a file outside the agent’s folder is marked, and not as an alarm', () =>
+  prompt(['outside', 'a'], async (tab) => {
+    const note = tab.locator(`${at('diff-notes')} .attention`);
+    assert.match(await note.textContent(), /outside the folder that the agent works in/);
+    assert.equal(await tab.locator(`${at('diff-notes')} .danger`).count(), 0);
+  }));

@@ -1,6 +1,7 @@
 import type { Card } from '../../src/lib/protocol';
 import { card } from './cards';
-import { command, segment, shellText } from './text';
+import { command, segment, shellText, shown } from './text';
+import { change, edit, hunk } from './tools';
 
 const NOTES = `cat > docs/harbour.md <<'EOF'
 # Harbour
@@ -36,6 +37,50 @@ ${'x'.repeat(70)}${' '.repeat(90)}rm -rf ~
 EOF
 `;
   return ofShell(id, now, text);
+}
+
+/** A patch in a command, with what it would change beside it. */
+export function patchInCommand(id: string, now: number): Card {
+  const patch = ['*** Add File: docs/pier.md', '+# Pier', '+', '+Closed.', '*** Delete File: docs/old.md'];
+  const text = `apply_patch <<'EOF'\n*** Begin Patch\n${patch.join('\n')}\n*** End Patch\nEOF\n`;
+  const changes = [
+    change('create', '/home/mina/src/storefront/docs/pier.md', [hunk(1, 1, ['+# Pier', '+', '+Closed.'])]),
+    change('delete', '/home/mina/src/storefront/docs/old.md', [hunk(1, 1, ['-Nothing.'])]),
+  ];
+  const { facts } = card(id, now);
+  return ofShell(id, now, text, {
+    facts: [...changes.map((one) => ({ kind: 'change', change: one }) as const), ...facts],
+  });
+}
+
+/** What an agent below the asking one wants, and does not wait for. */
+export function ofSubAgent(id: string, now: number): Card {
+  const { facts } = card(id, now);
+  const who = { kind: 'sub-agent', id: shown('a2d16c525aa208a02'), madeFor: shown('general-purpose') } as const;
+  return ofShell(id, now, 'npm run serve', { facts: [who, { kind: 'background' }, ...facts] });
+}
+
+/** The same with a name that would pass for something else. */
+export function ofHostileSubAgent(id: string, now: number): Card {
+  const made = ofSubAgent(id, now);
+  const who = {
+    kind: 'sub-agent',
+    id: shown('a'.repeat(200)),
+    madeFor: shown(`\u202ereviewer of the m\u0430in agent ${'x '.repeat(120)}`),
+  } as const;
+  return { ...made, facts: [who, ...made.facts.slice(1)] };
+}
+
+/** A file that is not in the agent's folder. */
+export function outside(id: string, now: number): Card {
+  const made = edit(id, now, { via: 'hook' });
+  const marked = change('create', '/home/mina/.config/shop.toml', [hunk(1, 1, ['+open = true'])], {
+    notes: ['outside'],
+  });
+  return {
+    ...made,
+    facts: made.facts.map((fact) => (fact.kind === 'change' ? { kind: 'change', change: marked } : fact)),
+  };
 }
 
 /** Arguments with lines in them, and a name and a path that must have none. */

@@ -13,6 +13,7 @@ use countersign_protocol::question::{
     AllowBlocked, AlwaysUnavailable, HostKind, QuestionKind, Severity, Via, Why, WhyReason,
 };
 use countersign_protocol::shown::CommandView;
+use countersign_protocol::tools::SubAgent;
 use countersign_protocol::trace::PolicyLayer;
 use countersign_protocol::vocabulary::{Ask, Decision, Security};
 use serde::Serialize;
@@ -83,6 +84,19 @@ pub struct Command {
     pub warning: Option<String>,
     /// The tool that it was asked for with, when that was one.
     pub tool: Option<ToolName>,
+    /// What is known of it besides.
+    pub beside: Beside,
+}
+
+/// What a reader of a command is told besides the command itself.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Beside {
+    /// The agent that asks for it, where it works for the one that is named; as claimed.
+    pub sub_agent: Option<SubAgent>,
+    /// Whether it goes on after the agent has its answer; as claimed.
+    pub background: bool,
+    /// Files that change where it does with the patch in its text what the patch says. They stand beside the text, never for it.
+    pub changes: Vec<ChangeView>,
 }
 
 /// Who types in the terminal of a command.
@@ -153,6 +167,8 @@ pub struct ToolCall {
     pub arguments: Option<String>,
     /// Where its caller works.
     pub folder: Option<Folder>,
+    /// The agent that calls, where it works for the one that is named; as claimed.
+    pub sub_agent: Option<SubAgent>,
 }
 
 /// What a plugin wants.
@@ -395,6 +411,15 @@ impl Subject {
         }
     }
 
+    /// The agent that asks, where it works for the one that is named.
+    pub fn sub_agent(&self) -> Option<&SubAgent> {
+        match self {
+            Self::Command(command) => command.beside.sub_agent.as_ref(),
+            Self::Tool(call) => call.sub_agent.as_ref(),
+            Self::Plugin(_) | Self::Proposal(_) => None,
+        }
+    }
+
     fn is_whole(&self) -> bool {
         match self {
             Self::Tool(call) => call.changes.iter().all(|change| change.complete),
@@ -418,6 +443,7 @@ impl Command {
             terminal: None,
             warning: None,
             tool: None,
+            beside: Beside::default(),
         }
     }
 }

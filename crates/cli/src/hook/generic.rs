@@ -43,6 +43,7 @@ impl Contract for Generic {
             workspace,
             session: text("session")?,
             agent: text("agent")?,
+            sub_agent: None,
             model: None,
             id: text("id")?,
             own_id: None,

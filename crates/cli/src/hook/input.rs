@@ -4,6 +4,7 @@
 use super::Event;
 use countersign_core::json;
 use countersign_protocol::limits::CONTROL_LINE_BYTES;
+use countersign_protocol::tools::SubAgent;
 use serde_json::{Map, Value};
 use std::io;
 use std::path::Path;
@@ -32,6 +33,8 @@ pub(crate) struct Called {
     pub(crate) session: Option<String>,
     /// The agent, where the document names one.
     pub(crate) agent: Option<String>,
+    /// The agent that calls, where it works for another one.
+    pub(crate) sub_agent: Option<SubAgent>,
     /// The model, where the document names one.
     pub(crate) model: Option<String>,
     /// The agent's id of the call, where it is to hear it again.
@@ -123,6 +126,7 @@ impl Document {
             workspace: self.folder("cwd")?.to_owned(),
             session: Some(self.text("session_id")?.to_owned()),
             agent: None,
+            sub_agent: self.sub_agent(),
             model: None,
             id: None,
             own_id: self.optional_text("tool_use_id")?.map(str::to_owned),
@@ -142,6 +146,13 @@ impl Document {
             Some(Value::String(text)) if !text.trim().is_empty() => Ok(Some(text)),
             Some(_) => Err(self.unfit(member, TEXT)),
         }
+    }
+
+    /// Who really calls. Nothing depends on it, so what it is not is no reason to refuse a call.
+    fn sub_agent(&self) -> Option<SubAgent> {
+        let said = |member| self.optional_text(member).ok().flatten().map(str::to_owned);
+        // The kind alone is also said of an agent that nobody made for anything.
+        Some(SubAgent { id: said("agent_id")?, kind: said("agent_type") })
     }
 
     /// A member that has to be an object.
@@ -242,6 +253,19 @@ mod tests {
         };
         let called = parse(&whole).unwrap();
         assert_eq!((called.tool.as_str(), called.session.as_deref()), ("Bash", Some("s")));
+        assert_eq!(called.sub_agent, None);
+        for (id, kind, expected) in [
+            (serde_json::json!("a2"), serde_json::json!("explorer"), Some(("a2", Some("explorer")))),
+            (serde_json::json!("a2"), serde_json::json!(7), Some(("a2", None))),
+            (serde_json::json!(""), serde_json::json!("explorer"), None),
+            (serde_json::json!(null), serde_json::json!("explorer"), None),
+        ] {
+            let mut by = whole.clone();
+            (by["agent_id"], by["agent_type"]) = (id, kind);
+            let found = parse(&by).unwrap().sub_agent;
+            let found = found.as_ref().map(|agent| (agent.id.as_str(), agent.kind.as_deref()));
+            assert_eq!(found, expected);
+        }
         for (member, unfit, got) in [
             ("session_id", serde_json::json!(7), "a number"),
             ("session_id", serde_json::json!(" "), "\" \""),

@@ -291,6 +291,7 @@ fn tool_call(contract: &dyn Contract, options: &Options, ids: &dyn IdSource, cal
             agent: agent.unwrap_or_else(|| contract.name().to_owned()),
             session: called.session.clone(),
             client: contract.client().map(str::to_owned),
+            sub_agent: called.sub_agent.clone(),
             model: called.model.clone(),
             workspace: called.workspace.clone(),
             call: called.own_id.clone(),

@@ -28,6 +28,7 @@ impl Identity {
             if normalised.is_empty() { UNNAMED.to_owned() } else { normalised }
         });
         ToolCaller {
+            sub_agent: None,
             agent,
             session: Some(given(self.session.as_deref()).unwrap_or_else(|| session.to_owned())),
             client: client.and_then(described),
@@ -112,6 +113,7 @@ mod tests {
             pet_session: None,
         };
         let expected = ToolCaller {
+            sub_agent: None,
             agent: "reviewer".to_owned(),
             session: Some("night shift".to_owned()),
             client: Some("claude-code 2.1".to_owned()),

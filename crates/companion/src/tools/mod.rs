@@ -9,6 +9,7 @@
 //! let output = tools.call(call, &peer, progress, gone).await?;
 //! ```
 
+mod beside;
 mod commands;
 mod config;
 mod foreign;
@@ -263,7 +264,8 @@ impl Tools {
             Foreign::Command(exec) => {
                 let peer = Peer { via: Some(Via::Hook), ..peer.clone() };
                 let wait = gate::wait_of(&call);
-                let permitted = gate.host.permit(*exec, &peer, gone).await;
+                let beside = beside::of(&call, &exec).await;
+                let permitted = gate.host.permit(*exec, beside, &peer, gone).await;
                 return permitted.map(|_| ()).map_err(|refusal| {
                     let failure = match refusal.outcome {
                         Outcome::Expired => ToolFailure::Expired,
@@ -276,8 +278,7 @@ impl Tools {
             Foreign::Change(tool, same) => match tool.plan(&same).await {
                 Ok(plan) => {
                     gate::keep_out(&plan.preview, &gate.private).map_err(not_allowed)?;
-                    let named = Call { tool: call.tool.clone(), ..(*same).clone() };
-                    questions::of_plan(&named, &plan.preview, Via::Hook)
+                    questions::of_plan(&call, &plan.preview, Via::Hook)
                 }
                 // It may fail there too, or do something else than ours would: a person sees what is known.
                 Err(_) => questions::of_arguments(&call, Vec::new(), Via::Hook),
@@ -416,6 +417,7 @@ fn call_of(call: ToolCall, peer: &Peer, entrance: Entrance) -> Result<Call, Fail
         caller: Caller {
             agent: AgentId::of(Some(&caller.agent)),
             session: SessionKey::of(caller.session.as_deref()),
+            sub_agent: caller.sub_agent,
             client: caller.client,
             channel: match caller.pet_session {
                 Some(session_id) => Channel::Pet { session_id },

@@ -19,6 +19,7 @@ use std::path::Path;
 use tempfile::TempDir;
 use tokio::sync::mpsc;
 
+mod beside;
 mod foreign;
 mod gateway;
 

@@ -459,6 +459,7 @@ impl Host {
                 environment: Environment::Values(checked.env.accepted.clone()),
                 time_limit: checked.timeout,
                 terminal: checked.terminal,
+                beside: checked.beside.clone(),
                 ..Command::of_text(checked.runner, checked.command_text.clone(), view)
             })),
             door: self.door(checked.via(peer, self.parts.via), peer),

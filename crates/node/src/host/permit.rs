@@ -8,7 +8,7 @@ use super::{Host, Settled, allowed};
 use crate::host::placement::Placement;
 use crate::host::record::Recorder;
 use crate::socket::server::Peer;
-use countersign_approvals::question::Runner;
+use countersign_approvals::question::{Beside, Runner};
 use countersign_policy::effective::Requested;
 use countersign_protocol::question::Outcome;
 use countersign_protocol::settings::ForwardedGrants;
@@ -16,10 +16,12 @@ use countersign_protocol::socket::ExecRequest;
 use tokio_util::sync::CancellationToken;
 
 impl Host {
-    /// Whether `request` may run, asking if needed. `gone` withdraws the question. What it says about grants counts for nothing.
+    /// Whether `request` may run, asking if needed; then a person is told what is `beside` it. `gone` withdraws the question. What
+    /// the request says about grants counts for nothing.
     pub async fn permit(
         &self,
         request: ExecRequest,
+        beside: Beside,
         peer: &Peer,
         gone: &CancellationToken,
     ) -> Result<Outcome, Refusal> {
@@ -31,7 +33,7 @@ impl Host {
             ..request
         };
         let mut recorder = Recorder::permit(&self.parts, &request, peer);
-        let settled = self.permitted(request, peer, gone, &mut recorder).await;
+        let settled = self.permitted(request, beside, peer, gone, &mut recorder).await;
         let refusal = match settled {
             Ok(Settled { evaluation, .. }) => {
                 let outcome = allowed(&evaluation.verdict);
@@ -49,6 +51,7 @@ impl Host {
     async fn permitted(
         &self,
         request: ExecRequest,
+        beside: Beside,
         peer: &Peer,
         gone: &CancellationToken,
         recorder: &mut Recorder,
@@ -56,6 +59,7 @@ impl Host {
         let here = Placement::Here { policy: Requested::default() };
         let mut checked = check(request, here, &self.parts.home, ForwardedGrants::Never)?;
         checked.runner = Runner::AskerByPolicy;
+        checked.beside = beside;
         let settled = self.settle(checked, false, peer, gone, recorder).await?;
         let uses = self.uses(&settled.checked, &settled.judged, &settled.evaluation);
         if !uses.is_empty() {

@@ -5,7 +5,7 @@ use super::placement::Placement;
 use super::refusal::Refusal;
 use crate::executor::Tap;
 use crate::socket::server::Peer;
-use countersign_approvals::question::{Runner, Typing};
+use countersign_approvals::question::{Beside, Runner, Typing};
 use countersign_commands::environment::{self, Overrides, Target};
 use countersign_commands::raw_command;
 use countersign_policy::evaluate::Origin;
@@ -42,6 +42,8 @@ pub(super) struct Checked {
     /// Hears what it prints.
     pub(super) tap: Tap,
     pub(super) runner: Runner,
+    /// What its asker's person is told besides.
+    pub(super) beside: Beside,
 }
 
 impl Checked {
@@ -126,6 +128,7 @@ pub(super) fn check(
         started: CancellationToken::new(),
         tap: Tap::default(),
         runner: Runner::App,
+        beside: Beside::default(),
         argv,
         placement,
     })

@@ -195,6 +195,17 @@ ui_tagged! {
             #[ts(optional)]
             client: Option<Shown>,
         },
+        /// An agent that works for the asking one, as that one says.
+        SubAgent {
+            /// Which one of them.
+            id: Shown,
+            /// What it was made for, where that is said.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            #[ts(optional)]
+            made_for: Option<Shown>,
+        },
+        /// It goes on after the agent has its answer, as the agent says.
+        Background,
         /// A file that would change.
         Change {
             /// How.

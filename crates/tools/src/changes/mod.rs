@@ -9,7 +9,7 @@ pub use lines::{Ending, LineEndings};
 pub use sensitive::Sensitive;
 
 use countersign_protocol::digits::hex;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// A file that would be made, changed, moved or removed.
 #[derive(Clone, Debug, PartialEq)]
@@ -104,6 +104,22 @@ impl FileChange {
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.diff.is_complete()
+    }
+
+    /// Whether nothing of it is anywhere but beneath `folder`, which may lead through links.
+    pub fn is_beneath(&self, folder: &Path) -> bool {
+        let to = match &self.kind {
+            ChangeKind::Move { to } => Some(to),
+            ChangeKind::Append
+            | ChangeKind::Create
+            | ChangeKind::Delete
+            | ChangeKind::Edit
+            | ChangeKind::Overwrite => None,
+        };
+        let touches_only =
+            |folder: &Path| std::iter::once(&self.path).chain(to).all(|path| path.starts_with(folder));
+        // Paths of changes are without links: a folder that has some on its way looks like another one.
+        touches_only(folder) || std::fs::canonicalize(folder).is_ok_and(|real| touches_only(&real))
     }
 }
 

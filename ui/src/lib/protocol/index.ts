@@ -300,7 +300,7 @@ export type ChangeKind = "append" | "create" | "delete" | "edit" | "move" | "ove
 /**
  * What a reader has to know besides the lines.
  */
-export type ChangeNote = "runs-by-itself" | "executable" | "binary" | "line-endings" | "no-final-newline" | "hard-linked";
+export type ChangeNote = "runs-by-itself" | "executable" | "binary" | "line-endings" | "no-final-newline" | "hard-linked" | "outside";
 
 /**
  * A file that would change.
@@ -1113,7 +1113,15 @@ tool: Shown,
 /**
  * The program that called it, as it says.
  */
-client?: Shown, } | { "kind": "change", 
+client?: Shown, } | { "kind": "sub-agent", 
+/**
+ * Which one of them.
+ */
+id: Shown, 
+/**
+ * What it was made for, where that is said.
+ */
+madeFor?: Shown, } | { "kind": "background" } | { "kind": "change", 
 /**
  * How.
  */

@@ -113,6 +113,7 @@ impl Who {
     pub(super) fn caller(&self, client: Option<String>) -> ToolCaller {
         ToolCaller {
             agent: self.agent.clone(),
+            sub_agent: None,
             session: Some(self.session.clone()),
             client,
             provider: self.provider.clone(),

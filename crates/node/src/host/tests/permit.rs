@@ -2,6 +2,7 @@
 
 use super::*;
 use countersign_approvals::history;
+use countersign_approvals::question::Beside;
 use countersign_protocol::history::HistoryEvent;
 use countersign_protocol::question::QuestionKind;
 use pretty_assertions::assert_eq;
@@ -31,7 +32,7 @@ async fn check(document: &str, desk: Person, expected: Result<Outcome, &str>, as
         }
         kinds
     });
-    let came = rig.host.permit(request, &Peer::default(), &CancellationToken::new()).await;
+    let came = rig.host.permit(request, Beside::default(), &Peer::default(), &CancellationToken::new()).await;
     let written = came.as_ref().map_or_else(|refusal| refusal.outcome.clone(), Clone::clone);
     let came = came.map_err(|refusal| refusal.error.reason.unwrap_or_default());
     assert_eq!(came, expected.map_err(str::to_owned));

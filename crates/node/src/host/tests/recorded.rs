@@ -1,6 +1,7 @@
 //! What cannot be recorded does not run unasked.
 
 use super::*;
+use countersign_approvals::question::Beside;
 use pretty_assertions::assert_eq;
 
 /// A rig whose policy lets `echo` run in each way that asks nobody, and whose history takes no more lines of that.
@@ -41,6 +42,7 @@ async fn nothing_runs_where_nobody_can_be_asked() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_an_agent_would_run_itself_is_not_permitted_either() {
     let rig = unrecordable(&policy("full", "off", "full", &[])).await;
-    let permitted = rig.host.permit(echo(), &Peer::default(), &CancellationToken::new()).await;
+    let permitted =
+        rig.host.permit(echo(), Beside::default(), &Peer::default(), &CancellationToken::new()).await;
     assert!(permitted.is_err(), "{permitted:?}");
 }

@@ -5,9 +5,11 @@
 //! replace another. What cannot be told is refused, and all files of a patch are changed or none.
 
 mod fit;
+mod in_command;
 mod parse;
 
 pub use fit::{Misfit, fit};
+pub use in_command::{InCommand, in_command};
 pub use parse::{Chunk, FilePatch, ParseError, Patch, PatchLine, parse};
 
 use super::error::FileError;

@@ -36,12 +36,14 @@ export const tools = {
     inbox: 'tool',
     permit: 'run by the agent',
     runsByItself: 'runs by itself',
+    outside: 'outside the folder',
     notWhole: 'not shown whole',
     leftToTool: 'left to the tool',
     didNothing: 'not done',
   },
   diff: {
     label: 'What would be done',
+    patch: 'What the patch in it says:',
     files: (n: number) => (n === 1 ? '1 file' : `${n} files`),
     counts: (added: number, removed: number) => `+${added} −${removed}`,
     spoken: (added: number, removed: number) =>
@@ -65,6 +67,7 @@ export const tools = {
       binary: 'What is there is not text. It is not shown as lines.',
       'line-endings': 'The ends of its lines change.',
       'no-final-newline': 'Its last line has no line end.',
+      outside: 'This file is outside the folder that the agent works in.',
       'hard-linked': 'This file has another name too (a hard link).',
     },
     notWhole: 'This change cannot be shown whole, so it cannot be allowed.',
