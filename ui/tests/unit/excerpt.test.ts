@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { excerpt, groups } from '../../src/lib/excerpt';
+import { excerpt, groups, linesOf } from '../../src/lib/excerpt';
 import type { ArgView, Shown } from '../../src/lib/protocol';
 import { plain } from '../../src/lib/shown';
 import { segment, shown } from '../mock/text';
 
-function argument(text: string, reading: 'plain' | 'word' = 'word'): ArgView {
+function argument(text: string, reading: 'plain' | 'text' | 'word' = 'word'): ArgView {
   return { role: 'argument', shown: shown(text, reading), missed: false };
 }
 
@@ -56,3 +56,11 @@ test.each([
     if (text.includes(' ')) for (const piece of pieces) expect(piece.endsWith(' ')).toBe(true);
   },
 );
+
+test('a long text of lines is cut at ends of lines, and takes as many lines as it has', () => {
+  const found = groups([argument('a line of a text\n'.repeat(1_000), 'text')]);
+  expect(found.length).toBeGreaterThan(3);
+  for (const { args } of found) expect(plain(args[0]?.shown ?? { spans: [] }).endsWith('U+000A')).toBe(true);
+  expect(found.reduce((sum, { ends }) => sum + ends, 0)).toBe(1_000);
+  expect(found.every((group) => linesOf(group) > group.ends)).toBe(true);
+});

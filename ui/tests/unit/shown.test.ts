@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { BackendError } from '../../src/lib/ipc';
-import { escaped, marked, plain, toPaint, VISIBLE_SPACE } from '../../src/lib/shown';
+import { bare, escaped, linesIn, marked, plain, toPaint, VISIBLE_SPACE } from '../../src/lib/shown';
 import { shown } from '../mock/text';
 
 test('an argument of few spans is painted span by span', () => {
@@ -36,6 +36,29 @@ test('whatever is thrown becomes an error with a known code', () => {
 
 test('where nothing can be marked, look-alike letters carry their code', () => {
   expect(marked(shown('m\u0430in\u202e x'))).toBe('m\u0430[U+0430]inU+202E x');
+});
+
+test('a text is as many lines as it has ends, and the last one where something follows', () => {
+  const lines = (text: string) => linesIn(shown(text, 'text')).map(({ shown, isEnded }) => [bare(shown), isEnded]);
+  expect(lines('a\n\nb c')).toEqual([
+    ['a', true],
+    ['', true],
+    ['b c', false],
+  ]);
+  expect(lines('a\n')).toEqual([['a', true]]);
+  expect(lines('')).toEqual([]);
+  // Blanks at an end are painted, and a tab is no end.
+  expect(lines('a \n\tb')).toEqual([
+    [null, true],
+    [null, false],
+  ]);
+  // Where nobody expects lines, there are none.
+  expect(linesIn(shown('a\nb')).length).toBe(1);
+});
+
+test('in one line an end of a line has its sign', () => {
+  expect(marked(shown('a\n\tb', 'text'))).toBe('a↵ b');
+  expect(marked(shown('a\nb'))).toBe('aU+000Ab');
 });
 
 test('words that came as they are show what would not be seen in them', () => {

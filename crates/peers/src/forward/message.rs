@@ -5,6 +5,7 @@ use countersign_approvals::book::{Ending, Record};
 use countersign_approvals::question::{Folder, Place, Question, Subject};
 use countersign_policy::display;
 use countersign_protocol::question::{CancelCause, HostKind, QuestionKind, Via};
+use countersign_protocol::shown::{CommandView, SpanKind};
 use countersign_protocol::vocabulary::Decision;
 use serde::Serialize;
 use std::borrow::Cow;
@@ -131,13 +132,19 @@ pub(super) fn told(question: &Question) -> CommandText {
         Subject::Tool(call) => of_list(&call.words),
         Subject::Plugin(_) | Subject::Proposal(_) => of_text(&question.subject.line()),
     };
-    let is_plain = open == masked && view.hidden == 0 && view.lookalikes == 0;
+    let is_plain = open == masked && view.hidden == 0 && view.lookalikes == 0 && !has_lines(view);
     // Line ends and tabs are seen for what they are; every other character that is not must have been counted as hidden.
     let is_clean = !copy.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\t'));
     if is_plain && is_clean && copy.len() <= MAX_COMMAND {
         return CommandText { text: copy, exact: true };
     }
     CommandText { text: cut(masked, MAX_COMMAND), exact: false }
+}
+
+/// Whether a word has lines or tabs of its own. The windows draw them; elsewhere nobody could tell them from the breaks of a message.
+fn has_lines(view: &CommandView) -> bool {
+    let args = view.segments.iter().flat_map(|segment| &segment.args);
+    args.flat_map(|arg| &arg.shown.spans).any(|span| span.kind == SpanKind::Layout)
 }
 
 /// A list quoted for a shell, in one line with every secret, and with secrets masked.

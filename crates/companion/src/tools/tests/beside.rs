@@ -20,7 +20,7 @@ impl Rig {
 }
 
 fn changed(card: &Card) -> Vec<&ChangeView> {
-    let change = |fact| if let &Fact::Change { ref change } = fact { Some(change) } else { None };
+    let change = |fact| if let Fact::Change { change } = fact { Some(change) } else { None };
     card.facts.iter().filter_map(change).collect()
 }
 

@@ -102,6 +102,9 @@ fn t08_only_a_command_that_is_told_whole_counts_as_such() {
     check(question(&["ls", "a b", "it's"]), "ls 'a b' 'it'\\''s'", true);
     check(question(&["sh", "-c", "echo a && rm b"]), "sh -c 'echo a && rm b'", true);
     check(text_question("echo a\n\techo b"), "echo a\n\techo b", true);
+    let here = "cat <<'EOF'\na\nEOF";
+    check(text_question(here), "cat <<'EOF'\\u{A}a\\u{A}EOF", false);
+    check(question(&["git", "commit", "-m", "a\nb"]), "git commit -m \"a\\u{A}b\"", false);
     // Something is masked, or written as a code, or not told at all.
     check(question(&["curl", "--password", "hunter2hunter2"]), "curl --password ••••••••", false);
     check(question(&["ls", "a\u{202e}b"]), "ls \"a\\u{202E}b\"", false);
