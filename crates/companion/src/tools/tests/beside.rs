@@ -19,8 +19,11 @@ impl Rig {
     }
 }
 
-fn changed(card: &Card) -> Vec<&ChangeView> {
-    let change = |fact| if let Fact::Change { change } = fact { Some(change) } else { None };
+fn changed<'a>(card: &'a Card) -> Vec<&'a ChangeView> {
+    let change = |fact: &'a Fact| match fact {
+        Fact::Change { change } => Some(change),
+        _ => None,
+    };
     card.facts.iter().filter_map(change).collect()
 }
 
