@@ -4,6 +4,7 @@ use super::*;
 use countersign_approvals::ports::Ports;
 use countersign_protocol::control::{ControlRequest, ControlResponse};
 use countersign_protocol::limits::CONTROL_LINE_BYTES;
+use countersign_protocol::tools::SubAgent;
 use pretty_assertions::assert_eq;
 use serde_json::json;
 use std::io::ErrorKind;
@@ -188,6 +189,10 @@ async fn the_app_is_asked_in_the_agents_own_words() {
             session,
             client: client.map(str::to_owned),
             model,
+            sub_agent: input["agent_id"].as_str().map(|id| SubAgent {
+                id: id.to_owned(),
+                kind: input["agent_type"].as_str().map(str::to_owned),
+            }),
             workspace: "/home/user/my-project".to_owned(),
             call: input["tool_use_id"].as_str().map(str::to_owned),
             ..ToolCaller::default()
