@@ -268,12 +268,12 @@ pub(crate) fn expect_word(heard: &str, words: &[&str]) -> Story {
 
 /// Shows what the agent's settings would be with the hook.
 pub(crate) fn preview_hook(home: &Home, agent: &Agent) -> Result<Finished> {
-    installer(home, agent, &[])
+    installer(home, agent, &["--dry-run"])
 }
 
 /// Puts the hook into the agent's settings, or takes it out.
 pub(crate) fn change_hook(home: &Home, agent: &Agent, more: &[&str]) -> Result<Finished> {
-    installer(home, agent, &[&["--apply"], more].concat())
+    installer(home, agent, more)
 }
 
 fn install_hook(home: &Home, agent: &Agent, more: &[&str]) -> Story {

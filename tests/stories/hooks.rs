@@ -342,12 +342,12 @@ fn installed(home: &Home, agent: &str, file: &str, event: &str) -> Result<String
 
 #[test]
 fn what_is_installed_works_as_its_agent_starts_it() -> Story {
-    for (agent, recording, code, file, event) in [
-        ("claude-code", "claude-code-bash", 2, ".claude/settings.json", "PreToolUse"),
-        ("codex", "codex-bash", 2, ".codex/hooks.json", "PreToolUse"),
-        ("gemini", "gemini-shell", 2, ".gemini/settings.json", "BeforeTool"),
-        ("qwen", "qwen-shell", 2, ".qwen/settings.json", "PreToolUse"),
-        ("copilot", "copilot-bash", 0, ".copilot/settings.json", "PreToolUse"),
+    for (agent, recording, file, event) in [
+        ("claude-code", "claude-code-bash", ".claude/settings.json", "PreToolUse"),
+        ("codex", "codex-bash", ".codex/hooks.json", "PreToolUse"),
+        ("gemini", "gemini-shell", ".gemini/settings.json", "BeforeTool"),
+        ("qwen", "qwen-shell", ".qwen/settings.json", "PreToolUse"),
+        ("copilot", "copilot-bash", ".copilot/settings.json", "PreToolUse"),
     ] {
         let input = recorded(recording)?;
         let shell = |home: &Home, line: &str| -> Result<Finished> {

@@ -42,4 +42,4 @@ pub use places::{Scope, Sighting, Surroundings};
 pub use plan::{Applied, Change, FileChange, Plan, Request};
 pub use record::Record;
 pub use standing::{Connected, Program, Standing, Trust};
-pub use table::{Agent, Event, Hook, HookWish, Mcp, Way};
+pub use table::{Agent, Event, Hook, HookWish, Mcp, SERVER, Way};

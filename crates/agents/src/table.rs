@@ -220,4 +220,4 @@ pub(crate) enum Off {
 }
 
 /// What our entries are called in settings.
-pub(crate) const SERVER: &str = "countersign";
+pub const SERVER: &str = "countersign";

@@ -250,7 +250,9 @@ fn change(agent: &Agent, by: &[Way], scope: Scope) -> anyhow::Result<Change> {
         true => {
             let provider = agent.mcp.as_ref().and_then(|mcp| mcp.provider);
             let provider = provider.map(|provider| ["--provider".to_owned(), provider.to_owned()]);
-            let words = [program(scope)?, "mcp".to_owned()].into_iter().chain(provider.into_iter().flatten());
+            // As the entry is called: calls of these tools are asked about once, also by Claude Code's permission prompt.
+            let words = [&program(scope)?, "mcp", "--name", countersign_agents::SERVER].map(str::to_owned);
+            let words = words.into_iter().chain(provider.into_iter().flatten());
             Some(words.collect())
         }
         false => None,

@@ -56,8 +56,9 @@ fn process(pid: Pid) -> PathBuf {
 /// Where the system tells of processes.
 const PROCESSES: &str = "/proc";
 
-/// What agents call the tools of a server that is called `countersign` in their settings.
-const NAMES: [&str; 2] = ["mcp__countersign__", "mcp_countersign_"];
+/// What agents call the tools of a server that is called `countersign` in their settings: Claude Code, Codex and Qwen Code, Gemini CLI,
+/// and Copilot CLI.
+const NAMES: [&str; 3] = ["mcp__countersign__", "mcp_countersign_", "countersign-"];
 
 /// What agents start their hooks by.
 const SHELLS: [&str; 5] = ["ash", "bash", "busybox", "dash", "zsh"];

@@ -77,6 +77,14 @@ impl Open {
         Some(CalledOff(gone))
     }
 
+    /// Calls off everything that is open: nobody listens any more.
+    pub(super) fn call_off_all(&self) {
+        for request in self.requests().values_mut() {
+            request.answer = AnswerFate::Unwanted;
+            request.gone.cancel();
+        }
+    }
+
     fn call_off(&self, id: &RequestId) {
         if let Some(request) = self.requests().get_mut(id) {
             request.answer = AnswerFate::Unwanted;

@@ -25,7 +25,12 @@ impl Identity {
     pub(super) fn caller(&self, client: Option<&Implementation>, session: &str) -> ToolCaller {
         let agent = given(self.agent.as_deref()).unwrap_or_else(|| {
             let normalised = normalised(client.map_or("", |client| &client.name));
-            if normalised.is_empty() { UNNAMED.to_owned() } else { normalised }
+            match countersign_agents::by_name(&normalised) {
+                // It has another name at its hook: rules are for both.
+                Some(known) => known.name.to_owned(),
+                None if normalised.is_empty() => UNNAMED.to_owned(),
+                None => normalised,
+            }
         });
         ToolCaller {
             sub_agent: None,
@@ -88,8 +93,10 @@ mod tests {
     fn t04_a_clients_name_becomes_an_agents_and_never_all_of_them() {
         for (name, agent) in [
             ("claude-code", "claude-code"),
-            ("Visual Studio Code", "visual-studio-code"),
-            ("codex-mcp-client", "codex-mcp-client"),
+            ("Visual Studio Code", "vscode"),
+            ("Some Editor", "some-editor"),
+            ("codex-mcp-client", "codex"),
+            ("gemini-cli-mcp-client", "gemini"),
             ("  --Odd//Näme! ", "odd-n-me"),
             ("*", "mcp"),
             ("\u{202e}\n", "mcp"),

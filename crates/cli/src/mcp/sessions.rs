@@ -104,7 +104,19 @@ impl Drop for Listener {
         if let Some(session) = lock(&self.table).get_mut(&self.id) {
             session.streams = session.streams.saturating_sub(1);
             session.used = Instant::now();
+            if session.streams == 0 {
+                tokio::spawn(call_off_unheard(Arc::clone(&self.table), self.id.clone()));
+            }
         }
+    }
+}
+
+/// A client that was killed says nothing: its connections are gone, and nothing else is. One that comes back at once to listen again
+/// goes on.
+async fn call_off_unheard(table: Table, id: SessionId) {
+    tokio::time::sleep(UNHEARD).await;
+    if let Some(session) = lock(&table).get(&id).filter(|session| session.streams == 0) {
+        session.open.call_off_all();
     }
 }
 
@@ -190,6 +202,9 @@ pub(super) const SESSIONS: usize = 64;
 
 /// How long a session lasts that nobody listens to or sends anything in. What it called is called off then.
 pub(super) const IDLE: Duration = Duration::from_secs(10 * 60);
+
+/// How long a client may be away from all its streams before what it asked for is called off: less than a person needs to answer.
+const UNHEARD: Duration = Duration::from_millis(500);
 
 /// How often they are looked at.
 const SWEEP: Duration = Duration::from_secs(30);

@@ -38,6 +38,9 @@ pub(super) fn refused(refusal: &Refusal, wait: Duration) -> String {
         Outcome::DeniedByPolicy { reason } if reason == ALLOWLIST_MISS => {
             "The person's policy does not allow this, and says that nobody is to be asked.".to_owned()
         }
+        Outcome::DeniedByPolicy { reason } if reason == SECURITY_DENY && is_plain(&refusal.error.message) => {
+            "Refused by the person's policy: this agent may do nothing here (security=deny).".to_owned()
+        }
         _ => refusal.error.message.clone(),
     }
 }
@@ -51,6 +54,14 @@ fn spoken(time: Duration) -> String {
         format!("{seconds} s")
     }
 }
+
+/// Whether the peers' words are all that there is: whoever routes a command says more.
+fn is_plain(message: &str) -> bool {
+    message.starts_with("SYSTEM_RUN_DISABLED")
+}
+
+/// Nothing may run.
+const SECURITY_DENY: &str = "security=deny";
 
 /// Not covered by any entry or rule.
 const ALLOWLIST_MISS: &str = "allowlist-miss";

@@ -250,6 +250,23 @@ async fn a_session_that_ends_calls_off_what_it_called_at_once() {
     assert_eq!(server.status(server.request(Some(&session), &ping())).await, StatusCode::NOT_FOUND);
 }
 
+/// Killed, it says nothing: only its connections are gone.
+#[tokio::test]
+async fn t05_what_a_client_asked_for_is_called_off_when_it_is_gone() {
+    let server = Server::new().await;
+    let app = server.home.app();
+    let session = server.session().await;
+    let answer = server.call(&session, 1, "exec", json!({})).await;
+    let (_, asked) = app.called().await;
+    drop(answer);
+    asked.gone().await;
+    // Its session is still there for who comes back.
+    let again = server.call(&session, 2, "exec", json!({})).await;
+    let (call, _held) = app.called().await;
+    assert_eq!(call.tool, "exec");
+    drop(again);
+}
+
 #[tokio::test]
 async fn a_cancelled_call_ends_in_the_app_and_its_answer_ends_empty() {
     let server = Server::new().await;
