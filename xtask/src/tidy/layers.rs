@@ -91,6 +91,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "countersign-peers",
             "countersign-policy",
             "countersign-protocol",
+            "countersign-tools",
         ],
     ),
     ("src-tauri", &["countersign-companion", "countersign-core", "countersign-protocol"]),

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 /// Whether a call goes to a server of ours that the agent started.
 pub(super) fn goes_to_our_server(called: &Called) -> bool {
     let is_named = NAMES.iter().any(|prefix| called.tool.starts_with(prefix));
-    called.foreign && is_named && agent().is_some_and(|agent| runs_our_server(agent))
+    called.foreign && is_named && agent().is_some_and(runs_our_server)
 }
 
 /// The process that wants the hook's answer: whoever started it, or who started the shell that it was started by.

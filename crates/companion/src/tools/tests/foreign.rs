@@ -126,7 +126,7 @@ async fn hooks_that_ask_about_one_call_ask_one_question() {
         async { tokio::join!(rig.tools.permit(one, &PEER, gone()), rig.tools.permit(other, &PEER, gone())) };
     let mut asked = 0;
     let mut events = rig.core.approvals.events();
-    let (answers, _) = rig.answered(both, YES).await;
+    let (answers, _) = Box::pin(rig.answered(both, YES)).await;
     while let Ok(event) = events.try_recv() {
         asked += usize::from(matches!(event, Event::Added(_)));
     }
