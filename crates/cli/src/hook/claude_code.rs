@@ -125,17 +125,20 @@ const ALLOWED: &str = "Allowed in Countersign.";
 /// Releases before 2.1.3 end a hook after 60 s unless they are told otherwise; newer ones after 600 s.
 const PATIENCE: Duration = Duration::from_secs(50);
 
-/// They read files under Claude Code's own rules, or keep lists that only Claude reads. `LS`, `NotebookRead`, `BashOutput`,
+/// They read files under Claude Code's own rules, keep lists that only Claude reads, or say when it goes on. `LS`, `NotebookRead`, `BashOutput`,
 /// `TodoRead` are of older releases.
-const QUIET: [&str; 17] = [
+const QUIET: [&str; 20] = [
     "BashOutput",
     "EnterPlanMode",
     "Glob",
     "Grep",
     "LS",
+    "ListAgents",
     "ListMcpResourcesTool",
     "NotebookRead",
     "Read",
+    "ReportFindings",
+    "ScheduleWakeup",
     "TaskCreate",
     "TaskGet",
     "TaskList",

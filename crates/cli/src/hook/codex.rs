@@ -45,7 +45,7 @@ impl Contract for Codex {
     }
 
     fn questions(&self) -> &'static [&'static str] {
-        &[]
+        &QUESTIONS
     }
 
     fn answer(&self, reply: &Reply<'_>) -> HookAnswer {
@@ -69,6 +69,9 @@ impl Contract for Codex {
 /// Codex ends a hook after 600 s unless it is told otherwise.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Few tools but commands, patches and those of MCP servers come to a hook of Codex at all; these would be its plan, a folder's
-/// names, and a picture.
-const QUIET: [&str; 3] = ["list_dir", "update_plan", "view_image"];
+/// Few tools but commands, patches and those of MCP servers come to a hook of Codex at all; these would be its plan and goal, a
+/// folder's names, and a picture.
+const QUIET: [&str; 6] = ["create_goal", "get_goal", "list_dir", "update_goal", "update_plan", "view_image"];
+
+/// It asks the person.
+const QUESTIONS: [&str; 1] = ["request_user_input"];

@@ -122,10 +122,10 @@ fn recorded(name: &str) -> Value {
 }
 
 fn contract_of(name: &str) -> &'static dyn Contract {
-    match name {
-        _ if name.starts_with("claude-code") => &ClaudeCode,
-        _ if name.starts_with("codex") => &Codex,
-        _ if name.starts_with("gemini") => &Gemini,
+    match name.trim_start_matches("recorded/") {
+        name if name.starts_with("claude-code") => &ClaudeCode,
+        name if name.starts_with("codex") => &Codex,
+        name if name.starts_with("gemini") => &Gemini,
         _ => &Generic,
     }
 }
@@ -647,4 +647,28 @@ async fn an_input_that_breaks_is_denied() {
     let rig = Rig::new(App::allows());
     let answer = answer(&Gemini, &Options::default(), &rig.socket(), &*Ports::system().ids, Broken).await;
     assert!(denies(&answer) && answer.reason.unwrap().contains("cannot be read"));
+}
+
+/// Everything that the agents of today really handed to a hook: what is a question, and what is left to them.
+#[tokio::test]
+async fn recorded_calls_are_asked_about_unless_they_can_do_no_harm() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/corpus/hooks/recorded");
+    let mut left = Vec::new();
+    let mut count = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        let name = name.strip_suffix(".json").unwrap();
+        let (_, call) = check(&format!("recorded/{name}"), &Options::default(), App::allows()).await;
+        count += 1;
+        match call {
+            None => left.push(name.to_owned()),
+            Some(call) => assert!(!call.tool.is_empty() && call.caller.session.is_some(), "{name}"),
+        }
+    }
+    left.sort();
+    assert_eq!(count, 26);
+    assert_eq!(
+        left,
+        ["claude-code-PreToolUse-Read", "codex-PreToolUse-get_goal", "gemini-BeforeTool-read_file"]
+    );
 }

@@ -120,7 +120,17 @@ const CHANGES: &[(&[&str], &str, &[&str])] = &[
     (
         &["Edit", "edit_file", "replace"],
         "edit_file",
-        &["file_path", "path", "old_string", "new_string", "replace_all", "old_text", "new_text"],
+        // `instruction` is what Gemini CLI tells itself that the edit is for.
+        &[
+            "file_path",
+            "path",
+            "old_string",
+            "new_string",
+            "replace_all",
+            "old_text",
+            "new_text",
+            "instruction",
+        ],
     ),
     (&["MultiEdit"], "edit_file", &["file_path", "path", "edits"]),
     (&["append_file"], "append_file", &["file_path", "path", "content"]),

@@ -36,6 +36,38 @@ fn message(permission: Permission) -> String {
     }
 }
 
+/// The recorded calls of real agents, as what each is known. The last one could be anything that may start something.
+#[tokio::test]
+async fn recorded_calls_are_known_as_what_they_are() {
+    let rig = rig();
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/corpus/hooks/recorded");
+    let mut known: BTreeMap<&'static str, Vec<String>> = BTreeMap::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let input: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+        let (tool, params) = (input["input"]["tool_name"].as_str().unwrap(), &input["input"]["tool_input"]);
+        let call = call_of(rig.call(tool, params), &PEER, Entrance::Machine).unwrap();
+        let kind = match crate::tools::foreign::recognise(&call) {
+            Foreign::Command(_) => "command",
+            Foreign::Change(..) => "change",
+            Foreign::Other { .. } => "other",
+        };
+        known.entry(kind).or_default().push(tool.to_owned());
+    }
+    let mut named = |kind: &str| {
+        let mut tools = known.remove(kind).unwrap_or_default();
+        tools.sort();
+        tools.dedup();
+        tools
+    };
+    assert_eq!(named("command"), ["Bash", "Monitor", "run_shell_command"]);
+    assert_eq!(named("change"), ["Edit", "Write", "replace", "write_file"]);
+    assert_eq!(
+        named("other"),
+        ["Agent", "Read", "WebFetch", "get_goal", "read_file", "spawn_agent", "web_fetch"]
+    );
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn the_policy_reaches_tools_that_are_no_commands() {
     let write = json!({ "file_path": "new.txt", "content": "x\n" });
