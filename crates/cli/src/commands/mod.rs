@@ -4,6 +4,8 @@
 mod connect;
 mod doctor;
 mod document;
+#[cfg(test)]
+mod documented;
 mod events;
 mod exec;
 mod explain;
