@@ -14,6 +14,7 @@ use countersign_policy::evaluate::Trust;
 use countersign_protocol::question::{AlwaysUnavailable, QuestionKind};
 use countersign_protocol::remember::Rung;
 use countersign_protocol::settings::ForwardedGrants;
+use countersign_protocol::shown::ArgRole;
 use countersign_protocol::socket::{NodeRun, PolicySnapshot, SnapshotRule};
 use pretty_assertions::assert_eq;
 use std::path::Path;
@@ -561,9 +562,11 @@ async fn a_chain_shows_its_parts_marks_every_missed_one_and_offers_a_rule_for_ea
     assert_eq!(missed, [false, true, true]);
     let exact = record.question.offer.choices.iter().find(|choice| choice.rung == Rung::Exact).unwrap();
     assert_eq!(exact.rules.as_ref().map(Vec::len), Ok(2), "one for uname, one for ls");
-    // What cannot be taken apart is shown as the argument list that it is, and nothing is offered for it.
+    // What cannot be taken apart is shown as the text that the shell gets, whole, and nothing is offered for it.
     let record = rig.send(chain("for x in a; do uname; done"), NO).await.1.unwrap();
-    assert!(record.question.subject.view().shell.is_empty());
+    let view = record.question.subject.view();
+    assert_eq!((view.shell.len(), view.segments.len(), view.segments[0].args.len()), (2, 1, 1), "{view:?}");
+    assert_eq!(view.segments[0].args[0].role, ArgRole::Text);
     assert!(record.question.offer.choices.is_empty());
 }
 
