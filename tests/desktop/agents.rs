@@ -185,8 +185,8 @@ fn hooks_of_claude_code_get_what_the_person_answered() -> Story {
         let running = app.home.feed(&["hook", "claude-code"], &input)?;
         shown(app, QuestionKind::Permit, Via::Hook)?;
         app.deny()?;
-        let denied = running.finish()?.expect_code(2)?;
-        ensure!(!denied.stdout.contains("\"allow\"") && !denied.stderr.is_empty(), "{denied:?}");
+        let denied = running.finish()?.expect_code(0)?.json()?;
+        assert_eq!(denied["hookSpecificOutput"]["permissionDecision"], "deny", "{denied}");
 
         let running = app.home.feed(&["hook", "claude-code"], &recorded(app, "claude-code-permission")?)?;
         shown(app, QuestionKind::Permit, Via::Hook)?;

@@ -357,7 +357,9 @@ def b07_arguments_that_mislead(context: Context) -> Deviation:
     exchange = app.client.exec([TOUCH, str(trace), f"x\n{hidden}[2Ky"], approvalTimeoutMs=PATIENCE_MS)
     card = context.expect_card(trace.name, ONCE_OR_DENY)
     same(set(hidden) & set(card.text), set(), "hidden characters in the window")
-    for code in ("000A", "202E", "2066", "200B", "00AD", "001B", "000D", "0007", "3164"):
+    # The end of a line is one.
+    assert "x\n" in card.command, f"the lines are not shown: {card.command!r}"
+    for code in ("202E", "2066", "200B", "00AD", "001B", "000D", "0007", "3164"):
         assert f"U+{code}" in card.command, f"{code} is not shown: {card.command!r}"
     context.deny(card)
     same(reason(exchange.answer()), "user-denied", "answer")

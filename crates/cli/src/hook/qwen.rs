@@ -4,7 +4,7 @@
 
 use super::claude_code::{EVENT_NAMES, EVENTS, MCP_PREFIX};
 use super::input::{BadInput, Called, Document};
-use super::{ClaudeCode, Contract, Event, HookAnswer, Reply};
+use super::{ClaudeCode, Contract, End, Event, HookAnswer, Reply, Verdict};
 use std::time::Duration;
 
 /// The contract.
@@ -51,7 +51,14 @@ impl Contract for Qwen {
     }
 
     fn answer(&self, reply: &Reply<'_>) -> HookAnswer {
-        ClaudeCode.answer(reply)
+        let answer = ClaudeCode.answer(reply);
+        match (reply.event, reply.verdict) {
+            // It was seen to stop at exit code 2, and to tell its model what stands on standard error.
+            (Event::BeforeTool, Verdict::Deny(denial)) => {
+                HookAnswer { reason: Some(denial.message.clone()), end: End::Blocked, ..answer }
+            }
+            _ => answer,
+        }
     }
 }
 
