@@ -2,7 +2,7 @@
 
 use countersign_protocol::digits::hex;
 use std::fmt;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 use tokio_tungstenite::tungstenite::http::Uri;
 
 /// Port of a gateway whose address names none and that is reached without TLS.
@@ -63,7 +63,7 @@ impl Address {
             return Err(AddressError::Credentials);
         }
         let host = authority.host().to_ascii_lowercase();
-        if host.is_empty() || uri.query().is_some() {
+        if !is_host(&host) || uri.query().is_some() {
             return Err(form());
         }
         // What stands behind the colon must be a port, or nothing may.
@@ -112,6 +112,17 @@ impl Address {
     /// The port.
     pub fn port(&self) -> u16 {
         self.port
+    }
+}
+
+/// A name, or an address in brackets. What the URI takes beside could be read in two ways.
+fn is_host(host: &str) -> bool {
+    match host.strip_prefix('[') {
+        Some(rest) => rest.strip_suffix(']').is_some_and(|inner| inner.parse::<Ipv6Addr>().is_ok()),
+        None => {
+            let is_of_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
+            !host.is_empty() && host.chars().all(is_of_name)
+        }
     }
 }
 
@@ -210,6 +221,10 @@ mod tests {
             "ws://127.0.0.1/?token=1",
             "ws:// x",
             "/path",
+            "wss://![::1],:9/x",
+            "wss://[::1",
+            "wss://[x]:1",
+            "wss://a,b",
         ] {
             assert!(matches!(Address::parse(text), Err(AddressError::Form(_))), "{text}");
         }
