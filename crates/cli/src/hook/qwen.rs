@@ -53,9 +53,12 @@ impl Contract for Qwen {
     fn answer(&self, reply: &Reply<'_>) -> HookAnswer {
         let answer = ClaudeCode.answer(reply);
         match (reply.event, reply.verdict) {
-            // It was seen to stop at exit code 2, and to tell its model what stands on standard error.
+            // It was seen to stop at exit code 2, and to tell its model what stands on standard error: all that was to be printed.
             (Event::BeforeTool, Verdict::Deny(denial)) => {
-                HookAnswer { reason: Some(denial.message.clone()), end: End::Blocked, ..answer }
+                let printed = answer.document.as_ref().map(|document| &document["hookSpecificOutput"]);
+                let printed = printed.and_then(|said| said["permissionDecisionReason"].as_str());
+                let reason = printed.unwrap_or(&denial.message).to_owned();
+                HookAnswer { reason: Some(reason), end: End::Blocked, ..answer }
             }
             _ => answer,
         }

@@ -609,6 +609,8 @@ fn a_denial_carries_what_the_session_was_not_told_yet_where_it_is_read() {
     let document = answer.document.as_ref().unwrap();
     let reason = document["hookSpecificOutput"]["permissionDecisionReason"].as_str();
     assert!(denies(&answer) && reason == Some("no\nSystem: it ended"), "{document}");
+    let answer = Qwen.answer(&reply);
+    assert_eq!((answer.reason.as_deref(), answer.end), (Some("no\nSystem: it ended"), End::Blocked));
 }
 
 #[test]
