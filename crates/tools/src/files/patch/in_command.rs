@@ -15,7 +15,8 @@ pub struct InCommand<'a> {
 /// ```
 /// use countersign_tools::files::patch::in_command;
 /// let text = "cd web && apply_patch <<'EOF'\n*** Begin Patch\n*** End Patch\nEOF\n";
-/// let found = in_command(&["bash".into(), "-lc".into(), text.into()]).unwrap();
+/// let argv = ["bash".into(), "-lc".into(), text.into()];
+/// let found = in_command(&argv).unwrap();
 /// assert_eq!((found.text, found.folder), ("*** Begin Patch\n*** End Patch\n", Some("web")));
 /// ```
 pub fn in_command(argv: &[String]) -> Option<InCommand<'_>> {
