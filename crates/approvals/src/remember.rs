@@ -13,7 +13,7 @@ use countersign_protocol::remember::{
     Lasting, MAX_LASTING_MS, MAX_LASTING_USES, MIN_LASTING_MS, Remember, Rung, SESSION_MS,
 };
 use countersign_protocol::rule_edits::RuleEdit;
-use countersign_protocol::rules::{RuleDraft, RuleEffect, RuleLimits};
+use countersign_protocol::rules::{CallRuleDraft, CallSubject, RuleDraft, RuleEffect, RuleLimits};
 use countersign_protocol::vocabulary::Decision;
 
 /// Where answers are remembered.
@@ -101,31 +101,43 @@ impl Memory<'_> {
         now_ms: i64,
     ) -> Result<TakeBack, NotRemembered> {
         let offer = &question.offer;
+        let limits = limits(&remember.lasting, question, now_ms).map_err(NotRemembered::Lasting)?;
+        let is_kept_for = |longest: Longest| match longest {
+            Longest::Session if !ends_with_the_session(&remember.lasting) => {
+                Err(NotRemembered::Lasting(NotLasting::BeyondTheSession))
+            }
+            Longest::Session | Longest::Always => Ok(()),
+        };
+        if let Some(choice) = offer.calls.iter().find(|choice| choice.rung == remember.rung) {
+            is_kept_for(choice.longest)?;
+            let edits = choice.about.iter().map(|about| added_for_calls(about, question, &limits)).collect();
+            return self.keep_rules(edits).await;
+        }
         let chosen = offer.choices.iter().find(|choice| choice.rung == remember.rung);
         let offers = chosen.and_then(|choice| choice.rules.as_ref().ok()).ok_or(NotRemembered::NotOffered)?;
-        let limits = limits(&remember.lasting, question, now_ms).map_err(NotRemembered::Lasting)?;
-        if longest_of(offers) == Longest::Session && !ends_with_the_session(&remember.lasting) {
-            return Err(NotRemembered::Lasting(NotLasting::BeyondTheSession));
-        }
+        is_kept_for(longest_of(offers))?;
         // The exact command without an end is what the peers remember too, so that is where it goes.
         let exact = offer.proposals.iter().find(|proposal| proposal.scope == RuleScope::Exact);
         // They do not look at what files contain.
         let is_theirs = remember.rung == Rung::Exact
             && limits.is_unlimited()
             && offers.iter().all(|offer| offer.contents.is_empty());
-        let (looser, writer) = (Looser::Confirmed, Writer::Answer);
         match exact.filter(|_| is_theirs) {
             Some(proposal) => {
                 let edits = vec![proposal.entry(&question.agent)];
+                let (looser, writer) = (Looser::Confirmed, Writer::Answer);
                 let change = Change { base_hash: None, edits, looser, writer };
                 Ok(TakeBack::Entry(self.store.edit(change).await?.undo))
             }
             None => {
-                let edits = offers.iter().map(|offer| added(offer, question, &limits)).collect();
-                let change = RuleChange { base_hash: None, edits, looser, writer };
-                Ok(TakeBack::Rules(self.rules.edit(change).await?.undo))
+                self.keep_rules(offers.iter().map(|offer| added(offer, question, &limits)).collect()).await
             }
         }
+    }
+
+    async fn keep_rules(&self, edits: Vec<RuleEdit>) -> Result<TakeBack, NotRemembered> {
+        let change = RuleChange { base_hash: None, edits, looser: Looser::Confirmed, writer: Writer::Answer };
+        Ok(TakeBack::Rules(self.rules.edit(change).await?.undo))
     }
 
     /// What cannot be taken back is logged: the person finds it among the rules.
@@ -156,6 +168,18 @@ fn added(offer: &Offer, question: &Question, limits: &RuleLimits) -> RuleEdit {
             arguments: offer.arguments.clone(),
             folder: offer.folder.clone(),
             contents: offer.contents.clone(),
+            limits: limits.clone(),
+            note: None,
+        },
+    }
+}
+
+fn added_for_calls(about: &CallSubject, question: &Question, limits: &RuleLimits) -> RuleEdit {
+    RuleEdit::AddCallRule {
+        rule: CallRuleDraft {
+            agent: question.agent.to_string(),
+            effect: RuleEffect::Allow,
+            about: about.clone(),
             limits: limits.clone(),
             note: None,
         },

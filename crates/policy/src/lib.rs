@@ -8,6 +8,7 @@ pub mod allowlist;
 pub mod always;
 pub mod approved;
 pub mod bind;
+pub mod calls;
 pub mod currency;
 pub mod display;
 pub mod document;

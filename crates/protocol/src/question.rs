@@ -57,6 +57,8 @@ ui_words! {
         Opaque,
         /// A shell could make something else of a word.
         Expands,
+        /// It deletes a file, or changes one that something runs or obeys by itself.
+        RunsByItself,
         /// It is about a sandbox, and a rule would count outside of it as well.
         Sandbox,
         /// The policy is not an allowlist, so a rule would have no effect.

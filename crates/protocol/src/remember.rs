@@ -16,6 +16,16 @@ ui_words! {
         Subcommand,
         /// This program with whatever is harmless.
         Program,
+        /// Changes of these very files.
+        File,
+        /// Changes of files with such names in this folder.
+        Kind,
+        /// Changes of files in this folder.
+        Folder,
+        /// What is fetched from this host.
+        Host,
+        /// Calls of this tool.
+        Tool,
     }
 
     /// How long an answer may be kept.
@@ -77,12 +87,44 @@ ui_tagged! {
             /// How long they may be kept.
             longest: Longest,
         },
+        /// It can be stored, as rules about calls.
+        Calls {
+            /// Which.
+            rung: Rung,
+            /// The rules that would be stored together.
+            calls: Vec<CallReach>,
+            /// How long they may be kept.
+            longest: Longest,
+        },
         /// It cannot.
         Withheld {
             /// Which.
             rung: Rung,
             /// Why not.
             cause: Withheld,
+        },
+    }
+
+    /// What a rule about calls reaches.
+    pub enum CallReach {
+        /// Changes of files, but for those that something runs or obeys by itself.
+        Files {
+            /// Below this folder.
+            below: Shown,
+            /// With such names.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            #[ts(optional)]
+            names: Option<Shown>,
+        },
+        /// What is fetched from a host.
+        Host {
+            /// It.
+            host: Shown,
+        },
+        /// Calls of a tool.
+        Tool {
+            /// It.
+            tool: Shown,
         },
     }
 

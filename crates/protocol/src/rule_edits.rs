@@ -1,8 +1,8 @@
 //! Rules and presets as the windows and the command line see and edit them.
 
 use crate::edits::Loosening;
-use crate::remember::RuleReach;
-use crate::rules::{CommandRule, RuleDraft};
+use crate::remember::{CallReach, RuleReach};
+use crate::rules::{CallRule, CallRuleDraft, CommandRule, RuleDraft};
 use crate::shown::Shown;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
@@ -29,14 +29,19 @@ ui_tagged! {
             /// It.
             rule: RuleDraft,
         },
-        /// Moves a rule to another place.
+        /// Adds a rule about calls at the end.
+        AddCallRule {
+            /// It.
+            rule: CallRuleDraft,
+        },
+        /// Moves a rule about commands to another place.
         MoveRule {
             /// Its id.
             id: String,
             /// Its place afterwards, from 0; beyond the end means the end.
             index: u32,
         },
-        /// Removes a rule.
+        /// Removes a rule, whatever it is about.
         RemoveRule {
             /// Its id.
             id: String,
@@ -47,6 +52,20 @@ ui_tagged! {
             id: String,
             /// What it says from now on.
             rule: RuleDraft,
+        },
+        /// The same for a rule about calls.
+        ReplaceCallRule {
+            /// Its id.
+            id: String,
+            /// What it says from now on.
+            rule: CallRuleDraft,
+        },
+        /// Puts a rule about calls back exactly as it was (undo).
+        RestoreCallRule {
+            /// Its place.
+            index: u32,
+            /// It.
+            rule: CallRule,
         },
         /// Puts a rule back exactly as it was (undo).
         RestoreRule {
@@ -100,6 +119,8 @@ ui! {
         pub presets: Vec<PresetView>,
         /// In the order in which they are tried.
         pub rules: Vec<RuleView>,
+        /// Those about calls, in their order.
+        pub calls: Vec<CallRuleView>,
     }
 
     /// One preset.
@@ -139,6 +160,34 @@ ui! {
         /// Whether it counts.
         pub state: RuleState,
         /// Runs that it has let through.
+        pub uses: u32,
+        /// Unix milliseconds.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        pub last_used_at_ms: Option<i64>,
+    }
+
+    /// One rule about calls with what became of it.
+    pub struct CallRuleView {
+        /// As stored.
+        pub rule: CallRule,
+        /// The rule in one line, made safe to look at.
+        pub shown: Shown,
+        /// What it is about, to be put into words.
+        pub reach: CallReach,
+        /// Its agent, made safe to look at: a requester chose that name.
+        pub agent: Shown,
+        /// Its session, made safe to look at.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        pub session: Option<Shown>,
+        /// Its note, made safe to look at.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        pub note: Option<Shown>,
+        /// Whether it counts.
+        pub state: RuleState,
+        /// Calls that it has let through.
         pub uses: u32,
         /// Unix milliseconds.
         #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -43,6 +43,10 @@ macro_rules! stored_words {
     )+};
 }
 
+mod calls;
+
+pub use calls::{CallRule, CallRuleDraft, CallSubject};
+
 stored! {
     /// The document.
     pub struct RuleDocument {
@@ -53,6 +57,9 @@ stored! {
         pub presets: Vec<String>,
         /// In the order in which they are tried. Refusals win whatever their place.
         pub rules: Vec<CommandRule>,
+        /// Those about calls that are no commands, in the order in which they are tried.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub calls: Vec<CallRule>,
     }
 
     /// What files contained: SHA-256, 64 hexadecimal digits in lower case.
@@ -355,9 +362,63 @@ stored_words! {
 impl RuleDocument {
     /// No rules, no presets.
     pub const fn empty() -> Self {
-        Self { version: VERSION, presets: Vec::new(), rules: Vec::new() }
+        Self { version: VERSION, presets: Vec::new(), rules: Vec::new(), calls: Vec::new() }
+    }
+
+    /// Every rule, whatever it is about.
+    pub fn every(&self) -> impl Iterator<Item = &dyn StoredRule> {
+        let commands = self.rules.iter().map(|rule| rule as &dyn StoredRule);
+        commands.chain(self.calls.iter().map(|rule| rule as &dyn StoredRule))
     }
 }
+
+/// What every stored rule says, whatever it is about.
+pub trait StoredRule {
+    /// Stable id, of no other rule in the document.
+    fn id(&self) -> &str;
+    /// `*` or an agent id.
+    fn agent(&self) -> &str;
+    /// What follows when it matches.
+    fn effect(&self) -> RuleEffect;
+    /// When it ends.
+    fn limits(&self) -> &RuleLimits;
+    /// The person's own words.
+    fn note(&self) -> Option<&str>;
+    /// Unix milliseconds.
+    fn created_at_ms(&self) -> i64;
+}
+
+macro_rules! impl_stored_rule {
+    ($($rule:ty)+) => {$(
+        impl StoredRule for $rule {
+            fn id(&self) -> &str {
+                &self.id
+            }
+
+            fn agent(&self) -> &str {
+                &self.agent
+            }
+
+            fn effect(&self) -> RuleEffect {
+                self.effect
+            }
+
+            fn limits(&self) -> &RuleLimits {
+                &self.limits
+            }
+
+            fn note(&self) -> Option<&str> {
+                self.note.as_deref()
+            }
+
+            fn created_at_ms(&self) -> i64 {
+                self.created_at_ms
+            }
+        }
+    )+};
+}
+
+impl_stored_rule!(CommandRule CallRule);
 
 impl RuleDraft {
     /// The rule that is stored.

@@ -5,6 +5,7 @@ use countersign_approvals::question::{
     Beside, Command, Environment, Finding, Folder, Place, Question, Subject, ToolCall, ToolName, Typing, Wish,
 };
 use countersign_policy::always::Choice;
+use countersign_policy::calls::{self, CallChoice};
 use countersign_policy::display::{self, Secrets};
 use countersign_policy::rules::{Offer, longest_of, reach};
 use countersign_protocol::ids::AgentId;
@@ -40,7 +41,12 @@ pub fn card(record: &Record) -> Card {
         facts: facts(subject, found),
         why: why.clone(),
         decisions: offer.decisions.clone(),
-        always: offer.choices.iter().map(|choice| step(choice, agent)).collect(),
+        always: offer
+            .choices
+            .iter()
+            .map(|choice| step(choice, agent))
+            .chain(offer.calls.iter().map(of_choice))
+            .collect(),
         always_unavailable: offer.unavailable,
         allow_blocked: *blocked,
     }
@@ -163,6 +169,12 @@ fn step(choice: &Choice, agent: &AgentId) -> LadderStep {
         }
         Err(cause) => LadderStep::Withheld { rung, cause: *cause },
     }
+}
+
+/// The same for a call that is no command.
+fn of_choice(choice: &CallChoice) -> LadderStep {
+    let CallChoice { rung, about, longest } = choice;
+    LadderStep::Calls { rung: *rung, calls: about.iter().map(calls::reach).collect(), longest: *longest }
 }
 
 /// A value whose name says that it is secret is covered as a whole, whatever it looks like.

@@ -4,6 +4,7 @@ use countersign_approvals::question::{
     self, Beside, Command, Door, Environment, Folder, Offer, Place, Question, Runner, Subject, ToolName,
     Typing, peer_asks,
 };
+use countersign_policy::calls::{CallFacts, CallNature, TouchedFile};
 use countersign_policy::display::{self, Secrets};
 use countersign_protocol::change::{ChangeKind, ChangeNote, ChangeView, DiffHunk, DiffLine, DiffLineKind};
 use countersign_protocol::ids::{AgentId, SessionKey};
@@ -28,6 +29,7 @@ pub fn of_plan(call: &Call, preview: &Preview, via: Via) -> Question {
                 view: display::command_view(&words, &[]),
                 words,
                 changes: changes_view(changes, &call.workspace),
+                facts: Box::new(CallFacts { files: changes.iter().map(touched).collect(), ..*blank.facts }),
                 ..blank
             }
         }
@@ -60,27 +62,58 @@ pub fn of_plan(call: &Call, preview: &Preview, via: Via) -> Question {
             commands: vec![text.clone()],
             ..blank
         },
-        Preview::Harmless => question::ToolCall { arguments: Some(written(&call.params)), ..blank },
+        Preview::Harmless => question::ToolCall {
+            arguments: Some(written(&call.params)),
+            facts: Box::new(CallFacts { nature: CallNature::Reads, ..*blank.facts }),
+            ..blank
+        },
     };
     asked(call, Subject::Tool(subject), via)
 }
 
-/// A call of a tool that is none of ours and that nothing is known of, but that `commands` in it may come to a shell.
-pub fn of_arguments(call: &Call, commands: Vec<String>, via: Via) -> Question {
-    let subject = question::ToolCall { arguments: Some(written(&call.params)), commands, ..blank(call) };
+/// A call of a tool that is none of ours and that no more is known of than what `commands` in it may come to a shell, and `nature`
+/// and `hosts` for rules.
+pub fn of_arguments(
+    call: &Call,
+    commands: Vec<String>,
+    nature: CallNature,
+    hosts: Vec<String>,
+    via: Via,
+) -> Question {
+    let blank = blank(call);
+    let facts = Box::new(CallFacts { nature, hosts, ..*blank.facts });
+    let subject = question::ToolCall { arguments: Some(written(&call.params)), commands, facts, ..blank };
     asked(call, Subject::Tool(subject), via)
+}
+
+fn touched(change: &FileChange) -> TouchedFile {
+    let text = |path: &Path| path.to_str().map(str::to_owned);
+    TouchedFile {
+        paths: change.paths().map(|path| path.to_string_lossy().into_owned()).collect(),
+        // A path that is no text is no path that a rule could be about.
+        plain_below: change
+            .paths()
+            .all(|path| path.to_str().is_some())
+            .then(|| text(change.plain_below()?))
+            .flatten(),
+    }
 }
 
 /// A call of which only the tool is said.
 fn blank(call: &Call) -> question::ToolCall {
     let workspace = call.workspace.to_string_lossy();
     let folder = (!workspace.is_empty()).then(|| Folder::named(workspace));
-    question::ToolCall { folder, sub_agent: call.caller.sub_agent.clone(), ..of_tool(called(call)) }
+    let real =
+        std::fs::canonicalize(&call.workspace).ok().and_then(|real| real.into_os_string().into_string().ok());
+    let blank = of_tool(called(call));
+    let facts = Box::new(CallFacts { folder: real, ..*blank.facts });
+    question::ToolCall { folder, facts, sub_agent: call.caller.sub_agent.clone(), ..blank }
 }
 
 fn of_tool(name: ToolName) -> question::ToolCall {
     let words = vec![name.tool.clone()];
     question::ToolCall {
+        facts: Box::new(CallFacts { tool: name.tool.clone(), ..CallFacts::default() }),
         name,
         view: display::command_view(&words, &[]),
         words,

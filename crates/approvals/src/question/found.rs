@@ -127,7 +127,7 @@ impl Offer {
                 decisions: vec![Decision::AllowOnce, Decision::AllowAlways, Decision::Deny],
                 proposals: proposals.unwrap_or_default(),
                 choices,
-                unavailable: None,
+                ..Self::default()
             };
         }
         let unavailable = Some(always::unavailable(subject, &choices, proposals.err()));

@@ -7,6 +7,7 @@ mod found;
 pub use found::{Looked, why};
 
 use countersign_policy::always::{Choice, Proposal};
+use countersign_policy::calls::{self, CallChoice, CallFacts};
 use countersign_protocol::change::ChangeView;
 use countersign_protocol::ids::{AgentId, SessionKey};
 use countersign_protocol::question::{
@@ -165,6 +166,8 @@ pub struct ToolCall {
     pub commands: Vec<String>,
     /// Its parameters as JSON, where nothing else says what it would do.
     pub arguments: Option<String>,
+    /// What rules about calls go by.
+    pub facts: Box<CallFacts>,
     /// Where its caller works.
     pub folder: Option<Folder>,
     /// The agent that calls, where it works for the one that is named; as claimed.
@@ -279,6 +282,8 @@ pub struct Offer {
     pub proposals: Vec<Proposal>,
     /// For our own rules, the narrowest first.
     pub choices: Vec<Choice>,
+    /// The same for a call that is no command.
+    pub calls: Vec<CallChoice>,
     /// Why there are no choices, where "always" would have a meaning.
     pub unavailable: Option<AlwaysUnavailable>,
 }
@@ -503,6 +508,23 @@ impl Offer {
     /// An answer for this one time.
     pub fn once() -> Self {
         Self { decisions: vec![Decision::AllowOnce, Decision::Deny], ..Self::default() }
+    }
+
+    /// What the policy lets a person decide about a call that is no command.
+    pub fn for_call(call: &CallFacts, security: Security, ask: Ask) -> Self {
+        let calls = match (security, ask) {
+            (Security::Deny | Security::Full, _) => Err(AlwaysUnavailable::SecurityNotAllowlist),
+            (Security::Allowlist, Ask::Always) => Err(AlwaysUnavailable::AskAlways),
+            (Security::Allowlist, Ask::Off | Ask::OnMiss) => calls::choices(call),
+        };
+        match calls {
+            Ok(calls) => Self {
+                decisions: vec![Decision::AllowOnce, Decision::AllowAlways, Decision::Deny],
+                calls,
+                ..Self::default()
+            },
+            Err(cause) => Self { unavailable: Some(cause), ..Self::once() },
+        }
     }
 }
 

@@ -1,8 +1,11 @@
 //! Changing the rule document, with the edits that take a change back.
 
+use countersign_policy::calls::{self, CallProblem};
 use countersign_policy::rules::{self, PRESETS, RuleProblem};
 use countersign_protocol::rule_edits::{PresetSwitch, RuleEdit};
-use countersign_protocol::rules::{CommandRule, RuleDocument, RuleDraft, RuleEffect, RuleOrigin};
+use countersign_protocol::rules::{
+    CallRule, CallRuleDraft, CommandRule, RuleDocument, RuleDraft, RuleEffect, RuleOrigin, StoredRule,
+};
 use std::collections::HashSet;
 
 /// Rules that a document may hold. More than anybody reads; the bound keeps comparing two documents quick.
@@ -30,6 +33,9 @@ pub enum RuleEditError {
     /// Something in the rule contradicts itself.
     #[error("the rule cannot be stored: {0}")]
     Rule(#[from] RuleProblem),
+    /// Something in what a rule about calls is about does.
+    #[error("the rule cannot be stored: {0}")]
+    Call(#[from] CallProblem),
     /// A number of uses of a refusing rule, which would be counted down by what it refuses, and then let it through.
     #[error("the rule cannot be stored: a refusing rule has no number of uses")]
     RefusalUses,
@@ -85,17 +91,15 @@ pub(super) fn apply(
 
 /// Whether a document could be stored and read back.
 pub(super) fn check(document: &RuleDocument) -> Result<(), RuleEditError> {
-    if document.rules.len() > MAX_RULES as usize {
-        return Err(RuleEditError::TooMany { most: MAX_RULES });
-    }
+    document.rules.iter().try_for_each(Checked::check)?;
+    document.calls.iter().try_for_each(Checked::check)?;
     let mut ids = HashSet::new();
-    for rule in &document.rules {
-        check_rule(rule)?;
-        if !ids.insert(&rule.id) {
-            return Err(RuleEditError::Exists(rule.id.clone()));
+    for rule in document.every() {
+        if !ids.insert(rule.id()) {
+            return Err(RuleEditError::Exists(rule.id().to_owned()));
         }
     }
-    Ok(())
+    if ids.len() > MAX_RULES as usize { Err(RuleEditError::TooMany { most: MAX_RULES }) } else { Ok(()) }
 }
 
 fn apply_one(
@@ -103,37 +107,44 @@ fn apply_one(
     edit: &RuleEdit,
     stamp: &mut NewRule<'_>,
 ) -> Result<Option<RuleEdit>, RuleEditError> {
-    let rules = &mut document.rules;
     Ok(match edit {
         RuleEdit::AddRule { rule: draft } => {
-            if rules.iter().any(|rule| rule.limits.is_unlimited() && says(rule) == *draft) {
+            if is_there(&document.rules, draft, says) {
                 return Ok(None);
             }
             let rule = draft.clone().into_rule((stamp.new_id)(), stamp.now_ms, stamp.from.clone());
-            let id = rule.id.clone();
-            insert(rules, usize::MAX, rule)?;
-            Some(RuleEdit::RemoveRule { id })
+            Some(insert(document, usize::MAX, rule)?)
         }
-        RuleEdit::RestoreRule { index, rule } => {
-            insert(rules, place(*index), rule.clone())?;
-            Some(RuleEdit::RemoveRule { id: rule.id.clone() })
-        }
-        RuleEdit::RemoveRule { id } => {
-            let at = find(rules, id)?;
-            Some(RuleEdit::RestoreRule { index: index_of(at), rule: rules.remove(at) })
-        }
-        RuleEdit::ReplaceRule { id, rule: draft } => {
-            let at = find(rules, id)?;
-            let old = rules.get(at).ok_or_else(|| RuleEditError::NoRule(id.clone()))?;
-            let new = draft.clone().into_rule(old.id.clone(), old.created_at_ms, old.from.clone());
-            check_rule(&new)?;
-            let before = says(old);
-            if let Some(rule) = rules.get_mut(at) {
-                *rule = new;
+        RuleEdit::AddCallRule { rule: draft } => {
+            if is_there(&document.calls, draft, says_of_calls) {
+                return Ok(None);
             }
-            Some(RuleEdit::ReplaceRule { id: id.clone(), rule: before })
+            let rule = draft.clone().into_rule((stamp.new_id)(), stamp.now_ms, stamp.from.clone());
+            Some(insert(document, usize::MAX, rule)?)
+        }
+        RuleEdit::RestoreRule { index, rule } => Some(insert(document, place(*index), rule.clone())?),
+        RuleEdit::RestoreCallRule { index, rule } => Some(insert(document, place(*index), rule.clone())?),
+        RuleEdit::RemoveRule { id } => Some(match find(&document.calls, id) {
+            Ok(at) => RuleEdit::RestoreCallRule { index: index_of(at), rule: document.calls.remove(at) },
+            Err(_) => {
+                let at = find(&document.rules, id)?;
+                RuleEdit::RestoreRule { index: index_of(at), rule: document.rules.remove(at) }
+            }
+        }),
+        RuleEdit::ReplaceRule { id, rule: draft } => {
+            let old = replace(&mut document.rules, id, |old| {
+                draft.clone().into_rule(old.id.clone(), old.created_at_ms, old.from.clone())
+            })?;
+            Some(RuleEdit::ReplaceRule { id: id.clone(), rule: says(&old) })
+        }
+        RuleEdit::ReplaceCallRule { id, rule: draft } => {
+            let old = replace(&mut document.calls, id, |old| {
+                draft.clone().into_rule(old.id.clone(), old.created_at_ms, old.from.clone())
+            })?;
+            Some(RuleEdit::ReplaceCallRule { id: id.clone(), rule: says_of_calls(&old) })
         }
         RuleEdit::MoveRule { id, index } => {
+            let rules = &mut document.rules;
             let at = find(rules, id)?;
             let rule = rules.remove(at);
             rules.insert(place(*index).min(rules.len()), rule);
@@ -166,37 +177,87 @@ fn switch(
     Ok(Some(RuleEdit::SwitchPreset { name: name.to_owned(), to: back }))
 }
 
-fn insert(rules: &mut Vec<CommandRule>, at: usize, rule: CommandRule) -> Result<(), RuleEditError> {
-    check_rule(&rule)?;
-    if rules.iter().any(|other| other.id == rule.id) {
-        return Err(RuleEditError::Exists(rule.id));
+/// A rule of one of the two lists.
+trait Checked: StoredRule + Sized {
+    /// Where such rules stand.
+    fn list(document: &mut RuleDocument) -> &mut Vec<Self>;
+
+    /// What is wrong with what it is about.
+    fn check_subject(&self) -> Result<(), RuleEditError>;
+
+    /// Whether it could be stored.
+    fn check(&self) -> Result<(), RuleEditError> {
+        if self.id().trim().is_empty() {
+            return Err(RuleEditError::NoId);
+        }
+        self.check_subject()?;
+        let limits = self.limits();
+        if self.effect() == RuleEffect::Deny && limits.uses.is_some() {
+            return Err(RuleEditError::RefusalUses);
+        }
+        if limits.uses == Some(0) {
+            return Err(RuleEditError::NoUses);
+        }
+        if limits.session.as_deref().is_some_and(|session| session.trim().is_empty()) {
+            return Err(RuleEditError::Session);
+        }
+        if self.note().is_some_and(|note| note.chars().count() > MAX_NOTE_CHARS as usize) {
+            return Err(RuleEditError::Note { most: MAX_NOTE_CHARS });
+        }
+        Ok(())
     }
-    if rules.len() >= MAX_RULES as usize {
-        return Err(RuleEditError::TooMany { most: MAX_RULES });
-    }
-    rules.insert(at.min(rules.len()), rule);
-    Ok(())
 }
 
-fn check_rule(rule: &CommandRule) -> Result<(), RuleEditError> {
-    if rule.id.trim().is_empty() {
-        return Err(RuleEditError::NoId);
+impl Checked for CommandRule {
+    fn list(document: &mut RuleDocument) -> &mut Vec<Self> {
+        &mut document.rules
     }
-    rules::check(rule)?;
-    let limits = &rule.limits;
-    if rule.effect == RuleEffect::Deny && limits.uses.is_some() {
-        return Err(RuleEditError::RefusalUses);
+
+    fn check_subject(&self) -> Result<(), RuleEditError> {
+        Ok(rules::check(self)?)
     }
-    if limits.uses == Some(0) {
-        return Err(RuleEditError::NoUses);
+}
+
+impl Checked for CallRule {
+    fn list(document: &mut RuleDocument) -> &mut Vec<Self> {
+        &mut document.calls
     }
-    if limits.session.as_deref().is_some_and(|session| session.trim().is_empty()) {
-        return Err(RuleEditError::Session);
+
+    fn check_subject(&self) -> Result<(), RuleEditError> {
+        if self.agent.trim().is_empty() {
+            return Err(RuleProblem::Agent.into());
+        }
+        Ok(calls::check(&self.about)?)
     }
-    if rule.note.as_deref().is_some_and(|note| note.chars().count() > MAX_NOTE_CHARS as usize) {
-        return Err(RuleEditError::Note { most: MAX_NOTE_CHARS });
+}
+
+/// Puts a rule in; what takes it out again.
+fn insert<R: Checked>(document: &mut RuleDocument, at: usize, rule: R) -> Result<RuleEdit, RuleEditError> {
+    rule.check()?;
+    let id = rule.id().to_owned();
+    if document.every().any(|other| other.id() == id) {
+        return Err(RuleEditError::Exists(id));
     }
-    Ok(())
+    if document.every().count() >= MAX_RULES as usize {
+        return Err(RuleEditError::TooMany { most: MAX_RULES });
+    }
+    let rules = R::list(document);
+    rules.insert(at.min(rules.len()), rule);
+    Ok(RuleEdit::RemoveRule { id })
+}
+
+/// Puts what `new` makes of a rule in its place; the rule that was there.
+fn replace<R: Checked>(rules: &mut [R], id: &str, new: impl FnOnce(&R) -> R) -> Result<R, RuleEditError> {
+    let at = find(rules, id)?;
+    let old = rules.get_mut(at).ok_or_else(|| RuleEditError::NoRule(id.to_owned()))?;
+    let new = new(old);
+    new.check()?;
+    Ok(std::mem::replace(old, new))
+}
+
+/// Whether a rule that says the same without an end is there.
+fn is_there<R: StoredRule, D: PartialEq>(rules: &[R], draft: &D, says: fn(&R) -> D) -> bool {
+    rules.iter().any(|rule| rule.limits().is_unlimited() && says(rule) == *draft)
 }
 
 /// What a rule says, without what the store gave it.
@@ -205,8 +266,14 @@ fn says(rule: &CommandRule) -> RuleDraft {
     RuleDraft { agent, effect, program, arguments, folder, contents, limits, note }
 }
 
-fn find(rules: &[CommandRule], id: &str) -> Result<usize, RuleEditError> {
-    rules.iter().position(|rule| rule.id == id).ok_or_else(|| RuleEditError::NoRule(id.to_owned()))
+/// The same of one about calls.
+fn says_of_calls(rule: &CallRule) -> CallRuleDraft {
+    let CallRule { agent, effect, about, limits, note, .. } = rule.clone();
+    CallRuleDraft { agent, effect, about, limits, note }
+}
+
+fn find(rules: &[impl StoredRule], id: &str) -> Result<usize, RuleEditError> {
+    rules.iter().position(|rule| rule.id() == id).ok_or_else(|| RuleEditError::NoRule(id.to_owned()))
 }
 
 fn place(index: u32) -> usize {

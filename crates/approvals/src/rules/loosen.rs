@@ -1,10 +1,13 @@
 //! Does a change of the rules let more run than before? Compared is what the rules say; a rule that cannot be shown to
 //! say less than one that was there counts as looser.
 
+use countersign_policy::calls;
 use countersign_policy::rules::{PRESETS, describe};
 use countersign_protocol::document::WILDCARD_AGENT;
 use countersign_protocol::edits::{Loosening, RuleLoosening};
-use countersign_protocol::rules::{ArgumentRule, CommandRule, RuleDocument, RuleEffect};
+use countersign_protocol::rules::{
+    ArgumentRule, CallRule, CallSubject, CommandRule, RuleDocument, RuleEffect, StoredRule,
+};
 
 /// In which ways `after` lets more run than `before` at this moment and later.
 pub fn loosenings(before: &RuleDocument, after: &RuleDocument, now_ms: i64) -> Vec<Loosening> {
@@ -20,75 +23,99 @@ pub fn loosenings(before: &RuleDocument, after: &RuleDocument, now_ms: i64) -> V
             to: if title.is_empty() { preset.clone() } else { format!("{preset}: {title}") },
         });
     }
-    let counts = |rule: &&CommandRule| !is_over(rule, now_ms);
-    let of = |document: &'_ RuleDocument, effect| -> Vec<CommandRule> {
-        document.rules.iter().filter(|rule| rule.effect == effect).cloned().collect()
-    };
-    let allowed = of(before, RuleEffect::Allow);
-    for rule in of(after, RuleEffect::Allow).iter().filter(counts) {
-        if !allowed.iter().any(|wide| allows_at_least(wide, rule)) {
-            found.push(loosening(RuleLoosening::Allows, same(before, rule), Some(rule)));
-        }
-    }
-    let refused = of(after, RuleEffect::Deny);
-    for rule in of(before, RuleEffect::Deny).iter().filter(counts) {
-        if !refused.iter().any(|wide| refuses_at_least(wide, rule)) {
-            found.push(loosening(RuleLoosening::RefusesLess, Some(rule), same(after, rule)));
-        }
-    }
+    found.extend(between(&before.rules, &after.rules, now_ms, describe, reaches_at_least));
+    found.extend(between(&before.calls, &after.calls, now_ms, calls::describe, is_about_at_least));
     found
 }
 
 /// Whether its time is over.
-pub(super) fn is_over(rule: &CommandRule, now_ms: i64) -> bool {
-    rule.limits.until_ms.is_some_and(|until_ms| until_ms <= now_ms)
+pub(super) fn is_over(rule: &dyn StoredRule, now_ms: i64) -> bool {
+    rule.limits().until_ms.is_some_and(|until_ms| until_ms <= now_ms)
 }
 
-fn loosening(what: RuleLoosening, from: Option<&CommandRule>, to: Option<&CommandRule>) -> Loosening {
-    let scope = to.or(from).map_or(WILDCARD_AGENT, |rule| rule.agent.as_str());
-    Loosening {
-        scope: scope.to_owned(),
+/// The same for the rules of one kind.
+fn between<R: StoredRule>(
+    before: &[R],
+    after: &[R],
+    now_ms: i64,
+    describe: fn(&R) -> String,
+    reaches: fn(&R, &R) -> bool,
+) -> Vec<Loosening> {
+    let told = |what, from: Option<&R>, to: Option<&R>| Loosening {
+        scope: to.or(from).map_or(WILDCARD_AGENT, StoredRule::agent).to_owned(),
         field: None,
         rule: Some(what),
         route: None,
         from: from.map(describe).unwrap_or_default(),
         to: to.map(describe).unwrap_or_default(),
+    };
+    let mut found = Vec::new();
+    let allowed: Vec<&R> = with_effect(before, RuleEffect::Allow).collect();
+    for rule in with_effect(after, RuleEffect::Allow).filter(|rule| !is_over(*rule, now_ms)) {
+        if !allowed.iter().any(|wide| reaches(wide, rule) && allows_at_least(*wide, rule)) {
+            let from = before.iter().find(|other| other.id() == rule.id());
+            found.push(told(RuleLoosening::Allows, from, Some(rule)));
+        }
     }
+    let refused: Vec<&R> = with_effect(after, RuleEffect::Deny).collect();
+    for rule in with_effect(before, RuleEffect::Deny).filter(|rule| !is_over(*rule, now_ms)) {
+        if !refused.iter().any(|wide| reaches(wide, rule) && refuses_at_least(*wide, rule)) {
+            let to = after.iter().find(|other| other.id() == rule.id());
+            found.push(told(RuleLoosening::RefusesLess, Some(rule), to));
+        }
+    }
+    found
 }
 
-fn same<'a>(document: &'a RuleDocument, rule: &CommandRule) -> Option<&'a CommandRule> {
-    document.rules.iter().find(|other| other.id == rule.id)
+fn with_effect<R: StoredRule>(rules: &[R], effect: RuleEffect) -> impl Iterator<Item = &R> {
+    rules.iter().filter(move |rule| rule.effect() == effect)
 }
 
-/// Whether all that `narrow` lets run, `wide` did too. Uses are counted by id, so another id would start from nothing.
-fn allows_at_least(wide: &CommandRule, narrow: &CommandRule) -> bool {
-    let uses = match (wide.limits.uses, narrow.limits.uses) {
+/// Whether `wide` lets run for as long and as often as `narrow`. Uses are counted by id, so another id would start from
+/// nothing.
+fn allows_at_least(wide: &dyn StoredRule, narrow: &dyn StoredRule) -> bool {
+    let uses = match (wide.limits().uses, narrow.limits().uses) {
         (None, _) => true,
-        (Some(most), Some(uses)) => uses <= most && wide.id == narrow.id,
+        (Some(most), Some(uses)) => uses <= most && wide.id() == narrow.id(),
         (Some(_), None) => false,
     };
     // How long a session may be quiet is counted from the rule's first moment.
-    let age = narrow.limits.session.is_none() || narrow.created_at_ms <= wide.created_at_ms;
-    reaches_at_least(wide, narrow) && uses && age
+    let age = narrow.limits().session.is_none() || narrow.created_at_ms() <= wide.created_at_ms();
+    counts_at_least(wide, narrow) && uses && age
 }
 
-/// Whether all that `narrow` refuses, `wide` refuses too.
-fn refuses_at_least(wide: &CommandRule, narrow: &CommandRule) -> bool {
-    let age = wide.limits.session.is_none() || narrow.created_at_ms <= wide.created_at_ms;
-    reaches_at_least(wide, narrow) && age
+/// Whether `wide` refuses for as long as `narrow`.
+fn refuses_at_least(wide: &dyn StoredRule, narrow: &dyn StoredRule) -> bool {
+    let age = wide.limits().session.is_none() || narrow.created_at_ms() <= wide.created_at_ms();
+    counts_at_least(wide, narrow) && age
 }
 
+/// Whether it counts for all agents, sessions and times that the other one counts for.
+fn counts_at_least(wide: &dyn StoredRule, narrow: &dyn StoredRule) -> bool {
+    let (most, limits) = (wide.limits(), narrow.limits());
+    (wide.agent() == WILDCARD_AGENT || wide.agent() == narrow.agent())
+        && most.until_ms.is_none_or(|end| limits.until_ms.is_some_and(|until| until <= end))
+        && most.session.as_deref().is_none_or(|session| limits.session.as_deref() == Some(session))
+}
+
+/// Whether a rule is about every command that the other one is about.
 fn reaches_at_least(wide: &CommandRule, narrow: &CommandRule) -> bool {
-    let (most, limits) = (&wide.limits, &narrow.limits);
-    (wide.agent == WILDCARD_AGENT || wide.agent == narrow.agent)
-        && wide.program == narrow.program
+    wide.program == narrow.program
         && (wide.arguments == ArgumentRule::Any || wide.arguments == narrow.arguments)
         && wide
             .folder
             .as_deref()
             .is_none_or(|folder| narrow.folder.as_deref().is_some_and(|narrow| is_below(narrow, folder)))
-        && most.until_ms.is_none_or(|end| limits.until_ms.is_some_and(|until| until <= end))
-        && most.session.as_deref().is_none_or(|session| limits.session.as_deref() == Some(session))
+}
+
+/// Whether a rule is about every call that the other one is about.
+fn is_about_at_least(wide: &CallRule, narrow: &CallRule) -> bool {
+    match (&wide.about, &narrow.about) {
+        (CallSubject::Files { below, names }, CallSubject::Files { below: inner, names: fewer }) => {
+            is_below(inner, below) && (names.is_none() || names == fewer)
+        }
+        (about, other) => about == other,
+    }
 }
 
 fn is_below(path: &str, folder: &str) -> bool {

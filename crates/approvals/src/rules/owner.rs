@@ -13,7 +13,7 @@ use crate::store::{LOCK_PATIENCE, Looser, Writer};
 use countersign_policy::document::hash;
 use countersign_policy::rules::{PRESETS, RuleIndex};
 use countersign_protocol::rule_edits::{RuleEditResult, RuleState, RulesState};
-use countersign_protocol::rules::{CommandRule, FILE_NAME, RuleDocument, RuleOrigin, VERSION};
+use countersign_protocol::rules::{FILE_NAME, RuleDocument, RuleOrigin, StoredRule, VERSION};
 use std::collections::BTreeSet;
 use std::io;
 use std::path::PathBuf;
@@ -146,8 +146,8 @@ impl RulesOwner {
         let now_ms = self.now_ms();
         self.document.sweep(now_ms)?;
         self.uses.sweep(now_ms)?;
-        let may_go = |rule: &CommandRule| uses::may_go(rule, &self.current.counts, now_ms);
-        if !self.current.document.as_ref().is_some_and(|document| document.rules.iter().any(may_go)) {
+        let may_go = |rule: &dyn StoredRule| uses::may_go(rule, &self.current.counts, now_ms);
+        if !self.current.document.as_ref().is_some_and(|document| document.every().any(may_go)) {
             return Ok(());
         }
         self.transact(Writer::Upkeep, |_, document| Ok((document.clone(), ())))
@@ -241,6 +241,7 @@ impl RulesOwner {
             }
             let now_ms = self.now_ms();
             after.rules.retain(|rule| !uses::may_go(rule, &current.counts, now_ms));
+            after.calls.retain(|rule| !uses::may_go(rule, &current.counts, now_ms));
             match self.write_document(&locked, &after, writer) {
                 Err(RulesError::Disturbed { .. }) if tries < WRITE_TRIES => tries += 1,
                 written => return written.map(|()| result),
@@ -318,11 +319,13 @@ impl RulesOwner {
     fn check_live(&self, ids: &BTreeSet<&str>, now_ms: i64) -> Result<Limited, NotSpent> {
         let mut limited = Limited::No;
         for id in ids {
-            let live = self.current.index.rules().iter().find(|rule| {
-                rule.id == *id && uses::state(rule, &self.current.counts, now_ms) == RuleState::Live
+            let commands = self.current.index.rules().iter().map(|rule| rule as &dyn StoredRule);
+            let calls = self.current.document.iter().flat_map(|document| &document.calls);
+            let live = commands.chain(calls.map(|rule| rule as &dyn StoredRule)).find(|rule| {
+                rule.id() == *id && uses::state(*rule, &self.current.counts, now_ms) == RuleState::Live
             });
             let rule = live.ok_or_else(|| NotSpent::Dead { id: (*id).to_owned() })?;
-            if rule.limits.uses.is_some() {
+            if rule.limits().uses.is_some() {
                 limited = Limited::Yes;
             }
         }
@@ -332,9 +335,9 @@ impl RulesOwner {
     /// Notes one use of each rule of the document; rules of presets are not counted.
     fn note(&mut self, ids: &BTreeSet<&str>, now_ms: i64) {
         let Some(document) = &self.current.document else { return };
-        let own = document.rules.iter().filter(|rule| ids.contains(rule.id.as_str()));
+        let own = document.every().filter(|rule| ids.contains(rule.id()));
         let one = Count { uses: 1, last_used_at_ms: now_ms };
-        let used: Counts = own.map(|rule| (rule.id.clone(), one)).collect();
+        let used: Counts = own.map(|rule| (rule.id().to_owned(), one)).collect();
         uses::add(&mut self.waiting, &used);
         self.publish(None, Writer::Upkeep);
     }
@@ -457,11 +460,11 @@ fn unusable(current: &Current) -> RulesError {
 
 /// Ids of the rules whose session is over.
 fn over(document: Option<&RuleDocument>, counts: &Counts, now_ms: i64) -> BTreeSet<String> {
-    let rules = document.into_iter().flat_map(|document| &document.rules);
+    let rules = document.into_iter().flat_map(RuleDocument::every);
     let over = rules.filter(|rule| {
-        rule.limits.session.is_some() && uses::state(rule, counts, now_ms) == RuleState::SessionOver
+        rule.limits().session.is_some() && uses::state(*rule, counts, now_ms) == RuleState::SessionOver
     });
-    over.map(|rule| rule.id.clone()).collect()
+    over.map(|rule| rule.id().to_owned()).collect()
 }
 
 /// The rules that may count: the person's own in their order, then those of presets. A preset that this version does not

@@ -4,7 +4,7 @@
 use super::loosen::is_over;
 use super::not_understood::NotUnderstood;
 use countersign_protocol::rule_edits::RuleState;
-use countersign_protocol::rules::{CommandRule, RuleDocument};
+use countersign_protocol::rules::{RuleDocument, StoredRule};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -62,8 +62,8 @@ pub(super) fn serialise(counts: &Counts) -> serde_json::Result<Vec<u8>> {
 
 /// The counts to go on with when they were lost: what may be used a number of times has been.
 pub(super) fn all_spent(document: &RuleDocument, now_ms: i64) -> Counts {
-    let limited = document.rules.iter().filter(|rule| rule.limits.uses.is_some());
-    limited.map(|rule| (rule.id.clone(), Count { uses: u32::MAX, last_used_at_ms: now_ms })).collect()
+    let limited = document.every().filter(|rule| rule.limits().uses.is_some());
+    limited.map(|rule| (rule.id().to_owned(), Count { uses: u32::MAX, last_used_at_ms: now_ms })).collect()
 }
 
 /// Adds `more` to `counts`.
@@ -78,19 +78,19 @@ pub(super) fn add(counts: &mut Counts, more: &Counts) {
 /// Drops the counts of rules that are long gone.
 pub(super) fn forget_gone(counts: &mut Counts, document: &RuleDocument, now_ms: i64) {
     counts.retain(|id, count| {
-        document.rules.iter().any(|rule| rule.id == *id)
+        document.every().any(|rule| rule.id() == id)
             || now_ms.saturating_sub(count.last_used_at_ms) < COUNTS_KEPT_MS
     });
 }
 
 /// Whether a rule counts now, where agent and session fit.
-pub fn state(rule: &CommandRule, counts: &Counts, now_ms: i64) -> RuleState {
-    let count = counts.get(&rule.id);
+pub fn state(rule: &dyn StoredRule, counts: &Counts, now_ms: i64) -> RuleState {
+    let count = counts.get(rule.id());
     if is_over(rule, now_ms) {
         RuleState::Expired
-    } else if rule.limits.uses.is_some_and(|uses| count.is_some_and(|count| count.uses >= uses)) {
+    } else if rule.limits().uses.is_some_and(|uses| count.is_some_and(|count| count.uses >= uses)) {
         RuleState::Spent
-    } else if rule.limits.session.is_some() && quiet_ms(rule, count, now_ms) >= SESSION_QUIET_MS {
+    } else if rule.limits().session.is_some() && quiet_ms(rule, count, now_ms) >= SESSION_QUIET_MS {
         RuleState::SessionOver
     } else {
         RuleState::Live
@@ -98,17 +98,17 @@ pub fn state(rule: &CommandRule, counts: &Counts, now_ms: i64) -> RuleState {
 }
 
 /// Whether a rule has been dead for so long that it may go.
-pub(super) fn may_go(rule: &CommandRule, counts: &Counts, now_ms: i64) -> bool {
+pub(super) fn may_go(rule: &dyn StoredRule, counts: &Counts, now_ms: i64) -> bool {
     let dead_for_ms = match state(rule, counts, now_ms) {
         RuleState::Live => return false,
-        RuleState::Expired => rule.limits.until_ms.map_or(0, |until_ms| now_ms.saturating_sub(until_ms)),
-        RuleState::Spent => quiet_ms(rule, counts.get(&rule.id), now_ms),
-        RuleState::SessionOver => quiet_ms(rule, counts.get(&rule.id), now_ms) - SESSION_QUIET_MS,
+        RuleState::Expired => rule.limits().until_ms.map_or(0, |until_ms| now_ms.saturating_sub(until_ms)),
+        RuleState::Spent => quiet_ms(rule, counts.get(rule.id()), now_ms),
+        RuleState::SessionOver => quiet_ms(rule, counts.get(rule.id()), now_ms) - SESSION_QUIET_MS,
     };
     dead_for_ms >= DEAD_KEPT_MS
 }
 
-fn quiet_ms(rule: &CommandRule, count: Option<&Count>, now_ms: i64) -> i64 {
-    let last_ms = count.map_or(rule.created_at_ms, |count| count.last_used_at_ms.max(rule.created_at_ms));
+fn quiet_ms(rule: &dyn StoredRule, count: Option<&Count>, now_ms: i64) -> i64 {
+    let last_ms = count.map_or(rule.created_at_ms(), |count| count.last_used_at_ms.max(rule.created_at_ms()));
     now_ms.saturating_sub(last_ms)
 }

@@ -14,12 +14,13 @@ use countersign_core::paths::Paths;
 use countersign_policy::display;
 use countersign_protocol::control::{ControlRequest, ControlResponse};
 use countersign_protocol::rule_edits::{
-    PresetSwitch, PresetView, RuleEdit, RuleState, RuleView, RulesState, RulesView,
+    CallRuleView, PresetSwitch, PresetView, RuleEdit, RuleState, RuleView, RulesState, RulesView,
 };
 use countersign_protocol::rules::{
-    ArgumentRule, ArgumentShape, CommandRule, FileContents, FlagSet, FlagStyle, OperandKind, OperandRule,
-    OrderWords, RuleDraft, RuleEffect, RuleLimits, SecretPlaces,
+    ArgumentRule, ArgumentShape, CallRuleDraft, CallSubject, FileContents, FlagSet, FlagStyle, OperandKind,
+    OperandRule, OrderWords, RuleDraft, RuleEffect, RuleLimits, SecretPlaces, StoredRule,
 };
+use serde::Serialize;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -94,21 +95,41 @@ pub(crate) struct DenyArgs {
     subcommand: Option<String>,
 }
 
+/// What a rule is about: one of these.
+#[derive(Args, Clone, Debug)]
+#[group(required = true, multiple = false)]
+struct SubjectArgs {
+    /// A program's path, with `*`, `**` and `?` as wildcards, or a bare name for what is typed as one.
+    #[arg(long)]
+    program: Option<String>,
+    /// Changes of files below this folder, by tools of agents; what runs or is obeyed by itself is still asked about.
+    #[arg(long, value_name = "FOLDER")]
+    changes: Option<PathBuf>,
+    /// What tools of agents fetch from this host; `*.` in front stands for any below it.
+    #[arg(long)]
+    host: Option<String>,
+    /// Calls of a tool of an agent's own that neither runs commands nor changes files.
+    #[arg(long)]
+    tool: Option<String>,
+    /// A rule as JSON instead of the other options; `-` reads it from standard input.
+    #[arg(long, value_name = "RULE.JSON", conflicts_with_all = ["agent", "folder", "names", "lasting", "session", "note"])]
+    file: Option<PathBuf>,
+}
+
 /// What every rule may say.
 #[derive(Args, Clone, Debug)]
 struct AboutArgs {
-    /// A program's path, with `*`, `**` and `?` as wildcards, or a bare name for what is typed as one.
-    #[arg(long, required_unless_present = "file")]
-    program: Option<String>,
-    /// A rule as JSON instead of the other options; `-` reads it from standard input.
-    #[arg(long, value_name = "RULE.JSON", conflicts_with_all = ["program", "agent", "folder", "lasting", "session", "note"])]
-    file: Option<PathBuf>,
+    #[command(flatten)]
+    subject: SubjectArgs,
     /// Agent id [default: * for all agents].
     #[arg(long, short)]
     agent: Option<String>,
     /// Only in this folder and below it.
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["changes", "host", "tool"])]
     folder: Option<PathBuf>,
+    /// Only files with such names, with `*` and `?` as wildcards.
+    #[arg(long, value_name = "PATTERN", requires = "changes")]
+    names: Option<String>,
     /// How long it counts: `90s`, `15m`, `1h`, `7d`.
     #[arg(long = "for", value_name = "TIME", value_parser = lasting)]
     lasting: Option<Duration>,
@@ -125,51 +146,19 @@ pub(super) async fn rules(paths: &Paths, command: RulesCommand, output: &Output)
         RulesCommand::List { agent } => list(&read(paths), agent.as_deref(), output),
         RulesCommand::Show { id } => {
             let rules = read(paths);
-            let rule = find(&rules, &id)?;
-            output.result(rule, |out| {
-                let json = serde_json::to_string_pretty(&rule.rule)?;
-                writeln!(out, "{}", described(rule))?;
+            let row = find(&rules, &id)?;
+            output.result(&row, |out| {
+                let json = row.stored()?;
+                writeln!(out, "{}", row.described())?;
                 // Escaped in JSON's own way, and again for what JSON leaves as it is.
                 json.lines().try_for_each(|line| writeln!(out, "{}", display::escape(line)))
             })?;
             Ok(Exit::Ok)
         }
-        RulesCommand::Add(args) => {
-            let AddArgs { about, subcommand, exact, uses } = args;
-            let draft = match about.file.as_deref() {
-                Some(file) => {
-                    anyhow::ensure!(
-                        subcommand.is_none() && exact.is_none() && uses.is_none(),
-                        "--file holds the whole rule; leave the other options out"
-                    );
-                    from_file(file)?
-                }
-                None => {
-                    let arguments = match exact {
-                        Some(args) => ArgumentRule::Exact { args, folder: here(about.folder.as_deref())? },
-                        None => about_words(subcommand.as_deref()),
-                    };
-                    about.draft(RuleEffect::Allow, arguments, uses)?
-                }
-            };
-            edit(paths, vec![RuleEdit::AddRule { rule: draft }], output).await
-        }
-        RulesCommand::Deny(args) => {
-            let DenyArgs { about, subcommand } = args;
-            let draft = match about.file.as_deref() {
-                Some(file) => {
-                    anyhow::ensure!(
-                        subcommand.is_none(),
-                        "--file holds the whole rule; leave the other options out"
-                    );
-                    RuleDraft { effect: RuleEffect::Deny, ..from_file(file)? }
-                }
-                None => about.draft(RuleEffect::Deny, about_words(subcommand.as_deref()), None)?,
-            };
-            edit(paths, vec![RuleEdit::AddRule { rule: draft }], output).await
-        }
+        RulesCommand::Add(args) => edit(paths, vec![added(args)?], output).await,
+        RulesCommand::Deny(args) => edit(paths, vec![denied(args)?], output).await,
         RulesCommand::Remove { id } => {
-            let id = find(&read(paths), &id)?.rule.id.clone();
+            let id = find(&read(paths), &id)?.id().to_owned();
             edit(paths, vec![RuleEdit::RemoveRule { id }], output).await
         }
         RulesCommand::Preset(PresetCommand::List) => {
@@ -186,21 +175,78 @@ pub(super) async fn rules(paths: &Paths, command: RulesCommand, output: &Output)
     }
 }
 
+/// The edit that adds an allowing rule.
+fn added(args: AddArgs) -> anyhow::Result<RuleEdit> {
+    let AddArgs { about, subcommand, exact, uses } = args;
+    let has_words = subcommand.is_some() || exact.is_some();
+    if let Some(file) = about.subject.file.as_deref() {
+        anyhow::ensure!(!has_words && uses.is_none(), "{WHOLE_RULE}");
+        return Ok(match from_file(file)? {
+            FromFile::Command(rule) => RuleEdit::AddRule { rule },
+            FromFile::Call(rule) => RuleEdit::AddCallRule { rule },
+        });
+    }
+    if let Some(call) = about.call()? {
+        anyhow::ensure!(!has_words, "{ONLY_PROGRAMS}");
+        return Ok(RuleEdit::AddCallRule { rule: about.call_draft(RuleEffect::Allow, call, uses) });
+    }
+    let arguments = match exact {
+        Some(args) => ArgumentRule::Exact { args, folder: here(about.folder.as_deref())? },
+        None => about_words(subcommand.as_deref()),
+    };
+    Ok(RuleEdit::AddRule { rule: about.draft(RuleEffect::Allow, arguments, uses)? })
+}
+
+/// The edit that adds a refusing rule.
+fn denied(args: DenyArgs) -> anyhow::Result<RuleEdit> {
+    let DenyArgs { about, subcommand } = args;
+    if let Some(file) = about.subject.file.as_deref() {
+        anyhow::ensure!(subcommand.is_none(), "{WHOLE_RULE}");
+        return Ok(match from_file(file)? {
+            FromFile::Command(rule) => {
+                RuleEdit::AddRule { rule: RuleDraft { effect: RuleEffect::Deny, ..rule } }
+            }
+            FromFile::Call(rule) => {
+                RuleEdit::AddCallRule { rule: CallRuleDraft { effect: RuleEffect::Deny, ..rule } }
+            }
+        });
+    }
+    if let Some(call) = about.call()? {
+        anyhow::ensure!(subcommand.is_none(), "{ONLY_PROGRAMS}");
+        return Ok(RuleEdit::AddCallRule { rule: about.call_draft(RuleEffect::Deny, call, None) });
+    }
+    let arguments = about_words(subcommand.as_deref());
+    Ok(RuleEdit::AddRule { rule: about.draft(RuleEffect::Deny, arguments, None)? })
+}
+
 impl AboutArgs {
+    /// What the rule is about where that is no program.
+    fn call(&self) -> anyhow::Result<Option<CallSubject>> {
+        let SubjectArgs { changes, host, tool, .. } = &self.subject;
+        Ok(match (changes, host, tool) {
+            (Some(folder), ..) => {
+                Some(CallSubject::Files { below: here(Some(folder))?, names: self.names.clone() })
+            }
+            (None, Some(host), _) => Some(CallSubject::Host { host: host.to_lowercase() }),
+            (None, None, Some(tool)) => Some(CallSubject::Tool { name: tool.clone() }),
+            (None, None, None) => None,
+        })
+    }
+
+    fn call_draft(self, effect: RuleEffect, about: CallSubject, uses: Option<u32>) -> CallRuleDraft {
+        let limits = self.limits(uses);
+        let agent = self.agent.unwrap_or_else(|| "*".to_owned());
+        CallRuleDraft { agent, effect, about, limits, note: self.note }
+    }
+
     fn draft(
         self,
         effect: RuleEffect,
         arguments: ArgumentRule,
         uses: Option<u32>,
     ) -> anyhow::Result<RuleDraft> {
-        let program = self.program.context("--program is missing")?;
-        let until_ms = match self.lasting {
-            Some(lasting) => {
-                let now_ms = jiff::Timestamp::now().as_millisecond();
-                Some(now_ms.saturating_add(i64::try_from(lasting.as_millis()).unwrap_or(i64::MAX)))
-            }
-            None => None,
-        };
+        let limits = self.limits(uses);
+        let program = self.subject.program.context("--program is missing")?;
         let folder = match &self.folder {
             Some(folder) => Some(here(Some(folder))?),
             None => None,
@@ -212,9 +258,17 @@ impl AboutArgs {
             arguments,
             folder,
             contents: FileContents::default(),
-            limits: RuleLimits { until_ms, uses, session: self.session },
+            limits,
             note: self.note,
         })
+    }
+
+    fn limits(&self, uses: Option<u32>) -> RuleLimits {
+        let until_ms = self.lasting.map(|lasting| {
+            let now_ms = jiff::Timestamp::now().as_millisecond();
+            now_ms.saturating_add(i64::try_from(lasting.as_millis()).unwrap_or(i64::MAX))
+        });
+        RuleLimits { until_ms, uses, session: self.session.clone() }
     }
 }
 
@@ -241,7 +295,13 @@ fn about_words(subcommand: Option<&str>) -> ArgumentRule {
     })
 }
 
-fn from_file(path: &Path) -> anyhow::Result<RuleDraft> {
+/// A rule from a file: one about calls has a member `about`.
+enum FromFile {
+    Command(RuleDraft),
+    Call(CallRuleDraft),
+}
+
+fn from_file(path: &Path) -> anyhow::Result<FromFile> {
     let mut text = String::new();
     if path == Path::new("-") {
         io::stdin().take(FILE_BYTES).read_to_string(&mut text).context("standard input")?;
@@ -249,7 +309,13 @@ fn from_file(path: &Path) -> anyhow::Result<RuleDraft> {
         let file = std::fs::File::open(path).with_context(|| path.display().to_string())?;
         file.take(FILE_BYTES).read_to_string(&mut text).with_context(|| path.display().to_string())?;
     }
-    serde_json::from_str(&text).with_context(|| format!("{} is no rule", path.display()))
+    let is_no_rule = || format!("{} is no rule", path.display());
+    let value: serde_json::Value = serde_json::from_str(&text).with_context(is_no_rule)?;
+    // From the text again, so that what is wrong is told with its place.
+    Ok(match value.get("about") {
+        Some(_) => FromFile::Call(serde_json::from_str(&text).with_context(is_no_rule)?),
+        None => FromFile::Command(serde_json::from_str(&text).with_context(is_no_rule)?),
+    })
 }
 
 /// A text that does not say how long.
@@ -277,19 +343,75 @@ fn read(paths: &Paths) -> RulesView {
     view(&RuleStore::read(&paths.rules()), jiff::Timestamp::now().as_millisecond())
 }
 
-fn find<'a>(rules: &'a RulesView, id: &str) -> anyhow::Result<&'a RuleView> {
-    let mut found = rules.rules.iter().filter(|rule| rule.rule.id.starts_with(id));
-    let exact = rules.rules.iter().find(|rule| rule.rule.id == id);
+/// A rule of either kind, as it is listed.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Row<'a> {
+    Command(&'a RuleView),
+    Call(&'a CallRuleView),
+}
+
+impl Row<'_> {
+    fn rule(&self) -> &dyn StoredRule {
+        match self {
+            Self::Command(view) => &view.rule,
+            Self::Call(view) => &view.rule,
+        }
+    }
+
+    fn id(&self) -> &str {
+        self.rule().id()
+    }
+
+    fn described(&self) -> String {
+        display::escape(&match self {
+            Self::Command(view) => countersign_policy::rules::describe(&view.rule),
+            Self::Call(view) => countersign_policy::calls::describe(&view.rule),
+        })
+    }
+
+    fn stored(&self) -> serde_json::Result<String> {
+        match self {
+            Self::Command(view) => serde_json::to_string_pretty(&view.rule),
+            Self::Call(view) => serde_json::to_string_pretty(&view.rule),
+        }
+    }
+
+    fn state_word(&self) -> String {
+        let (state, used) = match self {
+            Self::Command(view) => (view.state, view.uses),
+            Self::Call(view) => (view.state, view.uses),
+        };
+        let word = match state {
+            RuleState::Live => "live",
+            RuleState::Expired => "expired",
+            RuleState::Spent => "spent",
+            RuleState::SessionOver => "session over",
+        };
+        match self.rule().limits().uses {
+            Some(uses) => format!("{word} ({} of {uses} used)", used.min(uses)),
+            None => word.to_owned(),
+        }
+    }
+}
+
+fn rows(rules: &RulesView) -> impl Iterator<Item = Row<'_>> {
+    rules.rules.iter().map(Row::Command).chain(rules.calls.iter().map(Row::Call))
+}
+
+fn find<'a>(rules: &'a RulesView, id: &str) -> anyhow::Result<Row<'a>> {
+    let mut found = rows(rules).filter(|row| row.id().starts_with(id));
+    let exact = rows(rules).find(|row| row.id() == id);
     match (exact, found.next(), found.next()) {
-        (Some(rule), ..) | (None, Some(rule), None) => Ok(rule),
+        (Some(row), ..) | (None, Some(row), None) => Ok(row),
         (None, Some(_), Some(_)) => anyhow::bail!("several rules begin with {id:?}; give more of the id"),
         (None, None, _) => anyhow::bail!("there is no rule {id:?}"),
     }
 }
 
 fn list(rules: &RulesView, agent: Option<&str>, output: &Output) -> anyhow::Result<Exit> {
-    let rows: Vec<&RuleView> =
-        rules.rules.iter().filter(|rule| agent.is_none_or(|agent| rule.rule.agent == agent)).collect();
+    let rows: Vec<Row<'_>> =
+        rows(rules).filter(|row| agent.is_none_or(|agent| row.rule().agent() == agent)).collect();
     if let RulesState::Unreadable { problem } = &rules.state {
         output.note(&format!("{} is not usable, so everything is asked about: {problem}", rules.path));
     }
@@ -298,15 +420,15 @@ fn list(rules: &RulesView, agent: Option<&str>, output: &Output) -> anyhow::Resu
             writeln!(out, "No rules.")?;
         }
         rows.iter().try_for_each(|row| {
-            let CommandRule { id, agent, note, .. } = &row.rule;
-            let note = note.as_ref().map(|note| format!("  # {}", display::escape(note))).unwrap_or_default();
+            let note = row.rule().note().map(|note| format!("  # {}", display::escape(note)));
             writeln!(
                 out,
-                "{}  {}  {}  {}{note}",
-                display::escape(id),
-                display::escape(agent),
-                state_word(row),
-                described(row)
+                "{}  {}  {}  {}{}",
+                display::escape(row.id()),
+                display::escape(row.rule().agent()),
+                row.state_word(),
+                row.described(),
+                note.unwrap_or_default()
             )
         })
     })?;
@@ -314,23 +436,6 @@ fn list(rules: &RulesView, agent: Option<&str>, output: &Output) -> anyhow::Resu
         RulesState::Ready | RulesState::Missing => Exit::Ok,
         RulesState::Unreadable { .. } => Exit::Failed,
     })
-}
-
-fn described(rule: &RuleView) -> String {
-    display::escape(&countersign_policy::rules::describe(&rule.rule))
-}
-
-fn state_word(rule: &RuleView) -> String {
-    let word = match rule.state {
-        RuleState::Live => "live",
-        RuleState::Expired => "expired",
-        RuleState::Spent => "spent",
-        RuleState::SessionOver => "session over",
-    };
-    match rule.rule.limits.uses {
-        Some(uses) => format!("{word} ({} of {uses} used)", rule.uses.min(uses)),
-        None => word.to_owned(),
-    }
 }
 
 fn preset_line(preset: &PresetView, out: &mut dyn Write) -> io::Result<()> {
@@ -372,6 +477,10 @@ async fn edit(paths: &Paths, edits: Vec<RuleEdit>, output: &Output) -> anyhow::R
     })?;
     Ok(if result.applied { Exit::Ok } else { Exit::Denied })
 }
+
+const WHOLE_RULE: &str = "--file holds the whole rule; leave the other options out";
+
+const ONLY_PROGRAMS: &str = "--subcommand and --exact are for rules about a --program";
 
 /// Largest rule file that is read, in bytes: a rule is a page at most.
 const FILE_BYTES: u64 = 256 * 1024;

@@ -5,12 +5,14 @@ use super::{Desk, LooseningAnswer};
 use countersign_approvals::rules::{Current, RuleChange, state};
 use countersign_approvals::store::{Looser, Writer};
 use countersign_core::known::escaped;
+use countersign_policy::calls;
 use countersign_policy::display::{self, Secrets};
 use countersign_policy::rules::{PRESETS, Preset, describe, reach};
 use countersign_protocol::rule_edits::{
-    PresetSwitch, PresetView, RuleEdit, RuleEditParams, RuleEditResult, RuleView, RulesView,
+    CallRuleView, PresetSwitch, PresetView, RuleEdit, RuleEditParams, RuleEditResult, RuleView, RulesView,
 };
-use countersign_protocol::rules::RuleDocument;
+use countersign_protocol::rules::{CallRule, CommandRule, RuleDocument};
+use countersign_protocol::shown::Shown;
 use countersign_protocol::ui::CommandError;
 
 impl Desk {
@@ -80,26 +82,43 @@ pub fn view(current: &Current, now_ms: i64) -> RulesView {
         state: current.state.clone(),
         hash: current.hash.clone(),
         presets: presets(document),
-        rules: document
-            .rules
-            .iter()
-            .map(|rule| {
-                let count = current.counts.get(&rule.id);
-                let shown = |text: &String| display::shown(text, Secrets::Show);
-                RuleView {
-                    shown: shown(&describe(rule)),
-                    reach: reach(rule),
-                    agent: shown(&rule.agent),
-                    session: rule.limits.session.as_ref().map(shown),
-                    note: rule.note.as_ref().map(shown),
-                    state: state(rule, &current.counts, now_ms),
-                    uses: count.map_or(0, |count| count.uses),
-                    last_used_at_ms: count.map(|count| count.last_used_at_ms),
-                    rule: rule.clone(),
-                }
-            })
-            .collect(),
+        rules: document.rules.iter().map(|rule| rule_view(rule, current, now_ms)).collect(),
+        calls: document.calls.iter().map(|rule| call_rule_view(rule, current, now_ms)).collect(),
     }
+}
+
+fn rule_view(rule: &CommandRule, current: &Current, now_ms: i64) -> RuleView {
+    let count = current.counts.get(&rule.id);
+    RuleView {
+        shown: shown(&describe(rule)),
+        reach: reach(rule),
+        agent: shown(&rule.agent),
+        session: rule.limits.session.as_deref().map(shown),
+        note: rule.note.as_deref().map(shown),
+        state: state(rule, &current.counts, now_ms),
+        uses: count.map_or(0, |count| count.uses),
+        last_used_at_ms: count.map(|count| count.last_used_at_ms),
+        rule: rule.clone(),
+    }
+}
+
+fn call_rule_view(rule: &CallRule, current: &Current, now_ms: i64) -> CallRuleView {
+    let count = current.counts.get(&rule.id);
+    CallRuleView {
+        shown: shown(&calls::describe(rule)),
+        reach: calls::reach(&rule.about),
+        agent: shown(&rule.agent),
+        session: rule.limits.session.as_deref().map(shown),
+        note: rule.note.as_deref().map(shown),
+        state: state(rule, &current.counts, now_ms),
+        uses: count.map_or(0, |count| count.uses),
+        last_used_at_ms: count.map(|count| count.last_used_at_ms),
+        rule: rule.clone(),
+    }
+}
+
+fn shown(text: &str) -> Shown {
+    display::shown(text, Secrets::Show)
 }
 
 /// Those that there are, and those that are on and that this version does not know.

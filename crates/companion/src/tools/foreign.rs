@@ -1,12 +1,14 @@
 //! Tools of other agents, which they call themselves once they may: commands are judged as those that run here, changes of
 //! files are shown as a diff, and of everything else a person sees the parameters.
 
+use countersign_policy::calls::{CallNature, names_a_secret};
 use countersign_protocol::socket::ExecRequest;
 use countersign_tools::tool::Tool;
 use countersign_tools::{files, tool::Call};
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use url::Url;
 
 /// What a call is, as far as it is known.
 pub(super) enum Foreign {
@@ -14,24 +16,29 @@ pub(super) enum Foreign {
     Command(Box<ExecRequest>),
     /// A change of files: a tool of ours that would do the same, and its call.
     Change(Arc<dyn Tool>, Box<Call>),
-    /// Nothing that is known, with what in it a shell may get to read.
+    /// Something that a person sees the parameters of.
     Other {
-        /// Texts.
+        /// Texts that a shell may get to read.
         commands: Vec<String>,
+        /// What rules about the tool may say of it.
+        nature: CallNature,
+        /// Hosts that it may fetch from.
+        hosts: Vec<String>,
     },
 }
 
 /// Recognises a call by its tool's name and parameters. A name alone proves nothing: parameters that do not fit make it unknown.
-pub(super) fn recognise(call: &Call) -> Foreign {
+pub(super) fn recognise(call: &Call, home: &Path) -> Foreign {
     let name = call.tool.as_str();
+    let other = || other(call, home);
     if COMMANDS.contains(&name) {
-        return command(call).map_or_else(|| other(call), |exec| Foreign::Command(Box::new(exec)));
+        return command(call).map_or_else(other, |exec| Foreign::Command(Box::new(exec)));
     }
     let found = CHANGES.iter().find(|(names, ..)| names.contains(&name));
-    let Some((_, ours, params)) = found else { return other(call) };
-    let Some(params) = known(&call.params, params) else { return other(call) };
+    let Some((_, ours, params)) = found else { return other() };
+    let Some(params) = known(&call.params, params) else { return other() };
     let tool = files::all().into_iter().find(|tool| tool.declaration().name == *ours);
-    let Some(tool) = tool else { return other(call) };
+    let Some(tool) = tool else { return other() };
     let mut same = call.clone();
     same.tool = (*ours).to_owned();
     // Such an agent is confined to its folder by nobody here: what it names is looked at where it is.
@@ -44,7 +51,7 @@ pub(super) fn recognise(call: &Call) -> Foreign {
 
 /// A call that a person sees the parameters of. Which of these a shell gets to read nobody knows, so that they may be commands is
 /// enough for rules that refuse, and never for one that allows.
-fn other(call: &Call) -> Foreign {
+fn other(call: &Call, home: &Path) -> Foreign {
     let text = |value: &Value| match value {
         Value::String(text) => Some(text.clone()),
         Value::Array(words) => {
@@ -54,7 +61,76 @@ fn other(call: &Call) -> Foreign {
         _ => None,
     };
     let found = SHELL_TEXTS.iter().filter_map(|name| call.params.get(*name).and_then(text));
-    Foreign::Other { commands: found.filter(|text| !text.trim().is_empty()).collect() }
+    let commands: Vec<String> = found.filter(|text| !text.trim().is_empty()).collect();
+    let fetched = fetched(call);
+    let hosts = match &fetched {
+        Some(host) => vec![host.clone()],
+        None => call.params.values().flat_map(hosts_in).collect(),
+    };
+    let nature = if commands.is_empty() { nature(call, fetched.is_some(), home) } else { CallNature::Acts };
+    Foreign::Other { commands, nature, hosts }
+}
+
+/// What a tool without commands does, as far as its name and parameters tell.
+fn nature(call: &Call, fetches: bool, home: &Path) -> CallNature {
+    let name = call.tool.as_str();
+    let params = || call.params.values();
+    let is_known_to_act = COMMANDS.contains(&name) || CHANGES.iter().any(|(names, ..)| names.contains(&name));
+    let is_secret = || params().any(|value| names_a_secret(value, home.to_str(), call.workspace.to_str()));
+    if is_known_to_act || is_secret() {
+        CallNature::Acts
+    } else if fetches {
+        CallNature::Fetches
+    } else if READERS.contains(&name) {
+        CallNature::Reads
+    } else if says_it_reads(name) {
+        CallNature::SaysItReads
+    } else {
+        CallNature::Unknown
+    }
+}
+
+/// The host of a call that fetches one address, and nothing else.
+fn fetched(call: &Call) -> Option<String> {
+    if !FETCHERS.contains(&call.tool.as_str()) {
+        return None;
+    }
+    host_of(call.params.get("url")?.as_str()?)
+}
+
+/// The host of an address of the web, as a browser would read it. None with a port of its own or a password: such an address leads to
+/// something else than its host's name says.
+fn host_of(address: &str) -> Option<String> {
+    let address = Url::parse(address.trim()).ok()?;
+    let is_plain = matches!(address.scheme(), "http" | "https")
+        && address.port().is_none()
+        && address.username().is_empty()
+        && address.password().is_none();
+    is_plain.then(|| address.host_str().map(|host| host.trim_end_matches('.').to_owned()))?
+}
+
+/// Every host that an address in a parameter names.
+fn hosts_in(value: &Value) -> Vec<String> {
+    match value {
+        Value::String(text) => {
+            let starts = text
+                .match_indices("://")
+                .map(|(at, _)| text[..at].rfind(char::is_whitespace).map_or(0, |at| at + 1));
+            let words = starts.filter_map(|start| text.get(start..)?.split_whitespace().next());
+            let addresses =
+                words.filter_map(|word| word.find("http").and_then(|at| Url::parse(&word[at..]).ok()));
+            addresses.filter_map(|address| address.host_str().map(str::to_owned)).collect()
+        }
+        Value::Array(values) => values.iter().flat_map(hosts_in).collect(),
+        Value::Object(members) => members.values().flat_map(hosts_in).collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => Vec::new(),
+    }
+}
+
+/// Whether a tool of an MCP server has a name as such have that look at something: a person may believe it for a session.
+fn says_it_reads(name: &str) -> bool {
+    let Some((_, tool)) = name.rsplit_once("__").filter(|_| name.starts_with("mcp__")) else { return false };
+    SAY_THEY_READ.iter().any(|verb| tool.strip_prefix(verb).is_some_and(|rest| rest.starts_with(['_', '-'])))
 }
 
 /// Only parameters that are understood: one that is not might mean anything.
@@ -110,6 +186,39 @@ const COMMANDS: &[&str] = &[
     "shell",
     "shell_command",
 ];
+
+/// What agents call the tool that fetches the one address in `url`.
+const FETCHERS: &[&str] = &["WebFetch", "web_fetch", "webfetch"];
+
+/// What agents call tools that only look at files or search, by their makers' documentation. No rule about one counts where its
+/// parameters name what looks like the place of a secret.
+const READERS: &[&str] = &[
+    "Glob",
+    "Grep",
+    "LS",
+    "NotebookRead",
+    "Read",
+    "WebSearch",
+    "glob",
+    "google_web_search",
+    "grep",
+    "grep_search",
+    "list",
+    "list_dir",
+    "list_directory",
+    "read",
+    "read_file",
+    "read_many_files",
+    "search_file_content",
+    "view",
+    "view_image",
+    "web_search",
+    "websearch",
+];
+
+/// How names of tools begin that look at something.
+const SAY_THEY_READ: &[&str] =
+    &["describe", "find", "get", "list", "lookup", "read", "search", "show", "view"];
 
 /// What tools call a parameter that a shell or an interpreter gets to read: for an agent's that write to a terminal, `chars`.
 const SHELL_TEXTS: [&str; 5] = ["chars", "cmd", "command", "commands", "script"];

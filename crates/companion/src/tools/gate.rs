@@ -11,6 +11,7 @@ use countersign_protocol::ids::NodeId;
 use countersign_protocol::question::Via;
 use countersign_protocol::socket::NodeRun;
 use countersign_questions::tools as questions;
+use countersign_tools::files::FileChange;
 use countersign_tools::gate::{Allowed, Denied, Gate};
 use countersign_tools::tool::{Call, CallKey, Channel, Preview};
 use futures_util::future::BoxFuture;
@@ -54,13 +55,13 @@ impl Approvals {
     pub(super) async fn ask(
         &self,
         call: &Call,
-        question: Question,
+        mut question: Question,
         run: Option<AskedRun>,
         may_allow: bool,
         abort: &CancellationToken,
     ) -> Result<(), NotAllowed> {
         let wait = wait_of(call);
-        match self.host.settle_call(&question, may_allow).await {
+        match self.host.settle_call(&mut question, may_allow).await {
             SettledCall::Open => {}
             SettledCall::Allowed => return Ok(()),
             SettledCall::Refused(refusal) => {
@@ -128,14 +129,7 @@ impl Gate for Approvals {
 pub(super) fn keep_out(preview: &Preview, private: &[PathBuf]) -> Result<(), NotAllowed> {
     let Preview::Changes(changes) = preview else { return Ok(()) };
     let is_private = |path: &Path| private.iter().any(|folder| path.starts_with(folder));
-    let touched = changes.iter().flat_map(|change| {
-        let to = match &change.kind {
-            countersign_tools::files::ChangeKind::Move { to } => Some(to.as_path()),
-            _ => None,
-        };
-        std::iter::once(change.path.as_path()).chain(to)
-    });
-    match touched.into_iter().find(|path| is_private(path)) {
+    match changes.iter().flat_map(FileChange::paths).find(|path| is_private(path)) {
         Some(path) => Err(NotAllowed::Private(path.to_owned())),
         None => Ok(()),
     }

@@ -20,6 +20,7 @@ use tempfile::TempDir;
 use tokio::sync::mpsc;
 
 mod beside;
+mod call_rules;
 mod foreign;
 mod gateway;
 

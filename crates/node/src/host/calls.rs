@@ -1,11 +1,13 @@
-//! What the policy of this machine says about calls of tools. It is about commands, and a tool that changes files or starts
-//! something else goes no further than they may: where nothing may run, no tool may do anything either, and where everything runs
-//! unasked, nobody is asked about a tool of an agent's own that could be a command as well.
+//! What rules and the policy of this machine say about calls of tools. The policy is about commands, and a tool that changes files
+//! or starts something else goes no further than they may: where nothing may run, no tool may do anything either, and where
+//! everything runs unasked, nobody is asked about a tool of an agent's own that could be a command as well. In between, a person's
+//! rules about calls allow some ([`countersign_policy::calls`]).
 
+use super::own_rules::Ruled;
 use super::record::Recorder;
 use super::refusal::{Refusal, denied, refused_by};
 use super::{Host, Placement};
-use countersign_approvals::question::{Question, Subject};
+use countersign_approvals::question::{Offer, Question, Subject};
 use countersign_commands::analysis;
 use countersign_policy::evaluate::{DenyReason, Origin};
 use countersign_protocol::question::Outcome;
@@ -25,10 +27,13 @@ pub enum Settled {
 
 impl Host {
     /// What policy and rules say about a call of a tool on this machine without a person. `may_allow` is whether a policy that lets
-    /// every command run unasked counts for it too. Commands themselves are judged elsewhere: they stay open here.
-    pub async fn settle_call(&self, question: &Question, may_allow: bool) -> Settled {
-        let Subject::Tool(call) = &question.subject else { return Settled::Open };
+    /// every command run unasked counts for it too. A question that stays open gets what can be remembered about it. Commands
+    /// themselves are judged elsewhere: they stay open here.
+    pub async fn settle_call(&self, question: &mut Question, may_allow: bool) -> Settled {
         let recorder = Recorder::ask(&self.parts, question);
+        let Subject::Tool(call) = &mut question.subject else { return Settled::Open };
+        call.facts.home = self.parts.home.to_str().map(str::to_owned);
+        let call = &*call;
         let cwd = call.folder.as_ref().map_or("/", |folder| folder.given.as_str());
         for text in &call.commands {
             let glance = self.glance(analysis::analyze_text(text), cwd);
@@ -39,23 +44,42 @@ impl Host {
                 return Settled::Refused(Box::new(denied(DenyReason::Rule, Origin::Fresh).by_rule(&rule)));
             }
         }
+        let ruling = self.call_ruling(&question.agent, question.session.as_ref(), &call.facts).await;
+        if let Ruled::Deny(rule) = &ruling {
+            recorder.ended(refused_by(&rule.id)).await;
+            return Settled::Refused(Box::new(denied(DenyReason::Rule, Origin::Fresh).by_rule(rule)));
+        }
         let policy = Placement::default().policy(&*self.in_force(&question.agent).await);
-        match (policy.security.value, policy.ask.value) {
-            (Security::Deny, _) => {
+        let (security, ask) = (policy.security.value, policy.ask.value);
+        let outcome = match (security, ask, ruling) {
+            (Security::Deny, ..) => {
                 let refusal = denied(DenyReason::SecurityDeny, Origin::Fresh);
                 recorder.ended(refusal.outcome.clone()).await;
-                Settled::Refused(Box::new(refusal))
+                return Settled::Refused(Box::new(refusal));
             }
-            (Security::Full, Ask::Off | Ask::OnMiss) if may_allow => {
-                match recorder.allowed(Outcome::AllowedByPolicy).await {
-                    Ok(()) => Settled::Allowed,
-                    Err(refusal) => {
-                        recorder.ended(refusal.outcome.clone()).await;
-                        Settled::Refused(Box::new(refusal))
+            (.., Ruled::Unknown) => None,
+            (Security::Full, Ask::Off | Ask::OnMiss, _) if may_allow => Some(Outcome::AllowedByPolicy),
+            (Security::Allowlist, Ask::Off | Ask::OnMiss, Ruled::Allow(ids)) => {
+                match self.parts.rules.spend(ids).await {
+                    Ok(()) => Some(Outcome::AllowedByRule),
+                    Err(error) => {
+                        tracing::info!(%error, "a rule did not pay for a call; asking");
+                        None
                     }
                 }
             }
-            (Security::Full | Security::Allowlist, _) => Settled::Open,
+            (Security::Full | Security::Allowlist, ..) => None,
+        };
+        let Some(outcome) = outcome else {
+            question.offer = Offer::for_call(&call.facts, security, ask);
+            return Settled::Open;
+        };
+        match recorder.allowed(outcome).await {
+            Ok(()) => Settled::Allowed,
+            Err(refusal) => {
+                recorder.ended(refusal.outcome.clone()).await;
+                Settled::Refused(Box::new(refusal))
+            }
         }
     }
 }

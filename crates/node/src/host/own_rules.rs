@@ -2,13 +2,15 @@
 
 use super::{Host, Judged};
 use crate::facts;
-use countersign_approvals::rules::Current;
+use countersign_approvals::rules::{Current, state};
 use countersign_commands::analysis::Analysis;
+use countersign_policy::calls::{self, CallFacts, CallRuling};
 use countersign_policy::evaluate::{Evaluation, Evidence, LocalRules, Verdict};
 use countersign_policy::facts::Facts;
 use countersign_policy::rules::{Folders, Moment, Ruling, rulings, visited};
 use countersign_protocol::ids::{AgentId, SessionKey};
-use countersign_protocol::rules::CommandRule;
+use countersign_protocol::rule_edits::RuleState;
+use countersign_protocol::rules::{CallRule, StoredRule};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -31,10 +33,22 @@ pub(super) struct RefusingRule {
 }
 
 impl RefusingRule {
-    fn of(rule: &CommandRule) -> Self {
-        let note = rule.note.as_deref().map(str::trim).filter(|note| !note.is_empty());
-        Self { id: rule.id.clone(), note: note.map(str::to_owned) }
+    fn of(rule: &dyn StoredRule) -> Self {
+        let note = rule.note().map(str::trim).filter(|note| !note.is_empty());
+        Self { id: rule.id().to_owned(), note: note.map(str::to_owned) }
     }
+}
+
+/// What the rules say about a call that is no command.
+pub(super) enum Ruled {
+    /// It may be made, paid for by the rules with these ids.
+    Allow(Vec<String>),
+    /// A rule refuses it.
+    Deny(RefusingRule),
+    /// Nothing.
+    Nothing,
+    /// They cannot be understood: one of them may refuse it.
+    Unknown,
 }
 
 /// Why a run must be judged again.
@@ -65,7 +79,7 @@ impl OwnRules {
 
     /// The rule that refuses.
     pub(super) fn refused_by(&self, evaluation: &Evaluation) -> Option<RefusingRule> {
-        self.current.index.rules().get(evaluation.refused?).map(RefusingRule::of)
+        self.current.index.rules().get(evaluation.refused?).map(|rule| RefusingRule::of(rule))
     }
 
     /// Ids of the rules without which the command would not run.
@@ -140,6 +154,36 @@ impl Host {
                 Some(Ruling::Deny(index)) => rules.rules().get(index),
                 Some(Ruling::Allow(_)) | None => None,
             });
-        refusing.map(RefusingRule::of)
+        refusing.map(|rule| RefusingRule::of(rule))
+    }
+
+    /// What the rules as they are on disk now say about a call that is no command.
+    pub(super) async fn call_ruling(
+        &self,
+        agent: &AgentId,
+        session: Option<&SessionKey>,
+        call: &CallFacts,
+    ) -> Ruled {
+        let current = self.parts.rules.refresh().await;
+        let Some(document) = &current.document else { return Ruled::Unknown };
+        let now_ms = self.parts.ports.clock.now_ms();
+        let is_live = |rule: &&CallRule| state(*rule, &current.counts, now_ms) == RuleState::Live;
+        let rules: Vec<CallRule> = document.calls.iter().filter(is_live).cloned().collect();
+        let moment = Moment {
+            agent: agent.as_str(),
+            session: session.map(SessionKey::as_str),
+            now_ms,
+            uses: &current.uses,
+        };
+        match calls::ruling(&rules, call, moment) {
+            None => Ruled::Nothing,
+            Some(CallRuling::Allow(indexes)) => {
+                let ids = indexes.iter().filter_map(|index| rules.get(*index)).map(|rule| rule.id.clone());
+                Ruled::Allow(ids.collect())
+            }
+            Some(CallRuling::Deny(index)) => {
+                rules.get(index).map_or(Ruled::Unknown, |rule| Ruled::Deny(RefusingRule::of(rule)))
+            }
+        }
     }
 }

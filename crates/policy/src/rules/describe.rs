@@ -1,15 +1,11 @@
 //! A rule in one line, for lists, confirmations and the history. Not escaped: whoever shows it does that.
 
 use crate::display::shell_quoted;
-use countersign_protocol::rules::{ArgumentRule, CommandRule, RuleEffect};
+use countersign_protocol::rules::{ArgumentRule, CommandRule, RuleEffect, RuleLimits};
 
 /// What a rule says, such as `allow git log … below /home/u/src, 3 uses`.
 pub fn describe(rule: &CommandRule) -> String {
-    let mut text = match rule.effect {
-        RuleEffect::Allow => "allow ".to_owned(),
-        RuleEffect::Deny => "refuse ".to_owned(),
-    };
-    text.push_str(&rule.program);
+    let mut text = rule.program.clone();
     match &rule.arguments {
         ArgumentRule::Any => text.push_str(" with any arguments"),
         ArgumentRule::Exact { args, folder } => {
@@ -38,7 +34,16 @@ pub fn describe(rule: &CommandRule) -> String {
         (None, Some(_)) => text.push_str(" while the script is unchanged"),
         (Some(_), Some(_)) => text.push_str(" while program and script are unchanged"),
     }
-    let limits = &rule.limits;
+    described(rule.effect, &text, &rule.limits)
+}
+
+/// What any rule says: that it allows or refuses what it is about, and until when.
+pub(crate) fn described(effect: RuleEffect, about: &str, limits: &RuleLimits) -> String {
+    let mut text = match effect {
+        RuleEffect::Allow => "allow ".to_owned(),
+        RuleEffect::Deny => "refuse ".to_owned(),
+    };
+    text.push_str(about);
     if let Some(until_ms) = limits.until_ms {
         text.push_str(", until ");
         text.push_str(&instant(until_ms));

@@ -90,11 +90,12 @@ pub fn ladder(invocation: Invocation<'_>) -> Vec<Step> {
                     Rung::Shape => wider()?.shape(invocation)?,
                     Rung::Subcommand => wider()?.subcommand(invocation)?,
                     Rung::Program => wider()?.program(invocation)?,
+                    // Those are about calls that are no commands.
+                    Rung::File | Rung::Kind | Rung::Folder | Rung::Host | Rung::Tool => {
+                        return Err(Withheld::NoEffect);
+                    }
                 };
-                let longest = match rung {
-                    Rung::Exact => longest(invocation),
-                    Rung::Shape | Rung::Subcommand | Rung::Program => Longest::Always,
-                };
+                let longest = if rung == Rung::Exact { longest(invocation) } else { Longest::Always };
                 let offer = Offer { program: program.to_owned(), arguments, folder, contents, longest };
                 // What does not cover the command it was made from is no proposal.
                 let rule = offer.clone().into_rule(String::new(), String::new(), 0);

@@ -25,12 +25,13 @@ use crate::knowledge;
 use crate::work;
 use countersign_commands::programs::is_another_by_name;
 use countersign_protocol::document::WILDCARD_AGENT;
-use countersign_protocol::rules::{ArgumentRule, CommandRule, FlagSet, RuleEffect};
+use countersign_protocol::rules::{ArgumentRule, CommandRule, FlagSet, RuleEffect, RuleLimits};
 use places::ReadingPlace;
 use std::collections::HashMap;
 use std::path::Path;
 
 pub use describe::describe;
+pub(crate) use describe::described;
 pub use index::RuleIndex;
 pub use ladder::{Longest, Offer, Rung, SESSION_MS, Step, Withheld, ladder, longest_of};
 pub use places::{is_secret_at, is_secret_below};
@@ -114,9 +115,13 @@ pub fn ruling(rules: &[CommandRule], invocation: Invocation<'_>, moment: Moment<
 
 /// Whether a rule counts for this agent, now and in this session.
 pub fn is_live(rule: &CommandRule, moment: Moment<'_>) -> bool {
-    let limits = &rule.limits;
-    let used = || moment.uses.get(&rule.id).copied().unwrap_or_default();
-    (rule.agent == WILDCARD_AGENT || rule.agent == moment.agent)
+    counts(&rule.agent, &rule.limits, &rule.id, moment)
+}
+
+/// Whether any rule for `agent` with such limits does.
+pub(crate) fn counts(agent: &str, limits: &RuleLimits, id: &str, moment: Moment<'_>) -> bool {
+    let used = || moment.uses.get(id).copied().unwrap_or_default();
+    (agent == WILDCARD_AGENT || agent == moment.agent)
         && limits.until_ms.is_none_or(|until_ms| moment.now_ms < until_ms)
         && limits.uses.is_none_or(|uses| used() < uses)
         && limits.session.as_deref().is_none_or(|session| moment.session == Some(session))

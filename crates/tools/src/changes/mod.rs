@@ -106,18 +106,45 @@ impl FileChange {
         self.diff.is_complete()
     }
 
-    /// Whether nothing of it is anywhere but beneath `folder`, which may lead through links.
-    pub fn is_beneath(&self, folder: &Path) -> bool {
+    /// Where the file is, and where it would be.
+    pub fn paths(&self) -> impl Iterator<Item = &Path> {
         let to = match &self.kind {
-            ChangeKind::Move { to } => Some(to),
+            ChangeKind::Move { to } => Some(to.as_path()),
             ChangeKind::Append
             | ChangeKind::Create
             | ChangeKind::Delete
             | ChangeKind::Edit
             | ChangeKind::Overwrite => None,
         };
-        let touches_only =
-            |folder: &Path| std::iter::once(&self.path).chain(to).all(|path| path.starts_with(folder));
+        std::iter::once(self.path.as_path()).chain(to)
+    }
+
+    /// The outermost folder from which on neither the file's place nor its content makes it one that something runs or obeys by
+    /// itself, or a hidden one. `None` where there is none, where the file would be gone or has other names, and where not all of
+    /// the change is shown.
+    pub fn plain_below(&self) -> Option<&Path> {
+        let by_content = |kind: &Sensitive| matches!(kind, Sensitive::Executable | Sensitive::Script);
+        let is_plain = self.is_complete()
+            && self.after.is_some()
+            && self.before.as_ref().is_none_or(|before| before.links == 1)
+            && !self.sensitive.iter().any(by_content);
+        if !is_plain {
+            return None;
+        }
+        let outermost = |path: &'_ Path| {
+            let folders = path.ancestors().skip(1).map(|folder| folder.components().count());
+            let fits = |length: &usize| {
+                sensitive::of_path(&path.components().skip(*length).collect::<PathBuf>()).is_empty()
+            };
+            folders.take_while(fits).last()
+        };
+        let most = self.paths().map(outermost).collect::<Option<Vec<_>>>()?.into_iter().max()?;
+        self.path.ancestors().find(|folder| folder.components().count() == most)
+    }
+
+    /// Whether nothing of it is anywhere but beneath `folder`, which may lead through links.
+    pub fn is_beneath(&self, folder: &Path) -> bool {
+        let touches_only = |folder: &Path| self.paths().all(|path| path.starts_with(folder));
         // Paths of changes are without links: a folder that has some on its way looks like another one.
         touches_only(folder) || std::fs::canonicalize(folder).is_ok_and(|real| touches_only(&real))
     }

@@ -13,7 +13,7 @@ export type AllowBlocked = "too-long" | "too-many-arguments";
 /**
  * Why nothing can be remembered.
  */
-export type AlwaysUnavailable = "ask-always" | "carrier" | "interpreter" | "no-effect" | "not-offered" | "opaque" | "expands" | "sandbox" | "security-not-allowlist" | "store-unavailable" | "unresolved" | "writable";
+export type AlwaysUnavailable = "ask-always" | "carrier" | "interpreter" | "no-effect" | "not-offered" | "opaque" | "expands" | "runs-by-itself" | "sandbox" | "security-not-allowlist" | "store-unavailable" | "unresolved" | "writable";
 
 /**
  * What an argument is in its command.
@@ -152,6 +152,151 @@ matched: number,
  * Those among them that a person denied.
  */
 denied: number, };
+
+/**
+ * What a rule about calls reaches.
+ */
+export type CallReach = { "kind": "files", 
+/**
+ * Below this folder.
+ */
+below: Shown, 
+/**
+ * With such names.
+ */
+names?: Shown, } | { "kind": "host", 
+/**
+ * It.
+ */
+host: Shown, } | { "kind": "tool", 
+/**
+ * It.
+ */
+tool: Shown, };
+
+/**
+ * One rule about calls.
+ */
+export type CallRule = { 
+/**
+ * Stable id, of no rule about commands either.
+ */
+id: string, 
+/**
+ * `*` or an agent id.
+ */
+agent: string, 
+/**
+ * What follows when it matches.
+ */
+effect: RuleEffect, 
+/**
+ * What it is about.
+ */
+about: CallSubject, 
+/**
+ * When it ends.
+ */
+limits?: RuleLimits, 
+/**
+ * The person's own words.
+ */
+note?: string, 
+/**
+ * Unix milliseconds.
+ */
+createdAtMs: number, 
+/**
+ * How it came to be.
+ */
+from: RuleOrigin, };
+
+/**
+ * A rule about calls as somebody proposes it: what the store gives it when it is stored is missing.
+ */
+export type CallRuleDraft = { 
+/**
+ * `*` or an agent id.
+ */
+agent: string, 
+/**
+ * What follows when it matches.
+ */
+effect: RuleEffect, 
+/**
+ * What it is about.
+ */
+about: CallSubject, 
+/**
+ * When it ends.
+ */
+limits?: RuleLimits, 
+/**
+ * The person's own words.
+ */
+note?: string, };
+
+/**
+ * One rule about calls with what became of it.
+ */
+export type CallRuleView = { 
+/**
+ * As stored.
+ */
+rule: CallRule, 
+/**
+ * The rule in one line, made safe to look at.
+ */
+shown: Shown, 
+/**
+ * What it is about, to be put into words.
+ */
+reach: CallReach, 
+/**
+ * Its agent, made safe to look at: a requester chose that name.
+ */
+agent: Shown, 
+/**
+ * Its session, made safe to look at.
+ */
+session?: Shown, 
+/**
+ * Its note, made safe to look at.
+ */
+note?: Shown, 
+/**
+ * Whether it counts.
+ */
+state: RuleState, 
+/**
+ * Calls that it has let through.
+ */
+uses: number, 
+/**
+ * Unix milliseconds.
+ */
+lastUsedAtMs?: number, };
+
+/**
+ * What a rule about calls is about.
+ */
+export type CallSubject = { "files": { 
+/**
+ * They are below this folder, a real path.
+ */
+below: string, 
+/**
+ * And have such a name, with `*` and `?`; absent: any.
+ */
+names?: string, } } | { "host": { 
+/**
+ * From this host, in lower case; `*.` in front stands for any below it.
+ */
+host: string, } } | { "tool": { 
+/**
+ * As its agent calls it; a refusing rule may have `*` and `?`.
+ */
+name: string, } };
 
 /**
  * Why a request was withdrawn.
@@ -1702,6 +1847,18 @@ rules: Array<RuleReach>,
 /**
  * How long they may be kept.
  */
+longest: Longest, } | { "kind": "calls", 
+/**
+ * Which.
+ */
+rung: Rung, 
+/**
+ * The rules that would be stored together.
+ */
+calls: Array<CallReach>, 
+/**
+ * How long they may be kept.
+ */
 longest: Longest, } | { "kind": "withheld", 
 /**
  * Which.
@@ -2894,7 +3051,11 @@ presets: Array<string>,
 /**
  * In the order in which they are tried. Refusals win whatever their place.
  */
-rules: Array<CommandRule>, };
+rules: Array<CommandRule>, 
+/**
+ * Those about calls that are no commands, in the order in which they are tried.
+ */
+calls?: Array<CallRule>, };
 
 /**
  * A rule as somebody proposes it: what the store gives it when it is stored is missing.
@@ -2940,7 +3101,11 @@ export type RuleEdit = { "kind": "add-rule",
 /**
  * It.
  */
-rule: RuleDraft, } | { "kind": "move-rule", 
+rule: RuleDraft, } | { "kind": "add-call-rule", 
+/**
+ * It.
+ */
+rule: CallRuleDraft, } | { "kind": "move-rule", 
 /**
  * Its id.
  */
@@ -2960,7 +3125,23 @@ id: string,
 /**
  * What it says from now on.
  */
-rule: RuleDraft, } | { "kind": "restore-rule", 
+rule: RuleDraft, } | { "kind": "replace-call-rule", 
+/**
+ * Its id.
+ */
+id: string, 
+/**
+ * What it says from now on.
+ */
+rule: CallRuleDraft, } | { "kind": "restore-call-rule", 
+/**
+ * Its place.
+ */
+index: number, 
+/**
+ * It.
+ */
+rule: CallRule, } | { "kind": "restore-rule", 
 /**
  * Its place.
  */
@@ -3165,7 +3346,11 @@ presets: Array<PresetView>,
 /**
  * In the order in which they are tried.
  */
-rules: Array<RuleView>, };
+rules: Array<RuleView>, 
+/**
+ * Those about calls, in their order.
+ */
+calls: Array<CallRuleView>, };
 
 /**
  * What a run came to.
@@ -3195,7 +3380,7 @@ outputTail: string, };
 /**
  * How wide a rule reaches that an answer leaves behind, narrowest first.
  */
-export type Rung = "exact" | "shape" | "subcommand" | "program";
+export type Rung = "exact" | "shape" | "subcommand" | "program" | "file" | "kind" | "folder" | "host" | "tool";
 
 /**
  * Breadth of one rung on a card.

@@ -242,6 +242,8 @@ async fn a_node_is_let_in_by_the_person_and_runs_what_the_person_allowed() {
     let request = json!({"id": "n-1", "host": "node", "nodeId": view.id, "systemRunPlan": plan});
     let asked = agent.send("exec.approval.request", request).await;
     let card = next_card(&mut messages).await;
+    // The window may have it before the gateway knows its id.
+    agent.event("exec.approval.requested").await;
     let run = json!({
         "nodeId": view.id, "command": "system.run", "idempotencyKey": "k",
         "params": {"runId": "n-1", "approved": true},

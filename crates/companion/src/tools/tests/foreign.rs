@@ -5,7 +5,7 @@ use countersign_protocol::history::HistoryEvent;
 use pretty_assertions::assert_eq;
 
 impl Rig {
-    fn under(security: &str, ask: &str) -> Self {
+    pub(super) fn under(security: &str, ask: &str) -> Self {
         let rig = rig();
         let document = json!({
             "version": 1,
@@ -24,7 +24,7 @@ impl Rig {
         self
     }
 
-    fn rules_file(&self) -> PathBuf {
+    pub(super) fn rules_file(&self) -> PathBuf {
         self.paths.rules().config.join("rules.json")
     }
 }
@@ -47,7 +47,7 @@ async fn recorded_calls_are_known_as_what_they_are() {
         let input: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
         let (tool, params) = (input["input"]["tool_name"].as_str().unwrap(), &input["input"]["tool_input"]);
         let call = call_of(rig.call(tool, params), &PEER, Entrance::Machine).unwrap();
-        let kind = match crate::tools::foreign::recognise(&call) {
+        let kind = match crate::tools::foreign::recognise(&call, rig.home.path()) {
             Foreign::Command(_) => "command",
             Foreign::Change(..) => "change",
             Foreign::Other { .. } => "other",

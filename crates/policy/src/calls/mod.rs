@@ -1,0 +1,258 @@
+//! Rules about calls of tools that are no commands: changes of files, what is fetched from the web, and tools that only look
+//! (`countersign_protocol::rules::CallRule`).
+//!
+//! Pure. An allowing rule matches only what is certainly meant by it, a refusing one whatever could be meant by it. No rule
+//! allows the change of a file that something runs or obeys by itself, of one that looks like the place of a secret, or a
+//! removal: about those a person is asked each time.
+
+mod offers;
+#[cfg(test)]
+mod tests;
+
+use crate::allowlist::glob;
+use crate::rules::{self, Moment, is_secret_at};
+use countersign_protocol::remember::CallReach;
+use countersign_protocol::rules::{CallRule, CallSubject, RuleEffect};
+use serde::Serialize;
+use serde_json::Value;
+use std::path::Path;
+
+pub use offers::{CallChoice, choices};
+
+/// Whether any text in parameters looks like the place of a secret, so that no rule about the tool's name is meant for them.
+pub fn names_a_secret(params: &Value, home: Option<&str>, folder: Option<&str>) -> bool {
+    match params {
+        Value::String(text) => {
+            let at_home = text.strip_prefix("~/").zip(home).map(|(rest, home)| format!("{home}/{rest}"));
+            is_secret_at(at_home.as_deref().unwrap_or(text), home, folder)
+        }
+        Value::Array(values) => values.iter().any(|value| names_a_secret(value, home, folder)),
+        Value::Object(members) => members.values().any(|value| names_a_secret(value, home, folder)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
+}
+
+/// What is known of a call.
+#[derive(Clone, Debug, Default, Eq, PartialEq, Serialize)]
+pub struct CallFacts {
+    /// The tool, as its agent calls it.
+    pub tool: String,
+    /// Every file that it changes; empty where it changes none, or where that is not known.
+    pub files: Vec<TouchedFile>,
+    /// Where its caller works, without links.
+    pub folder: Option<String>,
+    /// Home directory.
+    pub home: Option<String>,
+    /// Hosts that it may fetch from.
+    pub hosts: Vec<String>,
+    /// What the tool is known to do.
+    pub nature: CallNature,
+}
+
+/// What a tool is known to do by itself.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize)]
+pub enum CallNature {
+    /// It may run something, change files, or show a secret: a rule about its name allows nothing.
+    #[default]
+    Acts,
+    /// It fetches from [`CallFacts::hosts`] and from nowhere else.
+    Fetches,
+    /// Nobody here knows.
+    Unknown,
+    /// Nobody here knows, and its name says that it looks at something.
+    SaysItReads,
+    /// It only looks at something.
+    Reads,
+}
+
+/// A file that a call changes.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+pub struct TouchedFile {
+    /// Where it is, and where it would be afterwards, without links.
+    pub paths: Vec<String>,
+    /// The outermost folder below which neither its place nor its content is anything that is run or obeyed by itself; `None`
+    /// where there is none, or where the change removes it or cannot be shown whole.
+    pub plain_below: Option<String>,
+}
+
+/// What the rules say.
+#[must_use]
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum CallRuling {
+    /// It may be made; all that the rules with these indexes say is needed for that.
+    Allow(Vec<usize>),
+    /// It must not, by the rule with this index.
+    Deny(usize),
+}
+
+/// The first refusing rule that matches, else the allowing ones that cover all of the call, else nothing.
+pub fn ruling(rules: &[CallRule], call: &CallFacts, moment: Moment<'_>) -> Option<CallRuling> {
+    let live = |effect: RuleEffect| {
+        rules.iter().enumerate().filter(move |(_, rule)| rule.effect == effect && is_live(rule, moment))
+    };
+    if let Some((index, _)) = live(RuleEffect::Deny).find(|(_, rule)| could_match(&rule.about, call)) {
+        return Some(CallRuling::Deny(index));
+    }
+    let first = |covers: &dyn Fn(&CallSubject) -> bool| {
+        live(RuleEffect::Allow).find(|(_, rule)| covers(&rule.about)).map(|(index, _)| index)
+    };
+    if let Some(index) = first(&|about| covers_tool(about, call)) {
+        return Some(CallRuling::Allow(vec![index]));
+    }
+    let parts: Option<Vec<usize>> = match call.nature {
+        CallNature::Fetches => {
+            call.hosts.iter().map(|host| first(&|about| covers_host(about, host))).collect()
+        }
+        CallNature::Acts | CallNature::Unknown | CallNature::SaysItReads | CallNature::Reads => {
+            call.files.iter().map(|file| first(&|about| covers_file(about, file, call))).collect()
+        }
+    };
+    let mut parts = parts.filter(|parts| !parts.is_empty())?;
+    parts.sort_unstable();
+    parts.dedup();
+    Some(CallRuling::Allow(parts))
+}
+
+/// Whether a rule counts for this agent, now and in this session.
+fn is_live(rule: &CallRule, moment: Moment<'_>) -> bool {
+    rules::counts(&rule.agent, &rule.limits, &rule.id, moment)
+}
+
+fn covers_tool(about: &CallSubject, call: &CallFacts) -> bool {
+    let CallSubject::Tool { name } = about else { return false };
+    match call.nature {
+        CallNature::Acts | CallNature::Fetches => false,
+        CallNature::Unknown | CallNature::SaysItReads | CallNature::Reads => {
+            call.files.is_empty() && *name == call.tool
+        }
+    }
+}
+
+fn covers_host(about: &CallSubject, host: &str) -> bool {
+    let CallSubject::Host { host: wanted } = about else { return false };
+    is_host(wanted, host)
+}
+
+fn covers_file(about: &CallSubject, file: &TouchedFile, call: &CallFacts) -> bool {
+    let CallSubject::Files { below, names } = about else { return false };
+    let is_plain = file.plain_below.as_deref().is_some_and(|plain| is_in(below, plain));
+    is_plain
+        && !file.paths.is_empty()
+        && file.paths.iter().all(|path| {
+            is_inside(path, below)
+                && has_name(path, names.as_deref())
+                && !is_secret_at(path, call.home.as_deref(), Some(below))
+        })
+}
+
+/// Whether a refusing rule could be about a call.
+fn could_match(about: &CallSubject, call: &CallFacts) -> bool {
+    match about {
+        CallSubject::Files { below, names } => {
+            let mut paths = call.files.iter().flat_map(|file| &file.paths);
+            paths.any(|path| is_in(path, below) && has_name(path, names.as_deref()))
+        }
+        CallSubject::Host { host } => call.hosts.iter().any(|found| is_host(host, found)),
+        CallSubject::Tool { name } => glob::matches(name, &call.tool),
+    }
+}
+
+fn has_name(path: &str, names: Option<&str>) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    names.is_none_or(|pattern| glob::matches(pattern, name))
+}
+
+fn is_host(wanted: &str, found: &str) -> bool {
+    match wanted.strip_prefix("*.") {
+        Some(above) => found.strip_suffix(above).is_some_and(|rest| rest.len() > 1 && rest.ends_with('.')),
+        None => wanted == found,
+    }
+}
+
+/// Whether a path without links is a folder or below it.
+fn is_in(path: &str, folder: &str) -> bool {
+    Path::new(path).starts_with(folder)
+}
+
+/// Whether it is below the folder.
+fn is_inside(path: &str, folder: &str) -> bool {
+    is_in(path, folder) && Path::new(path) != Path::new(folder)
+}
+
+/// What is wrong with what a rule is about, before it is stored.
+pub fn check(about: &CallSubject) -> Result<(), CallProblem> {
+    let is_blank = |text: &str| text.trim().is_empty() || text.trim() != text;
+    match about {
+        CallSubject::Files { below, names } => {
+            let is_plain = Path::new(below).is_absolute()
+                && !below.split('/').skip(1).any(|part| matches!(part, "." | ".."));
+            if !is_plain {
+                return Err(CallProblem::Folder);
+            }
+            match names {
+                Some(names) if is_blank(names) || names.contains('/') => Err(CallProblem::Names),
+                Some(_) | None => Ok(()),
+            }
+        }
+        CallSubject::Host { host } => {
+            let name = host.strip_prefix("*.").unwrap_or(host);
+            let is_sound = !name.is_empty()
+                && name.len() <= HOST_BYTES
+                && name
+                    .bytes()
+                    .all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'.' | b'-' | b':' | b'[' | b']'));
+            if is_sound { Ok(()) } else { Err(CallProblem::Host) }
+        }
+        CallSubject::Tool { name } => {
+            if is_blank(name) {
+                Err(CallProblem::Tool)
+            } else {
+                Ok(())
+            }
+        }
+    }
+}
+
+/// Why a rule about calls cannot be stored.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CallProblem {
+    /// A folder that depends on where one stands.
+    #[error("the folder is not an absolute path without . and ..")]
+    Folder,
+    /// No name, or a path.
+    #[error("the names are blank, have blanks around them, or a slash in them")]
+    Names,
+    /// No host.
+    #[error("the host is not a name or an address in lower case")]
+    Host,
+    /// No tool.
+    #[error("the tool is blank or has blanks around it")]
+    Tool,
+}
+
+/// What a rule is about, in one line. Not escaped: whoever shows it does that.
+pub fn describe(rule: &CallRule) -> String {
+    let about = &match &rule.about {
+        CallSubject::Files { below, names: None } => format!("changes of files below {below}"),
+        CallSubject::Files { below, names: Some(names) } => format!("changes of {names} below {below}"),
+        CallSubject::Host { host } => format!("fetching from {host}"),
+        CallSubject::Tool { name } => format!("calls of the tool {name}"),
+    };
+    rules::described(rule.effect, about, &rule.limits)
+}
+
+/// What it is about, for the eye only.
+pub fn reach(about: &CallSubject) -> CallReach {
+    let shown = |text: &str| crate::display::shown(text, crate::display::Secrets::Show);
+    match about {
+        CallSubject::Files { below, names } => {
+            CallReach::Files { below: shown(below), names: names.as_deref().map(shown) }
+        }
+        CallSubject::Host { host } => CallReach::Host { host: shown(host) },
+        CallSubject::Tool { name } => CallReach::Tool { tool: shown(name) },
+    }
+}
+
+/// Longest name that DNS has.
+const HOST_BYTES: usize = 253;
