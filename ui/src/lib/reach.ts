@@ -1,5 +1,5 @@
 import { t } from './i18n/index.svelte';
-import type { ReachedFlags, ReachedOperand, RuleReach, Shown } from './protocol';
+import type { CallReach, ReachedFlags, ReachedOperand, RuleReach, Shown } from './protocol';
 
 /** One thing that a rule says about arguments: words, what they are about, and what is said after it. */
 export interface Said {
@@ -27,6 +27,21 @@ export function reached({ arguments: args, folder, unchanged }: RuleReach): Said
   if (folder) said.push({ text: words.folder, codes: [folder] });
   for (const file of unchanged ?? []) said.push({ text: words.unchanged[file], codes: [] });
   return said;
+}
+
+/** What a rule about calls that are no commands reaches; the first of it names the subject. */
+export function reachedCalls(reach: CallReach): Said[] {
+  const words = t().reach.call;
+  switch (reach.kind) {
+    case 'files': {
+      const below = { text: words.files, codes: [reach.below] };
+      return reach.names ? [below, { text: words.names, codes: [reach.names] }] : [below];
+    }
+    case 'host':
+      return [{ text: words.host, codes: [reach.host] }];
+    case 'tool':
+      return [{ text: words.tool, codes: [reach.tool] }];
+  }
 }
 
 function exactly(args: Shown[]): Said {

@@ -1,6 +1,17 @@
 import { ago, dateTime, duration } from './i18n/index.svelte';
 import { tr } from './i18n/rules/index.svelte';
-import type { ArgumentRule, CommandRule, PresetView, RuleDraft, RuleView } from './protocol';
+import type {
+  ArgumentRule,
+  CallRule,
+  CallRuleDraft,
+  CallRuleView,
+  CommandRule,
+  PresetView,
+  RuleDraft,
+  RuleEdit,
+  RuleLimits,
+  RuleView,
+} from './protocol';
 import { plain } from './shown';
 
 /** A preset's name in the reader's words; one that nobody knows keeps its own. */
@@ -23,8 +34,11 @@ function known(name: string): { title: string; words: string } | undefined {
   return Object.hasOwn(table, name) ? table[name] : undefined;
 }
 
+/** A rule about commands or about calls that are none. */
+export type AnyRuleView = RuleView | CallRuleView;
+
 /** What is left of a rule: everything that will end it. */
-export function leftWords(view: RuleView, now: number): string[] {
+export function leftWords(view: AnyRuleView, now: number): string[] {
   const words = tr();
   const { untilMs, uses, session } = view.rule.limits ?? {};
   if (view.state !== 'live') return [words.state[view.state]];
@@ -36,22 +50,33 @@ export function leftWords(view: RuleView, now: number): string[] {
 }
 
 /** Whether a rule no longer counts. */
-export function isOver(view: RuleView, now: number): boolean {
+export function isOver(view: AnyRuleView, now: number): boolean {
   const untilMs = view.rule.limits?.untilMs;
   return view.state !== 'live' || (untilMs !== undefined && untilMs <= now);
 }
 
 /** When a rule was made and last used, in one sentence for a title. */
-export function timesOf(view: RuleView, now: number): string {
+export function timesOf(view: AnyRuleView, now: number): string {
   const made = tr().made(dateTime(view.rule.createdAtMs));
   return view.lastUsedAtMs === undefined ? made : `${made}; ${tr().lastUsed(ago(view.lastUsedAtMs, now))}`;
 }
 
 /** Whether any field of a rule has the text in it. */
-export function ruleMatches(view: RuleView, wanted: string): boolean {
-  const { id, agent, program, note, folder, limits } = view.rule;
-  const fields = [plain(view.shown), id, agent, program, note, folder, limits?.session];
+export function ruleMatches({ shown, rule }: AnyRuleView, wanted: string): boolean {
+  const about = 'program' in rule ? [rule.program, rule.folder] : [];
+  const fields = [plain(shown), rule.id, rule.agent, rule.note, rule.limits?.session, ...about];
   return fields.some((field) => field?.toLowerCase().includes(wanted));
+}
+
+/** The edit that has a rule end otherwise. */
+export function ending({ rule }: AnyRuleView, limits: RuleLimits): RuleEdit {
+  return 'program' in rule
+    ? { kind: 'replace-rule', id: rule.id, rule: { ...draftOf(rule), limits } }
+    : { kind: 'replace-call-rule', id: rule.id, rule: { ...callDraftOf(rule), limits } };
+}
+
+function callDraftOf({ agent, effect, about, note }: CallRule): CallRuleDraft {
+  return note === undefined ? { agent, effect, about } : { agent, effect, about, note };
 }
 
 /** What a rule says, without what the store gave it. */

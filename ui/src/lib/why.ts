@@ -42,7 +42,7 @@ function missed({ kind, why, command }: Card): string {
 
 /** Whether an answer can leave something behind that covers it. */
 function isRemembered({ always, decisions }: Card): boolean {
-  return always.some((step) => step.kind === 'offered') || decisions.includes('allow-always');
+  return always.some((step) => step.kind !== 'withheld') || decisions.includes('allow-always');
 }
 
 function peerAsks({ kind, via, gateway }: Card): string {

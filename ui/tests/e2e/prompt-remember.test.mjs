@@ -346,3 +346,28 @@ test('a button whose answer the asker does not accept says so and answers nothin
   assert.equal(await tab.locator(at('sheet')).count(), 0);
   await tab.done();
 });
+
+test('changes of files are remembered for the file, its kind or the folder, and for this session unless said otherwise', () =>
+  prompt('editOffered', async (tab) => {
+    await tab.locator(at('body')).evaluate((body) => body.scrollTo({ top: body.scrollHeight }));
+    await armed(tab);
+    await tab.click(at('allow-more'));
+    await tab.waitForSelector(at('sheet'));
+    const confirm = at('allow-always-confirm');
+    const covers = () => tab.textContent(at('sheet-covers'));
+    assert.match(
+      await covers(),
+      /Changes of files below\s+\/home\/mina\/src\/storefront\/src\s*with names like\s+login\.ts/,
+    );
+    assert.match(await tab.textContent(confirm), /Allow changes of this file in this session/);
+    const rungs = await tab.locator(at('sheet-option')).evaluateAll((options) => options.map(({ value }) => value));
+    assert.deepEqual(rungs, ['file', 'kind', 'folder']);
+    await tab.check(`${at('sheet-option')}[value="folder"]`);
+    assert.equal((await covers()).trim(), 'Changes of files below /home/mina/src/storefront');
+    assert.match(await tab.textContent(at('sheet')), /still asked about hidden files, build files, scripts, secrets/);
+    await tab.waitForSelector(`${confirm}[data-armed="true"]`);
+    await tab.click(confirm);
+    await state(tab, 'blank');
+    const [[params]] = await calls(tab, 'decide');
+    assert.deepEqual(params.remember, { rung: 'folder', lasting: { kind: 'session' } });
+  }));

@@ -35,7 +35,7 @@ test('no rule moves when its figures come', async () => {
     const tab = await browser.open('main', { width, height: 800, query: { page: 'history' } });
     const release = await hold(tab, 'breadthOfRules');
     await tab.evaluate(() => window.mock.emit({ kind: 'show-page', page: 'rules' }));
-    await listed(tab, 8);
+    await listed(tab, 10);
     const parts = `${at('rule')} :is(td, button)`;
     const before = await places(tab, parts);
     assert.equal(await tab.locator(at('breadth')).count(), 0);
@@ -49,7 +49,7 @@ test('no rule moves when its figures come', async () => {
 
 test('each rule says what it is about, for whom, what is left of it and what it would have met', () =>
   rules(async (tab) => {
-    await listed(tab, 8);
+    await listed(tab, 10);
     assert.match(await tab.textContent(row('r-1')), /Refuse[^]*git push[^]*Publishing is mine[^]*all agents[^]*always/);
     assert.match(await tab.textContent(row('r-3')), /npm test[^]*storefront[^]*coder[^]*3 of 5 times left/);
     assert.match(await tab.textContent(row('r-4')), /(2 h|1 h 59 min[^]*) left/);
@@ -83,10 +83,10 @@ test('rules are searched and grouped', () =>
     await tab.waitForSelector(at('no-match'));
     await tab.fill('input[type="search"]', '');
     for (const [group, count] of [
-      ['deny', 1],
-      ['allow', 4],
+      ['deny', 2],
+      ['allow', 5],
       ['over', 3],
-      ['all', 8],
+      ['all', 10],
     ]) {
       await tab.check(`${at('groups')} [value="${group}"]`);
       await listed(tab, count);
@@ -96,11 +96,11 @@ test('rules are searched and grouped', () =>
 test('a rule is removed and comes back', () =>
   rules(async (tab) => {
     await tab.click(`${row('r-2')} ${at('rule-remove')}`);
-    await listed(tab, 7);
+    await listed(tab, 9);
     await tab.click(at('undo'));
-    await listed(tab, 8);
+    await listed(tab, 10);
     await tab.click(at('redo'));
-    await listed(tab, 7);
+    await listed(tab, 9);
     assert.deepEqual((await edits(tab))[0].edits, [{ kind: 'remove-rule', id: 'r-2' }]);
   }));
 
@@ -111,7 +111,7 @@ test('a refusal that is removed goes only after it was named and confirmed', () 
     await tab.click(`${row('r-1')} ${at('rule-remove')}`);
     assert.match(await tab.textContent(at('confirm-loosening')), /no longer refuses[^]*refuse git push/);
     await tab.click(at('loosen-keep'));
-    await listed(tab, 8);
+    await listed(tab, 10);
     assert.deepEqual(
       (await edits(tab)).map(({ confirmed }) => confirmed),
       [false],
@@ -183,7 +183,7 @@ test('a refusal is written with what was typed, and Enter saves it', () =>
     assert.equal(await tab.isDisabled(at('refuse-save')), true);
     await tab.fill(at('refuse-folder'), '/home/mina/src');
     await tab.keyboard.press('Enter');
-    await listed(tab, 9);
+    await listed(tab, 11);
     const [{ rule }] = (await edits(tab))[0].edits;
     assert.deepEqual([rule.agent, rule.effect, rule.program, rule.folder], ['*', 'deny', 'git', '/home/mina/src']);
     assert.deepEqual(rule.arguments.shape.subcommand, ['push', '--force']);
@@ -194,6 +194,7 @@ test('without rules the page says what to do', () =>
   rules(async (tab) => {
     await tab.evaluate(() => {
       window.mock.ruleView.rules = [];
+      window.mock.ruleView.calls = [];
       window.mock.emit({ kind: 'rules-changed', hash: 'other', by: 'another-program' });
     });
     assert.match(await tab.textContent(at('empty')), /No rules yet[^]*Allow…/);
@@ -220,4 +221,30 @@ test('a rule from an answer leads to the history', () =>
   rules(async (tab) => {
     await tab.locator(at('rule-history')).first().click();
     await tab.waitForSelector(at('history-row'));
+  }));
+
+test('rules about calls stand in the same list, end otherwise, go and come back', () =>
+  rules(async (tab) => {
+    await listed(tab, 10);
+    assert.match(
+      await tab.textContent(row('c-1')),
+      /Allow[^]*Changes of files below[^]*storefront[^]*\*\.ts[^]*claude-code[^]*only in session/,
+    );
+    assert.match(
+      await tab.textContent(row('c-2')),
+      /Refuse[^]*Fetching from[^]*\*\.example\.org[^]*Not from here[^]*all agents/,
+    );
+    await tab.fill('input[type="search"]', 'example.org');
+    await listed(tab, 1);
+    await tab.fill('input[type="search"]', '');
+    await tab.click(`${row('c-1')} ${at('rule-change')}`);
+    await tab.check('input[value="always"]');
+    await tab.click(at('change-save'));
+    await tab.waitForFunction((row) => /always/.test(document.querySelector(row).textContent), row('c-1'));
+    assert.deepEqual((await edits(tab)).at(-1).edits[0].rule.limits, {});
+    await tab.click(`${row('c-1')} ${at('rule-remove')}`);
+    await listed(tab, 9);
+    await tab.click(at('undo'));
+    await listed(tab, 10);
+    assert.equal((await edits(tab)).at(-1).edits[0].kind, 'restore-call-rule');
   }));

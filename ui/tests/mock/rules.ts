@@ -1,5 +1,9 @@
 import { BackendError } from '../../src/lib/ipc';
 import type {
+  CallReach,
+  CallRule,
+  CallRuleDraft,
+  CallRuleView,
   CommandRule,
   PresetView,
   RuleDraft,
@@ -77,6 +81,26 @@ export function rules(nowMs: number): RulesView {
       rule('r-7', 'spent', { program: 'make', limits: { uses: 1 }, from: 'answer' }, 1),
       rule('r-8', 'session-over', { program: 'ls', limits: { session: 'agent:main:main' }, from: 'answer' }),
     ],
+    calls: [
+      callViewOf({
+        id: 'c-1',
+        agent: 'claude-code',
+        effect: 'allow',
+        about: { files: { below: folder, names: '*.ts' } },
+        limits: { session: 'agent:main:main' },
+        createdAtMs: nowMs - HOUR_MS,
+        from: 'answer',
+      }),
+      callViewOf({
+        id: 'c-2',
+        agent: '*',
+        effect: 'deny',
+        about: { host: { host: '*.example.org' } },
+        note: 'Not from here.',
+        createdAtMs: nowMs - HOUR_MS,
+        from: 'typed',
+      }),
+    ],
   };
 }
 
@@ -105,27 +129,49 @@ export function applyRuleEdit(view: RulesView, edit: RuleEdit): RuleEdit {
       view.rules.push(viewOf({ ...edit.rule, id, createdAtMs: Date.now(), from: 'typed' }, 'live'));
       return { kind: 'remove-rule', id };
     }
+    case 'add-call-rule': {
+      const id = `new-call-${view.calls.length}`;
+      view.calls.push(callViewOf({ ...edit.rule, id, createdAtMs: Date.now(), from: 'typed' }));
+      return { kind: 'remove-rule', id };
+    }
     case 'move-rule': {
-      const from = indexOf(view, edit.id);
+      const from = indexOf(view.rules, edit.id);
       view.rules.splice(edit.index, 0, ...view.rules.splice(from, 1));
       return { ...edit, index: from };
     }
     case 'remove-rule': {
-      const index = indexOf(view, edit.id);
+      if (view.calls.some(({ rule }) => rule.id === edit.id)) {
+        const index = indexOf(view.calls, edit.id);
+        const [removed] = view.calls.splice(index, 1);
+        if (!removed) throw new BackendError('invalid', 'no such rule');
+        return { kind: 'restore-call-rule', index, rule: removed.rule };
+      }
+      const index = indexOf(view.rules, edit.id);
       const [removed] = view.rules.splice(index, 1);
       if (!removed) throw new BackendError('invalid', 'no such rule');
       return { kind: 'restore-rule', index, rule: removed.rule };
     }
     case 'replace-rule': {
-      const index = indexOf(view, edit.id);
+      const index = indexOf(view.rules, edit.id);
       const before = view.rules[index];
       if (!before) throw new BackendError('invalid', 'no such rule');
       const { id, createdAtMs, from, ...draft } = before.rule;
       view.rules[index] = viewOf({ ...edit.rule, id, createdAtMs, from }, 'live');
       return { kind: 'replace-rule', id, rule: draft satisfies RuleDraft };
     }
+    case 'replace-call-rule': {
+      const index = indexOf(view.calls, edit.id);
+      const before = view.calls[index];
+      if (!before) throw new BackendError('invalid', 'no such rule');
+      const { id, createdAtMs, from, ...draft } = before.rule;
+      view.calls[index] = callViewOf({ ...edit.rule, id, createdAtMs, from });
+      return { kind: 'replace-call-rule', id, rule: draft satisfies CallRuleDraft };
+    }
     case 'restore-rule':
       view.rules.splice(edit.index, 0, viewOf(edit.rule, 'live'));
+      return { kind: 'remove-rule', id: edit.rule.id };
+    case 'restore-call-rule':
+      view.calls.splice(edit.index, 0, callViewOf(edit.rule));
       return { kind: 'remove-rule', id: edit.rule.id };
     case 'switch-preset': {
       const preset = view.presets.find(({ name }) => name === edit.name);
@@ -139,21 +185,35 @@ export function applyRuleEdit(view: RulesView, edit: RuleEdit): RuleEdit {
 
 function viewOf(rule: CommandRule, state: RuleState): RuleView {
   const text = `${rule.effect === 'deny' ? 'refuse' : 'allow'} ${rule.program}`;
-  const view: RuleView = {
-    rule,
-    shown: shown(text),
-    reach: reach(rule.program, rule.arguments, rule.folder),
-    agent: shown(rule.agent),
-    state,
-    uses: 0,
-  };
-  if (rule.limits?.session !== undefined) view.session = shown(rule.limits.session);
-  if (rule.note !== undefined) view.note = shown(rule.note);
-  return view;
+  return { ...told(rule, text), rule, reach: reach(rule.program, rule.arguments, rule.folder), state };
 }
 
-function indexOf(view: RulesView, id: string): number {
-  const index = view.rules.findIndex(({ rule }) => rule.id === id);
+function callViewOf(rule: CallRule): CallRuleView {
+  return { ...told(rule, `${rule.effect} ${JSON.stringify(rule.about)}`), rule, reach: callReach(rule), state: 'live' };
+}
+
+function callReach({ about }: CallRule): CallReach {
+  if ('host' in about) return { kind: 'host', host: shown(about.host.host) };
+  if ('tool' in about) return { kind: 'tool', tool: shown(about.tool.name) };
+  const { below, names } = about.files;
+  const found: CallReach = { kind: 'files', below: shown(below) };
+  return names === undefined ? found : { ...found, names: shown(names) };
+}
+
+/** What every rule is shown with. */
+function told({ agent, limits, note }: CommandRule | CallRule, text: string) {
+  const session = limits?.session;
+  return {
+    shown: shown(text),
+    agent: shown(agent),
+    uses: 0,
+    ...(session === undefined ? {} : { session: shown(session) }),
+    ...(note === undefined ? {} : { note: shown(note) }),
+  };
+}
+
+function indexOf(views: { rule: { id: string } }[], id: string): number {
+  const index = views.findIndex(({ rule }) => rule.id === id);
   if (index < 0) throw new BackendError('invalid', 'no such rule');
   return index;
 }

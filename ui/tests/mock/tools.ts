@@ -1,4 +1,15 @@
-import type { Card, ChangeNote, ChangeView, DiffHunk, DiffLine, Fact, Shown } from '../../src/lib/protocol';
+import type {
+  CallReach,
+  Card,
+  ChangeNote,
+  ChangeView,
+  DiffHunk,
+  DiffLine,
+  Fact,
+  LadderStep,
+  Rung,
+  Shown,
+} from '../../src/lib/protocol';
 import { card } from './cards';
 import { command, segment, shown } from './text';
 
@@ -113,6 +124,30 @@ const NOTES = change('delete', `${HOME}/docs/old notes.md`, [
 /** A few lines of one file. */
 export function edit(id: string, now: number, differs: Partial<Card> = {}): Card {
   return changed(id, now, 'edit_file', [LOGIN], differs);
+}
+
+/** The same, and what can be remembered of it: the file, files like it, the folder. */
+export function editOffered(id: string, now: number, differs: Partial<Card> = {}): Card {
+  const below = (folder: string, names?: string): CallReach =>
+    names === undefined
+      ? { kind: 'files', below: shown(folder) }
+      : { kind: 'files', below: shown(folder), names: shown(names) };
+  const calls = (rung: Rung, reach: CallReach): LadderStep => ({
+    kind: 'calls',
+    rung,
+    calls: [reach],
+    longest: 'always',
+  });
+  return edit(id, now, {
+    decisions: ['allow-once', 'allow-always', 'deny'],
+    session: shown('agent:main:main'),
+    always: [
+      calls('file', below(`${HOME}/src`, 'login.ts')),
+      calls('kind', below(HOME, '*.ts')),
+      calls('folder', below(HOME)),
+    ],
+    ...differs,
+  });
 }
 
 /** A file with characters that nobody sees and letters of another script, in its path too. */

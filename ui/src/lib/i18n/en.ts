@@ -238,6 +238,7 @@ export const en = {
     'not-offered': 'the asker does not offer it.',
     expands: 'a shell could make something else of a word in it.',
     opaque: 'the command could not be taken apart.',
+    'runs-by-itself': 'it removes a file, or changes one that something runs or obeys by itself.',
     sandbox: 'it is about a sandbox, and a rule would count outside of it too.',
     'security-not-allowlist': 'the policy is not an allowlist, so a rule would have no effect.',
     'store-unavailable': 'the approvals document cannot be written now.',

@@ -230,6 +230,7 @@ export const ko: Catalogue = {
     'not-offered': '요청자가 제공하지 않습니다.',
     expands: '셸이 그 안의 단어를 다른 것으로 바꿀 수 있습니다.',
     opaque: '명령을 분해할 수 없습니다.',
+    'runs-by-itself': '파일을 삭제하거나, 저절로 실행되거나 따르게 되는 파일을 바꿉니다.',
     sandbox: '샌드박스에 대한 요청이며, 규칙은 샌드박스 밖에서도 적용됩니다.',
     'security-not-allowlist': '정책이 허용 목록이 아니어서 규칙이 효력이 없습니다.',
     'store-unavailable': '지금은 승인 문서에 쓸 수 없습니다.',

@@ -228,6 +228,7 @@ export const zh: Catalogue = {
     'not-offered': '请求方不提供此选项。',
     expands: 'shell 可能会把其中的某个词变成别的内容。',
     opaque: '命令无法拆解。',
+    'runs-by-itself': '它会删除文件，或更改会被自动运行或遵从的文件。',
     sandbox: '这是关于沙箱的请求，而规则在沙箱之外也会生效。',
     'security-not-allowlist': '策略不是允许列表，规则不会生效。',
     'store-unavailable': '现在无法写入审批文档。',
