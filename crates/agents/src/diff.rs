@@ -2,8 +2,30 @@
 
 use std::fmt::Write as _;
 
-/// From the first line that differs to the last, with a few lines around them; empty when nothing does.
-pub(crate) fn unified(name: &str, before: Option<&str>, after: Option<&str>) -> String {
+/// The lines from the first that differs to the last, with a few around them.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Difference {
+    /// Where they begin in what is there, counted from 1.
+    pub before: usize,
+    /// Where they begin in what would be there.
+    pub after: usize,
+    /// In order, what goes before what comes.
+    pub lines: Vec<(LineKind, String)>,
+}
+
+/// What becomes of a line.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum LineKind {
+    /// It is new.
+    Added,
+    /// It stays.
+    Context,
+    /// It goes.
+    Removed,
+}
+
+/// Nothing when no line differs.
+pub(crate) fn difference(before: Option<&str>, after: Option<&str>) -> Option<Difference> {
     let old: Vec<&str> = before.unwrap_or_default().lines().collect();
     let new: Vec<&str> = after.unwrap_or_default().lines().collect();
     let head = old.iter().zip(&new).take_while(|(old, new)| old == new).count();
@@ -11,28 +33,43 @@ pub(crate) fn unified(name: &str, before: Option<&str>, after: Option<&str>) -> 
     let tail = rest.0.iter().rev().zip(rest.1.iter().rev()).take_while(|(old, new)| old == new).count();
     let (removed, added) = (&old[head..old.len() - tail], &new[head..new.len() - tail]);
     if removed.is_empty() && added.is_empty() {
-        return String::new();
+        return None;
     }
     let start = head.saturating_sub(CONTEXT);
     let end = (old.len() - tail + CONTEXT).min(old.len());
-    let leading = &old[start..head];
-    let trailing = &old[old.len() - tail..end];
-    let around = leading.len() + trailing.len();
+    let parts = [
+        (LineKind::Context, &old[start..head]),
+        (LineKind::Removed, removed),
+        (LineKind::Added, added),
+        (LineKind::Context, &old[old.len() - tail..end]),
+    ];
+    let lines = parts.iter().flat_map(|(kind, lines)| lines.iter().map(|line| (*kind, (*line).to_owned())));
+    Some(Difference { before: start + 1, after: start + 1, lines: lines.collect() })
+}
+
+/// The same as text; empty when there is none.
+pub(crate) fn unified(name: &str, before: Option<&str>, after: Option<&str>) -> String {
+    let Some(difference) = difference(before, after) else { return String::new() };
+    let count = |gone: LineKind| difference.lines.iter().filter(|(kind, _)| *kind != gone).count();
     let (from, to) = (before.map_or(NO_FILE, |_| name), after.map_or(NO_FILE, |_| name));
     let mut text = format!("--- {from}\n+++ {to}\n");
-    let (old_range, new_range) = (range(start, around + removed.len()), range(start, around + added.len()));
-    let _ = writeln!(text, "@@ -{old_range} +{new_range} @@");
-    for (mark, lines) in [(' ', leading), ('-', removed), ('+', added), (' ', trailing)] {
-        for line in lines {
-            let _ = writeln!(text, "{mark}{line}");
-        }
+    let old = range(difference.before, count(LineKind::Added));
+    let new = range(difference.after, count(LineKind::Removed));
+    let _ = writeln!(text, "@@ -{old} +{new} @@");
+    for (kind, line) in &difference.lines {
+        let mark = match kind {
+            LineKind::Added => '+',
+            LineKind::Context => ' ',
+            LineKind::Removed => '-',
+        };
+        let _ = writeln!(text, "{mark}{line}");
     }
     text
 }
 
 /// Lines are counted from 1; a part without lines names the one before it.
-fn range(start: usize, lines: usize) -> String {
-    let first = if lines == 0 { start } else { start + 1 };
+fn range(first: usize, lines: usize) -> String {
+    let first = if lines == 0 { first - 1 } else { first };
     format!("{first},{lines}")
 }
 

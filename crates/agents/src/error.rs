@@ -108,6 +108,16 @@ pub enum ConnectError {
     },
 }
 
+impl ConnectError {
+    /// What could be put in by hand, where settings are left alone.
+    pub fn by_hand(&self) -> Option<&str> {
+        match self {
+            Self::Unfit { by_hand, .. } => by_hand.as_deref(),
+            _ => None,
+        }
+    }
+}
+
 /// Why the record of what was connected cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]

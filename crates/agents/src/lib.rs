@@ -27,6 +27,7 @@ mod files;
 pub mod fuzzing;
 mod json;
 mod known;
+mod note;
 mod places;
 mod plan;
 mod record;
@@ -35,11 +36,15 @@ mod table;
 #[cfg(test)]
 mod tests;
 mod toml;
+mod wish;
 
+pub use diff::{Difference, LineKind};
 pub use error::{ConnectError, RecordError, Unfit};
 pub use known::{AGENTS, by_name};
+pub use note::{Note, SwitchedOff};
 pub use places::{Scope, Sighting, Surroundings};
-pub use plan::{Applied, Change, FileChange, Plan, Request};
+pub use plan::{Applied, Becomes, Change, FileChange, Plan, Request};
 pub use record::Record;
 pub use standing::{Connected, Program, Standing, Trust};
-pub use table::{Agent, Event, Hook, HookWish, Mcp, SERVER, Way};
+pub use table::{Agent, Caution, Event, Hook, HookWish, Mcp, SERVER, Way};
+pub use wish::{PATIENCE, hook_words};

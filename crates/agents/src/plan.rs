@@ -1,9 +1,10 @@
 //! What a change of an agent's settings comes to, before and while it is written.
 
-use crate::diff;
+use crate::diff::{self, Difference};
 use crate::edit::Edit;
 use crate::error::ConnectError;
 use crate::files::{self, Found};
+use crate::note::Note;
 use crate::places::{Scope, Surroundings};
 use crate::record::{Before, Kept, Record, Since, Written, digest};
 use crate::standing;
@@ -43,7 +44,7 @@ pub struct Plan {
     /// The files, also those that stay as they are.
     pub files: Vec<FileChange>,
     /// What else the person has to know.
-    pub notes: Vec<String>,
+    pub notes: Vec<Note>,
     agent: &'static Agent,
     scope: Scope,
     /// What is there when it is written: which file each stands in.
@@ -67,6 +68,17 @@ pub struct FileChange {
     has_ours: bool,
     /// Whether there is after.
     keeps_ours: bool,
+}
+
+/// What becomes of a file.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Becomes {
+    /// It was not there.
+    Made,
+    /// It stays, with another text.
+    Changed,
+    /// It was made for what is taken back.
+    Removed,
 }
 
 /// Whether taking out would change anything.
@@ -230,6 +242,20 @@ impl FileChange {
     /// Whether it would be written.
     pub fn changes(&self) -> bool {
         self.after.as_deref() != self.before_text()
+    }
+
+    /// What becomes of the file.
+    pub fn becomes(&self) -> Becomes {
+        match (&self.before, &self.after) {
+            (None, Some(_)) => Becomes::Made,
+            (Some(_), None) => Becomes::Removed,
+            (None, None) | (Some(_), Some(_)) => Becomes::Changed,
+        }
+    }
+
+    /// What would change, line by line; nothing where no line would.
+    pub fn difference(&self) -> Option<Difference> {
+        diff::difference(self.before_text(), self.after.as_deref())
     }
 
     fn before_text(&self) -> Option<&str> {

@@ -5,6 +5,8 @@ use crate::error::ConnectError;
 use crate::files;
 use crate::json::hooks::Hooks;
 use crate::json::{self};
+use crate::known::AGENTS;
+use crate::note::{Note, SwitchedOff};
 use crate::places::{Scope, Sighting, Surroundings, is_program};
 use crate::record::{Record, Written};
 use crate::table::{Agent, File, Hook, Off, Switch, Syntax, Way};
@@ -21,8 +23,8 @@ pub struct Standing {
     pub sighting: Sighting,
     /// What of ours is in its settings.
     pub connected: Vec<Connected>,
-    /// What keeps its hooks from being called at the moment, a sentence each.
-    pub switched_off: Vec<String>,
+    /// What keeps its hooks from being called at the moment.
+    pub switched_off: Vec<SwitchedOff>,
     /// Settings that could not be looked at, a sentence each.
     pub unread: Vec<String>,
 }
@@ -64,6 +66,11 @@ pub enum Trust {
 }
 
 impl Standing {
+    /// How every known agent stands. Blocking.
+    pub fn all(around: Surroundings<'_>, record: &Record) -> Vec<Self> {
+        AGENTS.iter().map(|agent| Self::of(agent, around, record)).collect()
+    }
+
     /// Looks at an agent's settings, those of the person and those of the project in the current folder. Blocking.
     pub fn of(agent: &'static Agent, around: Surroundings<'_>, record: &Record) -> Self {
         let mut standing = Self {
@@ -85,7 +92,12 @@ impl Standing {
             for found in found {
                 match found {
                     Ok(found) => standing.connected.extend(found),
-                    Err(error) => standing.unread.push(error.to_string()),
+                    Err(error) => {
+                        let told = error.to_string();
+                        if !standing.unread.contains(&told) {
+                            standing.unread.push(told);
+                        }
+                    }
                 }
             }
         }
@@ -112,23 +124,20 @@ impl Standing {
 }
 
 /// What a person has to know about a hook that is put in.
-pub(crate) fn hook_notes(agent: &Agent, scope: Scope, around: Surroundings<'_>) -> Vec<String> {
+pub(crate) fn hook_notes(agent: &Agent, scope: Scope, around: Surroundings<'_>) -> Vec<Note> {
     let mut notes = Vec::new();
     if scope == Scope::Project {
-        notes.push(ON_PATH.to_owned());
+        notes.push(Note::OnPath);
     }
     let Some(hook) = &agent.hook else { return notes };
-    notes.extend(hook.notes.iter().map(|note| (*note).to_owned()));
-    notes.extend(switched_off(agent, around));
+    notes.extend(hook.cautions.iter().map(|caution| Note::Caution { agent: agent.title, caution: *caution }));
+    notes.extend(switched_off(agent, around).into_iter().map(Note::SwitchedOff));
     // Codex alone reads hooks from two files of one folder.
     if let Some((_, text)) = hook.trust.as_ref().and_then(|file| text_of(agent, file, scope, around).ok()?) {
         let has_hooks = toml::get(&text, &["hooks"]).ok().flatten();
         let events = has_hooks.as_ref().and_then(Value::as_object).into_iter().flatten();
         if events.into_iter().any(|(name, _)| name != STATE) {
-            notes.push(format!(
-                "config.toml has hooks too: {} takes both, and warns about it at every start.",
-                agent.title
-            ));
+            notes.push(Note::HooksTwice { agent: agent.title });
         }
     }
     notes
@@ -198,22 +207,17 @@ fn text_of(
 }
 
 /// What keeps the hooks of an agent from being called, wherever it is set.
-fn switched_off(agent: &Agent, around: Surroundings<'_>) -> Vec<String> {
+fn switched_off(agent: &Agent, around: Surroundings<'_>) -> Vec<SwitchedOff> {
     let mut found = Vec::new();
     for switch in agent.hook.iter().flat_map(|hook: &Hook| hook.switches) {
         for scope in [Scope::User, Scope::Project] {
             // Settings that cannot be read are told about elsewhere.
             let Ok(Some((path, text))) = text_of(agent, &switch.file, scope, around) else { continue };
             if switch.is_off(&text) {
-                let (place, path) = (switch.way.join("."), path.display());
-                let sentence = match switch.off {
-                    Off::Is(value) => format!("{place} is {value} in {path}: {} calls no hook.", agent.title),
-                    Off::Names(name) => {
-                        format!("{place} has {name:?} in {path}: {} does not call it.", agent.title)
-                    }
-                };
-                if !found.contains(&sentence) {
-                    found.push(sentence);
+                let off =
+                    SwitchedOff { agent: agent.title, setting: switch.way.join("."), path, off: switch.off };
+                if !found.contains(&off) {
+                    found.push(off);
                 }
             }
         }
@@ -269,6 +273,3 @@ fn snake(name: &str) -> String {
 }
 
 const STATE: &str = "state";
-
-const ON_PATH: &str =
-    "Everybody who uses this project needs `countersign` on their PATH: without it every call is denied.";

@@ -35,6 +35,28 @@ impl Agent {
         self.name == name || self.aliases.contains(&name)
     }
 
+    /// The ways in which it can ask here, the one that asks about most first.
+    pub fn ways(&self) -> Vec<Way> {
+        let hook = self.hook.as_ref().map(|_| Way::Hook);
+        hook.into_iter().chain(self.mcp.as_ref().map(|_| Way::Mcp)).collect()
+    }
+
+    /// What comes here by a way.
+    pub fn covers(&self, way: Way) -> Option<&'static str> {
+        match way {
+            Way::Hook => self.hook.as_ref().map(|hook| hook.covers),
+            Way::Mcp => self.mcp.as_ref().map(|mcp| mcp.covers),
+        }
+    }
+
+    /// What does not.
+    pub fn misses(&self, way: Way) -> Option<&'static str> {
+        match way {
+            Way::Hook => self.hook.as_ref().map(|hook| hook.misses),
+            Way::Mcp => self.mcp.as_ref().map(|mcp| mcp.misses),
+        }
+    }
+
     /// Whether it has an event of this kind.
     pub fn has_event(&self, event: Event) -> bool {
         self.hook.as_ref().is_some_and(|hook| hook.event_name(event).is_some())
@@ -133,7 +155,7 @@ pub struct Hook {
     /// What switches all hooks off.
     pub(crate) switches: &'static [Switch],
     /// What the person has to know, wherever it is.
-    pub(crate) notes: &'static [&'static str],
+    pub(crate) cautions: &'static [Caution],
     /// Whether the agent calls a hook only after the person trusted it, and keeps that in a file of its own.
     pub(crate) trust: Option<File>,
     /// What comes here.
@@ -150,6 +172,15 @@ impl Hook {
     pub(crate) fn event_names(&self) -> Vec<&'static str> {
         self.events.iter().map(|(_, name)| *name).collect()
     }
+}
+
+/// How an agent treats hooks.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Caution {
+    /// It calls one only after the person trusted it, and again after every change.
+    TrustFirst,
+    /// It calls none in folders that it does not trust.
+    TrustedFolders,
 }
 
 /// An MCP server as an agent's settings have it.

@@ -1,7 +1,7 @@
 //! Agents that start a program before they call a tool.
 
 use super::{CALL_LIMIT, OWN_TOOLS};
-use crate::table::{Agent, Event, File, Folder, Hook, Listed, Mcp, Off, Part, Switch, Syntax};
+use crate::table::{Agent, Caution, Event, File, Folder, Hook, Listed, Mcp, Off, Part, Switch, Syntax};
 
 pub(super) const CLAUDE_CODE: Agent = Agent {
     name: "claude-code",
@@ -22,7 +22,7 @@ pub(super) const CLAUDE_CODE: Agent = Agent {
             ("onFailure", Part::Text("block")),
         ],
         switches: &[Switch { file: CLAUDE_SETTINGS, way: &["disableAllHooks"], off: Off::Is(true) }],
-        notes: &[],
+        cautions: &[],
         trust: None,
         covers: "every call of a tool, those of sub-agents and MCP servers too",
         misses: "files that a prompt names with @; sessions with --bare, --safe-mode or other --setting-sources",
@@ -76,10 +76,7 @@ pub(super) const CODEX: Agent = Agent {
             ("statusMessage", WAITING),
         ],
         switches: &[Switch { file: CODEX_CONFIG, way: &["features", "hooks"], off: Off::Is(false) }],
-        notes: &[
-            "Codex calls it only after you have reviewed and trusted it: type /hooks in Codex. Until then, and after every \
-                  change, it goes on without asking here.",
-        ],
+        cautions: &[Caution::TrustFirst],
         trust: Some(CODEX_CONFIG),
         covers: "commands, patches and calls of MCP tools, once you trusted the hook in Codex",
         misses: "most other tools, text typed into a command that runs, and everything until the hook is trusted",
@@ -126,7 +123,7 @@ pub(super) const GEMINI: Agent = Agent {
                 off: Off::Names("countersign"),
             },
         ],
-        notes: &["Gemini CLI calls no hook in a folder that it does not trust."],
+        cautions: &[Caution::TrustedFolders],
         trust: None,
         covers: "every call of a tool in folders that it trusts",
         misses: "folders that it does not trust; its own questions come besides",
@@ -168,7 +165,7 @@ pub(super) const QWEN: Agent = Agent {
             ("statusMessage", WAITING),
         ],
         switches: &[Switch { file: QWEN_SETTINGS, way: &["disableAllHooks"], off: Off::Is(true) }],
-        notes: &[],
+        cautions: &[],
         trust: None,
         covers: "every call of a tool, those of sub-agents and MCP servers too",
         misses: "sessions with --bare or --safe-mode; a project's hook in a folder that it does not trust",
@@ -203,7 +200,7 @@ pub(super) const COPILOT: Agent = Agent {
         events: &[(Event::BeforeTool, "PreToolUse")],
         handler: &[("type", Part::Text("command")), ("command", Part::Line), ("timeout", Part::LimitSeconds)],
         switches: &[Switch { file: COPILOT_SETTINGS, way: &["disableAllHooks"], off: Off::Is(true) }],
-        notes: &[],
+        cautions: &[],
         trust: None,
         covers: "every call of a tool",
         misses: "nothing that is known; it goes on when the hook takes longer than its limit",

@@ -478,7 +478,7 @@ fn a_projects_file_is_for_everybody_who_has_the_project() {
         let plan = machine.plan(target, Scope::Project, wanted(target)).unwrap();
         let path = &plan.files[0].path;
         assert!(path.starts_with(machine.project()), "{}", path.display());
-        assert!(plan.notes.iter().any(|note| note.contains("PATH")), "{:?}", plan.notes);
+        assert!(plan.notes.contains(&Note::OnPath), "{:?}", plan.notes);
         machine.apply(&plan).unwrap();
         assert_eq!(path.metadata().unwrap().mode() & 0o777, 0o644);
         assert!(!machine.settings(target).exists());
@@ -506,7 +506,8 @@ fn settings_are_where_their_variables_say() {
 #[test]
 fn what_keeps_a_hook_from_being_called_is_said() {
     let machine = Machine::new();
-    let said = |target| machine.install(target).unwrap().notes.join("\n");
+    let said =
+        |target| machine.install(target).unwrap().notes.iter().map(Note::to_string).collect::<String>();
     assert_eq!(said(agent("claude-code")), "");
     machine.has(agent("claude-code"), "{\"disableAllHooks\": true}");
     assert!(said(agent("claude-code")).contains("disableAllHooks"));

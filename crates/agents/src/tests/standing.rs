@@ -141,16 +141,16 @@ fn what_switches_hooks_off_is_told() {
         ("copilot", ".copilot/settings.json", "{\"disableAllHooks\": true}"),
     ] {
         let machine = Machine::new();
-        assert_eq!(standing(&machine, name).switched_off, Vec::<String>::new(), "{name}");
+        assert_eq!(standing(&machine, name).switched_off, [], "{name}");
         machine.holds(Path::new(below), content);
         let told = standing(&machine, name).switched_off;
         assert_eq!(told.len(), 1, "{name}: {told:?}");
-        assert!(told[0].contains(below.rsplit('/').next().unwrap()), "{told:?}");
+        assert!(told[0].to_string().contains(below.rsplit('/').next().unwrap()), "{told:?}");
         machine.holds(
             Path::new(below),
             &content.replace("true", "1").replace("false", "0").replace("countersign", "x"),
         );
-        assert_eq!(standing(&machine, name).switched_off, Vec::<String>::new(), "{name}");
+        assert_eq!(standing(&machine, name).switched_off, [], "{name}");
     }
 }
 

@@ -1,15 +1,11 @@
 //! `countersign connect`: the agents of this machine, and the entries in their settings that have them ask here.
 
 use super::Exit;
-use super::hook::{
-    INSTALLED_PATIENCE, ScopeArg, by_hand, hook_words, program, readable, write_backups, write_change,
-    write_notes,
-};
+use super::hook::{ScopeArg, program, readable, write_backups, write_change, write_notes};
 use super::output::Output;
 use clap::{Args, ValueEnum};
 use countersign_agents::{
-    AGENTS, Agent, Change, ConnectError, Event, HookWish, Plan, Record, Request, Scope, Standing,
-    Surroundings, Way, by_name,
+    AGENTS, Agent, Change, ConnectError, Note, Plan, Record, Request, Standing, Surroundings, Way, by_name,
 };
 use countersign_approvals::ports::Ports;
 use countersign_core::paths::{Paths, process_environment};
@@ -145,22 +141,14 @@ impl Machine {
 fn report(machine: &Machine, args: &ConnectArgs, mode: Mode, standing: Standing) -> anyhow::Result<Report> {
     let agent = standing.agent;
     let by = if args.undo { Vec::new() } else { ways(agent, args.by) };
-    let texts = |hook: fn(&countersign_agents::Hook) -> &'static str,
-                 mcp: fn(&countersign_agents::Mcp) -> &'static str| {
-        let told = by.iter().filter_map(|way| match way {
-            Way::Hook => agent.hook.as_ref().map(hook),
-            Way::Mcp => agent.mcp.as_ref().map(mcp),
-        });
-        told.collect()
-    };
     let mut connected: Vec<Way> = standing.connected.iter().map(|one| one.way).collect();
     connected.dedup();
     let mut report = Report {
         agent: agent.name,
         title: agent.title,
         found: standing.sighting.is_here(),
-        covers: texts(|hook| hook.covers, |mcp| mcp.covers),
-        misses: texts(|hook| hook.misses, |mcp| mcp.misses),
+        covers: by.iter().filter_map(|way| agent.covers(*way)).collect(),
+        misses: by.iter().filter_map(|way| agent.misses(*way)).collect(),
         program: standing.sighting.program,
         release: standing.sighting.release,
         connected,
@@ -186,7 +174,10 @@ fn report(machine: &Machine, args: &ConnectArgs, mode: Mode, standing: Standing)
         return Ok(report);
     }
     let scope = args.scope.scope();
-    let change = if args.undo { Change::Undo } else { change(agent, &report.by, scope)? };
+    let change = match args.undo {
+        true => Change::Undo,
+        false => Change::connecting(agent, &report.by, &program(scope)?),
+    };
     let planned = Plan::of(&Request { agent, scope, change }, machine.around(), &machine.record);
     let written = planned.and_then(|plan| {
         if mode == Mode::Write {
@@ -209,7 +200,7 @@ fn report(machine: &Machine, args: &ConnectArgs, mode: Mode, standing: Standing)
                     diff: change.diff.clone(),
                 })
                 .collect();
-            report.notes.extend(plan.notes.iter().cloned());
+            report.notes.extend(plan.notes.iter().map(Note::to_string));
             report.plan = Some(plan);
         }
         Err(error) => report.fail(&error),
@@ -220,7 +211,7 @@ fn report(machine: &Machine, args: &ConnectArgs, mode: Mode, standing: Standing)
 impl Report {
     fn fail(&mut self, error: &ConnectError) {
         self.error = Some(error.to_string());
-        self.by_hand = by_hand(error).map(str::to_owned);
+        self.by_hand = error.by_hand().map(str::to_owned);
     }
 }
 
@@ -229,35 +220,9 @@ fn ways(agent: &Agent, by: Option<ByArg>) -> Vec<Way> {
     match by {
         Some(ByArg::Hook) => vec![Way::Hook],
         Some(ByArg::Mcp) => vec![Way::Mcp],
-        Some(ByArg::Both) => {
-            let hook = agent.hook.as_ref().map(|_| Way::Hook);
-            hook.into_iter().chain(agent.mcp.as_ref().map(|_| Way::Mcp)).collect()
-        }
-        None => vec![if agent.hook.is_some() { Way::Hook } else { Way::Mcp }],
+        Some(ByArg::Both) => agent.ways(),
+        None => agent.ways().into_iter().take(1).collect(),
     }
-}
-
-fn change(agent: &Agent, by: &[Way], scope: Scope) -> anyhow::Result<Change> {
-    let hook = match by.contains(&Way::Hook) {
-        true => Some(HookWish {
-            event: Event::BeforeTool,
-            words: hook_words(agent, scope, INSTALLED_PATIENCE)?,
-            patience: INSTALLED_PATIENCE,
-        }),
-        false => None,
-    };
-    let mcp = match by.contains(&Way::Mcp) {
-        true => {
-            let provider = agent.mcp.as_ref().and_then(|mcp| mcp.provider);
-            let provider = provider.map(|provider| ["--provider".to_owned(), provider.to_owned()]);
-            // As the entry is called: calls of these tools are asked about once, also by Claude Code's permission prompt.
-            let words = [&program(scope)?, "mcp", "--name", countersign_agents::SERVER].map(str::to_owned);
-            let words = words.into_iter().chain(provider.into_iter().flatten());
-            Some(words.collect())
-        }
-        false => None,
-    };
-    Ok(Change::Connect { hook, mcp })
 }
 
 fn write_all(out: &mut dyn Write, reports: &[Report], args: &ConnectArgs, mode: Mode) -> io::Result<()> {

@@ -9,7 +9,8 @@ use crate::hook::{
 };
 use clap::{Args, Subcommand, ValueEnum};
 use countersign_agents::{
-    Agent, Change, ConnectError, FileChange, HookWish, Plan, Record, Request, Scope, Surroundings, by_name,
+    Agent, Change, ConnectError, FileChange, HookWish, Note, PATIENCE, Plan, Record, Request, Scope,
+    Surroundings, by_name, hook_words,
 };
 use countersign_approvals::ports::Ports;
 use countersign_core::paths::{Paths, process_environment};
@@ -162,7 +163,7 @@ struct InstallReport<'a> {
     diff: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     backup: Option<&'a Path>,
-    notes: &'a [String],
+    notes: Vec<String>,
 }
 
 /// What `hook install --json` prints when it leaves settings alone.
@@ -280,7 +281,7 @@ fn set_up(paths: &Paths, args: &InstallArgs, output: &Output) -> anyhow::Result<
         applied,
         diff: &file.diff,
         backup: backups.first().map(PathBuf::as_path),
-        notes: &plan.notes,
+        notes: plan.notes.iter().map(Note::to_string).collect(),
     };
     output.result(&report, |out| {
         write_change(out, file)?;
@@ -290,7 +291,7 @@ fn set_up(paths: &Paths, args: &InstallArgs, output: &Output) -> anyhow::Result<
             (false, false) => writeln!(out, "It is so already.")?,
         }
         write_backups(out, &backups)?;
-        write_notes(out, &plan.notes)
+        write_notes(out, &report.notes)
     })?;
     Ok(Exit::Ok)
 }
@@ -319,7 +320,7 @@ pub(super) fn write_notes(out: &mut dyn Write, notes: &[String]) -> io::Result<(
 
 /// Settings that stay as they are, and what could be put into them by hand.
 pub(super) fn left_alone(error: &ConnectError, output: &Output) -> anyhow::Result<Exit> {
-    let by_hand = by_hand(error);
+    let by_hand = error.by_hand();
     if output.is_json() {
         output.result(&LeftReport { error: error.to_string(), by_hand }, |_| Ok(()))?;
     } else {
@@ -331,14 +332,6 @@ pub(super) fn left_alone(error: &ConnectError, output: &Output) -> anyhow::Resul
         }
     }
     Ok(Exit::Failed)
-}
-
-/// What could be put in by hand.
-pub(super) fn by_hand(error: &ConnectError) -> Option<&str> {
-    match error {
-        ConnectError::Unfit { by_hand, .. } => by_hand.as_deref(),
-        _ => None,
-    }
 }
 
 impl TargetArg {
@@ -373,7 +366,7 @@ impl InstallArgs {
             options.when_absent == WhenAbsent::Deny || contract.can_ask(event),
             "--when-absent ask: {name} has no answer that makes it ask the person at {event}"
         );
-        let patience = options.timeout.unwrap_or(INSTALLED_PATIENCE);
+        let patience = options.timeout.unwrap_or(PATIENCE);
         let words = self.words(agent, event, patience)?;
         let hook = Some(HookWish { event, words, patience });
         Ok(Request { agent, scope, change: Change::Connect { hook, mcp: None } })
@@ -381,7 +374,7 @@ impl InstallArgs {
 
     /// The command line that the agent is to start.
     fn words(&self, agent: &Agent, event: Event, patience: Duration) -> anyhow::Result<Vec<String>> {
-        let mut words = hook_words(agent, self.scope.scope(), patience)?;
+        let mut words = hook_words(agent, &program(self.scope.scope())?, patience);
         let mut flag = |flag: &str, value: &str| words.extend([flag.to_owned(), value.to_owned()]);
         if let Some(agent) = &self.call.agent {
             flag("--agent", agent);
@@ -397,13 +390,6 @@ impl InstallArgs {
         }
         Ok(words)
     }
-}
-
-/// The words that start the hook of an agent.
-pub(super) fn hook_words(agent: &Agent, scope: Scope, patience: Duration) -> anyhow::Result<Vec<String>> {
-    let timeout = patience.as_secs_f64().to_string();
-    let words = ["hook", agent.name, "--timeout", &timeout].map(str::to_owned);
-    Ok([vec![program(scope)?], words.to_vec()].concat())
 }
 
 /// This program, as settings are to name it.
@@ -427,9 +413,6 @@ pub(super) fn readable(text: &str) -> String {
     };
     text.lines().map(line).collect::<Vec<_>>().join("\n")
 }
-
-/// How long a person has where the settings are ours too, and the agent is told to wait longer.
-pub(super) const INSTALLED_PATIENCE: Duration = Duration::from_secs(120);
 
 #[cfg(test)]
 mod tests {

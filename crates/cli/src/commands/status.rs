@@ -3,7 +3,7 @@
 use super::Exit;
 use super::connect::way_name;
 use super::output::Output;
-use countersign_agents::{AGENTS, Agent, Connected, Record, Scope, Standing, Surroundings, Trust, Way};
+use countersign_agents::{Agent, Connected, Record, Scope, Standing, Surroundings, Trust, Way};
 use countersign_approvals::history;
 use countersign_core::paths::{Paths, process_environment};
 use countersign_policy::display;
@@ -82,7 +82,7 @@ pub(super) fn standings(paths: &Paths) -> io::Result<Vec<Standing>> {
     let (folder, environment) = (std::env::current_dir()?, process_environment());
     let around = Surroundings { home: &paths.home, folder: &folder, environment: &environment };
     let record = Record::at(paths.connected());
-    Ok(AGENTS.iter().map(|agent| Standing::of(agent, around, &record)).collect())
+    Ok(Standing::all(around, &record))
 }
 
 fn report(standing: Standing, last_seen: LastSeen) -> Report {
@@ -94,7 +94,7 @@ fn report(standing: Standing, last_seen: LastSeen) -> Report {
         tested_release: standing.agent.tested,
         connected: standing.connected.into_iter().map(WayReport::of).collect(),
         last_seen,
-        switched_off: standing.switched_off,
+        switched_off: standing.switched_off.iter().map(ToString::to_string).collect(),
         unread: standing.unread,
         elsewhere: standing.agent.elsewhere,
     }

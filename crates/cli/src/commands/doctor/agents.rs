@@ -35,7 +35,7 @@ fn of_one(standing: &Standing) -> Vec<Finding> {
     for told in standing.switched_off.iter().filter(|_| has_hook) {
         findings.push(problem(
             CHECK,
-            told.clone(),
+            told.to_string(),
             format!("turn it on again, or connect {} by MCP", agent.title),
         ));
     }
