@@ -320,6 +320,7 @@ pub(crate) fn first_title(window: WindowKind) -> &'static str {
 fn page_word(page: Page) -> &'static str {
     match page {
         Page::Inbox => "inbox",
+        Page::Agents => "agents",
         Page::Allowlist => "allowlist",
         Page::Rules => "rules",
         Page::Policy => "policy",

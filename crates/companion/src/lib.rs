@@ -3,6 +3,7 @@
 //!
 //! Nothing here decides: wiring, views and words only.
 
+pub mod agents;
 pub mod alone;
 pub mod control;
 pub mod desk;

@@ -1,5 +1,6 @@
 //! Starts the parts in order and joins them; stops them in the reverse order.
 
+use crate::agents::{Agents, Places};
 use crate::control;
 use crate::desk::{self, Desk};
 use crate::routing::{self, Router};
@@ -183,6 +184,7 @@ impl Companion {
                 trust: core.trust,
                 router,
                 tools,
+                agents: Arc::new(Agents::new(Places::of(paths))),
                 socket,
                 socket_path: paths.openclaw_state.join(document::SOCKET_NAME),
             },

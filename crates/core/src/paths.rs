@@ -139,6 +139,11 @@ impl Paths {
         self.state.join("agents/connected.json")
     }
 
+    /// Says that the first steps were gone through or skipped.
+    pub fn first_steps(&self) -> PathBuf {
+        self.state.join("first-steps.json")
+    }
+
     /// The gateways that the person connected to.
     pub fn gateways(&self) -> PathBuf {
         self.config.join("gateways.json")

@@ -60,6 +60,7 @@ const EDGES: &[(&str, &[&str])] = &[
     (
         "crates/companion",
         &[
+            "countersign-agents",
             "countersign-approvals",
             "countersign-commands",
             "countersign-core",

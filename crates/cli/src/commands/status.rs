@@ -4,13 +4,12 @@ use super::Exit;
 use super::connect::way_name;
 use super::output::Output;
 use countersign_agents::{Agent, Connected, Record, Scope, Standing, Surroundings, Trust, Way};
-use countersign_approvals::history;
+use countersign_companion::agents::{MOST_LINES, last_seen};
 use countersign_core::paths::{Paths, process_environment};
 use countersign_policy::display;
-use countersign_protocol::history::HistoryEvent;
+use countersign_protocol::ui::AgentSeen;
 use serde::Serialize;
 use std::io::{self, Write};
-use std::path::Path;
 
 /// What is told of one agent.
 #[derive(Serialize)]
@@ -24,7 +23,7 @@ struct Report {
     #[serde(skip_serializing_if = "Option::is_none")]
     tested_release: Option<&'static str>,
     connected: Vec<WayReport>,
-    last_seen: LastSeen,
+    last_seen: AgentSeen,
     switched_off: Vec<String>,
     unread: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -43,20 +42,6 @@ struct WayReport {
     program_is_there: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     trust: Option<Trust>,
-}
-
-/// When an agent last asked.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
-#[serde(tag = "kind", rename_all = "kebab-case", rename_all_fields = "camelCase")]
-enum LastSeen {
-    /// At this time.
-    At { at_ms: i64 },
-    /// Not in all of the history.
-    Never,
-    /// Not in the newest part of it, and no more was looked at.
-    NotLately,
-    /// The history cannot be read.
-    NotKnown,
 }
 
 pub(super) fn status(paths: &Paths, output: &Output) -> anyhow::Result<Exit> {
@@ -85,7 +70,7 @@ pub(super) fn standings(paths: &Paths) -> io::Result<Vec<Standing>> {
     Ok(Standing::all(around, &record))
 }
 
-fn report(standing: Standing, last_seen: LastSeen) -> Report {
+fn report(standing: Standing, last_seen: AgentSeen) -> Report {
     Report {
         agent: standing.agent.name,
         title: standing.agent.title,
@@ -161,35 +146,12 @@ fn write_report(out: &mut dyn Write, report: &Report) -> io::Result<()> {
         writeln!(out, "  {}", display::escape(told))?;
     }
     let seen = match report.last_seen {
-        LastSeen::At { at_ms } => time(at_ms),
-        LastSeen::Never => "never".to_owned(),
-        LastSeen::NotLately => format!("not in the newest {MOST_LINES} lines of the history"),
-        LastSeen::NotKnown => "not known: the history cannot be read".to_owned(),
+        AgentSeen::At { at_ms } => time(at_ms),
+        AgentSeen::Never => "never".to_owned(),
+        AgentSeen::NotLately => format!("not in the newest {MOST_LINES} lines of the history"),
+        AgentSeen::NotKnown => "not known: the history cannot be read".to_owned(),
     };
     writeln!(out, "  last seen: {seen}")
-}
-
-/// When each of these agents last asked for something.
-fn last_seen(dir: &Path, agents: &[&Agent]) -> Vec<LastSeen> {
-    let mut seen = vec![None; agents.len()];
-    let (mut before, mut left) = (None, MOST_LINES);
-    let unseen = loop {
-        let Ok(page) = history::page(dir, before, history::MAX_PAGE) else { break LastSeen::NotKnown };
-        for entry in &page.entries {
-            let HistoryEvent::Request { agent: name, .. } = &entry.event else { continue };
-            let asked = agents.iter().zip(&mut seen).filter(|(agent, _)| agent.is_called(name));
-            asked.for_each(|(_, seen)| *seen = seen.or(Some(LastSeen::At { at_ms: entry.at_ms })));
-        }
-        left = left.saturating_sub(page.entries.len());
-        before = page.next_before;
-        if before.is_none() || page.entries.is_empty() {
-            break LastSeen::Never;
-        }
-        if left == 0 || seen.iter().all(Option::is_some) {
-            break LastSeen::NotLately;
-        }
-    };
-    seen.into_iter().map(|seen| seen.unwrap_or(unseen)).collect()
 }
 
 fn time(at_ms: i64) -> String {
@@ -197,6 +159,3 @@ fn time(at_ms: i64) -> String {
         .map(|at| at.to_zoned(jiff::tz::TimeZone::system()).strftime("%F %T").to_string())
         .unwrap_or_else(|_| at_ms.to_string())
 }
-
-/// Lines of the history that are looked at, the newest first: some weeks of a busy machine.
-const MOST_LINES: usize = 20_000;

@@ -3,6 +3,7 @@
 //! A decision is taken only for a card as it was painted: its id, its generation, and the paint it was read from. The
 //! arming delay is kept by the windows for the eye and again here, so that no window can be made to skip it.
 
+mod agents;
 mod bound;
 mod bursts;
 mod confirmations;
@@ -22,6 +23,7 @@ mod running;
 pub(crate) mod status;
 mod tools;
 
+use crate::agents::Agents;
 use crate::routing::Router;
 use confirmations::Confirmations;
 use connections::Knocks;
@@ -52,8 +54,8 @@ use countersign_protocol::question::{Outcome, QuestionKind};
 use countersign_protocol::settings::Settings;
 use countersign_protocol::state::{RecordingState, SocketState, TestParams, TestResult};
 use countersign_protocol::ui::{
-    ChangedBy, CommandError, DecideParams, DisplayState, EditParams, ErrorCode, Page, Presence, Snapshot,
-    UiEvent, UiMessage,
+    ChangedBy, CommandError, DecideParams, DisplayState, EditParams, ErrorCode, FirstSteps, Page, Presence,
+    Snapshot, UiEvent, UiMessage,
 };
 use countersign_protocol::vocabulary::Decision;
 use countersign_questions::card::card;
@@ -107,6 +109,8 @@ pub struct Parts {
     pub trust: TrustFile,
     /// Where commands run.
     pub router: Router,
+    /// Agents of this machine.
+    pub agents: Arc<Agents>,
     /// State of the approval socket.
     pub socket: watch::Receiver<SocketState>,
     /// Its path when the document names none.
@@ -161,6 +165,7 @@ struct Live {
     paused_until: Option<Until>,
     /// What was set for sandboxes when somebody looked last.
     sandboxed: Vec<status::InSandbox>,
+    first_steps: FirstSteps,
 }
 
 impl Desk {
@@ -183,6 +188,7 @@ impl Desk {
                     pages: display::Pages::default(),
                     paused_until: None,
                     sandboxed: Vec::new(),
+                    first_steps: parts.agents.first_steps(),
                 }),
                 messages: broadcast::Sender::new(MESSAGES),
                 paused: watch::Sender::new(Pause::Prompting),
@@ -239,9 +245,9 @@ impl Desk {
     /// Everything a fresh window needs. What happens meanwhile arrives as a message with a greater number.
     pub async fn snapshot(&self) -> Snapshot {
         self.look_at_sandboxes().await;
-        let (seq, confirmations, dismissed) = {
+        let (seq, confirmations, dismissed, first_steps) = {
             let live = self.live();
-            (live.seq, live.confirmations.list(), live.dismissed.clone())
+            (live.seq, live.confirmations.list(), live.dismissed.clone(), live.first_steps)
         };
         let records = self.inner.parts.approvals.pending().await;
         Snapshot {
@@ -252,6 +258,7 @@ impl Desk {
             confirmations,
             status: self.status(),
             settings: self.settings(),
+            first_steps,
         }
     }
 

@@ -9,8 +9,8 @@ use crate::remember::Remember;
 use crate::settings::Settings;
 use crate::shown::Shown;
 use crate::state::{PageEnd, RecordingState, Shortage, SocketState, StoreState};
-use crate::ui::Card;
 use crate::ui::Mistake;
+use crate::ui::{Card, FirstSteps};
 use crate::vocabulary::Decision;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
@@ -48,6 +48,8 @@ ui_words! {
     pub enum Page {
         /// Pending requests.
         Inbox,
+        /// Agents of this machine, and how each asks.
+        Agents,
         /// Allowlist editor.
         Allowlist,
         /// Rules of the person's own, and presets.
@@ -122,6 +124,8 @@ ui! {
         pub status: Status,
         /// The person's settings.
         pub settings: Settings,
+        /// Whether the main window begins with the first steps.
+        pub first_steps: FirstSteps,
     }
 
     /// An event with its number.

@@ -4,6 +4,7 @@
 //! A fresh window asks for a [`Snapshot`], then follows [`UiMessage`]s whose `seq` is greater than the snapshot's.
 //! A window is told only what it can show; one that has not come as far as a message's `after` takes a new snapshot.
 
+mod agents;
 mod app;
 mod card;
 mod connections;
@@ -14,6 +15,7 @@ mod policies;
 mod routing;
 mod tools;
 
+pub use agents::*;
 pub use app::*;
 pub use card::*;
 pub use connections::*;

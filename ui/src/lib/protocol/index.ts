@@ -6,6 +6,197 @@
 export type Advice = "add-entry" | "drop-redirection" | "drop-assignments" | "name-files" | "one-line" | "run-in-foreground" | "run-separately" | "without-shell" | "without-wrapper" | "whole-path" | "write-value-out";
 
 /**
+ * What is to happen to an agent's settings.
+ */
+export type AgentChange = { "kind": "connect", 
+/**
+ * Which; at least one, and of those that it has.
+ */
+ways: Array<AgentWay>, } | { "kind": "take-back" };
+
+/**
+ * What of ours is in an agent's settings.
+ */
+export type AgentConnection = { 
+/**
+ * The settings.
+ */
+path: Shown, 
+/**
+ * Since when, in Unix milliseconds, where that is known.
+ */
+sinceMs?: number, 
+/**
+ * What the agent starts.
+ */
+program: Shown, 
+/**
+ * Whether that is there.
+ */
+programIsThere: boolean, 
+/**
+ * Whether the agent trusts it, where that matters.
+ */
+trust?: HookTrust, };
+
+/**
+ * What a person has to know of an agent's hooks.
+ */
+export type AgentNote = { "kind": "hooks-twice" } | { "kind": "switched-off", 
+/**
+ * The setting.
+ */
+setting: string, 
+/**
+ * Where it is.
+ */
+path: Shown, } | { "kind": "trust-first" } | { "kind": "trusted-folders" };
+
+/**
+ * What a change comes to. Nothing is written yet.
+ */
+export type AgentPreview = { "kind": "ready", 
+/**
+ * Names exactly this change; of no use once any of the files is another one.
+ */
+id: string, 
+/**
+ * A file each; none where all is so already.
+ */
+changes: Array<ChangeView>, 
+/**
+ * What else there is to know.
+ */
+notes: Array<AgentNote>, } | { "kind": "left-alone", 
+/**
+ * Why, in English and escaped.
+ */
+why: string, 
+/**
+ * What a person could put in, where there is something.
+ */
+byHand?: string, };
+
+/**
+ * A change that is to be looked at.
+ */
+export type AgentPreviewParams = { 
+/**
+ * The agent, by name.
+ */
+agent: string, 
+/**
+ * The change.
+ */
+change: AgentChange, };
+
+/**
+ * When an agent last asked.
+ */
+export type AgentSeen = { "kind": "at", 
+/**
+ * When.
+ */
+atMs: number, } | { "kind": "never" } | { "kind": "not-lately" } | { "kind": "not-known" };
+
+/**
+ * An agent.
+ */
+export type AgentView = { 
+/**
+ * As in rules and on the command line.
+ */
+name: string, 
+/**
+ * As its makers write it.
+ */
+title: string, 
+/**
+ * Whether its program or its folder is here.
+ */
+found: boolean, 
+/**
+ * Its program.
+ */
+program?: Shown, 
+/**
+ * Its release, where its files say which.
+ */
+release?: Shown, 
+/**
+ * The release that was tried.
+ */
+tested?: string, 
+/**
+ * The ways in which it can ask, the one that asks about most first.
+ */
+ways: Array<AgentWayView>, 
+/**
+ * When it last asked.
+ */
+lastSeen: AgentSeen, 
+/**
+ * What keeps its hooks from being called at the moment.
+ */
+notes: Array<AgentNote>, 
+/**
+ * Settings that could not be looked at, a sentence each, escaped.
+ */
+unread: Array<string>, };
+
+/**
+ * How an agent asks here.
+ */
+export type AgentWay = "hook" | "mcp";
+
+/**
+ * A way in which an agent can ask.
+ */
+export type AgentWayView = { 
+/**
+ * Which.
+ */
+way: AgentWay, 
+/**
+ * What comes here by it, in English.
+ */
+covers: string, 
+/**
+ * What does not, in English.
+ */
+misses: string, 
+/**
+ * What of ours is in its settings; absent while it does not ask so.
+ */
+connected?: AgentConnection, };
+
+/**
+ * What was written.
+ */
+export type AgentWritten = { 
+/**
+ * Where the bytes from before are.
+ */
+backups: Array<Shown>, 
+/**
+ * How all agents stand now.
+ */
+view: AgentsView, };
+
+/**
+ * Everything that the page about agents shows.
+ */
+export type AgentsView = { 
+/**
+ * All that are known, also those that are not here.
+ */
+agents: Array<AgentView>, 
+/**
+ * OpenClaw, where it was found: it asks without a change of its settings.
+ */
+openclaw?: OpenClawView, };
+
+/**
  * Why Allow is impossible.
  */
 export type AllowBlocked = "too-long" | "too-many-arguments";
@@ -1310,6 +1501,11 @@ program?: string,
 script?: string, };
 
 /**
+ * Whether the first steps are to be shown.
+ */
+export type FirstSteps = "due" | "over";
+
+/**
  * Whether a flag may be missing.
  */
 export type FlagPresence = "optional" | "required";
@@ -1798,6 +1994,11 @@ entries: Array<HistoryEntry>,
 nextBefore?: number, };
 
 /**
+ * Whether an agent that calls only hooks which the person trusted calls this one.
+ */
+export type HookTrust = "no" | "not-known";
+
+/**
  * Where the command would run.
  */
 export type HostKind = "this-machine" | "remote" | "sandbox";
@@ -2134,6 +2335,23 @@ description?: Shown, };
 export type OnExpiry = "not-run" | "no-answer";
 
 /**
+ * OpenClaw on this machine. How its gateway is connected is told with the gateways.
+ */
+export type OpenClawView = { 
+/**
+ * Its program.
+ */
+program?: Shown, 
+/**
+ * Its release.
+ */
+release?: Shown, 
+/**
+ * Whether this machine was set up as a node of a gateway.
+ */
+isNode: boolean, };
+
+/**
  * Kind of an operand.
  */
 export type OperandKind = "any" | "data" | { "one-of": Array<string> } | { "path": { 
@@ -2196,7 +2414,7 @@ reason: string, };
 /**
  * A page of the main window.
  */
-export type Page = "inbox" | "allowlist" | "rules" | "policy" | "history" | "connections" | "settings";
+export type Page = "inbox" | "agents" | "allowlist" | "rules" | "policy" | "history" | "connections" | "settings";
 
 /**
  * How a window's page ended, which it never does by itself.
@@ -3442,6 +3660,19 @@ ms: number, } | { "kind": "failed",
 text: string, };
 
 /**
+ * What became of a sample request.
+ */
+export type SampleRun = { "kind": "ran", 
+/**
+ * What it printed.
+ */
+output: Shown, } | { "kind": "not-run", 
+/**
+ * How it ended.
+ */
+outcome: Outcome, };
+
+/**
  * What makes the sandbox.
  */
 export type SandboxKind = "bubblewrap" | "docker" | "podman";
@@ -3671,7 +3902,11 @@ status: Status,
 /**
  * The person's settings.
  */
-settings: Settings, };
+settings: Settings, 
+/**
+ * Whether the main window begins with the first steps.
+ */
+firstSteps: FirstSteps, };
 
 /**
  * A socket of the app's.
