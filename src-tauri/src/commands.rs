@@ -11,10 +11,10 @@ use countersign_protocol::rule_edits::{RuleEditParams, RuleEditResult, RulesView
 use countersign_protocol::settings::Settings;
 use countersign_protocol::state::{TestParams, TestResult};
 use countersign_protocol::ui::{
-    CommandError, ConnectionsView, DecideParams, EditParams, EmbeddedEdit, ErrorCode, ForwardSettings,
-    ForwardTargetEdit, GatewayEdit, Page, PetSourceEdit, PolicyEditParams, PolicyPlace, PolicyPreviewParams,
-    PolicyRead, PolicyStores, RouteEdit, RouteResult, RoutingView, SampleResult, Snapshot, ToolsExplained,
-    ToolsQuery,
+    AgentPreview, AgentPreviewParams, AgentWritten, AgentsView, CommandError, ConnectionsView, DecideParams,
+    EditParams, EmbeddedEdit, ErrorCode, ForwardSettings, ForwardTargetEdit, GatewayEdit, Page,
+    PetSourceEdit, PolicyEditParams, PolicyPlace, PolicyPreviewParams, PolicyRead, PolicyStores, RouteEdit,
+    RouteResult, RoutingView, SampleResult, SampleRun, Snapshot, ToolsExplained, ToolsQuery,
 };
 use std::time::Duration;
 use tauri::{AppHandle, Manager, State as Managed};
@@ -347,6 +347,34 @@ pub(crate) async fn revoke_session(
     confirmed: bool,
 ) -> Result<RouteResult> {
     state.desk.revoke_session(&agent, &session, confirmed).await
+}
+
+#[tauri::command]
+pub(crate) async fn agents(state: Managed<'_, State>) -> Result<AgentsView> {
+    state.desk.agents().await
+}
+
+#[tauri::command]
+pub(crate) async fn preview_agent(
+    state: Managed<'_, State>,
+    params: AgentPreviewParams,
+) -> Result<AgentPreview> {
+    state.desk.preview_agent(params).await
+}
+
+#[tauri::command]
+pub(crate) async fn write_agent(state: Managed<'_, State>, id: String) -> Result<AgentWritten> {
+    state.desk.write_agent(id).await
+}
+
+#[tauri::command]
+pub(crate) async fn try_sample(state: Managed<'_, State>) -> Result<SampleRun> {
+    Ok(state.desk.try_sample().await)
+}
+
+#[tauri::command]
+pub(crate) async fn end_first_steps(state: Managed<'_, State>) -> Result<()> {
+    state.desk.end_first_steps().await
 }
 
 fn internal(error: &dyn std::error::Error) -> CommandError {

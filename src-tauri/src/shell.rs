@@ -31,6 +31,7 @@ pub(crate) fn run(
             Some(vec!["--hidden"]),
         ))
         .invoke_handler(tauri::generate_handler![
+            commands::agents,
             commands::answer_confirmation,
             commands::answer_pairing,
             commands::autostart,
@@ -44,6 +45,7 @@ pub(crate) fn run(
             commands::dismiss,
             commands::document,
             commands::edit_document,
+            commands::end_first_steps,
             commands::history,
             commands::open_main,
             commands::open_prompt,
@@ -54,6 +56,7 @@ pub(crate) fn run(
             commands::policies,
             commands::policy,
             commands::edit_policy,
+            commands::preview_agent,
             commands::preview_policy,
             commands::set_forward,
             commands::save_forward_target,
@@ -83,7 +86,9 @@ pub(crate) fn run(
             commands::snapshot,
             commands::stop_run,
             commands::test_command,
+            commands::try_sample,
             commands::verify_history,
+            commands::write_agent,
         ])
         .setup(move |app| {
             let handle = app.handle().clone();

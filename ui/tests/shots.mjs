@@ -39,10 +39,11 @@ async function main(name, page, options, then) {
   await shot(name, tab);
 }
 
-const PAGES = ['inbox', 'allowlist', 'rules', 'policy', 'history', 'connections', 'settings'];
+const PAGES = ['inbox', 'agents', 'allowlist', 'rules', 'policy', 'history', 'connections', 'settings'];
 
 /** What makes a page show more of itself. */
 const THEN = {
+  agents: (tab) => tab.waitForSelector(at('agent')),
   allowlist: async (tab) => {
     await tab.check(`${at('scopes')} [value="coder"]`);
     await tab.fill(at('test-command'), 'npm run build');
@@ -253,6 +254,37 @@ function chooses(gateway, node = null) {
   };
 }
 
+/** Opens the change that connects an agent. */
+function change(agent) {
+  return async (tab) => {
+    await tab.click(`[data-agent="${agent}"] ${at('agent-connect')}`);
+    await tab.waitForSelector(at('diff'));
+    await tab.locator(at('agent-change')).scrollIntoViewIfNeeded();
+  };
+}
+
+/** The first steps on a machine where nothing asks yet, up to the step of this number. */
+function steps(count, then) {
+  return async (tab) => {
+    await tab.evaluate(() => (window.mock.agentsView = window.agents.fresh()));
+    await tab.click(at('nav-history'));
+    await tab.click(at('nav-inbox'));
+    for (let step = 0; step < count; step++) await tab.click(at('step-next'));
+    await tab.waitForSelector(`${at('first-steps')} ${at(['agent', 'preset', 'sample-send'][count])}`);
+    await then?.(tab);
+  };
+}
+
+/** A machine with other agents than usual. */
+function machine(sample, then) {
+  return async (tab) => {
+    await tab.evaluate((sample) => (window.mock.agentsView = window.agents[sample](Date.now())), sample);
+    await tab.click(at('agents-again'));
+    await tab.waitForSelector(sample === 'none' ? at('empty') : at('agent-unread'));
+    await then?.(tab);
+  };
+}
+
 /** Opens the sheet, picks a rung, and waits until it can be stored. */
 function sheet(rung) {
   return async (tab) => {
@@ -394,6 +426,30 @@ for (const theme of ['light', 'dark']) {
     await tab.waitForSelector('[data-id="tool-hostileTool"]');
     await tab.locator('[data-id="tool-hostileTool"]').scrollIntoViewIfNeeded();
   });
+}
+const DUE = { start: { firstSteps: 'due' } };
+for (const [name, size] of [
+  ['light', {}],
+  ['dark', { theme: 'dark' }],
+  ['360x300', { width: 360, height: 300 }],
+  ['ko', { language: 'ko' }],
+  ['zh', { language: 'zh' }],
+]) {
+  await main(`first-steps-${name}`, 'inbox', { ...size, ...DUE }, steps(0, change('claude-code')));
+  await main(`first-steps-who-${name}`, 'inbox', { ...size, ...DUE }, steps(0));
+  await main(`first-steps-harmless-${name}`, 'inbox', { ...size, ...DUE }, steps(1));
+  await main(
+    `first-steps-try-${name}`,
+    'inbox',
+    { ...size, ...DUE },
+    steps(2, async (tab) => {
+      await tab.click(at('sample-send'));
+      await tab.waitForSelector(at('sample-ran'));
+    }),
+  );
+  await main(`agents-change-${name}`, 'agents', size, change('gemini'));
+  await main(`agents-none-${name}`, 'agents', size, machine('none'));
+  await main(`agents-hostile-${name}`, 'agents', size, machine('hostile'));
 }
 for (const page of PAGES) {
   await main(`${page}-720x480`, page, { width: 720, height: 480 });

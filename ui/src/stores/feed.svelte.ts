@@ -1,6 +1,6 @@
 import { pause } from '../lib/frames';
 import type { Backend } from '../lib/ipc';
-import type { Card, Confirmation, Outcome, Settings, Status, UiEvent, UiMessage } from '../lib/protocol';
+import type { Card, Confirmation, FirstSteps, Outcome, Settings, Status, UiEvent, UiMessage } from '../lib/protocol';
 
 /** An answer that a gateway did not take. */
 export type NotTaken = Extract<UiEvent, { kind: 'answer-not-taken' }>;
@@ -39,6 +39,8 @@ export class Feed {
   /** Answers that did not count where their requests came from, oldest first. */
   notTaken = $state.raw<NotTaken[]>([]);
   settings = $state.raw<Settings | null>(null);
+  /** Whether the first steps are due, as of the last snapshot. */
+  firstSteps = $state<FirstSteps>('over');
   /** Milliseconds to add to the local clock to get the app's. */
   offset = $state(0);
 
@@ -145,6 +147,7 @@ export class Feed {
         this.dismissed = snapshot.dismissed;
         this.status = snapshot.status;
         this.settings = snapshot.settings;
+        this.firstSteps = snapshot.firstSteps;
         this.ready = true;
         for (const listener of this.#syncListeners) listener();
         if (this.#drain()) return;

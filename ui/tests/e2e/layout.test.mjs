@@ -5,7 +5,7 @@ import { createRequire } from 'node:module';
 import { add, armed, at, shows, start } from '../harness.mjs';
 
 const AXE = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-const PAGES = ['inbox', 'allowlist', 'rules', 'policy', 'history', 'connections', 'settings'];
+const PAGES = ['inbox', 'agents', 'allowlist', 'rules', 'policy', 'history', 'connections', 'settings'];
 
 let browser;
 before(async () => (browser = await start()));

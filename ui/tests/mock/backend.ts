@@ -1,6 +1,9 @@
 import { isSameRun } from '../../src/lib/bursts';
 import { BackendError, type Backend } from '../../src/lib/ipc';
 import type {
+  AgentPreview,
+  AgentPreviewParams,
+  AgentsView,
   Card,
   ChangedBy,
   Confirmation,
@@ -8,6 +11,7 @@ import type {
   DocumentEdit,
   DocumentView,
   ErrorCode,
+  FirstSteps,
   HistoryEntry,
   Impact,
   Loosening,
@@ -18,12 +22,14 @@ import type {
   RuleEdit,
   RulesView,
   RunningView,
+  SampleRun,
   ScopeView,
   Settings,
   Status,
   UiEvent,
   UiMessage,
 } from '../../src/lib/protocol';
+import { agents as sampleAgents, backups, preview, written } from './agents';
 import { apply, connections as sampleConnections } from './connections';
 import { document as sampleDocument, history as sampleHistory, resolved, tested } from './document';
 import { keyOf, reads as sampleReads, stores as sampleStores, unavailable } from './policies';
@@ -73,6 +79,12 @@ export class MockBackend implements Backend {
   ruleView: RulesView = sampleRules(Date.now());
   gateways: ConnectionsView = sampleConnections(Date.now());
   routes = routing(Date.now());
+  agentsView: AgentsView = sampleAgents(Date.now());
+  firstSteps: FirstSteps = 'over';
+  /** What the next change of an agent's settings comes to, when it is not the usual. */
+  previews: AgentPreview[] = [];
+  /** What becomes of a sample request. */
+  sample: SampleRun = { kind: 'ran', output: shown('Linux mina 6.8.0 x86_64 GNU/Linux') };
   /** Documents of other machines, and what comes of reading each. */
   farStores: PolicyStores = sampleStores();
   farReads: Record<string, PolicyRead> = sampleReads(Date.now());
@@ -94,6 +106,8 @@ export class MockBackend implements Backend {
   #told = 0;
   #paint = 0;
   #hash = 1;
+  #previews = 0;
+  #shown: { id: string; params: AgentPreviewParams } | null = null;
   #followers = new Set<(message: UiMessage) => void>();
 
   /** What waits, oldest first. */
@@ -156,6 +170,7 @@ export class MockBackend implements Backend {
       dismissed: this.dismissed,
       status: this.status,
       settings: this.settings,
+      firstSteps: this.firstSteps,
     }));
 
   cardPainted = (id: string, generation: number) =>
@@ -386,6 +401,30 @@ export class MockBackend implements Backend {
       const { view, result } = revoked(this.routes, agent, session, confirmed);
       this.routes = view;
       return result;
+    });
+
+  agents = () => this.#call('agents', [], () => structuredClone(this.agentsView));
+
+  previewAgent: Backend['previewAgent'] = (params) =>
+    this.#call('previewAgent', [params], () => {
+      this.#shown = { id: `preview-${(this.#previews += 1)}`, params };
+      return this.previews.shift() ?? preview(this.agentsView, params, this.#shown.id);
+    });
+
+  writeAgent: Backend['writeAgent'] = (id) =>
+    this.#call('writeAgent', [id], () => {
+      const looked = this.#shown;
+      if (looked?.id !== id) throw new BackendError('stale', 'it has to be looked at again');
+      this.#shown = null;
+      this.agentsView = written(this.agentsView, looked.params, Date.now());
+      return { backups: backups(looked.params), view: structuredClone(this.agentsView) };
+    });
+
+  trySample = () => this.#call('trySample', [], () => this.sample);
+
+  endFirstSteps = () =>
+    this.#call('endFirstSteps', [], () => {
+      this.firstSteps = 'over';
     });
 
   #forward(forward: ConnectionsView['forward']): ConnectionsView {

@@ -1,3 +1,4 @@
+import * as agents from './agents';
 import { MockBackend } from './backend';
 import * as cards from './cards';
 import * as connections from './connections';
@@ -10,6 +11,7 @@ declare global {
   interface Window {
     mock: MockBackend;
     cards: typeof cards & typeof lines & typeof tools;
+    agents: typeof agents;
     connections: typeof connections;
     pets: typeof pets;
     policies: typeof policies;
@@ -25,6 +27,7 @@ export function startMock(): MockBackend {
   if (sample === 'several') mock.cards = cards.several(Date.now());
   window.mock = mock;
   window.cards = { ...cards, ...lines, ...tools };
+  window.agents = agents;
   window.connections = connections;
   window.pets = pets;
   window.policies = policies;

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { afterEach, expect, test } from 'vitest';
 import { CATALOGUES, dateTime, duration, localeFor, setLocale, t, type Locale } from '../../src/lib/i18n/index.svelte';
+import { AGENTS_CATALOGUES } from '../../src/lib/i18n/agents/index.svelte';
 import { CONNECTIONS_CATALOGUES } from '../../src/lib/i18n/connections/index.svelte';
 import { POLICIES_CATALOGUES } from '../../src/lib/i18n/policies/index.svelte';
 import { EXPECTED_CATALOGUES } from '../../src/lib/i18n/expected/index.svelte';
@@ -28,6 +29,7 @@ const of = (locale: Locale) =>
   new Map(
     entries({
       all: CATALOGUES[locale],
+      agents: AGENTS_CATALOGUES[locale],
       connections: CONNECTIONS_CATALOGUES[locale],
       policies: POLICIES_CATALOGUES[locale],
       expected: EXPECTED_CATALOGUES[locale],

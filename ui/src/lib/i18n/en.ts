@@ -289,6 +289,7 @@ export const en = {
   nav: {
     label: 'Pages',
     inbox: 'Inbox',
+    agents: 'Agents',
     allowlist: 'Allowlist',
     rules: 'Rules',
     policy: 'Policy',
@@ -356,6 +357,11 @@ export const en = {
     emptyTitle: 'Nothing waits',
     emptyText: 'When an agent wants to run a command that the policy does not decide, it appears here.',
     emptyAction: 'Look at the policy',
+    nothingTitle: 'Nothing is connected yet',
+    nothingText: 'Once an agent asks here, what it wants appears on this page.',
+    nothingAction: 'Connect an agent',
+    connected: (names: string, n: number) =>
+      n === 1 ? `1 agent is connected: ${names}.` : `${n} agents are connected: ${names}.`,
     hidden: 'hidden characters',
     lookalike: 'look-alike letters',
     elevated: 'other rights',

@@ -281,6 +281,7 @@ export const ko: Catalogue = {
   nav: {
     label: '페이지',
     inbox: '받은 요청함',
+    agents: '에이전트',
     allowlist: '허용 목록',
     rules: '규칙',
     policy: '정책',
@@ -346,6 +347,10 @@ export const ko: Catalogue = {
     emptyTitle: '기다리는 요청이 없습니다',
     emptyText: '에이전트가 정책으로 결정되지 않는 명령을 실행하려 하면 여기에 나타납니다.',
     emptyAction: '정책 보기',
+    nothingTitle: '아직 연결된 것이 없습니다',
+    nothingText: '에이전트가 여기서 묻기 시작하면 원하는 것이 이 페이지에 나타납니다.',
+    nothingAction: '에이전트 연결',
+    connected: (names, n) => `연결된 에이전트 ${n}개: ${names}.`,
     hidden: '숨은 문자',
     lookalike: '닮은꼴 글자',
     elevated: '다른 권한',

@@ -279,6 +279,7 @@ export const zh: Catalogue = {
   nav: {
     label: '页面',
     inbox: '收件箱',
+    agents: '智能体',
     allowlist: '允许列表',
     rules: '规则',
     policy: '策略',
@@ -342,6 +343,10 @@ export const zh: Catalogue = {
     emptyTitle: '没有等待中的请求',
     emptyText: '智能体想运行策略未作决定的命令时，请求会显示在这里。',
     emptyAction: '查看策略',
+    nothingTitle: '还没有连接任何智能体',
+    nothingText: '一旦有智能体在这里询问，它的请求就会显示在此页。',
+    nothingAction: '连接智能体',
+    connected: (names, n) => `已连接 ${n} 个智能体：${names}。`,
     hidden: '隐藏字符',
     lookalike: '形近字母',
     elevated: '其他权限',

@@ -1,4 +1,8 @@
 import type {
+  AgentPreview,
+  AgentPreviewParams,
+  AgentsView,
+  AgentWritten,
   ChainReport,
   CommandError,
   ConnectionsView,
@@ -32,6 +36,7 @@ import type {
   RungBreadth,
   RunningView,
   SampleResult,
+  SampleRun,
   Settings,
   Snapshot,
   TestParams,
@@ -132,6 +137,16 @@ export interface Backend {
   setRoute(edit: RouteEdit): Promise<RouteResult>;
   /** Forgets what was said for a session. */
   revokeSession(agent: string, session: string, confirmed: boolean): Promise<RouteResult>;
+  /** The agents of this machine, and how each asks. */
+  agents(): Promise<AgentsView>;
+  /** What a change of an agent's settings comes to; nothing is written. */
+  previewAgent(params: AgentPreviewParams): Promise<AgentPreview>;
+  /** Writes exactly what was shown under this id; `stale` when that is not possible any more. */
+  writeAgent(id: string): Promise<AgentWritten>;
+  /** Asks for a harmless command as any program can; resolves when that has ended. */
+  trySample(): Promise<SampleRun>;
+  /** The first steps do not come by themselves again. */
+  endFirstSteps(): Promise<void>;
 }
 
 const CODES: readonly string[] = ['gone', 'not-armed', 'stale', 'store', 'invalid', 'internal'] satisfies ErrorCode[];

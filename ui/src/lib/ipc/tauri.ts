@@ -70,4 +70,9 @@ export const tauriBackend = (window: keyof typeof CHANNELS): Backend => ({
   routing: () => invoke('routing'),
   setRoute: (edit) => invoke('set_route', { edit }),
   revokeSession: (agent, session, confirmed) => invoke('revoke_session', { agent, session, confirmed }),
+  agents: () => invoke('agents'),
+  previewAgent: (params) => invoke('preview_agent', { params }),
+  writeAgent: (id) => invoke('write_agent', { id }),
+  trySample: () => invoke('try_sample'),
+  endFirstSteps: () => invoke('end_first_steps'),
 });
