@@ -24,7 +24,7 @@ fn starting_the_app_again_shows_the_window_of_the_one_that_runs() -> Story {
 #[test]
 fn an_app_without_a_display_says_what_it_needs_and_leaves_nothing_behind() -> Story {
     for (display, wayland) in [(Some(":65000"), None), (None, None), (None, Some("wayland-65000"))] {
-        let home = Home::asking()?;
+        let home = Home::asking()?.before_first_steps()?;
         let mut app = home.command(countersign_desktop()?);
         app.env_remove("WAYLAND_DISPLAY").env_remove("DISPLAY").env("RUST_BACKTRACE", "1");
         app.envs(display.map(|name| ("DISPLAY", name))).envs(wayland.map(|name| ("WAYLAND_DISPLAY", name)));

@@ -39,7 +39,7 @@ pub enum Rights {
 }
 
 impl Home {
-    /// An empty home: no document, no state.
+    /// An empty home: no document, and of our state only that the first steps are over, so that a story begins with the inbox.
     pub fn empty() -> Result<Self> {
         Self::empty_in(&std::env::temp_dir())
     }
@@ -53,6 +53,7 @@ impl Home {
         for private in [home.state(), home.openclaw(), home.work()] {
             DirBuilder::new().mode(0o700).create(private)?;
         }
+        home.write_private(&home.first_steps(), b"{}")?;
         Ok(home)
     }
 
@@ -71,6 +72,17 @@ impl Home {
             "agents": {},
         }))?;
         Ok(home)
+    }
+
+    /// The same before anybody went through the first steps.
+    pub fn before_first_steps(self) -> Result<Self> {
+        fs::remove_file(self.first_steps())?;
+        Ok(self)
+    }
+
+    /// Says that the first steps are over.
+    pub fn first_steps(&self) -> PathBuf {
+        self.state().join("first-steps.json")
     }
 
     /// Gives its programs a variable.

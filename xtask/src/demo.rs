@@ -237,6 +237,8 @@ impl Home {
         let path = home.openclaw().join("exec-approvals.json");
         let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
         writeln!(file, "{document:#}")?;
+        // The demo is a first step of its own.
+        fs::write(home.countersign().join("first-steps.json"), "{}")?;
         Ok(home)
     }
 
