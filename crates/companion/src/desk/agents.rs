@@ -101,3 +101,6 @@ const SAMPLE: [&str; 2] = ["uname", "-a"];
 
 /// Who asks for it.
 const SAMPLE_AGENT: &str = "sample";
+
+#[cfg(test)]
+mod tests;
