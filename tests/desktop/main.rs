@@ -7,6 +7,7 @@ mod arming;
 mod display;
 mod ending;
 mod far;
+mod first_run;
 mod gateway;
 mod hostile;
 mod instances;
