@@ -151,13 +151,16 @@ test('everything works by keyboard, and Esc puts a change aside', () =>
     await tab.keyboard.press('Escape');
     await tab.waitForSelector(at('agent-change'), { state: 'detached' });
     assert.deepEqual(await calls(tab, 'writeAgent'), []);
-    await tab.focus(inCard('gemini', 'agent-connect'));
+    await tab.waitForFunction(() => document.activeElement?.dataset.testid === 'agent-connect');
     await tab.keyboard.press('Space');
     await tab.waitForSelector(`${at('agent-write')}:enabled`);
     await tab.focus(at('agent-cancel'));
     await tab.keyboard.press('Tab');
     await tab.keyboard.press('Enter');
     await tab.waitForSelector(at('agent-written'));
+    // The keyboard goes on from what was said.
+    await tab.keyboard.press('Tab');
+    assert.equal(await focus(), 'agent-undo');
   }));
 
 test('an empty inbox says whether anything is connected, and leads to what connects', async () => {

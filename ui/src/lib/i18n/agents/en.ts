@@ -55,6 +55,7 @@ export const en = {
   how: 'How it is to ask',
   connectLead: 'This is the change. Nothing is written yet.',
   takeBackLead: 'This takes out what is ours. From then on it does not ask here.',
+  cannot: 'Its settings cannot be changed, so nothing is written.',
   looking: 'Looking at its settings…',
   same: 'It is so already. There is nothing to write.',
   nothingBack: 'There is nothing of ours in its settings.',

@@ -55,6 +55,7 @@ export const ko: AgentsCatalogue = {
   how: '묻는 방식',
   connectLead: '바뀌는 내용입니다. 아직 아무것도 쓰지 않았습니다.',
   takeBackLead: '우리가 쓴 내용을 뺍니다. 그 뒤로는 여기서 묻지 않습니다.',
+  cannot: '설정을 바꿀 수 없어 아무것도 쓰지 않습니다.',
   looking: '설정을 보는 중…',
   same: '이미 그렇게 되어 있습니다. 쓸 내용이 없습니다.',
   nothingBack: '설정에 우리가 쓴 내용이 없습니다.',

@@ -55,6 +55,7 @@ export const zh: AgentsCatalogue = {
   how: '它应如何询问',
   connectLead: '这就是更改内容。尚未写入任何东西。',
   takeBackLead: '这会移除我们写入的内容。此后它不再在这里询问。',
+  cannot: '无法更改它的设置，因此不写入任何内容。',
   looking: '正在查看它的设置…',
   same: '已经是这样了。没有需要写入的内容。',
   nothingBack: '它的设置中没有我们的内容。',
