@@ -5,6 +5,7 @@
 //! Every story has a home, a desktop session and an app of its own, a limit, and leaves no process behind: this target has its own
 //! harness, which sees to that.
 
+mod answers;
 mod calls;
 mod endings;
 mod kinds;
@@ -70,6 +71,11 @@ const STORIES: &[Named] = named![Quick:
     calls::what_an_agent_below_wants_to_do_is_asked_about,
     calls::two_calls_at_once_are_asked_about_each,
     calls::an_agent_without_permissions_of_its_own_is_asked_about_all_the_same,
+    answers::a_command_that_is_put_aside_waits_until_it_is_allowed_from_the_inbox,
+    answers::an_app_that_is_started_again_while_it_asks_asks_about_the_next_call,
+    answers::changes_in_a_folder_are_allowed_once_for_the_session,
+    answers::a_host_that_a_rule_names_is_fetched_from_unasked,
+    answers::a_call_of_our_tool_ends_with_the_clients_own_limit,
     endings::an_agent_that_is_asked_to_end_takes_its_question_back,
     endings::an_agent_that_is_interrupted_takes_its_question_back,
     endings::an_agent_that_is_killed_takes_its_question_back,

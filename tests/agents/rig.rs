@@ -188,6 +188,12 @@ impl<'a> Rig<'a> {
         self.taken_back_after(|| Ok(!talk.running.runs()?))
     }
 
+    /// Waits until nothing waits any more because the agent waits no longer than so many seconds.
+    pub(crate) fn wait_until_withdrawn(&self, seconds: u64) -> Story {
+        let limit = Duration::from_secs(seconds) + LONGEST_LEFT;
+        wait_for("its request is gone", limit, || Ok(self.app.pending_ids()?.is_empty().then_some(())))
+    }
+
     fn taken_back_after(&self, mut is_over: impl FnMut() -> Result<bool>) -> Story {
         let mut over: Option<Instant> = None;
         let since = |over: Option<Instant>| over.map(|at| at.elapsed()).unwrap_or_default();

@@ -76,7 +76,7 @@ fn always_for_exactly_this_remembers_this_command_and_no_other() -> Story {
 fn a_program_that_was_allowed_for_a_number_of_times_runs_so_often_and_elsewhere_too() -> Story {
     asking(|app| {
         let (running, _) = app.raise(&["ls", "-d", "/"])?;
-        open_sheet(app, "program")?;
+        app.open_sheet("program")?;
         app.click_armed(Window::Prompt, "allow-always-confirm")?;
         running.finish()?.expect_code(0)?;
         for folder in ["/tmp", "/usr", "/etc", "/bin", "/dev"] {
@@ -157,22 +157,9 @@ fn the_sheet_has_the_room_it_takes_and_gives_it_back() -> Story {
 
 /// Opens the sheet, picks how far the rule reaches and no end, and confirms it.
 fn allow_always(app: &App, rung: &str) -> Story {
-    open_sheet(app, rung)?;
-    pick(app, "input[name=\"sheet\"][value=\"always\"]")?;
+    app.open_sheet(rung)?;
+    app.pick_in_sheet("input[name=\"sheet\"][value=\"always\"]")?;
     app.click_armed(Window::Prompt, "allow-always-confirm")
-}
-
-fn open_sheet(app: &App, rung: &str) -> Story {
-    app.click(Window::Prompt, "allow-more")?;
-    pick(app, &format!("[data-testid=\"sheet-option\"][value=\"{rung}\"]"))
-}
-
-/// Picks a button of a group; the button itself is drawn by its label.
-fn pick(app: &App, option: &str) -> Story {
-    let label = format!("label:has({option})");
-    app.wait_for_element(Window::Prompt, &label)?;
-    ensure!(app.browser()?.click(&label)?, "the sheet went away");
-    app.wait_for_element(Window::Prompt, &format!("{option}:checked"))
 }
 
 const MORE_IS_OFFERED: &str =

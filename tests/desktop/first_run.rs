@@ -96,7 +96,7 @@ fn recorded(app: &App) -> Result<Vec<u8>> {
 fn called_by_claude_code(app: &App) -> Story {
     let text = fs::read_to_string(settings(app, "claude-code"))?;
     let written: Value = serde_json::from_str(&text)?;
-    let command = written["hooks"]["PreToolUse"][0]["hooks"][0]["command"].as_str().context(text.clone())?;
+    let command = written["hooks"]["PreToolUse"][0]["hooks"][0]["command"].as_str().context(text)?;
     let words: Vec<&str> = command.split(" || ").next().unwrap_or_default().split(' ').collect();
     ensure!(words.len() == 5 && Path::new(words[0]).is_file(), "{command}");
     let running = app.home.feed(&words[1..], &recorded(app)?)?;

@@ -220,6 +220,20 @@ impl App {
         Ok(())
     }
 
+    /// Opens the sheet of the card that is shown, and picks a rung of it.
+    pub fn open_sheet(&self, rung: &str) -> Result<()> {
+        self.click(Window::Prompt, "allow-more")?;
+        self.pick_in_sheet(&format!("[data-testid=\"sheet-option\"][value=\"{rung}\"]"))
+    }
+
+    /// Picks a button of a group in the sheet; the button itself is drawn by its label.
+    pub fn pick_in_sheet(&self, option: &str) -> Result<()> {
+        let label = format!("label:has({option})");
+        self.wait_for_element(Window::Prompt, &label)?;
+        ensure!(self.browser()?.click(&label)?, "the sheet went away");
+        self.wait_for_element(Window::Prompt, &format!("{option}:checked"))
+    }
+
     /// Chooses what a list of choices shows in these words, as a person does with the keyboard.
     pub fn choose(&self, window: Window, testid: &str, words: &str) -> Result<()> {
         let script = format!(

@@ -85,6 +85,10 @@ impl Kind for ClaudeCode {
         }
     }
 
+    fn tools_file(&self, home: &Home) -> PathBuf {
+        home.path().join(".claude.json")
+    }
+
     fn add_tools(&self, agent: &Agent, home: &Home, door: &Door) -> Story {
         let mut program = agent.program(home, &countersign()?)?;
         program.args(["mcp", "add", "--scope", "user"]);

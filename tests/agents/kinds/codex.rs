@@ -83,8 +83,19 @@ impl Kind for Codex {
         program.arg(prompt);
     }
 
+    fn tools_file(&self, home: &Home) -> PathBuf {
+        home.path().join(".codex/config.toml")
+    }
+
+    fn limit_calls(&self, home: &Home, seconds: u64) -> Story {
+        let path = self.tools_file(home);
+        let settings = fs::read_to_string(&path)?;
+        let limit = format!("tool_timeout_sec = {seconds}");
+        Ok(fs::write(path, settings.replace("tool_timeout_sec = 600", &limit))?)
+    }
+
     fn add_tools(&self, _agent: &Agent, home: &Home, door: &Door) -> Story {
-        let mut settings = OpenOptions::new().append(true).open(home.path().join(".codex/config.toml"))?;
+        let mut settings = OpenOptions::new().append(true).open(self.tools_file(home))?;
         writeln!(settings, "\n[mcp_servers.countersign]\ntool_timeout_sec = 600")?;
         writeln!(settings, "default_tools_approval_mode = \"approve\"")?;
         match door {

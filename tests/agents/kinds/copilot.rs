@@ -59,6 +59,10 @@ impl Kind for Copilot {
         program.args(["-p", prompt, "--allow-all-tools", "--no-auto-update"]);
     }
 
+    fn tools_file(&self, home: &Home) -> PathBuf {
+        home.path().join(".copilot/mcp-config.json")
+    }
+
     fn add_tools(&self, _agent: &Agent, home: &Home, door: &Door) -> Story {
         let mut server = match door {
             Door::Started(ours) => json!({ "type": "local", "command": ours, "args": ["mcp"] }),
@@ -69,6 +73,6 @@ impl Kind for Copilot {
         server["tools"] = json!(["*"]);
         server["timeout"] = 600_000.into();
         let settings = json!({ "mcpServers": { "countersign": server } });
-        Ok(fs::write(home.path().join(".copilot/mcp-config.json"), format!("{settings:#}\n"))?)
+        Ok(fs::write(self.tools_file(home), format!("{settings:#}\n"))?)
     }
 }

@@ -78,6 +78,10 @@ impl Kind for Gemini {
         program.args(["-m", "gemini-2.5-flash"]);
     }
 
+    fn fetches_an_address(&self) -> bool {
+        false
+    }
+
     fn add_tools(&self, _agent: &Agent, home: &Home, door: &Door) -> Story {
         let path = self.hooks_file(home);
         let mut settings: Value = serde_json::from_slice(&fs::read(&path)?)?;

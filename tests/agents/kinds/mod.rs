@@ -78,6 +78,26 @@ pub(crate) trait Kind: std::fmt::Debug + Sync {
 
     /// Adds the server of tools to its settings, as the documentation says.
     fn add_tools(&self, agent: &Agent, home: &Home, door: &Door) -> Story;
+
+    /// The settings that the server stands in.
+    fn tools_file(&self, home: &Home) -> PathBuf {
+        self.hooks_file(home)
+    }
+
+    /// Gives calls of the server's tools this limit, as the agent and not we would.
+    fn limit_calls(&self, home: &Home, seconds: u64) -> Story {
+        let path = self.tools_file(home);
+        let mut settings: Value = serde_json::from_slice(&fs::read(&path)?)?;
+        let servers = ["mcpServers", "mcp"].into_iter().find(|name| settings.get(*name).is_some());
+        let servers = servers.with_context(|| format!("a list of servers should be in {settings}"))?;
+        settings[servers]["countersign"]["timeout"] = (seconds * 1_000).into();
+        Ok(fs::write(path, format!("{settings:#}\n"))?)
+    }
+
+    /// Whether its tool that fetches is given an address, and not a text that has some in it.
+    fn fetches_an_address(&self) -> bool {
+        true
+    }
 }
 
 /// Something that an agent is told to do, with a tool of its own.
