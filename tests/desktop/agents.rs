@@ -6,6 +6,7 @@ use anyhow::{Context, Result, ensure};
 use countersign_protocol::question::{Outcome, QuestionKind, Via};
 use countersign_tests::app::{App, Prompt, Window};
 use countersign_tests::bus::Shell;
+use countersign_tests::cli::Running;
 use countersign_tests::home::Home;
 use countersign_tests::mcp::PlainClient;
 use countersign_tests::process::{PATIENCE, wait_for};
@@ -394,6 +395,53 @@ fn the_tool_policy_goes_by_what_is_known_of_a_caller_and_explains_itself() -> St
         let call = json!({ "tool": "write_file", "args": { "path": "a", "content": "b" }, "sessionKey": "agent:main:subagent:5f", "workspace": work });
         ensure!(invoked(app, &call)?.starts_with("HTTP/1.1 404 "));
         ensure!(app.pending_ids()?.is_empty());
+        Ok(())
+    })
+}
+
+#[test]
+fn changes_in_a_folder_are_allowed_for_the_session_in_the_window_and_taken_back_there() -> Story {
+    told(|app| {
+        let work = app.home.work();
+        let hook = |name: &str, session: &str| -> Result<Running> {
+            let call = json!({
+                "hook_event_name": "PreToolUse", "session_id": session, "cwd": work, "tool_name": "Write",
+                "tool_use_id": format!("toolu_{name}_{session}"),
+                "tool_input": { "file_path": work.join(name), "content": "one\n" },
+            });
+            app.home.feed(&["hook", "claude-code"], call.to_string().as_bytes())
+        };
+        let is_allowed = |running: Running| -> Story {
+            let told = running.finish()?;
+            ensure!(told.stdout.contains("\"permissionDecision\":\"allow\""), "{told:?}");
+            Ok(())
+        };
+        let running = hook("a.ts", "s-1")?;
+        shown(app, QuestionKind::Tool, Via::Hook)?;
+        app.open_sheet("folder")?;
+        app.shoot(Window::Prompt, "sheet-folder")?;
+        app.click_armed(Window::Prompt, "allow-always-confirm")?;
+        is_allowed(running)?;
+        is_allowed(hook("b.rs", "s-1")?)?;
+        // A build file runs by itself, and another session is another one.
+        for (name, session) in [("Makefile", "s-1"), ("c.rs", "s-2")] {
+            let running = hook(name, session)?;
+            shown(app, QuestionKind::Tool, Via::Hook)?;
+            app.deny()?;
+            ensure!(running.finish()?.stdout.contains("\"permissionDecision\":\"deny\""), "{name} {session}");
+        }
+        app.start_again(&[])?;
+        app.click(Window::Main, "nav-rules")?;
+        app.wait_for_element(Window::Main, "[data-testid=\"rule\"][data-effect=\"allow\"]")?;
+        app.shoot(Window::Main, "rules-of-calls")?;
+        app.click(Window::Main, "rule-remove")?;
+        app.wait_for_element(Window::Main, "[data-testid=\"empty\"]")?;
+        let running = hook("d.rs", "s-1")?;
+        shown(app, QuestionKind::Tool, Via::Hook)?;
+        app.deny()?;
+        running.finish()?;
+        let [always, by_rule, denied] = [Outcome::AllowedAlways, Outcome::AllowedByRule, Outcome::Denied];
+        assert_eq!(app.home.outcomes()?, [always, by_rule, denied.clone(), denied.clone(), denied]);
         Ok(())
     })
 }

@@ -310,8 +310,9 @@ impl Desk {
             }
         }
         let approvals = &self.inner.parts.approvals;
-        // What somebody else runs by rules of its own is remembered there.
-        let is_ours = matches!(question.subject.kind(), QuestionKind::Exec | QuestionKind::Permit);
+        // What somebody else runs by rules of its own is remembered there. A call of a tool is asked about by our rules.
+        let is_ours =
+            matches!(question.subject.kind(), QuestionKind::Exec | QuestionKind::Permit | QuestionKind::Tool);
         if params.decision == Decision::AllowAlways && is_ours {
             let Some(remember) = &params.remember else {
                 return Err(error(ErrorCode::Invalid, "remember: expected with allow-always"));
