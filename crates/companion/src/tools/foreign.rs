@@ -95,7 +95,7 @@ fn fetched(call: &Call) -> Option<String> {
     if !FETCHERS.contains(&call.tool.as_str()) {
         return None;
     }
-    host_of(call.params.get("url")?.as_str()?)
+    host_of(known(&call.params, FETCH_PARAMS)?.get("url")?.as_str()?)
 }
 
 /// The host of an address of the web, as a browser would read it. None with a port of its own or a password: such an address leads to
@@ -109,22 +109,29 @@ fn host_of(address: &str) -> Option<String> {
     is_plain.then(|| address.host_str().map(|host| host.trim_end_matches('.').to_owned()))?
 }
 
-/// Every host that an address in a parameter names.
+/// Every host that an address anywhere in a parameter names.
 fn hosts_in(value: &Value) -> Vec<String> {
     match value {
         Value::String(text) => {
-            let starts = text
-                .match_indices("://")
-                .map(|(at, _)| text[..at].rfind(char::is_whitespace).map_or(0, |at| at + 1));
-            let words = starts.filter_map(|start| text.get(start..)?.split_whitespace().next());
-            let addresses =
-                words.filter_map(|word| word.find("http").and_then(|at| Url::parse(&word[at..]).ok()));
+            let text = text.to_ascii_lowercase();
+            let starts = text.match_indices("http").map(|(start, _)| start);
+            let addresses = starts.filter_map(|start| {
+                let rest = text
+                    .get(start..)
+                    .filter(|rest| rest.starts_with("http://") || rest.starts_with("https://"))?;
+                Url::parse(rest.split(ends_an_address).next()?).ok()
+            });
             addresses.filter_map(|address| address.host_str().map(str::to_owned)).collect()
         }
         Value::Array(values) => values.iter().flat_map(hosts_in).collect(),
         Value::Object(members) => members.values().flat_map(hosts_in).collect(),
         Value::Null | Value::Bool(_) | Value::Number(_) => Vec::new(),
     }
+}
+
+/// What stands around an address in a text.
+fn ends_an_address(c: char) -> bool {
+    c.is_whitespace() || matches!(c, '"' | '\'' | '<' | '>' | '(' | ')' | ',' | ';' | '|' | '`')
 }
 
 /// Whether a tool of an MCP server has a name as such have that look at something: a person may believe it for a session.
@@ -189,6 +196,9 @@ const COMMANDS: &[&str] = &[
 
 /// What agents call the tool that fetches the one address in `url`.
 const FETCHERS: &[&str] = &["WebFetch", "web_fetch", "webfetch"];
+
+/// What these are told besides the address, and that changes only what comes back of it.
+const FETCH_PARAMS: &[&str] = &["format", "max_length", "prompt", "raw", "start_index", "timeout", "url"];
 
 /// What agents call tools that only look at files or search, by their makers' documentation. No rule about one counts where its
 /// parameters name what looks like the place of a secret.

@@ -19,12 +19,17 @@ use std::path::Path;
 
 pub use offers::{CallChoice, choices};
 
-/// Whether any text in parameters looks like the place of a secret, so that no rule about the tool's name is meant for them.
+/// Whether any text in parameters looks like the place of a secret, or like a folder in which there are some: one around the home
+/// directory, or one that nobody knows before it is looked up. No rule about the tool's name is meant for such a call.
 pub fn names_a_secret(params: &Value, home: Option<&str>, folder: Option<&str>) -> bool {
     match params {
         Value::String(text) => {
-            let at_home = text.strip_prefix("~/").zip(home).map(|(rest, home)| format!("{home}/{rest}"));
-            is_secret_at(at_home.as_deref().unwrap_or(text), home, folder)
+            let at_home = text.strip_prefix('~').zip(home).map(|(rest, home)| format!("{home}{rest}"));
+            let path = at_home.as_deref().unwrap_or(text);
+            let holds_home = Path::new(path).is_absolute()
+                && home.is_some_and(|home| Path::new(home).starts_with(Path::new(path)));
+            let leads_up = path.split('/').any(|part| part == "..");
+            holds_home || leads_up || is_secret_at(path, home, folder)
         }
         Value::Array(values) => values.iter().any(|value| names_a_secret(value, home, folder)),
         Value::Object(members) => members.values().any(|value| names_a_secret(value, home, folder)),

@@ -128,7 +128,12 @@ async fn fetches_from_a_host_go_by_that_host_alone() {
     ] {
         rig.check("WebFetch", &json!({ "url": url, "prompt": "sum up" }), expected).await;
     }
+    // What else a fetch may be told nobody knows.
+    let posted = json!({ "url": "https://docs.rs/x", "method": "POST", "body": "all" });
+    rig.check("WebFetch", &posted, Told::Asked).await;
     // Where it is not known what is fetched, every address may be.
+    let several = json!({ "prompt": "see https://docs.rs,HTTPS://c.evil.example/x" });
+    rig.check("web_fetch", &several, Told::Refused).await;
     rig.check("web_fetch", &json!({ "prompt": "read https://docs.rs/x" }), Told::Asked).await;
     rig.check("web_fetch", &json!({ "prompt": "read (https://b.evil.example/x)" }), Told::Refused).await;
     rig.check("mcp__browser__open", &json!({ "to": ["https://b.evil.example"] }), Told::Refused).await;
@@ -144,6 +149,9 @@ async fn t20_a_rule_about_a_tool_allows_no_command_no_change_and_no_secret() {
     rig.check("mcp__db__get_rows", &json!({ "table": "a", "command": "id" }), Told::Asked).await;
     rig.check("Read", &json!({ "file_path": "~/.ssh/id_rsa" }), Told::Asked).await;
     rig.check("Read", &json!({ "file_path": rig.home.path().join(".aws/credentials") }), Told::Asked).await;
+    for folder in ["/", "~", "../..", "a/../../.ssh"] {
+        rig.check("Read", &json!({ "path": folder }), Told::Asked).await;
+    }
     rig.check("Write", &write("a.txt"), Told::Asked).await;
     rig.check("Write", &json!({ "file_path": ["a"], "content": "" }), Told::Asked).await;
     rig.check("Bash", &json!({ "command": 5 }), Told::Asked).await;
