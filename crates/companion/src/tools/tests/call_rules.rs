@@ -217,7 +217,7 @@ async fn edits_in_this_folder_are_remembered_for_this_session() {
     let mut other = rig.call("Write", &write("src/b.rs"));
     other.caller.session = Some("another".into());
     let (permission, record) =
-        rig.answered(rig.tools.permit(other, &PEER, CancellationToken::new()), NO).await;
+        Box::pin(rig.answered(rig.tools.permit(other, &PEER, CancellationToken::new()), NO)).await;
     assert!(permission != Permission::Allow && record.is_some(), "{permission:?}");
 }
 
