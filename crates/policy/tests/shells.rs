@@ -138,6 +138,20 @@ fn t13_single_pieces_are_split_alike_or_refused() {
 }
 
 #[test]
+fn t13_empty_quotes_before_a_character_hide_nothing_of_its_meaning() {
+    for quotes in ["''", "\"\"", "$''", "''\"\""] {
+        for first in PIECES {
+            check(&format!("scan {quotes}{first}"));
+            check(&format!("scan {quotes}{first}/scan"));
+        }
+        for rest in ["~", "~/", "~root", "~''", "=scan", "=''scan"] {
+            let text = format!("scan {quotes}{rest}");
+            assert_eq!(accepted_words(&analyze_text(&text)), None, "{text:?}: zsh expands it");
+        }
+    }
+}
+
+#[test]
 fn t13_texts_on_which_parsers_have_disagreed_are_refused() {
     for text in [
         "scan \"a\\\nb\"",

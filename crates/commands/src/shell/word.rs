@@ -92,13 +92,15 @@ impl Lexer<'_> {
         if next == '/' && partial.role == Role::Undecided {
             partial.role = Role::Executable;
         }
+        // To zsh a word begins behind quotes with nothing between them.
+        let begins = partial.word.text.is_empty();
         partial.word.expands |= match next {
             '[' | '{' if self.is_whole_word(next, partial) => false,
             '*' | '?' | '[' => true,
             '{' => !at_start || !self.rest().strip_prefix("{}").is_some_and(ends_word),
-            '~' => at_start || self.before().ends_with(['=', ':']),
+            '~' => begins || self.before().ends_with(['=', ':']),
             // To zsh the path of the program that is named behind it.
-            '=' => at_start && !self.is_whole_word(next, partial),
+            '=' => begins && !self.is_whole_word(next, partial),
             _ => false,
         };
         partial.word.text.push(next);
