@@ -8,6 +8,7 @@
 mod answers;
 mod calls;
 mod endings;
+mod first;
 mod kinds;
 mod leftovers;
 mod model;
@@ -76,6 +77,11 @@ const STORIES: &[Named] = named![Quick:
     answers::changes_in_a_folder_are_allowed_once_for_the_session,
     answers::a_host_that_a_rule_names_is_fetched_from_unasked,
     answers::a_call_of_our_tool_ends_with_the_clients_own_limit,
+    first::by_mouse_an_agent_among_all_is_connected_and_its_first_question_answered,
+    first::by_keyboard_an_agent_is_connected_and_its_first_question_answered,
+    first::an_agent_that_comes_after_the_first_steps_is_connected_from_the_inbox,
+    first::broken_settings_are_left_alone_and_what_to_put_in_by_hand_connects,
+    first::settings_with_comments_keep_them,
     endings::an_agent_that_is_asked_to_end_takes_its_question_back,
     endings::an_agent_that_is_interrupted_takes_its_question_back,
     endings::an_agent_that_is_killed_takes_its_question_back,

@@ -286,6 +286,15 @@ fn install_hook(home: &Home, agent: &Agent, more: &[&str]) -> Story {
     change_hook(home, agent, more)?.expect_code(0).map(|_| ())
 }
 
+/// Whether there is a hook for this agent.
+pub(crate) fn knows_hook(home: &Home, agent: &Agent) -> Result<bool> {
+    match preview_hook(home, agent) {
+        Ok(_) => Ok(true),
+        Err(error) if error.is::<NoSuchThing>() => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
 /// Has the installer do something; an error with [`NoSuchThing`] where it does not know the agent.
 fn installer(home: &Home, agent: &Agent, more: &[&str]) -> Result<Finished> {
     let name = agent.kind.name();

@@ -13,11 +13,7 @@ use std::time::{Duration, Instant};
 /// Interleaves direct starts and runs through the app, so that both see the same machine.
 pub(crate) fn measure(count: usize) -> Result<Vec<Figure>> {
     let session = Session::start()?;
-    let home = Home::asking()?;
-    let program = std::fs::canonicalize("/usr/bin/true")?.display().to_string();
-    home.edit_document(|document| {
-        document["agents"]["main"]["allowlist"] = json!([{ "id": "true", "pattern": program }]);
-    })?;
+    let (home, program) = allowing_true("main")?;
     let _app = start(&session, &home)?;
     wait_for("the app answers", LIMIT, || home.status())?;
     wait_for("the approval socket is there", LIMIT, || Ok(home.socket().exists().then_some(())))?;
@@ -50,6 +46,16 @@ pub(crate) fn measure(count: usize) -> Result<Vec<Figure>> {
     ])
 }
 
-const LIMIT: Duration = Duration::from_secs(20);
-const PAUSE: Duration = Duration::from_millis(20);
-const WARM_UP: usize = 20;
+/// A home that lets this agent run `true`, and the path of that.
+pub(crate) fn allowing_true(agent: &str) -> Result<(Home, String)> {
+    let home = Home::asking()?;
+    let program = std::fs::canonicalize("/usr/bin/true")?.display().to_string();
+    home.edit_document(|document| {
+        document["agents"][agent]["allowlist"] = json!([{ "id": "true", "pattern": program }]);
+    })?;
+    Ok((home, program))
+}
+
+pub(crate) const LIMIT: Duration = Duration::from_secs(20);
+pub(crate) const PAUSE: Duration = Duration::from_millis(20);
+pub(crate) const WARM_UP: usize = 20;

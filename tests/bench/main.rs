@@ -5,6 +5,7 @@
 mod exec;
 mod figures;
 mod gateway;
+mod hook;
 mod inbox;
 mod load;
 mod memory;
@@ -78,6 +79,7 @@ enum Series {
     Policy,
     Start,
     Exec,
+    Hook,
     Tools,
     Prompt,
     Memory,
@@ -135,6 +137,10 @@ fn main() -> Result<()> {
     if wanted(Series::Exec) {
         say("exec path")?;
         figures.extend(exec::measure(args.runs)?);
+    }
+    if wanted(Series::Hook) {
+        say("the hook")?;
+        figures.extend(hook::measure(args.runs)?);
     }
     if wanted(Series::Tools) {
         say("tools")?;

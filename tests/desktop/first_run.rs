@@ -6,6 +6,7 @@ use countersign_protocol::question::{Outcome, QuestionKind, Via};
 use countersign_tests::app::{App, Window};
 use countersign_tests::bus::Shell;
 use countersign_tests::driver::Key;
+use countersign_tests::first_steps::of;
 use countersign_tests::home::Home;
 use countersign_tests::process::{PATIENCE, wait_for};
 use serde_json::{Value, json};
@@ -51,39 +52,6 @@ fn settings(app: &App, agent: &str) -> PathBuf {
     app.home.path().join(below.unwrap_or_default())
 }
 
-/// What a button of an agent's card is found by.
-fn of(agent: &str, testid: &str) -> String {
-    format!("[data-agent=\"{agent}\"] [data-testid=\"{testid}\"]")
-}
-
-fn click(app: &App, selector: &str) -> Story {
-    app.wait_for_element(Window::Main, selector)?;
-    ensure!(app.browser()?.click(selector)?, "{selector} went away before it was clicked");
-    Ok(())
-}
-
-fn step(app: &App, name: &str) -> Story {
-    app.wait_for_element(Window::Main, &format!("[data-testid=\"first-steps\"][data-step=\"{name}\"]"))
-}
-
-fn has_gone(app: &App, testid: &str) -> Story {
-    let gone = format!("return document.querySelector('[data-testid=\"{testid}\"]') === null");
-    app.wait_in(Window::Main, &format!("{testid} has gone"), &gone).map(|_| ())
-}
-
-/// Presses Tab until this has the keyboard.
-fn tab_to(app: &App, selector: &str) -> Story {
-    app.wait_for_element(Window::Main, selector)?;
-    let here = format!("return document.activeElement?.matches({}) ?? false", json!(selector));
-    for _ in 0..MOST_TABS {
-        if app.browser()?.run::<bool>(&here, json!([]))? {
-            return Ok(());
-        }
-        app.browser()?.press(&[Key::Tab])?;
-    }
-    anyhow::bail!("{selector} is not reached by Tab")
-}
-
 /// The input of a recorded call of Claude Code, in the story's own folder.
 fn recorded(app: &App) -> Result<Vec<u8>> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus/hooks/claude-code-bash.json");
@@ -115,29 +83,29 @@ fn from_the_start_to_the_first_answered_call_of_an_agent_takes_less_than_a_minut
     let begun = Instant::now();
     begin(&all, |app| {
         app.shoot(Window::Main, "first-steps-who")?;
-        click(app, &of("claude-code", "agent-connect"))?;
+        app.click_on(&of("claude-code", "agent-connect"))?;
         app.wait_for_element(Window::Main, &of("claude-code", "diff"))?;
         app.shoot(Window::Main, "first-steps-change")?;
         let path = settings(app, "claude-code");
         assert_eq!(fs::read_to_string(&path)?, SETTINGS[0].2, "a preview writes nothing");
-        click(app, &of("claude-code", "agent-write"))?;
+        app.click_on(&of("claude-code", "agent-write"))?;
         app.wait_for_element(Window::Main, &of("claude-code", "agent-written"))?;
         let backup = path.with_file_name("settings.json.before-countersign");
         assert_eq!(fs::read_to_string(backup)?, SETTINGS[0].2);
         app.shoot(Window::Main, "first-steps-written")?;
 
         app.click(Window::Main, "step-next")?;
-        step(app, "harmless")?;
-        click(app, "[data-testid=\"preset-everyday\"] label:last-child input")?;
+        app.wait_for_step("harmless")?;
+        app.click_on("[data-testid=\"preset-everyday\"] label:last-child input")?;
         app.click_armed(Window::Main, "loosen-apply")?;
-        has_gone(app, "confirm-loosening")?;
+        app.wait_until_gone("confirm-loosening")?;
         let on = "[data-testid=\"preset-everyday\"] label.chosen:last-child";
         app.wait_for_element(Window::Main, on)?;
         app.shoot(Window::Main, "first-steps-harmless")?;
         ensure!(fs::read_to_string(app.home.rules_path())?.contains("everyday"));
 
         app.click(Window::Main, "step-next")?;
-        step(app, "try")?;
+        app.wait_for_step("try")?;
         app.click(Window::Main, "sample-send")?;
         // Everyday reading is on, and a sample is asked about all the same.
         app.wait_for_card("uname")?;
@@ -168,33 +136,33 @@ fn by_keyboard_an_agent_is_connected_and_taken_back_and_no_key_alone_does_anythi
             app.browser()?.press(&[key])?;
         }
         assert_eq!(fs::read_to_string(&path)?, before);
-        tab_to(app, &of("claude-code", "agent-connect"))?;
+        app.tab_to(&of("claude-code", "agent-connect"))?;
         app.browser()?.press(&[Key::Enter])?;
         app.wait_for_element(Window::Main, &of("claude-code", "diff"))?;
         app.browser()?.press(&[Key::Escape])?;
-        has_gone(app, "agent-change")?;
-        step(app, "who")?;
-        tab_to(app, &of("claude-code", "agent-connect"))?;
+        app.wait_until_gone("agent-change")?;
+        app.wait_for_step("who")?;
+        app.tab_to(&of("claude-code", "agent-connect"))?;
         app.browser()?.press(&[Key::Enter])?;
         app.wait_for_element(Window::Main, &format!("{}:enabled", of("claude-code", "agent-write")))?;
-        tab_to(app, &of("claude-code", "agent-write"))?;
+        app.tab_to(&of("claude-code", "agent-write"))?;
         app.browser()?.press(&[Key::Enter])?;
         app.wait_for_element(Window::Main, &of("claude-code", "agent-written"))?;
         ensure!(fs::read_to_string(&path)?.contains("hook claude-code"));
-        tab_to(app, &of("claude-code", "agent-undo"))?;
+        app.tab_to(&of("claude-code", "agent-undo"))?;
         app.browser()?.press(&[Key::Enter])?;
         app.wait_for_element(Window::Main, &format!("{}:enabled", of("claude-code", "agent-write")))?;
-        tab_to(app, &of("claude-code", "agent-write"))?;
+        app.tab_to(&of("claude-code", "agent-write"))?;
         app.browser()?.press(&[Key::Enter])?;
         app.wait_for_element(Window::Main, "[data-agent=\"claude-code\"][data-state=\"idle\"]")?;
         assert_eq!(fs::read_to_string(&path)?, before);
         // Each step is left out by Esc, and then they never come again.
         for next in ["harmless", "try"] {
             app.browser()?.press(&[Key::Escape])?;
-            step(app, next)?;
+            app.wait_for_step(next)?;
         }
         app.browser()?.press(&[Key::Escape])?;
-        has_gone(app, "first-steps")?;
+        app.wait_until_gone("first-steps")?;
         ensure!(app.home.first_steps().is_file() && app.home.outcomes()?.is_empty());
         Ok(())
     })
@@ -205,7 +173,7 @@ fn a_machine_without_agents_says_so_and_the_inbox_offers_to_connect_one() -> Sto
     let without = home(&[])?.with_variable("PATH", "/usr/bin:/bin");
     story(Ok(without), Shell::Bare, |app| {
         ensure!(app.start_again(&[])? == 0);
-        step(app, "who")?;
+        app.wait_for_step("who")?;
         let said = "return document.querySelector('[data-testid=\"empty\"]') !== null
             && document.querySelector('[data-testid=\"agents-missing\"]').innerText.includes('Claude Code')";
         app.wait_in(Window::Main, "nothing was found", said)?;
@@ -218,8 +186,8 @@ fn a_machine_without_agents_says_so_and_the_inbox_offers_to_connect_one() -> Sto
         // One that is started meanwhile is found when somebody looks again.
         fs::create_dir(app.home.path().join(".gemini"))?;
         app.click(Window::Main, "agents-again")?;
-        click(app, &of("gemini", "agent-connect"))?;
-        click(app, &format!("{}:enabled", of("gemini", "agent-write")))?;
+        app.click_on(&of("gemini", "agent-connect"))?;
+        app.click_on(&format!("{}:enabled", of("gemini", "agent-write")))?;
         app.wait_for_element(Window::Main, "[data-agent=\"gemini\"][data-state=\"asks\"]")?;
         ensure!(settings(app, "gemini").is_file());
         Ok(())
@@ -230,18 +198,18 @@ fn a_machine_without_agents_says_so_and_the_inbox_offers_to_connect_one() -> Sto
 fn broken_settings_are_left_alone_and_comments_stay() -> Story {
     begin(&["qwen", "gemini"], |app| {
         let (broken, commented) = (settings(app, "qwen"), settings(app, "gemini"));
-        click(app, &of("qwen", "agent-connect"))?;
+        app.click_on(&of("qwen", "agent-connect"))?;
         app.wait_for_element(Window::Main, &of("qwen", "agent-left-alone"))?;
         app.wait_for_element(Window::Main, &of("qwen", "agent-by-hand"))?;
         app.wait_for_element(Window::Main, &format!("{}:disabled", of("qwen", "agent-write")))?;
         app.shoot(Window::Main, "agents-broken")?;
         assert_eq!(fs::read_to_string(&broken)?, SETTINGS[3].2);
-        click(app, &of("qwen", "agent-cancel"))?;
+        app.click_on(&of("qwen", "agent-cancel"))?;
 
-        click(app, &of("gemini", "agent-connect"))?;
+        app.click_on(&of("gemini", "agent-connect"))?;
         let both = format!("{} label:last-child input", of("gemini", "agent-ways"));
-        click(app, &both)?;
-        click(app, &format!("{}:enabled", of("gemini", "agent-write")))?;
+        app.click_on(&both)?;
+        app.click_on(&format!("{}:enabled", of("gemini", "agent-write")))?;
         app.wait_for_element(Window::Main, &of("gemini", "agent-written"))?;
         let text = fs::read_to_string(&commented)?;
         ensure!(text.contains("// mine") && text.contains("// at night"), "{text}");
@@ -254,14 +222,14 @@ fn broken_settings_are_left_alone_and_comments_stay() -> Story {
 fn what_changed_after_it_was_shown_is_shown_again_before_it_is_written() -> Story {
     begin(&["claude-code"], |app| {
         let path = settings(app, "claude-code");
-        click(app, &of("claude-code", "agent-connect"))?;
+        app.click_on(&of("claude-code", "agent-connect"))?;
         app.wait_for_element(Window::Main, &format!("{}:enabled", of("claude-code", "agent-write")))?;
         let theirs = "{\n  \"model\": \"theirs\"\n}\n";
         fs::write(&path, theirs)?;
-        click(app, &of("claude-code", "agent-write"))?;
+        app.click_on(&of("claude-code", "agent-write"))?;
         app.wait_for_element(Window::Main, "[data-testid=\"agent-changed\"]")?;
         assert_eq!(fs::read_to_string(&path)?, theirs);
-        click(app, &format!("{}:enabled", of("claude-code", "agent-write")))?;
+        app.click_on(&format!("{}:enabled", of("claude-code", "agent-write")))?;
         app.wait_for_element(Window::Main, &of("claude-code", "agent-written"))?;
         let text = fs::read_to_string(&path)?;
         ensure!(text.contains("theirs") && text.contains("hook claude-code"), "{text}");
@@ -271,6 +239,3 @@ fn what_changed_after_it_was_shown_is_shown_again_before_it_is_written() -> Stor
         Ok(())
     })
 }
-
-/// Stops of Tab between any two things of a page that these stories look for.
-const MOST_TABS: usize = 40;

@@ -14,6 +14,8 @@ pub mod desktops;
 #[cfg(feature = "desktop")]
 pub mod driver;
 pub mod exchange;
+#[cfg(feature = "desktop")]
+pub mod first_steps;
 pub mod gateway;
 pub mod home;
 #[cfg(feature = "desktop")]

@@ -1,5 +1,6 @@
 //! The doors that requests come by, and one app that all of them lead to.
 
+use crate::exec::allowing_true;
 use crate::gateway::{self, Pair};
 use crate::start::start;
 use anyhow::{Context, Result, bail, ensure};
@@ -103,11 +104,7 @@ pub(super) struct Rig {
 impl Rig {
     /// An app that lets `true` run.
     pub(super) fn start() -> Result<Self> {
-        let home = Home::asking()?;
-        let program = std::fs::canonicalize("/usr/bin/true")?.display().to_string();
-        home.edit_document(|document| {
-            document["agents"]["main"]["allowlist"] = json!([{ "id": "true", "pattern": program }]);
-        })?;
+        let (home, _) = allowing_true("main")?;
         let here =
             json!({ "tools": { "exec": { "host": "gateway", "security": "allowlist", "ask": "on-miss" } } });
         home.write_private(&home.state().join("tools.json"), here.to_string().as_bytes())?;
