@@ -13,6 +13,7 @@ mod kinds;
 mod leftovers;
 mod model;
 mod rig;
+mod terminal;
 mod ties;
 mod tools;
 
@@ -85,6 +86,7 @@ const STORIES: &[Named] = named![Quick:
     endings::an_agent_that_is_asked_to_end_takes_its_question_back,
     endings::an_agent_that_is_interrupted_takes_its_question_back,
     endings::an_agent_that_is_killed_takes_its_question_back,
+    endings::a_turn_that_escape_stops_in_a_terminal_takes_its_question_back,
     ties::what_the_policy_denies_is_denied_unasked_for_files_too,
     ties::what_the_policy_allows_is_done_unasked_for_files_too,
     ties::a_refusal_reaches_every_tool_that_runs_a_command,

@@ -2,6 +2,7 @@
 
 use crate::kinds::{Agent, Deed, Door, Mode};
 use crate::model::{Call, Model};
+use crate::terminal::Terminal;
 use crate::{NoSuchThing, Story};
 use anyhow::{Context, Result, anyhow, ensure};
 use countersign_protocol::question::Outcome;
@@ -123,6 +124,14 @@ impl<'a> Rig<'a> {
         let mut turns = one_by_one(self.agent, deeds)?;
         turns.extend(self.agent.kind.end_below().map(|call| vec![call]));
         Ok(request(&self.model.script(turns)))
+    }
+
+    /// Tells the agent to do these things one after the other, in a terminal.
+    pub(crate) fn converse(&self, deeds: &[Deed]) -> Result<Terminal> {
+        let marker = self.model.script(one_by_one(self.agent, deeds)?);
+        let mut program = self.agent.program(&self.app.home, &countersign()?)?;
+        self.agent.kind.converse(&mut program, &self.app.home, &self.model, &request(&marker))?;
+        Terminal::start(&program)
     }
 
     fn tell_in(&self, mode: Mode, turns: Vec<Vec<Call>>) -> Result<Talk> {

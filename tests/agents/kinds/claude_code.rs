@@ -67,22 +67,24 @@ impl Kind for ClaudeCode {
     }
 
     fn prompt(&self, program: &mut Command, model: &Model, prompt: &str, mode: Mode) {
-        program.env("ANTHROPIC_BASE_URL", model.url()).env("ANTHROPIC_API_KEY", "scripted");
-        for quiet in [
-            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC",
-            "DISABLE_AUTOUPDATER",
-            "DISABLE_ERROR_REPORTING",
-            "DISABLE_TELEMETRY",
-        ] {
-            program.env(quiet, "1");
-        }
-        // Else the model is told of most tools only when it looks for them.
-        program.env("ENABLE_TOOL_SEARCH", "false").env("MCP_TOOL_TIMEOUT", "600000");
+        surround(program, model);
         program.args(["-p", prompt, "--output-format", "stream-json", "--verbose"]);
         if mode == Mode::Unchecked {
             // It refuses that to root outside of what calls itself a sandbox.
             program.arg("--dangerously-skip-permissions").env("IS_SANDBOX", "1");
         }
+    }
+
+    fn converse(&self, program: &mut Command, home: &Home, model: &Model, prompt: &str) -> Story {
+        let work = home.work().display().to_string();
+        let welcomed = json!({
+            "hasCompletedOnboarding": true, "theme": "dark", "customApiKeyResponses": { "approved": [KEY], "rejected": [] },
+            "projects": { work: { "hasTrustDialogAccepted": true, "hasCompletedProjectOnboarding": true } },
+        });
+        fs::write(self.tools_file(home), welcomed.to_string())?;
+        surround(program, model);
+        program.arg(prompt);
+        Ok(())
     }
 
     fn tools_file(&self, home: &Home) -> PathBuf {
@@ -107,4 +109,20 @@ impl Kind for ClaudeCode {
     }
 }
 
+/// Has it talk to the scripted model, and to nobody else.
+fn surround(program: &mut Command, model: &Model) {
+    program.env("ANTHROPIC_BASE_URL", model.url()).env("ANTHROPIC_API_KEY", KEY);
+    for quiet in [
+        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC",
+        "DISABLE_AUTOUPDATER",
+        "DISABLE_ERROR_REPORTING",
+        "DISABLE_TELEMETRY",
+    ] {
+        program.env(quiet, "1");
+    }
+    // Else the model is told of most tools only when it looks for them.
+    program.env("ENABLE_TOOL_SEARCH", "false").env("MCP_TOOL_TIMEOUT", "600000");
+}
+
+const KEY: &str = "scripted";
 const SETTINGS: &str = ".claude/settings.json";

@@ -83,6 +83,14 @@ impl Kind for Codex {
         program.arg(prompt);
     }
 
+    fn converse(&self, program: &mut Command, home: &Home, _model: &Model, prompt: &str) -> Story {
+        let mut settings = OpenOptions::new().append(true).open(self.tools_file(home))?;
+        writeln!(settings, "\n[projects.{}]\ntrust_level = \"trusted\"", json!(home.work()))?;
+        program.env("SCRIPTED_KEY", "scripted");
+        program.args(["--sandbox", "danger-full-access", "--dangerously-bypass-hook-trust", prompt]);
+        Ok(())
+    }
+
     fn tools_file(&self, home: &Home) -> PathBuf {
         home.path().join(".codex/config.toml")
     }

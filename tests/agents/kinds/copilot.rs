@@ -54,9 +54,24 @@ impl Kind for Copilot {
     }
 
     fn prompt(&self, program: &mut Command, model: &Model, prompt: &str, _mode: Mode) {
-        program.env("COPILOT_PROVIDER_BASE_URL", format!("{}/v1", model.url()));
-        program.env("COPILOT_MODEL", "scripted").env("COPILOT_OFFLINE", "true");
+        surround(program, model);
         program.args(["-p", prompt, "--allow-all-tools", "--no-auto-update"]);
+    }
+
+    fn says_to_press_again(&self) -> Option<&'static str> {
+        Some("again to interrupt")
+    }
+
+    fn ends_hooks_with_turn(&self) -> bool {
+        false
+    }
+
+    fn converse(&self, program: &mut Command, home: &Home, model: &Model, prompt: &str) -> Story {
+        let settings = json!({ "trusted_folders": [home.work()] });
+        fs::write(home.path().join(".copilot/config.json"), settings.to_string())?;
+        surround(program, model);
+        program.args(["-i", prompt, "--allow-all-tools", "--no-auto-update"]);
+        Ok(())
     }
 
     fn tools_file(&self, home: &Home) -> PathBuf {
@@ -75,4 +90,10 @@ impl Kind for Copilot {
         let settings = json!({ "mcpServers": { "countersign": server } });
         Ok(fs::write(self.tools_file(home), format!("{settings:#}\n"))?)
     }
+}
+
+/// Has it talk to the scripted model.
+fn surround(program: &mut Command, model: &Model) {
+    program.env("COPILOT_PROVIDER_BASE_URL", format!("{}/v1", model.url()));
+    program.env("COPILOT_MODEL", "scripted").env("COPILOT_OFFLINE", "true");
 }

@@ -70,12 +70,20 @@ impl Kind for Gemini {
     }
 
     fn prompt(&self, program: &mut Command, model: &Model, prompt: &str, _mode: Mode) {
-        // Else the program that is started only waits for another one, which a signal does not reach.
-        program.env("GEMINI_CLI_NO_RELAUNCH", "true");
-        program.env("GOOGLE_GEMINI_BASE_URL", model.url()).env("GEMINI_API_KEY", "scripted");
+        surround(program, model);
         // Without `-y` it hides from its model whatever it would have to ask a person about.
         program.args(["-p", prompt, "--output-format", "stream-json", "-y", "--skip-trust"]);
         program.args(["-m", "gemini-2.5-flash"]);
+    }
+
+    fn ends_hooks_with_turn(&self) -> bool {
+        false
+    }
+
+    fn converse(&self, program: &mut Command, _home: &Home, model: &Model, prompt: &str) -> Story {
+        surround(program, model);
+        program.args(["-i", prompt, "-y", "--skip-trust", "-m", "gemini-2.5-flash"]);
+        Ok(())
     }
 
     fn fetches_an_address(&self) -> bool {
@@ -88,6 +96,13 @@ impl Kind for Gemini {
         settings["mcpServers"] = json!({ "countersign": served(door, &["mcp", "--provider", "google"]) });
         Ok(fs::write(path, format!("{settings:#}\n"))?)
     }
+}
+
+/// Has it talk to the scripted model.
+fn surround(program: &mut Command, model: &Model) {
+    // Else the program that is started only waits for another one, which a signal does not reach.
+    program.env("GEMINI_CLI_NO_RELAUNCH", "true");
+    program.env("GOOGLE_GEMINI_BASE_URL", model.url()).env("GEMINI_API_KEY", "scripted");
 }
 
 const SETTINGS: &str = ".gemini/settings.json";

@@ -76,6 +76,22 @@ pub(crate) trait Kind: std::fmt::Debug + Sync {
     /// Makes the program's command line into one that does what the prompt says and ends.
     fn prompt(&self, program: &mut Command, model: &Model, prompt: &str, mode: Mode);
 
+    /// Makes the program's command line into one that does what the prompt says in a terminal and stays, with everything
+    /// settled that it would ask there first.
+    fn converse(&self, _program: &mut Command, _home: &Home, _model: &Model, _prompt: &str) -> Story {
+        Err(without("no story has it in a terminal yet"))
+    }
+
+    /// What it says after Escape in its terminal where it stops only at a second one.
+    fn says_to_press_again(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// Whether it ends its hooks when a turn is stopped, so that they can know.
+    fn ends_hooks_with_turn(&self) -> bool {
+        true
+    }
+
     /// Adds the server of tools to its settings, as the documentation says.
     fn add_tools(&self, agent: &Agent, home: &Home, door: &Door) -> Story;
 

@@ -64,11 +64,18 @@ impl Kind for Qwen {
     }
 
     fn prompt(&self, program: &mut Command, model: &Model, prompt: &str, _mode: Mode) {
-        program.env("OPENAI_BASE_URL", format!("{}/v1", model.url())).env("OPENAI_API_KEY", "scripted");
-        // Else the program that is started only waits for another one, which a signal does not reach.
-        program.env("QWEN_CODE_NO_RELAUNCH", "true");
-        program.env("OPENAI_MODEL", "scripted").env("QWEN_SANDBOX", "false");
+        surround(program, model);
         program.args(["-p", prompt, "--output-format", "stream-json", "-y"]);
+    }
+
+    fn ends_hooks_with_turn(&self) -> bool {
+        false
+    }
+
+    fn converse(&self, program: &mut Command, _home: &Home, model: &Model, prompt: &str) -> Story {
+        surround(program, model);
+        program.args(["-i", prompt, "-y"]);
+        Ok(())
     }
 
     fn add_tools(&self, _agent: &Agent, home: &Home, door: &Door) -> Story {
@@ -77,4 +84,12 @@ impl Kind for Qwen {
         settings["mcpServers"] = json!({ "countersign": served(door, &["mcp"]) });
         Ok(fs::write(path, format!("{settings:#}\n"))?)
     }
+}
+
+/// Has it talk to the scripted model.
+fn surround(program: &mut Command, model: &Model) {
+    program.env("OPENAI_BASE_URL", format!("{}/v1", model.url())).env("OPENAI_API_KEY", "scripted");
+    // Else the program that is started only waits for another one, which a signal does not reach.
+    program.env("QWEN_CODE_NO_RELAUNCH", "true");
+    program.env("OPENAI_MODEL", "scripted").env("QWEN_SANDBOX", "false");
 }
