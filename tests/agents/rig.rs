@@ -6,7 +6,7 @@ use crate::terminal::Terminal;
 use crate::{NoSuchThing, Story};
 use anyhow::{Context, Result, anyhow, ensure};
 use countersign_protocol::question::Outcome;
-use countersign_tests::app::{App, Prompt};
+use countersign_tests::app::{App, Prompt, Window};
 use countersign_tests::bus::Shell;
 use countersign_tests::cli::{Finished, Running};
 use countersign_tests::home::Home;
@@ -146,6 +146,11 @@ impl<'a> Rig<'a> {
         self.app.wait_for_prompt("the prompt shows the request", |prompt| {
             prompt.state == "card" && prompt.painted && prompt.card.as_ref() == Some(&id)
         })
+    }
+
+    /// Waits until the window shows what would become of a file.
+    pub(crate) fn shows_difference(&self) -> Story {
+        self.app.wait_for_element(Window::Prompt, "[data-testid=\"diff\"]")
     }
 
     /// Answers whatever is asked until the agent ends; `allows` says what is allowed.

@@ -1,8 +1,11 @@
 //! Tools of other agents, which they call themselves once they may: commands are judged as those that run here, changes of
 //! files are shown as a diff, and of everything else a person sees the parameters.
 
+use countersign_approvals::question::Question;
 use countersign_policy::calls::{CallNature, names_a_secret};
+use countersign_protocol::question::Via;
 use countersign_protocol::socket::ExecRequest;
+use countersign_questions::tools as questions;
 use countersign_tools::tool::Tool;
 use countersign_tools::{files, tool::Call};
 use serde_json::{Map, Value};
@@ -16,27 +19,38 @@ pub(super) enum Foreign {
     Command(Box<ExecRequest>),
     /// A change of files: a tool of ours that would do the same, and its call.
     Change(Arc<dyn Tool>, Box<Call>),
-    /// Something that a person sees the parameters of.
-    Other {
-        /// Texts that a shell may get to read.
-        commands: Vec<String>,
-        /// What rules about the tool may say of it.
-        nature: CallNature,
-        /// Hosts that it may fetch from.
-        hosts: Vec<String>,
-    },
+    /// Something else.
+    Other(Parameters),
+}
+
+/// A call that a person sees the parameters of.
+pub(super) struct Parameters {
+    /// Texts that a shell may get to read.
+    pub(super) commands: Vec<String>,
+    /// What rules about the tool may say of it.
+    pub(super) nature: CallNature,
+    /// Hosts that it may fetch from.
+    pub(super) hosts: Vec<String>,
+}
+
+impl Parameters {
+    /// What a person is asked.
+    pub(super) fn question(self, call: &Call) -> Question {
+        questions::of_arguments(call, self.commands, self.nature, self.hosts, Via::Hook)
+    }
 }
 
 /// Recognises a call by its tool's name and parameters. A name alone proves nothing: parameters that do not fit make it unknown.
 pub(super) fn recognise(call: &Call, home: &Path) -> Foreign {
     let name = call.tool.as_str();
-    let other = || other(call, home);
+    let other = || Foreign::Other(parameters(call, home));
     if COMMANDS.contains(&name) {
         return command(call).map_or_else(other, |exec| Foreign::Command(Box::new(exec)));
     }
     let found = CHANGES.iter().find(|(names, ..)| names.contains(&name));
     let Some((_, ours, params)) = found else { return other() };
-    let Some(params) = known(&call.params, params) else { return other() };
+    let patch = patch_as_command(call);
+    let Some(params) = patch.or_else(|| known(&call.params, params)) else { return other() };
     let tool = files::all().into_iter().find(|tool| tool.declaration().name == *ours);
     let Some(tool) = tool else { return other() };
     let mut same = call.clone();
@@ -49,9 +63,16 @@ pub(super) fn recognise(call: &Call, home: &Path) -> Foreign {
     Foreign::Change(tool, Box::new(same))
 }
 
-/// A call that a person sees the parameters of. Which of these a shell gets to read nobody knows, so that they may be commands is
+/// A patch that the tool for patches gets as its command, as Codex tells its hooks.
+fn patch_as_command(call: &Call) -> Option<Map<String, Value>> {
+    let text = known(&call.params, &["command"])?.get("command")?.as_str()?.to_owned();
+    let is_patch = call.tool == "apply_patch" && text.trim_start().starts_with("*** Begin Patch");
+    is_patch.then(|| Map::from_iter([("input".to_owned(), Value::String(text))]))
+}
+
+/// A call as its parameters show it. Which of these a shell gets to read nobody knows, so that they may be commands is
 /// enough for rules that refuse, and never for one that allows.
-fn other(call: &Call, home: &Path) -> Foreign {
+pub(super) fn parameters(call: &Call, home: &Path) -> Parameters {
     let text = |value: &Value| match value {
         Value::String(text) => Some(text.clone()),
         Value::Array(words) => {
@@ -68,7 +89,7 @@ fn other(call: &Call, home: &Path) -> Foreign {
         None => call.params.values().flat_map(hosts_in).collect(),
     };
     let nature = if commands.is_empty() { nature(call, fetched.is_some(), home) } else { CallNature::Acts };
-    Foreign::Other { commands, nature, hosts }
+    Parameters { commands, nature, hosts }
 }
 
 /// What a tool without commands does, as far as its name and parameters tell.
@@ -235,9 +256,10 @@ const SHELL_TEXTS: [&str; 5] = ["chars", "cmd", "command", "commands", "script"]
 
 /// What agents call the tools that change files, ours that do the same, and every parameter that these understand.
 const CHANGES: &[(&[&str], &str, &[&str])] = &[
-    (&["Write", "write_file"], "write_file", &["file_path", "path", "content"]),
+    // `file_text`, `old_str` and `new_str` are what Copilot CLI calls them.
+    (&["Write", "write_file"], "write_file", &["file_path", "path", "content", "file_text"]),
     (
-        &["Edit", "edit_file", "replace"],
+        &["Edit", "edit", "edit_file", "replace"],
         "edit_file",
         // `instruction` is what Gemini CLI tells itself that the edit is for.
         &[
@@ -248,6 +270,8 @@ const CHANGES: &[(&[&str], &str, &[&str])] = &[
             "replace_all",
             "old_text",
             "new_text",
+            "old_str",
+            "new_str",
             "instruction",
         ],
     ),

@@ -30,7 +30,6 @@ use countersign_approvals::ports::Ports;
 use countersign_core::session_events::SessionEvents;
 use countersign_node::host::Host;
 use countersign_node::socket::server::Peer;
-use countersign_policy::calls::CallNature;
 use countersign_policy::display;
 use countersign_protocol::ids::{AgentId, SessionKey};
 use countersign_protocol::question::{Outcome, Via};
@@ -261,7 +260,8 @@ impl Tools {
     async fn permitted(&self, call: ToolCall, peer: &Peer, gone: &CancellationToken) -> Result<(), Failure> {
         let call = call_of(call, peer, Entrance::Machine)?;
         let gate = &self.inner.gate;
-        let asked = match foreign::recognise(&call, &self.inner.parts.home) {
+        let home = &self.inner.parts.home;
+        let asked = match foreign::recognise(&call, home) {
             Foreign::Command(exec) => {
                 let peer = Peer { via: Some(Via::Hook), ..peer.clone() };
                 let wait = gate::wait_of(&call);
@@ -282,11 +282,9 @@ impl Tools {
                     questions::of_plan(&call, &plan.preview, Via::Hook)
                 }
                 // It may fail there too, or do something else than ours would: a person sees what is known.
-                Err(_) => questions::of_arguments(&call, Vec::new(), CallNature::Acts, Vec::new(), Via::Hook),
+                Err(_) => foreign::parameters(&call, home).question(&call),
             },
-            Foreign::Other { commands, nature, hosts } => {
-                questions::of_arguments(&call, commands, nature, hosts, Via::Hook)
-            }
+            Foreign::Other(parameters) => parameters.question(&call),
         };
         gate.ask(&call, asked, None, true, gone).await.map_err(not_allowed)
     }

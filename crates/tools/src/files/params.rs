@@ -9,11 +9,11 @@ pub(super) type Spellings = &'static [&'static str];
 /// Of a file.
 pub(super) const PATH: Spellings = &["path", "file_path", "filePath", "file"];
 /// What is written.
-pub(super) const CONTENT: Spellings = &["content"];
+pub(super) const CONTENT: Spellings = &["content", "file_text"];
 /// What is replaced.
-pub(super) const FROM: Spellings = &["old_text", "old_string", "oldText", "oldString"];
+pub(super) const FROM: Spellings = &["old_text", "old_string", "oldText", "oldString", "old_str"];
 /// By what.
-pub(super) const TO: Spellings = &["new_text", "new_string", "newText", "newString"];
+pub(super) const TO: Spellings = &["new_text", "new_string", "newText", "newString", "new_str"];
 /// Wherever it is.
 pub(super) const EVERYWHERE: Spellings = &["replace_all", "replaceAll"];
 /// Several replacements.

@@ -40,17 +40,20 @@ fn message(permission: Permission) -> String {
 #[tokio::test]
 async fn recorded_calls_are_known_as_what_they_are() {
     let rig = rig();
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/corpus/hooks/recorded");
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/corpus/hooks");
     let mut known: BTreeMap<&'static str, Vec<String>> = BTreeMap::new();
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
+    let folders = [folder.to_owned(), format!("{folder}/recorded")];
+    let entries = folders.iter().flat_map(|folder| fs::read_dir(folder).unwrap());
+    for path in entries.map(|entry| entry.unwrap().path()).filter(|path| path.is_file()) {
         let input: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
-        let (tool, params) = (input["input"]["tool_name"].as_str().unwrap(), &input["input"]["tool_input"]);
+        // What is written for `generic` names its tool in another way.
+        let Some(tool) = input["input"]["tool_name"].as_str() else { continue };
+        let params = &input["input"]["tool_input"];
         let call = call_of(rig.call(tool, params), &PEER, Entrance::Machine).unwrap();
         let kind = match crate::tools::foreign::recognise(&call, rig.home.path()) {
             Foreign::Command(_) => "command",
             Foreign::Change(..) => "change",
-            Foreign::Other { .. } => "other",
+            Foreign::Other(_) => "other",
         };
         known.entry(kind).or_default().push(tool.to_owned());
     }
@@ -61,11 +64,45 @@ async fn recorded_calls_are_known_as_what_they_are() {
         tools
     };
     assert_eq!(named("command"), ["Bash", "Monitor", "run_shell_command"]);
-    assert_eq!(named("change"), ["Edit", "Write", "replace", "write_file"]);
-    assert_eq!(
-        named("other"),
-        ["Agent", "Read", "WebFetch", "get_goal", "read_file", "spawn_agent", "web_fetch"]
-    );
+    assert_eq!(named("change"), ["Edit", "Write", "apply_patch", "replace", "write_file"]);
+    let other = [
+        "Agent",
+        "AskUserQuestion",
+        "Read",
+        "WebFetch",
+        "countersign-exec",
+        "get_goal",
+        "mcp__countersign__exec",
+        "mcp__filesystem__read_file",
+        "mcp__fs__read",
+        "read_file",
+        "spawn_agent",
+        "update_plan",
+        "web_fetch",
+    ];
+    assert_eq!(named("other"), other);
+}
+
+#[tokio::test]
+async fn changes_are_known_by_each_agents_own_words_for_them() {
+    let rig = rig();
+    let patch = "*** Begin Patch\n*** Add File: a.txt\n+one\n*** End Patch\n";
+    let is_change = |tool: &str, params: &Value| {
+        let call = call_of(rig.call(tool, params), &PEER, Entrance::Machine).unwrap();
+        matches!(crate::tools::foreign::recognise(&call, rig.home.path()), Foreign::Change(..))
+    };
+    for (tool, params, change) in [
+        ("Write", json!({ "path": "a.txt", "file_text": "one" }), true),
+        ("Edit", json!({ "path": "a.txt", "old_str": "one", "new_str": "two" }), true),
+        ("edit", json!({ "file_path": "a.txt", "old_string": "one", "new_string": "two" }), true),
+        ("apply_patch", json!({ "command": patch }), true),
+        ("apply_patch", json!({ "command": "wipe" }), false),
+        ("apply_patch", json!({ "command": patch, "then": "wipe" }), false),
+        ("Write", json!({ "command": patch }), false),
+        ("Write", json!({ "path": "a.txt", "file_text": "one", "mode": "0777" }), false),
+    ] {
+        assert_eq!(is_change(tool, &params), change, "{tool} {params}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
