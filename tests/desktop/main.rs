@@ -5,6 +5,7 @@ mod agents;
 mod answers;
 mod arming;
 mod display;
+mod documented;
 mod ending;
 mod far;
 mod first_run;

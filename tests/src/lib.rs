@@ -11,6 +11,7 @@ pub mod bus;
 pub mod cli;
 #[cfg(feature = "desktops")]
 pub mod desktops;
+pub mod documents;
 #[cfg(feature = "desktop")]
 pub mod driver;
 pub mod exchange;

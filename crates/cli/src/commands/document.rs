@@ -10,7 +10,7 @@ use countersign_approvals::ports::Ports;
 use countersign_approvals::rules::{self, RuleStore};
 use countersign_approvals::store::{Current, Store};
 use countersign_companion::alone;
-use countersign_companion::control::{self, ControlError};
+use countersign_companion::control::ControlError;
 use countersign_companion::desk::policy_views;
 use countersign_companion::sentences::{self, Language};
 use countersign_core::Core;
@@ -244,7 +244,7 @@ pub(super) async fn allowlist(
 /// Through the app when it runs, so that a person can confirm; else directly, tightening only.
 async fn edit(paths: &Paths, edits: Vec<DocumentEdit>, output: &Output) -> anyhow::Result<Exit> {
     let request = ControlRequest::Edit { base_hash: None, edits: edits.clone() };
-    let result = match control::call(&paths.control_socket(), &request, super::CONFIRM_WAIT).await {
+    let result = match super::confirmed(paths, &request, output).await {
         Ok(ControlResponse::Edited { result }) => result,
         Ok(ControlResponse::Error { message }) => anyhow::bail!(message),
         Ok(other) => anyhow::bail!("expected the outcome of an edit, got {other:?}"),

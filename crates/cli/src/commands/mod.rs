@@ -4,8 +4,6 @@
 mod connect;
 mod doctor;
 mod document;
-#[cfg(test)]
-mod documented;
 mod events;
 mod exec;
 mod explain;
@@ -24,11 +22,15 @@ mod status;
 mod tool_policy;
 
 use clap::{Args, Parser, Subcommand};
+use countersign_companion::control::{self, ControlError};
 use countersign_core::paths::Paths;
+use countersign_protocol::control::{ControlRequest, ControlResponse};
 use output::Output;
 use std::path::PathBuf;
+use std::pin::pin;
 use std::process::ExitCode;
 use std::time::Duration;
+use tokio::time::timeout;
 
 /// What a command line ended with, beyond a command's own exit code.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -237,8 +239,27 @@ fn run(command: Command, output: &Output) -> anyhow::Result<Exit> {
     exit
 }
 
+/// Sends a request that may have to be confirmed in the app's window, and says so when that seems to be what it waits for.
+/// Dropping the future takes back what still waits.
+async fn confirmed(
+    paths: &Paths,
+    request: &ControlRequest,
+    output: &Output,
+) -> Result<ControlResponse, ControlError> {
+    let socket = paths.control_socket();
+    let mut answer = pin!(control::call(&socket, request, CONFIRM_WAIT));
+    if let Ok(answer) = timeout(AT_ONCE, &mut answer).await {
+        return answer;
+    }
+    output.note("this waits for your click in the app's window; Ctrl+C takes it back");
+    answer.await
+}
+
 /// A person may take two minutes to confirm in the window.
 const CONFIRM_WAIT: Duration = Duration::from_secs(130);
+
+/// What nobody has to confirm is done long before.
+const AT_ONCE: Duration = Duration::from_millis(700);
 
 const EXIT_CODES: &str = "\
 Exit codes: the command's own for `exec`, else 0 done, 1 failed, 2 wrong usage or a hook's no, 200 denied,

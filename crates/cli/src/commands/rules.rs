@@ -4,7 +4,7 @@
 use super::Exit;
 use super::output::Output;
 use countersign_companion::alone;
-use countersign_companion::control::{self, ControlError};
+use countersign_companion::control::ControlError;
 use countersign_companion::desk::rules_view as view;
 
 use anyhow::Context;
@@ -454,7 +454,7 @@ fn preset_line(preset: &PresetView, out: &mut dyn Write) -> io::Result<()> {
 /// Through the app when it runs, so that a person can confirm; else directly, tightening only.
 async fn edit(paths: &Paths, edits: Vec<RuleEdit>, output: &Output) -> anyhow::Result<Exit> {
     let request = ControlRequest::EditRules { base_hash: None, edits: edits.clone() };
-    let result = match control::call(&paths.control_socket(), &request, super::CONFIRM_WAIT).await {
+    let result = match super::confirmed(paths, &request, output).await {
         Ok(ControlResponse::RulesEdited { result }) => result,
         Ok(ControlResponse::Error { message }) => anyhow::bail!(message),
         Ok(other) => anyhow::bail!("expected the outcome of an edit, got {other:?}"),

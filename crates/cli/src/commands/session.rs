@@ -1,9 +1,9 @@
 //! `countersign session`: what sessions say about where their commands run.
 
 use super::output::Output;
-use super::{AgentArg, CONFIRM_WAIT, Exit};
+use super::{AgentArg, Exit, confirmed};
 use clap::Subcommand;
-use countersign_companion::control::{self, ControlError};
+use countersign_companion::control::ControlError;
 use countersign_core::paths::Paths;
 use countersign_policy::display;
 use countersign_protocol::control::{ControlRequest, ControlResponse};
@@ -66,7 +66,7 @@ pub(super) async fn session(paths: &Paths, command: SessionCommand, output: &Out
             ControlRequest::ClearSession { agent: agent.agent, session }
         }
     };
-    match control::call(&paths.control_socket(), &request, CONFIRM_WAIT).await {
+    match confirmed(paths, &request, output).await {
         Ok(ControlResponse::Sessions { sessions }) => list(&sessions, output),
         Ok(ControlResponse::Said { reply, cleaned, applied }) => {
             said(reply.as_deref(), &cleaned, applied, output)

@@ -2,10 +2,9 @@
 
 use super::TOKEN_VARIABLE;
 use crate::commands::output::Output;
-use crate::commands::{CONFIRM_WAIT, Exit};
+use crate::commands::{Exit, confirmed};
 use anyhow::{Context as _, bail};
 use clap::{Args, Subcommand};
-use countersign_companion::control;
 use countersign_core::identity::command_line_identity;
 use countersign_core::json::kind;
 use countersign_core::paths::{Paths, process_environment};
@@ -209,7 +208,7 @@ pub(super) async fn resolve(paths: &Paths, args: ResolveArgs, output: &Output) -
     let (url, door) = open(paths, &place, reach.scopes()).await?;
     let kind = kind_of(&door.live, &id).await?;
     if decision.allows()
-        && let Err(why) = asked(paths, &url, &door.live, kind, &id, decision).await?
+        && let Err(why) = asked(paths, &url, &door.live, kind, &id, decision, output).await?
     {
         output.failure(&anyhow::anyhow!(why));
         return Ok(Exit::Denied);
@@ -231,6 +230,7 @@ async fn asked(
     kind: Kind,
     id: &str,
     decision: Decision,
+    output: &Output,
 ) -> anyhow::Result<Result<(), String>> {
     let mut params = Map::new();
     params.insert("gateway".to_owned(), url.into());
@@ -253,7 +253,7 @@ async fn asked(
         approval_timeout_ms: None,
     };
     let request = ControlRequest::PermitTool { call: Box::new(call), takes_events: false };
-    match control::call(&paths.control_socket(), &request, CONFIRM_WAIT).await? {
+    match confirmed(paths, &request, output).await? {
         ControlResponse::Permitted { permission: Permission::Allow, .. } => Ok(Ok(())),
         ControlResponse::Permitted { permission: Permission::Deny { message, .. }, .. } => Ok(Err(message)),
         ControlResponse::Error { message } => bail!(message),
