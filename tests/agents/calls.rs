@@ -153,7 +153,7 @@ pub(crate) fn a_new_file_is_written_when_it_is_allowed(agent: &Agent) -> Story {
     let rig = Rig::start(agent, HOOK)?;
     let talk = rig.tell(&[write(&rig)])?;
     rig.shown()?;
-    rig.shows_difference()?;
+    rig.reads_difference()?;
     ensure!(!rig.has("notes.txt"), "it was written before it was answered");
     rig.app.allow_once()?;
     let heard = rig.heard(talk)?;
@@ -177,7 +177,7 @@ pub(crate) fn an_edit_is_made_when_it_is_allowed(agent: &Agent) -> Story {
     let (path, deeds) = edit(&rig, agent)?;
     let talk = rig.tell(&deeds)?;
     rig.shown()?;
-    rig.shows_difference()?;
+    rig.reads_difference()?;
     rig.app.allow_once()?;
     let heard = rig.heard(talk)?;
     let text = fs::read_to_string(&path)?;

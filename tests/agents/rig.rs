@@ -9,6 +9,7 @@ use countersign_protocol::question::Outcome;
 use countersign_tests::app::{App, Prompt, Window};
 use countersign_tests::bus::Shell;
 use countersign_tests::cli::{Finished, Running};
+use countersign_tests::driver::Key;
 use countersign_tests::home::Home;
 use countersign_tests::process::{Background, PATIENCE, countersign, wait_for};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
@@ -148,9 +149,13 @@ impl<'a> Rig<'a> {
         })
     }
 
-    /// Waits until the window shows what would become of a file.
-    pub(crate) fn shows_difference(&self) -> Story {
-        self.app.wait_for_element(Window::Prompt, "[data-testid=\"diff\"]")
+    /// Waits until the window shows what would become of a file, and reads it to its end, as has to be before it is allowed.
+    pub(crate) fn reads_difference(&self) -> Story {
+        self.app.wait_for_element(Window::Prompt, "[data-testid=\"diff\"]")?;
+        wait_for("reading to the end arms", PATIENCE, || {
+            self.app.press(&[Key::End])?;
+            Ok(self.app.prompt()?.armed.then_some(()))
+        })
     }
 
     /// Answers whatever is asked until the agent ends; `allows` says what is allowed.
