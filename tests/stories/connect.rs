@@ -90,6 +90,10 @@ fn all_are_connected_but_what_is_broken_and_taken_back_byte_for_byte() -> Story 
     assert_eq!(claude["lastSeen"], json!({ "kind": "never" }), "{status}");
     assert!(of(&status, "qwen")["unread"][0].is_string(), "{status}");
     let doctor = home.countersign(&["doctor"])?.stdout;
+    assert!(!doctor.contains("codex-mcp-client"), "{doctor}");
+    home.write_document(&json!({ "version": 1, "agents": { "codex-mcp-client": { "security": "deny" } } }))?;
+    let misnamed = home.countersign(&["doctor"])?.stdout;
+    assert!(misnamed.contains("Codex is called codex here"), "{misnamed}");
     assert!(doctor.contains("Claude Code asks by hook") && doctor.contains("Qwen Code"), "{doctor}");
     home.countersign(&["connect", "claude-code", "gemini", "--undo"])?.expect_code(0)?;
     for (path, (_, text)) in paths.iter().zip(SETTINGS) {

@@ -67,7 +67,8 @@ pub(super) async fn doctor(paths: &Paths, output: &Output) -> anyhow::Result<Exi
     let mut findings = vec![folder("state folder", &paths.state), storage(&current), store(&current)];
     findings.extend(permissions(&current));
     findings.extend(token(&current));
-    findings.push(rules(&RuleStore::read(&paths.rules())));
+    let kept = RuleStore::read(&paths.rules());
+    findings.push(rules(&kept));
     findings.extend(files::files(paths));
     findings.push(app_finding(&app));
     findings.extend(app.as_ref().ok().map(|app| environment(&app.ignored)));
@@ -82,6 +83,7 @@ pub(super) async fn doctor(paths: &Paths, output: &Output) -> anyhow::Result<Exi
     findings.extend(app.as_ref().ok().and_then(|app| turned_away(&app.turned_away)));
     findings.extend(app.as_ref().ok().map(|app| links::finding(&app.gateways)));
     findings.extend(agents::findings(paths));
+    findings.extend(agents::misnamed(current.document.as_ref(), kept.document.as_ref()));
     findings.extend(node(paths));
     findings.push(sandbox().await);
     findings.push(display(app.as_ref().ok().map(|app| &app.status.display)));

@@ -6,6 +6,35 @@ use crate::commands::status::standings;
 use countersign_agents::{Connected, Standing, Trust, Way};
 use countersign_core::paths::Paths;
 use countersign_policy::display;
+use countersign_protocol::document::Document;
+use countersign_protocol::rules::RuleDocument;
+use std::collections::BTreeSet;
+
+/// Agents that the document or rules know by another name than the one they have here: such words hold for nobody who asks by a hook
+/// or as a client, and what they refuse is not refused.
+pub(super) fn misnamed(document: Option<&Document>, rules: Option<&RuleDocument>) -> Vec<Finding> {
+    let in_document = document.and_then(|document| document.0.get("agents")?.as_object());
+    let in_rules = rules.into_iter().flat_map(|rules| {
+        let commands = rules.rules.iter().map(|rule| rule.agent.as_str());
+        commands.chain(rules.calls.iter().map(|rule| rule.agent.as_str()))
+    });
+    let named: BTreeSet<&str> = in_document
+        .into_iter()
+        .flat_map(|agents| agents.keys().map(String::as_str))
+        .chain(in_rules)
+        .collect();
+    let misnamed = named.into_iter().filter_map(|name| {
+        let agent = countersign_agents::by_name(name).filter(|agent| agent.name != name)?;
+        let told = format!(
+            "{} is called {} here: what the document or rules say about {} does not hold for it",
+            agent.title,
+            agent.name,
+            display::escape(name)
+        );
+        Some(problem(CHECK, told, format!("say it about {}", agent.name)))
+    });
+    misnamed.collect()
+}
 
 /// What is found of agents that are here or connected.
 pub(super) fn findings(paths: &Paths) -> Vec<Finding> {
