@@ -266,6 +266,17 @@ pub(crate) fn an_agent_without_permissions_of_its_own_is_asked_about_all_the_sam
 pub(crate) fn a_command_that_is_allowed_after_75_seconds_runs(agent: &Agent) -> Story {
     let rig = Rig::start(agent, HOOK)?;
     let talk = rig.tell(&[touch("made")])?;
+    if let Some(most) = agent.kind.waits_at_most() {
+        // It goes on then as if nobody had been asked: the answer has to be there before.
+        rig.shown()?;
+        rig.wait_until_withdrawn(most.as_secs())?;
+        let heard = rig.heard(talk)?;
+        ensure!(!rig.has("made"), "nobody answered, and it ran");
+        rig.expect_outcomes(&[Outcome::Expired])?;
+        expect_word(&heard, &["nobody answered"])?;
+        let why = format!("it waits {} s for its hook at most, which denies before that", most.as_secs());
+        return Err(NoSuchThing(why).into());
+    }
     rig.shown_for(SLOW_ANSWER)?;
     rig.app.allow_once()?;
     let heard = rig.heard(talk)?;

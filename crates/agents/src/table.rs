@@ -156,6 +156,8 @@ pub struct Hook {
     pub(crate) switches: &'static [Switch],
     /// What the person has to know, wherever it is.
     pub(crate) cautions: &'static [Caution],
+    /// How long the agent waits for a hook at most, whatever its settings say, before it goes on without an answer.
+    pub(crate) longest: Option<Duration>,
     /// Whether the agent calls a hook only after the person trusted it, and keeps that in a file of its own.
     pub(crate) trust: Option<File>,
     /// What comes here.

@@ -9,11 +9,23 @@ impl Change {
     pub fn connecting(agent: &Agent, ways: &[Way], program: &str) -> Self {
         let hook = ways.contains(&Way::Hook).then(|| HookWish {
             event: Event::BeforeTool,
-            words: hook_words(agent, program, PATIENCE),
-            patience: PATIENCE,
+            words: hook_words(agent, program, agent.patience()),
+            patience: agent.patience(),
         });
         let mcp = ways.contains(&Way::Mcp).then(|| server_words(agent.mcp.as_ref(), program));
         Self::Connect { hook, mcp }
+    }
+}
+
+impl Agent {
+    /// How long a person has by its hook: as long as by any, and less where the agent itself would not wait so long.
+    pub fn patience(&self) -> Duration {
+        self.most_patience().map_or(PATIENCE, |most| most.min(PATIENCE))
+    }
+
+    /// How long its hook may take at most so that its answer still counts; `None` where the settings alone say that.
+    pub fn most_patience(&self) -> Option<Duration> {
+        self.hook.as_ref()?.longest.map(|longest| longest.saturating_sub(MARGIN))
     }
 }
 
@@ -36,3 +48,6 @@ fn server_words(mcp: Option<&Mcp>, program: &str) -> Vec<String> {
 
 /// How long a person has where the settings are ours too, and the agent is told to wait longer.
 pub const PATIENCE: Duration = Duration::from_secs(120);
+
+/// What an agent that waits so long at most may take to start a hook and to read its answer, on a busy machine.
+const MARGIN: Duration = Duration::from_secs(8);

@@ -52,6 +52,11 @@ pub(crate) trait Kind: std::fmt::Debug + Sync {
         true
     }
 
+    /// How long it waits for its hook at most, whatever its settings say.
+    fn waits_at_most(&self) -> Option<Duration> {
+        None
+    }
+
     /// Whether it changes a file only after it has read it.
     fn reads_first(&self) -> bool {
         true

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
+use std::time::Duration;
 
 #[derive(Debug)]
 pub(super) struct Qwen;
@@ -24,6 +25,10 @@ impl Kind for Qwen {
 
     fn hooks_file(&self, home: &Home) -> PathBuf {
         home.path().join(".qwen/settings.json")
+    }
+
+    fn waits_at_most(&self) -> Option<Duration> {
+        Some(Duration::from_secs(60))
     }
 
     fn call(&self, deed: &Deed) -> Result<Call> {

@@ -2,6 +2,7 @@
 
 use super::{CALL_LIMIT, OWN_TOOLS};
 use crate::table::{Agent, Caution, Event, File, Folder, Hook, Listed, Mcp, Off, Part, Switch, Syntax};
+use std::time::Duration;
 
 pub(super) const CLAUDE_CODE: Agent = Agent {
     name: "claude-code",
@@ -23,6 +24,7 @@ pub(super) const CLAUDE_CODE: Agent = Agent {
         ],
         switches: &[Switch { file: CLAUDE_SETTINGS, way: &["disableAllHooks"], off: Off::Is(true) }],
         cautions: &[],
+        longest: None,
         trust: None,
         covers: "every call of a tool, those of sub-agents and MCP servers too",
         misses: "files that a prompt names with @; sessions with --bare, --safe-mode or other --setting-sources",
@@ -77,6 +79,7 @@ pub(super) const CODEX: Agent = Agent {
         ],
         switches: &[Switch { file: CODEX_CONFIG, way: &["features", "hooks"], off: Off::Is(false) }],
         cautions: &[Caution::TrustFirst],
+        longest: None,
         trust: Some(CODEX_CONFIG),
         covers: "commands, patches and calls of MCP tools, once you trusted the hook in Codex",
         misses: "most other tools, text typed into a command that runs, and everything until the hook is trusted",
@@ -124,6 +127,7 @@ pub(super) const GEMINI: Agent = Agent {
             },
         ],
         cautions: &[Caution::TrustedFolders],
+        longest: None,
         trust: None,
         covers: "every call of a tool in folders that it trusts",
         misses: "folders that it does not trust; its own questions come besides",
@@ -166,6 +170,8 @@ pub(super) const QWEN: Agent = Agent {
         ],
         switches: &[Switch { file: QWEN_SETTINGS, way: &["disableAllHooks"], off: Off::Is(true) }],
         cautions: &[],
+        // Its hooks are a request on its own bus, and that ends then.
+        longest: Some(Duration::from_secs(60)),
         trust: None,
         covers: "every call of a tool, those of sub-agents and MCP servers too",
         misses: "sessions with --bare or --safe-mode; a project's hook in a folder that it does not trust",
@@ -201,6 +207,7 @@ pub(super) const COPILOT: Agent = Agent {
         handler: &[("type", Part::Text("command")), ("command", Part::Line), ("timeout", Part::LimitSeconds)],
         switches: &[Switch { file: COPILOT_SETTINGS, way: &["disableAllHooks"], off: Off::Is(true) }],
         cautions: &[],
+        longest: None,
         trust: None,
         covers: "every call of a tool",
         misses: "nothing that is known; it goes on when the hook takes longer than its limit",

@@ -345,3 +345,21 @@ fn every_agent_has_its_own_names() {
     assert_eq!(by_name("codex-mcp-client").unwrap().name, "codex");
     assert_eq!(by_name("nobody"), None);
 }
+
+#[test]
+fn nobody_is_given_longer_than_the_agent_waits() {
+    for agent in AGENTS {
+        let patience = agent.patience();
+        assert!(
+            patience <= PATIENCE && agent.most_patience().is_none_or(|most| patience <= most),
+            "{agent:?}"
+        );
+    }
+    let qwen = by_name("qwen").unwrap();
+    let Change::Connect { hook: Some(hook), .. } = Change::connecting(qwen, &[Way::Hook], "countersign")
+    else {
+        panic!("Qwen Code has a hook");
+    };
+    assert_eq!(hook.words.join(" "), "countersign hook qwen --timeout 52");
+    assert_eq!(hook.patience, Duration::from_secs(52));
+}

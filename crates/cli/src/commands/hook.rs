@@ -9,8 +9,8 @@ use crate::hook::{
 };
 use clap::{Args, Subcommand, ValueEnum};
 use countersign_agents::{
-    Agent, Change, ConnectError, FileChange, HookWish, Note, PATIENCE, Plan, Record, Request, Scope,
-    Surroundings, by_name, hook_words,
+    Agent, Change, ConnectError, FileChange, HookWish, Note, Plan, Record, Request, Scope, Surroundings,
+    by_name, hook_words,
 };
 use countersign_approvals::ports::Ports;
 use countersign_core::paths::{Paths, process_environment};
@@ -366,7 +366,16 @@ impl InstallArgs {
             options.when_absent == WhenAbsent::Deny || contract.can_ask(event),
             "--when-absent ask: {name} has no answer that makes it ask the person at {event}"
         );
-        let patience = options.timeout.unwrap_or(PATIENCE);
+        let patience = options.timeout.unwrap_or_else(|| agent.patience());
+        if let Some(most) = agent.most_patience() {
+            anyhow::ensure!(
+                patience <= most,
+                "--timeout: {} goes on without an answer soon after that; expected at most {} s, got {} s",
+                agent.title,
+                most.as_secs(),
+                patience.as_secs_f64()
+            );
+        }
         let words = self.words(agent, event, patience)?;
         let hook = Some(HookWish { event, words, patience });
         Ok(Request { agent, scope, change: Change::Connect { hook, mcp: None } })

@@ -26,6 +26,7 @@ pub(crate) use qwen::Qwen;
 
 pub(crate) use countersign_agents::Event;
 
+use countersign_agents::Agent;
 use countersign_approvals::ports::IdSource;
 use countersign_protocol::session_events::SessionEvent;
 use countersign_protocol::tools::{Permission, ToolCall, ToolCaller, ToolFailure};
@@ -190,6 +191,9 @@ pub(crate) async fn answer(
     input: impl AsyncRead + Unpin,
 ) -> HookAnswer {
     let patience = options.timeout.unwrap_or_else(|| contract.patience());
+    // Settings from before that was known say more, and the agent would go on as if nobody had been asked.
+    let most = countersign_agents::by_name(contract.name()).and_then(Agent::most_patience);
+    let patience = most.map_or(patience, |most| patience.min(most));
     let until = Instant::now() + patience;
     let document = match input::read(input, patience).await {
         Ok(document) => document,

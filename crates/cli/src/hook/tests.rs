@@ -499,6 +499,11 @@ async fn silence_ends_in_a_denial_before_the_agent_gives_up() {
         let given = Duration::from_millis(call.unwrap().approval_timeout_ms.unwrap());
         assert!(given < took && given > took / 2, "{name}: {given:?} of {took:?}");
     }
+    // One that was set up for longer than the agent waits.
+    let started = Instant::now();
+    let long = Options { timeout: Some(Duration::from_secs(120)), ..Options::default() };
+    let (answer, _) = check("qwen-shell", &long, App::Silent).await;
+    assert!(denies(&answer) && started.elapsed() < Duration::from_secs(55), "{answer:?}");
     let options = Options { timeout: Some(Duration::from_millis(10)), ..Options::default() };
     let (answer, call) = check("generic-whole", &options, App::Silent).await;
     assert_eq!(answer.end, End::Told(Cause::Expired));
