@@ -4,7 +4,7 @@ use crate::bus::{Desktop, Shell};
 use crate::cli::Running;
 use crate::driver::{Browser, Driver, Key, is_absence};
 use crate::home::Home;
-use crate::process::{self, Background, PATIENCE, is_alive, kill, wait_for};
+use crate::process::{self, Background, PATIENCE, free_port, is_alive, kill, wait_for};
 use crate::session::Session;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use serde::Deserialize;
@@ -92,8 +92,11 @@ impl App {
         let desktop = Desktop::start(session.bus_address(), shell)?;
         let log = File::create(home.path().join(LOG))?;
         let errors = log.try_clone()?;
+        // Any free port could be the one that the driver has just chosen for talking to the app's pages.
+        let gateway = free_port()?.to_string();
         let driver = Driver::start(|program| {
             home.enter(session.enter(program)).stdout(log).stderr(errors);
+            program.env("COUNTERSIGN_GATEWAY_PORT", gateway);
             // The driver would end with the bus, and stories end that.
             program.env_remove(BUS_VARIABLE);
         })?;
