@@ -358,6 +358,9 @@ fn interop_steps() -> Result<Vec<Step>> {
         long("the MCP SDK's client".to_owned(), Work::Program(interop::mcp_stories(&binaries)?)),
         long("OpenClaw releases".to_owned(), Work::Call(interop::ensure_generations)),
     ];
+    let [check, generate] = interop::asked_again(&cache)?;
+    steps.push(long("stored cases of OpenClaw".to_owned(), Work::Program(check)));
+    steps.push(long("made-up cases of OpenClaw".to_owned(), Work::Program(generate)));
     for version in interop::generations()? {
         let stories = interop::stories(&cache, &version, &binaries)?;
         steps.push(long(format!("stories with OpenClaw {version}"), Work::Program(stories)));

@@ -14,7 +14,7 @@ mod table;
 
 pub(crate) use agents::{agent_stories, ensure_agents};
 pub(crate) use mcp::{ensure_sdk, mcp_stories};
-pub(crate) use run::{ensure_compared, ensure_generations, stories};
+pub(crate) use run::{asked_again, ensure_compared, ensure_generations, stories};
 
 use crate::workspace::typed_here;
 use anyhow::{Context, Result, bail};

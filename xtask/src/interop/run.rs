@@ -1,10 +1,10 @@
 //! The real app against a published release: stories of `tests/interop`, told with the release's own gateway and node host.
 
 use super::{Cache, Version, compared, generations, install};
-use crate::process;
+use crate::process::{self, command};
 use crate::setup::{self, Purpose};
-use crate::workspace::{Binaries, Profile, cargo, state_dir};
-use anyhow::{Result, ensure};
+use crate::workspace::{Binaries, Profile, cargo, root, state_dir};
+use anyhow::{Context, Result, ensure};
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
@@ -61,6 +61,21 @@ pub(crate) fn stories(cache: &Cache, version: &Version, binaries: &Binaries) -> 
     name_release(&mut stories, cache, version);
     stories.env("COUNTERSIGN_INTEROP_REPORT", logs.join(REPORT)).env("COUNTERSIGN_PEER_LOGS", logs);
     Ok(stories)
+}
+
+/// Asks the newest release once more what the stored cases say that it answered, and makes up others, as docs/conformance.md
+/// says.
+pub(crate) fn asked_again(cache: &Cache) -> Result<[Command; 2]> {
+    let version = &compared()?.pop().context("a newest release")?;
+    let made_up = state_dir().join(format!("made-up-{version}"));
+    let script = |name: &str| {
+        let mut script = command(cache.node());
+        script.arg(root().join("tests/conformance").join(name)).arg(cache.package_folder(version));
+        script
+    };
+    let mut generate = script("generate.mjs");
+    generate.arg(made_up).args(["7", "2"]);
+    Ok([script("check.mjs"), generate])
 }
 
 /// The reports of all stories that were told with a release, with its version.
