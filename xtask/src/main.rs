@@ -80,3 +80,44 @@ fn main() -> ExitCode {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn every_line_in_the_documents_is_understood() {
+        let mut understood = 0;
+        for (file, line) in lines() {
+            let words =
+                line.replace("VERSION", "2026.9.6").replace("FILE", "figures.json").replace('…', "tidy");
+            let words = words.split_whitespace().skip(1);
+            if let Err(error) = Cli::try_parse_from(words) {
+                panic!("{file}: `{line}`: {error}");
+            }
+            understood += 1;
+        }
+        assert!(understood > 30, "only {understood} lines were found");
+    }
+
+    /// What the documents say to type, each with its document: in blocks to the comment, in sentences as it is quoted.
+    fn lines() -> Vec<(String, String)> {
+        let root = workspace::root();
+        let mut files: Vec<_> =
+            ["README.md", "CONTRIBUTING.md", "SECURITY.md"].map(|name| root.join(name)).into();
+        files.extend(fs::read_dir(root.join("docs")).unwrap().map(|entry| entry.unwrap().path()));
+        files.retain(|path| path.extension().is_some_and(|ending| ending == "md"));
+        let mut found = Vec::new();
+        for file in files {
+            for line in fs::read_to_string(&file).unwrap().lines() {
+                for (at, _) in line.match_indices("cargo xtask ") {
+                    let end = |rest: &str| rest.find(['`', '#']).or(rest.find(" -->")).unwrap_or(rest.len());
+                    let typed = line[at..at + end(&line[at..])].trim();
+                    found.push((file.display().to_string(), typed.to_owned()));
+                }
+            }
+        }
+        found
+    }
+}
