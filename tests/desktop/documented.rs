@@ -22,6 +22,8 @@ enum Then {
     Told,
     /// A person is asked, and nothing is done without an answer.
     Asked,
+    /// The same, and the answer is data that says so.
+    Heard,
     /// It goes on until somebody ends it, or clicks in the window, after it has said something.
     Stays,
     /// The same, and it has nothing to say yet.
@@ -35,6 +37,7 @@ enum Then {
 /// Lines that do something else than to be done, by what is in them.
 const OTHERWISE: &[(&str, Then)] = &[
     ("countersign service ", Then::Understood),
+    ("curl ", Then::Heard),
     ("countersign exec ", Then::Asked),
     ("countersign ask ", Then::Asked),
     ("countersign hook generic", Then::Asked),
@@ -142,7 +145,8 @@ fn taken(settings: &Value) -> Story {
 
 /// Whether a line is about this program; what agents and the project's own runner are told is tried where they are.
 fn is_ours(line: &str) -> bool {
-    line.starts_with("countersign ") || line.contains("| countersign ") || line.contains("|   countersign ")
+    let ours = ["countersign ", "curl "].iter().any(|name| line.starts_with(name));
+    ours || line.contains("| countersign ") || line.contains("|   countersign ")
 }
 
 /// What the lines take for granted.
@@ -158,7 +162,7 @@ fn settle(home: &Home) -> Story {
 fn typed(app: &App, line: &str) -> Story {
     let then = OTHERWISE.iter().find(|(word, _)| line.contains(word)).map_or(Then::Done, |(_, then)| *then);
     let (out, err) = (app.home.path().join("out"), app.home.path().join("err"));
-    let line = line.split(" #").next().unwrap_or_default().trim();
+    let line = here(app, line.split(" #").next().unwrap_or_default().trim())?;
     let more = if then == Then::Understood { "--help" } else { "" };
     let script = format!("{{ {line} {more}\n}} >{} 2>{}", out.display(), err.display());
     let mut shell = app.command("/bin/sh");
@@ -166,6 +170,7 @@ fn typed(app: &App, line: &str) -> Story {
     let folders = ours.parent().into_iter().map(ToOwned::to_owned);
     let rest = env::var_os("PATH").unwrap_or_default();
     shell.env("PATH", env::join_paths(folders.chain(env::split_paths(&rest)))?);
+    shell.env("TOKEN", app.home.gateway_token()?);
     shell.args(["-c", &script]).process_group(0);
     let mut running = Running::start(&mut shell)?;
     let said = || -> Result<String> { Ok([fs::read_to_string(&out)?, fs::read_to_string(&err)?].concat()) };
@@ -196,12 +201,21 @@ fn typed(app: &App, line: &str) -> Story {
         Then::Done | Then::Understood => code == 0 && !was_asked,
         Then::Told => [0, 1, 200].contains(&code) && !was_asked,
         Then::Asked => code != 0 && was_asked,
+        Then::Heard => code == 0 && was_asked && said()?.contains("denied"),
         Then::Stays | Then::Listens => stayed,
         Then::Refused => code != 0 && !was_asked,
     };
     let said = said()?;
     ensure!(fits && !said.contains("unexpected argument"), "{then:?}, and it ended with {code}: {said}");
     Ok(())
+}
+
+/// A line with the gateway's port and the folder of this home in the place of those that the documents name.
+fn here(app: &App, line: &str) -> Result<String> {
+    let url = app.home.gateway_url()?;
+    let (_, port) = url.rsplit_once(':').with_context(|| format!("a port should be in {url}"))?;
+    let work = app.home.work();
+    Ok(line.replace(":18790/", &format!(":{port}/")).replace("/home/me/project", &work.to_string_lossy()))
 }
 
 fn end(running: &Running) -> Story {
