@@ -91,7 +91,15 @@ pub(crate) fn a_host_that_a_rule_names_is_fetched_from_unasked(agent: &Agent) ->
 }
 
 pub(crate) fn a_call_of_our_tool_ends_with_the_clients_own_limit(agent: &Agent) -> Story {
-    let machine = Machine::prepare(agent, Tie::Started)?;
+    limited(agent, Tie::Started)
+}
+
+pub(crate) fn a_call_over_http_ends_with_the_clients_own_limit(agent: &Agent) -> Story {
+    limited(agent, Tie::Called)
+}
+
+fn limited(agent: &Agent, tie: Tie) -> Story {
+    let machine = Machine::prepare(agent, tie)?;
     agent.kind.limit_calls(&machine.home, LIMIT_SECONDS)?;
     let rig = machine.start_app()?;
     let talk = rig.tell(&[Deed::Ours { tool: "exec", arguments: json!({ "command": "touch made" }) }])?;

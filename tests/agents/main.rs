@@ -16,6 +16,7 @@ mod rig;
 mod terminal;
 mod ties;
 mod tools;
+mod typed;
 
 use anyhow::{Context as _, Result, bail};
 use kinds::Agent;
@@ -78,6 +79,7 @@ const STORIES: &[Named] = named![Quick:
     answers::changes_in_a_folder_are_allowed_once_for_the_session,
     answers::a_host_that_a_rule_names_is_fetched_from_unasked,
     answers::a_call_of_our_tool_ends_with_the_clients_own_limit,
+    answers::a_call_over_http_ends_with_the_clients_own_limit,
     first::by_mouse_an_agent_among_all_is_connected_and_its_first_question_answered,
     first::by_keyboard_an_agent_is_connected_and_its_first_question_answered,
     first::an_agent_that_comes_after_the_first_steps_is_connected_from_the_inbox,
@@ -104,6 +106,7 @@ const STORIES: &[Named] = named![Quick:
     tools::a_command_over_http_does_not_run_when_it_is_denied_and_the_model_hears_it,
     tools::a_call_over_http_is_called_off_with_its_agent,
     tools::a_call_over_http_is_called_off_when_its_agent_is_killed,
+    typed::what_the_documents_say_to_type_ties_it_to_the_app,
 ];
 
 const SLOW_STORIES: &[Named] = named![Slow:

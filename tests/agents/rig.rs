@@ -14,9 +14,11 @@ use countersign_tests::home::Home;
 use countersign_tests::process::{Background, PATIENCE, countersign, wait_for};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use serde_json::json;
+use std::os::unix::fs::symlink;
 use std::os::unix::process::CommandExt as _;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
+use std::{env, fs};
 
 /// The machine without the app.
 pub(crate) struct Machine<'a> {
@@ -90,6 +92,11 @@ impl<'a> Machine<'a> {
         start(self.agent, &self.home, &self.model, Mode::Unchecked, one_by_one(self.agent, deeds)?)
     }
 
+    /// Types a line for a shell that ends by itself.
+    pub(crate) fn type_in(&self, line: &str) -> Story {
+        Running::start(&mut shell(self.agent, &self.home, line)?)?.finish()?.expect_code(0).map(|_| ())
+    }
+
     /// Starts the app.
     pub(crate) fn start_app(self) -> Result<Rig<'a>> {
         let app = App::start(self.home, Shell::Bare)?;
@@ -107,6 +114,17 @@ impl<'a> Rig<'a> {
     /// Tells the agent to do these things one after the other.
     pub(crate) fn tell(&self, deeds: &[Deed]) -> Result<Talk> {
         self.tell_in(Mode::Usual, one_by_one(self.agent, deeds)?)
+    }
+
+    /// The same by a line for a shell, in which "…" stands for what the agent is told.
+    pub(crate) fn tell_by(&self, line: &str, deeds: &[Deed]) -> Result<Talk> {
+        let marker = self.model.script(one_by_one(self.agent, deeds)?);
+        let mut alone = self.agent.program(&self.app.home, &countersign()?)?;
+        self.agent.kind.prompt(&mut alone, &self.model, "", Mode::Usual);
+        let mut shell = shell(self.agent, &self.app.home, &line.replace('…', &request(&marker)))?;
+        let set = alone.get_envs().filter(|(name, _)| *name != "PATH");
+        shell.envs(set.filter_map(|(name, value)| Some((name, value?))));
+        Ok(Talk { marker, running: Running::start(&mut shell)? })
     }
 
     /// The same with calls that the model makes at once.
@@ -362,6 +380,23 @@ fn start(agent: &Agent, home: &Home, model: &Model, mode: Mode, turns: Vec<Vec<C
     // A group of its own, as a shell gives to what it starts.
     program.process_group(0);
     Ok(Talk { marker, running: Running::start(&mut program)? })
+}
+
+/// A shell with a line to do, which finds the agent's program and ours as a person's does.
+fn shell(agent: &Agent, home: &Home, line: &str) -> Result<Command> {
+    let program = agent.program(home, &countersign()?)?;
+    let folder = home.path().join("bin");
+    fs::create_dir_all(&folder)?;
+    let named = folder.join(line.split(' ').next().unwrap_or_default());
+    if !named.exists() {
+        symlink(program.get_program(), &named)?;
+    }
+    let path = program.get_envs().find_map(|(name, value)| (name == "PATH").then_some(value?));
+    let folders = std::iter::once(folder).chain(path.iter().flat_map(env::split_paths));
+    let mut shell = home.command("/bin/sh");
+    shell.env("PATH", env::join_paths(folders)?).env("TERM", "xterm").args(["-c", line]);
+    shell.process_group(0);
+    Ok(shell)
 }
 
 /// A prompt that leads to a script.
