@@ -3,6 +3,7 @@
 //! What was pinned is handed over as open files, never by path: the folder and every pinned program and script are bound from
 //! the descriptors that were compared, so nobody can put anything else in their place between the look and the run.
 
+mod stage;
 mod status;
 mod walls;
 
@@ -11,10 +12,14 @@ use super::super::{
     Controls, FIRST_BUSY_PAUSE, LAST_BUSY_PAUSE, NotStarted, Run, RunOutput, Started, Stop, not_started,
     start_in, verify,
 };
+use super::workspace::{Limits, Plan, Workspace};
 use super::{Grounds, Network, Unavailable};
 use crate::facts;
 use command_fds::{CommandFdExt, FdMapping};
 use countersign_policy::{ApprovedCommand, display};
+use stage::Held;
+pub(super) use stage::Stage;
+pub(super) use stage::found as stage;
 pub(in super::super) use status::Status;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -60,7 +65,8 @@ pub(super) async fn find(places: &[&str]) -> Result<Bubblewrap, Unavailable> {
         }
     }
     let named = if help.text.contains("--argv0 ") { Named::AsTyped } else { Named::ByPath };
-    let mut walls = Walls::new(Network::None, Path::new("/nonexistent"), &BTreeMap::new()).map_err(failed)?;
+    let mut walls =
+        Walls::sealed(Network::None, Path::new("/nonexistent"), &BTreeMap::new()).map_err(failed)?;
     walls.close();
     let (mut arguments, handed) = walls.into_parts();
     arguments.extend(["--", "/bin/sh", "-c", ":"].map(OsString::from));
@@ -71,19 +77,90 @@ pub(super) async fn find(places: &[&str]) -> Result<Bubblewrap, Unavailable> {
     Ok(Bubblewrap { program: program.to_owned(), named })
 }
 
-/// Runs `command` behind walls.
+/// Runs `command` behind the walls of a sealed sandbox.
 pub(super) async fn run(
     command: ApprovedCommand,
     base_env: &BTreeMap<String, String>,
     network: Network,
     grounds: &Grounds,
+    controls: Controls,
+) -> Result<RunOutput, NotStarted> {
+    let sealed = Profile::Sealed { network, home: &grounds.home };
+    run_behind(sealed, command, base_env, controls).await
+}
+
+/// Runs `command` in a box.
+pub(super) async fn run_in_box(
+    command: ApprovedCommand,
+    base_env: &BTreeMap<String, String>,
+    workspace: &Workspace,
+    plan: &Plan,
+    stage: Option<&Stage>,
+    controls: Controls,
+) -> Result<RunOutput, NotStarted> {
+    run_behind(Profile::Box { workspace, plan, stage }, command, base_env, controls).await
+}
+
+/// What there is of the machine.
+#[derive(Clone, Copy, Debug)]
+enum Profile<'a> {
+    /// Little.
+    Sealed { network: Network, home: &'a Path },
+    /// All but what is hidden.
+    Box { workspace: &'a Workspace, plan: &'a Plan, stage: Option<&'a Stage> },
+}
+
+impl Profile<'_> {
+    /// The walls, without the run's programs.
+    fn walls(&self, base_env: &BTreeMap<String, String>, cwd: &Path, folder: OwnedFd) -> io::Result<Walls> {
+        match self {
+            Self::Sealed { network, home } => {
+                let mut walls = Walls::sealed(*network, home, base_env)?;
+                walls.folder(cwd, folder);
+                Ok(walls)
+            }
+            Self::Box { workspace, plan, stage } => Walls::boxed(workspace, plan, stage.is_some()),
+        }
+    }
+
+    /// Whether a path is there without being handed over.
+    fn shows(&self, path: &Path, cwd: &Path) -> bool {
+        match self {
+            Self::Sealed { .. } => walls::is_shown(path, cwd),
+            Self::Box { workspace, plan, .. } => plan.shows(path, &workspace.folder),
+        }
+    }
+
+    /// What the run may use up.
+    fn limits(&self) -> Option<&Limits> {
+        match self {
+            Self::Sealed { .. } => None,
+            Self::Box { workspace, .. } => Some(&workspace.limits),
+        }
+    }
+
+    /// The program that is started, and its arguments.
+    fn line(&self, bubblewrap: &Path, list: Vec<OsString>) -> (PathBuf, Vec<OsString>) {
+        match self {
+            Self::Box { plan, stage: Some(stage), .. } => stage.line(plan.table.as_deref(), bubblewrap, list),
+            Self::Box { stage: None, .. } | Self::Sealed { .. } => (bubblewrap.to_owned(), list),
+        }
+    }
+}
+
+async fn run_behind(
+    profile: Profile<'_>,
+    command: ApprovedCommand,
+    base_env: &BTreeMap<String, String>,
     Controls { cancel, tap, name, output, terminal }: Controls,
 ) -> Result<RunOutput, NotStarted> {
     let bubblewrap = found().await?;
+    let most = profile.limits().and_then(|limits| limits.time);
+    let limit = command.timeout().into_iter().chain(most).min();
     let mut pause = FIRST_BUSY_PAUSE;
     loop {
         let folder = verify(&command).await?;
-        let pinned = open_pinned(&command)?;
+        let pinned = open_pinned(&command, profile)?;
         if cancel.is_cancelled() {
             return Err(NotStarted::Cancelled);
         }
@@ -91,13 +168,28 @@ pub(super) async fn run(
         let terminal = terminal.map(Terminal::open).transpose();
         let spawned = terminal.and_then(|terminal| {
             let called = name.as_deref();
-            spawn(bubblewrap, &command, base_env, folder, &pinned, network, grounds, terminal, called)
+            spawn(bubblewrap, &command, base_env, folder, &pinned, profile, terminal, called)
         });
+        let spawned = match spawned {
+            Ok(Spawned { started, mut status, held: Some(mut held) }) => {
+                match held.release(&mut status, profile.limits()).await {
+                    Ok(()) => Ok((started, status)),
+                    Err(error) => {
+                        // Killed first: who waits starts the command when nobody is there to say no any more.
+                        drop(started);
+                        drop(held);
+                        Err(error)
+                    }
+                }
+            }
+            Ok(Spawned { started, status, held: None }) => Ok((started, status)),
+            Err(error) => Err(error),
+        };
         let ran = match spawned {
             Ok(((started_as, terminal), status)) => {
                 let run = Run::of(started_as, output, tap.clone()).through(terminal);
                 let run = run.stopped_by(Stop::Namespace(status));
-                run.finish(command.timeout(), started, &cancel).await
+                run.finish(limit, started, &cancel).await
             }
             Err(error) => not_started(&error.to_string()),
         };
@@ -111,13 +203,17 @@ pub(super) async fn run(
 }
 
 /// Every pinned file by the path at which it must be found, open.
-fn open_pinned(command: &ApprovedCommand) -> Result<Vec<(PathBuf, OwnedFd)>, NotStarted> {
+fn open_pinned(
+    command: &ApprovedCommand,
+    profile: Profile<'_>,
+) -> Result<Vec<(PathBuf, OwnedFd)>, NotStarted> {
     let pins = command.pins();
+    let is_shown = |path: &Path| profile.shows(path, &pins.cwd.real_path);
     let mut files: Vec<(PathBuf, OwnedFd)> = Vec::new();
     for (path, identity) in &pins.programs {
         files.push((path.clone(), facts::open_pinned("program", path, identity)?));
     }
-    for (link, real) in pins.links.iter().filter(|(link, _)| !walls::is_shown(link, &pins.cwd.real_path)) {
+    for (link, real) in pins.links.iter().filter(|(link, _)| !is_shown(link)) {
         let identity = pins.programs.iter().find(|(path, _)| path == real).map(|(_, identity)| identity);
         if let Some(identity) = identity {
             files.push((link.clone(), facts::open_pinned("program", real, identity)?));
@@ -128,12 +224,20 @@ fn open_pinned(command: &ApprovedCommand) -> Result<Vec<(PathBuf, OwnedFd)>, Not
         files.push((script.real_path.clone(), open()?));
         // An interpreter opens it by the name that it was given, which may lead there through a link.
         let named = walls::plain_path(&script.named);
-        if named != script.real_path && !walls::is_shown(&named, &pins.cwd.real_path) {
+        if named != script.real_path && !is_shown(&named) {
             files.push((named, open()?));
         }
     }
     files.dedup_by(|one, other| one.0 == other.0);
     Ok(files)
+}
+
+/// A bubblewrap that was started.
+struct Spawned {
+    started: Started,
+    status: Status,
+    /// It waits until its limits are set.
+    held: Option<Held>,
 }
 
 /// Starts bubblewrap in its own process group.
@@ -144,15 +248,13 @@ fn spawn(
     base_env: &BTreeMap<String, String>,
     folder: OwnedFd,
     pinned: &[(PathBuf, OwnedFd)],
-    network: Network,
-    grounds: &Grounds,
+    profile: Profile<'_>,
     terminal: Option<Terminal>,
     called: Option<&str>,
-) -> io::Result<(Started, Status)> {
+) -> io::Result<Spawned> {
     let (typed, arguments) = command.argv().split_first().ok_or(ErrorKind::InvalidInput)?;
     let cwd = &command.pins().cwd.real_path;
-    let mut walls = Walls::new(network, &grounds.home, base_env)?;
-    walls.folder(cwd, folder);
+    let mut walls = profile.walls(base_env, cwd, folder)?;
     for (path, file) in pinned {
         walls.file(path, file.try_clone()?);
     }
@@ -162,13 +264,16 @@ fn spawn(
     walls.start_in(cwd);
     let (status, writer) = Status::new()?;
     walls.report_to(writer);
+    let limited = profile.limits().is_some_and(Limits::are_to_be_set);
+    let held = limited.then(|| Held::new(&mut walls)).transpose()?;
     let (mut list, handed) = walls.into_parts();
     list.push("--".into());
     list.push(program.into());
     list.extend(arguments.iter().map(OsString::from));
-    let mut process = start(&bubblewrap.program, list, handed)?;
+    let (program, list) = profile.line(&bubblewrap.program, list);
+    let mut process = start(&program, list, handed)?;
     process.env_clear().envs(command.environment(base_env)).env("OPENCLAW_CLI", "1").env("PWD", cwd);
-    Ok((start_in(process, terminal, called)?, status))
+    Ok(Spawned { started: start_in(process, terminal, called)?, status, held })
 }
 
 /// What bubblewrap said when it was asked something.
@@ -252,7 +357,7 @@ const BUSY: &str = "Text file busy";
 /// What `ls` prints behind walls around a folder that is open, at a path.
 #[cfg(test)]
 pub(super) async fn list_of(path: &Path, folder: OwnedFd) -> String {
-    let mut walls = Walls::new(Network::None, Path::new("/nonexistent"), &BTreeMap::new()).unwrap();
+    let mut walls = Walls::sealed(Network::None, Path::new("/nonexistent"), &BTreeMap::new()).unwrap();
     walls.folder(path, folder);
     walls.close();
     walls.start_in(path);

@@ -1,6 +1,8 @@
 //! Runs an approved command where it can reach little of this machine: its folder, the system to read, and the network only
 //! when that is allowed.
 //!
+//! There are two: a *sealed* one, [`run`], and *the box*, [`run_in_box`], which shows more and may write to a whole workspace.
+//!
 //! Everything that was pinned is checked as for a plain run. A sandbox that cannot be made is a refusal that says what to
 //! do; nothing falls back to a run outside of it.
 
@@ -8,6 +10,7 @@ mod bubblewrap;
 mod container;
 mod folder;
 mod seccomp;
+mod workspace;
 
 use super::{Controls, NotStarted, RunOutput, passable};
 pub(super) use bubblewrap::Status;
@@ -15,6 +18,7 @@ pub(super) use container::Running;
 use countersign_policy::ApprovedCommand;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+pub use workspace::{Limits, WayOut, Workspace, check_box, run_in_box};
 
 /// A sandbox on this machine.
 #[derive(Clone, Debug, Eq, PartialEq)]

@@ -1,0 +1,336 @@
+//! The box: a sandbox around a folder that a person opened for an agent. It shows the machine as it is, without what is hidden;
+//! writes go to the folder, to places of the box's own, and to caches of the workspace's own.
+//!
+//! A box that cannot be made is a refusal; nothing falls back to a run outside of it.
+
+mod caches;
+mod inside;
+mod lists;
+mod machine;
+mod watch;
+
+use super::super::{Controls, NotStarted, RunOutput, passable};
+use super::{Grounds, Unavailable, bubblewrap, folder, inside as without_what_leads_out};
+use caches::{Caches, Means};
+use countersign_policy::{ApprovedCommand, display};
+use countersign_protocol::socket::ExecPayload;
+use inside::Inside;
+#[cfg(test)]
+pub(super) use lists::HIDDEN;
+use machine::Machine;
+use std::collections::BTreeMap;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+use watch::Watch;
+
+/// A folder that was opened for an agent, and what its boxed runs see beside what every box shows. Paths are real ones.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Workspace {
+    /// The folder. A run's working directory must be in it.
+    pub folder: PathBuf,
+    /// A folder of ours for what this workspace's runs write to caches; made for its owner alone where it is missing.
+    pub caches: PathBuf,
+    /// Hidden beside the list: what a person added, and other workspaces.
+    pub hidden: Vec<PathBuf>,
+    /// Of what is hidden, what a person opened.
+    pub shown: Vec<PathBuf>,
+    /// Outside of the workspace, what a person opened for writing. What is not there is passed over.
+    pub writable: Vec<PathBuf>,
+    /// The one way to the network, when there is one.
+    pub way_out: Option<WayOut>,
+    /// What a run may use up.
+    pub limits: Limits,
+    /// Walls that a test leaves out.
+    #[cfg(test)]
+    pub(super) without: Vec<Wall>,
+}
+
+/// How a boxed run gets to the network.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct WayOut {
+    /// Unix socket outside, found inside as `/run/countersign/gate.sock`.
+    pub socket: PathBuf,
+}
+
+/// What a run may use up. Nothing said is no limit.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Limits {
+    /// Processes and threads at the same time. Root has no such limit.
+    pub processes: Option<u64>,
+    /// Memory of each process, in bytes: what it may write to, not what it only reserves.
+    pub memory: Option<u64>,
+    /// Time, where the command itself does not have less.
+    pub time: Option<Duration>,
+}
+
+/// A wall of the box.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Wall {
+    /// What is hidden of the machine.
+    Hidden,
+    /// The machine is there to read only.
+    ReadOnly,
+    /// Settings in the workspace are there to read only.
+    Protected,
+    /// What leads to them cannot be moved.
+    Passages,
+    /// Protected names that are missing stay missing.
+    Watch,
+    /// Secrets in the workspace are hidden.
+    Secrets,
+    /// Folders of the box's own.
+    Scratch,
+    /// Caches of the workspace's own.
+    Caches,
+    /// Processes of the box's own.
+    Processes,
+    /// A network of the box's own.
+    Network,
+    /// Shared memory and queues of the box's own.
+    Ipc,
+    /// System calls that are refused.
+    Filter,
+    /// Devices of the box's own.
+    Devices,
+    /// Variables that lead out are not passed.
+    Environment,
+    /// What is mounted outside while it runs does not appear.
+    Mounts,
+}
+
+/// Something of the box's own file system, in the order in which it is put there.
+#[derive(Debug)]
+pub(super) enum Mount {
+    /// What the machine has there, to read, if it has.
+    Machine(PathBuf),
+    /// An empty folder to put things in, closed in the end.
+    Frame(PathBuf),
+    /// A file with this content.
+    Copy {
+        /// What is in it.
+        content: Vec<u8>,
+        /// Its path.
+        at: PathBuf,
+    },
+    /// A symbolic link.
+    Link {
+        /// Where it leads.
+        target: PathBuf,
+        /// Its path.
+        at: PathBuf,
+    },
+    /// An empty folder instead of what is there.
+    Empty(PathBuf),
+    /// A file that nobody can read instead of what is there.
+    Nothing(PathBuf),
+    /// What was opened.
+    Opened {
+        /// The descriptor.
+        file: OwnedFd,
+        /// Its path.
+        at: PathBuf,
+        /// Whether it may be written.
+        writable: bool,
+    },
+    /// A folder of ours at another path, to be written.
+    Ours {
+        /// Where it is.
+        from: PathBuf,
+        /// Where it appears.
+        at: PathBuf,
+    },
+}
+
+/// A box to be: everything that bubblewrap has to be told, and what is held as long as it runs.
+#[derive(Debug)]
+pub(super) struct Plan {
+    /// The machine, before the folders of the box's own.
+    pub(super) system: Vec<Mount>,
+    /// Everything that lies in the home, in the workspace, or over the rest.
+    pub(super) places: Vec<Mount>,
+    /// A table of what is mounted before.
+    pub(super) table: Option<PathBuf>,
+    machine: Machine,
+    watch: Option<Watch>,
+    _caches: Option<Caches>,
+}
+
+/// What may still come from outside when the box is made.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Later {
+    /// Nothing: its mounts follow nobody.
+    Nothing,
+    /// Whatever is mounted.
+    Mounts,
+}
+
+impl Workspace {
+    /// Whether a wall stands: always, but in tests.
+    pub(super) fn stands(&self, wall: Wall) -> bool {
+        #[cfg(test)]
+        if self.without.contains(&wall) {
+            return false;
+        }
+        let _ = wall;
+        true
+    }
+
+    /// Looks at the machine and the workspace. Blocking.
+    fn plan(&self, grounds: &Grounds, means: Means, later: Later) -> io::Result<Plan> {
+        let known = if self.stands(Wall::Caches) { caches::known(grounds) } else { Vec::new() };
+        caches::folder(&self.caches)?;
+        let machine = Machine::look(self, grounds, &known);
+        let mut places = match later {
+            Later::Nothing => Vec::new(),
+            Later::Mounts => {
+                PLUGGED.iter().map(PathBuf::from).filter(|path| path.is_dir()).map(Mount::Empty).collect()
+            }
+        };
+        places.extend(machine.places(&self.folder));
+        let caches = match self.stands(Wall::Caches) {
+            true => Some(Caches::prepare(&self.caches, grounds, &machine, means)?),
+            false => None,
+        };
+        // What is hidden in a cache is hidden on top of it.
+        let in_cache = |path: &Path| known.iter().any(|cache| path.starts_with(cache) && path != cache);
+        let covers =
+            |mount: &Mount| matches!(mount, Mount::Empty(path) | Mount::Nothing(path) if in_cache(path));
+        let covers: Vec<Mount> = places.extract_if(.., |mount| covers(mount)).collect();
+        let mounted = caches.iter().flat_map(|caches| caches.mounted.iter().cloned());
+        places.extend(mounted.map(|(at, from)| Mount::Ours { from, at }));
+        let linked = caches.iter().flat_map(|caches| caches.linked.iter().cloned());
+        places.extend(linked.map(|(at, target)| Mount::Link { target, at }));
+        if means == Means::Layers {
+            places.extend(covers);
+        }
+        let within = Inside::look(self);
+        let watch = self.stands(Wall::Watch).then(|| Watch::new(&within)).transpose()?;
+        let folder = inside::open(&self.folder)?;
+        places.push(Mount::Opened { file: folder, at: self.folder.clone(), writable: true });
+        for path in &self.writable {
+            if let Ok(file) = inside::open(path) {
+                places.push(Mount::Opened { file, at: path.clone(), writable: true });
+            }
+        }
+        places.extend(within.mounts());
+        if let Some(way_out) = &self.way_out {
+            let file = inside::open(&way_out.socket)?;
+            places.push(Mount::Opened { file, at: GATE.into(), writable: true });
+        }
+        let table = caches.as_ref().and_then(|caches| caches.table.clone());
+        Ok(Plan { system: machine.system(), places, table, machine, watch, _caches: caches })
+    }
+}
+
+impl Plan {
+    /// Whether a path is in the box as it is here.
+    pub(super) fn shows(&self, path: &Path, folder: &Path) -> bool {
+        path.starts_with(folder) || self.machine.shows(path)
+    }
+}
+
+/// Whether a command could run in a box around `workspace`: asked before a person is.
+pub async fn check_box(workspace: &Workspace, grounds: &Grounds) -> Result<(), Unavailable> {
+    folder::acceptable(&workspace.folder, grounds)?;
+    let real = std::fs::canonicalize(&workspace.folder).ok();
+    if real.as_ref() != Some(&workspace.folder) {
+        return Err(Unavailable::Folder { path: workspace.folder.clone(), why: "it is not there any more" });
+    }
+    bubblewrap::found().await.map(drop)
+}
+
+/// Runs an approved command in a box around `workspace` to its end; `base_env` is the sanitised inherited environment. Cancelling
+/// ends everything in the box and returns what it had printed; dropping the future kills it.
+///
+/// Beside what differs in a sealed run: a run that makes or replaces something protected is ended, and its error says what.
+pub async fn run_in_box(
+    command: ApprovedCommand,
+    base_env: &BTreeMap<String, String>,
+    workspace: &Workspace,
+    grounds: &Grounds,
+    controls: impl Into<Controls>,
+) -> Result<RunOutput, NotStarted> {
+    let controls = controls.into();
+    passable(&command)?;
+    if controls.cancel.is_cancelled() {
+        return Err(NotStarted::Cancelled);
+    }
+    check_box(workspace, grounds).await?;
+    let cwd = &command.pins().cwd.real_path;
+    if !cwd.starts_with(&workspace.folder) {
+        return Err(Unavailable::Folder { path: cwd.clone(), why: "it is outside of the workspace" }.into());
+    }
+    let stage = match workspace.stands(Wall::Mounts) {
+        true => bubblewrap::stage().await,
+        false => None,
+    };
+    let later = if stage.is_some() { Later::Nothing } else { Later::Mounts };
+    let means = match stage {
+        Some(stage) if caches::can_be_layered(stage, &workspace.caches).await => Means::Layers,
+        _ => Means::Folders,
+    };
+    let plan = {
+        let (workspace, grounds) = (workspace.clone(), grounds.clone());
+        tokio::task::spawn_blocking(move || workspace.plan(&grounds, means, later)).await
+    };
+    let plan = plan.map_err(io::Error::other).and_then(|plan| plan).map_err(|error| unmade(&error))?;
+    let mut env = match workspace.stands(Wall::Environment) {
+        true => without_what_leads_out(base_env),
+        false => base_env.clone(),
+    };
+    env.insert("TMPDIR".into(), "/tmp".into());
+    let cancel = controls.cancel.clone();
+    let run = |cancel| {
+        let controls = Controls { cancel, ..controls };
+        bubblewrap::run_in_box(command, &env, workspace, &plan, stage, controls)
+    };
+    guarded(run, &plan, &cancel).await
+}
+
+/// Ends a run that breaks what is protected, and says so.
+async fn guarded<Ran>(
+    run: impl FnOnce(CancellationToken) -> Ran,
+    plan: &Plan,
+    cancel: &CancellationToken,
+) -> Result<RunOutput, NotStarted>
+where
+    Ran: Future<Output = Result<RunOutput, NotStarted>>,
+{
+    let ends = cancel.child_token();
+    let mut run = std::pin::pin!(run(ends.clone()));
+    let (ran, broken) = match &plan.watch {
+        None => (run.await, None),
+        Some(watch) => tokio::select! {
+            ran = &mut run => (ran, watch.look()),
+            breach = watch.broken() => {
+                ends.cancel();
+                let ran = run.await;
+                // What it did until its end.
+                watch.look();
+                (ran, Some(breach))
+            }
+        },
+    };
+    let Some(breach) = broken else { return ran };
+    ran.map(|RunOutput { payload, duration }| {
+        let payload =
+            ExecPayload { success: false, exit_code: None, error: Some(breach.to_string()), ..payload };
+        RunOutput { payload, duration }
+    })
+}
+
+/// Why a box could not be made from what is on this machine.
+fn unmade(error: &io::Error) -> Unavailable {
+    Unavailable::Forbidden { said: display::escape(&error.to_string()), remedy: UNMADE }
+}
+
+const UNMADE: &str = "look whether the workspace is there and its state folder can be written";
+
+/// Where desktops and people mount what is plugged in.
+const PLUGGED: &[&str] = &["/media", "/mnt"];
+
+/// Where the way out is found.
+const GATE: &str = "/run/countersign/gate.sock";

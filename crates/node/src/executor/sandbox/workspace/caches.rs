@@ -1,0 +1,229 @@
+//! Caches of package managers: what a boxed run changes in them stays with its workspace.
+//!
+//! The kernel lays a folder of the workspace's own over the person's cache, in a name space made before bubblewrap's. Two such
+//! layers must not be used at the same time, so a run beside another gets one that is gone with it. Where no layers can be made
+//! the folder of the workspace takes the cache's place: what the person has is not seen then, and not changed either.
+
+use super::super::bubblewrap::Stage;
+use super::machine::Machine;
+use super::{Grounds, lists};
+use rustix::fs::{FlockOperation, Mode, OFlags, flock};
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use tokio::sync::Mutex;
+use uuid::Uuid;
+
+/// The caches of a run. Dropping it gives the layers back.
+#[derive(Debug)]
+pub(super) struct Caches {
+    /// Where each is seen, and the folder of ours that is seen there.
+    pub(super) mounted: Vec<(PathBuf, PathBuf)>,
+    /// Caches that the person does not have: links to places in [`MADE`].
+    pub(super) linked: Vec<(PathBuf, PathBuf)>,
+    /// A table of the layers that have to be made before, as `mount` reads it.
+    pub(super) table: Option<PathBuf>,
+    /// Folders that end with the run.
+    passing: Vec<PathBuf>,
+    /// The layers are in use as long as these are open.
+    _locks: [OwnedFd; 2],
+}
+
+/// A folder laid over others.
+#[derive(Clone, Copy, Debug)]
+struct Layer<'a> {
+    /// What is below, the uppermost first.
+    below: &'a [&'a Path],
+    /// Where changes go.
+    upper: &'a Path,
+    /// The kernel's own, on the same file system.
+    work: &'a Path,
+    /// Where it is to be found.
+    merged: &'a Path,
+}
+
+impl Layer<'_> {
+    /// A line of the table.
+    fn line(&self) -> String {
+        let name = |path: &Path| path.display().to_string().replace(' ', "\\040").replace('\t', "\\011");
+        let below: Vec<String> = self.below.iter().map(|path| name(path)).collect();
+        let (below, merged) = (below.join(":"), name(self.merged));
+        let (upper, work) = (name(self.upper), name(self.work));
+        format!("overlay {merged} overlay userxattr,lowerdir={below},upperdir={upper},workdir={work} 0 0\n")
+    }
+}
+
+/// What can be laid over what.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Means {
+    /// The kernel's layers.
+    Layers,
+    /// Only whole folders.
+    Folders,
+}
+
+/// The person's caches that the list names and that are there, by their real paths.
+pub(super) fn known(grounds: &Grounds) -> Vec<PathBuf> {
+    lists::caches().filter_map(|name| fs::canonicalize(grounds.home.join(name)).ok()).collect()
+}
+
+/// Whether the kernel lays folders over others below `own`. It is tried once for each.
+pub(super) async fn can_be_layered(stage: &Stage, own: &Path) -> bool {
+    static TRIED: Mutex<BTreeMap<PathBuf, bool>> = Mutex::const_new(BTreeMap::new());
+    let mut tried = TRIED.lock().await;
+    if let Some(can) = tried.get(own) {
+        return *can;
+    }
+    let trial = own.join(format!("trial-{}", Uuid::new_v4().simple()));
+    let [below, upper, work, merged] = ["below", "upper", "work", "merged"].map(|name| trial.join(name));
+    let table = trial.join(TABLE);
+    let made = [&below, &upper, &work, &merged].into_iter().try_for_each(|path| folder(path));
+    let layer = Layer { below: &[&below], upper: &upper, work: &work, merged: &merged };
+    let made = made.and_then(|()| fs::write(&table, layer.line()));
+    let can = made.is_ok() && stage.can_mount(&table).await;
+    remove(&trial);
+    tried.insert(own.to_owned(), can);
+    can
+}
+
+impl Caches {
+    /// Prepares the folders. Blocking.
+    pub(super) fn prepare(
+        own: &Path,
+        grounds: &Grounds,
+        machine: &Machine,
+        means: Means,
+    ) -> io::Result<Self> {
+        folder(own)?;
+        let (lock, alone) = locked(own)?;
+        if alone {
+            left(own);
+        }
+        let run = format!("{PASSING}{}", Uuid::new_v4().simple());
+        let passing = own.join(&run);
+        folder(&passing)?;
+        let (its, _) = locked(&passing)?;
+        let made = own.join("made");
+        folder(&made)?;
+        let mut caches = Self {
+            mounted: vec![(MADE.into(), made.clone())],
+            linked: Vec::new(),
+            table: None,
+            passing: vec![passing.clone()],
+            _locks: [lock, its],
+        };
+        let home = fs::canonicalize(&grounds.home).unwrap_or_else(|_| grounds.home.clone());
+        let mut table = String::new();
+        for name in lists::caches() {
+            let named = home.join(name);
+            let slug = name.replace('/', "+");
+            if !exists(&named) {
+                // A place for it can be made where everything is made anew.
+                let nearest = named.ancestors().skip(1).find(|above| exists(above));
+                if nearest.is_some_and(|above| machine.is_made(above)) {
+                    folder(&made.join(&slug))?;
+                    caches.linked.push((named, Path::new(MADE).join(slug)));
+                }
+                continue;
+            }
+            let theirs = fs::canonicalize(&named).ok().filter(|path| path.is_dir() && machine.shows(path));
+            let Some(theirs) = theirs else { continue };
+            let ours = own.join(slug);
+            let upper = ours.join("upper");
+            folder(&upper)?;
+            let plain =
+                |path: &Path| path.to_str().is_some_and(|path| !path.contains([',', ':', '\\', '"', '\n']));
+            if means == Means::Folders || !plain(own) || !plain(&theirs) {
+                caches.mounted.push((theirs, upper));
+                continue;
+            }
+            let merged = ours.join("merged");
+            folder(&merged)?;
+            let line = if alone {
+                let work = ours.join("work");
+                folder(&work)?;
+                Layer { below: &[&theirs], upper: &upper, work: &work, merged: &merged }.line()
+            } else {
+                let passing = ours.join(&run);
+                let (top, work) = (passing.join("upper"), passing.join("work"));
+                folder(&top)?;
+                folder(&work)?;
+                caches.passing.push(passing);
+                Layer { below: &[&upper, &theirs], upper: &top, work: &work, merged: &merged }.line()
+            };
+            table.push_str(&line);
+            caches.mounted.push((theirs, merged));
+        }
+        if !table.is_empty() {
+            let path = passing.join(TABLE);
+            fs::write(&path, table)?;
+            caches.table = Some(path);
+        }
+        Ok(caches)
+    }
+}
+
+impl Drop for Caches {
+    fn drop(&mut self) {
+        for passing in &self.passing {
+            remove(passing);
+        }
+    }
+}
+
+/// Makes a folder for its owner alone, where there is none.
+pub(super) fn folder(path: &Path) -> io::Result<()> {
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
+}
+
+fn exists(path: &Path) -> bool {
+    path.symlink_metadata().is_ok()
+}
+
+/// Opens a folder and locks it, if nobody else has. Whether it did.
+fn locked(path: &Path) -> io::Result<(OwnedFd, bool)> {
+    let how = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let opened = rustix::fs::open(path, how, Mode::empty())?;
+    let alone = flock(&opened, FlockOperation::NonBlockingLockExclusive).is_ok();
+    Ok((opened, alone))
+}
+
+/// Removes what runs left that could not clean up.
+fn left(own: &Path) {
+    let entries = |path: &Path| -> Vec<PathBuf> {
+        fs::read_dir(path).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
+    };
+    let is_passing =
+        |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(PASSING));
+    let in_use = |path: &PathBuf| locked(path).is_ok_and(|(_, alone)| !alone);
+    let (runs, caches): (Vec<PathBuf>, Vec<PathBuf>) = entries(own).into_iter().partition(is_passing);
+    let (used, unused): (Vec<PathBuf>, Vec<PathBuf>) = runs.into_iter().partition(in_use);
+    let layers = caches.iter().flat_map(|cache| entries(cache)).filter(is_passing);
+    let is_used = |layer: &PathBuf| used.iter().any(|run| run.file_name() == layer.file_name());
+    for passing in unused.into_iter().chain(layers.filter(|layer| !is_used(layer))) {
+        remove(&passing);
+    }
+}
+
+fn remove(passing: &Path) {
+    // The kernel closes its own folder to everybody.
+    let closed = passing.join("work/work");
+    if exists(&closed) {
+        let _ = fs::set_permissions(&closed, fs::Permissions::from_mode(0o700));
+    }
+    if let Err(error) = fs::remove_dir_all(passing) {
+        tracing::debug!(%error, "a layer of a cache stays behind");
+    }
+}
+
+/// Where caches are that the person does not have: one mount for all of them.
+const MADE: &str = "/run/countersign/caches";
+
+/// Name of the table in a folder that ends with a run.
+const TABLE: &str = "table";
+
+/// How folders that end with a run begin.
+const PASSING: &str = "run-";
