@@ -2,6 +2,7 @@
 //!
 //! A test that root runs is run a second time as nobody.
 
+mod boxed;
 mod containers;
 mod escapes;
 mod runs;
@@ -108,8 +109,12 @@ fn again_as_nobody(test: &str) {
     let folder = tempfile::tempdir_in("/tmp").unwrap();
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
     let own = folder.path().join("tests");
-    fs::copy(std::env::current_exe().unwrap(), &own).unwrap();
-    fs::set_permissions(&own, fs::Permissions::from_mode(0o755)).unwrap();
+    // By another process: what this one has open for writing could be inherited by what another test starts just now.
+    let copied = std::process::Command::new("install")
+        .args(["-m", "755", "--"])
+        .args([&std::env::current_exe().unwrap(), &own])
+        .status();
+    assert!(copied.unwrap().success());
     let (_, module) = module_path!().split_once("::").unwrap();
     let ran = std::process::Command::new("setpriv")
         .args(["--reuid=65534", "--regid=65534", "--clear-groups"])

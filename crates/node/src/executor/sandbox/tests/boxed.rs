@@ -1,0 +1,186 @@
+//! Real boxes: ordinary work in them, what they leave behind, and what they cost.
+
+use super::*;
+use crate::executor::sandbox::workspace::Wall;
+use pretty_assertions::assert_eq;
+use std::collections::BTreeMap;
+use std::net::{TcpListener, UdpSocket};
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::fs::symlink;
+use std::os::unix::net::{SocketAddr, UnixListener};
+use std::time::Duration;
+
+mod attempts;
+mod cost;
+mod leftovers;
+mod ordinary;
+
+/// A person's home with a workspace in it, and what an agent must not get at.
+struct Place {
+    rig: Rig,
+    workspace: Workspace,
+    /// Kept while attempts go on.
+    _listeners: (TcpListener, UdpSocket, UnixListener, UnixListener),
+    _shared: tempfile::NamedTempFile,
+}
+
+impl Place {
+    fn new() -> Self {
+        let mut rig = Rig::new();
+        let top = fs::canonicalize(rig.bench.folder.path()).unwrap();
+        let home = top.join("home");
+        rig.grounds.home = home.clone();
+        let write = |name: &str, text: &str| {
+            let path = home.join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(&path, text).unwrap();
+            path
+        };
+        for name in
+            [".ssh/id_ed25519", ".netrc", ".bash_history", ".docker/config.json", ".mozilla/logins.json"]
+        {
+            write(name, "secret\n");
+        }
+        for name in [".cargo/credentials.toml", ".cache/mozilla/pages", "other/notes", ".config/gh/hosts.yml"]
+        {
+            write(name, "secret\n");
+        }
+        symlink("dotfiles/aws", home.join(".aws")).unwrap();
+        write("dotfiles/aws/credentials", "secret\n");
+        write("outside/file", "plain\n");
+        write(".cache/pkg/wheel", "clean\n");
+        write(".npm/index", "clean\n");
+        write(".cargo/bin/tool", "#!/bin/sh\necho tool\n");
+        write(
+            ".gitconfig",
+            "[user]\n\tname = Ann\n\temail = ann@example.org\n[init]\n\tdefaultBranch = main\n",
+        );
+        fs::set_permissions(home.join(".cargo/bin/tool"), fs::Permissions::from_mode(0o755)).unwrap();
+        let work = fs::canonicalize(rig.bench.work()).unwrap();
+        fs::write(work.join("main.c"), "int main(void) { return 0; }\n").unwrap();
+        fs::write(work.join(".env"), "secret\n").unwrap();
+        fs::write(work.join("key.pem"), "-----BEGIN PRIVATE KEY-----\nsecret\n").unwrap();
+        fs::write(work.join("cert.pem"), "-----BEGIN CERTIFICATE-----\npublic\n").unwrap();
+        fs::create_dir_all(work.join(".vscode")).unwrap();
+        fs::write(work.join(".vscode/tasks.json"), "{}\n").unwrap();
+        fs::create_dir_all(work.join("vendor/lib")).unwrap();
+        let text = "git init -q . && git add main.c && git commit -qm one && git init -q vendor/lib";
+        outside(&work, &home, "sh", &["-c", text]);
+        let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
+        let udp = UdpSocket::bind("127.0.0.1:0").unwrap();
+        udp.set_read_timeout(Some(Duration::from_millis(1))).unwrap();
+        let name = format!("countersign-box-{}", uuid::Uuid::new_v4().simple());
+        let abstracted = UnixListener::bind_addr(&SocketAddr::from_abstract_name(&name).unwrap()).unwrap();
+        let socket = top.join("bus");
+        let named = UnixListener::bind(&socket).unwrap();
+        let caches = top.join("state/caches");
+        let said = [
+            ("HOME", home.display().to_string()),
+            ("OUT", home.join("outside").display().to_string()),
+            ("OTHER", home.join("other").display().to_string()),
+            ("TOP", top.display().to_string()),
+            ("PORT", tcp.local_addr().unwrap().port().to_string()),
+            ("UDP", udp.local_addr().unwrap().port().to_string()),
+            ("ABSTRACT", name),
+            ("SOCK", socket.display().to_string()),
+            ("PID", std::process::id().to_string()),
+            ("CACHES", caches.display().to_string()),
+        ];
+        for (name, value) in said {
+            rig.env.insert(name.into(), value);
+        }
+        for space in ["ipc", "net", "pid", "mnt", "user", "uts"] {
+            let outside = fs::read_link(format!("/proc/self/ns/{space}")).unwrap();
+            rig.env.insert(format!("NS_{}", space.to_uppercase()), outside.display().to_string());
+        }
+        let shared = tempfile::NamedTempFile::new_in("/dev/shm").unwrap();
+        let name = shared.path().file_name().unwrap().to_str().unwrap();
+        rig.env.insert("SHM".into(), name.into());
+        rig.env.insert("SSH_AUTH_SOCK".into(), socket.display().to_string());
+        let workspace =
+            Workspace { folder: work, caches, hidden: vec![home.join("other")], ..Workspace::default() };
+        Self { rig, workspace, _listeners: (tcp, udp, abstracted, named), _shared: shared }
+    }
+
+    fn without(walls: &[Wall]) -> Self {
+        let mut place = Self::new();
+        place.workspace.without = walls.to_vec();
+        place
+    }
+
+    fn work(&self) -> &Path {
+        &self.workspace.folder
+    }
+
+    fn home(&self) -> &Path {
+        &self.rig.grounds.home
+    }
+
+    async fn start(&self, command: ApprovedCommand, controls: Controls) -> Result<ExecPayload, NotStarted> {
+        let Rig { env, grounds, .. } = &self.rig;
+        let ran = run_in_box(command, env, &self.workspace, grounds, controls).await;
+        ran.map(|output| output.payload)
+    }
+
+    /// Runs the text of a shell in the box.
+    async fn shell(&self, text: &str) -> ExecPayload {
+        let command = self.rig.bench.approve(&owned(&["sh", "-c", text]));
+        self.start(command, Controls::from(self.rig.bench.cancel.clone())).await.unwrap()
+    }
+
+    /// Runs it, and expects that it prints this.
+    async fn check(&self, text: &str, printed: &str) {
+        let payload = self.shell(text).await;
+        assert_eq!((payload.exit_code, payload.stdout.as_str()), (Some(0), printed), "{text}: {payload:?}");
+    }
+
+    /// Everything that no boxed run may change, by its path: what it is, and what is in it.
+    fn kept(&self) -> BTreeMap<PathBuf, String> {
+        let mut kept = BTreeMap::new();
+        see(self.home(), &mut kept);
+        for name in
+            [".vscode", ".idea", ".claude", ".envrc", ".mcp.json", ".husky", ".env", ".GIT", ".Vscode"]
+        {
+            see(&self.work().join(name), &mut kept);
+        }
+        for repository in [".git", "vendor/lib/.git"] {
+            for name in ["config", "config.worktree", "hooks", "info", "commondir", "modules"] {
+                see(&self.work().join(repository).join(name), &mut kept);
+            }
+        }
+        kept
+    }
+}
+
+fn see(path: &Path, kept: &mut BTreeMap<PathBuf, String>) {
+    let Ok(found) = path.symlink_metadata() else { return };
+    let content = match found.file_type() {
+        kind if kind.is_symlink() => format!("-> {}", fs::read_link(path).unwrap().display()),
+        kind if kind.is_dir() => String::new(),
+        kind if kind.is_file() => fs::read_to_string(path).unwrap_or_default(),
+        _ => "special".into(),
+    };
+    kept.insert(path.to_owned(), format!("{:o} {content}", found.permissions().mode()));
+    if found.is_dir() {
+        for entry in fs::read_dir(path).into_iter().flatten().flatten() {
+            see(&entry.path(), kept);
+        }
+    }
+}
+
+fn git(folder: &Path, home: &Path, arguments: &[&str]) {
+    outside(folder, home, "git", arguments);
+}
+
+#[expect(clippy::disallowed_methods, reason = "a test makes a repository")]
+fn outside(folder: &Path, home: &Path, program: &str, arguments: &[&str]) {
+    let ran = std::process::Command::new(program)
+        .args(arguments)
+        .current_dir(folder)
+        .env_clear()
+        .env("PATH", "/usr/bin:/bin")
+        .env("HOME", home)
+        .output()
+        .unwrap();
+    assert!(ran.status.success(), "{program} {arguments:?}: {}", String::from_utf8_lossy(&ran.stderr));
+}
