@@ -128,6 +128,12 @@ impl Approvals {
         self.ask(|reply| Message::Elsewhere { id, decision, by, reply }).await.unwrap_or(false)
     }
 
+    /// Ends a request that a box holds by now. False when unknown or already ended.
+    pub async fn contained(&self, id: &RequestId) -> bool {
+        let id = id.to_owned();
+        self.ask(|reply| Message::Contained { id, reply }).await.unwrap_or(false)
+    }
+
     /// Withdraws once. False when unknown or already ended.
     pub async fn cancel(&self, id: &RequestId, cause: CancelCause) -> bool {
         let id = id.to_owned();
@@ -228,6 +234,7 @@ enum Message {
     Submit { submission: Box<Submission>, reply: oneshot::Sender<Result<Ticket, SubmitError>> },
     Resolve { id: RequestId, decision: Decision, by: String, reply: oneshot::Sender<Result<(), NotAnswered>> },
     Elsewhere { id: RequestId, decision: Option<Decision>, by: Option<String>, reply: oneshot::Sender<bool> },
+    Contained { id: RequestId, reply: oneshot::Sender<bool> },
     Cancel { id: RequestId, cause: CancelCause, reply: oneshot::Sender<bool> },
     NobodySees { reply: oneshot::Sender<usize> },
     Pending { reply: oneshot::Sender<Vec<Arc<Record>>> },
@@ -324,6 +331,12 @@ impl Actor {
             Message::Elsewhere { id, decision, by, reply } => {
                 let now_ms = self.now_ms();
                 let step = self.book.elsewhere(&id, decision, by.as_deref(), now_ms);
+                self.publish(step.effects);
+                let _ = reply.send(step.outcome);
+            }
+            Message::Contained { id, reply } => {
+                let now_ms = self.now_ms();
+                let step = self.book.contained(&id, now_ms);
                 self.publish(step.effects);
                 let _ = reply.send(step.outcome);
             }

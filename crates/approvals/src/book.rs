@@ -66,6 +66,8 @@ pub enum Ending {
         /// Who, in their own words, escaped: no proof of anything.
         by: Option<String>,
     },
+    /// Nobody has to be asked any more: its folder was opened, and a box holds it.
+    Contained,
     /// Nobody answered in time.
     Expired,
     /// Withdrawn.
@@ -84,6 +86,7 @@ impl Ending {
             }
             Self::Elsewhere { decision: Some(_), .. } => Outcome::DeniedElsewhere,
             Self::Elsewhere { decision: None, .. } => Outcome::Cancelled { cause: CancelCause::Withdrawn },
+            Self::Contained => Outcome::Contained,
             Self::Expired => Outcome::Expired,
             Self::Cancelled(cause) => Outcome::Cancelled { cause: *cause },
             Self::NotShown => Outcome::NotShown,
@@ -94,7 +97,11 @@ impl Ending {
     pub fn decision(&self) -> Option<Decision> {
         match self {
             Self::Decided { decision, .. } => Some(*decision),
-            Self::Elsewhere { .. } | Self::Expired | Self::Cancelled(_) | Self::NotShown => None,
+            Self::Elsewhere { .. }
+            | Self::Contained
+            | Self::Expired
+            | Self::Cancelled(_)
+            | Self::NotShown => None,
         }
     }
 
@@ -103,7 +110,7 @@ impl Ending {
         match self {
             Self::Decided { by, .. } => Some(by),
             Self::Elsewhere { by, .. } => by.as_deref(),
-            Self::Expired | Self::Cancelled(_) | Self::NotShown => None,
+            Self::Contained | Self::Expired | Self::Cancelled(_) | Self::NotShown => None,
         }
     }
 }
@@ -310,6 +317,11 @@ impl Book {
         now_ms: i64,
     ) -> Step<bool> {
         self.end(id, Ending::Elsewhere { decision, by: by.map(str::to_owned) }, now_ms)
+    }
+
+    /// Ends a request that a box holds by now. False when unknown or ended.
+    pub fn contained(&mut self, id: &RequestId, now_ms: i64) -> Step<bool> {
+        self.end(id, Ending::Contained, now_ms)
     }
 
     /// Withdraws once. False when unknown or ended.

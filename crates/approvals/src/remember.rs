@@ -13,7 +13,9 @@ use countersign_protocol::remember::{
     Lasting, MAX_LASTING_MS, MAX_LASTING_USES, MIN_LASTING_MS, Remember, Rung, SESSION_MS,
 };
 use countersign_protocol::rule_edits::RuleEdit;
-use countersign_protocol::rules::{CallRuleDraft, CallSubject, RuleDraft, RuleEffect, RuleLimits};
+use countersign_protocol::rules::{
+    Attendance, CallRuleDraft, CallSubject, RuleDraft, RuleEffect, RuleLimits, WorkspaceDraft,
+};
 use countersign_protocol::vocabulary::Decision;
 
 /// Where answers are remembered.
@@ -74,6 +76,9 @@ impl Memory<'_> {
     /// Answers a question with "always": stores what `remember` chooses of its offer, then answers it. `by` is who answers,
     /// `now_ms` the wall clock. Not cancel-safe in its middle: what was stored stays when the future is dropped before the
     /// answer counted, and the person finds it among the rules.
+    ///
+    /// A folder that is opened answers nothing by itself: whoever asked finds that its command runs in a box now, and
+    /// withdraws the question. Where it does not, the person is still asked.
     pub async fn allow_always(
         &self,
         approvals: &Approvals,
@@ -86,12 +91,31 @@ impl Memory<'_> {
         if let Some(objection) = question.objection(Decision::AllowAlways) {
             return Err(objection.into());
         }
+        if remember.rung == Rung::Workspace {
+            return self.open(question, remember, now_ms).await;
+        }
         let kept = self.keep(question, remember, now_ms).await?;
         let answered = approvals.resolve(&record.id, Decision::AllowAlways, by).await;
         if answered.is_err() {
             self.take_back(kept).await;
         }
         Ok(answered?)
+    }
+
+    async fn open(&self, question: &Question, remember: &Remember, now_ms: i64) -> Result<(), NotRemembered> {
+        let folder = question.offer.workspace.clone().ok_or(NotRemembered::NotOffered)?;
+        if let Lasting::Uses { uses } = remember.lasting {
+            return Err(NotRemembered::Lasting(NotLasting::Uses(uses)));
+        }
+        let limits = limits(&remember.lasting, question, now_ms).map_err(NotRemembered::Lasting)?;
+        let rule = WorkspaceDraft {
+            agent: question.agent.to_string(),
+            folder,
+            attendance: Attendance::Attended,
+            limits,
+            note: None,
+        };
+        self.keep_rules(vec![RuleEdit::OpenWorkspace { rule }]).await.map(drop)
     }
 
     async fn keep(

@@ -98,6 +98,7 @@ impl Core {
             environment: process_environment(),
             home: paths.home.clone(),
             private: vec![paths.state.clone(), paths.config.clone()],
+            boxes: paths.boxes(),
             via,
         }));
         Ok(Self { approvals, store, rules, history, ports, settings, trust, host, phases })

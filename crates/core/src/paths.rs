@@ -114,6 +114,11 @@ impl Paths {
         self.state.join("runs")
     }
 
+    /// What boxes keep beside the folders that they are around, a folder for each.
+    pub fn boxes(&self) -> PathBuf {
+        self.state.join("boxes")
+    }
+
     /// Socket between the command line and the app.
     pub fn control_socket(&self) -> PathBuf {
         self.state.join("control.sock")

@@ -1,6 +1,6 @@
-//! The one thing that the executor runs. Made only here, from an [`Evaluation`] that allows.
+//! What the executor runs, and nothing else. Made only here, from an [`Evaluation`] that allows it, or that contains it.
 
-use crate::evaluate::{Evaluation, Evidence, Verdict};
+use crate::evaluate::{Contained, Evaluation, Evidence, Verdict};
 use crate::facts::{Facts, FileIdentity, FolderFacts, ProgramFacts, Reached, ScriptFacts, Surroundings};
 use countersign_commands::environment;
 use std::collections::BTreeMap;
@@ -17,6 +17,15 @@ pub struct ApprovedCommand {
     env: BTreeMap<String, String>,
     timeout: Option<Duration>,
     evidence: Evidence,
+}
+
+/// A command that may run exactly once in a box around one folder, and nowhere else: whoever runs commands without one takes
+/// an [`ApprovedCommand`], and none is given out.
+#[must_use]
+#[derive(Debug)]
+pub struct ContainedCommand {
+    command: ApprovedCommand,
+    contained: Contained,
 }
 
 /// What must still be the same at spawn.
@@ -53,7 +62,7 @@ pub struct Plan {
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NotRunnable {
-    /// The verdict is no allow.
+    /// The verdict is another one.
     #[error("the evaluation does not allow it")]
     NotAllowed,
     /// The plan is for another argument list than the one that was judged.
@@ -86,7 +95,8 @@ impl ApprovedCommand {
             | Evidence::Person { .. }
             | Evidence::Forwarded(_)
             | Evidence::AutoReview
-            | Evidence::Fallback => Reached::default(),
+            | Evidence::Fallback
+            | Evidence::Contained => Reached::default(),
         };
         let (mut started, mut links, mut surroundings) = (None, Vec::new(), BTreeMap::new());
         let (argv, programs) = match evidence {
@@ -106,7 +116,8 @@ impl ApprovedCommand {
             | Evidence::Person { .. }
             | Evidence::Forwarded(_)
             | Evidence::AutoReview
-            | Evidence::Fallback => {
+            | Evidence::Fallback
+            | Evidence::Contained => {
                 let mut programs = vec![typed(&plan.argv, facts)?];
                 // A shell or a wrapper that was looked at starts these: they were shown too.
                 for other in facts.programs.values().filter_map(|program| pinned(Some(program))) {
@@ -169,7 +180,8 @@ impl ApprovedCommand {
             | Evidence::Person { .. }
             | Evidence::Forwarded(_)
             | Evidence::AutoReview
-            | Evidence::Fallback => all,
+            | Evidence::Fallback
+            | Evidence::Contained => all,
         }
     }
 
@@ -181,6 +193,67 @@ impl ApprovedCommand {
     /// Why it may run.
     pub fn evidence(&self) -> &Evidence {
         &self.evidence
+    }
+}
+
+impl ContainedCommand {
+    /// The command that `evaluation` contains, as it was requested. Only what is started and where is pinned: whatever else it
+    /// runs, the walls hold.
+    pub fn new(evaluation: Evaluation, facts: &Facts, plan: Plan) -> Result<Self, NotRunnable> {
+        if evaluation.argv() != plan.argv {
+            return Err(NotRunnable::NotTheJudgedCommand);
+        }
+        let Evaluation { verdict: Verdict::Contain(contained), .. } = evaluation else {
+            return Err(NotRunnable::NotAllowed);
+        };
+        Self::of(contained, Evidence::Contained, facts, plan)
+    }
+
+    /// A command that `evaluation` allows, in a box all the same, because whoever wants it to run wants one.
+    pub fn within(
+        evaluation: Evaluation,
+        contained: Contained,
+        facts: &Facts,
+        plan: Plan,
+    ) -> Result<Self, NotRunnable> {
+        if evaluation.argv() != plan.argv {
+            return Err(NotRunnable::NotTheJudgedCommand);
+        }
+        let Evaluation { verdict: Verdict::Allow(evidence), .. } = evaluation else {
+            return Err(NotRunnable::NotAllowed);
+        };
+        Self::of(contained, evidence, facts, plan)
+    }
+
+    fn of(contained: Contained, evidence: Evidence, facts: &Facts, plan: Plan) -> Result<Self, NotRunnable> {
+        let (program, identity) = typed(&plan.argv, facts)?;
+        let command = ApprovedCommand {
+            argv: plan.argv,
+            pins: Pins {
+                programs: vec![(program.clone(), identity)],
+                links: Vec::new(),
+                surroundings: BTreeMap::new(),
+                cwd: facts.cwd.clone().ok_or(NotRunnable::CwdUnavailable)?,
+                scripts: Vec::new(),
+                reached: Reached::default(),
+                home: facts.home.clone(),
+            },
+            program,
+            env: plan.env,
+            timeout: plan.timeout,
+            evidence,
+        };
+        Ok(Self { command, contained })
+    }
+
+    /// What runs.
+    pub fn command(&self) -> &ApprovedCommand {
+        &self.command
+    }
+
+    /// The box that it may run in.
+    pub fn contained(&self) -> &Contained {
+        &self.contained
     }
 }
 

@@ -24,6 +24,7 @@ pub mod rules;
 pub mod safe_bins;
 pub mod surroundings;
 pub mod work;
+pub mod workspaces;
 
-pub use approved::ApprovedCommand;
+pub use approved::{ApprovedCommand, ContainedCommand};
 pub use evaluate::evaluate;

@@ -4,7 +4,7 @@ use crate::support::World;
 use countersign_commands::analysis::analyze_argv;
 use countersign_policy::allowlist::EntryIndex;
 use countersign_policy::always::{Choice, choices};
-use countersign_policy::evaluate::{Evidence, LocalRules, Subject, Verdict, evaluate};
+use countersign_policy::evaluate::{Evidence, LocalRules, Subject, Verdict, Walls, evaluate};
 use countersign_policy::rules::{Folders, Moment, RuleIndex};
 use countersign_protocol::remember::{Rung, Withheld};
 use countersign_protocol::rules::CommandRule;
@@ -30,6 +30,7 @@ fn in_world<T>(
         entries: &EntryIndex::new(world.rules.clone()),
         local: LocalRules::Known { rules: &index, folders: &folders, moment },
         trust: &world.trust,
+        walls: Walls::None,
         unusual_env: &world.unusual_env,
         origin: world.origin,
     })

@@ -6,7 +6,7 @@ use countersign_commands::interpreters::script_word;
 use countersign_policy::allowlist::EntryIndex;
 use countersign_policy::always::choices;
 use countersign_policy::effective::{BUILT_IN, Effective, Layered};
-use countersign_policy::evaluate::{Evidence, LocalRules, Origin, Subject, Trust, Verdict, evaluate};
+use countersign_policy::evaluate::{Evidence, LocalRules, Origin, Subject, Trust, Verdict, Walls, evaluate};
 use countersign_policy::facts::{Facts, FileIdentity, FolderFacts, ProgramFacts, ScriptFacts};
 use countersign_policy::rules::{Folders, Moment, RuleIndex, visited};
 use countersign_protocol::remember::{Rung, Withheld};
@@ -84,6 +84,7 @@ impl Machine {
             entries: &EntryIndex::default(),
             local: LocalRules::Known { rules: &index, folders: &folders, moment },
             trust: &Trust::default(),
+            walls: Walls::None,
             unusual_env: &[],
             origin: Origin::Fresh,
         })

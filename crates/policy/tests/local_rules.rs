@@ -7,7 +7,8 @@ use countersign_commands::analysis::{Analysis, analyze_argv};
 use countersign_policy::allowlist::EntryIndex;
 use countersign_policy::bind::Bound;
 use countersign_policy::evaluate::{
-    Answer, AskReason, DenyReason, Evaluation, Evidence, LocalRules, Origin, Subject, Verdict, evaluate,
+    Answer, AskReason, DenyReason, Evaluation, Evidence, LocalRules, Origin, Subject, Verdict, Walls,
+    evaluate,
 };
 use countersign_policy::facts::{Repository, Surroundings};
 use countersign_policy::rules::{Folders, Moment, PRESETS, RuleIndex};
@@ -60,6 +61,7 @@ fn subject<'a>(
         entries,
         local,
         trust: &world.trust,
+        walls: world.walls(),
         unusual_env: &world.unusual_env,
         origin: world.origin,
     }
@@ -345,6 +347,7 @@ fn judge_text(text: &str, rules: Vec<CommandRule>, folders: &Folders) -> Evaluat
             entries: &world.entries(),
             local: LocalRules::Known { rules: &index, folders, moment },
             trust: &world.trust,
+            walls: Walls::None,
             unusual_env: &[],
             origin: Origin::Fresh,
         },

@@ -5,6 +5,7 @@ mod bound;
 mod builtins;
 mod choices;
 mod conformance;
+mod containment;
 mod contents;
 mod decisions;
 mod document_properties;

@@ -6,7 +6,7 @@ use crate::support::inputs::{ask, security, world};
 use countersign_commands::analysis::analyze_argv;
 use countersign_policy::document::{Parsed, parse, resolve};
 use countersign_policy::effective::{Effective, Requested};
-use countersign_policy::evaluate::{Answer, Covered, LocalRules, Origin, Subject, Verdict, evaluate};
+use countersign_policy::evaluate::{Answer, Covered, LocalRules, Origin, Subject, Verdict, Walls, evaluate};
 use countersign_policy::meaning::{Clarity, Fate, Silence, fate, meaning, refusals, views, widening};
 use countersign_policy::rules::{Folders, Moment, RuleIndex};
 use countersign_protocol::document::Document;
@@ -48,6 +48,7 @@ fn judge(world: &World, policy: &Effective, rules: Option<&RuleIndex>, answer: O
         entries: &entries,
         local,
         trust: &world.trust,
+        walls: Walls::None,
         unusual_env: &world.unusual_env,
         origin: Origin::Fresh,
     };
@@ -58,10 +59,11 @@ fn judge(world: &World, policy: &Effective, rules: Option<&RuleIndex>, answer: O
 fn done(world: &World, policy: &Effective, rules: Option<&RuleIndex>) -> Fate {
     match judge(world, policy, rules, None) {
         Verdict::Allow(_) => Fate::Runs,
+        Verdict::Contain(_) => panic!("no folder is open"),
         Verdict::Deny(_) => Fate::Refused,
         Verdict::Ask(_) => match judge(world, policy, rules, Some(&Answer::Nobody)) {
             Verdict::Allow(_) => Fate::Asks(Silence::Runs),
-            Verdict::Ask(_) | Verdict::Deny(_) => Fate::Asks(Silence::Refused),
+            Verdict::Contain(_) | Verdict::Ask(_) | Verdict::Deny(_) => Fate::Asks(Silence::Refused),
         },
     }
 }

@@ -3,7 +3,7 @@
 use crate::support::World;
 use countersign_commands::analysis::analyze_text;
 use countersign_policy::evaluate::{
-    AskReason, DenyReason, Evidence, LocalRules, Origin, Subject, Verdict, evaluate,
+    AskReason, DenyReason, Evidence, LocalRules, Origin, Subject, Verdict, Walls, evaluate,
 };
 use countersign_policy::rules::{Folders, Moment, RuleIndex};
 use countersign_protocol::vocabulary::{Ask, Security};
@@ -43,6 +43,7 @@ fn judge(case: &Case) -> String {
         entries: &world.entries(),
         local: LocalRules::Known { rules: &index, folders: &folders, moment },
         trust: &world.trust,
+        walls: Walls::None,
         unusual_env: &[],
         origin: Origin::Fresh,
     };

@@ -4,7 +4,7 @@ use crate::support;
 use crate::support::{CWD, World};
 use countersign_commands::analysis::analyze_text;
 use countersign_policy::bind::{Allowed, Bound, Unbound, bind, bind_allowed};
-use countersign_policy::evaluate::{AskReason, Evidence, LocalRules, Subject, Verdict, evaluate};
+use countersign_policy::evaluate::{AskReason, Evidence, LocalRules, Subject, Verdict, Walls, evaluate};
 use countersign_policy::facts::{Facts, FileIdentity, ProgramFacts};
 use countersign_policy::rules::{Folders, Moment, RuleIndex};
 use countersign_protocol::vocabulary::{Ask, Security};
@@ -121,6 +121,7 @@ fn verdict(arguments: Value) -> Verdict {
         entries: &entries,
         local: LocalRules::Known { rules: &rules, folders: &folders, moment },
         trust: &world.trust,
+        walls: Walls::None,
         unusual_env: &world.unusual_env,
         origin: world.origin,
     };

@@ -13,7 +13,7 @@ use countersign_policy::display::{
     Secrets, allow_blocked, argv_line, argv_view, escape, masked_argv_line, masked_text, original, shown,
     text_view,
 };
-use countersign_policy::evaluate::{AskReason, Evidence, LocalRules, Verdict};
+use countersign_policy::evaluate::{AskReason, Evidence, LocalRules, Verdict, Walls};
 use countersign_policy::facts::ProgramFacts;
 use countersign_protocol::question::{AllowBlocked, AlwaysUnavailable, RuleScope};
 use countersign_protocol::shown::SpanKind;
@@ -635,6 +635,7 @@ fn t20_a_label_of_the_agents_is_no_input() {
         entries,
         local,
         trust,
+        walls,
         unusual_env,
         origin,
     } = countersign_policy::evaluate::Subject {
@@ -645,6 +646,7 @@ fn t20_a_label_of_the_agents_is_no_input() {
         entries: &entries,
         local: LocalRules::None,
         trust: &world.trust,
+        walls: Walls::None,
         unusual_env: &world.unusual_env,
         origin: world.origin,
     };
@@ -653,7 +655,7 @@ fn t20_a_label_of_the_agents_is_no_input() {
         (1, 1, 0, 0)
     );
     assert_eq!((facts, policy, origin), (&world.facts, &world.policy, world.origin));
-    assert!(trust.skills.is_empty() && matches!(local, LocalRules::None));
+    assert!(trust.skills.is_empty() && matches!((local, walls), (LocalRules::None, Walls::None)));
     // A preview can replace the text of a shell only when it is that very text.
     let argv = strings(&["sh", "-c", "wipe"]);
     for preview in ["list files", "wipe it", "WIPE", "sh", "sh -c", "wipe # read only", "wip\u{435}"] {

@@ -4,7 +4,7 @@ use countersign_commands::analysis::{Analysis, OpaqueReason, analyze_text};
 use countersign_policy::allowlist::{Entry, EntryIndex};
 use countersign_policy::effective::{BUILT_IN, Effective, Layered};
 use countersign_policy::evaluate::{
-    AskReason, Evaluation, LocalRules, Origin, Subject, Trust, Verdict, evaluate,
+    AskReason, Evaluation, LocalRules, Origin, Subject, Trust, Verdict, Walls, evaluate,
 };
 use countersign_policy::facts::{Facts, FileIdentity, FolderFacts, ProgramFacts, Repository, Surroundings};
 use countersign_policy::rules::{Folders, Moment, PRESETS, RuleIndex, visited};
@@ -123,6 +123,7 @@ impl Policy {
                 moment: Moment { agent: "main", session: None, now_ms: 0, uses: &uses },
             },
             trust: &trust,
+            walls: Walls::None,
             unusual_env: &[],
             origin: Origin::Fresh,
         };

@@ -180,6 +180,8 @@ ui_tagged! {
         AllowedElsewhere,
         /// Nobody could be asked and the fallback let it run.
         AllowedByFallback,
+        /// Its folder is open, and it ran in a box.
+        Contained,
         /// A person denied it.
         Denied,
         /// The policy denies it.

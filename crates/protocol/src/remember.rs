@@ -26,6 +26,8 @@ ui_words! {
         Host,
         /// Calls of this tool.
         Tool,
+        /// Whatever runs in this folder, in a box.
+        Workspace,
     }
 
     /// How long an answer may be kept.
@@ -95,6 +97,13 @@ ui_tagged! {
             calls: Vec<CallReach>,
             /// How long they may be kept.
             longest: Longest,
+        },
+        /// The folder can be opened for the agent: then this command runs in a box, and so do others there.
+        Opens {
+            /// Which.
+            rung: Rung,
+            /// The folder.
+            folder: Shown,
         },
         /// It cannot.
         Withheld {

@@ -2,7 +2,7 @@
 
 use crate::edits::Loosening;
 use crate::remember::{CallReach, RuleReach};
-use crate::rules::{CallRule, CallRuleDraft, CommandRule, RuleDraft};
+use crate::rules::{CallRule, CallRuleDraft, CommandRule, RuleDraft, Workspace, WorkspaceDraft};
 use crate::shown::Shown;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
@@ -34,6 +34,11 @@ ui_tagged! {
             /// It.
             rule: CallRuleDraft,
         },
+        /// Opens a folder.
+        OpenWorkspace {
+            /// It.
+            rule: WorkspaceDraft,
+        },
         /// Moves a rule about commands to another place.
         MoveRule {
             /// Its id.
@@ -59,6 +64,20 @@ ui_tagged! {
             id: String,
             /// What it says from now on.
             rule: CallRuleDraft,
+        },
+        /// The same for an open folder.
+        ReplaceWorkspace {
+            /// Its id.
+            id: String,
+            /// What it says from now on.
+            rule: WorkspaceDraft,
+        },
+        /// Opens a folder again exactly as it was open (undo).
+        RestoreWorkspace {
+            /// Its place.
+            index: u32,
+            /// It.
+            rule: Workspace,
         },
         /// Puts a rule about calls back exactly as it was (undo).
         RestoreCallRule {
@@ -121,6 +140,8 @@ ui! {
         pub rules: Vec<RuleView>,
         /// Those about calls, in their order.
         pub calls: Vec<CallRuleView>,
+        /// Folders that are open, in their order.
+        pub workspaces: Vec<WorkspaceView>,
     }
 
     /// One preset.
@@ -188,6 +209,34 @@ ui! {
         /// Whether it counts.
         pub state: RuleState,
         /// Calls that it has let through.
+        pub uses: u32,
+        /// Unix milliseconds.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        pub last_used_at_ms: Option<i64>,
+    }
+
+    /// One open folder with what became of it.
+    pub struct WorkspaceView {
+        /// As stored.
+        pub rule: Workspace,
+        /// The rule in one line, made safe to look at.
+        pub shown: Shown,
+        /// Its folder, made safe to look at.
+        pub folder: Shown,
+        /// Its agent, made safe to look at: a requester chose that name.
+        pub agent: Shown,
+        /// Its session, made safe to look at.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        pub session: Option<Shown>,
+        /// Its note, made safe to look at.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        pub note: Option<Shown>,
+        /// Whether it counts.
+        pub state: RuleState,
+        /// Runs that were contained in it.
         pub uses: u32,
         /// Unix milliseconds.
         #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -44,8 +44,10 @@ macro_rules! stored_words {
 }
 
 mod calls;
+mod workspaces;
 
 pub use calls::{CallRule, CallRuleDraft, CallSubject};
+pub use workspaces::{Attendance, Workspace, WorkspaceDraft};
 
 stored! {
     /// The document.
@@ -60,6 +62,9 @@ stored! {
         /// Those about calls that are no commands, in the order in which they are tried.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         pub calls: Vec<CallRule>,
+        /// Folders that are open for agents.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub workspaces: Vec<Workspace>,
     }
 
     /// What files contained: SHA-256, 64 hexadecimal digits in lower case.
@@ -362,13 +367,20 @@ stored_words! {
 impl RuleDocument {
     /// No rules, no presets.
     pub const fn empty() -> Self {
-        Self { version: VERSION, presets: Vec::new(), rules: Vec::new(), calls: Vec::new() }
+        Self {
+            version: VERSION,
+            presets: Vec::new(),
+            rules: Vec::new(),
+            calls: Vec::new(),
+            workspaces: Vec::new(),
+        }
     }
 
     /// Every rule, whatever it is about.
     pub fn every(&self) -> impl Iterator<Item = &dyn StoredRule> {
         let commands = self.rules.iter().map(|rule| rule as &dyn StoredRule);
-        commands.chain(self.calls.iter().map(|rule| rule as &dyn StoredRule))
+        let calls = self.calls.iter().map(|rule| rule as &dyn StoredRule);
+        commands.chain(calls).chain(self.workspaces.iter().map(|rule| rule as &dyn StoredRule))
     }
 }
 
@@ -389,7 +401,7 @@ pub trait StoredRule {
 }
 
 macro_rules! impl_stored_rule {
-    ($($rule:ty)+) => {$(
+    ($($rule:ty: $effect:expr;)+) => {$(
         impl StoredRule for $rule {
             fn id(&self) -> &str {
                 &self.id
@@ -400,7 +412,8 @@ macro_rules! impl_stored_rule {
             }
 
             fn effect(&self) -> RuleEffect {
-                self.effect
+                let effect: fn(&Self) -> RuleEffect = $effect;
+                effect(self)
             }
 
             fn limits(&self) -> &RuleLimits {
@@ -418,7 +431,12 @@ macro_rules! impl_stored_rule {
     )+};
 }
 
-impl_stored_rule!(CommandRule CallRule);
+impl_stored_rule! {
+    CommandRule: |rule| rule.effect;
+    CallRule: |rule| rule.effect;
+    // It lets run what would have been asked about.
+    Workspace: |_| RuleEffect::Allow;
+}
 
 impl RuleDraft {
     /// The rule that is stored.

@@ -125,9 +125,22 @@ pub struct ExecRequest {
     /// Whether it gets a terminal of its own. Ours: peers do not send it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pty: Option<bool>,
+    /// Whether a box around it is wanted or not; absent: where its folder is open. Ours: peers do not send it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confinement: Option<Confinement>,
     /// The run that this is, when it came over the network. Ours: peers do not send it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node_run: Option<NodeRun>,
+}
+
+/// Whether a command wants a box around it.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Confinement {
+    /// It runs in one or not at all, whatever else would let it run.
+    Box,
+    /// It does not, and is asked about as where no folder is open.
+    Outside,
 }
 
 /// Which run of which node, and who wanted it.

@@ -116,6 +116,22 @@ ui_tagged! {
             /// Their names.
             names: Vec<String>,
         },
+        /// Its folder is open for its agent.
+        Open {
+            /// The folder.
+            folder: String,
+            /// `*` or an agent id.
+            agent: String,
+        },
+        /// Its folder is open, and it does not run in a box all the same.
+        Held {
+            /// Why not.
+            cause: HeldCause,
+            /// What exactly, when there is more to say.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            #[ts(optional)]
+            detail: Option<String>,
+        },
         /// The smallest change after which nobody would have been asked.
         Advice {
             /// What to do.
@@ -200,6 +216,18 @@ ui_words! {
         TouchesHome,
     }
 
+    /// Why a command is not contained although its folder is open.
+    pub enum HeldCause {
+        /// Ask is always.
+        AskAlways,
+        /// It overrides variables that reach the program which makes the box.
+        Environment,
+        /// No box can be made here.
+        NoBox,
+        /// Nobody is asked, and the folder is open only for runs that somebody could be asked about.
+        Unattended,
+    }
+
     /// Why a command cannot be pinned.
     pub enum UnboundCause {
         /// A program runs another one or interprets its arguments.
@@ -246,6 +274,8 @@ ui_words! {
     pub enum VerdictCause {
         /// Entries cover every part.
         Allowlist,
+        /// Its folder is open, and a box holds it.
+        Contained,
         /// No entry covers it.
         AllowlistMiss,
         /// Entries cover it, but it cannot be pinned.
@@ -300,6 +330,8 @@ ui_words! {
     pub enum TestVerdict {
         /// Would run unasked.
         Allow,
+        /// Would run unasked in a box.
+        Contain,
         /// Would ask.
         Ask,
         /// Would be denied.

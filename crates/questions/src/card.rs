@@ -10,7 +10,7 @@ use countersign_policy::display::{self, Secrets};
 use countersign_policy::rules::{Offer, longest_of, reach};
 use countersign_protocol::ids::AgentId;
 use countersign_protocol::question::QuestionKind;
-use countersign_protocol::remember::LadderStep;
+use countersign_protocol::remember::{LadderStep, Rung};
 use countersign_protocol::shown::{Shown, Span, SpanKind};
 use countersign_protocol::tools::SubAgent;
 use countersign_protocol::ui::{Card, EnvOverride, Fact, HostView, OnExpiry};
@@ -46,6 +46,12 @@ pub fn card(record: &Record) -> Card {
             .iter()
             .map(|choice| step(choice, agent))
             .chain(offer.calls.iter().map(of_choice))
+            .chain(
+                offer
+                    .workspace
+                    .iter()
+                    .map(|folder| LadderStep::Opens { rung: Rung::Workspace, folder: plain(folder) }),
+            )
             .collect(),
         always_unavailable: offer.unavailable,
         allow_blocked: *blocked,

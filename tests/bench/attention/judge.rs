@@ -7,7 +7,7 @@ use countersign_policy::allowlist::EntryIndex;
 use countersign_policy::always::{Choice, choices};
 use countersign_policy::effective::{BUILT_IN, Effective, Layered};
 use countersign_policy::evaluate::{
-    AskReason, Evaluation, LocalRules, Origin, Subject, Trust, Verdict, evaluate,
+    AskReason, Evaluation, LocalRules, Origin, Subject, Trust, Verdict, Walls, evaluate,
 };
 use countersign_policy::facts::{Facts, FolderFacts, Repository, Surroundings};
 use countersign_policy::names::{Pattern, insert_names, patterns};
@@ -86,6 +86,7 @@ impl Judged {
             entries: &EntryIndex::default(),
             local: LocalRules::Known { rules, folders: &self.folders, moment },
             trust: &Trust::default(),
+            walls: Walls::None,
             unusual_env: &[],
             origin: Origin::Fresh,
         };

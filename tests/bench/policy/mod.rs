@@ -12,7 +12,7 @@ use countersign_commands::analysis::{Analysis, analyze_argv, analyze_text};
 use countersign_node::facts::{gather, name_files};
 use countersign_policy::allowlist::EntryIndex;
 use countersign_policy::effective::{BUILT_IN, Effective, Layered};
-use countersign_policy::evaluate::{LocalRules, Origin, Subject, Trust, Verdict, evaluate};
+use countersign_policy::evaluate::{LocalRules, Origin, Subject, Trust, Verdict, Walls, evaluate};
 use countersign_policy::facts::Facts;
 use countersign_protocol::trace::PolicyLayer;
 use countersign_protocol::vocabulary::Security;
@@ -107,6 +107,7 @@ fn ours(case: &Case, machine: &Machine, entries: &EntryIndex) -> Row {
             entries,
             local: LocalRules::None,
             trust: &trust,
+            walls: Walls::None,
             unusual_env: &[],
             origin: Origin::Fresh,
         };

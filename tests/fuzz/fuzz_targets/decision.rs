@@ -7,7 +7,7 @@ use countersign_commands::interpreters;
 use countersign_policy::allowlist::{Entry, EntryIndex};
 use countersign_policy::display::{argv_view, text_view};
 use countersign_policy::effective::{Effective, Layered};
-use countersign_policy::evaluate::{Answer, Evidence, LocalRules, Origin, Subject, Trust, Verdict, evaluate};
+use countersign_policy::evaluate::{Answer, Evidence, LocalRules, Origin, Subject, Trust, Verdict, evaluate, Walls};
 use countersign_policy::facts::{Facts, FileIdentity, FolderFacts, ProgramFacts, Repository, Surroundings};
 use countersign_policy::rules::{Folders, Moment, PRESETS, RuleIndex};
 use countersign_policy::surroundings;
@@ -54,6 +54,7 @@ fn judge(argv: &[String], analysis: &Analysis) {
                 entries,
                 local,
                 trust: &trust,
+                walls: Walls::None,
                 unusual_env: &[],
                 origin: Origin::Fresh,
             };

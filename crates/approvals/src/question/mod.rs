@@ -284,6 +284,8 @@ pub struct Offer {
     pub choices: Vec<Choice>,
     /// The same for a call that is no command.
     pub calls: Vec<CallChoice>,
+    /// The folder that could be opened for the agent, a real path.
+    pub workspace: Option<String>,
     /// Why there are no choices, where "always" would have a meaning.
     pub unavailable: Option<AlwaysUnavailable>,
 }
@@ -505,6 +507,15 @@ impl Place {
 }
 
 impl Offer {
+    /// Offers to open a folder, too: to its agent that is an "always".
+    pub fn or_to_open(&mut self, folder: String) {
+        if !self.decisions.contains(&Decision::AllowAlways) {
+            self.decisions = vec![Decision::AllowOnce, Decision::AllowAlways, Decision::Deny];
+        }
+        self.unavailable = None;
+        self.workspace = Some(folder);
+    }
+
     /// An answer for this one time.
     pub fn once() -> Self {
         Self { decisions: vec![Decision::AllowOnce, Decision::Deny], ..Self::default() }

@@ -2,9 +2,11 @@
 
 use countersign_policy::calls::{self, CallProblem};
 use countersign_policy::rules::{self, PRESETS, RuleProblem};
+use countersign_policy::workspaces::{self, WorkspaceProblem};
 use countersign_protocol::rule_edits::{PresetSwitch, RuleEdit};
 use countersign_protocol::rules::{
     CallRule, CallRuleDraft, CommandRule, RuleDocument, RuleDraft, RuleEffect, RuleOrigin, StoredRule,
+    Workspace, WorkspaceDraft,
 };
 use std::collections::HashSet;
 
@@ -36,6 +38,9 @@ pub enum RuleEditError {
     /// Something in what a rule about calls is about does.
     #[error("the rule cannot be stored: {0}")]
     Call(#[from] CallProblem),
+    /// Something in an open folder does.
+    #[error("the folder cannot be opened: {0}")]
+    Workspace(#[from] WorkspaceProblem),
     /// A number of uses of a refusing rule, which would be counted down by what it refuses, and then let it through.
     #[error("the rule cannot be stored: a refusing rule has no number of uses")]
     RefusalUses,
@@ -93,6 +98,7 @@ pub(super) fn apply(
 pub(super) fn check(document: &RuleDocument) -> Result<(), RuleEditError> {
     document.rules.iter().try_for_each(Checked::check)?;
     document.calls.iter().try_for_each(Checked::check)?;
+    document.workspaces.iter().try_for_each(Checked::check)?;
     let mut ids = HashSet::new();
     for rule in document.every() {
         if !ids.insert(rule.id()) {
@@ -122,15 +128,17 @@ fn apply_one(
             let rule = draft.clone().into_rule((stamp.new_id)(), stamp.now_ms, stamp.from.clone());
             Some(insert(document, usize::MAX, rule)?)
         }
+        RuleEdit::OpenWorkspace { rule: draft } => {
+            if is_there(&document.workspaces, draft, says_of_workspaces) {
+                return Ok(None);
+            }
+            let rule = draft.clone().into_rule((stamp.new_id)(), stamp.now_ms, stamp.from.clone());
+            Some(insert(document, usize::MAX, rule)?)
+        }
         RuleEdit::RestoreRule { index, rule } => Some(insert(document, place(*index), rule.clone())?),
         RuleEdit::RestoreCallRule { index, rule } => Some(insert(document, place(*index), rule.clone())?),
-        RuleEdit::RemoveRule { id } => Some(match find(&document.calls, id) {
-            Ok(at) => RuleEdit::RestoreCallRule { index: index_of(at), rule: document.calls.remove(at) },
-            Err(_) => {
-                let at = find(&document.rules, id)?;
-                RuleEdit::RestoreRule { index: index_of(at), rule: document.rules.remove(at) }
-            }
-        }),
+        RuleEdit::RestoreWorkspace { index, rule } => Some(insert(document, place(*index), rule.clone())?),
+        RuleEdit::RemoveRule { id } => Some(remove(document, id)?),
         RuleEdit::ReplaceRule { id, rule: draft } => {
             let old = replace(&mut document.rules, id, |old| {
                 draft.clone().into_rule(old.id.clone(), old.created_at_ms, old.from.clone())
@@ -142,6 +150,12 @@ fn apply_one(
                 draft.clone().into_rule(old.id.clone(), old.created_at_ms, old.from.clone())
             })?;
             Some(RuleEdit::ReplaceCallRule { id: id.clone(), rule: says_of_calls(&old) })
+        }
+        RuleEdit::ReplaceWorkspace { id, rule: draft } => {
+            let old = replace(&mut document.workspaces, id, |old| {
+                draft.clone().into_rule(old.id.clone(), old.created_at_ms, old.from.clone())
+            })?;
+            Some(RuleEdit::ReplaceWorkspace { id: id.clone(), rule: says_of_workspaces(&old) })
         }
         RuleEdit::MoveRule { id, index } => {
             let rules = &mut document.rules;
@@ -177,7 +191,7 @@ fn switch(
     Ok(Some(RuleEdit::SwitchPreset { name: name.to_owned(), to: back }))
 }
 
-/// A rule of one of the two lists.
+/// A rule of one of the lists.
 trait Checked: StoredRule + Sized {
     /// Where such rules stand.
     fn list(document: &mut RuleDocument) -> &mut Vec<Self>;
@@ -231,6 +245,28 @@ impl Checked for CallRule {
     }
 }
 
+impl Checked for Workspace {
+    fn list(document: &mut RuleDocument) -> &mut Vec<Self> {
+        &mut document.workspaces
+    }
+
+    fn check_subject(&self) -> Result<(), RuleEditError> {
+        Ok(workspaces::check(self)?)
+    }
+}
+
+/// Takes a rule out, whatever it is about; what puts it back.
+fn remove(document: &mut RuleDocument, id: &str) -> Result<RuleEdit, RuleEditError> {
+    if let Ok(at) = find(&document.calls, id) {
+        return Ok(RuleEdit::RestoreCallRule { index: index_of(at), rule: document.calls.remove(at) });
+    }
+    if let Ok(at) = find(&document.workspaces, id) {
+        return Ok(RuleEdit::RestoreWorkspace { index: index_of(at), rule: document.workspaces.remove(at) });
+    }
+    let at = find(&document.rules, id)?;
+    Ok(RuleEdit::RestoreRule { index: index_of(at), rule: document.rules.remove(at) })
+}
+
 /// Puts a rule in; what takes it out again.
 fn insert<R: Checked>(document: &mut RuleDocument, at: usize, rule: R) -> Result<RuleEdit, RuleEditError> {
     rule.check()?;
@@ -270,6 +306,12 @@ fn says(rule: &CommandRule) -> RuleDraft {
 fn says_of_calls(rule: &CallRule) -> CallRuleDraft {
     let CallRule { agent, effect, about, limits, note, .. } = rule.clone();
     CallRuleDraft { agent, effect, about, limits, note }
+}
+
+/// The same of an open folder.
+fn says_of_workspaces(rule: &Workspace) -> WorkspaceDraft {
+    let Workspace { agent, folder, attendance, limits, note, .. } = rule.clone();
+    WorkspaceDraft { agent, folder, attendance, limits, note }
 }
 
 fn find(rules: &[impl StoredRule], id: &str) -> Result<usize, RuleEditError> {

@@ -3,10 +3,12 @@
 
 use countersign_policy::calls;
 use countersign_policy::rules::{PRESETS, describe};
+use countersign_policy::workspaces;
 use countersign_protocol::document::WILDCARD_AGENT;
 use countersign_protocol::edits::{Loosening, RuleLoosening};
 use countersign_protocol::rules::{
-    ArgumentRule, CallRule, CallSubject, CommandRule, RuleDocument, RuleEffect, StoredRule,
+    ArgumentRule, Attendance, CallRule, CallSubject, CommandRule, RuleDocument, RuleEffect, StoredRule,
+    Workspace,
 };
 
 /// In which ways `after` lets more run than `before` at this moment and later.
@@ -25,6 +27,8 @@ pub fn loosenings(before: &RuleDocument, after: &RuleDocument, now_ms: i64) -> V
     }
     found.extend(between(&before.rules, &after.rules, now_ms, describe, reaches_at_least));
     found.extend(between(&before.calls, &after.calls, now_ms, calls::describe, is_about_at_least));
+    let (open, opened) = (&before.workspaces, &after.workspaces);
+    found.extend(between(open, opened, now_ms, workspaces::describe, is_open_at_least));
     found
 }
 
@@ -116,6 +120,12 @@ fn is_about_at_least(wide: &CallRule, narrow: &CallRule) -> bool {
         }
         (about, other) => about == other,
     }
+}
+
+/// Whether a folder is open for every run that the other one is open for. A box around more is a wider one.
+fn is_open_at_least(wide: &Workspace, narrow: &Workspace) -> bool {
+    wide.folder == narrow.folder
+        && (wide.attendance == Attendance::Unattended || narrow.attendance == Attendance::Attended)
 }
 
 fn is_below(path: &str, folder: &str) -> bool {

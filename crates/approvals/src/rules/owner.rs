@@ -242,6 +242,7 @@ impl RulesOwner {
             let now_ms = self.now_ms();
             after.rules.retain(|rule| !uses::may_go(rule, &current.counts, now_ms));
             after.calls.retain(|rule| !uses::may_go(rule, &current.counts, now_ms));
+            after.workspaces.retain(|rule| !uses::may_go(rule, &current.counts, now_ms));
             match self.write_document(&locked, &after, writer) {
                 Err(RulesError::Disturbed { .. }) if tries < WRITE_TRIES => tries += 1,
                 written => return written.map(|()| result),
@@ -320,8 +321,9 @@ impl RulesOwner {
         let mut limited = Limited::No;
         for id in ids {
             let commands = self.current.index.rules().iter().map(|rule| rule as &dyn StoredRule);
-            let calls = self.current.document.iter().flat_map(|document| &document.calls);
-            let live = commands.chain(calls.map(|rule| rule as &dyn StoredRule)).find(|rule| {
+            let document = self.current.document.iter();
+            let others = document.flat_map(RuleDocument::every);
+            let live = commands.chain(others).find(|rule| {
                 rule.id() == *id && uses::state(*rule, &self.current.counts, now_ms) == RuleState::Live
             });
             let rule = live.ok_or_else(|| NotSpent::Dead { id: (*id).to_owned() })?;

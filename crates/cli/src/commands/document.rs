@@ -233,7 +233,7 @@ pub(super) async fn allowlist(
                 Ok(())
             })?;
             Ok(match result.verdict {
-                TestVerdict::Allow => Exit::Ok,
+                TestVerdict::Allow | TestVerdict::Contain => Exit::Ok,
                 TestVerdict::Ask => Exit::Failed,
                 TestVerdict::Deny => Exit::Denied,
             })

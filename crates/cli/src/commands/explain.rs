@@ -2,7 +2,7 @@
 
 use countersign_companion::sentences::Language;
 use countersign_protocol::trace::{
-    Advice, EntryFit, MissCause, PolicyLayer, RuleStanding, TestVerdict, TraceStep, UnboundCause,
+    Advice, EntryFit, HeldCause, MissCause, PolicyLayer, RuleStanding, TestVerdict, TraceStep, UnboundCause,
     VerdictCause,
 };
 
@@ -16,7 +16,8 @@ pub(crate) fn line(step: &TraceStep, language: Language) -> String {
         | TraceStep::Bound { .. }
         | TraceStep::Entry { fit: EntryFit::Covers, .. }
         | TraceStep::Rule { standing: RuleStanding::Allows, .. }
-        | TraceStep::Verdict { verdict: TestVerdict::Allow, .. } => '+',
+        | TraceStep::Open { .. }
+        | TraceStep::Verdict { verdict: TestVerdict::Allow | TestVerdict::Contain, .. } => '+',
         TraceStep::Opaque { .. }
         | TraceStep::Missed { .. }
         | TraceStep::SafeBin { .. }
@@ -25,6 +26,7 @@ pub(crate) fn line(step: &TraceStep, language: Language) -> String {
         | TraceStep::Environment { .. }
         | TraceStep::Entry { .. }
         | TraceStep::Rule { .. }
+        | TraceStep::Held { .. }
         | TraceStep::Verdict { .. } => '-',
         TraceStep::Sandbox { .. }
         | TraceStep::Policy { .. }
@@ -159,16 +161,58 @@ fn sentence(step: &TraceStep, language: Language) -> String {
                 format!("가장 작은 변경: {what}{more}"),
             )
         }
+        TraceStep::Open { folder, agent } => {
+            let whom = match agent.as_str() {
+                "*" => layer(PolicyLayer::Wildcard, language),
+                agent => agent,
+            };
+            say(
+                format!("the folder {folder} is open for {whom}"),
+                format!("文件夹 {folder} 已对 {whom} 打开"),
+                format!("{folder} 폴더가 {whom}에게 열려 있음"),
+            )
+        }
+        TraceStep::Held { cause, detail } => {
+            let detail = detail.as_deref().map(|detail| format!(" ({detail})")).unwrap_or_default();
+            let cause = held(*cause, language);
+            say(
+                format!("its folder is open, and it is not contained: {cause}{detail}"),
+                format!("文件夹已打开，但它不在箱子中运行：{cause}{detail}"),
+                format!("폴더가 열려 있지만 상자 안에서 실행되지 않음: {cause}{detail}"),
+            )
+        }
         TraceStep::Verdict { verdict, cause } => {
             let verdict = match verdict {
                 TestVerdict::Allow => {
                     language.pick("would run without asking", "会直接运行", "묻지 않고 실행됨")
                 }
+                TestVerdict::Contain => language.pick(
+                    "would run in a box without asking",
+                    "会直接在箱子中运行",
+                    "묻지 않고 상자 안에서 실행됨",
+                ),
                 TestVerdict::Ask => language.pick("would ask", "会询问", "물어봄"),
                 TestVerdict::Deny => language.pick("would be denied", "会被拒绝", "거부됨"),
             };
             format!("{verdict}: {}", verdict_cause(*cause, language))
         }
+    }
+}
+
+fn held(cause: HeldCause, language: Language) -> &'static str {
+    match cause {
+        HeldCause::AskAlways => language.pick("ask is always", "总是询问", "항상 묻도록 되어 있음"),
+        HeldCause::Environment => language.pick(
+            "it sets variables that reach the program which makes the box",
+            "它设置的变量会影响制作箱子的程序",
+            "상자를 만드는 프로그램에 미치는 변수를 설정함",
+        ),
+        HeldCause::NoBox => language.pick("no box can be made", "无法制作箱子", "상자를 만들 수 없음"),
+        HeldCause::Unattended => language.pick(
+            "nobody is asked, and it is open only where somebody could be",
+            "没有人会被询问，而它只在能询问时打开",
+            "아무에게도 묻지 않으며, 물을 수 있을 때에만 열려 있음",
+        ),
     }
 }
 
@@ -367,6 +411,9 @@ fn verdict_cause(cause: VerdictCause, language: Language) -> &'static str {
             "每个部分都有条目涵盖",
             "모든 부분에 해당하는 항목이 있음",
         ),
+        VerdictCause::Contained => {
+            language.pick("its folder is open", "它的文件夹已打开", "폴더가 열려 있음")
+        }
         VerdictCause::AllowlistMiss => {
             language.pick("the allowlist does not cover it", "允许列表没有涵盖它", "허용 목록에 없음")
         }

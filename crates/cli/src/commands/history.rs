@@ -287,6 +287,7 @@ fn outcome_word(outcome: &Outcome) -> String {
         Outcome::AllowedAlways => "allowed always".to_owned(),
         Outcome::AllowedElsewhere => "allowed elsewhere".to_owned(),
         Outcome::AllowedByFallback => "allowed by fallback".to_owned(),
+        Outcome::Contained => "ran in a box".to_owned(),
         Outcome::Denied => "denied".to_owned(),
         Outcome::DeniedByPolicy { reason } => format!("denied by policy ({reason})"),
         Outcome::DeniedElsewhere => "denied elsewhere".to_owned(),

@@ -51,6 +51,7 @@ use countersign_protocol::history::{ChainReport, HistoryEntry, HistoryEvent, His
 use countersign_protocol::ids::RequestId;
 use countersign_protocol::meaning::{Impact, Standing};
 use countersign_protocol::question::{Outcome, QuestionKind};
+use countersign_protocol::remember::Rung;
 use countersign_protocol::settings::Settings;
 use countersign_protocol::state::{RecordingState, SocketState, TestParams, TestResult};
 use countersign_protocol::ui::{
@@ -320,6 +321,9 @@ impl Desk {
             let memory = Memory { store: &self.inner.parts.store, rules: &self.inner.parts.rules };
             let answered = memory.allow_always(approvals, &record, remember, WINDOW, self.now_ms()).await;
             answered.map_err(|why| remember::not_remembered(id, why))?;
+            if remember.rung == Rung::Workspace {
+                return Ok(Outcome::Contained);
+            }
         } else {
             let answered = approvals.resolve(id, params.decision, WINDOW).await;
             answered.map_err(|why| not_answered(id, why))?;

@@ -8,12 +8,14 @@ use countersign_core::known::escaped;
 use countersign_policy::calls;
 use countersign_policy::display::{self, Secrets};
 use countersign_policy::rules::{PRESETS, Preset, describe, reach};
+use countersign_policy::workspaces;
 use countersign_protocol::rule_edits::{
     CallRuleView, PresetSwitch, PresetView, RuleEdit, RuleEditParams, RuleEditResult, RuleView, RulesView,
+    WorkspaceView,
 };
-use countersign_protocol::rules::{CallRule, CommandRule, RuleDocument};
+use countersign_protocol::rules::{CallRule, CommandRule, RuleDocument, Workspace};
 use countersign_protocol::shown::Shown;
-use countersign_protocol::ui::CommandError;
+use countersign_protocol::ui::{CommandError, ErrorCode};
 
 impl Desk {
     /// The rules as the pages show them.
@@ -24,6 +26,7 @@ impl Desk {
 
     /// Changes the rules from a window. What loosens comes back unapplied until it is confirmed.
     pub async fn edit_rules(&self, params: RuleEditParams) -> Result<RuleEditResult, CommandError> {
+        self.check_opened(&params.edits).await?;
         let change = RuleChange {
             base_hash: Some(params.base_hash),
             edits: params.edits,
@@ -42,6 +45,7 @@ impl Desk {
         base_hash: Option<String>,
         edits: Vec<RuleEdit>,
     ) -> Result<RuleEditResult, CommandError> {
+        self.check_opened(&edits).await?;
         let rules = &self.inner.parts.rules;
         let base_hash = match base_hash {
             Some(hash) => hash,
@@ -66,6 +70,17 @@ impl Desk {
         }
     }
 
+    /// Refuses edits that open a folder which nobody may open, before a person is asked about them.
+    async fn check_opened(&self, edits: &[RuleEdit]) -> Result<(), CommandError> {
+        for edit in edits {
+            if let RuleEdit::OpenWorkspace { rule } | RuleEdit::ReplaceWorkspace { rule, .. } = edit {
+                let opened = self.inner.parts.host.may_be_opened(&rule.folder).await;
+                opened.map_err(|why| super::error(ErrorCode::Invalid, format!("{why}; {}", why.remedy())))?;
+            }
+        }
+        Ok(())
+    }
+
     /// Puts unusable rules aside and starts without any. The path of what was put aside.
     pub async fn reset_rules(&self) -> Result<String, CommandError> {
         let aside = self.inner.parts.rules.reset().await.map_err(rules_error)?;
@@ -84,6 +99,7 @@ pub fn view(current: &Current, now_ms: i64) -> RulesView {
         presets: presets(document),
         rules: document.rules.iter().map(|rule| rule_view(rule, current, now_ms)).collect(),
         calls: document.calls.iter().map(|rule| call_rule_view(rule, current, now_ms)).collect(),
+        workspaces: document.workspaces.iter().map(|rule| workspace_view(rule, current, now_ms)).collect(),
     }
 }
 
@@ -107,6 +123,21 @@ fn call_rule_view(rule: &CallRule, current: &Current, now_ms: i64) -> CallRuleVi
     CallRuleView {
         shown: shown(&calls::describe(rule)),
         reach: calls::reach(&rule.about),
+        agent: shown(&rule.agent),
+        session: rule.limits.session.as_deref().map(shown),
+        note: rule.note.as_deref().map(shown),
+        state: state(rule, &current.counts, now_ms),
+        uses: count.map_or(0, |count| count.uses),
+        last_used_at_ms: count.map(|count| count.last_used_at_ms),
+        rule: rule.clone(),
+    }
+}
+
+fn workspace_view(rule: &Workspace, current: &Current, now_ms: i64) -> WorkspaceView {
+    let count = current.counts.get(&rule.id);
+    WorkspaceView {
+        shown: shown(&workspaces::describe(rule)),
+        folder: shown(&rule.folder),
         agent: shown(&rule.agent),
         session: rule.limits.session.as_deref().map(shown),
         note: rule.note.as_deref().map(shown),

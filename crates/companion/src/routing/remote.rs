@@ -8,7 +8,7 @@ use countersign_node::socket::server::Peer;
 use countersign_policy::display;
 use countersign_protocol::gateway::node::{CAP_TERMINAL, RunParams};
 use countersign_protocol::question::{HostKind, Outcome};
-use countersign_protocol::socket::{AskRequest, ExecError, ExecPayload, ExecRequest, NodeRun};
+use countersign_protocol::socket::{AskRequest, Confinement, ExecError, ExecPayload, ExecRequest, NodeRun};
 use countersign_protocol::vocabulary::{Ask, Decision, Security};
 use countersign_routing::route::Route;
 use std::time::Duration;
@@ -38,6 +38,11 @@ impl Router {
                 return (None, Err(refusal));
             }
         };
+        if exec.confinement == Some(Confinement::Box) {
+            let refusal = refused("INVALID_REQUEST", "box", NO_BOX.to_owned());
+            self.record(&exec, peer, REMOTE, refusal.outcome.clone()).await;
+            return (None, Err(refusal));
+        }
         if exec.pty == Some(true) && !gives_terminals(&place) {
             let refusal = refused("INVALID_REQUEST", "pty", NO_TERMINAL.to_owned());
             self.record(&exec, peer, REMOTE, refusal.outcome.clone()).await;
@@ -170,6 +175,10 @@ fn gives_terminals(place: &Place) -> bool {
 
 /// Why not.
 const NO_TERMINAL: &str = "pty: this node cannot be asked for a terminal, only Countersign's own on the app's own gateway can; run it without, or on this machine";
+
+/// Why not.
+const NO_BOX: &str =
+    "box: what runs on a node runs under that machine's rules; leave --box out, or run it on this machine";
 
 /// For the history.
 const REMOTE: Option<HostKind> = Some(HostKind::Remote);

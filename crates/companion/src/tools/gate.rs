@@ -82,7 +82,7 @@ impl Approvals {
             Ending::Decided { .. } => Err(NotAllowed::ByPerson),
             Ending::Expired => Err(NotAllowed::Expired(wait)),
             Ending::NotShown => Err(NotAllowed::NotShown),
-            Ending::Cancelled(_) | Ending::Elsewhere { .. } => Err(NotAllowed::Withdrawn),
+            Ending::Cancelled(_) | Ending::Contained | Ending::Elsewhere { .. } => Err(NotAllowed::Withdrawn),
         };
         ended.written().await;
         allowed

@@ -6,7 +6,7 @@ use countersign_commands::analysis::analyze_argv;
 use countersign_policy::allowlist::{Entry, EntryIndex};
 use countersign_policy::approved::Plan;
 use countersign_policy::effective::{BUILT_IN, Effective, Layered, Requested};
-use countersign_policy::evaluate::{Answer, LocalRules, Origin, Subject, Trust, evaluate};
+use countersign_policy::evaluate::{Answer, LocalRules, Origin, Subject, Trust, Walls, evaluate};
 use countersign_policy::rules::{Folders, Moment, RuleIndex};
 use countersign_protocol::limits::OUTPUT_BYTES;
 use countersign_protocol::vocabulary::{Decision, Security};
@@ -68,6 +68,7 @@ impl Bench {
             local: LocalRules::None,
             entries: &EntryIndex::default(),
             trust: &Trust::default(),
+            walls: Walls::None,
             unusual_env: &[],
             origin: Origin::Fresh,
         };
@@ -102,6 +103,7 @@ impl Bench {
             local: LocalRules::None,
             entries: &EntryIndex::new(vec![entry]),
             trust: &Trust::default(),
+            walls: Walls::None,
             unusual_env: &[],
             origin: Origin::Fresh,
         };
@@ -636,6 +638,7 @@ async fn t16_a_path_that_leads_out_of_its_folder_by_the_start_is_not_handed_over
             },
             entries: &EntryIndex::default(),
             trust: &Trust::default(),
+            walls: Walls::None,
             unusual_env: &[],
             origin: Origin::Fresh,
         };

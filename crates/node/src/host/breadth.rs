@@ -10,7 +10,7 @@ use countersign_policy::allowlist::bound_parts;
 use countersign_policy::always::Choice;
 use countersign_policy::document::resolve;
 use countersign_policy::effective::{Effective, Requested};
-use countersign_policy::evaluate::{Evidence, LocalRules, Origin, Subject, Trust, Verdict, evaluate};
+use countersign_policy::evaluate::{Evidence, LocalRules, Origin, Subject, Trust, Verdict, Walls, evaluate};
 use countersign_policy::facts::Facts;
 use countersign_policy::rules::{Folders, Moment, RuleIndex, folders_of, matches, visited, with_invocations};
 use countersign_protocol::document::{Document, WILDCARD_AGENT};
@@ -70,6 +70,7 @@ impl Host {
                         entries: &in_force.entries,
                         local: LocalRules::Known { rules: &rules, folders: &recalled.folders, moment },
                         trust: &trust,
+                        walls: Walls::None,
                         unusual_env: &[],
                         origin: Origin::Fresh,
                     },
@@ -149,6 +150,7 @@ impl Host {
                         entries: rules,
                         local,
                         trust: &trust,
+                        walls: Walls::None,
                         unusual_env: &[],
                         origin: Origin::Fresh,
                     },

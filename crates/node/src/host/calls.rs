@@ -51,6 +51,12 @@ impl Host {
         }
         let policy = Placement::default().policy(&*self.in_force(&question.agent).await);
         let (security, ask) = (policy.security.value, policy.ask.value);
+        let ruling = match ruling {
+            Ruled::Nothing => {
+                self.open_for_call(&question.agent, question.session.as_ref(), &call.facts, ask).await
+            }
+            ruling => ruling,
+        };
         let outcome = match (security, ask, ruling) {
             (Security::Deny, ..) => {
                 let refusal = denied(DenyReason::SecurityDeny, Origin::Fresh);

@@ -7,6 +7,7 @@
 
 mod breadth;
 mod calls;
+mod containing;
 mod grants;
 mod in_force;
 mod inquiry;
@@ -16,6 +17,7 @@ pub mod placement;
 mod prepare;
 mod record;
 mod refusal;
+mod rehearsal;
 mod request;
 mod running;
 
@@ -24,6 +26,7 @@ use crate::facts::{self, Places};
 use crate::socket::server::{Call, Handler, Peer};
 pub use breadth::Past;
 pub use calls::Settled as SettledCall;
+use containing::Around;
 use countersign_approvals::book::{Ending, RequestedBy};
 use countersign_approvals::history::History;
 use countersign_approvals::ports::Ports;
@@ -39,11 +42,11 @@ use countersign_commands::environment;
 use countersign_commands::profile::Profile;
 use countersign_policy::allowlist;
 use countersign_policy::always;
-use countersign_policy::approved::{ApprovedCommand, NotRunnable, Plan};
+use countersign_policy::approved::{ApprovedCommand, ContainedCommand, NotRunnable, Plan};
 use countersign_policy::document::Use;
 use countersign_policy::effective::Effective;
 use countersign_policy::evaluate::{
-    Answer, AskReason, DenyReason, Evaluation, Evidence, Origin, Subject, Trust, Verdict, evaluate,
+    Answer, AskReason, Contained, DenyReason, Evaluation, Evidence, Subject, Trust, Verdict, evaluate,
 };
 use countersign_policy::facts::Facts;
 use countersign_policy::{currency, display};
@@ -51,9 +54,8 @@ use countersign_protocol::edits::DocumentEdit;
 use countersign_protocol::ids::{AgentId, SessionKey};
 use countersign_protocol::question::{CancelCause, Outcome, Via, Why};
 use countersign_protocol::settings::Settings;
-use countersign_protocol::socket::{AskRequest, ExecError, ExecPayload, ExecRequest};
-use countersign_protocol::state::{TestParams, TestResult};
-use countersign_protocol::trace::{PolicyLayer, TestVerdict};
+use countersign_protocol::socket::{AskRequest, Confinement, ExecError, ExecPayload, ExecRequest};
+use countersign_protocol::trace::PolicyLayer;
 use countersign_protocol::vocabulary::{Ask, Decision, Security};
 pub use grants::AskedRun;
 use grants::{Granted, Grants};
@@ -99,6 +101,8 @@ pub struct Parts {
     pub home: PathBuf,
     /// Folders of our own, which no sandbox may have as its own.
     pub private: Vec<PathBuf>,
+    /// Where boxes keep what is written in them and belongs to no work: caches.
+    pub boxes: PathBuf,
     /// Door that requests come through.
     pub via: Via,
 }
@@ -157,10 +161,35 @@ struct Judged {
     policy: Effective,
     trust: Arc<Trust>,
     own: OwnRules,
+    around: Around,
     /// What a person here answered before, when the run was asked about.
     granted: Option<Granted>,
     /// Why it cannot be written down that it runs, when that is so.
     unrecorded: Option<String>,
+}
+
+/// What may run, with where it may.
+enum Runnable {
+    Approved(ApprovedCommand),
+    Contained(ContainedCommand),
+}
+
+impl Runnable {
+    /// What `evaluation` lets run. With `within` it runs in that box, whatever lets it run.
+    fn of(
+        evaluation: Evaluation,
+        within: Option<Contained>,
+        facts: &Facts,
+        plan: Plan,
+    ) -> Result<Self, NotRunnable> {
+        match (&evaluation.verdict, within) {
+            (Verdict::Contain(_), _) => ContainedCommand::new(evaluation, facts, plan).map(Self::Contained),
+            (_, Some(contained)) => {
+                ContainedCommand::within(evaluation, contained, facts, plan).map(Self::Contained)
+            }
+            (_, None) => ApprovedCommand::new(evaluation, facts, plan).map(Self::Approved),
+        }
+    }
 }
 
 /// A request that may run.
@@ -249,7 +278,9 @@ impl Host {
             return Some(Decision::Deny);
         }
         let wait = wait_of(request.approval_timeout_ms);
-        let ending = self.submit(question.clone(), wait, peer, &gone, &mut recorder).await;
+        // Whoever runs it has no box.
+        let never = std::future::pending();
+        let ending = self.submit(question.clone(), wait, peer, &gone, never, &mut recorder).await;
         let (decision, outcome) = match ending {
             Ok(ending) => {
                 let decision = ending.decision();
@@ -260,68 +291,6 @@ impl Host {
         };
         recorder.ended(outcome).await;
         decision
-    }
-
-    /// What the policy says about a command text, with the real evaluator and real facts. Nothing runs.
-    pub async fn test(&self, params: &TestParams) -> TestResult {
-        let agent = AgentId::of(Some(&params.agent));
-        let text = analysis::analyze_text(&params.command);
-        // What runs here is an argument list: one plain command is judged as that list, whatever needs a shell as the
-        // shell's.
-        let argv: Vec<String> = match text.segments.as_slice() {
-            [only] if text.words_say_it_all() && !only.words.iter().any(|word| word.expands) => {
-                only.words.iter().map(|word| word.text.clone()).collect()
-            }
-            _ => vec!["sh".to_owned(), "-c".to_owned(), params.command.clone()],
-        };
-        let verdict = |verdict: &Verdict| match verdict {
-            Verdict::Allow(_) => TestVerdict::Allow,
-            Verdict::Ask(_) => TestVerdict::Ask,
-            Verdict::Deny(_) => TestVerdict::Deny,
-        };
-        self.rehearse(&agent, &argv, params.cwd.as_deref(), |subject| {
-            let evaluation = evaluate(subject, None);
-            TestResult { verdict: verdict(&evaluation.verdict), trace: evaluation.trace(subject) }
-        })
-        .await
-    }
-
-    /// Whether the fallback lets `argv` run when nobody can be asked. Nothing runs.
-    pub async fn fallback_allows(&self, agent: &AgentId, argv: &[String], cwd: Option<&str>) -> bool {
-        self.rehearse(agent, argv, cwd, |subject| {
-            let verdict = match evaluate(subject, None).verdict {
-                Verdict::Ask(_) => evaluate(subject, Some(&Answer::Nobody)).verdict,
-                decided => decided,
-            };
-            matches!(verdict, Verdict::Allow(_))
-        })
-        .await
-    }
-
-    /// Hands `look` the list as a request of `agent` would be judged now, in `cwd` or the home folder.
-    async fn rehearse<R>(
-        &self,
-        agent: &AgentId,
-        argv: &[String],
-        cwd: Option<&str>,
-        look: impl FnOnce(&Subject<'_>) -> R,
-    ) -> R {
-        let in_force = self.in_force(agent).await;
-        let trust = self.parts.trusts.of(agent).await;
-        let home = self.parts.home.to_string_lossy();
-        let (analysis, facts) = self.probe(argv, cwd.unwrap_or(&home), trust.profile);
-        let own = self.own_rules(agent, None, &analysis, &facts).await;
-        look(&Subject {
-            argv,
-            analysis: &analysis,
-            facts: &facts,
-            policy: &in_force.policy,
-            entries: &in_force.entries,
-            local: own.local(),
-            trust: &trust,
-            unusual_env: &[],
-            origin: Origin::Fresh,
-        })
     }
 
     async fn exec_recorded(
@@ -356,6 +325,9 @@ impl Host {
     ) -> Result<Settled, Refusal> {
         let mut judged = self.judge(&checked).await?;
         self.placeable(&checked.placement, &judged.facts).await?;
+        if checked.confinement == Some(Confinement::Box) {
+            judged.around.required()?;
+        }
         judged.granted = self.granted(&checked, &judged)?;
         for _ in 0..PAYMENT_TRIES {
             let evaluation = self.decide(&checked, &mut judged, peer, gone, recorder).await?;
@@ -371,6 +343,9 @@ impl Host {
                 (Payment::Refused, ids) => {
                     let granted = judged.granted.take();
                     judged = Judged { granted, ..self.judge(&checked).await? };
+                    if checked.confinement == Some(Confinement::Box) {
+                        judged.around.required()?;
+                    }
                     judged.own.withdraw(ids);
                 }
             }
@@ -394,7 +369,7 @@ impl Host {
         let mut first = evaluate(&judged.subject(checked), before.as_ref());
         if let Err(error) = self.parts.history.ready().await {
             judged.unrecorded = Some(error.to_string());
-            if matches!(first.verdict, Verdict::Allow(_)) && before.is_none() {
+            if matches!(first.verdict, Verdict::Allow(_) | Verdict::Contain(_)) && before.is_none() {
                 // What cannot be recorded is for a person to let run, and for nobody else.
                 judged.policy.ask.value = Ask::Always;
                 judged.policy.ask_fallback.value = Security::Deny;
@@ -405,13 +380,20 @@ impl Host {
             }
         }
         let reason = match first.verdict {
-            Verdict::Allow(_) => return Ok(first),
+            Verdict::Allow(_) | Verdict::Contain(_) => return Ok(first),
             Verdict::Deny(reason) => {
                 return Err(judged.named(denied(reason, checked.origin), &first));
             }
             Verdict::Ask(reason) => reason,
         };
-        let answer = self.ask_person(checked, judged, &first, reason, peer, gone, recorder).await?;
+        let asked = self.ask_person(checked, judged, &first, reason, peer, gone, recorder).await?;
+        let Some(answer) = asked else {
+            let opened = self.opened_now(checked, judged).await;
+            let closed = || Refusal::outdated("its folder was closed again");
+            let (own, around, contained) = opened.ok_or_else(closed)?;
+            (judged.own, judged.around) = (own, around);
+            return Ok(contained);
+        };
         // A rule that came while the person was looking refuses all the same.
         judged.own =
             self.own_rules(&checked.agent, checked.session.as_ref(), &judged.analysis, &judged.facts).await;
@@ -419,8 +401,8 @@ impl Host {
         match second.verdict {
             Verdict::Allow(_) => Ok(second),
             Verdict::Deny(reason) => Err(judged.named(answered_no(reason, &answer), &second)),
-            // The second pass never asks; should that ever break, nothing runs.
-            Verdict::Ask(_) => Err(denied(DenyReason::AllowlistMiss, checked.origin)),
+            // The second pass never asks and never contains; should that ever break, nothing runs.
+            Verdict::Ask(_) | Verdict::Contain(_) => Err(denied(DenyReason::AllowlistMiss, checked.origin)),
         }
     }
 
@@ -434,9 +416,11 @@ impl Host {
         }
         let own = self.own_rules(&checked.agent, checked.session.as_ref(), &analysis, &facts).await;
         let policy = checked.placement.policy(&in_force);
-        Ok(Judged { analysis, facts, in_force, policy, trust, own, granted: None, unrecorded: None })
+        let around = self.around(checked.place(), &facts, &own, policy.ask.value).await;
+        Ok(Judged { analysis, facts, in_force, policy, trust, own, around, granted: None, unrecorded: None })
     }
 
+    /// What a person says; `None` where nobody has to say anything any more, because its folder was opened.
     #[expect(clippy::too_many_arguments, reason = "one call site; a struct would only rename them")]
     async fn ask_person(
         &self,
@@ -447,7 +431,7 @@ impl Host {
         peer: &Peer,
         gone: &CancellationToken,
         recorder: &mut Recorder,
-    ) -> Result<Answer, Refusal> {
+    ) -> Result<Option<Answer>, Refusal> {
         let subject = judged.subject(checked);
         let looked = Looked { argv: &checked.argv, analysis: &judged.analysis, facts: &judged.facts };
         let view = display::command_view(&checked.argv, &first.missed_segments);
@@ -471,13 +455,18 @@ impl Host {
             offer: Offer::for_exec(&subject, first),
         };
         checked.placement.tell(&mut question, &judged.facts);
+        if let Some(folder) = self.openable(checked, judged).await {
+            question.offer.or_to_open(folder);
+        }
         let unrecorded = judged.unrecorded.clone();
         question.facts.extend(unrecorded.map(|problem| Finding::Unrecorded { problem }));
-        match self.submit(question, checked.approval_wait, peer, gone, recorder).await {
+        let opened = self.opened(checked, judged);
+        match self.submit(question, checked.approval_wait, peer, gone, opened, recorder).await {
             Ok(Ending::Decided { decision, .. }) => {
-                Ok(Answer::Person { request_id: recorder.request_id().to_owned(), decision })
+                Ok(Some(Answer::Person { request_id: recorder.request_id().to_owned(), decision }))
             }
-            Ok(Ending::NotShown) => Ok(Answer::Nobody),
+            Ok(Ending::NotShown) => Ok(Some(Answer::Nobody)),
+            Ok(Ending::Contained) => Ok(None),
             Ok(Ending::Expired) => Err(Refusal::unanswered(Outcome::Expired)),
             Ok(Ending::Cancelled(cause)) => Err(Refusal::unanswered(Outcome::Cancelled { cause })),
             Ok(Ending::Elsewhere { .. }) => Err(Refusal::unanswered(WITHDRAWN)),
@@ -496,12 +485,14 @@ impl Host {
         Door { via, gateway: None, program: peer.program.clone(), generation: self.generation }
     }
 
+    /// Asks, until somebody answers, nobody waits any more, or a box holds what is asked about.
     async fn submit(
         &self,
         question: Question,
         wait: Duration,
         peer: &Peer,
         gone: &CancellationToken,
+        contained: impl Future<Output = ()>,
         recorder: &mut Recorder,
     ) -> Result<Ending, SubmitError> {
         let by = RequestedBy {
@@ -514,9 +505,15 @@ impl Host {
         let ticket = self.parts.approvals.submit(question, wait, None, by).await?;
         recorder.asked(ticket.id());
         let id = ticket.id().to_owned();
+        let mut ended = std::pin::pin!(ticket.ended());
         let ending = tokio::select! {
-            ending = ticket.ended() => ending,
+            ending = &mut ended => ending,
             () = gone.cancelled() => Ending::Cancelled(CancelCause::RequesterGone),
+            () = contained => {
+                self.parts.approvals.contained(&id).await;
+                // An answer that came first counts.
+                ended.await
+            }
         };
         if let Some(by) = ending.by() {
             recorder.answered(by);
@@ -582,7 +579,8 @@ impl Host {
         let uses = self.uses(&checked, &judged, &evaluation);
         let placement = checked.placement;
         let plan = Plan { argv: checked.argv, env: checked.env.accepted, timeout: checked.timeout };
-        let command = match ApprovedCommand::new(evaluation, &judged.facts, plan) {
+        let within = judged.around.contained().filter(|_| checked.confinement == Some(Confinement::Box));
+        let command = match Runnable::of(evaluation, within, &judged.facts, plan) {
             Ok(command) => command,
             // Like any shell would say it: allowed, but there is nothing to start.
             Err(NotRunnable::ProgramNotFound(name)) => {
@@ -601,7 +599,11 @@ impl Host {
         let (_watched, mut controls) = self.running.watch(view, &gone, checked.started, checked.tap);
         controls.terminal = checked.terminal;
         controls.output = self.parts.settings.borrow().limits.output_kb as usize * 1_000;
-        match self.execute(command, &placement, controls).await {
+        let ran = match command {
+            Runnable::Approved(command) => self.execute(command, &placement, controls).await,
+            Runnable::Contained(command) => self.contain(command, &judged.own, controls).await,
+        };
+        match ran {
             Ok(output) => {
                 recorder.ran(&output.payload, output.duration).await;
                 Ok(output.payload)
@@ -704,6 +706,7 @@ impl Judged {
             policy: &self.policy,
             entries: &self.in_force.entries,
             local: self.own.local(),
+            walls: self.around.walls(),
             trust: &self.trust,
             unusual_env: &checked.env.unusual,
             origin: checked.origin,
@@ -732,7 +735,9 @@ fn allowed(verdict: &Verdict) -> Outcome {
             Evidence::Person { decision, .. } => (*decision).into(),
             Evidence::Forwarded(_) | Evidence::AutoReview => Outcome::AllowedElsewhere,
             Evidence::Fallback | Evidence::FallbackEntries => Outcome::AllowedByFallback,
+            Evidence::Contained => Outcome::Contained,
         },
+        Verdict::Contain(_) => Outcome::Contained,
         Verdict::Ask(_) | Verdict::Deny(_) => Outcome::Refused { reason: "not allowed".to_owned() },
     }
 }

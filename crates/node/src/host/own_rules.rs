@@ -8,10 +8,12 @@ use countersign_policy::calls::{self, CallFacts, CallRuling};
 use countersign_policy::evaluate::{Evaluation, Evidence, LocalRules, Verdict};
 use countersign_policy::facts::Facts;
 use countersign_policy::rules::{Folders, Moment, Ruling, rulings, visited};
+use countersign_policy::workspaces;
 use countersign_protocol::ids::{AgentId, SessionKey};
 use countersign_protocol::rule_edits::RuleState;
-use countersign_protocol::rules::{CallRule, StoredRule};
+use countersign_protocol::rules::{Attendance, CallRule, StoredRule, Workspace};
 use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The rules as they are asked about one command.
@@ -65,16 +67,30 @@ impl OwnRules {
         if !self.current.is_known() {
             return LocalRules::Unreadable;
         }
-        LocalRules::Known {
-            rules: &self.current.index,
-            folders: &self.folders,
-            moment: Moment {
-                agent: self.agent.as_str(),
-                session: self.session.as_ref().map(SessionKey::as_str),
-                now_ms: self.now_ms,
-                uses: &self.uses,
-            },
+        LocalRules::Known { rules: &self.current.index, folders: &self.folders, moment: self.moment() }
+    }
+
+    fn moment(&self) -> Moment<'_> {
+        Moment {
+            agent: self.agent.as_str(),
+            session: self.session.as_ref().map(SessionKey::as_str),
+            now_ms: self.now_ms,
+            uses: &self.uses,
         }
+    }
+
+    /// The open folder in which a run takes place.
+    pub(super) fn open_around(&self, folder: &Path, attendance: Attendance) -> Option<Workspace> {
+        let document = self.current.document.as_ref()?;
+        let is_live = |one: &&Workspace| state(*one, &self.current.counts, self.now_ms) == RuleState::Live;
+        let live: Vec<Workspace> = document.workspaces.iter().filter(is_live).cloned().collect();
+        workspaces::around(&live, folder, attendance, self.moment()).cloned()
+    }
+
+    /// Every folder that is open for anybody.
+    pub(super) fn opened(&self) -> impl Iterator<Item = PathBuf> {
+        let workspaces = self.current.document.iter().flat_map(|document| &document.workspaces);
+        workspaces.map(|workspace| PathBuf::from(&workspace.folder))
     }
 
     /// The rule that refuses.
@@ -84,8 +100,9 @@ impl OwnRules {
 
     /// Ids of the rules without which the command would not run.
     fn paying(&self, evaluation: &Evaluation) -> Vec<String> {
-        match evaluation.verdict {
+        match &evaluation.verdict {
             Verdict::Allow(Evidence::Entries | Evidence::FallbackEntries) => {}
+            Verdict::Contain(contained) => return vec![contained.rule.clone()],
             Verdict::Allow(_) | Verdict::Ask(_) | Verdict::Deny(_) => return Vec::new(),
         }
         let rules = evaluation.spends.iter().filter_map(|index| self.current.index.rules().get(*index));
@@ -107,9 +124,19 @@ impl Host {
         analysis: &Analysis,
         facts: &Facts,
     ) -> OwnRules {
+        self.rules_of(agent, session, facts::real_folders(visited(analysis, facts))).await
+    }
+
+    /// The same about what is no command, or one that moves to these folders.
+    pub(super) async fn rules_of(
+        &self,
+        agent: &AgentId,
+        session: Option<&SessionKey>,
+        folders: Folders,
+    ) -> OwnRules {
         let current = self.parts.rules.refresh().await;
         OwnRules {
-            folders: facts::real_folders(visited(analysis, facts)),
+            folders,
             uses: current.uses.clone(),
             agent: agent.clone(),
             session: session.cloned(),

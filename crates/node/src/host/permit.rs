@@ -12,7 +12,7 @@ use countersign_approvals::question::{Beside, Runner};
 use countersign_policy::effective::Requested;
 use countersign_protocol::question::Outcome;
 use countersign_protocol::settings::ForwardedGrants;
-use countersign_protocol::socket::ExecRequest;
+use countersign_protocol::socket::{Confinement, ExecRequest};
 use tokio_util::sync::CancellationToken;
 
 impl Host {
@@ -30,6 +30,8 @@ impl Host {
             approval_source: None,
             policy_snapshot: None,
             node_run: None,
+            // Whoever runs it has no box.
+            confinement: Some(Confinement::Outside),
             ..request
         };
         let mut recorder = Recorder::permit(&self.parts, &request, peer);

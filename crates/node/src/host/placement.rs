@@ -160,7 +160,7 @@ impl Host {
         }
     }
 
-    fn grounds(&self) -> Grounds {
+    pub(super) fn grounds(&self) -> Grounds {
         let document = self.parts.store.current();
         Grounds {
             home: self.parts.home.clone(),

@@ -146,6 +146,7 @@ impl Recorder {
                 | Outcome::AllowedByRule
                 | Outcome::AllowedByFallback
                 | Outcome::AllowedElsewhere
+                | Outcome::Contained
         );
         match self.end(outcome).await {
             Err(error) if is_unasked => Err(Refusal::unrecorded(&error)),

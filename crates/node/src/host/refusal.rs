@@ -45,6 +45,10 @@ impl Refusal {
         Self::unavailable(&format!("exec host sandbox: {why}; {}", why.remedy()), "sandbox-unavailable")
     }
 
+    pub(super) fn no_box(why: &str) -> Self {
+        Self::unavailable(&format!("SYSTEM_RUN_DENIED: no box to run in: {why}"), "box-unavailable")
+    }
+
     /// Nobody decided, and the asker is told which way.
     pub(super) fn unanswered(outcome: Outcome) -> Self {
         let (message, reason) = match &outcome {

@@ -12,7 +12,7 @@ use countersign_policy::evaluate::Origin;
 use countersign_protocol::ids::{AgentId, SessionKey};
 use countersign_protocol::question::Via;
 use countersign_protocol::settings::ForwardedGrants;
-use countersign_protocol::socket::{ExecRequest, NodeRun, PolicySnapshot};
+use countersign_protocol::socket::{Confinement, ExecRequest, NodeRun, PolicySnapshot};
 use countersign_protocol::vocabulary::Decision;
 use std::path::Path;
 use std::time::Duration;
@@ -31,6 +31,7 @@ pub(super) struct Checked {
     pub(super) agent: AgentId,
     pub(super) session: Option<SessionKey>,
     pub(super) origin: Origin,
+    pub(super) confinement: Option<Confinement>,
     pub(super) forwarded: Option<PolicySnapshot>,
     pub(super) approval_wait: Duration,
     /// The folder as it was named, if it was.
@@ -47,6 +48,11 @@ pub(super) struct Checked {
 }
 
 impl Checked {
+    /// Where it is to run.
+    pub(super) fn place(&self) -> (&Placement, Option<Confinement>) {
+        (&self.placement, self.confinement)
+    }
+
     /// Through which door it came, `door` being this host's.
     pub(super) fn via(&self, peer: &Peer, door: Via) -> Via {
         peer.via.unwrap_or(if self.run.is_some() { Via::Node } else { door })
@@ -122,6 +128,7 @@ pub(super) fn check(
         // A grant that is not honoured brings no snapshot to be compared with either.
         forwarded: request.policy_snapshot.filter(|_| origin != Origin::Fresh),
         origin,
+        confinement: request.confinement,
         approval_wait: wait_of(request.approval_timeout_ms),
         given_cwd: request.cwd.clone(),
         run: request.node_run,

@@ -23,6 +23,7 @@ use std::sync::{Arc, Mutex};
 use tempfile::TempDir;
 use tokio_util::task::TaskTracker;
 
+mod containing;
 mod facts;
 mod grants;
 mod inquiries;
@@ -77,6 +78,7 @@ struct Rig {
     host: Host,
     approvals: Approvals,
     store: Store,
+    own_rules: RuleStore,
     work: PathBuf,
     own: PathBuf,
     settings: watch::Sender<Settings>,
@@ -118,7 +120,7 @@ impl Rig {
         let host = Host::new(Parts {
             approvals: approvals.clone(),
             store: store.clone(),
-            rules,
+            rules: rules.clone(),
             history,
             ports,
             settings: settings.subscribe(),
@@ -126,9 +128,10 @@ impl Rig {
             environment: BTreeMap::from([("PATH".to_owned(), "/usr/bin:/bin".to_owned())]),
             home: work.clone(),
             private: vec![own.clone(), dir.path().join("history")],
+            boxes: own.join("boxes"),
             via: Via::Socket,
         });
-        Self { _dir: dir, clock, host, approvals, store, work, own, settings, stop }
+        Self { _dir: dir, clock, host, approvals, store, own_rules: rules, work, own, settings, stop }
     }
 
     /// Sends `request` while `desk` answers, and tells whether a person was asked.

@@ -224,6 +224,7 @@ fn of_ending(ending: &Ending) -> (&'static str, Option<EndingBody>) {
             }),
         ),
         Ending::Expired => ("expired", None),
+        Ending::Contained => ("cancelled", Some(cause("contained"))),
         Ending::NotShown => ("cancelled", Some(cause("not-shown"))),
         Ending::Cancelled(why) => ("cancelled", Some(cause(word(*why)))),
     }

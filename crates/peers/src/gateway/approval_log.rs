@@ -209,7 +209,7 @@ fn ended(ending: &Ending, verdicts: Vec<(String, Verdict)>, at_ms: i64) -> Ended
             Ended { decision: Some(*decision), reason, at_ms, by: Some(by) }
         }
         Ending::Expired => without_answer(Reason::Timeout),
-        Ending::Elsewhere { .. } => without_answer(Reason::RunAborted),
+        Ending::Elsewhere { .. } | Ending::Contained => without_answer(Reason::RunAborted),
         Ending::NotShown => without_answer(Reason::NoRoute),
         Ending::Cancelled(CancelCause::Shutdown) => without_answer(Reason::GatewayRestart),
         Ending::Cancelled(

@@ -84,6 +84,7 @@ fn request_of(tools: &RunnerParts, params: &RunParams, run_id: String, limit: Du
         approval_source: params.approval_source.clone().filter(|source| source != AUTO_REVIEW),
         approval_timeout_ms: u64::try_from(limit.min(MOST_WAIT).as_millis()).ok(),
         pty: params.pty,
+        confinement: None,
         node_run: Some(NodeRun { gateway: tools.gateway.clone(), node_id: tools.node_id.clone(), run_id }),
     }
 }

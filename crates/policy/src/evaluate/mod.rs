@@ -1,11 +1,13 @@
 //! The precedence function: one numbered list, run twice. The first pass has no answer and may say [`Verdict::Ask`];
 //! the second has one. Its [`Evaluation::trace`] is its own output, not a second implementation.
 
+mod containment;
 mod coverage;
 mod local;
 mod segments;
 mod trace;
 
+pub use containment::{Contained, Held, Walls};
 pub use local::LocalRules;
 pub(crate) use segments::place_of;
 pub use segments::{Cover, InlineEval, Miss, SkillBin, Skills, Trust, covers};
@@ -36,6 +38,8 @@ pub struct Subject<'a> {
     pub entries: &'a EntryIndex,
     /// Rules of our own.
     pub local: LocalRules<'a>,
+    /// The box that it could run in.
+    pub walls: Walls<'a>,
     /// What runs without an entry, and what needs a person in spite of one.
     pub trust: &'a Trust,
     /// Environment overrides that no rule can cover: with any of these the allowlist counts as missed.
@@ -77,7 +81,7 @@ pub enum Answer {
 #[must_use]
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Evaluation {
-    /// Allow, deny or ask.
+    /// What follows.
     pub verdict: Verdict,
     /// What covers each segment, or why nothing does; empty for an opaque command.
     pub covers: Vec<Result<Cover, Miss>>,
@@ -87,6 +91,8 @@ pub struct Evaluation {
     pub spends: Vec<usize>,
     /// Index of the rule of our own that refuses it.
     pub refused: Option<usize>,
+    /// Why it is not contained although its folder is open.
+    pub held: Option<Held>,
     /// Indexes of the segments that nothing covers, in order.
     pub missed_segments: Vec<usize>,
     /// What runs when nobody looked. Absent when it cannot be bound.
@@ -115,12 +121,14 @@ impl Evaluation {
     }
 }
 
-/// Allow, deny or ask.
+/// Allow, contain, ask or deny.
 #[must_use]
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Verdict {
     /// It may run, for this reason.
     Allow(Evidence),
+    /// It may run in this box and nowhere else.
+    Contain(Contained),
     /// A person must be asked.
     Ask(AskReason),
     /// It must not run.
@@ -149,6 +157,8 @@ pub enum Evidence {
     Fallback,
     /// Nobody could be asked, and the fallback is allowlist with every segment covered.
     FallbackEntries,
+    /// A box holds it: only what runs in one has this.
+    Contained,
 }
 
 /// Why a person must be asked.
@@ -226,9 +236,11 @@ impl DenyReason {
 /// Judges `subject`. Without an answer the verdict may be [`Verdict::Ask`]; with one it never is.
 pub fn evaluate(subject: &Subject<'_>, answer: Option<&Answer>) -> Evaluation {
     let coverage = Coverage::of(subject);
-    let verdict = precedence(subject, &coverage, answer);
+    let mut held = None;
+    let verdict = precedence(subject, &coverage, answer, &mut held);
     Evaluation {
         verdict,
+        held,
         matched: coverage.winners(),
         spends: coverage.spends(),
         refused: coverage.ruled.refused,
@@ -259,8 +271,13 @@ pub enum Covered {
     No,
 }
 
-/// The precedence of all that has a say.
-fn precedence(subject: &Subject<'_>, coverage: &Coverage, answer: Option<&Answer>) -> Verdict {
+/// The precedence of all that has a say. `held` is why it is not contained where it could have been.
+fn precedence(
+    subject: &Subject<'_>,
+    coverage: &Coverage,
+    answer: Option<&Answer>,
+    held: &mut Option<Held>,
+) -> Verdict {
     let Effective { security, ask, .. } = subject.policy;
     // 1. Security deny: nothing runs, whoever says so.
     if security.value == Security::Deny {
@@ -288,12 +305,20 @@ fn precedence(subject: &Subject<'_>, coverage: &Coverage, answer: Option<&Answer
             Grant::Given(_) | Grant::Refused | Grant::None => Verdict::Ask(doubt.into()),
         };
     }
-    // 6. Ask, as long as that is still possible.
+    // 6. In an open folder what no rule covers runs behind walls, which hold whatever it is.
     let open = subject.origin == Origin::Fresh && answer.is_none();
+    if open && security.value == Security::Allowlist && coverage.covered == Covered::No {
+        match containment::of(subject, ask.value) {
+            Ok(Some(contained)) => return Verdict::Contain(contained),
+            Ok(None) => {}
+            Err(why) => *held = Some(why),
+        }
+    }
+    // 7. Ask, as long as that is still possible.
     if open && needs_prompt(security.value, ask.value, coverage.covered) {
         return Verdict::Ask(coverage.ask_reason(ask.value, subject.analysis));
     }
-    // 7. Nobody can be asked: the fallback decides.
+    // 8. Nobody can be asked: the fallback decides.
     if grant == Grant::NobodyCanBeAsked {
         return match subject.policy.clone().fallen_back().security.value {
             Security::Deny => Verdict::Deny(DenyReason::SecurityDeny),
@@ -301,11 +326,11 @@ fn precedence(subject: &Subject<'_>, coverage: &Coverage, answer: Option<&Answer
             Security::Full => Verdict::Allow(Evidence::Fallback),
         };
     }
-    // 8. A grant given for this command.
+    // 9. A grant given for this command.
     if let Grant::Given(evidence) = grant {
         return Verdict::Allow(evidence);
     }
-    // 9. The allowlist, when it is what counts; 10. else security is full and nobody needs to be asked.
+    // 10. The allowlist, when it is what counts; 11. else security is full and nobody needs to be asked.
     match security.value {
         Security::Allowlist => covered_or_miss(coverage, Evidence::Entries),
         Security::Full => Verdict::Allow(Evidence::Policy),

@@ -1,7 +1,7 @@
 //! An evaluation as steps for a reader, written from its own data.
 
 use super::segments::{Cover, Miss};
-use super::{AskReason, DenyReason, Evaluation, Evidence, LocalRules, Subject, Verdict};
+use super::{AskReason, DenyReason, Evaluation, Evidence, LocalRules, Subject, Verdict, Walls};
 use crate::allowlist::Entry;
 use crate::bind::Unbound;
 use crate::display::escape;
@@ -54,6 +54,7 @@ pub(super) fn steps(subject: &Subject<'_>, evaluation: &Evaluation) -> Vec<Trace
         let names = subject.unusual_env.iter().map(|name| escape(name)).collect();
         steps.push(TraceStep::Environment { names });
     }
+    steps.extend(containment(subject, evaluation));
     if a_change_would_help(&evaluation.verdict) {
         steps.extend(match unread.as_ref() {
             Some(unread) => advice_on_text(unread).or_else(|| advice(subject, evaluation)),
@@ -239,6 +240,18 @@ fn entry(rule: Option<&Entry>) -> Option<TraceStep> {
     })
 }
 
+/// What became of the open folder around the command.
+fn containment(subject: &Subject<'_>, evaluation: &Evaluation) -> Option<TraceStep> {
+    if let Some(held) = &evaluation.held {
+        let detail = Some(held.what.clone()).filter(|what| !what.is_empty());
+        return Some(TraceStep::Held { cause: held.cause, detail });
+    }
+    let (Verdict::Contain(_), Walls::Around(workspace)) = (&evaluation.verdict, subject.walls) else {
+        return None;
+    };
+    Some(TraceStep::Open { folder: escape(&workspace.folder), agent: escape(&workspace.agent) })
+}
+
 /// What rules of our own have against the command.
 fn refusal(subject: &Subject<'_>, evaluation: &Evaluation) -> Option<TraceStep> {
     let (standing, rule) = match (subject.local, evaluation.refused, &evaluation.verdict) {
@@ -313,6 +326,7 @@ pub fn unbound_cause(unbound: Unbound) -> UnboundCause {
 fn verdict(verdict: &Verdict) -> TraceStep {
     let (verdict, cause) = match verdict {
         Verdict::Allow(evidence) => (TestVerdict::Allow, evidence_cause(evidence)),
+        Verdict::Contain(_) => (TestVerdict::Contain, VerdictCause::Contained),
         Verdict::Ask(reason) => (TestVerdict::Ask, ask_cause(*reason)),
         Verdict::Deny(reason) => (TestVerdict::Deny, deny_cause(*reason)),
     };
@@ -328,6 +342,7 @@ fn evidence_cause(evidence: &Evidence) -> VerdictCause {
         Evidence::AutoReview => VerdictCause::Reviewer,
         Evidence::Fallback => VerdictCause::Fallback,
         Evidence::FallbackEntries => VerdictCause::FallbackAllowlist,
+        Evidence::Contained => VerdictCause::Contained,
     }
 }
 

@@ -90,8 +90,8 @@ pub fn ladder(invocation: Invocation<'_>) -> Vec<Step> {
                     Rung::Shape => wider()?.shape(invocation)?,
                     Rung::Subcommand => wider()?.subcommand(invocation)?,
                     Rung::Program => wider()?.program(invocation)?,
-                    // Those are about calls that are no commands.
-                    Rung::File | Rung::Kind | Rung::Folder | Rung::Host | Rung::Tool => {
+                    // Those are about calls that are no commands, and about whatever runs in a folder.
+                    Rung::File | Rung::Kind | Rung::Folder | Rung::Host | Rung::Tool | Rung::Workspace => {
                         return Err(Withheld::NoEffect);
                     }
                 };

@@ -1,9 +1,10 @@
 //! Inputs for the property tests.
 
-use super::{World, person, rule};
+use super::{CWD, World, person, rule, workspace};
 use countersign_policy::evaluate::{Answer, Origin};
 use countersign_protocol::document::Document;
 use countersign_protocol::edits::{DocumentEdit, PolicyField};
+use countersign_protocol::rules::Attendance;
 use countersign_protocol::vocabulary::{Ask, Decision, Security};
 use proptest::collection::vec;
 use proptest::option;
@@ -59,10 +60,13 @@ pub(crate) fn pattern() -> impl Strategy<Value = String> {
 pub(crate) fn world() -> impl Strategy<Value = World> {
     let argv = prop::sample::select(COMMANDS);
 
-    (argv, security(), ask(), security(), vec(pattern(), 0..4), any::<bool>(), origin()).prop_map(
-        |(argv, security, ask, fallback, patterns, unusual, origin)| {
+    let attendance = prop::sample::select(&[Attendance::Attended, Attendance::Unattended][..]);
+    let open = option::of(attendance);
+    (argv, security(), ask(), security(), vec(pattern(), 0..4), any::<bool>(), origin(), open).prop_map(
+        |(argv, security, ask, fallback, patterns, unusual, origin, open)| {
             let mut world = World::new(argv, security, ask).with_fallback(fallback).from(origin);
             world.rules = patterns.iter().map(|pattern| rule(pattern)).collect();
+            world.open = open.map(|attendance| workspace(CWD, attendance));
             world.unusual_env = if unusual { vec!["ODD".into()] } else { Vec::new() };
             world
         },

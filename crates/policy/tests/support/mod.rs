@@ -9,9 +9,10 @@ use countersign_policy::allowlist::{Entry, EntryIndex};
 use countersign_policy::bind::Bound;
 use countersign_policy::effective::{Effective, Layered};
 use countersign_policy::evaluate::{
-    Answer, Evaluation, LocalRules, Origin, Subject, Trust, Verdict, evaluate,
+    Answer, Evaluation, LocalRules, Origin, Subject, Trust, Verdict, Walls, evaluate,
 };
 use countersign_policy::facts::{Facts, FileIdentity, FolderFacts, ProgramFacts, Repository, Surroundings};
+use countersign_protocol::rules::{Attendance, RuleLimits, RuleOrigin, Workspace};
 use countersign_protocol::trace::{PolicyLayer, TraceStep};
 use countersign_protocol::vocabulary::{Ask, Decision, Security};
 use std::collections::BTreeSet;
@@ -30,6 +31,8 @@ pub(crate) struct World {
     pub(crate) trust: Trust,
     pub(crate) unusual_env: Vec<String>,
     pub(crate) origin: Origin,
+    /// The open folder around it.
+    pub(crate) open: Option<Workspace>,
 }
 
 /// What one program is bound to.
@@ -60,6 +63,7 @@ impl World {
             trust: Trust::default(),
             unusual_env: Vec::new(),
             origin: Origin::Fresh,
+            open: None,
         }
     }
 
@@ -70,6 +74,11 @@ impl World {
 
     pub(crate) fn with_fallback(mut self, fallback: Security) -> Self {
         self.policy.ask_fallback.value = fallback;
+        self
+    }
+
+    pub(crate) fn open(mut self, attendance: Attendance) -> Self {
+        self.open = Some(workspace(CWD, attendance));
         self
     }
 
@@ -107,9 +116,15 @@ impl World {
             entries,
             local: LocalRules::None,
             trust: &self.trust,
+            walls: self.walls(),
             unusual_env: &self.unusual_env,
             origin: self.origin,
         }
+    }
+
+    /// The box around the open folder.
+    pub(crate) fn walls(&self) -> Walls<'_> {
+        self.open.as_ref().map_or(Walls::None, Walls::Around)
     }
 
     pub(crate) fn verdict(&self) -> Verdict {
@@ -175,11 +190,26 @@ pub(crate) fn identity(path: &str) -> FileIdentity {
     FileIdentity { dev: 1, ino, size: 10, mtime_ns: 1, ctime_ns: 1, mode: 0o100_755, sha256: None }
 }
 
-/// From "runs" over "asks" to "does not run".
+/// A folder that is open for every agent.
+pub(crate) fn workspace(folder: &str, attendance: Attendance) -> Workspace {
+    Workspace {
+        id: folder.to_owned(),
+        agent: "*".to_owned(),
+        folder: folder.to_owned(),
+        attendance,
+        limits: RuleLimits::default(),
+        note: None,
+        created_at_ms: 0,
+        from: RuleOrigin::Typed,
+    }
+}
+
+/// From "runs" over "runs in a box" and "asks" to "does not run".
 pub(crate) fn strictness(verdict: &Verdict) -> u8 {
     match verdict {
         Verdict::Allow(_) => 0,
-        Verdict::Ask(_) => 1,
-        Verdict::Deny(_) => 2,
+        Verdict::Contain(_) => 1,
+        Verdict::Ask(_) => 2,
+        Verdict::Deny(_) => 3,
     }
 }

@@ -6,7 +6,7 @@ use countersign_commands::analysis::analyze_argv;
 use countersign_policy::allowlist::{Entry, EntryIndex};
 use countersign_policy::display;
 use countersign_policy::effective::{Effective, Layered};
-use countersign_policy::evaluate::{LocalRules, Origin, Subject, Trust, Verdict, evaluate};
+use countersign_policy::evaluate::{LocalRules, Origin, Subject, Trust, Verdict, Walls, evaluate};
 use countersign_policy::facts::{Facts, FileIdentity, FolderFacts, ProgramFacts};
 use countersign_protocol::trace::PolicyLayer;
 use countersign_protocol::vocabulary::{Ask, Security};
@@ -74,6 +74,7 @@ fn sample(argv: &[&str]) -> Value {
         entries: &rules,
         local: LocalRules::None,
         trust: &trust,
+        walls: Walls::None,
         unusual_env: &[],
         origin: Origin::Fresh,
     };

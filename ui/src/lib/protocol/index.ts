@@ -281,6 +281,11 @@ orders: OrderWords, };
 export type Ask = "off" | "on-miss" | "always";
 
 /**
+ * For which runs a folder is open.
+ */
+export type Attendance = "attended" | "unattended";
+
+/**
  * What `tools.json` says of commands that run without an entry.
  */
 export type BesideEntries = { 
@@ -1838,6 +1843,11 @@ state: LinkState,
 pending: number, };
 
 /**
+ * Why a command is not contained although its folder is open.
+ */
+export type HeldCause = "ask-always" | "environment" | "no-box" | "unattended";
+
+/**
  * One line of the history.
  */
 export type HistoryEntry = { 
@@ -2060,7 +2070,15 @@ calls: Array<CallReach>,
 /**
  * How long they may be kept.
  */
-longest: Longest, } | { "kind": "withheld", 
+longest: Longest, } | { "kind": "opens", 
+/**
+ * Which.
+ */
+rung: Rung, 
+/**
+ * The folder.
+ */
+folder: Shown, } | { "kind": "withheld", 
 /**
  * Which.
  */
@@ -2397,7 +2415,7 @@ export type OrderWords = "allowed" | "refused";
 /**
  * How a request ended. Every way is distinct, in the UI, the history and on the wire.
  */
-export type Outcome = { "kind": "allowed-by-policy" } | { "kind": "allowed-by-rule" } | { "kind": "allowed-once" } | { "kind": "allowed-always" } | { "kind": "allowed-elsewhere" } | { "kind": "allowed-by-fallback" } | { "kind": "denied" } | { "kind": "denied-by-policy", 
+export type Outcome = { "kind": "allowed-by-policy" } | { "kind": "allowed-by-rule" } | { "kind": "allowed-once" } | { "kind": "allowed-always" } | { "kind": "allowed-elsewhere" } | { "kind": "allowed-by-fallback" } | { "kind": "contained" } | { "kind": "denied" } | { "kind": "denied-by-policy", 
 /**
  * `security=deny`, `allowlist-miss`, …
  */
@@ -3273,7 +3291,11 @@ rules: Array<CommandRule>,
 /**
  * Those about calls that are no commands, in the order in which they are tried.
  */
-calls?: Array<CallRule>, };
+calls?: Array<CallRule>, 
+/**
+ * Folders that are open for agents.
+ */
+workspaces?: Array<Workspace>, };
 
 /**
  * A rule as somebody proposes it: what the store gives it when it is stored is missing.
@@ -3323,7 +3345,11 @@ rule: RuleDraft, } | { "kind": "add-call-rule",
 /**
  * It.
  */
-rule: CallRuleDraft, } | { "kind": "move-rule", 
+rule: CallRuleDraft, } | { "kind": "open-workspace", 
+/**
+ * It.
+ */
+rule: WorkspaceDraft, } | { "kind": "move-rule", 
 /**
  * Its id.
  */
@@ -3351,7 +3377,23 @@ id: string,
 /**
  * What it says from now on.
  */
-rule: CallRuleDraft, } | { "kind": "restore-call-rule", 
+rule: CallRuleDraft, } | { "kind": "replace-workspace", 
+/**
+ * Its id.
+ */
+id: string, 
+/**
+ * What it says from now on.
+ */
+rule: WorkspaceDraft, } | { "kind": "restore-workspace", 
+/**
+ * Its place.
+ */
+index: number, 
+/**
+ * It.
+ */
+rule: Workspace, } | { "kind": "restore-call-rule", 
 /**
  * Its place.
  */
@@ -3568,7 +3610,11 @@ rules: Array<RuleView>,
 /**
  * Those about calls, in their order.
  */
-calls: Array<CallRuleView>, };
+calls: Array<CallRuleView>, 
+/**
+ * Folders that are open, in their order.
+ */
+workspaces: Array<WorkspaceView>, };
 
 /**
  * What a run came to.
@@ -3598,7 +3644,7 @@ outputTail: string, };
 /**
  * How wide a rule reaches that an answer leaves behind, narrowest first.
  */
-export type Rung = "exact" | "shape" | "subcommand" | "program" | "file" | "kind" | "folder" | "host" | "tool";
+export type Rung = "exact" | "shape" | "subcommand" | "program" | "file" | "kind" | "folder" | "host" | "tool" | "workspace";
 
 /**
  * Breadth of one rung on a card.
@@ -4069,7 +4115,7 @@ trace: Array<TraceStep>, };
 /**
  * A verdict without side effects.
  */
-export type TestVerdict = "allow" | "ask" | "deny";
+export type TestVerdict = "allow" | "contain" | "ask" | "deny";
 
 /**
  * Colour theme.
@@ -4246,7 +4292,23 @@ cause: UnboundCause, } | { "kind": "environment",
 /**
  * Their names.
  */
-names: Array<string>, } | { "kind": "advice", 
+names: Array<string>, } | { "kind": "open", 
+/**
+ * The folder.
+ */
+folder: string, 
+/**
+ * `*` or an agent id.
+ */
+agent: string, } | { "kind": "held", 
+/**
+ * Why not.
+ */
+cause: HeldCause, 
+/**
+ * What exactly, when there is more to say.
+ */
+detail?: string, } | { "kind": "advice", 
 /**
  * What to do.
  */
@@ -4432,7 +4494,7 @@ export type Usually = "everything-runs" | "rest-asks" | "everything-asks" | "res
 /**
  * Why a verdict is what it is.
  */
-export type VerdictCause = "allowlist" | "allowlist-miss" | "allowlist-unbound" | "ask-always" | "environment" | "fallback" | "fallback-allowlist" | "forwarded" | "opaque" | "person" | "reviewer" | "rule-refuses" | "rule-doubt" | "security-deny" | "security-full" | "user-denied";
+export type VerdictCause = "allowlist" | "contained" | "allowlist-miss" | "allowlist-unbound" | "ask-always" | "environment" | "fallback" | "fallback-allowlist" | "forwarded" | "opaque" | "person" | "reviewer" | "rule-refuses" | "rule-doubt" | "security-deny" | "security-full" | "user-denied";
 
 /**
  * Through which door a request came.
@@ -4529,3 +4591,106 @@ export type WindowKind = "main" | "prompt";
  * Why a rung is missing.
  */
 export type Withheld = "unresolved" | "another-by-name" | "no-folder" | "expands" | "runs-its-arguments" | "writable" | "dangerous" | "not-known-harmless" | "undescribed" | "secret" | "no-subcommand" | "nothing-more" | "no-effect";
+
+/**
+ * A folder in which an agent's commands run in a box instead of being asked about.
+ */
+export type Workspace = { 
+/**
+ * Stable id, of no other rule either.
+ */
+id: string, 
+/**
+ * `*` or an agent id.
+ */
+agent: string, 
+/**
+ * A real path. It is open with everything below it.
+ */
+folder: string, 
+/**
+ * Whether that holds where nobody can be asked, too.
+ */
+attendance: Attendance, 
+/**
+ * When it is closed again. Runs are not counted.
+ */
+limits?: RuleLimits, 
+/**
+ * The person's own words.
+ */
+note?: string, 
+/**
+ * Unix milliseconds.
+ */
+createdAtMs: number, 
+/**
+ * How it came to be.
+ */
+from: RuleOrigin, };
+
+/**
+ * An open folder as somebody proposes it: what the store gives it when it is stored is missing.
+ */
+export type WorkspaceDraft = { 
+/**
+ * `*` or an agent id.
+ */
+agent: string, 
+/**
+ * A real path. It is open with everything below it.
+ */
+folder: string, 
+/**
+ * Whether that holds where nobody can be asked, too.
+ */
+attendance: Attendance, 
+/**
+ * When it is closed again. Runs are not counted.
+ */
+limits?: RuleLimits, 
+/**
+ * The person's own words.
+ */
+note?: string, };
+
+/**
+ * One open folder with what became of it.
+ */
+export type WorkspaceView = { 
+/**
+ * As stored.
+ */
+rule: Workspace, 
+/**
+ * The rule in one line, made safe to look at.
+ */
+shown: Shown, 
+/**
+ * Its folder, made safe to look at.
+ */
+folder: Shown, 
+/**
+ * Its agent, made safe to look at: a requester chose that name.
+ */
+agent: Shown, 
+/**
+ * Its session, made safe to look at.
+ */
+session?: Shown, 
+/**
+ * Its note, made safe to look at.
+ */
+note?: Shown, 
+/**
+ * Whether it counts.
+ */
+state: RuleState, 
+/**
+ * Runs that were contained in it.
+ */
+uses: number, 
+/**
+ * Unix milliseconds.
+ */
+lastUsedAtMs?: number, };

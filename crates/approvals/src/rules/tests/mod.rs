@@ -3,6 +3,7 @@
 mod changes;
 mod crashes;
 mod files;
+mod opened;
 mod spending;
 
 use super::owner::RulesOwner;

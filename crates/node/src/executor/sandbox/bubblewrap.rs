@@ -86,12 +86,12 @@ pub(super) async fn run(
     controls: Controls,
 ) -> Result<RunOutput, NotStarted> {
     let sealed = Profile::Sealed { network, home: &grounds.home };
-    run_behind(sealed, command, base_env, controls).await
+    run_behind(sealed, &command, base_env, controls).await
 }
 
 /// Runs `command` in a box.
 pub(super) async fn run_in_box(
-    command: ApprovedCommand,
+    command: &ApprovedCommand,
     base_env: &BTreeMap<String, String>,
     workspace: &Workspace,
     plan: &Plan,
@@ -150,7 +150,7 @@ impl Profile<'_> {
 
 async fn run_behind(
     profile: Profile<'_>,
-    command: ApprovedCommand,
+    command: &ApprovedCommand,
     base_env: &BTreeMap<String, String>,
     Controls { cancel, tap, name, output, terminal }: Controls,
 ) -> Result<RunOutput, NotStarted> {
@@ -159,8 +159,8 @@ async fn run_behind(
     let limit = command.timeout().into_iter().chain(most).min();
     let mut pause = FIRST_BUSY_PAUSE;
     loop {
-        let folder = verify(&command).await?;
-        let pinned = open_pinned(&command, profile)?;
+        let folder = verify(command).await?;
+        let pinned = open_pinned(command, profile)?;
         if cancel.is_cancelled() {
             return Err(NotStarted::Cancelled);
         }
@@ -168,7 +168,7 @@ async fn run_behind(
         let terminal = terminal.map(Terminal::open).transpose();
         let spawned = terminal.and_then(|terminal| {
             let called = name.as_deref();
-            spawn(bubblewrap, &command, base_env, folder, &pinned, profile, terminal, called)
+            spawn(bubblewrap, command, base_env, folder, &pinned, profile, terminal, called)
         });
         let spawned = match spawned {
             Ok(Spawned { started, mut status, held: Some(mut held) }) => {

@@ -12,7 +12,7 @@ mod watch;
 use super::super::{Controls, NotStarted, RunOutput, passable};
 use super::{Grounds, Unavailable, bubblewrap, folder, inside as without_what_leads_out};
 use caches::{Caches, Means};
-use countersign_policy::{ApprovedCommand, display};
+use countersign_policy::{ApprovedCommand, ContainedCommand, display};
 use countersign_protocol::socket::ExecPayload;
 use inside::Inside;
 #[cfg(test)]
@@ -21,7 +21,7 @@ use machine::Machine;
 use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use watch::Watch;
@@ -168,6 +168,11 @@ enum Later {
 }
 
 impl Workspace {
+    /// A folder, with nothing besides.
+    pub fn around(folder: impl Into<PathBuf>) -> Self {
+        Self { folder: folder.into(), ..Self::default() }
+    }
+
     /// Whether a wall stands: always, but in tests.
     pub(super) fn stands(&self, wall: Wall) -> bool {
         #[cfg(test)]
@@ -232,6 +237,19 @@ impl Plan {
     }
 }
 
+/// Whether what a boxed run may write in `folder` has `path` among it: it is in the folder, and neither protected nor hidden there.
+/// Both are real paths. Pure.
+pub fn may_be_written(folder: &Path, path: &Path) -> bool {
+    let Ok(inside) = path.strip_prefix(folder) else { return false };
+    let is_free = |part: Component<'_>| match part {
+        Component::Normal(name) => {
+            !lists::PROTECTED.names(name) && lists::HIDDEN.secrecy(name) == lists::Secrecy::Plain
+        }
+        _ => false,
+    };
+    inside.components().next().is_some() && inside.components().all(is_free)
+}
+
 /// Whether a command could run in a box around `workspace`: asked before a person is.
 pub async fn check_box(workspace: &Workspace, grounds: &Grounds) -> Result<(), Unavailable> {
     folder::acceptable(&workspace.folder, grounds)?;
@@ -242,19 +260,34 @@ pub async fn check_box(workspace: &Workspace, grounds: &Grounds) -> Result<(), U
     bubblewrap::found().await.map(drop)
 }
 
-/// Runs an approved command in a box around `workspace` to its end; `base_env` is the sanitised inherited environment. Cancelling
+/// Runs a contained command in the box around `workspace`, which has to be the one that contains it, to its end; `base_env` is the sanitised inherited environment. Cancelling
 /// ends everything in the box and returns what it had printed; dropping the future kills it.
 ///
 /// Beside what differs in a sealed run: a run that makes or replaces something protected is ended, and its error says what.
 pub async fn run_in_box(
-    command: ApprovedCommand,
+    command: ContainedCommand,
     base_env: &BTreeMap<String, String>,
     workspace: &Workspace,
     grounds: &Grounds,
     controls: impl Into<Controls>,
 ) -> Result<RunOutput, NotStarted> {
-    let controls = controls.into();
-    passable(&command)?;
+    let path = Path::new(&command.contained().folder);
+    if path != workspace.folder {
+        let why = "it is another one than the box is around";
+        return Err(Unavailable::Folder { path: path.to_owned(), why }.into());
+    }
+    run_inside(command.command(), base_env, workspace, grounds, controls.into()).await
+}
+
+/// The same for a command that may run at all.
+pub(super) async fn run_inside(
+    command: &ApprovedCommand,
+    base_env: &BTreeMap<String, String>,
+    workspace: &Workspace,
+    grounds: &Grounds,
+    controls: Controls,
+) -> Result<RunOutput, NotStarted> {
+    passable(command)?;
     if controls.cancel.is_cancelled() {
         return Err(NotStarted::Cancelled);
     }

@@ -4,7 +4,7 @@ use countersign_commands::analysis::analyze_argv;
 use countersign_policy::allowlist::EntryIndex;
 use countersign_policy::approved::Pins;
 use countersign_policy::effective::{BUILT_IN, Effective, Layered};
-use countersign_policy::evaluate::{LocalRules, Origin, Subject, Trust, Verdict, evaluate};
+use countersign_policy::evaluate::{LocalRules, Origin, Subject, Trust, Verdict, Walls, evaluate};
 use countersign_policy::rules::{Moment, PRESETS, RuleIndex, visited};
 use countersign_protocol::rules::ArgumentRule;
 use countersign_protocol::trace::PolicyLayer;
@@ -121,6 +121,7 @@ impl Site {
             entries: &EntryIndex::default(),
             local: LocalRules::Known { rules: &rules, folders: &folders, moment },
             trust: &Trust::default(),
+            walls: Walls::None,
             unusual_env: &[],
             origin: Origin::Fresh,
         };

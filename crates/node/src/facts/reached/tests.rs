@@ -6,7 +6,7 @@ use crate::facts::Places;
 use countersign_commands::analysis::analyze_argv;
 use countersign_policy::allowlist::EntryIndex;
 use countersign_policy::effective::{BUILT_IN, Effective, Layered, Requested};
-use countersign_policy::evaluate::{LocalRules, Origin, Subject, Trust, Verdict, evaluate};
+use countersign_policy::evaluate::{LocalRules, Origin, Subject, Trust, Verdict, Walls, evaluate};
 use countersign_policy::facts::{Facts, FileIdentity, ProgramFacts};
 use countersign_policy::rules::{Moment, PRESETS, RuleIndex, visited};
 use countersign_protocol::rules::CommandRule;
@@ -144,6 +144,7 @@ impl Site {
                 moment: Moment { agent: "main", session: None, now_ms: 1, uses: &uses },
             },
             trust: &Trust::default(),
+            walls: Walls::None,
             unusual_env: &[],
             origin: Origin::Fresh,
         };

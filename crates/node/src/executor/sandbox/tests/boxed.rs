@@ -1,7 +1,7 @@
 //! Real boxes: ordinary work in them, what they leave behind, and what they cost.
 
 use super::*;
-use crate::executor::sandbox::workspace::Wall;
+use crate::executor::sandbox::workspace::{Wall, run_inside};
 use pretty_assertions::assert_eq;
 use std::collections::BTreeMap;
 use std::net::{TcpListener, UdpSocket};
@@ -11,7 +11,6 @@ use std::os::unix::net::{SocketAddr, UnixListener};
 use std::time::Duration;
 
 mod attempts;
-mod cost;
 mod leftovers;
 mod ordinary;
 
@@ -118,7 +117,7 @@ impl Place {
 
     async fn start(&self, command: ApprovedCommand, controls: Controls) -> Result<ExecPayload, NotStarted> {
         let Rig { env, grounds, .. } = &self.rig;
-        let ran = run_in_box(command, env, &self.workspace, grounds, controls).await;
+        let ran = run_inside(&command, env, &self.workspace, grounds, controls).await;
         ran.map(|output| output.payload)
     }
 

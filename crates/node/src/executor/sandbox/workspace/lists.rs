@@ -90,6 +90,12 @@ impl Hidden {
 }
 
 impl Protected {
+    /// Whether a name is protected wherever it stands: below the top another workspace may begin.
+    pub(super) fn names(&self, name: &OsStr) -> bool {
+        let name = name.to_string_lossy().to_lowercase();
+        name == ".git" || self.top.iter().any(|protected| *protected == name)
+    }
+
     fn parse(text: &'static str) -> Self {
         let mut protected = Self::default();
         for line in lines(text) {

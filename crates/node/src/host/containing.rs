@@ -1,0 +1,207 @@
+//! Runs that a box holds: whether the folder is open for the agent, whether a box can be made there, and the run itself.
+
+use super::own_rules::{OwnRules, Ruled};
+use super::placement::Placement;
+use super::refusal::Refusal;
+use super::request::{Checked, check};
+use super::{Host, Judged};
+use crate::executor::sandbox::{self, Unavailable};
+use crate::executor::{Controls, NotStarted, RunOutput};
+use countersign_policy::ContainedCommand;
+use countersign_policy::calls::CallFacts;
+use countersign_policy::evaluate::{Contained, Evaluation, Subject, Verdict, Walls, evaluate};
+use countersign_policy::facts::Facts;
+use countersign_policy::rules::Folders;
+use countersign_protocol::digits::hex;
+use countersign_protocol::ids::{AgentId, SessionKey};
+use countersign_protocol::rules::{Attendance, RuleLimits, RuleOrigin, Workspace};
+use countersign_protocol::settings::ForwardedGrants;
+use countersign_protocol::socket::{Confinement, ExecRequest};
+use countersign_protocol::vocabulary::Ask;
+use sha2::{Digest, Sha256};
+use std::path::{Path, PathBuf};
+
+/// The box that a command could run in, kept for as long as it is judged.
+#[derive(Clone, Debug, Default)]
+pub(super) enum Around {
+    /// None.
+    #[default]
+    Nothing,
+    /// One around this folder.
+    Folder(Box<Workspace>),
+    /// The folder is open, and this stands in the way.
+    Missing(String),
+}
+
+impl Around {
+    pub(super) fn walls(&self) -> Walls<'_> {
+        match self {
+            Self::Nothing => Walls::None,
+            Self::Folder(workspace) => Walls::Around(workspace),
+            Self::Missing(why) => Walls::Missing(why),
+        }
+    }
+
+    pub(super) fn contained(&self) -> Option<Contained> {
+        match self {
+            Self::Folder(workspace) => Some(Contained::by(workspace)),
+            Self::Nothing | Self::Missing(_) => None,
+        }
+    }
+
+    /// Refuses where there is no box to run in.
+    pub(super) fn required(&self) -> Result<(), Refusal> {
+        match self {
+            Self::Folder(_) => Ok(()),
+            Self::Nothing => {
+                Err(Refusal::no_box("its folder is not open; a person opens it with `countersign box open`"))
+            }
+            Self::Missing(why) => Err(Refusal::no_box(why)),
+        }
+    }
+}
+
+impl Host {
+    /// The box around the folder in which a run would start, as the rules say now. Where nobody is asked, a folder that is open
+    /// for that comes first; another one is found too, so that it is told why it does not count.
+    pub(super) async fn around(
+        &self,
+        place: (&Placement, Option<Confinement>),
+        facts: &Facts,
+        own: &OwnRules,
+        ask: Ask,
+    ) -> Around {
+        let (Placement::Here { .. }, None | Some(Confinement::Box)) = place else { return Around::Nothing };
+        let Some(cwd) = &facts.cwd else { return Around::Nothing };
+        let unattended =
+            (ask == Ask::Off).then(|| own.open_around(&cwd.real_path, Attendance::Unattended)).flatten();
+        let Some(workspace) = unattended.or_else(|| own.open_around(&cwd.real_path, Attendance::Attended))
+        else {
+            return Around::Nothing;
+        };
+        match sandbox::check_box(&self.boxed(&workspace.folder, own), &self.grounds()).await {
+            Ok(()) => Around::Folder(Box::new(workspace)),
+            Err(why) => Around::Missing(format!("{why}; {}", why.remedy())),
+        }
+    }
+
+    /// Refuses a folder that nobody may open, or that no box can be made around. `folder` is what a rule would say: a real path.
+    pub async fn may_be_opened(&self, folder: &str) -> Result<(), Unavailable> {
+        sandbox::check_box(&sandbox::Workspace::around(folder), &self.grounds()).await
+    }
+
+    /// Whether a box would hold `request` if it came now. Nothing runs, and nothing is written down.
+    pub async fn would_contain(&self, request: ExecRequest) -> bool {
+        let here = Placement::default();
+        let Ok(checked) = check(request, here, &self.parts.home, ForwardedGrants::Never) else {
+            return false;
+        };
+        let Ok(judged) = self.judge(&checked).await else { return false };
+        matches!(evaluate(&judged.subject(&checked), None).verdict, Verdict::Contain(_))
+    }
+
+    /// The folder that a person could open for the agent, so that this command and others there run in a box.
+    pub(super) async fn openable(&self, checked: &Checked, judged: &Judged) -> Option<String> {
+        let (Placement::Here { .. }, Around::Nothing, Ask::OnMiss, Some(cwd)) =
+            (&checked.placement, &judged.around, judged.policy.ask.value, &judged.facts.cwd)
+        else {
+            return None;
+        };
+        if checked.confinement == Some(Confinement::Outside) {
+            return None;
+        }
+        let folder = cwd.real_path.to_str()?;
+        sandbox::check_box(&self.boxed(folder, &judged.own), &self.grounds()).await.ok()?;
+        // Only where it would help.
+        let workspace = Workspace {
+            id: String::new(),
+            agent: checked.agent.to_string(),
+            folder: folder.to_owned(),
+            attendance: Attendance::Attended,
+            limits: RuleLimits::default(),
+            note: None,
+            created_at_ms: 0,
+            from: RuleOrigin::Answer,
+        };
+        let subject = Subject { walls: Walls::Around(&workspace), ..judged.subject(checked) };
+        matches!(evaluate(&subject, None).verdict, Verdict::Contain(_)).then(|| folder.to_owned())
+    }
+
+    /// Waits until a box holds the command after all: a person opened its folder while they were asked about it. Never ends
+    /// where that does not happen. Dropping it changes nothing.
+    pub(super) async fn opened(&self, checked: &Checked, judged: &Judged) {
+        let mut rules = self.parts.rules.watch();
+        while self.opened_now(checked, judged).await.is_none() {
+            if rules.changed().await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        }
+    }
+
+    /// What the rules come to for the command by now, where a box holds it.
+    pub(super) async fn opened_now(
+        &self,
+        checked: &Checked,
+        judged: &Judged,
+    ) -> Option<(OwnRules, Around, Evaluation)> {
+        let Judged { analysis, facts, policy, .. } = judged;
+        let own = self.own_rules(&checked.agent, checked.session.as_ref(), analysis, facts).await;
+        let around = self.around(checked.place(), facts, &own, policy.ask.value).await;
+        let subject = Subject { local: own.local(), walls: around.walls(), ..judged.subject(checked) };
+        let evaluation = evaluate(&subject, None);
+        matches!(evaluation.verdict, Verdict::Contain(_)).then_some((own, around, evaluation))
+    }
+
+    /// What an open folder lets a tool of an agent's own do to files: what a command in the box could do to them as well.
+    pub(super) async fn open_for_call(
+        &self,
+        agent: &AgentId,
+        session: Option<&SessionKey>,
+        call: &CallFacts,
+        ask: Ask,
+    ) -> Ruled {
+        let attendance = if ask == Ask::Off { Attendance::Unattended } else { Attendance::Attended };
+        let own = self.rules_of(agent, session, Folders::new()).await;
+        let paths: Vec<&Path> = call.files.iter().flat_map(|file| &file.paths).map(Path::new).collect();
+        let around = paths.first().and_then(|first| own.open_around(first.parent()?, attendance));
+        let Some(workspace) = around.filter(|_| call.files.iter().all(|file| !file.paths.is_empty())) else {
+            return Ruled::Nothing;
+        };
+        let folder = Path::new(&workspace.folder);
+        match paths.iter().all(|path| sandbox::may_be_written(folder, path)) {
+            true => Ruled::Allow(vec![workspace.id]),
+            false => Ruled::Nothing,
+        }
+    }
+
+    /// Runs what is contained where it is contained.
+    pub(super) async fn contain(
+        &self,
+        command: ContainedCommand,
+        own: &OwnRules,
+        controls: Controls,
+    ) -> Result<RunOutput, NotStarted> {
+        let boxed = self.boxed(&command.contained().folder, own);
+        sandbox::run_in_box(command, &self.base_env, &boxed, &self.grounds(), controls).await
+    }
+
+    /// What a box around `folder` shows beside what every box does.
+    fn boxed(&self, folder: &str, own: &OwnRules) -> sandbox::Workspace {
+        let name = hex(&Sha256::digest(folder.as_bytes()));
+        let name = name.get(..BOX_NAME_DIGITS).unwrap_or(&name);
+        // One that holds this one would hide it, and what is in this one is this one's.
+        let is_elsewhere =
+            |other: &PathBuf| !other.starts_with(folder) && !Path::new(folder).starts_with(other);
+        let mut workspace = sandbox::Workspace::around(folder);
+        workspace.caches = self.parts.boxes.join(name);
+        workspace.hidden = own.opened().filter(is_elsewhere).collect();
+        workspace.limits = BOX_LIMITS;
+        workspace
+    }
+}
+
+/// What a run in a box may use up: enough for builds of large projects.
+const BOX_LIMITS: sandbox::Limits = sandbox::Limits { processes: Some(8_192), memory: None, time: None };
+
+/// Digits of a folder's digest that name what its boxes keep: enough that no two folders share any.
+const BOX_NAME_DIGITS: usize = 32;

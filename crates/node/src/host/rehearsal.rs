@@ -1,0 +1,77 @@
+//! What would come of a command, with the real evaluator and real facts. Nothing runs and nobody is asked.
+
+use super::Host;
+use super::placement::Placement;
+use countersign_commands::analysis;
+use countersign_policy::evaluate::{Answer, Origin, Subject, Verdict, evaluate};
+use countersign_protocol::ids::AgentId;
+use countersign_protocol::state::{TestParams, TestResult};
+use countersign_protocol::trace::TestVerdict;
+
+impl Host {
+    /// What the policy says about a command text, with the real evaluator and real facts. Nothing runs.
+    pub async fn test(&self, params: &TestParams) -> TestResult {
+        let agent = AgentId::of(Some(&params.agent));
+        let text = analysis::analyze_text(&params.command);
+        // What runs here is an argument list: one plain command is judged as that list, whatever needs a shell as the
+        // shell's.
+        let argv: Vec<String> = match text.segments.as_slice() {
+            [only] if text.words_say_it_all() && !only.words.iter().any(|word| word.expands) => {
+                only.words.iter().map(|word| word.text.clone()).collect()
+            }
+            _ => vec!["sh".to_owned(), "-c".to_owned(), params.command.clone()],
+        };
+        let verdict = |verdict: &Verdict| match verdict {
+            Verdict::Allow(_) => TestVerdict::Allow,
+            Verdict::Contain(_) => TestVerdict::Contain,
+            Verdict::Ask(_) => TestVerdict::Ask,
+            Verdict::Deny(_) => TestVerdict::Deny,
+        };
+        self.rehearse(&agent, &argv, params.cwd.as_deref(), |subject| {
+            let evaluation = evaluate(subject, None);
+            TestResult { verdict: verdict(&evaluation.verdict), trace: evaluation.trace(subject) }
+        })
+        .await
+    }
+
+    /// Whether the fallback lets `argv` run when nobody can be asked. Nothing runs.
+    pub async fn fallback_allows(&self, agent: &AgentId, argv: &[String], cwd: Option<&str>) -> bool {
+        self.rehearse(agent, argv, cwd, |subject| {
+            let verdict = match evaluate(subject, None).verdict {
+                Verdict::Ask(_) | Verdict::Contain(_) => evaluate(subject, Some(&Answer::Nobody)).verdict,
+                decided => decided,
+            };
+            matches!(verdict, Verdict::Allow(_))
+        })
+        .await
+    }
+
+    /// Hands `look` the list as a request of `agent` would be judged now, in `cwd` or the home folder.
+    async fn rehearse<R>(
+        &self,
+        agent: &AgentId,
+        argv: &[String],
+        cwd: Option<&str>,
+        look: impl FnOnce(&Subject<'_>) -> R,
+    ) -> R {
+        let in_force = self.in_force(agent).await;
+        let trust = self.parts.trusts.of(agent).await;
+        let home = self.parts.home.to_string_lossy();
+        let (analysis, facts) = self.probe(argv, cwd.unwrap_or(&home), trust.profile);
+        let own = self.own_rules(agent, None, &analysis, &facts).await;
+        let around =
+            self.around((&Placement::default(), None), &facts, &own, in_force.policy.ask.value).await;
+        look(&Subject {
+            walls: around.walls(),
+            argv,
+            analysis: &analysis,
+            facts: &facts,
+            policy: &in_force.policy,
+            entries: &in_force.entries,
+            local: own.local(),
+            trust: &trust,
+            unusual_env: &[],
+            origin: Origin::Fresh,
+        })
+    }
+}

@@ -1,0 +1,249 @@
+//! Runs in an open folder, with a real box around them.
+
+use super::*;
+use countersign_approvals::question::Beside;
+use countersign_approvals::rules::RuleChange;
+use countersign_approvals::store::{Looser, Writer};
+use countersign_protocol::history::HistoryEvent;
+use countersign_protocol::rule_edits::RuleEdit;
+use countersign_protocol::rules::{Attendance, RuleLimits, WorkspaceDraft};
+use countersign_protocol::socket::Confinement;
+use pretty_assertions::assert_eq;
+
+/// A machine where everything is asked about, with a folder that may be opened.
+struct Place {
+    rig: Rig,
+    folder: PathBuf,
+}
+
+impl Place {
+    async fn new(security: &str, ask: &str) -> Self {
+        let rig = Rig::new(&policy(security, ask, "deny", &[]), ForwardedGrants::Never).await;
+        let folder = std::fs::canonicalize(&rig.work).unwrap().join("project");
+        std::fs::create_dir(&folder).unwrap();
+        Self { rig, folder }
+    }
+
+    /// A command text in the folder: it writes there, and tries to write beside it.
+    fn request(&self) -> ExecRequest {
+        let text = "for x in 1; do echo ran > made; done; cat made; echo out > ../beside; exit 0";
+        ExecRequest {
+            command: ["sh", "-c", text].map(str::to_owned).into(),
+            cwd: Some(self.folder.to_str().unwrap().to_owned()),
+            agent_id: Some("coder".to_owned()),
+            session_key: Some("s".to_owned()),
+            ..ExecRequest::default()
+        }
+    }
+
+    async fn edit(&self, edit: RuleEdit) -> String {
+        let change = RuleChange {
+            base_hash: None,
+            edits: vec![edit],
+            looser: Looser::Confirmed,
+            writer: Writer::Window,
+        };
+        let edited = self.rig.own_rules.edit(change).await.unwrap();
+        assert!(edited.applied);
+        let current = self.rig.own_rules.refresh().await;
+        let last = current.document.as_ref().and_then(|document| document.workspaces.last().cloned());
+        last.map_or_else(String::new, |rule| rule.id)
+    }
+
+    async fn open(&self, agent: &str, attendance: Attendance) -> String {
+        let rule = WorkspaceDraft {
+            agent: agent.to_owned(),
+            folder: self.folder.to_str().unwrap().to_owned(),
+            attendance,
+            limits: RuleLimits::default(),
+            note: None,
+        };
+        self.edit(RuleEdit::OpenWorkspace { rule }).await
+    }
+
+    fn made(&self) -> [bool; 2] {
+        [self.folder.join("made"), self.rig.work.join("beside")].map(|path| path.exists())
+    }
+
+    fn outcomes(&self) -> Vec<Outcome> {
+        let places = history_places(self.rig._dir.path());
+        let entries = countersign_approvals::history::page(&places.lines, None, 20).unwrap().entries;
+        let outcome = |event| match event {
+            HistoryEvent::Request { outcome, .. } => Some(outcome),
+            _ => None,
+        };
+        entries.into_iter().filter_map(|entry| outcome(entry.event)).collect()
+    }
+}
+
+const CONTAINED: [bool; 2] = [true, false];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_nobody_knows_runs_unasked_in_an_open_folder_and_reaches_nothing_else() {
+    let place = Place::new("allowlist", "on-miss").await;
+    let id = place.open("coder", Attendance::Attended).await;
+    let (came, asked) = place.rig.send(place.request(), NO).await;
+    assert_eq!((came, asked.is_some()), (Came::Ran("ran\n".to_owned()), false));
+    assert_eq!(place.made(), CONTAINED);
+    assert_eq!(place.outcomes(), [Outcome::Contained]);
+    let counts = place.rig.own_rules.refresh().await.counts.clone();
+    assert_eq!(counts.get(&id).map(|count| count.uses), Some(1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn it_is_asked_about_everywhere_else_and_for_everybody_else() {
+    let place = Place::new("allowlist", "on-miss").await;
+    place.open("coder", Attendance::Attended).await;
+    let other = ExecRequest { agent_id: Some("other".to_owned()), ..place.request() };
+    let beside = ExecRequest { cwd: Some(place.rig.work.to_str().unwrap().to_owned()), ..place.request() };
+    let outside = ExecRequest { confinement: Some(Confinement::Outside), ..place.request() };
+    for request in [other, beside, outside] {
+        let (came, asked) = place.rig.send(request, NO).await;
+        assert!(matches!(came, Came::Refused(..)) && asked.is_some(), "{came:?}");
+    }
+    assert_eq!(place.made(), [false, false]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn closing_the_folder_asks_again() {
+    let place = Place::new("allowlist", "on-miss").await;
+    let id = place.open("*", Attendance::Attended).await;
+    assert!(matches!(place.rig.send(place.request(), NO).await, (Came::Ran(_), None)));
+    place.edit(RuleEdit::RemoveRule { id }).await;
+    let (came, asked) = place.rig.send(place.request(), NO).await;
+    assert!(matches!(came, Came::Refused(..)) && asked.is_some(), "{came:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_policy_decides_where_it_asks_about_all_or_nobody() {
+    for (security, ask, attendance, ran, asked) in [
+        ("allowlist", "always", Attendance::Unattended, false, true),
+        ("allowlist", "off", Attendance::Unattended, true, false),
+        ("allowlist", "off", Attendance::Attended, false, false),
+        ("deny", "on-miss", Attendance::Unattended, false, false),
+    ] {
+        let place = Place::new(security, ask).await;
+        place.open("*", attendance).await;
+        let (came, record) = place.rig.send(place.request(), NO).await;
+        assert_eq!(
+            (matches!(came, Came::Ran(_)), record.is_some()),
+            (ran, asked),
+            "{security} {ask}: {came:?}"
+        );
+        assert_eq!(place.made(), [ran, false], "{security} {ask}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_folder_that_is_opened_while_somebody_is_asked_answers_by_itself() {
+    let place = Arc::new(Place::new("allowlist", "on-miss").await);
+    let mut events = place.rig.approvals.events();
+    let _presenter = place.rig.approvals.presenter();
+    let opening = place.clone();
+    let opened = tokio::spawn(async move {
+        while let Ok(event) = events.recv().await {
+            if let Event::Added(record) = event {
+                let offered = record.question.offer.workspace.clone();
+                assert_eq!(offered.as_deref(), opening.folder.to_str());
+                assert!(record.question.offer.decisions.contains(&Decision::AllowAlways));
+                opening.open("coder", Attendance::Attended).await;
+                return;
+            }
+        }
+    });
+    let ran = place.rig.host.exec(place.request(), &Peer::default(), CancellationToken::new()).await.unwrap();
+    opened.await.unwrap();
+    assert_eq!(ran.stdout, "ran\n");
+    assert_eq!(place.made(), CONTAINED);
+    assert_eq!(place.outcomes(), [Outcome::Contained]);
+    assert!(place.rig.approvals.pending().await.is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_wants_a_box_runs_in_one_or_not_at_all() {
+    let wants = |place: &Place| ExecRequest { confinement: Some(Confinement::Box), ..place.request() };
+    let closed = Place::new("full", "off").await;
+    let (came, asked) = closed.rig.send(wants(&closed), YES).await;
+    let Came::Refused(_, reason) = came else { panic!("it ran outside") };
+    assert_eq!((reason.as_str(), asked.is_some()), ("box-unavailable", false));
+    // What the policy lets run anywhere runs in the box.
+    let open = Place::new("full", "off").await;
+    open.open("*", Attendance::Attended).await;
+    assert_eq!(open.rig.send(wants(&open), NO).await.0, Came::Ran("ran\n".to_owned()));
+    assert_eq!(open.made(), CONTAINED);
+    assert_eq!(open.outcomes(), [Outcome::AllowedByPolicy]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_runs_it_itself_is_never_told_that_a_box_holds_it() {
+    let place = Place::new("allowlist", "on-miss").await;
+    place.open("*", Attendance::Unattended).await;
+    let peer = Peer::default();
+    let gone = CancellationToken::new();
+    let permitted = place.rig.host.permit(place.request(), Beside::default(), &peer, &gone).await;
+    assert!(permitted.is_err());
+    assert!(place.rig.host.would_contain(place.request()).await);
+    let allowed =
+        place.rig.host.fallback_allows(&AgentId::of(Some("coder")), &place.request().command, None).await;
+    assert!(!allowed);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn only_the_folder_of_a_piece_of_work_may_be_opened() {
+    let place = Place::new("allowlist", "on-miss").await;
+    let check = async |path: &Path| place.rig.host.may_be_opened(path.to_str().unwrap()).await;
+    assert_eq!(check(&place.folder).await, Ok(()));
+    std::os::unix::fs::symlink(&place.folder, place.rig.work.join("link")).unwrap();
+    let own = std::fs::canonicalize(&place.rig.own).unwrap();
+    for wrong in [
+        Path::new("/"),
+        Path::new("/etc"),
+        &place.rig.work,
+        &own,
+        &place.rig.work.join("link"),
+        Path::new("/nowhere"),
+    ] {
+        assert!(check(wrong).await.is_err(), "{}", wrong.display());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tool_of_an_agents_own_may_change_what_a_command_in_the_box_could() {
+    use countersign_policy::calls::{CallFacts, CallNature, TouchedFile};
+    let place = Place::new("allowlist", "on-miss").await;
+    place.open("coder", Attendance::Attended).await;
+    let check = async |names: &[&str], agent: &str, ask: Ask, expected: bool| {
+        let file = |name: &&str| TouchedFile {
+            paths: vec![place.folder.join(name).to_str().unwrap().to_owned()],
+            plain_below: None,
+        };
+        let call = CallFacts {
+            tool: "Write".to_owned(),
+            files: names.iter().map(file).collect(),
+            nature: CallNature::Acts,
+            ..CallFacts::default()
+        };
+        let agent = AgentId::of(Some(agent));
+        let ruled = place.rig.host.open_for_call(&agent, None, &call, ask).await;
+        assert_eq!(matches!(ruled, own_rules::Ruled::Allow(_)), expected, "{names:?} {agent:?} {ask:?}");
+    };
+    std::fs::create_dir(place.folder.join("src")).unwrap();
+    check(&["a.txt"], "coder", Ask::OnMiss, true).await;
+    check(&["Makefile", "src/b.rs"], "coder", Ask::OnMiss, true).await;
+    check(&["a.txt"], "other", Ask::OnMiss, false).await;
+    check(&["a.txt"], "coder", Ask::Off, false).await;
+    check(&[], "coder", Ask::OnMiss, false).await;
+    for kept in [
+        "../beside",
+        ".git/config",
+        ".git/hooks/x",
+        ".claude/settings.json",
+        ".CLAUDE/x",
+        ".envrc",
+        ".env",
+        "src/.env",
+    ] {
+        check(&[kept], "coder", Ask::OnMiss, false).await;
+        check(&["a.txt", kept], "coder", Ask::OnMiss, false).await;
+    }
+}
