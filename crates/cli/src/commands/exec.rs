@@ -18,7 +18,7 @@ use countersign_policy::display;
 use countersign_protocol::control::{ControlRequest, ControlResponse};
 use countersign_protocol::ids::AgentId;
 use countersign_protocol::question::{Outcome, Via};
-use countersign_protocol::socket::{AskRequest, ExecError, ExecPayload, ExecRequest};
+use countersign_protocol::socket::{AskRequest, Confinement, ExecError, ExecPayload, ExecRequest};
 use countersign_protocol::state::StoreState;
 use countersign_protocol::ui::RouteTaken;
 use countersign_protocol::vocabulary::{Ask, Decision, ExecTarget, Security};
@@ -43,10 +43,36 @@ pub(crate) struct ExecArgs {
     #[arg(long)]
     session: Option<String>,
     #[command(flatten)]
+    walls: WallsArgs,
+    #[command(flatten)]
     route: RouteArgs,
     /// The command and its arguments, exactly as they will run: no shell reads them.
     #[arg(last = true, required = true, value_name = "CMD")]
     command: Vec<String>,
+}
+
+/// What is around it. Without these it runs in a box where its folder is open, and else as the policy says.
+#[derive(Args, Clone, Copy, Debug, Default)]
+#[group(multiple = false)]
+struct WallsArgs {
+    /// In a box or not at all: `countersign box` says which folders are open.
+    #[arg(long = "box")]
+    boxed: bool,
+    /// Not in a box, although its folder is open: a person is asked as where it is not.
+    #[arg(long, conflicts_with = "boxed")]
+    outside: bool,
+    /// In a sandbox that shows nothing but its folder: the same as `--host sandbox`.
+    #[arg(long, conflicts_with_all = ["boxed", "outside", "host"])]
+    sealed: bool,
+}
+
+impl WallsArgs {
+    fn confinement(self) -> Option<Confinement> {
+        if self.boxed {
+            return Some(Confinement::Box);
+        }
+        self.outside.then_some(Confinement::Outside)
+    }
 }
 
 /// Where it is to run. With any of these the app sends it there, by what is set for its agent and its session; without them
@@ -130,11 +156,16 @@ pub(super) async fn exec(paths: &Paths, args: ExecArgs, output: &Output) -> anyh
         agent_id: Some(args.agent.agent),
         session_key: args.session,
         approval_timeout_ms: Some(u64::try_from(args.wait.wait.as_millis())?),
+        confinement: args.walls.confinement(),
         ..ExecRequest::default()
     };
+    let mut route = args.route;
+    if args.walls.sealed {
+        route.host = Some(ExecTarget::Sandbox);
+    }
     let overall = args.timeout.map_or(UNLIMITED_RUN, |limit| limit + MARGIN) + args.wait.wait + MARGIN;
-    if args.route.is_given() {
-        return routed(paths, request, args.route, args.wait.wait, overall, output).await;
+    if route.is_given() {
+        return routed(paths, request, route, args.wait.wait, overall, output).await;
     }
     let answer = match endpoint(paths) {
         Some((socket, token)) => {

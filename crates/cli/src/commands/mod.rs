@@ -1,6 +1,7 @@
 //! The `countersign` command. It can ask, run what a person or a rule allows, show, tighten, list and deny; it can never
 //! allow, and what it loosens waits for a person in the app's window.
 
+mod boxes;
 mod connect;
 mod doctor;
 mod document;
@@ -102,6 +103,9 @@ enum Command {
     /// Show or change Countersign's own rules: structured, temporary, refusing, and presets.
     #[command(subcommand)]
     Rules(rules::RulesCommand),
+    /// Open folders for agents, whose commands run there in a box instead of being asked about.
+    #[command(subcommand)]
+    Box(boxes::BoxCommand),
     /// Show or change where single sessions' commands run; what gets looser waits for a person in the app's window.
     #[command(subcommand)]
     Session(session::SessionCommand),
@@ -220,6 +224,7 @@ fn run(command: Command, output: &Output) -> anyhow::Result<Exit> {
             Command::Policy(command) => document::policy(&paths, command, output).await,
             Command::Allowlist(command) => document::allowlist(&paths, command, output).await,
             Command::Rules(command) => rules::rules(&paths, command, output).await,
+            Command::Box(command) => boxes::boxes(&paths, command, output).await,
             Command::ToolPolicy(command) => tool_policy::tool_policy(&paths, command, output).await,
             Command::Events(args) => events::events(&paths, args, output).await,
             Command::Session(command) => session::session(&paths, command, output).await,

@@ -15,6 +15,7 @@ use countersign_policy::display;
 use countersign_protocol::control::{ControlRequest, ControlResponse};
 use countersign_protocol::rule_edits::{
     CallRuleView, PresetSwitch, PresetView, RuleEdit, RuleState, RuleView, RulesState, RulesView,
+    WorkspaceView,
 };
 use countersign_protocol::rules::{
     ArgumentRule, ArgumentShape, CallRuleDraft, CallSubject, FileContents, FlagSet, FlagStyle, OperandKind,
@@ -143,7 +144,10 @@ struct AboutArgs {
 
 pub(super) async fn rules(paths: &Paths, command: RulesCommand, output: &Output) -> anyhow::Result<Exit> {
     match command {
-        RulesCommand::List { agent } => list(&read(paths), agent.as_deref(), output),
+        RulesCommand::List { agent } => {
+            let rules = read(paths);
+            list(&rules, rows(&rules), agent.as_deref(), "No rules.", output)
+        }
         RulesCommand::Show { id } => {
             let rules = read(paths);
             let row = find(&rules, &id)?;
@@ -264,16 +268,18 @@ impl AboutArgs {
     }
 
     fn limits(&self, uses: Option<u32>) -> RuleLimits {
-        let until_ms = self.lasting.map(|lasting| {
-            let now_ms = jiff::Timestamp::now().as_millisecond();
-            now_ms.saturating_add(i64::try_from(lasting.as_millis()).unwrap_or(i64::MAX))
-        });
-        RuleLimits { until_ms, uses, session: self.session.clone() }
+        RuleLimits { until_ms: self.lasting.map(until_ms), uses, session: self.session.clone() }
     }
 }
 
+/// When something ends that counts from now on, in Unix milliseconds.
+pub(super) fn until_ms(lasting: Duration) -> i64 {
+    let now_ms = jiff::Timestamp::now().as_millisecond();
+    now_ms.saturating_add(i64::try_from(lasting.as_millis()).unwrap_or(i64::MAX))
+}
+
 /// Rules compare real paths, so a link is followed now and not when the rule is used.
-fn here(folder: Option<&Path>) -> anyhow::Result<String> {
+pub(super) fn here(folder: Option<&Path>) -> anyhow::Result<String> {
     let folder = folder.unwrap_or(Path::new("."));
     let real = std::fs::canonicalize(folder).with_context(|| folder.display().to_string())?;
     anyhow::ensure!(real.is_dir(), "{} is no folder", real.display());
@@ -321,11 +327,11 @@ fn from_file(path: &Path) -> anyhow::Result<FromFile> {
 /// A text that does not say how long.
 #[derive(Debug, thiserror::Error)]
 #[error("expected a number and s, m, h or d, such as 15m, got {got:?}")]
-struct NotLasting {
+pub(super) struct NotLasting {
     got: String,
 }
 
-fn lasting(text: &str) -> Result<Duration, NotLasting> {
+pub(super) fn lasting(text: &str) -> Result<Duration, NotLasting> {
     let expected = || NotLasting { got: text.to_owned() };
     let unit = text.chars().last().ok_or_else(expected)?;
     let seconds = match unit {
@@ -339,16 +345,17 @@ fn lasting(text: &str) -> Result<Duration, NotLasting> {
     number.checked_mul(seconds).filter(|seconds| *seconds > 0).map(Duration::from_secs).ok_or_else(expected)
 }
 
-fn read(paths: &Paths) -> RulesView {
+pub(super) fn read(paths: &Paths) -> RulesView {
     view(&RuleStore::read(&paths.rules()), jiff::Timestamp::now().as_millisecond())
 }
 
-/// A rule of either kind, as it is listed.
+/// A rule of any kind, as it is listed.
 #[derive(Serialize)]
 #[serde(untagged)]
-enum Row<'a> {
+pub(super) enum Row<'a> {
     Command(&'a RuleView),
     Call(&'a CallRuleView),
+    Workspace(&'a WorkspaceView),
 }
 
 impl Row<'_> {
@@ -356,6 +363,7 @@ impl Row<'_> {
         match self {
             Self::Command(view) => &view.rule,
             Self::Call(view) => &view.rule,
+            Self::Workspace(view) => &view.rule,
         }
     }
 
@@ -367,6 +375,7 @@ impl Row<'_> {
         display::escape(&match self {
             Self::Command(view) => countersign_policy::rules::describe(&view.rule),
             Self::Call(view) => countersign_policy::calls::describe(&view.rule),
+            Self::Workspace(view) => countersign_policy::workspaces::describe(&view.rule),
         })
     }
 
@@ -374,6 +383,7 @@ impl Row<'_> {
         match self {
             Self::Command(view) => serde_json::to_string_pretty(&view.rule),
             Self::Call(view) => serde_json::to_string_pretty(&view.rule),
+            Self::Workspace(view) => serde_json::to_string_pretty(&view.rule),
         }
     }
 
@@ -381,6 +391,7 @@ impl Row<'_> {
         let (state, used) = match self {
             Self::Command(view) => (view.state, view.uses),
             Self::Call(view) => (view.state, view.uses),
+            Self::Workspace(view) => (view.state, view.uses),
         };
         let word = match state {
             RuleState::Live => "live",
@@ -396,7 +407,8 @@ impl Row<'_> {
 }
 
 fn rows(rules: &RulesView) -> impl Iterator<Item = Row<'_>> {
-    rules.rules.iter().map(Row::Command).chain(rules.calls.iter().map(Row::Call))
+    let commands = rules.rules.iter().map(Row::Command);
+    commands.chain(rules.calls.iter().map(Row::Call)).chain(rules.workspaces.iter().map(Row::Workspace))
 }
 
 fn find<'a>(rules: &'a RulesView, id: &str) -> anyhow::Result<Row<'a>> {
@@ -409,15 +421,22 @@ fn find<'a>(rules: &'a RulesView, id: &str) -> anyhow::Result<Row<'a>> {
     }
 }
 
-fn list(rules: &RulesView, agent: Option<&str>, output: &Output) -> anyhow::Result<Exit> {
+/// Lists rules, all or those of one agent; `none` is said where there are none.
+pub(super) fn list<'a>(
+    rules: &RulesView,
+    rows: impl Iterator<Item = Row<'a>>,
+    agent: Option<&str>,
+    none: &str,
+    output: &Output,
+) -> anyhow::Result<Exit> {
     let rows: Vec<Row<'_>> =
-        rows(rules).filter(|row| agent.is_none_or(|agent| row.rule().agent() == agent)).collect();
+        rows.filter(|row| agent.is_none_or(|agent| row.rule().agent() == agent)).collect();
     if let RulesState::Unreadable { problem } = &rules.state {
         output.note(&format!("{} is not usable, so everything is asked about: {problem}", rules.path));
     }
     output.result(&rows, |out| {
         if rows.is_empty() && !matches!(rules.state, RulesState::Unreadable { .. }) {
-            writeln!(out, "No rules.")?;
+            writeln!(out, "{none}")?;
         }
         rows.iter().try_for_each(|row| {
             let note = row.rule().note().map(|note| format!("  # {}", display::escape(note)));
@@ -452,7 +471,7 @@ fn preset_line(preset: &PresetView, out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// Through the app when it runs, so that a person can confirm; else directly, tightening only.
-async fn edit(paths: &Paths, edits: Vec<RuleEdit>, output: &Output) -> anyhow::Result<Exit> {
+pub(super) async fn edit(paths: &Paths, edits: Vec<RuleEdit>, output: &Output) -> anyhow::Result<Exit> {
     let request = ControlRequest::EditRules { base_hash: None, edits: edits.clone() };
     let result = match super::confirmed(paths, &request, output).await {
         Ok(ControlResponse::RulesEdited { result }) => result,

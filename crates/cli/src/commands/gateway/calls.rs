@@ -251,6 +251,7 @@ async fn asked(
             ..ToolCaller::default()
         },
         approval_timeout_ms: None,
+        takes_command: false,
     };
     let request = ControlRequest::PermitTool { call: Box::new(call), takes_events: false };
     match confirmed(paths, &request, output).await? {
