@@ -63,6 +63,9 @@ pub struct ToolCall {
     /// How long a person has, in milliseconds; absent means as long as usual.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval_timeout_ms: Option<u64>,
+    /// Whether its caller can be told to run another command instead.
+    #[serde(default)]
+    pub takes_command: bool,
 }
 
 /// A tool as a caller may know it.
@@ -138,6 +141,15 @@ pub enum ToolFailure {
 pub enum Permission {
     /// It may be called, exactly as it was asked about.
     Allow,
+    /// It may be called with a command that runs in a box instead of the one that was asked about. Only for callers that take
+    /// one ([`ToolCall::takes_command`]).
+    Inside {
+        /// What stays in the agent's own shell, so that it finds itself in another folder afterwards; empty for nothing. Begins
+        /// the command as it stands.
+        stays: String,
+        /// What `countersign exec --box` is to run in that folder.
+        argv: Vec<String>,
+    },
     /// It may not.
     Deny {
         /// Why, for the agent.

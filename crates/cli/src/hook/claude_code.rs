@@ -44,6 +44,10 @@ impl Contract for ClaudeCode {
         event == Event::BeforeTool
     }
 
+    fn takes_command(&self, event: Event) -> bool {
+        event == Event::BeforeTool
+    }
+
     fn quiet(&self) -> &'static [&'static str] {
         &QUIET
     }
@@ -74,6 +78,11 @@ fn before_tool(verdict: &Verdict, context: &str) -> HookAnswer {
     };
     match verdict {
         Verdict::Allow => HookAnswer::printed(decided("allow", ALLOWED)),
+        Verdict::AllowWith(params) => {
+            let mut document = decided("allow", CONTAINED);
+            document["hookSpecificOutput"]["updatedInput"] = Value::Object(params.clone());
+            HookAnswer::printed(document)
+        }
         Verdict::AskThere(why) => HookAnswer::printed(decided("ask", why)),
         Verdict::Deny(denial) => {
             // Of a denial only the reason is read, so what it is to know stands there.
@@ -104,6 +113,7 @@ pub(super) fn permission_request(verdict: &Verdict) -> HookAnswer {
     };
     match verdict {
         Verdict::Allow => decided(json!({ "behavior": "allow" })),
+        Verdict::AllowWith(params) => decided(json!({ "behavior": "allow", "updatedInput": params })),
         Verdict::Deny(denial) => decided(json!({ "behavior": "deny", "message": denial.message })),
         // The agent is about to ask: with nothing said it does.
         Verdict::AskThere(_) | Verdict::NoOpinion => HookAnswer::NOTHING,
@@ -121,6 +131,9 @@ pub(super) const MCP_PREFIX: &str = "mcp__";
 
 /// What the person reads in Claude Code; Claude does not.
 const ALLOWED: &str = "Allowed in Countersign.";
+
+/// The same of a command that runs in a box.
+const CONTAINED: &str = "Runs in Countersign's box: its folder is open.";
 
 /// Releases before 2.1.3 end a hook after 60 s unless they are told otherwise; newer ones after 600 s.
 const PATIENCE: Duration = Duration::from_secs(50);

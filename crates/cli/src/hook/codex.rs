@@ -5,7 +5,7 @@
 
 use super::claude_code::{EVENT_NAMES, EVENTS, MCP_PREFIX, PRE_TOOL_USE, permission_request};
 use super::input::{BadInput, Called, Document};
-use super::{Contract, Event, HookAnswer, Reply, Verdict};
+use super::{Contract, Event, HookAnswer, NO_OTHER_COMMAND, Reply, Verdict};
 use serde_json::json;
 use std::time::Duration;
 
@@ -61,6 +61,7 @@ impl Contract for Codex {
             }
             // `can_ask` says that it cannot: had it to ask all the same, it would have to be a denial.
             (Event::BeforeTool, Verdict::AskThere(why)) => HookAnswer::blocked(json!({}), why),
+            (Event::BeforeTool, Verdict::AllowWith(_)) => HookAnswer::blocked(json!({}), NO_OTHER_COMMAND),
             (Event::BeforeTool, Verdict::Allow | Verdict::NoOpinion) => HookAnswer::NOTHING,
         }
     }

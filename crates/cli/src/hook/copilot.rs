@@ -5,7 +5,7 @@
 
 use super::claude_code::PRE_TOOL_USE;
 use super::input::{BadInput, Called, Document};
-use super::{Contract, End, Event, HookAnswer, Reply, Verdict};
+use super::{Contract, End, Event, HookAnswer, NO_OTHER_COMMAND, Reply, Verdict};
 use serde_json::json;
 use std::time::Duration;
 
@@ -54,6 +54,7 @@ impl Contract for Copilot {
             Verdict::Allow => ("allow", "Allowed in Countersign."),
             Verdict::AskThere(why) => ("ask", why.as_str()),
             Verdict::Deny(denial) => ("deny", denial.message.as_str()),
+            Verdict::AllowWith(_) => ("deny", NO_OTHER_COMMAND),
             Verdict::NoOpinion => return HookAnswer::NOTHING,
         };
         let document = json!({ "hookSpecificOutput": {

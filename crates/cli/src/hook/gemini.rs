@@ -4,7 +4,7 @@
 //! with exit code 0, so something is always printed, and a denial ends with exit code 2 besides.
 
 use super::input::{BadInput, Called, Document};
-use super::{Contract, Event, HookAnswer, Reply, Verdict};
+use super::{Contract, Event, HookAnswer, NO_OTHER_COMMAND, Reply, Verdict};
 use serde_json::json;
 use std::time::Duration;
 
@@ -55,6 +55,7 @@ impl Contract for Gemini {
             Verdict::Deny(denial) => blocked(&denial.message),
             // `can_ask` says that it cannot: had it to ask all the same, it would have to be a denial.
             Verdict::AskThere(why) => blocked(why),
+            Verdict::AllowWith(_) => blocked(NO_OTHER_COMMAND),
             Verdict::NoOpinion => HookAnswer::printed(json!({})),
         }
     }

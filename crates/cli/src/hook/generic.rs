@@ -2,7 +2,7 @@
 //! Only exit code 0 allows.
 
 use super::input::{BadInput, Called, Document};
-use super::{Cause, Contract, End, Event, HookAnswer, Reply, Verdict};
+use super::{Cause, Contract, End, Event, HookAnswer, NO_OTHER_COMMAND, Reply, Verdict};
 use serde_json::json;
 use std::time::Duration;
 
@@ -68,6 +68,7 @@ impl Contract for Generic {
             Verdict::Allow => ("allow", None, End::Printed),
             Verdict::Deny(denial) => ("deny", Some(denial.message.as_str()), End::Told(denial.cause)),
             Verdict::AskThere(why) => ("deny", Some(why.as_str()), End::Told(Cause::Absent)),
+            Verdict::AllowWith(_) => ("deny", Some(NO_OTHER_COMMAND), End::Told(Cause::Failed)),
             Verdict::NoOpinion => ("deny", Some(NO_TABLE), End::Told(Cause::Failed)),
         };
         let mut document = serde_json::Map::new();

@@ -10,6 +10,7 @@ mod copilot;
 mod gemini;
 mod generic;
 mod input;
+mod inside;
 pub(crate) mod listener;
 mod ours;
 mod question;
@@ -32,7 +33,7 @@ use countersign_protocol::session_events::SessionEvent;
 use countersign_protocol::tools::{Permission, ToolCall, ToolCaller, ToolFailure};
 use input::{BadInput, Called, Document};
 use question::Unanswered;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::path::Path;
 use std::time::Duration;
 use tokio::io::AsyncRead;
@@ -64,6 +65,11 @@ pub(crate) trait Contract: Sync {
         false
     }
 
+    /// Whether its answer can have another command in the place of the one that was asked about.
+    fn takes_command(&self, _event: Event) -> bool {
+        false
+    }
+
     /// Tools that only read what the agent may read, or keep its own notes.
     fn quiet(&self) -> &'static [&'static str];
 
@@ -92,6 +98,8 @@ pub(crate) struct Reply<'a> {
 pub(crate) enum Verdict {
     /// The app allows it.
     Allow,
+    /// The app allows it with these parameters in the place of its own.
+    AllowWith(Map<String, Value>),
     /// It must not be.
     Deny(Denial),
     /// The agent asks the person itself; the text says why it has to.
@@ -241,7 +249,9 @@ async fn verdict(
     if needs_no_question(contract, options.asked, called) || ours::goes_to_our_server(called) {
         return (Verdict::NoOpinion, String::new());
     }
-    let call = tool_call(contract, options, ids, called);
+    let mut call = tool_call(contract, options, ids, called);
+    call.takes_command = contract.takes_command(called.event);
+    let caller = call.caller.clone();
     let takes_events = contract.takes_context(called.event);
     let answer = match question::ask(socket, call, takes_events, until).await {
         Ok(answer) => answer,
@@ -250,6 +260,7 @@ async fn verdict(
     let context: Vec<String> = answer.events.iter().map(SessionEvent::line).collect();
     let verdict = match answer.permission {
         Permission::Allow => Verdict::Allow,
+        Permission::Inside { stays, argv } => inside::verdict(called, &caller, &stays, &argv),
         Permission::Deny { message, failure } => Verdict::deny(cause_of(failure), &message),
     };
     (verdict, context.join("\n"))
@@ -302,6 +313,7 @@ fn tool_call(contract: &dyn Contract, options: &Options, ids: &dyn IdSource, cal
             ..ToolCaller::default()
         },
         approval_timeout_ms: None,
+        takes_command: false,
     }
 }
 
@@ -343,6 +355,10 @@ impl Verdict {
 fn sentence(error: &dyn std::error::Error) -> String {
     format!("Countersign could not be asked: {error}")
 }
+
+/// What an agent is told that would have to run another command than it asked about, and cannot be told which.
+const NO_OTHER_COMMAND: &str =
+    "Countersign would run it in a box, and this agent cannot be told how, so it is denied.";
 
 /// Most characters of a reason that an agent is told: Claude Code takes 10 000 before it puts a text into a file.
 const REASON_CHARS: usize = 4_000;

@@ -119,6 +119,7 @@ impl Server {
             params,
             caller: self.caller(context),
             approval_timeout_ms: self.shared.approval_timeout_ms,
+            takes_command: false,
         })
     }
 

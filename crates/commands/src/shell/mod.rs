@@ -11,11 +11,13 @@
 mod ansi;
 mod lexer;
 mod literal;
+mod moved;
 mod opaque;
 mod parser;
 mod redirect;
 mod word;
 
+pub use moved::{Moved, leading_cd};
 pub use opaque::{Opaque, OpaqueReason, Operator};
 use std::ops::Range;
 

@@ -16,6 +16,7 @@ mod foreign;
 mod gate;
 mod gateway;
 mod heard;
+mod inside;
 mod joint;
 pub(crate) mod pets;
 mod programs;
@@ -254,20 +255,29 @@ impl Tools {
     }
 
     async fn permit_alone(&self, call: ToolCall, peer: &Peer, gone: &CancellationToken) -> Permission {
-        self.permitted(call, peer, gone).await.map_or_else(denial, |()| Permission::Allow)
+        self.permitted(call, peer, gone).await.unwrap_or_else(denial)
     }
 
-    async fn permitted(&self, call: ToolCall, peer: &Peer, gone: &CancellationToken) -> Result<(), Failure> {
+    async fn permitted(
+        &self,
+        call: ToolCall,
+        peer: &Peer,
+        gone: &CancellationToken,
+    ) -> Result<Permission, Failure> {
+        let takes_command = call.takes_command;
         let call = call_of(call, peer, Entrance::Machine)?;
         let gate = &self.inner.gate;
         let home = &self.inner.parts.home;
         let asked = match foreign::recognise(&call, home) {
             Foreign::Command(exec) => {
+                if takes_command && let Some(inside) = inside::permission(&gate.host, &exec).await {
+                    return Ok(inside);
+                }
                 let peer = Peer { via: Some(Via::Hook), ..peer.clone() };
                 let wait = gate::wait_of(&call);
                 let beside = beside::of(&call, &exec).await;
                 let permitted = gate.host.permit(*exec, beside, &peer, gone).await;
-                return permitted.map(|_| ()).map_err(|refusal| {
+                return permitted.map(|_| Permission::Allow).map_err(|refusal| {
                     let failure = match refusal.outcome {
                         Outcome::Expired => ToolFailure::Expired,
                         Outcome::Cancelled { .. } => ToolFailure::Aborted,
@@ -286,7 +296,7 @@ impl Tools {
             },
             Foreign::Other(parameters) => parameters.question(&call),
         };
-        gate.ask(&call, asked, None, true, gone).await.map_err(not_allowed)
+        gate.ask(&call, asked, None, true, gone).await.map_err(not_allowed).map(|()| Permission::Allow)
     }
 
     /// The tools as the file has them now.
@@ -401,7 +411,7 @@ fn view(declaration: &Declaration) -> ToolView {
 
 /// The call as the tools have it.
 fn call_of(call: ToolCall, peer: &Peer, entrance: Entrance) -> Result<Call, Failure> {
-    let ToolCall { id, tool, params, caller, approval_timeout_ms } = call;
+    let ToolCall { id, tool, params, caller, approval_timeout_ms, takes_command: _ } = call;
     let invalid = |message: String| Failure::new(ToolFailure::Invalid, message);
     if id.trim().is_empty() || id.len() > MAX_ID {
         return Err(invalid(format!("id: expected 1 to {MAX_ID} bytes, got {}", id.len())));

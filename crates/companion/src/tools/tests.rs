@@ -105,6 +105,7 @@ impl Rig {
             params: params.as_object().unwrap().clone(),
             caller: self.caller(),
             approval_timeout_ms: None,
+            takes_command: false,
         }
     }
 

@@ -131,6 +131,7 @@ impl Rig {
                 ..ToolCaller::default()
             },
             approval_timeout_ms: None,
+            takes_command: false,
         };
         let (progress, _reports) = mpsc::channel(16);
         let called = self.desk().tools().call(call, &PEER, progress, CancellationToken::new());

@@ -122,6 +122,7 @@ async fn invoked<B: Backend>(
         params: args,
         caller: who.caller(client),
         approval_timeout_ms: None,
+        takes_command: false,
     };
     // Dropping this future, as happens when the connection ends, calls the tool off. The tool is not dropped with it: what
     // it has begun is to end in its own way, and holds its seat until then.

@@ -34,6 +34,7 @@ async fn a_tool_is_called_with_what_was_asked_and_its_output_comes_back() {
             ..caller("coder", Some("agent:coder:main"))
         },
         approval_timeout_ms: None,
+        takes_command: false,
     };
     assert_eq!(running.call, expected);
     let details = json!({ "exitCode": 0 });

@@ -50,6 +50,7 @@ async fn tools_are_those_of_whoever_has_them() {
         params: serde_json::Map::new(),
         caller,
         approval_timeout_ms: None,
+        takes_command: false,
     };
     let gone = CancellationToken::new();
     gone.cancel();
