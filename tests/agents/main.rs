@@ -6,6 +6,7 @@
 //! harness, which sees to that.
 
 mod answers;
+mod boxed;
 mod calls;
 mod endings;
 mod first;
@@ -85,6 +86,7 @@ const STORIES: &[Named] = named![Quick:
     first::an_agent_that_comes_after_the_first_steps_is_connected_from_the_inbox,
     first::broken_settings_are_left_alone_and_what_to_put_in_by_hand_connects,
     first::settings_with_comments_keep_them,
+    boxed::twenty_calls_in_an_open_folder_run_in_a_box_unasked,
     endings::an_agent_that_is_asked_to_end_takes_its_question_back,
     endings::an_agent_that_is_interrupted_takes_its_question_back,
     endings::an_agent_that_is_killed_takes_its_question_back,

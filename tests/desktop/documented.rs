@@ -48,6 +48,9 @@ const OTHERWISE: &[(&str, Then)] = &[
     // Only a person's click loosens anything.
     ("countersign allowlist add ", Then::Stays),
     ("countersign rules add ", Then::Stays),
+    ("countersign box open ", Then::Stays),
+    // Nobody clicked, so nothing is open.
+    ("countersign box close ", Then::Refused),
     ("countersign session clear ", Then::Stays),
     ("countersign gateway --port", Then::Stays),
     ("countersign run ", Then::Stays),
@@ -152,6 +155,7 @@ fn is_ours(line: &str) -> bool {
 /// What the lines take for granted.
 fn settle(home: &Home) -> Story {
     fs::create_dir_all(home.work().join("src"))?;
+    fs::create_dir_all(home.path().join("src/engine"))?;
     fs::create_dir_all(home.path().join(".claude"))?;
     fs::create_dir_all(home.path().join(".codex"))?;
     let case = json!({ "id": "1", "op": "analyze-shell", "input": { "command": "scan x" } });
