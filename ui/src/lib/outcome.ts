@@ -12,6 +12,7 @@ export function outcomeTone(outcome: Outcome): OutcomeTone {
     case 'allowed-always':
     case 'allowed-elsewhere':
     case 'allowed-by-fallback':
+    case 'contained':
       return 'allowed';
     case 'denied':
     case 'denied-by-policy':

@@ -66,6 +66,14 @@ export function explained(step: TraceStep): Explained {
       return { stance: 'against', text: t().common.sentences([words.unbound, words.unboundCause[step.cause]]) };
     case 'environment':
       return { stance: 'against', text: words.environment, code: list(step.names) };
+    case 'open':
+      return {
+        stance: 'for',
+        text: step.agent === '*' ? words.openForAll : words.open(step.agent),
+        code: step.folder,
+      };
+    case 'held':
+      return { stance: 'against', text: words.held[step.cause], ...(step.detail ? { code: step.detail } : {}) };
     case 'advice':
       return {
         stance: 'neither',
@@ -75,7 +83,7 @@ export function explained(step: TraceStep): Explained {
       };
     case 'verdict':
       return {
-        stance: step.verdict === 'allow' ? 'for' : 'against',
+        stance: step.verdict === 'allow' || step.verdict === 'contain' ? 'for' : 'against',
         text: words.verdict[step.cause],
       };
   }

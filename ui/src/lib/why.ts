@@ -42,7 +42,8 @@ function missed({ kind, why, command }: Card): string {
 
 /** Whether an answer can leave something behind that covers it. */
 function isRemembered({ always, decisions }: Card): boolean {
-  return always.some((step) => step.kind !== 'withheld') || decisions.includes('allow-always');
+  if (always.length === 0) return decisions.includes('allow-always');
+  return always.some((step) => step.kind !== 'withheld' && step.kind !== 'opens');
 }
 
 function peerAsks({ kind, via, gateway }: Card): string {

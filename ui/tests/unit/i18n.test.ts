@@ -245,6 +245,7 @@ test('each outcome has words of its own in each language', () => {
     { kind: 'allowed-always' },
     { kind: 'allowed-elsewhere' },
     { kind: 'allowed-by-fallback' },
+    { kind: 'contained' },
     { kind: 'denied' },
     { kind: 'denied-by-policy', reason: 'x' },
     { kind: 'denied-elsewhere' },

@@ -15,6 +15,7 @@ export const remember = {
       folder: 'Changes in this folder',
       host: 'This host',
       tool: 'This tool',
+      workspace: 'Opening the folder',
     },
     means: {
       exact: 'The same words in the same folder.',
@@ -25,6 +26,24 @@ export const remember = {
       folder: 'You are still asked about hidden files, build files, scripts, secrets and removals.',
       host: 'Whatever is fetched from it by this tool or another. What an address says, the host gets to read.',
       tool: 'With any parameters that name no secret.',
+      workspace: 'Whatever runs in {folder} runs in a box, without asking. It reaches nothing else.',
+    },
+    opens: {
+      title: 'Open the folder',
+      lead: 'It runs in a box, and the folder stays open. Nothing is stored yet.',
+      offer: 'Open this folder for {agent}',
+      button: 'Open folder…',
+      box: {
+        writes: 'It writes only in this folder, and has no network.',
+        secrets: 'Your secrets are hidden from it.',
+        asked: 'You are still asked about pushes and the like.',
+      },
+      until: { session: 'As long as requests name this session.', always: 'Until you close the folder.' },
+      confirm: {
+        for: (time: string) => `Open folder for ${time}`,
+        session: 'Open folder until this session is over',
+        always: 'Open folder until you close it',
+      },
     },
     shapeMeans: {
       any: 'The same subcommand with any flags, and words of the same kinds.',

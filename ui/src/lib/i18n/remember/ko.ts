@@ -17,6 +17,7 @@ export const remember: Pick<Catalogue, 'sheet' | 'lasting' | 'reach'> = {
       folder: '이 폴더 안의 변경',
       host: '이 호스트',
       tool: '이 도구',
+      workspace: '폴더 열어 주기',
     },
     means: {
       exact: '같은 폴더에서 같은 인수일 때만.',
@@ -27,6 +28,24 @@ export const remember: Pick<Catalogue, 'sheet' | 'lasting' | 'reach'> = {
       folder: '숨은 파일, 빌드 파일, 스크립트, 비밀, 삭제는 계속 묻습니다.',
       host: '이 도구나 다른 도구로 이 호스트에서 가져오는 것. 주소에 담긴 내용은 호스트가 읽게 됩니다.',
       tool: '비밀을 가리키지 않는 어떤 매개변수든.',
+      workspace: '{folder}에서 실행되는 것은 묻지 않고 격리 환경에서 실행됩니다. 다른 것에는 닿지 못합니다.',
+    },
+    opens: {
+      title: '폴더 열어 주기',
+      lead: '격리 환경에서 실행되고 폴더가 열린 채로 남습니다. 아직 저장되지 않았습니다.',
+      offer: '{agent}에게 이 폴더 열어 주기',
+      button: '폴더 열어 주기…',
+      box: {
+        writes: '이 폴더에만 쓰고 네트워크는 쓰지 못합니다.',
+        secrets: '비밀은 보이지 않습니다.',
+        asked: '푸시 같은 것은 계속 묻습니다.',
+      },
+      until: { session: '요청이 이 세션에서 오는 동안.', always: '폴더를 닫을 때까지.' },
+      confirm: {
+        for: (time) => `${time} 동안 폴더 열어 주기`,
+        session: '이 세션이 끝날 때까지 폴더 열어 주기',
+        always: '닫을 때까지 폴더 열어 주기',
+      },
     },
     shapeMeans: {
       any: '같은 하위 명령, 모든 옵션, 같은 종류의 인수.',

@@ -17,6 +17,7 @@ export const remember: Pick<Catalogue, 'sheet' | 'lasting' | 'reach'> = {
       folder: '此文件夹内的更改',
       host: '这个主机',
       tool: '这个工具',
+      workspace: '开放文件夹',
     },
     means: {
       exact: '相同的参数，在相同的文件夹中。',
@@ -27,6 +28,24 @@ export const remember: Pick<Catalogue, 'sheet' | 'lasting' | 'reach'> = {
       folder: '隐藏文件、构建文件、脚本、机密和删除操作，仍会询问您。',
       host: '无论用此工具还是其他工具从该主机获取内容。地址中的内容会被该主机看到。',
       tool: '任意参数，只要其中没有提到机密。',
+      workspace: '在 {folder} 中运行的一切都在隔离环境中运行，不再询问。除此之外什么也接触不到。',
+    },
+    opens: {
+      title: '开放文件夹',
+      lead: '命令会在隔离环境中运行，文件夹保持开放。目前尚未保存。',
+      offer: '向 {agent} 开放此文件夹',
+      button: '开放文件夹…',
+      box: {
+        writes: '只能写入此文件夹，没有网络。',
+        secrets: '看不到您的机密。',
+        asked: '推送之类的操作仍会询问您。',
+      },
+      until: { session: '只要请求属于这个会话，就一直有效。', always: '直到您关闭此文件夹。' },
+      confirm: {
+        for: (time) => `开放文件夹，${time}内有效`,
+        session: '开放文件夹，直到会话结束',
+        always: '开放文件夹，直到您关闭',
+      },
     },
     shapeMeans: {
       any: '相同的子命令，可带任何选项，其余参数属于相同的种类。',

@@ -31,7 +31,7 @@ export const en = {
   on: 'On',
   off: 'Off',
   own: 'Your rules',
-  search: 'Search every field',
+  search: 'Search rules and open folders',
   show: 'Show',
   all: 'all',
   groups: { allow: 'allowed', deny: 'refused', over: 'ended' },
@@ -92,6 +92,31 @@ export const en = {
   changeDo: 'Save…',
   keep: 'Keep as it is',
   gone: 'The rule is no longer there.',
+  folders: {
+    title: 'Open folders',
+    lead: 'Commands there that you would be asked about run in a box at once: they write only there, have no network, and do not see your secrets. You are still asked about pushes and the like.',
+    region: 'List of open folders',
+    isOpen: 'Open',
+    isClosed: 'Closed',
+    ran: (n: number, when: string) => (n === 1 ? `1 run in a box, ${when}` : `${n} runs in a box, the last ${when}`),
+    unused: 'Nothing ran in a box here yet.',
+    unattended: 'Also for runs that nobody is asked about',
+    close: 'Close',
+    open: 'Open a folder…',
+    emptyTitle: 'No folder is open',
+    emptyText:
+      'In a folder that you open for an agent, commands that you would be asked about run in a box at once: they write only there, have no network, and do not see your secrets. Requests offer it with “Open folder…” and under “Allow…”.',
+    noMatch: 'No open folder matches the search.',
+    openTitle: 'Open a folder',
+    openLead:
+      'Commands there that you would be asked about then run in a box at once: they write only there, have no network, and do not see your secrets. You are still asked about pushes and the like.',
+    folder: 'Folder',
+    folderHelp: 'An absolute path. It is open with everything below it.',
+    agentHelp: 'Its id. * is all agents.',
+    openDo: 'Open it…',
+    changeTitle: 'How long this folder stays open',
+    gone: 'The folder is no longer open.',
+  },
 };
 
 /** A catalogue with the keys and parameters of the English one. */
