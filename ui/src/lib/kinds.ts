@@ -1,5 +1,5 @@
 import { t } from './i18n/index.svelte';
-import type { Card, CardKind, Via } from './protocol';
+import type { Card, CardKind, LadderStep, Via } from './protocol';
 import { changesOf, isWhole } from './reading';
 
 /** Whether a card is about a command, whoever runs it. */
@@ -49,6 +49,12 @@ export function impossible(card: Card): string | null {
 export function askerKeeps({ kind, decisions, always, alwaysUnavailable }: Card): boolean {
   const offered = decisions.includes('allow-always') && always.length === 0;
   return offered && remembersItself(kind) && alwaysUnavailable === undefined;
+}
+
+/** The offer to open the card's folder; `null` when there is none. */
+export function opening(card: Card): Extract<LadderStep, { kind: 'opens' }> | null {
+  if (impossible(card) !== null || !card.decisions.includes('allow-always')) return null;
+  return card.always.find((step) => step.kind === 'opens') ?? null;
 }
 
 /** Why a card cannot be allowed for longer, where it can be allowed at all; `null` when it can. */

@@ -52,6 +52,8 @@ export class Prompt {
   answering = $state(false);
   /** The "Allow…" sheet. */
   sheet = $state(false);
+  /** The rung that the sheet opens at; `null` for the first that there is. */
+  sheetAt = $state.raw<Rung | null>(null);
   /** What each rung of the sheet would have let run; `null` when that is not known. */
   breadths = $state.raw<ReadonlyMap<Rung, Breadth> | null>(null);
   /** Whether masked values are readable. */
@@ -185,8 +187,11 @@ export class Prompt {
     await this.#replace();
   }
 
-  /** Opens the sheet once it is known how far the rungs reach, or without that when it takes long: what is open does not move. */
-  async openSheet(): Promise<void> {
+  /**
+   * Opens the sheet, at `rung` if that is given, once it is known how far the rungs reach, or without that when it takes long: what
+   * is open does not move.
+   */
+  async openSheet(rung: Rung | null = null): Promise<void> {
     const { showing } = this;
     if (this.#opening === showing) return;
     this.#opening = showing;
@@ -196,6 +201,7 @@ export class Prompt {
     if (showing !== this.showing) return;
     if (!this.answerable || this.answering) return this.#room.restore();
     this.breadths = breadths;
+    this.sheetAt = rung;
     this.sheet = true;
     this.arming.restart();
   }
@@ -373,8 +379,10 @@ export class Prompt {
       if (showing !== this.showing) return;
       this.#forget(card.id);
       this.answering = false;
-      if (expected(decision, outcome)) await this.#replaceAnswered([card.id]);
-      else await this.#end({ outcome, by: null }, SURPRISE_MS);
+      if (!expected(decision, remember, outcome)) await this.#end({ outcome, by: null }, SURPRISE_MS);
+      // Whoever asked withdraws the request once its command runs in the box; should it not, the person is still asked.
+      else if (outcome.kind === 'contained' && this.feed.card(card.id) !== null) this.closeSheet();
+      else await this.#replaceAnswered([card.id]);
     } catch (thrown) {
       if (showing !== this.showing) return;
       this.answering = false;
@@ -438,12 +446,12 @@ export class Prompt {
 }
 
 /** Whether the answer had the effect that its button names. */
-function expected(decision: Decision, outcome: Outcome): boolean {
+function expected(decision: Decision, remember: Remember | null, outcome: Outcome): boolean {
   switch (decision) {
     case 'allow-once':
       return outcome.kind === 'allowed-once';
     case 'allow-always':
-      return outcome.kind === 'allowed-always';
+      return outcome.kind === (remember?.rung === 'workspace' ? 'contained' : 'allowed-always');
     case 'deny':
       return outcome.kind === 'denied';
   }

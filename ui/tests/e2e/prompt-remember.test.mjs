@@ -307,6 +307,8 @@ const OFFERS = [
   ['peerAsk'],
   ['proposal'],
   ['incomplete'],
+  ['openable'],
+  ['onlyOpenable'],
   ['card', { decisions: ['allow-always', 'deny'] }],
   ['card', { decisions: ['deny'] }],
   ['card', { decisions: ['allow-once'] }],

@@ -96,6 +96,8 @@ export class MockBackend implements Backend {
   failures: Partial<Record<keyof Backend, { code: ErrorCode; message: string; mistake: Mistake | null }[]>> = {};
   /** Calls that are not answered before these resolve, by method. */
   held: Partial<Record<keyof Backend, Promise<void>>> = {};
+  /** Whether commands run in the box whose folder was opened for them; else they are asked about all the same. */
+  boxes = true;
   /** Outcome of the next decision, when it is not the one its button names. */
   surprise: Outcome | null = null;
   started = false;
@@ -178,9 +180,13 @@ export class MockBackend implements Backend {
 
   decide: Backend['decide'] = (params) =>
     this.#call('decide', [params], () => {
-      const outcome = this.surprise ?? NAMED[params.decision];
+      const opens = params.remember?.rung === 'workspace';
+      const outcome = this.surprise ?? (opens ? ({ kind: 'contained' } as const) : NAMED[params.decision]);
       this.surprise = null;
-      this.emit({ kind: 'card-closed', id: params.id, outcome });
+      const closed = { kind: 'card-closed', id: params.id, outcome } as const;
+      // Whoever asked withdraws it once it runs in the box.
+      if (!opens) this.emit(closed);
+      else if (this.boxes) setTimeout(() => this.emit(closed));
       return outcome;
     });
 

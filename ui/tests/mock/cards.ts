@@ -1,6 +1,6 @@
 import type { Card } from '../../src/lib/protocol';
 import { missed } from './document';
-import { EXACT_ONLY, HOSTILE, TESTS } from './reach';
+import { EXACT_ONLY, HOSTILE, ladder, opens, TESTS } from './reach';
 import { sample } from './samples';
 import { command, opaque, paragraphs, segment, shown } from './text';
 
@@ -224,6 +224,23 @@ export function harmless(id: string, now: number, differs: Partial<Card> = {}): 
   return card(id, now, {
     ...sample('log'),
     always: TESTS,
+    ...differs,
+  });
+}
+
+/** A command whose folder can be opened as well. */
+export function openable(id: string, now: number, differs: Partial<Card> = {}): Card {
+  return harmless(id, now, { always: [...TESTS, opens()], ...differs });
+}
+
+/** One that no rule can cover, so that opening its folder is all that can be remembered; folder and agent have hostile names. */
+export function onlyOpenable(id: string, now: number, differs: Partial<Card> = {}): Card {
+  return card(id, now, {
+    ...unanalysed(id, now),
+    agent: shown('c\u043eder\u202e of the north quay'),
+    decisions: ['allow-once', 'allow-always', 'deny'],
+    alwaysUnavailable: undefined,
+    always: [...ladder([]), opens(`/srv/${'a-very-long-folder-name/'.repeat(8)}\u202egol  x`)],
     ...differs,
   });
 }

@@ -36,6 +36,11 @@ export function ladder(offered: [Rung, RuleReach[]][]): LadderStep[] {
 
 const FOLDER = '/home/mina/src/storefront';
 
+/** The offer to open this folder. */
+export function opens(folder = FOLDER): LadderStep {
+  return { kind: 'opens', rung: 'workspace', folder: shown(folder) };
+}
+
 /** Only the exact command is offered. */
 export const EXACT_ONLY: LadderStep[] = ladder([
   ['exact', [reach('/usr/bin/git', { exact: { args: ['push', '--force', 'origin', 'main'], folder: FOLDER } })]],

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { hasStarted, runWords } from '../../src/lib/outcome';
 import type { Card, RunView } from '../../src/lib/protocol';
 import { whyAsked } from '../../src/lib/why';
-import { card, chained, unanalysed } from '../mock/cards';
+import { card, chained, onlyOpenable, unanalysed } from '../mock/cards';
 import { sample } from '../mock/samples';
 
 function because(from: Card, why: Partial<Card['why']>): Card {
@@ -13,6 +13,7 @@ test('that no rule can cover it is only said where none is offered', () => {
   expect(whyAsked(unanalysed('a', 0))).toMatch(/No rule can cover it/);
   const offered = because(card('a', 0), { reason: 'opaque', opaque: 'redirect' });
   expect(whyAsked(offered)).not.toMatch(/No rule/);
+  expect(whyAsked(onlyOpenable('a', 0)), 'to open a folder is no rule about it').toMatch(/No rule can cover it/);
 });
 
 test('every part that needs an entry is named', () => {
