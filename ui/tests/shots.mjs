@@ -295,6 +295,36 @@ function sheet(rung) {
   };
 }
 
+/** Opens the sheet where the folder can be opened, and waits until it can be. */
+async function opens(tab) {
+  await tab.click(at('open-folder'));
+  await tab.waitForSelector(`${at('allow-always-confirm')}[data-armed="true"]`);
+}
+
+/** No folder is open. */
+async function closed(tab) {
+  await tab.waitForSelector(at('folder'));
+  await tab.evaluate(() => {
+    window.mock.ruleView.workspaces = [];
+    window.mock.emit({ kind: 'rules-changed', hash: window.mock.ruleView.hash });
+  });
+  await tab.waitForSelector(at('folders-empty'));
+}
+
+/** A folder that cannot be opened. */
+async function openForm(tab) {
+  await tab.click(at('folder-open'));
+  await tab.fill(at('open-folder'), '/home/mina');
+  await tab.fill(at('open-agent'), 'coder');
+  await tab.click(at('open-save'));
+  await tab.waitForSelector(at('open-error'));
+}
+
+async function changeFolder(tab) {
+  await tab.locator(at('folder-change')).nth(1).click();
+  await tab.waitForSelector(at('change-dialog'));
+}
+
 for (const theme of ['light', 'dark']) {
   await prompt(`prompt-short-${theme}`, ['card'], { theme }, armed);
   await prompt(`prompt-hostile-${theme}`, ['hostile'], { theme, width: 680, height: 900 }, async (tab) => {
@@ -426,6 +456,33 @@ for (const theme of ['light', 'dark']) {
     await tab.waitForSelector('[data-id="tool-hostileTool"]');
     await tab.locator('[data-id="tool-hostileTool"]').scrollIntoViewIfNeeded();
   });
+}
+for (const [name, size] of [
+  ['light', {}],
+  ['dark', { theme: 'dark' }],
+  ['360x300', { width: 360, height: 300 }],
+  ['large', { width: 900, height: 1200 }],
+  ['zoomed', { scale: 2 }],
+  ['ko', { language: 'ko' }],
+  ['zh', { language: 'zh' }],
+]) {
+  await prompt(`prompt-openable-${name}`, ['openable'], size, armed);
+  await prompt(`prompt-opens-${name}`, ['openable'], size, opens);
+  await prompt(`prompt-opens-only-${name}`, ['onlyOpenable'], size, opens);
+}
+for (const [name, size] of [
+  ['light', {}],
+  ['dark', { theme: 'dark' }],
+  ['360x300', { width: 360, height: 300 }],
+  ['720x480', { width: 720, height: 480 }],
+  ['large', { width: 1600, height: 1400 }],
+  ['ko', { language: 'ko' }],
+  ['zh', { language: 'zh' }],
+]) {
+  await main(`folders-${name}`, 'rules', size, (tab) => toSection(tab, 'open-folders'));
+  await main(`folders-empty-${name}`, 'rules', size, closed);
+  await main(`folders-open-${name}`, 'rules', size, openForm);
+  await main(`folders-change-${name}`, 'rules', size, changeFolder);
 }
 const DUE = { start: { firstSteps: 'due' } };
 for (const [name, size] of [

@@ -8,6 +8,12 @@ export interface Said {
   after?: string;
 }
 
+/** What an open folder reaches: whatever runs in it. */
+export interface FolderReach {
+  kind: 'workspace';
+  folder: Shown;
+}
+
 /** Arguments of an exact rule that are named one by one; the command itself has all of them. */
 const NAMED = 40;
 

@@ -2,16 +2,23 @@ import { ago, dateTime, duration } from './i18n/index.svelte';
 import { tr } from './i18n/rules/index.svelte';
 import type {
   ArgumentRule,
+  Attendance,
   CallRule,
   CallRuleDraft,
+  CallReach,
   CallRuleView,
   CommandRule,
   PresetView,
   RuleDraft,
   RuleEdit,
   RuleLimits,
+  RuleReach,
   RuleView,
+  Workspace,
+  WorkspaceDraft,
+  WorkspaceView,
 } from './protocol';
+import type { FolderReach } from './reach';
 import { plain } from './shown';
 
 /** A preset's name in the reader's words; one that nobody knows keeps its own. */
@@ -34,8 +41,18 @@ function known(name: string): { title: string; words: string } | undefined {
   return Object.hasOwn(table, name) ? table[name] : undefined;
 }
 
-/** A rule about commands or about calls that are none. */
-export type AnyRuleView = RuleView | CallRuleView;
+/** A rule about commands, about calls that are none, or a folder that is open. */
+export type AnyRuleView = RuleView | CallRuleView | WorkspaceView;
+
+/** What a rule is about. */
+export function reachOf(view: AnyRuleView): RuleReach | CallReach | FolderReach {
+  return 'reach' in view ? view.reach : { kind: 'workspace', folder: view.folder };
+}
+
+/** What a rule does with what it is about; an open folder lets it run in a box. */
+export function effectOf({ rule }: AnyRuleView): 'allow' | 'deny' | 'contain' {
+  return 'effect' in rule ? rule.effect : 'contain';
+}
 
 /** What is left of a rule: everything that will end it. */
 export function leftWords(view: AnyRuleView, now: number): string[] {
@@ -63,16 +80,29 @@ export function timesOf(view: AnyRuleView, now: number): string {
 
 /** Whether any field of a rule has the text in it. */
 export function ruleMatches({ shown, rule }: AnyRuleView, wanted: string): boolean {
-  const about = 'program' in rule ? [rule.program, rule.folder] : [];
+  const about = 'program' in rule ? [rule.program, rule.folder] : 'folder' in rule ? [rule.folder] : [];
   const fields = [plain(shown), rule.id, rule.agent, rule.note, rule.limits?.session, ...about];
   return fields.some((field) => field?.toLowerCase().includes(wanted));
 }
 
 /** The edit that has a rule end otherwise. */
 export function ending({ rule }: AnyRuleView, limits: RuleLimits): RuleEdit {
-  return 'program' in rule
-    ? { kind: 'replace-rule', id: rule.id, rule: { ...draftOf(rule), limits } }
-    : { kind: 'replace-call-rule', id: rule.id, rule: { ...callDraftOf(rule), limits } };
+  const { id } = rule;
+  if ('program' in rule) return { kind: 'replace-rule', id, rule: { ...draftOf(rule), limits } };
+  if ('about' in rule) return { kind: 'replace-call-rule', id, rule: { ...callDraftOf(rule), limits } };
+  return { kind: 'replace-workspace', id, rule: { ...workspaceDraftOf(rule), limits } };
+}
+
+/** The edit that has a folder be open for other runs. */
+export function attending({ rule }: WorkspaceView, attendance: Attendance): RuleEdit {
+  return { kind: 'replace-workspace', id: rule.id, rule: { ...workspaceDraftOf(rule), attendance } };
+}
+
+function workspaceDraftOf({ agent, folder, attendance, limits, note }: Workspace): WorkspaceDraft {
+  const draft: WorkspaceDraft = { agent, folder, attendance };
+  if (limits !== undefined) draft.limits = limits;
+  if (note !== undefined) draft.note = note;
+  return draft;
 }
 
 function callDraftOf({ agent, effect, about, note }: CallRule): CallRuleDraft {

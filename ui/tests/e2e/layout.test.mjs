@@ -54,6 +54,8 @@ for (const [width, height] of [
         ['hostilePlugin'],
         ['hostileTool'],
         ['incomplete'],
+        ['openable'],
+        ['onlyOpenable'],
       ]) {
         for (const language of ['en', 'zh', 'ko']) {
           const tab = await browser.open('prompt', { width, height, scale, language });
@@ -150,6 +152,8 @@ for (const theme of ['light', 'dark']) {
         'foreignTool',
         'handOver',
         'permit',
+        'openable',
+        'onlyOpenable',
       ]) {
         const tab = await browser.open('prompt', { theme, language });
         await add(tab, make, 'a');
@@ -160,6 +164,11 @@ for (const theme of ['light', 'dark']) {
         if (make === 'harmless' || make === 'chained') {
           await tab.click(at('allow-more'));
           await tab.waitForSelector(at('sheet-breadth'));
+          assert.deepEqual(await violations(tab), [], `sheet of ${make}`);
+        }
+        if (make === 'openable' || make === 'onlyOpenable') {
+          await tab.click(at('open-folder'));
+          await tab.waitForSelector(at('sheet'));
           assert.deepEqual(await violations(tab), [], `sheet of ${make}`);
         }
         if (make === 'card') {
@@ -236,6 +245,12 @@ for (const theme of ['light', 'dark']) {
           await tab.keyboard.press('Escape');
           await tab.click(at('rule-refuse'));
           assert.deepEqual(await violations(tab), [], 'refuse dialog');
+          await tab.keyboard.press('Escape');
+          await tab.locator(at('folder-change')).first().click();
+          assert.deepEqual(await violations(tab), [], 'change dialog of a folder');
+          await tab.keyboard.press('Escape');
+          await tab.click(at('folder-open'));
+          assert.deepEqual(await violations(tab), [], 'open dialog');
         }
         assert.deepEqual(tab.errors, []);
         await tab.done();

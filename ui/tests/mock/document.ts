@@ -168,6 +168,17 @@ export function missed(typed: string): TraceStep[] {
 }
 
 export function tested(command: string): TestResult {
+  const folder = '/home/mina/src/engine';
+  if (command.startsWith('make'))
+    return {
+      verdict: 'contain',
+      trace: [
+        { kind: 'segment', typed: 'make' },
+        { kind: 'missed', cause: 'no-entry' },
+        { kind: 'open', folder, agent: 'coder' },
+        { kind: 'verdict', verdict: 'contain', cause: 'contained' },
+      ],
+    };
   return {
     verdict: command.startsWith('git') ? 'allow' : command.startsWith('sudo') ? 'deny' : 'ask',
     trace: missed(command.split(' ')[0] ?? ''),

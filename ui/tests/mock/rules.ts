@@ -11,6 +11,9 @@ import type {
   RuleState,
   RulesView,
   RuleView,
+  Workspace,
+  WorkspaceDraft,
+  WorkspaceView,
 } from '../../src/lib/protocol';
 import { beginningWith } from '../../src/lib/rules';
 import { reach } from './reach';
@@ -101,7 +104,42 @@ export function rules(nowMs: number): RulesView {
         from: 'typed',
       }),
     ],
+    workspaces: workspaces(nowMs),
   };
+}
+
+/** Open folders in each state; one of them has a hostile name. */
+function workspaces(nowMs: number): WorkspaceView[] {
+  const open = (id: string, folder: string, state: RuleState, more: Partial<Workspace> = {}, uses = 0) => ({
+    ...workspaceViewOf(
+      {
+        id,
+        agent: 'coder',
+        folder,
+        attendance: 'attended',
+        createdAtMs: nowMs - 30 * HOUR_MS,
+        from: 'answer',
+        ...more,
+      },
+      state,
+    ),
+    uses,
+    ...(uses > 0 ? { lastUsedAtMs: nowMs - 3 * HOUR_MS } : {}),
+  });
+  return [
+    open('w-1', '/home/mina/src/engine', 'live', { limits: { untilMs: nowMs + 7 * HOUR_MS } }, 212),
+    open('w-2', '/home/mina/src/storefront', 'live', { limits: { session: 'agent:coder:fix-login' } }, 1),
+    open('w-3', '/srv/nightly', 'live', {
+      agent: '*',
+      attendance: 'unattended',
+      from: 'typed',
+      note: 'The nightly builds: nobody is there to ask.',
+    }),
+    open('w-4', `/home/mina/src/${'deep-folder/'.repeat(9)}\u202eecruos  x`, 'expired', {
+      limits: { untilMs: nowMs - HOUR_MS },
+    }),
+    open('w-5', '/home/mina/src/old', 'session-over', { limits: { session: 'agent:main:main' } }, 8),
+  ];
 }
 
 function presets(): PresetView[] {
@@ -134,6 +172,12 @@ export function applyRuleEdit(view: RulesView, edit: RuleEdit): RuleEdit {
       view.calls.push(callViewOf({ ...edit.rule, id, createdAtMs: Date.now(), from: 'typed' }));
       return { kind: 'remove-rule', id };
     }
+    case 'open-workspace': {
+      usable(edit.rule);
+      const id = `new-folder-${view.workspaces.length}`;
+      view.workspaces.push(workspaceViewOf({ ...edit.rule, id, createdAtMs: Date.now(), from: 'typed' }, 'live'));
+      return { kind: 'remove-rule', id };
+    }
     case 'move-rule': {
       const from = indexOf(view.rules, edit.id);
       view.rules.splice(edit.index, 0, ...view.rules.splice(from, 1));
@@ -145,6 +189,12 @@ export function applyRuleEdit(view: RulesView, edit: RuleEdit): RuleEdit {
         const [removed] = view.calls.splice(index, 1);
         if (!removed) throw new BackendError('invalid', 'no such rule');
         return { kind: 'restore-call-rule', index, rule: removed.rule };
+      }
+      if (view.workspaces.some(({ rule }) => rule.id === edit.id)) {
+        const index = indexOf(view.workspaces, edit.id);
+        const [removed] = view.workspaces.splice(index, 1);
+        if (!removed) throw new BackendError('invalid', 'no such rule');
+        return { kind: 'restore-workspace', index, rule: removed.rule };
       }
       const index = indexOf(view.rules, edit.id);
       const [removed] = view.rules.splice(index, 1);
@@ -167,6 +217,17 @@ export function applyRuleEdit(view: RulesView, edit: RuleEdit): RuleEdit {
       view.calls[index] = callViewOf({ ...edit.rule, id, createdAtMs, from });
       return { kind: 'replace-call-rule', id, rule: draft satisfies CallRuleDraft };
     }
+    case 'replace-workspace': {
+      const index = indexOf(view.workspaces, edit.id);
+      const before = view.workspaces[index];
+      if (!before) throw new BackendError('invalid', 'no such rule');
+      const { id, createdAtMs, from, ...draft } = before.rule;
+      view.workspaces[index] = { ...before, ...workspaceViewOf({ ...edit.rule, id, createdAtMs, from }, 'live') };
+      return { kind: 'replace-workspace', id, rule: draft satisfies WorkspaceDraft };
+    }
+    case 'restore-workspace':
+      view.workspaces.splice(edit.index, 0, workspaceViewOf(edit.rule, 'live'));
+      return { kind: 'remove-rule', id: edit.rule.id };
     case 'restore-rule':
       view.rules.splice(edit.index, 0, viewOf(edit.rule, 'live'));
       return { kind: 'remove-rule', id: edit.rule.id };
@@ -192,6 +253,16 @@ function callViewOf(rule: CallRule): CallRuleView {
   return { ...told(rule, `${rule.effect} ${JSON.stringify(rule.about)}`), rule, reach: callReach(rule), state: 'live' };
 }
 
+function workspaceViewOf(rule: Workspace, state: RuleState): WorkspaceView {
+  return { ...told(rule, `allow in a box what runs in ${rule.folder}`), rule, folder: shown(rule.folder), state };
+}
+
+/** As the app refuses what no box may be made of. */
+function usable({ folder }: WorkspaceDraft): void {
+  if (['/', '/etc', '/home/mina'].includes(folder))
+    throw new BackendError('invalid', `the folder cannot be opened: ${folder} holds more than one work`);
+}
+
 function callReach({ about }: CallRule): CallReach {
   if ('host' in about) return { kind: 'host', host: shown(about.host.host) };
   if ('tool' in about) return { kind: 'tool', tool: shown(about.tool.name) };
@@ -201,7 +272,7 @@ function callReach({ about }: CallRule): CallReach {
 }
 
 /** What every rule is shown with. */
-function told({ agent, limits, note }: CommandRule | CallRule, text: string) {
+function told({ agent, limits, note }: CommandRule | CallRule | Workspace, text: string) {
   const session = limits?.session;
   return {
     shown: shown(text),

@@ -1,13 +1,27 @@
 import { afterEach, expect, test, vi } from 'vitest';
 import { setLocale } from '../../src/lib/i18n/index.svelte';
 import { lastingWords, limitsOf } from '../../src/lib/lasting';
-import type { ReachedArguments, RuleReach } from '../../src/lib/protocol';
+import { opening } from '../../src/lib/kinds';
+import type { HeldCause, ReachedArguments, RuleReach, TraceStep, WorkspaceView } from '../../src/lib/protocol';
 import { reached } from '../../src/lib/reach';
-import { beginningWith } from '../../src/lib/rules';
+import {
+  attending,
+  beginningWith,
+  effectOf,
+  ending,
+  isOver,
+  leftWords,
+  reachOf,
+  ruleMatches,
+} from '../../src/lib/rules';
 import { plain } from '../../src/lib/shown';
+import { explained } from '../../src/lib/trace';
 import { Feed } from '../../src/stores/feed.svelte';
 import { RulesStore } from '../../src/stores/rules.svelte';
 import { MockBackend } from '../mock/backend';
+import { card, openable, unanalysed } from '../mock/cards';
+import { opens } from '../mock/reach';
+import { rules } from '../mock/rules';
 import { shown } from '../mock/text';
 
 afterEach(() => setLocale('en'));
@@ -68,6 +82,69 @@ test('how long is said in each language', () => {
 test('first words become a shape, no words any arguments', () => {
   expect(beginningWith('  ')).toBe('any');
   expect(beginningWith(' remote  show ')).toMatchObject({ shape: { subcommand: ['remote', 'show'] } });
+});
+
+function folder(id: string): WorkspaceView {
+  const found = rules(0).workspaces.find(({ rule }) => rule.id === id);
+  if (!found) throw new Error(`the sample has no folder ${id}`);
+  return found;
+}
+
+test('an open folder is a rule like every other', () => {
+  const [engine, storefront, nightly] = ['w-1', 'w-2', 'w-3'].map(folder) as [
+    WorkspaceView,
+    WorkspaceView,
+    WorkspaceView,
+  ];
+  expect(effectOf(engine)).toBe('contain');
+  expect(reachOf(engine)).toEqual({ kind: 'workspace', folder: engine.folder });
+  expect(leftWords(engine, 0)).toEqual(['7 h left']);
+  expect(leftWords(nightly, 0)).toEqual(['always']);
+  expect([isOver(engine, 0), isOver(engine, 8 * 3_600_000), isOver(folder('w-5'), 0)]).toEqual([false, true, true]);
+  expect(['engine', 'coder', 'nobody is there'].map((wanted) => ruleMatches(engine, wanted))).toEqual([
+    true,
+    true,
+    false,
+  ]);
+  expect(ruleMatches(nightly, 'nobody is there')).toBe(true);
+  const { note } = nightly.rule;
+  expect(ending(nightly, { untilMs: 5 })).toEqual({
+    kind: 'replace-workspace',
+    id: 'w-3',
+    rule: { agent: '*', folder: '/srv/nightly', attendance: 'unattended', limits: { untilMs: 5 }, note },
+  });
+  const { limits } = storefront.rule;
+  expect(attending(storefront, 'unattended')).toEqual({
+    kind: 'replace-workspace',
+    id: 'w-2',
+    rule: { agent: 'coder', folder: '/home/mina/src/storefront', attendance: 'unattended', limits },
+  });
+});
+
+test('a folder can be opened only where the answer is taken and the card can be allowed at all', () => {
+  expect(opening(openable('a', 0))).toEqual(opens());
+  expect(opening(card('a', 0))).toBe(null);
+  expect(opening(openable('a', 0, { allowBlocked: 'too-long' }))).toBe(null);
+  expect(opening(unanalysed('a', 0))).toBe(null);
+  expect(opening(openable('a', 0, { decisions: ['allow-once', 'deny'] }))).toBe(null);
+});
+
+test('why a command is contained, or is not although its folder is open, is said in each language', () => {
+  const causes: HeldCause[] = ['ask-always', 'environment', 'no-box', 'unattended'];
+  const steps: TraceStep[] = [
+    { kind: 'open', folder: '/src', agent: 'coder' },
+    { kind: 'open', folder: '/src', agent: '*' },
+    { kind: 'verdict', verdict: 'contain', cause: 'contained' },
+    ...causes.map((cause): TraceStep => ({ kind: 'held', cause })),
+  ];
+  for (const locale of ['en', 'zh', 'ko'] as const) {
+    setLocale(locale);
+    const said = steps.map(explained);
+    expect(new Set(said.map(({ text }) => text)).size).toBe(steps.length);
+    expect(said.map(({ stance }) => stance)).toEqual(['for', 'for', 'for', ...causes.map(() => 'against')]);
+    expect(said[0]).toMatchObject({ code: '/src', text: expect.stringContaining('coder') });
+    expect(explained({ kind: 'held', cause: 'no-box', detail: 'no bwrap' }).code).toBe('no bwrap');
+  }
 });
 
 test('rules are read when somebody looks, and followed from then on', async () => {
