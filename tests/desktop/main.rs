@@ -4,6 +4,7 @@
 mod agents;
 mod answers;
 mod arming;
+mod boxes;
 mod display;
 mod documented;
 mod ending;

@@ -187,7 +187,7 @@ impl Host {
 
     /// What a box around `folder` shows beside what every box does.
     fn boxed(&self, folder: &str, own: &OwnRules) -> sandbox::Workspace {
-        let name = hex(&Sha256::digest(folder.as_bytes()));
+        let name = hex(Sha256::digest(folder.as_bytes()));
         let name = name.get(..BOX_NAME_DIGITS).unwrap_or(&name);
         // One that holds this one would hide it, and what is in this one is this one's.
         let is_elsewhere =

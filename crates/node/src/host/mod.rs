@@ -386,8 +386,8 @@ impl Host {
             }
             Verdict::Ask(reason) => reason,
         };
-        let asked = self.ask_person(checked, judged, &first, reason, peer, gone, recorder).await?;
-        let Some(answer) = asked else {
+        let asked = self.ask_person(checked, judged, &first, reason, peer, gone, recorder);
+        let Some(answer) = Box::pin(asked).await? else {
             let opened = self.opened_now(checked, judged).await;
             let closed = || Refusal::outdated("its folder was closed again");
             let (own, around, contained) = opened.ok_or_else(closed)?;
@@ -460,7 +460,7 @@ impl Host {
         }
         let unrecorded = judged.unrecorded.clone();
         question.facts.extend(unrecorded.map(|problem| Finding::Unrecorded { problem }));
-        let opened = self.opened(checked, judged);
+        let opened = Box::pin(self.opened(checked, judged));
         match self.submit(question, checked.approval_wait, peer, gone, opened, recorder).await {
             Ok(Ending::Decided { decision, .. }) => {
                 Ok(Some(Answer::Person { request_id: recorder.request_id().to_owned(), decision }))
@@ -601,7 +601,7 @@ impl Host {
         controls.output = self.parts.settings.borrow().limits.output_kb as usize * 1_000;
         let ran = match command {
             Runnable::Approved(command) => self.execute(command, &placement, controls).await,
-            Runnable::Contained(command) => self.contain(command, &judged.own, controls).await,
+            Runnable::Contained(command) => Box::pin(self.contain(command, &judged.own, controls)).await,
         };
         match ran {
             Ok(output) => {

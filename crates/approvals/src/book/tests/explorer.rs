@@ -239,7 +239,7 @@ fn how(ending: &Ending) -> How {
         Ending::Decided { .. } => How::Denied,
         Ending::Elsewhere { .. } => How::Elsewhere,
         Ending::Expired => How::Expired,
-        Ending::Cancelled(_) | Ending::NotShown => How::Cut,
+        Ending::Contained | Ending::Cancelled(_) | Ending::NotShown => How::Cut,
     }
 }
 

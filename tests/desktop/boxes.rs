@@ -1,0 +1,87 @@
+//! A folder is opened in the prompt: what was asked about runs in a box, and so does what comes after it.
+
+use crate::{Story, asking};
+use anyhow::ensure;
+use countersign_protocol::question::Outcome;
+use countersign_tests::app::{App, Window};
+use countersign_tests::cli::Running;
+use countersign_tests::process::{PATIENCE, wait_for};
+use std::fs;
+
+/// Has an agent write into its folder and beside it, in a way that no rule can know.
+fn written(app: &App, name: &str) -> anyhow::Result<Running> {
+    let text = format!("for x in {name}; do echo $x > $x; done; echo out > ../beside; true");
+    let folder = app.home.file("project");
+    app.home.start(&["exec", "--agent", "coder", "--cwd", &folder, "--", "sh", "-c", &text])
+}
+
+#[test]
+fn a_folder_that_is_opened_in_the_prompt_contains_what_runs_there_until_it_is_closed() -> Story {
+    asking(|app| {
+        let home = &app.home;
+        fs::create_dir(home.work().join("project"))?;
+        let made = |name: &str| home.work().join("project").join(name).exists();
+        let asked = written(app, "first")?;
+        app.wait_for_card("first")?;
+        app.open_sheet("workspace")?;
+        app.shoot(Window::Prompt, "prompt-open-folder")?;
+        app.click_armed(Window::Prompt, "allow-always-confirm")?;
+        asked.finish()?.expect_code(0)?;
+        ensure!(made("first") && !home.work().join("beside").exists(), "it should run in a box");
+
+        written(app, "second")?.finish()?.expect_code(0)?;
+        ensure!(made("second") && app.pending_ids()?.is_empty(), "nobody should be asked any more");
+        ensure!(home.outcomes()? == [Outcome::Contained, Outcome::Contained], "{:?}", home.outcomes()?);
+        let listed = home.countersign(&["box", "list"])?.expect_code(0)?.stdout;
+        ensure!(listed.contains("project") && listed.contains("coder"), "{listed}");
+
+        app.start_again(&[])?;
+        app.click(Window::Main, "nav-rules")?;
+        app.wait_for_element(Window::Main, "[data-testid=\"folder\"]")?;
+        app.shoot(Window::Main, "rules-open-folder")?;
+        app.click(Window::Main, "folder-remove")?;
+        wait_for("the folder is closed", PATIENCE, || {
+            let listed = home.countersign(&["box", "list"])?.stdout;
+            Ok(listed.contains("No folder is open").then_some(()))
+        })?;
+        let again = written(app, "third")?;
+        app.wait_for_card("third")?;
+        app.deny()?;
+        again.finish()?.expect_code(200)?;
+        ensure!(!made("third"), "what was denied ran");
+        Ok(())
+    })
+}
+
+#[test]
+fn whoever_wants_a_box_gets_one_or_nothing_and_whoever_wants_out_is_asked_about() -> Story {
+    asking(|app| {
+        let home = &app.home;
+        let folder = home.file("project");
+        fs::create_dir(&folder)?;
+        let exec = |more: &[&str]| {
+            home.start(&[&["exec", "--cwd", &folder][..], more, &["--", "touch", "made"]].concat())
+        };
+        let refused = exec(&["--box"])?.finish()?;
+        ensure!(refused.code == 203 && refused.stderr.contains("not open"), "{refused:?}");
+        let opening = home.start(&["box", "open", &folder, "--for", "1h"])?;
+        app.wait_for_element(Window::Main, "[data-testid=\"confirmation\"]")?;
+        app.click_armed(Window::Main, "confirmation-apply")?;
+        opening.finish()?.expect_code(0)?;
+        exec(&["--box"])?.finish()?.expect_code(0)?;
+        let outside = exec(&["--outside"])?;
+        app.wait_for_card("touch")?;
+        app.deny()?;
+        outside.finish()?.expect_code(200)?;
+        let outcomes = home.outcomes()?;
+        ensure!(
+            outcomes.len() == 3 && outcomes[1..] == [Outcome::Contained, Outcome::Denied],
+            "{outcomes:?}"
+        );
+        // Nobody opens what holds more than one piece of work.
+        let home_folder = home.path().to_string_lossy().into_owned();
+        let wrong = home.countersign(&["box", "open", &home_folder])?;
+        ensure!(wrong.code != 0 && wrong.stderr.contains("home"), "{wrong:?}");
+        Ok(())
+    })
+}
