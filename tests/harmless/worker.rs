@@ -117,6 +117,7 @@ fn host(work: &Path, tracker: &TaskTracker, stop: &CancellationToken) -> Result<
         environment: environment(&home.to_string_lossy()),
         home: home.into(),
         private: Vec::new(),
+        boxes: work.join("boxes"),
         via: Via::CommandLine,
     }))
 }

@@ -7,6 +7,7 @@
 pub mod allowlist;
 pub mod always;
 pub mod approved;
+pub mod beyond;
 pub mod bind;
 pub mod calls;
 pub mod currency;

@@ -39,7 +39,7 @@ fn what_no_rule_covers_is_contained_in_an_open_folder() {
     };
     let (attended, unattended) = (Attendance::Attended, Attendance::Unattended);
     let contain = "contain /srv/app";
-    for argv in [&["wipe"][..], OPAQUE] {
+    for argv in [&["mend"][..], OPAQUE] {
         check(argv, Security::Allowlist, Ask::OnMiss, attended, contain);
         check(argv, Security::Allowlist, Ask::OnMiss, unattended, contain);
         check(argv, Security::Allowlist, Ask::Always, unattended, "ask ask=always");
@@ -60,7 +60,7 @@ fn the_trace_says_where_it_is_contained_or_why_not() {
         let steps = world.trace();
         steps.into_iter().find(|step| matches!(step, TraceStep::Open { .. } | TraceStep::Held { .. }))
     };
-    let world = |ask| World::new(&["wipe"], Security::Allowlist, ask);
+    let world = |ask| World::new(&["mend"], Security::Allowlist, ask);
     let open = world(Ask::OnMiss).open(Attendance::Attended);
     let told = TraceStep::Open { folder: CWD.to_owned(), agent: "*".to_owned() };
     assert_eq!(step(&open), Some(told));
@@ -75,8 +75,26 @@ fn the_trace_says_where_it_is_contained_or_why_not() {
 }
 
 #[test]
+fn what_reaches_beyond_the_folder_is_asked_about_all_the_same() {
+    for (text, cause) in [
+        ("make && git push", HeldCause::Sends),
+        ("for x in 1; do git reset --hard; done", HeldCause::Discards),
+        ("sudo make install", HeldCause::Rights),
+        ("cat .env", HeldCause::Secrets),
+        ("ssh host uptime", HeldCause::Remote),
+        ("npm install -g tool", HeldCause::Machine),
+    ] {
+        let argv = ["sh", "-c", text];
+        let evaluation =
+            World::new(&argv, Security::Allowlist, Ask::OnMiss).open(Attendance::Attended).judge(None);
+        assert!(matches!(evaluation.verdict, Verdict::Ask(_)), "{text}: {:?}", evaluation.verdict);
+        assert_eq!(evaluation.held.map(|held| held.cause), Some(cause), "{text}");
+    }
+}
+
+#[test]
 fn a_box_that_cannot_be_made_leaves_the_question_and_its_reason() {
-    let world = World::new(&["wipe"], Security::Allowlist, Ask::OnMiss);
+    let world = World::new(&["mend"], Security::Allowlist, Ask::OnMiss);
     let (analysis, entries) = (world.analysis(), world.entries());
     let subject = Subject {
         argv: &world.argv,
@@ -109,7 +127,7 @@ fn what_is_contained_runs_nowhere_else() {
     let programs: Vec<&Path> =
         inside.command().pins().programs.iter().map(|(path, _)| path.as_path()).collect();
     assert_eq!(programs, [Path::new("/usr/bin/sh")]);
-    let other = ContainedCommand::new(world.judge(None), &world.facts, plan(&["wipe".to_owned()]));
+    let other = ContainedCommand::new(world.judge(None), &world.facts, plan(&["mend".to_owned()]));
     assert_eq!(other.err(), Some(NotRunnable::NotTheJudgedCommand));
     let closed = World { open: None, ..world };
     let asked = ContainedCommand::new(closed.judge(None), &closed.facts, plan(&closed.argv));

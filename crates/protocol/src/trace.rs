@@ -220,10 +220,22 @@ ui_words! {
     pub enum HeldCause {
         /// Ask is always.
         AskAlways,
+        /// It loses work that cannot be put back.
+        Discards,
         /// It overrides variables that reach the program which makes the box.
         Environment,
+        /// It changes the machine beyond the folder.
+        Machine,
         /// No box can be made here.
         NoBox,
+        /// It reaches other machines, or data that is kept there.
+        Remote,
+        /// It takes or gives rights.
+        Rights,
+        /// It reads keys, tokens, passwords or the whole environment.
+        Secrets,
+        /// It tells other people something, or gives them something.
+        Sends,
         /// Nobody is asked, and the folder is open only for runs that somebody could be asked about.
         Unattended,
     }

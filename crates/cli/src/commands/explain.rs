@@ -207,6 +207,34 @@ fn held(cause: HeldCause, language: Language) -> &'static str {
             "它设置的变量会影响制作箱子的程序",
             "상자를 만드는 프로그램에 미치는 변수를 설정함",
         ),
+        HeldCause::Discards => language.pick(
+            "it loses work that cannot be put back",
+            "它会丢弃无法恢复的工作",
+            "되돌릴 수 없는 작업을 버림",
+        ),
+        HeldCause::Machine => language.pick(
+            "it changes the machine beyond the folder",
+            "它会更改文件夹以外的系统",
+            "폴더 밖의 컴퓨터를 바꿈",
+        ),
+        HeldCause::Remote => language.pick(
+            "it reaches other machines, or data that is kept there",
+            "它会访问其他机器或其中的数据",
+            "다른 컴퓨터나 그곳의 데이터에 닿음",
+        ),
+        HeldCause::Rights => {
+            language.pick("it takes or gives rights", "它会取得或授予权限", "권한을 얻거나 줌")
+        }
+        HeldCause::Secrets => language.pick(
+            "it reads keys, tokens, passwords or the whole environment",
+            "它会读取密钥、令牌、密码或整个环境",
+            "키, 토큰, 비밀번호나 환경 전체를 읽음",
+        ),
+        HeldCause::Sends => language.pick(
+            "it tells or gives other people something",
+            "它会向他人发送内容",
+            "다른 사람에게 무언가를 알리거나 줌",
+        ),
         HeldCause::NoBox => language.pick("no box can be made", "无法制作箱子", "상자를 만들 수 없음"),
         HeldCause::Unattended => language.pick(
             "nobody is asked, and it is open only where somebody could be",

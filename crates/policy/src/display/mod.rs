@@ -5,7 +5,7 @@ mod chain;
 mod hidden;
 mod line;
 pub mod peer;
-mod secrets;
+pub(crate) mod secrets;
 mod spans;
 
 pub use line::{

@@ -68,7 +68,7 @@ fn password_of_user(flag: &str, argument: &str) -> Option<Range<usize>> {
 }
 
 /// Whether a flag or variable is called like something secret.
-fn names_a_secret(name: &str) -> bool {
+pub(crate) fn names_a_secret(name: &str) -> bool {
     let words: Vec<String> =
         name.split(['-', '_', '.']).filter(|word| !word.is_empty()).map(str::to_ascii_lowercase).collect();
     let Some(last) = words.last() else { return false };

@@ -1,10 +1,12 @@
 //! May a command run in a box instead of being asked about?
 
 use super::Subject;
+use crate::beyond::{Beyond, Cause, beyond};
 use crate::display::escape;
 use countersign_protocol::rules::{Attendance, Workspace};
 use countersign_protocol::trace::HeldCause;
 use countersign_protocol::vocabulary::Ask;
+use std::path::Path;
 
 /// The box that a command could run in, in the folder where it starts.
 #[derive(Clone, Copy, Debug, Default)]
@@ -31,6 +33,19 @@ impl Contained {
     /// The box around an open folder.
     pub fn by(workspace: &Workspace) -> Self {
         Self { rule: workspace.id.clone(), folder: workspace.folder.clone() }
+    }
+}
+
+impl From<Cause> for HeldCause {
+    fn from(cause: Cause) -> Self {
+        match cause {
+            Cause::Discards => Self::Discards,
+            Cause::Machine => Self::Machine,
+            Cause::Remote => Self::Remote,
+            Cause::Rights => Self::Rights,
+            Cause::Secrets => Self::Secrets,
+            Cause::Sends => Self::Sends,
+        }
     }
 }
 
@@ -62,5 +77,9 @@ pub(super) fn of(subject: &Subject<'_>, ask: Ask) -> Result<Option<Contained>, H
     if let Some(name) = subject.unusual_env.first() {
         return held(HeldCause::Environment, name);
     }
-    Ok(Some(Contained::by(workspace)))
+    // Last: it reads the whole text.
+    match beyond(subject.analysis, subject.argv, subject.facts, Path::new(&workspace.folder)) {
+        Some(Beyond { cause, what }) => Err(Held { cause: cause.into(), what }),
+        None => Ok(Some(Contained::by(workspace))),
+    }
 }

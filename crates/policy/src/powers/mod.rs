@@ -10,8 +10,8 @@ use countersign_commands::analysis::Analysis;
 use countersign_commands::command::carriers::rough;
 use countersign_commands::command::is_assignment;
 use countersign_commands::programs::Name;
-use tables::{Starts, elevates, reaches, starts};
-pub(crate) use tables::{is_known, runs_others};
+use tables::reaches;
+pub(crate) use tables::{Starts, elevates, is_known, runs_others, starts, subcommand};
 
 /// What a command reaches.
 #[derive(Clone, Debug, Eq, PartialEq)]

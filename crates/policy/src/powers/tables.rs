@@ -7,7 +7,7 @@ use countersign_commands::programs::Name;
 
 /// What a program starts.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) enum Starts<'a> {
+pub(crate) enum Starts<'a> {
     /// Nothing that is known.
     Nothing,
     /// Whatever its input, its files or its project say.
@@ -19,7 +19,7 @@ pub(super) enum Starts<'a> {
 }
 
 /// How a program with these arguments gets another user's rights.
-pub(super) fn elevates(name: &Name, arguments: &[&str]) -> Option<String> {
+pub(crate) fn elevates(name: &Name, arguments: &[&str]) -> Option<String> {
     let rights = carrier(name).map_or(Rights::Own, |row| row.rights);
     match rights {
         Rights::Others => return Some(name.as_str().to_owned()),
@@ -63,7 +63,7 @@ pub(super) fn reaches(name: &Name, arguments: &[&str]) -> Option<String> {
 }
 
 /// What a program with these arguments starts.
-pub(super) fn starts<'a>(name: &Name, arguments: &'a [&'a str]) -> Starts<'a> {
+pub(crate) fn starts<'a>(name: &Name, arguments: &'a [&'a str]) -> Starts<'a> {
     if name.is_shell() {
         return text_of(arguments).map_or(Starts::Unknown, |text| Starts::Carried(Vec::new(), vec![text]));
     }
@@ -113,14 +113,17 @@ pub(crate) fn runs_others(name: &Name) -> bool {
 /// The text behind `-c`, alone or at the end of a cluster.
 fn text_of<'a>(arguments: &[&'a str]) -> Option<&'a str> {
     let is_flag = |word: &&str| {
-        *word == "--command" || (word.starts_with('-') && !word.starts_with("--") && word.ends_with('c'))
+        let foreign = ["-command", "/c", "/k"].iter().any(|flag| word.eq_ignore_ascii_case(flag));
+        *word == "--command"
+            || foreign
+            || (word.starts_with('-') && !word.starts_with("--") && word.ends_with('c'))
     };
     let at = arguments.iter().position(is_flag)?;
     arguments.get(at + 1).copied()
 }
 
 /// From the subcommand on, behind options of the program itself.
-fn subcommand<'a>(name: &Name, arguments: &'a [&'a str]) -> Option<&'a [&'a str]> {
+pub(crate) fn subcommand<'a>(name: &Name, arguments: &'a [&'a str]) -> Option<&'a [&'a str]> {
     let values = GLOBAL_VALUES.iter().find(|(program, _)| *program == name.as_str());
     let rest = behind_options(arguments, values.map_or(&[], |(_, values)| *values));
     // A toolchain: `cargo +nightly`.

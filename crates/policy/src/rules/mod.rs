@@ -34,6 +34,7 @@ pub use describe::describe;
 pub(crate) use describe::described;
 pub use index::RuleIndex;
 pub use ladder::{Longest, Offer, Rung, SESSION_MS, Step, Withheld, ladder, longest_of};
+pub(crate) use places::aims_at_secrets;
 pub use places::{is_secret_at, is_secret_below};
 pub use presets::{PRESETS, Preset};
 pub use reach::reach;

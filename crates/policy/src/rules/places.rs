@@ -242,7 +242,7 @@ pub(super) fn is_about_sources(pattern: &str) -> bool {
 }
 
 /// Whether a pattern was made for names that mean a secret.
-pub(super) fn aims_at_secrets(pattern: &str) -> bool {
+pub(crate) fn aims_at_secrets(pattern: &str) -> bool {
     let says_something = pattern.contains(|c: char| !matches!(c, '*' | '?' | '/'));
     says_something && TELLING.iter().any(|name| super::trees::could_match(pattern, name))
 }

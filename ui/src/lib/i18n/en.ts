@@ -183,6 +183,12 @@ export const en = {
     held: {
       'ask-always': 'The folder is open, but every command is asked about.',
       environment: 'The folder is open, but variables are set that reach the program which makes the box:',
+      discards: 'The folder is open, but this loses work that cannot be put back:',
+      machine: 'The folder is open, but this changes the machine beyond it:',
+      remote: 'The folder is open, but this reaches other machines or their data:',
+      rights: 'The folder is open, but this takes or gives rights:',
+      secrets: 'The folder is open, but this reads keys, tokens or the whole environment:',
+      sends: 'The folder is open, but this tells or gives other people something:',
       'no-box': 'The folder is open, but no box can be made here:',
       unattended: 'The folder is open only for what somebody could be asked about.',
     },

@@ -1845,7 +1845,7 @@ pending: number, };
 /**
  * Why a command is not contained although its folder is open.
  */
-export type HeldCause = "ask-always" | "environment" | "no-box" | "unattended";
+export type HeldCause = "ask-always" | "discards" | "environment" | "machine" | "no-box" | "remote" | "rights" | "secrets" | "sends" | "unattended";
 
 /**
  * One line of the history.

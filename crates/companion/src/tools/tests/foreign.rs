@@ -31,6 +31,7 @@ impl Rig {
 
 fn message(permission: Permission) -> String {
     match permission {
+        Permission::Inside { .. } => panic!("it takes no other command"),
         Permission::Deny { message, .. } => message,
         Permission::Allow => panic!("expected a denial, got an allow"),
     }
