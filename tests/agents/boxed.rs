@@ -25,8 +25,10 @@ pub(crate) fn twenty_calls_in_an_open_folder_run_in_a_box_unasked(agent: &Agent)
         run("cd deep && for x in a b; do echo $x > made-$x; done"),
         run("pwd > where; cat where"),
         run("cd .. && python3 - <<'E'\nopen('script', 'w').write('by python')\nE"),
-        run("echo beside > ../beside; echo the write ended with $?"),
-        run("cat ~/.claude/settings.json; echo the read ended with $?"),
+        run(
+            "python3 - <<'E'\ntry: open('../beside', 'w')\nexcept OSError as e: print('the write', e.strerror)\nE",
+        ),
+        run("python3 - <<'E'\nimport os\nprint('seen', os.listdir(os.path.dirname(os.getcwd())))\nE"),
         run("python3 -c 'import socket; socket.create_connection((\"192.0.2.1\", 80), 2)' 2>&1 | tail -n 1"),
     ];
     deeds.extend((deeds.len()..20).map(|at| run(&format!("echo {at} >> counted; wc -l < counted"))));
@@ -40,7 +42,7 @@ pub(crate) fn twenty_calls_in_an_open_folder_run_in_a_box_unasked(agent: &Agent)
     let moved = fs::read_to_string(rig.app.home.work().join("deep/where"))?;
     ensure!(moved.trim().ends_with("/deep"), "the folder should be kept, and was {moved:?}");
     ensure!(!rig.has("../beside"), "a file was written beside the folder");
-    expect_word(&heard, &["the write ended with 1", "the write ended with 2"])?;
-    expect_word(&heard, &["the read ended with 1"])?;
+    expect_word(&heard, &["the write read-only file system", "the write permission denied"])?;
+    ensure!(!heard.contains(".claude"), "the agent's own settings should be hidden; heard {heard}");
     expect_word(&heard, &["unreachable"])
 }

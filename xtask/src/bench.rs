@@ -59,6 +59,9 @@ enum What {
         /// Programs that count as installed; by default `programs.json` beside the stream.
         #[arg(long)]
         programs: Option<PathBuf>,
+        /// Measure what asks when folders can be opened and what runs there runs in a box.
+        #[arg(long = "box")]
+        boxed: bool,
         /// Also write the figures to this file.
         #[arg(long)]
         json: Option<PathBuf>,
@@ -68,8 +71,12 @@ enum What {
 /// Build both programs with optimisation, then run the bench in a private session.
 pub(crate) fn main(options: &Options) -> Result<()> {
     match &options.what {
-        Some(What::Attention { streams, programs, json }) => {
-            return attention(streams, programs.as_deref(), json.as_deref());
+        Some(What::Attention { streams, programs, boxed, json }) => {
+            let mut bench = attention(streams, programs.as_deref(), json.as_deref());
+            if *boxed {
+                bench.arg("--box");
+            }
+            return process::run(&mut bench);
         }
         Some(What::Gateway { json }) => return gateway(json.as_deref()),
         Some(What::Node { json }) => return node(json.as_deref()),
@@ -163,7 +170,7 @@ fn program(json: Option<&Path>) -> Command {
 }
 
 /// Figures of attention are counts: they need no optimisation, no app and no session.
-fn attention(streams: &Path, programs: Option<&Path>, json: Option<&Path>) -> Result<()> {
+fn attention(streams: &Path, programs: Option<&Path>, json: Option<&Path>) -> Command {
     let mut bench = cargo([
         "run",
         "--package",
@@ -181,5 +188,5 @@ fn attention(streams: &Path, programs: Option<&Path>, json: Option<&Path>) -> Re
             bench.arg(name).arg(typed_here(file));
         }
     }
-    process::run(&mut bench)
+    bench
 }

@@ -5,6 +5,7 @@ use crate::stream::{HOME, Line, Machine};
 use countersign_commands::analysis::{Analysis, analyze_text};
 use countersign_policy::allowlist::EntryIndex;
 use countersign_policy::always::{Choice, choices};
+use countersign_policy::beyond::{Wanted, destinations};
 use countersign_policy::effective::{BUILT_IN, Effective, Layered};
 use countersign_policy::evaluate::{
     AskReason, Evaluation, LocalRules, Origin, Subject, Trust, Verdict, Walls, evaluate,
@@ -13,10 +14,12 @@ use countersign_policy::facts::{Facts, FolderFacts, Repository, Surroundings};
 use countersign_policy::names::{Pattern, insert_names, patterns};
 use countersign_policy::rules::{Folders, Moment, RuleIndex, folders_of, visited};
 use countersign_policy::surroundings::looks;
+use countersign_protocol::rules::Workspace;
 use countersign_protocol::trace::PolicyLayer;
 use countersign_protocol::vocabulary::Security;
+use serde_json::json;
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// A command text taken apart, on a machine.
 pub(crate) struct Judged {
@@ -36,6 +39,11 @@ pub(crate) enum Decision {
         cause: String,
         /// What an answer could store.
         choices: Vec<Choice>,
+    },
+    /// A refusal of the person's applies, or may.
+    Refused {
+        /// Why, in a word.
+        cause: String,
     },
 }
 
@@ -74,10 +82,7 @@ impl Judged {
 
     /// What the product decides under these rules, with its default safe bins and an empty document.
     pub(crate) fn decide(&self, rules: &RuleIndex, moment: Moment<'_>) -> Decision {
-        let policy = Effective {
-            security: Layered { value: Security::Allowlist, layer: PolicyLayer::Defaults },
-            ..BUILT_IN
-        };
+        let policy = policy();
         let subject = Subject {
             argv: &self.argv,
             analysis: &self.analysis,
@@ -92,15 +97,51 @@ impl Judged {
         };
         let evaluation = evaluate(&subject, None);
         match evaluation.verdict {
-            Verdict::Allow(_) => Decision::Unasked,
+            // No folder is open here.
+            Verdict::Allow(_) | Verdict::Contain(_) => Decision::Unasked,
+            Verdict::Ask(reason @ (AskReason::MayBeRefused | AskReason::RulesUnreadable)) => {
+                Decision::Refused { cause: format!("[{}]", reason.as_str()) }
+            }
             Verdict::Ask(reason) => Decision::Asked {
                 cause: self.cause(reason, &evaluation),
                 choices: choices(&subject, &evaluation),
             },
-            Verdict::Deny(reason) => {
-                Decision::Asked { cause: format!("[{}]", reason.as_str()), choices: Vec::new() }
-            }
+            Verdict::Deny(reason) => Decision::Refused { cause: format!("[{}]", reason.as_str()) },
         }
+    }
+
+    /// Whether a command that would be asked about runs in a box at once where `folder` is open, or in a word why not.
+    pub(crate) fn contained(&self, folder: &Path) -> Result<(), String> {
+        let workspace = json!({
+            "id": "w", "agent": "*", "folder": folder, "createdAtMs": 0, "from": "typed",
+        });
+        let workspace: Workspace = serde_json::from_value(workspace).map_err(|error| error.to_string())?;
+        let policy = policy();
+        let evaluation = evaluate(
+            &Subject {
+                argv: &self.argv,
+                analysis: &self.analysis,
+                facts: &self.facts,
+                policy: &policy,
+                entries: &EntryIndex::default(),
+                local: LocalRules::None,
+                trust: &Trust::default(),
+                walls: Walls::Around(&workspace),
+                unusual_env: &[],
+                origin: Origin::Fresh,
+            },
+            None,
+        );
+        match (evaluation.verdict, evaluation.held) {
+            (Verdict::Contain(_), _) => Ok(()),
+            (_, Some(held)) => Err(format!("{:?}", held.cause).to_lowercase()),
+            (other, None) => Err(format!("{other:?}")),
+        }
+    }
+
+    /// What it is known to want of the network.
+    pub(crate) fn destinations(&self) -> Vec<Wanted> {
+        destinations(&self.analysis, &self.argv, &self.facts)
     }
 
     /// The first program that nothing covers, or what rules cannot help with in brackets.
@@ -113,4 +154,9 @@ impl Judged {
             (None, _) => format!("[{}]", reason.as_str()),
         }
     }
+}
+
+/// Everything that no rule covers is asked about.
+fn policy() -> Effective {
+    Effective { security: Layered { value: Security::Allowlist, layer: PolicyLayer::Defaults }, ..BUILT_IN }
 }

@@ -3,6 +3,7 @@
 //! Replays a stream of commands (one JSON object per line: `source`, `session`, `command`, `cwd`, `sensitive`), never
 //! running any. Prints a table and, with `--json`, the same figures as JSON.
 
+mod boxes;
 mod files;
 mod judge;
 mod replay;
@@ -24,6 +25,9 @@ struct Args {
     /// Without it, `programs.json` beside the stream; without that, every bare name.
     #[arg(long)]
     programs: Option<PathBuf>,
+    /// Measure what asks when folders can be opened and what runs there runs in a box.
+    #[arg(long = "box")]
+    boxed: bool,
     /// Also write the figures to this file.
     #[arg(long)]
     json: Option<PathBuf>,
@@ -36,8 +40,9 @@ fn main() -> Result<()> {
     let mut files = files::Files::default();
     let judged: Vec<judge::Judged> =
         lines.iter().map(|line| judge::Judged::of(line, &machine, &mut files)).collect();
+    let settings = if args.boxed { replay::BOX_SETTINGS } else { replay::SETTINGS };
     let outcomes: Vec<replay::Outcome> =
-        replay::SETTINGS.iter().map(|setting| replay::replay(*setting, &lines, &judged)).collect();
+        settings.iter().map(|setting| replay::replay(*setting, &lines, &judged)).collect();
     let report = report::Report::of(&lines, &outcomes);
     std::io::stdout().lock().write_all(report.table().as_bytes())?;
     if let Some(path) = args.json {

@@ -1,5 +1,6 @@
 //! One replay of a stream under one setting.
 
+use crate::boxes::{Boxes, Taken};
 use crate::judge::{Decision, Judged};
 use crate::stream::Line;
 use countersign_policy::always::Choice;
@@ -14,6 +15,18 @@ pub(crate) struct Setting {
     pub(crate) name: &'static str,
     start: Start,
     learned: Option<Rung>,
+    /// Whether folders can be opened, and what runs there runs in boxes.
+    pub(crate) boxed: Boxed,
+}
+
+/// Where commands run that no rule covers.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(crate) enum Boxed {
+    /// Nowhere, until a person was asked.
+    #[default]
+    No,
+    /// In a box, where the folder is open.
+    Yes,
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -24,13 +37,19 @@ enum Start {
 
 /// Every setting.
 pub(crate) const SETTINGS: &[Setting] = &[
-    Setting { name: "nothing", start: Start::Nothing, learned: None },
-    Setting { name: "everyday", start: Start::Everyday, learned: None },
-    Setting { name: "exact", start: Start::Everyday, learned: Some(Rung::Exact) },
-    Setting { name: "shape", start: Start::Everyday, learned: Some(Rung::Shape) },
-    Setting { name: "subcommand", start: Start::Everyday, learned: Some(Rung::Subcommand) },
-    Setting { name: "program", start: Start::Everyday, learned: Some(Rung::Program) },
-    Setting { name: "shape only", start: Start::Nothing, learned: Some(Rung::Shape) },
+    Setting { name: "nothing", start: Start::Nothing, learned: None, boxed: Boxed::No },
+    Setting { name: "everyday", start: Start::Everyday, learned: None, boxed: Boxed::No },
+    Setting { name: "exact", start: Start::Everyday, learned: Some(Rung::Exact), boxed: Boxed::No },
+    Setting { name: "shape", start: Start::Everyday, learned: Some(Rung::Shape), boxed: Boxed::No },
+    Setting { name: "subcommand", start: Start::Everyday, learned: Some(Rung::Subcommand), boxed: Boxed::No },
+    Setting { name: "program", start: Start::Everyday, learned: Some(Rung::Program), boxed: Boxed::No },
+    Setting { name: "shape only", start: Start::Nothing, learned: Some(Rung::Shape), boxed: Boxed::No },
+];
+
+/// The setting that boxes are measured against, and the same with boxes.
+pub(crate) const BOX_SETTINGS: &[Setting] = &[
+    Setting { name: "shape", start: Start::Everyday, learned: Some(Rung::Shape), boxed: Boxed::No },
+    Setting { name: "shape, boxed", start: Start::Everyday, learned: Some(Rung::Shape), boxed: Boxed::Yes },
 ];
 
 /// What came of it.
@@ -38,8 +57,14 @@ pub(crate) const SETTINGS: &[Setting] = &[
 pub(crate) struct Outcome {
     /// The setting.
     pub(crate) name: &'static str,
-    /// Prompts by source.
+    /// Whether there were boxes.
+    pub(crate) boxed: Boxed,
+    /// Prompts about commands by source.
     pub(crate) prompts: BTreeMap<String, usize>,
+    /// Prompts about destinations that a box wanted, by source.
+    pub(crate) crossings: BTreeMap<String, usize>,
+    /// Prompts that opened a folder, by source.
+    pub(crate) openings: BTreeMap<String, usize>,
     /// Sensitive commands that ran without a prompt.
     pub(crate) sensitive_unasked: Vec<String>,
     /// Prompts by what caused them: why the text is opaque, or the first program that no rule covers.
@@ -52,22 +77,33 @@ pub(crate) struct Outcome {
 
 /// Replays all lines; what is learned is forgotten when the source changes.
 pub(crate) fn replay(setting: Setting, lines: &[Line], judged: &[Judged]) -> Outcome {
-    let mut outcome = Outcome { name: setting.name, ..Outcome::default() };
+    let mut outcome = Outcome { name: setting.name, boxed: setting.boxed, ..Outcome::default() };
     let start = match setting.start {
         Start::Nothing => Vec::new(),
         Start::Everyday => PRESETS.first().map(|preset| preset.rules(0)).unwrap_or_default(),
     };
     let mut memory: HashMap<&str, RuleIndex> = HashMap::new();
     let uses = HashMap::new();
+    let mut boxes = Boxes::default();
     for (line, judged) in lines.iter().zip(judged) {
         let moment = Moment { agent: AGENT, session: Some(&line.session), now_ms: 0, uses: &uses };
         let rules = memory.entry(&line.source).or_insert_with(|| RuleIndex::new(start.clone()));
         let (cause, choices) = match judged.decide(rules, moment) {
-            Decision::Asked { cause, choices } => (cause, choices),
+            Decision::Refused { cause } => (cause, Vec::new()),
+            Decision::Asked { cause, choices } => match setting.boxed {
+                Boxed::No => (cause, choices),
+                Boxed::Yes => match boxes.take(line, judged) {
+                    Taken::Asked(cause) => (cause, choices),
+                    Taken::Ran { crossings, openings } => {
+                        *outcome.crossings.entry(line.source.clone()).or_default() += crossings;
+                        *outcome.openings.entry(line.source.clone()).or_default() += openings;
+                        outcome.ran(line);
+                        continue;
+                    }
+                },
+            },
             Decision::Unasked => {
-                if line.sensitive {
-                    outcome.sensitive_unasked.push(line.command.clone());
-                }
+                outcome.ran(line);
                 continue;
             }
         };
@@ -83,6 +119,15 @@ pub(crate) fn replay(setting: Setting, lines: &[Line], judged: &[Judged]) -> Out
         }
     }
     outcome
+}
+
+impl Outcome {
+    /// It ran, and nobody was asked about it.
+    fn ran(&mut self, line: &Line) {
+        if line.sensitive {
+            self.sensitive_unasked.push(line.command.clone());
+        }
+    }
 }
 
 /// Answers with `rung`, or with the widest narrower one that is offered, for as long as that may be kept.

@@ -12,6 +12,9 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Line {
     /// Where it was recorded; rules are learned per source.
     pub(crate) source: String,
+    /// Whose session it was; folders are opened for one.
+    #[serde(default)]
+    pub(crate) agent: String,
     /// The session that it was recorded in; what is kept for a session ends with it.
     #[serde(default)]
     pub(crate) session: String,
