@@ -92,6 +92,7 @@ pub(super) fn host(
         environment: BTreeMap::from([("PATH".to_owned(), path.to_string_lossy().into_owned())]),
         home: machine.home().to_owned(),
         private: Vec::new(),
+        boxes: folder.join("boxes"),
         via: Via::CommandLine,
     }))
 }
