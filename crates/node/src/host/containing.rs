@@ -8,7 +8,9 @@ use super::{Host, Judged};
 use crate::executor::sandbox::{self, Unavailable};
 use crate::executor::{Controls, NotStarted, RunOutput};
 use countersign_policy::ContainedCommand;
+use countersign_policy::beyond::destinations;
 use countersign_policy::calls::CallFacts;
+use countersign_policy::display;
 use countersign_policy::evaluate::{Contained, Evaluation, Subject, Verdict, Walls, evaluate};
 use countersign_policy::facts::Facts;
 use countersign_policy::rules::Folders;
@@ -174,15 +176,22 @@ impl Host {
         }
     }
 
-    /// Runs what is contained where it is contained.
+    /// Runs what is contained where it is contained. What failed and is known to want more than the box has says so at the end
+    /// of its output, for the agent: else it would try again in other ways.
     pub(super) async fn contain(
         &self,
         command: ContainedCommand,
-        own: &OwnRules,
+        judged: &Judged,
         controls: Controls,
     ) -> Result<RunOutput, NotStarted> {
-        let boxed = self.boxed(&command.contained().folder, own);
-        sandbox::run_in_box(command, &self.base_env, &boxed, &self.grounds(), controls).await
+        let boxed = self.boxed(&command.contained().folder, &judged.own);
+        let wanted = destinations(&judged.analysis, command.command().argv(), &judged.facts);
+        let mut ran = sandbox::run_in_box(command, &self.base_env, &boxed, &self.grounds(), controls).await?;
+        if !ran.payload.success && !wanted.is_empty() {
+            let names: Vec<String> = wanted.iter().map(|one| display::escape(&one.to_string())).collect();
+            ran.payload.stderr.push_str(&format!("{NO_NETWORK} {}; {ASK_OUTSIDE}\n", names.join(", ")));
+        }
+        Ok(ran)
     }
 
     /// What a box around `folder` shows beside what every box does.
@@ -199,6 +208,10 @@ impl Host {
         workspace
     }
 }
+
+/// What an agent is told of a command that failed.
+const NO_NETWORK: &str = "countersign: the box has no network, and this wants";
+const ASK_OUTSIDE: &str = "ask for it with `countersign exec --outside -- …`";
 
 /// What a run in a box may use up: enough for builds of large projects.
 const BOX_LIMITS: sandbox::Limits = sandbox::Limits { processes: Some(8_192), memory: None, time: None };

@@ -601,7 +601,7 @@ impl Host {
         controls.output = self.parts.settings.borrow().limits.output_kb as usize * 1_000;
         let ran = match command {
             Runnable::Approved(command) => self.execute(command, &placement, controls).await,
-            Runnable::Contained(command) => Box::pin(self.contain(command, &judged.own, controls)).await,
+            Runnable::Contained(command) => Box::pin(self.contain(command, &judged, controls)).await,
         };
         match ran {
             Ok(output) => {

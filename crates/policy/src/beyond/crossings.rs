@@ -4,6 +4,7 @@ use super::walk::{Invoked, walk};
 use crate::facts::Facts;
 use crate::powers::subcommand;
 use countersign_commands::analysis::Analysis;
+use std::fmt;
 
 /// What a command wants of the network.
 #[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
@@ -45,6 +46,37 @@ pub enum Group {
     Packagist,
     /// Packages for Python.
     Python,
+}
+
+/// For whoever reads it; names are as the command has them, not escaped.
+impl fmt::Display for Wanted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Group(group) => write!(f, "the {} registry", group.name()),
+            Self::Host(host) => f.write_str(host),
+            Self::Remote(name) => write!(f, "the remote {name}"),
+            Self::Engine => f.write_str("the engine of containers"),
+        }
+    }
+}
+
+impl Group {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Alpine => "Alpine",
+            Self::Crates => "crates",
+            Self::Debian => "Debian",
+            Self::Gems => "gem",
+            Self::Go => "Go module",
+            Self::Hex => "Hex",
+            Self::Homebrew => "Homebrew",
+            Self::Maven => "Maven",
+            Self::Npm => "npm",
+            Self::NuGet => "NuGet",
+            Self::Packagist => "Packagist",
+            Self::Python => "Python package",
+        }
+    }
 }
 
 /// Programs that reach something, with these subcommands.

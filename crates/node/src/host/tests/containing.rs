@@ -247,3 +247,23 @@ async fn a_tool_of_an_agents_own_may_change_what_a_command_in_the_box_could() {
         check(&["a.txt", kept], "coder", Ask::OnMiss, false).await;
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_fails_for_want_of_the_network_says_so_to_its_agent() {
+    let place = Place::new("allowlist", "on-miss").await;
+    place.open("*", Attendance::Attended).await;
+    let peer = Peer::default();
+    let run = async |text: &str| {
+        let command = ["sh", "-c", text].map(str::to_owned).into();
+        let request = ExecRequest { command, ..place.request() };
+        place.rig.host.exec(request, &peer, CancellationToken::new()).await.unwrap()
+    };
+    let failed = run("git ls-remote https://git.example/x; exit 3").await;
+    assert_eq!(failed.exit_code, Some(3));
+    let told =
+        "countersign: the box has no network, and this wants git.example; ask for it with `countersign exec";
+    assert!(failed.stderr.contains(told), "{failed:?}");
+    for text in ["git ls-remote https://git.example/x; exit 0", "exit 3"] {
+        assert!(!run(text).await.stderr.contains("countersign:"), "{text}");
+    }
+}
