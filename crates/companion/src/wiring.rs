@@ -12,6 +12,7 @@ use countersign_core::known::KnownVersions;
 use countersign_core::paths::{Paths, process_environment};
 use countersign_core::session_events::SessionEvents;
 use countersign_core::{Core, Phases};
+use countersign_node::executor::sandbox;
 use countersign_node::socket::listener::BindError;
 use countersign_node::socket::server;
 use countersign_peers::connections::{self, Connections};
@@ -102,6 +103,12 @@ impl Companion {
             &core.phases.acting.tracker,
             core.phases.acting.stop.clone(),
         );
+        // So that prompts can offer a box without starting anything to find out.
+        core.phases.acting.tracker.spawn(async {
+            if let Err(why) = sandbox::check_bubblewrap().await {
+                tracing::info!(%why, "no box is offered");
+            }
+        });
         let (restored, lost_sockets) = mpsc::channel(LOST_SOCKETS);
         let socket = server::start(
             core.store.clone(),

@@ -115,7 +115,7 @@ fn a_box_that_cannot_be_made_leaves_the_question_and_its_reason() {
 }
 
 #[test]
-fn what_is_contained_runs_nowhere_else() {
+fn t22_what_is_contained_runs_nowhere_else() {
     let plan = |argv: &[String]| Plan { argv: argv.to_vec(), env: BTreeMap::new(), timeout: None };
     let world = World::new(OPAQUE, Security::Allowlist, Ask::OnMiss).open(Attendance::Attended);
     let outside = ApprovedCommand::new(world.judge(None), &world.facts, plan(&world.argv));
@@ -180,7 +180,7 @@ fn folder() -> impl Strategy<Value = &'static str> {
 
 proptest! {
     #[test]
-    fn nothing_is_contained_where_a_refusal_or_deny_applies(world in world(), program in refused(), security in security()) {
+    fn t22_nothing_is_contained_where_a_refusal_or_deny_applies(world in world(), program in refused(), security in security()) {
         let mut world = world;
         world.policy.security.value = security;
         let without = judge(&world, &[], CWD, Some(program)).verdict;

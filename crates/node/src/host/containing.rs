@@ -103,7 +103,7 @@ impl Host {
     }
 
     /// The folder that a person could open for the agent, so that this command and others there run in a box.
-    pub(super) async fn openable(&self, checked: &Checked, judged: &Judged) -> Option<String> {
+    pub(super) fn openable(&self, checked: &Checked, judged: &Judged) -> Option<String> {
         let (Placement::Here { .. }, Around::Nothing, Ask::OnMiss, Some(cwd)) =
             (&checked.placement, &judged.around, judged.policy.ask.value, &judged.facts.cwd)
         else {
@@ -113,7 +113,9 @@ impl Host {
             return None;
         }
         let folder = cwd.real_path.to_str()?;
-        sandbox::check_box(&self.boxed(folder, &judged.own), &self.grounds()).await.ok()?;
+        if !sandbox::can_be_offered(&sandbox::Workspace::around(folder), &self.grounds()) {
+            return None;
+        }
         // Only where it would help.
         let workspace = Workspace {
             id: String::new(),

@@ -455,7 +455,7 @@ impl Host {
             offer: Offer::for_exec(&subject, first),
         };
         checked.placement.tell(&mut question, &judged.facts);
-        if let Some(folder) = self.openable(checked, judged).await {
+        if let Some(folder) = self.openable(checked, judged) {
             question.offer.or_to_open(folder);
         }
         let unrecorded = judged.unrecorded.clone();

@@ -42,10 +42,16 @@ pub(super) struct Bubblewrap {
 
 /// The bubblewrap of this machine.
 pub(super) async fn found() -> Result<&'static Bubblewrap, Unavailable> {
-    // Only success is remembered: whoever mends the machine need not start anything again.
-    static FOUND: OnceCell<Bubblewrap> = OnceCell::const_new();
     FOUND.get_or_try_init(|| find(PLACES)).await
 }
+
+/// Whether it was found already. Nothing is started to find out.
+pub(super) fn is_found() -> bool {
+    FOUND.initialized()
+}
+
+/// Only success is remembered: whoever mends the machine need not start anything again.
+static FOUND: OnceCell<Bubblewrap> = OnceCell::const_new();
 
 /// The first of `places` that is there, tried out.
 pub(super) async fn find(places: &[&str]) -> Result<Bubblewrap, Unavailable> {

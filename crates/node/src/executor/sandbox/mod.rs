@@ -18,7 +18,7 @@ pub(super) use container::Running;
 use countersign_policy::ApprovedCommand;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-pub use workspace::{Limits, WayOut, Workspace, check_box, may_be_written, run_in_box};
+pub use workspace::{Limits, WayOut, Workspace, can_be_offered, check_box, may_be_written, run_in_box};
 
 /// A sandbox on this machine.
 #[derive(Clone, Debug, Eq, PartialEq)]

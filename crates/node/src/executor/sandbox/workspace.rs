@@ -250,6 +250,12 @@ pub fn may_be_written(folder: &Path, path: &Path) -> bool {
     inside.components().next().is_some() && inside.components().all(is_free)
 }
 
+/// Whether a box around `workspace` can be offered: nothing stands against the folder, and boxes are known to be made here
+/// ([`super::check_bubblewrap`]). Starts nothing.
+pub fn can_be_offered(workspace: &Workspace, grounds: &Grounds) -> bool {
+    folder::acceptable(&workspace.folder, grounds).is_ok() && bubblewrap::is_found()
+}
+
 /// Whether a command could run in a box around `workspace`: asked before a person is.
 pub async fn check_box(workspace: &Workspace, grounds: &Grounds) -> Result<(), Unavailable> {
     folder::acceptable(&workspace.folder, grounds)?;

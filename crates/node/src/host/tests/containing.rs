@@ -21,6 +21,8 @@ impl Place {
         let rig = Rig::new(&policy(security, ask, "deny", &[]), ForwardedGrants::Never).await;
         let folder = std::fs::canonicalize(&rig.work).unwrap().join("project");
         std::fs::create_dir(&folder).unwrap();
+        // As the app does when it starts: then folders are offered.
+        crate::executor::sandbox::check_bubblewrap().await.unwrap();
         Self { rig, folder }
     }
 
@@ -175,7 +177,7 @@ async fn a_run_that_wants_a_box_runs_in_one_or_not_at_all() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_runs_it_itself_is_never_told_that_a_box_holds_it() {
+async fn t22_whoever_runs_it_itself_is_never_told_that_a_box_holds_it() {
     let place = Place::new("allowlist", "on-miss").await;
     place.open("*", Attendance::Unattended).await;
     let peer = Peer::default();

@@ -101,7 +101,7 @@ fn every_line_has_a_name_of_its_own_and_a_topic_that_is_tried() {
 
 /// Every line of the list of what is hidden in a home: a file there is not read, and would be without the wall.
 #[tokio::test]
-async fn every_hidden_path_of_a_home_is_hidden() {
+async fn t22_every_hidden_path_of_a_home_is_hidden() {
     for without in [&[][..], &[Wall::Hidden, Wall::Caches][..]] {
         let place = Place::without(without);
         let mut made = 0;
@@ -124,5 +124,5 @@ async fn every_hidden_path_of_a_home_is_hidden() {
         let expected = if without.is_empty() { "0\n".to_owned() } else { format!("{made}\n") };
         assert_eq!(payload.stdout, expected, "{without:?}: {payload:?}");
     }
-    again_as_nobody("boxed::attempts::every_hidden_path_of_a_home_is_hidden");
+    again_as_nobody("boxed::attempts::t22_every_hidden_path_of_a_home_is_hidden");
 }

@@ -70,7 +70,7 @@ fn processes_with(text: &str) -> Vec<Pid> {
 }
 
 #[tokio::test]
-async fn what_stays_behind_ends_with_the_run() {
+async fn t22_what_stays_behind_ends_with_the_run() {
     for daemon in [
         "setsid sh -c 'trap \"\" TERM HUP; while :; do date > alive; sleep .01; done' > /dev/null 2>&1 &",
         "(setsid sh -c '(while :; do date > alive; sleep .01; done) > /dev/null 2>&1 &' &)",
@@ -89,11 +89,11 @@ if os.fork() == 0:
         place.check(&text, "done\n").await;
         assert_still(&place.work().join("alive")).await;
     }
-    again_as_nobody("boxed::leftovers::what_stays_behind_ends_with_the_run");
+    again_as_nobody("boxed::leftovers::t22_what_stays_behind_ends_with_the_run");
 }
 
 #[tokio::test]
-async fn a_protected_name_that_is_made_ends_the_run_and_is_put_aside() {
+async fn t22_a_protected_name_that_is_made_ends_the_run_and_is_put_aside() {
     for (name, text) in [
         (".envrc", "echo evil > .envrc"),
         (".idea", "mkdir -p .idea && echo evil > .idea/x"),
@@ -108,7 +108,7 @@ async fn a_protected_name_that_is_made_ends_the_run_and_is_put_aside() {
         assert!(!place.work().join(name).exists(), "{name}");
         assert!(place.work().join(format!("{name}.put-aside-1")).exists(), "{name}");
     }
-    again_as_nobody("boxed::leftovers::a_protected_name_that_is_made_ends_the_run_and_is_put_aside");
+    again_as_nobody("boxed::leftovers::t22_a_protected_name_that_is_made_ends_the_run_and_is_put_aside");
 }
 
 #[tokio::test]
