@@ -126,12 +126,26 @@ fn a_script_that_was_allowed_runs_unasked_until_it_changes() -> Story {
 }
 
 #[test]
-fn an_interpreter_with_a_text_can_only_be_allowed_once() -> Story {
+fn an_interpreter_with_a_text_can_only_be_allowed_once_or_be_held_in_a_box() -> Story {
     asking(|app| {
-        let (running, _) = app.raise(&["perl", "-e", "1"])?;
+        // Nobody opens this folder.
+        let running = app.home.start(&["exec", "--cwd", "/", "--", "perl", "-e", "1"])?;
+        app.wait_for_card("perl")?;
         app.wait_for_element(Window::Prompt, "[data-testid=\"always-unavailable\"]")?;
         let more: bool = app.browser()?.run(MORE_IS_OFFERED, json!([]))?;
         ensure!(!more, "\"Allow…\" works for an interpreter");
+        app.deny()?;
+        running.finish()?.expect_code(200)?;
+
+        let work = app.home.file("project");
+        std::fs::create_dir(&work)?;
+        let running = app.home.start(&["exec", "--cwd", &work, "--", "perl", "-e", "2"])?;
+        app.wait_for_card("perl")?;
+        app.click(Window::Prompt, "allow-more")?;
+        app.wait_for_element(Window::Prompt, "[data-testid=\"sheet-option\"][value=\"workspace\"]:checked")?;
+        let only = "return document.querySelectorAll('[data-testid=\"sheet-option\"]').length === 1";
+        app.wait_in(Window::Prompt, "nothing else is offered", only)?;
+        app.click(Window::Prompt, "sheet-back")?;
         app.deny()?;
         running.finish()?.expect_code(200).map(|_| ())
     })

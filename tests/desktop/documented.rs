@@ -176,6 +176,10 @@ fn typed(app: &App, line: &str) -> Story {
     shell.env("PATH", env::join_paths(folders.chain(env::split_paths(&rest)))?);
     shell.env("TOKEN", app.home.gateway_token()?);
     shell.args(["-c", &script]).process_group(0);
+    // Looked at before the shell has made them.
+    for file in [&out, &err] {
+        fs::write(file, "")?;
+    }
     let mut running = Running::start(&mut shell)?;
     let said = || -> Result<String> { Ok([fs::read_to_string(&out)?, fs::read_to_string(&err)?].concat()) };
     let (mut was_asked, mut stayed) = (false, false);
