@@ -72,6 +72,7 @@ fn judge(argv: &[String], analysis: &Analysis) {
             Verdict::Allow(evidence) => {
                 assert_eq!((evidence, security), (Evidence::Entries, Security::Allowlist))
             }
+            Verdict::Contain(_) => panic!("no folder is open"),
             Verdict::Ask(_) => assert!(security != Security::Deny && !is_free),
             Verdict::Deny(_) => assert_ne!(security, Security::Full),
         }
