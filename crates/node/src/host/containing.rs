@@ -98,6 +98,11 @@ impl Host {
         let Ok(checked) = check(request, here, &self.parts.home, ForwardedGrants::Never) else {
             return false;
         };
+        // Most people's commands come while nothing is open: they are judged once.
+        let own = self.rules_of(&checked.agent, checked.session.as_ref(), Folders::new()).await;
+        if own.opened().next().is_none() {
+            return false;
+        }
         let Ok(judged) = self.judge(&checked).await else { return false };
         matches!(evaluate(&judged.subject(&checked), None).verdict, Verdict::Contain(_))
     }
