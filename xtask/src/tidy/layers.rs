@@ -16,6 +16,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ),
     ("crates/routing", &["countersign-commands", "countersign-protocol"]),
     ("crates/tool-policy", &["countersign-commands", "countersign-policy"]),
+    ("crates/gate", &[]),
     ("crates/gateway", &["countersign-protocol"]),
     (
         "crates/tools",

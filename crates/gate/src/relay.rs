@@ -1,0 +1,75 @@
+//! The half that runs in the box: listens on its loopback and carries what comes through the gate's socket.
+
+use crate::said::Client;
+use crate::tunnel::{copy, send};
+use crate::who;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::{TcpListener, TcpStream, UnixStream};
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+
+/// Connections at once. The gate has fewer places and says so; more than this wait to be taken.
+const CONNECTIONS: usize = 1024;
+
+/// How long nothing is taken when nothing can be.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Carries every connection to `ports` through the gate's socket at `gate`, HTTP and SOCKS 5 alike, and says which program of
+/// the box it comes from, as far as that is seen in `/proc`. Runs until a port fails for good. Dropping it closes all.
+pub async fn relay(ports: Vec<TcpListener>, gate: PathBuf) -> io::Result<()> {
+    let gate: Arc<Path> = gate.into();
+    let places = Arc::new(Semaphore::new(CONNECTIONS));
+    let mut listening = JoinSet::new();
+    for port in ports {
+        listening.spawn(listen(port, gate.clone(), places.clone()));
+    }
+    while let Some(ended) = listening.join_next().await {
+        ended.map_err(io::Error::other)??;
+    }
+    Ok(())
+}
+
+async fn listen(port: TcpListener, gate: Arc<Path>, places: Arc<Semaphore>) -> io::Result<()> {
+    let mut connections = JoinSet::new();
+    loop {
+        let place = places.clone().acquire_owned().await.map_err(io::Error::other)?;
+        // What has ended is forgotten here: there is never more than what had a place.
+        while connections.try_join_next().is_some() {}
+        match port.accept().await {
+            Ok((client, _)) => {
+                let gate = gate.clone();
+                connections.spawn(async move {
+                    let _place = place;
+                    if let Err(error) = carry(client, &gate).await {
+                        tracing::debug!(%error, "a connection to the gate broke");
+                    }
+                });
+            }
+            Err(error) if is_passing(&error) => tokio::time::sleep(PAUSE).await,
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Whether taking a connection may work later: descriptors and memory come back, and a connection that broke is only one.
+fn is_passing(error: &io::Error) -> bool {
+    use rustix::io::Errno;
+    let passing = [Errno::MFILE, Errno::NFILE, Errno::NOBUFS, Errno::NOMEM, Errno::CONNABORTED, Errno::INTR];
+    Errno::from_io_error(error).is_some_and(|error| passing.contains(&error))
+}
+
+async fn carry(client: TcpStream, gate: &Path) -> io::Result<()> {
+    client.set_nodelay(true)?;
+    let stream = UnixStream::connect(gate).await?;
+    if let Some(preamble) = who::opened(client.peer_addr()?, client.local_addr()?).map(Client::new)
+        && let Some(preamble) = preamble.preamble()
+    {
+        send(&stream, &preamble).await?;
+    }
+    let up = copy(&client, &stream, |_| {});
+    let down = copy(&stream, &client, |_| {});
+    futures_util::future::try_join(up, down).await.map(drop)
+}

@@ -1,0 +1,1 @@
+//! Stories of a gate with real sockets and real peers.

@@ -1,0 +1,170 @@
+//! Which program of the box opened a connection: the socket's number from `/proc/net/tcp`, its owner from the open files of
+//! processes, and the owner's parents. What cannot be seen, or takes too long to find, is not said.
+
+use crate::said::CHAIN;
+use std::fs;
+use std::net::{IpAddr, SocketAddr};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// How long is looked: a connection is not made to wait for a name.
+const LOOKING: Duration = Duration::from_millis(2);
+
+/// Names from the first program of the box to the one whose socket is bound to `client` and connected to `relay`.
+pub(crate) fn opened(client: SocketAddr, relay: SocketAddr) -> Option<Vec<String>> {
+    let until = Instant::now() + LOOKING;
+    let socket = socket(client, relay)?;
+    let process = owner(&format!("socket:[{socket}]"), until)?;
+    Some(chain(process))
+}
+
+/// The number of the socket at `client`'s end.
+fn socket(client: SocketAddr, relay: SocketAddr) -> Option<u64> {
+    let (path, ends) = match (client.ip(), relay.ip()) {
+        (IpAddr::V4(_), IpAddr::V4(_)) => ("/proc/net/tcp", (hex(client), hex(relay))),
+        _ => ("/proc/net/tcp6", (hex(client), hex(relay))),
+    };
+    let table = fs::read_to_string(path).ok()?;
+    inode(&table, &ends.0, &ends.1)
+}
+
+/// The socket's number in a table of the kernel: `sl local_address rem_address st queues timer retransmits uid timeout inode`.
+fn inode(table: &str, local: &str, remote: &str) -> Option<u64> {
+    table.lines().skip(1).find_map(|line| {
+        let mut fields = line.split_ascii_whitespace().skip(1);
+        if fields.next() != Some(local) || fields.next() != Some(remote) {
+            return None;
+        }
+        // A socket that was closed has none.
+        fields.nth(6)?.parse().ok().filter(|number| *number != 0)
+    })
+}
+
+/// An address as the kernel's tables write it: words in the machine's order.
+fn hex(address: SocketAddr) -> String {
+    let port = address.port();
+    match address.ip() {
+        IpAddr::V4(address) => format!("{:08X}:{port:04X}", u32::from_ne_bytes(address.octets())),
+        IpAddr::V6(address) => {
+            let octets = address.octets();
+            let (words, _) = octets.as_chunks::<4>();
+            let words: String =
+                words.iter().map(|word| format!("{:08X}", u32::from_ne_bytes(*word))).collect();
+            format!("{words}:{port:04X}")
+        }
+    }
+}
+
+/// The process that has `socket` open. Young ones first: most connections are made by what was just started.
+fn owner(socket: &str, until: Instant) -> Option<u32> {
+    let own = std::process::id();
+    let processes = fs::read_dir("/proc").ok()?.filter_map(Result::ok);
+    let mut ids: Vec<u32> = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
+    ids.retain(|id| *id != own);
+    ids.sort_unstable_by(|a, b| b.cmp(a));
+    ids.into_iter().take_while(|_| Instant::now() < until).find(|id| has_open(*id, socket))
+}
+
+fn has_open(process: u32, socket: &str) -> bool {
+    let Ok(files) = fs::read_dir(format!("/proc/{process}/fd")) else { return false };
+    files
+        .filter_map(Result::ok)
+        .any(|file| fs::read_link(file.path()).is_ok_and(|to| to.as_os_str().as_bytes() == socket.as_bytes()))
+}
+
+/// The names of `process` and its parents, the oldest first. The first process of the box is its frame and not named.
+fn chain(mut process: u32) -> Vec<String> {
+    let mut names = Vec::new();
+    while process > 1 && names.len() < CHAIN {
+        let Some((name, parent)) = status(process) else { break };
+        names.push(name);
+        process = parent;
+    }
+    names.reverse();
+    names
+}
+
+/// A process's name and its parent's id.
+fn status(process: u32) -> Option<(String, u32)> {
+    let status = fs::read(format!("/proc/{process}/stat")).ok()?;
+    let status = String::from_utf8_lossy(&status);
+    let (comm, parent) = parsed(&status)?;
+    let line = fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
+    let called = line.split(|byte| *byte == 0).next().unwrap_or_default();
+    let called = Path::new(std::ffi::OsStr::from_bytes(called)).file_name().unwrap_or_default();
+    Some((name(comm, &called.to_string_lossy()), parent))
+}
+
+/// The name and the parent in `PID (NAME) STATE PARENT …`. The name can have brackets itself.
+fn parsed(status: &str) -> Option<(&str, u32)> {
+    let (front, back) = status.rsplit_once(')')?;
+    let (_, comm) = front.split_once('(')?;
+    Some((comm, back.split_ascii_whitespace().nth(1)?.parse().ok()?))
+}
+
+/// One name of two: threads and interpreters call themselves otherwise than they were called, and the kernel cuts names.
+fn name(comm: &str, called: &str) -> String {
+    if called.is_empty() || called == comm {
+        comm.to_owned()
+    } else if called.starts_with(comm) {
+        called.to_owned()
+    } else {
+        format!("{comm} ({called})")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+    use std::net::{Ipv4Addr, TcpListener, TcpStream};
+
+    #[test]
+    fn tables_of_the_kernel_are_read() {
+        const TABLE: &str = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n\
+            \x20  0: 0100007F:0016 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 11 1 0\n\
+            \x20  1: 0100007F:C001 0100007F:0016 01 00000000:00000000 00:00000000 00000000     0        0 12 1 0\n\
+            \x20  2: 0100007F:C002 0100007F:0016 06 00000000:00000000 00:00000000 00000000     0        0 0 3 0\n";
+        for (local, remote, expected) in [
+            ("0100007F:C001", "0100007F:0016", Some(12)),
+            ("0100007F:0016", "0100007F:C001", None),
+            ("0100007F:C002", "0100007F:0016", None),
+        ] {
+            assert_eq!(inode(TABLE, local, remote), expected, "{local}");
+        }
+        assert_eq!(inode("", "a", "b"), None);
+    }
+
+    #[test]
+    fn a_process_is_read_whatever_it_is_called() {
+        assert_eq!(parsed("12 (a) b (c)) S 7 12 0"), Some(("a) b (c)", 7)));
+        assert_eq!(parsed("12 (cargo) S"), None);
+        for (comm, called, expected) in [
+            ("cargo", "cargo", "cargo"),
+            ("git-remote-http", "git-remote-https", "git-remote-https"),
+            ("node", "npm install", "node (npm install)"),
+            ("kthread", "", "kthread"),
+        ] {
+            assert_eq!(name(comm, called), expected);
+        }
+    }
+
+    #[test]
+    fn the_socket_of_a_connection_is_found_for_ipv4_and_ipv6() {
+        for address in [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(std::net::Ipv6Addr::LOCALHOST)] {
+            let Ok(listener) = TcpListener::bind((address, 0)) else { continue };
+            let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+            let found = socket(client.local_addr().unwrap(), client.peer_addr().unwrap()).unwrap();
+            assert!(has_open(std::process::id(), &format!("socket:[{found}]")), "{address}");
+        }
+    }
+
+    #[test]
+    fn a_chain_ends_with_the_program_itself() {
+        let chain = chain(std::process::id());
+        let own = std::env::current_exe().unwrap();
+        let own = own.file_name().unwrap().to_string_lossy();
+        assert!(chain.last().unwrap().contains(&*own), "{chain:?}");
+    }
+}
