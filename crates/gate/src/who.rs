@@ -1,21 +1,19 @@
 //! Which program of the box opened a connection: the socket's number from `/proc/net/tcp`, its owner from the open files of
-//! processes, and the owner's parents. What cannot be seen, or takes too long to find, is not said.
+//! processes, and the owner's parents. What cannot be seen, or is too much to look through, is not said.
 
 use crate::said::CHAIN;
 use std::fs;
 use std::net::{IpAddr, SocketAddr};
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::Path;
-use std::time::{Duration, Instant};
+use std::path::{Path, PathBuf};
 
-/// How long is looked: a connection is not made to wait for a name.
-const LOOKING: Duration = Duration::from_millis(2);
+/// Open files that are looked at, a microsecond each: a connection is not made to wait for a name.
+const FILES: usize = 4096;
 
 /// Names from the first program of the box to the one whose socket is bound to `client` and connected to `relay`.
 pub(crate) fn opened(client: SocketAddr, relay: SocketAddr) -> Option<Vec<String>> {
-    let until = Instant::now() + LOOKING;
     let socket = socket(client, relay)?;
-    let process = owner(&format!("socket:[{socket}]"), until)?;
+    let process = owner(&format!("socket:[{socket}]"))?;
     Some(chain(process))
 }
 
@@ -57,20 +55,25 @@ fn hex(address: SocketAddr) -> String {
 }
 
 /// The process that has `socket` open. Young ones first: most connections are made by what was just started.
-fn owner(socket: &str, until: Instant) -> Option<u32> {
+fn owner(socket: &str) -> Option<u32> {
     let own = std::process::id();
     let processes = fs::read_dir("/proc").ok()?.filter_map(Result::ok);
     let mut ids: Vec<u32> = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
     ids.retain(|id| *id != own);
     ids.sort_unstable_by(|a, b| b.cmp(a));
-    ids.into_iter().take_while(|_| Instant::now() < until).find(|id| has_open(*id, socket))
+    let files = ids.into_iter().flat_map(|id| open_files(id).map(move |file| (id, file)));
+    let mut found = files.take(FILES).filter(|(_, file)| is_link_to(file, socket));
+    found.next().map(|(id, _)| id)
 }
 
-fn has_open(process: u32, socket: &str) -> bool {
-    let Ok(files) = fs::read_dir(format!("/proc/{process}/fd")) else { return false };
-    files
-        .filter_map(Result::ok)
-        .any(|file| fs::read_link(file.path()).is_ok_and(|to| to.as_os_str().as_bytes() == socket.as_bytes()))
+/// The open files of a process, if they may be seen.
+fn open_files(process: u32) -> impl Iterator<Item = PathBuf> {
+    let files = fs::read_dir(format!("/proc/{process}/fd")).into_iter().flatten();
+    files.filter_map(|file| Some(file.ok()?.path()))
+}
+
+fn is_link_to(file: &Path, socket: &str) -> bool {
+    fs::read_link(file).is_ok_and(|to| to.as_os_str().as_bytes() == socket.as_bytes())
 }
 
 /// The names of `process` and its parents, the oldest first. The first process of the box is its frame and not named.
@@ -156,7 +159,8 @@ mod tests {
             let Ok(listener) = TcpListener::bind((address, 0)) else { continue };
             let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
             let found = socket(client.local_addr().unwrap(), client.peer_addr().unwrap()).unwrap();
-            assert!(has_open(std::process::id(), &format!("socket:[{found}]")), "{address}");
+            let name = format!("socket:[{found}]");
+            assert!(open_files(std::process::id()).any(|file| is_link_to(&file, &name)), "{address}");
         }
     }
 

@@ -1,1 +1,7 @@
 //! Stories of a gate with real sockets and real peers.
+
+mod fake;
+mod front;
+mod holding;
+mod programs;
+mod tunnels;

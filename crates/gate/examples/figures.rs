@@ -1,0 +1,166 @@
+//! Prints what the way through relay and gate costs beside a direct connection: `cargo run --release -p countersign-gate
+//! --example figures`. Everything is on loopback of this machine, so both share its processors with both ends.
+#![expect(
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "it prints figures, and has nobody to tell of errors"
+)]
+
+use countersign_gate::{Bytes, Crossings, Destination, Gate, Refusal, Ruling, Settings, Wish, relay};
+use futures_util::future::{BoxFuture, FutureExt as _};
+use std::io::{Read as _, Write as _};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::Path;
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+use tokio_util::sync::CancellationToken;
+
+/// Connections of which the middle one counts.
+const CONNECTIONS: usize = 2000;
+
+/// Bytes of one transfer.
+const TRANSFER: usize = 1 << 30;
+
+/// Transfers of which the fastest counts.
+const TRANSFERS: usize = 5;
+
+struct Open;
+
+impl Crossings for Open {
+    fn rule(&self, _: Wish) -> BoxFuture<'_, Ruling> {
+        async { Ruling::Open }.boxed()
+    }
+    fn account(&self, _: &Destination, _: Bytes) {}
+    fn refused(&self, wish: &Wish, why: Refusal) {
+        println!("refused: {}: {why}", wish.destination);
+    }
+}
+
+fn main() {
+    let folder = tempfile::tempdir().unwrap();
+    let proxy = through(&folder.path().join("gate.sock"));
+    let server = serve();
+    let (direct, around) = (middle(None, server), middle(Some(proxy), server));
+    println!(
+        "a connection and its first answer: direct {direct:?}, through the gate {around:?}, added {:?}",
+        around - direct
+    );
+    for (what, word) in [("down", b'd'), ("up", b'u')] {
+        let (direct, around) = (fastest(None, server, word), fastest(Some(proxy), server, word));
+        println!(
+            "{what}: direct {direct:.0} MiB/s, through the gate {around:.0} MiB/s, {:.0} %",
+            around / direct * 100.0
+        );
+    }
+}
+
+/// A relay and a gate, each with a runtime of its own as they have in an app and in a box.
+fn through(socket: &Path) -> SocketAddr {
+    let runtime =
+        || tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    let (gate, socket) = (runtime(), socket.to_owned());
+    let listener = gate.block_on(async { tokio::net::UnixListener::bind(&socket) }).unwrap();
+    thread::spawn(move || {
+        gate.block_on(Gate::serve(listener, Arc::new(Open), Settings::default(), CancellationToken::new()))
+            .unwrap();
+    });
+    let ports = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    ports.set_nonblocking(true).unwrap();
+    let address = ports.local_addr().unwrap();
+    thread::spawn(move || {
+        let inside = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        inside
+            .block_on(async { relay(vec![tokio::net::TcpListener::from_std(ports).unwrap()], socket).await })
+            .unwrap();
+    });
+    address
+}
+
+/// Answers one byte with one, sends a transfer for `d`, takes one for `u`.
+fn serve() -> SocketAddr {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let address = listener.local_addr().unwrap();
+    thread::spawn(move || {
+        for mut stream in listener.incoming().map(Result::unwrap) {
+            thread::spawn(move || {
+                stream.set_nodelay(true).unwrap();
+                let mut word = [0];
+                stream.read_exact(&mut word).unwrap();
+                match word[0] {
+                    b'd' => give(&mut stream),
+                    b'u' => take(&mut stream),
+                    _ => {}
+                }
+                let _ = stream.write_all(&word);
+            });
+        }
+    });
+    address
+}
+
+fn give(stream: &mut TcpStream) {
+    let chunk = vec![1; 1 << 18];
+    for _ in 0..TRANSFER / chunk.len() {
+        stream.write_all(&chunk).unwrap();
+    }
+}
+
+fn take(stream: &mut TcpStream) {
+    let mut chunk = vec![0; 1 << 18];
+    let mut left = TRANSFER;
+    while left > 0 {
+        let taken = stream.read(&mut chunk).unwrap();
+        assert!(taken > 0);
+        left -= taken;
+    }
+}
+
+fn open(proxy: Option<SocketAddr>, server: SocketAddr) -> TcpStream {
+    let mut stream = TcpStream::connect(proxy.unwrap_or(server)).unwrap();
+    stream.set_nodelay(true).unwrap();
+    if proxy.is_some() {
+        stream.write_all(format!("CONNECT {server} HTTP/1.1\r\nHost: {server}\r\n\r\n").as_bytes()).unwrap();
+        let mut head = Vec::new();
+        let mut byte = [0];
+        while !head.ends_with(b"\r\n\r\n") {
+            stream.read_exact(&mut byte).unwrap();
+            head.push(byte[0]);
+        }
+        assert!(head.starts_with(b"HTTP/1.1 200"), "{}", String::from_utf8_lossy(&head));
+    }
+    stream
+}
+
+fn middle(proxy: Option<SocketAddr>, server: SocketAddr) -> Duration {
+    let mut taken: Vec<Duration> = (0..CONNECTIONS)
+        .map(|_| {
+            let began = Instant::now();
+            let mut stream = open(proxy, server);
+            let mut word = *b".";
+            stream.write_all(&word).unwrap();
+            stream.read_exact(&mut word).unwrap();
+            began.elapsed()
+        })
+        .collect();
+    taken.sort_unstable();
+    taken[taken.len() / 2]
+}
+
+/// MiB per second.
+fn fastest(proxy: Option<SocketAddr>, server: SocketAddr, word: u8) -> f64 {
+    (0..TRANSFERS)
+        .map(|_| {
+            let mut stream = open(proxy, server);
+            let began = Instant::now();
+            stream.write_all(&[word]).unwrap();
+            if word == b'd' {
+                take(&mut stream)
+            } else {
+                give(&mut stream)
+            }
+            stream.read_exact(&mut [0]).unwrap();
+            (TRANSFER >> 20) as f64 / began.elapsed().as_secs_f64()
+        })
+        .fold(0.0, f64::max)
+}
