@@ -11,6 +11,7 @@ use std::io;
 use std::net::SocketAddr;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::TcpStream;
+use tokio_util::task::AbortOnDropHandle;
 
 /// Why there is no tunnel, or why it broke.
 #[derive(Debug, thiserror::Error)]
@@ -76,8 +77,8 @@ pub(crate) async fn through(
     authorization: Option<&str>,
 ) -> Result<(TcpStream, Bytes), NotConnected> {
     let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
-    // Ends with `sender`, or hands the stream over.
-    tokio::spawn(connection.with_upgrades());
+    // Has ended when the stream is handed over, and ends when nobody waits for that.
+    let _connection = AbortOnDropHandle::new(tokio::spawn(connection.with_upgrades()));
     let authority = destination.to_string();
     let invalid = |_| NotConnected::NoTunnel;
     let mut request = Request::new(Empty::<Bytes>::new());

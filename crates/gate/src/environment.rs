@@ -32,19 +32,18 @@ pub fn environment(way: &WayOut) -> BTreeMap<String, String> {
     for name in ["ALL_PROXY", "all_proxy"] {
         set(name, &socks);
     }
-    // Servers of the box itself are reached directly. Brackets are what some programs compare with.
-    for name in ["NO_PROXY", "no_proxy"] {
-        set(name, "localhost,127.0.0.1,::1,[::1]");
+    // Servers of the box itself are reached directly.
+    for name in ["NO_PROXY", "no_proxy", "npm_config_noproxy", "GLOBAL_AGENT_NO_PROXY"] {
+        set(name, "localhost,127.0.0.1,::1");
     }
     // ssh reads no variable; git starts it with these words.
     set(
         "GIT_SSH_COMMAND",
         &format!("ssh -o {}", quoted(&format!("ProxyCommand={}", proxy_command(&way.connect)))),
     );
-    // npm's own setting wins over the common variables, so a project's `.npmrc` would.
+    // A project's `.npmrc` wins over the common variables, and these win over it.
     set("npm_config_proxy", &http);
     set("npm_config_https_proxy", &http);
-    set("npm_config_noproxy", "localhost,127.0.0.1,::1");
     // Yarn from 2 on has its own names and ignores the others.
     set("YARN_HTTP_PROXY", &http);
     set("YARN_HTTPS_PROXY", &http);
@@ -53,9 +52,8 @@ pub fn environment(way: &WayOut) -> BTreeMap<String, String> {
     // Programs with `global-agent`, and what Electron fetches of itself.
     set("GLOBAL_AGENT_HTTP_PROXY", &http);
     set("GLOBAL_AGENT_HTTPS_PROXY", &http);
-    set("GLOBAL_AGENT_NO_PROXY", "localhost,127.0.0.1,::1");
     set("ELECTRON_GET_USE_PROXY", "1");
-    // pip's own setting in a file would win over the common variables, and this one wins over the file.
+    // pip's file of settings would win over the common variables, and this one wins over the file.
     set("PIP_PROXY", &http);
     // Cargo's file of settings would win over the common variables, and this one wins over the file.
     set("CARGO_HTTP_PROXY", &http);
@@ -92,12 +90,12 @@ fn quoted(word: &str) -> String {
     }
 }
 
+/// What is not for a proxy is left as it is: loopback.
 fn java(proxy: SocketAddr) -> String {
     let (host, port) = (proxy.ip(), proxy.port());
-    format!(
-        "-Dhttp.proxyHost={host} -Dhttp.proxyPort={port} -Dhttps.proxyHost={host} -Dhttps.proxyPort={port} \
-         -Dhttp.nonProxyHosts=localhost|127.*|[::1]"
-    )
+    ["http", "https"]
+        .map(|scheme| format!("-D{scheme}.proxyHost={host} -D{scheme}.proxyPort={port}"))
+        .join(" ")
 }
 
 #[cfg(test)]
@@ -117,8 +115,8 @@ mod tests {
         let mut expected: BTreeMap<&str, &str> = [
             ("ALL_PROXY", "socks5h://127.0.0.1:3128"),
             ("all_proxy", "socks5h://127.0.0.1:3128"),
-            ("NO_PROXY", "localhost,127.0.0.1,::1,[::1]"),
-            ("no_proxy", "localhost,127.0.0.1,::1,[::1]"),
+            ("NO_PROXY", "localhost,127.0.0.1,::1"),
+            ("no_proxy", "localhost,127.0.0.1,::1"),
             ("npm_config_noproxy", "localhost,127.0.0.1,::1"),
             ("GLOBAL_AGENT_NO_PROXY", "localhost,127.0.0.1,::1"),
             ("ELECTRON_GET_USE_PROXY", "1"),
@@ -127,7 +125,7 @@ mod tests {
             (
                 "JAVA_TOOL_OPTIONS",
                 "-Dhttp.proxyHost=127.0.0.1 -Dhttp.proxyPort=3128 -Dhttps.proxyHost=127.0.0.1 \
-                 -Dhttps.proxyPort=3128 -Dhttp.nonProxyHosts=localhost|127.*|[::1]",
+                 -Dhttps.proxyPort=3128",
             ),
             (
                 "GIT_SSH_COMMAND",

@@ -78,15 +78,27 @@ fn is_asked(name: &str, asked: &Destination) -> bool {
 }
 
 fn http(bytes: &[u8], asked: &Destination) -> First {
+    let start = bytes.iter().position(|byte| !byte.is_ascii_whitespace()).unwrap_or(bytes.len());
+    if !begins_with_method(&bytes[start..]) {
+        return First::Pass;
+    }
     let mut headers = [httparse::EMPTY_HEADER; HEADERS];
     let mut request = httparse::Request::new(&mut headers);
     match request.parse(bytes) {
         Ok(httparse::Status::Partial) => return First::More,
         Ok(httparse::Status::Complete(_)) => {}
         Err(httparse::Error::TooManyHeaders) => return First::Refuse(Refusal::Unreadable),
-        // Servers read more as a request than the standard does.
-        Err(_) if looks_like_http(bytes) => return First::Refuse(Refusal::Unreadable),
-        Err(_) => return First::Pass,
+        // Servers read more as a request than the standard does. Redis has a GET too, and no version behind it.
+        Err(_) => {
+            let line = bytes[start..].split_inclusive(|byte| *byte == b'\n').next().unwrap_or_default();
+            return match line {
+                [.., b'\n'] if line.windows(HTTP.len()).any(|word| word.eq_ignore_ascii_case(HTTP)) => {
+                    First::Refuse(Refusal::Unreadable)
+                }
+                [.., b'\n'] => First::Pass,
+                _ => First::More,
+            };
+        }
     }
     let target = request.path.unwrap_or_default();
     if !target.starts_with('/') && target != "*" {
@@ -113,17 +125,60 @@ fn is_authority(text: &str, asked: &Destination) -> bool {
     Destination::parse(text, Some(asked.port)).is_ok_and(|named| named == *asked)
 }
 
-fn looks_like_http(bytes: &[u8]) -> bool {
-    let start = bytes.iter().position(|byte| !byte.is_ascii_whitespace()).unwrap_or(bytes.len());
-    let word = &bytes[start..];
-    METHODS.iter().any(|method| {
-        word.get(..method.len()).is_some_and(|word| word.eq_ignore_ascii_case(method.as_bytes()))
-            && word.get(method.len()).is_none_or(u8::is_ascii_whitespace)
+/// Whether bytes are the beginning of a request, as far as they go. A message of one byte of another protocol is not held.
+fn begins_with_method(bytes: &[u8]) -> bool {
+    METHODS.iter().any(|method| match bytes.strip_prefix(method.as_bytes()) {
+        Some(rest) => rest.first().is_none_or(u8::is_ascii_whitespace),
+        None => method.as_bytes().starts_with(bytes),
     })
 }
 
-/// Words that begin a request and no other protocol that is known to begin with a word of the client.
-const METHODS: [&str; 9] = ["CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "TRACE"];
+/// What stands in front of a request's version.
+const HTTP: &[u8] = b"HTTP/";
+
+/// The methods of HTTP and of what extends it, as IANA lists them. Servers answer others with an error.
+const METHODS: [&str; 40] = [
+    "ACL",
+    "BASELINE-CONTROL",
+    "BIND",
+    "CHECKIN",
+    "CHECKOUT",
+    "CONNECT",
+    "COPY",
+    "DELETE",
+    "GET",
+    "HEAD",
+    "LABEL",
+    "LINK",
+    "LOCK",
+    "MERGE",
+    "MKACTIVITY",
+    "MKCALENDAR",
+    "MKCOL",
+    "MKREDIRECTREF",
+    "MKWORKSPACE",
+    "MOVE",
+    "OPTIONS",
+    "ORDERPATCH",
+    "PATCH",
+    "POST",
+    "PRI",
+    "PROPFIND",
+    "PROPPATCH",
+    "PUT",
+    "QUERY",
+    "REBIND",
+    "REPORT",
+    "SEARCH",
+    "TRACE",
+    "UNBIND",
+    "UNCHECKOUT",
+    "UNLINK",
+    "UNLOCK",
+    "UPDATE",
+    "UPDATEREDIRECTREF",
+    "VERSION-CONTROL",
+];
 
 /// Bytes of a name that is told.
 const TOLD: usize = 256;
@@ -198,7 +253,6 @@ mod tests {
         let mut hello = hello("crates.io");
         hello[5] = 2;
         check(&hello, "crates.io:443", "unreadable");
-        // A message of 64 KiB in records that are announced and never whole.
         check(&[b"GET /".as_slice(), &[b'a'; LOOKED_AT]].concat(), "crates.io:80", "unreadable");
     }
 
@@ -216,7 +270,9 @@ mod tests {
             ("CONNECT b.example:443 HTTP/1.1\r\nHost: a.example\r\n\r\n", "other b.example:443"),
             ("GET / HTTP/1.1\r\nHost : a.example\r\n\r\n", "unreadable"),
             ("GET\t/ HTTP/1.1\r\nHost: b.example\r\n\r\n", "unreadable"),
-            ("\n get / HTTP/1.1\r\nHost: b.example\r\n\r\n", "unreadable"),
+            ("\n GET / HTTP/1.1\r\nHost: b.example\r\n\r\n", "unreadable"),
+            ("GET\t/ ", "more"),
+            ("\r\n", "more"),
             ("GET / HTTP/1.1\r\nHo", "more"),
             ("PRI * HT", "more"),
             ("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "http2"),
@@ -234,6 +290,10 @@ mod tests {
             b"EHLO me\r\n",
             b"*1\r\n$4\r\nPING\r\n",
             b"PING\r\n",
+            b"GET key\r\n",
+            b"get key\r\n",
+            b".",
+            b"hello",
             b"\0\0\0\x08\x04\xd2\x16\x2f",
             b"\x16\x02",
             b"\x80\x2e\x01\x03\x01",

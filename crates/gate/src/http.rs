@@ -22,6 +22,7 @@ use std::convert::Infallible;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::net::UnixStream;
+use tokio_util::task::AbortOnDropHandle;
 
 /// Bytes of one request's line and headers.
 const HEAD: usize = 64 * 1024;
@@ -141,7 +142,7 @@ impl Front {
             .handshake(TokioIo::new(way.stream))
             .await
             .map_err(bad)?;
-        let connection = tokio_util::task::AbortOnDropHandle::new(tokio::spawn(connection));
+        let connection = AbortOnDropHandle::new(tokio::spawn(connection));
         let answer = tokio::select! {
             answer = sender.send_request(request) => answer.map_err(bad)?,
             () = self.hang_up.happened() => return Err(Unanswered::HungUp),
@@ -240,7 +241,7 @@ fn metered(body: Incoming, meter: Arc<Meter>) -> Content {
 fn inward(
     answer: Response<Incoming>,
     meter: Arc<Meter>,
-    connection: tokio_util::task::AbortOnDropHandle<hyper::Result<()>>,
+    connection: AbortOnDropHandle<hyper::Result<()>>,
 ) -> Response<Content> {
     let (mut parts, body) = answer.into_parts();
     strip(&mut parts.headers);

@@ -42,7 +42,8 @@ impl Place {
     }
 }
 
-/// Only an address of this machine can be bound. Nothing is sent.
+/// Only an address of this machine can be bound, unless the system was told to bind any: then everything is asked about as
+/// this machine. Nothing is sent.
 fn is_own(address: IpAddr) -> bool {
     UdpSocket::bind((address, 0)).is_ok()
 }

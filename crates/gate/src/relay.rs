@@ -2,7 +2,7 @@
 
 use crate::said::Client;
 use crate::tunnel::{copy, send};
-use crate::who;
+use crate::who::Who;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -22,9 +22,10 @@ const PAUSE: Duration = Duration::from_millis(100);
 pub async fn relay(ports: Vec<TcpListener>, gate: PathBuf) -> io::Result<()> {
     let gate: Arc<Path> = gate.into();
     let places = Arc::new(Semaphore::new(CONNECTIONS));
+    let who = Arc::new(Who::default());
     let mut listening = JoinSet::new();
     for port in ports {
-        listening.spawn(listen(port, gate.clone(), places.clone()));
+        listening.spawn(listen(port, gate.clone(), places.clone(), who.clone()));
     }
     while let Some(ended) = listening.join_next().await {
         ended.map_err(io::Error::other)??;
@@ -32,7 +33,7 @@ pub async fn relay(ports: Vec<TcpListener>, gate: PathBuf) -> io::Result<()> {
     Ok(())
 }
 
-async fn listen(port: TcpListener, gate: Arc<Path>, places: Arc<Semaphore>) -> io::Result<()> {
+async fn listen(port: TcpListener, gate: Arc<Path>, places: Arc<Semaphore>, who: Arc<Who>) -> io::Result<()> {
     let mut connections = JoinSet::new();
     loop {
         let place = places.clone().acquire_owned().await.map_err(io::Error::other)?;
@@ -40,10 +41,10 @@ async fn listen(port: TcpListener, gate: Arc<Path>, places: Arc<Semaphore>) -> i
         while connections.try_join_next().is_some() {}
         match port.accept().await {
             Ok((client, _)) => {
-                let gate = gate.clone();
+                let (gate, who) = (gate.clone(), who.clone());
                 connections.spawn(async move {
                     let _place = place;
-                    if let Err(error) = carry(client, &gate).await {
+                    if let Err(error) = carry(client, &gate, &who).await {
                         tracing::debug!(%error, "a connection to the gate broke");
                     }
                 });
@@ -61,10 +62,10 @@ fn is_passing(error: &io::Error) -> bool {
     Errno::from_io_error(error).is_some_and(|error| passing.contains(&error))
 }
 
-async fn carry(client: TcpStream, gate: &Path) -> io::Result<()> {
+async fn carry(client: TcpStream, gate: &Path, who: &Who) -> io::Result<()> {
     client.set_nodelay(true)?;
     let stream = UnixStream::connect(gate).await?;
-    if let Some(preamble) = who::opened(client.peer_addr()?, client.local_addr()?).map(Client::new)
+    if let Some(preamble) = who.opened(client.peer_addr()?, client.local_addr()?).map(Client::new)
         && let Some(preamble) = preamble.preamble()
     {
         send(&stream, &preamble).await?;

@@ -1,30 +1,100 @@
-//! Which program of the box opened a connection: the socket's number from `/proc/net/tcp`, its owner from the open files of
+//! Which program of the box opened a connection: the socket's number from the kernel, its owner from the open files of
 //! processes, and the owner's parents. What cannot be seen, or is too much to look through, is not said.
 
 use crate::said::CHAIN;
+use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, netlink, socket_with};
 use std::fs;
+use std::io::Read as _;
 use std::net::{IpAddr, SocketAddr};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// Open files that are looked at, a microsecond each: a connection is not made to wait for a name.
-const FILES: usize = 4096;
+const FILES: usize = 1024;
 
-/// Names from the first program of the box to the one whose socket is bound to `client` and connected to `relay`.
-pub(crate) fn opened(client: SocketAddr, relay: SocketAddr) -> Option<Vec<String>> {
-    let socket = socket(client, relay)?;
-    let process = owner(&format!("socket:[{socket}]"))?;
-    Some(chain(process))
+/// Looks for the programs of one box. Remembers the last one: most programs that connect do so several times.
+#[derive(Default)]
+pub(crate) struct Who(AtomicU32);
+
+impl Who {
+    /// Names from the first program of the box to the one whose socket is bound to `client` and connected to `relay`.
+    pub(crate) fn opened(&self, client: SocketAddr, relay: SocketAddr) -> Option<Vec<String>> {
+        let socket = format!("socket:[{}]", socket(client, relay)?);
+        let process = self.owner(&socket)?;
+        self.0.store(process, Relaxed);
+        Some(chain(process))
+    }
+
+    /// The process that has `socket` open. Young ones first: most connections are made by what was just started.
+    fn owner(&self, socket: &str) -> Option<u32> {
+        let (own, last) = (std::process::id(), self.0.load(Relaxed));
+        let is_it = |(_, file): &(u32, PathBuf)| is_link_to(file, socket);
+        let open = |id| open_files(id).map(move |file| (id, file));
+        if let Some((id, _)) = open(last).take(FILES).find(is_it) {
+            return Some(id);
+        }
+        let processes = fs::read_dir("/proc").ok()?.filter_map(Result::ok);
+        let mut ids: Vec<u32> =
+            processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
+        ids.retain(|id| *id != own && *id != last);
+        ids.sort_unstable_by(|a, b| b.cmp(a));
+        ids.into_iter().flat_map(open).take(FILES).find(is_it).map(|(id, _)| id)
+    }
 }
 
-/// The number of the socket at `client`'s end.
+/// The number of the socket at `client`'s end. The kernel is asked for this one; where that is not allowed, its table is read,
+/// which holds every connection of the last minute.
 fn socket(client: SocketAddr, relay: SocketAddr) -> Option<u64> {
-    let (path, ends) = match (client.ip(), relay.ip()) {
-        (IpAddr::V4(_), IpAddr::V4(_)) => ("/proc/net/tcp", (hex(client), hex(relay))),
-        _ => ("/proc/net/tcp6", (hex(client), hex(relay))),
-    };
-    let table = fs::read_to_string(path).ok()?;
-    inode(&table, &ends.0, &ends.1)
+    asked(client, relay).or_else(|| {
+        let path = if client.is_ipv4() { "/proc/net/tcp" } else { "/proc/net/tcp6" };
+        let mut table = String::new();
+        fs::File::open(path).ok()?.take(TABLE).read_to_string(&mut table).ok()?;
+        inode(&table, &hex(client), &hex(relay))
+    })
+}
+
+/// Bytes of the kernel's table that are read: 150 a connection, a few microseconds each.
+const TABLE: u64 = 64 * 1024;
+
+/// Asks for one socket (sock_diag(7)): a `nlmsghdr`, an `inet_diag_req_v2`, and in the answer an `inet_diag_msg`.
+fn asked(client: SocketAddr, relay: SocketAddr) -> Option<u64> {
+    const SOCK_DIAG_BY_FAMILY: u16 = 20;
+    const NLM_F_REQUEST: u16 = 1;
+    const LENGTH: u32 = 72;
+    const ANSWER: usize = 88;
+    let family = if client.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+    let (family, tcp) = (u8::try_from(family.as_raw()).ok()?, 6);
+    let mut request = Vec::with_capacity(LENGTH as usize);
+    request.extend(LENGTH.to_ne_bytes());
+    request.extend([SOCK_DIAG_BY_FAMILY, NLM_F_REQUEST].map(u16::to_ne_bytes).concat());
+    request.extend([0; 8]);
+    // In every state.
+    request.extend([family, tcp, 0, 0, 0xff, 0xff, 0xff, 0xff]);
+    request.extend([client.port(), relay.port()].map(u16::to_be_bytes).concat());
+    for end in [client, relay] {
+        match end.ip() {
+            IpAddr::V4(address) => request.extend([&address.octets()[..], &[0; 12]].concat()),
+            IpAddr::V6(address) => request.extend(address.octets()),
+        }
+    }
+    // On every interface, with whatever cookie.
+    request.extend([0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff]);
+    let kernel = socket_with(
+        AddressFamily::NETLINK,
+        SocketType::DGRAM,
+        SocketFlags::CLOEXEC,
+        Some(netlink::SOCK_DIAG),
+    );
+    let kernel = kernel.ok()?;
+    rustix::net::send(&kernel, &request, SendFlags::empty()).ok()?;
+    let mut answer = [0; 512];
+    // The answer is there when the question was taken.
+    let (_, length) = rustix::net::recv(&kernel, &mut answer[..], RecvFlags::DONTWAIT).ok()?;
+    let answer = answer.get(..length.min(512))?;
+    let is_socket = answer.get(4..6)? == SOCK_DIAG_BY_FAMILY.to_ne_bytes();
+    let number = u32::from_ne_bytes(answer.get(ANSWER - 4..ANSWER)?.try_into().ok()?);
+    (is_socket && number != 0).then_some(number.into())
 }
 
 /// The socket's number in a table of the kernel: `sl local_address rem_address st queues timer retransmits uid timeout inode`.
@@ -52,18 +122,6 @@ fn hex(address: SocketAddr) -> String {
             format!("{words}:{port:04X}")
         }
     }
-}
-
-/// The process that has `socket` open. Young ones first: most connections are made by what was just started.
-fn owner(socket: &str) -> Option<u32> {
-    let own = std::process::id();
-    let processes = fs::read_dir("/proc").ok()?.filter_map(Result::ok);
-    let mut ids: Vec<u32> = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
-    ids.retain(|id| *id != own);
-    ids.sort_unstable_by(|a, b| b.cmp(a));
-    let files = ids.into_iter().flat_map(|id| open_files(id).map(move |file| (id, file)));
-    let mut found = files.take(FILES).filter(|(_, file)| is_link_to(file, socket));
-    found.next().map(|(id, _)| id)
 }
 
 /// The open files of a process, if they may be seen.
@@ -158,7 +216,9 @@ mod tests {
         for address in [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(std::net::Ipv6Addr::LOCALHOST)] {
             let Ok(listener) = TcpListener::bind((address, 0)) else { continue };
             let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-            let found = socket(client.local_addr().unwrap(), client.peer_addr().unwrap()).unwrap();
+            let ends = (client.local_addr().unwrap(), client.peer_addr().unwrap());
+            let found = asked(ends.0, ends.1).expect("the kernel tells");
+            assert_ne!(asked(ends.1, ends.0), Some(found));
             let name = format!("socket:[{found}]");
             assert!(open_files(std::process::id()).any(|file| is_link_to(&file, &name)), "{address}");
         }
