@@ -13,17 +13,17 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::sync::Arc;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-/// Connections of which the middle one counts.
+/// Pairs of connections, one direct and one through the gate: both feel the same load of the machine.
 const CONNECTIONS: usize = 2000;
 
 /// Bytes of one transfer.
 const TRANSFER: usize = 1 << 30;
 
-/// Transfers of which the fastest counts.
-const TRANSFERS: usize = 5;
+/// Pairs of transfers.
+const TRANSFERS: usize = 9;
 
 struct Open;
 
@@ -52,18 +52,33 @@ fn main() {
 }
 
 fn measure(proxy: SocketAddr, server: SocketAddr) {
-    let (direct, around) = (middle(None, server), middle(Some(proxy), server));
+    let [direct, around] = middles(CONNECTIONS, || [None, Some(proxy)].map(|way| connection(way, server)));
     println!(
-        "a connection and its first answer: direct {direct:?}, through the gate {around:?}, added {:?}",
+        "a connection and its first answer: direct {direct:.0} µs, through the gate {around:.0} µs, added {:.0} µs",
         around - direct
     );
     for (what, word) in [("down", b'd'), ("up", b'u')] {
-        let (direct, around) = (fastest(None, server, word), fastest(Some(proxy), server, word));
+        let [direct, around] =
+            middles(TRANSFERS, || [None, Some(proxy)].map(|way| transfer(way, server, word)));
         println!(
             "{what}: direct {direct:.0} MiB/s, through the gate {around:.0} MiB/s, {:.0} %",
             around / direct * 100.0
         );
     }
+}
+
+/// The medians of what is measured in turns.
+fn middles(rounds: usize, mut pair: impl FnMut() -> [f64; 2]) -> [f64; 2] {
+    let mut measured: [Vec<f64>; 2] = Default::default();
+    for _ in 0..rounds {
+        for (all, one) in measured.iter_mut().zip(pair()) {
+            all.push(one);
+        }
+    }
+    measured.map(|mut all| {
+        all.sort_unstable_by(f64::total_cmp);
+        all[all.len() / 2]
+    })
 }
 
 /// A relay and a gate, each with a runtime of its own as they have in an app and in a box.
@@ -134,45 +149,38 @@ fn open(proxy: Option<SocketAddr>, server: SocketAddr) -> TcpStream {
     if proxy.is_some() {
         stream.write_all(format!("CONNECT {server} HTTP/1.1\r\nHost: {server}\r\n\r\n").as_bytes()).unwrap();
         let mut head = Vec::new();
-        let mut byte = [0];
+        let mut chunk = [0; 512];
+        // Nothing comes behind it unasked.
         while !head.ends_with(b"\r\n\r\n") {
-            stream.read_exact(&mut byte).unwrap();
-            head.push(byte[0]);
+            let read = stream.read(&mut chunk).unwrap();
+            assert!(read > 0);
+            head.extend_from_slice(&chunk[..read]);
         }
         assert!(head.starts_with(b"HTTP/1.1 200"), "{}", String::from_utf8_lossy(&head));
     }
     stream
 }
 
-fn middle(proxy: Option<SocketAddr>, server: SocketAddr) -> Duration {
-    let mut taken: Vec<Duration> = (0..CONNECTIONS)
-        .map(|_| {
-            let began = Instant::now();
-            let mut stream = open(proxy, server);
-            let mut word = *b".";
-            stream.write_all(&word).unwrap();
-            stream.read_exact(&mut word).unwrap();
-            began.elapsed()
-        })
-        .collect();
-    taken.sort_unstable();
-    taken[taken.len() / 2]
+/// Microseconds from the first packet to the first answer.
+fn connection(proxy: Option<SocketAddr>, server: SocketAddr) -> f64 {
+    let began = Instant::now();
+    let mut stream = open(proxy, server);
+    let mut word = *b".";
+    stream.write_all(&word).unwrap();
+    stream.read_exact(&mut word).unwrap();
+    began.elapsed().as_secs_f64() * 1e6
 }
 
 /// MiB per second.
-fn fastest(proxy: Option<SocketAddr>, server: SocketAddr, word: u8) -> f64 {
-    (0..TRANSFERS)
-        .map(|_| {
-            let mut stream = open(proxy, server);
-            let began = Instant::now();
-            stream.write_all(&[word]).unwrap();
-            if word == b'd' {
-                take(&mut stream)
-            } else {
-                give(&mut stream)
-            }
-            stream.read_exact(&mut [0]).unwrap();
-            (TRANSFER >> 20) as f64 / began.elapsed().as_secs_f64()
-        })
-        .fold(0.0, f64::max)
+fn transfer(proxy: Option<SocketAddr>, server: SocketAddr, word: u8) -> f64 {
+    let mut stream = open(proxy, server);
+    let began = Instant::now();
+    stream.write_all(&[word]).unwrap();
+    if word == b'd' {
+        take(&mut stream)
+    } else {
+        give(&mut stream)
+    }
+    stream.read_exact(&mut [0]).unwrap();
+    (TRANSFER >> 20) as f64 / began.elapsed().as_secs_f64()
 }

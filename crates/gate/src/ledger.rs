@@ -2,6 +2,7 @@
 
 use crate::destination::Destination;
 use crate::first::{First, inspect};
+use crate::pipes::Pipes;
 use crate::reach::Keeper;
 use crate::wish::{Because, Bytes, Refusal, Wish, words};
 use std::collections::HashMap;
@@ -94,6 +95,11 @@ impl Meter {
     /// Why the connection ends, if that is a refusal.
     pub(crate) fn refusal(&self) -> Option<Refusal> {
         self.refusal.get().cloned()
+    }
+
+    /// What bytes are moved through.
+    pub(crate) fn pipes(&self) -> &Pipes {
+        &self.keeper.pipes
     }
 
     /// A refusal in the words that a client is told.

@@ -53,6 +53,7 @@ mod gate;
 mod groups;
 mod http;
 mod ledger;
+mod pipes;
 mod place;
 mod reach;
 mod relay;
@@ -63,6 +64,7 @@ mod socks;
 mod tests;
 mod tunnel;
 mod who;
+mod wire;
 mod wish;
 
 pub use connect::{NotConnected, connect};

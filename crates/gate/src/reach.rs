@@ -3,6 +3,7 @@
 use crate::connect::{NotConnected, through};
 use crate::destination::Host;
 use crate::ledger::Ledger;
+use crate::pipes::Pipes;
 use crate::place::Place;
 use crate::settings::{Settings, Upstream};
 use crate::wish::{Because, Crossings, Refusal, Ruling, Wish};
@@ -22,6 +23,7 @@ pub(crate) struct Keeper {
     pub(crate) crossings: Arc<dyn Crossings>,
     pub(crate) settings: Settings,
     pub(crate) ledger: Ledger,
+    pub(crate) pipes: Pipes,
     held: Semaphore,
     names: Names,
 }
@@ -50,7 +52,7 @@ const EACH: Duration = Duration::from_secs(4);
 impl Keeper {
     pub(crate) fn new(crossings: Arc<dyn Crossings>, settings: Settings, names: Names) -> Self {
         let held = Semaphore::new(settings.limits.held.min(Semaphore::MAX_PERMITS));
-        Self { crossings, settings, ledger: Ledger::default(), held, names }
+        Self { crossings, settings, ledger: Ledger::default(), pipes: Pipes::default(), held, names }
     }
 
     /// The answer to a wish. Dropping it withdraws the question.

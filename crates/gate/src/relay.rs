@@ -1,8 +1,9 @@
 //! The half that runs in the box: listens on its loopback and carries what comes through the gate's socket.
 
+use crate::pipes::{Counts, Pipes, copy};
 use crate::said::Client;
-use crate::tunnel::{copy, send};
 use crate::who::Who;
+use crate::wire::send;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,15 +18,31 @@ const CONNECTIONS: usize = 1024;
 /// How long nothing is taken when nothing can be.
 const PAUSE: Duration = Duration::from_millis(100);
 
+/// What all connections of a relay share.
+#[derive(Default)]
+struct Common {
+    who: Who,
+    pipes: Pipes,
+}
+
+/// The gate counts, and a box would not be believed.
+struct Uncounted;
+
+impl Counts for Uncounted {
+    async fn before(&self, _: usize) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 /// Carries every connection to `ports` through the gate's socket at `gate`, HTTP and SOCKS 5 alike, and says which program of
 /// the box it comes from, as far as that is seen in `/proc`. Runs until a port fails for good. Dropping it closes all.
 pub async fn relay(ports: Vec<TcpListener>, gate: PathBuf) -> io::Result<()> {
     let gate: Arc<Path> = gate.into();
     let places = Arc::new(Semaphore::new(CONNECTIONS));
-    let who = Arc::new(Who::default());
+    let common = Arc::new(Common::default());
     let mut listening = JoinSet::new();
     for port in ports {
-        listening.spawn(listen(port, gate.clone(), places.clone(), who.clone()));
+        listening.spawn(listen(port, gate.clone(), places.clone(), common.clone()));
     }
     while let Some(ended) = listening.join_next().await {
         ended.map_err(io::Error::other)??;
@@ -33,7 +50,12 @@ pub async fn relay(ports: Vec<TcpListener>, gate: PathBuf) -> io::Result<()> {
     Ok(())
 }
 
-async fn listen(port: TcpListener, gate: Arc<Path>, places: Arc<Semaphore>, who: Arc<Who>) -> io::Result<()> {
+async fn listen(
+    port: TcpListener,
+    gate: Arc<Path>,
+    places: Arc<Semaphore>,
+    common: Arc<Common>,
+) -> io::Result<()> {
     let mut connections = JoinSet::new();
     loop {
         let place = places.clone().acquire_owned().await.map_err(io::Error::other)?;
@@ -41,10 +63,10 @@ async fn listen(port: TcpListener, gate: Arc<Path>, places: Arc<Semaphore>, who:
         while connections.try_join_next().is_some() {}
         match port.accept().await {
             Ok((client, _)) => {
-                let (gate, who) = (gate.clone(), who.clone());
+                let (gate, common) = (gate.clone(), common.clone());
                 connections.spawn(async move {
                     let _place = place;
-                    if let Err(error) = carry(client, &gate, &who).await {
+                    if let Err(error) = carry(client, &gate, &common).await {
                         tracing::debug!(%error, "a connection to the gate broke");
                     }
                 });
@@ -62,15 +84,15 @@ fn is_passing(error: &io::Error) -> bool {
     Errno::from_io_error(error).is_some_and(|error| passing.contains(&error))
 }
 
-async fn carry(client: TcpStream, gate: &Path, who: &Who) -> io::Result<()> {
+async fn carry(client: TcpStream, gate: &Path, common: &Common) -> io::Result<()> {
     client.set_nodelay(true)?;
     let stream = UnixStream::connect(gate).await?;
-    if let Some(preamble) = who.opened(client.peer_addr()?, client.local_addr()?).map(Client::new)
+    if let Some(preamble) = common.who.opened(client.peer_addr()?, client.local_addr()?).map(Client::new)
         && let Some(preamble) = preamble.preamble()
     {
         send(&stream, &preamble).await?;
     }
-    let up = copy(&client, &stream, |_| {});
-    let down = copy(&stream, &client, |_| {});
+    let up = copy(&client, &stream, &common.pipes, &Uncounted);
+    let down = copy(&stream, &client, &common.pipes, &Uncounted);
     futures_util::future::try_join(up, down).await.map(drop)
 }

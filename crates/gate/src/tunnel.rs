@@ -2,71 +2,51 @@
 
 use crate::first::First;
 use crate::ledger::Meter;
+use crate::pipes::{Counts, copy};
 use crate::reach::Way;
+use crate::wire::{receive, send};
 use crate::wish::Refusal;
 use hyper::body::Bytes;
-use rustix::net::{RecvFlags, SendFlags, Shutdown};
 use std::io;
-use std::os::fd::AsFd;
 use std::time::Duration;
-use tokio::io::Interest;
-use tokio::net::{TcpStream, UnixStream};
+use tokio::net::UnixStream;
 use tokio::time::timeout;
-
-/// Bytes that are copied at once: fewer calls than with the usual 8 KiB, and held only while something flows.
-pub(crate) const CHUNK: usize = 64 * 1024;
-
-/// A socket that is read and written without being taken apart.
-pub(crate) trait Wire: AsFd + Send + Sync {
-    /// Calls `operation` when the socket is ready until it has something to say.
-    fn when<T>(
-        &self,
-        interest: Interest,
-        operation: impl FnMut() -> io::Result<T> + Send,
-    ) -> impl Future<Output = io::Result<T>> + Send;
-}
-
-impl Wire for TcpStream {
-    fn when<T>(
-        &self,
-        interest: Interest,
-        operation: impl FnMut() -> io::Result<T> + Send,
-    ) -> impl Future<Output = io::Result<T>> + Send {
-        self.async_io(interest, operation)
-    }
-}
-
-impl Wire for UnixStream {
-    fn when<T>(
-        &self,
-        interest: Interest,
-        operation: impl FnMut() -> io::Result<T> + Send,
-    ) -> impl Future<Output = io::Result<T>> + Send {
-        self.async_io(interest, operation)
-    }
-}
 
 /// Carries a tunnel until both ends have said all, one of them breaks, or what is sent is refused. One end that has said all
 /// still hears the other. Dropping it closes both.
 pub(crate) async fn carry(client: UnixStream, sent: Bytes, way: Way, meter: Meter, first: Duration) {
+    let pipes = meter.pipes();
     let up = async {
         begin(&client, sent, &way, &meter, first).await?;
-        let mut buffer = Vec::new();
-        while receive(&client, &mut buffer).await? > 0 {
-            meter.up(buffer.len()).await.map_err(refused)?;
-            send(&way.stream, &buffer).await?;
-            buffer.clear();
-        }
-        close(&way.stream)
+        copy(&client, &way.stream, pipes, &Up(&meter)).await
     };
     let down = async {
         meter.down(way.early.len());
         send(&client, &way.early).await?;
-        copy(&way.stream, &client, |bytes| meter.down(bytes)).await
+        copy(&way.stream, &client, pipes, &Down(&meter)).await
     };
     // Broken connections are everyday things: whoever used them knows best what that means.
     if let Err(error) = futures_util::future::try_join(up, down).await {
         tracing::debug!(%error, "a tunnel broke");
+    }
+}
+
+/// What a client sends.
+struct Up<'a>(&'a Meter);
+
+impl Counts for Up<'_> {
+    async fn before(&self, bytes: usize) -> io::Result<()> {
+        self.0.up(bytes).await.map_err(refused)
+    }
+}
+
+/// What a client gets.
+struct Down<'a>(&'a Meter);
+
+impl Counts for Down<'_> {
+    async fn before(&self, bytes: usize) -> io::Result<()> {
+        self.0.down(bytes);
+        Ok(())
     }
 }
 
@@ -125,47 +105,3 @@ async fn tell(client: &UnixStream, meter: &Meter, why: &Refusal) {
 
 /// How long a client may take to read why it is refused.
 const SAYING: Duration = Duration::from_secs(1);
-
-/// Copies until the end of `from`, which is passed on.
-pub(crate) async fn copy(from: &impl Wire, to: &impl Wire, mut count: impl FnMut(usize)) -> io::Result<()> {
-    let mut buffer = Vec::new();
-    while receive(from, &mut buffer).await? > 0 {
-        count(buffer.len());
-        send(to, &buffer).await?;
-        buffer.clear();
-    }
-    close(to)
-}
-
-/// Adds what comes next to `buffer`, at most [`CHUNK`]; 0 is the end. An empty buffer takes no memory while nothing comes.
-pub(crate) async fn receive(from: &impl Wire, buffer: &mut Vec<u8>) -> io::Result<usize> {
-    let before = buffer.len();
-    from.when(Interest::READABLE, || {
-        buffer.reserve(CHUNK);
-        let received = rustix::net::recv(from, rustix::buffer::spare_capacity(buffer), RecvFlags::DONTWAIT);
-        if received.is_err() && before == 0 {
-            *buffer = Vec::new();
-        }
-        received.map_err(io::Error::from)
-    })
-    .await?;
-    Ok(buffer.len() - before)
-}
-
-/// Sends all of `bytes`.
-pub(crate) async fn send(to: &impl Wire, mut bytes: &[u8]) -> io::Result<()> {
-    while !bytes.is_empty() {
-        let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
-        let sent = to.when(Interest::WRITABLE, || Ok(rustix::net::send(to, bytes, flags)?)).await?;
-        bytes = &bytes[sent..];
-    }
-    Ok(())
-}
-
-/// Says that nothing more will be sent. The other end may be gone.
-fn close(to: &impl Wire) -> io::Result<()> {
-    match rustix::net::shutdown(to, Shutdown::Write) {
-        Ok(()) | Err(rustix::io::Errno::NOTCONN) => Ok(()),
-        Err(error) => Err(error.into()),
-    }
-}

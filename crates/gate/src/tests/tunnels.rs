@@ -35,6 +35,75 @@ async fn both_ends_are_heard_to_their_end_and_counted() {
     house.until(complete).await;
 }
 
+/// Bytes that are more than every buffer on the way holds.
+const MUCH: usize = 64 * 1024 * 1024;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn much_is_carried_both_ways_without_a_byte_more_or_less() {
+    let server = echo().await;
+    let house = House::with(|_| Answer::Open, Limits::default(), names(&[]));
+    let mut stream = tokio::net::TcpStream::connect(house.relay().await).await.unwrap();
+    stream.write_all(format!("CONNECT {server} HTTP/1.1\r\n\r\n").as_bytes()).await.unwrap();
+    assert!(head(&mut stream).await.starts_with("HTTP/1.1 200"));
+    // A length that fills no page, and a pattern that no page repeats.
+    let sent: Vec<u8> = (0..MUCH + 77).map(|at| (at % 251) as u8 | 0x80).collect();
+    let (mut from, mut to) = stream.split();
+    let sending = async {
+        to.write_all(&sent).await.unwrap();
+        to.shutdown().await.unwrap();
+    };
+    let reading = async {
+        let mut back = Vec::new();
+        from.read_to_end(&mut back).await.unwrap();
+        back
+    };
+    let (back, ()) = within(async { tokio::join!(reading, sending) }).await;
+    assert!(back == sent, "{} of {} bytes came back", back.len(), sent.len());
+    let both = sent.len() as u64;
+    let complete = |seen: &Seen| {
+        seen.bytes.get(&server.to_string()).is_some_and(|bytes| (bytes.up, bytes.down) == (both, both))
+    };
+    house.until(complete).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_does_not_read_holds_the_server_up_and_its_end_ends_the_connection() {
+    let sent = Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    let (counted, (stopped, mut has_stopped)) = (sent.clone(), tokio::sync::mpsc::channel(1));
+    let server = server("127.0.0.1:0", move |mut stream| {
+        let (counted, stopped) = (counted.clone(), stopped.clone());
+        async move {
+            let chunk = vec![1; 1 << 18];
+            let mut told = false;
+            // Far more than is ever taken, so that it ends only by an error.
+            for _ in 0..(8 * MUCH) / chunk.len() {
+                let sending = stream.write_all(&chunk);
+                match tokio::time::timeout(Duration::from_millis(500), sending).await {
+                    Ok(Ok(())) => counted.fetch_add(chunk.len(), std::sync::atomic::Ordering::Relaxed),
+                    Ok(Err(_)) => break,
+                    Err(_) if told => continue,
+                    Err(_) => {
+                        told = true;
+                        stopped.send(()).await.unwrap();
+                        continue;
+                    }
+                };
+            }
+            stopped.send(()).await.unwrap();
+        }
+    })
+    .await;
+    let house = House::open(|_| Answer::Open);
+    let mut stream = tokio::net::TcpStream::connect(house.relay().await).await.unwrap();
+    stream.write_all(format!("CONNECT {server} HTTP/1.1\r\n\r\n").as_bytes()).await.unwrap();
+    assert!(head(&mut stream).await.starts_with("HTTP/1.1 200"));
+    within(has_stopped.recv()).await.unwrap();
+    let on_the_way = sent.load(std::sync::atomic::Ordering::Relaxed);
+    assert!(on_the_way < 2 * MUCH, "{on_the_way} bytes are somewhere");
+    drop(stream);
+    within(has_stopped.recv()).await.unwrap();
+}
+
 #[tokio::test]
 async fn a_server_that_speaks_first_is_heard_at_once() {
     let server = server("127.0.0.1:0", async |mut stream| {
