@@ -4,43 +4,62 @@
 use crate::said::CHAIN;
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, netlink, socket_with};
 use std::fs;
-use std::io::Read as _;
+use std::io::{self, Read as _};
 use std::net::{IpAddr, SocketAddr};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
 
 /// Open files that are looked at, a microsecond each: a connection is not made to wait for a name.
 const FILES: usize = 1024;
 
 /// Looks for the programs of one box. Remembers the last one: most programs that connect do so several times.
 #[derive(Default)]
-pub(crate) struct Who(AtomicU32);
+pub(crate) struct Who(Mutex<Option<Seen>>);
+
+/// A program that was seen.
+#[derive(Clone)]
+struct Seen {
+    process: u32,
+    /// What the kernel told of it then: its name, its parent and when it began, so that a number that is used again, and a
+    /// program that became another, are not taken for it.
+    mark: Mark,
+    chain: Vec<String>,
+}
 
 impl Who {
     /// Names from the first program of the box to the one whose socket is bound to `client` and connected to `relay`.
     pub(crate) fn opened(&self, client: SocketAddr, relay: SocketAddr) -> Option<Vec<String>> {
         let socket = format!("socket:[{}]", socket(client, relay)?);
-        let process = self.owner(&socket)?;
-        self.0.store(process, Relaxed);
-        Some(chain(process))
-    }
-
-    /// The process that has `socket` open. Young ones first: most connections are made by what was just started.
-    fn owner(&self, socket: &str) -> Option<u32> {
-        let (own, last) = (std::process::id(), self.0.load(Relaxed));
-        let is_it = |(_, file): &(u32, PathBuf)| is_link_to(file, socket);
-        let open = |id| open_files(id).map(move |file| (id, file));
-        if let Some((id, _)) = open(last).take(FILES).find(is_it) {
-            return Some(id);
+        let last = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let process = owner(&socket, last.as_ref().map(|seen| seen.process))?;
+        let mark = mark(process)?;
+        if let Some(seen) = last
+            && (seen.process, &seen.mark) == (process, &mark)
+        {
+            return Some(seen.chain);
         }
-        let processes = fs::read_dir("/proc").ok()?.filter_map(Result::ok);
-        let mut ids: Vec<u32> =
-            processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
-        ids.retain(|id| *id != own && *id != last);
-        ids.sort_unstable_by(|a, b| b.cmp(a));
-        ids.into_iter().flat_map(open).take(FILES).find(is_it).map(|(id, _)| id)
+        let chain = chain(process);
+        let seen = Seen { process, mark, chain: chain.clone() };
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(seen);
+        Some(chain)
     }
+}
+
+/// The process that has `socket` open: the last one, or else young ones first, since most connections are made by what was just
+/// started.
+fn owner(socket: &str, last: Option<u32>) -> Option<u32> {
+    let own = std::process::id();
+    let is_it = |(_, file): &(u32, PathBuf)| is_link_to(file, socket);
+    let open = |id| open_files(id).map(move |file| (id, file));
+    if let Some((id, _)) = last.into_iter().flat_map(open).take(FILES).find(is_it) {
+        return Some(id);
+    }
+    let processes = fs::read_dir("/proc").ok()?.filter_map(Result::ok);
+    let mut ids: Vec<u32> = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
+    ids.retain(|id| *id != own && Some(*id) != last);
+    ids.sort_unstable_by(|a, b| b.cmp(a));
+    ids.into_iter().flat_map(open).take(FILES).find(is_it).map(|(id, _)| id)
 }
 
 /// The number of the socket at `client`'s end. The kernel is asked for this one; where that is not allowed, its table is read,
@@ -148,13 +167,42 @@ fn chain(mut process: u32) -> Vec<String> {
 
 /// A process's name and its parent's id.
 fn status(process: u32) -> Option<(String, u32)> {
-    let status = fs::read(format!("/proc/{process}/stat")).ok()?;
+    let status = told(process, "stat").ok()?;
     let status = String::from_utf8_lossy(&status);
     let (comm, parent) = parsed(&status)?;
-    let line = fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
+    let line = told(process, "cmdline").unwrap_or_default();
     let called = line.split(|byte| *byte == 0).next().unwrap_or_default();
     let called = Path::new(std::ffi::OsStr::from_bytes(called)).file_name().unwrap_or_default();
     Some((name(comm, &called.to_string_lossy()), parent))
+}
+
+/// The beginning of what the kernel tells of a process, read at once: reading to the end begins with 32 bytes and asks often.
+fn told(process: u32, what: &str) -> io::Result<Vec<u8>> {
+    let mut told = vec![0; TOLD];
+    let length = fs::File::open(format!("/proc/{process}/{what}"))?.read(&mut told)?;
+    told.truncate(length);
+    Ok(told)
+}
+
+/// Bytes of it. A status has 400; of a command line only the program's name is wanted.
+const TOLD: usize = 4096;
+
+/// What tells a program from what was or will be under its number.
+#[derive(Clone, Debug, Eq, PartialEq)]
+struct Mark {
+    comm: String,
+    parent: u32,
+    /// In ticks of the kernel since it started.
+    began: u64,
+}
+
+fn mark(process: u32) -> Option<Mark> {
+    let status = told(process, "stat").ok()?;
+    let status = String::from_utf8_lossy(&status);
+    let (comm, parent) = parsed(&status)?;
+    // The 22nd field, and the 20th behind the name.
+    let began = status.rsplit_once(')')?.1.split_ascii_whitespace().nth(19)?.parse().ok()?;
+    Some(Mark { comm: comm.to_owned(), parent, began })
 }
 
 /// The name and the parent in `PID (NAME) STATE PARENT …`. The name can have brackets itself.
@@ -222,6 +270,14 @@ mod tests {
             let name = format!("socket:[{found}]");
             assert!(open_files(std::process::id()).any(|file| is_link_to(&file, &name)), "{address}");
         }
+    }
+
+    #[test]
+    fn a_program_that_is_remembered_is_known_by_more_than_its_number() {
+        let own = mark(std::process::id()).unwrap();
+        assert_eq!(own, mark(std::process::id()).unwrap());
+        // The first process of this machine began earlier.
+        assert!(own.began > mark(1).unwrap().began, "{own:?}");
     }
 
     #[test]
