@@ -1,7 +1,7 @@
 //! Bytes from one socket to another through a pipe: the kernel moves its own pages (splice(2)), and this process never has them.
 //! Copying them takes more than all the rest of the way through relay and gate together.
 
-use crate::wire::{CHUNK, Wire, close, send, take};
+use crate::wire::{CHUNK, Wire, send, take};
 use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, SpliceFlags, pipe_with, splice};
 use std::io;
@@ -97,6 +97,7 @@ impl Lent<'_> {
                 Ok(bytes) => {
                     counts.before(bytes).await?;
                     self.drain(to).await?;
+                    counts.after();
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
                 // Not every kernel that calls itself Linux moves between all kinds of sockets.
@@ -123,12 +124,15 @@ impl Drop for Lent<'_> {
 pub(crate) trait Counts: Sync {
     /// To be called before `bytes` are sent: they may be only when this returns, and never when it fails.
     fn before(&self, bytes: usize) -> impl Future<Output = io::Result<()>> + Send;
+
+    /// They were sent.
+    fn after(&self) {}
 }
 
 /// Bytes that are copied: moving so few takes as long, and needs a pipe.
 const COPIED: usize = 4 * 1024;
 
-/// Carries everything from one socket to another until `from` ends, which is passed on. `counts` is asked before
+/// Carries everything from one socket to another until `from` ends. `counts` is asked before
 /// anything is sent. Holds no pipe and no memory while nothing comes.
 pub(crate) async fn copy(
     from: &impl Wire,
@@ -143,10 +147,11 @@ pub(crate) async fn copy(
         loop {
             buffer.clear();
             match from.attempt(Interest::READABLE, || take(from, &mut buffer, copied)) {
-                Ok(0) => return close(to),
+                Ok(0) => return Ok(()),
                 Ok(bytes) => {
                     counts.before(bytes).await?;
                     send(to, &buffer).await?;
+                    counts.after();
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                 Err(error) => return Err(error),

@@ -2,14 +2,17 @@
 
 use crate::pipes::{Counts, Pipes, copy};
 use crate::said::Client;
-use crate::who::Who;
-use crate::wire::send;
+use crate::who::{Who, is_left_by_all};
+use crate::wire::{close, send};
+use rustix::net::Shutdown;
+use std::future::pending;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream, UnixStream};
-use tokio::sync::Semaphore;
+use tokio::sync::{Notify, Semaphore};
 use tokio::task::JoinSet;
 
 /// Connections at once. The gate has fewer places and says so; more than this wait to be taken.
@@ -25,14 +28,55 @@ struct Common {
     pipes: Pipes,
 }
 
-/// The gate counts, and a box would not be believed.
-struct Uncounted;
+/// What goes down is nothing to watch.
+struct Down;
 
-impl Counts for Uncounted {
+impl Counts for Down {
     async fn before(&self, _: usize) -> io::Result<()> {
         Ok(())
     }
 }
+
+/// Whether something is on its way up, or will never be any more: then the end of the client does not show by itself.
+#[derive(Default)]
+struct Up {
+    is_on_its_way: AtomicBool,
+    changed: Notify,
+}
+
+impl Up {
+    fn begins(&self) {
+        self.is_on_its_way.store(true, Relaxed);
+        self.changed.notify_one();
+    }
+
+    /// Waits until nobody has the other end of `client` while the gate takes nothing, as when it holds an upload.
+    async fn is_left(&self, client: &TcpStream) {
+        loop {
+            self.changed.notified().await;
+            while self.is_on_its_way.load(Relaxed) {
+                tokio::time::sleep(LOOKED).await;
+                if self.is_on_its_way.load(Relaxed) && is_left_by_all(client) {
+                    return;
+                }
+            }
+        }
+    }
+}
+
+impl Counts for Up {
+    async fn before(&self, _: usize) -> io::Result<()> {
+        self.begins();
+        Ok(())
+    }
+
+    fn after(&self) {
+        self.is_on_its_way.store(false, Relaxed);
+    }
+}
+
+/// How often it is looked whether a client is still there, only while the gate takes nothing from it.
+pub(crate) const LOOKED: Duration = Duration::from_secs(1);
 
 /// Carries every connection to `ports` through the gate's socket at `gate`, HTTP and SOCKS 5 alike, and says which program of
 /// the box it comes from, as far as that is seen in `/proc`. Runs until a port fails for good. Dropping it closes all.
@@ -92,7 +136,24 @@ async fn carry(client: TcpStream, gate: &Path, common: &Common) -> io::Result<()
     {
         send(&stream, &preamble).await?;
     }
-    let up = copy(&client, &stream, &common.pipes, &Uncounted);
-    let down = copy(&stream, &client, &common.pipes, &Uncounted);
-    futures_util::future::try_join(up, down).await.map(drop)
+    let sending = Up::default();
+    let up = async {
+        copy(&client, &stream, &common.pipes, &sending).await?;
+        sending.begins();
+        close(&stream)
+    };
+    let down = async {
+        copy(&stream, &client, &common.pipes, &Down).await?;
+        close(&client)
+    };
+    let left = async {
+        sending.is_left(&client).await;
+        // The gate sees that nobody hears it. What was sent before is still its.
+        rustix::net::shutdown(&stream, Shutdown::Read)?;
+        pending().await
+    };
+    tokio::select! {
+        carried = futures_util::future::try_join(up, down) => carried.map(drop),
+        left = left => left,
+    }
 }

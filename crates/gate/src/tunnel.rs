@@ -1,13 +1,18 @@
 //! Copies between a client and what it reached, looks at the first bytes, counts, and holds what would be too much.
 
 use crate::first::First;
+use crate::gate::HangUp;
 use crate::ledger::Meter;
 use crate::pipes::{Counts, copy};
 use crate::reach::Way;
-use crate::wire::{receive, send};
+use crate::wire::{close, receive, send};
 use crate::wish::Refusal;
+use futures_util::future::poll_immediate;
 use hyper::body::Bytes;
+use std::future::pending;
 use std::io;
+use std::pin::pin;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 use tokio::net::UnixStream;
 use tokio::time::timeout;
@@ -16,14 +21,19 @@ use tokio::time::timeout;
 /// still hears the other. Dropping it closes both.
 pub(crate) async fn carry(client: UnixStream, sent: Bytes, way: Way, meter: Meter, first: Duration) {
     let pipes = meter.pipes();
+    let heard = AtomicBool::new(false);
     let up = async {
-        begin(&client, sent, &way, &meter, first).await?;
-        copy(&client, &way.stream, pipes, &Up(&meter)).await
+        begin(&client, sent, &way, &meter, &heard, first).await?;
+        let counts = Up { meter: &meter, client: &client, heard: &heard };
+        copy(&client, &way.stream, pipes, &counts).await?;
+        close(&way.stream)
     };
     let down = async {
         meter.down(way.early.len());
         send(&client, &way.early).await?;
-        copy(&way.stream, &client, pipes, &Down(&meter)).await
+        copy(&way.stream, &client, pipes, &Down(&meter)).await?;
+        heard.store(true, Relaxed);
+        close(&client)
     };
     // Broken connections are everyday things: whoever used them knows best what that means.
     if let Err(error) = futures_util::future::try_join(up, down).await {
@@ -32,11 +42,31 @@ pub(crate) async fn carry(client: UnixStream, sent: Bytes, way: Way, meter: Mete
 }
 
 /// What a client sends.
-struct Up<'a>(&'a Meter);
+struct Up<'a> {
+    meter: &'a Meter,
+    client: &'a UnixStream,
+    /// The server has said all, so that nothing more is sent to the client.
+    heard: &'a AtomicBool,
+}
 
 impl Counts for Up<'_> {
     async fn before(&self, bytes: usize) -> io::Result<()> {
-        self.0.up(bytes).await.map_err(refused)
+        let mut may_be_sent = pin!(self.meter.up(bytes));
+        if let Some(at_once) = poll_immediate(&mut may_be_sent).await {
+            return at_once.map_err(refused);
+        }
+        let hang_up = HangUp::of(self.client)?;
+        let hung_up = async {
+            hang_up.is_deaf().await;
+            // That is our own doing: the server has said all, and what is still sent is for it alone.
+            if self.heard.load(Relaxed) {
+                pending().await
+            }
+        };
+        tokio::select! {
+            may_be_sent = may_be_sent => may_be_sent.map_err(refused),
+            () = hung_up => Err(io::ErrorKind::ConnectionAborted.into()),
+        }
     }
 }
 
@@ -60,6 +90,7 @@ async fn begin(
     sent: Bytes,
     way: &Way,
     meter: &Meter,
+    heard: &AtomicBool,
     limit: Duration,
 ) -> io::Result<()> {
     let mut seen = Vec::from(sent);
@@ -85,7 +116,7 @@ async fn begin(
         }
         return Err(refused(why));
     }
-    meter.up(seen.len()).await.map_err(refused)?;
+    Up { meter, client, heard }.before(seen.len()).await?;
     send(&way.stream, &seen).await
 }
 

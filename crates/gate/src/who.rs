@@ -9,6 +9,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
+use tokio::net::TcpStream;
 
 /// Open files that are looked at, a microsecond each: a connection is not made to wait for a name.
 const FILES: usize = 1024;
@@ -43,6 +44,17 @@ impl Who {
         let seen = Seen { process, mark, chain: chain.clone() };
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(seen);
         Some(chain)
+    }
+}
+
+/// Whether nobody has the socket at the other end of `stream` any more, or its connection was broken off. A program that only has
+/// said all still has it. False too where the kernel may not be asked.
+pub(crate) fn is_left_by_all(stream: &TcpStream) -> bool {
+    let Ok(own) = stream.local_addr() else { return false };
+    match stream.peer_addr() {
+        // Our own end shows whether it may be asked.
+        Ok(other) => asked(own, other).is_some() && asked(other, own).is_none(),
+        Err(error) => error.kind() == io::ErrorKind::NotConnected,
     }
 }
 

@@ -41,6 +41,8 @@ pub(super) enum Answer {
     No,
     /// No answer comes.
     Never,
+    /// Yes, as soon as there is a permit.
+    After(Arc<tokio::sync::Semaphore>),
 }
 
 type Rule = Box<dyn Fn(&Wish) -> Answer + Send + Sync>;
@@ -54,16 +56,20 @@ impl Crossings for Fake {
     fn rule(&self, wish: Wish) -> BoxFuture<'_, Ruling> {
         let answer = (self.rule)(&wish);
         self.seen.send_modify(|seen| seen.asked.push(wish));
+        let withdraw = || self.seen.send_modify(|seen| seen.withdrawn += 1);
         async move {
-            match answer {
+            let mut withdrawn = Finally(Some(withdraw));
+            let ruling = match answer {
                 Answer::Open => Ruling::Open,
                 Answer::No => Ruling::Refuse { why: "no\x1b[2J".to_owned() },
-                Answer::Never => {
-                    let withdraw = || self.seen.send_modify(|seen| seen.withdrawn += 1);
-                    let _withdrawn = Finally(Some(withdraw));
-                    pending().await
+                Answer::After(agreed) => {
+                    agreed.acquire().await.unwrap().forget();
+                    Ruling::Open
                 }
-            }
+                Answer::Never => pending().await,
+            };
+            withdrawn.0 = None;
+            ruling
         }
         .boxed()
     }

@@ -141,6 +141,58 @@ async fn what_waits_for_the_limit_on_uploads_is_held() {
     assert_eq!(*got.lock().await, 900);
 }
 
+/// A tunnel by way of the relay.
+async fn relayed(house: &House, to: std::net::SocketAddr) -> tokio::net::TcpStream {
+    let mut stream = tokio::net::TcpStream::connect(house.relay().await).await.unwrap();
+    stream.write_all(format!("CONNECT {to} HTTP/1.1\r\n\r\n").as_bytes()).await.unwrap();
+    assert!(super::fake::head(&mut stream).await.starts_with("HTTP/1.1 200"));
+    stream
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_question_about_an_upload_is_withdrawn_when_the_client_is_gone() {
+    // A little, which all reached the gate, and more than every buffer on the way holds.
+    for bytes in [2000, 64 * 1024 * 1024] {
+        let (house, server, _) = measured(|| Answer::Never).await;
+        let mut stream = relayed(&house, server).await;
+        let content = vec![1; bytes];
+        tokio::select! {
+            sent = stream.write_all(&content) => {
+                sent.unwrap();
+                house.until(|seen| seen.asked.len() == 2).await;
+            }
+            _ = house.until(|seen| seen.asked.len() == 2) => {}
+        }
+        assert_eq!(house.seen().withdrawn, 0);
+        drop(stream);
+        house.until(|seen| seen.withdrawn == 1).await;
+    }
+    // Without a relay too.
+    let (house, server, _) = measured(|| Answer::Never).await;
+    let mut stream = house.tunnel(server).await;
+    stream.write_all(&[1; 2000]).await.unwrap();
+    house.until(|seen| seen.asked.len() == 2).await;
+    drop(stream);
+    house.until(|seen| seen.withdrawn == 1).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_has_said_all_is_not_gone_while_its_upload_is_held() {
+    let (agreed, agreeing) = (Arc::new(tokio::sync::Semaphore::new(0)), crate::relay::LOOKED * 3);
+    let waits = agreed.clone();
+    let (house, server, got) = measured(move || Answer::After(waits.clone())).await;
+    let mut stream = relayed(&house, server).await;
+    stream.write_all(&[1; 2000]).await.unwrap();
+    stream.shutdown().await.unwrap();
+    let seen = house.until(|seen| seen.asked.len() == 2).await;
+    // As long as the relay looks several times.
+    let withdrawn = tokio::time::timeout(agreeing, house.until(|seen| seen.withdrawn == 1)).await;
+    assert!(withdrawn.is_err() && seen.withdrawn == 0);
+    agreed.add_permits(1);
+    assert!(rest(&mut stream).await.starts_with('+'));
+    assert_eq!(*got.lock().await, 2000);
+}
+
 #[tokio::test]
 async fn the_limit_on_uploads_is_asked_about_once_when_it_is_lifted() {
     let (house, server, got) = measured(|| Answer::Open).await;
