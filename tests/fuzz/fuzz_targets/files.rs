@@ -6,12 +6,16 @@ use countersign_approvals::{history, rules};
 use countersign_commands::git::config::{Names, settings};
 use countersign_companion::fuzzing::{kept_file, openclaw_configuration};
 use countersign_gateway::client::{Address, Pin};
+use countersign_keep::fuzzing::state_file;
 use countersign_node::fuzzing::submodules_of_index;
 use countersign_policy::rules as policy;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
     let Some((kind, rest)) = bytes.split_first() else { return };
+    if *kind == KEPT_STATE {
+        return state_file(rest);
+    }
     let text = std::str::from_utf8(rest).unwrap_or_default();
     match kind % 14 {
         kind @ 0..6 => kept_file(kind, rest),
@@ -43,3 +47,6 @@ fuzz_target!(|bytes: &[u8]| {
         }
     }
 });
+
+/// Beyond the kinds that are told by a remainder, so that inputs of these keep their meaning.
+const KEPT_STATE: u8 = 255;

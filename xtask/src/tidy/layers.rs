@@ -14,6 +14,7 @@ const EDGES: &[(&str, &[&str])] = &[
         "crates/node",
         &["countersign-approvals", "countersign-commands", "countersign-policy", "countersign-protocol"],
     ),
+    ("crates/keep", &[]),
     ("crates/routing", &["countersign-commands", "countersign-protocol"]),
     ("crates/tool-policy", &["countersign-commands", "countersign-policy"]),
     ("crates/gate", &[]),

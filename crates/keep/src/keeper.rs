@@ -1,0 +1,87 @@
+//! The one surface of this crate.
+
+use crate::changes::{self, Change, Versions};
+use crate::digest::StateId;
+use crate::failed::{Cancel, Failed};
+use crate::keeping;
+use crate::limits::Limits;
+use crate::prune::{self, Pruned};
+use crate::put_back::{self, Protected, Restored, Span, What};
+use crate::state::State;
+use crate::store::Store;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+/// Keeps states of workspaces in a folder of ours. Every call is blocking, reads or writes the store alone, and waits for others that use
+/// it, in this process or another, for [`crate::LOCK_WAIT`] at most.
+#[derive(Debug)]
+pub struct Keeper {
+    store: Store,
+    limits: Limits,
+}
+
+impl Keeper {
+    /// A keeper of the store in this folder, which is made for its owner alone where it is missing. An error means that it is no folder
+    /// of this user, or cannot be made.
+    pub fn new(store: PathBuf, limits: Limits) -> io::Result<Self> {
+        Ok(Self { store: Store::new(store)?, limits })
+    }
+
+    /// Keeps what `workspace` is now. The path has to be a real one, without links. Where nothing changed since the last time, no content
+    /// is read. `now` is the wall clock's time.
+    ///
+    /// Writes nothing in the workspace. Called off, it leaves nothing that counts: contents that were already stored go with the next
+    /// [`Keeper::prune`].
+    pub fn keep(&self, workspace: &Path, now: SystemTime, cancel: Cancel<'_>) -> Result<State, Failed> {
+        let place = keeping::open(workspace)?;
+        let store = self.store.lock(cancel)?;
+        keeping::keep(&store, &self.limits, workspace, &place, now, cancel).map(|kept| kept.state)
+    }
+
+    /// What differs between two states of one workspace, in the order of paths. Nothing is said of what lies in a folder that one of
+    /// them did not look into.
+    pub fn changes(
+        &self,
+        before: &StateId,
+        after: &StateId,
+        cancel: Cancel<'_>,
+    ) -> Result<Vec<Change>, Failed> {
+        changes::changes(&self.store.lock(cancel)?, before, after)
+    }
+
+    /// What two states have at one path from the workspace, to be shown beside each other.
+    pub fn versions(
+        &self,
+        before: &StateId,
+        after: &StateId,
+        path: &Path,
+        cancel: Cancel<'_>,
+    ) -> Result<Versions, Failed> {
+        changes::versions(&self.store.lock(cancel)?, before, after, path)
+    }
+
+    /// Puts back what happened in a span, or some of it. What is there now is kept first, so that this can be undone by what it returns.
+    /// A path is put back only where it still is what the span left; all else is a conflict and stays as it is. What is there already
+    /// is neither put nor a conflict.
+    ///
+    /// `protected` is asked about each path from the workspace, and about the folders above it; what it names is never written, nor is
+    /// `.git`. Called off before the first change it is [`Failed::Cancelled`]; after that, what was not done is a conflict.
+    pub fn put_back(
+        &self,
+        span: &Span,
+        what: &What,
+        protected: Protected<'_>,
+        now: SystemTime,
+        cancel: Cancel<'_>,
+    ) -> Result<Restored, Failed> {
+        let store = self.store.lock(cancel)?;
+        put_back::put_back(&store, &self.limits, span, what, protected, now, cancel)
+    }
+
+    /// Removes states older than [`Limits::age`], the oldest of those that take more than [`Limits::store`], and what only these named.
+    /// Called off or interrupted at any point it leaves a valid store.
+    pub fn prune(&self, now: SystemTime, cancel: Cancel<'_>) -> Result<Pruned, Failed> {
+        prune::prune(&self.store.lock(cancel)?, &self.limits, now, cancel)
+    }
+}
