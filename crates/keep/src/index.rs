@@ -83,6 +83,11 @@ impl Index {
         self.files.insert(path, Known { stamp: is_settled.then_some(stamp), digest });
     }
 
+    /// An empty one, to take the place of this.
+    pub(crate) fn successor(&self) -> Self {
+        Self { files: BTreeMap::new(), stored: self.stored }
+    }
+
     /// Remembers that a file was kept before, although it could not be this time.
     pub(crate) fn remember(&mut self, path: &[u8], before: &Self) {
         if let Some(known) = before.files.get(path) {
@@ -90,12 +95,17 @@ impl Index {
         }
     }
 
+    /// Remembers that a file with this content is kept, and has to be read.
+    pub(crate) fn expect(&mut self, path: &[u8], digest: Digest) {
+        self.files.insert(path.to_vec(), Known { stamp: None, digest });
+    }
+
     /// Takes the place of what is stored, unless that is the same.
-    pub(crate) fn save(self, store: &Locked<'_>, identity: &Identity, before: &Self) -> io::Result<()> {
+    pub(crate) fn save(self, store: &Locked<'_>, identity: &Identity) -> io::Result<()> {
         let stored = Stored { version: VERSION, boot: boot(), files: self.files.into_iter().collect() };
         let mut bytes = postcard::to_stdvec(&stored).map_err(io::Error::other)?;
         let digest = Digest::of(&bytes);
-        if before.stored == Some(digest) {
+        if self.stored == Some(digest) {
             return Ok(());
         }
         bytes.extend_from_slice(digest.bytes());

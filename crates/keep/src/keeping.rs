@@ -44,7 +44,7 @@ pub(crate) fn keep(
 
     let mut entries = found.entries;
     let mut room = limits.bytes;
-    let mut after = Index::default();
+    let mut after = before.successor();
     let (mut known, mut unread) = (Vec::new(), Vec::new());
     for file in &found.files {
         let Some(rest) = room.checked_sub(file.stamp.size) else {
@@ -80,6 +80,6 @@ pub(crate) fn keep(
     entries.sort_unstable_by(|a, b| a.path.cmp(&b.path));
     Failed::check(cancel)?;
     let id = StateFile::store(store, workspace, place.identity, now, &entries).map_err(Failed::Store)?;
-    after.save(store, &place.identity, &before).map_err(Failed::Store)?;
+    after.save(store, &place.identity).map_err(Failed::Store)?;
     Ok(Kept { state: State::about(id, &entries), entries, stamps })
 }

@@ -9,8 +9,10 @@ mod hands;
 use crate::changes::{Difference, Pair, moves};
 use crate::digest::StateId;
 use crate::failed::{Cancel, Failed};
+use crate::index::Index;
 use crate::keeping::{self, Kept};
 use crate::limits::Limits;
+use crate::place::Place;
 use crate::state::StateFile;
 use crate::store::{Locked, Missing};
 use crate::tree::{Entry, Kind, LeftOutWhy, Node, above, as_path, is_repository, to_path};
@@ -120,9 +122,21 @@ pub(crate) fn put_back(
         entries.into_iter().map(|(path, node)| Entry { path: path.to_vec(), node: node.clone() }).collect();
     let after = StateFile::store(store, &span.workspace, place.identity, now, &entries);
     let after = after.map_err(Failed::Store)?;
+    remember(store, &place, &put).map_err(Failed::Store)?;
     let undo = Span { workspace: span.workspace.clone(), before: current.state.id, after };
     let put = put.iter().map(|step| to_path(step.path)).collect();
     Ok(Restored { put, conflicts: outcome.conflicts, undo })
+}
+
+/// Has files that came back kept from now on too, whatever git ignores by now.
+fn remember(store: &Locked<'_>, place: &Place, put: &[&Step<'_>]) -> io::Result<()> {
+    let mut index = Index::load(store, &place.identity);
+    for step in put {
+        if let Some(Node::File { digest, .. }) = step.to {
+            index.expect(step.path, *digest);
+        }
+    }
+    index.save(store, &place.identity)
 }
 
 /// The differences that are to be put back, in the order of paths.

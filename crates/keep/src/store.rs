@@ -52,15 +52,15 @@ pub(crate) enum Missing {
 impl Store {
     /// Makes the folder where it is missing, for its owner alone.
     pub(crate) fn new(root: PathBuf) -> io::Result<Self> {
-        for folder in ["", OBJECTS, STATES, INDEXES, FRESH] {
-            let path = root.join(folder);
-            DirBuilder::new().recursive(true).mode(0o700).create(&path)?;
-            let there = fs::symlink_metadata(&path)?;
+        let folders = [OBJECTS, STATES, INDEXES, FRESH].map(|folder| root.join(folder));
+        for path in std::iter::once(&root).chain(&folders) {
+            DirBuilder::new().recursive(true).mode(0o700).create(path)?;
+            let there = fs::symlink_metadata(path)?;
             if !there.is_dir() || there.uid() != rustix::process::geteuid().as_raw() {
                 return Err(io::Error::new(ErrorKind::PermissionDenied, "the store is not a folder of ours"));
             }
             if there.mode() & 0o077 != 0 {
-                fs::set_permissions(&path, Permissions::from_mode(0o700))?;
+                fs::set_permissions(path, Permissions::from_mode(0o700))?;
             }
         }
         Ok(Self { root })

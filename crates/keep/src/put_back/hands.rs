@@ -170,9 +170,14 @@ impl<'a> Hands<'a> {
     }
 
     /// The folder of a path, and the name there.
-    fn way<'p>(&self, path: &'p [u8]) -> io::Result<(OwnedFd, &'p [u8])> {
+    fn way<'p>(&self, path: &'p [u8]) -> Result<(OwnedFd, &'p [u8]), Why> {
         let (folder, name) = split(path);
-        Ok((self.place.way(folder)?, name))
+        match self.place.way(folder).map_err(|error| (Errno::from_io_error(&error), error)) {
+            Ok(folder) => Ok((folder, name)),
+            // A link or something else took the place of a folder on the way.
+            Err((Some(Errno::LOOP | Errno::NOENT | Errno::NOTDIR | Errno::XDEV), _)) => Err(Why::Changed),
+            Err((_, error)) => Err(error.into()),
+        }
     }
 
     /// A name that nothing has. If something has, the call that makes it fails.

@@ -2,5 +2,10 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod attacks;
 mod bench;
+mod conflicts;
+mod left_out;
+mod property;
 mod restoring;
+mod stores;
