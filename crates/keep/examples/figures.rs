@@ -4,6 +4,7 @@
 #![allow(clippy::disallowed_methods, reason = "it is a program, with the wall clock's time")]
 
 use countersign_keep::{Keeper, Limits, Span, StateId, What};
+use rustix::time::{ClockId, clock_gettime};
 use std::error::Error;
 use std::fs;
 use std::time::{Duration, Instant, SystemTime};
@@ -26,9 +27,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     let now = || SystemTime::now() + Duration::from_secs(60);
     let keep = || keeper.keep(&workspace, now(), &|| false);
     let timed = |what: &str, act: &dyn Fn() -> Result<StateId, Box<dyn Error>>| {
-        let start = Instant::now();
+        let (start, cpu) = (Instant::now(), worked());
         let id = act()?;
-        println!("{what:<32} {:>9.1} ms", start.elapsed().as_secs_f64() * 1_000.0);
+        let (took, worked) = (start.elapsed(), worked() - cpu);
+        let ms = |time: Duration| time.as_secs_f64() * 1_000.0;
+        println!("{what:<32} {:>9.1} ms, of which {:>9.1} ms of processors", ms(took), ms(worked));
         Ok::<_, Box<dyn Error>>(id)
     };
     println!("{files} files");
@@ -51,4 +54,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         Ok(after)
     })?;
     Ok(())
+}
+
+/// Time that processors worked for this process.
+fn worked() -> Duration {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap_or_default())
 }

@@ -14,6 +14,18 @@ impl Digest {
         Self(Sha256::digest(content).into())
     }
 
+    /// The one that is written so.
+    pub(crate) fn named(digits: &[u8]) -> Option<Self> {
+        let mut bytes = [0; 32];
+        if digits.len() != 2 * bytes.len() {
+            return None;
+        }
+        for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
+            *byte = digit(pair[0])? << 4 | digit(pair[1])?;
+        }
+        Some(Self(bytes))
+    }
+
     pub(crate) fn bytes(&self) -> &[u8; 32] {
         &self.0
     }
@@ -35,15 +47,7 @@ impl FromStr for Digest {
     type Err = NoStateId;
 
     fn from_str(text: &str) -> Result<Self, NoStateId> {
-        let mut bytes = [0; 32];
-        let digits = text.as_bytes();
-        if digits.len() != 2 * bytes.len() {
-            return Err(NoStateId);
-        }
-        for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
-            *byte = digit(pair[0]).ok_or(NoStateId)? << 4 | digit(pair[1]).ok_or(NoStateId)?;
-        }
-        Ok(Self(bytes))
+        Self::named(text.as_bytes()).ok_or(NoStateId)
     }
 }
 

@@ -7,34 +7,35 @@ use crate::digest::Digest;
 use crate::place::{Identity, Stamp};
 use crate::store::Locked;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::borrow::Cow;
 use std::fs;
 use std::io;
-use std::ops::Bound;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Contents of files by their paths.
+/// Contents of files, in the order of their paths.
 #[derive(Debug, Default)]
 pub(crate) struct Index {
-    files: BTreeMap<Vec<u8>, Known>,
+    files: Vec<Known>,
     stored: Option<Digest>,
 }
 
 /// What is known of a file.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 struct Known {
-    /// Nothing for one that has to be read again.
-    stamp: Option<Stamp>,
+    path: Vec<u8>,
+    stamp: Stamp,
+    /// Whether the same stamp means the same content.
+    is_settled: bool,
     digest: Digest,
 }
 
 /// How it is stored: what begins with another version is not read.
 #[derive(Deserialize, Serialize)]
-struct Stored {
+struct Stored<'a> {
     version: u16,
     /// Names one start of the machine. After another one objects may be lost that were not yet on disk.
     boot: Vec<u8>,
-    files: Vec<(Vec<u8>, Known)>,
+    files: Cow<'a, [Known]>,
 }
 
 impl Index {
@@ -46,63 +47,75 @@ impl Index {
             return Self::default();
         };
         let digest = Digest::of(content);
-        let Ok(stored) = postcard::from_bytes::<Stored>(content) else { return Self::default() };
+        let Ok(stored) = postcard::from_bytes::<Stored<'_>>(content) else { return Self::default() };
         if digest.bytes() != &hash || stored.version != VERSION {
             return Self::default();
         }
         let is_this_boot = stored.boot == boot();
-        let mut files: BTreeMap<_, _> = stored.files.into_iter().collect();
+        let mut files = stored.files.into_owned();
         if !is_this_boot {
-            files.values_mut().for_each(|known| known.stamp = None);
+            files.iter_mut().for_each(|known| known.is_settled = false);
         }
         Self { files, stored: Some(digest) }
     }
 
     /// The content that a file has, if that can be told without reading it.
     pub(crate) fn content(&self, path: &[u8], stamp: &Stamp) -> Option<Digest> {
-        self.files.get(path).filter(|known| known.stamp.as_ref() == Some(stamp)).map(|known| known.digest)
+        self.known(path).filter(|known| known.is_settled && known.stamp == *stamp).map(|known| known.digest)
+    }
+
+    /// What the system said of a file when it was read.
+    pub(crate) fn stamp(&self, path: &[u8]) -> Option<&Stamp> {
+        self.known(path).map(|known| &known.stamp)
     }
 
     /// Whether a file was kept when it was last seen.
     pub(crate) fn has(&self, path: &[u8]) -> bool {
-        self.files.contains_key(path)
+        self.known(path).is_some()
     }
 
     /// Whether a file in a folder was kept when it was last seen.
     pub(crate) fn has_below(&self, folder: &[u8]) -> bool {
         let start = [folder, b"/"].concat();
-        let mut from = self.files.range::<[u8], _>((Bound::Included(start.as_slice()), Bound::Unbounded));
-        from.next().is_some_and(|(path, _)| path.starts_with(&start))
+        let at = self.files.partition_point(|known| known.path < start);
+        self.files.get(at).is_some_and(|known| known.path.starts_with(&start))
     }
 
-    /// Adds a file that was read at `now` or later.
-    pub(crate) fn insert(&mut self, path: Vec<u8>, stamp: Stamp, digest: Digest, now: SystemTime) {
+    /// What takes the place of this one.
+    pub(crate) fn successor(&self, files: impl IntoIterator<Item = Seen>, now: SystemTime) -> Self {
         let now_ns = now.duration_since(UNIX_EPOCH).unwrap_or_default().saturating_sub(GRAIN).as_nanos();
         let now_ns = i64::try_from(now_ns).unwrap_or(i64::MAX);
-        let is_settled = stamp.ctime_ns < now_ns && stamp.mtime_ns < now_ns;
-        self.files.insert(path, Known { stamp: is_settled.then_some(stamp), digest });
+        let known = |seen: Seen| match seen {
+            Seen::Read { path, stamp, digest } => {
+                let is_settled = stamp.ctime_ns < now_ns && stamp.mtime_ns < now_ns;
+                Some(Known { path, stamp, is_settled, digest })
+            }
+            Seen::Unread { path } => {
+                self.known(&path).map(|known| Known { is_settled: false, ..known.clone() })
+            }
+        };
+        let mut files: Vec<Known> = files.into_iter().filter_map(known).collect();
+        files.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+        Self { files, stored: self.stored }
     }
 
-    /// An empty one, to take the place of this.
-    pub(crate) fn successor(&self) -> Self {
-        Self { files: BTreeMap::new(), stored: self.stored }
-    }
-
-    /// Remembers that a file was kept before, although it could not be this time.
-    pub(crate) fn remember(&mut self, path: &[u8], before: &Self) {
-        if let Some(known) = before.files.get(path) {
-            self.files.insert(path.to_vec(), Known { stamp: None, digest: known.digest });
+    /// Has these files kept from now on, each of which has to be read for that.
+    pub(crate) fn expect<'p>(&mut self, files: impl Iterator<Item = (&'p [u8], Digest)>) {
+        let mut others = Vec::new();
+        for (path, digest) in files {
+            let known = Known { path: path.to_vec(), stamp: Stamp::default(), is_settled: false, digest };
+            match self.files.binary_search_by(|other| other.path.as_slice().cmp(path)) {
+                Ok(at) => self.files[at] = known,
+                Err(_) => others.push(known),
+            }
         }
-    }
-
-    /// Remembers that a file with this content is kept, and has to be read.
-    pub(crate) fn expect(&mut self, path: &[u8], digest: Digest) {
-        self.files.insert(path.to_vec(), Known { stamp: None, digest });
+        self.files.append(&mut others);
+        self.files.sort_by(|a, b| a.path.cmp(&b.path));
     }
 
     /// Takes the place of what is stored, unless that is the same.
-    pub(crate) fn save(self, store: &Locked<'_>, identity: &Identity) -> io::Result<()> {
-        let stored = Stored { version: VERSION, boot: boot(), files: self.files.into_iter().collect() };
+    pub(crate) fn save(&self, store: &Locked<'_>, identity: &Identity) -> io::Result<()> {
+        let stored = Stored { version: VERSION, boot: boot(), files: Cow::Borrowed(&self.files) };
         let mut bytes = postcard::to_stdvec(&stored).map_err(io::Error::other)?;
         let digest = Digest::of(&bytes);
         if self.stored == Some(digest) {
@@ -111,6 +124,19 @@ impl Index {
         bytes.extend_from_slice(digest.bytes());
         store.put_index(&key(identity), &bytes)
     }
+
+    fn known(&self, path: &[u8]) -> Option<&Known> {
+        let at = self.files.binary_search_by(|known| known.path.as_slice().cmp(path)).ok()?;
+        self.files.get(at)
+    }
+}
+
+/// A file that is there.
+pub(crate) enum Seen {
+    /// With this content.
+    Read { path: Vec<u8>, stamp: Stamp, digest: Digest },
+    /// It could not be read. If it was kept before, that is remembered.
+    Unread { path: Vec<u8> },
 }
 
 /// The name under which a workspace's index is stored.

@@ -29,7 +29,7 @@ pub(crate) struct Identity {
 }
 
 /// What the system says of a file; the same again means the same content, but for changes within the clock's grain.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Deserialize, Serialize)]
 pub(crate) struct Stamp {
     pub(crate) size: u64,
     pub(crate) mtime_ns: i64,

@@ -105,7 +105,7 @@ pub(crate) fn put_back(
     let wanted = wanted(&differences, what);
     let mut outcome = Outcome::default();
     let steps = steps(&wanted, &current, protected, &mut outcome.conflicts);
-    let hands = Hands::new(&place, &current.stamps);
+    let hands = Hands::new(&place, &current.index);
     carry_out(store, &hands, &steps, cancel, &mut outcome);
     let put: Vec<&Step<'_>> = steps.iter().filter(|step| !outcome.failed.contains(step.path)).collect();
 
@@ -131,11 +131,10 @@ pub(crate) fn put_back(
 /// Has files that came back kept from now on too, whatever git ignores by now.
 fn remember(store: &Locked<'_>, place: &Place, put: &[&Step<'_>]) -> io::Result<()> {
     let mut index = Index::load(store, &place.identity);
-    for step in put {
-        if let Some(Node::File { digest, .. }) = step.to {
-            index.expect(step.path, *digest);
-        }
-    }
+    index.expect(put.iter().filter_map(|step| match step.to {
+        Some(Node::File { digest, .. }) => Some((step.path, *digest)),
+        _ => None,
+    }));
     index.save(store, &place.identity)
 }
 

@@ -144,10 +144,14 @@ impl Locked<'_> {
     /// The names of all contents.
     pub(crate) fn objects(&self) -> io::Result<HashSet<Digest>> {
         let mut objects = HashSet::new();
-        self.each_object(|digest, _| {
-            objects.insert(digest);
-            Ok(())
-        })?;
+        for folder in fs::read_dir(self.root().join(OBJECTS))? {
+            let folder = folder?;
+            let start = folder.file_name();
+            for file in fs::read_dir(folder.path())? {
+                let name = [start.as_encoded_bytes(), file?.file_name().as_encoded_bytes()].concat();
+                objects.extend(Digest::named(&name));
+            }
+        }
         Ok(objects)
     }
 
@@ -160,9 +164,9 @@ impl Locked<'_> {
             let folder = folder?;
             for file in fs::read_dir(folder.path())? {
                 let file = file?;
-                let start = folder.file_name().into_string().unwrap_or_default();
-                let name = start + &file.file_name().into_string().unwrap_or_default();
-                if let Ok(digest) = name.parse() {
+                let (start, rest) = (folder.file_name(), file.file_name());
+                let name = [start.as_encoded_bytes(), rest.as_encoded_bytes()].concat();
+                if let Some(digest) = Digest::named(&name) {
                     each(digest, &file.path())?;
                 }
             }

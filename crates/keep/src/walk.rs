@@ -124,9 +124,9 @@ impl Walk<'_> {
                 Kind::Special => Some(LeftOutWhy::Special),
                 Kind::Folder if self.ours.is(&stat) => Some(LeftOutWhy::Ours),
                 Kind::Folder if !self.place.identity.has_device_of(&stat) => Some(LeftOutWhy::Elsewhere),
-                Kind::Folder => (is_ignored() && !self.index.has_below(&path)).then_some(LeftOutWhy::Ignored),
+                Kind::Folder => (!self.index.has_below(&path) && is_ignored()).then_some(LeftOutWhy::Ignored),
                 // What is kept once stays kept, or an agent could have it forgotten by a line in `.gitignore`.
-                Kind::File if is_ignored() && !self.index.has(&path) => Some(LeftOutWhy::Ignored),
+                Kind::File if !self.index.has(&path) && is_ignored() => Some(LeftOutWhy::Ignored),
                 Kind::File if stamp.size > self.limits.file => Some(LeftOutWhy::TooLarge),
                 Kind::File => None,
                 Kind::Link => is_ignored().then_some(LeftOutWhy::Ignored),

@@ -1,6 +1,7 @@
 //! The few things that are done to a workspace, each without following a link and without losing what somebody else put there.
 
 use super::{Kind, Node, Why};
+use crate::index::Index;
 use crate::place::{Place, Stamp, mode_of};
 use crate::tree::split;
 use rustix::fs::{
@@ -9,7 +10,6 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 use std::cell::Cell;
-use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::OwnedFd;
@@ -17,8 +17,7 @@ use std::os::fd::OwnedFd;
 /// An open workspace whose contents were just kept.
 pub(super) struct Hands<'a> {
     place: &'a Place,
-    /// Of each file that was kept.
-    stamps: &'a HashMap<Vec<u8>, Stamp>,
+    index: &'a Index,
     made: Cell<u64>,
 }
 
@@ -30,8 +29,8 @@ pub(super) enum There<'a> {
 }
 
 impl<'a> Hands<'a> {
-    pub(super) fn new(place: &'a Place, stamps: &'a HashMap<Vec<u8>, Stamp>) -> Self {
-        Self { place, stamps, made: Cell::new(0) }
+    pub(super) fn new(place: &'a Place, index: &'a Index) -> Self {
+        Self { place, index, made: Cell::new(0) }
     }
 
     /// Lets its owner change what is in a folder that has this mode.
@@ -160,7 +159,7 @@ impl<'a> Hands<'a> {
             Node::File { mode, .. } => {
                 is_kind(&stat, Kind::File)
                     && mode_of(&stat) == *mode
-                    && self.stamps.get(path).is_some_and(|stamp| stamp.is_same_file(&Stamp::of(&stat)))
+                    && self.index.stamp(path).is_some_and(|stamp| stamp.is_same_file(&Stamp::of(&stat)))
             }
             Node::Link { target } => {
                 readlinkat(folder, aside, Vec::new()).is_ok_and(|to| to.as_bytes() == target)
