@@ -27,10 +27,10 @@ pub fn environment(way: &WayOut) -> BTreeMap<String, String> {
     for name in ["HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"] {
         set(name, &http);
     }
-    // For what is neither: `socks5h` has names resolved outside, there is nobody who could inside.
-    let socks = format!("socks5h://{}", way.proxy);
+    // For what is neither. Not SOCKS, though it is spoken here: Python's httpx and requests fail at every start where this names a
+    // scheme that they have no extra package for.
     for name in ["ALL_PROXY", "all_proxy"] {
-        set(name, &socks);
+        set(name, &http);
     }
     // Servers of the box itself are reached directly.
     for name in ["NO_PROXY", "no_proxy", "npm_config_noproxy", "GLOBAL_AGENT_NO_PROXY"] {
@@ -113,8 +113,8 @@ mod tests {
         const HTTP: &str = "http://127.0.0.1:3128";
         let found = environment(&way());
         let mut expected: BTreeMap<&str, &str> = [
-            ("ALL_PROXY", "socks5h://127.0.0.1:3128"),
-            ("all_proxy", "socks5h://127.0.0.1:3128"),
+            ("ALL_PROXY", HTTP),
+            ("all_proxy", HTTP),
             ("NO_PROXY", "localhost,127.0.0.1,::1"),
             ("no_proxy", "localhost,127.0.0.1,::1"),
             ("npm_config_noproxy", "localhost,127.0.0.1,::1"),

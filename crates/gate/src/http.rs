@@ -2,8 +2,8 @@
 //! own, on a connection that is kept open too.
 
 use crate::destination::{Destination, NotADestination};
-use crate::gate::HangUp;
-use crate::ledger::Meter;
+use crate::hang_up::HangUp;
+use crate::meter::Meter;
 use crate::place::Place;
 use crate::reach::{Keeper, Way};
 use crate::said::Client;

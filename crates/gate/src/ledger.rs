@@ -1,13 +1,9 @@
-//! What went where: counts for whoever is asked, and the limit on what may be sent.
+//! What was sent to each destination.
 
 use crate::destination::Destination;
-use crate::first::{First, inspect};
-use crate::pipes::Pipes;
-use crate::reach::Keeper;
-use crate::wish::{Because, Bytes, Refusal, Wish, words};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// What was sent to each destination through one gate.
 #[derive(Default)]
@@ -15,19 +11,19 @@ pub(crate) struct Ledger(Mutex<HashMap<Destination, Arc<Spent>>>);
 
 /// What was sent to one destination.
 #[derive(Default)]
-struct Spent {
-    sent: AtomicU64,
+pub(crate) struct Spent {
+    pub(crate) sent: AtomicU64,
     /// Somebody agreed that more is sent.
-    lifted: AtomicBool,
+    pub(crate) lifted: AtomicBool,
     /// Held while that is asked: connections that wait for the same answer ask once.
-    asking: tokio::sync::Mutex<()>,
+    pub(crate) asking: tokio::sync::Mutex<()>,
 }
 
 /// Destinations in a ledger. To forget one would give it its limit again, so there is an end.
 const DESTINATIONS: usize = 4096;
 
 impl Ledger {
-    fn of(&self, destination: &Destination) -> Option<Arc<Spent>> {
+    pub(crate) fn of(&self, destination: &Destination) -> Option<Arc<Spent>> {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(spent) = all.get(destination) {
             return Some(spent.clone());
@@ -39,119 +35,14 @@ impl Ledger {
     }
 }
 
-/// Counts one connection. What it has not told yet it tells when it is dropped.
-pub(crate) struct Meter {
-    keeper: Arc<Keeper>,
-    wish: Wish,
-    spent: Arc<Spent>,
-    up: AtomicU64,
-    down: AtomicU64,
-    refusal: OnceLock<Refusal>,
-}
-
-/// Bytes after which they are told.
-const TOLD: u64 = 1024 * 1024;
-
-impl Meter {
-    pub(crate) fn new(keeper: Arc<Keeper>, wish: Wish) -> Result<Self, Refusal> {
-        let spent = keeper.ledger.of(&wish.destination).ok_or(Refusal::Crowded)?;
-        Ok(Self {
-            keeper,
-            wish,
-            spent,
-            up: AtomicU64::new(0),
-            down: AtomicU64::new(0),
-            refusal: OnceLock::new(),
-        })
-    }
-
-    /// To be called before `bytes` are sent: they may be only when this returns. Waits while somebody is asked; dropping it
-    /// withdraws the question. A refusal is told to whoever is asked.
-    pub(crate) async fn up(&self, bytes: usize) -> Result<(), Refusal> {
-        let bytes = bytes as u64;
-        let sent = self.spent.sent.fetch_add(bytes, Relaxed) + bytes;
-        if sent > self.keeper.settings.limits.upload && !self.spent.lifted.load(Relaxed) {
-            let unsent = Unsent { spent: &self.spent, bytes };
-            if let Err(why) = self.ask(sent).await {
-                self.refused(why.clone());
-                return Err(why);
-            }
-            unsent.sent();
-        }
-        self.tell(&self.up, bytes);
-        Ok(())
-    }
-
-    /// To be called with what was received.
-    pub(crate) fn down(&self, bytes: usize) {
-        self.tell(&self.down, bytes as u64);
-    }
-
-    /// What the first bytes of the connection come to.
-    pub(crate) fn inspect(&self, bytes: &[u8]) -> First {
-        inspect(bytes, &self.wish.destination, self.wish.place)
-    }
-
-    /// Why the connection ends, if that is a refusal.
-    pub(crate) fn refusal(&self) -> Option<Refusal> {
-        self.refusal.get().cloned()
-    }
-
-    /// What bytes are moved through.
-    pub(crate) fn pipes(&self) -> &Pipes {
-        &self.keeper.pipes
-    }
-
-    /// A refusal in the words that a client is told.
-    pub(crate) fn words(&self, why: &Refusal) -> String {
-        words(&self.wish.destination, why)
-    }
-
-    /// Tells of a refusal of what the connection wanted later.
-    pub(crate) fn refused(&self, why: Refusal) {
-        // The first one is what ends the connection.
-        let _ = self.refusal.set(why.clone());
-        self.keeper.crossings.refused(&self.wish, why);
-    }
-
-    async fn ask(&self, sent: u64) -> Result<(), Refusal> {
-        let _only = self.spent.asking.lock().await;
-        if self.spent.lifted.load(Relaxed) {
-            return Ok(());
-        }
-        self.keeper.ask(&Wish { because: Because::Upload { sent }, ..self.wish.clone() }).await?;
-        self.spent.lifted.store(true, Relaxed);
-        Ok(())
-    }
-
-    fn tell(&self, count: &AtomicU64, bytes: u64) {
-        if count.fetch_add(bytes, Relaxed) + bytes >= TOLD {
-            self.flush();
-        }
-    }
-
-    fn flush(&self) {
-        let bytes = Bytes { up: self.up.swap(0, Relaxed), down: self.down.swap(0, Relaxed) };
-        if bytes != Bytes::default() {
-            self.keeper.crossings.account(&self.wish.destination, bytes);
-        }
-    }
-}
-
-impl Drop for Meter {
-    fn drop(&mut self) {
-        self.flush();
-    }
-}
-
 /// Takes back what was counted and never sent.
-struct Unsent<'a> {
-    spent: &'a Spent,
-    bytes: u64,
+pub(crate) struct Unsent<'a> {
+    pub(crate) spent: &'a Spent,
+    pub(crate) bytes: u64,
 }
 
 impl Unsent<'_> {
-    fn sent(mut self) {
+    pub(crate) fn sent(mut self) {
         self.bytes = 0;
     }
 }

@@ -10,7 +10,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
 pub enum Place {
     /// Anywhere else.
     Internet,
-    /// A private network (RFC 1918, RFC 4193, RFC 6598), or a name of one.
+    /// A private network (RFC 1918, RFC 4193, RFC 6598), addresses for books and measurements, or a name of one.
     Private,
     /// The own link (RFC 3927, RFC 4291).
     LinkLocal,
@@ -18,7 +18,7 @@ pub enum Place {
     ThisMachine,
     /// A cloud's address of metadata, which hands out credentials.
     Metadata,
-    /// Nothing that a connection can be made to: multicast, documentation, reserved.
+    /// Nothing that a connection can be made to: multicast, reserved.
     Unroutable,
 }
 
@@ -83,12 +83,9 @@ fn of_v4(address: Ipv4Addr) -> Place {
         // For measurements between networks (RFC 2544): local programs that hand out names use it.
         [198, 18..=19, ..] => Place::Private,
         [169, 254, ..] => Place::LinkLocal,
-        [0, ..]
-        | [192, 0, 0 | 2, _]
-        | [192, 88, 99, _]
-        | [198, 51, 100, _]
-        | [203, 0, 113, _]
-        | [224..=255, ..] => Place::Unroutable,
+        // For books (RFC 5737): what no router of the world carries, a laboratory may have as its own.
+        [192, 0, 2, _] | [198, 51, 100, _] | [203, 0, 113, _] => Place::Private,
+        [0, ..] | [192, 0, 0, _] | [192, 88, 99, _] | [224..=255, ..] => Place::Unroutable,
         _ => Place::Internet,
     }
 }
@@ -112,7 +109,8 @@ fn of_v6(address: Ipv6Addr) -> Place {
         [0x2001, 0, high, low, .., client_high, client_low] => {
             v4(high, low).max(v4(!client_high, !client_low))
         }
-        [0x2001, 0xdb8, ..] | [0x3fff, 0..=0xfff, ..] => Place::Unroutable,
+        // For books as well (RFC 3849, RFC 9637).
+        [0x2001, 0xdb8, ..] | [0x3fff, 0..=0xfff, ..] => Place::Private,
         [0x2002, high, low, ..] => v4(high, low),
         // ISATAP (RFC 5214).
         [.., 0 | 0x200, 0x5efe, high, low] => prefix(segments[0]).max(v4(high, low)),
@@ -188,10 +186,11 @@ mod tests {
             ("fd00:ec2::254", Place::Metadata),
             ("224.0.0.1", Place::Unroutable),
             ("255.255.255.255", Place::Unroutable),
-            ("192.0.2.1", Place::Unroutable),
+            ("192.0.2.1", Place::Private),
+            ("203.0.113.80", Place::Private),
             ("240.0.0.1", Place::Unroutable),
             ("ff02::1", Place::Unroutable),
-            ("2001:db8::1", Place::Unroutable),
+            ("2001:db8::1", Place::Private),
             ("100::1", Place::Unroutable),
         ] {
             check(text, expected);

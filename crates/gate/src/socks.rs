@@ -1,8 +1,8 @@
 //! SOCKS 5 (RFC 1928) at the gate's socket: no log-in, `CONNECT` only.
 
 use crate::destination::{Destination, Host};
-use crate::gate::HangUp;
-use crate::ledger::Meter;
+use crate::hang_up::HangUp;
+use crate::meter::Meter;
 use crate::place::Place;
 use crate::reach::{Keeper, Way};
 use crate::said::Client;

@@ -1,8 +1,8 @@
 //! Copies between a client and what it reached, looks at the first bytes, counts, and holds what would be too much.
 
 use crate::first::First;
-use crate::gate::HangUp;
-use crate::ledger::Meter;
+use crate::hang_up::HangUp;
+use crate::meter::Meter;
 use crate::pipes::{Counts, copy};
 use crate::reach::Way;
 use crate::wire::{close, receive, send};
