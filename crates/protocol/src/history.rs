@@ -23,6 +23,48 @@ ui! {
         pub error: Option<String>,
         /// End of the output, control characters escaped.
         pub output_tail: String,
+        /// Where it connected to from its box.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        #[ts(as = "Option<Vec<ReachedView>>", optional)]
+        pub reached: Vec<ReachedView>,
+    }
+
+    /// What a run in a box exchanged with a destination.
+    #[derive(Eq)]
+    pub struct ReachedView {
+        /// Host and port.
+        pub destination: String,
+        /// Bytes from the box.
+        pub up: u64,
+        /// Bytes to the box.
+        pub down: u64,
+    }
+
+    /// What differs between two kept states of a folder.
+    #[derive(Default, Eq)]
+    pub struct KeptSpan {
+        /// The folder, escaped.
+        pub folder: String,
+        /// Names the state before; absent where none could be kept.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        pub before: Option<String>,
+        /// Names the state after.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        pub after: Option<String>,
+        /// Files and folders that are new.
+        pub made: u32,
+        /// That are others than before.
+        pub changed: u32,
+        /// That are gone.
+        pub deleted: u32,
+        /// What is in none of the states, such as files that are too large.
+        pub left_out: u32,
+        /// Why a state could not be kept.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        pub problem: Option<String>,
     }
 
     /// A run that is under way.
@@ -117,6 +159,11 @@ ui_tagged! {
         Run {
             /// How it went.
             run: RunView,
+        },
+        /// What a run in a box did to its folder; the line's `requestId` names the run. Without one it is what was put back.
+        Changes {
+            /// Between which states.
+            changes: KeptSpan,
         },
         /// The document changed.
         Document {

@@ -21,6 +21,8 @@ ui_words! {
         Permit,
         /// Not a command: a tool would do something. The app does exactly that, or whoever asked if it is not a tool of ours.
         Tool,
+        /// Not a command: a command that runs in a box wants to reach something outside of it.
+        Crossing,
     }
 
     /// Where the command would run.
@@ -63,6 +65,8 @@ ui_words! {
         Sandbox,
         /// The policy is not an allowlist, so a rule would have no effect.
         SecurityNotAllowlist,
+        /// It leads to where nobody should go twice unasked.
+        Perilous,
         /// The document cannot be written now.
         StoreUnavailable,
         /// The program was not found.
@@ -97,6 +101,8 @@ ui_words! {
         MayBeRefused,
         /// Another program asks for a person's word.
         PeerAsks,
+        /// It leaves the box, and no rule says that it may.
+        LeavesTheBox,
         /// The person's rules cannot be read, and one may refuse it.
         RulesUnreadable,
     }

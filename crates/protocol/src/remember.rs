@@ -1,6 +1,7 @@
 //! What an answer can leave behind: the ladder of rules for one request, how long they count, and what each reaches, as
 //! data that every language puts into its own words.
 
+use crate::rules::NetPlace;
 use crate::shown::Shown;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
@@ -26,6 +27,10 @@ ui_words! {
         Host,
         /// Calls of this tool.
         Tool,
+        /// Connections out of a box to this host and port.
+        Destination,
+        /// Connections out of a box to where packages of one kind are fetched from.
+        Registries,
         /// Whatever runs in this folder, in a box.
         Workspace,
     }
@@ -129,6 +134,26 @@ ui_tagged! {
         Host {
             /// It.
             host: Shown,
+        },
+        /// Connections out of a box.
+        Crossing {
+            /// Host and port, as a person reads them.
+            destination: Shown,
+            /// Where it lies.
+            place: NetPlace,
+            /// From boxes around this folder only.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            #[ts(optional)]
+            within: Option<Shown>,
+        },
+        /// Connections out of a box to where packages are fetched from.
+        Registries {
+            /// Of which kind.
+            group: Shown,
+            /// From boxes around this folder only.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            #[ts(optional)]
+            within: Option<Shown>,
         },
         /// Calls of a tool.
         Tool {

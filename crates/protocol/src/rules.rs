@@ -46,7 +46,7 @@ macro_rules! stored_words {
 mod calls;
 mod workspaces;
 
-pub use calls::{CallRule, CallRuleDraft, CallSubject};
+pub use calls::{CallRule, CallRuleDraft, CallSubject, NetPlace};
 pub use workspaces::{Attendance, Workspace, WorkspaceDraft};
 
 stored! {

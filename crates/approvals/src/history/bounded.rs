@@ -57,6 +57,10 @@ pub(super) fn bound(event: &mut HistoryEvent) -> Vec<CutText> {
             cuts.text("after", after, NAME_BYTES);
             cuts.loosenings(loosenings);
         }
+        HistoryEvent::Changes { changes } => {
+            cuts.text("folder", &mut changes.folder, PATH_BYTES);
+            cuts.option("problem", changes.problem.as_mut(), NAME_BYTES);
+        }
         HistoryEvent::Page { .. } | HistoryEvent::Socket { .. } => {}
         HistoryEvent::Record { note } => match note {
             RecordNote::Unrecorded { problem, .. } | RecordNote::Damaged { problem, .. } => {
@@ -165,6 +169,7 @@ mod tests {
             duration_ms: u64::MAX,
             error: Some(text.to_owned()),
             output_tail: text.to_owned(),
+            reached: Vec::new(),
         };
         vec![
             request(text),

@@ -100,7 +100,8 @@ impl Routes {
                 }
                 route
             }
-            HistoryEvent::Run { .. } => {
+            // What was put back is no run's: a person did it.
+            HistoryEvent::Changes { .. } | HistoryEvent::Run { .. } => {
                 let known = self.0.iter().find(|(id, _)| Some(id.as_str()) == request_id);
                 known.map_or_else(
                     || Route { chain: ChainName::Unasked, source: Some(Source::unknown()) },

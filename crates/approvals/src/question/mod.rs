@@ -21,6 +21,7 @@ use serde::Serialize;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -58,6 +59,29 @@ pub enum Subject {
     Plugin(Wish),
     /// A change of a gateway that its own agent describes.
     Proposal(Words),
+    /// A connection that a command in a box wants to make.
+    Crossing(Box<Crossing>),
+}
+
+/// A connection out of a box.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Crossing {
+    /// What rules about it go by.
+    pub facts: Box<CallFacts>,
+    /// The same as a person reads it.
+    pub view: CommandView,
+    /// The addresses that its name leads to, where they lie elsewhere than it says.
+    pub addresses: Vec<IpAddr>,
+    /// The command that runs in the box, as one text.
+    pub command: String,
+    /// The folder that the box is around.
+    pub folder: Folder,
+    /// The programs that want it, as those in the box say: the first of the box first, the one that connects last.
+    pub chain: Vec<String>,
+    /// Where this run was before.
+    pub reached: Vec<String>,
+    /// What was sent there already, in bytes, where that is why it is asked about again.
+    pub sent: Option<u64>,
 }
 
 /// A command.
@@ -370,6 +394,7 @@ impl Subject {
             Self::Tool(_) => QuestionKind::Tool,
             Self::Plugin(_) => QuestionKind::Plugin,
             Self::Proposal(_) => QuestionKind::SystemAgent,
+            Self::Crossing(_) => QuestionKind::Crossing,
         }
     }
 
@@ -377,7 +402,16 @@ impl Subject {
     pub fn command(&self) -> Option<&Command> {
         match self {
             Self::Command(command) => Some(command),
-            Self::Tool(_) | Self::Plugin(_) | Self::Proposal(_) => None,
+            Self::Tool(_) | Self::Plugin(_) | Self::Proposal(_) | Self::Crossing(_) => None,
+        }
+    }
+
+    /// What rules about calls go by, where it is a call or a connection.
+    pub fn call_facts(&self) -> Option<&CallFacts> {
+        match self {
+            Self::Tool(call) => Some(&call.facts),
+            Self::Crossing(crossing) => Some(&crossing.facts),
+            Self::Command(_) | Self::Plugin(_) | Self::Proposal(_) => None,
         }
     }
 
@@ -388,6 +422,7 @@ impl Subject {
             Self::Tool(call) => &call.view,
             Self::Plugin(wish) => &wish.words.view,
             Self::Proposal(words) => &words.view,
+            Self::Crossing(crossing) => &crossing.view,
         }
     }
 
@@ -397,6 +432,9 @@ impl Subject {
             Self::Command(command) => Cow::Borrowed(&command.text),
             Self::Tool(call) => Cow::Owned(countersign_policy::display::argv_line(&call.words)),
             Self::Plugin(Wish { words, .. }) | Self::Proposal(words) => Cow::Owned(words.texts.join("\n")),
+            Self::Crossing(crossing) => {
+                Cow::Owned(crossing.facts.crossing.as_ref().map(ToString::to_string).unwrap_or_default())
+            }
         }
     }
 
@@ -405,6 +443,7 @@ impl Subject {
         match self {
             Self::Command(command) => command.folder.as_ref(),
             Self::Tool(call) => call.folder.as_ref(),
+            Self::Crossing(crossing) => Some(&crossing.folder),
             Self::Plugin(_) | Self::Proposal(_) => None,
         }
     }
@@ -414,7 +453,7 @@ impl Subject {
         match self {
             Self::Command(command) => command.tool.as_ref(),
             Self::Tool(call) => Some(&call.name),
-            Self::Plugin(_) | Self::Proposal(_) => None,
+            Self::Plugin(_) | Self::Proposal(_) | Self::Crossing(_) => None,
         }
     }
 
@@ -423,14 +462,14 @@ impl Subject {
         match self {
             Self::Command(command) => command.beside.sub_agent.as_ref(),
             Self::Tool(call) => call.sub_agent.as_ref(),
-            Self::Plugin(_) | Self::Proposal(_) => None,
+            Self::Plugin(_) | Self::Proposal(_) | Self::Crossing(_) => None,
         }
     }
 
     fn is_whole(&self) -> bool {
         match self {
             Self::Tool(call) => call.changes.iter().all(|change| change.complete),
-            Self::Command(_) | Self::Plugin(_) | Self::Proposal(_) => true,
+            Self::Command(_) | Self::Plugin(_) | Self::Proposal(_) | Self::Crossing(_) => true,
         }
     }
 }

@@ -118,6 +118,14 @@ fn is_about_at_least(wide: &CallRule, narrow: &CallRule) -> bool {
         (CallSubject::Files { below, names }, CallSubject::Files { below: inner, names: fewer }) => {
             is_below(inner, below) && (names.is_none() || names == fewer)
         }
+        (
+            CallSubject::Crossing { host, port, place, within },
+            CallSubject::Crossing { host: other, port: theirs, place: there, within: fewer },
+        ) => (host, port, place) == (other, theirs, there) && (within.is_none() || within == fewer),
+        (
+            CallSubject::Registries { group, within },
+            CallSubject::Registries { group: other, within: fewer },
+        ) => group == other && (within.is_none() || within == fewer),
         (about, other) => about == other,
     }
 }

@@ -1,6 +1,9 @@
 //! Rules about calls of tools that are no commands: changes of files, what is fetched from the web, and tools that only look
 //! (`countersign_protocol::rules::CallRule`).
 //!
+//! Connections out of a box ([`Crossing`]) are calls as well: only rules about such allow one, and a rule about a name counts for as
+//! long as the name leads to where it led.
+//!
 //! Pure. An allowing rule matches only what is certainly meant by it, a refusing one whatever could be meant by it. No rule
 //! allows the change of a file that something runs or obeys by itself, of one that looks like the place of a secret, or a
 //! removal: about those a person is asked each time.
@@ -12,9 +15,10 @@ mod tests;
 use crate::allowlist::glob;
 use crate::rules::{self, Moment, is_secret_at};
 use countersign_protocol::remember::CallReach;
-use countersign_protocol::rules::{CallRule, CallSubject, RuleEffect};
+use countersign_protocol::rules::{CallRule, CallSubject, NetPlace, RuleEffect};
 use serde::Serialize;
 use serde_json::Value;
+use std::fmt;
 use std::path::Path;
 
 pub use offers::{CallChoice, choices};
@@ -52,6 +56,38 @@ pub struct CallFacts {
     pub hosts: Vec<String>,
     /// What the tool is known to do.
     pub nature: CallNature,
+    /// The connection that it is, where it is one out of a box. Then it is nothing else.
+    pub crossing: Option<Crossing>,
+}
+
+/// A connection out of a box.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+pub struct Crossing {
+    /// A name in lower case, or an address as it is written.
+    pub host: String,
+    /// The port.
+    pub port: u16,
+    /// Where it lies, by the addresses that would be connected to.
+    pub place: NetPlace,
+    /// The folder that the box is around, a real path.
+    pub folder: String,
+    /// Kinds of packages that are fetched there.
+    pub groups: Vec<String>,
+}
+
+impl fmt::Display for Crossing {
+    /// Host and port, as addresses are written.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        destination(&self.host, self.port).fmt(f)
+    }
+}
+
+/// Host and port in one text.
+fn destination(host: &str, port: u16) -> String {
+    match host.contains(':') && !host.starts_with('[') {
+        true => format!("[{host}]:{port}"),
+        false => format!("{host}:{port}"),
+    }
 }
 
 /// What a tool is known to do by itself.
@@ -101,6 +137,9 @@ pub fn ruling(rules: &[CallRule], call: &CallFacts, moment: Moment<'_>) -> Optio
     let first = |covers: &dyn Fn(&CallSubject) -> bool| {
         live(RuleEffect::Allow).find(|(_, rule)| covers(&rule.about)).map(|(index, _)| index)
     };
+    if let Some(crossing) = &call.crossing {
+        return first(&|about| covers_crossing(about, crossing)).map(|index| CallRuling::Allow(vec![index]));
+    }
     if let Some(index) = first(&|about| covers_tool(about, call)) {
         return Some(CallRuling::Allow(vec![index]));
     }
@@ -138,6 +177,23 @@ fn covers_host(about: &CallSubject, host: &str) -> bool {
     is_host(wanted, host)
 }
 
+fn covers_crossing(about: &CallSubject, crossing: &Crossing) -> bool {
+    let is_from = |within: &Option<String>| within.as_ref().is_none_or(|folder| *folder == crossing.folder);
+    match about {
+        CallSubject::Crossing { host, port, place, within } => {
+            is_host(host, &crossing.host)
+                && *port == crossing.port
+                && *place == crossing.place
+                && is_from(within)
+        }
+        // Whoever publishes packages does so in the world.
+        CallSubject::Registries { group, within } => {
+            crossing.place == NetPlace::Internet && crossing.groups.contains(group) && is_from(within)
+        }
+        CallSubject::Files { .. } | CallSubject::Host { .. } | CallSubject::Tool { .. } => false,
+    }
+}
+
 fn covers_file(about: &CallSubject, file: &TouchedFile, call: &CallFacts) -> bool {
     let CallSubject::Files { below, names } = about else { return false };
     let is_plain = file.plain_below.as_deref().is_some_and(|plain| is_in(below, plain));
@@ -157,8 +213,22 @@ fn could_match(about: &CallSubject, call: &CallFacts) -> bool {
             let mut paths = call.files.iter().flat_map(|file| &file.paths);
             paths.any(|path| is_in(path, below) && has_name(path, names.as_deref()))
         }
-        CallSubject::Host { host } => call.hosts.iter().any(|found| is_host(host, found)),
-        CallSubject::Tool { name } => glob::matches(name, &call.tool),
+        // What must not be fetched from there must not be reached there either.
+        CallSubject::Host { host } => {
+            let crossed = call.crossing.iter().map(|crossing| &crossing.host);
+            call.hosts.iter().chain(crossed).any(|found| is_host(host, found))
+        }
+        CallSubject::Crossing { host, port, place: _, within } => {
+            call.crossing.as_ref().is_some_and(|crossing| {
+                is_host(host, &crossing.host)
+                    && *port == crossing.port
+                    && within.as_ref().is_none_or(|folder| *folder == crossing.folder)
+            })
+        }
+        CallSubject::Registries { group, within } => call.crossing.as_ref().is_some_and(|crossing| {
+            crossing.groups.contains(group) && within.as_ref().is_none_or(|folder| *folder == crossing.folder)
+        }),
+        CallSubject::Tool { name } => call.crossing.is_none() && glob::matches(name, &call.tool),
     }
 }
 
@@ -187,11 +257,12 @@ fn is_inside(path: &str, folder: &str) -> bool {
 /// What is wrong with what a rule is about, before it is stored.
 pub fn check(about: &CallSubject) -> Result<(), CallProblem> {
     let is_blank = |text: &str| text.trim().is_empty() || text.trim() != text;
+    let is_plain = |folder: &str| {
+        Path::new(folder).is_absolute() && !folder.split('/').skip(1).any(|part| matches!(part, "." | ".."))
+    };
     match about {
         CallSubject::Files { below, names } => {
-            let is_plain = Path::new(below).is_absolute()
-                && !below.split('/').skip(1).any(|part| matches!(part, "." | ".."));
-            if !is_plain {
+            if !is_plain(below) {
                 return Err(CallProblem::Folder);
             }
             match names {
@@ -199,13 +270,24 @@ pub fn check(about: &CallSubject) -> Result<(), CallProblem> {
                 Some(_) | None => Ok(()),
             }
         }
-        CallSubject::Host { host } => {
+        CallSubject::Crossing { within: Some(folder), .. }
+        | CallSubject::Registries { within: Some(folder), .. }
+            if !is_plain(folder) =>
+        {
+            Err(CallProblem::Folder)
+        }
+        CallSubject::Crossing { port: 0, .. } => Err(CallProblem::Port),
+        CallSubject::Registries { group, .. } => match is_blank(group) {
+            true => Err(CallProblem::Group),
+            false => Ok(()),
+        },
+        CallSubject::Host { host } | CallSubject::Crossing { host, .. } => {
             let name = host.strip_prefix("*.").unwrap_or(host);
             let is_sound = !name.is_empty()
                 && name.len() <= HOST_BYTES
                 && name
                     .bytes()
-                    .all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'.' | b'-' | b':' | b'[' | b']'));
+                    .all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'.' | b'-' | b'_' | b':' | b'[' | b']'));
             if is_sound { Ok(()) } else { Err(CallProblem::Host) }
         }
         CallSubject::Tool { name } => {
@@ -231,9 +313,21 @@ pub enum CallProblem {
     /// No host.
     #[error("the host is not a name or an address in lower case")]
     Host,
+    /// No port.
+    #[error("the port is 0")]
+    Port,
+    /// No kind of packages.
+    #[error("the kind of packages is blank or has blanks around it")]
+    Group,
     /// No tool.
     #[error("the tool is blank or has blanks around it")]
     Tool,
+}
+
+fn from(within: &Option<String>) -> String {
+    within
+        .as_ref()
+        .map_or_else(|| " from any box".to_owned(), |folder| format!(" from boxes around {folder}"))
 }
 
 /// What a rule is about, in one line. Not escaped: whoever shows it does that.
@@ -242,6 +336,12 @@ pub fn describe(rule: &CallRule) -> String {
         CallSubject::Files { below, names: None } => format!("changes of files below {below}"),
         CallSubject::Files { below, names: Some(names) } => format!("changes of {names} below {below}"),
         CallSubject::Host { host } => format!("fetching from {host}"),
+        CallSubject::Crossing { host, port, place: _, within } => {
+            format!("connections to {}{}", destination(host, *port), from(within))
+        }
+        CallSubject::Registries { group, within } => {
+            format!("connections to registries of {group}{}", from(within))
+        }
         CallSubject::Tool { name } => format!("calls of the tool {name}"),
     };
     rules::described(rule.effect, about, &rule.limits)
@@ -255,6 +355,14 @@ pub fn reach(about: &CallSubject) -> CallReach {
             CallReach::Files { below: shown(below), names: names.as_deref().map(shown) }
         }
         CallSubject::Host { host } => CallReach::Host { host: shown(host) },
+        CallSubject::Crossing { host, port, place, within } => CallReach::Crossing {
+            destination: shown(&destination(host, *port)),
+            place: *place,
+            within: within.as_deref().map(shown),
+        },
+        CallSubject::Registries { group, within } => {
+            CallReach::Registries { group: shown(group), within: within.as_deref().map(shown) }
+        }
         CallSubject::Tool { name } => CallReach::Tool { tool: shown(name) },
     }
 }

@@ -1,10 +1,10 @@
 //! What could be remembered about a call, narrowest first.
 
-use super::{CallFacts, CallNature, TouchedFile, covers_file};
+use super::{CallFacts, CallNature, Crossing, TouchedFile, covers_file};
 use crate::allowlist::glob;
 use countersign_protocol::question::AlwaysUnavailable;
 use countersign_protocol::remember::{Longest, Rung};
-use countersign_protocol::rules::CallSubject;
+use countersign_protocol::rules::{CallSubject, NetPlace};
 use std::path::Path;
 
 /// One rung for a call.
@@ -20,6 +20,9 @@ pub struct CallChoice {
 
 /// The rungs for a call, at least one, or why there is none.
 pub fn choices(call: &CallFacts) -> Result<Vec<CallChoice>, AlwaysUnavailable> {
+    if let Some(crossing) = &call.crossing {
+        return about_crossing(crossing);
+    }
     if !call.files.is_empty() {
         return about_files(call);
     }
@@ -33,6 +36,29 @@ pub fn choices(call: &CallFacts) -> Result<Vec<CallChoice>, AlwaysUnavailable> {
         (CallNature::SaysItReads, _) => one(Rung::Tool, tool(call), Longest::Session),
         (CallNature::Acts | CallNature::Fetches | CallNature::Unknown, _) => Err(AlwaysUnavailable::NoEffect),
     }
+}
+
+/// This destination, or all registries that it is one of; for the folder at hand, whose boxes may write what they fetch.
+fn about_crossing(crossing: &Crossing) -> Result<Vec<CallChoice>, AlwaysUnavailable> {
+    let within = || Some(crossing.folder.clone());
+    let longest = match crossing.place {
+        NetPlace::Internet | NetPlace::Private | NetPlace::ThisMachine => Longest::Always,
+        NetPlace::LinkLocal => Longest::Session,
+        NetPlace::Metadata | NetPlace::Unroutable => return Err(AlwaysUnavailable::Perilous),
+    };
+    let about = CallSubject::Crossing {
+        host: crossing.host.clone(),
+        port: crossing.port,
+        place: crossing.place,
+        within: within(),
+    };
+    let mut choices = vec![CallChoice { rung: Rung::Destination, about: vec![about], longest }];
+    if crossing.place == NetPlace::Internet && !crossing.groups.is_empty() {
+        let about = |group: &String| CallSubject::Registries { group: group.clone(), within: within() };
+        let about = crossing.groups.iter().map(about).take(MAX_RULES).collect();
+        choices.push(CallChoice { rung: Rung::Registries, about, longest });
+    }
+    Ok(choices)
 }
 
 fn tool(call: &CallFacts) -> CallSubject {

@@ -1,3 +1,5 @@
+mod crossings;
+
 use super::*;
 use countersign_protocol::question::AlwaysUnavailable;
 use countersign_protocol::remember::{Longest, Rung};

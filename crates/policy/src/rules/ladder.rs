@@ -91,7 +91,14 @@ pub fn ladder(invocation: Invocation<'_>) -> Vec<Step> {
                     Rung::Subcommand => wider()?.subcommand(invocation)?,
                     Rung::Program => wider()?.program(invocation)?,
                     // Those are about calls that are no commands, and about whatever runs in a folder.
-                    Rung::File | Rung::Kind | Rung::Folder | Rung::Host | Rung::Tool | Rung::Workspace => {
+                    Rung::File
+                    | Rung::Kind
+                    | Rung::Folder
+                    | Rung::Host
+                    | Rung::Tool
+                    | Rung::Destination
+                    | Rung::Registries
+                    | Rung::Workspace => {
                         return Err(Withheld::NoEffect);
                     }
                 };

@@ -66,11 +66,53 @@ stored_tagged! {
             /// From this host, in lower case; `*.` in front stands for any below it.
             host: String,
         },
+        /// Connections out of a box (docs/box.md).
+        Crossing {
+            /// To this host, in lower case: a name, or an address as it is written.
+            host: String,
+            /// And this port.
+            port: u16,
+            /// Where it has to lie: a name that leads elsewhere by now is another destination.
+            place: NetPlace,
+            /// From boxes around this folder, a real path; absent: from any.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            #[ts(optional)]
+            within: Option<String>,
+        },
+        /// Connections out of a box to where packages of one kind are fetched from.
+        Registries {
+            /// The kind, such as `crates`.
+            group: String,
+            /// From boxes around this folder, a real path; absent: from any.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            #[ts(optional)]
+            within: Option<String>,
+        },
         /// Calls of a tool that runs nothing and changes no file by itself.
         Tool {
             /// As its agent calls it; a refusing rule may have `*` and `?`.
             name: String,
         },
+    }
+}
+
+stored_words! {
+    /// Where a network destination lies, seen from this machine.
+    #[derive(Default)]
+    pub enum NetPlace {
+        /// Somewhere in the world.
+        #[default]
+        Internet,
+        /// In a network of this house: addresses that no router of the world carries.
+        Private,
+        /// On the same link, by an address that nobody gave out.
+        LinkLocal,
+        /// On this very machine.
+        ThisMachine,
+        /// Where a cloud's machine reads its own keys.
+        Metadata,
+        /// Nowhere: an address for many at once, or for nobody.
+        Unroutable,
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::change::ChangeView;
 use crate::question::{AllowBlocked, AlwaysUnavailable, HostKind, QuestionKind, Severity, Via, Why};
 use crate::remember::LadderStep;
+use crate::rules::NetPlace;
 use crate::shown::{CommandView, Shown};
 use crate::vocabulary::Decision;
 use serde::{Deserialize, Serialize};
@@ -185,6 +186,25 @@ ui_tagged! {
         OtherText {
             /// The asker's text.
             text: Shown,
+        },
+        /// A connection that a command in a box wants to make.
+        Crossing {
+            /// Host and port.
+            destination: Shown,
+            /// Where that lies, by what its name leads to.
+            place: NetPlace,
+            /// The addresses that its name leads to, where they lie elsewhere than it says.
+            addresses: Vec<Shown>,
+            /// The command that runs in the box.
+            command: Shown,
+            /// The programs that want it, as those in the box say: the first of the box first, the one that connects last.
+            chain: Vec<Shown>,
+            /// Where this run was before.
+            reached: Vec<Shown>,
+            /// What was sent there already, in bytes, where that is why it is asked about again.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            #[ts(optional)]
+            sent: Option<u64>,
         },
         /// The tool that was called.
         Tool {

@@ -204,7 +204,7 @@ export type AllowBlocked = "too-long" | "too-many-arguments";
 /**
  * Why nothing can be remembered.
  */
-export type AlwaysUnavailable = "ask-always" | "carrier" | "interpreter" | "no-effect" | "not-offered" | "opaque" | "expands" | "runs-by-itself" | "sandbox" | "security-not-allowlist" | "store-unavailable" | "unresolved" | "writable";
+export type AlwaysUnavailable = "ask-always" | "carrier" | "interpreter" | "no-effect" | "not-offered" | "opaque" | "expands" | "runs-by-itself" | "sandbox" | "security-not-allowlist" | "perilous" | "store-unavailable" | "unresolved" | "writable";
 
 /**
  * What an argument is in its command.
@@ -364,7 +364,27 @@ names?: Shown, } | { "kind": "host",
 /**
  * It.
  */
-host: Shown, } | { "kind": "tool", 
+host: Shown, } | { "kind": "crossing", 
+/**
+ * Host and port, as a person reads them.
+ */
+destination: Shown, 
+/**
+ * Where it lies.
+ */
+place: NetPlace, 
+/**
+ * From boxes around this folder only.
+ */
+within?: Shown, } | { "kind": "registries", 
+/**
+ * Of which kind.
+ */
+group: Shown, 
+/**
+ * From boxes around this folder only.
+ */
+within?: Shown, } | { "kind": "tool", 
 /**
  * It.
  */
@@ -488,7 +508,31 @@ names?: string, } } | { "host": {
 /**
  * From this host, in lower case; `*.` in front stands for any below it.
  */
-host: string, } } | { "tool": { 
+host: string, } } | { "crossing": { 
+/**
+ * To this host, in lower case: a name, or an address as it is written.
+ */
+host: string, 
+/**
+ * And this port.
+ */
+port: number, 
+/**
+ * Where it has to lie: a name that leads elsewhere by now is another destination.
+ */
+place: NetPlace, 
+/**
+ * From boxes around this folder, a real path; absent: from any.
+ */
+within?: string, } } | { "registries": { 
+/**
+ * The kind, such as `crates`.
+ */
+group: string, 
+/**
+ * From boxes around this folder, a real path; absent: from any.
+ */
+within?: string, } } | { "tool": { 
 /**
  * As its agent calls it; a refusing rule may have `*` and `?`.
  */
@@ -583,7 +627,7 @@ allowBlocked?: AllowBlocked, };
 /**
  * What an allow does.
  */
-export type CardKind = "exec" | "ask" | "plugin" | "system-agent" | "permit" | "tool";
+export type CardKind = "exec" | "ask" | "plugin" | "system-agent" | "permit" | "tool" | "crossing";
 
 /**
  * Where the chain breaks.
@@ -1446,7 +1490,35 @@ text: Shown, } | { "kind": "other-text",
 /**
  * The asker's text.
  */
-text: Shown, } | { "kind": "tool", 
+text: Shown, } | { "kind": "crossing", 
+/**
+ * Host and port.
+ */
+destination: Shown, 
+/**
+ * Where that lies, by what its name leads to.
+ */
+place: NetPlace, 
+/**
+ * The addresses that its name leads to, where they lie elsewhere than it says.
+ */
+addresses: Array<Shown>, 
+/**
+ * The command that runs in the box.
+ */
+command: Shown, 
+/**
+ * The programs that want it, as those in the box say: the first of the box first, the one that connects last.
+ */
+chain: Array<Shown>, 
+/**
+ * Where this run was before.
+ */
+reached: Array<Shown>, 
+/**
+ * What was sent there already, in bytes, where that is why it is asked about again.
+ */
+sent?: number, } | { "kind": "tool", 
 /**
  * Its name.
  */
@@ -1923,7 +1995,11 @@ answeredAfterMs?: number, } | { "kind": "run",
 /**
  * How it went.
  */
-run: RunView, } | { "kind": "document", 
+run: RunView, } | { "kind": "changes", 
+/**
+ * Between which states.
+ */
+changes: KeptSpan, } | { "kind": "document", 
 /**
  * `window`, `command-line`, `answer`, `first-run`, `gateway`, or `another-program`.
  */
@@ -2042,6 +2118,167 @@ of: number,
  * So many of them would have run unasked with it and would not without.
  */
 more: number, };
+
+/**
+ * One path that is not what it was.
+ */
+export type KeptChange = { 
+/**
+ * Names it in its list.
+ */
+number: number, 
+/**
+ * From the folder.
+ */
+path: Shown, 
+/**
+ * Where it was before, for what was moved.
+ */
+from?: Shown, 
+/**
+ * What happened.
+ */
+how: KeptHow, 
+/**
+ * Bytes before; absent for what was not there, and for folders.
+ */
+before?: number, 
+/**
+ * Bytes after.
+ */
+after?: number, 
+/**
+ * Whether what was there is kept, so that it can be put back.
+ */
+returns: boolean, };
+
+/**
+ * What changed.
+ */
+export type KeptChanges = { 
+/**
+ * The first of them, in the order of paths.
+ */
+changes: Array<KeptChange>, 
+/**
+ * How many more there are.
+ */
+more: number, };
+
+/**
+ * Something that was not put back. It is as it was.
+ */
+export type KeptConflict = { 
+/**
+ * From the folder.
+ */
+path: Shown, 
+/**
+ * Why.
+ */
+why: KeptWhy, };
+
+/**
+ * What differs between what lay at a path before and after.
+ */
+export type KeptDiff = { "kind": "text", 
+/**
+ * Where they differ.
+ */
+hunks: Array<DiffHunk>, 
+/**
+ * Whether that is all that differs.
+ */
+complete: boolean, } | { "kind": "other", 
+/**
+ * What was there.
+ */
+before: KeptSide, 
+/**
+ * What is there.
+ */
+after: KeptSide, };
+
+/**
+ * What happened to a path.
+ */
+export type KeptHow = "made" | "changed" | "deleted" | "moved";
+
+/**
+ * Which line of the history is meant, by its position; it has to be one about changes.
+ */
+export type KeptParams = { 
+/**
+ * Position of the line.
+ */
+seq: number, 
+/**
+ * Number of one change, from [`KeptChange::number`]; absent: all of them.
+ */
+change?: number, };
+
+/**
+ * What lay at a path.
+ */
+export type KeptSide = { "kind": "absent" } | { "kind": "text" } | { "kind": "binary", 
+/**
+ * How many.
+ */
+bytes: number, } | { "kind": "too-large", 
+/**
+ * How many bytes.
+ */
+bytes: number, } | { "kind": "link", 
+/**
+ * Where it leads.
+ */
+target: Shown, } | { "kind": "folder" } | { "kind": "not-kept" } | { "kind": "damaged" };
+
+/**
+ * What differs between two kept states of a folder.
+ */
+export type KeptSpan = { 
+/**
+ * The folder, escaped.
+ */
+folder: string, 
+/**
+ * Names the state before; absent where none could be kept.
+ */
+before?: string, 
+/**
+ * Names the state after.
+ */
+after?: string, 
+/**
+ * Files and folders that are new.
+ */
+made: number, 
+/**
+ * That are others than before.
+ */
+changed: number, 
+/**
+ * That are gone.
+ */
+deleted: number, 
+/**
+ * What is in none of the states, such as files that are too large.
+ */
+leftOut: number, 
+/**
+ * Why a state could not be kept.
+ */
+problem?: string, };
+
+/**
+ * Why something was not put back.
+ */
+export type KeptWhy = { "kind": "cancelled" } | { "kind": "changed" } | { "kind": "damaged" } | { "kind": "not-empty" } | { "kind": "not-kept" } | { "kind": "protected" } | { "kind": "system", 
+/**
+ * What it said.
+ */
+said: Shown, };
 
 /**
  * One rung of the ladder for a request.
@@ -2346,6 +2583,11 @@ enabled: boolean,
  * What somebody wrote beside it.
  */
 description?: Shown, };
+
+/**
+ * Where a network destination lies, seen from this machine.
+ */
+export type NetPlace = "internet" | "private" | "link-local" | "this-machine" | "metadata" | "unroutable";
 
 /**
  * What happens when nobody answers in time.
@@ -2847,6 +3089,23 @@ rules: number,
 includes: Array<string>, };
 
 /**
+ * What came of putting back.
+ */
+export type PutBackResult = { 
+/**
+ * How many paths are what they were.
+ */
+put: number, 
+/**
+ * What was not put back, and why; the first of them.
+ */
+conflicts: Array<KeptConflict>, 
+/**
+ * How many more there are.
+ */
+more: number, };
+
+/**
  * How much more.
  */
 export type Reach = "anything" | "programs";
@@ -2909,6 +3168,23 @@ below: Array<Shown>, } | { "kind": "prefix",
  * In the rule's order.
  */
 beginnings: Array<Shown>, } | { "kind": "print-script" } | { "kind": "edit-script" };
+
+/**
+ * What a run in a box exchanged with a destination.
+ */
+export type ReachedView = { 
+/**
+ * Host and port.
+ */
+destination: string, 
+/**
+ * Bytes from the box.
+ */
+up: number, 
+/**
+ * Bytes to the box.
+ */
+down: number, };
 
 /**
  * What the history says about itself.
@@ -3639,12 +3915,16 @@ error?: string,
 /**
  * End of the output, control characters escaped.
  */
-outputTail: string, };
+outputTail: string, 
+/**
+ * Where it connected to from its box.
+ */
+reached?: Array<ReachedView>, };
 
 /**
  * How wide a rule reaches that an answer leaves behind, narrowest first.
  */
-export type Rung = "exact" | "shape" | "subcommand" | "program" | "file" | "kind" | "folder" | "host" | "tool" | "workspace";
+export type Rung = "exact" | "shape" | "subcommand" | "program" | "file" | "kind" | "folder" | "host" | "tool" | "destination" | "registries" | "workspace";
 
 /**
  * Breadth of one rung on a card.
@@ -4559,7 +4839,7 @@ trace: Array<TraceStep>, };
 /**
  * Why the person is asked.
  */
-export type WhyReason = "ask-always" | "allowlist-miss" | "opaque" | "uncoverable" | "unbound" | "environment" | "may-be-refused" | "peer-asks" | "rules-unreadable";
+export type WhyReason = "ask-always" | "allowlist-miss" | "opaque" | "uncoverable" | "unbound" | "environment" | "may-be-refused" | "peer-asks" | "leaves-the-box" | "rules-unreadable";
 
 /**
  * That a change lets nearly everything run unasked.
