@@ -114,7 +114,7 @@ const AUTOMATION: Automation = match cfg!(any(debug_assertions, feature = "autom
 const IGNORED_VARIABLES: &str = "--ignored-variables";
 
 fn main() -> ExitCode {
-    if let Some(ended) = countersign_core::warden_main() {
+    if let Some(ended) = countersign_core::beside_main() {
         return ended;
     }
     let rest = Rest::at_start();

@@ -25,6 +25,8 @@ pub(crate) struct Words {
     /// `{agent}` and `{program}` stand for names; so they do in the next two.
     wants_to_run: &'static str,
     wants_a_command: &'static str,
+    /// `{agent}` and `{destination}` stand for names.
+    wants_to_reach: &'static str,
     asks: &'static str,
     none: &'static str,
     one: &'static str,
@@ -57,6 +59,13 @@ impl Words {
         // A name may look like the mark of the other one.
         let parts: Vec<String> =
             self.wants_to_run.split("{agent}").map(|part| part.replace("{program}", program)).collect();
+        parts.join(agent)
+    }
+
+    /// A command of an agent's wants to reach something outside of its box.
+    pub(crate) fn wants_to_reach(&self, agent: &str, destination: &str) -> String {
+        let parts = self.wants_to_reach.split("{agent}");
+        let parts: Vec<String> = parts.map(|part| part.replace("{destination}", destination)).collect();
         parts.join(agent)
     }
 
@@ -107,6 +116,7 @@ static EN: Words = Words {
     display_body: "Their window ended again and again. For a minute the fallback decides, then it is tried again.",
     wants_to_run: "{agent} wants to run {program}",
     wants_a_command: "{agent} wants to run a command",
+    wants_to_reach: "{agent} wants to reach {destination}",
     asks: "{agent} waits for your answer",
     none: "Nothing waits for you",
     one: "1 request waits for you",
@@ -132,6 +142,7 @@ static ZH: Words = Words {
     display_body: "审批窗口反复终止。一分钟内由后备设置决定，之后会重试。",
     wants_to_run: "{agent} 想运行 {program}",
     wants_a_command: "{agent} 想运行一条命令",
+    wants_to_reach: "{agent} 想连接 {destination}",
     asks: "{agent} 在等待您的答复",
     none: "没有等待的请求",
     one: "有 1 个请求在等待",
@@ -157,6 +168,7 @@ static KO: Words = Words {
     display_body: "승인 창이 반복해서 종료되었습니다. 1분 동안 대체 설정이 결정하고, 그 후 다시 시도합니다.",
     wants_to_run: "{agent}: {program} 실행 요청",
     wants_a_command: "{agent}: 명령 실행 요청",
+    wants_to_reach: "{agent}: {destination} 연결 요청",
     asks: "{agent}: 답을 기다리는 중",
     none: "대기 중인 요청 없음",
     one: "요청 1개 대기 중",

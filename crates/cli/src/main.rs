@@ -1,5 +1,5 @@
 //! The `countersign` command.
 
 fn main() -> std::process::ExitCode {
-    countersign_core::warden_main().unwrap_or_else(countersign_cli::main)
+    countersign_core::beside_main().unwrap_or_else(countersign_cli::main)
 }

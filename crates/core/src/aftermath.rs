@@ -5,6 +5,7 @@ use crate::paths::Paths;
 use anyhow::Context as _;
 use countersign_approvals::history::{History, HistoryError};
 use countersign_approvals::ports::Ports;
+use countersign_node::executor::sandbox;
 use countersign_node::executor::warden::{self, End, Left, LeftRun};
 use countersign_protocol::history::{HistoryEvent, RunView};
 use std::path::{Path, PathBuf};
@@ -12,15 +13,18 @@ use std::process::ExitCode;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-/// Has everything that this process runs end with it, by whatever signal. For programs whose `main` begins with [`warden_main`].
+/// Has everything that this process runs end with it, by whatever signal. For programs whose `main` begins with [`beside_main`].
 pub fn guard_runs(paths: &Paths) {
     if let Err(error) = warden::start(&paths.runs(), Vec::new()) {
         tracing::error!(%error, "commands may outlive this process when it is killed");
     }
 }
 
-/// The whole life of this process, when it was started as a warden. To be called first of all.
-pub fn warden_main() -> Option<ExitCode> {
+/// The whole life of this process, when it was started as a warden, or as the first program of a box. To be called first of all.
+pub fn beside_main() -> Option<ExitCode> {
+    if let Some(ended) = sandbox::entered(std::env::args_os()) {
+        return Some(ended);
+    }
     let file = PathBuf::from(std::env::var_os(warden::VARIABLE)?);
     Some(match watch(&file) {
         Ok(()) => ExitCode::SUCCESS,
@@ -75,6 +79,7 @@ async fn record(history: &History, left: Left) -> Result<(), HistoryError> {
             duration_ms: u64::try_from(ended_ms - begun_ms).unwrap_or(0),
             error: Some(text.to_owned()),
             output_tail: String::new(),
+            reached: Vec::new(),
         };
         history.append(Some(name.clone().into()), HistoryEvent::Run { run }).await?;
     }

@@ -14,6 +14,6 @@ pub mod session_events;
 pub mod settings;
 pub mod trust;
 
-pub use aftermath::{guard_runs, record_what_was_left, warden_main};
+pub use aftermath::{beside_main, guard_runs, record_what_was_left};
 pub use parts::{Core, Phase, Phases};
 pub use presence::Unreached;

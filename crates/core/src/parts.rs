@@ -106,7 +106,13 @@ impl Core {
 
     /// Stops everything. Bounded.
     pub async fn stop(self) {
-        self.phases.stop().await;
+        let Phases { acting, recording } = self.phases;
+        acting.stop("what decides and runs").await;
+        // What runs did is written down before that ends.
+        if tokio::time::timeout(STOP_WAIT, self.host.afterwards()).await.is_err() {
+            tracing::warn!("what some runs changed is not recorded");
+        }
+        recording.stop("what records").await;
     }
 }
 

@@ -2,7 +2,8 @@
 
 use countersign_approvals::book::Record;
 use countersign_approvals::question::{
-    Beside, Command, Environment, Finding, Folder, Place, Question, Subject, ToolCall, ToolName, Typing, Wish,
+    Beside, Command, Crossing, Environment, Finding, Folder, Place, Question, Subject, ToolCall, ToolName,
+    Typing, Wish,
 };
 use countersign_policy::always::Choice;
 use countersign_policy::calls::{self, CallChoice};
@@ -34,7 +35,9 @@ pub fn card(record: &Record) -> Card {
         created_at_ms: record.created_at_ms,
         expires_at_ms: record.expires_at_ms,
         on_expiry: match kind {
-            QuestionKind::Exec | QuestionKind::Permit | QuestionKind::Tool => OnExpiry::NotRun,
+            QuestionKind::Exec | QuestionKind::Permit | QuestionKind::Tool | QuestionKind::Crossing => {
+                OnExpiry::NotRun
+            }
             QuestionKind::Ask | QuestionKind::Plugin | QuestionKind::SystemAgent => OnExpiry::NoAnswer,
         },
         command: subject.view().clone(),
@@ -79,6 +82,7 @@ fn facts(subject: &Subject, found: &[Finding]) -> Vec<Fact> {
             severity: *severity,
         }),
         Subject::Proposal(_) => {}
+        Subject::Crossing(crossing) => facts.extend(of_crossing(crossing)),
     }
     facts.extend(found.iter().map(finding));
     facts.extend(subject.folder().map(folder));
@@ -132,6 +136,20 @@ fn of_call(call: &ToolCall) -> Vec<Fact> {
     let task = call.task.as_deref().map(|text| Fact::Task { text: masked(text), typed: call.is_typed });
     let arguments = call.arguments.as_deref().map(|text| Fact::Arguments { text: masked(text) });
     changes.chain(task).chain(arguments).collect()
+}
+
+fn of_crossing(crossing: &Crossing) -> Option<Fact> {
+    let Crossing { facts, view: _, addresses, command, folder: _, chain, reached, sent } = crossing;
+    let wanted = facts.crossing.as_ref()?;
+    Some(Fact::Crossing {
+        destination: plain(&wanted.to_string()),
+        place: wanted.place,
+        addresses: addresses.iter().map(|address| plain(&address.to_string())).collect(),
+        command: display::shown(command, Secrets::Mask),
+        chain: chain.iter().map(|program| plain(program)).collect(),
+        reached: reached.iter().map(|place| plain(place)).collect(),
+        sent: *sent,
+    })
 }
 
 fn finding(finding: &Finding) -> Fact {

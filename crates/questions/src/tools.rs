@@ -205,10 +205,15 @@ fn change_view(change: &FileChange, workspace: &Path) -> ChangeView {
         from: from.as_deref().map(plain),
         added: count(LineKind::Added),
         removed: count(LineKind::Removed),
-        hunks: change.diff.hunks.iter().map(hunk_view).collect(),
+        hunks: hunks_view(&change.diff),
         complete: change.is_complete(),
         notes: notes(change, workspace),
     }
+}
+
+/// Lines that differ, as a person reads them.
+pub fn hunks_view(diff: &files::Diff) -> Vec<DiffHunk> {
+    diff.hunks.iter().map(hunk_view).collect()
 }
 
 fn hunk_view(hunk: &files::Hunk) -> DiffHunk {

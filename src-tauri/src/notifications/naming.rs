@@ -4,7 +4,7 @@
 use crate::words::Words;
 use countersign_protocol::question::QuestionKind;
 use countersign_protocol::shown::{ArgRole, Shown, SpanKind};
-use countersign_protocol::ui::Card;
+use countersign_protocol::ui::{Card, Fact};
 
 /// What a request is called where it cannot be read: its agent and its programs, never their arguments.
 pub(super) fn summary(words: &Words, card: &Card) -> String {
@@ -14,8 +14,20 @@ pub(super) fn summary(words: &Words, card: &Card) -> String {
             Some(programs) => words.wants_to_run(&agent, &programs),
             None => words.wants_a_command(&agent),
         },
+        QuestionKind::Crossing => match destination(card) {
+            Some(destination) => words.wants_to_reach(&agent, &destination),
+            None => words.asks(&agent),
+        },
         QuestionKind::Plugin | QuestionKind::SystemAgent | QuestionKind::Tool => words.asks(&agent),
     }
+}
+
+/// Where a command in a box wants to connect to.
+fn destination(card: &Card) -> Option<String> {
+    card.facts.iter().find_map(|fact| match fact {
+        Fact::Crossing { destination, .. } => Some(short(&said(destination))),
+        _ => None,
+    })
 }
 
 /// Names of the first programs, without their folders; `None` when the command could not be taken apart.

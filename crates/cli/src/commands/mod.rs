@@ -217,7 +217,7 @@ fn run(command: Command, output: &Output) -> anyhow::Result<Exit> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let exit = runtime.block_on(async {
         match command {
-            Command::Exec(args) => exec::exec(&paths, args, output).await,
+            Command::Exec(args) => Box::pin(exec::exec(&paths, args, output)).await,
             Command::Ask(args) => exec::ask(&paths, args, output).await,
             Command::Pending => inbox::pending(&paths, output).await,
             Command::Deny(args) => inbox::deny(&paths, args, output).await,

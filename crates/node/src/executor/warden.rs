@@ -90,7 +90,7 @@ const OWN: &str = "/proc/self/exe";
 
 /// The command, which an app has beside itself: as a warden it takes a tenth of the memory of a program that has a web view linked
 /// to it. Only the first warden is this: one that ends, for whatever reason, is followed by [`OWN`].
-fn lighter(own: &Path) -> Option<PathBuf> {
+pub(super) fn lighter(own: &Path) -> Option<PathBuf> {
     let beside = own.with_file_name(COMMAND);
     let file = std::fs::metadata(&beside).ok()?;
     let is_as_ours =

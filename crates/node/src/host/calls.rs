@@ -9,6 +9,7 @@ use super::refusal::{Refusal, denied, refused_by};
 use super::{Host, Placement};
 use countersign_approvals::question::{Offer, Question, Subject};
 use countersign_commands::analysis;
+use countersign_policy::effective::Effective;
 use countersign_policy::evaluate::{DenyReason, Origin};
 use countersign_protocol::question::Outcome;
 use countersign_protocol::vocabulary::{Ask, Security};
@@ -80,12 +81,58 @@ impl Host {
             question.offer = Offer::for_call(&call.facts, security, ask);
             return Settled::Open;
         };
-        match recorder.allowed(outcome).await {
-            Ok(()) => Settled::Allowed,
-            Err(refusal) => {
-                recorder.ended(refusal.outcome.clone()).await;
-                Settled::Refused(Box::new(refusal))
+        allowed(&recorder, outcome).await
+    }
+
+    /// The same about a connection out of a box, by the policy of the run in it: rules decide, and where nobody is asked, what no
+    /// rule covers is refused. What `by_rule` says is asked about whatever rules say is not allowed by one.
+    pub(super) async fn settle_crossing(
+        &self,
+        question: &mut Question,
+        policy: &Effective,
+        by_rule: ByRule,
+    ) -> Settled {
+        let recorder = Recorder::ask(&self.parts, question);
+        let Some(facts) = question.subject.call_facts() else { return Settled::Open };
+        let ruling = self.call_ruling(&question.agent, question.session.as_ref(), facts).await;
+        let refused = match (ruling, by_rule, policy.ask.value) {
+            (Ruled::Deny(rule), ..) => denied(DenyReason::Rule, Origin::Fresh).by_rule(&rule),
+            (Ruled::Allow(ids), ByRule::Decides, Ask::Off | Ask::OnMiss) => {
+                match self.parts.rules.spend(ids).await {
+                    Ok(()) => return allowed(&recorder, Outcome::AllowedByRule).await,
+                    Err(error) => {
+                        tracing::info!(%error, "a rule did not pay for a connection");
+                        denied(DenyReason::AllowlistMiss, Origin::Fresh)
+                    }
+                }
             }
+            _ => denied(DenyReason::AllowlistMiss, Origin::Fresh),
+        };
+        let by_a_rule = refused.said_by_rule().is_some();
+        if !by_a_rule && policy.ask.value != Ask::Off {
+            question.offer = Offer::for_call(facts, policy.security.value, policy.ask.value);
+            return Settled::Open;
+        }
+        recorder.ended(refused.outcome.clone()).await;
+        Settled::Refused(Box::new(refused))
+    }
+}
+
+/// Whether rules that allow have a say.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum ByRule {
+    /// They have.
+    Decides,
+    /// A person has to look whatever they say.
+    Asks,
+}
+
+async fn allowed(recorder: &Recorder, outcome: Outcome) -> Settled {
+    match recorder.allowed(outcome).await {
+        Ok(()) => Settled::Allowed,
+        Err(refusal) => {
+            recorder.ended(refusal.outcome.clone()).await;
+            Settled::Refused(Box::new(refusal))
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Runs that a box holds: whether the folder is open for the agent, whether a box can be made there, and the run itself.
 
+use super::crossings::{self, ASK_OUTSIDE, Account, Crossroads};
 use super::own_rules::{OwnRules, Ruled};
 use super::placement::Placement;
 use super::refusal::Refusal;
@@ -15,10 +16,11 @@ use countersign_policy::evaluate::{Contained, Evaluation, Subject, Verdict, Wall
 use countersign_policy::facts::Facts;
 use countersign_policy::rules::Folders;
 use countersign_protocol::digits::hex;
+use countersign_protocol::history::ReachedView;
 use countersign_protocol::ids::{AgentId, SessionKey};
 use countersign_protocol::rules::{Attendance, RuleLimits, RuleOrigin, Workspace};
 use countersign_protocol::settings::ForwardedGrants;
-use countersign_protocol::socket::{Confinement, ExecRequest};
+use countersign_protocol::socket::{Confinement, ExecPayload, ExecRequest};
 use countersign_protocol::vocabulary::Ask;
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
@@ -189,16 +191,37 @@ impl Host {
         &self,
         command: ContainedCommand,
         judged: &Judged,
+        run: &crossings::Run,
         controls: Controls,
-    ) -> Result<RunOutput, NotStarted> {
-        let boxed = self.boxed(&command.contained().folder, &judged.own);
+    ) -> Result<(RunOutput, Vec<ReachedView>), NotStarted> {
+        let mut boxed = self.boxed(&command.contained().folder, &judged.own);
         let wanted = destinations(&judged.analysis, command.command().argv(), &judged.facts);
-        let mut ran = sandbox::run_in_box(command, &self.base_env, &boxed, &self.grounds(), controls).await?;
-        if !ran.payload.success && !wanted.is_empty() {
-            let names: Vec<String> = wanted.iter().map(|one| display::escape(&one.to_string())).collect();
-            ran.payload.stderr.push_str(&format!("{NO_NETWORK} {}; {ASK_OUTSIDE}\n", names.join(", ")));
-        }
-        Ok(ran)
+        let crossroads = sandbox::has_an_entrance().then(|| Crossroads::open(&boxed.caches));
+        let crossroads = crossroads.and_then(|opened| {
+            opened
+                .inspect_err(
+                    |error| tracing::error!(%error, "the gate of a box cannot be opened; it has no network"),
+                )
+                .ok()
+        });
+        let grounds = self.grounds();
+        let folder = command.contained().folder.clone();
+        let Some(crossroads) = crossroads else {
+            let mut ran = sandbox::run_in_box(command, &self.base_env, &boxed, &grounds, controls).await?;
+            ran.payload.stderr.push_str(&refused_to_write(&ran.payload, &folder));
+            if !ran.payload.success && !wanted.is_empty() {
+                let names: Vec<String> = wanted.iter().map(|one| display::escape(&one.to_string())).collect();
+                ran.payload.stderr.push_str(&format!("{NO_NETWORK} {}; {ASK_OUTSIDE}\n", names.join(", ")));
+            }
+            return Ok((ran, Vec::new()));
+        };
+        boxed.way_out = Some(sandbox::WayOut { socket: crossroads.socket() });
+        let runs = sandbox::run_in_box(command, &self.base_env, &boxed, &grounds, controls);
+        let (ran, Account { reached, refused }) = crossroads.attend(self, run, runs).await;
+        let mut ran = ran?;
+        ran.payload.stderr.push_str(&refused_to_write(&ran.payload, &folder));
+        ran.payload.stderr.extend(refused);
+        Ok((ran, reached))
     }
 
     /// What a box around `folder` shows beside what every box does.
@@ -216,9 +239,22 @@ impl Host {
     }
 }
 
+/// What an agent is told where the output says that something could not be written: the kernel tells nobody else. Empty where it
+/// does not say so, or where the command went well and may only have printed it.
+fn refused_to_write(ran: &ExecPayload, folder: &str) -> String {
+    let says = |text: &str| READ_ONLY.iter().any(|words| text.contains(words));
+    if !says(&ran.stderr) && (ran.success || !says(&ran.stdout)) {
+        return String::new();
+    }
+    let folder = display::escape(folder);
+    format!("countersign: the box refused to write: only {folder} can be written in it; {ASK_OUTSIDE}\n")
+}
+
+/// How programs say that a file system cannot be written, in C, Go, Node and Rust.
+const READ_ONLY: &[&str] = &["Read-only file system", "read-only file system", "EROFS"];
+
 /// What an agent is told of a command that failed.
 const NO_NETWORK: &str = "countersign: the box has no network, and this wants";
-const ASK_OUTSIDE: &str = "ask for it with `countersign exec --outside -- …`";
 
 /// What a run in a box may use up: enough for builds of large projects.
 const BOX_LIMITS: sandbox::Limits = sandbox::Limits { processes: Some(8_192), memory: None, time: None };

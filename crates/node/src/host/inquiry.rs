@@ -133,7 +133,7 @@ impl Host {
         // Words that a plugin or a gateway's own agent puts, and names of tools, are no command, whatever they look like.
         let mut glances = match &question.subject {
             Subject::Command(command) => self.glances(command, analysis),
-            Subject::Tool(_) | Subject::Plugin(_) | Subject::Proposal(_) => Vec::new(),
+            Subject::Tool(_) | Subject::Plugin(_) | Subject::Proposal(_) | Subject::Crossing(_) => Vec::new(),
         };
         for Glance { analysis, facts, .. } in &glances {
             let rule = self.refusing(&question.agent, question.session.as_ref(), analysis, facts).await;

@@ -8,9 +8,11 @@
 mod breadth;
 mod calls;
 mod containing;
+mod crossings;
 mod grants;
 mod in_force;
 mod inquiry;
+mod kept;
 mod own_rules;
 mod permit;
 pub mod placement;
@@ -57,10 +59,13 @@ use countersign_protocol::settings::Settings;
 use countersign_protocol::socket::{AskRequest, Confinement, ExecError, ExecPayload, ExecRequest};
 use countersign_protocol::trace::PolicyLayer;
 use countersign_protocol::vocabulary::{Ask, Decision, Security};
+pub use crossings::net_place;
 pub use grants::AskedRun;
 use grants::{Granted, Grants};
 use in_force::{InForce, Policies};
 pub use inquiry::{Ended, Inquired, Inquiry, Waiting};
+use kept::Kept;
+pub use kept::NotKept;
 use own_rules::{OwnRules, Payment};
 use placement::Placement;
 use prepare::PreparedRuns;
@@ -78,6 +83,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 /// What a host is made of.
 pub struct Parts {
@@ -131,6 +137,9 @@ pub struct Host {
     grants: Arc<Grants>,
     prepared: PreparedRuns,
     running: Running,
+    kept: Kept,
+    /// What looks at what runs did, after they ended.
+    afterwards: TaskTracker,
 }
 
 /// How a request and whoever waits for it hear of each other.
@@ -219,6 +228,7 @@ impl Host {
         let mut base_env = environment::inherited(parts.environment.clone());
         // With it `cd src` goes to another folder than the one that was looked at.
         base_env.remove(SEARCH_PATH_OF_CD);
+        let kept = Kept::new(parts.boxes.join(KEPT), parts.ports.clone());
         let path = base_env.get("PATH").map_or_else(|| OsString::from(DEFAULT_PATH), OsString::from);
         Self {
             parts,
@@ -229,6 +239,8 @@ impl Host {
             grants: Arc::default(),
             prepared: PreparedRuns::default(),
             running: Running::default(),
+            kept,
+            afterwards: TaskTracker::new(),
         }
     }
 
@@ -586,7 +598,7 @@ impl Host {
             Err(NotRunnable::ProgramNotFound(name)) => {
                 recorder.allowed(outcome).await?;
                 let payload = not_found(&name);
-                recorder.ran(&payload, Duration::ZERO).await;
+                recorder.ran(&payload, Duration::ZERO, Vec::new()).await;
                 return Ok(payload);
             }
             Err(error) => return Err(Refusal::unavailable(&error.to_string(), "cwd-unavailable")),
@@ -599,13 +611,29 @@ impl Host {
         let (_watched, mut controls) = self.running.watch(view, &gone, checked.started, checked.tap);
         controls.terminal = checked.terminal;
         controls.output = self.parts.settings.borrow().limits.output_kb as usize * 1_000;
+        let mut before = None;
         let ran = match command {
-            Runnable::Approved(command) => self.execute(command, &placement, controls).await,
-            Runnable::Contained(command) => Box::pin(self.contain(command, &judged, controls)).await,
+            Runnable::Approved(command) => {
+                let ran = self.execute(command, &placement, controls).await;
+                ran.map(|output| (output, Vec::new()))
+            }
+            Runnable::Contained(command) => {
+                let run = crossings::Run {
+                    agent: checked.agent,
+                    session: checked.session,
+                    via: recorder.via(),
+                    command: checked.command_text,
+                    folder: command.contained().folder.clone(),
+                    wait: checked.approval_wait,
+                    policy: judged.policy.clone(),
+                };
+                before = Some(self.kept.before(&run.folder).await);
+                Box::pin(self.contain(command, &judged, &run, controls)).await
+            }
         };
-        match ran {
-            Ok(output) => {
-                recorder.ran(&output.payload, output.duration).await;
+        let ran = match ran {
+            Ok((output, reached)) => {
+                recorder.ran(&output.payload, output.duration, reached).await;
                 Ok(output.payload)
             }
             Err(NotStarted::Cancelled) => {
@@ -613,7 +641,11 @@ impl Host {
             }
             Err(NotStarted::Sandbox(error)) => Err(Refusal::no_sandbox(&error)),
             Err(error) => Err(Refusal::changed(&error.to_string())),
+        };
+        if let Some(before) = before {
+            self.look_after(before, recorder);
         }
+        ran
     }
 
     fn uses(&self, checked: &Checked, judged: &Judged, evaluation: &Evaluation) -> Vec<Use> {
@@ -754,6 +786,9 @@ const PAYMENT_TRIES: usize = 8;
 
 /// A request that came to be answered elsewhere is of no use here.
 const WITHDRAWN: Outcome = Outcome::Cancelled { cause: CancelCause::Withdrawn };
+
+/// Where states of folders are kept, beside what boxes keep for themselves.
+const KEPT: &str = "kept";
 
 /// Where shells look for a folder before they look in the one that they are in.
 const SEARCH_PATH_OF_CD: &str = "CDPATH";

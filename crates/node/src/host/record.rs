@@ -8,7 +8,7 @@ use countersign_approvals::ports::Ports;
 use countersign_approvals::question::Question;
 use countersign_policy::display;
 use countersign_protocol::digits::hex;
-use countersign_protocol::history::{HistoryEvent, RunView, RunningView};
+use countersign_protocol::history::{HistoryEvent, ReachedView, RunView, RunningView};
 use countersign_protocol::ids::{AgentId, RequestId};
 use countersign_protocol::limits::OUTPUT_TAIL_CHARS;
 use countersign_protocol::question::{HostKind, Outcome, QuestionKind, Via};
@@ -89,6 +89,11 @@ impl Recorder {
             answered_after_ms: None,
             written: None,
         }
+    }
+
+    /// The door that it came through.
+    pub(super) fn via(&self) -> Via {
+        self.via
     }
 
     /// The request's id in book and history.
@@ -175,7 +180,7 @@ impl Recorder {
     }
 
     /// Writes what came of the run.
-    pub(super) async fn ran(&self, payload: &ExecPayload, duration: Duration) {
+    pub(super) async fn ran(&self, payload: &ExecPayload, duration: Duration, reached: Vec<ReachedView>) {
         let output = [payload.stdout.as_str(), payload.stderr.as_str()].join("\n");
         let tail = display::output_tail(output.trim(), OUTPUT_TAIL_CHARS);
         let run = RunView {
@@ -185,6 +190,7 @@ impl Recorder {
             // The peers call a failing exit code an error too; here that is said already.
             error: payload.error.clone().filter(|_| payload.exit_code.is_none()),
             output_tail: tail.lines().map(display::escape).collect::<Vec<_>>().join("\n"),
+            reached,
         };
         // Logged there already.
         let _ = self.append(HistoryEvent::Run { run }).await;

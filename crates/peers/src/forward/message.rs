@@ -130,7 +130,7 @@ pub(super) fn told(question: &Question) -> CommandText {
             None => of_text(&command.text),
         },
         Subject::Tool(call) => of_list(&call.words),
-        Subject::Plugin(_) | Subject::Proposal(_) => of_text(&question.subject.line()),
+        Subject::Plugin(_) | Subject::Proposal(_) | Subject::Crossing(_) => of_text(&question.subject.line()),
     };
     let is_plain = open == masked && view.hidden == 0 && view.lookalikes == 0 && !has_lines(view);
     // Line ends and tabs are seen for what they are; every other character that is not must have been counted as hidden.
@@ -163,7 +163,9 @@ pub(super) fn is_told_whole(question: &Question) -> bool {
         .subject
         .command()
         .is_none_or(|command| command.environment.is_empty() && !command.text_differs);
-    told(question).exact && question.blocked.is_none() && is_bare
+    // What leaves a box is more than its destination: by whom, for what command, and where that was before.
+    let leaves_a_box = matches!(question.subject, Subject::Crossing(_));
+    told(question).exact && question.blocked.is_none() && is_bare && !leaves_a_box
 }
 
 fn of_request(record: &Record) -> RequestBody {

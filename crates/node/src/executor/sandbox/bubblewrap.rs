@@ -13,7 +13,7 @@ use super::super::{
     start_in, verify,
 };
 use super::workspace::{Limits, Plan, Workspace};
-use super::{Grounds, Network, Unavailable};
+use super::{Grounds, Network, Unavailable, entrance};
 use crate::facts;
 use command_fds::{CommandFdExt, FdMapping};
 use countersign_policy::{ApprovedCommand, display};
@@ -134,6 +134,14 @@ impl Profile<'_> {
         match self {
             Self::Sealed { .. } => walls::is_shown(path, cwd),
             Self::Box { workspace, plan, .. } => plan.shows(path, &workspace.folder),
+        }
+    }
+
+    /// Whether something is started in it before the command.
+    fn is_entered(&self) -> bool {
+        match self {
+            Self::Sealed { .. } => false,
+            Self::Box { workspace, .. } => workspace.is_entered(),
         }
     }
 
@@ -265,7 +273,12 @@ fn spawn(
         walls.file(path, file.try_clone()?);
     }
     let (_, first) = pinned.first().ok_or(ErrorKind::InvalidInput)?;
-    let program = walls.program(command.program(), typed, bubblewrap.named, first)?;
+    let line = if profile.is_entered() {
+        entrance::line(typed, command.program(), arguments)
+    } else {
+        let program = walls.program(command.program(), typed, bubblewrap.named, first)?;
+        std::iter::once(program.into()).chain(arguments.iter().map(OsString::from)).collect()
+    };
     walls.close();
     walls.start_in(cwd);
     let (status, writer) = Status::new()?;
@@ -274,8 +287,7 @@ fn spawn(
     let held = limited.then(|| Held::new(&mut walls)).transpose()?;
     let (mut list, handed) = walls.into_parts();
     list.push("--".into());
-    list.push(program.into());
-    list.extend(arguments.iter().map(OsString::from));
+    list.extend(line);
     let (program, list) = profile.line(&bubblewrap.program, list);
     let mut process = start(&program, list, handed)?;
     process.env_clear().envs(command.environment(base_env)).env("OPENCLAW_CLI", "1").env("PWD", cwd);

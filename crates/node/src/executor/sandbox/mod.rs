@@ -8,6 +8,7 @@
 
 mod bubblewrap;
 mod container;
+mod entrance;
 mod folder;
 mod seccomp;
 mod workspace;
@@ -16,9 +17,13 @@ use super::{Controls, NotStarted, RunOutput, passable};
 pub(super) use bubblewrap::Status;
 pub(super) use container::Running;
 use countersign_policy::ApprovedCommand;
+pub use entrance::{entered, has_an_entrance};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-pub use workspace::{Limits, WayOut, Workspace, can_be_offered, check_box, may_be_written, run_in_box};
+pub use workspace::{
+    Limits, Means, WayOut, Workspace, can_be_offered, check_box, may_be_put_back, may_be_written,
+    means as box_means, run_in_box,
+};
 
 /// A sandbox on this machine.
 #[derive(Clone, Debug, Eq, PartialEq)]

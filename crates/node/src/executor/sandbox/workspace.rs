@@ -10,8 +10,8 @@ mod machine;
 mod watch;
 
 use super::super::{Controls, NotStarted, RunOutput, passable};
-use super::{Grounds, Unavailable, bubblewrap, folder, inside as without_what_leads_out};
-use caches::{Caches, Means};
+use super::{Grounds, Unavailable, bubblewrap, entrance, folder, inside as without_what_leads_out};
+use caches::{Caches, Means as CacheMeans};
 use countersign_policy::{ApprovedCommand, ContainedCommand, display};
 use countersign_protocol::socket::ExecPayload;
 use inside::Inside;
@@ -48,7 +48,7 @@ pub struct Workspace {
     pub(super) without: Vec<Wall>,
 }
 
-/// How a boxed run gets to the network.
+/// How a boxed run gets to the network: [`super::entered`] is its first program, and leads there.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct WayOut {
     /// Unix socket outside, found inside as `/run/countersign/gate.sock`.
@@ -183,8 +183,13 @@ impl Workspace {
         true
     }
 
+    /// Whether this program is started in it before the command, to lead out. One that cannot be has only the socket there.
+    pub(super) fn is_entered(&self) -> bool {
+        self.way_out.is_some() && entrance::has_an_entrance()
+    }
+
     /// Looks at the machine and the workspace. Blocking.
-    fn plan(&self, grounds: &Grounds, means: Means, later: Later) -> io::Result<Plan> {
+    fn plan(&self, grounds: &Grounds, means: CacheMeans, later: Later) -> io::Result<Plan> {
         let known = if self.stands(Wall::Caches) { caches::known(grounds) } else { Vec::new() };
         caches::folder(&self.caches)?;
         let machine = Machine::look(self, grounds, &known);
@@ -208,7 +213,7 @@ impl Workspace {
         places.extend(mounted.map(|(at, from)| Mount::Ours { from, at }));
         let linked = caches.iter().flat_map(|caches| caches.linked.iter().cloned());
         places.extend(linked.map(|(at, target)| Mount::Link { target, at }));
-        if means == Means::Layers {
+        if means == CacheMeans::Layers {
             places.extend(covers);
         }
         let within = Inside::look(self);
@@ -224,6 +229,10 @@ impl Workspace {
         if let Some(way_out) = &self.way_out {
             let file = inside::open(&way_out.socket)?;
             places.push(Mount::Opened { file, at: GATE.into(), writable: true });
+        }
+        if self.is_entered() {
+            let file = entrance::program()?;
+            places.push(Mount::Opened { file, at: entrance::PLACE.into(), writable: false });
         }
         let table = caches.as_ref().and_then(|caches| caches.table.clone());
         Ok(Plan { system: machine.system(), places, table, machine, watch, _caches: caches })
@@ -250,10 +259,34 @@ pub fn may_be_written(folder: &Path, path: &Path) -> bool {
     inside.components().next().is_some() && inside.components().all(is_free)
 }
 
+/// Whether what a path from the workspace leads to may be put back: it is not among what is protected there. Pure.
+pub fn may_be_put_back(path: &Path) -> bool {
+    path.components().all(|part| match part {
+        Component::Normal(name) => !lists::PROTECTED.names(name),
+        _ => false,
+    })
+}
+
 /// Whether a box around `workspace` can be offered: nothing stands against the folder, and boxes are known to be made here
 /// ([`super::check_bubblewrap`]). Starts nothing.
 pub fn can_be_offered(workspace: &Workspace, grounds: &Grounds) -> bool {
     folder::acceptable(&workspace.folder, grounds).is_ok() && bubblewrap::is_found()
+}
+
+/// What this machine gives boxes beside the walls that every one has.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Means {
+    /// What is mounted outside while a box runs does not appear in it. Without that, the places where it would are closed.
+    pub apart: bool,
+    /// Caches of package managers are seen as the person has them, with what a box changes laid over. Without that they begin empty.
+    pub layers: bool,
+}
+
+/// What this machine gives; `caches` is a folder of ours, made where it is missing.
+pub async fn means(caches: &Path) -> io::Result<Means> {
+    caches::folder(caches)?;
+    let Some(stage) = bubblewrap::stage().await else { return Ok(Means { apart: false, layers: false }) };
+    Ok(Means { apart: true, layers: caches::can_be_layered(stage, caches).await })
 }
 
 /// Whether a command could run in a box around `workspace`: asked before a person is.
@@ -308,8 +341,8 @@ pub(super) async fn run_inside(
     };
     let later = if stage.is_some() { Later::Nothing } else { Later::Mounts };
     let means = match stage {
-        Some(stage) if caches::can_be_layered(stage, &workspace.caches).await => Means::Layers,
-        _ => Means::Folders,
+        Some(stage) if caches::can_be_layered(stage, &workspace.caches).await => CacheMeans::Layers,
+        _ => CacheMeans::Folders,
     };
     let plan = {
         let (workspace, grounds) = (workspace.clone(), grounds.clone());
@@ -321,6 +354,9 @@ pub(super) async fn run_inside(
         false => base_env.clone(),
     };
     env.insert("TMPDIR".into(), "/tmp".into());
+    if workspace.is_entered() {
+        entrance::lead_out(&mut env);
+    }
     let cancel = controls.cancel.clone();
     let run = |cancel| {
         let controls = Controls { cancel, ..controls };
@@ -372,4 +408,4 @@ const UNMADE: &str = "look whether the workspace is there and its state folder c
 const PLUGGED: &[&str] = &["/media", "/mnt"];
 
 /// Where the way out is found.
-const GATE: &str = "/run/countersign/gate.sock";
+pub(super) const GATE: &str = "/run/countersign/gate.sock";

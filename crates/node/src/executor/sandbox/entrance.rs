@@ -1,0 +1,194 @@
+//! The first program of a box that has a way out: this very program once more, or the command beside the app. It listens on
+//! loopback of the box, starts the command, and carries what connects to the gate until the command has ended.
+//!
+//! The command is its child and nothing else is: a shell that waits for all its children, or asks who its parent is, sees nothing
+//! unusual. It has the command's rights and walls, so a command that ends it, or speaks to the gate itself, only loses or does by
+//! hand what it would have carried.
+
+use super::super::warden::lighter;
+use super::super::{FIRST_BUSY_PAUSE, LAST_BUSY_PAUSE};
+use super::workspace::GATE;
+use countersign_gate::{Destination, Host, NotConnected, WayOut as Proxy, connect, environment, relay};
+use rustix::fs::{Mode, OFlags};
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::io::{self, ErrorKind};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::os::fd::OwnedFd;
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::Path;
+use std::process::{ExitCode, ExitStatus};
+use std::sync::atomic::{AtomicBool, Ordering};
+use tokio::net::TcpListener;
+use tokio::process::{Child, Command};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+/// Has this process be what `arguments` say, if they say that it is in a box: its first argument tells. To be called first of all.
+pub fn entered(mut arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
+    IS_FIRST.store(true, Ordering::Relaxed);
+    let word = arguments.nth(1)?;
+    let run: fn(Vec<OsString>) -> io::Result<ExitCode> = match word.to_str()? {
+        ENTER => enter,
+        CONNECT => tunnel,
+        _ => return None,
+    };
+    let ended = run(arguments.collect());
+    Some(ended.unwrap_or_else(|error| {
+        said(&error);
+        ExitCode::from(NOT_STARTED)
+    }))
+}
+
+/// Whether this program begins with [`entered`], so that it can be the first of a box.
+pub fn has_an_entrance() -> bool {
+    IS_FIRST.load(Ordering::Relaxed)
+}
+
+static IS_FIRST: AtomicBool = AtomicBool::new(false);
+
+/// The program that enters, open, and to be found at [`PLACE`] inside. It is the lighter one where it can be: each run starts it.
+pub(super) fn program() -> io::Result<OwnedFd> {
+    let open = |path: &Path| Ok(rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?);
+    match std::env::current_exe().ok().and_then(|own| lighter(&own)) {
+        Some(lighter) => open(&lighter).or_else(|_| open(Path::new(OWN))),
+        None => open(Path::new(OWN)),
+    }
+}
+
+/// What is started in the box so that `program` is, called `typed`.
+pub(super) fn line(typed: &str, program: &Path, arguments: &[String]) -> Vec<OsString> {
+    let mut line: Vec<OsString> = vec![PLACE.into(), ENTER.into(), typed.into(), program.into()];
+    line.extend(arguments.iter().map(OsString::from));
+    line
+}
+
+/// Has programs find the way out.
+pub(super) fn lead_out(env: &mut BTreeMap<String, String>) {
+    let connect = [PLACE, CONNECT].map(str::to_owned).to_vec();
+    let way = Proxy { proxy: SocketAddr::from((Ipv4Addr::LOCALHOST, PORT)), connect };
+    env.extend(environment(&way));
+}
+
+/// `TYPED PROGRAM ARGUMENT…`: runs it, and ends as it does.
+fn enter(arguments: Vec<OsString>) -> io::Result<ExitCode> {
+    let [typed, program, arguments @ ..] = arguments.as_slice() else {
+        return Err(io::Error::new(ErrorKind::InvalidInput, "expected a name and a program"));
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        // Bound before the command begins: whatever it does first, somebody listens.
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, PORT)).await?;
+        let mut passed = Passed::new()?;
+        let mut child = start(typed, program, arguments).await?;
+        let mut relayed = std::pin::pin!(relay(vec![listener], GATE.into()));
+        let mut relays = true;
+        loop {
+            tokio::select! {
+                ended = child.wait() => return Ok(code(ended?)),
+                // Without a relay the network is gone, and the command goes on.
+                ended = &mut relayed, if relays => {
+                    relays = false;
+                    if let Err(error) = ended {
+                        said(&error);
+                    }
+                }
+                () = passed.any() => {}
+            }
+        }
+    })
+}
+
+/// Signals to the whole group reach the command by themselves; ending before it would take its time to end orderly.
+struct Passed([Signal; 4]);
+
+impl Passed {
+    fn new() -> io::Result<Self> {
+        let heard = |kind| signal(kind);
+        let [hup, int, quit, term] =
+            [SignalKind::hangup(), SignalKind::interrupt(), SignalKind::quit(), SignalKind::terminate()];
+        Ok(Self([heard(hup)?, heard(int)?, heard(quit)?, heard(term)?]))
+    }
+
+    async fn any(&mut self) {
+        let [hup, int, quit, term] = &mut self.0;
+        tokio::select! {
+            _ = hup.recv() => {}
+            _ = int.recv() => {}
+            _ = quit.recv() => {}
+            _ = term.recv() => {}
+        }
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "the approved command, in the box that was made for it")]
+async fn start(typed: &OsStr, program: &OsStr, arguments: &[OsString]) -> io::Result<Child> {
+    let mut pause = FIRST_BUSY_PAUSE;
+    loop {
+        let mut command = Command::new(program);
+        command.arg0(typed).args(arguments);
+        match command.spawn() {
+            // Somebody has it open for writing: not for long.
+            Err(error) if error.kind() == ErrorKind::ExecutableFileBusy && pause <= LAST_BUSY_PAUSE => {
+                tokio::time::sleep(pause).await;
+                pause *= 2;
+            }
+            Err(error) => {
+                return Err(io::Error::new(error.kind(), format!("{}: {error}", program.display())));
+            }
+            Ok(child) => return Ok(child),
+        }
+    }
+}
+
+/// As bubblewrap says it: 128 and the signal's number for what a signal ended.
+fn code(ended: ExitStatus) -> ExitCode {
+    let number = ended.code().or_else(|| ended.signal().map(|signal| 128 + signal));
+    ExitCode::from(number.and_then(|number| u8::try_from(number).ok()).unwrap_or(NOT_STARTED))
+}
+
+/// `HOST PORT`: standard input and output, connected through the gate.
+fn tunnel(arguments: Vec<OsString>) -> io::Result<ExitCode> {
+    let [host, port] = arguments.as_slice() else {
+        return Err(io::Error::new(ErrorKind::InvalidInput, "expected a host and a port"));
+    };
+    let invalid = |error: &dyn std::error::Error| io::Error::new(ErrorKind::InvalidInput, error.to_string());
+    let text = |word: &OsString| word.to_str().map(str::to_owned).ok_or(ErrorKind::InvalidInput);
+    let host: Host = text(host)?.parse().map_err(|error| invalid(&error))?;
+    let port = text(port)?.parse().map_err(|error| invalid(&error))?;
+    let destination = Destination::new(host, port).map_err(|error| invalid(&error))?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let proxy = SocketAddr::from((Ipv4Addr::LOCALHOST, PORT));
+    let through = connect(proxy, &destination, tokio::io::stdin(), tokio::io::stdout());
+    let ended = runtime.block_on(through);
+    // A read of standard input that nobody waits for any more.
+    runtime.shutdown_background();
+    match ended {
+        Ok(()) => Ok(ExitCode::SUCCESS),
+        Err(NotConnected::Refused { said: words, .. }) => {
+            said(&words);
+            Ok(ExitCode::FAILURE)
+        }
+        Err(error) => Err(io::Error::other(error)),
+    }
+}
+
+#[expect(clippy::print_stderr, reason = "the command's own standard error is where whoever started it reads")]
+fn said(what: &dyn std::fmt::Display) {
+    eprintln!("{what}");
+}
+
+/// Where it lies in the box.
+pub(super) const PLACE: &str = "/run/countersign/box";
+
+/// Where it listens in the box: above the ports that the kernel gives out, and known for nothing.
+const PORT: u16 = 61_080;
+
+/// The words that tell.
+const ENTER: &str = "enter-box";
+const CONNECT: &str = "connect-from-box";
+
+/// This very program, also when its file was replaced.
+const OWN: &str = "/proc/self/exe";
+
+/// As shells say that a program could not be started.
+const NOT_STARTED: u8 = 126;

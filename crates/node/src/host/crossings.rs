@@ -1,0 +1,380 @@
+//! Connections out of a box: each destination is judged once in a run, by rules or by a person, and what was reached and refused
+//! is told when the run has ended.
+//!
+//! An answer counts for the destination until the run ends: that is what "once" means here, since no program connects only once.
+//! So does a denial, or it would be asked about again at the next try.
+
+use super::Host;
+use super::calls::{ByRule, Settled};
+use super::inquiry::{Inquired, Inquiry};
+use countersign_approvals::book::{Ending, RequestedBy};
+use countersign_approvals::question::{
+    Crossing as Wanted, Door, Folder, Offer, Place as Where, Question, Subject, peer_asks,
+};
+use countersign_gate::{Because, Bytes, Crossings, Destination, Gate, Place, Refusal, Ruling, Wish, groups};
+use countersign_policy::calls::{CallFacts, CallNature, Crossing};
+use countersign_policy::display;
+use countersign_policy::effective::Effective;
+use countersign_protocol::history::ReachedView;
+use countersign_protocol::ids::{AgentId, SessionKey};
+use countersign_protocol::question::{Via, Why, WhyReason};
+use countersign_protocol::rules::NetPlace;
+use futures_util::StreamExt as _;
+use futures_util::future::{BoxFuture, FutureExt as _};
+use futures_util::stream::FuturesUnordered;
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::os::unix::net::UnixListener as Bound;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::net::UnixListener;
+use tokio::sync::{Mutex as Turn, mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+/// The run that wants something, and who wants it to.
+pub(super) struct Run {
+    pub(super) agent: AgentId,
+    pub(super) session: Option<SessionKey>,
+    pub(super) via: Via,
+    /// As one text.
+    pub(super) command: String,
+    /// The folder that the box is around.
+    pub(super) folder: String,
+    /// How long a person has.
+    pub(super) wait: Duration,
+    pub(super) policy: Effective,
+}
+
+/// The gate of one run: where it listens, and what comes of it.
+pub(super) struct Crossroads {
+    wishes: mpsc::Receiver<(Wish, oneshot::Sender<Ruling>)>,
+    told: Arc<Told>,
+    socket: PathBuf,
+    ends: CancellationToken,
+    served: tokio::task::JoinHandle<io::Result<()>>,
+}
+
+/// What a run reached, and what it was refused.
+#[derive(Debug, Default)]
+pub(super) struct Account {
+    /// By destination.
+    pub(super) reached: Vec<ReachedView>,
+    /// A line each, for the agent.
+    pub(super) refused: Vec<String>,
+}
+
+/// What connections of a run tell.
+struct Told {
+    wishes: mpsc::Sender<(Wish, oneshot::Sender<Ruling>)>,
+    carried: Mutex<BTreeMap<Destination, Bytes>>,
+    refused: Mutex<BTreeMap<Destination, String>>,
+}
+
+/// What was decided about a destination for the rest of a run, by the place that it led to.
+type Standing = Arc<Turn<Option<Ruling>>>;
+
+impl Crossings for Told {
+    fn rule(&self, wish: Wish) -> BoxFuture<'_, Ruling> {
+        async move {
+            let (answer, answered) = oneshot::channel();
+            if self.wishes.send((wish, answer)).await.is_err() {
+                return refuse(ENDED);
+            }
+            answered.await.unwrap_or_else(|_| refuse(ENDED))
+        }
+        .boxed()
+    }
+
+    fn account(&self, destination: &Destination, bytes: Bytes) {
+        let mut carried = locked(&self.carried);
+        // What is not named any more was carried all the same, and only by an allowed connection.
+        if carried.len() < DESTINATIONS || carried.contains_key(destination) {
+            let sum = carried.entry(destination.clone()).or_default();
+            sum.up = sum.up.saturating_add(bytes.up);
+            sum.down = sum.down.saturating_add(bytes.down);
+        }
+    }
+
+    fn refused(&self, wish: &Wish, why: Refusal) {
+        let mut refused = locked(&self.refused);
+        if refused.len() < DESTINATIONS {
+            refused.entry(wish.destination.clone()).or_insert_with(|| why.to_string());
+        }
+    }
+}
+
+impl Crossroads {
+    /// Opens the gate of a run. Its socket lies in `folder`, which is for its owner alone.
+    pub(super) fn open(folder: &Path) -> io::Result<Self> {
+        fs::create_dir_all(folder)?;
+        let name = format!("gate-{}", Uuid::new_v4().simple());
+        let socket = folder.join(&name);
+        let listener = bind(folder, &name)?;
+        let (sender, wishes) = mpsc::channel(WISHES);
+        let told = Arc::new(Told { wishes: sender, carried: Mutex::default(), refused: Mutex::default() });
+        let ends = CancellationToken::new();
+        let served = tokio::spawn(Gate::serve(
+            listener,
+            Arc::clone(&told) as Arc<dyn Crossings>,
+            countersign_gate::Settings::default(),
+            ends.clone(),
+        ));
+        Ok(Self { wishes, told, socket, ends, served })
+    }
+
+    /// Where the box finds it.
+    pub(super) fn socket(&self) -> PathBuf {
+        self.socket.clone()
+    }
+
+    /// Has `host` judge what `run` wants for as long as `runs` does. Dropping it ends every connection and withdraws every question.
+    pub(super) async fn attend<Ran>(
+        mut self,
+        host: &Host,
+        run: &Run,
+        runs: impl Future<Output = Ran>,
+    ) -> (Ran, Account) {
+        let told = Arc::clone(&self.told);
+        let ends = self.ends.clone();
+        let mut standing: BTreeMap<(Destination, Place), Standing> = BTreeMap::new();
+        let mut judged = FuturesUnordered::new();
+        let mut runs = std::pin::pin!(runs);
+        let ran = loop {
+            tokio::select! {
+                ran = &mut runs => break ran,
+                Some((wish, answer)) = self.wishes.recv() => {
+                    let key = (wish.destination.clone(), wish.place);
+                    if standing.len() >= DESTINATIONS && !standing.contains_key(&key) {
+                        let _ = answer.send(refuse(TOO_MANY));
+                        continue;
+                    }
+                    let turn = Arc::clone(standing.entry(key).or_default());
+                    judged.push(host.judge_wish(run, wish, answer, turn, &told, &ends));
+                }
+                Some(()) = judged.next(), if !judged.is_empty() => {}
+            }
+        };
+        self.ends.cancel();
+        while judged.next().await.is_some() {}
+        if let Err(error) = (&mut self.served).await {
+            tracing::warn!(%error, "a gate did not end orderly");
+        }
+        (ran, told.summary())
+    }
+}
+
+impl Drop for Crossroads {
+    fn drop(&mut self) {
+        self.ends.cancel();
+        let _ = fs::remove_file(&self.socket);
+    }
+}
+
+impl Told {
+    /// What there was of both.
+    fn summary(&self) -> Account {
+        let view = |(destination, bytes): (&Destination, &Bytes)| ReachedView {
+            destination: destination.to_string(),
+            up: bytes.up,
+            down: bytes.down,
+        };
+        let line = |(destination, why): (&Destination, &String)| {
+            format!("{REFUSED} {destination}: {}; {ASK_OUTSIDE}\n", display::escape(why))
+        };
+        Account {
+            reached: locked(&self.carried).iter().map(view).collect(),
+            refused: locked(&self.refused).iter().map(line).collect(),
+        }
+    }
+
+    fn reached(&self) -> Vec<String> {
+        locked(&self.carried).keys().map(ToString::to_string).collect()
+    }
+}
+
+impl Host {
+    /// Answers one wish: by what was decided in this run, by rules, or by a person. Where whoever waits hangs up, or the run ends,
+    /// the question is withdrawn.
+    async fn judge_wish(
+        &self,
+        run: &Run,
+        wish: Wish,
+        mut answer: oneshot::Sender<Ruling>,
+        turn: Standing,
+        told: &Told,
+        ends: &CancellationToken,
+    ) {
+        // Connections to the same place wait for the first one's answer.
+        let mut standing = tokio::select! {
+            standing = turn.lock() => standing,
+            () = answer.closed() => return,
+            () = ends.cancelled() => return,
+        };
+        let sent = match wish.because {
+            Because::Upload { sent } => Some(sent),
+            _ => None,
+        };
+        if let (Some(ruling), None) = (&*standing, sent) {
+            let _ = answer.send(ruling.clone());
+            return;
+        }
+        let gone = ends.child_token();
+        let ruling = {
+            let mut ruled = std::pin::pin!(self.ruled(run, &wish, sent, told.reached(), &gone));
+            tokio::select! {
+                ruling = &mut ruled => ruling,
+                () = answer.closed() => {
+                    gone.cancel();
+                    ruled.await
+                }
+            }
+        };
+        if gone.is_cancelled() {
+            return;
+        }
+        *standing = Some(ruling.clone());
+        let _ = answer.send(ruling);
+    }
+
+    async fn ruled(
+        &self,
+        run: &Run,
+        wish: &Wish,
+        sent: Option<u64>,
+        reached: Vec<String>,
+        gone: &CancellationToken,
+    ) -> Ruling {
+        let mut question = run.question(wish, sent, reached);
+        // A rule says where something may go, not how much.
+        let by_rule = if sent.is_some() { ByRule::Asks } else { ByRule::Decides };
+        match self.settle_crossing(&mut question, &run.policy, by_rule).await {
+            Settled::Allowed => return Ruling::Open,
+            Settled::Refused(refusal) => return refuse(refusal.said_by_rule().unwrap_or(BY_RULE)),
+            Settled::Open => {}
+        }
+        let by = RequestedBy { connection: None, device: None, client: None, gateway: None };
+        let inquiry = Inquiry { question, analysis: None, wait: run.wait, id: None, by, run: None };
+        let waiting = match self.inquire(inquiry).await {
+            Ok(Inquired::Waits(waiting)) => waiting,
+            Ok(Inquired::Refused { rule, .. }) => return refuse(&rule),
+            Err(error) => return refuse(&error.to_string()),
+        };
+        let ended = waiting.ended_unless(gone).await;
+        let ruling = match ended.ending() {
+            Ending::Decided { decision, .. } if decision.allows() => Ruling::Open,
+            Ending::Decided { .. } => refuse(BY_PERSON),
+            Ending::Expired => refuse(EXPIRED),
+            Ending::NotShown => refuse(NOT_SHOWN),
+            Ending::Cancelled(_) | Ending::Contained | Ending::Elsewhere { .. } => refuse(WITHDRAWN),
+        };
+        ended.written().await;
+        ruling
+    }
+}
+
+impl Run {
+    fn question(&self, wish: &Wish, sent: Option<u64>, reached: Vec<String>) -> Question {
+        let Wish { destination, addresses, place, client, .. } = wish;
+        let crossing = Crossing {
+            host: destination.host.to_string().trim_matches(['[', ']']).to_owned(),
+            port: destination.port,
+            place: net_place(*place),
+            folder: self.folder.clone(),
+            groups: groups()
+                .iter()
+                .filter(|group| group.covers(destination))
+                .map(|group| group.id.to_owned())
+                .collect(),
+        };
+        let text = destination.to_string();
+        let subject = Wanted {
+            view: display::command_view(std::slice::from_ref(&text), &[]),
+            facts: Box::new(CallFacts {
+                nature: CallNature::Unknown,
+                crossing: Some(crossing),
+                ..CallFacts::default()
+            }),
+            // Of an address there is nothing to tell, and of a name only what it leads to elsewhere.
+            addresses: match wish.because {
+                Because::Resolved => addresses.clone(),
+                _ => Vec::new(),
+            },
+            command: self.command.clone(),
+            folder: Folder::named(self.folder.clone()),
+            chain: client.as_ref().map(|client| client.chain.clone()).unwrap_or_default(),
+            reached,
+            sent,
+        };
+        let why = Why {
+            reason: WhyReason::LeavesTheBox,
+            security: self.policy.security.value,
+            ask: self.policy.ask.value,
+            ..peer_asks(self.policy.ask.layer)
+        };
+        Question {
+            subject: Subject::Crossing(Box::new(subject)),
+            door: Door { via: self.via, gateway: None, program: None, generation: 1 },
+            agent: self.agent.clone(),
+            session: self.session.clone(),
+            place: Where::ThisMachine,
+            why,
+            facts: Vec::new(),
+            offer: Offer::once(),
+            blocked: None,
+        }
+    }
+}
+
+/// Where a destination lies, as rules say it.
+pub fn net_place(place: Place) -> NetPlace {
+    match place {
+        Place::Internet => NetPlace::Internet,
+        Place::Private => NetPlace::Private,
+        Place::LinkLocal => NetPlace::LinkLocal,
+        Place::ThisMachine => NetPlace::ThisMachine,
+        Place::Metadata => NetPlace::Metadata,
+        // Whatever else there will be is nowhere that a rule leads to.
+        _ => NetPlace::Unroutable,
+    }
+}
+
+/// Binds a socket in a folder, however long its path is: addresses of sockets are short.
+fn bind(folder: &Path, name: &str) -> io::Result<UnixListener> {
+    use rustix::fs::{Mode, OFlags};
+    use std::os::fd::AsRawFd as _;
+
+    let opened = rustix::fs::open(folder, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+    let listener = Bound::bind(format!("/proc/self/fd/{}/{name}", opened.as_raw_fd()))?;
+    listener.set_nonblocking(true)?;
+    UnixListener::from_std(listener)
+}
+
+fn refuse(why: &str) -> Ruling {
+    Ruling::Refuse { why: why.to_owned() }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What a program in the box hears.
+const BY_PERSON: &str = "the person denied it";
+const BY_RULE: &str = "a rule of the person's refuses it";
+const EXPIRED: &str = "nobody answered in time";
+const NOT_SHOWN: &str = "nobody could be asked";
+const WITHDRAWN: &str = "the question was withdrawn";
+const ENDED: &str = "the run has ended";
+const TOO_MANY: &str = "this run wants to reach too many places";
+
+/// What its agent hears at the end.
+const REFUSED: &str = "countersign: the box refused to reach";
+pub(super) const ASK_OUTSIDE: &str = "ask for it with `countersign exec --outside -- …`";
+
+/// Most destinations that one run is asked about or that are told of it: a crawler has no business in a box.
+const DESTINATIONS: usize = 256;
+
+/// Wishes that wait to be looked at; a connection whose wish does not fit waits itself.
+const WISHES: usize = 64;
