@@ -12,9 +12,10 @@ use countersign_protocol::settings::Settings;
 use countersign_protocol::state::{TestParams, TestResult};
 use countersign_protocol::ui::{
     AgentPreview, AgentPreviewParams, AgentWritten, AgentsView, CommandError, ConnectionsView, DecideParams,
-    EditParams, EmbeddedEdit, ErrorCode, ForwardSettings, ForwardTargetEdit, GatewayEdit, Page,
-    PetSourceEdit, PolicyEditParams, PolicyPlace, PolicyPreviewParams, PolicyRead, PolicyStores, RouteEdit,
-    RouteResult, RoutingView, SampleResult, SampleRun, Snapshot, ToolsExplained, ToolsQuery,
+    EditParams, EmbeddedEdit, ErrorCode, ForwardSettings, ForwardTargetEdit, GatewayEdit, KeptChanges,
+    KeptDiff, KeptParams, Page, PetSourceEdit, PolicyEditParams, PolicyPlace, PolicyPreviewParams,
+    PolicyRead, PolicyStores, PutBackResult, RouteEdit, RouteResult, RoutingView, SampleResult, SampleRun,
+    Snapshot, ToolsExplained, ToolsQuery,
 };
 use std::time::Duration;
 use tauri::{AppHandle, Manager, State as Managed};
@@ -123,6 +124,21 @@ pub(crate) async fn history(
     limit: usize,
 ) -> Result<HistoryPage> {
     state.desk.history(before, limit).await
+}
+
+#[tauri::command]
+pub(crate) async fn kept_changes(state: Managed<'_, State>, params: KeptParams) -> Result<KeptChanges> {
+    state.desk.kept_changes(params.seq).await
+}
+
+#[tauri::command]
+pub(crate) async fn kept_diff(state: Managed<'_, State>, params: KeptParams) -> Result<KeptDiff> {
+    state.desk.kept_diff(params).await
+}
+
+#[tauri::command]
+pub(crate) async fn put_back(state: Managed<'_, State>, params: KeptParams) -> Result<PutBackResult> {
+    state.desk.put_back(params).await
 }
 
 #[tauri::command]

@@ -87,6 +87,9 @@ pub(crate) fn run(
             commands::stop_run,
             commands::test_command,
             commands::try_sample,
+            commands::kept_changes,
+            commands::kept_diff,
+            commands::put_back,
             commands::verify_history,
             commands::write_agent,
         ])

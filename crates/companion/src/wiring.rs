@@ -109,6 +109,13 @@ impl Companion {
                 tracing::info!(%why, "no box is offered");
             }
         });
+        let (host, stop) = (core.host.clone(), core.phases.acting.stop.clone());
+        core.phases.acting.tracker.spawn(async move {
+            tokio::select! {
+                () = host.prune_kept() => {}
+                () = stop.cancelled() => {}
+            }
+        });
         let (restored, lost_sockets) = mpsc::channel(LOST_SOCKETS);
         let socket = server::start(
             core.store.clone(),

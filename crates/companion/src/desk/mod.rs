@@ -12,6 +12,7 @@ mod display;
 mod doors;
 mod forward;
 mod impact;
+mod kept;
 mod mistakes;
 mod paints;
 mod pets;
@@ -312,8 +313,10 @@ impl Desk {
         }
         let approvals = &self.inner.parts.approvals;
         // What somebody else runs by rules of its own is remembered there. A call of a tool is asked about by our rules.
-        let is_ours =
-            matches!(question.subject.kind(), QuestionKind::Exec | QuestionKind::Permit | QuestionKind::Tool);
+        let is_ours = matches!(
+            question.subject.kind(),
+            QuestionKind::Exec | QuestionKind::Permit | QuestionKind::Tool | QuestionKind::Crossing
+        );
         if params.decision == Decision::AllowAlways && is_ours {
             let Some(remember) = &params.remember else {
                 return Err(error(ErrorCode::Invalid, "remember: expected with allow-always"));

@@ -124,6 +124,11 @@ impl Diff {
         diff
     }
 
+    /// Between two texts. Bounded in time and size, whatever they are.
+    pub fn of_texts(before: &str, after: &str) -> Self {
+        Self::between(before.as_bytes(), after, &mut Budget::new())
+    }
+
     /// Between two files of the same bytes, of which no line needs to be shown.
     pub(crate) fn none(bytes: &[u8]) -> Self {
         let text = std::str::from_utf8(bytes).ok();
