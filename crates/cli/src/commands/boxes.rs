@@ -6,8 +6,11 @@ use super::rules::{self, Row, edit, here, lasting, read, until_ms};
 use anyhow::ensure;
 use clap::{Args, Subcommand};
 use countersign_core::paths::Paths;
+use countersign_node::executor::sandbox::{self, Grounds, Means, Unavailable, Workspace};
+use countersign_policy::display;
 use countersign_protocol::rule_edits::RuleEdit;
 use countersign_protocol::rules::{Attendance, RuleLimits, WorkspaceDraft};
+use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -15,6 +18,11 @@ use std::time::Duration;
 pub(crate) enum BoxCommand {
     /// Open a folder: what would be asked about there runs in a box; takes effect after a confirmation in the app's window.
     Open(OpenArgs),
+    /// Say whether a box can be made around a folder, and what the kernel gives it. Opens nothing.
+    Test {
+        /// The folder [default: the current one].
+        folder: Option<PathBuf>,
+    },
     /// List the open folders and whether each still counts.
     List {
         /// Only those of this agent; `*` for those of all agents.
@@ -56,6 +64,7 @@ pub(crate) struct OpenArgs {
 pub(super) async fn boxes(paths: &Paths, command: BoxCommand, output: &Output) -> anyhow::Result<Exit> {
     match command {
         BoxCommand::Open(args) => edit(paths, vec![opened(args)?], output).await,
+        BoxCommand::Test { folder } => test(paths, &here(folder.as_deref())?, output).await,
         BoxCommand::List { agent } => {
             let rules = read(paths);
             let open = rules.workspaces.iter().map(Row::Workspace);
@@ -66,6 +75,60 @@ pub(super) async fn boxes(paths: &Paths, command: BoxCommand, output: &Output) -
             edit(paths, edits, output).await
         }
     }
+}
+
+/// What `box test` says.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Tested<'a> {
+    folder: &'a str,
+    /// Why there can be no box around it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    problem: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    remedy: Option<&'static str>,
+    /// What is mounted outside while a box runs does not appear in it.
+    apart: bool,
+    /// Caches are seen as the person has them, with what a box changes laid over.
+    layered_caches: bool,
+}
+
+async fn test(paths: &Paths, folder: &str, output: &Output) -> anyhow::Result<Exit> {
+    let grounds = Grounds {
+        home: paths.home.clone(),
+        openclaw: paths.openclaw_state.clone(),
+        private: vec![paths.state.clone(), paths.config.clone()],
+    };
+    let checked = sandbox::check_box(&Workspace::around(folder), &grounds).await;
+    let means = match &checked {
+        Ok(()) => sandbox::box_means(&paths.boxes()).await?,
+        Err(_) => Means { apart: false, layers: false },
+    };
+    let tested = Tested {
+        folder,
+        problem: checked.as_ref().err().map(ToString::to_string),
+        remedy: checked.as_ref().err().map(Unavailable::remedy),
+        apart: means.apart,
+        layered_caches: means.layers,
+    };
+    output.result(&tested, |out| {
+        if let (Some(problem), Some(remedy)) = (&tested.problem, tested.remedy) {
+            return writeln!(
+                out,
+                "no box can be made around {}: {problem}; {remedy}",
+                display::escape(folder)
+            );
+        }
+        writeln!(out, "a box can be made around {}", display::escape(folder))?;
+        let caches = if tested.layered_caches { "seen, with changes laid over" } else { "begin empty" };
+        writeln!(out, "caches of package managers: {caches}")?;
+        let mounts = match tested.apart {
+            true => "does not appear",
+            false => "would appear only below /media and /mnt, which are closed",
+        };
+        writeln!(out, "what is mounted outside while it runs: {mounts}")
+    })?;
+    Ok(if checked.is_ok() { Exit::Ok } else { Exit::Failed })
 }
 
 fn opened(args: OpenArgs) -> anyhow::Result<RuleEdit> {

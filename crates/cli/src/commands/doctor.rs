@@ -16,7 +16,7 @@ use countersign_companion::sentences::{self, Language};
 use countersign_core::endpoint::endpoint_in;
 use countersign_core::identity;
 use countersign_core::paths::{Paths, process_environment};
-use countersign_node::executor::sandbox;
+use countersign_node::executor::sandbox::{self, Means};
 use countersign_node::socket::client;
 use countersign_node::socket::lock::Holder;
 use countersign_peers::gateway::TOKEN_FILE;
@@ -86,6 +86,7 @@ pub(super) async fn doctor(paths: &Paths, output: &Output) -> anyhow::Result<Exi
     findings.extend(agents::misnamed(current.document.as_ref(), kept.document.as_ref()));
     findings.extend(node(paths));
     findings.push(sandbox().await);
+    findings.extend(boxes(paths).await);
     findings.push(display(app.as_ref().ok().map(|app| &app.status.display)));
     findings.push(tray(app.as_ref().ok().map(|app| app.status.tray), desktop::tray().await));
     findings.push(presence("notifications", desktop::notifications().await, NOTIFICATIONS_REMEDY));
@@ -433,6 +434,32 @@ async fn sandbox() -> Finding {
             remedy: Some(why.remedy().to_owned()),
         },
     }
+}
+
+/// What boxes get here beyond what every one has. Without bubblewrap that is said already.
+async fn boxes(paths: &Paths) -> Option<Finding> {
+    sandbox::check_bubblewrap().await.ok()?;
+    Some(match sandbox::box_means(&paths.boxes()).await {
+        Ok(Means { apart: true, layers: true }) => ok("box", "the kernel gives boxes all that they use".to_owned()),
+        Ok(Means { apart, .. }) => Finding {
+            check: "box",
+            level: Level::Warning,
+            message: match apart {
+                true => "caches of package managers begin empty in boxes: the kernel lays no folder over others here",
+                false => {
+                    "/media and /mnt are closed in boxes, and caches of package managers begin empty: `unshare` makes no \
+                     name space here"
+                }
+            }
+            .to_owned(),
+            remedy: Some("nothing is less safe for it; a kernel from 5.11 on gives it to everybody".to_owned()),
+        },
+        Err(error) => problem(
+            "box",
+            format!("{}: {error}", paths.boxes().display()),
+            "check the folder's permissions".to_owned(),
+        ),
+    })
 }
 
 fn folder(check: &'static str, path: &Path) -> Finding {

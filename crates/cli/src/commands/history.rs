@@ -6,8 +6,8 @@ use clap::{Args, Subcommand};
 use countersign_approvals::history::{self, Anchor};
 use countersign_core::paths::Paths;
 use countersign_protocol::history::{
-    ChainBreak, ChainDamage, ChainName, HistoryEntry, HistoryEvent, RecordNote, SocketDoor, SocketLoss,
-    WindowKind,
+    ChainBreak, ChainDamage, ChainName, HistoryEntry, HistoryEvent, KeptSpan, ReachedView, RecordNote,
+    SocketDoor, SocketLoss, WindowKind,
 };
 use countersign_protocol::question::{HostKind, Outcome};
 use countersign_protocol::state::PageEnd;
@@ -171,7 +171,20 @@ fn text(entry: &HistoryEntry, out: &mut dyn Write) -> io::Result<()> {
                 (Some(error), None) => error.clone(),
                 (None, None) => "ended".to_owned(),
             };
-            writeln!(out, "{time}  run {end} after {} ms", run.duration_ms)
+            writeln!(out, "{time}  run {end} after {} ms", run.duration_ms)?;
+            run.reached.iter().try_for_each(|ReachedView { destination, up, down }| {
+                writeln!(out, "{time}  reached {destination}: {up} bytes sent, {down} received")
+            })
+        }
+        HistoryEvent::Changes { changes } => {
+            let KeptSpan { folder, made, changed, deleted, problem, .. } = changes;
+            match problem {
+                Some(problem) => writeln!(out, "{time}  what changed in {folder} is not known: {problem}"),
+                None => writeln!(
+                    out,
+                    "{time}  changed {folder}: {made} made, {changed} changed, {deleted} deleted"
+                ),
+            }
         }
         HistoryEvent::Document { writer, store, after, loosenings, .. } => {
             let looser = if loosenings.is_empty() { "" } else { ", looser" };

@@ -11,6 +11,8 @@ use anyhow::Context;
 use clap::{Args, Subcommand};
 use countersign_approvals::rules::RuleStore;
 use countersign_core::paths::Paths;
+use countersign_gate::{Destination, Place};
+use countersign_node::host::net_place;
 use countersign_policy::display;
 use countersign_protocol::control::{ControlRequest, ControlResponse};
 use countersign_protocol::rule_edits::{
@@ -109,6 +111,12 @@ struct SubjectArgs {
     /// What tools of agents fetch from this host; `*.` in front stands for any below it.
     #[arg(long)]
     host: Option<String>,
+    /// Connections out of boxes to this host and port, such as `docs.rs:443`; `*.` in front stands for any host below it.
+    #[arg(long, value_name = "HOST:PORT")]
+    reach: Option<String>,
+    /// Connections out of boxes to where packages of this kind are fetched from, such as `npm`, `pypi` or `cargo`.
+    #[arg(long, value_name = "KIND", value_parser = registries())]
+    registries: Option<String>,
     /// Calls of a tool of an agent's own that neither runs commands nor changes files.
     #[arg(long)]
     tool: Option<String>,
@@ -226,15 +234,19 @@ fn denied(args: DenyArgs) -> anyhow::Result<RuleEdit> {
 impl AboutArgs {
     /// What the rule is about where that is no program.
     fn call(&self) -> anyhow::Result<Option<CallSubject>> {
-        let SubjectArgs { changes, host, tool, .. } = &self.subject;
-        Ok(match (changes, host, tool) {
-            (Some(folder), ..) => {
-                Some(CallSubject::Files { below: here(Some(folder))?, names: self.names.clone() })
-            }
-            (None, Some(host), _) => Some(CallSubject::Host { host: host.to_lowercase() }),
-            (None, None, Some(tool)) => Some(CallSubject::Tool { name: tool.clone() }),
-            (None, None, None) => None,
-        })
+        let SubjectArgs { changes, host, tool, reach, registries, program: _, file: _ } = &self.subject;
+        let within = || self.folder.as_deref().map(|folder| here(Some(folder))).transpose();
+        if let Some(folder) = changes {
+            return Ok(Some(CallSubject::Files { below: here(Some(folder))?, names: self.names.clone() }));
+        }
+        if let Some(reach) = reach {
+            return Ok(Some(crossing(reach, within()?)?));
+        }
+        if let Some(group) = registries {
+            return Ok(Some(CallSubject::Registries { group: group.clone(), within: within()? }));
+        }
+        let host = host.as_ref().map(|host| CallSubject::Host { host: host.to_lowercase() });
+        Ok(host.or_else(|| tool.as_ref().map(|tool| CallSubject::Tool { name: tool.clone() })))
     }
 
     fn call_draft(self, effect: RuleEffect, about: CallSubject, uses: Option<u32>) -> CallRuleDraft {
@@ -270,6 +282,22 @@ impl AboutArgs {
     fn limits(&self, uses: Option<u32>) -> RuleLimits {
         RuleLimits { until_ms: self.lasting.map(until_ms), uses, session: self.session.clone() }
     }
+}
+
+/// Kinds of packages that are known.
+fn registries() -> clap::builder::PossibleValuesParser {
+    countersign_gate::groups().iter().map(|group| group.id).collect::<Vec<_>>().into()
+}
+
+/// What `HOST:PORT` says. Where it lies is told by the words alone: a name of this machine's or of this house's is meant there.
+fn crossing(text: &str, within: Option<String>) -> anyhow::Result<CallSubject> {
+    let (below, rest) = text.strip_prefix("*.").map_or(("", text), |rest| ("*.", rest));
+    let expected = || format!("--reach: expected HOST:PORT, got {text:?}");
+    let destination = Destination::parse(rest, None).with_context(expected)?;
+    let host = destination.host.to_string();
+    let host = host.trim_start_matches('[').trim_end_matches(']');
+    let place = net_place(Place::promised_by(&destination.host));
+    Ok(CallSubject::Crossing { host: format!("{below}{host}"), port: destination.port, place, within })
 }
 
 /// When something ends that counts from now on, in Unix milliseconds.
