@@ -215,6 +215,38 @@ async function record(tab) {
   await tab.waitForSelector(at('chain'));
 }
 
+/** What a run changed, with one of its files looked at; then what came of putting all of it back. */
+async function changes(tab) {
+  await tab.waitForSelector(at('history-row'));
+  await tab.evaluate(() => window.kept.ran(window.mock, window.kept.build('conflicts'), { leftOut: 2 }));
+  await tab.click(at('changes-open'));
+  await tab.click(`${at('change-row')}[data-number="2"] ${at('change-open')}`);
+  await tab.waitForSelector(at('change-diff'));
+  await tab.mouse.move(0, 0);
+}
+
+/** The same, asked once more. */
+async function changesAsk(tab) {
+  await changes(tab);
+  await tab.click(at('changes-put-back-all'));
+  await tab.waitForSelector(`${at('changes-put-back-confirm')}[data-armed="true"]`);
+}
+
+async function putBack(tab) {
+  await changesAsk(tab);
+  await tab.click(at('changes-put-back-confirm'));
+  await tab.waitForSelector(at('put-back-result'));
+  await tab.locator(at('put-back-result')).scrollIntoViewIfNeeded();
+}
+
+async function changesHostile(tab) {
+  await tab.waitForSelector(at('history-row'));
+  await tab.evaluate(() => window.kept.ran(window.mock, window.kept.hostile(), { leftOut: 1 }));
+  await tab.click(at('changes-open'));
+  for (const opener of await tab.locator(at('change-open')).all()) await opener.click();
+  await tab.locator(at('change-row')).first().scrollIntoViewIfNeeded();
+}
+
 async function form(tab) {
   await tab.waitForSelector(at('own'));
   await tab.locator(at('gateway-edit')).nth(1).click();
@@ -325,6 +357,42 @@ async function changeFolder(tab) {
   await tab.waitForSelector(at('change-dialog'));
 }
 
+async function crossingRows(tab) {
+  await tab.evaluate(() => {
+    const now = Date.now();
+    for (const make of ['crossing', 'ownDatabase', 'cloudKeys', 'rebound', 'upload', 'hostileCrossing']) {
+      window.mock.emit({ kind: 'card-added', card: window.cards[make](make, now) });
+    }
+  });
+  await tab.waitForFunction(() => {
+    const page = document.querySelector('[data-testid="content"]');
+    page.scrollTop = page.scrollHeight;
+    return document.querySelector('[data-id="hostileCrossing"]') !== null;
+  });
+}
+
+/** A run that left its box, with what it reached. */
+async function crossed(tab) {
+  await tab.waitForSelector(at('history-row'));
+  await tab.evaluate(() => {
+    for (const entry of window.crossings.crossed(Date.now()).reverse()) {
+      window.mock.emit({ kind: 'history-appended', entry });
+    }
+  });
+  await tab.check(`${at('groups')} [value="crossings"]`);
+  await tab.locator('summary').last().click();
+  await tab.waitForSelector(at('history-reached'));
+}
+
+async function crossingRules(tab) {
+  await tab.waitForSelector(at('rule'));
+  await tab.evaluate(() => {
+    window.mock.ruleView.calls.unshift(...window.crossings.crossingRules(Date.now()));
+    window.mock.emit({ kind: 'rules-changed', hash: window.mock.ruleView.hash });
+  });
+  await tab.locator('[data-id="x-4"]').scrollIntoViewIfNeeded();
+}
+
 for (const theme of ['light', 'dark']) {
   await prompt(`prompt-short-${theme}`, ['card'], { theme }, armed);
   await prompt(`prompt-hostile-${theme}`, ['hostile'], { theme, width: 680, height: 900 }, async (tab) => {
@@ -378,6 +446,10 @@ for (const [name, size] of [
   await main(`routing-form-${name}`, 'connections', size, routeForm);
   await main(`routing-empty-${name}`, 'connections', size, routingEmpty);
   await main(`history-record-${name}`, 'history', size, record);
+  await main(`history-changes-${name}`, 'history', size, changes);
+  await main(`history-changes-ask-${name}`, 'history', size, changesAsk);
+  await main(`history-changes-put-${name}`, 'history', size, putBack);
+  await main(`history-changes-hostile-${name}`, 'history', size, changesHostile);
   await main(`inbox-many-${name}`, 'inbox', size, many);
 }
 for (const [name, size] of [
@@ -483,6 +555,26 @@ for (const [name, size] of [
   await main(`folders-empty-${name}`, 'rules', size, closed);
   await main(`folders-open-${name}`, 'rules', size, openForm);
   await main(`folders-change-${name}`, 'rules', size, changeFolder);
+}
+for (const [name, size] of [
+  ['light', {}],
+  ['dark', { theme: 'dark' }],
+  ['360x300', { width: 360, height: 300 }],
+  ['large', { width: 900, height: 1200 }],
+  ['ko', { language: 'ko' }],
+  ['zh', { language: 'zh' }],
+]) {
+  await prompt(`prompt-crossing-${name}`, ['crossing'], size, armed);
+  await prompt(`crossing-own-${name}`, ['ownDatabase'], size, armed);
+  await prompt(`crossing-keys-${name}`, ['cloudKeys'], size);
+  await prompt(`crossing-rebound-${name}`, ['rebound'], size);
+  await prompt(`crossing-upload-${name}`, ['upload'], size);
+  await prompt(`crossing-hostile-${name}`, ['hostileCrossing'], size);
+  await prompt(`crossing-sheet-${name}`, ['crossing'], { height: 720, ...size }, sheet('registries'));
+  await prompt(`crossing-link-${name}`, ['onTheLink'], { height: 720, ...size }, sheet('destination'));
+  await main(`inbox-crossings-${name}`, 'inbox', size, crossingRows);
+  await main(`history-crossings-${name}`, 'history', size, crossed);
+  await main(`rules-crossings-${name}`, 'rules', size, crossingRules);
 }
 const DUE = { start: { firstSteps: 'due' } };
 for (const [name, size] of [

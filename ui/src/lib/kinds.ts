@@ -1,3 +1,4 @@
+import { crossingOf } from './crossing';
 import { t } from './i18n/index.svelte';
 import type { Card, CardKind, LadderStep, Via } from './protocol';
 import { changesOf, isWhole } from './reading';
@@ -14,7 +15,7 @@ export function remembersItself(kind: CardKind): boolean {
 
 /** What the agent wants, with marks for the host and the tool. */
 export function wanted(card: Card): string {
-  const { prompt, tool } = t();
+  const { crossing, prompt, tool } = t();
   switch (card.kind) {
     case 'exec':
       return prompt.wantsExec;
@@ -26,6 +27,8 @@ export function wanted(card: Card): string {
       return prompt.wantsChange;
     case 'permit':
       return tool.wantsPermit;
+    case 'crossing':
+      return crossingOf(card)?.sent === undefined ? crossing.wants : crossing.wantsMore;
     case 'tool': {
       // Whoever asks over a pet channel uses the tool itself: nothing is done here.
       if (card.via === 'pet') return tool.wantsPet;
@@ -69,8 +72,9 @@ export function onlyOnce(card: Card): string | null {
 
 /** What becomes of a request when nobody answers in time. */
 export function consequence({ kind, onExpiry }: Pick<Card, 'kind' | 'onExpiry'>): string {
-  const { prompt, tool } = t();
+  const { crossing, prompt, tool } = t();
   if (onExpiry === 'no-answer') return prompt.noAnswer;
+  if (kind === 'crossing') return crossing.refused;
   return kind === 'tool' ? tool.notDone : prompt.notRun;
 }
 

@@ -1,5 +1,5 @@
 import { t } from './i18n/index.svelte';
-import type { Outcome, RunView } from './protocol';
+import type { CardKind, Outcome, RunView } from './protocol';
 
 /** Which mark an outcome carries. */
 export type OutcomeTone = 'allowed' | 'denied' | 'expired' | 'neutral' | 'attention';
@@ -28,9 +28,14 @@ export function outcomeTone(outcome: Outcome): OutcomeTone {
   }
 }
 
-/** The words for an outcome; each outcome has its own. */
-export function outcomeWords(outcome: Outcome): string {
+/** The words for an outcome; each outcome has its own. Nothing runs by a connection out of a box, so that has others. */
+export function outcomeWords(outcome: Outcome, card: CardKind = 'exec'): string {
   const words = t().outcome;
+  if (card === 'crossing') {
+    const ofCrossing: Partial<Record<Outcome['kind'], string>> = t().crossing.outcome;
+    const found = ofCrossing[outcome.kind];
+    if (found !== undefined) return found;
+  }
   if (outcome.kind !== 'cancelled') return words[outcome.kind];
   switch (outcome.cause) {
     case 'connection-lost':

@@ -1,3 +1,4 @@
+import { groupName } from './crossing';
 import { t } from './i18n/index.svelte';
 import type { CallReach, ReachedFlags, ReachedOperand, RuleReach, Shown } from './protocol';
 
@@ -45,9 +46,23 @@ export function reachedCalls(reach: CallReach): Said[] {
     }
     case 'host':
       return [{ text: words.host, codes: [reach.host] }];
+    case 'crossing': {
+      const { place, reach: about } = t().crossing;
+      const there: Said = { text: about.destination, codes: [reach.destination] };
+      const lies: Said[] = reach.place === 'internet' ? [] : [{ text: place[reach.place], codes: [] }];
+      return [there, ...lies, from(reach.within)];
+    }
+    case 'registries':
+      return [{ text: t().crossing.reach.registries, codes: [groupName(reach.group)] }, from(reach.within)];
     case 'tool':
       return [{ text: words.tool, codes: [reach.tool] }];
   }
+}
+
+/** Out of which boxes. */
+function from(within: Shown | undefined): Said {
+  const words = t().crossing.reach;
+  return within ? { text: words.within, codes: [within] } : { text: words.anywhere, codes: [] };
 }
 
 function exactly(args: Shown[]): Said {

@@ -1,3 +1,4 @@
+import { crossingOf } from './crossing';
 import { t } from './i18n/index.svelte';
 import type { Card } from './protocol';
 
@@ -26,6 +27,10 @@ export function whyAsked(card: Card): string {
       return words.mayBeRefused;
     case 'rules-unreadable':
       return words.rulesUnreadable;
+    case 'leaves-the-box': {
+      const { leaves, more } = t().crossing.why;
+      return crossingOf(card)?.sent === undefined ? leaves : more;
+    }
     case 'peer-asks':
       return peerAsks(card);
   }
@@ -62,6 +67,7 @@ function peerAsks({ kind, via, gateway }: Card): string {
     case 'exec':
     case 'ask':
     case 'permit':
+    case 'crossing':
       return gateway ? words.gatewayAsks : words.peerAsks;
   }
 }

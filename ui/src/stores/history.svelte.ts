@@ -1,4 +1,5 @@
 import { BackendError } from '../lib/ipc';
+import { keptLine, type KeptLine } from '../lib/kept';
 import { outcomeTone } from '../lib/outcome';
 import type { ChainReport, HistoryEntry, HistoryEvent, RunningView, RunView } from '../lib/protocol';
 import type { Feed } from './feed.svelte';
@@ -10,14 +11,16 @@ const PAGE_LINES = 100;
 const MOST_LINES = 500;
 
 /** Which lines are shown. */
-export type Group = 'all' | 'allowed' | 'denied' | 'unanswered' | 'tools' | 'changes';
+export type Group = 'all' | 'allowed' | 'denied' | 'unanswered' | 'tools' | 'crossings' | 'changes';
 
-export const GROUPS: readonly Group[] = ['all', 'allowed', 'denied', 'unanswered', 'tools', 'changes'];
+export const GROUPS: readonly Group[] = ['all', 'allowed', 'denied', 'unanswered', 'tools', 'crossings', 'changes'];
 
 /** A line, and what came of the run that it allowed, when that is known. */
 export interface Row {
   entry: HistoryEntry;
   run: RunView | null;
+  /** What the run changed in its folder, or what this line is about. */
+  changes: readonly KeptLine[];
 }
 
 /** Lines of the history, newest first, as far back as was asked for. */
@@ -39,7 +42,7 @@ export class HistoryStore {
 
   constructor(readonly feed: Feed) {}
 
-  /** Lines as rows: what came of a run belongs to the line that allowed it. */
+  /** Lines as rows: what came of a run, and what it changed, belongs to the line that allowed it. */
   readonly rows = $derived.by(() => {
     const runs = new Map<string, RunView>();
     const asked = new Set<string>();
@@ -48,15 +51,18 @@ export class HistoryStore {
       if (event.kind === 'run') runs.set(requestId, event.run);
       if (event.kind === 'request') asked.add(requestId);
     }
+    const changes = changesOf(this.entries, new Set([...runs.keys(), ...asked]));
     return this.entries
-      .filter(({ requestId, event }) => event.kind !== 'run' || requestId === undefined || !asked.has(requestId))
-      .map((entry): Row => ({ entry, run: runOf(entry, runs) }));
+      .filter((entry) => !isPartOf(entry, asked, changes))
+      .map((entry): Row => ({ entry, run: runOf(entry, runs), changes: changesAt(entry, changes) }));
   });
 
   readonly shown = $derived.by(() => {
     const wanted = this.search.trim().toLowerCase();
     return this.rows.filter(
-      ({ entry }) => inGroup(entry.event, this.group) && (wanted === '' || words(entry.event).includes(wanted)),
+      (row) =>
+        inGroup(row, this.group) &&
+        (wanted === '' || words(row).includes(wanted) || row.changes.some((line) => inFolder(line, wanted))),
     );
   });
 
@@ -160,22 +166,69 @@ function runOf({ requestId, event }: HistoryEntry, runs: Map<string, RunView>): 
   return event.kind === 'request' && requestId !== undefined ? (runs.get(requestId) ?? null) : null;
 }
 
-function inGroup(event: HistoryEvent, group: Group): boolean {
+/** What changed, oldest first, by the request that it belongs to, as far as that has a line here. */
+function changesOf(entries: readonly HistoryEntry[], known: ReadonlySet<string>): Map<string, KeptLine[]> {
+  const changes = new Map<string, KeptLine[]>();
+  for (const entry of entries) {
+    const { requestId } = entry;
+    const line = keptLine(entry);
+    if (line === null || requestId === undefined || !known.has(requestId)) continue;
+    changes.set(requestId, [line, ...(changes.get(requestId) ?? [])]);
+  }
+  return changes;
+}
+
+/** Whether a line is shown at another one. */
+function isPartOf(
+  { requestId, event }: HistoryEntry,
+  asked: ReadonlySet<string>,
+  changes: ReadonlyMap<string, KeptLine[]>,
+): boolean {
+  if (requestId === undefined) return false;
+  return event.kind === 'run' ? asked.has(requestId) : event.kind === 'changes' && changes.has(requestId);
+}
+
+function changesAt(entry: HistoryEntry, changes: ReadonlyMap<string, KeptLine[]>): readonly KeptLine[] {
+  const own = keptLine(entry);
+  if (own !== null) return [own];
+  const { requestId, event } = entry;
+  const isOwner = event.kind === 'request' || event.kind === 'run';
+  return (isOwner && requestId !== undefined && changes.get(requestId)) || [];
+}
+
+function inFolder({ span }: KeptLine, wanted: string): boolean {
+  return span.folder.toLowerCase().includes(wanted);
+}
+
+function inGroup({ entry: { event }, run }: Row, group: Group): boolean {
   if (group === 'all') return true;
+  // Also what was reached unasked.
+  if (group === 'crossings' && (run?.reached ?? []).length > 0) return true;
   if (group === 'changes') return event.kind === 'document' || event.kind === 'rules';
+  // It comes of a command that was let run, or of the person.
+  if (event.kind === 'changes') return group === 'allowed';
   if (event.kind !== 'request') return false;
   if (group === 'tools') return event.card === 'tool';
+  if (group === 'crossings') return event.card === 'crossing';
   const tone = outcomeTone(event.outcome);
   if (group === 'allowed' || group === 'denied') return tone === group;
   return tone !== 'allowed' && tone !== 'denied';
 }
 
-function words(event: HistoryEvent): string {
+/** What the filter looks at. */
+function words({ entry, run }: Row): string {
+  const reached = (run?.reached ?? []).map(({ destination }) => destination.toLowerCase());
+  return [ofEvent(entry.event), ...reached].join('\n');
+}
+
+function ofEvent(event: HistoryEvent): string {
   switch (event.kind) {
     case 'request':
       return [event.command, event.agent, event.session ?? '', event.cwd ?? ''].join('\n').toLowerCase();
     case 'run':
       return event.run.outputTail.toLowerCase();
+    case 'changes':
+      return (event.changes.problem ?? '').toLowerCase();
     case 'document':
     case 'rules':
       return event.loosenings

@@ -56,6 +56,9 @@ for (const [width, height] of [
         ['incomplete'],
         ['openable'],
         ['onlyOpenable'],
+        ['crossing'],
+        ['cloudKeys'],
+        ['hostileCrossing'],
       ]) {
         for (const language of ['en', 'zh', 'ko']) {
           const tab = await browser.open('prompt', { width, height, scale, language });
@@ -154,6 +157,9 @@ for (const theme of ['light', 'dark']) {
         'permit',
         'openable',
         'onlyOpenable',
+        'crossing',
+        'cloudKeys',
+        'hostileCrossing',
       ]) {
         const tab = await browser.open('prompt', { theme, language });
         await add(tab, make, 'a');

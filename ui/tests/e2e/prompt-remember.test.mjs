@@ -309,6 +309,8 @@ const OFFERS = [
   ['incomplete'],
   ['openable'],
   ['onlyOpenable'],
+  ['crossing'],
+  ['cloudKeys'],
   ['card', { decisions: ['allow-always', 'deny'] }],
   ['card', { decisions: ['deny'] }],
   ['card', { decisions: ['allow-once'] }],

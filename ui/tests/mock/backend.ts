@@ -32,6 +32,7 @@ import type {
 import { agents as sampleAgents, backups, preview, written } from './agents';
 import { apply, connections as sampleConnections } from './connections';
 import { document as sampleDocument, history as sampleHistory, resolved, tested } from './document';
+import * as kept from './kept';
 import { keyOf, reads as sampleReads, stores as sampleStores, unavailable } from './policies';
 import { revoked, routed, routing } from './routing';
 import { removeTarget, sampled, saveTarget, setForward } from './forward';
@@ -75,6 +76,8 @@ export class MockBackend implements Backend {
   };
   view: DocumentView = sampleDocument(Date.now());
   lines: HistoryEntry[] = sampleHistory(Date.now());
+  /** What is behind lines about changes, by their position. */
+  kept: Record<number, kept.KeptFolder> = {};
   runs: RunningView[] = [];
   ruleView: RulesView = sampleRules(Date.now());
   gateways: ConnectionsView = sampleConnections(Date.now());
@@ -149,6 +152,13 @@ export class MockBackend implements Backend {
 
   fail(name: keyof Backend, code: ErrorCode, message: string, mistake: Mistake | null = null): void {
     (this.failures[name] ??= []).push({ code, message, mistake });
+  }
+
+  /** Something changed a folder, or put it back. */
+  changed(entry: HistoryEntry, folder: kept.KeptFolder): void {
+    this.lines = [entry, ...this.lines];
+    this.kept[entry.seq] = folder;
+    this.emit({ kind: 'history-appended', entry });
   }
 
   /** Another program writes the document. */
@@ -327,6 +337,20 @@ export class MockBackend implements Backend {
 
   verifyHistory: Backend['verifyHistory'] = () => this.#call('verifyHistory', [], () => ({ lines: this.lines.length }));
 
+  keptChanges: Backend['keptChanges'] = (params) =>
+    this.#call('keptChanges', [params], () => kept.changes(this.#folder(params.seq)));
+
+  keptDiff: Backend['keptDiff'] = (params) =>
+    this.#call('keptDiff', [params], () => kept.diff(this.#folder(params.seq), params));
+
+  putBack: Backend['putBack'] = (params) =>
+    this.#call('putBack', [params], () => {
+      const [result, undo] = kept.putBack(this.#folder(params.seq), params);
+      const newest = Math.max(...this.lines.map(({ seq }) => seq));
+      if (undo) this.changed(kept.line(newest + 1, Date.now(), undo, `put-back-${newest + 1}`), undo);
+      return result;
+    });
+
   running: Backend['running'] = () => this.#call('running', [], () => this.runs);
 
   stopRun: Backend['stopRun'] = (id) =>
@@ -459,6 +483,12 @@ export class MockBackend implements Backend {
     const failure = this.failures[name]?.shift();
     if (failure) throw new BackendError(failure.code, failure.message, failure.mistake);
     return work();
+  }
+
+  #folder(seq: number): kept.KeptFolder {
+    const folder = this.kept[seq];
+    if (!folder) throw new BackendError('invalid', 'the history has no such line about changes');
+    return folder;
   }
 
   #bump(): void {

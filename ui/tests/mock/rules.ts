@@ -249,7 +249,8 @@ function viewOf(rule: CommandRule, state: RuleState): RuleView {
   return { ...told(rule, text), rule, reach: reach(rule.program, rule.arguments, rule.folder), state };
 }
 
-function callViewOf(rule: CallRule): CallRuleView {
+/** A rule about calls as the page gets it. */
+export function callViewOf(rule: CallRule): CallRuleView {
   return { ...told(rule, `${rule.effect} ${JSON.stringify(rule.about)}`), rule, reach: callReach(rule), state: 'live' };
 }
 
@@ -266,6 +267,16 @@ function usable({ folder }: WorkspaceDraft): void {
 function callReach({ about }: CallRule): CallReach {
   if ('host' in about) return { kind: 'host', host: shown(about.host.host) };
   if ('tool' in about) return { kind: 'tool', tool: shown(about.tool.name) };
+  if ('crossing' in about) {
+    const { host, port, place, within } = about.crossing;
+    const found: CallReach = { kind: 'crossing', destination: shown(`${host}:${port}`), place };
+    return within === undefined ? found : { ...found, within: shown(within) };
+  }
+  if ('registries' in about) {
+    const { group, within } = about.registries;
+    const found: CallReach = { kind: 'registries', group: shown(group) };
+    return within === undefined ? found : { ...found, within: shown(within) };
+  }
   const { below, names } = about.files;
   const found: CallReach = { kind: 'files', below: shown(below) };
   return names === undefined ? found : { ...found, names: shown(names) };

@@ -2,6 +2,8 @@ import * as agents from './agents';
 import { MockBackend } from './backend';
 import * as cards from './cards';
 import * as connections from './connections';
+import * as crossings from './crossings';
+import * as kept from './kept';
 import * as lines from './lines';
 import * as pets from './pets';
 import * as policies from './policies';
@@ -10,9 +12,11 @@ import * as tools from './tools';
 declare global {
   interface Window {
     mock: MockBackend;
-    cards: typeof cards & typeof lines & typeof tools;
+    cards: typeof cards & typeof crossings & typeof lines & typeof tools;
     agents: typeof agents;
     connections: typeof connections;
+    crossings: typeof crossings;
+    kept: typeof kept;
     pets: typeof pets;
     policies: typeof policies;
   }
@@ -26,9 +30,11 @@ export function startMock(): MockBackend {
   const sample = new URLSearchParams(location.search).get('cards');
   if (sample === 'several') mock.cards = cards.several(Date.now());
   window.mock = mock;
-  window.cards = { ...cards, ...lines, ...tools };
+  window.cards = { ...cards, ...crossings, ...lines, ...tools };
   window.agents = agents;
   window.connections = connections;
+  window.crossings = crossings;
+  window.kept = kept;
   window.pets = pets;
   window.policies = policies;
   return mock;

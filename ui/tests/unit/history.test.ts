@@ -2,6 +2,7 @@ import { expect, test, vi } from 'vitest';
 import { Feed } from '../../src/stores/feed.svelte';
 import { HistoryStore, type Group } from '../../src/stores/history.svelte';
 import { MockBackend } from '../mock/backend';
+import { crossed } from '../mock/crossings';
 
 async function opened() {
   const mock = new MockBackend();
@@ -30,6 +31,7 @@ test('each group shows its own lines', async () => {
     denied: [12, 7, 6],
     unanswered: [10, 8, 5],
     tools: [],
+    crossings: [],
     changes: [11],
   };
   for (const [group, lines] of Object.entries(expected)) {
@@ -60,6 +62,18 @@ test('what tools would have done is a group of its own', async () => {
   expect(seqs(store)).toEqual([18]);
   store.group = 'allowed';
   expect(seqs(store)).toContain(18);
+});
+
+test('connections are a group of their own, with the runs that reached something', async () => {
+  const { mock, store } = await opened();
+  for (const entry of crossed(0).reverse()) mock.emit({ kind: 'history-appended', entry });
+  store.group = 'crossings';
+  expect(seqs(store)).toEqual([21, 20, 19]);
+  store.search = 'STATIC.crates';
+  expect(seqs(store), 'also by what a run reached').toEqual([20, 19]);
+  store.group = 'denied';
+  store.search = '';
+  expect(seqs(store)).toContain(21);
 });
 
 test('a new line appears on top, and only once', async () => {

@@ -6,6 +6,7 @@ import { CONNECTIONS_CATALOGUES } from '../../src/lib/i18n/connections/index.sve
 import { POLICIES_CATALOGUES } from '../../src/lib/i18n/policies/index.svelte';
 import { EXPECTED_CATALOGUES } from '../../src/lib/i18n/expected/index.svelte';
 import { FORWARD_CATALOGUES } from '../../src/lib/i18n/forward/index.svelte';
+import { KEPT_CATALOGUES } from '../../src/lib/i18n/kept/index.svelte';
 import { PETS_CATALOGUES } from '../../src/lib/i18n/pets/index.svelte';
 import { ROUTING_CATALOGUES } from '../../src/lib/i18n/routing/index.svelte';
 import { RULES_CATALOGUES } from '../../src/lib/i18n/rules/index.svelte';
@@ -34,6 +35,7 @@ const of = (locale: Locale) =>
       policies: POLICIES_CATALOGUES[locale],
       expected: EXPECTED_CATALOGUES[locale],
       forward: FORWARD_CATALOGUES[locale],
+      kept: KEPT_CATALOGUES[locale],
       pets: PETS_CATALOGUES[locale],
       routing: ROUTING_CATALOGUES[locale],
       rules: RULES_CATALOGUES[locale],
@@ -259,7 +261,9 @@ test('each outcome has words of its own in each language', () => {
   ];
   for (const locale of ['en', 'zh', 'ko'] as const) {
     setLocale(locale);
-    expect(new Set(outcomes.map(outcomeWords)).size).toBe(outcomes.length);
+    for (const card of ['exec', 'crossing'] as const)
+      expect(new Set(outcomes.map((outcome) => outcomeWords(outcome, card))).size).toBe(outcomes.length);
+    expect(outcomeWords({ kind: 'allowed-once' }, 'crossing')).not.toBe(outcomeWords({ kind: 'allowed-once' }));
   }
 });
 

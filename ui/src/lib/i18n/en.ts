@@ -1,4 +1,5 @@
 import { card } from './card/en';
+import { crossing } from './crossing/en';
 import { limits } from './limits/en';
 import { remember } from './remember/en';
 import { tools } from './tools/en';
@@ -241,6 +242,7 @@ export const en = {
     'built-in': 'Built-in',
   },
   ...card,
+  ...crossing,
   ...limits,
   ...remember,
   ...tools,
@@ -255,6 +257,7 @@ export const en = {
     opaque: 'the command could not be taken apart.',
     'runs-by-itself': 'it removes a file, or changes one that something runs or obeys by itself.',
     sandbox: 'it is about a sandbox, and a rule would count outside of it too.',
+    perilous: 'it leads to where nobody should go twice unasked.',
     'security-not-allowlist': 'the policy is not an allowlist, so a rule would have no effect.',
     'store-unavailable': 'the approvals document cannot be written now.',
     unresolved: 'the program was not found.',
@@ -603,6 +606,7 @@ export const en = {
       denied: 'denied',
       unanswered: 'unanswered',
       tools: 'tools',
+      crossings: 'connections',
       changes: 'policy changes',
     },
     show: 'Show',

@@ -70,6 +70,23 @@ function regional(): string {
   return navigator.languages.find((tag) => tag.toLowerCase().split('-')[0] === locale) ?? locale;
 }
 
+/** Steps of a thousand from one unit of data to the next. */
+const DATA_UNITS = ['B', 'kB', 'MB', 'GB', 'TB'];
+
+/** From here on a number of one unit would be rounded to a thousand of it. */
+const NEXT_UNIT = 999.95;
+
+/** An amount of data with at most one digit behind the point. */
+export function amount(bytes: number): string {
+  let value = Math.max(0, bytes);
+  let unit = 0;
+  while (value >= NEXT_UNIT && unit < DATA_UNITS.length - 1) {
+    value /= 1_000;
+    unit += 1;
+  }
+  return `${new Intl.NumberFormat(locale, { maximumFractionDigits: 1 }).format(value)} ${DATA_UNITS[unit]}`;
+}
+
 /** Date and time in the reader's language and zone. */
 export function dateTime(ms: number): string {
   return new Intl.DateTimeFormat(regional(), { dateStyle: 'medium', timeStyle: 'medium' }).format(ms);

@@ -1,5 +1,6 @@
 import type { Catalogue } from './en';
 import { card } from './card/ko';
+import { crossing } from './crossing/ko';
 import { limits } from './limits/ko';
 import { remember } from './remember/ko';
 import { tools } from './tools/ko';
@@ -233,6 +234,7 @@ export const ko: Catalogue = {
     'built-in': '내장',
   },
   ...card,
+  ...crossing,
   ...limits,
   ...remember,
   ...tools,
@@ -247,6 +249,7 @@ export const ko: Catalogue = {
     opaque: '명령을 분해할 수 없습니다.',
     'runs-by-itself': '파일을 삭제하거나, 저절로 실행되거나 따르게 되는 파일을 바꿉니다.',
     sandbox: '샌드박스에 대한 요청이며, 규칙은 샌드박스 밖에서도 적용됩니다.',
+    perilous: '묻지 않고는 누구도 두 번 가서는 안 되는 곳으로 이어집니다.',
     'security-not-allowlist': '정책이 허용 목록이 아니어서 규칙이 효력이 없습니다.',
     'store-unavailable': '지금은 승인 문서에 쓸 수 없습니다.',
     unresolved: '프로그램을 찾지 못했습니다.',
@@ -585,7 +588,14 @@ export const ko: Catalogue = {
     region: '기록 줄',
     search: '명령, 에이전트, 폴더로 필터',
     all: '전체',
-    groups: { allowed: '허용', denied: '거부', unanswered: '답 없음', tools: '도구', changes: '정책 변경' },
+    groups: {
+      allowed: '허용',
+      denied: '거부',
+      unanswered: '답 없음',
+      tools: '도구',
+      crossings: '연결',
+      changes: '정책 변경',
+    },
     show: '표시',
     older: '이전 줄 불러오기',
     end: '이것이 전부입니다.',

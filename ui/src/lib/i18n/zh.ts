@@ -1,5 +1,6 @@
 import type { Catalogue } from './en';
 import { card } from './card/zh';
+import { crossing } from './crossing/zh';
 import { limits } from './limits/zh';
 import { remember } from './remember/zh';
 import { tools } from './tools/zh';
@@ -231,6 +232,7 @@ export const zh: Catalogue = {
     'built-in': '内置',
   },
   ...card,
+  ...crossing,
   ...limits,
   ...remember,
   ...tools,
@@ -245,6 +247,7 @@ export const zh: Catalogue = {
     opaque: '命令无法拆解。',
     'runs-by-itself': '它会删除文件，或更改会被自动运行或遵从的文件。',
     sandbox: '这是关于沙箱的请求，而规则在沙箱之外也会生效。',
+    perilous: '它通向任何人都不该不经询问就再去一次的地方。',
     'security-not-allowlist': '策略不是允许列表，规则不会生效。',
     'store-unavailable': '现在无法写入审批文档。',
     unresolved: '找不到此程序。',
@@ -573,7 +576,14 @@ export const zh: Catalogue = {
     region: '历史记录',
     search: '按命令、智能体或文件夹筛选',
     all: '全部',
-    groups: { allowed: '允许', denied: '拒绝', unanswered: '未答复', tools: '工具', changes: '策略更改' },
+    groups: {
+      allowed: '允许',
+      denied: '拒绝',
+      unanswered: '未答复',
+      tools: '工具',
+      crossings: '连接',
+      changes: '策略更改',
+    },
     show: '显示',
     older: '加载更早的记录',
     end: '这就是全部。',

@@ -17,6 +17,9 @@ import type {
   ForwardTargetEdit,
   GatewayEdit,
   HistoryPage,
+  KeptChanges,
+  KeptDiff,
+  KeptParams,
   Mistake,
   Outcome,
   Page,
@@ -26,6 +29,7 @@ import type {
   PolicyPreviewParams,
   PolicyRead,
   PolicyStores,
+  PutBackResult,
   RouteEdit,
   RouteResult,
   RoutingView,
@@ -85,6 +89,12 @@ export interface Backend {
   /** History newest first; `before` is exclusive, `null` means from the newest. */
   history(before: number | null, limit: number): Promise<HistoryPage>;
   verifyHistory(): Promise<ChainReport>;
+  /** What changed by a line of the history, the first thousand of it. */
+  keptChanges(params: KeptParams): Promise<KeptChanges>;
+  /** What differs by one of these changes. */
+  keptDiff(params: KeptParams): Promise<KeptDiff>;
+  /** Puts one change back, or all of them; what was changed since stays as it is. It becomes a line that can be put back too. */
+  putBack(params: KeptParams): Promise<PutBackResult>;
   /** What runs now, with the end of what it printed so far. */
   running(): Promise<RunningView[]>;
   /** Ends a run. */

@@ -15,6 +15,8 @@ export const remember = {
       folder: 'Changes in this folder',
       host: 'This host',
       tool: 'This tool',
+      destination: 'This destination',
+      registries: 'All such registries',
       workspace: 'Opening the folder',
     },
     means: {
@@ -26,6 +28,9 @@ export const remember = {
       folder: 'You are still asked about hidden files, build files, scripts, secrets and removals.',
       host: 'Whatever is fetched from it by this tool or another. What an address says, the host gets to read.',
       tool: 'With any parameters that name no secret.',
+      destination: 'Out of boxes around this folder, to this host and port.',
+      registries:
+        'Out of boxes around this folder, to wherever such packages are fetched from. Some of these hosts take uploads too.',
       workspace: 'Whatever runs in {folder} runs in a box, without asking. It reaches nothing else.',
     },
     opens: {
@@ -34,7 +39,7 @@ export const remember = {
       offer: 'Open this folder for {agent}',
       button: 'Open folder…',
       box: {
-        writes: 'It writes only in this folder, and has no network.',
+        writes: 'It writes only in this folder, and asks before it reaches the network.',
         secrets: 'Your secrets are hidden from it.',
         asked: 'You are still asked about pushes and the like.',
       },
@@ -89,6 +94,8 @@ export const remember = {
       folder: 'changes in this folder',
       host: 'this host',
       tool: 'this tool',
+      destination: 'this destination',
+      registries: 'all such registries',
     },
     confirm: (what: string, long: string) => `Allow ${what} ${long}`,
     gatewayRemembers:

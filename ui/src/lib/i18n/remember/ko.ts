@@ -17,6 +17,8 @@ export const remember: Pick<Catalogue, 'sheet' | 'lasting' | 'reach'> = {
       folder: '이 폴더 안의 변경',
       host: '이 호스트',
       tool: '이 도구',
+      destination: '이 목적지',
+      registries: '이런 모든 저장소',
       workspace: '폴더 열어 주기',
     },
     means: {
@@ -28,6 +30,8 @@ export const remember: Pick<Catalogue, 'sheet' | 'lasting' | 'reach'> = {
       folder: '숨은 파일, 빌드 파일, 스크립트, 비밀, 삭제는 계속 묻습니다.',
       host: '이 도구나 다른 도구로 이 호스트에서 가져오는 것. 주소에 담긴 내용은 호스트가 읽게 됩니다.',
       tool: '비밀을 가리키지 않는 어떤 매개변수든.',
+      destination: '이 폴더의 격리 환경에서 이 호스트와 포트로의 연결.',
+      registries: '이 폴더의 격리 환경에서 이런 패키지를 가져오는 모든 곳. 일부는 업로드도 받습니다.',
       workspace: '{folder}에서 실행되는 것은 묻지 않고 격리 환경에서 실행됩니다. 다른 것에는 닿지 못합니다.',
     },
     opens: {
@@ -36,7 +40,7 @@ export const remember: Pick<Catalogue, 'sheet' | 'lasting' | 'reach'> = {
       offer: '{agent}에게 이 폴더 열어 주기',
       button: '폴더 열어 주기…',
       box: {
-        writes: '이 폴더에만 쓰고 네트워크는 쓰지 못합니다.',
+        writes: '이 폴더에만 쓰고, 네트워크에 연결하기 전에는 묻습니다.',
         secrets: '비밀은 보이지 않습니다.',
         asked: '푸시 같은 것은 계속 묻습니다.',
       },
@@ -87,6 +91,8 @@ export const remember: Pick<Catalogue, 'sheet' | 'lasting' | 'reach'> = {
       folder: '이 폴더 안의 변경을',
       host: '이 호스트를',
       tool: '이 도구를',
+      destination: '이 목적지를',
+      registries: '이런 모든 저장소를',
     },
     confirm: (what, long) => `${what} ${long} 허용`,
     gatewayRemembers:

@@ -17,6 +17,8 @@ export const remember: Pick<Catalogue, 'sheet' | 'lasting' | 'reach'> = {
       folder: '此文件夹内的更改',
       host: '这个主机',
       tool: '这个工具',
+      destination: '这个目的地',
+      registries: '所有这类软件源',
       workspace: '开放文件夹',
     },
     means: {
@@ -28,6 +30,8 @@ export const remember: Pick<Catalogue, 'sheet' | 'lasting' | 'reach'> = {
       folder: '隐藏文件、构建文件、脚本、机密和删除操作，仍会询问您。',
       host: '无论用此工具还是其他工具从该主机获取内容。地址中的内容会被该主机看到。',
       tool: '任意参数，只要其中没有提到机密。',
+      destination: '从围绕此文件夹的隔离环境连接到此主机和端口。',
+      registries: '从围绕此文件夹的隔离环境连接到获取这类软件包的所有地方。其中一些也接受上传。',
       workspace: '在 {folder} 中运行的一切都在隔离环境中运行，不再询问。除此之外什么也接触不到。',
     },
     opens: {
@@ -36,7 +40,7 @@ export const remember: Pick<Catalogue, 'sheet' | 'lasting' | 'reach'> = {
       offer: '向 {agent} 开放此文件夹',
       button: '开放文件夹…',
       box: {
-        writes: '只能写入此文件夹，没有网络。',
+        writes: '只能写入此文件夹，连接网络前会询问您。',
         secrets: '看不到您的机密。',
         asked: '推送之类的操作仍会询问您。',
       },
@@ -87,6 +91,8 @@ export const remember: Pick<Catalogue, 'sheet' | 'lasting' | 'reach'> = {
       folder: '此文件夹内的更改',
       host: '这个主机',
       tool: '这个工具',
+      destination: '这个目的地',
+      registries: '所有这类软件源',
     },
     confirm: (what, long) => `允许${what}，${long}`,
     gatewayRemembers:

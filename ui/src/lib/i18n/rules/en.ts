@@ -94,7 +94,7 @@ export const en = {
   gone: 'The rule is no longer there.',
   folders: {
     title: 'Open folders',
-    lead: 'Commands there that you would be asked about run in a box at once: they write only there, have no network, and do not see your secrets. You are still asked about pushes and the like.',
+    lead: 'Commands there that you would be asked about run in a box at once: they write only there, do not see your secrets, and you are asked where they may connect to. You are still asked about pushes and the like.',
     region: 'List of open folders',
     isOpen: 'Open',
     isClosed: 'Closed',
@@ -105,11 +105,11 @@ export const en = {
     open: 'Open a folder…',
     emptyTitle: 'No folder is open',
     emptyText:
-      'In a folder that you open for an agent, commands that you would be asked about run in a box at once: they write only there, have no network, and do not see your secrets. Requests offer it with “Open folder…” and under “Allow…”.',
+      'In a folder that you open for an agent, commands that you would be asked about run in a box at once: they write only there, do not see your secrets, and you are asked where they may connect to. Requests offer it with “Open folder…” and under “Allow…”.',
     noMatch: 'No open folder matches the search.',
     openTitle: 'Open a folder',
     openLead:
-      'Commands there that you would be asked about then run in a box at once: they write only there, have no network, and do not see your secrets. You are still asked about pushes and the like.',
+      'Commands there that you would be asked about then run in a box at once: they write only there, do not see your secrets, and you are asked where they may connect to. You are still asked about pushes and the like.',
     folder: 'Folder',
     folderHelp: 'An absolute path. It is open with everything below it.',
     agentHelp: 'Its id. * is all agents.',

@@ -1,0 +1,265 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { at, calls, hold, start } from '../harness.mjs';
+
+const AXE = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+let browser;
+before(async () => (browser = await start()));
+after(() => browser.close());
+
+/** Runs `body` on the history after a run changed a folder in the way that `make` names. */
+async function changed([make, ...rest], body, options = {}) {
+  const { differs = {}, ...window } = options;
+  const tab = await browser.open('main', { width: 1160, height: 800, ...window, query: { page: 'history' } });
+  await tab.waitForSelector(at('history-row'));
+  await tab.evaluate(
+    ([make, rest, differs]) => window.kept.ran(window.mock, window.kept[make](...rest), differs),
+    [make, rest, differs],
+  );
+  await tab.waitForSelector(at('changes'));
+  await body(tab);
+  assert.deepEqual(tab.errors, []);
+  await tab.done();
+}
+
+const open = async (tab) => {
+  await tab.click(at('changes-open'));
+  await tab.waitForSelector(at('change-row'));
+};
+
+const file = (tab, number) => tab.locator(`${at('change-row')}[data-number="${number}"]`);
+
+const focus = (tab) => tab.evaluate(() => document.activeElement.dataset.testid);
+
+/** What is wider than it should be, in pixels. */
+const excess = (tab) =>
+  tab.evaluate(() => {
+    const content = document.querySelector('[data-testid="content"]');
+    return [document.scrollingElement.scrollWidth - innerWidth, content.scrollWidth - content.clientWidth];
+  });
+
+/** Answers that all is to be put back, by a whole press of the pointer. */
+async function confirm(tab) {
+  await tab.click(at('changes-put-back-all'));
+  await tab.waitForSelector(`${at('changes-put-back-confirm')}[data-armed="true"]`);
+  await tab.click(at('changes-put-back-confirm'));
+  await tab.waitForSelector(at('put-back-result'));
+}
+
+test('what a run changed is said at its line, opens to files, and each file to what differs', () =>
+  changed(
+    ['build'],
+    async (tab) => {
+      const row = tab.locator(`${at('history-row')}[data-seq="18"]`);
+      assert.match(await row.textContent(), /2 made, 4 changed, 2 deleted in\s+\/home\/mina\/src\/engine/);
+      assert.match(await row.textContent(), /2 files are not in it/);
+      assert.equal(await tab.locator(`${at('history-row')}[data-seq="20"]`).count(), 0);
+      await open(tab);
+      assert.equal(await tab.locator(at('change-row')).count(), 8);
+      await file(tab, 2).locator(at('change-open')).click();
+      const diff = file(tab, 2).locator(at('change-diff'));
+      assert.match(
+        await diff.textContent(),
+        /2 unchanged lines[^]*removed: Run `make`\.[^]*added: It takes a minute\./,
+      );
+      for (const [number, words] of [
+        [4, /Before\s*nothing\s*After\s*48\.2 kB that are no text/],
+        [5, /Its content stayed as it was\./],
+        [6, /Before\s*a link to out\/engine-2\.1\s*After\s*nothing/],
+        [7, /Before\s*something that was not kept\s*After\s*812 MB, too large to compare/],
+      ]) {
+        await file(tab, number).locator(at('change-open')).click();
+        assert.match(await file(tab, number).locator(at('change-diff')).textContent(), words);
+      }
+      assert.match(await file(tab, 5).textContent(), /moved from plan\.md to docs\/notes\/plan\.md/);
+      assert.equal(await file(tab, 7).locator(at('change-put-back')).count(), 0);
+      assert.match(await file(tab, 7).locator(at('change-stays')).textContent(), /cannot be put back/);
+    },
+    { differs: { leftOut: 2 } },
+  ));
+
+test('one file is put back, and what that changed is a new line', () =>
+  changed(['build'], async (tab) => {
+    await open(tab);
+    const release = await hold(tab, 'putBack');
+    const button = tab.getByRole('button', { name: 'Put back Makefile' });
+    await button.click();
+    await tab.waitForSelector(`${at('change-put-back')}[aria-disabled="true"]`);
+    await file(tab, 0).locator(at('change-put-back')).dispatchEvent('click');
+    await release();
+    await file(tab, 1).locator(at('put-back-result')).waitFor();
+    assert.match(await file(tab, 1).locator(at('put-back-result')).textContent(), /1 put back\./);
+    assert.deepEqual(await calls(tab, 'putBack'), [[{ seq: 20, change: 1 }]]);
+    const line = tab.locator(`${at('history-row')}[data-seq="21"]`);
+    assert.match(await line.textContent(), /Files changed[^]*1 made in\s+\/home\/mina\/src\/engine/);
+  }));
+
+test('all is put back after it was asked once more, conflicts have their reasons, and it can be undone', () =>
+  changed(['build', 'conflicts'], async (tab) => {
+    await open(tab);
+    await tab.click(at('changes-put-back-all'));
+    assert.match(await tab.textContent(at('changes-ask')), /the 2 that were made are removed/);
+    assert.equal(await focus(tab), 'changes-keep');
+    await tab.keyboard.press('Enter');
+    await tab.waitForSelector(at('changes-put-back-all'));
+    assert.equal(await focus(tab), 'changes-put-back-all');
+    await tab.keyboard.press('Enter');
+    await tab.waitForSelector(`${at('changes-put-back-confirm')}[data-armed="true"]`);
+    await tab.focus(at('changes-put-back-confirm'));
+    await tab.keyboard.press('Enter');
+    assert.deepEqual(await calls(tab, 'putBack'), []);
+    await tab.keyboard.press('Control+Shift+Enter');
+    const result = await tab.waitForSelector(at('put-back-result'));
+    assert.match(await result.textContent(), /5 put back\.[^]*3 stay as they are:/);
+    const reasons = await tab.locator(at('put-back-conflict')).allTextContents();
+    for (const [index, words] of [
+      /README\.md\s*— changed since/,
+      /latest\s*— the system did not let it be done:\s+Permission denied/,
+      /data\/world\.bin\s*— what was there, or what is there now, is not kept/,
+    ].entries()) {
+      assert.match(reasons[index], words);
+    }
+    assert.equal(await focus(tab), 'changes-put-back-all');
+    assert.deepEqual(await calls(tab, 'putBack'), [[{ seq: 20 }]]);
+
+    const undo = tab.locator(`${at('history-row')}[data-seq="21"]`);
+    assert.match(await undo.textContent(), /1 made, 2 changed, 2 deleted/);
+    await undo.locator(at('changes-open')).click();
+    await undo.locator(at('changes-put-back-all')).click();
+    await tab.waitForSelector(`${at('changes-put-back-confirm')}[data-armed="true"]`);
+    await undo.locator(at('changes-put-back-confirm')).click();
+    await undo.locator(at('put-back-result')).waitFor();
+    assert.match(await undo.locator(at('put-back-result')).textContent(), /5 put back\./);
+    await tab.waitForSelector(`${at('history-row')}[data-seq="22"]`);
+  }));
+
+test('the keyboard opens each level, and Escape closes one after the other', () =>
+  changed(['build'], async (tab) => {
+    await tab.focus(at('changes-open'));
+    await tab.keyboard.press('Enter');
+    await tab.waitForSelector(at('change-row'));
+    assert.equal(await tab.getAttribute(at('changes-open'), 'aria-expanded'), 'true');
+    const toggle = file(tab, 2).locator(at('change-open'));
+    await toggle.focus();
+    await tab.keyboard.press('Enter');
+    await file(tab, 2).locator(at('change-diff')).focus();
+    await tab.keyboard.press('Escape');
+    assert.equal(await tab.locator(at('change-diff')).count(), 0);
+    assert.equal(await toggle.evaluate((button) => button === document.activeElement), true);
+    await tab.focus(at('changes-put-back-all'));
+    await tab.keyboard.press('Enter');
+    await tab.waitForSelector(at('changes-ask'));
+    await tab.keyboard.press('Escape');
+    await tab.waitForSelector(at('changes-put-back-all'));
+    assert.equal(await focus(tab), 'changes-put-back-all');
+    await tab.keyboard.press('Escape');
+    assert.equal(await tab.locator(at('change-row')).count(), 0);
+    assert.equal(await focus(tab), 'changes-open');
+    assert.deepEqual(await calls(tab, 'putBack'), []);
+  }));
+
+test('what nobody knows, what fails and what is empty is said', () =>
+  changed(
+    ['build'],
+    async (tab) => {
+      assert.match(
+        await tab.textContent(at('changes-unknown')),
+        /Nothing is known of what changed in\s+\/home\/mina\/src\/engine:\s+no space left/,
+      );
+      assert.equal(await tab.locator(at('changes-open')).count(), 0);
+      await tab.evaluate(() => {
+        const { kept, mock } = window;
+        mock.changed(kept.line(40, Date.now(), { samples: [], more: 0 }, 'other'), { samples: [], more: 0 });
+        mock.fail('keptChanges', 'internal', 'a1: no such state');
+      });
+      const row = tab.locator(`${at('history-row')}[data-seq="40"]`);
+      await row.locator(at('changes-open')).click();
+      assert.match(await row.locator(at('changes-error')).textContent(), /a1: no such state/);
+      await row.locator(at('changes-open')).click();
+      await row.locator(at('changes-open')).click();
+      await row.getByText('Nothing differs.').waitFor();
+    },
+    { differs: { problem: 'no space left on the disk' } },
+  ));
+
+test('a difference that cannot be read says why, and the file can be put back all the same', () =>
+  changed(['build'], async (tab) => {
+    await open(tab);
+    await tab.evaluate(() => window.mock.fail('keptDiff', 'internal', 'the object is damaged'));
+    await file(tab, 0).locator(at('change-open')).click();
+    assert.match(await file(tab, 0).locator(at('change-error')).textContent(), /the object is damaged/);
+    await file(tab, 0).locator(at('change-put-back')).click();
+    await file(tab, 0).locator(at('put-back-result')).waitFor();
+  }));
+
+test('a long list comes in parts, and says what is in none of them', () =>
+  changed(['many'], async (tab) => {
+    await open(tab);
+    assert.equal(await tab.locator(at('change-row')).count(), 100);
+    assert.match(await tab.textContent(at('changes-unlisted')), /and 4210 more that are not listed here/);
+    await tab.click(at('changes-more'));
+    assert.equal(await tab.locator(at('change-row')).count(), 200);
+    await confirm(tab);
+    assert.match(await tab.textContent(at('put-back-result')), /5210 put back\./);
+  }));
+
+test('hostile names and lines hide nothing and widen nothing at 360×300', async () => {
+  for (const language of ['en', 'zh', 'ko']) {
+    await changed(
+      ['hostile'],
+      async (tab) => {
+        await open(tab);
+        for (const opener of await tab.locator(at('change-open')).all()) await opener.click();
+        await confirm(tab);
+        const said = await tab.textContent(`${at('changes')}[data-seq="20"]`);
+        assert.doesNotMatch(said, /[\u200b\u202e\u2066-\u2069\u0007]/);
+        assert.match(said, /U\+202E/);
+        assert.equal(await tab.locator(`${at('changes')} img`).count(), 0);
+        for (const id of ['change-put-back', 'changes-put-back-all', 'put-back-conflict']) {
+          for (const one of await tab.locator(at(id)).all()) {
+            const box = await one.boundingBox();
+            assert.ok(box.x >= 0 && box.x + box.width <= 360, `${language} ${id}: ${JSON.stringify(box)}`);
+          }
+        }
+        const path = await file(tab, 0).locator(at('change-open')).boundingBox();
+        assert.ok(path.width >= 180, `a path has only ${path.width} px`);
+        assert.ok((await excess(tab)).every((pixels) => pixels <= 0));
+      },
+      { width: 360, height: 300, language, differs: { leftOut: 1 } },
+    );
+  }
+});
+
+for (const theme of ['light', 'dark']) {
+  test(`no accessibility violation: what changed, ${theme}`, async () => {
+    for (const language of ['en', 'zh', 'ko']) {
+      await changed(
+        ['build', 'conflicts'],
+        async (tab) => {
+          const violations = async () => {
+            await tab.evaluate(AXE);
+            return tab.evaluate(async () =>
+              (await window.axe.run(document, { resultTypes: ['violations'] })).violations.map(
+                ({ id, nodes }) => `${id}: ${nodes.map((node) => node.html.slice(0, 160)).join(' | ')}`,
+              ),
+            );
+          };
+          await open(tab);
+          for (const number of [2, 4]) {
+            await file(tab, number).locator(at('change-open')).click();
+            await file(tab, number).locator(at('change-diff')).waitFor();
+          }
+          await tab.click(at('changes-put-back-all'));
+          assert.deepEqual(await violations(), [], `${language}, asked`);
+          await tab.click(at('changes-keep'));
+          await confirm(tab);
+          assert.deepEqual(await violations(), [], `${language}, done`);
+        },
+        { theme, language, differs: { leftOut: 2 } },
+      );
+    }
+  });
+}
