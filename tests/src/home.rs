@@ -247,6 +247,7 @@ impl Home {
             .filter_map(|entry| match entry.event {
                 HistoryEvent::Request { outcome, .. } => Some(outcome),
                 HistoryEvent::Run { .. }
+                | HistoryEvent::Changes { .. }
                 | HistoryEvent::Document { .. }
                 | HistoryEvent::Rules { .. }
                 | HistoryEvent::Page { .. }

@@ -85,6 +85,7 @@ async fn write(places: &Places, from: usize, to: usize) -> Result<()> {
             duration_ms: 12,
             error: None,
             output_tail: "ok".to_owned(),
+            reached: Vec::new(),
         };
         history.append(id, HistoryEvent::Run { run }).await?;
     }

@@ -226,6 +226,7 @@ impl Recorded {
                     continue;
                 }
                 HistoryEvent::Record { .. }
+                | HistoryEvent::Changes { .. }
                 | HistoryEvent::Document { .. }
                 | HistoryEvent::Rules { .. }
                 | HistoryEvent::Page { .. }

@@ -1,8 +1,10 @@
-//! Any bytes are a line of the approval socket, the control channel, the gateway or the pet channel, or an error; what is read
+//! Any bytes are a line of the approval socket, the control channel, the gateway or the pet channel, what comes out of a box, or an
+//! error; what is read
 //! says the same when it is written and read again. The first byte tells which kind the rest is read as.
 #![no_main]
 
 use countersign_companion::fuzzing::{control_line, run};
+use countersign_gate::fuzzing as gate;
 use countersign_node::fuzzing::request_line;
 use countersign_protocol::control::{ControlRequest, ControlResponse};
 use countersign_protocol::gateway::approval::{Decided, RequestParams, Requested, Resolved};
@@ -52,8 +54,19 @@ const KINDS: [fn(&[u8]); 24] = [
     pet_push,
 ];
 
+/// What comes out of a box. Beyond the kinds that are told by a remainder, so that inputs of these keep their meaning.
+const SAID_OF_A_CLIENT: u8 = 255;
+const DESTINATION: u8 = 254;
+const BEGINNING_OF_A_TUNNEL: u8 = 253;
+
 fuzz_target!(|bytes: &[u8]| {
     let Some((kind, rest)) = bytes.split_first() else { return };
+    match *kind {
+        SAID_OF_A_CLIENT => return gate::preamble(rest),
+        DESTINATION => return gate::destination(std::str::from_utf8(rest).unwrap_or_default()),
+        BEGINNING_OF_A_TUNNEL => return gate::first_bytes(rest),
+        _ => {}
+    }
     KINDS[usize::from(*kind) % KINDS.len()](rest);
 });
 
