@@ -22,7 +22,7 @@ pub(super) const LINES: &[Line] = &[
     line(Machine, "docker docker-compose podman podman-compose nerdctl ctr crictl kind minikube k3d k3s colima limactl lima multipass vagrant lxc incus virsh qemu-system-x86_64 vboxmanage devcontainer buildah finch orb tart", "", "docker run -v /:/host alpine", "docker ps").when(controls_containers),
     line(Machine, "git", "config", "git config --global user.name x", "git config --global --get user.name").with("--global --system").when(configures_globally),
     line(Machine, "git", "config|remote add|remote set-url|remote remove|remote rm|remote rename|lfs install|lfs uninstall|maintenance start|maintenance register|submodule add|sparse-checkout set", "git config core.hooksPath x", "git config user.name").when(configures_here),
-    line(Machine, "git", "clone|init|worktree add|bundle create|archive", "git clone https://a.example/x ~/x", "git clone https://a.example/x x").when(|seen| seen.operands().skip(1).any(|word| !word.contains(':') && is_beyond(seen.ground.place(word)))),
+    line(Machine, "git", "clone|init|worktree add|bundle create|archive", "git clone https://a.example/x ~/x", "git clone https://a.example/x x").when(puts_elsewhere),
     line(Machine, "npm pnpm yarn pip pip3 conda poetry bundle aws gcloud kubectl docker az helm cargo composer flutter", "config set|config delete|config edit|config add|config use-context|config set-context|config set-credentials|config unset|configure|context use|context create|repo add|config:set|config", "npm config set registry x", "npm config get registry").when(|seen| !seen.operands().any(|word| matches!(word, "get" | "list" | "ls" | "view" | "show" | "current-context" | "get-contexts" | "dir" | "debug"))),
     line(Machine, "playwright puppeteer cypress", "install-deps|install", "playwright install --with-deps", "playwright install").when(|seen| seen.says("install-deps") || seen.has("--with-deps")),
     line(Machine, "kill-port fkill", "", "npx kill-port 3000", "killportx 3000"),
@@ -75,6 +75,13 @@ fn kills_found(seen: &Seen<'_>) -> bool {
             word.contains(PRINTED)
                 || (!is_signal(word) && word.starts_with(|c: char| c.is_ascii_alphabetic()))
         })
+}
+
+/// A repository, a tree or a file that git makes outside. What is cloned is only read.
+fn puts_elsewhere(seen: &Seen<'_>) -> bool {
+    let words = seen.verbs();
+    let behind = if words.first() == Some(&"clone") { 2 } else { 1 };
+    words.iter().skip(behind).any(|word| !word.contains(':') && is_beyond(seen.ground.place(word)))
 }
 
 /// A file system that is made or checked.

@@ -232,6 +232,30 @@ fn rights_and_the_machine_are_left_alone() {
 }
 
 #[test]
+fn what_git_makes_outside_is_asked_about_and_what_it_reads_there_is_not() {
+    check(
+        Some(Machine),
+        &[
+            "git clone /srv/origin /srv/copy",
+            "git clone ../origin ../copy",
+            "git clone https://code.example/o/r.git ~/r",
+            "git init /srv/x",
+            "git worktree add ../tree",
+        ],
+    );
+    check(
+        None,
+        &[
+            "git clone /srv/origin",
+            "git clone -q /srv/origin copy",
+            "git -c protocol.file.allow=always clone -q --recurse-submodules /srv/origin copy",
+            "git clone ../origin copy",
+            "git worktree add trees/x",
+        ],
+    );
+}
+
+#[test]
 fn other_machines_are_asked_about_unless_the_gate_does() {
     check(
         Some(Remote),
