@@ -53,7 +53,29 @@ impl Machine {
             frames.extend(parent.map(Path::to_owned));
         }
         let shown = workspace.shown.iter().filter(|path| path.exists()).cloned().collect();
-        Self { home, hidden, frames, shown }
+        let mut machine = Self { home, hidden, frames, shown };
+        if workspace.stands(Wall::Caches) {
+            machine.make_room(&workspace.folder, caches);
+        }
+        machine
+    }
+
+    /// Has folders be made anew that hold no cache of a kind yet, but others' things: nothing can be put into what is only shown.
+    fn make_room(&mut self, workspace: &Path, caches: &[PathBuf]) {
+        for name in lists::caches() {
+            let missing = self.home.join(name);
+            let mut above = missing.ancestors().skip(1).take_while(|above| *above != self.home);
+            if missing.symlink_metadata().is_ok() {
+                continue;
+            }
+            let Some(folder) = above.find(|above| above.symlink_metadata().is_ok()) else { continue };
+            let is_plain = fs::canonicalize(folder).is_ok_and(|real| real == *folder) && folder.is_dir();
+            let is_taken =
+                folder.starts_with(workspace) || caches.iter().any(|cache| folder.starts_with(cache));
+            if is_plain && !is_taken && self.shows(folder) {
+                self.frames.insert(folder.to_owned());
+            }
+        }
     }
 
     /// Whether a path outside of the workspace is in the box as it is here, unless it is in a folder of the box's own.

@@ -107,6 +107,23 @@ async fn caches_are_seen_and_changed_for_this_workspace_only() {
 }
 
 #[tokio::test]
+async fn a_cache_that_is_missing_beside_others_things_can_be_made() {
+    let place = Place::new();
+    fs::create_dir_all(place.home().join(".local/share/app")).unwrap();
+    fs::write(place.home().join(".local/share/app/file"), "plain\n").unwrap();
+    place
+        .check(
+            "mkdir -p ~/.local/share/uv/tools ~/.cargo/registry/index && cat ~/.local/share/app/file",
+            "plain\n",
+        )
+        .await;
+    place.check("ls ~/.local/share/uv/ ~/.cargo/registry/ | grep -v : | xargs", "tools index\n").await;
+    place.check("touch ~/.local/share/new ~/.local/share/app/new 2>&1 | grep -c 'Read-only'", "2\n").await;
+    assert!(!place.home().join(".local/share/uv").exists() && !place.home().join(".cargo/registry").exists());
+    again_as_nobody("boxed::ordinary::a_cache_that_is_missing_beside_others_things_can_be_made");
+}
+
+#[tokio::test]
 async fn two_runs_at_once_do_not_share_a_layer() {
     let place = Place::new();
     let text =
