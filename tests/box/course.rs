@@ -5,6 +5,8 @@ use crate::task::Task;
 use crate::tools::Tools;
 use anyhow::{Context, Result, bail, ensure};
 use countersign_protocol::history::HistoryEvent;
+use countersign_protocol::trace::TraceStep;
+use countersign_protocol::ui::Card;
 use countersign_tests::cli::{Finished, Running};
 use countersign_tests::process::{POLL, countersign};
 use serde::Serialize;
@@ -48,8 +50,7 @@ pub(crate) enum End {
 
 /// Runs a task. What goes wrong with it is its end; an error is about everything around it.
 pub(crate) fn run(task: &Task, tools: &Tools, place: &Place) -> Result<Outcome> {
-    let mut outcome =
-        Outcome { name: task.name.clone(), end: End::Passed, took_ms: 0, reached: Vec::new() };
+    let mut outcome = Outcome { name: task.name.clone(), end: End::Passed, took_ms: 0, reached: Vec::new() };
     if let Some(program) = tools.missing(task) {
         outcome.end = End::Absent { program: program.to_owned() };
         return Ok(outcome);
@@ -73,7 +74,9 @@ pub(crate) fn run(task: &Task, tools: &Tools, place: &Place) -> Result<Outcome> 
         Ok(ran) => (holds(task, place, &ran), format!("{}{}", ran.stdout, ran.stderr)),
     };
     if let Err(error) = held {
-        outcome.end = failed(&format!("{error:#}"), &printed);
+        // The home is another one each time.
+        let why = format!("{error:#}").replace(&*place.home().path().to_string_lossy(), "~");
+        outcome.end = failed(&why, &printed);
     }
     Ok(outcome)
 }
@@ -91,9 +94,9 @@ fn boxed(task: &Task, place: &Place, folder: &Path) -> Result<Finished> {
         if looked.elapsed() >= LOOK {
             looked = Instant::now();
             if let Some(card) = home.pending()?.0.first() {
-                let asked = format!("{} {:?}", card.command.copy.replace('\n', " "), card.why);
+                let asked = question(card);
                 running.kill()?;
-                bail!("somebody was asked: {asked}");
+                bail!("somebody was asked {asked}");
             }
         }
         if started.elapsed() >= RUN_LIMIT {
@@ -103,6 +106,21 @@ fn boxed(task: &Task, place: &Place, folder: &Path) -> Result<Finished> {
         std::thread::sleep(POLL);
     }
     running.finish()
+}
+
+/// What a card is about, in a line, and all of it on the next.
+fn question(card: &Card) -> String {
+    let held = card.why.trace.iter().find_map(|step| match step {
+        TraceStep::Held { cause, detail } => {
+            Some(format!("({cause:?}) {}", detail.as_deref().unwrap_or_default()))
+        }
+        _ => None,
+    });
+    let all = card.command.copy.replace('\n', "; ");
+    match held {
+        Some(held) => format!("about a command of it {held}\n{all}"),
+        None => format!("about {all}"),
+    }
 }
 
 /// Whether everything is as it has to be.

@@ -4,7 +4,7 @@ use crate::task::Task;
 use crate::tools::{CERTIFICATES, Tools};
 use anyhow::Result;
 use countersign_gate::{Pattern, groups};
-use countersign_protocol::rules::{CallSubject, NetPlace};
+use countersign_protocol::rules::{CallSubject, NetPlace, RuleEffect};
 use countersign_tests::home::{Home, TOKEN};
 use countersign_tests::process::{Background, countersign_desktop};
 use countersign_tests::session::Session;
@@ -42,8 +42,6 @@ impl Place {
         if let Some(toolchains) = toolchains() {
             home = home.with_variable("RUSTUP_HOME", &toolchains.to_string_lossy());
         }
-        let modules = tools.folder().join("tools/npm/node_modules");
-        home = home.with_variable("NODE_PATH", &modules.to_string_lossy());
         furnish(&home, tasks)?;
         let session = Session::start()?;
         let log = File::create(home.path().join("app.log"))?;
@@ -128,11 +126,14 @@ fn rules(home: &Home, tasks: &[Task]) -> Result<Value> {
             place: reach.place,
             within: within.clone(),
         }));
-        for (number, about) in about.into_iter().enumerate() {
+        let allowed = about.into_iter().map(|about| (RuleEffect::Allow, about));
+        let refused =
+            task.denied.iter().map(|host| (RuleEffect::Deny, CallSubject::Host { host: host.clone() }));
+        for (number, (effect, about)) in allowed.chain(refused).enumerate() {
             calls.push(json!({
                 "id": format!("call-{}-{number}", task.name),
                 "agent": "*",
-                "effect": "allow",
+                "effect": effect,
                 "about": about,
                 "createdAtMs": 0,
                 "from": "typed",

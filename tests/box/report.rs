@@ -40,7 +40,8 @@ pub(crate) fn document(tasks: &[Task], outcomes: &[Outcome]) -> String {
     let mut text = BEFORE.to_owned();
     for of_kind in tasks.chunk_by(|one, other| one.kind == other.kind) {
         let Some(first) = of_kind.first() else { continue };
-        let _ = writeln!(text, "\n## {}\n\n| task | what it does | reaches | |\n|---|---|---|---|", first.kind);
+        let _ =
+            writeln!(text, "\n## {}\n\n| task | what it does | reaches | |\n|---|---|---|---|", first.kind);
         for task in of_kind {
             let came = outcomes.iter().find(|outcome| outcome.name == task.name).map(|outcome| &outcome.end);
             let came = match came {

@@ -6,6 +6,7 @@
 //! needs: git npm                      programs, separated by spaces
 //! groups: npm                         registries that it may reach, by the gate's name for them
 //! reach: this-machine 127.0.0.1:5432  another destination that it may reach, and where that lies
+//! denied: *.example.org               hosts that its programs want to reach by themselves, and must do without
 //! setup:
 //!     what a shell does in the folder before, outside of the box
 //! run:
@@ -37,6 +38,8 @@ pub(crate) struct Task {
     pub(crate) groups: Vec<String>,
     /// Whatever else it may reach.
     pub(crate) reaches: Vec<Reach>,
+    /// Hosts that are refused to whatever asks for them.
+    pub(crate) denied: Vec<String>,
     /// What happens before, outside.
     pub(crate) setup: String,
     /// The command's text.
@@ -76,7 +79,7 @@ pub(crate) enum Fault {
     Taken,
     #[error("this is before the first task")]
     BeforeTasks,
-    #[error("expected needs:, groups:, reach:, setup:, run:, says: or check:")]
+    #[error("expected needs:, groups:, reach:, denied:, setup:, run:, says: or check:")]
     Unknown,
     #[error("this was said before")]
     Again,
@@ -164,17 +167,15 @@ fn said(task: &mut Task, key: &str, value: &str, below: &str) -> Result<(), Faul
     let (list, text) = match key {
         "needs" => (Some(&mut task.needs), None),
         "groups" => (Some(&mut task.groups), None),
+        "denied" => (Some(&mut task.denied), None),
         "setup" => (None, Some(&mut task.setup)),
         "run" => (None, Some(&mut task.run)),
         "check" => (None, Some(&mut task.check)),
         "says" | "reach" => (None, None),
         _ => return Err(Fault::Unknown),
     };
-    if text.is_some() == value.is_empty() {
-        if text.is_some() == below.is_empty() {
-            return Err(Fault::Empty);
-        }
-    } else {
+    let is_text = text.is_some();
+    if value.is_empty() != is_text || below.is_empty() == is_text {
         return Err(Fault::Empty);
     }
     if let Some(text) = text {
@@ -269,7 +270,7 @@ mod tests {
             "[a] It does.\nrun:\n    true\nsays: done\n\n[b-2] It does.\nrun:\n    true\nsays: done\n",
             Ok(vec![task("a"), task("b-2")]),
         );
-        let text = "[a] It does.\nneeds: git npm\ngroups: npm cargo\nreach: this-machine 127.0.0.1:5432\n\
+        let text = "[a] It does.\nneeds: git npm\ngroups: npm cargo\nreach: this-machine 127.0.0.1:5432\ndenied: a.example *.b.example\n\
                     setup:\n    one\n\n      two\n# Not in the text.\nrun:\n    true\nsays: done\nsays: a: b\n\
                     check:\n    test -f x\n";
         let destination = Destination::parse("127.0.0.1:5432", None).unwrap();
@@ -277,6 +278,7 @@ mod tests {
             needs: vec!["git".to_owned(), "npm".to_owned()],
             groups: vec!["npm".to_owned(), "cargo".to_owned()],
             reaches: vec![Reach { place: NetPlace::ThisMachine, destination }],
+            denied: vec!["a.example".to_owned(), "*.b.example".to_owned()],
             setup: "one\n\n  two".to_owned(),
             says: vec!["done".to_owned(), "a: b".to_owned()],
             check: "test -f x".to_owned(),

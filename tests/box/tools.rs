@@ -78,10 +78,6 @@ impl Tools {
     }
 
     fn has(&self, program: &str) -> bool {
-        // A package that tasks load, and no program.
-        if let Some(package) = program.strip_prefix("npm:") {
-            return self.folder.join("tools/npm/node_modules").join(package).is_dir();
-        }
         env::split_paths(&self.path).any(|folder| {
             fs::metadata(folder.join(program))
                 .is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
@@ -107,7 +103,11 @@ impl Tools {
             Source::Apt => {
                 ensure!(rustix::process::geteuid().is_root(), "only root may");
                 self.run("apt-get", &["update", "--quiet=2"], &self.folder)?;
-                self.run("apt-get", &["install", "--quiet=2", "--no-install-recommends", package], &self.folder)
+                self.run(
+                    "apt-get",
+                    &["install", "--quiet=2", "--no-install-recommends", package],
+                    &self.folder,
+                )
             }
         }
     }
@@ -160,7 +160,6 @@ const SOURCES: &[(&str, Source, &str)] = &[
     ("pnpm", Source::Npm, "pnpm"),
     ("bun", Source::Npm, "bun"),
     ("deno", Source::Npm, "deno"),
-    ("npm:playwright-core", Source::Npm, "playwright-core"),
     ("uv", Source::Pip, "uv"),
     ("pytest", Source::Pip, "pytest"),
     ("ruff", Source::Pip, "ruff"),
