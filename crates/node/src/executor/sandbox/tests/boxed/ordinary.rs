@@ -117,7 +117,7 @@ async fn a_cache_that_is_missing_beside_others_things_can_be_made() {
             "plain\n",
         )
         .await;
-    place.check("ls ~/.local/share/uv/ ~/.cargo/registry/ | grep -v : | xargs", "tools index\n").await;
+    place.check("ls ~/.local/share/uv/ ~/.cargo/registry/ | grep -v : | xargs", "index tools\n").await;
     place.check("touch ~/.local/share/new ~/.local/share/app/new 2>&1 | grep -c 'Read-only'", "2\n").await;
     assert!(!place.home().join(".local/share/uv").exists() && !place.home().join(".cargo/registry").exists());
     again_as_nobody("boxed::ordinary::a_cache_that_is_missing_beside_others_things_can_be_made");
