@@ -39,7 +39,7 @@ struct Args {
     /// Write what came of each to this file.
     #[arg(long)]
     json: Option<PathBuf>,
-    /// Write the table of all tasks, `box-tasks.md`, into this folder.
+    /// Write the table of all tasks, `docs/box-tasks.md`, into this folder.
     #[arg(long, conflicts_with = "only")]
     write_docs: Option<PathBuf>,
     /// Leave the home with everything in it, and say where.
