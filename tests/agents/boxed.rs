@@ -3,22 +3,19 @@
 use crate::kinds::{Agent, Deed};
 use crate::rig::{Rig, Tie, expect_word};
 use crate::{NoSuchThing, Story};
-use anyhow::{Context as _, ensure};
+use anyhow::{Context as _, Result, ensure};
+use countersign_protocol::history::HistoryEvent;
 use countersign_protocol::question::Outcome;
+use countersign_tests::app::Window;
+use countersign_tests::process::{PATIENCE, wait_for};
 use serde_json::json;
 use std::fs;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::{SocketAddr, TcpListener};
 
 pub(crate) fn twenty_calls_in_an_open_folder_run_in_a_box_unasked(agent: &Agent) -> Story {
-    if agent.kind.name() != "claude-code" {
-        return Err(NoSuchThing("its hook cannot change what it runs".to_owned()).into());
-    }
-    let rig = Rig::start(agent, Tie::Hook(&[]))?;
+    let rig = in_an_open_folder(agent)?;
     fs::create_dir_all(rig.app.home.work().join("deep"))?;
-    let folder = fs::canonicalize(rig.app.home.work())?;
-    let document = json!({ "version": 1, "rules": [], "workspaces": [{
-        "id": "w-1", "agent": "claude-code", "folder": folder, "createdAtMs": 0, "from": "typed",
-    }] });
-    rig.app.home.write_rules(&document.to_string())?;
     let run = |text: &str| Deed::Run(text.to_owned());
     // Nothing that a rule could know: loops, here-documents, redirections, scripts of the moment.
     let mut deeds = vec![
@@ -45,4 +42,71 @@ pub(crate) fn twenty_calls_in_an_open_folder_run_in_a_box_unasked(agent: &Agent)
     expect_word(&heard, &["the write read-only file system", "the write permission denied"])?;
     ensure!(!heard.contains(".claude"), "the agent's own settings should be hidden; heard {heard}");
     expect_word(&heard, &["unreachable"])
+}
+
+pub(crate) fn what_an_open_folder_does_not_give_is_asked_for_and_what_was_done_is_put_back(
+    agent: &Agent,
+) -> Story {
+    let rig = in_an_open_folder(agent)?;
+    let (app, home) = (&rig.app, &rig.app.home);
+    let precious = home.work().join("precious");
+    fs::write(&precious, "a day of work\n")?;
+    let server = hello()?;
+    let run = |text: String| Deed::Run(text);
+    let talk = rig.tell(&[
+        // Loopback of the box is the box's own: whoever means this machine's says so.
+        run(format!("for x in got; do curl -fsS --noproxy '' -o $x http://{server}/; done; cat got")),
+        run("for x in ../beside; do echo $x > $x; done".to_owned()),
+        run("for x in precious; do rm $x; done".to_owned()),
+    ])?;
+    app.wait_for_card(&server.to_string())?;
+    app.allow_once()?;
+    let heard = rig.heard(talk)?;
+    let expected = [Outcome::Contained, Outcome::AllowedOnce, Outcome::Contained, Outcome::Contained];
+    rig.expect_outcomes(&expected).with_context(|| heard.clone())?;
+    ensure!(rig.has("got") && !precious.exists() && !rig.has("../beside"), "{heard}");
+    expect_word(&heard, &["hello"])?;
+    expect_word(&heard, &["the box refused to write"])?;
+    wait_for("the history says what was deleted", PATIENCE, || {
+        let deletes =
+            |event: &HistoryEvent| matches!(event, HistoryEvent::Changes { changes } if changes.deleted == 1);
+        Ok(home.history()?.iter().any(|entry| deletes(&entry.event)).then_some(()))
+    })?;
+    app.click(Window::Main, "nav-history")?;
+    // The newest comes first.
+    app.click(Window::Main, "changes-open")?;
+    app.click(Window::Main, "changes-put-back-all")?;
+    app.click_armed(Window::Main, "changes-put-back-confirm")?;
+    app.wait_for_element(Window::Main, "[data-testid=\"put-back-result\"]")?;
+    ensure!(fs::read_to_string(&precious)? == "a day of work\n", "what was deleted should be back");
+    Ok(())
+}
+
+/// A machine on which the folder that the agent works in is open for it.
+fn in_an_open_folder(agent: &Agent) -> Result<Rig<'_>> {
+    if agent.kind.name() != "claude-code" {
+        return Err(NoSuchThing("its hook cannot change what it runs".to_owned()).into());
+    }
+    let rig = Rig::start(agent, Tie::Hook(&[]))?;
+    let folder = fs::canonicalize(rig.app.home.work())?;
+    let document = json!({ "version": 1, "rules": [], "workspaces": [{
+        "id": "w-1", "agent": "claude-code", "folder": folder, "createdAtMs": 0, "from": "typed",
+    }] });
+    rig.app.home.write_rules(&document.to_string())?;
+    Ok(rig)
+}
+
+/// A server of this machine that says hello to whoever asks.
+fn hello() -> Result<SocketAddr> {
+    let listener = TcpListener::bind("127.0.0.1:0")?;
+    let address = listener.local_addr()?;
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let mut lines = BufReader::new(&stream).lines();
+            while lines.next().is_some_and(|line| line.is_ok_and(|line| !line.is_empty())) {}
+            let _ = (&stream)
+                .write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 6\r\nconnection: close\r\n\r\nhello\n");
+        }
+    });
+    Ok(address)
 }
