@@ -72,6 +72,7 @@ pub(crate) fn what_an_open_folder_does_not_give_is_asked_for_and_what_was_done_i
             |event: &HistoryEvent| matches!(event, HistoryEvent::Changes { changes } if changes.deleted == 1);
         Ok(home.history()?.iter().any(|entry| deletes(&entry.event)).then_some(()))
     })?;
+    app.start_again(&[])?;
     app.click(Window::Main, "nav-history")?;
     // The newest comes first.
     app.click(Window::Main, "changes-open")?;
