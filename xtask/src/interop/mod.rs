@@ -40,6 +40,9 @@ enum What {
     /// Run the real app against agents of other vendors with scripted models, and write what came of it into docs/agents.md.
     /// Those that are missing are installed.
     Agents(agents::Options),
+    /// Ask the newest release that figures are compared with the stored cases once more, and made-up ones, as docs/conformance.md
+    /// says. It is installed when it is missing.
+    Cases,
     /// Install releases from the npm registry; what is there already stays. About 0.6 to 1.4 GB each.
     Install {
         /// Versions; by default the two that figures are compared with.
@@ -80,6 +83,7 @@ pub(crate) fn main(options: &Options) -> Result<()> {
     let wanted = |versions: &[Version]| if versions.is_empty() { compared() } else { Ok(versions.to_vec()) };
     match &options.what {
         Some(What::Agents(options)) => agents::main(&cache, options),
+        Some(What::Cases) => run::ask_again(&cache),
         Some(What::Install { versions }) => {
             wanted(versions)?.iter().try_for_each(|version| install::install(&cache, version))
         }

@@ -63,6 +63,12 @@ pub(crate) fn stories(cache: &Cache, version: &Version, binaries: &Binaries) -> 
     Ok(stories)
 }
 
+/// The same by hand, with the release installed if it is missing.
+pub(super) fn ask_again(cache: &Cache) -> Result<()> {
+    ensure_installed(cache, &compared()?.pop().context("a newest release")?)?;
+    asked_again(cache)?.iter_mut().try_for_each(process::run)
+}
+
 /// Asks the newest release once more what the stored cases say that it answered, and makes up others, as docs/conformance.md
 /// says.
 pub(crate) fn asked_again(cache: &Cache) -> Result<[Command; 2]> {
