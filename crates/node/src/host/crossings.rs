@@ -22,10 +22,14 @@ use countersign_protocol::rules::NetPlace;
 use futures_util::StreamExt as _;
 use futures_util::future::{BoxFuture, FutureExt as _};
 use futures_util::stream::FuturesUnordered;
+use rustix::fs::{Mode, OFlags};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
-use std::os::unix::net::UnixListener as Bound;
+use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::os::unix::net::{UnixListener as Bound, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -109,8 +113,9 @@ impl Crossings for Told {
 impl Crossroads {
     /// Opens the gate of a run. Its socket lies in `folder`, which is for its owner alone.
     pub(super) fn open(folder: &Path) -> io::Result<Self> {
-        fs::create_dir_all(folder)?;
-        let name = format!("gate-{}", Uuid::new_v4().simple());
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+        remove_what_nobody_serves(folder);
+        let name = format!("{SOCKET}{}", Uuid::new_v4().simple());
         let socket = folder.join(&name);
         let listener = bind(folder, &name)?;
         let (sender, wishes) = mpsc::channel(WISHES);
@@ -343,13 +348,33 @@ pub fn net_place(place: Place) -> NetPlace {
 
 /// Binds a socket in a folder, however long its path is: addresses of sockets are short.
 fn bind(folder: &Path, name: &str) -> io::Result<UnixListener> {
-    use rustix::fs::{Mode, OFlags};
-    use std::os::fd::AsRawFd as _;
-
-    let opened = rustix::fs::open(folder, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
-    let listener = Bound::bind(format!("/proc/self/fd/{}/{name}", opened.as_raw_fd()))?;
+    let opened = opened(folder)?;
+    let listener = Bound::bind(address(&opened, name))?;
     listener.set_nonblocking(true)?;
     UnixListener::from_std(listener)
+}
+
+/// Removes sockets of gates whose app was killed. One that is served lets itself be connected to, and sees a connection that says
+/// nothing.
+fn remove_what_nobody_serves(folder: &Path) {
+    let Ok(opened) = opened(folder) else { return };
+    let names = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.file_name());
+    for name in names.filter(|name| name.as_bytes().starts_with(SOCKET.as_bytes())) {
+        let Some(text) = name.to_str() else { continue };
+        let connected = UnixStream::connect(address(&opened, text));
+        if connected.is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused) {
+            let _ = fs::remove_file(folder.join(&name));
+        }
+    }
+}
+
+fn opened(folder: &Path) -> io::Result<OwnedFd> {
+    let how = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    Ok(rustix::fs::open(folder, how, Mode::empty())?)
+}
+
+fn address(folder: &OwnedFd, name: &str) -> String {
+    format!("/proc/self/fd/{}/{name}", folder.as_raw_fd())
 }
 
 fn refuse(why: &str) -> Ruling {
@@ -378,3 +403,33 @@ const DESTINATIONS: usize = 256;
 
 /// Wishes that wait to be looked at; a connection whose wish does not fit waits itself.
 const WISHES: usize = 64;
+
+/// How the names of their sockets begin.
+const SOCKET: &str = "gate-";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+
+    #[tokio::test]
+    async fn a_gate_leaves_no_socket_and_takes_away_what_a_killed_one_left() {
+        let top = tempfile::tempdir().unwrap();
+        // Longer than the address of a socket can be.
+        let folder = top.path().join("long".repeat(40));
+        let sockets = || {
+            let names = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name());
+            names.count()
+        };
+        let served = Crossroads::open(&folder).unwrap();
+        let left = opened(&folder).unwrap();
+        drop(Bound::bind(address(&left, "gate-left")).unwrap());
+        assert_eq!(sockets(), 2);
+        let another = Crossroads::open(&folder).unwrap();
+        assert_eq!(sockets(), 2, "the one that nobody serves should be gone");
+        drop((served, another));
+        assert_eq!(sockets(), 0);
+        let mode = std::os::unix::fs::PermissionsExt::mode(&folder.metadata().unwrap().permissions());
+        assert_eq!(mode & 0o777, 0o700);
+    }
+}
