@@ -9,7 +9,7 @@ pub struct WayOut {
     /// Where the relay listens, on loopback of the box.
     pub proxy: SocketAddr,
     /// The command, with its arguments, that `ssh` starts to be connected: host and port are appended. It calls
-    /// [`connect`](crate::connect).
+    /// [`connect`](crate::connect()).
     pub connect: Vec<String>,
 }
 

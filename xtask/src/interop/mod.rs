@@ -226,7 +226,9 @@ mod tests {
             let (is_install, versions) = match line.options.what {
                 Some(What::Install { versions }) => (true, versions),
                 Some(What::Run(run)) => (false, run.versions),
-                Some(What::Agents(_) | What::Mcp { .. } | What::Record { .. } | What::Table) => {
+                Some(
+                    What::Agents(_) | What::Cases | What::Mcp { .. } | What::Record { .. } | What::Table,
+                ) => {
                     panic!("another task")
                 }
                 None => (false, line.options.run.versions),
