@@ -2,6 +2,7 @@
 //!
 //! Prints a table and, with `--json`, the same figures as JSON. Nothing here is a test: figures are read by people.
 
+mod boxed;
 mod exec;
 mod figures;
 mod gateway;
@@ -79,6 +80,8 @@ enum Series {
     Policy,
     Start,
     Exec,
+    /// Runs in boxes, by the number that `--runs` says.
+    Box,
     Hook,
     Tools,
     Prompt,
@@ -137,6 +140,10 @@ fn main() -> Result<()> {
     if wanted(Series::Exec) {
         say("exec path")?;
         figures.extend(exec::measure(args.runs)?);
+    }
+    if wanted(Series::Box) {
+        say("boxes")?;
+        figures.extend(boxed::measure(args.runs)?);
     }
     if wanted(Series::Hook) {
         say("the hook")?;
