@@ -197,7 +197,7 @@ test('without a folder the page says what opening one does and where it is offer
       window.mock.ruleView.workspaces = [];
       window.mock.emit({ kind: 'rules-changed', hash: window.mock.ruleView.hash });
     });
-    assert.match(await tab.textContent(at('folders-empty')), /in a box[^]*no network[^]*“Open folder…”[^]*“Allow…”/);
+    assert.match(await tab.textContent(at('folders-empty')), /in a box[^]*connect to[^]*“Open folder…”[^]*“Allow…”/);
     await tab.click(`${at('folders-empty')} ${at('folder-open')}`);
     await tab.waitForSelector(at('open-dialog'));
   }));
