@@ -13,6 +13,7 @@ use countersign_core::paths::{Paths, process_environment};
 use countersign_core::session_events::SessionEvents;
 use countersign_core::{Core, Phases};
 use countersign_node::executor::sandbox;
+use countersign_node::host::Host;
 use countersign_node::socket::listener::BindError;
 use countersign_node::socket::server;
 use countersign_peers::connections::{self, Connections};
@@ -27,6 +28,7 @@ use tokio::sync::mpsc;
 /// Everything behind the windows, running.
 pub struct Companion {
     desk: Desk,
+    host: Arc<Host>,
     phases: Phases,
 }
 
@@ -189,7 +191,7 @@ impl Companion {
                 known,
                 ports: core.ports,
                 settings: core.settings,
-                host: core.host,
+                host: core.host.clone(),
                 gateway,
                 connections,
                 pets,
@@ -214,7 +216,7 @@ impl Companion {
             &core.phases.acting.tracker,
             core.phases.acting.stop.clone(),
         );
-        Ok((Self { desk, phases: core.phases }, presenter))
+        Ok((Self { desk, host: core.host, phases: core.phases }, presenter))
     }
 
     /// What windows, tray and control channel talk to.
@@ -225,7 +227,7 @@ impl Companion {
     /// Stops accepting, withdraws what waits, ends what runs, removes the sockets, then flushes document and history.
     /// Bounded.
     pub async fn stop(self) {
-        self.phases.stop().await;
+        self.phases.stop(&self.host).await;
     }
 }
 

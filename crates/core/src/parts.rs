@@ -106,13 +106,7 @@ impl Core {
 
     /// Stops everything. Bounded.
     pub async fn stop(self) {
-        let Phases { acting, recording } = self.phases;
-        acting.stop("what decides and runs").await;
-        // What runs did is written down before that ends.
-        if tokio::time::timeout(STOP_WAIT, self.host.afterwards()).await.is_err() {
-            tracing::warn!("what some runs changed is not recorded");
-        }
-        recording.stop("what records").await;
+        self.phases.stop(&self.host).await;
     }
 }
 
@@ -135,9 +129,12 @@ async fn follow_limits(
 }
 
 impl Phases {
-    /// Stops the one, then the other. Bounded.
-    pub async fn stop(self) {
+    /// Stops the one, waits until `host` has written down what its runs did, and stops the other. Bounded.
+    pub async fn stop(self, host: &Host) {
         self.acting.stop("what decides and runs").await;
+        if tokio::time::timeout(STOP_WAIT, host.afterwards()).await.is_err() {
+            tracing::warn!("what some runs changed is not recorded");
+        }
         self.recording.stop("what records").await;
     }
 }
