@@ -52,7 +52,7 @@ pub(crate) enum Driver {
 /// Build the UI, the command and the app, each only if it changed.
 pub(crate) fn build(profile: Profile, driver: Driver) -> Result<Binaries> {
     ui::ensure_built()?;
-    let mut build = cargo(["build", "--package", "countersign", "--package", "countersign-desktop"]);
+    let mut build = cargo(BUILD_APP);
     if profile == Profile::Release {
         build.arg("--release");
         if driver == Driver::MayAct {
@@ -62,3 +62,14 @@ pub(crate) fn build(profile: Profile, driver: Driver) -> Result<Binaries> {
     process::run(&mut build)?;
     Ok(Binaries::locate(profile))
 }
+
+/// The app, the command beside it, and the small program that boxes begin with.
+pub(crate) const BUILD_APP: [&str; 7] = [
+    "build",
+    "--package",
+    "countersign",
+    "--package",
+    "countersign-desktop",
+    "--package",
+    "countersign-node",
+];

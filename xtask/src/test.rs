@@ -2,6 +2,7 @@
 
 use crate::interop::{self, Cache};
 use crate::process::{command, describe};
+use crate::run::BUILD_APP;
 use crate::session::Session;
 use crate::setup::{self, Purpose};
 use crate::ui;
@@ -243,7 +244,6 @@ fn documentation() -> Command {
 
 /// With what is run by hand alone, such as benchmarks: nothing else would tell that it no longer builds.
 const LINT: [&str; 7] = ["clippy", "--workspace", "--all-targets", "--all-features", "--", "-D", "warnings"];
-const BUILD_APP: [&str; 5] = ["build", "--package", "countersign", "--package", "countersign-desktop"];
 
 /// The committed texts and random ones, always the same and for less than a minute together; a difference is printed with
 /// the command to see it again.

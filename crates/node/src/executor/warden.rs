@@ -90,8 +90,13 @@ const OWN: &str = "/proc/self/exe";
 
 /// The command, which an app has beside itself: as a warden it takes a tenth of the memory of a program that has a web view linked
 /// to it. Only the first warden is this: one that ends, for whatever reason, is followed by [`OWN`].
-pub(super) fn lighter(own: &Path) -> Option<PathBuf> {
-    let beside = own.with_file_name(COMMAND);
+fn lighter(own: &Path) -> Option<PathBuf> {
+    beside(own, COMMAND)
+}
+
+/// A program of ours that lies beside this one's file, as safe from others as that one is.
+pub(super) fn beside(own: &Path, name: &str) -> Option<PathBuf> {
+    let beside = own.with_file_name(name);
     let file = std::fs::metadata(&beside).ok()?;
     let is_as_ours =
         file.uid() == std::fs::metadata(own).ok()?.uid() && file.mode() & WRITABLE_BY_OTHERS == 0;
@@ -99,7 +104,7 @@ pub(super) fn lighter(own: &Path) -> Option<PathBuf> {
 }
 
 /// What the command's file is called.
-const COMMAND: &str = "countersign";
+pub(super) const COMMAND: &str = "countersign";
 
 /// Bits of a file's mode by which others than its owner may write it.
 const WRITABLE_BY_OTHERS: u32 = 0o022;

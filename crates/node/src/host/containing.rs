@@ -1,6 +1,7 @@
 //! Runs that a box holds: whether the folder is open for the agent, whether a box can be made there, and the run itself.
 
 use super::crossings::{self, ASK_OUTSIDE, Account, Crossroads};
+use super::kept::Before;
 use super::own_rules::{OwnRules, Ruled};
 use super::placement::Placement;
 use super::refusal::Refusal;
@@ -24,6 +25,7 @@ use countersign_protocol::socket::{Confinement, ExecPayload, ExecRequest};
 use countersign_protocol::vocabulary::Ask;
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
+use tokio_util::sync::CancellationToken;
 
 /// The box that a command could run in, kept for as long as it is judged.
 #[derive(Clone, Debug, Default)]
@@ -185,14 +187,34 @@ impl Host {
         }
     }
 
-    /// Runs what is contained where it is contained. What failed and is known to want more than the box has says so at the end
-    /// of its output, for the agent: else it would try again in other ways.
+    /// Runs what is contained where it is contained, and has `before` be what was in the folder before. That is looked at while the box is
+    /// made; the command waits for both.
     pub(super) async fn contain(
         &self,
         command: ContainedCommand,
         judged: &Judged,
         run: &crossings::Run,
         controls: Controls,
+        before: &mut Option<Before>,
+    ) -> Result<(RunOutput, Vec<ReachedView>), NotStarted> {
+        let ready = CancellationToken::new();
+        let look = async {
+            *before = Some(self.kept.before(&run.folder).await);
+            ready.cancel();
+        };
+        let (ran, ()) = tokio::join!(self.contain_when(command, judged, run, controls, &ready), look);
+        ran
+    }
+
+    /// What failed and is known to want more than the box has says so at the end
+    /// of its output, for the agent: else it would try again in other ways.
+    async fn contain_when(
+        &self,
+        command: ContainedCommand,
+        judged: &Judged,
+        run: &crossings::Run,
+        controls: Controls,
+        ready: &CancellationToken,
     ) -> Result<(RunOutput, Vec<ReachedView>), NotStarted> {
         let mut boxed = self.boxed(&command.contained().folder, &judged.own);
         let wanted = destinations(&judged.analysis, command.command().argv(), &judged.facts);
@@ -207,7 +229,8 @@ impl Host {
         let grounds = self.grounds();
         let folder = command.contained().folder.clone();
         let Some(crossroads) = crossroads else {
-            let mut ran = sandbox::run_in_box(command, &self.base_env, &boxed, &grounds, controls).await?;
+            let mut ran =
+                sandbox::run_in_box(command, &self.base_env, &boxed, &grounds, controls, ready).await?;
             ran.payload.stderr.push_str(&refused_to_write(&ran.payload, &folder));
             if !ran.payload.success && !wanted.is_empty() {
                 let names: Vec<String> = wanted.iter().map(|one| display::escape(&one.to_string())).collect();
@@ -216,7 +239,7 @@ impl Host {
             return Ok((ran, Vec::new()));
         };
         boxed.way_out = Some(sandbox::WayOut { socket: crossroads.socket() });
-        let runs = sandbox::run_in_box(command, &self.base_env, &boxed, &grounds, controls);
+        let runs = sandbox::run_in_box(command, &self.base_env, &boxed, &grounds, controls, ready);
         let (ran, Account { reached, refused }) = crossroads.attend(self, run, runs).await;
         let mut ran = ran?;
         ran.payload.stderr.push_str(&refused_to_write(&ran.payload, &folder));

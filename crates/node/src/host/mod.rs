@@ -627,8 +627,7 @@ impl Host {
                     wait: checked.approval_wait,
                     policy: judged.policy.clone(),
                 };
-                before = Some(self.kept.before(&run.folder).await);
-                Box::pin(self.contain(command, &judged, &run, controls)).await
+                Box::pin(self.contain(command, &judged, &run, controls, &mut before)).await
             }
         };
         let ran = match ran {

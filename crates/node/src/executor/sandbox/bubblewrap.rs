@@ -31,6 +31,7 @@ use std::time::Duration;
 use tokio::process::Command;
 use tokio::sync::OnceCell;
 use tokio::time::{Instant, timeout};
+use tokio_util::sync::CancellationToken;
 use walls::{Named, Walls};
 
 /// A bubblewrap that works here.
@@ -74,7 +75,7 @@ pub(super) async fn find(places: &[&str]) -> Result<Bubblewrap, Unavailable> {
     let mut walls =
         Walls::sealed(Network::None, Path::new("/nonexistent"), &BTreeMap::new()).map_err(failed)?;
     walls.close();
-    let (mut arguments, handed) = walls.into_parts();
+    let (mut arguments, handed, _) = walls.into_parts();
     arguments.extend(["--", "/bin/sh", "-c", ":"].map(OsString::from));
     let tried = answer(program, arguments, handed).await.map_err(failed)?;
     if !tried.good {
@@ -99,12 +100,20 @@ pub(super) async fn run(
 pub(super) async fn run_in_box(
     command: &ApprovedCommand,
     base_env: &BTreeMap<String, String>,
-    workspace: &Workspace,
-    plan: &Plan,
-    stage: Option<&Stage>,
+    site: Site<'_>,
     controls: Controls,
 ) -> Result<RunOutput, NotStarted> {
-    run_behind(Profile::Box { workspace, plan, stage }, command, base_env, controls).await
+    run_behind(Profile::Box(site), command, base_env, controls).await
+}
+
+/// What a box is made of.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Site<'a> {
+    pub(super) workspace: &'a Workspace,
+    pub(super) plan: &'a Plan,
+    pub(super) stage: Option<&'a Stage>,
+    /// Cancelled when the command may begin.
+    pub(super) ready: &'a CancellationToken,
 }
 
 /// What there is of the machine.
@@ -113,7 +122,7 @@ enum Profile<'a> {
     /// Little.
     Sealed { network: Network, home: &'a Path },
     /// All but what is hidden.
-    Box { workspace: &'a Workspace, plan: &'a Plan, stage: Option<&'a Stage> },
+    Box(Site<'a>),
 }
 
 impl Profile<'_> {
@@ -122,10 +131,10 @@ impl Profile<'_> {
         match self {
             Self::Sealed { network, home } => {
                 let mut walls = Walls::sealed(*network, home, base_env)?;
-                walls.folder(cwd, folder);
+                walls.folder(cwd, folder)?;
                 Ok(walls)
             }
-            Self::Box { workspace, plan, stage } => Walls::boxed(workspace, plan, stage.is_some()),
+            Self::Box(site) => Walls::boxed(site.workspace, site.plan, site.stage.is_some()),
         }
     }
 
@@ -133,7 +142,7 @@ impl Profile<'_> {
     fn shows(&self, path: &Path, cwd: &Path) -> bool {
         match self {
             Self::Sealed { .. } => walls::is_shown(path, cwd),
-            Self::Box { workspace, plan, .. } => plan.shows(path, &workspace.folder),
+            Self::Box(site) => site.plan.shows(path, &site.workspace.folder),
         }
     }
 
@@ -141,7 +150,14 @@ impl Profile<'_> {
     fn is_entered(&self) -> bool {
         match self {
             Self::Sealed { .. } => false,
-            Self::Box { workspace, .. } => workspace.is_entered(),
+            Self::Box(site) => site.workspace.is_entered(),
+        }
+    }
+
+    /// Waits until the command may begin.
+    async fn ready(&self) {
+        if let Self::Box(site) = self {
+            site.ready.cancelled().await;
         }
     }
 
@@ -149,15 +165,7 @@ impl Profile<'_> {
     fn limits(&self) -> Option<&Limits> {
         match self {
             Self::Sealed { .. } => None,
-            Self::Box { workspace, .. } => Some(&workspace.limits),
-        }
-    }
-
-    /// The program that is started, and its arguments.
-    fn line(&self, bubblewrap: &Path, list: Vec<OsString>) -> (PathBuf, Vec<OsString>) {
-        match self {
-            Self::Box { plan, stage: Some(stage), .. } => stage.line(plan.table.as_deref(), bubblewrap, list),
-            Self::Box { stage: None, .. } | Self::Sealed { .. } => (bubblewrap.to_owned(), list),
+            Self::Box(site) => Some(&site.workspace.limits),
         }
     }
 }
@@ -178,19 +186,29 @@ async fn run_behind(
         if cancel.is_cancelled() {
             return Err(NotStarted::Cancelled);
         }
-        let started = Instant::now();
+        let mut started = Instant::now();
         let terminal = terminal.map(Terminal::open).transpose();
         let spawned = terminal.and_then(|terminal| {
             let called = name.as_deref();
             spawn(bubblewrap, command, base_env, folder, &pinned, profile, terminal, called)
         });
         let spawned = match spawned {
-            Ok(Spawned { started, mut status, held: Some(mut held) }) => {
+            Ok(Spawned { started: process, mut status, held: Some(mut held) }) => {
+                let is_ready = tokio::select! {
+                    () = profile.ready() => true,
+                    () = cancel.cancelled() => false,
+                };
+                if !is_ready {
+                    drop(process);
+                    return Err(NotStarted::Cancelled);
+                }
+                // What it had to wait for is not its own time.
+                started = Instant::now();
                 match held.release(&mut status, profile.limits()).await {
-                    Ok(()) => Ok((started, status)),
+                    Ok(()) => Ok((process, status)),
                     Err(error) => {
                         // Killed first: who waits starts the command when nobody is there to say no any more.
-                        drop(started);
+                        drop(process);
                         drop(held);
                         Err(error)
                     }
@@ -270,7 +288,7 @@ fn spawn(
     let cwd = &command.pins().cwd.real_path;
     let mut walls = profile.walls(base_env, cwd, folder)?;
     for (path, file) in pinned {
-        walls.file(path, file.try_clone()?);
+        walls.file(path, file.try_clone()?)?;
     }
     let (_, first) = pinned.first().ok_or(ErrorKind::InvalidInput)?;
     let line = if profile.is_entered() {
@@ -283,12 +301,17 @@ fn spawn(
     walls.start_in(cwd);
     let (status, writer) = Status::new()?;
     walls.report_to(writer);
-    let limited = profile.limits().is_some_and(Limits::are_to_be_set);
-    let held = limited.then(|| Held::new(&mut walls)).transpose()?;
-    let (mut list, handed) = walls.into_parts();
+    let held = profile.limits().map(|_| Held::new(&mut walls)).transpose()?;
+    let (mut list, handed, laid) = walls.into_parts();
     list.push("--".into());
     list.extend(line);
-    let (program, list) = profile.line(&bubblewrap.program, list);
+    let (program, list, handed) = match (profile, laid) {
+        (
+            Profile::Box(Site { plan: Plan { passes: Some(passes), .. }, stage: Some(stage), .. }),
+            Some(laid),
+        ) => stage.line(&laid, passes, &bubblewrap.program, list, handed)?,
+        _ => (bubblewrap.program.clone(), list, handed),
+    };
     let mut process = start(&program, list, handed)?;
     process.env_clear().envs(command.environment(base_env)).env("OPENCLAW_CLI", "1").env("PWD", cwd);
     Ok(Spawned { started: start_in(process, terminal, called)?, status, held })
@@ -376,10 +399,10 @@ const BUSY: &str = "Text file busy";
 #[cfg(test)]
 pub(super) async fn list_of(path: &Path, folder: OwnedFd) -> String {
     let mut walls = Walls::sealed(Network::None, Path::new("/nonexistent"), &BTreeMap::new()).unwrap();
-    walls.folder(path, folder);
+    walls.folder(path, folder).unwrap();
     walls.close();
     walls.start_in(path);
-    let (mut list, handed) = walls.into_parts();
+    let (mut list, handed, _) = walls.into_parts();
     list.extend(["--", "/bin/ls"].map(OsString::from));
     let said = answer(&found().await.unwrap().program, list, handed).await.unwrap();
     said.text

@@ -1,12 +1,13 @@
-//! The first program of a box that has a way out: this very program once more, or the command beside the app. It listens on
-//! loopback of the box, starts the command, and carries what connects to the gate until the command has ended.
+//! Programs of ours in and around a box: one lays out its file system, and one is the first in it, where it has a way out. Both are a
+//! small one beside the app, or this very program once more. The first in it listens on loopback of the box, starts the command, and carries what connects to the gate until the command has ended.
 //!
 //! The command is its child and nothing else is: a shell that waits for all its children, or asks who its parent is, sees nothing
 //! unusual. It has the command's rights and walls, so a command that ends it, or speaks to the gate itself, only loses or does by
 //! hand what it would have carried.
 
-use super::super::warden::lighter;
+use super::super::warden::{COMMAND, beside};
 use super::super::{FIRST_BUSY_PAUSE, LAST_BUSY_PAUSE};
+use super::layout;
 use super::workspace::GATE;
 use countersign_gate::{Destination, Host, NotConnected, WayOut as Proxy, connect, environment, relay};
 use rustix::fs::{Mode, OFlags};
@@ -14,7 +15,7 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, ErrorKind};
 use std::net::{Ipv4Addr, SocketAddr};
-use std::os::fd::OwnedFd;
+use std::os::fd::{OwnedFd, RawFd};
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 use std::process::{ExitCode, ExitStatus};
@@ -30,6 +31,7 @@ pub fn entered(mut arguments: impl Iterator<Item = OsString>) -> Option<ExitCode
     let run: fn(Vec<OsString>) -> io::Result<ExitCode> = match word.to_str()? {
         ENTER => enter,
         CONNECT => tunnel,
+        LAY_OUT => |arguments| Err(lay_out(&arguments)),
         _ => return None,
     };
     let ended = run(arguments.collect());
@@ -39,20 +41,54 @@ pub fn entered(mut arguments: impl Iterator<Item = OsString>) -> Option<ExitCode
     }))
 }
 
-/// Whether this program begins with [`entered`], so that it can be the first of a box.
+/// Whether there is a program that can be the first of a box.
 pub fn has_an_entrance() -> bool {
-    IS_FIRST.load(Ordering::Relaxed)
+    program().is_ok()
 }
 
+/// Whether this program begins with [`entered`].
 static IS_FIRST: AtomicBool = AtomicBool::new(false);
 
-/// The program that enters, open, and to be found at [`PLACE`] inside. It is the lighter one where it can be: each run starts it.
+/// The program that lays out a box and enters it, open, and to be found at [`PLACE`] inside. It is the smallest one that is there: each
+/// run starts it twice.
 pub(super) fn program() -> io::Result<OwnedFd> {
     let open = |path: &Path| Ok(rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?);
-    match std::env::current_exe().ok().and_then(|own| lighter(&own)) {
-        Some(lighter) => open(&lighter).or_else(|_| open(Path::new(OWN))),
+    let own = std::env::current_exe()?;
+    // Tests lie in a folder beside the programs.
+    #[cfg(test)]
+    let own = match own.with_file_name(SMALL).exists() {
+        false => own.parent().map_or_else(|| own.clone(), Path::to_owned),
+        true => own,
+    };
+    if let Some(small) = beside(&own, SMALL)
+        && let Ok(small) = open(&small)
+    {
+        return Ok(small);
+    }
+    if !IS_FIRST.load(Ordering::Relaxed) {
+        return Err(ErrorKind::NotFound.into());
+    }
+    match beside(&own, COMMAND) {
+        Some(command) => open(&command).or_else(|_| open(Path::new(OWN))),
         None => open(Path::new(OWN)),
     }
+}
+
+/// What lays out a box as a file says, if it is open as this number, and then goes on as the program that follows.
+pub(super) fn laying_out(own: RawFd, file: &Path) -> [OsString; 4] {
+    let program = format!("/proc/self/fd/{own}");
+    [program.into(), LAY_OUT.into(), own.to_string().into(), file.into()]
+}
+
+/// `NUMBER FILE PROGRAM ARGUMENT…`. Returns only if it cannot be done.
+fn lay_out(arguments: &[OsString]) -> io::Error {
+    let number = arguments.first().and_then(|number| number.to_str()?.parse().ok());
+    let Some((number, rest)) = number.zip(arguments.get(1..)) else {
+        return io::Error::new(ErrorKind::InvalidInput, "expected a number, a layout and a program");
+    };
+    // This program itself, which nobody needs to have open who comes after it.
+    close_fds::set_fds_cloexec_threadsafe(number, &[]);
+    layout::lay_out(rest)
 }
 
 /// What is started in the box so that `program` is, called `typed`.
@@ -185,7 +221,11 @@ const PORT: u16 = 61_080;
 
 /// The words that tell.
 const ENTER: &str = "enter-box";
+const LAY_OUT: &str = "lay-out-box";
 const CONNECT: &str = "connect-from-box";
+
+/// A program that can do nothing else, beside this one's file.
+const SMALL: &str = "countersign-box";
 
 /// This very program, also when its file was replaced.
 const OWN: &str = "/proc/self/exe";

@@ -3,13 +3,14 @@
 //!
 //! A box that cannot be made is a refusal; nothing falls back to a run outside of it.
 
-mod caches;
+pub(super) mod caches;
 mod inside;
 mod lists;
-mod machine;
+pub(super) mod machine;
 mod watch;
 
 use super::super::{Controls, NotStarted, RunOutput, passable};
+use super::layout::Layer;
 use super::{Grounds, Unavailable, bubblewrap, entrance, folder, inside as without_what_leads_out};
 use caches::{Caches, Means as CacheMeans};
 use countersign_policy::{ApprovedCommand, ContainedCommand, display};
@@ -108,6 +109,8 @@ pub(super) enum Mount {
     Machine(PathBuf),
     /// An empty folder to put things in, closed in the end.
     Frame(PathBuf),
+    /// An empty folder that anybody may write to, gone with the box.
+    Scratch(PathBuf),
     /// A file with this content.
     Copy {
         /// What is in it.
@@ -147,12 +150,12 @@ pub(super) enum Mount {
 /// A box to be: everything that bubblewrap has to be told, and what is held as long as it runs.
 #[derive(Debug)]
 pub(super) struct Plan {
-    /// The machine, before the folders of the box's own.
-    pub(super) system: Vec<Mount>,
-    /// Everything that lies in the home, in the workspace, or over the rest.
-    pub(super) places: Vec<Mount>,
-    /// A table of what is mounted before.
-    pub(super) table: Option<PathBuf>,
+    /// Everything that is put there.
+    pub(super) mounts: Vec<Mount>,
+    /// Folders that are laid over others before.
+    pub(super) layers: Vec<Layer>,
+    /// A folder of ours that ends with the run.
+    pub(super) passes: Option<PathBuf>,
     machine: Machine,
     watch: Option<Watch>,
     _caches: Option<Caches>,
@@ -193,14 +196,19 @@ impl Workspace {
         let known = if self.stands(Wall::Caches) { caches::known(grounds) } else { Vec::new() };
         caches::folder(&self.caches)?;
         let machine = Machine::look(self, grounds, &known);
-        let mut places = match later {
-            Later::Nothing => Vec::new(),
-            Later::Mounts => {
-                PLUGGED.iter().map(PathBuf::from).filter(|path| path.is_dir()).map(Mount::Empty).collect()
-            }
-        };
+        let mut mounts = machine.system();
+        mounts.extend(["/run", "/sys"].map(|frame| Mount::Frame(frame.into())));
+        mounts.extend(["/tmp", "/var/tmp"].map(PathBuf::from).map(|at| match self.stands(Wall::Scratch) {
+            true => Mount::Scratch(at),
+            false => Mount::Ours { from: at.clone(), at },
+        }));
+        let mut places = Vec::new();
+        if later == Later::Mounts {
+            let plugged = PLUGGED.iter().map(PathBuf::from).filter(|path| path.is_dir());
+            places.extend(plugged.map(Mount::Empty));
+        }
         places.extend(machine.places(&self.folder));
-        let caches = match self.stands(Wall::Caches) {
+        let mut caches = match self.stands(Wall::Caches) {
             true => Some(Caches::prepare(&self.caches, grounds, &machine, means)?),
             false => None,
         };
@@ -234,8 +242,10 @@ impl Workspace {
             let file = entrance::program()?;
             places.push(Mount::Opened { file, at: entrance::PLACE.into(), writable: false });
         }
-        let table = caches.as_ref().and_then(|caches| caches.table.clone());
-        Ok(Plan { system: machine.system(), places, table, machine, watch, _caches: caches })
+        mounts.extend(places);
+        let layers = caches.as_mut().map(|caches| std::mem::take(&mut caches.layers)).unwrap_or_default();
+        let passes = caches.as_ref().map(|caches| caches.passes.clone());
+        Ok(Plan { mounts, layers, passes, machine, watch, _caches: caches })
     }
 }
 
@@ -285,8 +295,8 @@ pub struct Means {
 /// What this machine gives; `caches` is a folder of ours, made where it is missing.
 pub async fn means(caches: &Path) -> io::Result<Means> {
     caches::folder(caches)?;
-    let Some(stage) = bubblewrap::stage().await else { return Ok(Means { apart: false, layers: false }) };
-    Ok(Means { apart: true, layers: caches::can_be_layered(stage, caches).await })
+    let stage = bubblewrap::stage(caches).await;
+    Ok(Means { apart: stage.is_some(), layers: stage.is_some_and(|stage| stage.layers) })
 }
 
 /// Whether a command could run in a box around `workspace`: asked before a person is.
@@ -302,20 +312,22 @@ pub async fn check_box(workspace: &Workspace, grounds: &Grounds) -> Result<(), U
 /// Runs a contained command in the box around `workspace`, which has to be the one that contains it, to its end; `base_env` is the sanitised inherited environment. Cancelling
 /// ends everything in the box and returns what it had printed; dropping the future kills it.
 ///
-/// Beside what differs in a sealed run: a run that makes or replaces something protected is ended, and its error says what.
+/// Beside what differs in a sealed run: a run that makes or replaces something protected is ended, and its error says what. The box is
+/// made at once; the command begins in it when `ready` is cancelled.
 pub async fn run_in_box(
     command: ContainedCommand,
     base_env: &BTreeMap<String, String>,
     workspace: &Workspace,
     grounds: &Grounds,
     controls: impl Into<Controls>,
+    ready: &CancellationToken,
 ) -> Result<RunOutput, NotStarted> {
     let path = Path::new(&command.contained().folder);
     if path != workspace.folder {
         let why = "it is another one than the box is around";
         return Err(Unavailable::Folder { path: path.to_owned(), why }.into());
     }
-    run_inside(command.command(), base_env, workspace, grounds, controls.into()).await
+    run_inside(command.command(), base_env, workspace, grounds, controls.into(), ready).await
 }
 
 /// The same for a command that may run at all.
@@ -325,6 +337,7 @@ pub(super) async fn run_inside(
     workspace: &Workspace,
     grounds: &Grounds,
     controls: Controls,
+    ready: &CancellationToken,
 ) -> Result<RunOutput, NotStarted> {
     passable(command)?;
     if controls.cancel.is_cancelled() {
@@ -335,13 +348,14 @@ pub(super) async fn run_inside(
     if !cwd.starts_with(&workspace.folder) {
         return Err(Unavailable::Folder { path: cwd.clone(), why: "it is outside of the workspace" }.into());
     }
-    let stage = match workspace.stands(Wall::Mounts) {
-        true => bubblewrap::stage().await,
+    // A run without caches of its own has no folder to be laid out in, which only tests have.
+    let stage = match workspace.stands(Wall::Mounts) && workspace.stands(Wall::Caches) {
+        true => bubblewrap::stage(&workspace.caches).await,
         false => None,
     };
     let later = if stage.is_some() { Later::Nothing } else { Later::Mounts };
-    let means = match stage {
-        Some(stage) if caches::can_be_layered(stage, &workspace.caches).await => CacheMeans::Layers,
+    let means = match &stage {
+        Some(stage) if stage.layers => CacheMeans::Layers,
         _ => CacheMeans::Folders,
     };
     let plan = {
@@ -360,7 +374,8 @@ pub(super) async fn run_inside(
     let cancel = controls.cancel.clone();
     let run = |cancel| {
         let controls = Controls { cancel, ..controls };
-        bubblewrap::run_in_box(command, &env, workspace, &plan, stage, controls)
+        let site = bubblewrap::Site { workspace, plan: &plan, stage: stage.as_ref(), ready };
+        bubblewrap::run_in_box(command, &env, site, controls)
     };
     guarded(run, &plan, &cancel).await
 }

@@ -1,78 +1,113 @@
 //! What is done before bubblewrap starts, and before it starts the command.
 //!
 //! Bubblewrap's mounts still follow the machine's: what is mounted outside while a box runs would appear in it, and could be
-//! written. And it cannot lay folders over others. So it starts in a name space whose mounts follow nobody, made by `unshare`.
+//! written. And it cannot lay folders over others. So it starts in a name space whose mounts follow nobody, made by `unshare`, in
+//! which the box's file system was [laid out](super::super::layout) by a program of ours.
 
-use super::super::workspace::Limits;
+use super::super::entrance;
+use super::super::layout::{Access, Layout, Piece, What};
+use super::super::workspace::{Limits, caches};
 use super::status::Status;
-use super::walls::Walls;
+use super::walls::{FIRST_HANDED, Walls};
 use super::{answer, found as bubblewrap};
 use rustix::process::{Pid, Resource, Rlimit, prlimit};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Write};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
-use tokio::sync::OnceCell;
+use std::sync::Arc;
+use tokio::sync::Mutex;
+use uuid::Uuid;
 
-/// Programs that make a name space around bubblewrap's.
-#[derive(Clone, Debug, Eq, PartialEq)]
+/// Programs that make a name space around bubblewrap's, and lay out a box in it.
+#[derive(Clone, Debug)]
 pub(in super::super) struct Stage {
     unshare: PathBuf,
+    /// Ours, as it was when this process first looked: another release may lie in its place by now.
+    own: Arc<OwnedFd>,
+    /// Whether it can lay folders over others.
+    pub(in super::super) layers: bool,
 }
 
-/// The stage of this machine, if it lets one be made.
-pub(in super::super) async fn found() -> Option<&'static Stage> {
-    static FOUND: OnceCell<Stage> = OnceCell::const_new();
-    FOUND.get_or_try_init(find).await.ok()
-}
-
-async fn find() -> Result<Stage, ()> {
-    let unshare = UNSHARE.iter().map(Path::new).find(|place| place.is_file()).ok_or(())?;
-    let stage = Stage { unshare: unshare.to_owned() };
-    match stage.works(None).await {
-        true => Ok(stage),
-        false => Err(()),
+/// The stage of this machine for boxes that keep their things in `folder`, if it lets one be made. It is tried once for each folder,
+/// and again where that failed.
+pub(in super::super) async fn found(folder: &Path) -> Option<Stage> {
+    static FOUND: Mutex<BTreeMap<PathBuf, Stage>> = Mutex::const_new(BTreeMap::new());
+    let mut found = FOUND.lock().await;
+    if let Some(stage) = found.get(folder) {
+        return Some(stage.clone());
     }
+    let unshare = UNSHARE.iter().map(Path::new).find(|place| place.is_file())?;
+    let own = Arc::new(entrance::program().ok()?);
+    let mut stage = Stage { unshare: unshare.to_owned(), own, layers: true };
+    let trial = folder.join(format!("{TRIAL}{}", Uuid::new_v4().simple()));
+    if !stage.works(&trial).await {
+        stage.layers = false;
+        if !stage.works(&trial).await {
+            return None;
+        }
+    }
+    found.insert(folder.to_owned(), stage.clone());
+    Some(stage)
 }
 
 impl Stage {
-    /// Whether what a table says can be mounted.
-    pub(in super::super) async fn can_mount(&self, table: &Path) -> bool {
-        self.works(Some(table)).await
+    /// Whether a small box can be laid out in a folder of its own, which is removed again.
+    async fn works(&self, trial: &Path) -> bool {
+        let tried = self.tried(trial).await;
+        caches::remove(trial);
+        tried.unwrap_or_else(|error| {
+            tracing::debug!(%error, "boxes cannot be laid out");
+            false
+        })
     }
 
-    async fn works(&self, table: Option<&Path>) -> bool {
-        let Ok(bubblewrap) = bubblewrap().await else { return false };
-        let walls = Walls::sealed(super::Network::None, Path::new("/nonexistent"), &BTreeMap::new());
-        let Ok(mut walls) = walls else { return false };
-        walls.close();
-        let (mut list, handed) = walls.into_parts();
-        list.extend(["--", "/bin/sh", "-c", ":"].map(OsString::from));
-        let (program, list) = self.line(table, &bubblewrap.program, list);
-        answer(&program, list, handed).await.is_ok_and(|reply| reply.good)
+    async fn tried(&self, trial: &Path) -> io::Result<bool> {
+        let bubblewrap = bubblewrap().await.map_err(io::Error::other)?;
+        let root = trial.join("root");
+        caches::folder(&root)?;
+        let layers = if self.layers { vec![caches::trial_layer(trial)?] } else { Vec::new() };
+        let mut pieces = Vec::new();
+        for name in SYSTEM {
+            let what = match fs::read_link(name) {
+                Ok(target) => What::Link(target.into()),
+                Err(_) => What::Machine(Access::Read),
+            };
+            pieces.push(Piece { at: name.into(), what });
+        }
+        let layout = Layout { root: root.clone().into(), layers, pieces };
+        let list = ["--unshare-all", "--bind"].map(OsString::from).into_iter().chain([root.into()]);
+        let list = list.chain(["/", "--proc", "/proc", "--", "/bin/sh", "-c", ":"].map(OsString::from));
+        let (program, list, handed) =
+            self.line(&layout, trial, &bubblewrap.program, list.collect(), Vec::new())?;
+        Ok(answer(&program, list, handed).await?.good)
     }
 
-    /// What starts bubblewrap with these arguments in a name space in which everything of the table is mounted.
+    /// What starts bubblewrap with these arguments and descriptors in a name space in which a box was laid out. `passes` is a folder
+    /// of ours that is there until it has ended.
     pub(super) fn line(
         &self,
-        table: Option<&Path>,
+        layout: &Layout,
+        passes: &Path,
         bubblewrap: &Path,
         list: Vec<OsString>,
-    ) -> (PathBuf, Vec<OsString>) {
+        mut handed: Vec<OwnedFd>,
+    ) -> io::Result<(PathBuf, Vec<OsString>, Vec<OwnedFd>)> {
+        let file = passes.join("layout");
+        fs::write(&file, layout.written()?)?;
+        let own = FIRST_HANDED + i32::try_from(handed.len()).map_err(io::Error::other)?;
+        handed.push(self.own.try_clone()?);
         let mut line: Vec<OsString> = ALONE.iter().map(OsString::from).collect();
-        if let Some(table) = table {
-            line.extend(["/bin/sh", "-c", MOUNT, "sh"].map(OsString::from));
-            line.push(table.into());
-        }
+        line.extend(entrance::laying_out(own, &file));
         line.push(bubblewrap.into());
         line.extend(list);
-        (self.unshare.clone(), line)
+        Ok((self.unshare.clone(), line, handed))
     }
 }
 
-/// A command that waits for its limits.
+/// A command that waits for its limits, and for whatever else it must not come before.
 #[derive(Debug)]
 pub(super) struct Held {
     writer: File,
@@ -96,11 +131,6 @@ impl Held {
 }
 
 impl Limits {
-    /// Whether there are any that have to be set before the command starts.
-    pub(super) fn are_to_be_set(&self) -> bool {
-        self.processes.is_some() || self.memory.is_some()
-    }
-
     fn set(&self, first: Pid) -> io::Result<()> {
         for (resource, most) in [(Resource::Nproc, self.processes), (Resource::Data, self.memory)] {
             if let Some(most) = most {
@@ -117,6 +147,8 @@ const UNSHARE: &[&str] = &["/usr/bin/unshare", "/bin/unshare", "/run/current-sys
 /// Of every stage. The user is root in it, which bubblewrap takes back.
 const ALONE: &[&str] = &["--user", "--map-root-user", "--mount", "--propagation", "private", "--"];
 
-/// Mounts what a table says, all at once, and goes on with what follows.
-const MOUNT: &str =
-    "PATH=/usr/bin:/bin:/run/current-system/sw/bin mount -a -T \"$1\" || exit; shift; exec \"$@\"";
+/// How the folder of a trial is called.
+const TRIAL: &str = "trial-";
+
+/// What a shell needs to run.
+const SYSTEM: &[&str] = &["/usr", "/bin", "/lib", "/lib64", "/nix", "/run/current-system"];

@@ -4,13 +4,14 @@
 mod boxed;
 mod sealed;
 
+use super::super::layout::{Access, Layout, Piece, What};
 use super::super::{Network, seccomp};
 use rustix::fs::{MemfdFlags, SeekFrom};
 pub(super) use sealed::is_shown;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Write};
-use std::os::fd::{OwnedFd, RawFd};
+use std::os::fd::{AsRawFd as _, OwnedFd, RawFd};
 use std::path::{Component, Path, PathBuf};
 
 /// Arguments, and the open files that they name by number.
@@ -20,6 +21,8 @@ pub(super) struct Walls {
     handed: Vec<OwnedFd>,
     /// Folders that things are put into until the walls are closed.
     open: Vec<PathBuf>,
+    /// What is laid out before, when that is how the box is made.
+    laid: Option<Layout>,
 }
 
 /// How a program gets the name by which it was called.
@@ -33,17 +36,17 @@ pub(super) enum Named {
 
 impl Walls {
     fn none() -> Self {
-        Self { list: Vec::new(), handed: Vec::new(), open: vec!["/".into()] }
+        Self { list: Vec::new(), handed: Vec::new(), open: vec!["/".into()], laid: None }
     }
 
     /// The run's own folder at its path, from where it was opened.
-    pub(super) fn folder(&mut self, path: &Path, folder: OwnedFd) {
-        self.bind("--bind-fd", path, folder);
+    pub(super) fn folder(&mut self, path: &Path, folder: OwnedFd) -> io::Result<()> {
+        self.opened(path, folder, Access::Write)
     }
 
     /// A file at its path, from where it was opened, not to be written.
-    pub(super) fn file(&mut self, path: &Path, file: OwnedFd) {
-        self.bind("--ro-bind-fd", path, file);
+    pub(super) fn file(&mut self, path: &Path, file: OwnedFd) -> io::Result<()> {
+        self.opened(path, file, Access::Read)
     }
 
     /// The path that starts `program`, which is `file`, so that it knows itself by the name `typed`.
@@ -65,7 +68,7 @@ impl Walls {
         }
         // Programs that are many, such as busybox, and shells look at what they are called.
         let path = Path::new(CALLED).join(name);
-        self.file(&path, file.try_clone()?);
+        self.file(&path, file.try_clone()?)?;
         Ok(path)
     }
 
@@ -93,9 +96,9 @@ impl Walls {
         self.words(&["--block-fd", &reader]);
     }
 
-    /// Arguments, and what is handed over under the numbers from [`FIRST_HANDED`] on.
-    pub(super) fn into_parts(self) -> (Vec<OsString>, Vec<OwnedFd>) {
-        (self.list, self.handed)
+    /// Arguments, what is handed over under the numbers from [`FIRST_HANDED`] on, and what has to be laid out before.
+    pub(super) fn into_parts(self) -> (Vec<OsString>, Vec<OwnedFd>, Option<Layout>) {
+        (self.list, self.handed, self.laid)
     }
 
     /// Refuses system calls.
@@ -116,12 +119,24 @@ impl Walls {
 
     /// A folder of the sandbox's own, gone with it.
     fn scratch(&mut self, folder: &str, mode: &str) {
-        self.words(&["--perms", mode, "--size", SCRATCH_BYTES, "--tmpfs", folder]);
+        self.words(&["--perms", mode, "--size", &SCRATCH_BYTES.to_string(), "--tmpfs", folder]);
     }
 
-    fn bind(&mut self, how: &str, path: &Path, file: OwnedFd) {
+    fn opened(&mut self, path: &Path, file: OwnedFd, access: Access) -> io::Result<()> {
+        if let Some(laid) = &mut self.laid {
+            let found = rustix::fs::fstat(&file)?;
+            let from = std::fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd()))?.into();
+            let what = What::Looked { from, device: found.st_dev, inode: found.st_ino, access };
+            laid.pieces.push(Piece { at: path.into(), what });
+            return Ok(());
+        }
+        let how = match access {
+            Access::Read => "--ro-bind-fd",
+            Access::Write => "--bind-fd",
+        };
         let file = self.hand(file);
         self.list.extend([how.into(), file.into(), path.into()]);
+        Ok(())
     }
 
     fn hand(&mut self, file: OwnedFd) -> String {
@@ -186,7 +201,7 @@ fn written(name: &str, content: &[u8]) -> io::Result<OwnedFd> {
 const CALLED: &str = "/run/countersign";
 
 /// Most that a run may keep in each of its scratch folders, in bytes: they are in memory.
-const SCRATCH_BYTES: &str = "1073741824";
+const SCRATCH_BYTES: u64 = 1_073_741_824;
 
 /// The first descriptor that is not standard input, output or error.
 pub(super) const AFTER_STANDARD: RawFd = 3;

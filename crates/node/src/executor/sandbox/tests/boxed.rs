@@ -9,6 +9,7 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::fs::symlink;
 use std::os::unix::net::{SocketAddr, UnixListener};
 use std::time::Duration;
+use tokio_util::sync::CancellationToken;
 
 mod attempts;
 mod leftovers;
@@ -117,7 +118,9 @@ impl Place {
 
     async fn start(&self, command: ApprovedCommand, controls: Controls) -> Result<ExecPayload, NotStarted> {
         let Rig { env, grounds, .. } = &self.rig;
-        let ran = run_inside(&command, env, &self.workspace, grounds, controls).await;
+        let ready = CancellationToken::new();
+        ready.cancel();
+        let ran = run_inside(&command, env, &self.workspace, grounds, controls, &ready).await;
         ran.map(|output| output.payload)
     }
 

@@ -4,17 +4,16 @@
 //! layers must not be used at the same time, so a run beside another gets one that is gone with it. Where no layers can be made
 //! the folder of the workspace takes the cache's place: what the person has is not seen then, and not changed either.
 
-use super::super::bubblewrap::Stage;
+use super::super::layout::Layer;
 use super::machine::Machine;
 use super::{Grounds, lists};
 use rustix::fs::{FlockOperation, Mode, OFlags, flock};
-use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use tokio::sync::Mutex;
 use uuid::Uuid;
 
 /// The caches of a run. Dropping it gives the layers back.
@@ -24,36 +23,14 @@ pub(super) struct Caches {
     pub(super) mounted: Vec<(PathBuf, PathBuf)>,
     /// Caches that the person does not have: links to places in [`MADE`].
     pub(super) linked: Vec<(PathBuf, PathBuf)>,
-    /// A table of the layers that have to be made before, as `mount` reads it.
-    pub(super) table: Option<PathBuf>,
+    /// Layers that have to be made before.
+    pub(super) layers: Vec<Layer>,
+    /// A folder that ends with the run.
+    pub(super) passes: PathBuf,
     /// Folders that end with the run.
     passing: Vec<PathBuf>,
     /// The layers are in use as long as these are open.
     _locks: [OwnedFd; 2],
-}
-
-/// A folder laid over others.
-#[derive(Clone, Copy, Debug)]
-struct Layer<'a> {
-    /// What is below, the uppermost first.
-    below: &'a [&'a Path],
-    /// Where changes go.
-    upper: &'a Path,
-    /// The kernel's own, on the same file system.
-    work: &'a Path,
-    /// Where it is to be found.
-    merged: &'a Path,
-}
-
-impl Layer<'_> {
-    /// A line of the table.
-    fn line(&self) -> String {
-        let name = |path: &Path| path.display().to_string().replace(' ', "\\040").replace('\t', "\\011");
-        let below: Vec<String> = self.below.iter().map(|path| name(path)).collect();
-        let (below, merged) = (below.join(":"), name(self.merged));
-        let (upper, work) = (name(self.upper), name(self.work));
-        format!("overlay {merged} overlay userxattr,lowerdir={below},upperdir={upper},workdir={work} 0 0\n")
-    }
 }
 
 /// What can be laid over what.
@@ -70,23 +47,20 @@ pub(super) fn known(grounds: &Grounds) -> Vec<PathBuf> {
     lists::caches().filter_map(|name| fs::canonicalize(grounds.home.join(name)).ok()).collect()
 }
 
-/// Whether the kernel lays folders over others below `own`. It is tried once for each.
-pub(super) async fn can_be_layered(stage: &Stage, own: &Path) -> bool {
-    static TRIED: Mutex<BTreeMap<PathBuf, bool>> = Mutex::const_new(BTreeMap::new());
-    let mut tried = TRIED.lock().await;
-    if let Some(can) = tried.get(own) {
-        return *can;
-    }
-    let trial = own.join(format!("trial-{}", Uuid::new_v4().simple()));
+/// A layer that is tried and removed again, in `trial`.
+pub(in super::super) fn trial_layer(trial: &Path) -> io::Result<Layer> {
     let [below, upper, work, merged] = ["below", "upper", "work", "merged"].map(|name| trial.join(name));
-    let table = trial.join(TABLE);
-    let made = [&below, &upper, &work, &merged].into_iter().try_for_each(|path| folder(path));
-    let layer = Layer { below: &[&below], upper: &upper, work: &work, merged: &merged };
-    let made = made.and_then(|()| fs::write(&table, layer.line()));
-    let can = made.is_ok() && stage.can_mount(&table).await;
-    remove(&trial);
-    tried.insert(own.to_owned(), can);
-    can
+    [&below, &upper, &work, &merged].into_iter().try_for_each(|path| folder(path))?;
+    Ok(layer(&[&below], &upper, &work, &merged))
+}
+
+fn layer(below: &[&Path], upper: &Path, work: &Path, merged: &Path) -> Layer {
+    Layer {
+        below: below.iter().map(|path| OsString::from(path)).collect(),
+        upper: upper.into(),
+        work: work.into(),
+        merged: merged.into(),
+    }
 }
 
 impl Caches {
@@ -111,12 +85,12 @@ impl Caches {
         let mut caches = Self {
             mounted: vec![(MADE.into(), made.clone())],
             linked: Vec::new(),
-            table: None,
-            passing: vec![passing.clone()],
+            layers: Vec::new(),
+            passes: passing.clone(),
+            passing: vec![passing],
             _locks: [lock, its],
         };
         let home = fs::canonicalize(&grounds.home).unwrap_or_else(|_| grounds.home.clone());
-        let mut table = String::new();
         for name in lists::caches() {
             let named = home.join(name);
             let slug = name.replace('/', "+");
@@ -142,25 +116,19 @@ impl Caches {
             }
             let merged = ours.join("merged");
             folder(&merged)?;
-            let line = if alone {
+            caches.layers.push(if alone {
                 let work = ours.join("work");
                 folder(&work)?;
-                Layer { below: &[&theirs], upper: &upper, work: &work, merged: &merged }.line()
+                layer(&[&theirs], &upper, &work, &merged)
             } else {
                 let passing = ours.join(&run);
                 let (top, work) = (passing.join("upper"), passing.join("work"));
                 folder(&top)?;
                 folder(&work)?;
                 caches.passing.push(passing);
-                Layer { below: &[&upper, &theirs], upper: &top, work: &work, merged: &merged }.line()
-            };
-            table.push_str(&line);
+                layer(&[&upper, &theirs], &top, &work, &merged)
+            });
             caches.mounted.push((theirs, merged));
-        }
-        if !table.is_empty() {
-            let path = passing.join(TABLE);
-            fs::write(&path, table)?;
-            caches.table = Some(path);
         }
         Ok(caches)
     }
@@ -175,7 +143,7 @@ impl Drop for Caches {
 }
 
 /// Makes a folder for its owner alone, where there is none.
-pub(super) fn folder(path: &Path) -> io::Result<()> {
+pub(in super::super) fn folder(path: &Path) -> io::Result<()> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
 }
 
@@ -208,7 +176,7 @@ fn left(own: &Path) {
     }
 }
 
-fn remove(passing: &Path) {
+pub(in super::super) fn remove(passing: &Path) {
     // The kernel closes its own folder to everybody.
     let closed = passing.join("work/work");
     if exists(&closed) {
@@ -221,9 +189,6 @@ fn remove(passing: &Path) {
 
 /// Where caches are that the person does not have: one mount for all of them.
 const MADE: &str = "/run/countersign/caches";
-
-/// Name of the table in a folder that ends with a run.
-const TABLE: &str = "table";
 
 /// How folders that end with a run begin.
 const PASSING: &str = "run-";

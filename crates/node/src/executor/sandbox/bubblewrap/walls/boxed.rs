@@ -1,14 +1,15 @@
 //! The walls of a box: the machine without what is hidden, and the places that its plan names.
 
 use super::super::super::Network;
+use super::super::super::layout::{Access, Layout, Piece, What};
 use super::super::super::workspace::{Mount, Plan, Wall, Workspace};
-use super::{ALONE, Walls, written};
+use super::{ALONE, SCRATCH_BYTES, Walls, written};
 use std::io;
-use std::path::Path;
 
 impl Walls {
-    /// Everything but the run's own programs. `staged` says that the user is root of a name space around it.
-    pub(in super::super) fn boxed(workspace: &Workspace, plan: &Plan, staged: bool) -> io::Result<Self> {
+    /// Everything but the run's own programs. On a stage the user is root of a name space around it, in which its file system is
+    /// laid out.
+    pub(in super::super) fn boxed(workspace: &Workspace, plan: &Plan, is_staged: bool) -> io::Result<Self> {
         let mut walls = Self::none();
         let left_out = |word: &&str| match *word {
             "--unshare-ipc" => !workspace.stands(Wall::Ipc),
@@ -17,7 +18,7 @@ impl Walls {
         };
         let alone: Vec<&str> = ALONE.iter().copied().filter(|word| !left_out(word)).collect();
         walls.words(&alone);
-        if staged {
+        if is_staged {
             let (user, group) = (rustix::process::geteuid(), rustix::process::getegid());
             walls.words(&["--uid", &user.as_raw().to_string(), "--gid", &group.as_raw().to_string()]);
         }
@@ -27,21 +28,27 @@ impl Walls {
         if workspace.stands(Wall::Filter) {
             walls.filter(Network::None)?;
         }
-        let writable = !workspace.stands(Wall::ReadOnly);
-        for mount in &plan.system {
-            walls.mount(mount, writable)?;
+        let access = if workspace.stands(Wall::ReadOnly) { Access::Read } else { Access::Write };
+        if let Some(root) = plan.passes.as_ref().filter(|_| is_staged).map(|passes| passes.join(ROOT)) {
+            std::fs::create_dir(&root)?;
+            walls.list.extend(["--bind".into(), root.clone().into(), "/".into()]);
+            walls.open.clear();
+            walls.laid = Some(Layout { root: root.into(), layers: plan.layers.clone(), pieces: Vec::new() });
         }
         walls.own(workspace);
-        for mount in &plan.places {
-            walls.mount(mount, writable)?;
+        for mount in &plan.mounts {
+            match walls.laid.is_some() {
+                true => walls.lay(mount, access)?,
+                false => walls.mount(mount, access)?,
+            }
         }
-        if writable {
+        if access == Access::Write {
             walls.open.clear();
         }
         Ok(walls)
     }
 
-    /// Processes, devices and folders of the box's own.
+    /// Processes and devices of the box's own.
     fn own(&mut self, workspace: &Workspace) {
         if workspace.stands(Wall::Processes) {
             // To the kernel, root in a box owns what root outside owns: nothing of it is to be written.
@@ -56,26 +63,46 @@ impl Walls {
         } else {
             self.words(&["--dev-bind", "/dev", "/dev"]);
         }
-        for folder in ["/run", "/sys"] {
-            self.frame(Path::new(folder));
-        }
-        if workspace.stands(Wall::Scratch) {
-            self.scratch("/tmp", "1777");
-            self.scratch("/var/tmp", "1777");
-        } else {
-            for folder in ["/tmp", "/var/tmp"] {
-                self.words(&["--bind", folder, folder]);
-            }
-        }
     }
 
-    fn mount(&mut self, mount: &Mount, writable: bool) -> io::Result<()> {
+    /// Has something be laid out before bubblewrap starts.
+    fn lay(&mut self, mount: &Mount, access: Access) -> io::Result<()> {
+        let memory = |mode, bytes, access| What::Memory { mode, bytes, access };
+        let (at, what) = match mount {
+            Mount::Opened { file, at, writable } => {
+                let access = if *writable { Access::Write } else { Access::Read };
+                return self.opened(at, file.try_clone()?, access);
+            }
+            Mount::Machine(at) => (at, What::Machine(access)),
+            Mount::Frame(at) => (at, memory(0o755, FRAME_BYTES, access)),
+            Mount::Scratch(at) => (at, memory(0o1777, SCRATCH_BYTES, Access::Write)),
+            Mount::Copy { content, at } => (at, What::Copy(content.clone())),
+            Mount::Link { target, at } => (at, What::Link(target.into())),
+            Mount::Empty(at) => (at, memory(0o555, EMPTY_BYTES, Access::Read)),
+            Mount::Nothing(at) => (at, What::Nothing),
+            Mount::Ours { from, at } => (at, What::Ours(from.into())),
+        };
+        if let Some(laid) = &mut self.laid {
+            laid.pieces.push(Piece { at: at.into(), what });
+        }
+        Ok(())
+    }
+
+    fn mount(&mut self, mount: &Mount, access: Access) -> io::Result<()> {
         match mount {
             Mount::Machine(path) => {
-                let how = if writable { "--bind-try" } else { "--ro-bind-try" };
+                let how = if access == Access::Write { "--bind-try" } else { "--ro-bind-try" };
                 self.list.extend([how.into(), path.into(), path.into()]);
             }
-            Mount::Frame(path) => self.frame(path),
+            Mount::Frame(path) => {
+                self.words(&["--perms", "0755", "--size", &FRAME_BYTES.to_string(), "--tmpfs"]);
+                self.list.push(path.into());
+                self.open.push(path.to_owned());
+            }
+            Mount::Scratch(path) => {
+                self.words(&["--perms", "1777", "--size", &SCRATCH_BYTES.to_string(), "--tmpfs"]);
+                self.list.push(path.into());
+            }
             Mount::Copy { content, at } => {
                 let file = self.hand(written("copy", content)?);
                 self.words(&["--perms", "0444", "--file", &file]);
@@ -83,7 +110,7 @@ impl Walls {
             }
             Mount::Link { target, at } => self.list.extend(["--symlink".into(), target.into(), at.into()]),
             Mount::Empty(path) => {
-                self.words(&["--perms", "0555", "--size", EMPTY_BYTES, "--tmpfs"]);
+                self.words(&["--perms", "0555", "--size", &EMPTY_BYTES.to_string(), "--tmpfs"]);
                 self.list.push(path.into());
             }
             Mount::Nothing(path) => {
@@ -91,24 +118,21 @@ impl Walls {
                 self.words(&["--perms", "0000", "--ro-bind-data", &file]);
                 self.list.push(path.into());
             }
-            Mount::Opened { file, at, writable } => match writable {
-                true => self.bind("--bind-fd", at, file.try_clone()?),
-                false => self.bind("--ro-bind-fd", at, file.try_clone()?),
-            },
+            Mount::Opened { file, at, writable } => {
+                let access = if *writable { Access::Write } else { Access::Read };
+                self.opened(at, file.try_clone()?, access)?;
+            }
             Mount::Ours { from, at } => self.list.extend(["--bind".into(), from.into(), at.into()]),
         }
         Ok(())
     }
-
-    fn frame(&mut self, path: &Path) {
-        self.words(&["--perms", "0755", "--size", FRAME_BYTES, "--tmpfs"]);
-        self.list.push(path.into());
-        self.open.push(path.to_owned());
-    }
 }
 
+/// Name of the folder that a box is laid out on.
+const ROOT: &str = "root";
+
 /// Most that is kept in a folder that is made anew, in bytes: copies of small files.
-const FRAME_BYTES: &str = "67108864";
+const FRAME_BYTES: u64 = 67_108_864;
 
 /// The least that a file system in memory can be.
-const EMPTY_BYTES: &str = "4096";
+const EMPTY_BYTES: u64 = 4_096;
