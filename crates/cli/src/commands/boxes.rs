@@ -91,6 +91,8 @@ struct Tested<'a> {
     apart: bool,
     /// Caches are seen as the person has them, with what a box changes laid over.
     layered_caches: bool,
+    /// The kernel looks at what is written a second time.
+    landlock: bool,
 }
 
 async fn test(paths: &Paths, folder: &str, output: &Output) -> anyhow::Result<Exit> {
@@ -102,7 +104,7 @@ async fn test(paths: &Paths, folder: &str, output: &Output) -> anyhow::Result<Ex
     let checked = sandbox::check_box(&Workspace::around(folder), &grounds).await;
     let means = match &checked {
         Ok(()) => sandbox::box_means(&paths.boxes()).await?,
-        Err(_) => Means { apart: false, layers: false },
+        Err(_) => Means { apart: false, layers: false, landlock: false },
     };
     let tested = Tested {
         folder,
@@ -110,6 +112,7 @@ async fn test(paths: &Paths, folder: &str, output: &Output) -> anyhow::Result<Ex
         remedy: checked.as_ref().err().map(Unavailable::remedy),
         apart: means.apart,
         layered_caches: means.layers,
+        landlock: means.landlock,
     };
     output.result(&tested, |out| {
         if let (Some(problem), Some(remedy)) = (&tested.problem, tested.remedy) {
@@ -126,7 +129,10 @@ async fn test(paths: &Paths, folder: &str, output: &Output) -> anyhow::Result<Ex
             true => "does not appear",
             false => "would appear only below /media and /mnt, which are closed",
         };
-        writeln!(out, "what is mounted outside while it runs: {mounts}")
+        writeln!(out, "what is mounted outside while it runs: {mounts}")?;
+        let walls =
+            if tested.landlock { "mounts and Landlock" } else { "mounts alone; this kernel has no Landlock" };
+        writeln!(out, "what keeps it from writing elsewhere: {walls}")
     })?;
     Ok(if checked.is_ok() { Exit::Ok } else { Exit::Failed })
 }

@@ -440,7 +440,15 @@ async fn sandbox() -> Finding {
 async fn boxes(paths: &Paths) -> Option<Finding> {
     sandbox::check_bubblewrap().await.ok()?;
     Some(match sandbox::box_means(&paths.boxes()).await {
-        Ok(Means { apart: true, layers: true }) => ok("box", "the kernel gives boxes all that they use".to_owned()),
+        Ok(Means { apart: true, layers: true, landlock: true }) => {
+            ok("box", "the kernel gives boxes all that they use".to_owned())
+        }
+        Ok(Means { apart: true, layers: true, landlock: false }) => Finding {
+            check: "box",
+            level: Level::Warning,
+            message: "boxes have one wall against writing elsewhere instead of two: this kernel has no Landlock".to_owned(),
+            remedy: Some("a kernel from 6.2 on has it, if `landlock` is in its list of security modules".to_owned()),
+        },
         Ok(Means { apart, .. }) => Finding {
             check: "box",
             level: Level::Warning,

@@ -146,11 +146,11 @@ impl Profile<'_> {
         }
     }
 
-    /// Whether something is started in it before the command.
-    fn is_entered(&self) -> bool {
+    /// Where the command may write, if something is started in it before the command that sees to that.
+    fn entered(&self) -> Option<Vec<&Path>> {
         match self {
-            Self::Sealed { .. } => false,
-            Self::Box(site) => site.workspace.is_entered(),
+            Self::Box(site) if site.workspace.is_entered() => Some(site.plan.writable(site.workspace)),
+            Self::Box(_) | Self::Sealed { .. } => None,
         }
     }
 
@@ -291,8 +291,8 @@ fn spawn(
         walls.file(path, file.try_clone()?)?;
     }
     let (_, first) = pinned.first().ok_or(ErrorKind::InvalidInput)?;
-    let line = if profile.is_entered() {
-        entrance::line(typed, command.program(), arguments)
+    let line = if let Some(writable) = profile.entered() {
+        entrance::line(typed, command.program(), arguments, &writable)
     } else {
         let program = walls.program(command.program(), typed, bubblewrap.named, first)?;
         std::iter::once(program.into()).chain(arguments.iter().map(OsString::from)).collect()

@@ -7,8 +7,8 @@
 
 use super::super::warden::{COMMAND, beside};
 use super::super::{FIRST_BUSY_PAUSE, LAST_BUSY_PAUSE};
-use super::layout;
 use super::workspace::GATE;
+use super::{landlock, layout};
 use countersign_gate::{Destination, Host, NotConnected, WayOut as Proxy, connect, environment, relay};
 use rustix::fs::{Mode, OFlags};
 use std::collections::BTreeMap;
@@ -91,9 +91,11 @@ fn lay_out(arguments: &[OsString]) -> io::Error {
     layout::lay_out(rest)
 }
 
-/// What is started in the box so that `program` is, called `typed`.
-pub(super) fn line(typed: &str, program: &Path, arguments: &[String]) -> Vec<OsString> {
-    let mut line: Vec<OsString> = vec![PLACE.into(), ENTER.into(), typed.into(), program.into()];
+/// What is started in the box so that `program` is, called `typed`, and can write nowhere but in `writable`. None there is no such wall.
+pub(super) fn line(typed: &str, program: &Path, arguments: &[String], writable: &[&Path]) -> Vec<OsString> {
+    let mut line: Vec<OsString> = vec![PLACE.into(), ENTER.into(), writable.len().to_string().into()];
+    line.extend(writable.iter().map(OsString::from));
+    line.extend([typed.into(), program.into()]);
     line.extend(arguments.iter().map(OsString::from));
     line
 }
@@ -105,11 +107,16 @@ pub(super) fn lead_out(env: &mut BTreeMap<String, String>) {
     env.extend(environment(&way));
 }
 
-/// `TYPED PROGRAM ARGUMENT…`: runs it, and ends as it does.
+/// `COUNT FOLDER… TYPED PROGRAM ARGUMENT…`: runs it, and ends as it does. Nothing that it starts writes outside of the folders.
 fn enter(arguments: Vec<OsString>) -> io::Result<ExitCode> {
-    let [typed, program, arguments @ ..] = arguments.as_slice() else {
-        return Err(io::Error::new(ErrorKind::InvalidInput, "expected a name and a program"));
-    };
+    let invalid = || io::Error::new(ErrorKind::InvalidInput, "expected folders, a name and a program");
+    let (count, rest) = arguments.split_first().ok_or_else(invalid)?;
+    let count = count.to_str().and_then(|count| count.parse().ok()).ok_or_else(invalid)?;
+    let (writable, rest) = rest.split_at_checked(count).ok_or_else(invalid)?;
+    let [typed, program, arguments @ ..] = rest else { return Err(invalid()) };
+    if !writable.is_empty() {
+        landlock::restrict(writable)?;
+    }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         // Bound before the command begins: whatever it does first, somebody listens.

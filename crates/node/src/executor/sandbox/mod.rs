@@ -10,6 +10,7 @@ mod bubblewrap;
 mod container;
 mod entrance;
 mod folder;
+mod landlock;
 mod layout;
 mod seccomp;
 mod workspace;

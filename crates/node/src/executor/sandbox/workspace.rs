@@ -11,7 +11,7 @@ mod watch;
 
 use super::super::{Controls, NotStarted, RunOutput, passable};
 use super::layout::Layer;
-use super::{Grounds, Unavailable, bubblewrap, entrance, folder, inside as without_what_leads_out};
+use super::{Grounds, Unavailable, bubblewrap, entrance, folder, inside as without_what_leads_out, landlock};
 use caches::{Caches, Means as CacheMeans};
 use countersign_policy::{ApprovedCommand, ContainedCommand, display};
 use countersign_protocol::socket::ExecPayload;
@@ -100,6 +100,8 @@ pub(super) enum Wall {
     Environment,
     /// What is mounted outside while it runs does not appear.
     Mounts,
+    /// The kernel's second look at what is written.
+    Landlock,
 }
 
 /// Something of the box's own file system, in the order in which it is put there.
@@ -254,6 +256,20 @@ impl Plan {
     pub(super) fn shows(&self, path: &Path, folder: &Path) -> bool {
         path.starts_with(folder) || self.machine.shows(path)
     }
+
+    /// Where a command may write in the box, with everything below. Empty without the wall that asks for it.
+    pub(super) fn writable(&self, workspace: &Workspace) -> Vec<&Path> {
+        if !workspace.stands(Wall::Landlock) {
+            return Vec::new();
+        }
+        let mounted = self.mounts.iter().filter_map(|mount| match mount {
+            Mount::Scratch(at) | Mount::Ours { at, .. } | Mount::Opened { at, writable: true, .. } => {
+                Some(at.as_path())
+            }
+            _ => None,
+        });
+        mounted.chain([Path::new("/dev")]).collect()
+    }
 }
 
 /// Whether what a boxed run may write in `folder` has `path` among it: it is in the folder, and neither protected nor hidden there.
@@ -290,13 +306,19 @@ pub struct Means {
     pub apart: bool,
     /// Caches of package managers are seen as the person has them, with what a box changes laid over. Without that they begin empty.
     pub layers: bool,
+    /// The kernel looks at what is written a second time, by Landlock. Without that, mounts are the only wall there.
+    pub landlock: bool,
 }
 
 /// What this machine gives; `caches` is a folder of ours, made where it is missing.
 pub async fn means(caches: &Path) -> io::Result<Means> {
     caches::folder(caches)?;
     let stage = bubblewrap::stage(caches).await;
-    Ok(Means { apart: stage.is_some(), layers: stage.is_some_and(|stage| stage.layers) })
+    Ok(Means {
+        apart: stage.is_some(),
+        layers: stage.is_some_and(|stage| stage.layers),
+        landlock: landlock::is_there(),
+    })
 }
 
 /// Whether a command could run in a box around `workspace`: asked before a person is.

@@ -56,7 +56,7 @@ pub(in super::super) fn trial_layer(trial: &Path) -> io::Result<Layer> {
 
 fn layer(below: &[&Path], upper: &Path, work: &Path, merged: &Path) -> Layer {
     Layer {
-        below: below.iter().map(|path| OsString::from(path)).collect(),
+        below: below.iter().map(OsString::from).collect(),
         upper: upper.into(),
         work: work.into(),
         merged: merged.into(),

@@ -191,6 +191,6 @@ async fn what_is_mounted_outside_meanwhile_does_not_appear() {
 async fn boxes_are_laid_out_here_with_caches_over_caches() {
     let place = Place::new();
     let means = crate::executor::sandbox::box_means(&place.workspace.caches).await.unwrap();
-    assert_eq!(means, crate::executor::sandbox::Means { apart: true, layers: true });
+    assert_eq!(means, crate::executor::sandbox::Means { apart: true, layers: true, landlock: true });
     again_as_nobody("boxed::leftovers::boxes_are_laid_out_here_with_caches_over_caches");
 }

@@ -154,9 +154,7 @@ async fn what_a_person_opened_is_open() {
 
 #[tokio::test]
 async fn the_way_out_is_a_socket_inside() {
-    let mut place = Place::new();
-    let socket = place.rig.env.get("SOCK").unwrap().into();
-    place.workspace.way_out = Some(WayOut { socket });
+    let mut place = Place::new().with_gate();
     let text = "python3 -c 'import socket
 socket.socket(socket.AF_UNIX).connect(\"/run/countersign/gate.sock\")
 print(\"open\")'";
