@@ -2,7 +2,7 @@
 
 use crate::crossings::open;
 use crate::{Story, asking};
-use anyhow::ensure;
+use anyhow::{Context, ensure};
 use countersign_protocol::history::HistoryEvent;
 use countersign_tests::app::Window;
 use countersign_tests::process::{PATIENCE, wait_for};
@@ -23,7 +23,7 @@ fn what_a_boxed_command_did_to_a_file_is_put_back_from_the_history() -> Story {
         ensure!(!project.join("precious").exists() && project.join("made").exists());
         wait_for("the history says what changed", PATIENCE, || {
             let found = home.history()?.into_iter().find_map(|entry| match entry.event {
-                HistoryEvent::Changes { changes } => Some(changes),
+                HistoryEvent::Changes { changes, put_back: None } => Some(changes),
                 _ => None,
             });
             let is_whole = |changes: &_| {
@@ -44,12 +44,23 @@ fn what_a_boxed_command_did_to_a_file_is_put_back_from_the_history() -> Story {
         })?;
         ensure!(project.join("made").exists(), "only that file should be put back");
         app.shoot(Window::Main, "history-put-back")?;
-        let spans = || -> anyhow::Result<usize> {
-            let is_span = |entry: &countersign_protocol::history::HistoryEntry| {
-                matches!(entry.event, HistoryEvent::Changes { .. })
-            };
-            Ok(home.history()?.iter().filter(|entry| is_span(entry)).count())
-        };
-        wait_for("what was put back is a line of its own", PATIENCE, || Ok((spans()? == 2).then_some(())))
+        let found = wait_for("what was put back is a line of its own", PATIENCE, || {
+            Ok(home.history()?.into_iter().find_map(|entry| match entry.event {
+                HistoryEvent::Changes { changes, put_back: Some(of) } => {
+                    Some((entry.request_id, changes, of))
+                }
+                _ => None,
+            }))
+        })?;
+        let (request, changes, of) = found;
+        let lines = home.history()?;
+        let run = lines.iter().find(|entry| entry.seq == of.seq).context("the line that was put back")?;
+        ensure!(request.is_none() && (changes.made, changes.changed, changes.deleted) == (0, 1, 0));
+        ensure!(of.by == "window" && of.request_id == run.request_id && of.request_id.is_some(), "{of:?}");
+        app.wait_for_element(Window::Main, "[data-testid=\"history-put-back\"]")?;
+        app.shoot(Window::Main, "history-put-back-line")?;
+        let told = home.countersign(&["history"])?.expect_code(0)?.stdout;
+        ensure!(told.contains("put back in the main window"), "{told}");
+        Ok(())
     })
 }

@@ -239,6 +239,15 @@ async function putBack(tab) {
   await tab.locator(at('put-back-result')).scrollIntoViewIfNeeded();
 }
 
+/** The line that this leaves, and the one that undoing it leaves. */
+async function putBackLines(tab) {
+  await putBack(tab);
+  const undo = tab.locator(`${at('history-row')}[data-seq="21"]`);
+  await undo.locator(at('changes-open')).click();
+  await undo.locator(at('change-put-back')).first().click();
+  await tab.locator(`${at('history-row')}[data-seq="22"]`).scrollIntoViewIfNeeded();
+}
+
 async function changesHostile(tab) {
   await tab.waitForSelector(at('history-row'));
   await tab.evaluate(() => window.kept.ran(window.mock, window.kept.hostile(), { leftOut: 1 }));
@@ -449,6 +458,7 @@ for (const [name, size] of [
   await main(`history-changes-${name}`, 'history', size, changes);
   await main(`history-changes-ask-${name}`, 'history', size, changesAsk);
   await main(`history-changes-put-${name}`, 'history', size, putBack);
+  await main(`history-changes-undo-${name}`, 'history', size, putBackLines);
   await main(`history-changes-hostile-${name}`, 'history', size, changesHostile);
   await main(`inbox-many-${name}`, 'inbox', size, many);
 }

@@ -67,6 +67,21 @@ ui! {
         pub problem: Option<String>,
     }
 
+    /// What somebody put back.
+    #[derive(Eq)]
+    pub struct PutBack {
+        /// `window`.
+        pub by: String,
+        /// The line of the history of whose changes it is.
+        pub seq: u64,
+        /// When that line was written, in Unix milliseconds.
+        pub at_ms: i64,
+        /// The request whose run had made them; absent where they had been put back themselves.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        pub request_id: Option<String>,
+    }
+
     /// A run that is under way.
     #[derive(Default)]
     pub struct RunningView {
@@ -160,10 +175,14 @@ ui_tagged! {
             /// How it went.
             run: RunView,
         },
-        /// What a run in a box did to its folder; the line's `requestId` names the run. Without one it is what was put back.
+        /// What a run in a box did to its folder; the line's `requestId` names the run.
         Changes {
             /// Between which states.
             changes: KeptSpan,
+            /// That it is no run's but was put back, and of what.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            #[ts(optional)]
+            put_back: Option<PutBack>,
         },
         /// The document changed.
         Document {

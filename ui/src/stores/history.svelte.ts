@@ -21,6 +21,8 @@ export interface Row {
   run: RunView | null;
   /** What the run changed in its folder, or what this line is about. */
   changes: readonly KeptLine[];
+  /** The command whose changes were put back, as far as it has a line here. */
+  undone: string | null;
 }
 
 /** Lines of the history, newest first, as far back as was asked for. */
@@ -45,16 +47,21 @@ export class HistoryStore {
   /** Lines as rows: what came of a run, and what it changed, belongs to the line that allowed it. */
   readonly rows = $derived.by(() => {
     const runs = new Map<string, RunView>();
-    const asked = new Set<string>();
+    const asked = new Map<string, string>();
     for (const { requestId, event } of this.entries) {
       if (requestId === undefined) continue;
       if (event.kind === 'run') runs.set(requestId, event.run);
-      if (event.kind === 'request') asked.add(requestId);
+      if (event.kind === 'request') asked.set(requestId, event.command);
     }
-    const changes = changesOf(this.entries, new Set([...runs.keys(), ...asked]));
+    const changes = changesOf(this.entries, new Set([...runs.keys(), ...asked.keys()]));
     return this.entries
       .filter((entry) => !isPartOf(entry, asked, changes))
-      .map((entry): Row => ({ entry, run: runOf(entry, runs), changes: changesAt(entry, changes) }));
+      .map((entry): Row => ({
+        entry,
+        run: runOf(entry, runs),
+        changes: changesAt(entry, changes),
+        undone: undoneBy(entry.event, asked),
+      }));
   });
 
   readonly shown = $derived.by(() => {
@@ -181,7 +188,7 @@ function changesOf(entries: readonly HistoryEntry[], known: ReadonlySet<string>)
 /** Whether a line is shown at another one. */
 function isPartOf(
   { requestId, event }: HistoryEntry,
-  asked: ReadonlySet<string>,
+  asked: ReadonlyMap<string, string>,
   changes: ReadonlyMap<string, KeptLine[]>,
 ): boolean {
   if (requestId === undefined) return false;
@@ -194,6 +201,11 @@ function changesAt(entry: HistoryEntry, changes: ReadonlyMap<string, KeptLine[]>
   const { requestId, event } = entry;
   const isOwner = event.kind === 'request' || event.kind === 'run';
   return (isOwner && requestId !== undefined && changes.get(requestId)) || [];
+}
+
+function undoneBy(event: HistoryEvent, asked: ReadonlyMap<string, string>): string | null {
+  const requestId = event.kind === 'changes' ? event.putBack?.requestId : undefined;
+  return requestId === undefined ? null : (asked.get(requestId) ?? null);
 }
 
 function inFolder({ span }: KeptLine, wanted: string): boolean {

@@ -94,7 +94,9 @@ test('one file is put back, and what that changed is a new line', () =>
     assert.match(await file(tab, 1).locator(at('put-back-result')).textContent(), /1 put back\./);
     assert.deepEqual(await calls(tab, 'putBack'), [[{ seq: 20, change: 1 }]]);
     const line = tab.locator(`${at('history-row')}[data-seq="21"]`);
-    assert.match(await line.textContent(), /Files changed[^]*1 made in\s+\/home\/mina\/src\/engine/);
+    const words = await line.textContent();
+    assert.match(words, /Put back[^]*1 made in\s+\/home\/mina\/src\/engine/);
+    assert.match(words, /What \.\/scripts\/move-to-cargo\.sh --tidy had changed at .+, put back in the main window\./);
   }));
 
 test('all is put back after it was asked once more, conflicts have their reasons, and it can be undone', () =>
@@ -133,7 +135,8 @@ test('all is put back after it was asked once more, conflicts have their reasons
     await undo.locator(at('changes-put-back-confirm')).click();
     await undo.locator(at('put-back-result')).waitFor();
     assert.match(await undo.locator(at('put-back-result')).textContent(), /5 put back\./);
-    await tab.waitForSelector(`${at('history-row')}[data-seq="22"]`);
+    const again = await tab.waitForSelector(`${at('history-row')}[data-seq="22"]`);
+    assert.match(await again.textContent(), /What had been put back at .+, put back again in the main window\./);
   }));
 
 test('the keyboard opens each level, and Escape closes one after the other', () =>

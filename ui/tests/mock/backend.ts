@@ -347,7 +347,8 @@ export class MockBackend implements Backend {
     this.#call('putBack', [params], () => {
       const [result, undo] = kept.putBack(this.#folder(params.seq), params);
       const newest = Math.max(...this.lines.map(({ seq }) => seq));
-      if (undo) this.changed(kept.line(newest + 1, Date.now(), undo, `put-back-${newest + 1}`), undo);
+      const of = this.lines.find(({ seq }) => seq === params.seq) ?? { seq: params.seq, atMs: Date.now() };
+      if (undo) this.changed(kept.putBackLine(newest + 1, Date.now(), undo, of), undo);
       return result;
     });
 

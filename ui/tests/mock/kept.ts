@@ -10,6 +10,7 @@ import type {
   KeptParams,
   KeptSpan,
   KeptWhy,
+  PutBack,
   PutBackResult,
 } from '../../src/lib/protocol';
 import { BackendError } from '../../src/lib/ipc';
@@ -130,6 +131,19 @@ export function line(
   const changes = { folder: FOLDER, before: 'a1', after: 'b2', ...counted(folder), leftOut: 0, ...differs };
   const event = { kind: 'changes' as const, changes };
   return requestId === undefined ? { seq, atMs, event } : { seq, atMs, requestId, event };
+}
+
+/** The line that putting back leaves, `of` being the one whose changes it is. */
+export function putBackLine(
+  seq: number,
+  atMs: number,
+  folder: KeptFolder,
+  of: Pick<HistoryEntry, 'seq' | 'atMs' | 'requestId'>,
+): HistoryEntry {
+  const { event } = line(seq, atMs, folder);
+  const putBack: PutBack = { by: 'window', seq: of.seq, atMs: of.atMs };
+  if (of.requestId !== undefined) putBack.requestId = of.requestId;
+  return event.kind === 'changes' ? { seq, atMs, event: { ...event, putBack } } : { seq, atMs, event };
 }
 
 /** A command that ran in a box and did this to its folder: its request, its end, and what changed, which is line 20. */

@@ -233,3 +233,16 @@ test('what was put back is a line that can be put back too', async () => {
   const hows = (kept: KeptStore) => kept.files?.map(({ change }) => change.how);
   expect(hows(undo)).toEqual(['changed', 'made', 'changed', 'deleted', 'deleted', 'moved', 'made']);
 });
+
+test('what was put back names the command whose changes it was, as far as that is known', async () => {
+  const { mock, store } = await history();
+  const back = (seq: number) => store.rows.find(({ entry }) => entry.seq === seq);
+  await mock.putBack({ seq: SEQ });
+  await vi.waitFor(() => expect(back(SEQ + 1)).toBeDefined());
+  expect(back(SEQ + 1)?.undone).toBe('./scripts/move-to-cargo.sh --tidy');
+  // It is a line of its own, not one of the run's.
+  expect(store.rows.find(({ entry }) => entry.seq === 18)?.changes).toHaveLength(1);
+  await mock.putBack({ seq: SEQ + 1 });
+  await vi.waitFor(() => expect(back(SEQ + 2)).toBeDefined());
+  expect(back(SEQ + 2)?.undone).toBeNull();
+});

@@ -2,7 +2,7 @@
 
 use countersign_protocol::digits::hex;
 use countersign_protocol::edits::Loosening;
-use countersign_protocol::history::{CutText, HistoryEvent, RecordNote};
+use countersign_protocol::history::{CutText, HistoryEvent, PutBack, RecordNote};
 use countersign_protocol::question::Outcome;
 use sha2::{Digest, Sha256};
 
@@ -57,9 +57,13 @@ pub(super) fn bound(event: &mut HistoryEvent) -> Vec<CutText> {
             cuts.text("after", after, NAME_BYTES);
             cuts.loosenings(loosenings);
         }
-        HistoryEvent::Changes { changes } => {
+        HistoryEvent::Changes { changes, put_back } => {
             cuts.text("folder", &mut changes.folder, PATH_BYTES);
             cuts.option("problem", changes.problem.as_mut(), NAME_BYTES);
+            if let Some(PutBack { by, request_id, .. }) = put_back {
+                cuts.text("by", by, NAME_BYTES);
+                cuts.option("requestId", request_id.as_mut(), NAME_BYTES);
+            }
         }
         HistoryEvent::Page { .. } | HistoryEvent::Socket { .. } => {}
         HistoryEvent::Record { note } => match note {

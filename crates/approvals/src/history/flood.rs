@@ -100,8 +100,9 @@ impl Routes {
                 }
                 route
             }
-            // What was put back is no run's: a person did it.
-            HistoryEvent::Changes { .. } | HistoryEvent::Run { .. } => {
+            // A person did it.
+            HistoryEvent::Changes { put_back: Some(_), .. } => Route::KEPT,
+            HistoryEvent::Changes { put_back: None, .. } | HistoryEvent::Run { .. } => {
                 let known = self.0.iter().find(|(id, _)| Some(id.as_str()) == request_id);
                 known.map_or_else(
                     || Route { chain: ChainName::Unasked, source: Some(Source::unknown()) },

@@ -6,8 +6,8 @@ use clap::{Args, Subcommand};
 use countersign_approvals::history::{self, Anchor};
 use countersign_core::paths::Paths;
 use countersign_protocol::history::{
-    ChainBreak, ChainDamage, ChainName, HistoryEntry, HistoryEvent, KeptSpan, ReachedView, RecordNote,
-    SocketDoor, SocketLoss, WindowKind,
+    ChainBreak, ChainDamage, ChainName, HistoryEntry, HistoryEvent, KeptSpan, PutBack, ReachedView,
+    RecordNote, SocketDoor, SocketLoss, WindowKind,
 };
 use countersign_protocol::question::{HostKind, Outcome};
 use countersign_protocol::state::PageEnd;
@@ -156,9 +156,7 @@ fn print(entry: &HistoryEntry, output: &Output) -> io::Result<()> {
 }
 
 fn text(entry: &HistoryEntry, out: &mut dyn Write) -> io::Result<()> {
-    let time = jiff::Timestamp::from_millisecond(entry.at_ms)
-        .map(|at| at.to_zoned(jiff::tz::TimeZone::system()).strftime("%F %T").to_string())
-        .unwrap_or_else(|_| entry.at_ms.to_string());
+    let time = time_of(entry.at_ms);
     match &entry.event {
         HistoryEvent::Request { agent, command, outcome, by, host, .. } => {
             let by = by.as_ref().map(|by| format!(" {}", decider(by, outcome))).unwrap_or_default();
@@ -176,14 +174,17 @@ fn text(entry: &HistoryEntry, out: &mut dyn Write) -> io::Result<()> {
                 writeln!(out, "{time}  reached {destination}: {up} bytes sent, {down} received")
             })
         }
-        HistoryEvent::Changes { changes } => {
+        HistoryEvent::Changes { changes, put_back } => {
             let KeptSpan { folder, made, changed, deleted, problem, .. } = changes;
-            match problem {
-                Some(problem) => writeln!(out, "{time}  what changed in {folder} is not known: {problem}"),
-                None => writeln!(
-                    out,
-                    "{time}  changed {folder}: {made} made, {changed} changed, {deleted} deleted"
-                ),
+            let counted = format!("{folder}: {made} made, {changed} changed, {deleted} deleted");
+            match (problem, put_back) {
+                (Some(problem), _) => {
+                    writeln!(out, "{time}  what changed in {folder} is not known: {problem}")
+                }
+                (None, Some(PutBack { by, at_ms, .. })) => {
+                    writeln!(out, "{time}  put back {}, of {}, in {counted}", through(by), time_of(*at_ms))
+                }
+                (None, None) => writeln!(out, "{time}  changed {counted}"),
             }
         }
         HistoryEvent::Document { writer, store, after, loosenings, .. } => {
@@ -279,6 +280,13 @@ fn decider(by: &str, outcome: &Outcome) -> String {
 }
 
 /// Through what something was changed, in words.
+/// A time as the person's clock shows it.
+fn time_of(at_ms: i64) -> String {
+    jiff::Timestamp::from_millisecond(at_ms)
+        .map(|at| at.to_zoned(jiff::tz::TimeZone::system()).strftime("%F %T").to_string())
+        .unwrap_or_else(|_| at_ms.to_string())
+}
+
 fn through(writer: &str) -> &str {
     match writer {
         "another-program" => "by another program",

@@ -5,7 +5,7 @@ use countersign_approvals::history;
 use countersign_keep::{Change, How, Side, Version, Why};
 use countersign_node::host::NotKept;
 use countersign_policy::display::{self, Secrets};
-use countersign_protocol::history::{HistoryEntry, HistoryEvent, KeptSpan};
+use countersign_protocol::history::{HistoryEntry, HistoryEvent, KeptSpan, PutBack};
 use countersign_protocol::shown::Shown;
 use countersign_protocol::ui::{
     CommandError, ErrorCode, KEPT_CHANGES, KeptChange, KeptChanges, KeptConflict, KeptDiff, KeptHow,
@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 impl Desk {
     /// What changed by a line of the history, the first [`KEPT_CHANGES`] of it.
     pub async fn kept_changes(&self, seq: u64) -> Result<KeptChanges, CommandError> {
-        let span = self.span(seq).await?;
+        let (span, _) = self.span(seq).await?;
         let changes = self.inner.parts.host.kept_changes(&span).await.map_err(not_kept)?;
         let more = number(changes.len().saturating_sub(KEPT_CHANGES));
         let changes = changes.iter().take(KEPT_CHANGES).enumerate();
@@ -32,7 +32,7 @@ impl Desk {
     pub async fn kept_diff(&self, params: KeptParams) -> Result<KeptDiff, CommandError> {
         let change =
             params.change.ok_or_else(|| super::error(ErrorCode::Invalid, "change: expected a number"))?;
-        let span = self.span(params.seq).await?;
+        let (span, _) = self.span(params.seq).await?;
         let versions = self.inner.parts.host.kept_versions(&span, change).await.map_err(not_kept)?;
         let text = |version: &Version| match version {
             Version::Text(text) => Some(text.clone()),
@@ -50,8 +50,8 @@ impl Desk {
 
     /// Puts back what changed by a line of the history: one change, or all of them.
     pub async fn put_back(&self, params: KeptParams) -> Result<PutBackResult, CommandError> {
-        let span = self.span(params.seq).await?;
-        let restored = self.inner.parts.host.put_back(&span, params.change).await.map_err(not_kept)?;
+        let (span, of) = self.span(params.seq).await?;
+        let restored = self.inner.parts.host.put_back(&span, params.change, of).await.map_err(not_kept)?;
         let conflict = |(path, why): &(PathBuf, Why)| KeptConflict { path: at(path), why: reason(why) };
         Ok(PutBackResult {
             put: number(restored.put.len()),
@@ -60,14 +60,19 @@ impl Desk {
         })
     }
 
-    async fn span(&self, seq: u64) -> Result<KeptSpan, CommandError> {
+    /// What a line of the history says of changes, and what another line says of it when it is put back from here.
+    async fn span(&self, seq: u64) -> Result<(KeptSpan, PutBack), CommandError> {
         let dir = self.inner.parts.history_places.lines.clone();
         let page = blocking(move || history::page(&dir, Some(seq.saturating_add(1)), 1)).await?;
         match page.entries.into_iter().next() {
-            Some(HistoryEntry { seq: found, event: HistoryEvent::Changes { changes }, .. })
-                if found == seq =>
-            {
-                Ok(changes)
+            Some(HistoryEntry {
+                seq: found,
+                at_ms,
+                request_id,
+                event: HistoryEvent::Changes { changes, .. },
+                ..
+            }) if found == seq => {
+                Ok((changes, PutBack { by: super::WINDOW.to_owned(), seq, at_ms, request_id }))
             }
             _ => Err(super::error(ErrorCode::Invalid, "the history has no such line about changes")),
         }

@@ -8,7 +8,7 @@ use countersign_approvals::history::History;
 use countersign_approvals::ports::Ports;
 use countersign_keep::{Change, Failed, How, Keeper, Limits, Restored, Span, State, StateId, Versions, What};
 use countersign_policy::display;
-use countersign_protocol::history::{HistoryEvent, KeptSpan};
+use countersign_protocol::history::{HistoryEvent, KeptSpan, PutBack};
 use countersign_protocol::ids::RequestId;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -97,7 +97,7 @@ impl Kept {
     async fn after(self, before: Before, history: History, id: Option<RequestId>) {
         let event = self.span(before).await;
         let Some(changes) = event else { return };
-        if let Err(error) = history.append(id, HistoryEvent::Changes { changes }).await {
+        if let Err(error) = history.append(id, HistoryEvent::Changes { changes, put_back: None }).await {
             tracing::error!(%error, "what a run changed could not be recorded");
         }
     }
@@ -179,8 +179,13 @@ impl Host {
     }
 
     /// Puts back what changed in a span: all of it, or one change. What is protected in a folder is never written. That it happened
-    /// is written down, as a span of its own that can be put back as well.
-    pub async fn put_back(&self, span: &KeptSpan, change: Option<u32>) -> Result<Restored, NotKept> {
+    /// is written down, as a span of its own that can be put back as well; `of` says there whose it was and who wanted it.
+    pub async fn put_back(
+        &self,
+        span: &KeptSpan,
+        change: Option<u32>,
+        of: PutBack,
+    ) -> Result<Restored, NotKept> {
         let what = match change {
             None => What::All,
             Some(change) => What::Files(vec![self.kept_path(span, change).await?]),
@@ -198,8 +203,8 @@ impl Host {
         let changes = self.kept.with(move |keeper| Ok(keeper.changes(&before, &after, &never)?)).await?;
         let blank = KeptSpan { folder: span.folder.clone(), ..KeptSpan::default() };
         let changes = counted(blank, before, after, &changes);
-        let id = self.parts.ports.ids.uuid().into();
-        if let Err(error) = self.parts.history.append(Some(id), HistoryEvent::Changes { changes }).await {
+        let event = HistoryEvent::Changes { changes, put_back: Some(of) };
+        if let Err(error) = self.parts.history.append(None, event).await {
             tracing::error!(%error, "what was put back could not be recorded");
         }
         Ok(restored)

@@ -1999,7 +1999,11 @@ run: RunView, } | { "kind": "changes",
 /**
  * Between which states.
  */
-changes: KeptSpan, } | { "kind": "document", 
+changes: KeptSpan, 
+/**
+ * That it is no run's but was put back, and of what.
+ */
+putBack?: PutBack, } | { "kind": "document", 
 /**
  * `window`, `command-line`, `answer`, `first-run`, `gateway`, or `another-program`.
  */
@@ -3087,6 +3091,27 @@ rules: number,
  * Names of the presets that it contains.
  */
 includes: Array<string>, };
+
+/**
+ * What somebody put back.
+ */
+export type PutBack = { 
+/**
+ * `window`.
+ */
+by: string, 
+/**
+ * The line of the history of whose changes it is.
+ */
+seq: number, 
+/**
+ * When that line was written, in Unix milliseconds.
+ */
+atMs: number, 
+/**
+ * The request whose run had made them; absent where they had been put back themselves.
+ */
+requestId?: string, };
 
 /**
  * What came of putting back.

@@ -53,6 +53,12 @@ export const en = {
   },
 
   putBack: 'Put back',
+  back: {
+    badge: 'Put back',
+    ofCommand: 'What {command} had changed at {time}, put back {who}.',
+    ofRun: 'What a run had changed at {time}, put back {who}.',
+    ofBack: 'What had been put back at {time}, put back again {who}.',
+  },
   putBackOf: (path: string) => `Put back ${path}`,
   putAll: 'Put back all',
   notKept: 'What was there was not kept, so it cannot be put back.',

@@ -48,6 +48,12 @@ export const ko: KeptCatalogue = {
   },
 
   putBack: '되돌리기',
+  back: {
+    badge: '되돌림',
+    ofCommand: '{command}: {time}에 바꾼 것을 {who} 되돌렸습니다.',
+    ofRun: '{time}에 실행한 명령이 바꾼 것을 {who} 되돌렸습니다.',
+    ofBack: '{time}에 되돌린 것을 {who} 다시 되돌렸습니다.',
+  },
   putBackOf: (path) => `${path} 되돌리기`,
   putAll: '모두 되돌리기',
   notKept: '이전 내용이 보관되지 않아 되돌릴 수 없습니다.',

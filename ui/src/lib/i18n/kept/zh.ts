@@ -48,6 +48,12 @@ export const zh: KeptCatalogue = {
   },
 
   putBack: '还原',
+  back: {
+    badge: '已还原',
+    ofCommand: '{who}还原了 {command} 在 {time} 所做的变动。',
+    ofRun: '{who}还原了某次运行在 {time} 所做的变动。',
+    ofBack: '{who}撤销了 {time} 的还原。',
+  },
   putBackOf: (path) => `还原 ${path}`,
   putAll: '全部还原',
   notKept: '原来的内容未保存，因此无法还原。',
