@@ -8,7 +8,6 @@ use countersign_protocol::history::HistoryEvent;
 use countersign_protocol::question::Outcome;
 use countersign_tests::app::Window;
 use countersign_tests::process::{PATIENCE, wait_for};
-use serde_json::json;
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::{SocketAddr, TcpListener};
@@ -68,8 +67,7 @@ pub(crate) fn what_an_open_folder_does_not_give_is_asked_for_and_what_was_done_i
     expect_word(&heard, &["hello"])?;
     expect_word(&heard, &["the box refused to write"])?;
     wait_for("the history says what was deleted", PATIENCE, || {
-        let deletes =
-            |event: &HistoryEvent| matches!(event, HistoryEvent::Changes { changes } if changes.deleted == 1);
+        let deletes = |event: &HistoryEvent| matches!(event, HistoryEvent::Changes { changes, .. } if changes.deleted == 1);
         Ok(home.history()?.iter().any(|entry| deletes(&entry.event)).then_some(()))
     })?;
     app.start_again(&[])?;
@@ -89,11 +87,7 @@ fn in_an_open_folder(agent: &Agent) -> Result<Rig<'_>> {
         return Err(NoSuchThing("its hook cannot change what it runs".to_owned()).into());
     }
     let rig = Rig::start(agent, Tie::Hook(&[]))?;
-    let folder = fs::canonicalize(rig.app.home.work())?;
-    let document = json!({ "version": 1, "rules": [], "workspaces": [{
-        "id": "w-1", "agent": "claude-code", "folder": folder, "createdAtMs": 0, "from": "typed",
-    }] });
-    rig.app.home.write_rules(&document.to_string())?;
+    rig.app.home.open_folder("claude-code", &rig.app.home.work())?;
     Ok(rig)
 }
 

@@ -327,7 +327,7 @@ fn a_command_that_wants_a_terminal_gets_one_of_its_own_and_the_prompt_says_so() 
 }
 
 /// A call over HTTP that is not answered yet.
-fn posted(app: &App, call: &Value) -> Result<TcpStream> {
+pub(crate) fn posted(app: &App, call: &Value) -> Result<TcpStream> {
     let url = app.home.gateway_url()?;
     let address = url.strip_prefix("ws://").context("an address")?;
     let (token, body) = (app.home.gateway_token()?, call.to_string());

@@ -4,6 +4,7 @@
 mod agents;
 mod answers;
 mod arming;
+mod box_doors;
 mod boxes;
 mod crossings;
 mod display;

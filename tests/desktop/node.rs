@@ -16,9 +16,12 @@ use std::path::Path;
 
 const SCOPES: &[&str] = &["operator.read", "operator.write", "operator.approvals"];
 
-/// A story with a runner that the person let in by a click, and a program that may ask and have nodes do things.
-fn with_node(tell: impl FnOnce(&App, &mut Client, &mut Runner) -> Story) -> Story {
-    let home = Home::asking().and_then(|home| {
+/// A story in this home, with a runner that the person let in by a click, and a program that may ask and have nodes do things.
+pub(crate) fn with_node(
+    home: Result<Home>,
+    tell: impl FnOnce(&App, &mut Client, &mut Runner) -> Story,
+) -> Story {
+    let home = home.and_then(|home| {
         let_in(&home, &[(1, SCOPES)])?;
         Ok(home)
     });
@@ -38,13 +41,13 @@ fn with_node(tell: impl FnOnce(&App, &mut Client, &mut Runner) -> Story) -> Stor
     })
 }
 
-fn payload(answer: Result<Value, Value>) -> Result<Value> {
+pub(crate) fn payload(answer: Result<Value, Value>) -> Result<Value> {
     Ok(answer.map_err(anyhow::Error::msg)?["payload"].take())
 }
 
 #[test]
 fn a_command_on_this_machines_node_is_asked_about_in_the_app_and_runs_in_it() -> Story {
-    with_node(|app, client, runner| {
+    with_node(Home::asking(), |app, client, runner| {
         let node = runner.id()?;
         let file = app.home.file("made");
         let params = json!({ "command": ["touch", file], "cwd": app.home.work(), "agentId": "main", "sessionKey": "s" });
@@ -76,7 +79,7 @@ fn a_command_on_this_machines_node_is_asked_about_in_the_app_and_runs_in_it() ->
 
 #[test]
 fn t05_an_approval_lets_its_own_run_through_once_and_no_other() -> Story {
-    with_node(|app, client, runner| {
+    with_node(Home::asking(), |app, client, runner| {
         let node = runner.id()?;
         let file = app.home.file("made");
         let text = format!("touch {file}");
@@ -115,7 +118,7 @@ fn t05_an_approval_lets_its_own_run_through_once_and_no_other() -> Story {
 
 #[test]
 fn a_command_that_belongs_on_this_machines_node_is_asked_about_once() -> Story {
-    with_node(|app, _, runner| {
+    with_node(Home::asking(), |app, _, runner| {
         let tools = json!({ "tools": { "exec": { "host": "node", "security": "allowlist", "ask": "on-miss",
             "node": runner.id()? } } });
         app.home.write_private(&app.home.state().join("tools.json"), tools.to_string().as_bytes())?;
@@ -133,7 +136,7 @@ fn a_command_that_belongs_on_this_machines_node_is_asked_about_once() -> Story {
 
 #[test]
 fn a_command_on_this_apps_own_node_gets_a_terminal_when_its_agent_wants_one() -> Story {
-    with_node(|app, _, runner| {
+    with_node(Home::asking(), |app, _, runner| {
         let tools = json!({ "tools": { "exec": { "host": "node", "security": "allowlist", "ask": "on-miss",
             "node": runner.id()? } } });
         app.home.write_private(&app.home.state().join("tools.json"), tools.to_string().as_bytes())?;

@@ -188,6 +188,14 @@ impl Home {
         self.write_private(&self.rules_path(), text.as_bytes())
     }
 
+    /// Opens a folder for an agent, or for all by `*`, by the one line of the rule document.
+    pub fn open_folder(&self, agent: &str, folder: &Path) -> Result<()> {
+        let document = json!({ "version": 1, "rules": [], "workspaces": [{
+            "id": "w-1", "agent": agent, "folder": fs::canonicalize(folder)?, "createdAtMs": 0, "from": "typed",
+        }] });
+        self.write_rules(&document.to_string())
+    }
+
     /// Writes the app's settings file.
     pub fn write_settings(&self, settings: &Value) -> Result<()> {
         self.write_private(&self.state().join("settings.json"), settings.to_string().as_bytes())

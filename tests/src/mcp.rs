@@ -1,5 +1,6 @@
 //! Clients of the Model Context Protocol: one by the official SDK (`tests/mcp/client.mjs`), told what to do and asked what
-//! happened, and a plain one that speaks nothing but lines of JSON, with nothing around that would take time of its own.
+//! happened, and plain ones that speak nothing but lines of JSON, or one request of HTTP at a time, with nothing around that would
+//! take time of its own.
 
 use crate::home::Home;
 use crate::process::{PATIENCE, countersign};
@@ -7,6 +8,7 @@ use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 use std::env;
 use std::io::{BufRead, BufReader, Write};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
@@ -136,12 +138,7 @@ impl PlainClient {
         let input = server.stdin.take().context("standard input was not piped")?;
         let output = BufReader::new(server.stdout.take().context("standard output was not piped")?);
         let mut client = Self { server, input, output, last: 0 };
-        let hello = json!({
-            "protocolVersion": PROTOCOL,
-            "capabilities": {},
-            "clientInfo": { "name": "plain", "version": "1" },
-        });
-        let id = client.ask("initialize", hello)?;
+        let id = client.ask("initialize", hello())?;
         let answer = client.answer(id)?;
         ensure!(answer["result"]["serverInfo"].is_object(), "expected a server, got {answer}");
         client.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }))?;
@@ -204,11 +201,79 @@ impl Drop for PlainClient {
     }
 }
 
+/// Speaks with a server that `countersign mcp` serves over HTTP. Each of its calls is a connection, which ends with the answer.
+#[derive(Debug)]
+pub struct HttpClient {
+    address: String,
+    token: String,
+    session: String,
+    last: u64,
+}
+
+impl HttpClient {
+    /// Greets the server at `url`, which knows its clients by `token`.
+    pub fn connect(url: &str, token: &str) -> Result<Self> {
+        let address = url.strip_prefix("http://").and_then(|rest| rest.strip_suffix("/mcp"));
+        let address = address.with_context(|| format!("expected an address of MCP, got {url}"))?.to_owned();
+        let mut client = Self { address, token: token.to_owned(), session: String::new(), last: 0 };
+        let greeted = client.ask("initialize", hello())?;
+        let head = BufReader::new(greeted).lines().map_while(Result::ok);
+        let mut head = head.take_while(|line| !line.is_empty());
+        let session = head.find_map(|line| {
+            let (name, value) = line.split_once(':')?;
+            name.eq_ignore_ascii_case("mcp-session-id").then(|| value.trim().to_owned())
+        });
+        client.session = session.context("the server began no session")?;
+        let told = client.post(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }))?;
+        ensure!(std::io::read_to_string(told)?.starts_with("HTTP/1.1 202 "), "the server took no greeting");
+        Ok(client)
+    }
+
+    /// Calls a tool. What is read from the connection to its end is all of the answer, with HTTP's own lines.
+    pub fn call(&mut self, tool: &str, arguments: Value) -> Result<TcpStream> {
+        self.ask("tools/call", json!({ "name": tool, "arguments": arguments }))
+    }
+
+    fn ask(&mut self, method: &str, params: Value) -> Result<TcpStream> {
+        self.last += 1;
+        self.post(&json!({ "jsonrpc": "2.0", "id": self.last, "method": method, "params": params }))
+    }
+
+    fn post(&self, message: &Value) -> Result<TcpStream> {
+        let Self { address, token, session, .. } = self;
+        let (body, session) = (
+            message.to_string(),
+            match session.as_str() {
+                "" => String::new(),
+                session => format!("Mcp-Session-Id: {session}\r\nMcp-Protocol-Version: {PROTOCOL}\r\n"),
+            },
+        );
+        let mut stream = TcpStream::connect(address)?;
+        write!(
+            stream,
+            "POST /mcp HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {token}\r\n{session}\
+             Accept: application/json, text/event-stream\r\nContent-Type: application/json\r\n\
+             Connection: close\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        )?;
+        Ok(stream)
+    }
+}
+
+/// What a plain client says of itself.
+fn hello() -> Value {
+    json!({
+        "protocolVersion": PROTOCOL,
+        "capabilities": {},
+        "clientInfo": { "name": "plain", "version": "1" },
+    })
+}
+
 fn script() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("mcp/client.mjs")
 }
 
-/// The version of the protocol that the plain client speaks.
+/// The version of the protocol that the plain clients speak.
 const PROTOCOL: &str = "2025-06-18";
 
 /// Names the folder of the SDK.

@@ -5,6 +5,7 @@ use countersign_protocol::question::Outcome;
 use countersign_tests::cli::Running;
 use countersign_tests::home::Home;
 use serde_json::json;
+use std::fs;
 use std::path::Path;
 
 /// Runs `touch` on a file under a policy that asks: its exit code, and whether the file is there afterwards.
@@ -49,6 +50,22 @@ fn a_fallback_of_allowlist_runs_only_what_an_entry_covers() -> Story {
     assert!(Path::new(&file).exists());
     home.exec(&["rm", &file])?.finish()?.expect_code(202)?;
     assert!(Path::new(&file).exists());
+    Ok(())
+}
+
+#[test]
+fn what_a_box_holds_runs_in_one_without_the_app_too_and_what_reaches_further_does_not() -> Story {
+    let home = Home::asking()?;
+    let folder = home.work().join("project");
+    fs::create_dir(&folder)?;
+    home.open_folder("*", &folder)?;
+    let run =
+        |text: &str| home.countersign(&["exec", "--cwd", &folder.to_string_lossy(), "--", "sh", "-c", text]);
+    let ran = run("for x in made; do echo $x > $x; done; echo out > ../beside")?;
+    assert!(ran.stderr.contains("the box refused to write"), "{ran:?}");
+    assert!(folder.join("made").exists() && !home.work().join("beside").exists(), "{ran:?}");
+    run("git push")?.expect_code(202)?;
+    assert_eq!(home.outcomes()?, [Outcome::Contained, Outcome::NotShown]);
     Ok(())
 }
 

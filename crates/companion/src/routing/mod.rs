@@ -23,6 +23,7 @@ pub(crate) use config::reading;
 use config::{Current, ToolsDocument, ToolsFile};
 use countersign_approvals::history::History;
 use countersign_approvals::ports::Ports;
+use countersign_core::identity::OwnNode;
 use countersign_core::paths::Paths;
 use countersign_node::host::placement::{Placement, Sandbox};
 use countersign_node::host::{Host, Refusal, Signals};
@@ -84,6 +85,8 @@ struct Inner {
     file: ToolsFile,
     sessions: Sessions,
     changed: watch::Sender<()>,
+    /// This machine among the nodes.
+    own_node: OwnNode,
     /// Who this user is to the gates of elevation.
     user: String,
 }
@@ -123,6 +126,7 @@ impl Router {
                 file: ToolsFile::new(paths.tools()),
                 sessions: Sessions::new(changed.clone()),
                 changed,
+                own_node: OwnNode::of(paths),
                 user: rustix::process::geteuid().as_raw().to_string(),
             }),
         }

@@ -18,6 +18,8 @@ use tokio_util::sync::CancellationToken;
 enum Consent {
     /// Nobody had to be asked.
     Unasked,
+    /// Nobody either: the node is this very machine, where a box holds it, and what it comes to is written down there.
+    Contained,
     /// Allowed, for this run.
     Allowed,
 }
@@ -55,7 +57,12 @@ impl Router {
             run_id: self.inner.parts.ports.ids.uuid(),
         };
         let run_id = run.run_id.clone();
-        let asked = match self.ask_here(&exec, route, &name, run, peer, &gone).await {
+        let asked = if self.is_contained_here(&exec, route, &place).await {
+            Ok(Consent::Contained)
+        } else {
+            self.ask_here(&exec, route, &name, run, peer, &gone).await
+        };
+        let asked = match asked {
             Ok(asked) => asked,
             Err(refusal) => return (Some(name), Err(refusal)),
         };
@@ -71,6 +78,18 @@ impl Router {
         let chosen = self.place_of(bound, route.requested.as_deref()).await;
         // Nodes say their names themselves.
         chosen.map_err(|error| refused("UNAVAILABLE", "exec-node", display::escape(&error.to_string())))
+    }
+
+    /// Whether a person would only be asked about what a box holds. It allows nothing: the run is judged once more where it comes
+    /// back to this machine, and asked about there if its folder was closed meanwhile. Another gateway could say of any node that it
+    /// is this one.
+    async fn is_contained_here(&self, exec: &ExecRequest, route: &Route, place: &Place) -> bool {
+        let is_asked = (route.security.value, route.ask.value) == (Security::Allowlist, Ask::OnMiss);
+        let is_own = place.gateway.name().is_none();
+        is_asked
+            && is_own
+            && self.inner.own_node.id() == Some(&place.node.id)
+            && self.inner.parts.host.would_contain(exec.clone()).await
     }
 
     /// Asks a person here where the route wants that. Whether a node's allowlist covers a command is not known here, so a
