@@ -5,7 +5,7 @@ use anyhow::ensure;
 use countersign_protocol::question::Outcome;
 use countersign_tests::app::{App, Window};
 use countersign_tests::cli::Running;
-use countersign_tests::process::{PATIENCE, wait_for};
+use countersign_tests::process::{PATIENCE, countersign, wait_for};
 use std::fs;
 
 /// Has an agent write into its folder and beside it, in a way that no rule can know.
@@ -82,6 +82,35 @@ fn whoever_wants_a_box_gets_one_or_nothing_and_whoever_wants_out_is_asked_about(
         let home_folder = home.path().to_string_lossy().into_owned();
         let wrong = home.countersign(&["box", "open", &home_folder])?;
         ensure!(wrong.code != 0 && wrong.stderr.contains("home"), "{wrong:?}");
+        Ok(())
+    })
+}
+
+/// What `countersign exec` prints of an environment in which an agent's shell has these variables, on its own line each.
+fn printed(app: &App, more: &[&str]) -> anyhow::Result<Running> {
+    let mut command = app.home.command(countersign()?);
+    let path = format!("/nowhere/bin:{}", std::env::var("PATH")?);
+    command.args(["exec", "--cwd", &app.home.file("project")]).args(more).args(["--", "sh", "-c", PRINT]);
+    command.env("VIRTUAL_ENV", "/nowhere").env("PATH", path).env("CARGO_TERM_COLOR", "never");
+    Running::start(command.env("AGENT_SETTING", "its own").env("HTTPS_PROXY", "http://nowhere.example"))
+}
+
+/// Its first line is no plain command, so that no rule could know it.
+const PRINT: &str = "for x in 1; do true; done
+    echo \"[$VIRTUAL_ENV] [${PATH%%:*}] [$CARGO_TERM_COLOR] [$AGENT_SETTING] [$HTTPS_PROXY]\"";
+
+#[test]
+fn in_a_box_a_command_has_what_its_agents_shell_says_to_tools_and_nothing_else() -> Story {
+    asking(|app| {
+        crate::crossings::open(app)?;
+        let inside = printed(app, &[])?.finish()?.expect_code(0)?.stdout;
+        ensure!(inside.starts_with("[/nowhere] [/nowhere/bin] [never] [] [http://127.0.0.1:"), "{inside}");
+        let outside = printed(app, &["--outside"])?;
+        app.wait_for_card("CARGO_TERM_COLOR")?;
+        app.allow_once()?;
+        let outside = outside.finish()?.expect_code(0)?.stdout;
+        ensure!(!outside.contains("nowhere") && outside.contains(" [] [] []"), "{outside}");
+        ensure!(app.home.outcomes()? == [Outcome::Contained, Outcome::AllowedOnce]);
         Ok(())
     })
 }

@@ -128,6 +128,9 @@ pub struct ExecRequest {
     /// Whether a box around it is wanted or not; absent: where its folder is open. Ours: peers do not send it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confinement: Option<Confinement>,
+    /// What of its asker's environment it gets in a box, as far as that lets it. It counts nowhere else. Ours: peers do not send it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub box_env: BTreeMap<String, String>,
     /// The run that this is, when it came over the network. Ours: peers do not send it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node_run: Option<NodeRun>,

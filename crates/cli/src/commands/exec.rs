@@ -8,9 +8,10 @@ use countersign_approvals::store::Store;
 use countersign_companion::control::{self, ControlError};
 use countersign_core::Core;
 use countersign_core::endpoint::endpoint;
-use countersign_core::paths::Paths;
+use countersign_core::paths::{Paths, process_environment};
 use countersign_core::presence::{Presence, Unreached, unless_silent};
 use countersign_node::executor::guardian::{self, LeftBehind};
+use countersign_node::executor::sandbox::variables_of;
 use countersign_node::host::Refusal;
 use countersign_node::socket::client::{self, ClientError};
 use countersign_node::socket::server::Peer;
@@ -157,6 +158,8 @@ pub(super) async fn exec(paths: &Paths, args: ExecArgs, output: &Output) -> anyh
         session_key: args.session,
         approval_timeout_ms: Some(u64::try_from(args.wait.wait.as_millis())?),
         confinement: args.walls.confinement(),
+        // Whoever asks has an environment of its own, which the app has not.
+        box_env: variables_of(process_environment()),
         ..ExecRequest::default()
     };
     let mut route = args.route;

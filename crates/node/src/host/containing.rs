@@ -24,6 +24,7 @@ use countersign_protocol::settings::ForwardedGrants;
 use countersign_protocol::socket::{Confinement, ExecPayload, ExecRequest};
 use countersign_protocol::vocabulary::Ask;
 use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use tokio_util::sync::CancellationToken;
 
@@ -194,6 +195,7 @@ impl Host {
         command: ContainedCommand,
         judged: &Judged,
         run: &crossings::Run,
+        box_env: BTreeMap<String, String>,
         controls: Controls,
         before: &mut Option<Before>,
     ) -> Result<(RunOutput, Vec<ReachedView>), NotStarted> {
@@ -202,7 +204,8 @@ impl Host {
             *before = Some(self.kept.before(&run.folder).await);
             ready.cancel();
         };
-        let (ran, ()) = tokio::join!(self.contain_when(command, judged, run, controls, &ready), look);
+        let runs = self.contain_when(command, judged, run, box_env, controls, &ready);
+        let (ran, ()) = tokio::join!(runs, look);
         ran
     }
 
@@ -213,10 +216,12 @@ impl Host {
         command: ContainedCommand,
         judged: &Judged,
         run: &crossings::Run,
+        box_env: BTreeMap<String, String>,
         controls: Controls,
         ready: &CancellationToken,
     ) -> Result<(RunOutput, Vec<ReachedView>), NotStarted> {
         let mut boxed = self.boxed(&command.contained().folder, &judged.own);
+        boxed.variables = box_env;
         let wanted = destinations(&judged.analysis, command.command().argv(), &judged.facts);
         let crossroads = sandbox::has_an_entrance().then(|| Crossroads::open(&boxed.caches));
         let crossroads = crossroads.and_then(|opened| {

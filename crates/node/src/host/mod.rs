@@ -627,7 +627,7 @@ impl Host {
                     wait: checked.approval_wait,
                     policy: judged.policy.clone(),
                 };
-                Box::pin(self.contain(command, &judged, &run, controls, &mut before)).await
+                Box::pin(self.contain(command, &judged, &run, checked.box_env, controls, &mut before)).await
             }
         };
         let ran = match ran {

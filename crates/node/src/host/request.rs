@@ -4,6 +4,7 @@
 use super::placement::Placement;
 use super::refusal::Refusal;
 use crate::executor::Tap;
+use crate::executor::sandbox::variables_of;
 use crate::socket::server::Peer;
 use countersign_approvals::question::{Beside, Runner, Typing};
 use countersign_commands::environment::{self, Overrides, Target};
@@ -14,6 +15,7 @@ use countersign_protocol::question::Via;
 use countersign_protocol::settings::ForwardedGrants;
 use countersign_protocol::socket::{Confinement, ExecRequest, NodeRun, PolicySnapshot};
 use countersign_protocol::vocabulary::Decision;
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
@@ -32,6 +34,8 @@ pub(super) struct Checked {
     pub(super) session: Option<SessionKey>,
     pub(super) origin: Origin,
     pub(super) confinement: Option<Confinement>,
+    /// What it gets of its asker's environment in a box, and nowhere else.
+    pub(super) box_env: BTreeMap<String, String>,
     pub(super) forwarded: Option<PolicySnapshot>,
     pub(super) approval_wait: Duration,
     /// The folder as it was named, if it was.
@@ -129,6 +133,7 @@ pub(super) fn check(
         forwarded: request.policy_snapshot.filter(|_| origin != Origin::Fresh),
         origin,
         confinement: request.confinement,
+        box_env: variables_of(request.box_env),
         approval_wait: wait_of(request.approval_timeout_ms),
         given_cwd: request.cwd.clone(),
         run: request.node_run,

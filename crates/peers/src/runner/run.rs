@@ -12,6 +12,7 @@ use countersign_protocol::gateway::node::{RunEvent, RunParams};
 use countersign_protocol::socket::{ExecRequest, NodeRun};
 use countersign_protocol::vocabulary::Decision;
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
@@ -85,6 +86,7 @@ fn request_of(tools: &RunnerParts, params: &RunParams, run_id: String, limit: Du
         approval_timeout_ms: u64::try_from(limit.min(MOST_WAIT).as_millis()).ok(),
         pty: params.pty,
         confinement: None,
+        box_env: BTreeMap::new(),
         node_run: Some(NodeRun { gateway: tools.gateway.clone(), node_id: tools.node_id.clone(), run_id }),
     }
 }

@@ -24,7 +24,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 pub use workspace::{
     Limits, Means, WayOut, Workspace, can_be_offered, check_box, may_be_put_back, may_be_written,
-    means as box_means, run_in_box,
+    means as box_means, run_in_box, variables_of,
 };
 
 /// A sandbox on this machine.

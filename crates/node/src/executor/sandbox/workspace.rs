@@ -6,7 +6,8 @@
 pub(super) mod caches;
 mod inside;
 mod lists;
-pub(super) mod machine;
+mod machine;
+mod variables;
 mod watch;
 
 use super::super::{Controls, NotStarted, RunOutput, passable};
@@ -25,6 +26,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
+pub use variables::variables_of;
 use watch::Watch;
 
 /// A folder that was opened for an agent, and what its boxed runs see beside what every box shows. Paths are real ones.
@@ -44,6 +46,8 @@ pub struct Workspace {
     pub way_out: Option<WayOut>,
     /// What a run may use up.
     pub limits: Limits,
+    /// What its command finds in its environment beside what every command does, see [`variables_of`].
+    pub variables: BTreeMap<String, String>,
     /// Walls that a test leaves out.
     #[cfg(test)]
     pub(super) without: Vec<Wall>,
@@ -389,6 +393,7 @@ pub(super) async fn run_inside(
         true => without_what_leads_out(base_env),
         false => base_env.clone(),
     };
+    env.extend(workspace.variables.clone());
     env.insert("TMPDIR".into(), "/tmp".into());
     if workspace.is_entered() {
         entrance::lead_out(&mut env);

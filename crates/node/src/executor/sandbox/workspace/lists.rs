@@ -132,7 +132,8 @@ fn fits(pattern: &str, name: &str) -> bool {
     }
 }
 
-fn lines(text: &'static str) -> impl Iterator<Item = &'static str> {
+/// The lines of a list, without what is said about them.
+pub(super) fn lines(text: &'static str) -> impl Iterator<Item = &'static str> {
     text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'))
 }
 
