@@ -63,7 +63,8 @@ impl Keeper {
 
     /// Puts back what happened in a span, or some of it. What is there now is kept first, so that this can be undone by what it returns.
     /// A path is put back only where it still is what the span left; all else is a conflict and stays as it is. What is there already
-    /// is neither put nor a conflict.
+    /// is neither put nor a conflict. Where something is put, what a process that was killed while it put back left aside goes too; the
+    /// undo has it.
     ///
     /// `protected` is asked about each path from the workspace, and about the folders above it; what it names is never written, nor is
     /// `.git`. Called off before the first change it is [`Failed::Cancelled`]; after that, what was not done is a conflict.

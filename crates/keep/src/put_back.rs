@@ -4,6 +4,7 @@
 //! exchanged with what is there, and what comes out of the exchange is looked at once more. If somebody else changed it in between,
 //! it goes back and is a conflict. So a hard link to a file elsewhere never leads a write there, and no change is lost.
 
+mod aside;
 mod hands;
 
 use crate::changes::{Difference, Pair, moves};
@@ -15,7 +16,7 @@ use crate::limits::Limits;
 use crate::place::Place;
 use crate::state::StateFile;
 use crate::store::{Locked, Missing};
-use crate::tree::{Entry, Kind, LeftOutWhy, Node, above, as_path, is_repository, to_path};
+use crate::tree::{Entry, Kind, LeftOutWhy, Node, above, as_path, is_repository, split, to_path};
 use hands::{Hands, There};
 use std::collections::{BTreeMap, HashSet};
 use std::io;
@@ -104,10 +105,18 @@ pub(crate) fn put_back(
     let differences = pair.differences();
     let wanted = wanted(&differences, what);
     let mut outcome = Outcome::default();
-    let steps = steps(&wanted, &current, protected, &mut outcome.conflicts);
+    let mut steps = steps(&wanted, &current, protected, &mut outcome.conflicts);
+    let asked = steps.len();
+    if asked > 0 {
+        let left = left_aside(&current, &steps, protected);
+        steps.extend(left);
+    }
     let hands = Hands::new(&place, &current.index);
     carry_out(store, &hands, &steps, cancel, &mut outcome);
-    let put: Vec<&Step<'_>> = steps.iter().filter(|step| !outcome.failed.contains(step.path)).collect();
+    let is_done = |step: &&Step<'_>| !outcome.failed.contains(step.path);
+    let put: Vec<&Step<'_>> = steps.iter().filter(is_done).collect();
+    // What was left aside is tidied up by the way: nobody asked for it.
+    let asked = steps.iter().take(asked).filter(is_done).map(|step| to_path(step.path)).collect();
 
     // The state that this made, not what is there by now: what somebody changed meanwhile is no part of the undo.
     let mut entries: BTreeMap<&[u8], &Node> =
@@ -124,8 +133,7 @@ pub(crate) fn put_back(
     let after = after.map_err(Failed::Store)?;
     remember(store, &place, &put).map_err(Failed::Store)?;
     let undo = Span { workspace: span.workspace.clone(), before: current.state.id, after };
-    let put = put.iter().map(|step| to_path(step.path)).collect();
-    Ok(Restored { put, conflicts: outcome.conflicts, undo })
+    Ok(Restored { put: asked, conflicts: outcome.conflicts, undo })
 }
 
 /// Has files that came back kept from now on too, whatever git ignores by now.
@@ -179,14 +187,10 @@ fn steps<'a>(
             Some(Node::Left { why, .. }) => Some(*why),
             _ => None,
         };
-        let names = || it.path.split(|byte| *byte == b'/');
-        let is_protected = || {
-            names().any(is_repository) || as_path(it.path).ancestors().any(|path| is_guarded(path, protected))
-        };
         if is_same(now, it.before) {
             continue;
         }
-        let against = if is_protected() {
+        let against = if is_protected(it.path, protected) {
             Some(Why::Protected)
         } else if let Some(why) = not_kept(it.before).or(not_kept(it.after)).or(not_kept(now)) {
             Some(Why::NotKept(why))
@@ -203,8 +207,24 @@ fn steps<'a>(
     steps
 }
 
-fn is_guarded(path: &Path, protected: Protected<'_>) -> bool {
-    !path.as_os_str().is_empty() && protected(path)
+/// What lies aside since a process was killed that was putting back. All of it was kept just now, so that its removal is undone with
+/// the rest.
+fn left_aside<'a>(current: &'a Kept, steps: &[Step<'_>], protected: Protected<'_>) -> Vec<Step<'a>> {
+    let is_step = |path: &[u8]| steps.binary_search_by(|step| step.path.cmp(path)).is_ok();
+    let is_left = |entry: &&Entry| {
+        matches!(entry.node, Node::File { .. } | Node::Link { .. })
+            && aside::is_left(split(&entry.path).1)
+            && !is_step(&entry.path)
+            && !is_protected(&entry.path, protected)
+    };
+    let left = current.entries.iter().filter(is_left);
+    left.map(|entry| Step { path: &entry.path, from: Some(&entry.node), to: None }).collect()
+}
+
+/// Whether a path is never written: it is named, or lies below what is.
+fn is_protected(path: &[u8], protected: Protected<'_>) -> bool {
+    let is_named = |path: &Path| !path.as_os_str().is_empty() && protected(path);
+    path.split(|byte| *byte == b'/').any(is_repository) || as_path(path).ancestors().any(is_named)
 }
 
 #[derive(Default)]

@@ -1,6 +1,6 @@
 //! The few things that are done to a workspace, each without following a link and without losing what somebody else put there.
 
-use super::{Kind, Node, Why};
+use super::{Kind, Node, Why, aside};
 use crate::index::Index;
 use crate::place::{Place, Stamp, mode_of};
 use crate::tree::split;
@@ -183,7 +183,7 @@ impl<'a> Hands<'a> {
     fn aside(&self) -> String {
         let number = self.made.get();
         self.made.set(number + 1);
-        format!(".countersign-{}-{number}", rustix::process::getpid().as_raw_nonzero())
+        aside::name(number)
     }
 }
 

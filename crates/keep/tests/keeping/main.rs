@@ -5,6 +5,7 @@
 mod attacks;
 mod bench;
 mod conflicts;
+mod left_aside;
 mod left_out;
 mod property;
 mod restoring;
