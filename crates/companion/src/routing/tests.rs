@@ -2,13 +2,18 @@
 
 use super::*;
 use countersign_approvals::actor::Event;
+use countersign_approvals::rules::RuleChange;
+use countersign_approvals::store::{Looser, Writer};
 use countersign_core::Core;
+use countersign_core::identity::{device_identity, node_key};
 use countersign_core::private;
 use countersign_peers::nodes::{Listed, NodeRun};
 use countersign_protocol::gateway::node::{NodeError, NodeView, RunParams};
 use countersign_protocol::ids::NodeId;
 use countersign_protocol::question::HostKind;
 use countersign_protocol::route::RouteField;
+use countersign_protocol::rule_edits::RuleEdit;
+use countersign_protocol::rules::{Attendance, RuleLimits, WorkspaceDraft};
 use countersign_protocol::ui::{RouteEdit, RouteSetting};
 use countersign_protocol::vocabulary::{Ask, Decision, ExecTarget};
 use countersign_routing::directive::Reply;
@@ -300,6 +305,49 @@ async fn a_node_runs_what_a_person_here_allowed_and_nothing_they_did_not() {
     // Nobody is there to ask.
     assert!(rig.went(echo()).await.contains("without an answer"));
     assert_eq!(rig.ran().len(), 1);
+}
+
+/// What the node with this machine's own id says of a command in an open folder, and of one in another; nobody can be asked. The node
+/// is put among those of the gateway that `of` picks.
+async fn on_its_own_node(of: impl Fn(&Rig) -> &Fleet) -> [String; 2] {
+    let rig = Rig::new("allowlist", "on-miss", &exec(json!({ "host": "node", "mode": "ask" })));
+    let own = device_identity(&node_key(&rig.paths)).unwrap().device_id();
+    of(&rig).nodes.lock().unwrap().push(node_view(own.as_str(), "Desk"));
+    let folders = ["open", "closed"].map(|name| rig.home.path().canonicalize().unwrap().join(name));
+    folders.iter().for_each(|folder| std::fs::create_dir(folder).unwrap());
+    let rule = WorkspaceDraft {
+        agent: "*".to_owned(),
+        folder: folders[0].to_str().unwrap().to_owned(),
+        attendance: Attendance::Attended,
+        limits: RuleLimits::default(),
+        note: None,
+    };
+    let edits = vec![RuleEdit::OpenWorkspace { rule }];
+    let change = RuleChange { base_hash: None, edits, looser: Looser::Confirmed, writer: Writer::Window };
+    assert!(rig.core.rules.edit(change).await.unwrap().applied);
+    let mut said = Vec::new();
+    for folder in folders {
+        let mut request = echo();
+        request.exec.command = ["sh", "-c", "for x in 1; do true; done"].map(str::to_owned).to_vec();
+        request.exec.cwd = Some(folder.to_str().unwrap().to_owned());
+        said.push(rig.went(request).await);
+    }
+    assert!(of(&rig).ran.lock().unwrap().iter().all(|(_, params)| params.approved.is_none()));
+    said.try_into().unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_box_holds_on_this_very_machine_is_not_asked_about_before() {
+    let [open, closed] = on_its_own_node(|rig| &rig.nodes).await;
+    assert_eq!(open, "node: ");
+    assert!(closed.contains("without an answer"), "{closed}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn t22_no_other_gateways_node_is_this_machine_whatever_it_says() {
+    for said in on_its_own_node(|rig| &rig.others).await {
+        assert!(said.contains("without an answer"), "{said}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
