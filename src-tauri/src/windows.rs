@@ -323,6 +323,7 @@ fn page_word(page: Page) -> &'static str {
         Page::Agents => "agents",
         Page::Allowlist => "allowlist",
         Page::Rules => "rules",
+        Page::Folders => "folders",
         Page::Policy => "policy",
         Page::History => "history",
         Page::Settings => "settings",

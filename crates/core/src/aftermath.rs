@@ -79,6 +79,7 @@ async fn record(history: &History, left: Left) -> Result<(), HistoryError> {
             duration_ms: u64::try_from(ended_ms - begun_ms).unwrap_or(0),
             error: Some(text.to_owned()),
             output_tail: String::new(),
+            within: None,
             reached: Vec::new(),
         };
         history.append(Some(name.clone().into()), HistoryEvent::Run { run }).await?;

@@ -23,6 +23,10 @@ ui! {
         pub error: Option<String>,
         /// End of the output, control characters escaped.
         pub output_tail: String,
+        /// The folder that its box was around, escaped; absent where it ran in none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        pub within: Option<String>,
         /// Where it connected to from its box.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         #[ts(as = "Option<Vec<ReachedView>>", optional)]

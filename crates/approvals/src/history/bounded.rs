@@ -43,6 +43,7 @@ pub(super) fn bound(event: &mut HistoryEvent) -> Vec<CutText> {
         HistoryEvent::Run { run } => {
             cuts.option("error", run.error.as_mut(), PATH_BYTES);
             cuts.text("outputTail", &mut run.output_tail, OUTPUT_BYTES);
+            cuts.option("within", run.within.as_mut(), PATH_BYTES);
         }
         HistoryEvent::Document { writer, store, before, after, loosenings } => {
             cuts.text("writer", writer, NAME_BYTES);
@@ -173,6 +174,7 @@ mod tests {
             duration_ms: u64::MAX,
             error: Some(text.to_owned()),
             output_tail: text.to_owned(),
+            within: Some(text.to_owned()),
             reached: Vec::new(),
         };
         vec![

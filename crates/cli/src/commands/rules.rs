@@ -11,8 +11,7 @@ use anyhow::Context;
 use clap::{Args, Subcommand};
 use countersign_approvals::rules::RuleStore;
 use countersign_core::paths::Paths;
-use countersign_gate::{Destination, Place};
-use countersign_node::host::net_place;
+use countersign_node::host::named_destination;
 use countersign_policy::display;
 use countersign_protocol::control::{ControlRequest, ControlResponse};
 use countersign_protocol::rule_edits::{
@@ -23,6 +22,7 @@ use countersign_protocol::rules::{
     ArgumentRule, ArgumentShape, CallRuleDraft, CallSubject, FileContents, FlagSet, FlagStyle, OperandKind,
     OperandRule, OrderWords, RuleDraft, RuleEffect, RuleLimits, SecretPlaces, StoredRule,
 };
+use countersign_protocol::ui::NamedDestination;
 use serde::Serialize;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -289,15 +289,10 @@ fn registries() -> clap::builder::PossibleValuesParser {
     countersign_gate::groups().iter().map(|group| group.id).collect::<Vec<_>>().into()
 }
 
-/// What `HOST:PORT` says. Where it lies is told by the words alone: a name of this machine's or of this house's is meant there.
+/// What `HOST:PORT` says.
 fn crossing(text: &str, within: Option<String>) -> anyhow::Result<CallSubject> {
-    let (below, rest) = text.strip_prefix("*.").map_or(("", text), |rest| ("*.", rest));
-    let expected = || format!("--reach: expected HOST:PORT, got {text:?}");
-    let destination = Destination::parse(rest, None).with_context(expected)?;
-    let host = destination.host.to_string();
-    let host = host.trim_start_matches('[').trim_end_matches(']');
-    let place = net_place(Place::promised_by(&destination.host));
-    Ok(CallSubject::Crossing { host: format!("{below}{host}"), port: destination.port, place, within })
+    let NamedDestination { host, port, place } = named_destination(text).context("--reach")?;
+    Ok(CallSubject::Crossing { host, port, place, within })
 }
 
 /// When something ends that counts from now on, in Unix milliseconds.

@@ -113,6 +113,13 @@ impl Agents {
         view::agents(&standings, &seen, &self.places.openclaw)
     }
 
+    /// Those that ask here.
+    pub fn connected(&self) -> Vec<&'static Agent> {
+        let standings = Standing::all(self.places.around(), &self.places.record);
+        let connected = standings.into_iter().filter(Standing::is_connected);
+        connected.map(|standing| standing.agent).collect()
+    }
+
     /// What a change comes to. It can be written under this id for as long as no more than [`MOST_PREVIEWS`] others were looked at.
     pub fn preview(&self, params: &AgentPreviewParams, id: String) -> Result<AgentPreview, AgentsError> {
         let agent =

@@ -70,7 +70,7 @@ impl Desk {
         }
     }
 
-    async fn with_agents<T: Send + 'static>(
+    pub(super) async fn with_agents<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Agents) -> Result<T, AgentsError> + Send + 'static,
     ) -> Result<T, CommandError> {

@@ -10,6 +10,7 @@ mod confirmations;
 mod connections;
 mod display;
 mod doors;
+mod folders;
 mod forward;
 mod impact;
 mod kept;

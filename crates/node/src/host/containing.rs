@@ -4,6 +4,7 @@ use super::crossings::{self, ASK_OUTSIDE, Account, Crossroads};
 use super::kept::Before;
 use super::own_rules::{OwnRules, Ruled};
 use super::placement::Placement;
+use super::record::Held;
 use super::refusal::Refusal;
 use super::request::{Checked, check};
 use super::{Host, Judged};
@@ -17,7 +18,6 @@ use countersign_policy::evaluate::{Contained, Evaluation, Subject, Verdict, Wall
 use countersign_policy::facts::Facts;
 use countersign_policy::rules::Folders;
 use countersign_protocol::digits::hex;
-use countersign_protocol::history::ReachedView;
 use countersign_protocol::ids::{AgentId, SessionKey};
 use countersign_protocol::rules::{Attendance, RuleLimits, RuleOrigin, Workspace};
 use countersign_protocol::settings::ForwardedGrants;
@@ -198,7 +198,7 @@ impl Host {
         box_env: BTreeMap<String, String>,
         controls: Controls,
         before: &mut Option<Before>,
-    ) -> Result<(RunOutput, Vec<ReachedView>), NotStarted> {
+    ) -> Result<(RunOutput, Held), NotStarted> {
         let ready = CancellationToken::new();
         let look = async {
             *before = Some(self.kept.before(&run.folder).await);
@@ -219,7 +219,7 @@ impl Host {
         box_env: BTreeMap<String, String>,
         controls: Controls,
         ready: &CancellationToken,
-    ) -> Result<(RunOutput, Vec<ReachedView>), NotStarted> {
+    ) -> Result<(RunOutput, Held), NotStarted> {
         let mut boxed = self.boxed(&command.contained().folder, &judged.own);
         boxed.variables = box_env;
         let wanted = destinations(&judged.analysis, command.command().argv(), &judged.facts);
@@ -241,7 +241,7 @@ impl Host {
                 let names: Vec<String> = wanted.iter().map(|one| display::escape(&one.to_string())).collect();
                 ran.payload.stderr.push_str(&format!("{NO_NETWORK} {}; {ASK_OUTSIDE}\n", names.join(", ")));
             }
-            return Ok((ran, Vec::new()));
+            return Ok((ran, Held { within: Some(folder), reached: Vec::new() }));
         };
         boxed.way_out = Some(sandbox::WayOut { socket: crossroads.socket() });
         let runs = sandbox::run_in_box(command, &self.base_env, &boxed, &grounds, controls, ready);
@@ -249,7 +249,7 @@ impl Host {
         let mut ran = ran?;
         ran.payload.stderr.push_str(&refused_to_write(&ran.payload, &folder));
         ran.payload.stderr.extend(refused);
-        Ok((ran, reached))
+        Ok((ran, Held { within: Some(folder), reached }))
     }
 
     /// What a box around `folder` shows beside what every box does.

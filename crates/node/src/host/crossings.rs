@@ -4,6 +4,10 @@
 //! An answer counts for the destination until the run ends: that is what "once" means here, since no program connects only once.
 //! So does a denial, or it would be asked about again at the next try.
 
+mod named;
+
+pub use named::{NotNamed, named_destination, registry_kinds};
+
 use super::Host;
 use super::calls::{ByRule, Settled};
 use super::inquiry::{Inquired, Inquiry};
@@ -334,7 +338,7 @@ impl Run {
 }
 
 /// Where a destination lies, as rules say it.
-pub fn net_place(place: Place) -> NetPlace {
+fn net_place(place: Place) -> NetPlace {
     match place {
         Place::Internet => NetPlace::Internet,
         Place::Private => NetPlace::Private,

@@ -59,7 +59,7 @@ use countersign_protocol::settings::Settings;
 use countersign_protocol::socket::{AskRequest, Confinement, ExecError, ExecPayload, ExecRequest};
 use countersign_protocol::trace::PolicyLayer;
 use countersign_protocol::vocabulary::{Ask, Decision, Security};
-pub use crossings::net_place;
+pub use crossings::{NotNamed, named_destination, registry_kinds};
 pub use grants::AskedRun;
 use grants::{Granted, Grants};
 use in_force::{InForce, Policies};
@@ -69,7 +69,7 @@ pub use kept::NotKept;
 use own_rules::{OwnRules, Payment};
 use placement::Placement;
 use prepare::PreparedRuns;
-use record::Recorder;
+use record::{Held, Recorder};
 pub use refusal::Refusal;
 use refusal::{answered_no, denied, exec_error, refused_by};
 use request::{Checked, check, wait_of, within};
@@ -598,7 +598,7 @@ impl Host {
             Err(NotRunnable::ProgramNotFound(name)) => {
                 recorder.allowed(outcome).await?;
                 let payload = not_found(&name);
-                recorder.ran(&payload, Duration::ZERO, Vec::new()).await;
+                recorder.ran(&payload, Duration::ZERO, Held::default()).await;
                 return Ok(payload);
             }
             Err(error) => return Err(Refusal::unavailable(&error.to_string(), "cwd-unavailable")),
@@ -615,7 +615,7 @@ impl Host {
         let ran = match command {
             Runnable::Approved(command) => {
                 let ran = self.execute(command, &placement, controls).await;
-                ran.map(|output| (output, Vec::new()))
+                ran.map(|output| (output, Held::default()))
             }
             Runnable::Contained(command) => {
                 let run = crossings::Run {
@@ -631,8 +631,8 @@ impl Host {
             }
         };
         let ran = match ran {
-            Ok((output, reached)) => {
-                recorder.ran(&output.payload, output.duration, reached).await;
+            Ok((output, held)) => {
+                recorder.ran(&output.payload, output.duration, held).await;
                 Ok(output.payload)
             }
             Err(NotStarted::Cancelled) => {

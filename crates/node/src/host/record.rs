@@ -16,6 +16,15 @@ use countersign_protocol::socket::{ExecPayload, ExecRequest};
 use sha2::{Digest, Sha256};
 use std::time::Duration;
 
+/// What is known of a run by the box that held it; nothing of one that ran in none.
+#[derive(Debug, Default)]
+pub(super) struct Held {
+    /// The folder that the box was around.
+    pub(super) within: Option<String>,
+    /// By destination.
+    pub(super) reached: Vec<ReachedView>,
+}
+
 /// Collects what is known about one request.
 pub(super) struct Recorder {
     history: History,
@@ -180,7 +189,7 @@ impl Recorder {
     }
 
     /// Writes what came of the run.
-    pub(super) async fn ran(&self, payload: &ExecPayload, duration: Duration, reached: Vec<ReachedView>) {
+    pub(super) async fn ran(&self, payload: &ExecPayload, duration: Duration, held: Held) {
         let output = [payload.stdout.as_str(), payload.stderr.as_str()].join("\n");
         let tail = display::output_tail(output.trim(), OUTPUT_TAIL_CHARS);
         let run = RunView {
@@ -190,7 +199,8 @@ impl Recorder {
             // The peers call a failing exit code an error too; here that is said already.
             error: payload.error.clone().filter(|_| payload.exit_code.is_none()),
             output_tail: tail.lines().map(display::escape).collect::<Vec<_>>().join("\n"),
-            reached,
+            within: held.within.as_deref().map(display::escape),
+            reached: held.reached,
         };
         // Logged there already.
         let _ = self.append(HistoryEvent::Run { run }).await;

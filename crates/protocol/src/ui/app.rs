@@ -54,6 +54,8 @@ ui_words! {
         Allowlist,
         /// Rules of the person's own, and presets.
         Rules,
+        /// Folders that are open for agents.
+        Folders,
         /// Policy switches.
         Policy,
         /// What happened.

@@ -1624,6 +1624,132 @@ export type FlagValue = "none" | "any" | "optional" | "pair" | "number" | { "one
 below: Array<string>, } };
 
 /**
+ * A folder in which a connected agent asked last, and that can be opened.
+ */
+export type FolderAtHand = { 
+/**
+ * The agent, as rules name it.
+ */
+agent: string, 
+/**
+ * The folder, as rules name it.
+ */
+folder: string, 
+/**
+ * The agent, made safe to look at.
+ */
+agentShown: Shown, 
+/**
+ * The folder, made safe to look at.
+ */
+folderShown: Shown, };
+
+/**
+ * A line about what changed in a folder.
+ */
+export type FolderChange = { 
+/**
+ * Position of the line.
+ */
+seq: number, 
+/**
+ * Unix milliseconds.
+ */
+atMs: number, 
+/**
+ * How much, and between which states.
+ */
+span: KeptSpan, 
+/**
+ * The run that did it; absent for what was put back, and where its line is too old.
+ */
+by?: FolderRun, };
+
+/**
+ * What runs in a folder exchanged with a destination.
+ */
+export type FolderReached = { 
+/**
+ * Host and port, escaped.
+ */
+destination: string, 
+/**
+ * Bytes from the boxes.
+ */
+up: number, 
+/**
+ * Bytes to the boxes.
+ */
+down: number, 
+/**
+ * How many runs reached it.
+ */
+runs: number, };
+
+/**
+ * A run that changed something.
+ */
+export type FolderRun = { 
+/**
+ * The agent, escaped.
+ */
+agent: string, 
+/**
+ * The session, escaped.
+ */
+session?: string, 
+/**
+ * The command, escaped, with secrets masked and cut to [`FOLDER_COMMAND_CHARS`].
+ */
+command: string, };
+
+/**
+ * What happened in one folder.
+ */
+export type FolderView = { 
+/**
+ * As its rules say it.
+ */
+folder: string, 
+/**
+ * Runs that ended in a box around it.
+ */
+runs: number, 
+/**
+ * What these reached, what exchanged most first; at most [`FOLDER_DESTINATIONS`].
+ */
+reached: Array<FolderReached>, 
+/**
+ * How many more destinations there were.
+ */
+reachedMore: number, 
+/**
+ * What was changed in it, newest first; at most [`FOLDER_CHANGES`].
+ */
+changes: Array<FolderChange>, 
+/**
+ * How many more such lines there were.
+ */
+changesMore: number, };
+
+/**
+ * What the history says about the folders that are open.
+ */
+export type FoldersView = { 
+/**
+ * One for each folder that a rule names, in the order of the rules.
+ */
+folders: Array<FolderView>, 
+/**
+ * Unix milliseconds of the oldest line that was looked at; absent when all of the history was.
+ */
+sinceMs?: number, 
+/**
+ * Kinds of package registries that can be switched on.
+ */
+registries: Array<RegistryKind>, };
+
+/**
  * A try that failed.
  */
 export type ForwardFailure = { 
@@ -2546,6 +2672,23 @@ field?: string,
 expected: Expected, };
 
 /**
+ * A destination as a person named it.
+ */
+export type NamedDestination = { 
+/**
+ * In lower case; `*.` in front stands for any host below it.
+ */
+host: string, 
+/**
+ * The port.
+ */
+port: number, 
+/**
+ * Where its name promises to lie.
+ */
+place: NetPlace, };
+
+/**
  * What a rule of a node's own kind does.
  */
 export type NativeAction = "allow" | "deny" | "prompt";
@@ -2678,7 +2821,7 @@ reason: string, };
 /**
  * A page of the main window.
  */
-export type Page = "inbox" | "agents" | "allowlist" | "rules" | "policy" | "history" | "connections" | "settings";
+export type Page = "inbox" | "agents" | "allowlist" | "rules" | "folders" | "policy" | "history" | "connections" | "settings";
 
 /**
  * How a window's page ended, which it never does by itself.
@@ -3298,6 +3441,19 @@ text: string, };
  * What rules of the person's own change about that.
  */
 export type Refusals = "none" | "some" | "unreadable";
+
+/**
+ * Registries of one kind of packages.
+ */
+export type RegistryKind = { 
+/**
+ * What rules call it, such as `npm`.
+ */
+group: string, 
+/**
+ * Its hosts with their ports; `*.` in front stands for any host below.
+ */
+hosts: Array<string>, };
 
 /**
  * What an answer of "always" leaves behind.
@@ -3941,6 +4097,10 @@ error?: string,
  * End of the output, control characters escaped.
  */
 outputTail: string, 
+/**
+ * The folder that its box was around, escaped; absent where it ran in none.
+ */
+within?: string, 
 /**
  * Where it connected to from its box.
  */

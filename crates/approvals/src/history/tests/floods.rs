@@ -53,6 +53,7 @@ fn run(output: &str) -> HistoryEvent {
         duration_ms: 1,
         error: None,
         output_tail: output.to_owned(),
+        within: None,
         reached: Vec::new(),
     };
     HistoryEvent::Run { run }
