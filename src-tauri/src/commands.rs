@@ -12,10 +12,10 @@ use countersign_protocol::settings::Settings;
 use countersign_protocol::state::{TestParams, TestResult};
 use countersign_protocol::ui::{
     AgentPreview, AgentPreviewParams, AgentWritten, AgentsView, CommandError, ConnectionsView, DecideParams,
-    EditParams, EmbeddedEdit, ErrorCode, ForwardSettings, ForwardTargetEdit, GatewayEdit, KeptChanges,
-    KeptDiff, KeptParams, Page, PetSourceEdit, PolicyEditParams, PolicyPlace, PolicyPreviewParams,
-    PolicyRead, PolicyStores, PutBackResult, RouteEdit, RouteResult, RoutingView, SampleResult, SampleRun,
-    Snapshot, ToolsExplained, ToolsQuery,
+    EditParams, EmbeddedEdit, ErrorCode, FolderAtHand, FoldersView, ForwardSettings, ForwardTargetEdit,
+    GatewayEdit, KeptChanges, KeptDiff, KeptParams, NamedDestination, Page, PetSourceEdit, PolicyEditParams,
+    PolicyPlace, PolicyPreviewParams, PolicyRead, PolicyStores, PutBackResult, RouteEdit, RouteResult,
+    RoutingView, SampleResult, SampleRun, Snapshot, ToolsExplained, ToolsQuery,
 };
 use std::time::Duration;
 use tauri::{AppHandle, Manager, State as Managed};
@@ -124,6 +124,21 @@ pub(crate) async fn history(
     limit: usize,
 ) -> Result<HistoryPage> {
     state.desk.history(before, limit).await
+}
+
+#[tauri::command]
+pub(crate) async fn folders(state: Managed<'_, State>) -> Result<FoldersView> {
+    state.desk.folders().await
+}
+
+#[tauri::command]
+pub(crate) async fn folder_at_hand(state: Managed<'_, State>) -> Result<Option<FolderAtHand>> {
+    state.desk.folder_at_hand().await
+}
+
+#[tauri::command]
+pub(crate) fn named_destination(state: Managed<'_, State>, text: String) -> Result<NamedDestination> {
+    state.desk.named_destination(&text)
 }
 
 #[tauri::command]

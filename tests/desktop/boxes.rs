@@ -1,10 +1,12 @@
 //! A folder is opened in the prompt: what was asked about runs in a box, and so does what comes after it.
 
+use crate::crossings::{fetching, hello};
 use crate::{Story, asking};
 use anyhow::ensure;
 use countersign_protocol::question::Outcome;
 use countersign_tests::app::{App, Window};
 use countersign_tests::cli::Running;
+use countersign_tests::driver::Key;
 use countersign_tests::process::{PATIENCE, countersign, wait_for};
 use std::fs;
 
@@ -36,9 +38,9 @@ fn a_folder_that_is_opened_in_the_prompt_contains_what_runs_there_until_it_is_cl
         ensure!(listed.contains("project") && listed.contains("coder"), "{listed}");
 
         app.start_again(&[])?;
-        app.click(Window::Main, "nav-rules")?;
+        app.click(Window::Main, "nav-folders")?;
         app.wait_for_element(Window::Main, "[data-testid=\"folder\"]")?;
-        app.shoot(Window::Main, "rules-open-folder")?;
+        app.shoot(Window::Main, "folders-open-folder")?;
         app.click(Window::Main, "folder-remove")?;
         wait_for("the folder is closed", PATIENCE, || {
             let listed = home.countersign(&["box", "list"])?.stdout;
@@ -49,6 +51,90 @@ fn a_folder_that_is_opened_in_the_prompt_contains_what_runs_there_until_it_is_cl
         app.deny()?;
         again.finish()?.expect_code(200)?;
         ensure!(!made("third"), "what was denied ran");
+        Ok(())
+    })
+}
+
+/// Types into a field of the main window, letter by letter, after a click into it.
+fn typed(app: &App, testid: &str, text: &str) -> Story {
+    app.click(Window::Main, testid)?;
+    for letter in text.chars() {
+        app.press(&[Key::Char(letter)])?;
+    }
+    Ok(())
+}
+
+/// Waits until a part of the page says this.
+fn says(app: &App, testid: &str, text: &str) -> Story {
+    let script = format!(
+        "return document.querySelector('[data-testid=\"{testid}\"]')?.textContent.includes({})",
+        serde_json::json!(text)
+    );
+    app.wait_in(Window::Main, &format!("{testid} says {text}"), &script).map(|_| ())
+}
+
+#[test]
+fn a_folder_is_opened_on_its_page_which_says_what_its_runs_reached_and_changed() -> Story {
+    asking(|app| {
+        let home = &app.home;
+        let project = home.work().join("project");
+        fs::create_dir(&project)?;
+        let real = fs::canonicalize(&project)?;
+        let server = hello()?;
+
+        app.click(Window::Main, "nav-folders")?;
+        app.wait_for_element(Window::Main, "[data-testid=\"folders-empty\"]")?;
+        app.shoot(Window::Main, "folders-empty")?;
+        app.click(Window::Main, "folder-open")?;
+        typed(app, "open-folder", &home.path().to_string_lossy())?;
+        typed(app, "open-agent", "coder")?;
+        app.click(Window::Main, "open-save")?;
+        says(app, "open-error", "home")?;
+        app.press(&[Key::Escape])?;
+        app.wait_until_gone("open-dialog")?;
+        app.click(Window::Main, "folder-open")?;
+        typed(app, "open-folder", &real.to_string_lossy())?;
+        typed(app, "open-agent", "coder")?;
+        app.click(Window::Main, "open-save")?;
+        app.click_armed(Window::Main, "loosen-apply")?;
+        app.wait_until_gone("open-dialog")?;
+        app.wait_for_element(Window::Main, "[data-testid=\"folder-reached-part\"]")?;
+
+        let once = fetching(app, server, &[])?;
+        app.wait_for_card(&server.to_string())?;
+        app.allow_once()?;
+        once.finish()?.expect_code(0)?;
+        says(app, "folder-reached", &server.to_string())?;
+        says(app, "folder-changes", "curl")?;
+        app.shoot(Window::Main, "folders-happened")?;
+
+        app.click_on("[data-testid=\"folder-connections-part\"] > summary")?;
+        app.click(Window::Main, "folder-add")?;
+        typed(app, "destination-name", &server.to_string())?;
+        app.click(Window::Main, "destination-save")?;
+        app.click_armed(Window::Main, "loosen-apply")?;
+        app.wait_until_gone("destination-dialog")?;
+        says(app, "folder-rules", &server.to_string())?;
+        app.shoot(Window::Main, "folders-connections")?;
+        fs::remove_file(project.join("got"))?;
+        fetching(app, server, &[])?.finish()?.expect_code(0)?;
+        ensure!(project.join("got").exists() && app.pending_ids()?.is_empty(), "nobody should be asked");
+        says(app, "folder-reached", "in 2 runs")?;
+
+        app.click(Window::Main, "changes-open")?;
+        app.click(Window::Main, "change-put-back")?;
+        wait_for(
+            "what the run made is gone",
+            PATIENCE,
+            || Ok((!project.join("got").exists()).then_some(())),
+        )?;
+        app.click(Window::Main, "folder-remove")?;
+        app.wait_for_element(Window::Main, "[data-testid=\"folders-empty\"]")?;
+        let again = written(app, "later")?;
+        app.wait_for_card("later")?;
+        app.deny()?;
+        again.finish()?.expect_code(200)?;
+        ensure!(!project.join("later").exists(), "what was denied ran");
         Ok(())
     })
 }

@@ -11,7 +11,7 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::{SocketAddr, TcpListener};
 
 /// A server on this machine that says hello to whoever asks.
-fn hello() -> anyhow::Result<SocketAddr> {
+pub(crate) fn hello() -> anyhow::Result<SocketAddr> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
     let address = listener.local_addr()?;
     std::thread::spawn(move || {
@@ -26,7 +26,7 @@ fn hello() -> anyhow::Result<SocketAddr> {
 }
 
 /// Has an agent fetch from there in its open folder.
-fn fetching(app: &App, server: SocketAddr, more: &[&str]) -> anyhow::Result<Running> {
+pub(crate) fn fetching(app: &App, server: SocketAddr, more: &[&str]) -> anyhow::Result<Running> {
     // Loopback of the box is the box's own: whoever means this machine's says so.
     let text = format!("for x in got; do curl -fsS --noproxy '' -o $x http://{server}/; done");
     let folder = app.home.file("project");

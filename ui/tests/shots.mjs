@@ -39,7 +39,7 @@ async function main(name, page, options, then) {
   await shot(name, tab);
 }
 
-const PAGES = ['inbox', 'agents', 'allowlist', 'rules', 'policy', 'history', 'connections', 'settings'];
+const PAGES = ['inbox', 'agents', 'allowlist', 'rules', 'folders', 'policy', 'history', 'connections', 'settings'];
 
 /** What makes a page show more of itself. */
 const THEN = {
@@ -54,6 +54,7 @@ const THEN = {
       .check();
   },
   rules: (tab) => tab.waitForSelector(at('breadth')),
+  folders: (tab) => tab.waitForSelector(at('folder-changes')),
   policy: async (tab) => {
     await tab.check(`${at('scopes')} [value="coder"]`);
     await tab.check(`${at('switch-ask')} [value="on-miss"]`);
@@ -352,6 +353,50 @@ async function closed(tab) {
   await tab.waitForSelector(at('folders-empty'));
 }
 
+/** What happened in the folders is there. */
+const happened = (tab) => tab.waitForSelector(at('folder-changes'));
+
+/** Rules about connections out of the first folder: one by hand, a kind of registries, and one for any box. */
+async function connectionsOfFolder(tab) {
+  await happened(tab);
+  await tab.evaluate(() => {
+    const within = '/home/mina/src/engine';
+    const rule = (id, about) => ({
+      id,
+      agent: 'coder',
+      effect: 'allow',
+      about,
+      createdAtMs: Date.now(),
+      from: 'typed',
+    });
+    window.mock.addCalls([
+      rule('one', { crossing: { host: 'docs.rs', port: 443, place: 'internet', within } }),
+      rule('two', { registries: { group: 'cargo', within } }),
+      rule('any', { registries: { group: 'go' } }),
+    ]);
+  });
+  await tab.waitForSelector(at('folder-rule'));
+  await tab.evaluate(() => document.querySelector('[data-testid="folder-connections-part"]').scrollIntoView());
+}
+
+async function folderAtHand(tab) {
+  await happened(tab);
+  await tab.evaluate(() => {
+    window.mock.atHand = window.folders.atHand();
+    window.mock.emit({ kind: 'rules-changed', hash: window.mock.ruleView.hash });
+  });
+  await tab.waitForSelector(at('at-hand'));
+}
+
+/** A destination that is none. */
+async function destinationForm(tab) {
+  await connectionsOfFolder(tab);
+  await tab.locator(at('folder-add')).first().click();
+  await tab.fill(at('destination-name'), 'docs.rs');
+  await tab.click(at('destination-save'));
+  await tab.waitForSelector(at('destination-error'));
+}
+
 /** A folder that cannot be opened. */
 async function openForm(tab) {
   await tab.click(at('folder-open'));
@@ -561,10 +606,13 @@ for (const [name, size] of [
   ['ko', { language: 'ko' }],
   ['zh', { language: 'zh' }],
 ]) {
-  await main(`folders-${name}`, 'rules', size, (tab) => toSection(tab, 'open-folders'));
-  await main(`folders-empty-${name}`, 'rules', size, closed);
-  await main(`folders-open-${name}`, 'rules', size, openForm);
-  await main(`folders-change-${name}`, 'rules', size, changeFolder);
+  await main(`folders-all-${name}`, 'folders', size, happened);
+  await main(`folders-connections-${name}`, 'folders', size, connectionsOfFolder);
+  await main(`folders-at-hand-${name}`, 'folders', size, folderAtHand);
+  await main(`folders-destination-${name}`, 'folders', size, destinationForm);
+  await main(`folders-empty-${name}`, 'folders', size, closed);
+  await main(`folders-open-${name}`, 'folders', size, openForm);
+  await main(`folders-change-${name}`, 'folders', size, changeFolder);
 }
 for (const [name, size] of [
   ['light', {}],

@@ -8,9 +8,9 @@ after(() => browser.close());
 
 const LANGUAGES = ['en', 'zh', 'ko'];
 
-/** Runs `body` on the page of rules, where open folders are. */
+/** Runs `body` on the page of open folders. */
 async function folders(body, options = {}) {
-  const tab = await browser.open('main', { width: 1160, height: 800, ...options, query: { page: 'rules' } });
+  const tab = await browser.open('main', { width: 1160, height: 800, ...options, query: { page: 'folders' } });
   await listed(tab, 5);
   await body(tab);
   assert.deepEqual(tab.errors, []);
@@ -66,7 +66,7 @@ test('each open folder says for whom, how long, what ran there and what is over'
     assert.equal(await unattended('w-1').isChecked(), false);
     assert.equal(await unattended('w-4').count(), 0, 'for no run at all any more');
     assert.match(await tab.textContent(row('w-4')), /U\+202E/);
-    assert.ok(!/[\u202a-\u202e]/.test(await tab.textContent(at('folders'))));
+    assert.ok(!/[\u202a-\u202e]/.test(await tab.textContent(at('content'))));
   }));
 
 test('a folder is closed and comes back', () =>
@@ -174,13 +174,11 @@ test('why a folder cannot be opened is said in the dialog, which stays for anoth
     assert.equal(await tab.locator(at('document-error')).count(), 0, 'nothing is left of it');
   }));
 
-test('what is looked for is a rule or a folder', () =>
+test('a folder is found by any of its words', () =>
   folders(async (tab) => {
     const search = 'input[type="search"]';
     await tab.fill(search, 'ENGINE');
     await listed(tab, 1);
-    assert.equal(await tab.locator(at('rule')).count(), 1);
-    assert.equal(await tab.locator(at('presets')).count(), 0);
     await tab.fill(search, 'nightly builds');
     await tab.waitForSelector(row('w-3'));
     await listed(tab, 1);
@@ -188,8 +186,19 @@ test('what is looked for is a rule or a folder', () =>
     await tab.waitForSelector(at('folders-no-match'));
     await tab.fill(search, '');
     await listed(tab, 5);
-    await tab.waitForSelector(at('presets'));
   }));
+
+test('the page of rules says where open folders are, and leads there', async () => {
+  const tab = await browser.open('main', { width: 1160, height: 800, query: { page: 'rules' } });
+  await tab.waitForSelector(at('rule'));
+  assert.equal(await tab.locator(at('folder')).count(), 0, 'in one place, not in two');
+  assert.match(await tab.textContent(at('folders-hint')), /open for agents[^]*on the page Folders/);
+  await tab.click(at('folders-go'));
+  await listed(tab, 5);
+  assert.equal(await tab.getAttribute(at('nav-folders'), 'aria-current'), 'page');
+  assert.deepEqual(tab.errors, []);
+  await tab.done();
+});
 
 test('without a folder the page says what opening one does and where it is offered', () =>
   folders(async (tab) => {

@@ -5,7 +5,7 @@ import { createRequire } from 'node:module';
 import { add, armed, at, shows, start } from '../harness.mjs';
 
 const AXE = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-const PAGES = ['inbox', 'agents', 'allowlist', 'rules', 'policy', 'history', 'connections', 'settings'];
+const PAGES = ['inbox', 'agents', 'allowlist', 'rules', 'folders', 'policy', 'history', 'connections', 'settings'];
 
 let browser;
 before(async () => (browser = await start()));
@@ -251,7 +251,10 @@ for (const theme of ['light', 'dark']) {
           await tab.keyboard.press('Escape');
           await tab.click(at('rule-refuse'));
           assert.deepEqual(await violations(tab), [], 'refuse dialog');
-          await tab.keyboard.press('Escape');
+        }
+        if (page === 'folders') {
+          await tab.waitForSelector(at('folder-reached-part'));
+          assert.deepEqual(await violations(tab), [], 'open folders');
           await tab.locator(at('folder-change')).first().click();
           assert.deepEqual(await violations(tab), [], 'change dialog of a folder');
           await tab.keyboard.press('Escape');

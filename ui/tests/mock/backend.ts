@@ -4,6 +4,7 @@ import type {
   AgentPreview,
   AgentPreviewParams,
   AgentsView,
+  CallRule,
   Card,
   ChangedBy,
   Confirmation,
@@ -12,6 +13,7 @@ import type {
   DocumentView,
   ErrorCode,
   FirstSteps,
+  FolderAtHand,
   HistoryEntry,
   Impact,
   Loosening,
@@ -32,12 +34,13 @@ import type {
 import { agents as sampleAgents, backups, preview, written } from './agents';
 import { apply, connections as sampleConnections } from './connections';
 import { document as sampleDocument, history as sampleHistory, resolved, tested } from './document';
+import { behind, doings, namedDestination, registries, type Doings } from './folders';
 import * as kept from './kept';
 import { keyOf, reads as sampleReads, stores as sampleStores, unavailable } from './policies';
 import { revoked, routed, routing } from './routing';
 import { removeTarget, sampled, saveTarget, setForward } from './forward';
 import { disconnect, forget, removeSource, retrySource, saveSource, setServer } from './pets';
-import { applyRuleEdit, rules as sampleRules } from './rules';
+import { applyRuleEdit, callViewOf, rules as sampleRules } from './rules';
 import { shown } from './text';
 import { explained } from './explained';
 
@@ -77,8 +80,13 @@ export class MockBackend implements Backend {
   view: DocumentView = sampleDocument(Date.now());
   lines: HistoryEntry[] = sampleHistory(Date.now());
   /** What is behind lines about changes, by their position. */
-  kept: Record<number, kept.KeptFolder> = {};
+  kept: Record<number, kept.KeptFolder> = behind();
   runs: RunningView[] = [];
+  /** What happened in open folders, by the folder. */
+  doings: Record<string, Doings> = doings(Date.now());
+  atHand: FolderAtHand | null = null;
+  /** From when on the history tells of folders; `null` where it is whole. */
+  foldersSince: number | null = null;
   ruleView: RulesView = sampleRules(Date.now());
   gateways: ConnectionsView = sampleConnections(Date.now());
   routes = routing(Date.now());
@@ -159,6 +167,14 @@ export class MockBackend implements Backend {
     this.lines = [entry, ...this.lines];
     this.kept[entry.seq] = folder;
     this.emit({ kind: 'history-appended', entry });
+  }
+
+  /** Somebody made rules about calls. */
+  addCalls(calls: CallRule[]): void {
+    this.ruleView.calls.push(...calls.map(callViewOf));
+    this.#hash += 1;
+    this.ruleView = { ...this.ruleView, hash: `hash-${this.#hash}` };
+    this.emit({ kind: 'rules-changed', hash: this.ruleView.hash });
   }
 
   /** Another program writes the document. */
@@ -336,6 +352,23 @@ export class MockBackend implements Backend {
     });
 
   verifyHistory: Backend['verifyHistory'] = () => this.#call('verifyHistory', [], () => ({ lines: this.lines.length }));
+
+  folders: Backend['folders'] = () =>
+    this.#call('folders', [], () => {
+      const open = new Set(this.ruleView.workspaces.map(({ rule }) => rule.folder));
+      const nothing = { runs: 0, reached: [], reachedMore: 0, changes: [], changesMore: 0 };
+      const folders = [...open].map((folder) => ({ folder, ...nothing, ...this.doings[folder] }));
+      return { folders, registries, ...(this.foldersSince === null ? {} : { sinceMs: this.foldersSince }) };
+    });
+
+  folderAtHand: Backend['folderAtHand'] = () => {
+    const found = this.atHand;
+    const isOpen = this.ruleView.workspaces.some(({ rule }) => rule.folder === found?.folder);
+    return this.#call('folderAtHand', [], () => (isOpen ? null : found));
+  };
+
+  namedDestination: Backend['namedDestination'] = (text) =>
+    this.#call('namedDestination', [text], () => namedDestination(text));
 
   keptChanges: Backend['keptChanges'] = (params) =>
     this.#call('keptChanges', [params], () => kept.changes(this.#folder(params.seq)));

@@ -3,6 +3,7 @@ import { MockBackend } from './backend';
 import * as cards from './cards';
 import * as connections from './connections';
 import * as crossings from './crossings';
+import * as folders from './folders';
 import * as kept from './kept';
 import * as lines from './lines';
 import * as pets from './pets';
@@ -16,6 +17,7 @@ declare global {
     agents: typeof agents;
     connections: typeof connections;
     crossings: typeof crossings;
+    folders: typeof folders;
     kept: typeof kept;
     pets: typeof pets;
     policies: typeof policies;
@@ -34,6 +36,7 @@ export function startMock(): MockBackend {
   window.agents = agents;
   window.connections = connections;
   window.crossings = crossings;
+  window.folders = folders;
   window.kept = kept;
   window.pets = pets;
   window.policies = policies;

@@ -5,6 +5,7 @@ import { AGENTS_CATALOGUES } from '../../src/lib/i18n/agents/index.svelte';
 import { CONNECTIONS_CATALOGUES } from '../../src/lib/i18n/connections/index.svelte';
 import { POLICIES_CATALOGUES } from '../../src/lib/i18n/policies/index.svelte';
 import { EXPECTED_CATALOGUES } from '../../src/lib/i18n/expected/index.svelte';
+import { FOLDERS_CATALOGUES } from '../../src/lib/i18n/folders/index.svelte';
 import { FORWARD_CATALOGUES } from '../../src/lib/i18n/forward/index.svelte';
 import { KEPT_CATALOGUES } from '../../src/lib/i18n/kept/index.svelte';
 import { PETS_CATALOGUES } from '../../src/lib/i18n/pets/index.svelte';
@@ -34,6 +35,7 @@ const of = (locale: Locale) =>
       connections: CONNECTIONS_CATALOGUES[locale],
       policies: POLICIES_CATALOGUES[locale],
       expected: EXPECTED_CATALOGUES[locale],
+      folders: FOLDERS_CATALOGUES[locale],
       forward: FORWARD_CATALOGUES[locale],
       kept: KEPT_CATALOGUES[locale],
       pets: PETS_CATALOGUES[locale],

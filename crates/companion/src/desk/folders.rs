@@ -148,7 +148,7 @@ impl Gathered {
     fn take(&mut self, entry: HistoryEntry) {
         match entry.event {
             HistoryEvent::Run { run } => self.ran(run),
-            HistoryEvent::Changes { changes } => {
+            HistoryEvent::Changes { changes, .. } => {
                 self.changed(entry.seq, entry.at_ms, entry.request_id, changes);
             }
             HistoryEvent::Request { agent, session, command, .. } => {

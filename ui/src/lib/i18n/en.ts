@@ -311,6 +311,7 @@ export const en = {
     agents: 'Agents',
     allowlist: 'Allowlist',
     rules: 'Rules',
+    folders: 'Folders',
     policy: 'Policy',
     history: 'History',
     connections: 'Connections',

@@ -303,6 +303,7 @@ export const ko: Catalogue = {
     agents: '에이전트',
     allowlist: '허용 목록',
     rules: '규칙',
+    folders: '폴더',
     policy: '정책',
     history: '기록',
     connections: '연결',

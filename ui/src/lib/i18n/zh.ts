@@ -301,6 +301,7 @@ export const zh: Catalogue = {
     agents: '智能体',
     allowlist: '允许列表',
     rules: '规则',
+    folders: '文件夹',
     policy: '策略',
     history: '历史记录',
     connections: '连接',

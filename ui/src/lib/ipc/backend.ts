@@ -13,6 +13,8 @@ import type {
   EffectiveView,
   EmbeddedEdit,
   ErrorCode,
+  FolderAtHand,
+  FoldersView,
   ForwardSettings,
   ForwardTargetEdit,
   GatewayEdit,
@@ -21,6 +23,7 @@ import type {
   KeptDiff,
   KeptParams,
   Mistake,
+  NamedDestination,
   Outcome,
   Page,
   PetSourceEdit,
@@ -89,6 +92,12 @@ export interface Backend {
   /** History newest first; `before` is exclusive, `null` means from the newest. */
   history(before: number | null, limit: number): Promise<HistoryPage>;
   verifyHistory(): Promise<ChainReport>;
+  /** What the history says about open folders, by its newest lines. */
+  folders(): Promise<FoldersView>;
+  /** The folder in which a connected agent asked last, where it can be opened and is not. */
+  folderAtHand(): Promise<FolderAtHand | null>;
+  /** What a person's `HOST:PORT` means; nothing is stored. */
+  namedDestination(text: string): Promise<NamedDestination>;
   /** What changed by a line of the history, the first thousand of it. */
   keptChanges(params: KeptParams): Promise<KeptChanges>;
   /** What differs by one of these changes. */

@@ -31,7 +31,7 @@ export const en = {
   on: 'On',
   off: 'Off',
   own: 'Your rules',
-  search: 'Search rules and open folders',
+  search: 'Search rules',
   show: 'Show',
   all: 'all',
   groups: { allow: 'allowed', deny: 'refused', over: 'ended' },
@@ -93,7 +93,6 @@ export const en = {
   keep: 'Keep as it is',
   gone: 'The rule is no longer there.',
   folders: {
-    title: 'Open folders',
     lead: 'Commands there that you would be asked about run in a box at once: they write only there, do not see your secrets, and you are asked where they may connect to. You are still asked about pushes and the like.',
     region: 'List of open folders',
     isOpen: 'Open',

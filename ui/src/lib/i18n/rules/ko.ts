@@ -34,7 +34,7 @@ export const ko: RulesCatalogue = {
   on: '켬',
   off: '끔',
   own: '내 규칙',
-  search: '규칙과 열어 준 폴더 검색',
+  search: '규칙 검색',
   show: '표시',
   all: '모두',
   groups: { allow: '허용', deny: '거부', over: '효력 끝남' },
@@ -96,7 +96,6 @@ export const ko: RulesCatalogue = {
   keep: '그대로 두기',
   gone: '그 규칙은 더 이상 없습니다.',
   folders: {
-    title: '열어 준 폴더',
     lead: '그곳에서 실행되고 원래는 물었을 명령이 바로 격리 환경에서 실행됩니다. 그 폴더에만 쓰고, 비밀은 보이지 않으며, 네트워크에 연결할 때는 묻습니다. 푸시 같은 것은 계속 묻습니다.',
     region: '열어 준 폴더 목록',
     isOpen: '열림',

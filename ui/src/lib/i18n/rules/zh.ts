@@ -29,7 +29,7 @@ export const zh: RulesCatalogue = {
   on: '开',
   off: '关',
   own: '您的规则',
-  search: '搜索规则和开放的文件夹',
+  search: '搜索规则',
   show: '显示',
   all: '全部',
   groups: { allow: '允许', deny: '拒绝', over: '已失效' },
@@ -89,7 +89,6 @@ export const zh: RulesCatalogue = {
   keep: '保持不变',
   gone: '这条规则已不存在。',
   folders: {
-    title: '开放的文件夹',
     lead: '在其中运行、本来会询问您的命令，会立即在隔离环境中运行：只能写入该文件夹，看不到您的机密，要连接网络时会询问您。推送之类的操作仍会询问您。',
     region: '开放的文件夹列表',
     isOpen: '已开放',

@@ -1,0 +1,84 @@
+import type { CallRuleDraft, CallRuleView, NamedDestination, RuleLimits, Shown, WorkspaceView } from './protocol';
+import { isOver } from './rules';
+import { ALL_AGENTS } from './words';
+
+/** A folder with everything that opens it: it may be open for several agents, each in its own way. */
+export interface OpenFolder {
+  /** As rules name it. */
+  folder: string;
+  shown: Shown;
+  openings: WorkspaceView[];
+}
+
+/** Open folders, each once, in the order of the rules. */
+export function openFolders(openings: readonly WorkspaceView[]): OpenFolder[] {
+  const found = new Map<string, OpenFolder>();
+  for (const view of openings) {
+    const { folder } = view.rule;
+    const one = found.get(folder) ?? { folder, shown: view.folder, openings: [] };
+    one.openings.push(view);
+    found.set(folder, one);
+  }
+  return [...found.values()];
+}
+
+/** For whom a rule about connections out of a folder is made: for its only agent, or for all where it is open for several. */
+export function agentOf({ openings }: OpenFolder): string {
+  const [first, ...others] = openings.map(({ rule }) => rule.agent);
+  return first !== undefined && others.every((agent) => agent === first) ? first : ALL_AGENTS;
+}
+
+/** The folder that a rule about connections is for; `null` for any box, `undefined` for a rule about something else. */
+function within({ rule: { about } }: CallRuleView): string | null | undefined {
+  if ('crossing' in about) return about.crossing.within ?? null;
+  return 'registries' in about ? (about.registries.within ?? null) : undefined;
+}
+
+/** Whether a rule about connections is for boxes around exactly this folder. */
+export function isOf(view: CallRuleView, folder: string): boolean {
+  return within(view) === folder;
+}
+
+/** Rules about connections out of a box around this folder, those for any box at the end. */
+export function connectionsOf(calls: readonly CallRuleView[], folder: string): CallRuleView[] {
+  const anywhere = calls.filter((view) => within(view) === null);
+  return [...calls.filter((view) => isOf(view, folder)), ...anywhere];
+}
+
+/** What rules say about the registries of one kind, from one folder. */
+export interface RegistrySwitch {
+  /** Rules that a switch takes away. */
+  on: CallRuleView[];
+  /** What decides beside the switch, if anything does. */
+  beside: 'anywhere' | 'refused' | null;
+}
+
+export function registrySwitch(
+  calls: readonly CallRuleView[],
+  folder: string,
+  group: string,
+  now: number,
+): RegistrySwitch {
+  const about = connectionsOf(calls, folder).filter(
+    (view) => 'registries' in view.rule.about && view.rule.about.registries.group === group && !isOver(view, now),
+  );
+  const allowing = about.filter(({ rule }) => rule.effect === 'allow');
+  const on = allowing.filter((view) => isOf(view, folder));
+  if (about.length > allowing.length) return { on, beside: 'refused' };
+  return { on, beside: allowing.length > on.length ? 'anywhere' : null };
+}
+
+/** The rule that lets registries of a kind be reached from a folder. */
+export function registryRule(agent: string, folder: string, group: string): CallRuleDraft {
+  return { agent, effect: 'allow', about: { registries: { group, within: folder } } };
+}
+
+/** The rule that lets a destination be reached from a folder. */
+export function destinationRule(
+  agent: string,
+  folder: string,
+  { host, port, place }: NamedDestination,
+  limits: RuleLimits,
+): CallRuleDraft {
+  return { agent, effect: 'allow', about: { crossing: { host, port, place, within: folder } }, limits };
+}
