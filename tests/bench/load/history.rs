@@ -86,6 +86,7 @@ async fn write(places: &Places, from: usize, to: usize) -> Result<()> {
             error: None,
             output_tail: "ok".to_owned(),
             reached: Vec::new(),
+            within: None,
         };
         history.append(id, HistoryEvent::Run { run }).await?;
     }

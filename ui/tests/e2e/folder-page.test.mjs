@@ -228,6 +228,74 @@ test('the folder at hand is opened by one click and a confirmation, and not offe
     await card(tab, '/home/mina/src/harbor').waitFor();
   }));
 
+/** The last of the first steps, with a folder that could be opened. */
+async function lastStep(body, options = {}) {
+  const shown = (text) => ({ spans: [{ kind: 'plain', text }] });
+  const folder = '/home/mina/src/harbor';
+  const atHand = { agent: 'claude-code', folder, agentShown: shown('claude-code'), folderShown: shown(folder) };
+  const start = { firstSteps: 'due', atHand };
+  const tab = await browser.open('main', { width: 1160, height: 800, ...options, start, query: { page: 'inbox' } });
+  await tab.waitForSelector(at('first-steps'));
+  assert.equal(await tab.locator(at('at-hand')).count(), 0, 'agents come first');
+  await tab.click(at('step-next'));
+  await tab.click(at('step-next'));
+  await tab.waitForSelector(at('at-hand'));
+  await body(tab);
+  assert.deepEqual(tab.errors, []);
+  await tab.done();
+}
+
+test('the first steps offer the folder at hand, say what it means, and open it after a confirmation', () =>
+  lastStep(async (tab) => {
+    assert.match(await tab.textContent(at('at-hand')), /claude-code asked last in \/home\/mina\/src\/harbor[^]*your secrets/);
+    await loosens(tab, 'allow in a box what runs in /home/mina/src/harbor');
+    await tab.click(at('at-hand-open'));
+    await tab.click(at('loosen-keep'));
+    assert.equal(await tab.locator(at('at-hand-opened')).count(), 0, 'nothing was opened');
+    await tab.click(at('at-hand-open'));
+    await applies(tab);
+    await tab.waitForSelector(at('at-hand-opened'));
+    await tab.waitForSelector(at('at-hand'), { state: 'detached' });
+    const [{ kind, rule }] = (await edits(tab)).at(-1).edits;
+    assert.deepEqual([kind, rule.agent, rule.folder], ['open-workspace', 'claude-code', '/home/mina/src/harbor']);
+    await tab.click(at('step-next'));
+    await tab.waitForSelector(at('first-steps'), { state: 'detached' });
+  }));
+
+test('the folder at hand can be left out, and no key alone opens it', () =>
+  lastStep(async (tab) => {
+    await tab.keyboard.press('Enter');
+    await tab.keyboard.press('Space');
+    assert.deepEqual(await edits(tab), []);
+    await tab.keyboard.press('Escape');
+    await tab.waitForSelector(at('first-steps'), { state: 'detached' });
+    assert.deepEqual(await edits(tab), []);
+  }));
+
+test('the offer of the first steps fits small windows without a violation in every language', async () => {
+  for (const language of LANGUAGES) {
+    for (const [width, height] of [
+      [360, 300],
+      [1160, 800],
+    ]) {
+      await lastStep(
+        async (tab) => {
+          const excess = await tab.evaluate(() => {
+            const content = document.querySelector('[data-testid="content"]');
+            return [document.scrollingElement.scrollWidth - innerWidth, content.scrollWidth - content.clientWidth];
+          });
+          assert.ok(
+            excess.every((pixels) => pixels <= 0),
+            `${language}: ${excess}`,
+          );
+          assert.deepEqual(await violations(tab), [], language);
+        },
+        { width, height, language },
+      );
+    }
+  }
+});
+
 test('a folder that is open for several agents is one folder', () =>
   folders(async (tab) => {
     await tab.evaluate((folder) => {

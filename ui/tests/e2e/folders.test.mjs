@@ -133,7 +133,7 @@ test('a folder is opened with what was typed, after it was named and confirmed',
     await tab.fill(at('open-folder'), 'src');
     assert.match(await tab.textContent(at('open-dialog')), /A folder begins with \//);
     assert.equal(await tab.isDisabled(at('open-save')), true);
-    await tab.fill(at('open-folder'), '/srv/work');
+    await tab.fill(at('open-folder'), '/srv/work/');
     await tab.fill(at('open-note'), 'Mine.');
     await tab.check(`${at('open-kind')} [value="always"]`);
     await loosens(tab, 'allow in a box what runs in /srv/work');

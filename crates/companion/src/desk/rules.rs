@@ -74,6 +74,10 @@ impl Desk {
     async fn check_opened(&self, edits: &[RuleEdit]) -> Result<(), CommandError> {
         for edit in edits {
             if let RuleEdit::OpenWorkspace { rule } | RuleEdit::ReplaceWorkspace { rule, .. } = edit {
+                if let Some(real) = another_name(&rule.folder) {
+                    let message = format!("{} leads to {real}; open that", rule.folder);
+                    return Err(super::error(ErrorCode::Invalid, message));
+                }
                 let opened = self.inner.parts.host.may_be_opened(&rule.folder).await;
                 opened.map_err(|why| super::error(ErrorCode::Invalid, format!("{why}; {}", why.remedy())))?;
             }
@@ -86,6 +90,13 @@ impl Desk {
         let aside = self.inner.parts.rules.reset().await.map_err(rules_error)?;
         Ok(aside.display().to_string())
     }
+}
+
+/// The real path of a folder that is named otherwise. Rules compare real paths, and what was confirmed is what is stored, so a link is
+/// not followed for the person. One system call for each part of the path.
+fn another_name(folder: &str) -> Option<String> {
+    let real = std::fs::canonicalize(folder).ok()?;
+    (real != std::path::Path::new(folder)).then(|| real.display().to_string())
 }
 
 /// The rules as pages and command line show them.

@@ -6,10 +6,10 @@ use countersign_core::paths::Paths;
 use countersign_policy::display;
 use countersign_protocol::history::{HistoryEvent, KeptSpan, ReachedView, RunView};
 use countersign_protocol::question::{Outcome, QuestionKind, Via};
-use countersign_protocol::rule_edits::{RuleEdit, RuleEditParams};
+use countersign_protocol::rule_edits::{RuleEdit, RuleEditParams, RuleEditResult};
 use countersign_protocol::rules::{Attendance, NetPlace, RuleLimits, WorkspaceDraft};
 use countersign_protocol::ui::{
-    ErrorCode, FOLDER_CHANGES, FOLDER_COMMAND_CHARS, FOLDER_DESTINATIONS, FolderView,
+    CommandError, ErrorCode, FOLDER_CHANGES, FOLDER_COMMAND_CHARS, FOLDER_DESTINATIONS, FolderView,
 };
 use pretty_assertions::assert_eq;
 use std::collections::BTreeMap;
@@ -45,7 +45,7 @@ impl Rig {
         fs::canonicalize(path).unwrap().into_os_string().into_string().unwrap()
     }
 
-    async fn open(&self, agent: &str, folder: &str) {
+    async fn opened(&self, agent: &str, folder: &str) -> Result<RuleEditResult, CommandError> {
         let desk = self.companion.desk();
         let rule = WorkspaceDraft {
             agent: agent.to_owned(),
@@ -56,8 +56,11 @@ impl Rig {
         };
         let edits = vec![RuleEdit::OpenWorkspace { rule }];
         let base_hash = desk.rules().await.hash;
-        let opened = desk.edit_rules(RuleEditParams { base_hash, edits, confirmed: true }).await.unwrap();
-        assert!(opened.applied);
+        desk.edit_rules(RuleEditParams { base_hash, edits, confirmed: true }).await
+    }
+
+    async fn open(&self, agent: &str, folder: &str) {
+        assert!(self.opened(agent, folder).await.unwrap().applied);
     }
 
     async fn write(&self, id: &str, event: HistoryEvent) {
@@ -192,6 +195,21 @@ async fn the_page_knows_registries_and_reads_a_destination_as_the_command_line_d
     let wrong = desk.named_destination("docs.rs").unwrap_err();
     assert_eq!(wrong.code, ErrorCode::Invalid);
     assert!(wrong.message.contains("HOST:PORT"), "{wrong:?}");
+    rig.companion.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_link_is_not_followed_for_the_person_but_named_with_where_it_leads() {
+    let rig = Rig::start();
+    let desk = rig.companion.desk();
+    let folder = rig.folder("engine");
+    let link = rig.home.path().join("src/link").display().to_string();
+    std::os::unix::fs::symlink(&folder, &link).unwrap();
+    let refused = rig.opened("*", &link).await.unwrap_err();
+    assert_eq!(refused.code, ErrorCode::Invalid);
+    assert!(refused.message.ends_with(&format!("leads to {folder}; open that")), "{refused:?}");
+    assert!(desk.rules().await.workspaces.is_empty());
+    rig.open("*", &folder).await;
     rig.companion.stop().await;
 }
 
