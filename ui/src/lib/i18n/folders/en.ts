@@ -41,7 +41,7 @@ export const en = {
     opened: 'It is open. The page Folders shows what happens there, and closes it.',
   },
   hint: 'Folders that are open for agents, and what may be reached from them, are on the page Folders.',
-  go: 'Open Folders',
+  go: 'Go to Folders',
 };
 
 /** A catalogue with the keys and parameters of the English one. */
