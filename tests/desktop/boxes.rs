@@ -82,6 +82,7 @@ fn a_folder_is_opened_on_its_page_which_says_what_its_runs_reached_and_changed()
         let real = fs::canonicalize(&project)?;
         let server = hello()?;
 
+        app.start_again(&[])?;
         app.click(Window::Main, "nav-folders")?;
         app.wait_for_element(Window::Main, "[data-testid=\"folders-empty\"]")?;
         app.shoot(Window::Main, "folders-empty")?;
