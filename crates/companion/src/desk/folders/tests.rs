@@ -92,7 +92,7 @@ impl Rig {
 
     async fn changed(&self, id: &str, folder: &str, made: u32) {
         let changes = KeptSpan { folder: display::escape(folder), made, ..KeptSpan::default() };
-        self.write(id, HistoryEvent::Changes { changes }).await;
+        self.write(id, HistoryEvent::Changes { changes, put_back: None }).await;
     }
 
     async fn views(&self) -> Vec<FolderView> {
