@@ -247,7 +247,10 @@ async function lastStep(body, options = {}) {
 
 test('the first steps offer the folder at hand, say what it means, and open it after a confirmation', () =>
   lastStep(async (tab) => {
-    assert.match(await tab.textContent(at('at-hand')), /claude-code asked last in \/home\/mina\/src\/harbor[^]*your secrets/);
+    assert.match(
+      await tab.textContent(at('at-hand')),
+      /claude-code asked last in \/home\/mina\/src\/harbor[^]*your secrets/,
+    );
     await loosens(tab, 'allow in a box what runs in /home/mina/src/harbor');
     await tab.click(at('at-hand-open'));
     await tab.click(at('loosen-keep'));
