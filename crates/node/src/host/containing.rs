@@ -209,7 +209,7 @@ impl Host {
         ran
     }
 
-    /// What failed and is known to want more than the box has says so at the end
+    /// The same, where the command waits for `ready` alone. What failed and is known to want more than the box has says so at the end
     /// of its output, for the agent: else it would try again in other ways.
     async fn contain_when(
         &self,

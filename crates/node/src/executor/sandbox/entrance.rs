@@ -1,5 +1,6 @@
 //! Programs of ours in and around a box: one lays out its file system, and one is the first in it, where it has a way out. Both are a
-//! small one beside the app, or this very program once more. The first in it listens on loopback of the box, starts the command, and carries what connects to the gate until the command has ended.
+//! small one beside the app, or this very program once more. The first in it puts up the second wall, listens on loopback of the box,
+//! starts the command, and carries what connects to the gate until the command has ended.
 //!
 //! The command is its child and nothing else is: a shell that waits for all its children, or asks who its parent is, sees nothing
 //! unusual. It has the command's rights and walls, so a command that ends it, or speaks to the gate itself, only loses or does by
