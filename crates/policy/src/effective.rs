@@ -1,5 +1,6 @@
 //! What is in force for a request, and which layer says so (docs/protocol/document.md, "Whose value holds").
 
+use countersign_protocol::rules::Attendance;
 use countersign_protocol::trace::PolicyLayer;
 use countersign_protocol::vocabulary::{Ask, Security};
 
@@ -85,6 +86,19 @@ impl Effective {
         self
     }
 
+    /// Whether somebody is there to be asked about what no rule covers. A request that asks for questions puts nobody there: what
+    /// the policy would not run without it is asked about, and no open folder makes it run unasked.
+    pub fn attendance(&self) -> Attendance {
+        let refused_without = self.ask.layer == PolicyLayer::Requested
+            && self.ask.value == Ask::OnMiss
+            && self.security.layer != PolicyLayer::Requested;
+        if self.ask.value == Ask::Off || refused_without {
+            Attendance::Unattended
+        } else {
+            Attendance::Attended
+        }
+    }
+
     /// Security reduced to at most the fallback, for a run that nobody could be asked about.
     #[must_use]
     pub fn fallen_back(mut self) -> Self {
@@ -132,6 +146,24 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_request_puts_nobody_there_to_be_asked() {
+        let check = |security, ask, wish_security, wish_ask, expected| {
+            let requested = Requested { security: wish_security, ask: wish_ask };
+            let policy = effective(security, ask, Security::Deny).hardened(requested);
+            assert_eq!(policy.attendance(), expected, "{security:?} {ask:?} and {requested:?}");
+        };
+        let (attended, unattended) = (Attendance::Attended, Attendance::Unattended);
+        let allowlist = Some(Security::Allowlist);
+        check(Security::Allowlist, Ask::OnMiss, None, None, attended);
+        check(Security::Allowlist, Ask::OnMiss, None, Some(Ask::OnMiss), attended);
+        check(Security::Allowlist, Ask::Off, None, None, unattended);
+        check(Security::Allowlist, Ask::Off, None, Some(Ask::OnMiss), unattended);
+        check(Security::Allowlist, Ask::Off, allowlist, Some(Ask::OnMiss), unattended);
+        check(Security::Full, Ask::Off, allowlist, Some(Ask::OnMiss), attended);
+        check(Security::Full, Ask::Off, allowlist, None, unattended);
     }
 
     #[test]

@@ -3,7 +3,9 @@
 use crate::support::inputs::{answer, security, world};
 use crate::support::{CWD, World, workspace};
 use countersign_commands::analysis::analyze_argv;
+use countersign_commands::shell::OpaqueReason;
 use countersign_policy::approved::{ApprovedCommand, ContainedCommand, NotRunnable, Plan};
+use countersign_policy::effective::Requested;
 use countersign_policy::evaluate::{
     AskReason, DenyReason, Evaluation, Evidence, LocalRules, Subject, Verdict, Walls, evaluate,
 };
@@ -52,6 +54,23 @@ fn what_no_rule_covers_is_contained_in_an_open_folder() {
     let mut unusual = World::new(OPAQUE, Security::Allowlist, Ask::OnMiss).open(unattended);
     unusual.unusual_env = vec!["LD_ODD".to_owned()];
     assert!(matches!(unusual.verdict(), Verdict::Ask(_)), "{:?}", unusual.verdict());
+}
+
+#[test]
+fn t22_a_request_for_questions_opens_no_folder() {
+    let check = |security, attendance, requested: Requested, expected: &str| {
+        let mut world = World::new(OPAQUE, security, Ask::Off).open(attendance);
+        world.policy = world.policy.hardened(requested);
+        assert_eq!(word(&world), expected, "{security:?} {attendance:?} {requested:?}");
+    };
+    let asks = Requested { security: None, ask: Some(Ask::OnMiss) };
+    let asks_about_all_but_entries = Requested { security: Some(Security::Allowlist), ..asks };
+    // Without the request it would not run at all.
+    let uncoverable = format!("ask {}", OpaqueReason::For.as_str());
+    check(Security::Allowlist, Attendance::Attended, asks, &uncoverable);
+    check(Security::Allowlist, Attendance::Unattended, asks, "contain /srv/app");
+    // Without it it would run outside.
+    check(Security::Full, Attendance::Attended, asks_about_all_but_entries, "contain /srv/app");
 }
 
 #[test]

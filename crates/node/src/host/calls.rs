@@ -54,7 +54,8 @@ impl Host {
         let (security, ask) = (policy.security.value, policy.ask.value);
         let ruling = match ruling {
             Ruled::Nothing => {
-                self.open_for_call(&question.agent, question.session.as_ref(), &call.facts, ask).await
+                let session = question.session.as_ref();
+                self.open_for_call(&question.agent, session, &call.facts, policy.attendance()).await
             }
             ruling => ruling,
         };

@@ -76,14 +76,12 @@ impl Host {
         place: (&Placement, Option<Confinement>),
         facts: &Facts,
         own: &OwnRules,
-        ask: Ask,
+        attendance: Attendance,
     ) -> Around {
         let (Placement::Here { .. }, None | Some(Confinement::Box)) = place else { return Around::Nothing };
         let Some(cwd) = &facts.cwd else { return Around::Nothing };
-        let unattended =
-            (ask == Ask::Off).then(|| own.open_around(&cwd.real_path, Attendance::Unattended)).flatten();
-        let Some(workspace) = unattended.or_else(|| own.open_around(&cwd.real_path, Attendance::Attended))
-        else {
+        let first = own.open_around(&cwd.real_path, attendance);
+        let Some(workspace) = first.or_else(|| own.open_around(&cwd.real_path, Attendance::Attended)) else {
             return Around::Nothing;
         };
         match sandbox::check_box(&self.boxed(&workspace.folder, own), &self.grounds()).await {
@@ -160,7 +158,7 @@ impl Host {
     ) -> Option<(OwnRules, Around, Evaluation)> {
         let Judged { analysis, facts, policy, .. } = judged;
         let own = self.own_rules(&checked.agent, checked.session.as_ref(), analysis, facts).await;
-        let around = self.around(checked.place(), facts, &own, policy.ask.value).await;
+        let around = self.around(checked.place(), facts, &own, policy.attendance()).await;
         let subject = Subject { local: own.local(), walls: around.walls(), ..judged.subject(checked) };
         let evaluation = evaluate(&subject, None);
         matches!(evaluation.verdict, Verdict::Contain(_)).then_some((own, around, evaluation))
@@ -172,9 +170,8 @@ impl Host {
         agent: &AgentId,
         session: Option<&SessionKey>,
         call: &CallFacts,
-        ask: Ask,
+        attendance: Attendance,
     ) -> Ruled {
-        let attendance = if ask == Ask::Off { Attendance::Unattended } else { Attendance::Attended };
         let own = self.rules_of(agent, session, Folders::new()).await;
         let paths: Vec<&Path> = call.files.iter().flat_map(|file| &file.paths).map(Path::new).collect();
         let around = paths.first().and_then(|first| own.open_around(first.parent()?, attendance));

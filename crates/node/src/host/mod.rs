@@ -428,7 +428,7 @@ impl Host {
         }
         let own = self.own_rules(&checked.agent, checked.session.as_ref(), &analysis, &facts).await;
         let policy = checked.placement.policy(&in_force);
-        let around = self.around(checked.place(), &facts, &own, policy.ask.value).await;
+        let around = self.around(checked.place(), &facts, &own, policy.attendance()).await;
         Ok(Judged { analysis, facts, in_force, policy, trust, own, around, granted: None, unrecorded: None })
     }
 

@@ -59,8 +59,8 @@ impl Host {
         let home = self.parts.home.to_string_lossy();
         let (analysis, facts) = self.probe(argv, cwd.unwrap_or(&home), trust.profile);
         let own = self.own_rules(agent, None, &analysis, &facts).await;
-        let around =
-            self.around((&Placement::default(), None), &facts, &own, in_force.policy.ask.value).await;
+        let attendance = in_force.policy.attendance();
+        let around = self.around((&Placement::default(), None), &facts, &own, attendance).await;
         look(&Subject {
             walls: around.walls(),
             argv,

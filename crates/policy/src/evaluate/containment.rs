@@ -61,17 +61,18 @@ pub struct Held {
 /// The box in which `subject` runs unasked; `None` where there is none for it, an error where it is for a person all the same.
 ///
 /// Called only where no rule refuses it, none may refuse it, and none covers it.
-pub(super) fn of(subject: &Subject<'_>, ask: Ask) -> Result<Option<Contained>, Held> {
+pub(super) fn of(subject: &Subject<'_>) -> Result<Option<Contained>, Held> {
     let held = |cause, what: &str| Err(Held { cause, what: escape(what) });
     let workspace = match subject.walls {
         Walls::None => return Ok(None),
         Walls::Missing(why) => return held(HeldCause::NoBox, why),
         Walls::Around(workspace) => workspace,
     };
-    match (ask, workspace.attendance) {
-        (Ask::Always, _) => return held(HeldCause::AskAlways, ""),
-        (Ask::Off, Attendance::Attended) => return held(HeldCause::Unattended, ""),
-        (Ask::Off, Attendance::Unattended) | (Ask::OnMiss, _) => {}
+    if subject.policy.ask.value == Ask::Always {
+        return held(HeldCause::AskAlways, "");
+    }
+    if (subject.policy.attendance(), workspace.attendance) == (Attendance::Unattended, Attendance::Attended) {
+        return held(HeldCause::Unattended, "");
     }
     // They are for the program that is started, and the first one of these stands outside of the walls.
     if let Some(name) = subject.unusual_env.first() {

@@ -308,7 +308,7 @@ fn precedence(
     // 6. In an open folder what no rule covers runs behind walls, which hold whatever it is.
     let open = subject.origin == Origin::Fresh && answer.is_none();
     if open && security.value == Security::Allowlist && coverage.covered == Covered::No {
-        match containment::of(subject, ask.value) {
+        match containment::of(subject) {
             Ok(Some(contained)) => return Verdict::Contain(contained),
             Ok(None) => {}
             Err(why) => *held = Some(why),

@@ -214,7 +214,7 @@ async fn a_tool_of_an_agents_own_may_change_what_a_command_in_the_box_could() {
     use countersign_policy::calls::{CallFacts, CallNature, TouchedFile};
     let place = Place::new("allowlist", "on-miss").await;
     place.open("coder", Attendance::Attended).await;
-    let check = async |names: &[&str], agent: &str, ask: Ask, expected: bool| {
+    let check = async |names: &[&str], agent: &str, attendance: Attendance, expected: bool| {
         let file = |name: &&str| TouchedFile {
             paths: vec![place.folder.join(name).to_str().unwrap().to_owned()],
             plain_below: None,
@@ -226,15 +226,19 @@ async fn a_tool_of_an_agents_own_may_change_what_a_command_in_the_box_could() {
             ..CallFacts::default()
         };
         let agent = AgentId::of(Some(agent));
-        let ruled = place.rig.host.open_for_call(&agent, None, &call, ask).await;
-        assert_eq!(matches!(ruled, own_rules::Ruled::Allow(_)), expected, "{names:?} {agent:?} {ask:?}");
+        let ruled = place.rig.host.open_for_call(&agent, None, &call, attendance).await;
+        assert_eq!(
+            matches!(ruled, own_rules::Ruled::Allow(_)),
+            expected,
+            "{names:?} {agent:?} {attendance:?}"
+        );
     };
     std::fs::create_dir(place.folder.join("src")).unwrap();
-    check(&["a.txt"], "coder", Ask::OnMiss, true).await;
-    check(&["Makefile", "src/b.rs"], "coder", Ask::OnMiss, true).await;
-    check(&["a.txt"], "other", Ask::OnMiss, false).await;
-    check(&["a.txt"], "coder", Ask::Off, false).await;
-    check(&[], "coder", Ask::OnMiss, false).await;
+    check(&["a.txt"], "coder", Attendance::Attended, true).await;
+    check(&["Makefile", "src/b.rs"], "coder", Attendance::Attended, true).await;
+    check(&["a.txt"], "other", Attendance::Attended, false).await;
+    check(&["a.txt"], "coder", Attendance::Unattended, false).await;
+    check(&[], "coder", Attendance::Attended, false).await;
     for kept in [
         "../beside",
         ".git/config",
@@ -245,8 +249,8 @@ async fn a_tool_of_an_agents_own_may_change_what_a_command_in_the_box_could() {
         ".env",
         "src/.env",
     ] {
-        check(&[kept], "coder", Ask::OnMiss, false).await;
-        check(&["a.txt", kept], "coder", Ask::OnMiss, false).await;
+        check(&[kept], "coder", Attendance::Attended, false).await;
+        check(&["a.txt", kept], "coder", Attendance::Attended, false).await;
     }
 }
 
