@@ -181,23 +181,27 @@ fn spawn(
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
-    start_in(process, terminal, called)
+    start_in(process, terminal, None, called)
 }
 
-/// Starts it in its terminal, if it gets one.
+/// Starts it in its terminal, if it gets one. `input` is its standard input, where that is something of its own.
 fn start_in(
     mut process: Command,
     terminal: Option<Terminal>,
+    input: Option<OwnedFd>,
     called: Option<&str>,
 ) -> std::io::Result<Started> {
     let Some(Terminal { ours, its }) = terminal else {
+        if let Some(input) = input {
+            process.stdin(input);
+        }
         return Ok((tree::start(&mut process, called)?, None));
     };
     let (name, kind) = terminal::KIND;
     if !process.as_std().get_envs().any(|(known, _)| known == name) {
         process.env(name, kind);
     }
-    Ok((tree::start_in(process, its, called)?, Some(ours)))
+    Ok((tree::start_in(process, its, input, called)?, Some(ours)))
 }
 
 /// A process with all that it starts, and its terminal where it has one.

@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Read};
+use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 use tokio::process::{Child, Command};
 use uuid::Uuid;
@@ -56,10 +57,20 @@ pub(super) fn start(process: &mut Command, name: Option<&str>) -> io::Result<(Ch
     lead(process.spawn(), tree)
 }
 
-/// The same in a terminal of its own: it leads a session, whose controlling terminal that is.
-pub(super) fn start_in(mut process: Command, terminal: Pts, name: Option<&str>) -> io::Result<(Child, Tree)> {
+/// The same in a terminal of its own: it leads a session, whose controlling terminal that is. `input` is its standard input, where
+/// that is not the terminal.
+pub(super) fn start_in(
+    mut process: Command,
+    terminal: Pts,
+    input: Option<OwnedFd>,
+    name: Option<&str>,
+) -> io::Result<(Child, Tree)> {
     let tree = begin(&mut process, name);
-    let spawned = pty_process::Command::from(process).spawn(terminal).map_err(|error| match error {
+    let mut process = pty_process::Command::from(process);
+    if let Some(input) = input {
+        process = process.stdin(input);
+    }
+    let spawned = process.spawn(terminal).map_err(|error| match error {
         pty_process::Error::Io(error) => error,
         other => io::Error::other(other),
     });

@@ -32,6 +32,7 @@ use tokio::process::Command;
 use tokio::sync::OnceCell;
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
+pub(super) use walls::FIRST_HANDED;
 use walls::{Named, Walls};
 
 /// A bubblewrap that works here.
@@ -305,16 +306,15 @@ fn spawn(
     let (mut list, handed, laid) = walls.into_parts();
     list.push("--".into());
     list.extend(line);
-    let (program, list, handed) = match (profile, laid) {
-        (
-            Profile::Box(Site { plan: Plan { passes: Some(passes), .. }, stage: Some(stage), .. }),
-            Some(laid),
-        ) => stage.line(&laid, passes, &bubblewrap.program, list, handed)?,
-        _ => (bubblewrap.program.clone(), list, handed),
+    let (mut process, input) = match (profile, laid) {
+        (Profile::Box(Site { stage: Some(stage), .. }), Some(laid)) => {
+            let (process, input) = stage.process(&laid, &bubblewrap.program, list, handed)?;
+            (process, Some(input))
+        }
+        _ => (numbered(&bubblewrap.program, list, handed)?, None),
     };
-    let mut process = start(&program, list, handed)?;
     process.env_clear().envs(command.environment(base_env)).env("OPENCLAW_CLI", "1").env("PWD", cwd);
-    Ok(Spawned { started: start_in(process, terminal, called)?, status, held })
+    Ok(Spawned { started: start_in(process, terminal, input, called)?, status, held })
 }
 
 /// What bubblewrap said when it was asked something.
@@ -324,34 +324,41 @@ struct Reply {
 }
 
 async fn answer(program: &Path, list: Vec<OsString>, handed: Vec<OwnedFd>) -> io::Result<Reply> {
-    let mut process = start(program, list, handed)?;
+    heard(numbered(program, list, handed)?).await
+}
+
+async fn heard(mut process: Command) -> io::Result<Reply> {
     let asked = process.env_clear().process_group(0).output();
     let output = timeout(ANSWER_WAIT, asked).await.map_err(|_| io::Error::other("it does not answer"))??;
     let text = [output.stdout, output.stderr].concat();
     Ok(Reply { good: output.status.success(), text: String::from_utf8_lossy(&text).into_owned() })
 }
 
-/// Bubblewrap with these arguments and, from [`walls::FIRST_HANDED`] on, these descriptors and no others.
+/// Bubblewrap with these arguments and, from [`FIRST_HANDED`] on, these descriptors.
+fn numbered(program: &Path, list: Vec<OsString>, handed: Vec<OwnedFd>) -> io::Result<Command> {
+    let mapped = (FIRST_HANDED..).zip(handed);
+    let mapped = mapped.map(|(child_fd, parent_fd)| FdMapping { parent_fd, child_fd }).collect();
+    let mut process = bare(program);
+    process.args(list).fd_mappings(mapped).map_err(io::Error::other)?;
+    Ok(process)
+}
+
+/// A program that finds nothing open but its standard streams.
 #[expect(
     clippy::disallowed_methods,
     reason = "the program behind it is an approved one, or asks about bubblewrap itself"
 )]
-fn start(program: &Path, list: Vec<OsString>, handed: Vec<OwnedFd>) -> io::Result<Command> {
+fn bare(program: &Path) -> Command {
     // Whatever else is open here, perhaps left by who started this process, would be open in the sandbox too.
     close_fds::set_fds_cloexec_threadsafe(walls::AFTER_STANDARD, &[]);
-    let mapped = (walls::FIRST_HANDED..).zip(handed);
-    let mapped = mapped.map(|(child_fd, parent_fd)| FdMapping { parent_fd, child_fd }).collect();
     let mut process = Command::new(program);
     process
-        .args(list)
         .current_dir("/")
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
-        .kill_on_drop(true)
-        .fd_mappings(mapped)
-        .map_err(io::Error::other)?;
-    Ok(process)
+        .kill_on_drop(true);
+    process
 }
 
 /// What stands in the way, as far as the kernel tells.

@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, ErrorKind};
 use std::net::{Ipv4Addr, SocketAddr};
-use std::os::fd::{OwnedFd, RawFd};
+use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 use std::process::{ExitCode, ExitStatus};
@@ -32,7 +32,7 @@ pub fn entered(mut arguments: impl Iterator<Item = OsString>) -> Option<ExitCode
     let run: fn(Vec<OsString>) -> io::Result<ExitCode> = match word.to_str()? {
         ENTER => enter,
         CONNECT => tunnel,
-        LAY_OUT => |arguments| Err(lay_out(&arguments)),
+        LAY_OUT => |arguments| Err(layout::lay_out(&arguments)),
         _ => return None,
     };
     let ended = run(arguments.collect());
@@ -73,23 +73,6 @@ pub(super) fn program() -> io::Result<OwnedFd> {
         Some(command) => open(&command).or_else(|_| open(Path::new(OWN))),
         None => open(Path::new(OWN)),
     }
-}
-
-/// What lays out a box as a file says, if it is open as this number, and then goes on as the program that follows.
-pub(super) fn laying_out(own: RawFd, file: &Path) -> [OsString; 4] {
-    let program = format!("/proc/self/fd/{own}");
-    [program.into(), LAY_OUT.into(), own.to_string().into(), file.into()]
-}
-
-/// `NUMBER FILE PROGRAM ARGUMENT…`. Returns only if it cannot be done.
-fn lay_out(arguments: &[OsString]) -> io::Error {
-    let number = arguments.first().and_then(|number| number.to_str()?.parse().ok());
-    let Some((number, rest)) = number.zip(arguments.get(1..)) else {
-        return io::Error::new(ErrorKind::InvalidInput, "expected a number, a layout and a program");
-    };
-    // This program itself, which nobody needs to have open who comes after it.
-    close_fds::set_fds_cloexec_threadsafe(number, &[]);
-    layout::lay_out(rest)
 }
 
 /// What is started in the box so that `program` is, called `typed`, and can write nowhere but in `writable`. None there is no such wall.
@@ -229,7 +212,7 @@ const PORT: u16 = 61_080;
 
 /// The words that tell.
 const ENTER: &str = "enter-box";
-const LAY_OUT: &str = "lay-out-box";
+pub(super) const LAY_OUT: &str = "lay-out-box";
 const CONNECT: &str = "connect-from-box";
 
 /// A program that can do nothing else, beside this one's file.

@@ -6,15 +6,19 @@
 //! so before the next thing is put on it, nothing is made but in folders that were made here, and what was looked at is put there by
 //! its number, or not at all.
 
+use super::handing;
 use rustix::fs::{
     AtFlags, CWD, Mode, OFlags, ResolveFlags, StatVfsMountFlags, StatxFlags, fstat, fstatvfs, mkdirat,
     openat, openat2, statx, symlinkat, unlinkat,
 };
 use rustix::io::Errno;
 use rustix::mount::{
-    FsMountFlags, FsOpenFlags, MountAttrFlags, MountFlags, MoveMountFlags, OpenTreeFlags, fsconfig_create,
-    fsconfig_set_string, fsmount, fsopen, mount, mount_remount, move_mount, open_tree,
+    FsMountFlags, FsOpenFlags, MountAttrFlags, MountFlags, MountPropagationFlags, MoveMountFlags,
+    OpenTreeFlags, fsconfig_create, fsconfig_set_string, fsmount, fsopen, mount, mount_change, mount_remount,
+    move_mount, open_tree,
 };
+use rustix::process::{getegid, geteuid};
+use rustix::thread::UnshareFlags;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{CString, OsString};
@@ -92,6 +96,12 @@ pub(super) enum What {
     Link(OsString),
     /// A file that nobody can read.
     Nothing,
+    /// A device of the machine's at the same path, if it has it.
+    Device,
+    /// A folder for terminals of the box's own.
+    Terminals,
+    /// The terminal that is standard output, if it is one.
+    Console,
 }
 
 /// What may be done with something.
@@ -101,21 +111,41 @@ pub(super) enum Access {
     Read,
     /// Whatever its permissions say.
     Write,
+    /// The same, and it is a device.
+    Device,
 }
 
-/// `FILE PROGRAM ARGUMENT…`: lays out what the file says, and goes on as the program. Returns only if that cannot be done.
+/// `PROGRAM ARGUMENT…`: lays out what comes through standard input, and goes on as the program. Returns only if that cannot be done.
 #[expect(
     clippy::disallowed_methods,
     reason = "bubblewrap, in this process, as it was told by who started it"
 )]
 pub(super) fn lay_out(arguments: &[OsString]) -> io::Error {
-    let [file, program, arguments @ ..] = arguments else {
-        return io::Error::new(ErrorKind::InvalidInput, "expected a layout and a program");
+    let Some((program, arguments)) = arguments.split_first() else {
+        return io::Error::new(ErrorKind::InvalidInput, "expected a program");
     };
-    match fs::read(file).and_then(|bytes| Layout::read(&bytes)).and_then(|layout| layout.build()) {
+    let received = match handing::receive() {
+        Ok(received) => received,
+        Err(error) => return error,
+    };
+    match alone().and_then(|()| received.layout.build()) {
         Ok(()) => Command::new(program).args(arguments).exec(),
         Err(error) => error,
     }
+}
+
+/// Has this process be root of a name space of its own, whose mounts follow nobody's. What it becomes takes that back.
+fn alone() -> io::Result<()> {
+    let (user, group) = (geteuid().as_raw(), getegid().as_raw());
+    #[expect(
+        deprecated,
+        reason = "it is unsafe only with open files that threads have apart: this process has one thread"
+    )]
+    rustix::thread::unshare(UnshareFlags::NEWUSER | UnshareFlags::NEWNS)?;
+    fs::write("/proc/self/setgroups", "deny")?;
+    fs::write("/proc/self/uid_map", format!("0 {user} 1"))?;
+    fs::write("/proc/self/gid_map", format!("0 {group} 1"))?;
+    Ok(mount_change("/", MountPropagationFlags::REC | MountPropagationFlags::PRIVATE)?)
 }
 
 impl Layout {
@@ -124,7 +154,7 @@ impl Layout {
         postcard::to_stdvec(self).map_err(io::Error::other)
     }
 
-    fn read(bytes: &[u8]) -> io::Result<Self> {
+    pub(super) fn read(bytes: &[u8]) -> io::Result<Self> {
         postcard::from_bytes(bytes).map_err(|error| io::Error::new(ErrorKind::InvalidData, error))
     }
 
@@ -241,6 +271,30 @@ impl Ground {
                 let (folder, name) = self.beside(at)?;
                 Ok(symlinkat(target, folder, name)?)
             }
+            What::Device => match open_tree(CWD, at, ONE) {
+                Ok(device) => self.mount(&device, at, Access::Device),
+                Err(Errno::NOENT) => Ok(()),
+                Err(error) => Err(error.into()),
+            },
+            What::Terminals => {
+                let made = fsopen("devpts", FsOpenFlags::FSOPEN_CLOEXEC)?;
+                for (name, value) in [("ptmxmode", "666"), ("mode", "620")] {
+                    fsconfig_set_string(&made, name, value)?;
+                }
+                fsconfig_create(&made)?;
+                let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NOEXEC;
+                let folder = fsmount(&made, FsMountFlags::FSMOUNT_CLOEXEC, attributes)?;
+                self.mount(&folder, at, Access::Device)
+            }
+            What::Console if rustix::termios::isatty(io::stdout()) => {
+                // What is open was opened in another name space, and cannot be put anywhere in this one.
+                let terminal = open_tree(CWD, fs::read_link("/proc/self/fd/1")?, ONE)?;
+                match fstat(&terminal)?.st_rdev == fstat(io::stdout())?.st_rdev {
+                    true => self.mount(&terminal, at, Access::Device),
+                    false => Ok(()),
+                }
+            }
+            What::Console => Ok(()),
             What::Nothing => {
                 let tree = open_tree(self.nothing()?, "", TREE | OpenTreeFlags::AT_EMPTY_PATH)?;
                 self.mount(&tree, at, Access::Read)
@@ -313,14 +367,12 @@ impl Ground {
             let Ok(within) = at.strip_prefix(&self.at) else { continue };
             let within = Path::new("/").join(within);
             let above = within.ancestors().find_map(|above| self.access.get(above));
-            if above != Some(&Access::Read) {
-                continue;
-            }
+            let Some(access) = above.copied() else { continue };
             // What lies under something else is not to be reached.
             let Ok(file) = self.open(&within) else { continue };
             let found = statx(&file, "", AtFlags::EMPTY_PATH, StatxFlags::MNT_ID)?;
-            if found.stx_mnt_id == id && !is_to_read(&file)? {
-                restrict(&file, Access::Read).map_err(|error| told(&error, &within))?;
+            if found.stx_mnt_id == id && !is_restricted(&file, access)? {
+                restrict(&file, access).map_err(|error| told(&error, &within))?;
             }
         }
         Ok(())
@@ -344,9 +396,10 @@ fn attach(tree: &OwnedFd, at: &OwnedFd) -> io::Result<()> {
 
 /// Has what is mounted be what it may be. No flag is taken away: those that are there may be others' walls.
 fn restrict(mounted: &OwnedFd, access: Access) -> io::Result<()> {
-    let mut flags = MountFlags::BIND | MountFlags::NOSUID | MountFlags::NODEV;
+    let mut flags = MountFlags::BIND | MountFlags::NOSUID;
     let there = fstatvfs(mounted)?.f_flag;
     for (is, stays) in [
+        (StatVfsMountFlags::NODEV, MountFlags::NODEV),
         (StatVfsMountFlags::RDONLY, MountFlags::RDONLY),
         (StatVfsMountFlags::NOEXEC, MountFlags::NOEXEC),
         (StatVfsMountFlags::NOATIME, MountFlags::NOATIME),
@@ -357,18 +410,25 @@ fn restrict(mounted: &OwnedFd, access: Access) -> io::Result<()> {
             flags |= stays;
         }
     }
-    if access == Access::Read {
-        flags |= MountFlags::RDONLY;
-    }
+    flags |= match access {
+        Access::Read => MountFlags::NODEV | MountFlags::RDONLY,
+        Access::Write => MountFlags::NODEV,
+        Access::Device => MountFlags::empty(),
+    };
     mount_remount(format!("/proc/self/fd/{}", mounted.as_raw_fd()), flags, "")?;
-    match access == Access::Write || is_to_read(mounted)? {
+    match is_restricted(mounted, access)? {
         true => Ok(()),
-        false => Err(io::Error::other("it can still be written")),
+        false => Err(io::Error::other("more can still be done with it than may be")),
     }
 }
 
-fn is_to_read(mounted: &OwnedFd) -> io::Result<bool> {
-    Ok(fstatvfs(mounted)?.f_flag.contains(StatVfsMountFlags::RDONLY))
+fn is_restricted(mounted: &OwnedFd, access: Access) -> io::Result<bool> {
+    let needed = match access {
+        Access::Read => StatVfsMountFlags::NODEV | StatVfsMountFlags::RDONLY,
+        Access::Write => StatVfsMountFlags::NODEV,
+        Access::Device => StatVfsMountFlags::empty(),
+    };
+    Ok(fstatvfs(mounted)?.f_flag.contains(needed | StatVfsMountFlags::NOSUID))
 }
 
 fn told(error: &io::Error, at: &Path) -> io::Error {
@@ -409,11 +469,13 @@ fn unescaped(name: &[u8]) -> Vec<u8> {
 
 const PATH: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
+/// A copy of one mount.
+const ONE: OpenTreeFlags = OpenTreeFlags::OPEN_TREE_CLONE.union(OpenTreeFlags::OPEN_TREE_CLOEXEC);
+
 const NEW: OFlags = OFlags::CREATE.union(OFlags::EXCL).union(OFlags::WRONLY).union(OFlags::CLOEXEC);
 
 /// A copy of a mount with all that is mounted below it.
-const TREE: OpenTreeFlags =
-    OpenTreeFlags::OPEN_TREE_CLONE.union(OpenTreeFlags::OPEN_TREE_CLOEXEC).union(OpenTreeFlags::AT_RECURSIVE);
+const TREE: OpenTreeFlags = ONE.union(OpenTreeFlags::AT_RECURSIVE);
 
 /// Most that the root holds, in bytes: folders and links.
 const ROOT_BYTES: u64 = 1_048_576;

@@ -10,6 +10,7 @@ mod bubblewrap;
 mod container;
 mod entrance;
 mod folder;
+mod handing;
 mod landlock;
 mod layout;
 mod seccomp;

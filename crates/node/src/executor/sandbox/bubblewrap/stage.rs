@@ -1,31 +1,31 @@
 //! What is done before bubblewrap starts, and before it starts the command.
 //!
 //! Bubblewrap's mounts still follow the machine's: what is mounted outside while a box runs would appear in it, and could be
-//! written. And it cannot lay folders over others. So it starts in a name space whose mounts follow nobody, made by `unshare`, in
-//! which the box's file system was [laid out](super::super::layout) by a program of ours.
+//! written. And it cannot lay folders over others. So a program of ours makes a name space whose mounts follow nobody,
+//! [lays out](super::super::layout) the box's file system in it, and becomes bubblewrap.
 
-use super::super::entrance;
 use super::super::layout::{Access, Layout, Piece, What};
 use super::super::workspace::{Limits, caches};
+use super::super::{entrance, handing};
 use super::status::Status;
-use super::walls::{FIRST_HANDED, Walls};
-use super::{answer, found as bubblewrap};
+use super::walls::{Walls, devices};
+use super::{bare, found as bubblewrap, heard};
 use rustix::process::{Pid, Resource, Rlimit, prlimit};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, Write};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use tokio::process::Command;
 use tokio::sync::Mutex;
 use uuid::Uuid;
 
-/// Programs that make a name space around bubblewrap's, and lay out a box in it.
+/// A program that makes a name space around bubblewrap's, and lays out a box in it.
 #[derive(Clone, Debug)]
 pub(in super::super) struct Stage {
-    unshare: PathBuf,
-    /// Ours, as it was when this process first looked: another release may lie in its place by now.
+    /// As it was when this process first looked: another release may lie in its place by now.
     own: Arc<OwnedFd>,
     /// Whether it can lay folders over others.
     pub(in super::super) layers: bool,
@@ -39,9 +39,7 @@ pub(in super::super) async fn found(folder: &Path) -> Option<Stage> {
     if let Some(stage) = found.get(folder) {
         return Some(stage.clone());
     }
-    let unshare = UNSHARE.iter().map(Path::new).find(|place| place.is_file())?;
-    let own = Arc::new(entrance::program().ok()?);
-    let mut stage = Stage { unshare: unshare.to_owned(), own, layers: true };
+    let mut stage = Stage { own: Arc::new(entrance::program().ok()?), layers: true };
     let trial = folder.join(format!("{TRIAL}{}", Uuid::new_v4().simple()));
     if !stage.works(&trial).await {
         stage.layers = false;
@@ -77,33 +75,28 @@ impl Stage {
             };
             pieces.push(Piece { at: name.into(), what });
         }
+        pieces.extend(devices());
         let layout = Layout { root: root.clone().into(), layers, pieces };
-        let list = ["--unshare-all", "--bind"].map(OsString::from).into_iter().chain([root.into()]);
+        let list = ["--unshare-all", "--dev-bind"].map(OsString::from).into_iter().chain([root.into()]);
         let list = list.chain(["/", "--proc", "/proc", "--", "/bin/sh", "-c", ":"].map(OsString::from));
-        let (program, list, handed) =
-            self.line(&layout, trial, &bubblewrap.program, list.collect(), Vec::new())?;
-        Ok(answer(&program, list, handed).await?.good)
+        let (mut process, input) = self.process(&layout, &bubblewrap.program, list.collect(), Vec::new())?;
+        process.stdin(input);
+        Ok(heard(process).await?.good)
     }
 
-    /// What starts bubblewrap with these arguments and descriptors in a name space in which a box was laid out. `passes` is a folder
-    /// of ours that is there until it has ended.
-    pub(super) fn line(
+    /// What becomes bubblewrap with these arguments and descriptors in a name space in which a box was laid out, and what has to be its
+    /// standard input.
+    pub(super) fn process(
         &self,
         layout: &Layout,
-        passes: &Path,
         bubblewrap: &Path,
         list: Vec<OsString>,
-        mut handed: Vec<OwnedFd>,
-    ) -> io::Result<(PathBuf, Vec<OsString>, Vec<OwnedFd>)> {
-        let file = passes.join("layout");
-        fs::write(&file, layout.written()?)?;
-        let own = FIRST_HANDED + i32::try_from(handed.len()).map_err(io::Error::other)?;
-        handed.push(self.own.try_clone()?);
-        let mut line: Vec<OsString> = ALONE.iter().map(OsString::from).collect();
-        line.extend(entrance::laying_out(own, &file));
-        line.push(bubblewrap.into());
-        line.extend(list);
-        Ok((self.unshare.clone(), line, handed))
+        handed: Vec<OwnedFd>,
+    ) -> io::Result<(Command, OwnedFd)> {
+        let input = handing::hand(layout, &handed)?;
+        let mut process = bare(Path::new(&format!("/proc/self/fd/{}", self.own.as_raw_fd())));
+        process.arg(entrance::LAY_OUT).arg(bubblewrap).args(list);
+        Ok((process, input))
     }
 }
 
@@ -140,12 +133,6 @@ impl Limits {
         Ok(())
     }
 }
-
-/// Where systems keep it.
-const UNSHARE: &[&str] = &["/usr/bin/unshare", "/bin/unshare", "/run/current-system/sw/bin/unshare"];
-
-/// Of every stage. The user is root in it, which bubblewrap takes back.
-const ALONE: &[&str] = &["--user", "--map-root-user", "--mount", "--propagation", "private", "--"];
 
 /// How the folder of a trial is called.
 const TRIAL: &str = "trial-";

@@ -2,10 +2,12 @@
 //! `sealed` and `boxed`.
 
 mod boxed;
+mod devices;
 mod sealed;
 
 use super::super::layout::{Access, Layout, Piece, What};
 use super::super::{Network, seccomp};
+pub(super) use devices::devices;
 use rustix::fs::{MemfdFlags, SeekFrom};
 pub(super) use sealed::is_shown;
 use std::ffi::OsString;
@@ -132,7 +134,7 @@ impl Walls {
         }
         let how = match access {
             Access::Read => "--ro-bind-fd",
-            Access::Write => "--bind-fd",
+            Access::Write | Access::Device => "--bind-fd",
         };
         let file = self.hand(file);
         self.list.extend([how.into(), file.into(), path.into()]);
@@ -207,7 +209,7 @@ const SCRATCH_BYTES: u64 = 1_073_741_824;
 pub(super) const AFTER_STANDARD: RawFd = 3;
 
 /// The first number under which something is handed over.
-pub(super) const FIRST_HANDED: RawFd = 3;
+pub(in super::super) const FIRST_HANDED: RawFd = 3;
 
 #[cfg(test)]
 mod tests {

@@ -3,7 +3,7 @@
 use super::super::super::Network;
 use super::super::super::layout::{Access, Layout, Piece, What};
 use super::super::super::workspace::{Mount, Plan, Wall, Workspace};
-use super::{ALONE, SCRATCH_BYTES, Walls, written};
+use super::{ALONE, SCRATCH_BYTES, Walls, devices, written};
 use std::io;
 
 impl Walls {
@@ -31,7 +31,7 @@ impl Walls {
         let access = if workspace.stands(Wall::ReadOnly) { Access::Read } else { Access::Write };
         if let Some(root) = plan.passes.as_ref().filter(|_| is_staged).map(|passes| passes.join(ROOT)) {
             std::fs::create_dir(&root)?;
-            walls.list.extend(["--bind".into(), root.clone().into(), "/".into()]);
+            walls.list.extend(["--dev-bind".into(), root.clone().into(), "/".into()]);
             walls.open.clear();
             walls.laid = Some(Layout { root: root.into(), layers: plan.layers.clone(), pieces: Vec::new() });
         }
@@ -56,12 +56,14 @@ impl Walls {
         } else {
             self.words(&["--ro-bind", "/proc", "/proc"]);
         }
-        if workspace.stands(Wall::Devices) {
+        if !workspace.stands(Wall::Devices) {
+            self.words(&["--dev-bind", "/dev", "/dev"]);
+        } else if let Some(laid) = &mut self.laid {
+            laid.pieces.extend(devices());
+        } else {
             self.words(&["--dev", "/dev"]);
             self.scratch("/dev/shm", "1777");
             self.words(&["--remount-ro", "/dev"]);
-        } else {
-            self.words(&["--dev-bind", "/dev", "/dev"]);
         }
     }
 
