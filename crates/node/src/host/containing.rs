@@ -186,24 +186,35 @@ impl Host {
     }
 
     /// Runs what is contained where it is contained, and has `before` be what was in the folder before. That is looked at while the box is
-    /// made; the command waits for both.
+    /// made, and `recorded` writes down that it may run; the command waits for all three, and is not started where it cannot be
+    /// recorded.
+    #[expect(clippy::too_many_arguments, reason = "one call site; a struct would only rename them")]
     pub(super) async fn contain(
         &self,
         command: ContainedCommand,
         judged: &Judged,
         run: &crossings::Run,
         box_env: BTreeMap<String, String>,
-        controls: Controls,
+        mut controls: Controls,
         before: &mut Option<Before>,
-    ) -> Result<(RunOutput, Held), NotStarted> {
+        recorded: impl Future<Output = Result<(), Refusal>>,
+    ) -> Result<Result<(RunOutput, Held), NotStarted>, Refusal> {
         let ready = CancellationToken::new();
+        controls.cancel = controls.cancel.child_token();
+        let ends = controls.cancel.clone();
         let look = async {
-            *before = Some(self.kept.before(&run.folder).await);
-            ready.cancel();
+            let (recorded, kept) = tokio::join!(recorded, self.kept.before(&run.folder));
+            if recorded.is_ok() {
+                *before = Some(kept);
+                ready.cancel();
+            } else {
+                ends.cancel();
+            }
+            recorded
         };
         let runs = self.contain_when(command, judged, run, box_env, controls, &ready);
-        let (ran, ()) = tokio::join!(runs, look);
-        ran
+        let (ran, recorded) = tokio::join!(runs, look);
+        recorded.map(|()| ran)
     }
 
     /// The same, where the command waits for `ready` alone. What failed and is known to want more than the box has says so at the end

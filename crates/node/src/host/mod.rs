@@ -5,6 +5,7 @@
 //! The same flow serves the socket and, without an app, the command line: then nobody can be asked and the fallback
 //! decides.
 
+mod asking;
 mod breadth;
 mod calls;
 mod containing;
@@ -29,16 +30,14 @@ use crate::socket::server::{Call, Handler, Peer};
 pub use breadth::Past;
 pub use calls::Settled as SettledCall;
 use containing::Around;
-use countersign_approvals::book::{Ending, RequestedBy};
+use countersign_approvals::Approvals;
 use countersign_approvals::history::History;
 use countersign_approvals::ports::Ports;
 use countersign_approvals::question::{
-    Command, Door, Environment, Finding, Looked, Offer, Place, Question, Runner, Subject as Wanted, Typing,
-    peer_asks, why,
+    Command, Looked, Offer, Place, Question, Runner, Subject as Wanted, Typing, peer_asks,
 };
 use countersign_approvals::rules::RuleStore;
 use countersign_approvals::store::Store;
-use countersign_approvals::{Approvals, SubmitError};
 use countersign_commands::analysis::{self, Analysis};
 use countersign_commands::environment;
 use countersign_commands::profile::Profile;
@@ -48,7 +47,7 @@ use countersign_policy::approved::{ApprovedCommand, ContainedCommand, NotRunnabl
 use countersign_policy::document::Use;
 use countersign_policy::effective::Effective;
 use countersign_policy::evaluate::{
-    Answer, AskReason, Contained, DenyReason, Evaluation, Evidence, Subject, Trust, Verdict, evaluate,
+    Contained, DenyReason, Evaluation, Evidence, Subject, Trust, Verdict, evaluate,
 };
 use countersign_policy::facts::Facts;
 use countersign_policy::{currency, display};
@@ -71,7 +70,7 @@ use placement::Placement;
 use prepare::PreparedRuns;
 use record::{Held, Recorder};
 pub use refusal::Refusal;
-use refusal::{answered_no, denied, exec_error, refused_by};
+use refusal::{answered_no, denied, refused_by};
 use request::{Checked, check, wait_of, within};
 pub use running::Running;
 use std::borrow::Cow;
@@ -432,108 +431,6 @@ impl Host {
         Ok(Judged { analysis, facts, in_force, policy, trust, own, around, granted: None, unrecorded: None })
     }
 
-    /// What a person says; `None` where nobody has to say anything any more, because its folder was opened.
-    #[expect(clippy::too_many_arguments, reason = "one call site; a struct would only rename them")]
-    async fn ask_person(
-        &self,
-        checked: &Checked,
-        judged: &Judged,
-        first: &Evaluation,
-        reason: AskReason,
-        peer: &Peer,
-        gone: &CancellationToken,
-        recorder: &mut Recorder,
-    ) -> Result<Option<Answer>, Refusal> {
-        let subject = judged.subject(checked);
-        let looked = Looked { argv: &checked.argv, analysis: &judged.analysis, facts: &judged.facts };
-        let view = display::command_view(&checked.argv, &first.missed_segments);
-        let mut question = Question {
-            blocked: display::allow_blocked(&view),
-            subject: Wanted::Command(Box::new(Command {
-                argv: Some(checked.argv.clone()),
-                folder: Some(looked.folder(&checked.cwd)),
-                environment: Environment::Values(checked.env.accepted.clone()),
-                time_limit: checked.timeout,
-                terminal: checked.terminal,
-                beside: checked.beside.clone(),
-                ..Command::of_text(checked.runner, checked.command_text.clone(), view)
-            })),
-            door: self.door(checked.via(peer, self.parts.via), peer),
-            agent: checked.agent.clone(),
-            session: checked.session.clone(),
-            place: Place::ThisMachine,
-            why: why(&subject, first, reason),
-            facts: looked.findings(),
-            offer: Offer::for_exec(&subject, first),
-        };
-        checked.placement.tell(&mut question, &judged.facts);
-        if let Some(folder) = self.openable(checked, judged) {
-            question.offer.or_to_open(folder);
-        }
-        let unrecorded = judged.unrecorded.clone();
-        question.facts.extend(unrecorded.map(|problem| Finding::Unrecorded { problem }));
-        let opened = Box::pin(self.opened(checked, judged));
-        match self.submit(question, checked.approval_wait, peer, gone, opened, recorder).await {
-            Ok(Ending::Decided { decision, .. }) => {
-                Ok(Some(Answer::Person { request_id: recorder.request_id().to_owned(), decision }))
-            }
-            Ok(Ending::NotShown) => Ok(Some(Answer::Nobody)),
-            Ok(Ending::Contained) => Ok(None),
-            Ok(Ending::Expired) => Err(Refusal::unanswered(Outcome::Expired)),
-            Ok(Ending::Cancelled(cause)) => Err(Refusal::unanswered(Outcome::Cancelled { cause })),
-            Ok(Ending::Elsewhere { .. }) => Err(Refusal::unanswered(WITHDRAWN)),
-            Err(error) => Err(Refusal {
-                error: exec_error(
-                    "UNAVAILABLE",
-                    &format!("SYSTEM_RUN_DENIED: {error}"),
-                    Some(if error == SubmitError::Busy { "rate-limited" } else { "too-many-pending" }),
-                ),
-                outcome: Outcome::Refused { reason: error.to_string() },
-            }),
-        }
-    }
-
-    fn door(&self, via: Via, peer: &Peer) -> Door {
-        Door { via, gateway: None, program: peer.program.clone(), generation: self.generation }
-    }
-
-    /// Asks, until somebody answers, nobody waits any more, or a box holds what is asked about.
-    async fn submit(
-        &self,
-        question: Question,
-        wait: Duration,
-        peer: &Peer,
-        gone: &CancellationToken,
-        contained: impl Future<Output = ()>,
-        recorder: &mut Recorder,
-    ) -> Result<Ending, SubmitError> {
-        let by = RequestedBy {
-            connection: peer.pid.map(|pid| format!("pid {pid}")),
-            device: None,
-            client: peer.program.clone(),
-            gateway: None,
-        };
-        // The wire's id is never the book's: a second request under the same id would share the first one's answer.
-        let ticket = self.parts.approvals.submit(question, wait, None, by).await?;
-        recorder.asked(ticket.id());
-        let id = ticket.id().to_owned();
-        let mut ended = std::pin::pin!(ticket.ended());
-        let ending = tokio::select! {
-            ending = &mut ended => ending,
-            () = gone.cancelled() => Ending::Cancelled(CancelCause::RequesterGone),
-            () = contained => {
-                self.parts.approvals.contained(&id).await;
-                // An answer that came first counts.
-                ended.await
-            }
-        };
-        if let Some(by) = ending.by() {
-            recorder.answered(by);
-        }
-        tracing::debug!(request_id = %id, ?ending, "request ended");
-        Ok(ending)
-    }
-
     /// Stores what has to be stored before the run, and refuses if the policy moved meanwhile.
     async fn commit(
         &self,
@@ -606,7 +503,6 @@ impl Host {
         if !uses.is_empty() {
             self.parts.store.record_uses(uses);
         }
-        recorder.allowed(outcome).await?;
         let view = recorder.running(self.parts.ports.clock.now_ms());
         let (_watched, mut controls) = self.running.watch(view, &gone, checked.started, checked.tap);
         controls.terminal = checked.terminal;
@@ -614,6 +510,7 @@ impl Host {
         let mut before = None;
         let ran = match command {
             Runnable::Approved(command) => {
+                recorder.allowed(outcome).await?;
                 let ran = self.execute(command, &placement, controls).await;
                 ran.map(|output| (output, Held::default()))
             }
@@ -627,7 +524,9 @@ impl Host {
                     wait: checked.approval_wait,
                     policy: judged.policy.clone(),
                 };
-                Box::pin(self.contain(command, &judged, &run, checked.box_env, controls, &mut before)).await
+                let recorded = recorder.allowed(outcome);
+                let (env, before) = (checked.box_env, &mut before);
+                Box::pin(self.contain(command, &judged, &run, env, controls, before, recorded)).await?
             }
         };
         let ran = match ran {

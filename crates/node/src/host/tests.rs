@@ -6,6 +6,7 @@ use countersign_approvals::actor::Event;
 use countersign_approvals::book::Record;
 use countersign_approvals::history::Places;
 use countersign_approvals::ports::Clock;
+use countersign_approvals::question::{Door, Finding};
 use countersign_approvals::rules::Folders;
 use countersign_policy::always::Choice;
 use countersign_policy::document;

@@ -177,6 +177,40 @@ async fn a_run_that_wants_a_box_runs_in_one_or_not_at_all() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_cannot_be_recorded_never_begins_in_its_box() {
+    let place = Place::new("allowlist", "on-miss").await;
+    place.open("coder", Attendance::Attended).await;
+    let host = &place.rig.host;
+    let contain = async |recorded: Result<(), Refusal>| {
+        let never = ForwardedGrants::Never;
+        let checked = request::check(place.request(), Placement::default(), &place.rig.work, never).unwrap();
+        let judged = host.judge(&checked).await.unwrap();
+        let evaluation = evaluate(&judged.subject(&checked), None);
+        let plan = Plan { argv: checked.argv.clone(), env: BTreeMap::new(), timeout: None };
+        let Ok(Runnable::Contained(command)) = Runnable::of(evaluation, None, &judged.facts, plan) else {
+            panic!("it is not contained")
+        };
+        let run = crossings::Run {
+            agent: checked.agent.clone(),
+            session: None,
+            via: Via::Socket,
+            command: String::new(),
+            folder: command.contained().folder.clone(),
+            wait: Duration::from_secs(60),
+            policy: judged.policy.clone(),
+        };
+        let (controls, mut before) = (CancellationToken::new().into(), None);
+        let recorded = std::future::ready(recorded);
+        let ran =
+            host.contain(command, &judged, &run, BTreeMap::new(), controls, &mut before, recorded).await;
+        (ran.is_ok(), before.is_some(), place.made())
+    };
+    let refusal = Refusal::unrecorded(&countersign_approvals::history::HistoryError::Closed);
+    assert_eq!(Box::pin(contain(Err(refusal))).await, (false, false, [false, false]));
+    assert_eq!(Box::pin(contain(Ok(()))).await, (true, true, CONTAINED));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn t22_whoever_runs_it_itself_is_never_told_that_a_box_holds_it() {
     let place = Place::new("allowlist", "on-miss").await;
     place.open("*", Attendance::Unattended).await;
