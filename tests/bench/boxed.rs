@@ -1,33 +1,49 @@
-//! What a command in a box costs over starting it directly, beside bubblewrap alone; and that nothing of a run stays behind.
+//! What a command in a box costs over starting it directly, beside bubblewrap alone.
 
 use crate::exec::{LIMIT, PAUSE, WARM_UP, allowing_true};
 use crate::figures::Figure;
 use crate::start::start;
 use anyhow::{Context, Result, ensure};
 use countersign_tests::home::Home;
-use countersign_tests::process::{command, wait_for};
+use countersign_tests::process::{Background, command, wait_for};
 use countersign_tests::session::Session;
 use countersign_tests::wire::Wire;
 use serde_json::json;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+
+/// An app, and a folder that is open for its agent.
+pub(crate) struct Opened {
+    pub(crate) home: Home,
+    pub(crate) app: Background,
+    pub(crate) folder: PathBuf,
+    _session: Session,
+}
+
+impl Opened {
+    pub(crate) fn new() -> Result<Self> {
+        let session = Session::start()?;
+        let (home, _) = allowing_true("main")?;
+        let folder = home.work().join("project");
+        fs::create_dir_all(&folder)?;
+        for name in 0..FILES {
+            fs::write(folder.join(format!("{name}.txt")), "a line\n")?;
+        }
+        let folder = fs::canonicalize(&folder)?;
+        let open =
+            json!({ "id": "w-1", "agent": "main", "folder": folder, "createdAtMs": 0, "from": "typed" });
+        home.write_rules(&json!({ "version": 1, "rules": [], "workspaces": [open] }).to_string())?;
+        let app = start(&session, &home)?;
+        wait_for("the app answers", LIMIT, || home.status())?;
+        wait_for("the approval socket is there", LIMIT, || Ok(home.socket().exists().then_some(())))?;
+        Ok(Self { home, app, folder, _session: session })
+    }
+}
 
 /// Interleaves all of them, so that they see the same machine.
 pub(crate) fn measure(count: usize) -> Result<Vec<Figure>> {
-    let session = Session::start()?;
-    let (home, _) = allowing_true("main")?;
-    let folder = home.work().join("project");
-    fs::create_dir_all(&folder)?;
-    for name in 0..FILES {
-        fs::write(folder.join(format!("{name}.txt")), "a line\n")?;
-    }
-    let folder = fs::canonicalize(&folder)?;
-    let open = json!({ "id": "w-1", "agent": "main", "folder": folder, "createdAtMs": 0, "from": "typed" });
-    home.write_rules(&json!({ "version": 1, "rules": [], "workspaces": [open] }).to_string())?;
-    let _app = start(&session, &home)?;
-    wait_for("the app answers", LIMIT, || home.status())?;
-    wait_for("the approval socket is there", LIMIT, || Ok(home.socket().exists().then_some(())))?;
+    let Opened { home, app: _app, folder, _session } = Opened::new()?;
     let request = json!({ "command": ["sh", "-c", TEXT], "cwd": folder });
     let (mut direct, mut alone, mut boxed) = (Vec::new(), Vec::new(), Vec::new());
     for turn in 0..count + WARM_UP {
@@ -78,7 +94,7 @@ fn timed(work: impl FnOnce() -> Result<()>) -> Result<Duration> {
 }
 
 /// What runs left in the folders that boxes keep: sockets, and folders that should have ended with them.
-fn left(home: &Home) -> Result<Vec<String>> {
+pub(crate) fn left(home: &Home) -> Result<Vec<String>> {
     let names = |folder: &Path| -> Vec<(std::path::PathBuf, String)> {
         let entries = fs::read_dir(folder).into_iter().flatten().flatten();
         entries.map(|entry| (entry.path(), entry.file_name().to_string_lossy().into_owned())).collect()
@@ -90,7 +106,7 @@ fn left(home: &Home) -> Result<Vec<String>> {
 }
 
 /// What no rule covers.
-const TEXT: &str = "for x in a; do true; done";
+pub(crate) const TEXT: &str = "for x in a; do true; done";
 
 /// The least that bubblewrap can do.
 const WALLS: &[&str] =

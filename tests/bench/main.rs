@@ -3,6 +3,7 @@
 //! Prints a table and, with `--json`, the same figures as JSON. Nothing here is a test: figures are read by people.
 
 mod boxed;
+mod boxes;
 mod exec;
 mod figures;
 mod gateway;
@@ -82,6 +83,8 @@ enum Series {
     Exec,
     /// Runs in boxes, by the number that `--runs` says.
     Box,
+    /// Only when it is asked for: 200 boxes at once, and as many one after the other as `--runs` says, and what is left of them.
+    Boxes,
     Hook,
     Tools,
     Prompt,
@@ -115,6 +118,9 @@ fn main() -> Result<()> {
     }
     if args.only == Some(Series::Node) {
         figures.extend(node::measure(args.runs, &peers)?);
+    }
+    if args.only == Some(Series::Boxes) {
+        figures.extend(boxes::measure(args.runs)?);
     }
     if args.only == Some(Series::Load) {
         curves = load::measure(args.part, Duration::from_secs(args.seconds))?;

@@ -18,6 +18,7 @@ pub(crate) use curve::{Curve, table};
 use serde_json::Value;
 use std::io::Write;
 use std::time::Duration;
+pub(crate) use usage::Usage;
 
 /// What can be measured alone.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, clap::ValueEnum)]

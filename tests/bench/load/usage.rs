@@ -7,19 +7,19 @@ use std::time::{Duration, Instant};
 
 /// At one moment.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Usage {
+pub(crate) struct Usage {
     /// PSS of it and everything that it started, in MB of 10^6 bytes.
-    pub(super) megabytes: f64,
+    pub(crate) megabytes: f64,
     /// Its open files.
-    pub(super) files: usize,
+    pub(crate) files: usize,
     /// Its threads.
-    pub(super) threads: usize,
+    pub(crate) threads: usize,
     /// Its process and those below it.
-    pub(super) processes: usize,
+    pub(crate) processes: usize,
 }
 
 impl Usage {
-    pub(super) fn of(pid: u32) -> Result<Self> {
+    pub(crate) fn of(pid: u32) -> Result<Self> {
         let count = |what: &str| -> Result<usize> {
             let folder = format!("/proc/{pid}/{what}");
             Ok(fs::read_dir(&folder).with_context(|| folder.clone())?.count())
@@ -33,7 +33,7 @@ impl Usage {
     }
 
     /// What it takes once it rests: looked at until files and threads have stopped to become fewer.
-    pub(super) fn at_rest(pid: u32) -> Result<Self> {
+    pub(crate) fn at_rest(pid: u32) -> Result<Self> {
         let until = Instant::now() + REST_LIMIT;
         let mut last = Self::of(pid)?;
         loop {

@@ -455,8 +455,8 @@ async fn boxes(paths: &Paths) -> Option<Finding> {
             message: match apart {
                 true => "caches of package managers begin empty in boxes: the kernel lays no folder over others here",
                 false => {
-                    "/media and /mnt are closed in boxes, and caches of package managers begin empty: `unshare` makes no \
-                     name space here"
+                    "/media and /mnt are closed in boxes, and caches of package managers begin empty: the kernel \
+                     makes no name space for this user"
                 }
             }
             .to_owned(),

@@ -148,9 +148,9 @@ const FAIR_TIME: Duration = Duration::from_millis(250);
 /// what needs nobody.
 pub(super) const MAX_UNDECIDED: usize = 256 + 64;
 
-/// Commands that run and whose callers wait for the output; more are refused at once. Those that are undecided at that moment may
-/// still start.
-pub(super) const MAX_RUNNING: usize = 128;
+/// Commands that run and whose callers wait for the output, as many as can wait for a person; more are refused at once. Those that
+/// are undecided at that moment may still start.
+pub(super) const MAX_RUNNING: usize = 256;
 
 #[cfg(test)]
 mod tests {
