@@ -148,7 +148,7 @@ fn select(options: &Options) -> Result<Vec<Step>> {
     steps.push(if options.all {
         fuzz("fuzz, ten minutes each", "600")
     } else {
-        fuzz("fuzz, a minute each", "60")
+        fuzz("fuzz, twenty seconds each", "20")
     }?);
     steps.extend(desktop_steps(options));
     if options.all {
