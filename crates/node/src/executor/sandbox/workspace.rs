@@ -388,7 +388,7 @@ pub(super) async fn run_inside(
         let (workspace, grounds) = (workspace.clone(), grounds.clone());
         tokio::task::spawn_blocking(move || workspace.plan(&grounds, means, later)).await
     };
-    let plan = plan.map_err(io::Error::other).and_then(|plan| plan).map_err(|error| unmade(&error))?;
+    let mut plan = plan.map_err(io::Error::other).and_then(|plan| plan).map_err(|error| unmade(&error))?;
     let mut env = match workspace.stands(Wall::Environment) {
         true => without_what_leads_out(base_env),
         false => base_env.clone(),
@@ -404,7 +404,12 @@ pub(super) async fn run_inside(
         let site = bubblewrap::Site { workspace, plan: &plan, stage: stage.as_ref(), ready };
         bubblewrap::run_in_box(command, &env, site, controls)
     };
-    guarded(run, &plan, &cancel).await
+    let ran = guarded(run, &plan, &cancel).await;
+    // The kernel takes its time to end a watch, and nobody has to wait for that.
+    if let Some(watch) = plan.watch.take() {
+        tokio::task::spawn_blocking(move || drop(watch));
+    }
+    ran
 }
 
 /// Ends a run that breaks what is protected, and says so.
