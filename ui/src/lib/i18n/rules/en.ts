@@ -55,8 +55,6 @@ export const en = {
   made: (when: string) => `made ${when}`,
   lastUsed: (when: string) => `last used ${when}`,
   history: 'Look at the history',
-  undo: 'Undo',
-  redo: 'Redo',
   refuse: 'Add a refusal',
   change: 'Change how long',
   remove: 'Remove',

@@ -58,8 +58,6 @@ export const ko: RulesCatalogue = {
   made: (when) => `${when} 만듦`,
   lastUsed: (when) => `${when} 사용`,
   history: '기록 보기',
-  undo: '실행 취소',
-  redo: '다시 실행',
   refuse: '거부 추가',
   change: '기간 바꾸기',
   remove: '삭제',

@@ -53,8 +53,6 @@ export const zh: RulesCatalogue = {
   made: (when) => `${when}创建`,
   lastUsed: (when) => `${when}使用过`,
   history: '查看历史记录',
-  undo: '撤销',
-  redo: '重做',
   refuse: '添加拒绝规则',
   change: '更改有效期',
   remove: '移除',
