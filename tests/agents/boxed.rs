@@ -7,10 +7,9 @@ use anyhow::{Context as _, Result, ensure};
 use countersign_protocol::history::HistoryEvent;
 use countersign_protocol::question::Outcome;
 use countersign_tests::app::Window;
+use countersign_tests::hello::hello;
 use countersign_tests::process::{PATIENCE, wait_for};
 use std::fs;
-use std::io::{BufRead as _, BufReader, Write as _};
-use std::net::{SocketAddr, TcpListener};
 
 pub(crate) fn twenty_calls_in_an_open_folder_run_in_a_box_unasked(agent: &Agent) -> Story {
     let rig = in_an_open_folder(agent)?;
@@ -89,19 +88,4 @@ fn in_an_open_folder(agent: &Agent) -> Result<Rig<'_>> {
     let rig = Rig::start(agent, Tie::Hook(&[]))?;
     rig.app.home.open_folder("claude-code", &rig.app.home.work())?;
     Ok(rig)
-}
-
-/// A server of this machine that says hello to whoever asks.
-fn hello() -> Result<SocketAddr> {
-    let listener = TcpListener::bind("127.0.0.1:0")?;
-    let address = listener.local_addr()?;
-    std::thread::spawn(move || {
-        for stream in listener.incoming().flatten() {
-            let mut lines = BufReader::new(&stream).lines();
-            while lines.next().is_some_and(|line| line.is_ok_and(|line| !line.is_empty())) {}
-            let _ = (&stream)
-                .write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 6\r\nconnection: close\r\n\r\nhello\n");
-        }
-    });
-    Ok(address)
 }

@@ -1,12 +1,13 @@
 //! A folder is opened in the prompt: what was asked about runs in a box, and so does what comes after it.
 
-use crate::crossings::{fetching, hello};
+use crate::crossings::fetching;
 use crate::{Story, asking};
 use anyhow::ensure;
 use countersign_protocol::question::Outcome;
 use countersign_tests::app::{App, Window};
 use countersign_tests::cli::Running;
 use countersign_tests::driver::Key;
+use countersign_tests::hello::hello;
 use countersign_tests::process::{PATIENCE, countersign, wait_for};
 use std::fs;
 

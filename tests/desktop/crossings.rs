@@ -6,24 +6,9 @@ use countersign_protocol::history::HistoryEvent;
 use countersign_protocol::question::{Outcome, QuestionKind};
 use countersign_tests::app::{App, Window};
 use countersign_tests::cli::Running;
+use countersign_tests::hello::hello;
 use std::fs;
-use std::io::{BufRead as _, BufReader, Write as _};
-use std::net::{SocketAddr, TcpListener};
-
-/// A server on this machine that says hello to whoever asks.
-pub(crate) fn hello() -> anyhow::Result<SocketAddr> {
-    let listener = TcpListener::bind("127.0.0.1:0")?;
-    let address = listener.local_addr()?;
-    std::thread::spawn(move || {
-        for stream in listener.incoming().flatten() {
-            let mut lines = BufReader::new(&stream).lines();
-            while lines.next().is_some_and(|line| line.is_ok_and(|line| !line.is_empty())) {}
-            let _ = (&stream)
-                .write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 6\r\nconnection: close\r\n\r\nhello\n");
-        }
-    });
-    Ok(address)
-}
+use std::net::SocketAddr;
 
 /// Has an agent fetch from there in its open folder.
 pub(crate) fn fetching(app: &App, server: SocketAddr, more: &[&str]) -> anyhow::Result<Running> {

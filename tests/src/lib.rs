@@ -18,6 +18,8 @@ pub mod exchange;
 #[cfg(feature = "desktop")]
 pub mod first_steps;
 pub mod gateway;
+#[cfg(feature = "desktop")]
+pub mod hello;
 pub mod home;
 #[cfg(feature = "desktop")]
 pub mod keyring;
