@@ -139,6 +139,56 @@ test('all is put back after it was asked once more, conflicts have their reasons
     assert.match(await again.textContent(), /What had been put back at .+, put back again in the main window\./);
   }));
 
+test('a question stays where it is and arms, however many lines come in above it', () =>
+  changed(['build'], async (tab) => {
+    const top = () => tab.locator(at('changes-ask')).evaluate((ask) => ask.getBoundingClientRect().top);
+    await open(tab);
+    await tab.click(at('changes-put-back-all'));
+    const before = await top();
+    for (let line = 0; line < 40; line++) {
+      await tab.evaluate((line) => {
+        const event = { kind: 'record', note: { kind: 'adopted', last: line } };
+        window.mock.emit({ kind: 'history-appended', entry: { seq: 100 + line, atMs: Date.now(), event } });
+      }, line);
+      await tab.waitForSelector(`${at('history-row')}[data-seq="${100 + line}"]`);
+      assert.ok(Math.abs((await top()) - before) < 1, `${await top()} after ${line + 1} lines, not ${before}`);
+    }
+    await tab.waitForSelector(`${at('changes-put-back-confirm')}[data-armed="true"]`);
+  }));
+
+test('another delay counts from then on, and an observer that was let go keeps nothing from arming', () =>
+  changed(['build'], async (tab) => {
+    const confirm = at('changes-put-back-confirm');
+    await open(tab);
+    // A browser may hand over what an observer has queued after it was told to stop.
+    await tab.evaluate(() => {
+      window.late = [];
+      window.IntersectionObserver = class extends IntersectionObserver {
+        constructor(tell) {
+          super(tell);
+          this.tell = tell;
+        }
+        disconnect() {
+          super.disconnect();
+          window.late.push(() => this.tell([{ isIntersecting: false }], this));
+        }
+      };
+    });
+    await tab.click(at('changes-put-back-all'));
+    await tab.waitForSelector(`${confirm}[data-armed="true"]`);
+    await tab.evaluate(() => {
+      const { mock } = window;
+      mock.emit({ kind: 'settings-changed', settings: { ...mock.settings, armDelayMs: 1_600 } });
+    });
+    await tab.waitForSelector(`${confirm}[data-armed="false"]`);
+    await tab.evaluate(async () => {
+      const frame = () => new Promise((done) => requestAnimationFrame(done));
+      for (let count = 0; count < 4; count++) await frame();
+      for (const tell of window.late) tell();
+    });
+    await tab.waitForSelector(`${confirm}[data-armed="true"]`, { timeout: 10_000 });
+  }));
+
 test('the keyboard opens each level, and Escape closes one after the other', () =>
   changed(['build'], async (tab) => {
     await tab.focus(at('changes-open'));
