@@ -17,6 +17,8 @@ mod meanwhile;
 pub mod routing;
 pub mod sentences;
 pub mod surroundings;
+#[cfg(test)]
+mod testing;
 pub mod tools;
 mod wiring;
 

@@ -1,6 +1,7 @@
 //! What changes while no app runs, between starts of a whole one.
 
 use crate::alone;
+use crate::testing::{PATIENCE, paths};
 use crate::wiring::Companion;
 use countersign_core::paths::Paths;
 use countersign_protocol::history::HistoryEvent;
@@ -21,15 +22,7 @@ struct Machine {
 impl Machine {
     fn new() -> Self {
         let home = tempfile::tempdir().unwrap();
-        let folder = |name: &str| home.path().join(name).display().to_string();
-        let env = [
-            ("HOME", home.path().display().to_string()),
-            ("COUNTERSIGN_GATEWAY_PORT", "0".to_owned()),
-            ("COUNTERSIGN_STATE_DIR", folder("own")),
-            ("OPENCLAW_STATE_DIR", folder("openclaw")),
-        ];
-        let env = env.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-        let paths = Paths::from_env(&env).unwrap();
+        let paths = paths(home.path());
         Self { _home: home, paths }
     }
 
@@ -128,6 +121,3 @@ async fn what_the_command_line_did_without_an_app_is_not_told_twice_and_rules_th
     expected.push(json!(["rules", "another-program", 1]));
     assert_eq!(machine.app_tells(expected.len()).await, expected);
 }
-
-/// How long anything may take, in real time.
-const PATIENCE: Duration = Duration::from_secs(20);

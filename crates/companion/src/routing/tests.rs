@@ -1,6 +1,7 @@
 //! The router over real parts: a real host, a real file, and nodes that tell what they were asked.
 
 use super::*;
+use crate::testing::paths;
 use countersign_approvals::actor::Event;
 use countersign_approvals::rules::RuleChange;
 use countersign_approvals::store::{Looser, Writer};
@@ -20,7 +21,6 @@ use countersign_routing::directive::Reply;
 use countersign_routing::route::Weight;
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use tempfile::TempDir;
@@ -94,14 +94,7 @@ impl Rig {
 
     fn with_sandboxes(security: &str, ask: &str, tools: &Value, sandbox_folders: Vec<PathBuf>) -> Self {
         let home = tempfile::tempdir().unwrap();
-        let env = [
-            ("HOME", home.path().to_path_buf()),
-            ("COUNTERSIGN_STATE_DIR", home.path().join("own")),
-            ("OPENCLAW_STATE_DIR", home.path().join("openclaw")),
-        ];
-        let env: BTreeMap<String, String> =
-            env.into_iter().map(|(name, path)| (name.to_owned(), path.display().to_string())).collect();
-        let paths = Paths::from_env(&env).unwrap();
+        let paths = paths(home.path());
         let document = json!({
             "version": 1, "defaults": { "security": security, "ask": ask, "askFallback": "deny" }, "agents": {}
         });

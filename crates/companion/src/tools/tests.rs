@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::routing;
+use crate::testing::paths;
 use countersign_approvals::actor::Event;
 use countersign_approvals::book::Record;
 use countersign_approvals::question::Subject;
@@ -39,14 +40,7 @@ impl Rig {
     /// Where commands run on this machine, under allowlist and on-miss, with this `tools` in the file.
     fn new(tools: &Value) -> Self {
         let home = tempfile::tempdir().unwrap();
-        let env = [
-            ("HOME", home.path().to_path_buf()),
-            ("COUNTERSIGN_STATE_DIR", home.path().join("own")),
-            ("OPENCLAW_STATE_DIR", home.path().join("openclaw")),
-        ];
-        let env: BTreeMap<String, String> =
-            env.into_iter().map(|(name, path)| (name.to_owned(), path.display().to_string())).collect();
-        let paths = Paths::from_env(&env).unwrap();
+        let paths = paths(home.path());
         let entry = |program: &str| json!({ "pattern": fs::canonicalize(program).unwrap() });
         let document = json!({
             "version": 1,

@@ -1,5 +1,6 @@
 //! A sample request and the first steps, with everything running.
 
+use crate::testing::paths;
 use crate::wiring::Companion;
 use countersign_approvals::actor::PresenterGuard;
 use countersign_core::paths::Paths;
@@ -7,7 +8,6 @@ use countersign_protocol::question::{Outcome, Via};
 use countersign_protocol::rule_edits::{PresetSwitch, RuleEdit, RuleEditParams};
 use countersign_protocol::ui::{AgentChange, AgentPreviewParams, Card, ErrorCode, FirstSteps, SampleRun};
 use pretty_assertions::assert_eq;
-use std::collections::BTreeMap;
 use std::time::Duration;
 use tempfile::TempDir;
 
@@ -21,15 +21,7 @@ struct Rig {
 impl Rig {
     fn start() -> Self {
         let home = tempfile::tempdir().unwrap();
-        let env = [
-            ("HOME", home.path().to_path_buf()),
-            ("COUNTERSIGN_GATEWAY_PORT", "0".into()),
-            ("COUNTERSIGN_STATE_DIR", home.path().join("own")),
-            ("OPENCLAW_STATE_DIR", home.path().join("openclaw")),
-        ];
-        let env: BTreeMap<String, String> =
-            env.into_iter().map(|(name, path)| (name.to_owned(), path.display().to_string())).collect();
-        let paths = Paths::from_env(&env).unwrap();
+        let paths = paths(home.path());
         let (companion, presenter) = Companion::start(&paths).unwrap();
         Self { _home: home, _presenter: presenter, paths, companion }
     }

@@ -1,14 +1,13 @@
 //! A burst with everything running.
 
 use super::*;
+use crate::testing::paths;
 use crate::wiring::Companion;
 use countersign_approvals::actor::PresenterGuard;
-use countersign_core::paths::Paths;
+use countersign_core::private;
 use countersign_node::socket::server::Peer;
 use countersign_protocol::socket::ExecRequest;
 use pretty_assertions::assert_eq;
-use std::collections::BTreeMap;
-use std::os::unix::fs::PermissionsExt;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
@@ -21,19 +20,9 @@ struct Rig {
 impl Rig {
     fn start() -> Self {
         let home = tempfile::tempdir().unwrap();
-        let openclaw = home.path().join("openclaw");
-        std::fs::create_dir(&openclaw).unwrap();
-        std::fs::set_permissions(&openclaw, PermissionsExt::from_mode(0o700)).unwrap();
-        std::fs::write(openclaw.join("exec-approvals.json"), ASKING).unwrap();
-        let env = [
-            ("HOME", home.path().to_path_buf()),
-            ("COUNTERSIGN_GATEWAY_PORT", "0".into()),
-            ("COUNTERSIGN_STATE_DIR", home.path().join("own")),
-            ("OPENCLAW_STATE_DIR", openclaw),
-        ];
-        let env: BTreeMap<String, String> =
-            env.into_iter().map(|(name, path)| (name.to_owned(), path.display().to_string())).collect();
-        let (companion, presenter) = Companion::start(&Paths::from_env(&env).unwrap()).unwrap();
+        let paths = paths(home.path());
+        private::write(&paths.document(), ASKING.as_bytes()).unwrap();
+        let (companion, presenter) = Companion::start(&paths).unwrap();
         Self { _home: home, companion, _presenter: presenter }
     }
 

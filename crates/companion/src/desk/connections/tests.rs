@@ -1,26 +1,20 @@
 //! The app's own gateway with everything running: programs at its socket, a person at the desk.
 
 use super::*;
+use crate::testing::{PATIENCE, POLL, decide, next, next_card, paths_on};
 use crate::wiring::Companion;
 use countersign_approvals::actor::PresenterGuard;
 use countersign_core::paths::Paths;
 use countersign_core::private;
 use countersign_protocol::history::HistoryEvent;
-use countersign_protocol::ids::RequestId;
 use countersign_protocol::question::{Outcome, Via};
 use countersign_protocol::rule_edits::{RuleEdit, RuleEditParams};
-use countersign_protocol::ui::{
-    Card, DecideParams, Expected, Fact, Mistake, PairingReason, SecretEdit, SecretKind, UiMessage,
-};
+use countersign_protocol::ui::{Expected, Fact, Mistake, PairingReason, SecretEdit, SecretKind};
 use countersign_protocol::vocabulary::Decision;
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, TcpListener};
-use std::path::PathBuf;
-use std::time::Duration;
 use tempfile::TempDir;
-use tokio::sync::broadcast;
 
 #[path = "../../../../peers/src/gateway/tests/client.rs"]
 mod client;
@@ -43,15 +37,7 @@ impl Rig {
     }
 
     fn on_port(home: TempDir, port: &str) -> Self {
-        let env = [
-            ("HOME", home.path().to_path_buf()),
-            ("COUNTERSIGN_GATEWAY_PORT", PathBuf::from(port)),
-            ("COUNTERSIGN_STATE_DIR", home.path().join("own")),
-            ("OPENCLAW_STATE_DIR", home.path().join("openclaw")),
-        ];
-        let env: BTreeMap<String, String> =
-            env.into_iter().map(|(name, path)| (name.to_owned(), path.display().to_string())).collect();
-        let paths = Paths::from_env(&env).unwrap();
+        let paths = paths_on(home.path(), port);
         let (companion, presenter) = Companion::start(&paths).unwrap();
         Self { companion, presenter, paths, home }
     }
@@ -104,20 +90,6 @@ impl Rig {
         }
     }
 
-    /// Answers as soon as that is taken.
-    async fn decide(&self, card: &Card, decision: Decision) -> Outcome {
-        let paint =
-            self.desk().card_painted(&RequestId::from(card.id.as_str()), card.generation).await.unwrap();
-        let (id, generation) = (card.id.clone(), card.generation);
-        let params = DecideParams { id, generation, paint, decision, remember: None };
-        loop {
-            match self.desk().decide(&params).await {
-                Err(error) if error.code == ErrorCode::NotArmed => tokio::time::sleep(POLL).await,
-                answered => return answered.unwrap(),
-            }
-        }
-    }
-
     /// What the history says about requests, once it has so many lines about them.
     async fn history(&self, count: usize) -> Vec<(String, Via, Outcome, Option<String>)> {
         let all = async {
@@ -138,23 +110,6 @@ impl Rig {
         };
         tokio::time::timeout(PATIENCE, all).await.unwrap()
     }
-}
-
-async fn next<T>(messages: &mut broadcast::Receiver<UiMessage>, wanted: impl Fn(UiEvent) -> Option<T>) -> T {
-    loop {
-        let message = tokio::time::timeout(PATIENCE, messages.recv()).await.unwrap().unwrap();
-        if let Some(found) = wanted(message.event) {
-            return found;
-        }
-    }
-}
-
-async fn next_card(messages: &mut broadcast::Receiver<UiMessage>) -> Card {
-    next(messages, |event| match event {
-        UiEvent::CardAdded { card } => Some(card),
-        _ => None,
-    })
-    .await
 }
 
 fn asking(id: &str, command: &str) -> Value {
@@ -254,7 +209,7 @@ async fn a_node_is_let_in_by_the_person_and_runs_what_the_person_allowed() {
         }
     };
     assert_eq!(unanswered, Err("approval required".to_owned()));
-    assert_eq!(rig.decide(&card, Decision::AllowOnce).await, Outcome::AllowedOnce);
+    assert_eq!(decide(rig.desk(), &card, Decision::AllowOnce).await, Outcome::AllowedOnce);
     assert_eq!(agent.answer(&asked).await["payload"]["decision"], "allow-once");
     let call = agent.send("node.invoke", run.clone()).await;
     let told = node.event("node.invoke.request").await;
@@ -282,7 +237,7 @@ async fn a_request_over_the_gateway_is_a_card_and_its_answer_goes_back_and_into_
     let has = |wanted: fn(&Fact) -> bool| card.facts.iter().any(wanted);
     assert!(has(|fact| matches!(fact, Fact::Program { path: Some(_), .. })), "{:?}", card.facts);
     assert!(has(|fact| matches!(fact, Fact::Folder { .. })), "{:?}", card.facts);
-    assert_eq!(rig.decide(&card, Decision::AllowOnce).await, Outcome::AllowedOnce);
+    assert_eq!(decide(rig.desk(), &card, Decision::AllowOnce).await, Outcome::AllowedOnce);
     assert_eq!(agent.answer(&asked).await["payload"]["decision"], "allow-once");
     let resolved = agent.event("exec.approval.resolved").await;
     assert_eq!(resolved["resolvedBy"], "Countersign");
@@ -469,9 +424,3 @@ fn a_crowd_of_devices_brings_up_the_window_once() {
     assert!(!note(&[], RAISE_PAUSE_MS));
     assert!(note(&["d"], RAISE_PAUSE_MS));
 }
-
-/// How long anything may take, in real time.
-const PATIENCE: Duration = Duration::from_secs(30);
-
-/// Pause between two tries of what is refused while it was not in view for long enough.
-const POLL: Duration = Duration::from_millis(20);

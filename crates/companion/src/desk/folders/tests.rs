@@ -1,6 +1,7 @@
 //! What the page of folders is told, from rules and lines that are really stored.
 
 use super::told;
+use crate::testing::paths;
 use crate::wiring::Companion;
 use countersign_core::paths::Paths;
 use countersign_policy::display;
@@ -12,7 +13,6 @@ use countersign_protocol::ui::{
     CommandError, ErrorCode, FOLDER_CHANGES, FOLDER_COMMAND_CHARS, FOLDER_DESTINATIONS, FolderView,
 };
 use pretty_assertions::assert_eq;
-use std::collections::BTreeMap;
 use std::fs;
 use tempfile::TempDir;
 
@@ -25,15 +25,7 @@ struct Rig {
 impl Rig {
     fn start() -> Self {
         let home = tempfile::tempdir().unwrap();
-        let env = [
-            ("HOME", home.path().to_path_buf()),
-            ("COUNTERSIGN_GATEWAY_PORT", "0".into()),
-            ("COUNTERSIGN_STATE_DIR", home.path().join("own")),
-            ("OPENCLAW_STATE_DIR", home.path().join("openclaw")),
-        ];
-        let env: BTreeMap<String, String> =
-            env.into_iter().map(|(name, path)| (name.to_owned(), path.display().to_string())).collect();
-        let paths = Paths::from_env(&env).unwrap();
+        let paths = paths(home.path());
         let (companion, _presenter) = Companion::start(&paths).unwrap();
         Self { home, paths, companion }
     }

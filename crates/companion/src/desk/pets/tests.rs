@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::desk::Desk;
+use crate::testing::{PATIENCE, POLL, decide, next, next_card, paths};
 use crate::tools::Failure;
 use crate::wiring::Companion;
 use countersign_approvals::actor::PresenterGuard;
@@ -9,33 +10,22 @@ use countersign_core::paths::Paths;
 use countersign_core::private;
 use countersign_node::socket::server::Peer;
 use countersign_protocol::history::HistoryEvent;
-use countersign_protocol::ids::RequestId;
 use countersign_protocol::question::{AllowBlocked, Outcome, Via};
 use countersign_protocol::settings::Settings;
 use countersign_protocol::tools::{ToolCall, ToolCaller, ToolFailure};
-use countersign_protocol::ui::{
-    Card, DecideParams, EmbeddedEdit, Expected, LinkState, Mistake, SecretEdit, UiEvent, UiMessage,
-};
+use countersign_protocol::ui::{EmbeddedEdit, Expected, LinkState, Mistake, SecretEdit, UiEvent};
 use countersign_protocol::vocabulary::Decision;
 use futures_util::{SinkExt as _, StreamExt as _};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
-use std::time::Duration;
 use tempfile::TempDir;
 use tokio::net::TcpStream;
-use tokio::sync::{broadcast, mpsc};
+use tokio::sync::mpsc;
 use tokio_tungstenite::tungstenite::{Error, Message};
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
 use tokio_util::sync::CancellationToken;
-
-/// How long anything may take, in real time.
-const PATIENCE: Duration = Duration::from_secs(30);
-
-/// Pause between two tries of what is refused while it was not in view for long enough.
-const POLL: Duration = Duration::from_millis(20);
 
 struct Rig {
     companion: Companion,
@@ -51,15 +41,7 @@ impl Rig {
     /// The app with its gateway on any free port, and the channel as it is at first.
     async fn start() -> Self {
         let home = tempfile::tempdir().unwrap();
-        let env = [
-            ("HOME", home.path().to_path_buf()),
-            ("COUNTERSIGN_GATEWAY_PORT", PathBuf::from("0")),
-            ("COUNTERSIGN_STATE_DIR", home.path().join("own")),
-            ("OPENCLAW_STATE_DIR", home.path().join("openclaw")),
-        ];
-        let env: BTreeMap<String, String> =
-            env.into_iter().map(|(name, path)| (name.to_owned(), path.display().to_string())).collect();
-        let paths = Paths::from_env(&env).unwrap();
+        let paths = paths(home.path());
         let tools = json!({ "tools": {
             "exec": { "host": "gateway", "security": "full", "ask": "off" },
             "pet": { "askAbout": ["exec", "read_file"] },
@@ -142,23 +124,6 @@ impl Rig {
         self.call_in("work", pet, tool, params).await
     }
 
-    /// Answers as soon as that is taken.
-    async fn decide(&self, card: &Card, decision: Decision) {
-        let paint =
-            self.desk().card_painted(&RequestId::from(card.id.as_str()), card.generation).await.unwrap();
-        let (id, generation) = (card.id.clone(), card.generation);
-        let params = DecideParams { id, generation, paint, decision, remember: None };
-        loop {
-            match self.desk().decide(&params).await {
-                Err(error) if error.code == ErrorCode::NotArmed => tokio::time::sleep(POLL).await,
-                answered => {
-                    answered.unwrap();
-                    return;
-                }
-            }
-        }
-    }
-
     /// How requests ended and who said so, oldest first, once so many did.
     async fn history(&self, count: usize) -> Vec<(Outcome, Option<String>)> {
         let all = async {
@@ -177,23 +142,6 @@ impl Rig {
         };
         tokio::time::timeout(PATIENCE, all).await.unwrap()
     }
-}
-
-async fn next<T>(messages: &mut broadcast::Receiver<UiMessage>, wanted: impl Fn(UiEvent) -> Option<T>) -> T {
-    loop {
-        let message = tokio::time::timeout(PATIENCE, messages.recv()).await.unwrap().unwrap();
-        if let Some(found) = wanted(message.event) {
-            return found;
-        }
-    }
-}
-
-async fn next_card(messages: &mut broadcast::Receiver<UiMessage>) -> Card {
-    next(messages, |event| match event {
-        UiEvent::CardAdded { card } => Some(card),
-        _ => None,
-    })
-    .await
 }
 
 /// A companion client.
@@ -328,7 +276,7 @@ async fn t02_a_turn_that_came_from_elsewhere_never_reaches_a_companion() {
     for pet in [None, Some("dog"), Some("CAT"), Some("")] {
         let (called, ()) = tokio::join!(rig.call(pet, "write_file", write("elsewhere\n")), async {
             let card = next_card(&mut messages).await;
-            rig.decide(&card, Decision::Deny).await;
+            decide(rig.desk(), &card, Decision::Deny).await;
         });
         assert!(denied(called).contains("The person denied this"), "{pet:?}");
     }
@@ -445,13 +393,13 @@ async fn a_companion_that_leaves_or_is_not_there_leaves_the_call_to_the_desk() {
         rig.until(|rig| rig.desk().pets().server.sessions.is_empty()).await;
         let card = next_card(&mut messages).await;
         assert_eq!(rig.desk().snapshot().await.cards.len(), 1, "it still waits");
-        rig.decide(&card, Decision::Deny).await;
+        decide(rig.desk(), &card, Decision::Deny).await;
     });
     denied(called);
     let (called, ()) = tokio::join!(rig.call(Some("cat"), "write_file", write("two\n")), async {
         let card = next_card(&mut messages).await;
         assert!(card.expires_at_ms - card.created_at_ms <= 60_000);
-        rig.decide(&card, Decision::AllowOnce).await;
+        decide(rig.desk(), &card, Decision::AllowOnce).await;
     });
     called.unwrap();
     let window = || Some("window".to_owned());
@@ -467,7 +415,7 @@ async fn an_answer_at_the_desk_takes_the_question_back_from_the_companion() {
     let (called, ()) = tokio::join!(rig.call(Some("cat"), "write_file", write("two\n")), async {
         asked = Some(cat.asked().await.0);
         let card = next_card(&mut messages).await;
-        rig.decide(&card, Decision::Deny).await;
+        decide(rig.desk(), &card, Decision::Deny).await;
     });
     denied(called);
     rig.until(|rig| rig.desk().pets().server.sessions[0].waiting == 0).await;
@@ -486,7 +434,7 @@ async fn t08_what_nobody_may_allow_is_not_for_a_companion_to_allow() {
     let (called, ()) = tokio::join!(rig.call(Some("cat"), "write_file", long), async {
         let card = next_card(&mut messages).await;
         assert_eq!(card.allow_blocked, Some(AllowBlocked::TooLong));
-        rig.decide(&card, Decision::Deny).await;
+        decide(rig.desk(), &card, Decision::Deny).await;
     });
     denied(called);
     let (called, ()) = tokio::join!(rig.call(Some("cat"), "write_file", write("short\n")), async {
@@ -575,7 +523,7 @@ async fn what_the_channel_of_another_app_asks_is_answered_at_this_desk() {
         let (called, ()) = tokio::join!(there.call(Some("cat"), "write_file", write(content)), async {
             let card = next_card(&mut messages).await;
             assert_eq!(card.via, Via::Pet);
-            here.decide(&card, decision).await;
+            decide(here.desk(), &card, decision).await;
         });
         assert_eq!(called.is_ok(), decision.allows(), "{called:?}");
         assert_eq!(fs::read_to_string(there.file("work", "b.txt")).unwrap(), "two\n");
@@ -587,11 +535,11 @@ async fn what_the_channel_of_another_app_asks_is_answered_at_this_desk() {
     let (called, ()) = tokio::join!(there.call(Some("cat"), "write_file", write("four\n")), async {
         card = Some(next_card(&mut messages).await);
         let own = next_card(&mut theirs).await;
-        there.decide(&own, Decision::Deny).await;
+        decide(there.desk(), &own, Decision::Deny).await;
     });
     denied(called);
     let card = card.unwrap();
-    here.decide(&card, Decision::AllowOnce).await;
+    decide(here.desk(), &card, Decision::AllowOnce).await;
     let told = next(&mut messages, |event| match event {
         UiEvent::AnswerNotTaken { id, text, .. } => Some((id, text)),
         _ => None,

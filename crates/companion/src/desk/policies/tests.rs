@@ -1,9 +1,9 @@
 //! Documents of real gateways, our own headless one, and of scripted peers where ours has no nodes or does not misbehave.
 
 use super::*;
+use crate::testing::{PATIENCE, paths};
 use crate::wiring::Companion;
 use countersign_approvals::actor::PresenterGuard;
-use countersign_core::paths::Paths;
 use countersign_peers::gateway::{self, Serving};
 use countersign_protocol::edits::{DocumentEdit, PolicyField};
 use countersign_protocol::state::SocketState;
@@ -11,7 +11,6 @@ use countersign_protocol::ui::{EmbeddedState, GatewayEdit, LinkState, PolicyReac
 use futures_util::{SinkExt as _, StreamExt as _};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::Mutex;
 use std::time::Duration;
@@ -20,18 +19,6 @@ use tokio::net::TcpListener;
 use tokio_tungstenite::tungstenite::Message;
 
 const TOKEN: &str = "a token of this test";
-
-const PATIENCE: Duration = Duration::from_secs(30);
-
-fn paths(folder: &Path) -> Paths {
-    let env = [
-        ("HOME", folder.display().to_string()),
-        ("COUNTERSIGN_GATEWAY_PORT", "0".to_owned()),
-        ("COUNTERSIGN_STATE_DIR", folder.join("own").display().to_string()),
-        ("OPENCLAW_STATE_DIR", folder.join("openclaw").display().to_string()),
-    ];
-    Paths::from_env(&env.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()).unwrap()
-}
 
 /// The app, and what it is connected to.
 struct Rig {

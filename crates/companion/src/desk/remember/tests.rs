@@ -1,11 +1,12 @@
 //! The way of an "always" from the card into document and rules, with everything running.
 
 use super::*;
+use crate::testing::{PATIENCE, paths};
 use crate::wiring::Companion;
 use countersign_approvals::actor::PresenterGuard;
 use countersign_approvals::book::NotAnswered;
 use countersign_approvals::remember::Memory;
-use countersign_core::paths::Paths;
+use countersign_core::private;
 use countersign_node::socket::server::Peer;
 use countersign_protocol::edits::DocumentView;
 use countersign_protocol::ids::RequestId;
@@ -17,8 +18,6 @@ use countersign_protocol::ui::{Card, DecideParams, ErrorCode};
 use countersign_protocol::vocabulary::Decision;
 use countersign_questions::card::card;
 use pretty_assertions::assert_eq;
-use std::collections::BTreeMap;
-use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 use tempfile::TempDir;
 use tokio::task::JoinHandle;
@@ -36,19 +35,9 @@ type Running = JoinHandle<bool>;
 impl Rig {
     fn start() -> Self {
         let home = tempfile::tempdir().unwrap();
-        let openclaw = home.path().join("openclaw");
-        std::fs::create_dir(&openclaw).unwrap();
-        std::fs::set_permissions(&openclaw, PermissionsExt::from_mode(0o700)).unwrap();
-        std::fs::write(openclaw.join("exec-approvals.json"), ASKING).unwrap();
-        let env = [
-            ("HOME", home.path().to_path_buf()),
-            ("COUNTERSIGN_GATEWAY_PORT", "0".into()),
-            ("COUNTERSIGN_STATE_DIR", home.path().join("own")),
-            ("OPENCLAW_STATE_DIR", openclaw),
-        ];
-        let env: BTreeMap<String, String> =
-            env.into_iter().map(|(name, path)| (name.to_owned(), path.display().to_string())).collect();
-        let (companion, presenter) = Companion::start(&Paths::from_env(&env).unwrap()).unwrap();
+        let paths = paths(home.path());
+        private::write(&paths.document(), ASKING.as_bytes()).unwrap();
+        let (companion, presenter) = Companion::start(&paths).unwrap();
         Self { _home: home, companion, _presenter: presenter }
     }
 
@@ -247,9 +236,6 @@ async fn what_was_stored_for_an_answer_that_came_too_late_is_taken_back() {
 fn count(next: impl FnMut() -> bool) -> usize {
     std::iter::repeat_with(next).take_while(|more| *more).count()
 }
-
-/// How long anything may take, in real time.
-const PATIENCE: Duration = Duration::from_secs(20);
 
 const ASKING: &str =
     r#"{"version":1,"defaults":{"security":"allowlist","ask":"on-miss","askFallback":"deny"}}"#;

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::control;
+use crate::testing::paths;
 use crate::wiring::Companion;
 use countersign_core::paths::Paths;
 use countersign_core::private;
@@ -12,7 +13,6 @@ use countersign_protocol::ui::UiEvent;
 use countersign_protocol::vocabulary::ExecTarget;
 use pretty_assertions::assert_eq;
 use serde_json::json;
-use std::collections::BTreeMap;
 use std::time::Duration;
 use tempfile::TempDir;
 
@@ -25,15 +25,7 @@ struct Rig {
 impl Rig {
     fn start() -> Self {
         let home = tempfile::tempdir().unwrap();
-        let env = [
-            ("HOME", home.path().display().to_string()),
-            ("COUNTERSIGN_GATEWAY_PORT", "0".to_owned()),
-            ("COUNTERSIGN_STATE_DIR", home.path().join("own").display().to_string()),
-            ("OPENCLAW_STATE_DIR", home.path().join("openclaw").display().to_string()),
-        ];
-        let env: BTreeMap<String, String> =
-            env.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-        let paths = Paths::from_env(&env).unwrap();
+        let paths = paths(home.path());
         let tools = json!({ "tools": { "exec": { "host": "sandbox" } } });
         private::write(&paths.tools(), tools.to_string().as_bytes()).unwrap();
         let (companion, _presenter) = Companion::start(&paths).unwrap();

@@ -2,6 +2,7 @@
 
 use super::LooseningAnswer;
 use crate::control::{self, ControlError};
+use crate::testing::{PATIENCE, paths};
 use crate::wiring::Companion;
 use countersign_core::paths::Paths;
 use countersign_protocol::control::{ControlRequest, ControlResponse};
@@ -11,13 +12,9 @@ use countersign_protocol::rule_edits::{PresetSwitch, RuleEdit, RuleEditParams, R
 use countersign_protocol::ui::{ErrorCode, UiEvent, UiMessage};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
 use std::time::Duration;
 use tempfile::TempDir;
 use tokio::sync::broadcast;
-
-/// How long anything may take, in real time.
-const PATIENCE: Duration = Duration::from_secs(20);
 
 struct Rig {
     _home: TempDir,
@@ -28,15 +25,7 @@ struct Rig {
 impl Rig {
     fn start() -> Self {
         let home = tempfile::tempdir().unwrap();
-        let env = [
-            ("HOME", home.path().to_path_buf()),
-            ("COUNTERSIGN_GATEWAY_PORT", "0".into()),
-            ("COUNTERSIGN_STATE_DIR", home.path().join("own")),
-            ("OPENCLAW_STATE_DIR", home.path().join("openclaw")),
-        ];
-        let env: BTreeMap<String, String> =
-            env.into_iter().map(|(name, path)| (name.to_owned(), path.display().to_string())).collect();
-        let paths = Paths::from_env(&env).unwrap();
+        let paths = paths(home.path());
         let (companion, _presenter) = Companion::start(&paths).unwrap();
         Self { _home: home, paths, companion }
     }

@@ -1,9 +1,9 @@
 //! What the desk says of itself, with everything running.
 
 use super::*;
+use crate::testing::{PATIENCE, paths};
 use crate::wiring::Companion;
 use countersign_approvals::actor::PresenterGuard;
-use countersign_core::paths::Paths;
 use countersign_core::private;
 use countersign_protocol::edits::{DocumentEdit, PolicyField};
 use countersign_protocol::history::HistoryEvent;
@@ -13,8 +13,6 @@ use countersign_protocol::state::{PageEnd, SocketState};
 use countersign_protocol::ui::{ChangedBy, EditParams, PolicyPreviewParams};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
-use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 use tempfile::TempDir;
 
@@ -32,20 +30,9 @@ impl Rig {
     /// With these defaults in the document, and this in `tools.json`.
     async fn with(defaults: &Value, tools: &Value) -> Self {
         let home = tempfile::tempdir().unwrap();
-        let openclaw = home.path().join("openclaw");
-        std::fs::create_dir(&openclaw).unwrap();
-        std::fs::set_permissions(&openclaw, PermissionsExt::from_mode(0o700)).unwrap();
+        let paths = paths(home.path());
         let document = json!({ "version": 1, "defaults": defaults, "agents": {} });
-        std::fs::write(openclaw.join("exec-approvals.json"), document.to_string()).unwrap();
-        let env = [
-            ("HOME", home.path().to_path_buf()),
-            ("COUNTERSIGN_GATEWAY_PORT", "0".into()),
-            ("COUNTERSIGN_STATE_DIR", home.path().join("own")),
-            ("OPENCLAW_STATE_DIR", home.path().join("openclaw")),
-        ];
-        let env: BTreeMap<String, String> =
-            env.into_iter().map(|(name, path)| (name.to_owned(), path.display().to_string())).collect();
-        let paths = Paths::from_env(&env).unwrap();
+        private::write(&paths.document(), document.to_string().as_bytes()).unwrap();
         private::write(&paths.tools(), json!({ "tools": tools }).to_string().as_bytes()).unwrap();
         let (companion, presenter) = Companion::start(&paths).unwrap();
         let rig = Self { _home: home, companion, _presenter: presenter };
@@ -75,9 +62,6 @@ impl Rig {
         waited.expect("the line does not change").unwrap().clone()
     }
 }
-
-/// How long anything may take, in real time.
-const PATIENCE: Duration = Duration::from_secs(20);
 
 #[tokio::test(flavor = "multi_thread")]
 async fn full_with_ask_on_miss_runs_unasked_and_the_line_names_who_says_so() {
