@@ -322,7 +322,7 @@ impl Host {
         checked.tap = tap;
         checked.terminal = checked.terminal.map(|silent| if types { Typing::Agent } else { silent });
         let settled = self.settle(checked, needs_screen_recording, peer, &gone, recorder).await?;
-        self.run(settled, gone, recorder).await
+        Box::pin(self.run(settled, gone, recorder)).await
     }
 
     /// Has it decided whether a request may run, and pays what that costs.
