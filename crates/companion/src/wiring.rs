@@ -115,6 +115,7 @@ impl Companion {
         core.phases.acting.tracker.spawn(async move {
             tokio::select! {
                 () = host.prune_kept() => {}
+                () = host.stand_boxes() => {}
                 () = stop.cancelled() => {}
             }
         });

@@ -4,6 +4,7 @@ use super::crossings::{self, ASK_OUTSIDE, Account, Crossroads};
 use super::kept::Before;
 use super::own_rules::{OwnRules, Ruled};
 use super::placement::Placement;
+use super::ready::Kept;
 use super::record::Held;
 use super::refusal::Refusal;
 use super::request::{Checked, check};
@@ -228,10 +229,17 @@ impl Host {
         controls: Controls,
         ready: &CancellationToken,
     ) -> Result<(RunOutput, Held), NotStarted> {
-        let mut boxed = self.boxed(&command.contained().folder, &judged.own);
-        boxed.variables = box_env;
+        let around = self.boxed(&command.contained().folder, &judged.own);
+        let ready_box = match controls.terminal {
+            None => self.ready.take(&around),
+            // It would hold what the caches' changes go to.
+            Some(_) => self.ready.take(&around).and(None),
+        };
         let wanted = destinations(&judged.analysis, command.command().argv(), &judged.facts);
-        let crossroads = sandbox::has_an_entrance().then(|| Crossroads::open(&boxed.caches));
+        let (crossroads, standing) = match ready_box {
+            Some(Kept { crossroads, standing, .. }) => (Some(Ok(crossroads)), Some(standing)),
+            None => (sandbox::has_an_entrance().then(|| Crossroads::open(&around.caches)), None),
+        };
         let crossroads = crossroads.and_then(|opened| {
             opened
                 .inspect_err(
@@ -241,9 +249,11 @@ impl Host {
         });
         let grounds = self.grounds();
         let folder = command.contained().folder.clone();
+        let mut boxed = around.clone();
+        boxed.variables = box_env;
         let Some(crossroads) = crossroads else {
             let mut ran =
-                sandbox::run_in_box(command, &self.base_env, &boxed, &grounds, controls, ready).await?;
+                sandbox::run_in_box(command, &self.base_env, &boxed, &grounds, controls, ready, None).await?;
             ran.payload.stderr.push_str(&refused_to_write(&ran.payload, &folder));
             if !ran.payload.success && !wanted.is_empty() {
                 let names: Vec<String> = wanted.iter().map(|one| display::escape(&one.to_string())).collect();
@@ -252,8 +262,9 @@ impl Host {
             return Ok((ran, Held { within: Some(folder), reached: Vec::new() }));
         };
         boxed.way_out = Some(sandbox::WayOut { socket: crossroads.socket() });
-        let runs = sandbox::run_in_box(command, &self.base_env, &boxed, &grounds, controls, ready);
+        let runs = sandbox::run_in_box(command, &self.base_env, &boxed, &grounds, controls, ready, standing);
         let (ran, Account { reached, refused }) = crossroads.attend(self, run, runs).await;
+        self.ready.want(around);
         let mut ran = ran?;
         ran.payload.stderr.push_str(&refused_to_write(&ran.payload, &folder));
         ran.payload.stderr.extend(refused);

@@ -18,6 +18,7 @@ mod own_rules;
 mod permit;
 pub mod placement;
 mod prepare;
+mod ready;
 mod record;
 mod refusal;
 mod rehearsal;
@@ -68,6 +69,7 @@ pub use kept::NotKept;
 use own_rules::{OwnRules, Payment};
 use placement::Placement;
 use prepare::PreparedRuns;
+use ready::Ready;
 use record::{Held, Recorder};
 pub use refusal::Refusal;
 use refusal::{answered_no, denied, refused_by};
@@ -136,6 +138,7 @@ pub struct Host {
     grants: Arc<Grants>,
     prepared: PreparedRuns,
     running: Running,
+    ready: Ready,
     kept: Kept,
     /// What looks at what runs did, after they ended.
     afterwards: TaskTracker,
@@ -238,6 +241,7 @@ impl Host {
             grants: Arc::default(),
             prepared: PreparedRuns::default(),
             running: Running::default(),
+            ready: Ready::new(),
             kept,
             afterwards: TaskTracker::new(),
         }

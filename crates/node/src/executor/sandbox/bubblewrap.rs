@@ -5,6 +5,7 @@
 
 mod stage;
 mod status;
+mod waiting;
 mod walls;
 
 use super::super::terminal::Terminal;
@@ -32,6 +33,7 @@ use tokio::process::Command;
 use tokio::sync::OnceCell;
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
+pub(super) use waiting::{Waiting, stand};
 pub(super) use walls::FIRST_HANDED;
 use walls::{Named, Walls};
 
@@ -308,7 +310,7 @@ fn spawn(
     list.extend(line);
     let (mut process, input) = match (profile, laid) {
         (Profile::Box(Site { stage: Some(stage), .. }), Some(laid)) => {
-            let (process, input) = stage.process(&laid, &bubblewrap.program, list, handed)?;
+            let (process, input) = stage.process(&laid, &bubblewrap.program, list, handed, None)?;
             (process, Some(input))
         }
         _ => (numbered(&bubblewrap.program, list, handed)?, None),

@@ -8,6 +8,7 @@
 
 use super::super::warden::{COMMAND, beside};
 use super::super::{FIRST_BUSY_PAUSE, LAST_BUSY_PAUSE};
+use super::order::{self, Order};
 use super::workspace::GATE;
 use super::{landlock, layout};
 use countersign_gate::{Destination, Host, NotConnected, WayOut as Proxy, connect, environment, relay};
@@ -75,10 +76,17 @@ pub(super) fn program() -> io::Result<OwnedFd> {
     }
 }
 
-/// What is started in the box so that `program` is, called `typed`, and can write nowhere but in `writable`. None there is no such wall.
-pub(super) fn line(typed: &str, program: &Path, arguments: &[String], writable: &[&Path]) -> Vec<OsString> {
+/// What is started in the box so that what it is [ordered](super::order) to is, and can write nowhere but in `writable`. None there is no
+/// such wall.
+pub(super) fn waiting(writable: &[&Path]) -> Vec<OsString> {
     let mut line: Vec<OsString> = vec![PLACE.into(), ENTER.into(), writable.len().to_string().into()];
     line.extend(writable.iter().map(OsString::from));
+    line
+}
+
+/// The same for `program`, called `typed`, without an order.
+pub(super) fn line(typed: &str, program: &Path, arguments: &[String], writable: &[&Path]) -> Vec<OsString> {
+    let mut line = waiting(writable);
     line.extend([typed.into(), program.into()]);
     line.extend(arguments.iter().map(OsString::from));
     line
@@ -91,13 +99,13 @@ pub(super) fn lead_out(env: &mut BTreeMap<String, String>) {
     env.extend(environment(&way));
 }
 
-/// `COUNT FOLDER… TYPED PROGRAM ARGUMENT…`: runs it, and ends as it does. Nothing that it starts writes outside of the folders.
+/// `COUNT FOLDER… TYPED PROGRAM ARGUMENT…`: runs it, and ends as it does. Nothing that it starts writes outside of the folders. Without a
+/// program it waits until it is ordered to run one.
 fn enter(arguments: Vec<OsString>) -> io::Result<ExitCode> {
     let invalid = || io::Error::new(ErrorKind::InvalidInput, "expected folders, a name and a program");
     let (count, rest) = arguments.split_first().ok_or_else(invalid)?;
     let count = count.to_str().and_then(|count| count.parse().ok()).ok_or_else(invalid)?;
     let (writable, rest) = rest.split_at_checked(count).ok_or_else(invalid)?;
-    let [typed, program, arguments @ ..] = rest else { return Err(invalid()) };
     if !writable.is_empty() {
         landlock::restrict(writable)?;
     }
@@ -106,7 +114,15 @@ fn enter(arguments: Vec<OsString>) -> io::Result<ExitCode> {
         // Bound before the command begins: whatever it does first, somebody listens.
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, PORT)).await?;
         let mut passed = Passed::new()?;
-        let mut child = start(typed, program, arguments).await?;
+        let mut child = match rest {
+            [typed, program, arguments @ ..] => start(|| called(typed, program, arguments)).await?,
+            // Nothing is in the box yet that could want to be carried.
+            [] => match order::taken()? {
+                Some(order) => start(|| ordered(&order)).await?,
+                None => return Ok(ExitCode::SUCCESS),
+            },
+            [_] => return Err(invalid()),
+        };
         let mut relayed = std::pin::pin!(relay(vec![listener], GATE.into()));
         let mut relays = true;
         loop {
@@ -148,11 +164,24 @@ impl Passed {
 }
 
 #[expect(clippy::disallowed_methods, reason = "the approved command, in the box that was made for it")]
-async fn start(typed: &OsStr, program: &OsStr, arguments: &[OsString]) -> io::Result<Child> {
+fn called(typed: &OsStr, program: &OsStr, arguments: &[OsString]) -> Command {
+    let mut command = Command::new(program);
+    command.arg0(typed).args(arguments);
+    command
+}
+
+#[expect(clippy::disallowed_methods, reason = "the approved command, in a box that was made for such")]
+fn ordered(order: &Order) -> Command {
+    let mut command = Command::new(&order.program);
+    command.arg0(&order.typed).args(&order.arguments).env_clear().envs(&order.environment);
+    command.current_dir(&order.folder);
+    command
+}
+
+async fn start(command: impl Fn() -> Command) -> io::Result<Child> {
     let mut pause = FIRST_BUSY_PAUSE;
     loop {
-        let mut command = Command::new(program);
-        command.arg0(typed).args(arguments);
+        let mut command = command();
         match command.spawn() {
             // Somebody has it open for writing: not for long.
             Err(error) if error.kind() == ErrorKind::ExecutableFileBusy && pause <= LAST_BUSY_PAUSE => {
@@ -160,7 +189,8 @@ async fn start(typed: &OsStr, program: &OsStr, arguments: &[OsString]) -> io::Re
                 pause *= 2;
             }
             Err(error) => {
-                return Err(io::Error::new(error.kind(), format!("{}: {error}", program.display())));
+                let program = Path::new(command.as_std().get_program()).display();
+                return Err(io::Error::new(error.kind(), format!("{program}: {error}")));
             }
             Ok(child) => return Ok(child),
         }

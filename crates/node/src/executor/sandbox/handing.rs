@@ -22,12 +22,14 @@ pub(super) struct Received {
     _handed: Vec<OwnedFd>,
 }
 
-/// A standard input from which [`receive`] takes the layout and all of `handed`. Nobody has to wait for that.
-pub(super) fn hand(layout: &Layout, handed: &[OwnedFd]) -> io::Result<OwnedFd> {
+/// A standard input from which [`receive`] takes the layout, all of `handed`, and what is to be standard input afterwards. Nobody has to
+/// wait for that.
+pub(super) fn hand(layout: &Layout, handed: &[OwnedFd], input: Option<&OwnedFd>) -> io::Result<OwnedFd> {
     let mut written = File::from(memfd_create("layout", MemfdFlags::CLOEXEC)?);
     written.write_all(&layout.written()?)?;
     written.rewind()?;
-    let all: Vec<_> = handed.iter().map(OwnedFd::as_fd).chain([written.as_fd()]).collect();
+    let last = input.into_iter().map(OwnedFd::as_fd).chain([written.as_fd()]);
+    let all: Vec<_> = handed.iter().map(OwnedFd::as_fd).chain(last).collect();
     let kind = SocketType::SEQPACKET;
     let (ours, its) = socketpair(AddressFamily::UNIX, kind, SocketFlags::CLOEXEC, None)?;
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST))];
@@ -35,12 +37,13 @@ pub(super) fn hand(layout: &Layout, handed: &[OwnedFd]) -> io::Result<OwnedFd> {
     if !control.push(SendAncillaryMessage::ScmRights(&all)) {
         return Err(io::Error::new(ErrorKind::InvalidInput, format!("more than {MOST} descriptors")));
     }
-    sendmsg(&ours, &[IoSlice::new(&[0])], &mut control, SendFlags::NOSIGNAL)?;
+    let last = if input.is_some() { WITH_INPUT } else { WITHOUT };
+    sendmsg(&ours, &[IoSlice::new(&[last])], &mut control, SendFlags::NOSIGNAL)?;
     Ok(its)
 }
 
-/// Takes what [`hand`] sent, and leaves the terminal as standard input if there is one, and nothing otherwise. To be called in a
-/// process that has opened nothing yet: what comes has to be where bubblewrap looks for it.
+/// Takes what [`hand`] sent. Where no standard input came with it, that is the terminal if there is one, and nothing otherwise. To be
+/// called in a process that has opened nothing yet: what comes has to be where bubblewrap looks for it.
 pub(super) fn receive() -> io::Result<Received> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST))];
     let mut control = RecvAncillaryBuffer::new(&mut space);
@@ -59,7 +62,10 @@ pub(super) fn receive() -> io::Result<Received> {
     };
     let mut bytes = Vec::new();
     File::from(layout).read_to_end(&mut bytes)?;
-    if rustix::termios::isatty(io::stdout()) {
+    if byte == [WITH_INPUT] {
+        let input = handed.pop().ok_or(ErrorKind::InvalidData)?;
+        rustix::stdio::dup2_stdin(input)?;
+    } else if rustix::termios::isatty(io::stdout()) {
         rustix::stdio::dup2_stdin(io::stdout())?;
     } else {
         let how = OFlags::RDONLY | OFlags::CLOEXEC;
@@ -67,6 +73,10 @@ pub(super) fn receive() -> io::Result<Received> {
     }
     Ok(Received { layout: Layout::read(&bytes)?, _handed: handed })
 }
+
+/// What comes last but one.
+const WITHOUT: u8 = 0;
+const WITH_INPUT: u8 = 1;
 
 /// Most that is handed over at once: what a box needs, and some more.
 const MOST: usize = 16;

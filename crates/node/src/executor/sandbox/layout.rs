@@ -441,6 +441,11 @@ struct Mounted {
     at: PathBuf,
 }
 
+/// Where something is mounted in this process's name space.
+pub(super) fn mount_points() -> io::Result<BTreeSet<PathBuf>> {
+    Ok(mounted(&fs::read("/proc/self/mountinfo")?).into_iter().map(|mounted| mounted.at).collect())
+}
+
 fn mounted(table: &[u8]) -> Vec<Mounted> {
     let line = |line: &[u8]| {
         let mut fields = line.split(|byte| *byte == b' ');

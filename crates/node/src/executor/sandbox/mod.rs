@@ -13,7 +13,9 @@ mod folder;
 mod handing;
 mod landlock;
 mod layout;
+mod order;
 mod seccomp;
+mod standing;
 mod workspace;
 
 use super::{Controls, NotStarted, RunOutput, passable};
@@ -21,6 +23,7 @@ pub(super) use bubblewrap::Status;
 pub(super) use container::Running;
 use countersign_policy::ApprovedCommand;
 pub use entrance::{entered, has_an_entrance};
+pub use standing::Standing;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 pub use workspace::{

@@ -7,11 +7,14 @@ pub(super) mod caches;
 mod inside;
 mod lists;
 mod machine;
+mod sight;
 mod variables;
 mod watch;
 
 use super::super::{Controls, NotStarted, RunOutput, passable};
+use super::bubblewrap::Stage;
 use super::layout::Layer;
+use super::standing::Standing;
 use super::{Grounds, Unavailable, bubblewrap, entrance, folder, inside as without_what_leads_out, landlock};
 use caches::{Caches, Means as CacheMeans};
 use countersign_policy::{ApprovedCommand, ContainedCommand, display};
@@ -20,6 +23,8 @@ use inside::Inside;
 #[cfg(test)]
 pub(super) use lists::HIDDEN;
 use machine::Machine;
+pub(super) use sight::Seen;
+use sight::Sight;
 use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -197,32 +202,16 @@ impl Workspace {
         self.way_out.is_some() && entrance::has_an_entrance()
     }
 
-    /// Looks at the machine and the workspace. Blocking.
-    fn plan(&self, grounds: &Grounds, means: CacheMeans, later: Later) -> io::Result<Plan> {
-        let known = if self.stands(Wall::Caches) { caches::known(grounds) } else { Vec::new() };
+    /// Looks at the machine and the workspace, and prepares what a box needs. Blocking.
+    fn plan(&self, grounds: &Grounds, means: CacheMeans, later: Later) -> io::Result<(Plan, Seen)> {
         caches::folder(&self.caches)?;
-        let machine = Machine::look(self, grounds, &known);
-        let mut mounts = machine.system();
-        mounts.extend(["/run", "/sys"].map(|frame| Mount::Frame(frame.into())));
-        mounts.extend(["/tmp", "/var/tmp"].map(PathBuf::from).map(|at| match self.stands(Wall::Scratch) {
-            true => Mount::Scratch(at),
-            false => Mount::Ours { from: at.clone(), at },
-        }));
-        let mut places = Vec::new();
-        if later == Later::Mounts {
-            let plugged = PLUGGED.iter().map(PathBuf::from).filter(|path| path.is_dir());
-            places.extend(plugged.map(Mount::Empty));
-        }
-        places.extend(machine.places(&self.folder));
+        let sight = Sight::of(self, grounds, later)?;
+        let seen = sight.seen()?;
+        let Sight { known: _, machine, mut mounts, mut places, covers, within, opened } = sight;
         let mut caches = match self.stands(Wall::Caches) {
             true => Some(Caches::prepare(&self.caches, grounds, &machine, means)?),
             false => None,
         };
-        // What is hidden in a cache is hidden on top of it.
-        let in_cache = |path: &Path| known.iter().any(|cache| path.starts_with(cache) && path != cache);
-        let covers =
-            |mount: &Mount| matches!(mount, Mount::Empty(path) | Mount::Nothing(path) if in_cache(path));
-        let covers: Vec<Mount> = places.extract_if(.., |mount| covers(mount)).collect();
         let mounted = caches.iter().flat_map(|caches| caches.mounted.iter().cloned());
         places.extend(mounted.map(|(at, from)| Mount::Ours { from, at }));
         let linked = caches.iter().flat_map(|caches| caches.linked.iter().cloned());
@@ -230,35 +219,93 @@ impl Workspace {
         if means == CacheMeans::Layers {
             places.extend(covers);
         }
-        let within = Inside::look(self);
         let watch = self.stands(Wall::Watch).then(|| Watch::new(&within)).transpose()?;
-        let folder = inside::open(&self.folder)?;
-        places.push(Mount::Opened { file: folder, at: self.folder.clone(), writable: true });
-        for path in &self.writable {
-            if let Ok(file) = inside::open(path) {
-                places.push(Mount::Opened { file, at: path.clone(), writable: true });
-            }
-        }
-        places.extend(within.mounts());
-        if let Some(way_out) = &self.way_out {
-            let file = inside::open(&way_out.socket)?;
-            places.push(Mount::Opened { file, at: GATE.into(), writable: true });
-        }
-        if self.is_entered() {
-            let file = entrance::program()?;
-            places.push(Mount::Opened { file, at: entrance::PLACE.into(), writable: false });
-        }
         mounts.extend(places);
+        mounts.extend(opened);
         let layers = caches.as_mut().map(|caches| std::mem::take(&mut caches.layers)).unwrap_or_default();
         let passes = caches.as_ref().map(|caches| caches.passes.clone());
-        Ok(Plan { mounts, layers, passes, machine, watch, _caches: caches })
+        Ok((Plan { mounts, layers, passes, machine, watch, _caches: caches }, seen))
     }
+
+    /// What its command finds in its environment, beside what is the command's own.
+    pub(super) fn environment(&self, base_env: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+        let mut env = match self.stands(Wall::Environment) {
+            true => without_what_leads_out(base_env),
+            false => base_env.clone(),
+        };
+        env.extend(self.variables.clone());
+        env.insert("TMPDIR".into(), "/tmp".into());
+        if self.is_entered() {
+            entrance::lead_out(&mut env);
+        }
+        env
+    }
+
+    /// What there is to see for its box now.
+    pub(super) async fn seen(&self, grounds: &Grounds) -> io::Result<Seen> {
+        let (workspace, grounds) = (self.clone(), grounds.clone());
+        let look = move || Sight::of(&workspace, &grounds, Later::Nothing).and_then(|sight| sight.seen());
+        tokio::task::spawn_blocking(look).await.map_err(io::Error::other)?
+    }
+}
+
+/// A plan, and what it is made with.
+#[derive(Debug)]
+pub(super) struct Planned {
+    pub(super) plan: Plan,
+    pub(super) seen: Seen,
+    pub(super) stage: Option<Stage>,
+}
+
+/// Plans a box around `workspace`.
+pub(super) async fn planned(workspace: &Workspace, grounds: &Grounds) -> Result<Planned, Unavailable> {
+    // A run without caches of its own has no folder to be laid out in, which only tests have.
+    let stage = match workspace.stands(Wall::Mounts) && workspace.stands(Wall::Caches) {
+        true => bubblewrap::stage(&workspace.caches).await,
+        false => None,
+    };
+    let later = if stage.is_some() { Later::Nothing } else { Later::Mounts };
+    let means = match &stage {
+        Some(stage) if stage.layers => CacheMeans::Layers,
+        _ => CacheMeans::Folders,
+    };
+    let (workspace, grounds) = (workspace.clone(), grounds.clone());
+    let plan = tokio::task::spawn_blocking(move || workspace.plan(&grounds, means, later)).await;
+    let plan = plan.map_err(io::Error::other).and_then(|plan| plan);
+    let (plan, seen) = plan.map_err(|error| unmade(&error))?;
+    Ok(Planned { plan, seen, stage })
 }
 
 impl Plan {
     /// Whether a path is in the box as it is here.
     pub(super) fn shows(&self, path: &Path, folder: &Path) -> bool {
         path.starts_with(folder) || self.machine.shows(path)
+    }
+
+    /// Where something is mounted in the box, whatever the machine has.
+    pub(super) fn walls(&self) -> Vec<PathBuf> {
+        let wall = |mount: &Mount| match mount {
+            Mount::Frame(at)
+            | Mount::Scratch(at)
+            | Mount::Empty(at)
+            | Mount::Nothing(at)
+            | Mount::Opened { at, .. }
+            | Mount::Ours { at, .. } => Some(at.clone()),
+            Mount::Machine(_) | Mount::Copy { .. } | Mount::Link { .. } => None,
+        };
+        self.mounts.iter().filter_map(wall).collect()
+    }
+
+    /// Whether something protected was broken in the workspace since it was planned.
+    pub(super) fn is_broken(&self) -> bool {
+        self.watch.as_ref().is_some_and(|watch| watch.look().is_some())
+    }
+
+    /// To be called when the box has ended. The kernel takes its time to end a watch, and nobody has to wait for that.
+    pub(super) fn end(mut self) {
+        if let Some(watch) = self.watch.take() {
+            tokio::task::spawn_blocking(move || drop(watch));
+        }
     }
 
     /// Where a command may write in the box, with everything below. Empty without the wall that asks for it.
@@ -339,7 +386,7 @@ pub async fn check_box(workspace: &Workspace, grounds: &Grounds) -> Result<(), U
 /// ends everything in the box and returns what it had printed; dropping the future kills it.
 ///
 /// Beside what differs in a sealed run: a run that makes or replaces something protected is ended, and its error says what. The box is
-/// made at once; the command begins in it when `ready` is cancelled.
+/// made at once, unless it is `standing` there; the command begins in it when `ready` is cancelled.
 pub async fn run_in_box(
     command: ContainedCommand,
     base_env: &BTreeMap<String, String>,
@@ -347,13 +394,15 @@ pub async fn run_in_box(
     grounds: &Grounds,
     controls: impl Into<Controls>,
     ready: &CancellationToken,
+    standing: Option<Standing>,
 ) -> Result<RunOutput, NotStarted> {
     let path = Path::new(&command.contained().folder);
     if path != workspace.folder {
         let why = "it is another one than the box is around";
         return Err(Unavailable::Folder { path: path.to_owned(), why }.into());
     }
-    run_inside(command.command(), base_env, workspace, grounds, controls.into(), ready).await
+    let controls = controls.into();
+    run_inside(command.command(), base_env, workspace, grounds, controls, ready, standing).await
 }
 
 /// The same for a command that may run at all.
@@ -364,6 +413,7 @@ pub(super) async fn run_inside(
     grounds: &Grounds,
     controls: Controls,
     ready: &CancellationToken,
+    standing: Option<Standing>,
 ) -> Result<RunOutput, NotStarted> {
     passable(command)?;
     if controls.cancel.is_cancelled() {
@@ -374,46 +424,28 @@ pub(super) async fn run_inside(
     if !cwd.starts_with(&workspace.folder) {
         return Err(Unavailable::Folder { path: cwd.clone(), why: "it is outside of the workspace" }.into());
     }
-    // A run without caches of its own has no folder to be laid out in, which only tests have.
-    let stage = match workspace.stands(Wall::Mounts) && workspace.stands(Wall::Caches) {
-        true => bubblewrap::stage(&workspace.caches).await,
-        false => None,
-    };
-    let later = if stage.is_some() { Later::Nothing } else { Later::Mounts };
-    let means = match &stage {
-        Some(stage) if stage.layers => CacheMeans::Layers,
-        _ => CacheMeans::Folders,
-    };
-    let plan = {
-        let (workspace, grounds) = (workspace.clone(), grounds.clone());
-        tokio::task::spawn_blocking(move || workspace.plan(&grounds, means, later)).await
-    };
-    let mut plan = plan.map_err(io::Error::other).and_then(|plan| plan).map_err(|error| unmade(&error))?;
-    let mut env = match workspace.stands(Wall::Environment) {
-        true => without_what_leads_out(base_env),
-        false => base_env.clone(),
-    };
-    env.extend(workspace.variables.clone());
-    env.insert("TMPDIR".into(), "/tmp".into());
-    if workspace.is_entered() {
-        entrance::lead_out(&mut env);
+    if let Some(standing) = standing.filter(|standing| standing.fits(command, workspace, &controls)) {
+        let controls = controls.clone();
+        match Box::pin(standing.run(command, base_env, workspace, grounds, controls, ready)).await {
+            Ok(ran) => return ran,
+            Err(why) => tracing::debug!(?why, "a box that stood ready is not used"),
+        }
     }
+    let Planned { plan, stage, .. } = planned(workspace, grounds).await?;
+    let env = workspace.environment(base_env);
     let cancel = controls.cancel.clone();
     let run = |cancel| {
         let controls = Controls { cancel, ..controls };
         let site = bubblewrap::Site { workspace, plan: &plan, stage: stage.as_ref(), ready };
         bubblewrap::run_in_box(command, &env, site, controls)
     };
-    let ran = guarded(run, &plan, &cancel).await;
-    // The kernel takes its time to end a watch, and nobody has to wait for that.
-    if let Some(watch) = plan.watch.take() {
-        tokio::task::spawn_blocking(move || drop(watch));
-    }
+    let ran = Box::pin(guarded(run, &plan, &cancel)).await;
+    plan.end();
     ran
 }
 
 /// Ends a run that breaks what is protected, and says so.
-async fn guarded<Ran>(
+pub(super) async fn guarded<Ran>(
     run: impl FnOnce(CancellationToken) -> Ran,
     plan: &Plan,
     cancel: &CancellationToken,
@@ -445,7 +477,7 @@ where
 }
 
 /// Why a box could not be made from what is on this machine.
-fn unmade(error: &io::Error) -> Unavailable {
+pub(super) fn unmade(error: &io::Error) -> Unavailable {
     Unavailable::Forbidden { said: display::escape(&error.to_string()), remedy: UNMADE }
 }
 

@@ -107,6 +107,46 @@ async fn it_is_asked_about_everywhere_else_and_for_everybody_else() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn where_a_command_ran_a_box_stands_ready_for_the_next_one() {
+    let place = Arc::new(Place::new("allowlist", "on-miss").await);
+    let id = place.open("coder", Attendance::Attended).await;
+    let host = place.clone();
+    let stands = tokio::spawn(async move { host.rig.host.stand_boxes().await });
+    let stand = async |count: usize| {
+        let stood = async {
+            while place.rig.host.ready.count() != count {
+                tokio::time::sleep(Duration::from_millis(2)).await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(20), stood).await.unwrap();
+    };
+    let spaces = || -> Vec<PathBuf> {
+        let processes = std::fs::read_dir("/proc").unwrap().flatten();
+        processes.filter_map(|process| std::fs::read_link(process.path().join("ns/mnt")).ok()).collect()
+    };
+    let ran = async || {
+        let text = "readlink /proc/self/ns/mnt; for x in 1; do true; done";
+        let command = ["sh", "-c", text].map(str::to_owned).into();
+        let Came::Ran(said) = place.rig.send(ExecRequest { command, ..place.request() }, NO).await.0 else {
+            panic!("it did not run");
+        };
+        PathBuf::from(said.trim())
+    };
+    assert!(!spaces().contains(&ran().await));
+    for _ in 0..2 {
+        stand(1).await;
+        let before = spaces();
+        assert!(before.contains(&ran().await));
+    }
+    stand(1).await;
+    place.edit(RuleEdit::RemoveRule { id }).await;
+    let (came, asked) = place.rig.send(place.request(), NO).await;
+    assert!(matches!(came, Came::Refused(..)) && asked.is_some(), "{came:?}");
+    stands.abort();
+    stand(0).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn closing_the_folder_asks_again() {
     let place = Place::new("allowlist", "on-miss").await;
     let id = place.open("*", Attendance::Attended).await;

@@ -79,21 +79,23 @@ impl Stage {
         let layout = Layout { root: root.clone().into(), layers, pieces };
         let list = ["--unshare-all", "--dev-bind"].map(OsString::from).into_iter().chain([root.into()]);
         let list = list.chain(["/", "--proc", "/proc", "--", "/bin/sh", "-c", ":"].map(OsString::from));
-        let (mut process, input) = self.process(&layout, &bubblewrap.program, list.collect(), Vec::new())?;
+        let list = list.collect();
+        let (mut process, input) = self.process(&layout, &bubblewrap.program, list, Vec::new(), None)?;
         process.stdin(input);
         Ok(heard(process).await?.good)
     }
 
-    /// What becomes bubblewrap with these arguments and descriptors in a name space in which a box was laid out, and what has to be its
-    /// standard input.
+    /// What becomes bubblewrap with these arguments, descriptors and, if there is one, standard input, in a name space in which a box was
+    /// laid out; and what has to be its standard input until then.
     pub(super) fn process(
         &self,
         layout: &Layout,
         bubblewrap: &Path,
         list: Vec<OsString>,
         handed: Vec<OwnedFd>,
+        input: Option<&OwnedFd>,
     ) -> io::Result<(Command, OwnedFd)> {
-        let input = handing::hand(layout, &handed)?;
+        let input = handing::hand(layout, &handed, input)?;
         let mut process = bare(Path::new(&format!("/proc/self/fd/{}", self.own.as_raw_fd())));
         process.arg(entrance::LAY_OUT).arg(bubblewrap).args(list);
         Ok((process, input))

@@ -1,6 +1,7 @@
 //! Real boxes: ordinary work in them, what they leave behind, and what they cost.
 
 use super::*;
+use crate::executor::sandbox::order::NotTaken;
 use crate::executor::sandbox::workspace::{Wall, run_inside};
 use pretty_assertions::assert_eq;
 use std::collections::BTreeMap;
@@ -14,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 mod attempts;
 mod leftovers;
 mod ordinary;
+mod standing;
 
 /// A person's home with a workspace in it, and what an agent must not get at.
 struct Place {
@@ -127,12 +129,31 @@ impl Place {
         let Rig { env, grounds, .. } = &self.rig;
         let ready = CancellationToken::new();
         ready.cancel();
-        let ran = run_inside(&command, env, &self.workspace, grounds, controls, &ready).await;
+        let ran = run_inside(&command, env, &self.workspace, grounds, controls, &ready, None).await;
         ran.map(|output| output.payload)
     }
 
-    /// Runs the text of a shell in the box.
+    /// A box that stands ready, if one can.
+    async fn ready(&self) -> Option<Standing> {
+        Standing::make(&self.workspace, &self.rig.grounds).await.unwrap()
+    }
+
+    /// Runs the text of a shell in a box that stood ready.
+    async fn order(&self, standing: Standing, text: &str) -> Result<ExecPayload, NotTaken> {
+        let command = self.rig.bench.approve(&owned(&["sh", "-c", text]));
+        let (ready, controls) = (CancellationToken::new(), Controls::from(self.rig.bench.cancel.clone()));
+        ready.cancel();
+        let Rig { env, grounds, .. } = &self.rig;
+        assert!(standing.fits(&command, &self.workspace, &controls));
+        let ran = standing.run(&command, env, &self.workspace, grounds, controls, &ready).await?;
+        Ok(ran.unwrap().payload)
+    }
+
+    /// Runs the text of a shell in the box: in one that stood ready, where there is one.
     async fn shell(&self, text: &str) -> ExecPayload {
+        if let Some(standing) = self.ready().await {
+            return self.order(standing, text).await.unwrap();
+        }
         let command = self.rig.bench.approve(&owned(&["sh", "-c", text]));
         self.start(command, Controls::from(self.rig.bench.cancel.clone())).await.unwrap()
     }
