@@ -241,13 +241,14 @@ async fn what_cannot_be_recorded_never_begins_in_its_box() {
         };
         let (controls, mut before) = (CancellationToken::new().into(), None);
         let recorded = std::future::ready(recorded);
-        let ran =
-            host.contain(command, &judged, &run, BTreeMap::new(), controls, &mut before, recorded).await;
+        let env = BTreeMap::new();
+        let ran = host.contain(command, &judged, &run, env, controls, &mut before, recorded);
+        let ran = Box::pin(ran).await;
         (ran.is_ok(), before.is_some(), place.made())
     };
     let refusal = Refusal::unrecorded(&countersign_approvals::history::HistoryError::Closed);
-    assert_eq!(Box::pin(contain(Err(refusal))).await, (false, false, [false, false]));
-    assert_eq!(Box::pin(contain(Ok(()))).await, (true, true, CONTAINED));
+    assert_eq!(contain(Err(refusal)).await, (false, false, [false, false]));
+    assert_eq!(contain(Ok(())).await, (true, true, CONTAINED));
 }
 
 #[tokio::test(flavor = "multi_thread")]
