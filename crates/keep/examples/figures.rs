@@ -3,7 +3,7 @@
 #![allow(clippy::print_stdout, reason = "it is what this is for")]
 #![allow(clippy::disallowed_methods, reason = "it is a program, with the wall clock's time")]
 
-use countersign_keep::{Keeper, Limits, Span, StateId, What};
+use countersign_keep::{Keeper, Limits, Span, Spans, StateId, What};
 use rustix::time::{ClockId, clock_gettime};
 use std::error::Error;
 use std::fs;
@@ -41,10 +41,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     (0..100).try_for_each(|number| write(number, "second"))?;
     let after = timed("keep, 100 files changed", &|| Ok(keep()?.id))?;
-    timed("changes", &|| keeper.changes(&before, &after, &|| false).map(|_| after).map_err(Into::into))?;
-    let span = Span { workspace: workspace.clone(), before, after };
+    let spans = Spans::from(Span { workspace: workspace.clone(), before, after });
+    timed("changes", &|| keeper.changes(&spans, &|| false).map(|_| after).map_err(Into::into))?;
     timed("put back 100 files", &|| {
-        let restored = keeper.put_back(&span, &What::All, &|_| false, now(), &|| false)?;
+        let restored = keeper.put_back(&spans, &What::All, &|_| false, now(), &|| false)?;
         assert_eq!((restored.put.len(), restored.conflicts.len()), (100, 0));
         Ok(restored.undo.after)
     })?;

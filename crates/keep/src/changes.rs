@@ -3,9 +3,10 @@
 use crate::digest::{Digest, StateId};
 use crate::failed::Failed;
 use crate::limits::MOST_TEXT;
+use crate::spans::{self, Spans};
 use crate::state::StateFile;
 use crate::store::{Locked, Missing};
-use crate::tree::{Entry, Kind, LeftOutWhy, Node, above, to_path};
+use crate::tree::{Entry, Kind, LeftOutWhy, Node, above, same, to_path};
 use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 use std::os::unix::ffi::OsStrExt;
@@ -22,6 +23,8 @@ pub struct Change {
     pub before: Option<Side>,
     /// What is there after; nothing for what was deleted.
     pub after: Option<Side>,
+    /// Somebody else changed it between two of several spans, so that it is not put back. Never so for one span.
+    pub is_between: bool,
 }
 
 /// What happened at a path.
@@ -101,6 +104,8 @@ pub(crate) struct Pair {
     pub(crate) file: StateFile,
     pub(crate) before: Vec<Entry>,
     pub(crate) after: Vec<Entry>,
+    /// Paths that somebody else changed between several spans.
+    pub(crate) between: HashSet<Vec<u8>>,
 }
 
 /// A path at which two states differ, with what each has there.
@@ -119,7 +124,24 @@ impl Pair {
             return Err(Failed::Mixed);
         }
         let (entries, others) = (file.entries(store, before)?, other.entries(store, after)?);
-        Ok(Self { file, before: entries, after: others })
+        Ok(Self { file, before: entries, after: others, between: HashSet::new() })
+    }
+
+    /// The same, without entries of pieces that both have: nothing differs there, and most of a large workspace is of that kind.
+    pub(crate) fn differing(
+        store: &Locked<'_>,
+        (before, file): (&StateId, StateFile),
+        (after, other): (&StateId, StateFile),
+    ) -> Result<Self, Failed> {
+        if !file.identity.is_same(&other.identity) {
+            return Err(Failed::Mixed);
+        }
+        let ours: HashSet<Digest> = file.pieces.iter().copied().collect();
+        let both: HashSet<Digest> =
+            other.pieces.iter().filter(|digest| ours.contains(*digest)).copied().collect();
+        let entries = file.entries_without(store, before, &both)?;
+        let others = other.entries_without(store, after, &both)?;
+        Ok(Self { file, before: entries, after: others, between: HashSet::new() })
     }
 
     /// Where they differ, in the order of paths. Below a folder that one of them did not look into nothing can be said.
@@ -145,8 +167,7 @@ impl Pair {
             let other = if order == Ordering::Less { None } else { after.next() };
             let Some(path) = one.or(other).map(|entry| entry.path.as_slice()) else { return differences };
             let (before, after) = (one.map(|entry| &entry.node), other.map(|entry| &entry.node));
-            let is_same = matches!((before, after), (Some(before), Some(after)) if before.is_same(after));
-            if !is_same && is_known(path) {
+            if !same(before, after) && is_known(path) {
                 differences.push(Difference { path, before, after });
             }
         }
@@ -154,8 +175,8 @@ impl Pair {
 }
 
 /// What differs, in the order of paths.
-pub(crate) fn changes(store: &Locked<'_>, before: &StateId, after: &StateId) -> Result<Vec<Change>, Failed> {
-    let pair = Pair::load(store, before, after)?;
+pub(crate) fn changes(store: &Locked<'_>, spans: &Spans) -> Result<Vec<Change>, Failed> {
+    let pair = spans::load(store, spans)?;
     let differences = pair.differences();
     let moves = moves(&differences);
     let moved_away: HashSet<&[u8]> = moves.values().map(|from| from.path).collect();
@@ -169,7 +190,9 @@ pub(crate) fn changes(store: &Locked<'_>, before: &StateId, after: &StateId) -> 
             (None, Some(_), None) => How::Deleted,
         };
         let (before, after) = (before.map(Side::of), difference.after.map(Side::of));
-        Change { path: to_path(difference.path), how, before, after }
+        let paths = [Some(difference.path), from.map(|from| from.path)];
+        let is_between = paths.into_iter().flatten().any(|path| pair.between.contains(path));
+        Change { path: to_path(difference.path), how, before, after, is_between }
     };
     Ok(differences.iter().filter(|it| !moved_away.contains(it.path)).map(change).collect())
 }
@@ -202,13 +225,8 @@ pub(crate) fn moves<'a>(differences: &[Difference<'a>]) -> HashMap<&'a [u8], Dif
 }
 
 /// What both have at a path.
-pub(crate) fn versions(
-    store: &Locked<'_>,
-    before: &StateId,
-    after: &StateId,
-    path: &Path,
-) -> Result<Versions, Failed> {
-    let pair = Pair::load(store, before, after)?;
+pub(crate) fn versions(store: &Locked<'_>, spans: &Spans, path: &Path) -> Result<Versions, Failed> {
+    let pair = spans::load(store, spans)?;
     let wanted = path.as_os_str().as_bytes();
     let version = |entries: &[Entry]| {
         let at = entries.binary_search_by(|entry| entry.path.as_slice().cmp(wanted));

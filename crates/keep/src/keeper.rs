@@ -1,12 +1,12 @@
 //! The one surface of this crate.
 
 use crate::changes::{self, Change, Versions};
-use crate::digest::StateId;
 use crate::failed::{Cancel, Failed};
 use crate::keeping;
 use crate::limits::Limits;
 use crate::prune::{self, Pruned};
-use crate::put_back::{self, Protected, Restored, Span, What};
+use crate::put_back::{self, Protected, Restored, What};
+use crate::spans::{self, Spans};
 use crate::state::State;
 use crate::store::Store;
 use std::io;
@@ -39,30 +39,26 @@ impl Keeper {
         keeping::keep(&store, &self.limits, workspace, &place, now, cancel).map(|kept| kept.state)
     }
 
-    /// What differs between two states of one workspace, in the order of paths. Nothing is said of what lies in a folder that one of
-    /// them did not look into.
-    pub fn changes(
-        &self,
-        before: &StateId,
-        after: &StateId,
-        cancel: Cancel<'_>,
-    ) -> Result<Vec<Change>, Failed> {
-        changes::changes(&self.store.lock(cancel)?, before, after)
+    /// What differs by these spans, in the order of paths. Nothing is said of what lies in a folder that a state did not look into, nor,
+    /// of several spans, of what only others did between them.
+    pub fn changes(&self, spans: &Spans, cancel: Cancel<'_>) -> Result<Vec<Change>, Failed> {
+        changes::changes(&self.store.lock(cancel)?, spans)
     }
 
-    /// What two states have at one path from the workspace, to be shown beside each other.
-    pub fn versions(
-        &self,
-        before: &StateId,
-        after: &StateId,
-        path: &Path,
-        cancel: Cancel<'_>,
-    ) -> Result<Versions, Failed> {
-        changes::versions(&self.store.lock(cancel)?, before, after, path)
+    /// What lay at one path from the workspace before and after these spans, to be shown beside each other. Of several spans it has to
+    /// be one that differs.
+    pub fn versions(&self, spans: &Spans, path: &Path, cancel: Cancel<'_>) -> Result<Versions, Failed> {
+        changes::versions(&self.store.lock(cancel)?, spans, path)
     }
 
-    /// Puts back what happened in a span, or some of it. What is there now is kept first, so that this can be undone by what it returns.
-    /// A path is put back only where it still is what the span left; all else is a conflict and stays as it is. What is there already
+    /// Of each part, in their order, whether both of its states are kept, and of the folder that the last kept one is of. Those that
+    /// are can be looked at together. Called off it says nothing.
+    pub fn kept(&self, spans: &Spans, cancel: Cancel<'_>) -> Result<Vec<bool>, Failed> {
+        spans::kept(&self.store.lock(cancel)?, spans, cancel)
+    }
+
+    /// Puts back what happened in these spans, or some of it. What is there now is kept first, so that this can be undone by what it returns.
+    /// A path is put back only where it still is what the last span left, and nobody else changed it between two of them; all else is a conflict and stays as it is. What is there already
     /// is neither put nor a conflict. Where something is put, what a process that was killed while it put back left aside goes too; the
     /// undo has it.
     ///
@@ -70,14 +66,14 @@ impl Keeper {
     /// `.git`. Called off before the first change it is [`Failed::Cancelled`]; after that, what was not done is a conflict.
     pub fn put_back(
         &self,
-        span: &Span,
+        spans: &Spans,
         what: &What,
         protected: Protected<'_>,
         now: SystemTime,
         cancel: Cancel<'_>,
     ) -> Result<Restored, Failed> {
         let store = self.store.lock(cancel)?;
-        put_back::put_back(&store, &self.limits, span, what, protected, now, cancel)
+        put_back::put_back(&store, &self.limits, spans, what, protected, now, cancel)
     }
 
     /// Removes states older than [`Limits::age`], the oldest of those that take more than [`Limits::store`], and what only these named.

@@ -1,7 +1,8 @@
 //! What a workspace was before a run, and back again.
 //!
 //! A [`Keeper`] stores contents in a folder of ours, never in the workspace and never in its repository: `.git` is neither walked nor
-//! written. It tells what differs between two [`State`]s, and puts back one file or all, unless somebody changed it since.
+//! written. It tells what differs between two [`State`]s, and puts back one file or all, unless somebody changed it since. Several
+//! spans, such as those of a session's runs, are told and put back as one ([`Spans`]).
 //!
 //! What git ignores is not kept, only named, unless it was kept before. Kept are contents, permission bits, links as links, empty
 //! folders and names in any encoding; not owners, times, extended attributes, nor that two names are one file. Whatever else is not
@@ -16,7 +17,7 @@
 //! // A run.
 //! let after = keeper.keep(workspace, now, &|| false)?.id;
 //! let span = Span { workspace: workspace.into(), before, after };
-//! let restored = keeper.put_back(&span, &What::All, &|path| path.starts_with(".vscode"), now, &|| false)?;
+//! let restored = keeper.put_back(&span.into(), &What::All, &|path| path.starts_with(".vscode"), now, &|| false)?;
 //! assert!(restored.conflicts.is_empty());
 //! # Ok(())
 //! # }
@@ -35,6 +36,7 @@ mod limits;
 mod place;
 mod prune;
 mod put_back;
+mod spans;
 mod state;
 mod store;
 mod tree;
@@ -47,6 +49,7 @@ pub use keeper::Keeper;
 pub use limits::{Limits, MOST_CONTENT, MOST_TEXT, NAMED_LEFT_OUT, WORKERS};
 pub use prune::Pruned;
 pub use put_back::{Protected, Restored, Span, What, Why};
+pub use spans::{Deed, Part, Spans};
 pub use state::{LeftOut, State};
 pub use store::LOCK_WAIT;
 pub use tree::{Kind, LeftOutWhy};

@@ -7,16 +7,17 @@
 mod aside;
 mod hands;
 
-use crate::changes::{Difference, Pair, moves};
+use crate::changes::{Difference, moves};
 use crate::digest::StateId;
 use crate::failed::{Cancel, Failed};
 use crate::index::Index;
 use crate::keeping::{self, Kept};
 use crate::limits::Limits;
 use crate::place::Place;
+use crate::spans::{self, Spans};
 use crate::state::StateFile;
 use crate::store::{Locked, Missing};
-use crate::tree::{Entry, Kind, LeftOutWhy, Node, above, as_path, is_repository, split, to_path};
+use crate::tree::{Entry, Kind, LeftOutWhy, Node, above, as_path, is_repository, same, split, to_path};
 use hands::{Hands, There};
 use std::collections::{BTreeMap, HashSet};
 use std::io;
@@ -60,6 +61,8 @@ pub struct Restored {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Why {
+    /// Somebody else changed it between two of several spans.
+    Between,
     /// It was called off before this one.
     Cancelled,
     /// It is not what the span left there any more.
@@ -90,22 +93,23 @@ pub type Protected<'a> = &'a dyn Fn(&Path) -> bool;
 pub(crate) fn put_back(
     store: &Locked<'_>,
     limits: &Limits,
-    span: &Span,
+    spans: &Spans,
     what: &What,
     protected: Protected<'_>,
     now: SystemTime,
     cancel: Cancel<'_>,
 ) -> Result<Restored, Failed> {
-    let pair = Pair::load(store, &span.before, &span.after)?;
-    let place = keeping::open(&span.workspace)?;
-    if !pair.file.identity.is_same(&place.identity) || !pair.file.is_of(&span.workspace) {
-        return Err(Failed::Replaced { path: span.workspace.clone() });
+    let pair = spans::load(store, spans)?;
+    let workspace = spans.workspace();
+    let place = keeping::open(workspace)?;
+    if !pair.file.identity.is_same(&place.identity) || !pair.file.is_of(workspace) {
+        return Err(Failed::Replaced { path: workspace.to_owned() });
     }
-    let current = keeping::keep(store, limits, &span.workspace, &place, now, cancel)?;
+    let current = keeping::keep(store, limits, workspace, &place, now, cancel)?;
     let differences = pair.differences();
     let wanted = wanted(&differences, what);
     let mut outcome = Outcome::default();
-    let mut steps = steps(&wanted, &current, protected, &mut outcome.conflicts);
+    let mut steps = steps(&wanted, &pair.between, &current, protected, &mut outcome.conflicts);
     let asked = steps.len();
     if asked > 0 {
         let left = left_aside(&current, &steps, protected);
@@ -129,10 +133,10 @@ pub(crate) fn put_back(
     }
     let entries: Vec<Entry> =
         entries.into_iter().map(|(path, node)| Entry { path: path.to_vec(), node: node.clone() }).collect();
-    let after = StateFile::store(store, &span.workspace, place.identity, now, &entries);
+    let after = StateFile::store(store, workspace, place.identity, now, &entries);
     let after = after.map_err(Failed::Store)?;
     remember(store, &place, &put).map_err(Failed::Store)?;
-    let undo = Span { workspace: span.workspace.clone(), before: current.state.id, after };
+    let undo = Span { workspace: workspace.to_owned(), before: current.state.id, after };
     Ok(Restored { put: asked, conflicts: outcome.conflicts, undo })
 }
 
@@ -170,15 +174,11 @@ fn wanted<'a>(differences: &[Difference<'a>], what: &What) -> Vec<Difference<'a>
 /// What is to be done, without what stands against it and without what is as it was already.
 fn steps<'a>(
     wanted: &[Difference<'a>],
+    between: &HashSet<Vec<u8>>,
     current: &Kept,
     protected: Protected<'_>,
     conflicts: &mut Vec<(PathBuf, Why)>,
 ) -> Vec<Step<'a>> {
-    let is_same = |one: Option<&Node>, other: Option<&Node>| match (one, other) {
-        (None, None) => true,
-        (Some(one), Some(other)) => one.is_same(other),
-        _ => false,
-    };
     let mut steps = Vec::new();
     for it in wanted {
         let at = current.entries.binary_search_by(|entry| entry.path.as_slice().cmp(it.path));
@@ -187,14 +187,16 @@ fn steps<'a>(
             Some(Node::Left { why, .. }) => Some(*why),
             _ => None,
         };
-        if is_same(now, it.before) {
+        if same(now, it.before) {
             continue;
         }
         let against = if is_protected(it.path, protected) {
             Some(Why::Protected)
         } else if let Some(why) = not_kept(it.before).or(not_kept(it.after)).or(not_kept(now)) {
             Some(Why::NotKept(why))
-        } else if !is_same(now, it.after) {
+        } else if between.contains(it.path) {
+            Some(Why::Between)
+        } else if !same(now, it.after) {
             Some(Why::Changed)
         } else {
             None

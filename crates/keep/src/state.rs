@@ -7,6 +7,7 @@ use crate::place::Identity;
 use crate::store::{Locked, Missing};
 use crate::tree::{Entry, Kind, LeftOutWhy, Node, as_path, piece, pieces, to_path};
 use serde::{Deserialize, Serialize};
+use std::collections::HashSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -104,8 +105,18 @@ impl StateFile {
 
     /// All of its entries, in their order.
     pub(crate) fn entries(&self, store: &Locked<'_>, id: &StateId) -> Result<Vec<Entry>, Failed> {
+        self.entries_without(store, id, &HashSet::new())
+    }
+
+    /// The same, without those of some pieces.
+    pub(crate) fn entries_without(
+        &self,
+        store: &Locked<'_>,
+        id: &StateId,
+        skipped: &HashSet<Digest>,
+    ) -> Result<Vec<Entry>, Failed> {
         let mut entries: Vec<Entry> = Vec::new();
-        for digest in &self.pieces {
+        for digest in self.pieces.iter().filter(|digest| !skipped.contains(*digest)) {
             let piece = Self::piece(store, id, digest)?;
             let is_behind = match (entries.last(), piece.first()) {
                 (Some(last), Some(first)) => last.path < first.path,

@@ -114,6 +114,15 @@ impl Node {
     }
 }
 
+/// Whether nothing is known to differ between what lies at one path in two states.
+pub(crate) fn same(one: Option<&Node>, other: Option<&Node>) -> bool {
+    match (one, other) {
+        (None, None) => true,
+        (Some(one), Some(other)) => one.is_same(other),
+        _ => false,
+    }
+}
+
 /// A path of an entry.
 pub(crate) fn as_path(path: &[u8]) -> &Path {
     Path::new(OsStr::from_bytes(path))

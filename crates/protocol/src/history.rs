@@ -74,16 +74,31 @@ ui! {
     /// What somebody put back.
     #[derive(Eq)]
     pub struct PutBack {
-        /// `window`.
+        /// `window` or `command-line`.
         pub by: String,
         /// The line of the history of whose changes it is.
         pub seq: u64,
         /// When that line was written, in Unix milliseconds.
         pub at_ms: i64,
-        /// The request whose run had made them; absent where they had been put back themselves.
+        /// The request whose run had made them; absent where they had been put back themselves, and for a session.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[ts(optional)]
         pub request_id: Option<String>,
+        /// That it is of all runs of a session, up to that line; absent where it is of one line alone.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        pub session: Option<PutBackSession>,
+    }
+
+    /// A session whose runs were put back together.
+    #[derive(Eq)]
+    pub struct PutBackSession {
+        /// Its agent, escaped.
+        pub agent: String,
+        /// The session, escaped.
+        pub session: String,
+        /// How many runs had changed something.
+        pub runs: u32,
     }
 
     /// A run that is under way.

@@ -2,7 +2,7 @@
 
 use countersign_protocol::digits::hex;
 use countersign_protocol::edits::Loosening;
-use countersign_protocol::history::{CutText, HistoryEvent, PutBack, RecordNote};
+use countersign_protocol::history::{CutText, HistoryEvent, PutBack, PutBackSession, RecordNote};
 use countersign_protocol::question::Outcome;
 use sha2::{Digest, Sha256};
 
@@ -61,9 +61,13 @@ pub(super) fn bound(event: &mut HistoryEvent) -> Vec<CutText> {
         HistoryEvent::Changes { changes, put_back } => {
             cuts.text("folder", &mut changes.folder, PATH_BYTES);
             cuts.option("problem", changes.problem.as_mut(), NAME_BYTES);
-            if let Some(PutBack { by, request_id, .. }) = put_back {
+            if let Some(PutBack { by, request_id, session, .. }) = put_back {
                 cuts.text("by", by, NAME_BYTES);
                 cuts.option("requestId", request_id.as_mut(), NAME_BYTES);
+                if let Some(PutBackSession { agent, session, .. }) = session {
+                    cuts.text("agent", agent, NAME_BYTES);
+                    cuts.text("session", session, NAME_BYTES);
+                }
             }
         }
         HistoryEvent::Page { .. } | HistoryEvent::Socket { .. } => {}

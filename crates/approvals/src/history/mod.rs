@@ -42,6 +42,7 @@ pub mod fuzzing;
 mod head;
 mod health;
 mod read;
+mod session;
 #[cfg(test)]
 mod tests;
 mod verify;
@@ -49,7 +50,8 @@ mod writer;
 
 pub use self::anchor::{Anchor, BadAnchor, anchor};
 pub use self::head::Places;
-pub use self::read::{MAX_PAGE, page, unwritten};
+pub use self::read::{MAX_PAGE, newest, page, unwritten};
+pub use self::session::{SessionLine, SessionLines, session_lines};
 pub use self::verify::{verify, verify_with};
 
 use self::health::Health;

@@ -5,9 +5,10 @@ use super::chain::{self, Link};
 use super::files::{self, Backward, CHAINS, Line, Part};
 use super::head::Places;
 use super::writer;
-use countersign_protocol::history::{ChainName, HistoryPage};
+use countersign_protocol::history::{ChainName, HistoryEntry, HistoryPage};
 use std::fs::File;
 use std::io;
+use std::ops::ControlFlow;
 use std::path::Path;
 
 /// Most entries of a page: what a window can hold at once.
@@ -40,6 +41,36 @@ pub fn page(dir: &Path, before: Option<u64>, limit: usize) -> Result<HistoryPage
             return Ok(page);
         }
         page.entries.push(link.entry);
+    }
+}
+
+/// Hands over at most `most` lines below `before`, the newest first, for as long as they are wanted. The time of the oldest of them, if
+/// there are older ones. Blocks while another program writes.
+pub fn newest(
+    dir: &Path,
+    mut before: Option<u64>,
+    most: usize,
+    mut take: impl FnMut(HistoryEntry) -> ControlFlow<()>,
+) -> Result<Option<i64>, HistoryError> {
+    let mut left = most;
+    let mut oldest_ms = None;
+    loop {
+        let page = page(dir, before, left.min(MAX_PAGE))?;
+        left = left.saturating_sub(page.entries.len());
+        let is_over = page.entries.is_empty();
+        for entry in page.entries {
+            oldest_ms = Some(entry.at_ms);
+            if take(entry).is_break() {
+                return Ok(oldest_ms);
+            }
+        }
+        before = page.next_before;
+        if before.is_none() || is_over {
+            return Ok(None);
+        }
+        if left == 0 {
+            return Ok(oldest_ms);
+        }
     }
 }
 

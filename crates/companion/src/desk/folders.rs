@@ -77,40 +77,11 @@ fn told(
     most: usize,
 ) -> Result<(Vec<FolderView>, Option<i64>), HistoryError> {
     let mut gathered = Gathered::about(folders);
-    let since_ms = newest(dir, most, |entry| {
+    let since_ms = history::newest(dir, None, most, |entry| {
         gathered.take(entry);
         ControlFlow::Continue(())
     })?;
     Ok((gathered.views(), since_ms))
-}
-
-/// Hands over the newest `most` lines, the newest first, for as long as they are wanted. The time of the oldest of them, if there
-/// are older ones.
-fn newest(
-    dir: &Path,
-    most: usize,
-    mut take: impl FnMut(HistoryEntry) -> ControlFlow<()>,
-) -> Result<Option<i64>, HistoryError> {
-    let (mut before, mut left) = (None, most);
-    let mut oldest_ms = None;
-    loop {
-        let page = history::page(dir, before, left.min(history::MAX_PAGE))?;
-        left = left.saturating_sub(page.entries.len());
-        let is_over = page.entries.is_empty();
-        for entry in page.entries {
-            oldest_ms = Some(entry.at_ms);
-            if take(entry).is_break() {
-                return Ok(oldest_ms);
-            }
-        }
-        before = page.next_before;
-        if before.is_none() || is_over {
-            return Ok(None);
-        }
-        if left == 0 {
-            return Ok(oldest_ms);
-        }
-    }
 }
 
 /// What is known so far, from the newest line on.
@@ -221,7 +192,7 @@ impl Gathered {
 /// Where agents of these names asked, the newest first, each folder once for each, as real paths. Blocking.
 fn asked_in(dir: &Path, is_wanted: impl Fn(&str) -> bool) -> Result<Vec<(String, String)>, HistoryError> {
     let mut found: Vec<(String, String)> = Vec::new();
-    newest(dir, MOST_LINES, |entry| {
+    history::newest(dir, None, MOST_LINES, |entry| {
         let HistoryEvent::Request { agent, card, cwd: Some(cwd), .. } = entry.event else {
             return ControlFlow::Continue(());
         };

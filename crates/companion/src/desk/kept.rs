@@ -1,30 +1,48 @@
 //! What runs in boxes changed, as the windows show it, and putting it back.
 
 use super::{Desk, blocking, invalid};
-use countersign_approvals::history;
-use countersign_keep::{Change, How, Side, Version, Why};
-use countersign_node::host::NotKept;
+use countersign_approvals::history::{self, SessionLine, SessionLines};
+use countersign_keep::{Change, Deed, How, Limits, Part, Side, Span, Spans, Version, Why};
+use countersign_node::host::{NotKept, read_span};
 use countersign_policy::display::{self, Secrets};
-use countersign_protocol::history::{HistoryEntry, HistoryEvent, KeptSpan, PutBack};
+use countersign_protocol::history::{HistoryEntry, HistoryEvent, PutBack, PutBackSession};
 use countersign_protocol::shown::Shown;
 use countersign_protocol::ui::{
     CommandError, ErrorCode, KEPT_CHANGES, KeptChange, KeptChanges, KeptConflict, KeptDiff, KeptHow,
-    KeptParams, KeptSide, KeptWhy, PutBackResult,
+    KeptParams, KeptRange, KeptSession, KeptSide, KeptWhy, PutBackResult,
 };
 use countersign_questions::tools::hunks_view;
 use countersign_tools::files::Diff;
 use std::path::{Path, PathBuf};
 
+/// Lines of the history as what they mean: what happened, and what another line says of it when it is put back from here.
+struct Meant {
+    spans: Spans,
+    of: PutBack,
+}
+
 impl Desk {
     /// What changed by a line of the history, the first [`KEPT_CHANGES`] of it.
     pub async fn kept_changes(&self, seq: u64) -> Result<KeptChanges, CommandError> {
-        let (span, _) = self.span(seq).await?;
-        let changes = self.inner.parts.host.kept_changes(&span).await.map_err(not_kept)?;
-        let more = number(changes.len().saturating_sub(KEPT_CHANGES));
-        let changes = changes.iter().take(KEPT_CHANGES).enumerate();
-        Ok(KeptChanges {
-            changes: changes.map(|(index, change)| view(number(index), change)).collect(),
-            more,
+        let Meant { spans, .. } = self.line(seq).await?;
+        Ok(listed(&self.inner.parts.host.kept_changes(&spans).await.map_err(not_kept)?))
+    }
+
+    /// What the session of the run of such a line changed in that folder, in all its runs that are kept.
+    pub async fn kept_session(&self, seq: u64) -> Result<KeptSession, CommandError> {
+        let Session { meant, lost, since_ms, range } = self.session(seq, None).await?;
+        let changes = self.inner.parts.host.kept_changes(&meant.spans).await.map_err(not_kept)?;
+        let count =
+            |wanted: fn(&How) -> bool| number(changes.iter().filter(|change| wanted(&change.how)).count());
+        Ok(KeptSession {
+            folder: display::escape(&meant.spans.workspace().to_string_lossy()),
+            range,
+            lost,
+            since_ms,
+            made: count(|how| matches!(how, How::Made)),
+            changed: count(|how| matches!(how, How::Changed | How::Moved { .. })),
+            deleted: count(|how| matches!(how, How::Deleted)),
+            listed: listed(&changes),
         })
     }
 
@@ -32,8 +50,8 @@ impl Desk {
     pub async fn kept_diff(&self, params: KeptParams) -> Result<KeptDiff, CommandError> {
         let change =
             params.change.ok_or_else(|| super::error(ErrorCode::Invalid, "change: expected a number"))?;
-        let (span, _) = self.span(params.seq).await?;
-        let versions = self.inner.parts.host.kept_versions(&span, change).await.map_err(not_kept)?;
+        let Meant { spans, .. } = self.meant(params).await?;
+        let versions = self.inner.parts.host.kept_versions(&spans, change).await.map_err(not_kept)?;
         let text = |version: &Version| match version {
             Version::Text(text) => Some(text.clone()),
             Version::Absent => Some(String::new()),
@@ -48,10 +66,10 @@ impl Desk {
         })
     }
 
-    /// Puts back what changed by a line of the history: one change, or all of them.
+    /// Puts back what changed by a line of the history, or by all runs of its session: one change, or all of them.
     pub async fn put_back(&self, params: KeptParams) -> Result<PutBackResult, CommandError> {
-        let (span, of) = self.span(params.seq).await?;
-        let restored = self.inner.parts.host.put_back(&span, params.change, of).await.map_err(not_kept)?;
+        let Meant { spans, of } = self.meant(params).await?;
+        let restored = self.inner.parts.host.put_back(&spans, params.change, of).await.map_err(not_kept)?;
         let conflict = |(path, why): &(PathBuf, Why)| KeptConflict { path: at(path), why: reason(why) };
         Ok(PutBackResult {
             put: number(restored.put.len()),
@@ -60,8 +78,14 @@ impl Desk {
         })
     }
 
-    /// What a line of the history says of changes, and what another line says of it when it is put back from here.
-    async fn span(&self, seq: u64) -> Result<(KeptSpan, PutBack), CommandError> {
+    async fn meant(&self, KeptParams { seq, session, .. }: KeptParams) -> Result<Meant, CommandError> {
+        match session {
+            None => self.line(seq).await,
+            Some(range) => Ok(self.session(seq, Some(range)).await?.meant),
+        }
+    }
+
+    async fn line(&self, seq: u64) -> Result<Meant, CommandError> {
         let dir = self.inner.parts.history_places.lines.clone();
         let page = blocking(move || history::page(&dir, Some(seq.saturating_add(1)), 1)).await?;
         match page.entries.into_iter().next() {
@@ -72,11 +96,94 @@ impl Desk {
                 event: HistoryEvent::Changes { changes, .. },
                 ..
             }) if found == seq => {
-                Ok((changes, PutBack { by: super::WINDOW.to_owned(), seq, at_ms, request_id }))
+                let spans = read_span(&changes).map_err(not_kept)?.into();
+                let of = PutBack { by: super::WINDOW.to_owned(), seq, at_ms, request_id, session: None };
+                Ok(Meant { spans, of })
             }
             _ => Err(super::error(ErrorCode::Invalid, "the history has no such line about changes")),
         }
     }
+
+    /// The session of a line's run: of its lines those of the range, where there is one, and of these all that are kept.
+    async fn session(&self, seq: u64, range: Option<KeptRange>) -> Result<Session, CommandError> {
+        let dir = self.inner.parts.history_places.lines.clone();
+        let oldest_ms = self.now_ms().saturating_sub(kept_ms());
+        let found = blocking(move || history::session_lines(&dir, seq, oldest_ms)).await?;
+        let SessionLines { agent, session, lines, since_ms, .. } = found.ok_or_else(|| {
+            super::error(ErrorCode::Invalid, "the history has no such line about changes of a session's run")
+        })?;
+        let is_meant = |line: &SessionLine| range.is_none_or(|it| (it.first..=it.last).contains(&line.seq));
+        let lines: Vec<SessionLine> = lines.into_iter().filter(is_meant).collect();
+        let is_run = |line: &&SessionLine| line.put_back.is_none();
+        let all = lines.iter().filter(is_run).count();
+        let (lines, spans) = self.kept_of(lines).await.map_err(not_kept)?;
+        let runs = lines.iter().filter(is_run).count();
+        let (Some(first), Some(last)) = (lines.first(), lines.last()) else {
+            return Err(not_kept(NotKept::NoState));
+        };
+        let seen = KeptRange { first: first.seq, last: last.seq, runs: number(runs) };
+        if range.is_some_and(|range| range != seen) {
+            let message = "some of what the session changed is not kept any more; look at it again";
+            return Err(super::error(ErrorCode::Stale, message));
+        }
+        let whose = PutBackSession { agent, session, runs: number(runs) };
+        let of = PutBack {
+            by: super::WINDOW.to_owned(),
+            seq: last.seq,
+            at_ms: last.at_ms,
+            request_id: None,
+            session: Some(whose),
+        };
+        Ok(Session { meant: Meant { spans, of }, lost: number(all - runs), since_ms, range: seen })
+    }
+
+    /// Those of these lines, the oldest first, whose states are kept, and what they mean together.
+    async fn kept_of(&self, lines: Vec<SessionLine>) -> Result<(Vec<SessionLine>, Spans), NotKept> {
+        let mut told = Vec::new();
+        for line in lines {
+            // Of a line without states nothing is known.
+            if let Ok(span) = read_span(&line.changes) {
+                told.push((line, span));
+            }
+        }
+        let all = together(&told).ok_or(NotKept::NoState)?;
+        let kept = self.inner.parts.host.still_kept(&all).await?;
+        let told: Vec<(SessionLine, Span)> =
+            told.into_iter().zip(kept).filter_map(|(it, is_kept)| is_kept.then_some(it)).collect();
+        let spans = together(&told).ok_or(NotKept::NoState)?;
+        Ok((told.into_iter().map(|(line, _)| line).collect(), spans))
+    }
+}
+
+/// What a session changed in a folder.
+struct Session {
+    meant: Meant,
+    /// Runs of which nothing is kept.
+    lost: u32,
+    since_ms: Option<i64>,
+    range: KeptRange,
+}
+
+/// All of them as one; nothing where there are none.
+fn together(lines: &[(SessionLine, Span)]) -> Option<Spans> {
+    let workspace = lines.first()?.1.workspace.clone();
+    let part = |(line, span): &(SessionLine, Span)| Part {
+        deed: if line.put_back.is_some() { Deed::PutBack } else { Deed::Run },
+        before: span.before,
+        after: span.after,
+    };
+    Spans::new(workspace, lines.iter().map(part).collect())
+}
+
+/// How long states are kept, in milliseconds.
+fn kept_ms() -> i64 {
+    i64::try_from(Limits::default().age.as_millis()).unwrap_or(i64::MAX)
+}
+
+fn listed(changes: &[Change]) -> KeptChanges {
+    let more = number(changes.len().saturating_sub(KEPT_CHANGES));
+    let changes = changes.iter().take(KEPT_CHANGES).enumerate();
+    KeptChanges { changes: changes.map(|(index, change)| view(number(index), change)).collect(), more }
 }
 
 fn view(number: u32, change: &Change) -> KeptChange {
@@ -95,6 +202,7 @@ fn view(number: u32, change: &Change) -> KeptChange {
         before: bytes(&change.before),
         after: bytes(&change.after),
         returns: change.before.as_ref().is_none_or(|side| side.not_kept.is_none()),
+        between: change.is_between,
     }
 }
 
@@ -113,6 +221,7 @@ fn side(version: &Version) -> KeptSide {
 
 fn reason(why: &Why) -> KeptWhy {
     match why {
+        Why::Between => KeptWhy::Between,
         Why::Cancelled => KeptWhy::Cancelled,
         Why::Changed => KeptWhy::Changed,
         Why::Damaged => KeptWhy::Damaged,

@@ -90,7 +90,7 @@ fn t22_whenever_a_folder_is_swapped_nothing_is_written_outside_and_nothing_lost(
             }
             false
         };
-        let result = bench.keeper.put_back(&span, &What::All, &|_| false, EARLY, &swap);
+        let result = bench.keeper.put_back(&(&span).into(), &What::All, &|_| false, EARLY, &swap);
         let names: Vec<_> = fs::read_dir(&outside).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         assert_eq!((names, fs::read(outside.join("f")).unwrap()), (vec!["f".into()], b"run".to_vec()));
         if asked.into_inner() <= moment {
@@ -119,7 +119,7 @@ fn whenever_a_file_is_changed_while_it_is_put_back_the_change_stays() {
                 }
                 false
             };
-            let restored = bench.keeper.put_back(&span, &What::All, &|_| false, EARLY, &change);
+            let restored = bench.keeper.put_back(&(&span).into(), &What::All, &|_| false, EARLY, &change);
             if asked.into_inner() <= moment {
                 assert!(restored.unwrap().conflicts.is_empty());
                 break;
@@ -154,7 +154,7 @@ fn t22_a_workspace_that_was_moved_or_replaced_is_not_written() {
     let before = bench.keep();
     bench.write("a", "two");
     let span = bench.span(before, bench.keep());
-    let put_back = || bench.keeper.put_back(&span, &What::All, &|_| false, EARLY, &|| false);
+    let put_back = || bench.keeper.put_back(&(&span).into(), &What::All, &|_| false, EARLY, &|| false);
     let moved = bench.beside("moved");
     fs::rename(&bench.workspace, &moved).unwrap();
     assert!(matches!(put_back(), Err(Failed::Workspace { .. })));
@@ -168,11 +168,11 @@ fn t22_a_workspace_that_was_moved_or_replaced_is_not_written() {
     // The very folder at another path is not what was opened.
     let mut elsewhere = span.clone();
     elsewhere.workspace = moved.clone();
-    let result = bench.keeper.put_back(&elsewhere, &What::All, &|_| false, EARLY, &|| false);
+    let result = bench.keeper.put_back(&(&elsewhere).into(), &What::All, &|_| false, EARLY, &|| false);
     assert!(matches!(result, Err(Failed::Replaced { .. })));
     // States of two folders are not compared.
     let other = bench.keep();
-    assert!(matches!(bench.keeper.changes(&before, &other, &|| false), Err(Failed::Mixed)));
+    assert!(matches!(bench.changes(before, other), Err(Failed::Mixed)));
     fs::remove_dir_all(&bench.workspace).unwrap();
     fs::rename(&moved, &bench.workspace).unwrap();
     assert!(put_back().unwrap().conflicts.is_empty());

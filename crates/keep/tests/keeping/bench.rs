@@ -1,6 +1,8 @@
 //! A workspace and a store in a folder that goes with the test.
 
-use countersign_keep::{Keeper, Limits, Protected, Restored, Span, State, StateId, What, Why};
+use countersign_keep::{
+    Change, Failed, Keeper, Limits, Protected, Restored, Span, State, StateId, What, Why,
+};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs::{self, Permissions};
@@ -76,8 +78,18 @@ impl Bench {
         self.state().id
     }
 
+    /// As it is at this many milliseconds of [`late`].
+    pub(crate) fn keep_at(&self, ms: u64) -> StateId {
+        self.keeper.keep(&self.workspace, late() + Duration::from_millis(ms), &|| false).unwrap().id
+    }
+
     pub(crate) fn span(&self, before: StateId, after: StateId) -> Span {
         Span { workspace: self.workspace.clone(), before, after }
+    }
+
+    /// What differs between two states.
+    pub(crate) fn changes(&self, before: StateId, after: StateId) -> Result<Vec<Change>, Failed> {
+        self.keeper.changes(&self.span(before, after).into(), &|| false)
     }
 
     pub(crate) fn put_back(&self, span: &Span, what: &What) -> Restored {
@@ -85,7 +97,7 @@ impl Bench {
     }
 
     pub(crate) fn put_back_but(&self, span: &Span, what: &What, protected: Protected<'_>) -> Restored {
-        self.keeper.put_back(span, what, protected, EARLY, &|| false).unwrap()
+        self.keeper.put_back(&span.into(), what, protected, EARLY, &|| false).unwrap()
     }
 
     /// Everything in the workspace, but git's own.

@@ -123,7 +123,7 @@ fn what_is_called_off_before_the_first_change_does_nothing() {
     bench.write("a", "two");
     let span = bench.span(before, bench.keep());
     let put_back = |cancel: &(dyn Fn() -> bool + Sync)| {
-        bench.keeper.put_back(&span, &What::All, &|_| false, EARLY, cancel)
+        bench.keeper.put_back(&(&span).into(), &What::All, &|_| false, EARLY, cancel)
     };
     assert!(matches!(put_back(&|| true), Err(Failed::Cancelled)));
     assert_eq!(fs::read(bench.at("a")).unwrap(), b"two");

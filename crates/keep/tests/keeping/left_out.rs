@@ -96,7 +96,7 @@ fn what_git_ignores_is_counted_and_its_deletion_is_told() {
     fs::remove_file(bench.at("a.log")).unwrap();
     fs::remove_dir_all(bench.at("build")).unwrap();
     let after = bench.keep();
-    let changes = bench.keeper.changes(&before, &after, &|| false).unwrap();
+    let changes = bench.changes(before, after).unwrap();
     let told = |change: &Change| {
         let before = change.before.unwrap();
         (change.path.to_str().unwrap().to_owned(), before.kind, before.size, before.not_kept)
@@ -110,7 +110,8 @@ fn what_git_ignores_is_counted_and_its_deletion_is_told() {
             ("build/out".into(), Kind::File, 1, ignored),
         ]
     );
-    let versions = bench.keeper.versions(&before, &after, Path::new("a.log"), &|| false).unwrap();
+    let versions =
+        bench.keeper.versions(&bench.span(before, after).into(), Path::new("a.log"), &|| false).unwrap();
     assert_eq!(versions.before, Version::NotKept { kind: Kind::File, size: 1, why: LeftOutWhy::Ignored });
     assert_eq!(versions.after, Version::Absent);
 }
@@ -128,9 +129,9 @@ fn of_a_large_folder_that_git_ignores_only_the_folder_is_known() {
     let after = bench.state();
     assert_eq!(after.ignored_count, 1_000);
     // Where one side was not looked into, nothing is said of what is in it.
-    assert_eq!(bench.keeper.changes(&before.id, &after.id, &|| false).unwrap(), []);
+    assert_eq!(bench.changes(before.id, after.id).unwrap(), []);
     fs::remove_dir_all(bench.at("out")).unwrap();
-    let gone = bench.keeper.changes(&before.id, &bench.keep(), &|| false).unwrap();
+    let gone = bench.changes(before.id, bench.keep()).unwrap();
     assert_eq!(gone.len(), 1);
     assert_eq!(gone[0].before.unwrap().not_kept, Some(LeftOutWhy::Ignored));
 }
@@ -184,7 +185,7 @@ fn a_repository_is_untouched_by_keeping_and_putting_back() {
     // Gone as a whole, it is told, and not put back.
     let before = bench.keep();
     fs::remove_dir_all(bench.at(".git")).unwrap();
-    let changes = bench.keeper.changes(&before, &bench.keep(), &|| false).unwrap();
+    let changes = bench.changes(before, bench.keep()).unwrap();
     assert_eq!(changes.len(), 1);
     assert_eq!(changes[0].before.unwrap().not_kept, Some(LeftOutWhy::Repository));
 }
@@ -220,7 +221,10 @@ fn both_texts_of_a_change_are_there_to_be_shown() {
     bench.write("text", "two");
     let after = bench.keep();
     let versions = |path: &str| {
-        let versions = bench.keeper.versions(&before, &after, name(path.as_bytes()), &|| false).unwrap();
+        let versions = bench
+            .keeper
+            .versions(&bench.span(before, after).into(), name(path.as_bytes()), &|| false)
+            .unwrap();
         (versions.before, versions.after)
     };
     assert_eq!(versions("text"), (Version::Text("one".into()), Version::Text("two".into())));

@@ -10,3 +10,4 @@ mod left_out;
 mod property;
 mod restoring;
 mod stores;
+mod together;

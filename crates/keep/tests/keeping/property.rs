@@ -73,7 +73,7 @@ proptest! {
         let (was, before) = (bench.things(), bench.keep());
         carry_out(&bench, &second);
         let (became, after) = (bench.things(), bench.keep());
-        let changes = bench.keeper.changes(&before, &after, &|| false).unwrap();
+        let changes = bench.changes(before, after).unwrap();
         prop_assert_eq!(changes.is_empty(), was == became);
         let restored = bench.put_back(&bench.span(before, after), &What::All);
         prop_assert_eq!(told(&restored.conflicts), Vec::<String>::new());

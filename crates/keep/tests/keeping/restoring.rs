@@ -16,7 +16,7 @@ fn check(prepare: impl Fn(&Bench), run: impl Fn(&Bench), expected: &[&str]) {
     run(&bench);
     let (became, after) = (bench.things(), bench.keep());
     assert_ne!(was, became, "the run did nothing");
-    let changes = bench.keeper.changes(&before, &after, &|| false).unwrap();
+    let changes = bench.changes(before, after).unwrap();
     let line = |path: &PathBuf, how: &How| format!("{how:?} {}", path.display());
     let changes: Vec<String> = changes.iter().map(|change| line(&change.path, &change.how)).collect();
     assert_eq!(changes, expected);

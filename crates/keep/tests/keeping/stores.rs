@@ -70,7 +70,7 @@ fn what_did_not_change_is_not_read_again() {
     let modified = fs::metadata(bench.at("a")).unwrap().modified().unwrap();
     bench.write("a", "SAME");
     fs::File::options().write(true).open(bench.at("a")).unwrap().set_modified(modified).unwrap();
-    let changes = bench.keeper.changes(&fresh, &keep(late()), &|| false).unwrap();
+    let changes = bench.changes(fresh, keep(late())).unwrap();
     assert_eq!(changes.len(), 1);
 }
 
@@ -83,7 +83,7 @@ fn a_state_that_was_changed_on_disk_is_damaged_and_an_unknown_one_unknown() {
     let mut bytes = fs::read(&path).unwrap();
     *bytes.last_mut().unwrap() ^= 1;
     fs::write(&path, bytes).unwrap();
-    let changes = |id: &StateId| bench.keeper.changes(id, id, &|| false);
+    let changes = |id: &StateId| bench.changes(*id, *id);
     assert!(matches!(changes(&first), Err(Failed::Damaged(id)) if id == first));
     assert!(matches!(changes(&unknown), Err(Failed::Unknown(id)) if id == unknown));
     let pruned = bench.keeper.prune(EARLY, &|| false).unwrap();
@@ -104,9 +104,9 @@ fn what_is_too_old_goes_with_what_only_it_names() {
     let pruned = bench.keeper.prune(late() + 8 * day, &|| false).unwrap();
     // The content of one file, and the piece that named it.
     assert_eq!((pruned.states, pruned.objects), (1, 2));
-    assert!(matches!(bench.keeper.changes(&old, &young, &|| false), Err(Failed::Unknown(_))));
+    assert!(matches!(bench.changes(old, young), Err(Failed::Unknown(_))));
     let again = keep(late() + 8 * day);
-    assert_eq!(bench.keeper.changes(&young, &again, &|| false).unwrap(), []);
+    assert_eq!(bench.changes(young, again).unwrap(), []);
     let pruned = bench.keeper.prune(late() + 30 * day, &|| false).unwrap();
     assert_eq!((pruned.states, pruned.left), (2, 0));
     assert!(below(&bench.store).iter().all(|(path, there)| there.is_dir() || path.ends_with("lock")));
@@ -187,7 +187,7 @@ fn several_keepers_use_one_store_one_after_the_other() {
                 let keeper = Keeper::new(bench.store.clone(), Limits::default()).unwrap();
                 for _ in 0..5 {
                     let id = keeper.keep(&bench.workspace, EARLY, &|| false).unwrap().id;
-                    assert_eq!(keeper.changes(&before, &id, &|| false).unwrap(), []);
+                    assert_eq!(keeper.changes(&bench.span(before, id).into(), &|| false).unwrap(), []);
                     let _ = keeper.prune(EARLY, &|| false).unwrap();
                 }
             });
@@ -252,7 +252,8 @@ fn a_full_disk_is_an_error_and_keeps_no_half_state() {
     let pruned = keeper.prune(EARLY, &|| false);
     fs::remove_file(bench.at("large")).unwrap();
     let after = keeper.keep(&bench.workspace, EARLY, &|| false);
-    let changes = after.as_ref().ok().map(|after| keeper.changes(&before, &after.id, &|| false));
+    let changes =
+        after.as_ref().ok().map(|after| keeper.changes(&bench.span(before, after.id).into(), &|| false));
     rustix::mount::unmount(&disk, rustix::mount::UnmountFlags::DETACH).unwrap();
     assert!(matches!(full, Err(Failed::Store(_))), "{full:?}");
     assert_eq!(pruned.unwrap().damaged, 0);

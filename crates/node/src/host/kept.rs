@@ -6,7 +6,9 @@ use super::record::Recorder;
 use crate::executor::sandbox;
 use countersign_approvals::history::History;
 use countersign_approvals::ports::Ports;
-use countersign_keep::{Change, Failed, How, Keeper, Limits, Restored, Span, State, StateId, Versions, What};
+use countersign_keep::{
+    Change, Failed, How, Keeper, Limits, Restored, Span, Spans, State, StateId, Versions, What,
+};
 use countersign_policy::display;
 use countersign_protocol::history::{HistoryEvent, KeptSpan, PutBack};
 use countersign_protocol::ids::RequestId;
@@ -118,7 +120,8 @@ impl Kept {
         if from == to {
             return None;
         }
-        match self.with(move |keeper| Ok(keeper.changes(&from, &to, &never)?)).await {
+        let spans = Span { workspace: folder.into(), before: from, after: to }.into();
+        match self.with(move |keeper| Ok(keeper.changes(&spans, &never)?)).await {
             Ok(changes) if changes.is_empty() => None,
             Ok(changes) => {
                 Some(KeptSpan { left_out: left_out(&after), ..counted(blank, from, to, &changes) })
@@ -165,32 +168,37 @@ impl Host {
         self.afterwards.wait().await;
     }
 
-    /// What changed in a span, in the order of paths. Numbers of changes are those of this list.
-    pub async fn kept_changes(&self, span: &KeptSpan) -> Result<Vec<Change>, NotKept> {
-        let span = read(span)?;
-        self.kept.with(move |keeper| Ok(keeper.changes(&span.before, &span.after, &never)?)).await
+    /// What changed in these spans, in the order of paths. Numbers of changes are those of this list.
+    pub async fn kept_changes(&self, spans: &Spans) -> Result<Vec<Change>, NotKept> {
+        let spans = spans.clone();
+        self.kept.with(move |keeper| Ok(keeper.changes(&spans, &never)?)).await
     }
 
     /// What lay at the path of a change before and after.
-    pub async fn kept_versions(&self, span: &KeptSpan, change: u32) -> Result<Versions, NotKept> {
-        let path = self.kept_path(span, change).await?;
-        let span = read(span)?;
-        self.kept.with(move |keeper| Ok(keeper.versions(&span.before, &span.after, &path, &never)?)).await
+    pub async fn kept_versions(&self, spans: &Spans, change: u32) -> Result<Versions, NotKept> {
+        let (path, spans) = (self.kept_path(spans, change).await?, spans.clone());
+        self.kept.with(move |keeper| Ok(keeper.versions(&spans, &path, &never)?)).await
     }
 
-    /// Puts back what changed in a span: all of it, or one change. What is protected in a folder is never written. That it happened
-    /// is written down, as a span of its own that can be put back as well; `of` says there whose it was and who wanted it.
+    /// Of each part, whether its states are still kept, so that it can be looked at together with the others.
+    pub async fn still_kept(&self, spans: &Spans) -> Result<Vec<bool>, NotKept> {
+        let spans = spans.clone();
+        self.kept.with(move |keeper| Ok(keeper.kept(&spans, &never)?)).await
+    }
+
+    /// Puts back what changed in these spans: all of it, or one change. What is protected in a folder is never written. That it
+    /// happened is written down, as one span of its own that can be put back as well; `of` says there whose it was and who wanted it.
     pub async fn put_back(
         &self,
-        span: &KeptSpan,
+        spans: &Spans,
         change: Option<u32>,
         of: PutBack,
     ) -> Result<Restored, NotKept> {
         let what = match change {
             None => What::All,
-            Some(change) => What::Files(vec![self.kept_path(span, change).await?]),
+            Some(change) => What::Files(vec![self.kept_path(spans, change).await?]),
         };
-        let (read, now) = (read(span)?, self.kept.now());
+        let (read, now) = (spans.clone(), self.kept.now());
         let restored = self.kept.with(move |keeper| {
             let protected = |path: &Path| !sandbox::may_be_put_back(path);
             Ok(keeper.put_back(&read, &what, &protected, now, &never)?)
@@ -199,10 +207,10 @@ impl Host {
         if restored.put.is_empty() {
             return Ok(restored);
         }
-        let Span { before, after, .. } = restored.undo.clone();
-        let changes = self.kept.with(move |keeper| Ok(keeper.changes(&before, &after, &never)?)).await?;
-        let blank = KeptSpan { folder: span.folder.clone(), ..KeptSpan::default() };
-        let changes = counted(blank, before, after, &changes);
+        let Span { workspace, before, after } = restored.undo.clone();
+        let changes = self.kept_changes(&restored.undo.clone().into()).await?;
+        let folder = display::escape(&workspace.to_string_lossy());
+        let changes = counted(KeptSpan { folder, ..KeptSpan::default() }, before, after, &changes);
         let event = HistoryEvent::Changes { changes, put_back: Some(of) };
         if let Err(error) = self.parts.history.append(None, event).await {
             tracing::error!(%error, "what was put back could not be recorded");
@@ -210,8 +218,8 @@ impl Host {
         Ok(restored)
     }
 
-    async fn kept_path(&self, span: &KeptSpan, change: u32) -> Result<PathBuf, NotKept> {
-        let changes = self.kept_changes(span).await?;
+    async fn kept_path(&self, spans: &Spans, change: u32) -> Result<PathBuf, NotKept> {
+        let changes = self.kept_changes(spans).await?;
         let found = usize::try_from(change).ok().and_then(|index| changes.get(index));
         found.map(|found| found.path.clone()).ok_or(NotKept::NoChange { of: changes.len(), got: change })
     }
@@ -230,7 +238,8 @@ impl Host {
     }
 }
 
-fn read(span: &KeptSpan) -> Result<Span, NotKept> {
+/// The span of which a line of the history tells.
+pub fn read_span(span: &KeptSpan) -> Result<Span, NotKept> {
     let state = |name: &Option<String>| -> Result<StateId, NotKept> {
         name.as_deref().and_then(|name| name.parse().ok()).ok_or(NotKept::NoState)
     };

@@ -65,7 +65,7 @@ use grants::{Granted, Grants};
 use in_force::{InForce, Policies};
 pub use inquiry::{Ended, Inquired, Inquiry, Waiting};
 use kept::Kept;
-pub use kept::NotKept;
+pub use kept::{NotKept, read_span};
 use own_rules::{OwnRules, Payment};
 use placement::Placement;
 use prepare::PreparedRuns;

@@ -11,10 +11,47 @@ ui! {
     pub struct KeptParams {
         /// Position of the line.
         pub seq: u64,
+        /// That all of what the session of that line's run changed in its folder is meant; absent: this line alone.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        pub session: Option<KeptRange>,
         /// Number of one change, from [`KeptChange::number`]; absent: all of them.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[ts(optional)]
         pub change: Option<u32>,
+    }
+
+    /// Which lines of a session were looked at, so that numbers of changes go on meaning the same.
+    #[derive(Copy, Eq)]
+    pub struct KeptRange {
+        /// Position of the first.
+        pub first: u64,
+        /// Position of the last.
+        pub last: u64,
+        /// How many of them are about runs.
+        pub runs: u32,
+    }
+
+    /// What all runs of a session changed in a folder, as far as it is kept: what was before the first of them, and what the last left.
+    pub struct KeptSession {
+        /// The folder, escaped.
+        pub folder: String,
+        /// The lines that this is told from.
+        pub range: KeptRange,
+        /// Further runs that changed something of which nothing is kept, or not any more.
+        pub lost: u32,
+        /// From when on it was looked for runs, in Unix milliseconds, where there are older lines.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        pub since_ms: Option<i64>,
+        /// Files and folders that are new.
+        pub made: u32,
+        /// That are others than before.
+        pub changed: u32,
+        /// That are gone.
+        pub deleted: u32,
+        /// These, one by one.
+        pub listed: KeptChanges,
     }
 
     /// What changed.
@@ -47,6 +84,8 @@ ui! {
         pub after: Option<u64>,
         /// Whether what was there is kept, so that it can be put back.
         pub returns: bool,
+        /// Whether somebody else changed it between two runs of a session, so that it stays as it is.
+        pub between: bool,
     }
 
     /// What came of putting back.
@@ -132,6 +171,8 @@ ui_tagged! {
 
     /// Why something was not put back.
     pub enum KeptWhy {
+        /// Somebody else changed it between two runs of the session.
+        Between,
         /// It was called off before.
         Cancelled,
         /// Somebody changed it since.
