@@ -13,9 +13,9 @@ use countersign_protocol::state::{TestParams, TestResult};
 use countersign_protocol::ui::{
     AgentPreview, AgentPreviewParams, AgentWritten, AgentsView, CommandError, ConnectionsView, DecideParams,
     EditParams, EmbeddedEdit, ErrorCode, FolderAtHand, FoldersView, ForwardSettings, ForwardTargetEdit,
-    GatewayEdit, KeptChanges, KeptDiff, KeptParams, NamedDestination, Page, PetSourceEdit, PolicyEditParams,
-    PolicyPlace, PolicyPreviewParams, PolicyRead, PolicyStores, PutBackResult, RouteEdit, RouteResult,
-    RoutingView, SampleResult, SampleRun, Snapshot, ToolsExplained, ToolsQuery,
+    GatewayEdit, KeptChanges, KeptDiff, KeptParams, KeptSession, NamedDestination, Page, PetSourceEdit,
+    PolicyEditParams, PolicyPlace, PolicyPreviewParams, PolicyRead, PolicyStores, PutBackResult, RouteEdit,
+    RouteResult, RoutingView, SampleResult, SampleRun, Snapshot, ToolsExplained, ToolsQuery,
 };
 use std::time::Duration;
 use tauri::{AppHandle, Manager, State as Managed};
@@ -149,6 +149,11 @@ pub(crate) async fn kept_changes(state: Managed<'_, State>, params: KeptParams) 
 #[tauri::command]
 pub(crate) async fn kept_diff(state: Managed<'_, State>, params: KeptParams) -> Result<KeptDiff> {
     state.desk.kept_diff(params).await
+}
+
+#[tauri::command]
+pub(crate) async fn kept_session(state: Managed<'_, State>, params: KeptParams) -> Result<KeptSession> {
+    state.desk.kept_session(params.seq).await
 }
 
 #[tauri::command]

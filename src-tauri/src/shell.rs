@@ -92,6 +92,7 @@ pub(crate) fn run(
             commands::named_destination,
             commands::kept_changes,
             commands::kept_diff,
+            commands::kept_session,
             commands::put_back,
             commands::verify_history,
             commands::write_agent,

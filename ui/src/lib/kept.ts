@@ -9,6 +9,21 @@ export interface KeptLine {
   span: KeptSpan;
 }
 
+/** What is looked at from a line: it alone, or all that the session of its run changed in that folder. */
+export type Whole = 'line' | 'session';
+
+/** Counts what each key stands for, such as runs of one session in one folder; what has none is not counted. */
+export function tally(keys: Iterable<string | null>): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const key of keys) if (key !== null) counts.set(key, (counts.get(key) ?? 0) + 1);
+  return counts;
+}
+
+/** Names what one session did in one folder. Escaped texts have no NUL in them. */
+export function sessionKey(agent: string, session: string | undefined, { folder }: KeptSpan): string | null {
+  return session === undefined ? null : [agent, session, folder].join('\0');
+}
+
 /** What a line says of changes; `null` where it is about something else. */
 export function keptLine({ seq, event }: HistoryEntry): KeptLine | null {
   return event.kind === 'changes' ? { seq, span: event.changes } : null;

@@ -1,5 +1,5 @@
 import { BackendError } from '../lib/ipc';
-import { keptLine, type KeptLine } from '../lib/kept';
+import { keptLine, sessionKey, tally, type KeptLine } from '../lib/kept';
 import { outcomeTone } from '../lib/outcome';
 import type { ChainReport, HistoryEntry, HistoryEvent, RunningView, RunView } from '../lib/protocol';
 import type { Feed } from './feed.svelte';
@@ -21,6 +21,8 @@ export interface Row {
   run: RunView | null;
   /** What the run changed in its folder, or what this line is about. */
   changes: readonly KeptLine[];
+  /** Those of them whose session has, or may have, other runs that changed the same folder. */
+  shared: readonly KeptLine[];
   /** The command whose changes were put back, as far as it has a line here. */
   undone: string | null;
 }
@@ -54,14 +56,20 @@ export class HistoryStore {
       if (event.kind === 'request') asked.set(requestId, event.command);
     }
     const changes = changesOf(this.entries, new Set([...runs.keys(), ...asked.keys()]));
-    return this.entries
+    const rows = this.entries
       .filter((entry) => !isPartOf(entry, asked, changes))
-      .map((entry): Row => ({
+      .map((entry) => ({
         entry,
         run: runOf(entry, runs),
         changes: changesAt(entry, changes),
         undone: undoneBy(entry.event, asked),
       }));
+    const runsOf = tally(rows.flatMap(({ entry, changes }) => changes.map((line) => ofSession(entry, line))));
+    const isShared = (key: string | null) => key !== null && (this.nextBefore !== null || (runsOf.get(key) ?? 0) > 1);
+    return rows.map((row): Row => ({
+      ...row,
+      shared: row.changes.filter((line) => isShared(ofSession(row.entry, line))),
+    }));
   });
 
   readonly shown = $derived.by(() => {
@@ -201,6 +209,11 @@ function changesAt(entry: HistoryEntry, changes: ReadonlyMap<string, KeptLine[]>
   const { requestId, event } = entry;
   const isOwner = event.kind === 'request' || event.kind === 'run';
   return (isOwner && requestId !== undefined && changes.get(requestId)) || [];
+}
+
+/** Names the session of a run and the folder that it changed; `null` where there is none. */
+function ofSession({ event }: HistoryEntry, { span }: KeptLine): string | null {
+  return event.kind === 'request' ? sessionKey(event.agent, event.session, span) : null;
 }
 
 function undoneBy(event: HistoryEvent, asked: ReadonlyMap<string, string>): string | null {

@@ -1,11 +1,12 @@
 import { BackendError, type Backend } from '../lib/ipc';
-import type { KeptChange, KeptDiff, PutBackResult } from '../lib/protocol';
+import type { Whole } from '../lib/kept';
+import type { KeptChange, KeptChanges, KeptDiff, KeptParams, KeptSession, PutBackResult } from '../lib/protocol';
 
 /** Files that are listed at once: a few screens, and as many again for the asking. */
 export const LISTED = 100;
 
 /** What of the app is needed here. */
-export type KeptBackend = Pick<Backend, 'keptChanges' | 'keptDiff' | 'putBack'>;
+export type KeptBackend = Pick<Backend, 'keptChanges' | 'keptDiff' | 'keptSession' | 'putBack'>;
 
 /** One file or folder that changed. */
 export class KeptFile {
@@ -18,11 +19,16 @@ export class KeptFile {
   constructor(readonly change: KeptChange) {}
 }
 
-/** What changed by one line of the history: looked at only when somebody wants to see it, and put back when somebody says so. */
+/**
+ * What changed by one line of the history, or by all runs of its session: looked at only when somebody wants to see it, and put back
+ * when somebody says so.
+ */
 export class KeptStore {
   isOpen = $state(false);
   /** `null` until the list was read. */
   files = $state.raw<readonly KeptFile[] | null>(null);
+  /** What the session changed in sum, where that is looked at, once it was read. */
+  session = $state.raw<KeptSession | null>(null);
   /** How many changes are in no list that comes here. */
   unlisted = $state(0);
   /** Whether it waits to be told once more that all is to be put back. */
@@ -39,6 +45,7 @@ export class KeptStore {
   constructor(
     readonly backend: KeptBackend,
     readonly seq: number,
+    readonly whole: Whole = 'line',
   ) {}
 
   readonly shown = $derived.by(() => this.files?.slice(0, this.#listed) ?? []);
@@ -49,18 +56,23 @@ export class KeptStore {
     this.#listed += LISTED;
   }
 
-  /** Opens the list and reads it, or closes it. What did not work is tried again when it is opened again. */
+  /**
+   * Opens the list and reads it, or closes it. What did not work is tried again when it is opened again, and a session is always read
+   * again: there may be another run.
+   */
   async toggle(): Promise<void> {
     this.isOpen = !this.isOpen;
     if (!this.isOpen) {
       this.isAsking = false;
       return;
     }
-    if (this.files !== null || this.#isReading) return;
+    if (this.#isReading || (this.files !== null && (this.whole === 'line' || this.working !== null))) return;
     this.#isReading = true;
+    this.files = null;
+    this.result = null;
     this.error = null;
     try {
-      const { changes, more } = await this.backend.keptChanges({ seq: this.seq });
+      const { changes, more } = await this.#read();
       this.files = changes.map((change) => new KeptFile(change));
       this.unlisted = more;
     } catch (thrown) {
@@ -76,7 +88,7 @@ export class KeptStore {
     if (!file.isOpen || file.diff !== null) return;
     file.error = null;
     try {
-      file.diff = await this.backend.keptDiff({ seq: this.seq, change: file.change.number });
+      file.diff = await this.backend.keptDiff({ ...this.#meant(), change: file.change.number });
     } catch (thrown) {
       file.error = BackendError.from(thrown);
     }
@@ -84,7 +96,7 @@ export class KeptStore {
 
   /** Puts one file back; at one time only one thing is put back. */
   putBack(file: KeptFile): Promise<void> {
-    if (!file.change.returns) return Promise.resolve();
+    if (!file.change.returns || file.change.between) return Promise.resolve();
     return this.#put(file, file, file.change.number);
   }
 
@@ -107,13 +119,25 @@ export class KeptStore {
     this.isAsking = false;
   }
 
+  async #read(): Promise<KeptChanges> {
+    if (this.whole === 'line') return await this.backend.keptChanges(this.#meant());
+    this.session = null;
+    this.session = await this.backend.keptSession(this.#meant());
+    return this.session.listed;
+  }
+
+  /** Numbers of changes are those of the lines that were read. */
+  #meant(): KeptParams {
+    return this.session === null ? { seq: this.seq } : { seq: this.seq, session: this.session.range };
+  }
+
   async #put(what: KeptFile | 'all', said: Pick<KeptFile, 'result' | 'error'>, change?: number): Promise<void> {
     if (this.working !== null) return;
     this.working = what;
     said.result = null;
     said.error = null;
     try {
-      said.result = await this.backend.putBack(change === undefined ? { seq: this.seq } : { seq: this.seq, change });
+      said.result = await this.backend.putBack(change === undefined ? this.#meant() : { ...this.#meant(), change });
     } catch (thrown) {
       said.error = BackendError.from(thrown);
     } finally {

@@ -74,7 +74,7 @@ test('a folder says what its runs reached and changed, and that nothing happened
 
 test('a change opens to its files, is put back there, and the history is one click away', () =>
   folders(async (tab) => {
-    const line = card(tab).locator(`${at('folder-change-line')}[data-seq="70"]`);
+    const line = card(tab).locator(`${at('changes')}[data-seq="70"][data-whole="line"]`);
     await line.locator(at('changes-open')).click();
     await line.locator(at('change-row')).first().waitFor();
     await line.locator(at('change-put-back')).first().click();
@@ -83,6 +83,27 @@ test('a change opens to its files, is put back there, and the history is one cli
     await card(tab).locator(at('folder-to-history')).click();
     await tab.waitForSelector(at('history-row'));
     assert.equal(await tab.getAttribute(at('nav-history'), 'aria-current'), 'page');
+  }));
+
+test('everything that a session changed in a folder is put back from any of its runs', () =>
+  folders(async (tab) => {
+    const lines = card(tab).locator(at('folder-change-line'));
+    assert.deepEqual(
+      await lines.locator(`${at('changes')}[data-whole="session"]`).count(),
+      1,
+      'not at what was put back',
+    );
+    const session = card(tab).locator(`${at('changes')}[data-seq="70"][data-whole="session"]`);
+    assert.match(await session.textContent(), /Everything this session changed here\s*$/);
+    await session.locator(at('changes-open')).click();
+    await session.locator(at('change-row')).first().waitFor();
+    assert.match(await session.textContent(), /changed here \(9 runs\): 2 made, 1 changed, 1 deleted in/);
+    assert.match(await session.locator(at('session-lost')).textContent(), /2 more runs changed something/);
+    await session.locator(at('changes-put-back-all')).click();
+    await tab.waitForSelector(`${at('changes-put-back-confirm')}[data-armed="true"]`);
+    await session.locator(at('changes-put-back-confirm')).click();
+    await session.locator(at('put-back-result')).waitFor();
+    assert.deepEqual(await calls(tab, 'putBack'), [[{ seq: 70, session: { first: 41, last: 70, runs: 9 } }]]);
   }));
 
 test('what happens meanwhile is read at once, and only while the page is looked at', () =>

@@ -214,6 +214,134 @@ test('the keyboard opens each level, and Escape closes one after the other', () 
     assert.deepEqual(await calls(tab, 'putBack'), []);
   }));
 
+/** Runs `body` on the history after two runs of a session, with what the session changed as the newer one's row has it. */
+async function session(body, options = {}) {
+  const tab = await browser.open('main', { width: 1160, height: 800, ...options, query: { page: 'history' } });
+  await tab.waitForSelector(at('history-row'));
+  await tab.evaluate(() => window.kept.ranTwice(window.mock));
+  const of = (seq) => tab.locator(`${at('changes')}[data-seq="${seq}"][data-whole="session"]`);
+  await of(23).waitFor();
+  await body(tab, of);
+  assert.deepEqual(tab.errors, []);
+  await tab.done();
+}
+
+test('everything a session changed opens at each of its runs, and what somebody else changed is marked', () =>
+  session(async (tab, of) => {
+    assert.equal(
+      await of(20)
+        .locator(at('changes-open'))
+        .textContent()
+        .then((text) => text.trim()),
+      'Everything this session changed here',
+    );
+    await of(20).locator(at('changes-open')).click();
+    await of(20).locator(at('change-row')).first().waitFor();
+    assert.match(
+      await of(20).locator(at('changes-open')).textContent(),
+      /changed here \(2 runs\): 2 made, 1 changed, 1 deleted in\s+\/home\/mina\/src\/engine/,
+    );
+    const readme = of(20).locator(`${at('change-row')}[data-number="1"]`);
+    assert.match(await readme.locator(at('change-between')).textContent(), /Somebody else changed it between the runs/);
+    assert.equal(await readme.locator(at('change-put-back')).count(), 0);
+    await readme.locator(at('change-open')).click();
+    assert.match(await readme.locator(at('change-diff')).textContent(), /added: Run `cargo build --release`/);
+    assert.equal(await of(23).locator(at('change-row')).count(), 0, 'the other one is closed');
+    assert.deepEqual(await calls(tab, 'keptDiff'), [
+      [{ seq: 20, session: { first: 20, last: 23, runs: 2 }, change: 1 }],
+    ]);
+  }));
+
+test('a session is put back by the keyboard after it was asked, and undone as one line', () =>
+  session(async (tab, of) => {
+    await of(23).locator(at('changes-open')).focus();
+    await tab.keyboard.press('Enter');
+    await of(23).locator(at('change-row')).first().waitFor();
+    await of(23).locator(at('changes-put-back-all')).focus();
+    await tab.keyboard.press('Enter');
+    assert.match(
+      await tab.textContent(at('changes-ask')),
+      /Put back all that the session changed\?[^]*between the runs, or since, stays/,
+    );
+    assert.equal(await focus(tab), 'changes-keep');
+    await tab.keyboard.press('Escape');
+    assert.equal(await focus(tab), 'changes-put-back-all');
+    assert.deepEqual(await calls(tab, 'putBack'), []);
+    await tab.keyboard.press('Enter');
+    await tab.waitForSelector(`${at('changes-put-back-confirm')}[data-armed="true"]`);
+    await tab.focus(at('changes-put-back-confirm'));
+    await tab.keyboard.press('Control+Shift+Enter');
+    await of(23).locator(at('put-back-result')).waitFor();
+    const result = await of(23).locator(at('put-back-result')).textContent();
+    assert.match(
+      result,
+      /3 put back\.[^]*1 stays as it is:[^]*README\.md\s*— somebody else changed it between the runs/,
+    );
+    assert.equal(await focus(tab), 'changes-put-back-all');
+    assert.deepEqual(await calls(tab, 'putBack'), [[{ seq: 23, session: { first: 20, last: 23, runs: 2 } }]]);
+    const undo = tab.locator(`${at('history-row')}[data-seq="24"]`);
+    assert.match(
+      await undo.textContent(),
+      /What 2 runs of session\s+move-to-cargo\s+of\s+coder\s+had changed up to .+, put back in the main window/,
+    );
+    assert.equal(await undo.locator(`${at('changes')}[data-whole="session"]`).count(), 0);
+    await undo.locator(at('changes-open')).click();
+    await undo.locator(at('changes-put-back-all')).click();
+    await tab.waitForSelector(`${at('changes-put-back-confirm')}[data-armed="true"]`);
+    await undo.locator(at('changes-put-back-confirm')).click();
+    await undo.locator(at('put-back-result')).waitFor();
+    assert.deepEqual((await calls(tab, 'putBack'))[1], [{ seq: 24 }]);
+    await of(23).locator(at('changes-put-back-all')).focus();
+    await tab.keyboard.press('Escape');
+    assert.equal(await of(23).locator(at('change-row')).count(), 0);
+    assert.equal(await focus(tab), 'changes-open');
+  }));
+
+test('a session of which less is kept than was read says so, and a new look shows what is left', () =>
+  session(async (tab, of) => {
+    await of(23).locator(at('changes-open')).click();
+    await of(23).locator(at('change-row')).first().waitFor();
+    await tab.evaluate(() => (window.mock.sessions[23] = window.kept.together({ first: 23, last: 23, runs: 1 }, 1)));
+    await of(23).locator(at('change-put-back')).first().click();
+    assert.match(await of(23).locator(at('change-error')).textContent(), /Some of it is not kept any more/);
+    await of(23).locator(at('changes-open')).click();
+    await of(23).locator(at('changes-open')).click();
+    await of(23).locator(at('session-lost')).waitFor();
+    assert.match(await of(23).textContent(), /\(1 run\)[^]*1 more run changed something that is not kept/);
+    assert.equal(await of(23).locator(at('change-error')).count(), 0);
+  }));
+
+test('what a session changed fits and is accessible in every language, theme and width', async () => {
+  for (const [language, theme, width] of [
+    ['en', 'light', 360],
+    ['zh', 'dark', 1160],
+    ['ko', 'light', 360],
+  ]) {
+    await session(
+      async (tab, of) => {
+        await of(23).locator(at('changes-open')).click();
+        await of(23).locator(at('change-row')).first().waitFor();
+        await of(23).locator(at('changes-put-back-all')).click();
+        await tab.waitForSelector(`${at('changes-put-back-confirm')}[data-armed="true"]`);
+        await tab.evaluate(AXE);
+        const violations = () =>
+          tab.evaluate(async () =>
+            (await window.axe.run()).violations.map(({ id, nodes }) => `${id}: ${nodes[0].html}`),
+          );
+        assert.deepEqual(await violations(), [], `${language}, asked`);
+        await of(23).locator(at('changes-put-back-confirm')).click();
+        await of(23).locator(at('put-back-result')).waitFor();
+        assert.deepEqual(await violations(), [], `${language}, done`);
+        assert.ok(
+          (await excess(tab)).every((pixels) => pixels <= 0),
+          `${language} at ${width}`,
+        );
+      },
+      { language, theme, width },
+    );
+  }
+});
+
 test('what nobody knows, what fails and what is empty is said', () =>
   changed(
     ['build'],

@@ -14,6 +14,7 @@ import type {
   ErrorCode,
   FirstSteps,
   FolderAtHand,
+  KeptParams,
   HistoryEntry,
   Impact,
   Loosening,
@@ -34,7 +35,7 @@ import type {
 import { agents as sampleAgents, backups, preview, written } from './agents';
 import { apply, connections as sampleConnections } from './connections';
 import { document as sampleDocument, history as sampleHistory, resolved, tested } from './document';
-import { behind, doings, namedDestination, registries, type Doings } from './folders';
+import { behind, doings, sessionsBehind, namedDestination, registries, type Doings } from './folders';
 import * as kept from './kept';
 import { keyOf, reads as sampleReads, stores as sampleStores, unavailable } from './policies';
 import { revoked, routed, routing } from './routing';
@@ -81,6 +82,8 @@ export class MockBackend implements Backend {
   lines: HistoryEntry[] = sampleHistory(Date.now());
   /** What is behind lines about changes, by their position. */
   kept: Record<number, kept.KeptFolder> = behind();
+  /** What is behind the sessions of lines about changes, by the position of the line. */
+  sessions: Record<number, kept.KeptWhole> = sessionsBehind();
   runs: RunningView[] = [];
   /** What happened in open folders, by the folder. */
   doings: Record<string, Doings> = doings(Date.now());
@@ -371,17 +374,23 @@ export class MockBackend implements Backend {
     this.#call('namedDestination', [text], () => namedDestination(text));
 
   keptChanges: Backend['keptChanges'] = (params) =>
-    this.#call('keptChanges', [params], () => kept.changes(this.#folder(params.seq)));
+    this.#call('keptChanges', [params], () => kept.changes(this.#meant(params)));
 
   keptDiff: Backend['keptDiff'] = (params) =>
-    this.#call('keptDiff', [params], () => kept.diff(this.#folder(params.seq), params));
+    this.#call('keptDiff', [params], () => kept.diff(this.#meant(params), params));
+
+  keptSession: Backend['keptSession'] = (params) =>
+    this.#call('keptSession', [params], () => kept.session(this.#session(params.seq)));
 
   putBack: Backend['putBack'] = (params) =>
     this.#call('putBack', [params], () => {
-      const [result, undo] = kept.putBack(this.#folder(params.seq), params);
+      const [result, undo] = kept.putBack(this.#meant(params), params);
+      const { session } = params;
       const newest = Math.max(...this.lines.map(({ seq }) => seq));
-      const of = this.lines.find(({ seq }) => seq === params.seq) ?? { seq: params.seq, atMs: Date.now() };
-      if (undo) this.changed(kept.putBackLine(newest + 1, Date.now(), undo, of), undo);
+      const at = session?.last ?? params.seq;
+      const of = this.lines.find(({ seq }) => seq === at) ?? { seq: at, atMs: Date.now() };
+      const runs = session?.runs ?? null;
+      if (undo) this.changed(kept.putBackLine(newest + 1, Date.now(), undo, of, runs), undo);
       return result;
     });
 
@@ -523,6 +532,19 @@ export class MockBackend implements Backend {
     const folder = this.kept[seq];
     if (!folder) throw new BackendError('invalid', 'the history has no such line about changes');
     return folder;
+  }
+
+  #session(seq: number): kept.KeptWhole {
+    const whole = this.sessions[seq];
+    if (!whole) throw new BackendError('invalid', 'the history has no such line about changes of a session');
+    return whole;
+  }
+
+  #meant({ seq, session }: KeptParams): kept.KeptFolder {
+    if (!session) return this.#folder(seq);
+    const whole = this.#session(seq);
+    if (JSON.stringify(whole.range) !== JSON.stringify(session)) throw new BackendError('stale', 'less is kept');
+    return whole;
   }
 
   #bump(): void {

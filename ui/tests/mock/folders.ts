@@ -1,6 +1,6 @@
 import { BackendError } from '../../src/lib/ipc';
 import type { FolderAtHand, FolderChange, FolderView, NamedDestination, RegistryKind } from '../../src/lib/protocol';
-import { build, FOLDER, line, type KeptFolder } from './kept';
+import { build, FOLDER, line, together, type KeptFolder, type KeptWhole } from './kept';
 import { shown } from './text';
 
 /** What happened in a folder, without its name. */
@@ -57,6 +57,11 @@ export function doings(nowMs: number): Record<string, Doings> {
 /** What is behind the lines of the sample folder. */
 export function behind(): Record<number, KeptFolder> {
   return { [CHANGED_AT]: build(), [CHANGED_AT + 1]: build() };
+}
+
+/** What is behind the sessions of these lines. */
+export function sessionsBehind(): Record<number, KeptWhole> {
+  return { [CHANGED_AT]: together({ first: 41, last: CHANGED_AT, runs: 9 }, 2) };
 }
 
 /** A folder that an agent works in and that is not open. */

@@ -8,6 +8,8 @@ import type {
   KeptDiff,
   KeptHow,
   KeptParams,
+  KeptRange,
+  KeptSession,
   KeptSpan,
   KeptWhy,
   PutBack,
@@ -31,6 +33,13 @@ export interface KeptFolder {
   more: number;
 }
 
+/** What is behind all runs of a session, and the lines that it is told from. */
+export interface KeptWhole extends KeptFolder {
+  range: KeptRange;
+  lost: number;
+  sinceMs?: number;
+}
+
 export const FOLDER = '/home/mina/src/engine';
 
 const text = (...hunks: DiffHunk[]): KeptDiff => ({ kind: 'text', hunks, complete: true });
@@ -42,7 +51,7 @@ function sample(
   differs: Partial<KeptChange> = {},
   why?: KeptWhy,
 ): KeptSample {
-  const change: KeptChange = { number: 0, path: shown(path), how, returns: true, ...differs };
+  const change: KeptChange = { number: 0, path: shown(path), how, returns: true, between: false, ...differs };
   return why === undefined ? { change, diff } : { change, diff, why };
 }
 
@@ -83,6 +92,19 @@ export function build(conflicts: 'conflicts' | null = null): KeptFolder {
       { before: 790_000_000, after: 812_000_000, returns: false },
     ),
   ]);
+}
+
+/** What two runs did to it, one of them before somebody else changed a file that the other changed too. */
+export function together(range: KeptRange = { first: 20, last: 23, runs: 2 }, lost = 0): KeptWhole {
+  const readme = hunk(3, 3, [' ## Building', ' ', '-Run `make`.', '+Run `cargo build --release`.', ' ']);
+  const why: KeptWhy = { kind: 'between' };
+  const { samples, more } = numbered([
+    sample('deleted', 'Makefile', text(hunk(1, 1, ['-all:', '-\tcc -o engine src/*.c'])), { before: 28 }),
+    sample('changed', 'README.md', text(readme), { before: 1_204, after: 1_240, between: true }, why),
+    sample('made', 'Cargo.lock', text(hunk(1, 1, ['+version = 4'])), { after: 12 }),
+    sample('made', 'Cargo.toml', text(hunk(1, 1, ['+[package]', '+name = "engine"'])), { after: 27 }),
+  ]);
+  return { samples, more, range, lost };
 }
 
 /** Names and lines that would pass for something else, or for nothing. */
@@ -133,47 +155,75 @@ export function line(
   return requestId === undefined ? { seq, atMs, event } : { seq, atMs, requestId, event };
 }
 
-/** The line that putting back leaves, `of` being the one whose changes it is. */
+const SESSION = 'move-to-cargo';
+
+/** The line that putting back leaves, `of` being the one whose changes it is, or the last one of so many runs of a session. */
 export function putBackLine(
   seq: number,
   atMs: number,
   folder: KeptFolder,
   of: Pick<HistoryEntry, 'seq' | 'atMs' | 'requestId'>,
+  runs: number | null = null,
 ): HistoryEntry {
   const { event } = line(seq, atMs, folder);
   const putBack: PutBack = { by: 'window', seq: of.seq, atMs: of.atMs };
-  if (of.requestId !== undefined) putBack.requestId = of.requestId;
+  if (runs !== null) putBack.session = { agent: 'coder', session: SESSION, runs };
+  else if (of.requestId !== undefined) putBack.requestId = of.requestId;
   return event.kind === 'changes' ? { seq, atMs, event: { ...event, putBack } } : { seq, atMs, event };
 }
 
 /** A command that ran in a box and did this to its folder: its request, its end, and what changed, which is line 20. */
 export function ran(mock: MockBackend, folder: KeptFolder, differs: Partial<KeptSpan> = {}): void {
+  run(mock, 18, './scripts/move-to-cargo.sh --tidy', folder, differs);
+}
+
+/** The same, and then another command of the same session, whose changes are line 23; what both did is `whole`. */
+export function ranTwice(mock: MockBackend, whole: KeptWhole = together()): void {
+  mock.sessions[20] = whole;
+  mock.sessions[23] = whole;
+  ran(mock, build());
+  run(mock, 21, 'cargo build --release', numbered(build().samples.slice(2, 4)));
+}
+
+function run(
+  mock: MockBackend,
+  seq: number,
+  command: string,
+  folder: KeptFolder,
+  differs: Partial<KeptSpan> = {},
+): void {
   const now = Date.now();
-  const requestId = 'req-18';
+  const requestId = `req-${seq}`;
   const request = {
     kind: 'request' as const,
     agent: 'coder',
-    session: 'move-to-cargo',
+    session: SESSION,
     via: 'socket' as const,
     card: 'exec' as const,
-    command: './scripts/move-to-cargo.sh --tidy',
+    command,
     commandSha256: '5d41402abc4b2a76b9719d911017c592'.repeat(2),
     cwd: FOLDER,
     outcome: { kind: 'contained' as const },
   };
-  const run = { exitCode: 0, timedOut: false, durationMs: 6_300, outputTail: 'done' };
+  const came = { exitCode: 0, timedOut: false, durationMs: 6_300, outputTail: 'done' };
   for (const entry of [
-    { seq: 18, atMs: now - 9_000, requestId, event: request },
-    { seq: 19, atMs: now - 2_000, requestId, event: { kind: 'run' as const, run } },
+    { seq, atMs: now - 9_000, requestId, event: request },
+    { seq: seq + 1, atMs: now - 2_000, requestId, event: { kind: 'run' as const, run: came } },
   ]) {
     mock.lines = [entry, ...mock.lines];
     mock.emit({ kind: 'history-appended', entry });
   }
-  mock.changed(line(20, now - 1_000, folder, requestId, differs), folder);
+  mock.changed(line(seq + 2, now - 1_000, folder, requestId, differs), folder);
 }
 
 export function changes({ samples, more }: KeptFolder): KeptChanges {
   return { changes: samples.map(({ change }) => change), more };
+}
+
+export function session(whole: KeptWhole): KeptSession {
+  const { range, lost, sinceMs } = whole;
+  const found = { folder: FOLDER, range, lost, ...counted(whole), listed: changes(whole) };
+  return sinceMs === undefined ? found : { ...found, sinceMs };
 }
 
 export function diff({ samples }: KeptFolder, { change }: KeptParams): KeptDiff {

@@ -1,13 +1,13 @@
 import { afterEach, expect, test, vi } from 'vitest';
 import { setLocale } from '../../src/lib/i18n/index.svelte';
 import { countWords, isKnown, sizesWords, sizeWords } from '../../src/lib/kept';
-import type { KeptSpan } from '../../src/lib/protocol';
+import type { HistoryEvent, KeptSpan } from '../../src/lib/protocol';
 import { plain } from '../../src/lib/shown';
 import { Feed } from '../../src/stores/feed.svelte';
 import { HistoryStore } from '../../src/stores/history.svelte';
 import { KeptStore, LISTED } from '../../src/stores/kept.svelte';
 import { MockBackend } from '../mock/backend';
-import { build, line, many, ran, type KeptFolder } from '../mock/kept';
+import { build, line, many, ran, ranTwice, together, type KeptFolder } from '../mock/kept';
 
 afterEach(() => setLocale('en'));
 
@@ -132,6 +132,76 @@ test('a run that was not asked about keeps what it changed', async () => {
   mock.changed(line(31, Date.now(), build(), 'alone'), build());
   await vi.waitFor(() => expect(store.rows[0]?.changes).toHaveLength(1));
   expect(store.rows[0]?.entry.seq).toBe(30);
+});
+
+test('a session is offered at runs where it has, or may have, another run in the folder', async () => {
+  const { mock, store } = await history();
+  const offered = () => store.rows.filter(({ shared }) => shared.length > 0).map(({ entry }) => entry.seq);
+  const beyond = store.nextBefore;
+  store.nextBefore = null;
+  expect(offered()).toEqual([]);
+  store.nextBefore = 1;
+  expect(offered()).toEqual([18]);
+  store.nextBefore = beyond;
+  const first = mock.lines.find(({ seq }) => seq === 18);
+  if (first?.event.kind !== 'request') throw new Error('it is a request');
+  const again = (seq: number, session: string | undefined, folder?: string) => {
+    const event = { ...first.event } as Extract<HistoryEvent, { kind: 'request' }>;
+    if (session === undefined) delete event.session;
+    else event.session = session;
+    mock.emit({ kind: 'history-appended', entry: { seq, atMs: Date.now(), requestId: `again-${seq}`, event } });
+    mock.changed(line(seq + 1, Date.now(), build(), `again-${seq}`, folder === undefined ? {} : { folder }), build());
+  };
+  store.nextBefore = null;
+  again(30, 'another-one');
+  again(32, undefined);
+  again(34, undefined);
+  again(36, 'move-to-cargo', '/srv/elsewhere');
+  await vi.waitFor(() => expect(store.rows[0]?.entry.seq).toBe(36));
+  expect(offered()).toEqual([]);
+  again(38, 'move-to-cargo');
+  await vi.waitFor(() => expect(store.rows[0]?.changes).toHaveLength(1));
+  expect(offered()).toEqual([38, 18]);
+});
+
+/** What a session changed, opened at its newer run. */
+async function session(range?: Parameters<typeof together>[0]) {
+  const mock = new MockBackend();
+  ranTwice(mock, together(range));
+  const store = new KeptStore(mock, 23, 'session');
+  await store.toggle();
+  return { mock, store };
+}
+
+const RANGE = { first: 20, last: 23, runs: 2 };
+
+test('a session is told from its lines, and all that is asked about it is about these', async () => {
+  const { mock, store } = await session();
+  expect(called(mock, 'keptSession')).toEqual([{ seq: 23 }]);
+  expect([store.session?.range, store.files?.length]).toEqual([RANGE, 4]);
+  await store.toggleFile(file(store, 0));
+  expect(called(mock, 'keptDiff')).toEqual([{ seq: 23, session: RANGE, change: 0 }]);
+  await store.putBack(file(store, 2));
+  await store.putBack(file(store, 1));
+  store.ask();
+  await store.putBackAll();
+  expect(called(mock, 'putBack')).toEqual([
+    { seq: 23, session: RANGE, change: 2 },
+    { seq: 23, session: RANGE },
+  ]);
+  expect(called(mock, 'keptChanges')).toEqual([]);
+  expect(store.result?.conflicts.map(({ path, why }) => `${plain(path)} ${why.kind}`)).toEqual(['README.md between']);
+});
+
+test('a session is read again when it is opened again, since another run may have come', async () => {
+  const { mock, store } = await session();
+  mock.sessions[23] = together({ first: 20, last: 40, runs: 3 });
+  store.ask();
+  await store.putBackAll();
+  expect([store.error?.code, store.result]).toEqual(['stale', null]);
+  await store.toggle();
+  await store.toggle();
+  expect([store.session?.range.runs, store.error, called(mock, 'keptSession').length]).toEqual([3, null, 2]);
 });
 
 test('nothing is read before it is opened, and nothing twice', async () => {

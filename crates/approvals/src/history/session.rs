@@ -48,10 +48,9 @@ pub fn session_lines(dir: &Path, seq: u64, oldest_ms: i64) -> Result<Option<Sess
             return ControlFlow::Break(());
         }
         match entry.event {
-            HistoryEvent::Request { agent, session: Some(session), .. }
-                if Whose::new(agent, session, entry.cut) == whose =>
-            {
-                own.extend(entry.request_id);
+            HistoryEvent::Request { agent, session: Some(session), .. } => {
+                let is_own = Whose::new(agent, session, entry.cut) == whose;
+                own.extend(entry.request_id.filter(|_| is_own));
             }
             HistoryEvent::Changes { changes, put_back } if changes.folder == folder => {
                 let line = SessionLine { seq: entry.seq, at_ms: entry.at_ms, changes, put_back };

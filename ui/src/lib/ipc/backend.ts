@@ -22,6 +22,7 @@ import type {
   KeptChanges,
   KeptDiff,
   KeptParams,
+  KeptSession,
   Mistake,
   NamedDestination,
   Outcome,
@@ -102,6 +103,8 @@ export interface Backend {
   keptChanges(params: KeptParams): Promise<KeptChanges>;
   /** What differs by one of these changes. */
   keptDiff(params: KeptParams): Promise<KeptDiff>;
+  /** What the session of a line's run changed in that folder, in all its runs that are kept. */
+  keptSession(params: KeptParams): Promise<KeptSession>;
   /** Puts one change back, or all of them; what was changed since stays as it is. It becomes a line that can be put back too. */
   putBack(params: KeptParams): Promise<PutBackResult>;
   /** What runs now, with the end of what it printed so far. */

@@ -44,6 +44,7 @@ export const tauriBackend = (window: keyof typeof CHANNELS): Backend => ({
   namedDestination: (text) => invoke('named_destination', { text }),
   keptChanges: (params) => invoke('kept_changes', { params }),
   keptDiff: (params) => invoke('kept_diff', { params }),
+  keptSession: (params) => invoke('kept_session', { params }),
   putBack: (params) => invoke('put_back', { params }),
   running: () => invoke('running'),
   stopRun: (id) => invoke('stop_run', { id }),

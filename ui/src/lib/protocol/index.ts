@@ -2280,7 +2280,11 @@ after?: number,
 /**
  * Whether what was there is kept, so that it can be put back.
  */
-returns: boolean, };
+returns: boolean, 
+/**
+ * Whether somebody else changed it between two runs of a session, so that it stays as it is.
+ */
+between: boolean, };
 
 /**
  * What changed.
@@ -2343,9 +2347,67 @@ export type KeptParams = {
  */
 seq: number, 
 /**
+ * That all of what the session of that line's run changed in its folder is meant; absent: this line alone.
+ */
+session?: KeptRange, 
+/**
  * Number of one change, from [`KeptChange::number`]; absent: all of them.
  */
 change?: number, };
+
+/**
+ * Which lines of a session were looked at, so that numbers of changes go on meaning the same.
+ */
+export type KeptRange = { 
+/**
+ * Position of the first.
+ */
+first: number, 
+/**
+ * Position of the last.
+ */
+last: number, 
+/**
+ * How many of them are about runs.
+ */
+runs: number, };
+
+/**
+ * What all runs of a session changed in a folder, as far as it is kept: what was before the first of them, and what the last left.
+ */
+export type KeptSession = { 
+/**
+ * The folder, escaped.
+ */
+folder: string, 
+/**
+ * The lines that this is told from.
+ */
+range: KeptRange, 
+/**
+ * Further runs that changed something of which nothing is kept, or not any more.
+ */
+lost: number, 
+/**
+ * From when on it was looked for runs, in Unix milliseconds, where there are older lines.
+ */
+sinceMs?: number, 
+/**
+ * Files and folders that are new.
+ */
+made: number, 
+/**
+ * That are others than before.
+ */
+changed: number, 
+/**
+ * That are gone.
+ */
+deleted: number, 
+/**
+ * These, one by one.
+ */
+listed: KeptChanges, };
 
 /**
  * What lay at a path.
@@ -2404,7 +2466,7 @@ problem?: string, };
 /**
  * Why something was not put back.
  */
-export type KeptWhy = { "kind": "cancelled" } | { "kind": "changed" } | { "kind": "damaged" } | { "kind": "not-empty" } | { "kind": "not-kept" } | { "kind": "protected" } | { "kind": "system", 
+export type KeptWhy = { "kind": "between" } | { "kind": "cancelled" } | { "kind": "changed" } | { "kind": "damaged" } | { "kind": "not-empty" } | { "kind": "not-kept" } | { "kind": "protected" } | { "kind": "system", 
 /**
  * What it said.
  */
@@ -3240,7 +3302,7 @@ includes: Array<string>, };
  */
 export type PutBack = { 
 /**
- * `window`.
+ * `window` or `command-line`.
  */
 by: string, 
 /**
@@ -3252,9 +3314,13 @@ seq: number,
  */
 atMs: number, 
 /**
- * The request whose run had made them; absent where they had been put back themselves.
+ * The request whose run had made them; absent where they had been put back themselves, and for a session.
  */
-requestId?: string, };
+requestId?: string, 
+/**
+ * That it is of all runs of a session, up to that line; absent where it is of one line alone.
+ */
+session?: PutBackSession, };
 
 /**
  * What came of putting back.
@@ -3272,6 +3338,23 @@ conflicts: Array<KeptConflict>,
  * How many more there are.
  */
 more: number, };
+
+/**
+ * A session whose runs were put back together.
+ */
+export type PutBackSession = { 
+/**
+ * Its agent, escaped.
+ */
+agent: string, 
+/**
+ * The session, escaped.
+ */
+session: string, 
+/**
+ * How many runs had changed something.
+ */
+runs: number, };
 
 /**
  * How much more.

@@ -58,13 +58,30 @@ export const en = {
     ofCommand: 'What {command} had changed at {time}, put back {who}.',
     ofRun: 'What a run had changed at {time}, put back {who}.',
     ofBack: 'What had been put back at {time}, put back again {who}.',
+    ofSession: 'What {runs} of session {session} of {agent} had changed up to {time}, put back {who}.',
   },
   putBackOf: (path: string) => `Put back ${path}`,
   putAll: 'Put back all',
+  session: {
+    opener: 'Everything this session changed here',
+    where: 'Everything this session changed here ({runs}): {what} in {folder}',
+    region: (folder: string) => `Everything the session changed in ${folder}`,
+    runs: (n: number) => (n === 1 ? '1 run' : `${n} runs`),
+    lost: (n: number) =>
+      n === 1
+        ? '1 more run changed something that is not kept, or not any more: it is not in this.'
+        : `${n} more runs changed something that is not kept, or not any more: it is not in this.`,
+    since: (when: string) => `Runs before ${when} are not in this.`,
+    between: 'Somebody else changed it between the runs, so it is not put back.',
+    ask: 'Put back all that the session changed?',
+    others: 'What somebody else changed between the runs, or since, stays as it is.',
+    stale: 'Some of it is not kept any more. Close this and open it again to see what is left.',
+  },
   notKept: 'What was there was not kept, so it cannot be put back.',
   ask: 'Put all of it back?',
   askText: (made: number) =>
-    `What was changed or deleted becomes what it was before${made === 0 ? '' : made === 1 ? ', and the 1 that was made is removed' : `, and the ${made} that were made are removed`}. What somebody changed since stays as it is.`,
+    `What was changed or deleted becomes what it was before${made === 0 ? '' : made === 1 ? ', and the 1 that was made is removed' : `, and the ${made} that were made are removed`}.`,
+  others: 'What somebody changed since stays as it is.',
   keep: 'Leave it as it is',
   confirm: 'Put it all back',
   working: 'Putting back…',
@@ -76,6 +93,7 @@ export const en = {
   stays: (n: number) => (n === 1 ? '1 stays as it is:' : `${n} stay as they are:`),
   more: (n: number) => `and ${n} more`,
   why: {
+    between: 'somebody else changed it between the runs',
     cancelled: 'called off before its turn',
     changed: 'changed since',
     damaged: 'what was kept of it is damaged',
