@@ -1,5 +1,6 @@
 //! The control channel: the command line talks to the running app. One JSON line each way, then the connection ends.
 
+mod kept;
 mod listing;
 
 use crate::desk::Desk;
@@ -259,6 +260,10 @@ async fn respond(
                 Err(error) => ControlResponse::Error { message: error.message },
             }
         }
+        ControlRequest::Changes { seq, session: false } => kept::changes(desk, seq).await,
+        ControlRequest::Changes { seq, session: true } => kept::session_changes(desk, seq).await,
+        ControlRequest::PutBack { seq, session: false } => kept::put_back(desk, seq, None).await,
+        ControlRequest::PutBack { seq, session: true } => kept::put_session_back(desk, seq).await,
         ControlRequest::Events { session, after, wait_ms } => {
             let wait = Duration::from_millis(wait_ms).min(LONGEST_EVENTS_WAIT);
             match desk.events_of(&session, after, wait).await {

@@ -2,7 +2,8 @@
 //! `control.sock` in Countersign's own state directory (0600, same user only). Only the call of a tool answers with more
 //! than one line.
 //!
-//! It can list and deny what waits, never allow: whoever may run commands could otherwise approve itself.
+//! It can list and deny what waits, never allow: whoever may run commands could otherwise approve itself. It can put back what runs in
+//! boxes changed, which whoever reaches this channel could write there as well: a box does not.
 
 use crate::edits::{Confirmation, DocumentEdit, EditResult};
 use crate::rule_edits::{RuleEdit, RuleEditResult};
@@ -11,7 +12,10 @@ use crate::socket::{ExecError, ExecPayload, ExecRequest};
 use crate::tools::{
     Permission, RemovedTool, ToolCall, ToolCaller, ToolFailure, ToolOutput, ToolStanding, ToolView,
 };
-use crate::ui::{Card, EmbeddedState, GatewayView, Page, RouteTaken, SessionView, Status};
+use crate::ui::{
+    Card, EmbeddedState, GatewayView, KeptChanges, KeptSession, Page, PutBackResult, RouteTaken, SessionView,
+    Status,
+};
 use crate::vocabulary::{Ask, ExecTarget, Security};
 use serde::{Deserialize, Serialize};
 
@@ -108,6 +112,22 @@ pub enum ControlRequest {
         /// Whether the agent can be told at once what its session was not told yet of runs.
         #[serde(default)]
         takes_events: bool,
+    },
+    /// What a run changed in its folder, or all runs of its session.
+    Changes {
+        /// Position of the history's line about it.
+        seq: u64,
+        /// Whether all of the session is meant.
+        #[serde(default)]
+        session: bool,
+    },
+    /// Put that back. What somebody changed since stays as it is, and it becomes a line that can be put back too.
+    PutBack {
+        /// Position of the history's line about it.
+        seq: u64,
+        /// Whether all of the session is meant.
+        #[serde(default)]
+        session: bool,
     },
     /// Bring up a window.
     Show {
@@ -220,6 +240,21 @@ pub enum ControlResponse {
         /// Why it was not run.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         error: Option<ExecError>,
+    },
+    /// To `changes` of one line; of long lists the beginning.
+    Changes {
+        /// They.
+        changes: KeptChanges,
+    },
+    /// To `changes` of a session; of long lists the beginning.
+    SessionChanges {
+        /// They.
+        session: KeptSession,
+    },
+    /// To `put-back`.
+    PutBack {
+        /// What came of it.
+        result: PutBackResult,
     },
     /// To `sessions`.
     Sessions {

@@ -1,5 +1,7 @@
 //! `countersign history`.
 
+mod changes;
+
 use super::Exit;
 use super::output::Output;
 use clap::{Args, Subcommand};
@@ -35,6 +37,13 @@ enum HistoryCommand {
         #[arg(long, value_name = "ANCHOR")]
         anchor: Option<Anchor>,
     },
+    /// Show what a run in a box changed in its folder.
+    Changes(changes::LineArgs),
+    /// Put back what a run in a box changed: what was there before, where it still is what the run left.
+    ///
+    /// What somebody changed since stays as it is and is named; then the exit code is 1. What was put back is a line of its own, which
+    /// can be put back in the same way.
+    PutBack(changes::LineArgs),
     /// Print the newest position and hash of each chain, to be kept where no program of yours can change it.
     Anchor,
 }
@@ -48,6 +57,8 @@ pub(super) async fn history(paths: &Paths, args: HistoryArgs, output: &Output) -
             output.result(&anchor, |out| writeln!(out, "{anchor}"))?;
             return Ok(Exit::Ok);
         }
+        Some(HistoryCommand::Changes(args)) => return changes::changes(paths, &args, output).await,
+        Some(HistoryCommand::PutBack(args)) => return changes::put_back(paths, &args, output).await,
         None => {}
     }
     let mut last = 0;
@@ -181,10 +192,15 @@ fn text(entry: &HistoryEntry, out: &mut dyn Write) -> io::Result<()> {
                 (Some(problem), _) => {
                     writeln!(out, "{time}  what changed in {folder} is not known: {problem}")
                 }
-                (None, Some(PutBack { by, at_ms, .. })) => {
-                    writeln!(out, "{time}  put back {}, of {}, in {counted}", through(by), time_of(*at_ms))
+                (None, Some(PutBack { by, at_ms, session, .. })) => {
+                    let (by, at) = (through(by), time_of(*at_ms));
+                    let whose = session
+                        .as_ref()
+                        .map(|it| format!("of session {} of {}, up to", it.session, it.agent));
+                    let of = whose.unwrap_or_else(|| "of".to_owned());
+                    writeln!(out, "{time}  put back {by}, {of} {at}, in {counted} (line {})", entry.seq)
                 }
-                (None, None) => writeln!(out, "{time}  changed {counted}"),
+                (None, None) => writeln!(out, "{time}  changed {counted} (line {})", entry.seq),
             }
         }
         HistoryEvent::Document { writer, store, after, loosenings, .. } => {

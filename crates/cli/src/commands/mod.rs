@@ -1,5 +1,5 @@
-//! The `countersign` command. It can ask, run what a person or a rule allows, show, tighten, list and deny; it can never
-//! allow, and what it loosens waits for a person in the app's window.
+//! The `countersign` command. It can ask, run what a person or a rule allows, show, put back what a run changed, tighten, list
+//! and deny; it can never allow, and what it loosens waits for a person in the app's window.
 
 mod boxes;
 mod connect;

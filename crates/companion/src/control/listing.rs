@@ -19,6 +19,18 @@ pub(super) fn pending(mut cards: Vec<Card>, confirmations: Vec<Confirmation>) ->
     ControlResponse::Pending { cards, confirmations, shortened }
 }
 
+/// Leaves the first ones, as many as fit; how many did not.
+pub(super) fn fitting(items: &mut Vec<impl serde::Serialize>) -> u32 {
+    let (all, mut bytes) = (items.len(), 0_usize);
+    let mut fits = |item: &_| {
+        bytes = bytes.saturating_add(bytes_of(item)).saturating_add(1);
+        bytes <= CARDS_BYTES
+    };
+    let kept = items.iter().take_while(|item| fits(item)).count();
+    items.truncate(kept);
+    u32::try_from(all - kept).unwrap_or(u32::MAX)
+}
+
 fn bytes_of(value: &impl serde::Serialize) -> usize {
     serde_json::to_vec(value).map_or(usize::MAX, |bytes| bytes.len())
 }
@@ -34,7 +46,7 @@ fn cut(card: &mut Card) {
     card.always.clear();
 }
 
-/// Bytes of all cards together: half of a line, which leaves room for confirmations.
+/// Bytes of all cards together, or of another list: half of a line, which leaves room for what goes with it.
 const CARDS_BYTES: usize = CONTROL_LINE_BYTES / 2;
 
 /// Characters of a command that is cut: a few lines of a terminal.
@@ -43,6 +55,19 @@ const KEPT_CHARACTERS: usize = 400;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_a_list_that_is_too_long_for_a_line_the_beginning_is_left_and_the_rest_counted() {
+        let check = |bytes: usize, items: usize, left: usize| {
+            let mut list = vec!["x".repeat(bytes); items];
+            let dropped = fitting(&mut list);
+            assert_eq!((list.len(), usize::try_from(dropped).unwrap()), (left, items - left));
+        };
+        check(10, 1_000, 1_000);
+        // Each with its quotes and a comma.
+        check(CARDS_BYTES / 2 - 3, 3, 2);
+        check(CARDS_BYTES, 2, 0);
+    }
 
     fn card(id: &str, command: &str) -> Card {
         let shown = serde_json::json!({ "spans": [] });

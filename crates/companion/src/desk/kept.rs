@@ -68,7 +68,17 @@ impl Desk {
 
     /// Puts back what changed by a line of the history, or by all runs of its session: one change, or all of them.
     pub async fn put_back(&self, params: KeptParams) -> Result<PutBackResult, CommandError> {
+        self.put_back_by(params, super::WINDOW).await
+    }
+
+    /// The same, wanted by whoever is named so.
+    pub(crate) async fn put_back_by(
+        &self,
+        params: KeptParams,
+        by: &str,
+    ) -> Result<PutBackResult, CommandError> {
         let Meant { spans, of } = self.meant(params).await?;
+        let of = PutBack { by: by.to_owned(), ..of };
         let restored = self.inner.parts.host.put_back(&spans, params.change, of).await.map_err(not_kept)?;
         let conflict = |(path, why): &(PathBuf, Why)| KeptConflict { path: at(path), why: reason(why) };
         Ok(PutBackResult {
@@ -251,3 +261,6 @@ fn at(path: &Path) -> Shown {
 fn plain(text: &str) -> Shown {
     display::shown(text, Secrets::Show)
 }
+
+#[cfg(test)]
+mod tests;
