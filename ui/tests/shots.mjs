@@ -249,6 +249,29 @@ async function putBackLines(tab) {
   await tab.locator(`${at('history-row')}[data-seq="22"]`).scrollIntoViewIfNeeded();
 }
 
+/** Everything that two runs of a session changed; then asked once more whether it is to be put back. */
+async function session(tab) {
+  await tab.waitForSelector(at('history-row'));
+  await tab.evaluate(() => window.kept.ranTwice(window.mock));
+  const whole = tab.locator(`${at('changes')}[data-seq="23"][data-whole="session"]`);
+  await whole.locator(at('changes-open')).click();
+  await whole.locator(at('change-row')).first().waitFor();
+  await tab.mouse.move(0, 0);
+}
+
+async function sessionAsk(tab) {
+  await session(tab);
+  await tab.click(at('changes-put-back-all'));
+  await tab.waitForSelector(`${at('changes-put-back-confirm')}[data-armed="true"]`);
+}
+
+/** What came of it, and the line that it left. */
+async function sessionPut(tab) {
+  await sessionAsk(tab);
+  await tab.click(at('changes-put-back-confirm'));
+  await tab.waitForSelector(at('put-back-result'));
+}
+
 async function changesHostile(tab) {
   await tab.waitForSelector(at('history-row'));
   await tab.evaluate(() => window.kept.ran(window.mock, window.kept.hostile(), { leftOut: 1 }));
@@ -504,6 +527,9 @@ for (const [name, size] of [
   await main(`history-changes-ask-${name}`, 'history', size, changesAsk);
   await main(`history-changes-put-${name}`, 'history', size, putBack);
   await main(`history-changes-undo-${name}`, 'history', size, putBackLines);
+  await main(`history-session-${name}`, 'history', size, session);
+  await main(`history-session-ask-${name}`, 'history', size, sessionAsk);
+  await main(`history-session-put-${name}`, 'history', size, sessionPut);
   await main(`history-changes-hostile-${name}`, 'history', size, changesHostile);
   await main(`inbox-many-${name}`, 'inbox', size, many);
 }

@@ -15,6 +15,7 @@ use tempfile::TempDir;
 mod crashes;
 mod floods;
 mod removals;
+mod sessions;
 
 const CURRENT: &str = "history.jsonl";
 

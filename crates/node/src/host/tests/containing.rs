@@ -4,7 +4,8 @@ use super::*;
 use countersign_approvals::question::Beside;
 use countersign_approvals::rules::RuleChange;
 use countersign_approvals::store::{Looser, Writer};
-use countersign_protocol::history::HistoryEvent;
+use countersign_keep::{Deed, Part, Spans};
+use countersign_protocol::history::{HistoryEvent, PutBack, PutBackSession};
 use countersign_protocol::rule_edits::RuleEdit;
 use countersign_protocol::rules::{Attendance, RuleLimits, WorkspaceDraft};
 use countersign_protocol::socket::Confinement;
@@ -346,4 +347,61 @@ async fn what_fails_for_want_of_the_network_says_so_to_its_agent() {
     assert!(failed.stderr.contains(told), "{failed:?}");
     let failed = run("exit 3").await;
     assert!(!failed.stderr.contains("countersign:"), "{failed:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_two_runs_did_to_the_folder_is_put_back_together_as_one_line() {
+    let place = Place::new("allowlist", "on-miss").await;
+    place.open("coder", Attendance::Attended).await;
+    let at = |name: &str| place.folder.join(name);
+    let text = |name: &str| std::fs::read_to_string(at(name)).ok();
+    let lines = || {
+        let places = history_places(place.rig._dir.path());
+        let entries = countersign_approvals::history::page(&places.lines, None, 50).unwrap().entries;
+        let changed = entries.into_iter().filter_map(|entry| match entry.event {
+            HistoryEvent::Changes { changes, put_back } => Some((changes, put_back)),
+            _ => None,
+        });
+        changed.collect::<Vec<_>>()
+    };
+    let run = async |script: &str| {
+        let command = ["sh", "-c", script].map(str::to_owned).into();
+        let (came, _) = place.rig.send(ExecRequest { command, ..place.request() }, NO).await;
+        assert!(matches!(came, Came::Ran(_)), "{came:?}");
+        place.rig.host.afterwards().await;
+    };
+    for name in ["both", "shared"] {
+        std::fs::write(at(name), "old\n").unwrap();
+    }
+    run("for x in 1; do echo $x > both; echo $x > shared; echo $x > made; done").await;
+    std::fs::write(at("shared"), "the person's\n").unwrap();
+    run("for x in 2; do echo $x > both; echo $x >> shared; done").await;
+
+    let parts = lines().into_iter().rev().map(|(changes, _)| {
+        let span = read_span(&changes).unwrap();
+        Part { deed: Deed::Run, before: span.before, after: span.after }
+    });
+    let spans = Spans::new(place.folder.clone(), parts.collect()).unwrap();
+    let host = &place.rig.host;
+    assert_eq!(host.still_kept(&spans).await.unwrap(), [true, true]);
+    let changes = host.kept_changes(&spans).await.unwrap();
+    let between: Vec<_> = changes.iter().map(|it| (it.path.to_str().unwrap(), it.is_between)).collect();
+    assert_eq!(between, [("both", false), ("made", false), ("shared", true)]);
+    let session = PutBackSession { agent: "coder".to_owned(), session: "s".to_owned(), runs: 2 };
+    let of = PutBack { by: "window".to_owned(), seq: 1, at_ms: 0, request_id: None, session: Some(session) };
+    let restored = host.put_back(&spans, None, of.clone()).await.unwrap();
+    assert_eq!(restored.put.len(), 2);
+    assert_eq!(restored.conflicts.len(), 1);
+    assert_eq!((text("both").as_deref(), text("made")), (Some("old\n"), None));
+    assert_eq!(text("shared").as_deref(), Some("the person's\n2\n"));
+
+    let (line, put_back) = lines().remove(0);
+    assert_eq!((lines().len(), line.made, line.changed, line.deleted), (3, 0, 1, 1));
+    assert_eq!(put_back, Some(of));
+    let of = PutBack { by: "window".to_owned(), seq: 2, at_ms: 0, request_id: None, session: None };
+    let undone = host.put_back(&read_span(&line).unwrap().into(), None, of).await.unwrap();
+    assert_eq!(
+        (undone.conflicts.len(), text("both").as_deref(), text("made").as_deref()),
+        (0, Some("2\n"), Some("1\n"))
+    );
 }
