@@ -235,14 +235,14 @@ fn only_parts_that_are_kept_and_of_this_folder_go_together() {
     fs::remove_dir_all(&bench.workspace).unwrap();
     fs::create_dir(&bench.workspace).unwrap();
     let new = bench.run(write("a", "2"));
-    let gone = Part { before: "0".repeat(64).parse().unwrap(), ..new.clone() };
+    let gone = Part { before: "0".repeat(64).parse().unwrap(), ..new };
     let spans = bench.spans(&[old.clone(), gone, new]);
     assert_eq!(bench.keeper.kept(&spans, &|| false).unwrap(), [false, false, true]);
     let refused = bench.keeper.changes(&spans, &|| false);
     assert!(matches!(refused, Err(Failed::Unknown(_))), "{refused:?}");
     let refused = bench.keeper.changes(&bench.spans(&[old, spans.parts()[2].clone()]), &|| false);
     assert!(matches!(refused, Err(Failed::Mixed)), "{refused:?}");
-    assert!(Spans::new(bench.workspace.clone(), Vec::new()).is_none());
+    assert!(Spans::new(bench.workspace, Vec::new()).is_none());
 }
 
 /// Who does the next thing: nothing is there of a file that is to have no content.
@@ -281,10 +281,13 @@ fn carry_out(bench: &Bench, acts: &[(usize, Option<u8>)]) {
     }
 }
 
+/// What is in a file, if it is there.
+type Content = Option<Vec<u8>>;
+
 /// What a file has to be at the end, told file by file from what every step left, and whether it is a conflict.
-fn expected(path: &Path, parts: &[(Deed, Files, Files)], now: &Files) -> (Option<Vec<u8>>, bool) {
+fn expected(path: &Path, parts: &[(Deed, Files, Files)], now: &Files) -> (Content, bool) {
     let at = |files: &Files| files.get(path).cloned();
-    let mut own: Vec<(Option<Vec<u8>>, Option<Vec<u8>>)> = Vec::new();
+    let mut own: Vec<(Content, Content)> = Vec::new();
     for (deed, before, after) in parts {
         let (before, after) = (at(before), at(after));
         if before != after && (*deed == Deed::Run || !own.is_empty()) {

@@ -1,6 +1,7 @@
 //! What a session changed, from states that are really kept and lines that are really stored.
 
 use crate::wiring::Companion;
+use countersign_approvals::ports::Ports;
 use countersign_core::paths::Paths;
 use countersign_keep::{Keeper, Limits, StateId};
 use countersign_policy::display;
@@ -14,7 +15,7 @@ use pretty_assertions::assert_eq;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 use tempfile::TempDir;
 
 struct Rig {
@@ -49,7 +50,8 @@ impl Rig {
     }
 
     fn state(&self) -> StateId {
-        self.keeper.keep(&self.folder, SystemTime::now(), &|| false).unwrap().id
+        let now = Duration::from_millis(Ports::system().clock.now_ms().unsigned_abs());
+        self.keeper.keep(&self.folder, SystemTime::UNIX_EPOCH + now, &|| false).unwrap().id
     }
 
     fn write(&self, name: &str, content: &str) {
