@@ -7,14 +7,13 @@
 mod aside;
 mod hands;
 
-use crate::changes::{Difference, moves};
-use crate::digest::StateId;
 use crate::failed::{Cancel, Failed};
 use crate::index::Index;
 use crate::keeping::{self, Kept};
 use crate::limits::Limits;
+use crate::pair::{Difference, moves};
 use crate::place::Place;
-use crate::spans::{self, Spans};
+use crate::spans::{self, Span, Spans};
 use crate::state::StateFile;
 use crate::store::{Locked, Missing};
 use crate::tree::{Entry, Kind, LeftOutWhy, Node, above, as_path, is_repository, same, split, to_path};
@@ -24,17 +23,6 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
-
-/// What happened in a workspace between two of its states.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Span {
-    /// The folder, by its real path.
-    pub workspace: PathBuf,
-    /// What it was.
-    pub before: StateId,
-    /// What it was afterwards.
-    pub after: StateId,
-}
 
 /// What of a span is put back.
 #[derive(Clone, Debug, Eq, PartialEq)]

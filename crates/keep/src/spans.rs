@@ -3,15 +3,25 @@
 //! Of each path counts what was there before the first run that changed it, and what the last one left. What others did there between
 //! two runs belongs to nobody here: a path that somebody changed then is marked, and never put back.
 
-use crate::changes::Pair;
 use crate::digest::StateId;
 use crate::failed::{Cancel, Failed};
-use crate::put_back::Span;
+use crate::pair::Pair;
 use crate::state::StateFile;
 use crate::store::Locked;
 use crate::tree::{Entry, Node, same};
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
+
+/// What happened in a workspace between two of its states.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Span {
+    /// The folder, by its real path.
+    pub workspace: PathBuf,
+    /// What it was.
+    pub before: StateId,
+    /// What it was afterwards.
+    pub after: StateId,
+}
 
 /// What happened in a workspace in one or several spans.
 #[derive(Clone, Debug, Eq, PartialEq)]
