@@ -33,7 +33,7 @@ pub(super) fn production_code(source: &str) -> String {
 
 /// Every Rust file that is part of a product, with its path: no tests, benchmarks, build steps or tools.
 pub(super) fn production_files(tree: &Tree) -> impl Iterator<Item = (&str, &str)> {
-    let test_modules = test_modules(tree);
+    let test_modules = tree.test_modules(test_modules);
     tree.below("", &["rs"]).filter(move |(path, _)| {
         let is_test_module = test_modules.iter().any(|module| {
             path.strip_prefix(module.as_str()).is_some_and(|rest| rest == ".rs" || rest.starts_with('/'))

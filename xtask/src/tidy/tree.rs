@@ -4,11 +4,13 @@ use anyhow::{Context, Result};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+use std::sync::OnceLock;
 
 /// Path from the root, with `/`, to content.
 #[derive(Debug, Default)]
 pub(crate) struct Tree {
     files: BTreeMap<String, String>,
+    test_modules: OnceLock<Vec<String>>,
 }
 
 impl Tree {
@@ -23,7 +25,7 @@ impl Tree {
     #[cfg(test)]
     pub(crate) fn of(files: &[(&str, &str)]) -> Self {
         let own = |(path, text): &(&str, &str)| ((*path).to_owned(), (*text).to_owned());
-        Self { files: files.iter().map(own).collect() }
+        Self { files: files.iter().map(own).collect(), test_modules: OnceLock::new() }
     }
 
     /// The content of one file.
@@ -42,6 +44,11 @@ impl Tree {
                 folder.is_empty() || path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
             is_below && path.rsplit_once('.').is_some_and(|(_, extension)| extensions.contains(&extension))
         })
+    }
+
+    /// What `find` finds, once for all checks: it reads every source.
+    pub(super) fn test_modules(&self, find: fn(&Self) -> Vec<String>) -> &[String] {
+        self.test_modules.get_or_init(|| find(self))
     }
 
     fn read_folder(&mut self, folder: &Path, prefix: &str) -> Result<()> {
