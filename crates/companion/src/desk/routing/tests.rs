@@ -15,6 +15,7 @@ use pretty_assertions::assert_eq;
 use serde_json::json;
 use std::time::Duration;
 use tempfile::TempDir;
+use tokio::task::JoinHandle;
 
 struct Rig {
     companion: Companion,
@@ -48,7 +49,7 @@ impl Rig {
             }
         });
         let said = self.desk().say_to_session("main", "s", text).await.unwrap();
-        person.abort();
+        sent_away(person).await;
         said
     }
 
@@ -63,6 +64,12 @@ async fn answered(desk: &Desk, id: &str, answer: LooseningAnswer) {
     while desk.answer_confirmation(id, answer).is_err_and(|error| error.code == ErrorCode::NotArmed) {
         tokio::time::sleep(POLL).await;
     }
+}
+
+/// Who is only told to end still answers what comes in between, as long as the machine lets nothing of it run.
+async fn sent_away(person: JoinHandle<()>) {
+    person.abort();
+    assert!(person.await.is_err_and(|error| error.is_cancelled()));
 }
 
 const POLL: Duration = Duration::from_millis(20);
@@ -101,7 +108,7 @@ async fn what_hardens_is_set_at_once_and_taking_it_back_is_confirmed() {
     });
     let kept = rig.desk().clear_session_from_command_line("main", "s").await.unwrap();
     assert_eq!(kept, Cleared { applied: false, found: true });
-    person.abort();
+    sent_away(person).await;
     assert!(rig.desk().revoke_session("main", "s", true).await.unwrap().applied);
     let cleared = rig.desk().clear_session_from_command_line("main", "s").await.unwrap();
     assert_eq!(cleared, Cleared { applied: true, found: false });
