@@ -1,5 +1,5 @@
 //! Prints what the way through relay and gate costs beside a direct connection: `cargo run --release -p countersign-gate
-//! --example figures` serves, and says with which arguments to start it once more to measure. Everything is on loopback of this machine, so both share its processors with both ends.
+//! --example figures`. Everything is on loopback of this machine, so relay and gate share its processors with both ends.
 #![expect(
     clippy::print_stdout,
     clippy::unwrap_used,
@@ -8,9 +8,10 @@
 
 use countersign_gate::{Bytes, Crossings, Destination, Gate, Refusal, Ruling, Settings, Wish, relay};
 use futures_util::future::{BoxFuture, FutureExt as _};
-use std::io::{Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
@@ -38,17 +39,33 @@ impl Crossings for Open {
 }
 
 fn main() {
-    if let [_, proxy, server] = &*std::env::args().collect::<Vec<_>>() {
-        return measure(proxy.parse().unwrap(), server.parse().unwrap());
+    let arguments: Vec<_> = std::env::args().skip(1).collect();
+    match &*arguments {
+        [] => serve_all(),
+        [socket] => inside(Path::new(socket)),
+        [proxy, server] => measure(proxy.parse().unwrap(), server.parse().unwrap()),
+        _ => println!("without arguments it measures"),
     }
+}
+
+/// The gate and the server, and one more process each for what is in a box and for the client, as they are in life.
+fn serve_all() {
     let folder = tempfile::tempdir().unwrap();
-    let proxy = through(&folder.path().join("gate.sock"));
-    let server = serve();
-    // The relay looks for the program that connects among other processes, so another one has to measure.
-    println!("measure with the arguments: {proxy} {server}");
-    loop {
-        thread::park();
-    }
+    let socket = folder.path().join("gate.sock");
+    gate(&socket);
+    let server = serve().to_string();
+    let again = |arguments: &[&str], output: Stdio| {
+        #[expect(clippy::disallowed_methods, reason = "this very program, with arguments of its own")]
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.args(arguments).stdout(output).spawn().unwrap()
+    };
+    let mut relay = again(&[socket.to_str().unwrap()], Stdio::piped());
+    let mut proxy = String::new();
+    BufReader::new(relay.stdout.take().unwrap()).read_line(&mut proxy).unwrap();
+    let measured = again(&[proxy.trim(), &server], Stdio::inherit()).wait();
+    relay.kill().unwrap();
+    relay.wait().unwrap();
+    assert!(measured.unwrap().success());
 }
 
 fn measure(proxy: SocketAddr, server: SocketAddr) {
@@ -81,26 +98,26 @@ fn middles(rounds: usize, mut pair: impl FnMut() -> [f64; 2]) -> [f64; 2] {
     })
 }
 
-/// A relay and a gate, each with a runtime of its own as they have in an app and in a box.
-fn through(socket: &Path) -> SocketAddr {
-    let runtime =
-        || tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
-    let (gate, socket) = (runtime(), socket.to_owned());
-    let listener = gate.block_on(async { tokio::net::UnixListener::bind(&socket) }).unwrap();
+/// A gate with a runtime as the app has one.
+fn gate(socket: &Path) {
+    let app = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    let listener = app.block_on(async { tokio::net::UnixListener::bind(socket) }).unwrap();
     thread::spawn(move || {
-        gate.block_on(Gate::serve(listener, Arc::new(Open), Settings::default(), CancellationToken::new()))
+        app.block_on(Gate::serve(listener, Arc::new(Open), Settings::default(), CancellationToken::new()))
             .unwrap();
     });
-    let ports = TcpListener::bind(("127.0.0.1", 0)).unwrap();
-    ports.set_nonblocking(true).unwrap();
-    let address = ports.local_addr().unwrap();
-    thread::spawn(move || {
-        let inside = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        inside
-            .block_on(async { relay(vec![tokio::net::TcpListener::from_std(ports).unwrap()], socket).await })
-            .unwrap();
+}
+
+/// What the first program of a box does. Says where it listens.
+fn inside(socket: &Path) {
+    let inside = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    inside.block_on(async {
+        let port = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        let address = port.local_addr().unwrap();
+        let relay = relay(port, socket).unwrap();
+        println!("{address}");
+        relay.answer().await.unwrap();
     });
-    address
 }
 
 /// Answers one byte with one, sends a transfer for `d`, takes one for `u`.

@@ -4,13 +4,13 @@ use crate::destination::{Destination, Host};
 use crate::first::{First, LOOKED_AT, inspect};
 use crate::groups::groups;
 use crate::place::Place;
-use crate::said::Client;
+use crate::said::{Client, framed};
 
 /// What the relay says is refused or within its bounds, and reads the same when it is said again.
-pub fn preamble(json: &[u8]) {
+pub fn said_of_a_client(json: &[u8]) {
     let Ok(client) = Client::parse(json) else { return };
-    let again = client.preamble().unwrap();
-    assert_eq!(Client::parse(&again[3..]).unwrap(), client);
+    let again = framed(&client).unwrap();
+    assert_eq!(Client::parse(&again[2..]).unwrap(), client);
 }
 
 /// A destination has one spelling, which is plain text, and is in one place.

@@ -1,17 +1,22 @@
 //! Serves one gate: takes connections up to their limit, hears who is there, and tells SOCKS from HTTP.
 
+use crate::guest::Guest;
+use crate::handed::{MARK, take};
+use crate::line::{Ends, Line};
 use crate::reach::{Keeper, Names};
-use crate::said::{Client, MARK};
+use crate::said::Client;
 use crate::settings::Settings;
+use crate::wire::{self, CHUNK};
 use crate::wish::Crossings;
 use crate::{http, socks};
 use rustix::net::{RecvFlags, SendFlags};
+use std::future::ready;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::io::{AsyncReadExt as _, Interest};
-use tokio::net::{UnixListener, UnixStream};
-use tokio::sync::Semaphore;
+use tokio::io::Interest;
+use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -46,42 +51,111 @@ pub(crate) async fn serve(
     // Connections end with this future too, when it is dropped.
     let ends = ends.child_token();
     let _dropped = ends.clone().drop_guard();
-    let places = Arc::new(Semaphore::new(keeper.settings.limits.connections.min(Semaphore::MAX_PERMITS)));
-    let connections = TaskTracker::new();
+    let places = Semaphore::new(keeper.settings.limits.connections.min(Semaphore::MAX_PERMITS));
+    let served = Served { keeper, places: Arc::new(places), connections: TaskTracker::new(), ends };
+    let mut is_first = true;
     loop {
         let accepted = tokio::select! {
-            () = ends.cancelled() => break,
+            () = served.ends.cancelled() => break,
             accepted = listener.accept() => accepted,
         };
-        let stream = match accepted {
-            Ok((stream, _)) => stream,
+        match accepted {
+            // It comes before anything runs in the box that is not ours.
+            Ok((stream, _)) if std::mem::take(&mut is_first) => {
+                served.admit(stream, async |stream, served, place| served.begin(stream, place).await)
+            }
+            Ok((stream, _)) => {
+                served.admit(stream, async |stream, served, _place| served.attend(stream, ready(None)).await)
+            }
             Err(error) => {
                 tracing::warn!(%error, "no connection of a box can be taken");
-                let _ = timeout(PAUSE, ends.cancelled()).await;
-                continue;
+                let _ = timeout(PAUSE, served.ends.cancelled()).await;
             }
-        };
-        let Ok(place) = places.clone().try_acquire_owned() else {
-            turn_away(&stream);
-            continue;
-        };
-        let (keeper, ends) = (keeper.clone(), ends.clone());
-        connections.spawn(async move {
-            let _place = place;
-            let served = ends.run_until_cancelled_owned(Box::pin(attend(stream, keeper))).await;
-            if let Some(Err(error)) = served {
+        }
+    }
+    drop(listener);
+    served.connections.close();
+    served.connections.wait().await;
+    Ok(())
+}
+
+/// A gate that is served.
+#[derive(Clone)]
+struct Served {
+    keeper: Arc<Keeper>,
+    places: Arc<Semaphore>,
+    connections: TaskTracker,
+    ends: CancellationToken,
+}
+
+impl Served {
+    /// Has a connection attended by a task of its own, or says that there is no place.
+    fn admit<S: Guest, F>(&self, stream: S, attend: impl FnOnce(S, Self, OwnedSemaphorePermit) -> F)
+    where
+        F: Future<Output = io::Result<()>> + Send + 'static,
+    {
+        let Ok(place) = self.places.clone().try_acquire_owned() else { return turn_away(&stream) };
+        let attended = Box::pin(attend(stream, self.clone(), place));
+        let ends = self.ends.clone();
+        self.connections.spawn(async move {
+            if let Some(Err(error)) = ends.run_until_cancelled_owned(attended).await {
                 tracing::debug!(%error, "a connection of a box ended");
             }
         });
     }
-    drop(listener);
-    connections.close();
-    connections.wait().await;
-    Ok(())
+
+    /// The first connection brings where the box listens, or is one like all others.
+    async fn begin(self, stream: UnixStream, place: OwnedSemaphorePermit) -> io::Result<()> {
+        let limit = self.keeper.settings.limits.handshake;
+        let first = timeout(limit, look(&stream)).await.map_err(|_| io::ErrorKind::TimedOut)??;
+        if first != MARK {
+            return self.attend(stream, ready(None)).await;
+        }
+        let port = take(&stream).await?;
+        drop(place);
+        let (line, carrying) = Line::through(stream);
+        let _ = self.keeper.line.set(line);
+        tokio::join!(carrying, self.listen(port));
+        Ok(())
+    }
+
+    /// Takes what connects in the box. Ends by being dropped.
+    async fn listen(&self, port: TcpListener) {
+        loop {
+            match port.accept().await {
+                Ok((stream, client)) => self.admit(stream, async move |stream: TcpStream, served, _place| {
+                    stream.set_nodelay(true)?;
+                    let gate = stream.local_addr()?;
+                    let keeper = served.keeper.clone();
+                    let who = async { keeper.line.get()?.who(Ends { client, gate }).await };
+                    served.attend(stream, who).await
+                }),
+                Err(error) => {
+                    tracing::warn!(%error, "no connection in a box can be taken");
+                    tokio::time::sleep(PAUSE).await;
+                }
+            }
+        }
+    }
+
+    /// Looks at the first byte while it is asked who the client is.
+    async fn attend(
+        self,
+        stream: impl Guest,
+        client: impl Future<Output = Option<Client>>,
+    ) -> io::Result<()> {
+        let limit = self.keeper.settings.limits.handshake;
+        let begun = async { tokio::join!(look(&stream), client) };
+        let (first, client) = timeout(limit, begun).await.map_err(|_| io::ErrorKind::TimedOut)?;
+        match first? {
+            SOCKS => socks::attend(stream, self.keeper, client).await,
+            _ => http::attend(stream, self.keeper, client).await,
+        }
+    }
 }
 
 /// Says that there is no place. Nothing is waited for: that would be a place.
-fn turn_away(stream: &UnixStream) {
+fn turn_away(stream: &impl Guest) {
     const TEXT: &str = "countersign: the box refused this connection: too many are open at once\n";
     let answer = format!(
         "HTTP/1.1 503 Too Many Connections\r\ncontent-type: text/plain\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{TEXT}",
@@ -91,38 +165,18 @@ fn turn_away(stream: &UnixStream) {
     if let Err(error) = rustix::net::send(stream, answer.as_bytes(), flags) {
         tracing::debug!(%error, "a connection of a box was closed without a word");
     }
+    // TCP takes back what it said when a socket is closed in which something is left.
+    let _ = wire::take(stream, &mut Vec::new(), CHUNK);
 }
 
 /// The first byte of SOCKS 5 (RFC 1928).
 const SOCKS: u8 = 5;
 
-async fn attend(mut stream: UnixStream, keeper: Arc<Keeper>) -> io::Result<()> {
-    let limit = keeper.settings.limits.handshake;
-    let began = timeout(limit, begin(&mut stream)).await.map_err(|_| io::ErrorKind::TimedOut)??;
-    match began {
-        (SOCKS, client) => socks::attend(stream, keeper, client).await,
-        (_, client) => http::attend(stream, keeper, client).await,
-    }
-}
-
-/// Takes what the relay says, and looks at the first byte behind it.
-async fn begin(stream: &mut UnixStream) -> io::Result<(u8, Option<Client>)> {
-    let mut first = look(stream).await?;
-    let mut client = None;
-    if first == MARK {
-        stream.read_u8().await?;
-        client = Some(Client::read(stream).await?);
-        first = look(stream).await?;
-    }
-    Ok((first, client))
-}
-
 /// The next byte, which is not taken.
-async fn look(stream: &UnixStream) -> io::Result<u8> {
+async fn look(stream: &impl Guest) -> io::Result<u8> {
     let mut byte = [0];
     let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
-    let seen = stream
-        .async_io(Interest::READABLE, || Ok(rustix::net::recv(stream, &mut byte[..], flags)?.1))
-        .await?;
+    let seen =
+        stream.when(Interest::READABLE, || Ok(rustix::net::recv(stream, &mut byte[..], flags)?.1)).await?;
     if seen == 0 { Err(io::ErrorKind::UnexpectedEof.into()) } else { Ok(byte[0]) }
 }

@@ -1,7 +1,8 @@
-//! HTTP at the gate's socket: `CONNECT` makes a tunnel, a request in absolute form is passed on. Every request is judged on its
+//! HTTP of the box: `CONNECT` makes a tunnel, a request in absolute form is passed on. Every request is judged on its
 //! own, on a connection that is kept open too.
 
 use crate::destination::{Destination, NotADestination};
+use crate::guest::Guest;
 use crate::hang_up::HangUp;
 use crate::meter::Meter;
 use crate::place::Place;
@@ -21,7 +22,6 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use std::convert::Infallible;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
-use tokio::net::UnixStream;
 use tokio_util::task::AbortOnDropHandle;
 
 /// Bytes of one request's line and headers.
@@ -37,10 +37,10 @@ type Failure = Box<dyn std::error::Error + Send + Sync>;
 type Content = UnsyncBoxBody<Bytes, Failure>;
 
 /// A client that speaks HTTP.
-struct Front {
+struct Front<S> {
     keeper: Arc<Keeper>,
     client: Option<Client>,
-    hang_up: HangUp,
+    hang_up: HangUp<S>,
     /// What a `CONNECT` that was answered has become.
     tunnel: Mutex<Option<Tunnel>>,
 }
@@ -51,8 +51,8 @@ struct Tunnel {
     meter: Meter,
 }
 
-pub(crate) async fn attend(
-    stream: UnixStream,
+pub(crate) async fn attend<S: Guest>(
+    stream: S,
     keeper: Arc<Keeper>,
     client: Option<Client>,
 ) -> io::Result<()> {
@@ -73,7 +73,7 @@ pub(crate) async fn attend(
     let Some(Tunnel { upgrade, way, meter }) = tunnel else { return Ok(()) };
     drop(front);
     let upgraded = upgrade.await.map_err(io::Error::other)?;
-    let parts = upgraded.downcast::<TokioIo<UnixStream>>().map_err(|_| io::ErrorKind::InvalidInput)?;
+    let parts = upgraded.downcast::<TokioIo<S>>().map_err(|_| io::ErrorKind::InvalidInput)?;
     tunnel::carry(parts.io.into_inner(), parts.read_buf, way, meter, limits.first).await;
     Ok(())
 }
@@ -92,7 +92,7 @@ enum Unanswered {
     BadAnswer(Destination, hyper::Error),
 }
 
-impl Front {
+impl<S: Guest> Front<S> {
     async fn answer(&self, request: Request<Incoming>) -> Result<Response<Content>, Infallible> {
         let answer = if request.method() == Method::CONNECT {
             Box::pin(self.connect(request)).await

@@ -2,6 +2,7 @@
 
 use crate::first::{First, inspect};
 use crate::ledger::{Spent, Unsent};
+use crate::line::Line;
 use crate::pipes::Pipes;
 use crate::reach::Keeper;
 use crate::wish::{Because, Bytes, Refusal, Wish, words};
@@ -69,6 +70,11 @@ impl Meter {
     /// What bytes are moved through.
     pub(crate) fn pipes(&self) -> &Pipes {
         &self.keeper.pipes
+    }
+
+    /// To whoever sees the box from inside.
+    pub(crate) fn line(&self) -> Option<&Line> {
+        self.keeper.line.get()
     }
 
     /// A refusal in the words that a client is told.

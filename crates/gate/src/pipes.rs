@@ -1,5 +1,5 @@
 //! Bytes from one socket to another through a pipe: the kernel moves its own pages (splice(2)), and this process never has them.
-//! Copying them takes more than all the rest of the way through relay and gate together.
+//! Copying them takes more than all the rest of the way through the gate.
 
 use crate::wire::{CHUNK, Wire, send, take};
 use rustix::io::Errno;
@@ -9,7 +9,7 @@ use std::os::fd::OwnedFd;
 use std::sync::{Mutex, PoisonError};
 use tokio::io::Interest;
 
-/// Pipes of one gate or relay, at two descriptors each: a process has 1024 of them unless somebody raised that. A pipe is needed
+/// Pipes of one gate, at two descriptors each: a process has 1024 of them unless somebody raised that. A pipe is needed
 /// only while bytes move, so this is far more than what has bytes at once. The rest copies.
 const PIPES: usize = 32;
 
@@ -97,7 +97,6 @@ impl Lent<'_> {
                 Ok(bytes) => {
                     counts.before(bytes).await?;
                     self.drain(to).await?;
-                    counts.after();
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
                 // Not every kernel that calls itself Linux moves between all kinds of sockets.
@@ -124,9 +123,6 @@ impl Drop for Lent<'_> {
 pub(crate) trait Counts: Sync {
     /// To be called before `bytes` are sent: they may be only when this returns, and never when it fails.
     fn before(&self, bytes: usize) -> impl Future<Output = io::Result<()>> + Send;
-
-    /// They were sent.
-    fn after(&self) {}
 }
 
 /// Bytes that are copied: moving so few takes as long, and needs a pipe.
@@ -151,7 +147,6 @@ pub(crate) async fn copy(
                 Ok(bytes) => {
                     counts.before(bytes).await?;
                     send(to, &buffer).await?;
-                    counts.after();
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                 Err(error) => return Err(error),

@@ -3,6 +3,7 @@
 use crate::connect::{NotConnected, through};
 use crate::destination::Host;
 use crate::ledger::Ledger;
+use crate::line::Line;
 use crate::pipes::Pipes;
 use crate::place::Place;
 use crate::settings::{Settings, Upstream};
@@ -12,7 +13,7 @@ use hyper::body::Bytes;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::pin::pin;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
@@ -24,6 +25,8 @@ pub(crate) struct Keeper {
     pub(crate) settings: Settings,
     pub(crate) ledger: Ledger,
     pub(crate) pipes: Pipes,
+    /// There once the box has handed over where it listens.
+    pub(crate) line: OnceLock<Line>,
     held: Semaphore,
     names: Names,
 }
@@ -52,7 +55,15 @@ const EACH: Duration = Duration::from_secs(4);
 impl Keeper {
     pub(crate) fn new(crossings: Arc<dyn Crossings>, settings: Settings, names: Names) -> Self {
         let held = Semaphore::new(settings.limits.held.min(Semaphore::MAX_PERMITS));
-        Self { crossings, settings, ledger: Ledger::default(), pipes: Pipes::default(), held, names }
+        Self {
+            crossings,
+            settings,
+            ledger: Ledger::default(),
+            pipes: Pipes::default(),
+            line: OnceLock::new(),
+            held,
+            names,
+        }
     }
 
     /// The answer to a wish. Dropping it withdraws the question.

@@ -1,6 +1,6 @@
-//! What the relay says about the program behind a connection, in front of everything else: `\0`, a length, JSON.
+//! What the relay says about the program behind a connection, and how things are said between relay and gate: a length, JSON.
 //!
-//! Whatever is in the box can reach the gate's socket too and say what it likes. It is shown to a person, and proves nothing.
+//! Whatever is in the box may have a hand in it. It is shown to a person, and proves nothing.
 
 use serde::{Deserialize, Serialize};
 use std::io;
@@ -14,9 +14,6 @@ pub struct Client {
     /// 16 of at most 64 bytes, not empty, and made of anything: whoever shows them escapes them.
     pub chain: Vec<String>,
 }
-
-/// The first byte of what is said. No HTTP or SOCKS begins so.
-pub(crate) const MARK: u8 = 0;
 
 /// Programs in a chain: deeper ones say nothing more.
 pub(crate) const CHAIN: usize = 16;
@@ -39,32 +36,29 @@ impl Client {
         Self { chain }
     }
 
-    /// What is sent in front of a connection.
-    pub(crate) fn preamble(&self) -> Option<Vec<u8>> {
-        let json = serde_json::to_vec(self).ok()?;
-        let length = u16::try_from(json.len()).ok().filter(|length| usize::from(*length) <= SAID)?;
-        let mut preamble = Vec::with_capacity(json.len() + 3);
-        preamble.push(MARK);
-        preamble.extend_from_slice(&length.to_be_bytes());
-        preamble.extend_from_slice(&json);
-        Some(preamble)
-    }
-
-    /// Reads what follows the mark. Takes no byte more than that. What is longer or no JSON ends the connection.
-    pub(crate) async fn read(stream: &mut (impl AsyncRead + Unpin)) -> io::Result<Self> {
-        let length = usize::from(stream.read_u16().await?);
-        if length > SAID {
-            return Err(io::ErrorKind::InvalidData.into());
-        }
-        let mut json = vec![0; length];
-        stream.read_exact(&mut json).await?;
-        Self::parse(&json)
-    }
-
     pub(crate) fn parse(json: &[u8]) -> io::Result<Self> {
         let read: Self = serde_json::from_slice(json)?;
         Ok(Self::new(read.chain))
     }
+}
+
+/// What is sent of `what`.
+pub(crate) fn framed(what: &impl Serialize) -> io::Result<Vec<u8>> {
+    let json = serde_json::to_vec(what)?;
+    let length = u16::try_from(json.len()).ok().filter(|length| usize::from(*length) <= SAID);
+    let length = length.ok_or(io::ErrorKind::InvalidData)?;
+    Ok([&length.to_be_bytes()[..], &json].concat())
+}
+
+/// The JSON of what comes next. Takes no byte more than that. What is too long is an error.
+pub(crate) async fn read(stream: &mut (impl AsyncRead + Unpin)) -> io::Result<Vec<u8>> {
+    let length = usize::from(stream.read_u16().await?);
+    if length > SAID {
+        return Err(io::ErrorKind::InvalidData.into());
+    }
+    let mut json = vec![0; length];
+    stream.read_exact(&mut json).await?;
+    Ok(json)
 }
 
 #[cfg(test)]
@@ -74,27 +68,35 @@ mod tests {
     use proptest::prelude::*;
 
     #[tokio::test]
-    async fn what_is_too_long_or_no_json_is_refused() {
-        for said in [&b"\xff\xff{}"[..], b"\0\x02[]", b"\0\x05{}", b"\0", b"\0\x02\xff\xff"] {
-            assert!(Client::read(&mut &*said).await.is_err(), "{said:?}");
+    async fn what_is_too_long_or_breaks_off_is_refused() {
+        for said in [&b"\xff\xff{}"[..], b"\0\x05{}", b"\0"] {
+            assert!(read(&mut &*said).await.is_err(), "{said:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_json_of_a_client_is_refused() {
+        for said in [&b"[]"[..], b"\xff\xff", b""] {
+            assert!(Client::parse(said).is_err(), "{said:?}");
         }
     }
 
     #[tokio::test]
     async fn nothing_behind_it_is_read() {
-        let mut said = Client::new(vec!["cargo".into()]).preamble().unwrap();
-        said.extend_from_slice(b"CONNECT");
-        let mut rest = &said[1..];
-        assert_eq!(Client::read(&mut rest).await.unwrap().chain, ["cargo"]);
-        assert_eq!(rest, b"CONNECT");
+        let mut said = framed(&Client::new(vec!["cargo".into()])).unwrap();
+        said.extend_from_slice(b"more");
+        let mut rest = &*said;
+        let json = read(&mut rest).await.unwrap();
+        assert_eq!(Client::parse(&json).unwrap().chain, ["cargo"]);
+        assert_eq!(rest, b"more");
     }
 
     proptest! {
         #[test]
         fn what_is_said_is_what_is_read(chain in proptest::collection::vec("(?s).{0,90}", 0..20)) {
             let client = Client::new(chain);
-            let preamble = client.preamble().unwrap();
-            prop_assert_eq!(Client::parse(&preamble[3..]).unwrap(), client);
+            let said = framed(&client).unwrap();
+            prop_assert_eq!(Client::parse(&said[2..]).unwrap(), client);
         }
     }
 }

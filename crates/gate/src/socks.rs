@@ -1,6 +1,7 @@
-//! SOCKS 5 (RFC 1928) at the gate's socket: no log-in, `CONNECT` only.
+//! SOCKS 5 (RFC 1928) of the box: no log-in, `CONNECT` only.
 
 use crate::destination::{Destination, Host};
+use crate::guest::Guest;
 use crate::hang_up::HangUp;
 use crate::meter::Meter;
 use crate::place::Place;
@@ -15,14 +16,13 @@ use hyper::body::Bytes;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
-use tokio::net::UnixStream;
 use tokio::time::timeout;
 
 /// Where a tunnel begins outside is nothing that a box needs to know.
 const UNSAID: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
 
-pub(crate) async fn attend(
-    stream: UnixStream,
+pub(crate) async fn attend<S: Guest>(
+    stream: S,
     keeper: Arc<Keeper>,
     client: Option<Client>,
 ) -> io::Result<()> {

@@ -1,6 +1,7 @@
 //! Copies between a client and what it reached, looks at the first bytes, counts, and holds what would be too much.
 
 use crate::first::First;
+use crate::guest::Guest;
 use crate::hang_up::HangUp;
 use crate::meter::Meter;
 use crate::pipes::{Counts, copy};
@@ -14,12 +15,11 @@ use std::io;
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
-use tokio::net::UnixStream;
 use tokio::time::timeout;
 
 /// Carries a tunnel until both ends have said all, one of them breaks, or what is sent is refused. One end that has said all
 /// still hears the other. Dropping it closes both.
-pub(crate) async fn carry(client: UnixStream, sent: Bytes, way: Way, meter: Meter, first: Duration) {
+pub(crate) async fn carry<S: Guest>(client: S, sent: Bytes, way: Way, meter: Meter, first: Duration) {
     let pipes = meter.pipes();
     let heard = AtomicBool::new(false);
     let up = async {
@@ -42,14 +42,14 @@ pub(crate) async fn carry(client: UnixStream, sent: Bytes, way: Way, meter: Mete
 }
 
 /// What a client sends.
-struct Up<'a> {
+struct Up<'a, S> {
     meter: &'a Meter,
-    client: &'a UnixStream,
+    client: &'a S,
     /// The server has said all, so that nothing more is sent to the client.
     heard: &'a AtomicBool,
 }
 
-impl Counts for Up<'_> {
+impl<S: Guest> Counts for Up<'_, S> {
     async fn before(&self, bytes: usize) -> io::Result<()> {
         let mut may_be_sent = pin!(self.meter.up(bytes));
         if let Some(at_once) = poll_immediate(&mut may_be_sent).await {
@@ -57,7 +57,7 @@ impl Counts for Up<'_> {
         }
         let hang_up = HangUp::of(self.client)?;
         let hung_up = async {
-            hang_up.is_deaf().await;
+            hang_up.is_deaf(self.meter.line()).await;
             // That is our own doing: the server has said all, and what is still sent is for it alone.
             if self.heard.load(Relaxed) {
                 pending().await
@@ -86,7 +86,7 @@ fn refused(why: Refusal) -> io::Error {
 
 /// Looks at the first bytes and sends them. A client that waits for the server is waited for.
 async fn begin(
-    client: &UnixStream,
+    client: &impl Guest,
     sent: Bytes,
     way: &Way,
     meter: &Meter,
@@ -124,7 +124,7 @@ async fn begin(
 const HANDSHAKE: u8 = 0x16;
 
 /// Says a refusal in the tunnel, as the server would say it.
-async fn tell(client: &UnixStream, meter: &Meter, why: &Refusal) {
+async fn tell(client: &impl Guest, meter: &Meter, why: &Refusal) {
     let text = meter.words(why);
     let head = format!(
         "HTTP/1.1 403 Forbidden\r\ncontent-type: text/plain; charset=utf-8\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",

@@ -9,7 +9,6 @@ use std::net::{IpAddr, SocketAddr};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
-use tokio::net::TcpStream;
 
 /// Open files that are looked at, a microsecond each: a connection is not made to wait for a name.
 const FILES: usize = 1024;
@@ -29,9 +28,9 @@ struct Seen {
 }
 
 impl Who {
-    /// Names from the first program of the box to the one whose socket is bound to `client` and connected to `relay`.
-    pub(crate) fn opened(&self, client: SocketAddr, relay: SocketAddr) -> Option<Vec<String>> {
-        let socket = format!("socket:[{}]", socket(client, relay)?);
+    /// Names from the first program of the box to the one whose socket is bound to `client` and connected to `gate`.
+    pub(crate) fn opened(&self, client: SocketAddr, gate: SocketAddr) -> Option<Vec<String>> {
+        let socket = format!("socket:[{}]", socket(client, gate)?);
         let last = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let process = owner(&socket, last.as_ref().map(|seen| seen.process))?;
         let mark = mark(process)?;
@@ -47,15 +46,11 @@ impl Who {
     }
 }
 
-/// Whether nobody has the socket at the other end of `stream` any more, or its connection was broken off. A program that only has
-/// said all still has it. False too where the kernel may not be asked.
-pub(crate) fn is_left_by_all(stream: &TcpStream) -> bool {
-    let Ok(own) = stream.local_addr() else { return false };
-    match stream.peer_addr() {
-        // Our own end shows whether it may be asked.
-        Ok(other) => asked(own, other).is_some() && asked(other, own).is_none(),
-        Err(error) => error.kind() == io::ErrorKind::NotConnected,
-    }
+/// Whether nobody has the socket at `client` any more that is connected to `gate`. A program that only has said all still has it.
+/// False too where the kernel may not be asked.
+pub(crate) fn is_left_by_all(client: SocketAddr, gate: SocketAddr) -> bool {
+    // The gate's own end shows whether it may be asked.
+    asked(gate, client).is_some() && asked(client, gate).is_none()
 }
 
 /// The process that has `socket` open: the last one, or else young ones first, since most connections are made by what was just
@@ -76,12 +71,12 @@ fn owner(socket: &str, last: Option<u32>) -> Option<u32> {
 
 /// The number of the socket at `client`'s end. The kernel is asked for this one; where that is not allowed, its table is read,
 /// which holds every connection of the last minute.
-fn socket(client: SocketAddr, relay: SocketAddr) -> Option<u64> {
-    asked(client, relay).or_else(|| {
+fn socket(client: SocketAddr, gate: SocketAddr) -> Option<u64> {
+    asked(client, gate).or_else(|| {
         let path = if client.is_ipv4() { "/proc/net/tcp" } else { "/proc/net/tcp6" };
         let mut table = String::new();
         fs::File::open(path).ok()?.take(TABLE).read_to_string(&mut table).ok()?;
-        inode(&table, &hex(client), &hex(relay))
+        inode(&table, &hex(client), &hex(gate))
     })
 }
 
@@ -89,7 +84,7 @@ fn socket(client: SocketAddr, relay: SocketAddr) -> Option<u64> {
 const TABLE: u64 = 64 * 1024;
 
 /// Asks for one socket (sock_diag(7)): a `nlmsghdr`, an `inet_diag_req_v2`, and in the answer an `inet_diag_msg`.
-fn asked(client: SocketAddr, relay: SocketAddr) -> Option<u64> {
+fn asked(client: SocketAddr, gate: SocketAddr) -> Option<u64> {
     const SOCK_DIAG_BY_FAMILY: u16 = 20;
     const NLM_F_REQUEST: u16 = 1;
     const LENGTH: u32 = 72;
@@ -102,8 +97,8 @@ fn asked(client: SocketAddr, relay: SocketAddr) -> Option<u64> {
     request.extend([0; 8]);
     // In every state.
     request.extend([family, tcp, 0, 0, 0xff, 0xff, 0xff, 0xff]);
-    request.extend([client.port(), relay.port()].map(u16::to_be_bytes).concat());
-    for end in [client, relay] {
+    request.extend([client.port(), gate.port()].map(u16::to_be_bytes).concat());
+    for end in [client, gate] {
         match end.ip() {
             IpAddr::V4(address) => request.extend([&address.octets()[..], &[0; 12]].concat()),
             IpAddr::V6(address) => request.extend(address.octets()),

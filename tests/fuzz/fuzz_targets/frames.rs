@@ -62,7 +62,7 @@ const BEGINNING_OF_A_TUNNEL: u8 = 253;
 fuzz_target!(|bytes: &[u8]| {
     let Some((kind, rest)) = bytes.split_first() else { return };
     match *kind {
-        SAID_OF_A_CLIENT => return gate::preamble(rest),
+        SAID_OF_A_CLIENT => return gate::said_of_a_client(rest),
         DESTINATION => return gate::destination(std::str::from_utf8(rest).unwrap_or_default()),
         BEGINNING_OF_A_TUNNEL => return gate::first_bytes(rest),
         _ => {}

@@ -101,6 +101,7 @@ impl<F: FnOnce()> Drop for Finally<F> {
 /// A gate that is served.
 pub(super) struct House {
     pub(super) socket: PathBuf,
+    port: SocketAddr,
     pub(super) ends: CancellationToken,
     pub(super) served: Option<JoinHandle<io::Result<()>>>,
     seen: watch::Receiver<Seen>,
@@ -132,21 +133,23 @@ impl House {
         let folder = tempfile::tempdir().unwrap();
         let socket = folder.path().join("gate.sock");
         let listener = UnixListener::bind(&socket).unwrap();
+        // What comes first hands over where the box listens.
+        let port = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        let address = port.local_addr().unwrap();
+        let relay = crate::relay(port, &socket).unwrap();
+        tokio::spawn(relay.answer());
         let (seen, watching) = watch::channel(Seen::default());
         let fake = Arc::new(Fake { rule: Box::new(rule), seen });
         let keeper = Arc::new(Keeper::new(fake, settings, names));
         let ends = CancellationToken::new();
         let served = Some(tokio::spawn(serve(listener, keeper, ends.clone())));
         let _ends = ends.clone().drop_guard();
-        Self { socket, ends, served, seen: watching, _ends, _folder: folder }
+        Self { socket, port: address, ends, served, seen: watching, _ends, _folder: folder }
     }
 
-    /// A relay of this gate.
-    pub(super) async fn relay(&self) -> SocketAddr {
-        let port = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
-        let address = port.local_addr().unwrap();
-        tokio::spawn(crate::relay(vec![port], self.socket.clone()));
-        address
+    /// Where the box of this gate listens.
+    pub(super) fn relay(&self) -> SocketAddr {
+        self.port
     }
 
     pub(super) fn seen(&self) -> Seen {

@@ -143,7 +143,7 @@ async fn what_waits_for_the_limit_on_uploads_is_held() {
 
 /// A tunnel by way of the relay.
 async fn relayed(house: &House, to: std::net::SocketAddr) -> tokio::net::TcpStream {
-    let mut stream = tokio::net::TcpStream::connect(house.relay().await).await.unwrap();
+    let mut stream = tokio::net::TcpStream::connect(house.relay()).await.unwrap();
     stream.write_all(format!("CONNECT {to} HTTP/1.1\r\n\r\n").as_bytes()).await.unwrap();
     assert!(super::fake::head(&mut stream).await.starts_with("HTTP/1.1 200"));
     stream
@@ -178,7 +178,7 @@ async fn a_question_about_an_upload_is_withdrawn_when_the_client_is_gone() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_that_has_said_all_is_not_gone_while_its_upload_is_held() {
-    let (agreed, agreeing) = (Arc::new(tokio::sync::Semaphore::new(0)), crate::relay::LOOKED * 3);
+    let (agreed, agreeing) = (Arc::new(tokio::sync::Semaphore::new(0)), crate::guest::LOOKED * 3);
     let waits = agreed.clone();
     let (house, server, got) = measured(move || Answer::After(waits.clone())).await;
     let mut stream = relayed(&house, server).await;

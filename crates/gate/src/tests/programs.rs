@@ -18,7 +18,7 @@ async fn run(house: &House, program: &str, arguments: &[&str]) -> Option<String>
         eprintln!("{program} is not on this machine");
         return None;
     };
-    let way = WayOut { proxy: house.relay().await, connect: vec!["true".to_owned()] };
+    let way = WayOut { proxy: house.relay(), connect: vec!["true".to_owned()] };
     #[expect(clippy::disallowed_methods, reason = "real programs are what is tried here")]
     let output = Command::new(found)
         .args(arguments)
@@ -39,7 +39,7 @@ async fn curl_gets_through_and_says_who_it_is() {
     let url = format!("http://a.example:{}/x", server.port());
     for more in [&[][..], &["--proxytunnel"], &["--proxy", "socks5h"]] {
         let house = House::with(|_| Answer::Open, Limits::default(), names(&[&["127.0.0.1"]]));
-        let socks = format!("socks5h://{}", house.relay().await);
+        let socks = format!("socks5h://{}", house.relay());
         let more: Vec<&str> =
             more.iter().map(|word| if *word == "socks5h" { &*socks } else { word }).collect();
         let Some(printed) = run(&house, "curl", &[&["-sS", &url], &*more].concat()).await else { return };

@@ -16,7 +16,7 @@ use tokio_rustls::{TlsAcceptor, TlsConnector};
 async fn both_ends_are_heard_to_their_end_and_counted() {
     let server = echo().await;
     let house = House::open(|_| Answer::Open);
-    let relay = house.relay().await;
+    let relay = house.relay();
     let mut stream = tokio::net::TcpStream::connect(relay).await.unwrap();
     stream.write_all(format!("CONNECT {server} HTTP/1.1\r\n\r\n").as_bytes()).await.unwrap();
     assert!(head(&mut stream).await.starts_with("HTTP/1.1 200"));
@@ -42,7 +42,7 @@ const MUCH: usize = 64 * 1024 * 1024;
 async fn much_is_carried_both_ways_without_a_byte_more_or_less() {
     let server = echo().await;
     let house = House::with(|_| Answer::Open, Limits::default(), names(&[]));
-    let mut stream = tokio::net::TcpStream::connect(house.relay().await).await.unwrap();
+    let mut stream = tokio::net::TcpStream::connect(house.relay()).await.unwrap();
     stream.write_all(format!("CONNECT {server} HTTP/1.1\r\n\r\n").as_bytes()).await.unwrap();
     assert!(head(&mut stream).await.starts_with("HTTP/1.1 200"));
     // A length that fills no page, and a pattern that no page repeats.
@@ -94,7 +94,7 @@ async fn a_client_that_does_not_read_holds_the_server_up_and_its_end_ends_the_co
     })
     .await;
     let house = House::open(|_| Answer::Open);
-    let mut stream = tokio::net::TcpStream::connect(house.relay().await).await.unwrap();
+    let mut stream = tokio::net::TcpStream::connect(house.relay()).await.unwrap();
     stream.write_all(format!("CONNECT {server} HTTP/1.1\r\n\r\n").as_bytes()).await.unwrap();
     assert!(head(&mut stream).await.starts_with("HTTP/1.1 200"));
     within(has_stopped.recv()).await.unwrap();
@@ -259,7 +259,7 @@ async fn ssh_is_connected_or_told_why_not() {
     let house = House::open(
         move |wish| if wish.destination.port == server.port() { Answer::Open } else { Answer::No },
     );
-    let relay = house.relay().await;
+    let relay = house.relay();
     let mut heard = Vec::new();
     let destination = server.to_string();
     let destination = crate::Destination::parse(&destination, None).unwrap();
@@ -276,7 +276,7 @@ async fn what_is_on_the_internet_is_reached_through_the_proxy_outside() {
     let server = echo().await;
     // Another gate is the proxy; the first one can resolve nothing.
     let proxy = House::with(|_| Answer::Open, Limits::default(), names(&[&["127.0.0.1"]]));
-    let outside = proxy.relay().await;
+    let outside = proxy.relay();
     let upstream = Upstream::parse(&format!("http://me:word@{outside}")).unwrap();
     let settings = Settings { upstream: Some(upstream), ..Settings::default() };
     let house = House::settled(|_| Answer::Open, settings, names(&[]));
@@ -295,7 +295,7 @@ async fn what_is_on_the_internet_is_reached_through_the_proxy_outside() {
 #[tokio::test]
 async fn the_proxy_outside_can_refuse() {
     let proxy = House::open(|_| Answer::No);
-    let upstream = Upstream::parse(&proxy.relay().await.to_string()).unwrap();
+    let upstream = Upstream::parse(&proxy.relay().to_string()).unwrap();
     let settings = Settings { upstream: Some(upstream), ..Settings::default() };
     let house = House::settled(|_| Answer::Open, settings, Names::Fixed(std::sync::Mutex::default()));
     let answer = house.say("CONNECT a.example:443 HTTP/1.1\r\n\r\n").await;

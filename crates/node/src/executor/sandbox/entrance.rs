@@ -1,10 +1,10 @@
 //! Programs of ours in and around a box: one lays out its file system, and one is the first in it, where it has a way out. Both are a
-//! small one beside the app, or this very program once more. The first in it puts up the second wall, listens on loopback of the box,
-//! starts the command, and carries what connects to the gate until the command has ended.
+//! small one beside the app, or this very program once more. The first in it puts up the second wall, hands what listens on
+//! loopback of the box to the gate, starts the command, and tells the gate who connects until the command has ended.
 //!
 //! The command is its child and nothing else is: a shell that waits for all its children, or asks who its parent is, sees nothing
-//! unusual. It has the command's rights and walls, so a command that ends it, or speaks to the gate itself, only loses or does by
-//! hand what it would have carried.
+//! unusual. It has the command's rights and walls, so a command that ends it only loses, and one that speaks to the gate itself
+//! gets no further than by the port.
 
 use super::super::warden::{COMMAND, beside};
 use super::super::{FIRST_BUSY_PAUSE, LAST_BUSY_PAUSE};
@@ -16,13 +16,12 @@ use rustix::fs::{Mode, OFlags};
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, ErrorKind};
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 use std::process::{ExitCode, ExitStatus};
 use std::sync::atomic::{AtomicBool, Ordering};
-use tokio::net::TcpListener;
 use tokio::process::{Child, Command};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -111,8 +110,9 @@ fn enter(arguments: Vec<OsString>) -> io::Result<ExitCode> {
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
-        // Bound before the command begins: whatever it does first, somebody listens.
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, PORT)).await?;
+        // Before the command begins: whatever it does first, somebody listens, and it never has what listens.
+        let port = TcpListener::bind((Ipv4Addr::LOCALHOST, PORT))?;
+        let relay = relay(port, Path::new(GATE));
         let mut passed = Passed::new()?;
         let mut child = match rest {
             [typed, program, arguments @ ..] => start(|| called(typed, program, arguments)).await?,
@@ -123,14 +123,14 @@ fn enter(arguments: Vec<OsString>) -> io::Result<ExitCode> {
             },
             [_] => return Err(invalid()),
         };
-        let mut relayed = std::pin::pin!(relay(vec![listener], GATE.into()));
-        let mut relays = true;
+        let mut answering = std::pin::pin!(async { relay?.answer().await });
+        let mut answers = true;
         loop {
             tokio::select! {
                 ended = child.wait() => return Ok(code(ended?)),
-                // Without a relay the network is gone, and the command goes on.
-                ended = &mut relayed, if relays => {
-                    relays = false;
+                // At worst the network is gone, and the command goes on.
+                ended = &mut answering, if answers => {
+                    answers = false;
                     if let Err(error) = ended {
                         said(&error);
                     }
