@@ -2,6 +2,7 @@
 
 mod fake;
 mod front;
+mod handing;
 mod holding;
 mod programs;
 mod tunnels;
