@@ -1,9 +1,9 @@
 //! The gate: the one way from a box to the network.
 //!
-//! A boxed run has a network of its own with loopback only. [`relay()`] runs in the box and listens there; what connects to it
-//! is carried through one Unix socket to the [`Gate`] in the app, which reads what the connection wants (HTTP `CONNECT`,
-//! requests in absolute form, SOCKS 5), asks its [`Crossings`], and only then resolves a name, connects and copies.
-//! [`environment()`] makes programs find the relay, and [`connect()`] is what `ssh` uses as its `ProxyCommand`.
+//! A boxed run has a network of its own with loopback only. [`relay()`] is called there and hands what listens to the [`Gate`] in the
+//! app, which accepts what connects, reads what the connection wants (HTTP `CONNECT`, requests in absolute form, SOCKS 5), asks its
+//! [`Crossings`], and only then resolves a name, connects and copies. Its Unix socket takes the same without names of programs.
+//! [`environment()`] makes programs find it, and [`connect()`] is what `ssh` uses as its `ProxyCommand`.
 //!
 //! # Theory of operation
 //! 1. A [`Wish`] names a [`Destination`] as it was asked for. Its [`Place`] is what the text alone tells: a name is not
