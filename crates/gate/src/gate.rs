@@ -2,15 +2,13 @@
 
 use crate::guest::Guest;
 use crate::handed::{MARK, take};
-use crate::line::{Ends, Line};
+use crate::line::{Caller, Ends, Line};
 use crate::reach::{Keeper, Names};
-use crate::said::Client;
 use crate::settings::Settings;
 use crate::wire::{self, CHUNK};
 use crate::wish::Crossings;
 use crate::{http, socks};
 use rustix::net::{RecvFlags, SendFlags};
-use std::future::ready;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
@@ -64,9 +62,8 @@ pub(crate) async fn serve(
             Ok((stream, _)) if std::mem::take(&mut is_first) => {
                 served.admit(stream, async |stream, served, place| served.begin(stream, place).await)
             }
-            Ok((stream, _)) => {
-                served.admit(stream, async |stream, served, _place| served.attend(stream, ready(None)).await)
-            }
+            Ok((stream, _)) => served
+                .admit(stream, async |stream, served, _place| served.attend(stream, Caller::default()).await),
             Err(error) => {
                 tracing::warn!(%error, "no connection of a box can be taken");
                 let _ = timeout(PAUSE, served.ends.cancelled()).await;
@@ -109,7 +106,7 @@ impl Served {
         let limit = self.keeper.settings.limits.handshake;
         let first = timeout(limit, look(&stream)).await.map_err(|_| io::ErrorKind::TimedOut)??;
         if first != MARK {
-            return self.attend(stream, ready(None)).await;
+            return self.attend(stream, Caller::default()).await;
         }
         let port = take(&stream).await?;
         drop(place);
@@ -126,9 +123,8 @@ impl Served {
                 Ok((stream, client)) => self.admit(stream, async move |stream: TcpStream, served, _place| {
                     stream.set_nodelay(true)?;
                     let gate = stream.local_addr()?;
-                    let keeper = served.keeper.clone();
-                    let who = async { keeper.line.get()?.who(Ends { client, gate }).await };
-                    served.attend(stream, who).await
+                    let caller = Caller::behind(served.keeper.line.get(), Ends { client, gate });
+                    served.attend(stream, caller).await
                 }),
                 Err(error) => {
                     tracing::warn!(%error, "no connection in a box can be taken");
@@ -138,18 +134,13 @@ impl Served {
         }
     }
 
-    /// Looks at the first byte while it is asked who the client is.
-    async fn attend(
-        self,
-        stream: impl Guest,
-        client: impl Future<Output = Option<Client>>,
-    ) -> io::Result<()> {
+    /// Looks at the first byte.
+    async fn attend(self, stream: impl Guest, caller: Caller) -> io::Result<()> {
         let limit = self.keeper.settings.limits.handshake;
-        let begun = async { tokio::join!(look(&stream), client) };
-        let (first, client) = timeout(limit, begun).await.map_err(|_| io::ErrorKind::TimedOut)?;
-        match first? {
-            SOCKS => socks::attend(stream, self.keeper, client).await,
-            _ => http::attend(stream, self.keeper, client).await,
+        let first = timeout(limit, look(&stream)).await.map_err(|_| io::ErrorKind::TimedOut)??;
+        match first {
+            SOCKS => socks::attend(stream, self.keeper, caller).await,
+            _ => http::attend(stream, self.keeper, caller).await,
         }
     }
 }

@@ -1,8 +1,8 @@
 //! How the listening socket of a box comes to the gate: one byte on the gate's socket, and the descriptor with it (`SCM_RIGHTS`).
 //!
 //! The gate reads and writes what it accepts there by itself, so a byte passes one process less. Not the accepted connection is
-//! handed over but what accepts: whoever has a duplicate of a socket can have it block (the flags of an open file are shared, and
-//! splice(2) heeds no other), linger or break. The relay hands it over before anything runs in the box that is not ours, and keeps
+//! handed over but what accepts: whoever has a duplicate of a socket can have it block (the flags of an open file are shared), linger
+//! or break. The relay hands it over before anything runs in the box that is not ours, and keeps
 //! none, so that nobody there ever has a duplicate.
 
 use crate::wire::Wire as _;

@@ -4,10 +4,10 @@
 use crate::destination::{Destination, NotADestination};
 use crate::guest::Guest;
 use crate::hang_up::HangUp;
+use crate::line::Caller;
 use crate::meter::Meter;
 use crate::place::Place;
 use crate::reach::{Keeper, Way};
-use crate::said::Client;
 use crate::tunnel;
 use crate::wish::{Because, Protocol, Refusal, Wish, escaped, words};
 use http_body_util::combinators::UnsyncBoxBody;
@@ -39,7 +39,7 @@ type Content = UnsyncBoxBody<Bytes, Failure>;
 /// A client that speaks HTTP.
 struct Front<S> {
     keeper: Arc<Keeper>,
-    client: Option<Client>,
+    caller: Caller,
     hang_up: HangUp<S>,
     /// What a `CONNECT` that was answered has become.
     tunnel: Mutex<Option<Tunnel>>,
@@ -51,14 +51,10 @@ struct Tunnel {
     meter: Meter,
 }
 
-pub(crate) async fn attend<S: Guest>(
-    stream: S,
-    keeper: Arc<Keeper>,
-    client: Option<Client>,
-) -> io::Result<()> {
+pub(crate) async fn attend<S: Guest>(stream: S, keeper: Arc<Keeper>, caller: Caller) -> io::Result<()> {
     let hang_up = HangUp::of(&stream)?;
     let limits = keeper.settings.limits.clone();
-    let front = Front { keeper, client, hang_up, tunnel: Mutex::new(None) };
+    let front = Front { keeper, caller, hang_up, tunnel: Mutex::new(None) };
     hyper::server::conn::http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(limits.handshake)
@@ -164,7 +160,7 @@ impl<S: Guest> Front<S> {
             addresses: Vec::new(),
             protocol,
             because: Because::First,
-            client: self.client.clone(),
+            caller: self.caller.clone(),
         };
         let opened = match agrees(request, &wish.destination, default)? {
             Some(other) => Err(other),

@@ -44,6 +44,7 @@
 //! ```
 
 mod connect;
+mod copy;
 mod destination;
 mod environment;
 mod first;
@@ -58,7 +59,7 @@ mod http;
 mod ledger;
 mod line;
 mod meter;
-mod pipes;
+
 mod place;
 mod reach;
 mod relay;
@@ -77,6 +78,7 @@ pub use destination::{Destination, Host, NotADestination};
 pub use environment::{WayOut, environment};
 pub use gate::Gate;
 pub use groups::{Group, Pattern, groups};
+pub use line::Caller;
 pub use place::Place;
 pub use relay::{Relay, relay};
 pub use said::Client;

@@ -7,6 +7,7 @@ use crate::said::{Client, framed, read};
 use crate::who::{Who, is_left_by_all};
 use crate::wire::send;
 use serde::{Deserialize, Serialize};
+use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -36,6 +37,7 @@ const ANSWERED: Duration = Duration::from_secs(2);
 const WAITING: usize = 64;
 
 /// Asks the relay. There is no answer any more once one was late or could not be read.
+#[derive(Clone)]
 pub(crate) struct Line(mpsc::Sender<Asked>);
 
 type Asked = (Question, oneshot::Sender<Vec<u8>>);
@@ -63,6 +65,31 @@ impl Line {
         let (answer, answered) = oneshot::channel();
         self.0.send((question, answer)).await.ok()?;
         answered.await.ok()
+    }
+}
+
+/// The program that wants something. It is looked for when somebody wants to know, while it still waits: that takes longer than all
+/// else about a connection.
+#[derive(Clone, Default)]
+pub struct Caller(Option<(Line, Ends)>);
+
+impl Caller {
+    /// Whoever has the client's end of a connection.
+    pub(crate) fn behind(line: Option<&Line>, ends: Ends) -> Self {
+        Self(line.map(|line| (line.clone(), ends)))
+    }
+
+    /// Which program it is, as the box says it, so it proves nothing. Nothing where the box does not say it within two seconds, or said
+    /// something else before. Dropping the future leaves nothing behind.
+    pub async fn named(&self) -> Option<Client> {
+        let (line, ends) = self.0.as_ref()?;
+        line.who(*ends).await
+    }
+}
+
+impl fmt::Debug for Caller {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Caller").field(&self.0.as_ref().map(|(_, ends)| ends.client)).finish()
     }
 }
 

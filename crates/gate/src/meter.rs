@@ -1,9 +1,9 @@
 //! Counts what one connection carries, for whoever is asked, and keeps it to the limit on what may be sent.
 
+use crate::copy::Buffers;
 use crate::first::{First, inspect};
 use crate::ledger::{Spent, Unsent};
 use crate::line::Line;
-use crate::pipes::Pipes;
 use crate::reach::Keeper;
 use crate::wish::{Because, Bytes, Refusal, Wish, words};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -67,9 +67,9 @@ impl Meter {
         self.refusal.get().cloned()
     }
 
-    /// What bytes are moved through.
-    pub(crate) fn pipes(&self) -> &Pipes {
-        &self.keeper.pipes
+    /// What bytes are carried in.
+    pub(crate) fn buffers(&self) -> &Buffers {
+        &self.keeper.buffers
     }
 
     /// To whoever sees the box from inside.

@@ -1,10 +1,10 @@
 //! From a wish to a connection: ask, resolve once, ask again if the name promised too much, connect to what was judged.
 
 use crate::connect::{NotConnected, through};
+use crate::copy::Buffers;
 use crate::destination::Host;
 use crate::ledger::Ledger;
 use crate::line::Line;
-use crate::pipes::Pipes;
 use crate::place::Place;
 use crate::settings::{Settings, Upstream};
 use crate::wish::{Because, Crossings, Refusal, Ruling, Wish};
@@ -24,7 +24,7 @@ pub(crate) struct Keeper {
     pub(crate) crossings: Arc<dyn Crossings>,
     pub(crate) settings: Settings,
     pub(crate) ledger: Ledger,
-    pub(crate) pipes: Pipes,
+    pub(crate) buffers: Buffers,
     /// There once the box has handed over where it listens.
     pub(crate) line: OnceLock<Line>,
     held: Semaphore,
@@ -59,7 +59,7 @@ impl Keeper {
             crossings,
             settings,
             ledger: Ledger::default(),
-            pipes: Pipes::default(),
+            buffers: Buffers::default(),
             line: OnceLock::new(),
             held,
             names,

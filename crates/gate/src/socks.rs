@@ -3,10 +3,10 @@
 use crate::destination::{Destination, Host};
 use crate::guest::Guest;
 use crate::hang_up::HangUp;
+use crate::line::Caller;
 use crate::meter::Meter;
 use crate::place::Place;
 use crate::reach::{Keeper, Way};
-use crate::said::Client;
 use crate::tunnel;
 use crate::wish::{Because, Protocol, Refusal, Wish};
 use fast_socks5::server::{Socks5ServerProtocol, SocksServerError};
@@ -21,11 +21,7 @@ use tokio::time::timeout;
 /// Where a tunnel begins outside is nothing that a box needs to know.
 const UNSAID: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
 
-pub(crate) async fn attend<S: Guest>(
-    stream: S,
-    keeper: Arc<Keeper>,
-    client: Option<Client>,
-) -> io::Result<()> {
+pub(crate) async fn attend<S: Guest>(stream: S, keeper: Arc<Keeper>, caller: Caller) -> io::Result<()> {
     let hang_up = HangUp::of(&stream)?;
     let asking = async {
         let protocol = Socks5ServerProtocol::accept_no_auth(stream).await?;
@@ -46,7 +42,7 @@ pub(crate) async fn attend<S: Guest>(
         addresses: Vec::new(),
         protocol: Protocol::Socks,
         because: Because::First,
-        client,
+        caller,
     };
     let reached = tokio::select! {
         reached = keeper.reach(&mut wish) => reached,

@@ -1,10 +1,10 @@
 //! Copies between a client and what it reached, looks at the first bytes, counts, and holds what would be too much.
 
+use crate::copy::{Counts, copy};
 use crate::first::First;
 use crate::guest::Guest;
 use crate::hang_up::HangUp;
 use crate::meter::Meter;
-use crate::pipes::{Counts, copy};
 use crate::reach::Way;
 use crate::wire::{close, receive, send};
 use crate::wish::Refusal;
@@ -20,18 +20,18 @@ use tokio::time::timeout;
 /// Carries a tunnel until both ends have said all, one of them breaks, or what is sent is refused. One end that has said all
 /// still hears the other. Dropping it closes both.
 pub(crate) async fn carry<S: Guest>(client: S, sent: Bytes, way: Way, meter: Meter, first: Duration) {
-    let pipes = meter.pipes();
+    let buffers = meter.buffers();
     let heard = AtomicBool::new(false);
     let up = async {
         begin(&client, sent, &way, &meter, &heard, first).await?;
         let counts = Up { meter: &meter, client: &client, heard: &heard };
-        copy(&client, &way.stream, pipes, &counts).await?;
+        copy(&client, &way.stream, buffers, &counts).await?;
         close(&way.stream)
     };
     let down = async {
         meter.down(way.early.len());
         send(&client, &way.early).await?;
-        copy(&way.stream, &client, pipes, &Down(&meter)).await?;
+        copy(&way.stream, &client, buffers, &Down(&meter)).await?;
         heard.store(true, Relaxed);
         close(&client)
     };

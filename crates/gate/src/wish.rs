@@ -1,8 +1,8 @@
 //! What a box wants, who decides, and what came of it.
 
 use crate::destination::Destination;
+use crate::line::Caller;
 use crate::place::Place;
-use crate::said::Client;
 use futures_util::future::BoxFuture;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ pub trait Crossings: Send + Sync + 'static {
 }
 
 /// One connection, or one request, that a box wants.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Wish {
     /// Where to.
@@ -38,8 +38,8 @@ pub struct Wish {
     pub protocol: Protocol,
     /// Why this is asked.
     pub because: Because,
-    /// Which program asks, as the box says it. Proves nothing.
-    pub client: Option<Client>,
+    /// Which program asks.
+    pub caller: Caller,
 }
 
 /// How a connection is asked for.

@@ -3,7 +3,7 @@
 use crate::gate::serve;
 use crate::reach::{Keeper, Names};
 use crate::wish::{Because, Bytes, Crossings, Refusal, Ruling, Wish};
-use crate::{Destination, Limits, Settings};
+use crate::{Client, Destination, Limits, Settings};
 use futures_util::future::{BoxFuture, FutureExt as _};
 use std::collections::HashMap;
 use std::future::pending;
@@ -23,6 +23,8 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 #[derive(Clone, Debug, Default)]
 pub(super) struct Seen {
     pub(super) asked: Vec<Wish>,
+    /// Who asked, as far as that was to be known.
+    pub(super) callers: Vec<Client>,
     /// Questions that nobody waits for any more.
     pub(super) withdrawn: usize,
     pub(super) refused: Vec<(String, String)>,
@@ -55,10 +57,14 @@ struct Fake {
 impl Crossings for Fake {
     fn rule(&self, wish: Wish) -> BoxFuture<'_, Ruling> {
         let answer = (self.rule)(&wish);
+        let caller = wish.caller.clone();
         self.seen.send_modify(|seen| seen.asked.push(wish));
         let withdraw = || self.seen.send_modify(|seen| seen.withdrawn += 1);
         async move {
             let mut withdrawn = Finally(Some(withdraw));
+            if let Some(caller) = caller.named().await {
+                self.seen.send_modify(|seen| seen.callers.push(caller));
+            }
             let ruling = match answer {
                 Answer::Open => Ruling::Open,
                 Answer::No => Ruling::Refuse { why: "no\x1b[2J".to_owned() },

@@ -44,7 +44,7 @@ async fn curl_gets_through_and_says_who_it_is() {
             more.iter().map(|word| if *word == "socks5h" { &*socks } else { word }).collect();
         let Some(printed) = run(&house, "curl", &[&["-sS", &url], &*more].concat()).await else { return };
         assert!(printed.starts_with("server|GET /x"), "{printed}");
-        let client = house.seen().asked[0].client.clone().unwrap();
+        let client = house.seen().callers[0].clone();
         assert_eq!(client.chain.last().map(String::as_str), Some("curl"), "{client:?}");
     }
 }

@@ -256,7 +256,9 @@ impl Host {
         reached: Vec<String>,
         gone: &CancellationToken,
     ) -> Ruling {
-        let mut question = run.question(wish, sent, reached);
+        let client = wish.caller.named().await;
+        let chain = client.map(|client| client.chain).unwrap_or_default();
+        let mut question = run.question(wish, sent, reached, chain);
         // A rule says where something may go, not how much.
         let by_rule = if sent.is_some() { ByRule::Asks } else { ByRule::Decides };
         match self.settle_crossing(&mut question, &run.policy, by_rule).await {
@@ -285,8 +287,8 @@ impl Host {
 }
 
 impl Run {
-    fn question(&self, wish: &Wish, sent: Option<u64>, reached: Vec<String>) -> Question {
-        let Wish { destination, addresses, place, client, .. } = wish;
+    fn question(&self, wish: &Wish, sent: Option<u64>, reached: Vec<String>, chain: Vec<String>) -> Question {
+        let Wish { destination, addresses, place, .. } = wish;
         let crossing = Crossing {
             host: destination.host.to_string().trim_matches(['[', ']']).to_owned(),
             port: destination.port,
@@ -313,7 +315,7 @@ impl Run {
             },
             command: self.command.clone(),
             folder: Folder::named(self.folder.clone()),
-            chain: client.as_ref().map(|client| client.chain.clone()).unwrap_or_default(),
+            chain,
             reached,
             sent,
         };

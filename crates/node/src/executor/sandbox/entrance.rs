@@ -110,9 +110,10 @@ fn enter(arguments: Vec<OsString>) -> io::Result<ExitCode> {
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
-        // Before the command begins: whatever it does first, somebody listens, and it never has what listens.
+        // Before the command begins: whatever it does first, somebody listens, and it never has what listens. Where this fails, it
+        // does not begin: the gate would take from it what it then handed over.
         let port = TcpListener::bind((Ipv4Addr::LOCALHOST, PORT))?;
-        let relay = relay(port, Path::new(GATE));
+        let relay = relay(port, Path::new(GATE))?;
         let mut passed = Passed::new()?;
         let mut child = match rest {
             [typed, program, arguments @ ..] => start(|| called(typed, program, arguments)).await?,
@@ -123,12 +124,12 @@ fn enter(arguments: Vec<OsString>) -> io::Result<ExitCode> {
             },
             [_] => return Err(invalid()),
         };
-        let mut answering = std::pin::pin!(async { relay?.answer().await });
+        let mut answering = std::pin::pin!(relay.answer());
         let mut answers = true;
         loop {
             tokio::select! {
                 ended = child.wait() => return Ok(code(ended?)),
-                // At worst the network is gone, and the command goes on.
+                // Without it connections have no names, and the command goes on.
                 ended = &mut answering, if answers => {
                     answers = false;
                     if let Err(error) = ended {
