@@ -70,8 +70,6 @@ impl Standing {
             Ok(begun) => begun,
             Err(error) => return Ok(Err(error)),
         };
-        let ran = guarded(async |cancel| Ok(begun.finish(cancel).await), &plan, &cancel).await;
-        plan.end();
-        Ok(ran)
+        Ok(guarded(async |cancel| Ok(begun.finish(cancel).await), &plan, &cancel).await)
     }
 }

@@ -4,6 +4,7 @@
 //! A box that cannot be made is a refusal; nothing falls back to a run outside of it.
 
 pub(super) mod caches;
+mod hearing;
 mod inside;
 mod lists;
 mod machine;
@@ -301,13 +302,6 @@ impl Plan {
         self.watch.as_ref().is_some_and(|watch| watch.look().is_some())
     }
 
-    /// To be called when the box has ended. The kernel takes its time to end a watch, and nobody has to wait for that.
-    pub(super) fn end(mut self) {
-        if let Some(watch) = self.watch.take() {
-            tokio::task::spawn_blocking(move || drop(watch));
-        }
-    }
-
     /// Where a command may write in the box, with everything below. Empty without the wall that asks for it.
     pub(super) fn writable(&self, workspace: &Workspace) -> Vec<&Path> {
         if !workspace.stands(Wall::Landlock) {
@@ -439,9 +433,7 @@ pub(super) async fn run_inside(
         let site = bubblewrap::Site { workspace, plan: &plan, stage: stage.as_ref(), ready };
         bubblewrap::run_in_box(command, &env, site, controls)
     };
-    let ran = Box::pin(guarded(run, &plan, &cancel)).await;
-    plan.end();
-    ran
+    Box::pin(guarded(run, &plan, &cancel)).await
 }
 
 /// Ends a run that breaks what is protected, and says so.

@@ -7,22 +7,20 @@
 //! from outside the run ends too, since the wall in front of it is gone.
 
 use super::Inside;
+use super::hearing::Hearing;
 use countersign_policy::display;
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags, inotify, open, renameat_with, statat};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags, open, renameat_with, statat};
 use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::io;
-use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
-use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
-use tokio::net::unix::pipe::Receiver;
 
 /// The watched names, as they were.
 #[derive(Debug)]
 pub(super) struct Watch {
-    events: Receiver,
+    hearing: Hearing,
     folders: Vec<Folder>,
 }
 
@@ -76,16 +74,19 @@ impl fmt::Display for Breach {
 impl Watch {
     /// Begins to watch. Blocking; what changes from now on is noticed.
     pub(super) fn new(inside: &Inside) -> io::Result<Self> {
-        let events = inotify::init(inotify::CreateFlags::CLOEXEC | inotify::CreateFlags::NONBLOCK)?;
-        let mut folders = Vec::new();
-        for (path, names) in &inside.watched {
-            let how = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-            let Ok(folder) = open(path, how, Mode::empty()) else { continue };
-            inotify::add_watch(&events, path, EVENTS | inotify::WatchFlags::ONLYDIR)?;
+        let how = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let there = inside
+            .watched
+            .iter()
+            .filter_map(|(path, names)| Some((path, open(path, how, Mode::empty()).ok()?, names)));
+        let there: Vec<_> = there.collect();
+        let all = there.iter().flat_map(|(_, _, names)| names.iter().cloned()).collect();
+        let hearing = Hearing::of(there.iter().map(|(path, ..)| path.as_path()), all)?;
+        let folder = |(path, folder, names): (&PathBuf, OwnedFd, &Vec<OsString>)| {
             let names = names.iter().map(|name| (name.clone(), Was::of(&folder, name))).collect();
-            folders.push(Folder { path: path.clone(), folder, names });
-        }
-        Ok(Self { events: Receiver::from_owned_fd_unchecked(events)?, folders })
+            Folder { path: path.clone(), folder, names }
+        };
+        Ok(Self { hearing, folders: there.into_iter().map(folder).collect() })
     }
 
     /// Waits until a protected name is broken. Dropping it loses nothing: the next call looks again.
@@ -94,38 +95,8 @@ impl Watch {
             if let Some(breach) = self.look() {
                 return breach;
             }
-            if self.events.readable().await.is_err() {
-                return std::future::pending().await;
-            }
-            if !self.any_of_ours() {
-                // Nothing is left, which has to be heard once through the runtime too: then it wakes for what comes next.
-                let _ = self.events.try_read(&mut [0]);
-            }
+            self.hearing.heard().await;
         }
-    }
-
-    /// Takes what is to be read, and says whether a protected name is among it.
-    fn any_of_ours(&self) -> bool {
-        let mut buffer = [MaybeUninit::uninit(); BUFFER_BYTES];
-        let mut reader = inotify::Reader::new(&self.events, &mut buffer);
-        loop {
-            match reader.next() {
-                Ok(event) => {
-                    let lost = event.events().contains(inotify::ReadFlags::QUEUE_OVERFLOW);
-                    let name = event.file_name().map(|name| OsStr::from_bytes(name.to_bytes()));
-                    if lost || name.is_some_and(|name| self.is_watched(name)) {
-                        return true;
-                    }
-                }
-                Err(Errno::INTR) => {}
-                Err(_) => return false,
-            }
-        }
-    }
-
-    fn is_watched(&self, name: &OsStr) -> bool {
-        let mut all = self.folders.iter().flat_map(|folder| &folder.names);
-        all.any(|(watched, _)| watched.eq_ignore_ascii_case(name))
     }
 
     /// Compares every name with what it was, and puts aside what was made. Blocking, a few system calls.
@@ -177,17 +148,8 @@ fn put_aside(folder: &OwnedFd, name: &OsStr) {
     }
 }
 
-/// Whatever gives or takes a name.
-const EVENTS: inotify::WatchFlags = inotify::WatchFlags::CREATE
-    .union(inotify::WatchFlags::DELETE)
-    .union(inotify::WatchFlags::MOVED_FROM)
-    .union(inotify::WatchFlags::MOVED_TO);
-
 /// End of the name of what was put aside, before its number.
 pub(super) const ASIDE: &str = ".put-aside-";
 
 /// Things of one name that are put aside in one folder.
 const MOST_ASIDE: usize = 1_000;
-
-/// Events that are read at once, in bytes.
-const BUFFER_BYTES: usize = 4_096;
