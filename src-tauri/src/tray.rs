@@ -131,7 +131,7 @@ async fn keep_true(parts: Parts, desk: Desk, mut panel: watch::Receiver<Panel>) 
         let language = Language::of_settings(&settings.borrow());
         let state = sentences::standing(&standing.borrow(), language);
         let machine = sentences::machine(&status, language);
-        let line = line(words, situation, machine.first().copied());
+        let line = line(words, situation, &machine);
         match show(&parts, words, picture, situation, state, &line) {
             Ok(()) => drawn = Some(now),
             // The main thread takes no message any more or does not answer one: it has ended, and the icon with it.
@@ -189,17 +189,17 @@ fn show(
 }
 
 /// What the icon shows, in words: how much waits, and what is wrong. That prompts are paused is ticked in the menu.
-fn line(words: &Words, situation: Situation, machine: Option<&str>) -> String {
-    let waiting = words.waiting(situation.waiting);
+fn line(words: &Words, situation: Situation, machine: &[&str]) -> String {
     let wrong = match (situation.alarm, situation.links) {
-        (Alarm::Document, _) => words.document_broken,
-        (Alarm::Socket, _) => words.socket_closed,
-        (Alarm::Machine, _) => machine.unwrap_or_default(),
-        (Alarm::Silent, Links::Lost) => words.not_connected,
+        (Alarm::Document, _) => Some(words.document_broken),
+        (Alarm::Socket, _) => Some(words.socket_closed),
+        (Alarm::Silent, Links::Lost) => Some(words.not_connected),
         // The status line says it.
-        (Alarm::Standing, _) | (Alarm::Silent, Links::Fine) => return waiting,
+        (Alarm::Standing | Alarm::Machine, _) | (Alarm::Silent, Links::Fine) => None,
     };
-    format!("{waiting} · {wrong}")
+    let waiting = words.waiting(situation.waiting);
+    let lines = [waiting.as_str()].into_iter().chain(wrong).chain(machine.iter().copied());
+    lines.collect::<Vec<_>>().join(" · ")
 }
 
 fn clicked(app: &AppHandle, id: &str) {

@@ -239,15 +239,16 @@ fn during(
     }
     // Nobody is shown anything by an app that has ended.
     if !fault.person.is_empty() && (fault.fate != Fate::MayDie || rig.app_ended()?.is_none()) {
+        let mut says = String::new();
         let shown = wait_for("the person is told", LOOK, || {
-            let shown = promises::shown(rig)?.to_lowercase();
-            Ok(fault.person.iter().any(|word| shown.contains(word)).then_some(()))
+            says = promises::shown(rig)?.to_lowercase();
+            Ok(fault.person.iter().any(|word| says.contains(word)).then_some(()))
         });
         // Or ends while it is asked.
         if fault.fate != Fate::MayDie || rig.app_ended()?.is_none() {
             judge.hold(
                 Promise::Told,
-                shown.with_context(|| format!("windows say nothing of {:?}", fault.person)),
+                shown.with_context(|| format!("windows say nothing of {:?}, only {says}", fault.person)),
             );
         }
     }

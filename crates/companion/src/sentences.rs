@@ -93,10 +93,14 @@ pub fn page_end(end: PageEnd, language: Language) -> &'static str {
     }
 }
 
-/// What is wrong with the machine, a line each, the gravest first.
+/// What is wrong with the machine, a line each, the gravest first. What the disk is no cause of comes of what there is too little of.
 pub fn machine(status: &Status, language: Language) -> Vec<&'static str> {
-    let short_of = status.shortages.iter().map(|short| shortage(*short, language));
-    recording(&status.recording, language).into_iter().chain(short_of).collect()
+    let mut lines: Vec<_> = recording(&status.recording, language).into_iter().collect();
+    lines.extend(status.shortages.iter().map(|short| shortage(*short, language)));
+    if matches!(status.recording, RecordingState::Fails { cause: RecordingCause::Other, .. }) {
+        lines.rotate_left(1);
+    }
+    lines
 }
 
 /// What is wrong with the writing of the history.
@@ -292,6 +296,7 @@ fn plain(shown: &Shown) -> String {
 mod tests {
     use super::*;
     use pretty_assertions::assert_eq;
+    use serde_json::json;
 
     const LANGUAGES: [(Language, &str); 3] = [
         (Language::English, include_str!("../../../ui/src/lib/i18n/en.ts")),
@@ -357,6 +362,22 @@ mod tests {
                 assert!(catalogue.contains(&format!("'{line}'")), "the windows do not say: {line}");
             }
         }
+    }
+
+    #[test]
+    fn what_is_wrong_with_the_machine_begins_with_its_cause() {
+        let check = |cause: &str, expected: &[&str]| {
+            let recording = json!({ "kind": "fails", "sinceMs": 1, "cause": cause, "text": "open" });
+            let status = json!({
+                "version": "1", "store": { "kind": "ready" }, "storePath": "", "socket": { "kind": "listening" },
+                "socketPath": "", "tray": "present", "notifications": "present", "display": { "kind": "ok" },
+                "recording": recording, "shortages": ["files"], "standing": { "kind": "asking" }, "paused": false,
+            });
+            let status: Status = serde_json::from_value(status).unwrap();
+            assert_eq!(machine(&status, Language::English), expected);
+        };
+        check("full", &["The disk is full: nothing can be recorded", "No more files can be opened"]);
+        check("other", &["No more files can be opened", "Nothing can be recorded"]);
     }
 
     #[test]

@@ -13,8 +13,10 @@ export function troubleLine({ store, socket, recording, shortages }: Status): st
   if (store.kind === 'unreadable' || store.kind === 'sqlite') return words.store;
   if (socket.kind === 'retrying') return words.socketRetrying;
   if (socket.kind === 'off') return words.socketOff;
-  if (recording.kind === 'fails') return recordingLine(recording);
   const [short] = shortages;
+  // What the disk is no cause of comes of what there is too little of.
+  const isOfDisk = recording.kind === 'fails' && (recording.cause !== 'other' || short === undefined);
+  if (isOfDisk) return recordingLine(recording);
   if (short !== undefined) return words.shortage[short];
   return recording.kind === 'slow' ? words.slow : null;
 }

@@ -44,6 +44,7 @@ test('the gravest trouble is said', () => {
   const listening: Partial<Status> = { ...all, store: { kind: 'ready' }, socket: { kind: 'listening' } };
   expect(line(listening)).toContain('read-only');
   expect(line({ ...listening, recording: { kind: 'slow' } })).toBe('No more processes can be started');
+  expect(line({ ...listening, recording: fails('other') })).toBe('No more processes can be started');
   expect(line({ shortages: ['files'] })).toBe('No more files can be opened');
   expect(line({ recording: { kind: 'slow' } })).toBe('The disk is slow: commands wait for it');
 });
