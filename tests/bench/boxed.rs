@@ -101,7 +101,7 @@ pub(crate) fn left(home: &Home) -> Result<Vec<String>> {
     };
     let boxes = names(&home.state().join("boxes"));
     let kept = boxes.iter().flat_map(|(folder, _)| names(folder));
-    let is_left = |name: &str| name.starts_with("gate-") || name.starts_with("run-");
+    let is_left = |name: &str| name.starts_with("run-");
     Ok(kept.map(|(_, name)| name).filter(|name| is_left(name)).collect())
 }
 

@@ -63,14 +63,16 @@ fn at_once(opened: &Opened) -> Result<Vec<Figure>> {
         }
         Ok(here)
     };
-    wait_for("all boxes are there at once", CROWD_LIMIT, || Ok((here()? == CROWD).then_some(())))?;
+    let came = wait_for("all boxes are there at once", CROWD_LIMIT, || Ok((here()? == CROWD).then_some(())));
     let all = began.elapsed();
     let usage = Usage::of(opened.app.pid())?;
     fs::write(folder.join("go"), "")?;
+    // One that did not come says why.
     for wire in waiting {
         let answer = wire.answer()?.context("the app did not answer")?;
         ensure!(answer["payload"]["stdout"] == "went\n", "the app answered {answer}");
     }
+    came?;
     Ok(vec![
         Figure::times("200 boxes until all of them run", &[all], ""),
         Figure::new("memory of the app and 200 boxes, PSS", "MB", vec![usage.megabytes], ""),

@@ -319,7 +319,9 @@ impl Unanswered {
 
 fn status(why: &Refusal) -> StatusCode {
     match why {
-        Refusal::Unresolved(_) | Refusal::Unreachable(_) | Refusal::Upstream(_) => StatusCode::BAD_GATEWAY,
+        Refusal::Unresolved(_) | Refusal::Unreachable(_) | Refusal::Upstream(_) | Refusal::NotAProxy(_) => {
+            StatusCode::BAD_GATEWAY
+        }
         Refusal::ResolverSilent | Refusal::PeerSilent => StatusCode::GATEWAY_TIMEOUT,
         Refusal::Crowded => StatusCode::SERVICE_UNAVAILABLE,
         Refusal::Ruled(_)

@@ -86,7 +86,12 @@ impl Keeper {
     /// Connects, after everything that has to be asked was answered. Says in `wish` what it found out.
     pub(crate) async fn reach(&self, wish: &mut Wish) -> Result<Way, Refusal> {
         self.ask_first(wish).await?;
-        let upstream = self.settings.upstream.as_ref();
+        let upstream = match &self.settings.upstream {
+            Some(Ok(upstream)) if upstream.leads_to(&wish.destination) => Some(upstream),
+            Some(Ok(_)) | None => None,
+            Some(Err(why)) if wish.place == Place::Internet => return Err(Refusal::NotAProxy(*why)),
+            Some(Err(_)) => None,
+        };
         if wish.addresses.is_empty() {
             match self.resolve(wish).await {
                 Ok(()) => {}

@@ -2,7 +2,9 @@
 
 use crate::destination::{Destination, NotADestination};
 use base64::Engine as _;
+use hyper_util::client::proxy::matcher::Matcher;
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 use zeroize::Zeroizing;
 
@@ -12,8 +14,9 @@ use zeroize::Zeroizing;
 pub struct Settings {
     /// What it may use up.
     pub limits: Limits,
-    /// The proxy that this machine needs to reach the internet. Other places are reached without it.
-    pub upstream: Option<Upstream>,
+    /// The proxy that this machine needs to reach the internet, or why what is named as one cannot be used: then the internet is not
+    /// reached, since past it is not where it was to go. Other places are reached without it.
+    pub upstream: Option<Result<Upstream, NotAProxy>>,
 }
 
 /// Bounds of one gate.
@@ -59,6 +62,8 @@ pub struct Upstream {
     pub(crate) proxy: Destination,
     /// The value of `Proxy-Authorization`.
     pub(crate) authorization: Option<Zeroizing<String>>,
+    /// Tells what is reached without it.
+    matcher: Arc<Matcher>,
 }
 
 /// Why a text names no proxy.
@@ -77,6 +82,23 @@ pub enum NotAProxy {
 }
 
 impl Upstream {
+    /// What programs of an environment take for their proxy: the first of `https_proxy` and `all_proxy`, in small or capital letters,
+    /// that is not empty. `no_proxy` has what is reached without it, as curl reads that: names with all below them, addresses,
+    /// networks, or `*`.
+    pub fn of<'a>(variable: impl Fn(&str) -> Option<&'a str>) -> Option<Result<Self, NotAProxy>> {
+        let first =
+            |names: &[&str]| names.iter().filter_map(|name| variable(name)).find(|text| !text.is_empty());
+        let named = first(&["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"])?;
+        let without = first(&["no_proxy", "NO_PROXY"]).unwrap_or_default();
+        Some(Self::parse(named).map(|upstream| Self { matcher: matcher(without), ..upstream }))
+    }
+
+    /// Whether it is the way to a destination.
+    pub(crate) fn leads_to(&self, destination: &Destination) -> bool {
+        let address = format!("https://{destination}").parse();
+        address.is_ok_and(|address| self.matcher.intercept(&address).is_some())
+    }
+
     /// Reads what is in `HTTPS_PROXY`: `http://USER:WORD@proxy.example:3128`, or the same without `http://`. The user and the
     /// word are never shown.
     pub fn parse(text: &str) -> Result<Self, NotAProxy> {
@@ -104,8 +126,13 @@ impl Upstream {
             let encoded = Zeroizing::new(base64::engine::general_purpose::STANDARD.encode(pair.as_bytes()));
             Zeroizing::new(format!("Basic {}", *encoded))
         });
-        Ok(Self { proxy, authorization })
+        Ok(Self { proxy, authorization, matcher: matcher("") })
     }
+}
+
+/// The address is not told to it: it is asked only what is an exception.
+fn matcher(without: &str) -> Arc<Matcher> {
+    Arc::new(Matcher::builder().all("http://proxy.invalid").no(without).build())
 }
 
 impl fmt::Debug for Upstream {
@@ -128,6 +155,38 @@ mod tests {
         assert_eq!(format!("{upstream:?}"), "Upstream(proxy.example:3128)");
         let expected = format!("Basic {}", base64::engine::general_purpose::STANDARD.encode("me:p@ss+1"));
         assert_eq!(upstream.authorization.as_deref().map(String::as_str), Some(expected.as_str()));
+    }
+
+    #[test]
+    fn an_environment_names_a_proxy_and_what_is_reached_without_it() {
+        let check = |set: &[(&str, &'static str)], expected: &[(&str, bool)]| {
+            let upstream =
+                Upstream::of(|name| set.iter().find(|(set, _)| *set == name).map(|(_, text)| *text));
+            let upstream = upstream.unwrap().unwrap();
+            for (destination, leads) in expected {
+                let destination = Destination::parse(destination, None).unwrap();
+                assert_eq!(upstream.leads_to(&destination), *leads, "{set:?}: {destination}");
+            }
+        };
+        let all = [("a.example:443", true), ("198.51.100.7:22", true), ("[2001:db8::1]:443", true)];
+        check(&[("https_proxy", "p.example:3128")], &all);
+        check(&[("HTTPS_PROXY", ""), ("ALL_PROXY", "http://p.example:3128")], &all);
+        let without = [("no_proxy", "a.example,.b.example,198.51.100.0/24,[2001:db8::1]")];
+        check(
+            &[[("HTTPS_PROXY", "p.example:3128")], without].concat(),
+            &[
+                ("a.example:443", false),
+                ("x.a.example:443", false),
+                ("x.b.example:22", false),
+                ("nota.example:443", true),
+                ("198.51.100.7:22", false),
+                ("198.51.101.7:22", true),
+            ],
+        );
+        check(&[("HTTPS_PROXY", "p.example:3128"), ("NO_PROXY", "*")], &[("a.example:443", false)]);
+        assert!(Upstream::of(|name| (name == "no_proxy").then_some("*")).is_none());
+        let socks = Upstream::of(|name| (name == "ALL_PROXY").then_some("socks5://p.example:1080"));
+        assert!(matches!(socks, Some(Err(NotAProxy::Scheme))));
     }
 
     #[test]

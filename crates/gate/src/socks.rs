@@ -82,7 +82,7 @@ fn reply(why: &Refusal) -> ReplyError {
             io::ErrorKind::TimedOut => ReplyError::TtlExpired,
             _ => ReplyError::HostUnreachable,
         },
-        Refusal::Crowded | Refusal::Upstream(_) => ReplyError::GeneralFailure,
+        Refusal::Crowded | Refusal::Upstream(_) | Refusal::NotAProxy(_) => ReplyError::GeneralFailure,
         Refusal::Ruled(_)
         | Refusal::Unanswered
         | Refusal::Unroutable

@@ -3,6 +3,7 @@
 use crate::destination::Destination;
 use crate::line::Caller;
 use crate::place::Place;
+use crate::settings::NotAProxy;
 use futures_util::future::BoxFuture;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -123,6 +124,9 @@ pub enum Refusal {
     /// The proxy outside did not let it through.
     #[error("the proxy outside refused it: {0}")]
     Upstream(String),
+    /// What this machine names as its proxy is none that can be used.
+    #[error("this machine's own proxy cannot be used: {0}")]
+    NotAProxy(NotAProxy),
     /// What was sent names another host than the one that was asked for.
     #[error("it was asked for, and {said:?} is named in what was sent")]
     OtherName {

@@ -278,7 +278,7 @@ async fn what_is_on_the_internet_is_reached_through_the_proxy_outside() {
     let proxy = House::with(|_| Answer::Open, Limits::default(), names(&[&["127.0.0.1"]]));
     let outside = proxy.relay();
     let upstream = Upstream::parse(&format!("http://me:word@{outside}")).unwrap();
-    let settings = Settings { upstream: Some(upstream), ..Settings::default() };
+    let settings = Settings { upstream: Some(Ok(upstream)), ..Settings::default() };
     let house = House::settled(|_| Answer::Open, settings, names(&[]));
     let mut stream = house.tunnel(format!("a.example:{}", server.port())).await;
     stream.write_all(b"\x01hello").await.unwrap();
@@ -296,7 +296,7 @@ async fn what_is_on_the_internet_is_reached_through_the_proxy_outside() {
 async fn the_proxy_outside_can_refuse() {
     let proxy = House::open(|_| Answer::No);
     let upstream = Upstream::parse(&proxy.relay().to_string()).unwrap();
-    let settings = Settings { upstream: Some(upstream), ..Settings::default() };
+    let settings = Settings { upstream: Some(Ok(upstream)), ..Settings::default() };
     let house = House::settled(|_| Answer::Open, settings, Names::Fixed(std::sync::Mutex::default()));
     let answer = house.say("CONNECT a.example:443 HTTP/1.1\r\n\r\n").await;
     assert!(

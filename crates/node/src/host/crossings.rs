@@ -8,6 +8,7 @@ mod named;
 
 pub use named::{NotNamed, named_destination, registry_kinds};
 
+use super::super::executor::sandbox::Passing;
 use super::Host;
 use super::calls::{ByRule, Settled};
 use super::inquiry::{Inquired, Inquiry};
@@ -28,19 +29,15 @@ use futures_util::future::{BoxFuture, FutureExt as _};
 use futures_util::stream::FuturesUnordered;
 use rustix::fs::{Mode, OFlags};
 use std::collections::BTreeMap;
-use std::fs;
 use std::io;
-use std::os::fd::{AsRawFd as _, OwnedFd};
-use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::DirBuilderExt as _;
-use std::os::unix::net::{UnixListener as Bound, UnixStream};
+use std::os::fd::AsRawFd as _;
+use std::os::unix::net::UnixListener as Bound;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::net::UnixListener;
 use tokio::sync::{Mutex as Turn, mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
-use uuid::Uuid;
 
 /// The run that wants something, and who wants it to.
 pub(super) struct Run {
@@ -60,7 +57,8 @@ pub(super) struct Run {
 pub(super) struct Crossroads {
     wishes: mpsc::Receiver<(Wish, oneshot::Sender<Ruling>)>,
     told: Arc<Told>,
-    socket: PathBuf,
+    /// The socket lies in it.
+    passing: Passing,
     ends: CancellationToken,
     served: tokio::task::JoinHandle<io::Result<()>>,
 }
@@ -115,13 +113,10 @@ impl Crossings for Told {
 }
 
 impl Crossroads {
-    /// Opens the gate of a run. Its socket lies in `folder`, which is for its owner alone.
+    /// Opens the gate of a run. Its socket lies in a folder of its own in `folder`, which is for its owner alone.
     pub(super) fn open(folder: &Path) -> io::Result<Self> {
-        fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-        remove_what_nobody_serves(folder);
-        let name = format!("{SOCKET}{}", Uuid::new_v4().simple());
-        let socket = folder.join(&name);
-        let listener = bind(folder, &name)?;
+        let passing = Passing::new(folder)?;
+        let listener = bind(passing.path())?;
         let (sender, wishes) = mpsc::channel(WISHES);
         let told = Arc::new(Told { wishes: sender, carried: Mutex::default(), refused: Mutex::default() });
         let ends = CancellationToken::new();
@@ -131,12 +126,12 @@ impl Crossroads {
             countersign_gate::Settings::default(),
             ends.clone(),
         ));
-        Ok(Self { wishes, told, socket, ends, served })
+        Ok(Self { wishes, told, passing, ends, served })
     }
 
     /// Where the box finds it.
     pub(super) fn socket(&self) -> PathBuf {
-        self.socket.clone()
+        self.passing.path().join(SOCKET)
     }
 
     /// Has `host` judge what `run` wants for as long as `runs` does. Dropping it ends every connection and withdraws every question.
@@ -178,7 +173,6 @@ impl Crossroads {
 impl Drop for Crossroads {
     fn drop(&mut self) {
         self.ends.cancel();
-        let _ = fs::remove_file(&self.socket);
     }
 }
 
@@ -353,34 +347,12 @@ fn net_place(place: Place) -> NetPlace {
 }
 
 /// Binds a socket in a folder, however long its path is: addresses of sockets are short.
-fn bind(folder: &Path, name: &str) -> io::Result<UnixListener> {
-    let opened = opened(folder)?;
-    let listener = Bound::bind(address(&opened, name))?;
+fn bind(folder: &Path) -> io::Result<UnixListener> {
+    let how = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let opened = rustix::fs::open(folder, how, Mode::empty())?;
+    let listener = Bound::bind(format!("/proc/self/fd/{}/{SOCKET}", opened.as_raw_fd()))?;
     listener.set_nonblocking(true)?;
     UnixListener::from_std(listener)
-}
-
-/// Removes sockets of gates whose app was killed. One that is served lets itself be connected to, and sees a connection that says
-/// nothing.
-fn remove_what_nobody_serves(folder: &Path) {
-    let Ok(opened) = opened(folder) else { return };
-    let names = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.file_name());
-    for name in names.filter(|name| name.as_bytes().starts_with(SOCKET.as_bytes())) {
-        let Some(text) = name.to_str() else { continue };
-        let connected = UnixStream::connect(address(&opened, text));
-        if connected.is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused) {
-            let _ = fs::remove_file(folder.join(&name));
-        }
-    }
-}
-
-fn opened(folder: &Path) -> io::Result<OwnedFd> {
-    let how = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    Ok(rustix::fs::open(folder, how, Mode::empty())?)
-}
-
-fn address(folder: &OwnedFd, name: &str) -> String {
-    format!("/proc/self/fd/{}/{name}", folder.as_raw_fd())
 }
 
 fn refuse(why: &str) -> Ruling {
@@ -410,31 +382,25 @@ const DESTINATIONS: usize = 256;
 /// Wishes that wait to be looked at; a connection whose wish does not fit waits itself.
 const WISHES: usize = 64;
 
-/// How the names of their sockets begin.
-const SOCKET: &str = "gate-";
+/// The name of their sockets.
+const SOCKET: &str = "gate";
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use pretty_assertions::assert_eq;
+    use std::fs;
 
     #[tokio::test]
-    async fn a_gate_leaves_no_socket_and_takes_away_what_a_killed_one_left() {
+    async fn a_gate_leaves_no_socket() {
         let top = tempfile::tempdir().unwrap();
         // Longer than the address of a socket can be.
         let folder = top.path().join("long".repeat(40));
-        let sockets = || {
-            let names = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name());
-            names.count()
-        };
         let served = Crossroads::open(&folder).unwrap();
-        let left = opened(&folder).unwrap();
-        drop(Bound::bind(address(&left, "gate-left")).unwrap());
-        assert_eq!(sockets(), 2);
         let another = Crossroads::open(&folder).unwrap();
-        assert_eq!(sockets(), 2, "the one that nobody serves should be gone");
+        assert!(served.socket().exists() && another.socket().exists());
         drop((served, another));
-        assert_eq!(sockets(), 0);
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
         let mode = std::os::unix::fs::PermissionsExt::mode(&folder.metadata().unwrap().permissions());
         assert_eq!(mode & 0o777, 0o700);
     }

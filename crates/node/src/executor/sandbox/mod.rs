@@ -26,6 +26,7 @@ pub use entrance::{entered, has_an_entrance};
 pub use standing::Standing;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+pub(crate) use workspace::Passing;
 pub use workspace::{
     Limits, Means, WayOut, Workspace, can_be_offered, check_box, may_be_put_back, may_be_written,
     means as box_means, run_in_box, variables_of,

@@ -17,6 +17,7 @@ use super::bubblewrap::Stage;
 use super::layout::Layer;
 use super::standing::Standing;
 use super::{Grounds, Unavailable, bubblewrap, entrance, folder, inside as without_what_leads_out, landlock};
+pub(crate) use caches::Passing;
 use caches::{Caches, Means as CacheMeans};
 use countersign_policy::{ApprovedCommand, ContainedCommand, display};
 use countersign_protocol::socket::ExecPayload;
@@ -224,7 +225,7 @@ impl Workspace {
         mounts.extend(places);
         mounts.extend(opened);
         let layers = caches.as_mut().map(|caches| std::mem::take(&mut caches.layers)).unwrap_or_default();
-        let passes = caches.as_ref().map(|caches| caches.passes.clone());
+        let passes = caches.as_ref().map(|caches| caches.passes().to_owned());
         Ok((Plan { mounts, layers, passes, machine, watch, _caches: caches }, seen))
     }
 

@@ -25,12 +25,57 @@ pub(super) struct Caches {
     pub(super) linked: Vec<(PathBuf, PathBuf)>,
     /// Layers that have to be made before.
     pub(super) layers: Vec<Layer>,
-    /// A folder that ends with the run.
-    pub(super) passes: PathBuf,
-    /// Folders that end with the run.
+    /// Layers of the run's own. They end before its folder does, which tells whether they are in use.
     passing: Vec<PathBuf>,
-    /// The layers are in use as long as these are open.
-    _locks: [OwnedFd; 2],
+    /// What ends with the run.
+    run: Passing,
+    /// The layers of the workspace are in use as long as this is open.
+    _lock: OwnedFd,
+}
+
+/// A folder of ours in a workspace's own that ends with this value. What is left of one that was killed goes with a later run.
+#[derive(Debug)]
+pub(crate) struct Passing {
+    path: PathBuf,
+    name: String,
+    _lock: OwnedFd,
+}
+
+impl Passing {
+    /// Makes one in `own`. Blocking.
+    pub(crate) fn new(own: &Path) -> io::Result<Self> {
+        folder(own)?;
+        for _ in 0..TRIES {
+            let name = format!("{PASSING}{}", Uuid::new_v4().simple());
+            let path = own.join(&name);
+            folder(&path)?;
+            // Until it is locked whoever cleans up may take it for left.
+            match locked(&path) {
+                Ok((lock, true)) if is_at(&path, &lock) => return Ok(Self { path, name, _lock: lock }),
+                Ok(_) => drop(fs::remove_dir(&path)),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Err(io::ErrorKind::ResourceBusy.into())
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for Passing {
+    fn drop(&mut self) {
+        remove(&self.path);
+    }
+}
+
+/// Whether a path leads to what is open.
+fn is_at(path: &Path, opened: &OwnedFd) -> bool {
+    let identity = |stat: rustix::fs::Stat| (stat.st_dev, stat.st_ino);
+    let (there, this) = (rustix::fs::stat(path).map(identity), rustix::fs::fstat(opened).map(identity));
+    this.is_ok() && there == this
 }
 
 /// What can be laid over what.
@@ -76,19 +121,16 @@ impl Caches {
         if alone {
             left(own);
         }
-        let run = format!("{PASSING}{}", Uuid::new_v4().simple());
-        let passing = own.join(&run);
-        folder(&passing)?;
-        let (its, _) = locked(&passing)?;
+        let run = Passing::new(own)?;
         let made = own.join("made");
         folder(&made)?;
         let mut caches = Self {
             mounted: vec![(MADE.into(), made.clone())],
             linked: Vec::new(),
             layers: Vec::new(),
-            passes: passing.clone(),
-            passing: vec![passing],
-            _locks: [lock, its],
+            passing: Vec::new(),
+            run,
+            _lock: lock,
         };
         let home = fs::canonicalize(&grounds.home).unwrap_or_else(|_| grounds.home.clone());
         for name in lists::caches() {
@@ -121,7 +163,7 @@ impl Caches {
                 folder(&work)?;
                 layer(&[&theirs], &upper, &work, &merged)
             } else {
-                let passing = ours.join(&run);
+                let passing = ours.join(&caches.run.name);
                 let (top, work) = (passing.join("upper"), passing.join("work"));
                 folder(&top)?;
                 folder(&work)?;
@@ -131,6 +173,11 @@ impl Caches {
             caches.mounted.push((theirs, merged));
         }
         Ok(caches)
+    }
+
+    /// A folder that ends with the run.
+    pub(super) fn passes(&self) -> &Path {
+        self.run.path()
     }
 }
 
@@ -159,20 +206,30 @@ fn locked(path: &Path) -> io::Result<(OwnedFd, bool)> {
     Ok((opened, alone))
 }
 
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
+}
+
 /// Removes what runs left that could not clean up.
 fn left(own: &Path) {
-    let entries = |path: &Path| -> Vec<PathBuf> {
-        fs::read_dir(path).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
-    };
     let is_passing =
         |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(PASSING));
-    let in_use = |path: &PathBuf| locked(path).is_ok_and(|(_, alone)| !alone);
     let (runs, caches): (Vec<PathBuf>, Vec<PathBuf>) = entries(own).into_iter().partition(is_passing);
-    let (used, unused): (Vec<PathBuf>, Vec<PathBuf>) = runs.into_iter().partition(in_use);
-    let layers = caches.iter().flat_map(|cache| entries(cache)).filter(is_passing);
-    let is_used = |layer: &PathBuf| used.iter().any(|run| run.file_name() == layer.file_name());
-    for passing in unused.into_iter().chain(layers.filter(|layer| !is_used(layer))) {
-        remove(&passing);
+    for run in runs {
+        // Locked until it is gone: nobody begins to use it meanwhile.
+        if let Ok((_lock, true)) = locked(&run) {
+            remove(&run);
+        }
+    }
+    // A run has its folder before it has layers, and longer.
+    let is_used = |layer: &PathBuf| {
+        let run = layer.file_name().map(|name| own.join(name));
+        run.is_some_and(|run| locked(&run).is_ok_and(|(_, alone)| !alone))
+    };
+    for layer in caches.iter().flat_map(|cache| entries(cache)).filter(is_passing) {
+        if !is_used(&layer) {
+            remove(&layer);
+        }
     }
 }
 
@@ -192,3 +249,53 @@ const MADE: &str = "/run/countersign/caches";
 
 /// How folders that end with a run begin.
 const PASSING: &str = "run-";
+
+/// Names that are tried for one folder.
+const TRIES: usize = 16;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::thread;
+
+    #[test]
+    fn nobody_cleans_up_what_is_just_being_made() {
+        let own = tempfile::tempdir().unwrap();
+        let done = AtomicBool::new(false);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                while !done.load(Ordering::Relaxed) {
+                    left(own.path());
+                }
+            });
+            for _ in 0..1_000 {
+                let passing = Passing::new(own.path()).unwrap();
+                let layer = own.path().join("cache").join(&passing.name);
+                folder(&layer).unwrap();
+                fs::write(passing.path().join("gate"), "").unwrap();
+                fs::write(layer.join("upper"), "").unwrap();
+                remove(&layer);
+            }
+            done.store(true, Ordering::Relaxed);
+        });
+        left(own.path());
+        assert_eq!(entries(own.path()), [own.path().join("cache")]);
+    }
+
+    #[test]
+    fn what_a_killed_run_left_goes_and_what_is_used_or_kept_stays() {
+        let own = tempfile::tempdir().unwrap();
+        let used = Passing::new(own.path()).unwrap();
+        let at = |path: &str| own.path().join(path);
+        let stays = [used.path().to_owned(), at("cache/upper"), at("cache").join(&used.name), at("made")];
+        let goes = [at("run-1/gate"), at("run-1/work/work"), at("cache/run-1/upper")];
+        stays.iter().chain(&goes).for_each(|path| folder(path).unwrap());
+        left(own.path());
+        assert!(stays.iter().all(|path| path.exists()));
+        assert!(!at("run-1").exists() && !at("cache/run-1").exists());
+        drop(used);
+        assert_eq!(entries(own.path()).len(), 2);
+    }
+}
