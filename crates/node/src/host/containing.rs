@@ -238,7 +238,9 @@ impl Host {
         let wanted = destinations(&judged.analysis, command.command().argv(), &judged.facts);
         let (crossroads, standing) = match ready_box {
             Some(Kept { crossroads, standing, .. }) => (Some(Ok(crossroads)), Some(standing)),
-            None => (sandbox::has_an_entrance().then(|| Crossroads::open(&around.caches)), None),
+            None => {
+                (sandbox::has_an_entrance().then(|| Crossroads::open(&around.caches, &self.base_env)), None)
+            }
         };
         let crossroads = crossroads.and_then(|opened| {
             opened

@@ -16,7 +16,9 @@ use countersign_approvals::book::{Ending, RequestedBy};
 use countersign_approvals::question::{
     Crossing as Wanted, Door, Folder, Offer, Place as Where, Question, Subject, peer_asks,
 };
-use countersign_gate::{Because, Bytes, Crossings, Destination, Gate, Place, Refusal, Ruling, Wish, groups};
+use countersign_gate::{
+    Because, Bytes, Crossings, Destination, Gate, Place, Refusal, Ruling, Upstream, Wish, groups,
+};
 use countersign_policy::calls::{CallFacts, CallNature, Crossing};
 use countersign_policy::display;
 use countersign_policy::effective::Effective;
@@ -113,17 +115,20 @@ impl Crossings for Told {
 }
 
 impl Crossroads {
-    /// Opens the gate of a run. Its socket lies in a folder of its own in `folder`, which is for its owner alone.
-    pub(super) fn open(folder: &Path) -> io::Result<Self> {
+    /// Opens the gate of a run. Its socket lies in a folder of its own in `folder`, which is for its owner alone. The internet is
+    /// reached as programs with the environment `env` reach it.
+    pub(super) fn open(folder: &Path, env: &BTreeMap<String, String>) -> io::Result<Self> {
         let passing = Passing::new(folder)?;
         let listener = bind(passing.path())?;
         let (sender, wishes) = mpsc::channel(WISHES);
         let told = Arc::new(Told { wishes: sender, carried: Mutex::default(), refused: Mutex::default() });
         let ends = CancellationToken::new();
+        let mut settings = countersign_gate::Settings::default();
+        settings.upstream = Upstream::of(|name| env.get(name).map(String::as_str));
         let served = tokio::spawn(Gate::serve(
             listener,
             Arc::clone(&told) as Arc<dyn Crossings>,
-            countersign_gate::Settings::default(),
+            settings,
             ends.clone(),
         ));
         Ok(Self { wishes, told, passing, ends, served })
@@ -390,18 +395,36 @@ mod tests {
     use super::*;
     use pretty_assertions::assert_eq;
     use std::fs;
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
     #[tokio::test]
     async fn a_gate_leaves_no_socket() {
         let top = tempfile::tempdir().unwrap();
         // Longer than the address of a socket can be.
         let folder = top.path().join("long".repeat(40));
-        let served = Crossroads::open(&folder).unwrap();
-        let another = Crossroads::open(&folder).unwrap();
+        let served = Crossroads::open(&folder, &BTreeMap::new()).unwrap();
+        let another = Crossroads::open(&folder, &BTreeMap::new()).unwrap();
         assert!(served.socket().exists() && another.socket().exists());
         drop((served, another));
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
         let mode = std::os::unix::fs::PermissionsExt::mode(&folder.metadata().unwrap().permissions());
         assert_eq!(mode & 0o777, 0o700);
+    }
+    #[tokio::test]
+    async fn the_internet_is_reached_as_the_apps_environment_says() {
+        let folder = tempfile::tempdir().unwrap();
+        // Names are not looked up where a proxy does it, and this proxy cannot be spoken to.
+        let env = BTreeMap::from([("ALL_PROXY".to_owned(), "socks5://127.0.0.1:9".to_owned())]);
+        let mut served = Crossroads::open(folder.path(), &env).unwrap();
+        let mut client = tokio::net::UnixStream::connect(served.socket()).await.unwrap();
+        client.write_all(b"CONNECT a.example:443 HTTP/1.1\r\n\r\n").await.unwrap();
+        let (_, answer) = served.wishes.recv().await.unwrap();
+        answer.send(Ruling::Open).unwrap();
+        let mut said = String::new();
+        client.read_to_string(&mut said).await.unwrap();
+        assert!(
+            said.contains("this machine's own proxy cannot be used: only proxies with http://"),
+            "{said}"
+        );
     }
 }

@@ -3,6 +3,7 @@
 use super::Host;
 use super::crossings::Crossroads;
 use crate::executor::sandbox::{Grounds, Standing, WayOut, Workspace};
+use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::{Mutex as Turn, mpsc};
@@ -104,7 +105,7 @@ impl Host {
             };
             tokio::select! {
                 Some(workspace) = wishes.recv() => {
-                    if let Some(kept) = stand(workspace, &self.grounds()).await {
+                    if let Some(kept) = stand(workspace, &self.base_env, &self.grounds()).await {
                         self.ready.put(kept);
                     }
                 }
@@ -114,8 +115,8 @@ impl Host {
     }
 }
 
-async fn stand(around: Workspace, grounds: &Grounds) -> Option<Kept> {
-    let crossroads = Crossroads::open(&around.caches).ok()?;
+async fn stand(around: Workspace, env: &BTreeMap<String, String>, grounds: &Grounds) -> Option<Kept> {
+    let crossroads = Crossroads::open(&around.caches, env).ok()?;
     let mut workspace = around.clone();
     workspace.way_out = Some(WayOut { socket: crossroads.socket() });
     match Standing::make(&workspace, grounds).await {
