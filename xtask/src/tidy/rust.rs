@@ -31,7 +31,7 @@ pub(super) fn production_code(source: &str) -> String {
     out
 }
 
-/// Every Rust file that is part of a product, with its path: no tests, benchmarks, build steps or tools.
+/// Every Rust file that is part of a product, with its path: no tests, benchmarks, examples, build steps or tools.
 pub(super) fn production_files(tree: &Tree) -> impl Iterator<Item = (&str, &str)> {
     let test_modules = tree.test_modules(test_modules);
     tree.below("", &["rs"]).filter(move |(path, _)| {
@@ -42,6 +42,7 @@ pub(super) fn production_files(tree: &Tree) -> impl Iterator<Item = (&str, &str)
             || path.starts_with("xtask/")
             || path.contains("/tests/")
             || path.contains("/benches/")
+            || path.contains("/examples/")
             || path.ends_with("/build.rs");
         !is_test_module && !beside
     })
@@ -263,6 +264,7 @@ mod tests {
             ("crates/a/src/testing.rs", ""),
             ("crates/a/src/testing/deeper.rs", ""),
             ("crates/a/tests/story.rs", ""),
+            ("crates/a/examples/figures.rs", ""),
         ];
         let tree = Tree::of(&files);
         let paths: Vec<&str> = production_files(&tree).map(|(path, _)| path).collect();
