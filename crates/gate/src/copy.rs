@@ -11,33 +11,30 @@ use tokio::time::timeout;
 /// Bytes that are taken at once of what flows fast. With a quarter of it a tenth less is carried, with twice as much nothing more.
 const MUCH: usize = 4 * 1024 * 1024;
 
-/// Buffers of that size in one gate. More than a few are needed only where more flows at once than a machine has processors. The
-/// others take [`CHUNK`] at once.
+/// Buffers of that size in this process, for all its gates. More than a few are needed only where more flows at once than a machine has
+/// processors. The others take [`CHUNK`] at once.
 const LARGE: usize = 8;
 
 /// How long a large buffer is held while nothing comes: making one takes as long as filling it.
 const HELD: Duration = Duration::from_secs(1);
 
-/// The large buffers of one gate.
-#[derive(Default)]
-pub(crate) struct Buffers {
-    lent: AtomicUsize,
-}
+/// How many have one.
+static LENT: AtomicUsize = AtomicUsize::new(0);
 
-impl Buffers {
-    /// Room for much at once, unless too many have that.
-    fn large(&self) -> Option<Large<'_>> {
+/// The right to a large buffer.
+struct Large(());
+
+impl Large {
+    /// Unless too many have that.
+    fn lent() -> Option<Self> {
         let more = |lent| (lent < LARGE).then_some(lent + 1);
-        self.lent.fetch_update(Relaxed, Relaxed, more).ok().map(|_| Large(self))
+        LENT.fetch_update(Relaxed, Relaxed, more).ok().map(|_| Self(()))
     }
 }
 
-/// The right to a large buffer.
-struct Large<'a>(&'a Buffers);
-
-impl Drop for Large<'_> {
+impl Drop for Large {
     fn drop(&mut self) {
-        self.0.lent.fetch_sub(1, Relaxed);
+        LENT.fetch_sub(1, Relaxed);
     }
 }
 
@@ -49,12 +46,7 @@ pub(crate) trait Counts: Sync {
 
 /// Carries everything from one socket to another until `from` ends. `counts` is asked before anything is sent. Holds no memory while
 /// nothing comes.
-pub(crate) async fn copy(
-    from: &impl Wire,
-    to: &impl Wire,
-    buffers: &Buffers,
-    counts: &impl Counts,
-) -> io::Result<()> {
+pub(crate) async fn copy(from: &impl Wire, to: &impl Wire, counts: &impl Counts) -> io::Result<()> {
     loop {
         from.ready(Interest::READABLE).await?;
         let (mut buffer, mut large) = (Vec::new(), None);
@@ -76,7 +68,7 @@ pub(crate) async fn copy(
                 Err(error) => return Err(error),
             }
             if buffer.len() >= CHUNK && large.is_none() {
-                large = buffers.large();
+                large = Large::lent();
             }
         }
     }

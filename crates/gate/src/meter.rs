@@ -1,6 +1,5 @@
 //! Counts what one connection carries, for whoever is asked, and keeps it to the limit on what may be sent.
 
-use crate::copy::Buffers;
 use crate::first::{First, inspect};
 use crate::ledger::{Spent, Unsent};
 use crate::line::Line;
@@ -65,11 +64,6 @@ impl Meter {
     /// Why the connection ends, if that is a refusal.
     pub(crate) fn refusal(&self) -> Option<Refusal> {
         self.refusal.get().cloned()
-    }
-
-    /// What bytes are carried in.
-    pub(crate) fn buffers(&self) -> &Buffers {
-        &self.keeper.buffers
     }
 
     /// To whoever sees the box from inside.

@@ -1,7 +1,6 @@
 //! From a wish to a connection: ask, resolve once, ask again if the name promised too much, connect to what was judged.
 
 use crate::connect::{NotConnected, through};
-use crate::copy::Buffers;
 use crate::destination::Host;
 use crate::ledger::Ledger;
 use crate::line::Line;
@@ -24,7 +23,6 @@ pub(crate) struct Keeper {
     pub(crate) crossings: Arc<dyn Crossings>,
     pub(crate) settings: Settings,
     pub(crate) ledger: Ledger,
-    pub(crate) buffers: Buffers,
     /// There once the box has handed over where it listens.
     pub(crate) line: OnceLock<Line>,
     held: Semaphore,
@@ -55,15 +53,7 @@ const EACH: Duration = Duration::from_secs(4);
 impl Keeper {
     pub(crate) fn new(crossings: Arc<dyn Crossings>, settings: Settings, names: Names) -> Self {
         let held = Semaphore::new(settings.limits.held.min(Semaphore::MAX_PERMITS));
-        Self {
-            crossings,
-            settings,
-            ledger: Ledger::default(),
-            buffers: Buffers::default(),
-            line: OnceLock::new(),
-            held,
-            names,
-        }
+        Self { crossings, settings, ledger: Ledger::default(), line: OnceLock::new(), held, names }
     }
 
     /// The answer to a wish. Dropping it withdraws the question.

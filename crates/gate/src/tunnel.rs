@@ -20,18 +20,17 @@ use tokio::time::timeout;
 /// Carries a tunnel until both ends have said all, one of them breaks, or what is sent is refused. One end that has said all
 /// still hears the other. Dropping it closes both.
 pub(crate) async fn carry<S: Guest>(client: S, sent: Bytes, way: Way, meter: Meter, first: Duration) {
-    let buffers = meter.buffers();
     let heard = AtomicBool::new(false);
     let up = async {
         begin(&client, sent, &way, &meter, &heard, first).await?;
         let counts = Up { meter: &meter, client: &client, heard: &heard };
-        copy(&client, &way.stream, buffers, &counts).await?;
+        copy(&client, &way.stream, &counts).await?;
         close(&way.stream)
     };
     let down = async {
         meter.down(way.early.len());
         send(&client, &way.early).await?;
-        copy(&way.stream, &client, buffers, &Down(&meter)).await?;
+        copy(&way.stream, &client, &Down(&meter)).await?;
         heard.store(true, Relaxed);
         close(&client)
     };
