@@ -49,6 +49,8 @@ const OTHERWISE: &[(&str, Then)] = &[
     ("countersign allowlist add ", Then::Stays),
     ("countersign rules add ", Then::Stays),
     ("countersign box open ", Then::Stays),
+    // No run changed anything here.
+    (" 4711", Then::Refused),
     // Nobody clicked, so nothing is open.
     ("countersign box close ", Then::Refused),
     ("countersign session clear ", Then::Stays),
