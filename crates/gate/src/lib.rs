@@ -59,7 +59,6 @@ mod http;
 mod ledger;
 mod line;
 mod meter;
-
 mod place;
 mod reach;
 mod relay;
