@@ -22,6 +22,7 @@ use std::time::Duration;
 
 /// Which agent calls, or is to be set up.
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 pub(super) enum HookCommand {
     /// Answer Claude Code's PreToolUse and PermissionRequest hooks.
     ///
@@ -200,7 +201,7 @@ async fn call(paths: &Paths, contract: &'static dyn Contract, args: CallArgs) ->
     let socket = paths.control_socket();
     // A task of its own, so that a fault in it ends in an answer too.
     let answered = tokio::spawn(async move {
-        hook::answer(contract, &options, &socket, &*Ports::system().ids, tokio::io::stdin()).await
+        hook::answer(contract, &options, &socket, &*Ports::system().ids, hook::of_stdin).await
     });
     let answer = tokio::select! {
         biased;

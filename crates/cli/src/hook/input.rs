@@ -5,12 +5,15 @@ use super::Event;
 use countersign_core::json;
 use countersign_protocol::limits::CONTROL_LINE_BYTES;
 use countersign_protocol::tools::SubAgent;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{FileType, fstat};
+use rustix::io::{Errno, ReadWriteFlags, preadv2};
+use rustix::net::{RecvFlags, recv};
 use serde_json::{Map, Value};
-use std::io;
+use std::io::{self, IoSliceMut};
+use std::os::fd::AsFd;
 use std::path::Path;
-use std::time::Duration;
-use tokio::io::{AsyncRead, AsyncReadExt as _};
-use tokio::time::timeout;
+use std::time::{Duration, Instant};
 
 /// A document that came.
 #[derive(Debug)]
@@ -82,21 +85,52 @@ pub(crate) enum BadInput {
     Unreadable(#[from] io::Error),
 }
 
-/// Reads a document to its end, for at most `patience`. Dropping the future loses what was read.
-pub(super) async fn read(input: impl AsyncRead + Unpin, patience: Duration) -> Result<Document, BadInput> {
-    let wait = patience.min(INPUT_WAIT);
-    let limit = u64::try_from(INPUT_BYTES).unwrap_or(u64::MAX).saturating_add(1);
-    let mut bytes = Vec::new();
-    let mut input = input.take(limit);
-    timeout(wait, input.read_to_end(&mut bytes)).await.map_err(|_| BadInput::Slow(wait))??;
-    if bytes.len() > INPUT_BYTES {
-        return Err(BadInput::TooLong);
+/// Reads standard input to its end, for at most `wait`.
+pub(crate) fn of_stdin(wait: Duration) -> Result<Vec<u8>, BadInput> {
+    read(&io::stdin(), wait)
+}
+
+/// Waits in this thread: the agent waits too, and another thread would take it as long as the question to the app.
+fn read(input: &impl AsFd, wait: Duration) -> Result<Vec<u8>, BadInput> {
+    let until = Instant::now() + wait;
+    let (mut bytes, mut piece) = (Vec::new(), [0; 8 * 1024]);
+    while bytes.len() <= INPUT_BYTES {
+        let left = until.saturating_duration_since(Instant::now());
+        let left = Timespec::try_from(left).map_err(|_| BadInput::Slow(wait))?;
+        let read = match poll(&mut [PollFd::new(input, PollFlags::IN)], Some(&left)) {
+            Ok(0) => return Err(BadInput::Slow(wait)),
+            Ok(_) => read_now(input, &mut piece),
+            Err(error) => Err(error),
+        };
+        match read {
+            Ok(0) => return Ok(bytes),
+            Ok(read) => bytes.extend_from_slice(&piece[..read]),
+            Err(Errno::AGAIN | Errno::INTR) => {}
+            Err(error) => return Err(io::Error::from(error).into()),
+        }
     }
-    Document::parse(&bytes)
+    Err(BadInput::TooLong)
+}
+
+/// Reads what is there. Whoever else reads the same pipe may have been quicker, and the wait for more has an end.
+fn read_now(input: &impl AsFd, piece: &mut [u8]) -> Result<usize, Errno> {
+    match FileType::from_raw_mode(fstat(input)?.st_mode) {
+        FileType::Socket => recv(input, piece, RecvFlags::DONTWAIT).map(|(_, read)| read),
+        FileType::Fifo => {
+            let current = u64::MAX;
+            match preadv2(input, &mut [IoSliceMut::new(piece)], current, ReadWriteFlags::NOWAIT) {
+                // A kernel from before 6.4.
+                Err(Errno::OPNOTSUPP) => rustix::io::read(input, piece),
+                read => read,
+            }
+        }
+        _ => rustix::io::read(input, piece),
+    }
 }
 
 impl Document {
-    fn parse(bytes: &[u8]) -> Result<Self, BadInput> {
+    /// What one consists of.
+    pub(super) fn parse(bytes: &[u8]) -> Result<Self, BadInput> {
         if bytes.trim_ascii().is_empty() {
             return Err(BadInput::Empty);
         }
@@ -194,9 +228,6 @@ const FOLDER: &str = "an absolute path";
 /// Longest document, in bytes: the call has to fit into a line of the control channel, and is about as long there.
 const INPUT_BYTES: usize = CONTROL_LINE_BYTES;
 
-/// How long an agent may take for its document: it writes it in one go when it starts the hook.
-const INPUT_WAIT: Duration = Duration::from_secs(10);
-
 /// Characters of a text that a complaint about it repeats.
 const SHOWN_CHARS: usize = 100;
 
@@ -204,7 +235,10 @@ const SHOWN_CHARS: usize = 100;
 mod tests {
     use super::*;
     use pretty_assertions::assert_eq;
-    use tokio::io::duplex;
+    use std::fs::File;
+    use std::io::{Read, Seek, Write};
+    use std::os::fd::OwnedFd;
+    use std::os::unix::net::UnixStream;
 
     fn complaint(text: &str) -> String {
         let parsed = Document::parse(text.as_bytes());
@@ -290,24 +324,86 @@ mod tests {
         }
     }
 
-    #[tokio::test(start_paused = true)]
-    async fn what_does_not_end_is_not_waited_for() {
-        let (near, _far) = duplex(16);
-        let error = read(near, Duration::from_secs(3)).await.unwrap_err();
-        assert_eq!(error.to_string(), "expected standard input to end within 3 s");
-        let (near, _far) = duplex(16);
-        let error = read(near, Duration::from_secs(500)).await.unwrap_err();
-        assert!(matches!(error, BadInput::Slow(INPUT_WAIT)), "{error}");
+    /// What comes of what is written into each kind of end that an agent may hand to a hook.
+    fn check(written: &[u8], ends: bool, wait: Duration) -> Vec<Result<Vec<u8>, String>> {
+        let piped = {
+            let (reader, writer) = io::pipe().unwrap();
+            spread(written, ends, wait, reader.into(), writer.into())
+        };
+        let sent = {
+            let (reader, writer) = UnixStream::pair().unwrap();
+            spread(written, ends, wait, reader.into(), writer.into())
+        };
+        vec![piped, sent]
     }
 
-    #[tokio::test]
-    async fn only_so_much_is_read() {
+    fn spread(
+        written: &[u8],
+        ends: bool,
+        wait: Duration,
+        reader: OwnedFd,
+        writer: OwnedFd,
+    ) -> Result<Vec<u8>, String> {
+        std::thread::scope(|scope| {
+            let mut writer = File::from(writer);
+            let kept = scope.spawn(move || {
+                // Whoever reads may have had enough.
+                let _ = writer.write_all(written);
+                (!ends).then_some(writer)
+            });
+            let read = read(&reader, wait).map_err(|error| error.to_string());
+            drop(reader);
+            drop(kept.join().unwrap());
+            read
+        })
+    }
+
+    #[test]
+    fn what_does_not_end_is_not_waited_for() {
+        for written in ["", "{}"] {
+            for read in check(written.as_bytes(), false, Duration::from_millis(30)) {
+                assert_eq!(read.unwrap_err(), "expected standard input to end within 0.03 s");
+            }
+        }
+    }
+
+    #[test]
+    fn only_so_much_is_read() {
         let fits = format!("{{\"a\":\"{}\"}}", "x".repeat(INPUT_BYTES - 8));
         assert_eq!(fits.len(), INPUT_BYTES);
-        assert!(read(fits.as_bytes(), INPUT_WAIT).await.unwrap().has("a"));
-        let long = format!("{fits} ");
-        assert!(matches!(read(long.as_bytes(), INPUT_WAIT).await, Err(BadInput::TooLong)));
-        let endless = tokio::io::repeat(b'{');
-        assert!(matches!(read(endless, INPUT_WAIT).await, Err(BadInput::TooLong)));
+        for read in check(fits.as_bytes(), true, PATIENCE) {
+            assert!(Document::parse(&read.unwrap()).unwrap().has("a"));
+        }
+        let long = format!("{fits}  ");
+        for ends in [true, false] {
+            for read in check(long.as_bytes(), ends, PATIENCE) {
+                assert!(read.unwrap_err().starts_with("expected at most"));
+            }
+        }
     }
+
+    #[test]
+    fn files_are_read_too() {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(b"{}").unwrap();
+        file.rewind().unwrap();
+        assert_eq!(read(&file, PATIENCE).unwrap(), b"{}");
+        assert_eq!(read(&File::open("/dev/null").unwrap(), PATIENCE).unwrap(), b"");
+        let refused = read(&File::open("/").unwrap(), PATIENCE).unwrap_err();
+        assert!(refused.to_string().starts_with("standard input cannot be read"), "{refused}");
+    }
+
+    #[test]
+    fn what_another_reader_took_is_not_waited_for() {
+        let (mut reader, mut writer) = io::pipe().unwrap();
+        writer.write_all(b"{}").unwrap();
+        reader.read_exact(&mut [0; 2]).unwrap();
+        assert_eq!(read_now(&reader, &mut [0; 8]).unwrap_err(), Errno::AGAIN);
+        let (mut reader, mut writer) = UnixStream::pair().unwrap();
+        writer.write_all(b"{}").unwrap();
+        reader.read_exact(&mut [0; 2]).unwrap();
+        assert_eq!(read_now(&reader, &mut [0; 8]).unwrap_err(), Errno::AGAIN);
+    }
+
+    const PATIENCE: Duration = Duration::from_secs(20);
 }

@@ -6,11 +6,14 @@ use rustix::process::{PidfdFlags, getppid, pidfd_open};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::thread;
+use std::time::Duration;
 use tokio::sync::oneshot;
+use tokio::time::sleep;
 
 /// Ends when nobody waits any more: the other end of standard output was closed, or whoever started this process has ended. Where
 /// neither can be watched it never ends.
 pub(crate) async fn gone() {
+    sleep(AT_ONCE).await;
     let (tell, told) = oneshot::channel();
     // A thread that nobody joins: it blocks for as long as the process lives.
     let watching = thread::Builder::new().name("listener".to_owned()).spawn(move || {
@@ -64,3 +67,6 @@ fn watch(output: impl AsFd, parent: Parent) -> io::Result<()> {
         }
     }
 }
+
+/// What a rule or the policy decides is answered before that, and sooner than a thread begins.
+const AT_ONCE: Duration = Duration::from_millis(50);

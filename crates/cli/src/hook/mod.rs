@@ -23,6 +23,7 @@ pub(crate) use codex::Codex;
 pub(crate) use copilot::Copilot;
 pub(crate) use gemini::Gemini;
 pub(crate) use generic::Generic;
+pub(crate) use input::{BadInput, of_stdin};
 pub(crate) use qwen::Qwen;
 
 pub(crate) use countersign_agents::Event;
@@ -31,12 +32,11 @@ use countersign_agents::Agent;
 use countersign_approvals::ports::IdSource;
 use countersign_protocol::session_events::SessionEvent;
 use countersign_protocol::tools::{Permission, ToolCall, ToolCaller, ToolFailure};
-use input::{BadInput, Called, Document};
+use input::{Called, Document};
 use question::Unanswered;
 use serde_json::{Map, Value};
 use std::path::Path;
 use std::time::Duration;
-use tokio::io::AsyncRead;
 use tokio::time::Instant;
 
 /// How one agent says what it wants to do, and how it wants to be answered.
@@ -189,21 +189,21 @@ pub(crate) struct Options {
     pub(crate) event: Option<Event>,
 }
 
-/// Reads a call from `input`, asks the app behind `socket`, and says what the agent is to be told. It ends within the time that
-/// the options give, whatever happens. Dropping the future takes the question back.
+/// Takes a call from `input`, which has so long for it, asks the app behind `socket`, and says what the agent is to be told. It ends
+/// within the time that the options give, whatever happens. Dropping the future takes the question back.
 pub(crate) async fn answer(
     contract: &dyn Contract,
     options: &Options,
     socket: &Path,
     ids: &dyn IdSource,
-    input: impl AsyncRead + Unpin,
+    input: impl FnOnce(Duration) -> Result<Vec<u8>, BadInput>,
 ) -> HookAnswer {
     let patience = options.timeout.unwrap_or_else(|| contract.patience());
     // Settings from before that was known say more, and the agent would go on as if nobody had been asked.
     let most = countersign_agents::by_name(contract.name()).and_then(Agent::most_patience);
     let patience = most.map_or(patience, |most| patience.min(most));
     let until = Instant::now() + patience;
-    let document = match input::read(input, patience).await {
+    let document = match input(patience.min(INPUT_WAIT)).and_then(|bytes| Document::parse(&bytes)) {
         Ok(document) => document,
         Err(error) => return could_not_ask(contract, options.event, Cause::Refused, &error),
     };
@@ -355,6 +355,9 @@ impl Verdict {
 fn sentence(error: &dyn std::error::Error) -> String {
     format!("Countersign could not be asked: {error}")
 }
+
+/// How long an agent may take for its document: it writes it in one go when it starts the hook.
+const INPUT_WAIT: Duration = Duration::from_secs(10);
 
 /// What an agent is told that would have to run another command than it asked about, and cannot be told which.
 const NO_OTHER_COMMAND: &str =

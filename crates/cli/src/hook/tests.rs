@@ -77,6 +77,7 @@ impl Rig {
     }
 
     async fn answer(&self, contract: &dyn Contract, options: &Options, input: &[u8]) -> HookAnswer {
+        let input = |_| Ok(input.to_vec());
         answer(contract, options, &self.socket(), &*Ports::system().ids, input).await
     }
 
@@ -641,18 +642,9 @@ fn nothing_but_an_allow_of_the_app_looks_like_one() {
 
 #[tokio::test]
 async fn an_input_that_breaks_is_denied() {
-    struct Broken;
-    impl AsyncRead for Broken {
-        fn poll_read(
-            self: std::pin::Pin<&mut Self>,
-            _: &mut std::task::Context<'_>,
-            _: &mut tokio::io::ReadBuf<'_>,
-        ) -> std::task::Poll<std::io::Result<()>> {
-            std::task::Poll::Ready(Err(ErrorKind::ConnectionReset.into()))
-        }
-    }
     let rig = Rig::new(App::allows());
-    let answer = answer(&Gemini, &Options::default(), &rig.socket(), &*Ports::system().ids, Broken).await;
+    let broken = |_| Err(std::io::Error::from(ErrorKind::ConnectionReset).into());
+    let answer = answer(&Gemini, &Options::default(), &rig.socket(), &*Ports::system().ids, broken).await;
     assert!(denies(&answer) && answer.reason.unwrap().contains("cannot be read"));
 }
 
