@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 #[derive(Clone, Debug, Subcommand)]
+#[command(defer = true)]
 pub(crate) enum BoxCommand {
     /// Open a folder: what would be asked about there runs in a box; takes effect after a confirmation in the app's window.
     Open(OpenArgs),

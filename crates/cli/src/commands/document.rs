@@ -28,6 +28,7 @@ use countersign_protocol::trace::{PolicyLayer, TestVerdict};
 use serde::Serialize;
 
 #[derive(Clone, Debug, Subcommand)]
+#[command(defer = true)]
 pub(crate) enum PolicyCommand {
     /// Show what is in force for every agent, and which layer says so.
     Show,
@@ -63,6 +64,7 @@ enum Field {
 }
 
 #[derive(Clone, Debug, Subcommand)]
+#[command(defer = true)]
 pub(crate) enum AllowlistCommand {
     /// List the entries.
     List {

@@ -30,6 +30,7 @@ pub(crate) struct HistoryArgs {
 }
 
 #[derive(Clone, Debug, Subcommand)]
+#[command(defer = true)]
 enum HistoryCommand {
     /// Check the hash chains: exit code 0 when nobody changed or removed a line, 1 otherwise.
     Verify {

@@ -85,6 +85,7 @@ struct Cli {
 }
 
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 enum Command {
     /// Run a command, asking if the policy says so; prints its output and exits with its code.
     Exec(exec::ExecArgs),

@@ -29,6 +29,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 #[derive(Clone, Debug, Subcommand)]
+#[command(defer = true)]
 pub(crate) enum RulesCommand {
     /// List the rules and whether each still counts.
     List {
@@ -56,6 +57,7 @@ pub(crate) enum RulesCommand {
 }
 
 #[derive(Clone, Debug, Subcommand)]
+#[command(defer = true)]
 pub(crate) enum PresetCommand {
     /// List the presets and whether each is on.
     List,

@@ -21,6 +21,7 @@ use zbus::{Connection, Proxy, connection};
 
 /// What to do with the service.
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 pub(super) enum ServiceCommand {
     /// Write the service, have it start with every log-on, and start it now.
     ///

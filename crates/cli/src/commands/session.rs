@@ -13,6 +13,7 @@ use serde::Serialize;
 
 /// Subcommands of `session`.
 #[derive(Clone, Debug, Subcommand)]
+#[command(defer = true)]
 pub(crate) enum SessionCommand {
     /// List sessions with settings of their own.
     List,

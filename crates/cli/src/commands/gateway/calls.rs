@@ -89,6 +89,7 @@ pub(super) struct PolicyArgs {
 }
 
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 enum Policy {
     /// Show the document
     Show {

@@ -31,6 +31,7 @@ pub(super) struct GatewayArgs {
 
 /// What to ask of a gateway.
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 enum Call {
     /// Say whether a gateway answers, and what it lets this command do
     Status(calls::GatewayTarget),
