@@ -239,7 +239,7 @@ async fn run(
             message = inbox.recv() => message.map_or(Step::End, Step::Take),
             () = until(flush_at) => Step::Flush,
         };
-        // Every run waits for two lines, and each takes less time than asking another thread for it.
+        // Every run waits for two lines and whether there is room for them, and each takes less time than asking another thread for it.
         let step = match step {
             Step::Take(Message::Append(append)) => match writer.spot() {
                 Some(spot) => {
@@ -249,6 +249,11 @@ async fn run(
                 }
                 None => Step::Take(Message::Append(append)),
             },
+            Step::Take(Message::Ready(reply)) if listeners.health.is_well() && writer.has_kept_room() => {
+                // An asker that left is no error.
+                let _ = reply.send(Ok(()));
+                continue;
+            }
             step => step,
         };
         let ends = matches!(step, Step::End);

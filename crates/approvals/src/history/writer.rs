@@ -166,6 +166,15 @@ impl Writer {
         }
     }
 
+    /// Whether room for the next lines was kept before, and nothing has to be written first.
+    pub(super) fn has_kept_room(&self) -> bool {
+        let is_kept = |spot: Spot| {
+            let tail = &spot.known.tails[index(ChainName::Unasked)];
+            tail.reserved >= tail.len + RESERVE_BYTES
+        };
+        !self.owes_lines() && self.spot().is_some_and(is_kept)
+    }
+
     /// Whether the next lines find room: the system is asked to keep it.
     pub(super) fn ready(&mut self) -> Result<Vec<HistoryEntry>, HistoryError> {
         let (Spot { _lock, mut known }, mut written) = self.locked()?;

@@ -51,7 +51,7 @@ impl Host {
         past: &[Past],
     ) -> Vec<RungBreadth> {
         let in_force = self.in_force(agent).await;
-        let trust = self.parts.trusts.of(agent).await;
+        let trust = self.parts.trusts.of(agent);
         let current = self.parts.rules.refresh().await;
         let uses = HashMap::new();
         let now_ms = self.parts.ports.clock.now_ms();
@@ -125,7 +125,7 @@ impl Host {
             let trust = match trusts.get(&past.agent) {
                 Some(trust) => Arc::clone(trust),
                 None => {
-                    let trust = self.parts.trusts.of(&past.agent).await;
+                    let trust = self.parts.trusts.of(&past.agent);
                     trusts.insert(&past.agent, Arc::clone(&trust));
                     trust
                 }

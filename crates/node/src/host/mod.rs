@@ -79,7 +79,6 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
@@ -116,14 +115,15 @@ pub struct Parts {
 
 /// Knows what each agent's commands may do without an entry, as it is set now.
 pub trait Trusts: Send + Sync {
-    /// For a command of this agent. Where it cannot be told, nothing is trusted.
-    fn of<'a>(&'a self, agent: &'a AgentId) -> Pin<Box<dyn Future<Output = Arc<Trust>> + Send + 'a>>;
+    /// For a command of this agent. Where it cannot be told, nothing is trusted. Every decision waits for it: a look at a small file at
+    /// most.
+    fn of(&self, agent: &AgentId) -> Arc<Trust>;
 }
 
 /// The same for all agents, whenever it is asked for.
 impl Trusts for Arc<Trust> {
-    fn of<'a>(&'a self, _: &'a AgentId) -> Pin<Box<dyn Future<Output = Arc<Trust>> + Send + 'a>> {
-        Box::pin(std::future::ready(Self::clone(self)))
+    fn of(&self, _: &AgentId) -> Arc<Trust> {
+        Self::clone(self)
     }
 }
 
@@ -424,7 +424,7 @@ impl Host {
     /// Resolves policy and facts. The document is read again if it changed on disk.
     async fn judge(&self, checked: &Checked) -> Result<Judged, Refusal> {
         let in_force = self.in_force(&checked.agent).await;
-        let trust = self.parts.trusts.of(&checked.agent).await;
+        let trust = self.parts.trusts.of(&checked.agent);
         let (analysis, facts) = self.probe(&checked.argv, &checked.cwd, trust.profile);
         if facts.cwd.is_none() {
             return Err(Refusal::unavailable(&NotRunnable::CwdUnavailable.to_string(), "cwd-unavailable"));

@@ -55,7 +55,7 @@ impl Host {
         look: impl FnOnce(&Subject<'_>) -> R,
     ) -> R {
         let in_force = self.in_force(agent).await;
-        let trust = self.parts.trusts.of(agent).await;
+        let trust = self.parts.trusts.of(agent);
         let home = self.parts.home.to_string_lossy();
         let (analysis, facts) = self.probe(argv, cwd.unwrap_or(&home), trust.profile);
         let own = self.own_rules(agent, None, &analysis, &facts).await;
