@@ -209,6 +209,23 @@ fn lines_count_up_and_follow_each_other() {
     assert_eq!(check(rig.dir.path()), sound(6));
 }
 
+#[test]
+fn room_that_was_kept_is_known_until_somebody_else_writes_or_lines_are_owed() {
+    let mut rig = Rig::new();
+    assert!(!rig.writer.has_kept_room());
+    rig.writer.ready().unwrap();
+    rig.append_unasked(1);
+    assert!(rig.writer.has_kept_room());
+    rig.reopened().append(None, by_rule("main", "ls")).unwrap();
+    assert!(!rig.writer.has_kept_room());
+    rig.writer.ready().unwrap();
+    assert!(rig.writer.has_kept_room());
+    while !rig.writer.owes_lines() {
+        rig.append_unasked(1);
+    }
+    assert!(!rig.writer.has_kept_room());
+}
+
 /// Positions of what a writer writes when it is to write one line.
 fn appended(mut writer: Writer) -> Vec<u64> {
     writer.append(None, event("x")).unwrap().iter().map(|entry| entry.seq).collect()
