@@ -13,17 +13,18 @@ use tokio::time::sleep;
 /// Ends when nobody waits any more: the other end of standard output was closed, or whoever started this process has ended. Where
 /// neither can be watched it never ends.
 pub(crate) async fn gone() {
+    // Whoever takes the place of a parent that ends is nobody to wait for.
+    let parent = parent();
     sleep(AT_ONCE).await;
     let (tell, told) = oneshot::channel();
     // A thread that nobody joins: it blocks for as long as the process lives.
-    let watching = thread::Builder::new().name("listener".to_owned()).spawn(move || {
-        match watch(io::stdout(), parent()) {
+    let watching =
+        thread::Builder::new().name("listener".to_owned()).spawn(move || match watch(io::stdout(), parent) {
             Ok(()) => {
                 let _ = tell.send(());
             }
             Err(error) => tracing::debug!(%error, "nobody sees whether the agent is still there"),
-        }
-    });
+        });
     if watching.is_err() || told.await.is_err() {
         std::future::pending::<()>().await;
     }
@@ -68,5 +69,5 @@ fn watch(output: impl AsFd, parent: Parent) -> io::Result<()> {
     }
 }
 
-/// What a rule or the policy decides is answered before that, and sooner than a thread begins.
+/// What needs no person is answered before that, and a thread is not needed for it.
 const AT_ONCE: Duration = Duration::from_millis(50);
