@@ -84,6 +84,7 @@ struct Cli {
     command: Command,
 }
 
+// Deferred like those of all groups: to describe every command takes longer than a hook may take for the start.
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 enum Command {

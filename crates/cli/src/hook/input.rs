@@ -90,7 +90,7 @@ pub(crate) fn of_stdin(wait: Duration) -> Result<Vec<u8>, BadInput> {
     read(&io::stdin(), wait)
 }
 
-/// Waits in this thread: the agent waits too, and another thread would take it as long as the question to the app.
+/// Waits in this thread, where nothing else is to be done yet: starting another one takes about as long as asking the app.
 fn read(input: &impl AsFd, wait: Duration) -> Result<Vec<u8>, BadInput> {
     let until = Instant::now() + wait;
     let (mut bytes, mut piece) = (Vec::new(), [0; 8 * 1024]);
