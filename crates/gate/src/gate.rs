@@ -3,6 +3,7 @@
 use crate::guest::Guest;
 use crate::handed::{MARK, take};
 use crate::line::{Caller, Ends, Line};
+use crate::loopback::{self, Loopback, SETTLE};
 use crate::reach::{Keeper, Names};
 use crate::settings::Settings;
 use crate::wire::{self, CHUNK};
@@ -10,11 +11,12 @@ use crate::wish::Crossings;
 use crate::{http, socks};
 use rustix::net::{RecvFlags, SendFlags};
 use std::io;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::io::Interest;
+use tokio::io::{AsyncWriteExt as _, Interest};
 use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -50,20 +52,22 @@ pub(crate) async fn serve(
     let ends = ends.child_token();
     let _dropped = ends.clone().drop_guard();
     let places = Semaphore::new(keeper.settings.limits.connections.min(Semaphore::MAX_PERMITS));
-    let served = Served { keeper, places: Arc::new(places), connections: TaskTracker::new(), ends };
-    let mut is_first = true;
+    let (settles, settling) = mpsc::channel(1);
+    let served = Served { keeper, places: Arc::new(places), connections: TaskTracker::new(), ends, settles };
+    let mut first = Some(settling);
     loop {
         let accepted = tokio::select! {
             () = served.ends.cancelled() => break,
             accepted = listener.accept() => accepted,
         };
         match accepted {
-            // It comes before anything runs in the box that is not ours.
-            Ok((stream, _)) if std::mem::take(&mut is_first) => {
-                served.admit(stream, async |stream, served, place| served.begin(stream, place).await)
-            }
-            Ok((stream, _)) => served
-                .admit(stream, async |stream, served, _place| served.attend(stream, Caller::default()).await),
+            Ok((stream, _)) => match first.take() {
+                // It comes before anything runs in the box that is not ours.
+                Some(settling) => served.admit(stream, async move |stream, served, place| {
+                    served.begin(stream, place, settling).await
+                }),
+                None => served.admit(stream, async |stream, served, _place| served.hear(stream).await),
+            },
             Err(error) => {
                 tracing::warn!(%error, "no connection of a box can be taken");
                 let _ = timeout(PAUSE, served.ends.cancelled()).await;
@@ -78,11 +82,13 @@ pub(crate) async fn serve(
 
 /// A gate that is served.
 #[derive(Clone)]
-struct Served {
+pub(crate) struct Served {
     keeper: Arc<Keeper>,
     places: Arc<Semaphore>,
     connections: TaskTracker,
     ends: CancellationToken,
+    /// To whoever sees to the loopback, if somebody does.
+    settles: mpsc::Sender<oneshot::Sender<()>>,
 }
 
 impl Served {
@@ -101,37 +107,83 @@ impl Served {
         });
     }
 
+    pub(crate) fn keeper(&self) -> &Arc<Keeper> {
+        &self.keeper
+    }
+
+    pub(crate) fn loopback(&self) -> &Loopback {
+        &self.keeper.settings.loopback
+    }
+
     /// The first connection brings where the box listens, or is one like all others.
-    async fn begin(self, stream: UnixStream, place: OwnedSemaphorePermit) -> io::Result<()> {
+    async fn begin(
+        self,
+        stream: UnixStream,
+        place: OwnedSemaphorePermit,
+        settling: mpsc::Receiver<oneshot::Sender<()>>,
+    ) -> io::Result<()> {
         let limit = self.keeper.settings.limits.handshake;
         let first = timeout(limit, look(&stream)).await.map_err(|_| io::ErrorKind::TimedOut)??;
         if first != MARK {
+            drop(settling);
             return self.attend(stream, Caller::default()).await;
         }
         let port = take(&stream).await?;
+        let at = port.local_addr()?;
         drop(place);
         let (line, carrying) = Line::through(stream);
-        let _ = self.keeper.line.set(line);
-        tokio::join!(carrying, self.listen(port));
+        let _ = self.keeper.line.set(line.clone());
+        let listens = self.take(&port, async |stream: TcpStream, client, served: Self| {
+            stream.set_nodelay(true)?;
+            let gate = stream.local_addr()?;
+            let caller = Caller::behind(served.keeper.line.get(), Ends { client, gate });
+            served.attend(stream, caller).await
+        });
+        tokio::join!(carrying, listens, loopback::attend(&self, line, at, settling));
         Ok(())
     }
 
-    /// Takes what connects in the box. Ends by being dropped.
-    async fn listen(&self, port: TcpListener) {
+    /// Takes what connects to a port in the box, and has each connection attended. Ends by being dropped.
+    pub(crate) async fn take<F>(
+        &self,
+        port: &TcpListener,
+        attend: impl Fn(TcpStream, SocketAddr, Self) -> F + Clone + Send,
+    ) where
+        F: Future<Output = io::Result<()>> + Send + 'static,
+    {
         loop {
             match port.accept().await {
-                Ok((stream, client)) => self.admit(stream, async move |stream: TcpStream, served, _place| {
-                    stream.set_nodelay(true)?;
-                    let gate = stream.local_addr()?;
-                    let caller = Caller::behind(served.keeper.line.get(), Ends { client, gate });
-                    served.attend(stream, caller).await
-                }),
+                Ok((stream, client)) => {
+                    let attend = attend.clone();
+                    self.admit(stream, move |stream, served, place| {
+                        let attended = attend(stream, client, served);
+                        async move {
+                            let _place = place;
+                            attended.await
+                        }
+                    });
+                }
                 Err(error) => {
                     tracing::warn!(%error, "no connection in a box can be taken");
                     tokio::time::sleep(PAUSE).await;
                 }
             }
         }
+    }
+
+    /// Looks at the first byte of a connection to the socket itself.
+    async fn hear(self, mut stream: UnixStream) -> io::Result<()> {
+        let limit = self.keeper.settings.limits.handshake;
+        let first = timeout(limit, look(&stream)).await.map_err(|_| io::ErrorKind::TimedOut)??;
+        if first != SETTLE {
+            return self.attend(stream, Caller::default()).await;
+        }
+        let (done, is_done) = oneshot::channel();
+        // Where nobody sees to the loopback, it is as it will be.
+        if self.settles.send(done).await.is_ok() {
+            let _ = is_done.await;
+        }
+        stream.write_u8(SETTLE).await
     }
 
     /// Looks at the first byte.

@@ -16,6 +16,9 @@
 //! 4. What goes up is counted per destination. What would exceed [`Limits::upload`] is held, not sent, until
 //!    [`Because::Upload`] was answered.
 //!
+//! The loopback of a box is its own. What neighbours serve on theirs ([`Neighbourhood`]) is reached there all the same, and so are
+//! services of this machine that are named, as wishes: [`Loopback`].
+//!
 //! Nothing here knows approvals or rules, and nothing is remembered beyond one gate.
 //!
 //! ```no_run
@@ -58,6 +61,8 @@ mod hang_up;
 mod http;
 mod ledger;
 mod line;
+mod listening;
+mod loopback;
 mod meter;
 mod place;
 mod reach;
@@ -78,8 +83,10 @@ pub use environment::{WayOut, environment};
 pub use gate::Gate;
 pub use groups::{Group, Pattern, groups};
 pub use line::Caller;
+pub use listening::listening;
+pub use loopback::{Loopback, Neighbourhood, by_name};
 pub use place::Place;
-pub use relay::{Relay, relay};
+pub use relay::{Relay, relay, settled};
 pub use said::Client;
 pub use settings::{Limits, NotAProxy, Settings, Upstream};
 pub use wish::{Because, Bytes, Crossings, Protocol, Refusal, Ruling, Wish};

@@ -1,17 +1,25 @@
-//! What the gate asks the relay about connections in the box, whose processes and sockets only the relay sees: a length and JSON each
-//! way, one question after the other.
+//! What the gate asks the relay, whose processes, sockets and loopback only the relay sees: a length and JSON each way, one question
+//! after the other. Where a socket is asked for, it follows the answer.
 //!
 //! Whatever is in the box may have a hand in the answers. They are shown to a person, and prove nothing.
 
+use crate::handed::{self, give, receive};
+use crate::listening::{MOST, listening};
 use crate::said::{Client, framed, read};
 use crate::who::{Who, is_left_by_all};
-use crate::wire::send;
+use crate::wire::{Wire as _, send};
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, ipproto, socket_with};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::fmt;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpListener};
+use std::os::fd::OwnedFd;
 use std::time::Duration;
-use tokio::net::UnixStream;
+use tokio::io::Interest;
+use tokio::net::{TcpStream, UnixStream};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
@@ -28,6 +36,31 @@ pub(crate) enum Question {
     Who(Ends),
     /// Whether nobody has it any more. The answer is `true` or `false`.
     IsLeft(Ends),
+    /// Where programs listen. The answer is a list of addresses.
+    Servers,
+    /// To listen at an address of loopback. The answer is whether that can be, and then the socket.
+    Listen(SocketAddr),
+    /// To connect to one. The answer is whether somebody listens there, and then the socket.
+    Connect(SocketAddr),
+}
+
+impl Question {
+    /// Whether a socket follows an answer that says `true`.
+    fn wants_a_socket(self) -> bool {
+        matches!(self, Self::Listen(_) | Self::Connect(_))
+    }
+}
+
+/// What came back.
+struct Answer {
+    said: Vec<u8>,
+    socket: Option<OwnedFd>,
+}
+
+impl Answer {
+    fn parse<T: DeserializeOwned>(&self) -> Option<T> {
+        serde_json::from_slice(&self.said).ok()
+    }
 }
 
 /// How long an answer may take. The box can be so busy that its first program hardly runs, and a name is not worth waiting for.
@@ -40,7 +73,7 @@ const WAITING: usize = 64;
 #[derive(Clone)]
 pub(crate) struct Line(mpsc::Sender<Asked>);
 
-type Asked = (Question, oneshot::Sender<Vec<u8>>);
+type Asked = (Question, oneshot::Sender<Answer>);
 
 impl Line {
     /// A line through `relay`, and what has to run for it.
@@ -51,17 +84,35 @@ impl Line {
 
     /// The program behind a connection, if it was seen.
     pub(crate) async fn who(&self, ends: Ends) -> Option<Client> {
-        let client = Client::parse(&self.ask(Question::Who(ends)).await?).ok()?;
+        let client = Client::parse(&self.ask(Question::Who(ends)).await?.said).ok()?;
         (!client.chain.is_empty()).then_some(client)
     }
 
     /// Whether nobody has the client's end any more. A program that only has said all still has it.
     pub(crate) async fn is_left(&self, ends: Ends) -> bool {
         let answer = self.ask(Question::IsLeft(ends)).await;
-        answer.is_some_and(|answer| serde_json::from_slice(&answer).unwrap_or(false))
+        answer.is_some_and(|answer| answer.parse().unwrap_or(false))
     }
 
-    async fn ask(&self, question: Question) -> Option<Vec<u8>> {
+    /// Addresses at which programs of the box listen, and the gate, if the answer can be read.
+    pub(crate) async fn servers(&self) -> Option<BTreeSet<SocketAddr>> {
+        let found: Vec<SocketAddr> = self.ask(Question::Servers).await?.parse()?;
+        Some(found.into_iter().filter(|at| at.ip().is_loopback() && at.port() != 0).take(MOST).collect())
+    }
+
+    /// What listens in the box at an address of loopback from now on, if nothing else does.
+    pub(crate) async fn listen(&self, at: SocketAddr) -> Option<tokio::net::TcpListener> {
+        handed::port(self.ask(Question::Listen(at)).await?.socket?).ok()
+    }
+
+    /// A connection to what listens in the box at an address of loopback. Nothing where it is not made within two seconds.
+    pub(crate) async fn connect(&self, at: SocketAddr) -> Option<TcpStream> {
+        let stream = handed::connection(self.ask(Question::Connect(at)).await?.socket?).ok()?;
+        timeout(ANSWERED, stream.writable()).await.ok()?.ok()?;
+        stream.take_error().ok()?.is_none().then_some(stream)
+    }
+
+    async fn ask(&self, question: Question) -> Option<Answer> {
         let (answer, answered) = oneshot::channel();
         self.0.send((question, answer)).await.ok()?;
         answered.await.ok()
@@ -97,7 +148,11 @@ async fn carry(mut relay: UnixStream, mut asked: mpsc::Receiver<Asked>) {
     while let Some((question, answer)) = asked.recv().await {
         let asking = async {
             send(&relay, &framed(&question)?).await?;
-            read(&mut relay).await
+            let mut answer = Answer { said: read(&mut relay).await?, socket: None };
+            if question.wants_a_socket() && answer.parse() == Some(true) {
+                answer.socket = Some(relay.when(Interest::READABLE, || receive(&relay)).await?);
+            }
+            Ok::<_, io::Error>(answer)
         };
         match timeout(ANSWERED, asking).await.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into())) {
             // Whoever asked may wait no more.
@@ -119,13 +174,35 @@ pub(crate) async fn answer(mut gate: UnixStream) -> io::Result<()> {
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(()),
             Err(error) => return Err(error),
         };
-        let answer = match question {
+        let (answer, socket) = match question {
             Question::Who(ends) => {
-                framed(&Client::new(who.opened(ends.client, ends.gate).unwrap_or_default()))
+                (framed(&Client::new(who.opened(ends.client, ends.gate).unwrap_or_default())), None)
             }
-            Question::IsLeft(ends) => framed(&is_left_by_all(ends.client, ends.gate)),
+            Question::IsLeft(ends) => (framed(&is_left_by_all(ends.client, ends.gate)), None),
+            Question::Servers => (framed(&listening()), None),
+            Question::Listen(at) => with(TcpListener::bind(at).map(OwnedFd::from)),
+            Question::Connect(at) => with(connected(at)),
         };
         send(&gate, &answer?).await?;
+        if let Some(socket) = socket {
+            gate.when(Interest::WRITABLE, || give(&socket, &gate)).await?;
+        }
+    }
+}
+
+/// Whether there is a socket, and that.
+fn with(socket: io::Result<OwnedFd>) -> (io::Result<Vec<u8>>, Option<OwnedFd>) {
+    (framed(&socket.is_ok()), socket.ok())
+}
+
+/// A connection that is made, or will be: whoever gets it waits.
+fn connected(to: SocketAddr) -> io::Result<OwnedFd> {
+    let family = if to.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = socket_with(family, SocketType::STREAM, flags, Some(ipproto::TCP))?;
+    match rustix::net::connect(&socket, &to) {
+        Ok(()) | Err(Errno::INPROGRESS) => Ok(socket),
+        Err(error) => Err(error.into()),
     }
 }
 
@@ -172,6 +249,86 @@ mod tests {
     async fn t22_a_relay_that_is_silent_or_says_too_much_names_nothing_and_holds_nothing_up() {
         assert_eq!(check(b"").await, [None, None]);
         assert_eq!(check(b"\xff\xff{}").await, [None, None]);
+    }
+
+    /// A relay that answers, on the loopback of this machine.
+    fn relay() -> Line {
+        let (gate, relay) = UnixStream::pair().unwrap();
+        let (line, carrying) = Line::through(gate);
+        tokio::spawn(carrying);
+        tokio::spawn(answer(relay));
+        line
+    }
+
+    #[tokio::test]
+    async fn what_listens_in_the_box_is_seen_and_connected_to() {
+        let line = relay();
+        let server = tokio::net::TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+        let at = server.local_addr().unwrap();
+        // Other tests may listen at many.
+        let seen = line.servers().await.unwrap();
+        assert!(seen.contains(&at) || seen.len() == MOST);
+        let stream = line.connect(at).await.unwrap();
+        let (accepted, client) = server.accept().await.unwrap();
+        assert_eq!(stream.local_addr().unwrap(), client);
+        drop((server, accepted));
+        assert!(line.connect(at).await.is_none());
+        // It answers on.
+        assert!(line.servers().await.is_some());
+    }
+
+    #[tokio::test]
+    async fn it_is_listened_in_the_box_where_nothing_else_does() {
+        let line = relay();
+        let free = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        let at = free.local_addr().unwrap();
+        assert!(line.listen(at).await.is_none());
+        drop(free);
+        let port = line.listen(at).await.unwrap();
+        let client = tokio::net::TcpStream::connect(at).await.unwrap();
+        assert_eq!(port.accept().await.unwrap().1, client.local_addr().unwrap());
+        drop((port, client));
+        // The relay kept nothing.
+        tokio::net::TcpStream::connect(at).await.unwrap_err();
+    }
+
+    #[tokio::test]
+    async fn t22_a_socket_that_is_none_of_those_asked_for_is_none() {
+        let at = SocketAddr::from(([127, 0, 0, 1], 9));
+        for is_listening in [false, true] {
+            let (gate, mut relay) = UnixStream::pair().unwrap();
+            let (line, carrying) = Line::through(gate);
+            tokio::spawn(carrying);
+            tokio::spawn(async move {
+                let port = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+                let client = std::net::TcpStream::connect(port.local_addr().unwrap()).unwrap();
+                while read(&mut relay).await.is_ok() {
+                    send(&relay, &framed(&true).unwrap()).await.unwrap();
+                    // What was not asked for.
+                    let given = if is_listening { give(&port, &relay) } else { give(&client, &relay) };
+                    given.unwrap();
+                }
+            });
+            match is_listening {
+                true => assert!(line.connect(at).await.is_none()),
+                false => assert!(line.listen(at).await.is_none()),
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn t22_only_addresses_of_loopback_are_servers() {
+        let (gate, mut relay) = UnixStream::pair().unwrap();
+        let (line, carrying) = Line::through(gate);
+        tokio::spawn(carrying);
+        let said = r#"["127.0.0.1:80","[::1]:80","10.0.0.1:80","127.0.0.1:0","0.0.0.0:80"]"#;
+        tokio::spawn(async move {
+            read(&mut relay).await.unwrap();
+            let length = u16::try_from(said.len()).unwrap().to_be_bytes();
+            relay.write_all(&[&length[..], said.as_bytes()].concat()).await.unwrap();
+        });
+        let seen: Vec<String> = line.servers().await.unwrap().iter().map(ToString::to_string).collect();
+        assert_eq!(seen, ["127.0.0.1:80", "[::1]:80"]);
     }
 
     #[tokio::test]

@@ -4,7 +4,7 @@ use crate::first::{First, inspect};
 use crate::ledger::{Spent, Unsent};
 use crate::line::Line;
 use crate::reach::Keeper;
-use crate::wish::{Because, Bytes, Refusal, Wish, words};
+use crate::wish::{Because, Bytes, Protocol, Refusal, Wish, words};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 
@@ -58,6 +58,10 @@ impl Meter {
 
     /// What the first bytes of the connection come to.
     pub(crate) fn inspect(&self, bytes: &[u8]) -> First {
+        // No name was asked for that another one could be behind.
+        if self.wish.protocol == Protocol::Loopback {
+            return First::Pass;
+        }
         inspect(bytes, &self.wish.destination, self.wish.place)
     }
 

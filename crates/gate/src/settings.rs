@@ -1,6 +1,7 @@
 //! What a gate may use up, and how it reaches the network itself.
 
 use crate::destination::{Destination, NotADestination};
+use crate::loopback::Loopback;
 use base64::Engine as _;
 use hyper_util::client::proxy::matcher::Matcher;
 use std::fmt;
@@ -17,6 +18,8 @@ pub struct Settings {
     /// The proxy that this machine needs to reach the internet, or why what is named as one cannot be used: then the internet is not
     /// reached, since past it is not where it was to go. Other places are reached without it.
     pub upstream: Option<Result<Upstream, NotAProxy>>,
+    /// What is reached on the box's loopback.
+    pub loopback: Loopback,
 }
 
 /// Bounds of one gate.

@@ -52,6 +52,8 @@ pub enum Protocol {
     Forward,
     /// SOCKS 5 `CONNECT`: a tunnel.
     Socks,
+    /// Nothing was asked: a connection to a port of the box's own loopback, which stands for one of this machine.
+    Loopback,
 }
 
 /// Why a wish is asked about.

@@ -265,7 +265,7 @@ impl Host {
         };
         boxed.way_out = Some(sandbox::WayOut { socket: crossroads.socket() });
         let runs = sandbox::run_in_box(command, &self.base_env, &boxed, &grounds, controls, ready, standing);
-        let (ran, Account { reached, refused }) = crossroads.attend(self, run, runs).await;
+        let (ran, Account { reached, refused }) = crossroads.attend(self, &judged.own, run, runs).await;
         self.ready.want(around);
         let mut ran = ran?;
         ran.payload.stderr.push_str(&refused_to_write(&ran.payload, &folder));

@@ -5,6 +5,7 @@
 //! So does a denial, or it would be asked about again at the next try.
 
 mod named;
+mod services;
 
 pub use named::{NotNamed, named_destination, registry_kinds};
 
@@ -12,12 +13,14 @@ use super::super::executor::sandbox::Passing;
 use super::Host;
 use super::calls::{ByRule, Settled};
 use super::inquiry::{Inquired, Inquiry};
+use super::own_rules::OwnRules;
 use countersign_approvals::book::{Ending, RequestedBy};
 use countersign_approvals::question::{
     Crossing as Wanted, Door, Folder, Offer, Place as Where, Question, Subject, peer_asks,
 };
 use countersign_gate::{
-    Because, Bytes, Crossings, Destination, Gate, Place, Refusal, Ruling, Upstream, Wish, groups,
+    Because, Bytes, Crossings, Destination, Gate, Loopback, Neighbourhood, Place, Refusal, Ruling, Upstream,
+    Wish, groups,
 };
 use countersign_policy::calls::{CallFacts, CallNature, Crossing};
 use countersign_policy::display;
@@ -61,6 +64,7 @@ pub(super) struct Crossroads {
     told: Arc<Told>,
     /// The socket lies in it.
     passing: Passing,
+    loopback: Loopback,
     ends: CancellationToken,
     served: tokio::task::JoinHandle<io::Result<()>>,
 }
@@ -79,6 +83,18 @@ struct Told {
     wishes: mpsc::Sender<(Wish, oneshot::Sender<Ruling>)>,
     carried: Mutex<BTreeMap<Destination, Bytes>>,
     refused: Mutex<BTreeMap<Destination, String>>,
+}
+
+/// Boxes around the same folder for the same agent: to them each other's servers are there.
+#[derive(Debug, Default)]
+pub(super) struct Neighbourhoods(Mutex<BTreeMap<(String, AgentId), Neighbourhood>>);
+
+impl Neighbourhoods {
+    fn of(&self, run: &Run) -> Neighbourhood {
+        let mut all = locked(&self.0);
+        all.retain(|_, one| one.is_held());
+        all.entry((run.folder.clone(), run.agent.clone())).or_default().clone()
+    }
 }
 
 /// What was decided about a destination for the rest of a run, by the place that it led to.
@@ -125,13 +141,14 @@ impl Crossroads {
         let ends = CancellationToken::new();
         let mut settings = countersign_gate::Settings::default();
         settings.upstream = Upstream::of(|name| env.get(name).map(String::as_str));
+        let loopback = settings.loopback.clone();
         let served = tokio::spawn(Gate::serve(
             listener,
             Arc::clone(&told) as Arc<dyn Crossings>,
             settings,
             ends.clone(),
         ));
-        Ok(Self { wishes, told, passing, ends, served })
+        Ok(Self { wishes, told, passing, loopback, ends, served })
     }
 
     /// Where the box finds it.
@@ -139,13 +156,16 @@ impl Crossroads {
         self.passing.path().join(SOCKET)
     }
 
-    /// Has `host` judge what `run` wants for as long as `runs` does. Dropping it ends every connection and withdraws every question.
+    /// Has `host` judge what `run` wants for as long as `runs` does. What its neighbours serve is there for it, and so are services of
+    /// this machine, as `own` knows them. Dropping it ends every connection and withdraws every question.
     pub(super) async fn attend<Ran>(
         mut self,
         host: &Host,
+        own: &OwnRules,
         run: &Run,
         runs: impl Future<Output = Ran>,
     ) -> (Ran, Account) {
+        self.loopback.join(&host.neighbourhoods.of(run), services::found(own));
         let told = Arc::clone(&self.told);
         let ends = self.ends.clone();
         let mut standing: BTreeMap<(Destination, Place), Standing> = BTreeMap::new();

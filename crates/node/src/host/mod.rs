@@ -59,6 +59,7 @@ use countersign_protocol::settings::Settings;
 use countersign_protocol::socket::{AskRequest, Confinement, ExecError, ExecPayload, ExecRequest};
 use countersign_protocol::trace::PolicyLayer;
 use countersign_protocol::vocabulary::{Ask, Decision, Security};
+use crossings::Neighbourhoods;
 pub use crossings::{NotNamed, named_destination, registry_kinds};
 pub use grants::AskedRun;
 use grants::{Granted, Grants};
@@ -139,6 +140,7 @@ pub struct Host {
     prepared: PreparedRuns,
     running: Running,
     ready: Ready,
+    neighbourhoods: Neighbourhoods,
     kept: Kept,
     /// What looks at what runs did, after they ended.
     afterwards: TaskTracker,
@@ -242,6 +244,7 @@ impl Host {
             prepared: PreparedRuns::default(),
             running: Running::default(),
             ready: Ready::new(),
+            neighbourhoods: Neighbourhoods::default(),
             kept,
             afterwards: TaskTracker::new(),
         }

@@ -11,7 +11,7 @@ use countersign_policy::rules::{Folders, Moment, Ruling, rulings, visited};
 use countersign_policy::workspaces;
 use countersign_protocol::ids::{AgentId, SessionKey};
 use countersign_protocol::rule_edits::RuleState;
-use countersign_protocol::rules::{Attendance, CallRule, StoredRule, Workspace};
+use countersign_protocol::rules::{Attendance, CallRule, CallSubject, NetPlace, StoredRule, Workspace};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -91,6 +91,15 @@ impl OwnRules {
     pub(super) fn opened(&self) -> impl Iterator<Item = PathBuf> {
         let workspaces = self.current.document.iter().flat_map(|document| &document.workspaces);
         workspaces.map(|workspace| PathBuf::from(&workspace.folder))
+    }
+
+    /// Ports of this machine that a rule is about: whether it allows anything is for each connection to hear.
+    pub(super) fn ports_of_this_machine(&self) -> impl Iterator<Item = u16> {
+        let rules = self.current.document.iter().flat_map(|document| &document.calls);
+        rules.filter_map(|rule| match &rule.about {
+            CallSubject::Crossing { port, place: NetPlace::ThisMachine, .. } => Some(*port),
+            _ => None,
+        })
     }
 
     /// The rule that refuses.

@@ -29,6 +29,7 @@ mod facts;
 mod grants;
 mod inquiries;
 mod limits;
+mod neighbours;
 mod permit;
 mod placement;
 mod recorded;

@@ -181,7 +181,7 @@ fn covers_crossing(about: &CallSubject, crossing: &Crossing) -> bool {
     let is_from = |within: &Option<String>| within.as_ref().is_none_or(|folder| *folder == crossing.folder);
     match about {
         CallSubject::Crossing { host, port, place, within } => {
-            is_host(host, &crossing.host)
+            is_there(host, crossing)
                 && *port == crossing.port
                 && *place == crossing.place
                 && is_from(within)
@@ -220,7 +220,7 @@ fn could_match(about: &CallSubject, call: &CallFacts) -> bool {
         }
         CallSubject::Crossing { host, port, place: _, within } => {
             call.crossing.as_ref().is_some_and(|crossing| {
-                is_host(host, &crossing.host)
+                is_there(host, crossing)
                     && *port == crossing.port
                     && within.as_ref().is_none_or(|folder| *folder == crossing.folder)
             })
@@ -243,6 +243,17 @@ fn is_host(wanted: &str, found: &str) -> bool {
         None => wanted == found,
     }
 }
+
+/// Whether a host that a rule names is where a connection leads. This machine's loopback has one name and two addresses, and which
+/// of them is taken depends on the program.
+fn is_there(wanted: &str, crossing: &Crossing) -> bool {
+    let is_loopback = |host: &str| LOOPBACK.contains(&host);
+    is_host(wanted, &crossing.host)
+        || (crossing.place == NetPlace::ThisMachine && is_loopback(wanted) && is_loopback(&crossing.host))
+}
+
+/// The machine itself, however it is called.
+const LOOPBACK: &[&str] = &["localhost", "127.0.0.1", "::1"];
 
 /// Whether a path without links is a folder or below it.
 fn is_in(path: &str, folder: &str) -> bool {

@@ -4,15 +4,19 @@
 //!
 //! The command is its child and nothing else is: a shell that waits for all its children, or asks who its parent is, sees nothing
 //! unusual. It has the command's rights and walls, so a command that ends it only loses, and one that speaks to the gate itself
-//! gets no further than by the port.
+//! gets no further than by the port. Looking into it is all that a command cannot do: sockets that are handed to the gate while the
+//! command runs pass through it.
 
 use super::super::warden::{COMMAND, beside};
 use super::super::{FIRST_BUSY_PAUSE, LAST_BUSY_PAUSE};
 use super::order::{self, Order};
 use super::workspace::GATE;
 use super::{landlock, layout};
-use countersign_gate::{Destination, Host, NotConnected, WayOut as Proxy, connect, environment, relay};
+use countersign_gate::{
+    Destination, Host, NotConnected, WayOut as Proxy, connect, environment, relay, settled,
+};
 use rustix::fs::{Mode, OFlags};
+use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, ErrorKind};
@@ -105,6 +109,8 @@ fn enter(arguments: Vec<OsString>) -> io::Result<ExitCode> {
     let (count, rest) = arguments.split_first().ok_or_else(invalid)?;
     let count = count.to_str().and_then(|count| count.parse().ok()).ok_or_else(invalid)?;
     let (writable, rest) = rest.split_at_checked(count).ok_or_else(invalid)?;
+    // What the command has is as good as this one's, and would find here what leads to the gate.
+    set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
     if !writable.is_empty() {
         landlock::restrict(writable)?;
     }
@@ -115,20 +121,26 @@ fn enter(arguments: Vec<OsString>) -> io::Result<ExitCode> {
         let port = TcpListener::bind((Ipv4Addr::LOCALHOST, PORT))?;
         let relay = relay(port, Path::new(GATE))?;
         let mut passed = Passed::new()?;
-        let mut child = match rest {
-            [typed, program, arguments @ ..] => start(|| called(typed, program, arguments)).await?,
+        let command: Box<dyn Fn() -> Command> = match rest {
+            [typed, program, arguments @ ..] => Box::new(move || called(typed, program, arguments)),
             // Nothing is in the box yet that could want to be carried.
             [] => match order::taken()? {
-                Some(order) => start(|| ordered(&order)).await?,
+                Some(order) => Box::new(move || ordered(&order)),
                 None => return Ok(ExitCode::SUCCESS),
             },
             [_] => return Err(invalid()),
         };
+        let begun = async {
+            // Without it the servers of others are not there, and the command begins all the same.
+            let _ = settled(Path::new(GATE)).await;
+            start(command).await
+        };
+        let mut ended = std::pin::pin!(async { begun.await?.wait().await });
         let mut answering = std::pin::pin!(relay.answer());
         let mut answers = true;
         loop {
             tokio::select! {
-                ended = child.wait() => return Ok(code(ended?)),
+                ended = &mut ended => return Ok(code(ended?)),
                 // Without it connections have no names, and the command goes on.
                 ended = &mut answering, if answers => {
                     answers = false;

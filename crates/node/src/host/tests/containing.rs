@@ -12,13 +12,13 @@ use countersign_protocol::socket::Confinement;
 use pretty_assertions::assert_eq;
 
 /// A machine where everything is asked about, with a folder that may be opened.
-struct Place {
-    rig: Rig,
-    folder: PathBuf,
+pub(super) struct Place {
+    pub(super) rig: Rig,
+    pub(super) folder: PathBuf,
 }
 
 impl Place {
-    async fn new(security: &str, ask: &str) -> Self {
+    pub(super) async fn new(security: &str, ask: &str) -> Self {
         let rig = Rig::new(&policy(security, ask, "deny", &[]), ForwardedGrants::Never).await;
         let folder = std::fs::canonicalize(&rig.work).unwrap().join("project");
         std::fs::create_dir(&folder).unwrap();
@@ -28,7 +28,7 @@ impl Place {
     }
 
     /// A command text in the folder: it writes there, and tries to write beside it.
-    fn request(&self) -> ExecRequest {
+    pub(super) fn request(&self) -> ExecRequest {
         let text = "for x in 1; do echo ran > made; done; cat made; echo out > ../beside; exit 0";
         ExecRequest {
             command: ["sh", "-c", text].map(str::to_owned).into(),
@@ -39,7 +39,7 @@ impl Place {
         }
     }
 
-    async fn edit(&self, edit: RuleEdit) -> String {
+    pub(super) async fn edit(&self, edit: RuleEdit) -> String {
         let change = RuleChange {
             base_hash: None,
             edits: vec![edit],
@@ -53,7 +53,7 @@ impl Place {
         last.map_or_else(String::new, |rule| rule.id)
     }
 
-    async fn open(&self, agent: &str, attendance: Attendance) -> String {
+    pub(super) async fn open(&self, agent: &str, attendance: Attendance) -> String {
         let rule = WorkspaceDraft {
             agent: agent.to_owned(),
             folder: self.folder.to_str().unwrap().to_owned(),
