@@ -177,6 +177,16 @@ pub(crate) fn stop_run(state: Managed<'_, State>, id: RequestId) -> Result<()> {
 }
 
 #[tauri::command]
+pub(crate) async fn show_server(state: Managed<'_, State>, id: RequestId, port: u16) -> Result<u16> {
+    state.desk.show_server(&id, port)
+}
+
+#[tauri::command]
+pub(crate) fn hide_server(state: Managed<'_, State>, id: RequestId, port: u16) -> Result<()> {
+    state.desk.hide_server(&id, port)
+}
+
+#[tauri::command]
 pub(crate) fn set_settings(state: Managed<'_, State>, settings: Settings) -> Result<()> {
     state.desk.set_settings(settings)
 }

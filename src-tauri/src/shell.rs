@@ -85,6 +85,8 @@ pub(crate) fn run(
             commands::size_prompt,
             commands::snapshot,
             commands::stop_run,
+            commands::show_server,
+            commands::hide_server,
             commands::test_command,
             commands::try_sample,
             commands::folder_at_hand,

@@ -216,6 +216,28 @@ async function record(tab) {
   await tab.waitForSelector(at('chain'));
 }
 
+/** What runs, and what of it is served in its box. */
+async function serving(tab) {
+  await tab.waitForSelector(at('history-row'));
+  await tab.evaluate(() => {
+    const run = { agent: 'coder', session: 'agent:coder:main', startedAtMs: Date.now() - 61_000, isCut: false };
+    const printed = '  VITE v8.3.8  ready in 312 ms\n\n  Local:   http://localhost:5173/\n';
+    const command = 'npm run dev -- --host 127.0.0.1 --port 5173 --strictPort';
+    window.mock.runs = [
+      {
+        ...run,
+        requestId: 'r1',
+        command,
+        outputTail: printed,
+        servers: [{ port: 5173, shown: 5173 }, { port: 24_678 }],
+      },
+      { ...run, requestId: 'r2', command: 'sleep 600', outputTail: '' },
+    ];
+    window.mock.emit({ kind: 'running-changed' });
+  });
+  await tab.locator(at('server')).first().scrollIntoViewIfNeeded();
+}
+
 /** What a run changed, with one of its files looked at; then what came of putting all of it back. */
 async function changes(tab) {
   await tab.waitForSelector(at('history-row'));
@@ -522,6 +544,7 @@ for (const [name, size] of [
   await main(`routing-${name}`, 'connections', size, routing);
   await main(`routing-form-${name}`, 'connections', size, routeForm);
   await main(`routing-empty-${name}`, 'connections', size, routingEmpty);
+  await main(`history-serving-${name}`, 'history', size, serving);
   await main(`history-record-${name}`, 'history', size, record);
   await main(`history-changes-${name}`, 'history', size, changes);
   await main(`history-changes-ask-${name}`, 'history', size, changesAsk);

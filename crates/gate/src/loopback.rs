@@ -233,8 +233,7 @@ impl Listeners<'_> {
     /// Listens where it is wanted and can be, and nowhere else.
     async fn follow(&mut self, wanted: BTreeSet<SocketAddr>) {
         let own = &self.served.loopback().0;
-        let unwanted: Vec<SocketAddr> =
-            self.open.keys().filter(|at| !wanted.contains(at)).copied().collect();
+        let unwanted: Vec<SocketAddr> = self.open.keys().filter(|at| !wanted.contains(at)).copied().collect();
         for at in unwanted {
             if let Some(listens) = self.open.remove(&at) {
                 listens.abort();

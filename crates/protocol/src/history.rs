@@ -120,6 +120,21 @@ ui! {
         pub output_tail: String,
         /// Whether it printed more than that.
         pub is_cut: bool,
+        /// Where its programs take connections in their box, by port; what listens there now, as the box says it, and what is shown.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        #[ts(as = "Option<Vec<ServedPort>>", optional)]
+        pub servers: Vec<ServedPort>,
+    }
+
+    /// A port on the loopback of a box.
+    #[derive(Eq)]
+    pub struct ServedPort {
+        /// In the box.
+        pub port: u16,
+        /// The port of this machine's loopback that leads there, where a person wanted one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        pub shown: Option<u16>,
     }
 
     /// One line of the history.

@@ -31,6 +31,38 @@ export function isFlagged(card: Card): boolean {
   return fact !== undefined && placeGrade(fact.place) !== 'ordinary';
 }
 
+/** What is known to be at a port of this machine, by its usual number. */
+const SERVICES: Record<string, string> = {
+  1433: 'SQL Server',
+  1521: 'Oracle',
+  1883: 'MQTT',
+  2181: 'ZooKeeper',
+  2379: 'etcd',
+  3306: 'MySQL',
+  4222: 'NATS',
+  5432: 'PostgreSQL',
+  5672: 'RabbitMQ',
+  5984: 'CouchDB',
+  6379: 'Redis',
+  7687: 'Neo4j',
+  8086: 'InfluxDB',
+  8123: 'ClickHouse',
+  9042: 'Cassandra',
+  9092: 'Kafka',
+  9200: 'Elasticsearch',
+  11211: 'Memcached',
+  11434: 'Ollama',
+  26257: 'CockroachDB',
+  27017: 'MongoDB',
+};
+
+/** Where a destination lies, in the reader's words; on this machine with what is usually there. */
+export function whereIs({ place, destination }: CrossingFact): string {
+  const port = /:(\d+)$/.exec(plain(destination))?.[1];
+  const service = place === 'this-machine' && port !== undefined ? SERVICES[port] : undefined;
+  return service === undefined ? t().crossing.place[place] : t().crossing.service(service);
+}
+
 /** The addresses that a name leads to; one that is the destination itself tells nothing. */
 export function addressesOf({ addresses, destination }: CrossingFact): Shown[] {
   const wanted = plain(destination);

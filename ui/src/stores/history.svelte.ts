@@ -137,6 +137,16 @@ export class HistoryStore {
     }
   }
 
+  /** Has a server in the box of a run be reached on this machine, or not any more. */
+  async showServer(id: string, port: number, shown: boolean): Promise<void> {
+    const { backend } = this.feed;
+    try {
+      await (shown ? backend.showServer(id, port) : backend.hideServer(id, port));
+    } catch (thrown) {
+      this.error = BackendError.from(thrown);
+    }
+  }
+
   async #watch(): Promise<void> {
     try {
       this.running = await this.feed.backend.running();

@@ -201,6 +201,27 @@ test('what runs is shown with what it prints, hostile output too, and can be sto
     assert.deepEqual(await calls(tab, 'stopRun'), [['r1']]);
   }));
 
+test('what a run serves in its box is shown on this machine when that is wanted, and until it is not', () =>
+  main('history', async (tab) => {
+    await tab.evaluate(() => {
+      const run = { requestId: 'r1', agent: 'coder', startedAtMs: Date.now(), outputTail: '', isCut: false };
+      window.mock.runs = [{ ...run, command: 'npm run dev', servers: [{ port: 3000 }, { port: 5173 }] }];
+      window.mock.emit({ kind: 'running-changed' });
+    });
+    await tab.waitForSelector(at('server'));
+    assert.equal(await tab.locator(at('server')).count(), 2);
+    await tab.locator(at('show-server')).first().click();
+    await tab.waitForSelector(at('hide-server'));
+    assert.match(await tab.locator(at('server')).first().textContent(), /http:\/\/localhost:3000/);
+    assert.deepEqual(await calls(tab, 'showServer'), [['r1', 3000]]);
+    await tab.click(at('hide-server'));
+    await tab.waitForFunction(() => document.querySelectorAll('[data-testid="show-server"]').length === 2);
+    assert.deepEqual(await calls(tab, 'hideServer'), [['r1', 3000]]);
+    await tab.evaluate(() => window.mock.fail('showServer', 'gone', 'nothing listens there'));
+    await tab.locator(at('show-server')).last().click();
+    await tab.waitForSelector(at('history-error'));
+  }));
+
 test('a very long command has a short row in the history, and its beginning in the details', () =>
   main('history', async (tab) => {
     await tab.evaluate(() => {

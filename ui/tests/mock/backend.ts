@@ -402,6 +402,22 @@ export class MockBackend implements Backend {
       this.emit({ kind: 'running-changed' });
     });
 
+  showServer: Backend['showServer'] = (id, port) =>
+    this.#call('showServer', [id, port], () => {
+      this.#serve(id, port, port);
+      return port;
+    });
+
+  hideServer: Backend['hideServer'] = (id, port) =>
+    this.#call('hideServer', [id, port], () => this.#serve(id, port, undefined));
+
+  #serve(id: string, port: number, shown: number | undefined): void {
+    const servers = (run: RunningView) =>
+      run.servers?.map((server) => (server.port === port ? { port, shown } : server));
+    this.runs = this.runs.map((run) => (run.requestId === id ? { ...run, servers: servers(run) } : run));
+    this.emit({ kind: 'running-changed' });
+  }
+
   setSettings = (settings: Settings) =>
     this.#call('setSettings', [settings], () => this.emit({ kind: 'settings-changed', settings }));
 

@@ -7,6 +7,7 @@ import {
   placeGrade,
   rungName,
   rungRight,
+  whereIs,
 } from '../../src/lib/crossing';
 import { amount, setLocale } from '../../src/lib/i18n/index.svelte';
 import { consequence, isCommand, onlyOnce, wanted } from '../../src/lib/kinds';
@@ -43,6 +44,18 @@ test('each place outside of the internet deserves attention, and some are danger
     unroutable: 'danger',
   };
   for (const [place, grade] of Object.entries(grades)) expect(placeGrade(place as NetPlace), place).toBe(grade);
+});
+
+test('a service of this machine is named for what it usually is', () => {
+  const cases: [string, NetPlace, string][] = [
+    ['localhost:5432', 'this-machine', 'the port of PostgreSQL on this very machine'],
+    ['[::1]:6379', 'this-machine', 'the port of Redis on this very machine'],
+    ['localhost:54321', 'this-machine', 'on this very machine, such as your database'],
+    ['10.0.0.5:5432', 'private', 'in your own network'],
+  ];
+  for (const [destination, place, where] of cases) {
+    expect(whereIs(factOf(crossing('a', 0, destination, { place }))), destination).toBe(where);
+  }
 });
 
 test('addresses tell something only where they are not the destination itself', () => {

@@ -14,6 +14,7 @@ use super::Host;
 use super::calls::{ByRule, Settled};
 use super::inquiry::{Inquired, Inquiry};
 use super::own_rules::OwnRules;
+use super::running::Serving;
 use countersign_approvals::book::{Ending, RequestedBy};
 use countersign_approvals::question::{
     Crossing as Wanted, Door, Folder, Offer, Place as Where, Question, Subject, peer_asks,
@@ -56,6 +57,8 @@ pub(super) struct Run {
     /// How long a person has.
     pub(super) wait: Duration,
     pub(super) policy: Effective,
+    /// Hears what is served in its box.
+    pub(super) serving: Serving,
 }
 
 /// The gate of one run: where it listens, and what comes of it.
@@ -166,6 +169,8 @@ impl Crossroads {
         runs: impl Future<Output = Ran>,
     ) -> (Ran, Account) {
         self.loopback.join(&host.neighbourhoods.of(run), services::found(own));
+        run.serving.begins(self.loopback.clone());
+        let mut servers = self.loopback.servers();
         let told = Arc::clone(&self.told);
         let ends = self.ends.clone();
         let mut standing: BTreeMap<(Destination, Place), Standing> = BTreeMap::new();
@@ -184,8 +189,10 @@ impl Crossroads {
                     judged.push(host.judge_wish(run, wish, answer, turn, &told, &ends));
                 }
                 Some(()) = judged.next(), if !judged.is_empty() => {}
+                Ok(()) = servers.changed() => run.serving.changed(),
             }
         };
+        run.serving.ends();
         self.ends.cancel();
         while judged.next().await.is_some() {}
         if let Err(error) = (&mut self.served).await {

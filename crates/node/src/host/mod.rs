@@ -24,6 +24,7 @@ mod refusal;
 mod rehearsal;
 mod request;
 mod running;
+mod shown;
 
 use crate::executor::{NotStarted, Tap};
 use crate::facts::{self, Places};
@@ -511,7 +512,7 @@ impl Host {
             self.parts.store.record_uses(uses);
         }
         let view = recorder.running(self.parts.ports.clock.now_ms());
-        let (_watched, mut controls) = self.running.watch(view, &gone, checked.started, checked.tap);
+        let (watched, mut controls) = self.running.watch(view, &gone, checked.started, checked.tap);
         controls.terminal = checked.terminal;
         controls.output = self.parts.settings.borrow().limits.output_kb as usize * 1_000;
         let mut before = None;
@@ -530,6 +531,7 @@ impl Host {
                     folder: command.contained().folder.clone(),
                     wait: checked.approval_wait,
                     policy: judged.policy.clone(),
+                    serving: watched.serving(),
                 };
                 let recorded = recorder.allowed(outcome);
                 let (env, before) = (checked.box_env, &mut before);

@@ -1,11 +1,14 @@
 //! What runs right now and what it printed so far, for whoever watches. The wire gets the output when a run has ended.
 
+use super::shown::Servers;
 use crate::executor::{Controls, Heard, Tap};
+use countersign_gate::Loopback;
 use countersign_policy::display;
 use countersign_protocol::history::RunningView;
 use countersign_protocol::ids::RequestId;
 use countersign_protocol::limits::OUTPUT_TAIL_CHARS;
 use std::collections::BTreeMap;
+use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;
@@ -31,13 +34,46 @@ struct Live {
     tail: String,
     is_cut: bool,
     stop: CancellationToken,
+    /// Of its box, if it is in one.
+    servers: Option<Servers>,
 }
 
 /// A run that is watched for as long as this lives.
 #[must_use = "dropping it forgets the run"]
-pub(super) struct Watched {
+pub(super) struct Watched(Serving);
+
+/// The same run, for who knows what it serves.
+#[derive(Clone)]
+pub(super) struct Serving {
     running: Running,
     number: u64,
+}
+
+impl Watched {
+    pub(super) fn serving(&self) -> Serving {
+        self.0.clone()
+    }
+}
+
+impl Serving {
+    /// It is in a box with this loopback.
+    pub(super) fn begins(&self, loopback: Loopback) {
+        if let Some(live) = self.running.runs().get_mut(&self.number) {
+            live.servers = Some(Servers::of(loopback));
+        }
+    }
+
+    /// Something else is served there.
+    pub(super) fn changed(&self) {
+        self.running.inner.changed.send_replace(());
+    }
+
+    /// Nothing is served any more.
+    pub(super) fn ends(&self) {
+        let gone = self.running.runs().get_mut(&self.number).and_then(|live| live.servers.take());
+        drop(gone);
+        self.changed();
+    }
 }
 
 impl Default for Running {
@@ -54,6 +90,7 @@ impl Running {
         let views = runs.values().map(|live| RunningView {
             output_tail: live.tail.lines().map(display::escape).collect::<Vec<_>>().join("\n"),
             is_cut: live.is_cut,
+            servers: live.servers.as_ref().map(Servers::views).unwrap_or_default(),
             ..live.view.clone()
         });
         views.collect()
@@ -73,6 +110,27 @@ impl Running {
         is_there
     }
 
+    /// Has a port that is served in the box of a run be reached on this machine too, until the run ends or it is hidden. The port of
+    /// this machine comes back. `None` when the run has ended; fails where nothing listens there. Needs a runtime.
+    pub fn show(&self, request_id: &RequestId, port: u16) -> Option<io::Result<u16>> {
+        let shown = self.servers_of(request_id, |servers| servers.show(port));
+        self.inner.changed.send_replace(());
+        shown
+    }
+
+    /// Ends that. False when the run has ended, and it with it.
+    pub fn hide(&self, request_id: &RequestId, port: u16) -> bool {
+        let hidden = self.servers_of(request_id, |servers| servers.hide(port));
+        self.inner.changed.send_replace(());
+        hidden.is_some()
+    }
+
+    fn servers_of<T>(&self, request_id: &RequestId, seen: impl FnOnce(&mut Servers) -> T) -> Option<T> {
+        let mut runs = self.runs();
+        let mut found = runs.values_mut().filter(|live| live.view.request_id == request_id.as_str());
+        found.find_map(|live| live.servers.as_mut()).map(seen)
+    }
+
     /// Watches a run that is about to start; `started` is cancelled when it does, and `also` hears it too. What comes back goes to
     /// the executor.
     pub(super) fn watch(
@@ -85,7 +143,7 @@ impl Running {
         let number = self.inner.next.fetch_add(1, Ordering::Relaxed);
         let stop = gone.child_token();
         let name = Some(view.request_id.clone());
-        let live = Live { view, tail: String::new(), is_cut: false, stop: stop.clone() };
+        let live = Live { view, tail: String::new(), is_cut: false, stop: stop.clone(), servers: None };
         self.runs().insert(number, live);
         self.inner.changed.send_replace(());
         let running = self.clone();
@@ -98,7 +156,7 @@ impl Running {
             also.hear(heard);
         });
         let controls = Controls { cancel: stop, tap, name, ..Controls::default() };
-        (Watched { running: self.clone(), number }, controls)
+        (Watched(Serving { running: self.clone(), number }), controls)
     }
 
     fn printed(&self, number: u64, text: &str) {
@@ -128,8 +186,9 @@ impl Live {
 
 impl Drop for Watched {
     fn drop(&mut self) {
-        self.running.runs().remove(&self.number);
-        self.running.inner.changed.send_replace(());
+        let gone = self.0.running.runs().remove(&self.0.number);
+        drop(gone);
+        self.0.changed();
     }
 }
 

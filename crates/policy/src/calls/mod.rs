@@ -181,10 +181,7 @@ fn covers_crossing(about: &CallSubject, crossing: &Crossing) -> bool {
     let is_from = |within: &Option<String>| within.as_ref().is_none_or(|folder| *folder == crossing.folder);
     match about {
         CallSubject::Crossing { host, port, place, within } => {
-            is_there(host, crossing)
-                && *port == crossing.port
-                && *place == crossing.place
-                && is_from(within)
+            is_there(host, crossing) && *port == crossing.port && *place == crossing.place && is_from(within)
         }
         // Whoever publishes packages does so in the world.
         CallSubject::Registries { group, within } => {

@@ -111,6 +111,9 @@ export interface Backend {
   running(): Promise<RunningView[]>;
   /** Ends a run. */
   stopRun(id: string): Promise<void>;
+  /** Has a server in the box of a run be reached on this machine. Its port here comes back. */
+  showServer(id: string, port: number): Promise<number>;
+  hideServer(id: string, port: number): Promise<void>;
   setSettings(settings: Settings): Promise<void>;
   autostart(): Promise<boolean>;
   setAutostart(enabled: boolean): Promise<boolean>;

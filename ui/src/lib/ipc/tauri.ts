@@ -48,6 +48,8 @@ export const tauriBackend = (window: keyof typeof CHANNELS): Backend => ({
   putBack: (params) => invoke('put_back', { params }),
   running: () => invoke('running'),
   stopRun: (id) => invoke('stop_run', { id }),
+  showServer: (id, port) => invoke('show_server', { id, port }),
+  hideServer: (id, port) => invoke('hide_server', { id, port }),
   setSettings: (settings) => invoke('set_settings', { settings }),
   autostart: () => invoke('autostart'),
   setAutostart: (enabled) => invoke('set_autostart', { enabled }),

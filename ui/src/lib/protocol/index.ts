@@ -4238,7 +4238,11 @@ outputTail: string,
 /**
  * Whether it printed more than that.
  */
-isCut: boolean, };
+isCut: boolean, 
+/**
+ * Where its programs take connections in their box, by port; what listens there now, as the box says it, and what is shown.
+ */
+servers?: Array<ServedPort>, };
 
 /**
  * What came of a sample.
@@ -4366,6 +4370,19 @@ args: Array<ArgView>,
  * Whether no rule covers it.
  */
 missed: boolean, };
+
+/**
+ * A port on the loopback of a box.
+ */
+export type ServedPort = { 
+/**
+ * In the box.
+ */
+port: number, 
+/**
+ * The port of this machine's loopback that leads there, where a person wanted one.
+ */
+shown?: number, };
 
 /**
  * One setting of a session.

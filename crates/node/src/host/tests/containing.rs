@@ -5,7 +5,7 @@ use countersign_approvals::question::Beside;
 use countersign_approvals::rules::RuleChange;
 use countersign_approvals::store::{Looser, Writer};
 use countersign_keep::{Deed, Part, Spans};
-use countersign_protocol::history::{HistoryEvent, PutBack, PutBackSession};
+use countersign_protocol::history::{HistoryEvent, PutBack, PutBackSession, RunningView};
 use countersign_protocol::rule_edits::RuleEdit;
 use countersign_protocol::rules::{Attendance, RuleLimits, WorkspaceDraft};
 use countersign_protocol::socket::Confinement;
@@ -231,6 +231,8 @@ async fn what_cannot_be_recorded_never_begins_in_its_box() {
         let Ok(Runnable::Contained(command)) = Runnable::of(evaluation, None, &judged.facts, plan) else {
             panic!("it is not contained")
         };
+        let (view, gone) = (RunningView::default(), CancellationToken::new());
+        let (watched, _) = host.running().watch(view, &gone, gone.clone(), Tap::default());
         let run = crossings::Run {
             agent: checked.agent.clone(),
             session: None,
@@ -239,6 +241,7 @@ async fn what_cannot_be_recorded_never_begins_in_its_box() {
             folder: command.contained().folder.clone(),
             wait: Duration::from_secs(60),
             policy: judged.policy.clone(),
+            serving: watched.serving(),
         };
         let (controls, mut before) = (CancellationToken::new().into(), None);
         let recorded = std::future::ready(recorded);

@@ -2,10 +2,10 @@
 
 use super::containing::Place;
 use super::*;
+use countersign_protocol::history::{RunningView, ServedPort};
+use countersign_protocol::ids::RequestId;
 use countersign_protocol::rule_edits::RuleEdit;
-use countersign_protocol::rules::{
-    Attendance, CallRuleDraft, CallSubject, NetPlace, RuleEffect, RuleLimits,
-};
+use countersign_protocol::rules::{Attendance, CallRuleDraft, CallSubject, NetPlace, RuleEffect, RuleLimits};
 use pretty_assertions::assert_eq;
 use std::io::Write as _;
 use std::net::TcpListener;
@@ -195,6 +195,47 @@ async fn a_known_service_of_this_machine_is_asked_about() {
         let asked = asked.expect("a question");
         assert_eq!(asked.question.subject.view().copy, format!("localhost:{port}"));
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_is_shown_on_this_machine_when_a_person_wants_it_and_only_then() {
+    let place = place().await;
+    let server = serve(&place, "coder", "127.0.0.1", "hello").await;
+    let running = place.rig.host.running();
+    let mut changes = running.changes();
+    let view = async |shown: Option<u16>| {
+        let is_so = |run: &RunningView| run.servers == [ServedPort { port: 3000, shown }];
+        let seen = async {
+            loop {
+                changes.mark_unchanged();
+                match running.views().into_iter().find(is_so) {
+                    Some(view) => return view,
+                    None => changes.changed().await.unwrap(),
+                }
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(20), seen).await.expect("a view")
+    };
+    let mut view = view;
+    let id = RequestId::from(view(None).await.request_id);
+    assert_eq!(running.show(&id, 3001).unwrap().unwrap_err().kind(), std::io::ErrorKind::NotFound);
+    assert!(running.show(&RequestId::from("other"), 3000).is_none());
+    let port = running.show(&id, 3000).unwrap().unwrap();
+    assert_eq!(running.show(&id, 3000).unwrap().unwrap(), port);
+    view(Some(port)).await;
+    let fetched = async || {
+        let mut stream = tokio::net::TcpStream::connect(("127.0.0.1", port)).await?;
+        let mut said = String::new();
+        tokio::io::AsyncReadExt::read_to_string(&mut stream, &mut said).await.map(|_| said)
+    };
+    assert_eq!(fetched().await.unwrap(), "hello");
+    assert!(running.hide(&id, 3000));
+    view(None).await;
+    fetched().await.unwrap_err();
+    let port = running.show(&id, 3000).unwrap().unwrap();
+    server.end().await;
+    assert!(running.views().is_empty() && !running.hide(&id, 3000));
+    tokio::net::TcpStream::connect(("127.0.0.1", port)).await.unwrap_err();
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -21,6 +21,7 @@ export const crossing = {
       metadata: 'where this machine’s cloud gives out keys',
       unroutable: 'where no connection should lead',
     },
+    service: (name: string) => `the port of ${name} on this very machine`,
     lies: (where: string) => `It is ${where}.`,
     program: '{program} wants it, as those in the box say.',
     fact: {
@@ -83,5 +84,16 @@ export const crossing = {
       rustup: 'Rust toolchains',
       ubuntu: 'Ubuntu',
     },
+  },
+  served: {
+    port: (port: number) => `Serves at port ${port} of its box.`,
+    shown: (port: number) => `Port ${port} of its box is here:`,
+    show: 'Show on this machine',
+    showOf: (port: number) => `Show port ${port} on this machine`,
+    showHint: 'Programs of this machine can connect to it then, such as your browser. Nobody else can.',
+    hide: 'Hide',
+    hideOf: (port: number) => `Hide port ${port} from this machine`,
+    copy: 'Copy the address',
+    note: 'Pages from there run in your browser, outside of the box: they reach what your browser reaches. Hidden again when the run ends.',
   },
 };

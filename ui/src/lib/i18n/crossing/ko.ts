@@ -1,7 +1,7 @@
 import type { Catalogue } from '../en';
 
 /** Connections out of boxes, in Korean. */
-export const crossing: Pick<Catalogue, 'crossing'> = {
+export const crossing: Pick<Catalogue, 'crossing' | 'served'> = {
   crossing: {
     wants: '격리 환경 밖의 이곳에 연결하려고 합니다',
     wantsMore: '격리 환경 밖의 이곳으로 더 보내려고 합니다',
@@ -23,6 +23,7 @@ export const crossing: Pick<Catalogue, 'crossing'> = {
       metadata: '이 컴퓨터의 클라우드가 키를 내주는 곳',
       unroutable: '어떤 연결도 향해서는 안 되는 곳',
     },
+    service: (name) => `이 컴퓨터의 ${name} 포트`,
     lies: (where) => `위치: ${where}.`,
     program: '격리 환경 안에서 밝힌 바로는 {program}의 요청입니다.',
     fact: {
@@ -86,5 +87,16 @@ export const crossing: Pick<Catalogue, 'crossing'> = {
       rustup: 'Rust 도구 모음',
       ubuntu: 'Ubuntu',
     },
+  },
+  served: {
+    port: (port) => `격리 환경의 ${port}번 포트에서 서비스하고 있습니다.`,
+    shown: (port) => `격리 환경의 ${port}번 포트는 다음 주소에 있습니다:`,
+    show: '이 컴퓨터에 표시',
+    showOf: (port) => `${port}번 포트를 이 컴퓨터에 표시`,
+    showHint: '브라우저처럼 이 컴퓨터의 프로그램이 연결할 수 있게 됩니다. 다른 누구도 연결할 수 없습니다.',
+    hide: '숨기기',
+    hideOf: (port) => `${port}번 포트를 이 컴퓨터에서 숨기기`,
+    copy: '주소 복사',
+    note: '그곳의 페이지는 격리 환경 밖의 브라우저에서 실행되며, 브라우저가 닿는 곳에 닿습니다. 실행이 끝나면 다시 숨겨집니다.',
   },
 };

@@ -1,7 +1,7 @@
 import type { Catalogue } from '../en';
 
 /** Connections out of boxes, in simplified Chinese. */
-export const crossing: Pick<Catalogue, 'crossing'> = {
+export const crossing: Pick<Catalogue, 'crossing' | 'served'> = {
   crossing: {
     wants: '想从隔离环境中连接到这里',
     wantsMore: '想从隔离环境中向这里发送更多数据',
@@ -23,6 +23,7 @@ export const crossing: Pick<Catalogue, 'crossing'> = {
       metadata: '在本机的云服务发放密钥的地方',
       unroutable: '在不该有连接通往的地方',
     },
+    service: (name) => `本机上 ${name} 的端口`,
     lies: (where) => `它${where}。`,
     program: '据隔离环境中的程序所说，是 {program} 想要连接。',
     fact: {
@@ -85,5 +86,16 @@ export const crossing: Pick<Catalogue, 'crossing'> = {
       rustup: 'Rust 工具链',
       ubuntu: 'Ubuntu',
     },
+  },
+  served: {
+    port: (port) => `正在其隔离环境的 ${port} 端口提供服务。`,
+    shown: (port) => `隔离环境的 ${port} 端口在此处：`,
+    show: '在本机显示',
+    showOf: (port) => `在本机显示 ${port} 端口`,
+    showHint: '之后本机的程序（例如您的浏览器）可以连接到它，其他任何人都不能。',
+    hide: '隐藏',
+    hideOf: (port) => `在本机隐藏 ${port} 端口`,
+    copy: '复制地址',
+    note: '那里的页面在隔离环境之外、在您的浏览器中运行：浏览器能到达的地方它们也能到达。运行结束后会再次隐藏。',
   },
 };
