@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result, ensure};
 use countersign_protocol::history::HistoryEvent;
 use countersign_protocol::question::Outcome;
 use countersign_tests::app::Window;
-use countersign_tests::hello::hello;
+use countersign_tests::hello::{SERVER, hello};
 use countersign_tests::process::{PATIENCE, wait_for};
 use std::fs;
 
@@ -78,6 +78,24 @@ pub(crate) fn what_an_open_folder_does_not_give_is_asked_for_and_what_was_done_i
     app.wait_for_element(Window::Main, "[data-testid=\"put-back-result\"]")?;
     ensure!(fs::read_to_string(&precious)? == "a day of work\n", "what was deleted should be back");
     Ok(())
+}
+
+pub(crate) fn a_server_that_is_started_in_the_background_is_fetched_from_by_the_next_call(
+    agent: &Agent,
+) -> Story {
+    let rig = in_an_open_folder(agent)?;
+    fs::write(rig.app.home.work().join("server.pl"), SERVER)?;
+    let talk = rig.tell(&[
+        // It ends with its first answer: without a person Claude Code waits for what it has started.
+        Deed::Background("perl server.pl 3000 1".to_owned()),
+        // As an agent that polls until its server is there.
+        Deed::Run("until curl -fsS http://localhost:3000/ > got; do sleep 0.2; done; cat got".to_owned()),
+    ])?;
+    let heard = rig.heard(talk)?;
+    ensure!(rig.app.pending_ids()?.is_empty(), "somebody is asked");
+    rig.expect_outcomes(&[Outcome::Contained, Outcome::Contained]).with_context(|| heard.clone())?;
+    ensure!(rig.has("up") && rig.has("got"), "{heard}");
+    expect_word(&heard, &["hello"])
 }
 
 /// A machine on which the folder that the agent works in is open for it.

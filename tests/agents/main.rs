@@ -87,6 +87,7 @@ const STORIES: &[Named] = named![Quick:
     first::broken_settings_are_left_alone_and_what_to_put_in_by_hand_connects,
     first::settings_with_comments_keep_them,
     boxed::twenty_calls_in_an_open_folder_run_in_a_box_unasked,
+    boxed::a_server_that_is_started_in_the_background_is_fetched_from_by_the_next_call,
     boxed::what_an_open_folder_does_not_give_is_asked_for_and_what_was_done_is_put_back,
     endings::an_agent_that_is_asked_to_end_takes_its_question_back,
     endings::an_agent_that_is_interrupted_takes_its_question_back,

@@ -18,3 +18,19 @@ pub fn hello() -> Result<SocketAddr> {
     });
     Ok(address)
 }
+
+/// A program of Perl that answers so too, at the port that is its first argument, as often as the second says or without end. It makes
+/// the file `up` when it can be asked.
+pub const SERVER: &str = r#"use IO::Socket::IP;
+my $server = IO::Socket::IP->new(LocalHost => '127.0.0.1', LocalPort => shift, Listen => 5, ReuseAddr => 1) or die $@;
+open my $up, '>', 'up' or die $!;
+close $up;
+$| = 1;
+my $left = shift // -1;
+print "ready\n";
+while ($left-- and my $client = $server->accept) {
+  while (defined(my $line = <$client>)) { last if $line eq "\r\n" }
+  print $client "HTTP/1.1 200 OK\r\ncontent-length: 6\r\nconnection: close\r\n\r\nhello\n";
+  close $client;
+}
+"#;

@@ -3,19 +3,18 @@
 use crate::guest::Guest;
 use crate::handed::{MARK, take};
 use crate::line::{Caller, Ends, Line};
-use crate::loopback::{self, Loopback, SETTLE};
+use crate::loopback::SETTLE;
+use crate::neighbours;
 use crate::reach::{Keeper, Names};
+use crate::served::{PAUSE, Served};
 use crate::settings::Settings;
-use crate::wire::{self, CHUNK};
 use crate::wish::Crossings;
 use crate::{http, socks};
-use rustix::net::{RecvFlags, SendFlags};
+use rustix::net::RecvFlags;
 use std::io;
-use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
 use tokio::io::{AsyncWriteExt as _, Interest};
-use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
+use tokio::net::{TcpStream, UnixListener, UnixStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
@@ -39,9 +38,6 @@ impl Gate {
         serve(listener, keeper, ends).await
     }
 }
-
-/// How long nothing is taken when nothing can be: descriptors or memory are short, and do not come back by asking.
-const PAUSE: Duration = Duration::from_millis(100);
 
 pub(crate) async fn serve(
     listener: UnixListener,
@@ -80,41 +76,7 @@ pub(crate) async fn serve(
     Ok(())
 }
 
-/// A gate that is served.
-#[derive(Clone)]
-pub(crate) struct Served {
-    keeper: Arc<Keeper>,
-    places: Arc<Semaphore>,
-    connections: TaskTracker,
-    ends: CancellationToken,
-    /// To whoever sees to the loopback, if somebody does.
-    settles: mpsc::Sender<oneshot::Sender<()>>,
-}
-
 impl Served {
-    /// Has a connection attended by a task of its own, or says that there is no place.
-    fn admit<S: Guest, F>(&self, stream: S, attend: impl FnOnce(S, Self, OwnedSemaphorePermit) -> F)
-    where
-        F: Future<Output = io::Result<()>> + Send + 'static,
-    {
-        let Ok(place) = self.places.clone().try_acquire_owned() else { return turn_away(&stream) };
-        let attended = Box::pin(attend(stream, self.clone(), place));
-        let ends = self.ends.clone();
-        self.connections.spawn(async move {
-            if let Some(Err(error)) = ends.run_until_cancelled_owned(attended).await {
-                tracing::debug!(%error, "a connection of a box ended");
-            }
-        });
-    }
-
-    pub(crate) fn keeper(&self) -> &Arc<Keeper> {
-        &self.keeper
-    }
-
-    pub(crate) fn loopback(&self) -> &Loopback {
-        &self.keeper.settings.loopback
-    }
-
     /// The first connection brings where the box listens, or is one like all others.
     async fn begin(
         self,
@@ -139,36 +101,8 @@ impl Served {
             let caller = Caller::behind(served.keeper.line.get(), Ends { client, gate });
             served.attend(stream, caller).await
         });
-        tokio::join!(carrying, listens, loopback::attend(&self, line, at, settling));
+        tokio::join!(carrying, listens, neighbours::attend(&self, line, at, settling));
         Ok(())
-    }
-
-    /// Takes what connects to a port in the box, and has each connection attended. Ends by being dropped.
-    pub(crate) async fn take<F>(
-        &self,
-        port: &TcpListener,
-        attend: impl Fn(TcpStream, SocketAddr, Self) -> F + Clone + Send,
-    ) where
-        F: Future<Output = io::Result<()>> + Send + 'static,
-    {
-        loop {
-            match port.accept().await {
-                Ok((stream, client)) => {
-                    let attend = attend.clone();
-                    self.admit(stream, move |stream, served, place| {
-                        let attended = attend(stream, client, served);
-                        async move {
-                            let _place = place;
-                            attended.await
-                        }
-                    });
-                }
-                Err(error) => {
-                    tracing::warn!(%error, "no connection in a box can be taken");
-                    tokio::time::sleep(PAUSE).await;
-                }
-            }
-        }
     }
 
     /// Looks at the first byte of a connection to the socket itself.
@@ -195,21 +129,6 @@ impl Served {
             _ => http::attend(stream, self.keeper, caller).await,
         }
     }
-}
-
-/// Says that there is no place. Nothing is waited for: that would be a place.
-fn turn_away(stream: &impl Guest) {
-    const TEXT: &str = "countersign: the box refused this connection: too many are open at once\n";
-    let answer = format!(
-        "HTTP/1.1 503 Too Many Connections\r\ncontent-type: text/plain\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{TEXT}",
-        TEXT.len()
-    );
-    let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
-    if let Err(error) = rustix::net::send(stream, answer.as_bytes(), flags) {
-        tracing::debug!(%error, "a connection of a box was closed without a word");
-    }
-    // TCP takes back what it said when a socket is closed in which something is left.
-    let _ = wire::take(stream, &mut Vec::new(), CHUNK);
 }
 
 /// The first byte of SOCKS 5 (RFC 1928).

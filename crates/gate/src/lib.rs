@@ -64,10 +64,12 @@ mod line;
 mod listening;
 mod loopback;
 mod meter;
+mod neighbours;
 mod place;
 mod reach;
 mod relay;
 mod said;
+mod served;
 mod settings;
 mod socks;
 #[cfg(test)]

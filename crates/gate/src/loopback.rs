@@ -1,72 +1,50 @@
-//! What is reached on the loopback of a box beside its own servers: those of other boxes in its neighbourhood, and services of this
-//! machine.
-//!
-//! A box has a loopback of its own, so a server that one command started would be nowhere for the next. The relay listens where
-//! neighbours do, and the gate takes what connects there and has the neighbour's relay connect inside. Neighbours reach each other
-//! unasked, since they share all that they write anyway; a service of this machine is a [`Wish`] like any other.
-//!
-//! Where a program of the box listens itself nothing is taken from it. What the relay listens on is taken: a program that wants the
-//! same port hears that, as it would outside of boxes.
+//! The loopback of a box as it is seen outside, and which boxes are neighbours.
 
-use crate::copy::{Counts, copy};
-use crate::destination::{Destination, Host};
-use crate::gate::Served;
-use crate::hang_up::HangUp;
-use crate::line::{Caller, Ends, Line};
-use crate::listening::MOST;
-use crate::meter::Meter;
-use crate::place::Place;
-use crate::reach::Way;
-use crate::tunnel;
-use crate::wire::close;
-use crate::wish::{Because, Protocol, Wish};
-use futures_util::future::{join_all, try_join};
-use hyper::body::Bytes;
-use rustix::net::sockopt::set_socket_linger;
-use std::collections::{BTreeMap, BTreeSet};
+use crate::line::Line;
+use std::collections::BTreeSet;
 use std::fmt;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Mutex as Turn, mpsc, oneshot, watch};
-use tokio::time::{Instant, MissedTickBehavior, interval_at};
-use tokio_util::task::AbortOnDropHandle;
+use tokio::net::TcpStream;
+use tokio::sync::{Mutex as Turn, watch};
+use tokio::time::Instant;
 
 /// The byte with which the relay says that its command is about to begin. No HTTP or SOCKS begins so.
 pub(crate) const SETTLE: u8 = 1;
 
 /// The loopback of one box. Clones are the same one.
 #[derive(Clone, Default)]
-pub struct Loopback(Arc<Inner>);
+pub struct Loopback(pub(crate) Arc<Inner>);
 
 /// Boxes whose servers are reached from one another. Clones are the same one.
 #[derive(Clone, Default)]
-pub struct Neighbourhood(Arc<Neighbours>);
+pub struct Neighbourhood(pub(crate) Arc<Neighbours>);
 
 #[derive(Default)]
-struct Inner {
-    joined: OnceLock<Joined>,
-    line: OnceLock<Line>,
-    since: OnceLock<Instant>,
+pub(crate) struct Inner {
+    pub(crate) joined: OnceLock<Joined>,
+    pub(crate) line: OnceLock<Line>,
+    /// When its command began.
+    pub(crate) since: OnceLock<Instant>,
     /// Where its programs listen.
-    servers: watch::Sender<BTreeSet<SocketAddr>>,
+    pub(crate) servers: watch::Sender<BTreeSet<SocketAddr>>,
     /// Where the gate listens in it.
-    ours: Mutex<BTreeSet<SocketAddr>>,
+    pub(crate) ours: Mutex<BTreeSet<SocketAddr>>,
     asked: Turn<Option<Instant>>,
 }
 
-struct Joined {
-    neighbourhood: Neighbourhood,
-    services: Vec<SocketAddr>,
+pub(crate) struct Joined {
+    pub(crate) neighbourhood: Neighbourhood,
+    pub(crate) services: Vec<SocketAddr>,
 }
 
 #[derive(Default)]
-struct Neighbours {
+pub(crate) struct Neighbours {
     /// Whose commands have begun, in that order.
-    boxes: Mutex<Vec<Weak<Inner>>>,
-    changed: watch::Sender<()>,
+    pub(crate) boxes: Mutex<Vec<Weak<Inner>>>,
+    pub(crate) changed: watch::Sender<()>,
 }
 
 impl Loopback {
@@ -108,7 +86,7 @@ impl fmt::Debug for Neighbourhood {
 }
 
 impl Inner {
-    async fn connect(&self, at: SocketAddr) -> io::Result<TcpStream> {
+    pub(crate) async fn connect(&self, at: SocketAddr) -> io::Result<TcpStream> {
         let line = self.line.get().ok_or(io::ErrorKind::NotConnected)?;
         let stream = line.connect(at).await.ok_or(io::ErrorKind::ConnectionRefused)?;
         stream.set_nodelay(true)?;
@@ -116,7 +94,7 @@ impl Inner {
     }
 
     /// Looks where its programs listen, unless somebody did a moment ago.
-    async fn look(&self) {
+    pub(crate) async fn look(&self) {
         let (Some(line), Some(joined)) = (self.line.get(), self.joined.get()) else { return };
         let mut asked = self.asked.lock().await;
         if asked.is_some_and(|at| at.elapsed() < FRESH) {
@@ -138,206 +116,17 @@ impl Inner {
         }
     }
 
-    fn serves(&self, at: SocketAddr) -> bool {
+    pub(crate) fn serves(&self, at: SocketAddr) -> bool {
         self.servers.borrow().contains(&at)
     }
 }
 
 impl Neighbours {
-    fn others(&self, own: &Arc<Inner>) -> Vec<Arc<Inner>> {
+    pub(crate) fn others(&self, own: &Arc<Inner>) -> Vec<Arc<Inner>> {
         let boxes = locked(&self.boxes);
         let others = boxes.iter().filter_map(Weak::upgrade).filter(|other| !Arc::ptr_eq(other, own));
         others.take(NEAREST).collect()
     }
-}
-
-/// A box that is in its neighbourhood as long as this lives.
-struct Member<'a>(&'a Arc<Inner>, &'a Joined);
-
-impl<'a> Member<'a> {
-    fn new(own: &'a Arc<Inner>, joined: &'a Joined) -> Self {
-        let _ = own.since.set(Instant::now());
-        locked(&joined.neighbourhood.0.boxes).push(Arc::downgrade(own));
-        Self(own, joined)
-    }
-
-    /// Looks what those serve that run for a while: nothing listens a moment after it began.
-    async fn ask_others(&self) {
-        let is_old = |other: &Arc<Inner>| other.since.get().is_some_and(|since| since.elapsed() >= YOUNG);
-        let others = self.1.neighbourhood.0.others(self.0);
-        join_all(others.iter().filter(|other| is_old(other)).map(|other| other.look())).await;
-    }
-
-    /// Where the gate is to listen in the box.
-    fn wanted(&self) -> BTreeSet<SocketAddr> {
-        let others = self.1.neighbourhood.0.others(self.0);
-        let served = others.iter().flat_map(|other| other.servers.borrow().clone());
-        let all = served.chain(self.1.services.iter().copied());
-        all.filter(|at| !self.0.serves(*at)).take(MOST).collect()
-    }
-}
-
-impl Drop for Member<'_> {
-    fn drop(&mut self) {
-        let gone = |other: &Weak<Inner>| other.strong_count() == 0 || std::ptr::eq(other.as_ptr(), &**self.0);
-        locked(&self.1.neighbourhood.0.boxes).retain(|other| !gone(other));
-        // Nothing is served there any more, also for who still holds it.
-        self.0.servers.send_replace(BTreeSet::new());
-        self.1.neighbourhood.0.changed.send_replace(());
-    }
-}
-
-/// Sees to the loopback of a box from when its command is about to begin, which `settling` tells. `port` is where the box has its
-/// proxy. Ends by being dropped.
-pub(crate) async fn attend(
-    served: &Served,
-    line: Line,
-    port: SocketAddr,
-    mut settling: mpsc::Receiver<oneshot::Sender<()>>,
-) {
-    let own = &served.loopback().0;
-    let Some(first) = settling.recv().await else { return };
-    let Some(joined) = own.joined.get() else {
-        let _ = first.send(());
-        // Nobody else is answered either.
-        return drop(settling);
-    };
-    let _ = own.line.set(line.clone());
-    locked(&own.ours).insert(port);
-    let member = Member::new(own, joined);
-    let mut changed = joined.neighbourhood.0.changed.subscribe();
-    let mut listeners = Listeners { served, line: &line, open: BTreeMap::new() };
-    member.ask_others().await;
-    listeners.follow(member.wanted()).await;
-    let _ = first.send(());
-    let mut looks = interval_at(Instant::now() + YOUNG, LOOKED);
-    looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    loop {
-        tokio::select! {
-            _ = looks.tick() => own.look().await,
-            Ok(()) = changed.changed() => listeners.follow(member.wanted()).await,
-            // It has been, and whoever says so now is not the relay.
-            Some(again) = settling.recv() => drop(again.send(())),
-        }
-    }
-}
-
-/// Where the gate listens in a box.
-struct Listeners<'a> {
-    served: &'a Served,
-    line: &'a Line,
-    open: BTreeMap<SocketAddr, AbortOnDropHandle<()>>,
-}
-
-impl Listeners<'_> {
-    /// Listens where it is wanted and can be, and nowhere else.
-    async fn follow(&mut self, wanted: BTreeSet<SocketAddr>) {
-        let own = &self.served.loopback().0;
-        let unwanted: Vec<SocketAddr> = self.open.keys().filter(|at| !wanted.contains(at)).copied().collect();
-        for at in unwanted {
-            if let Some(listens) = self.open.remove(&at) {
-                listens.abort();
-                let _ = listens.await;
-            }
-            locked(&own.ours).remove(&at);
-        }
-        for at in wanted {
-            if self.open.contains_key(&at) {
-                continue;
-            }
-            // Before it listens: or it would be taken for a server of the box.
-            locked(&own.ours).insert(at);
-            match self.line.listen(at).await {
-                Some(port) => {
-                    let listens = tokio::spawn(listen(self.served.clone(), port, at));
-                    self.open.insert(at, AbortOnDropHandle::new(listens));
-                }
-                None => drop(locked(&own.ours).remove(&at)),
-            }
-        }
-    }
-}
-
-async fn listen(served: Served, port: TcpListener, at: SocketAddr) {
-    let attend = move |stream, client, served| carry(stream, client, served, at);
-    served.take(&port, attend).await;
-}
-
-/// Carries a connection to where it leads. One that leads nowhere is broken off, as if nothing listened.
-async fn carry(stream: TcpStream, client: SocketAddr, served: Served, at: SocketAddr) -> io::Result<()> {
-    stream.set_nodelay(true)?;
-    let own = &served.loopback().0;
-    let Some(joined) = own.joined.get() else { return Err(io::ErrorKind::NotConnected.into()) };
-    let neighbour = joined.neighbourhood.0.others(own).into_iter().find(|other| other.serves(at));
-    let led = match neighbour {
-        Some(neighbour) => match neighbour.connect(at).await {
-            Ok(inside) => return pass(&stream, &inside).await,
-            Err(error) => Err(error),
-        },
-        None if joined.services.contains(&at) => match ask(&stream, client, &served, at.port()).await {
-            Ok(Some((way, meter))) => {
-                let first = served.keeper().settings.limits.first;
-                tunnel::carry(stream, Bytes::new(), way, meter, first).await;
-                return Ok(());
-            }
-            Ok(None) => Ok(()),
-            Err(error) => Err(error),
-        },
-        None => Err(io::ErrorKind::ConnectionRefused.into()),
-    };
-    set_socket_linger(&stream, Some(Duration::ZERO))?;
-    led
-}
-
-/// Copies both ways between boxes, until both ends have said all.
-async fn pass(one: &TcpStream, other: &TcpStream) -> io::Result<()> {
-    let over = async {
-        copy(one, other, &Uncounted).await?;
-        close(other)
-    };
-    let back = async {
-        copy(other, one, &Uncounted).await?;
-        close(one)
-    };
-    try_join(over, back).await.map(drop)
-}
-
-/// What stays between boxes goes nowhere.
-struct Uncounted;
-
-impl Counts for Uncounted {
-    async fn before(&self, _: usize) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-/// Has a connection to a service of this machine judged, and made. Nothing where nobody waits for it any more.
-async fn ask(
-    stream: &TcpStream,
-    client: SocketAddr,
-    served: &Served,
-    port: u16,
-) -> io::Result<Option<(Way, Meter)>> {
-    let keeper = served.keeper();
-    let host = Host::Name(LOCALHOST.to_owned());
-    let mut wish = Wish {
-        place: Place::promised_by(&host),
-        destination: Destination::new(host, port).map_err(io::Error::other)?,
-        addresses: Vec::new(),
-        protocol: Protocol::Loopback,
-        because: Because::First,
-        caller: Caller::behind(keeper.line.get(), Ends { client, gate: stream.local_addr()? }),
-    };
-    let hang_up = HangUp::of(stream)?;
-    let reached = tokio::select! {
-        reached = keeper.reach(&mut wish) => reached,
-        () = hang_up.happened() => return Ok(None),
-    };
-    let opened = reached.and_then(|way| Ok((way, Meter::new(keeper.clone(), wish.clone())?)));
-    opened.map(Some).map_err(|why| {
-        keeper.crossings.refused(&wish, why.clone());
-        io::Error::new(io::ErrorKind::PermissionDenied, why)
-    })
 }
 
 /// The addresses of loopback at which a port is reached by its name.
@@ -345,21 +134,12 @@ pub fn by_name(port: u16) -> [SocketAddr; 2] {
     [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)].map(|ip| SocketAddr::new(ip, port))
 }
 
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The one name under which services of this machine are asked about, whichever address was connected to.
-const LOCALHOST: &str = "localhost";
-
-/// How often it is looked where programs of a box listen.
-const LOOKED: Duration = Duration::from_millis(500);
-
 /// As old as an answer to that may be.
 const FRESH: Duration = Duration::from_millis(20);
-
-/// How long a command runs before it is asked at all.
-const YOUNG: Duration = Duration::from_millis(100);
 
 /// Neighbours that are looked at, the oldest ones: servers are long there.
 const NEAREST: usize = 16;

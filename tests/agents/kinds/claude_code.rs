@@ -34,6 +34,12 @@ impl Kind for ClaudeCode {
             Deed::Run(command) => {
                 Call::new("Bash", json!({ "command": command, "description": "Do as the story says" }))
             }
+            Deed::Background(command) => {
+                let run = json!({
+                    "command": command, "description": "Do as the story says", "run_in_background": true,
+                });
+                Call::new("Bash", run)
+            }
             Deed::Watch(command) => {
                 let watch = json!({
                     "command": command, "description": "Watch it", "timeout_ms": 10_000, "persistent": false,

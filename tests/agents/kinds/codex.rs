@@ -31,7 +31,7 @@ impl Kind for Codex {
         let shell = |command: String| Call::new("exec_command", json!({ "cmd": command }));
         Ok(match deed {
             Deed::Run(command) => shell(command.clone()),
-            Deed::Watch(_) => {
+            Deed::Background(_) | Deed::Watch(_) => {
                 return Err(without("its shell is the only tool of its own that runs a command"));
             }
             Deed::Write { path, text } => {

@@ -36,7 +36,7 @@ impl Kind for Gemini {
             Deed::Run(command) => {
                 Call::new("run_shell_command", json!({ "command": command, "description": "As told" }))
             }
-            Deed::Watch(_) => {
+            Deed::Background(_) | Deed::Watch(_) => {
                 return Err(without("its shell is the only tool of its own that runs a command"));
             }
             Deed::Write { path, text } => {

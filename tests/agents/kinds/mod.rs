@@ -126,6 +126,8 @@ pub(crate) trait Kind: std::fmt::Debug + Sync {
 pub(crate) enum Deed {
     /// Run a command text.
     Run(String),
+    /// Run a command text and go on meanwhile.
+    Background(String),
     /// Run a command text by a tool that is not its shell.
     Watch(String),
     /// Write a file that is not there yet.

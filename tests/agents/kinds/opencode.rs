@@ -27,7 +27,7 @@ impl Kind for Opencode {
             Deed::Run(command) => {
                 Call::new("bash", json!({ "command": command, "description": "Do as told" }))
             }
-            Deed::Watch(_) => {
+            Deed::Background(_) | Deed::Watch(_) => {
                 return Err(without("its shell is the only tool of its own that runs a command"));
             }
             Deed::Write { path, text } => Call::new("write", json!({ "filePath": path, "content": text })),

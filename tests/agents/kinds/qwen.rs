@@ -37,7 +37,7 @@ impl Kind for Qwen {
                 let run = json!({ "command": command, "description": "As told", "is_background": false });
                 Call::new("run_shell_command", run)
             }
-            Deed::Watch(_) => {
+            Deed::Background(_) | Deed::Watch(_) => {
                 return Err(without("its shell is the only tool of its own that runs a command"));
             }
             Deed::Write { path, text } => {

@@ -26,7 +26,7 @@ fn request(place: &Place, agent: &str, text: &str) -> ExecRequest {
     file.write_all(text.as_bytes()).unwrap();
     let (_, path) = file.keep().unwrap();
     ExecRequest {
-        command: vec!["bash".to_owned(), path.to_str().unwrap().to_owned()].into(),
+        command: vec!["bash".to_owned(), path.to_str().unwrap().to_owned()],
         agent_id: Some(agent.to_owned()),
         ..place.request()
     }
