@@ -7,7 +7,7 @@ use countersign_protocol::question::Outcome;
 use countersign_tests::app::{App, Window};
 use countersign_tests::cli::Running;
 use countersign_tests::hello::SERVER;
-use countersign_tests::process::{PATIENCE, wait_for};
+use countersign_tests::process::{PATIENCE, countersign, wait_for};
 use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -38,8 +38,14 @@ fn a_server_in_a_box_is_there_for_the_next_command_and_for_the_person_who_wants_
         // Free on this machine, so that it is shown under its own number.
         let port = TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port();
         let at = SocketAddr::from(([127, 0, 0, 1], port));
-        let server = run(app, &["perl", "server.pl", &port.to_string()])?;
-        wait_for("the server is up", PATIENCE, || Ok(project.join("up").exists().then_some(())))?;
+        // As an agent starts it that looks into a file for what it prints.
+        let printed = home.work().join("printed");
+        let mut server = home.command(countersign()?);
+        server.args(["exec", "--agent", "coder", "--cwd", &home.file("project"), "--"]);
+        server.args(["perl", "server.pl", &port.to_string()]).stdout(fs::File::create(&printed)?);
+        let mut server = server.spawn()?;
+        let says_ready = || Ok((fs::read_to_string(&printed)? == "ready\n").then_some(()));
+        wait_for("the server says that it is up", PATIENCE, says_ready)?;
         let address = format!("http://localhost:{port}/");
         let fetch = "until curl -fsS $0 > got; do sleep 0.1; done; cat got";
         let next = run(app, &["sh", "-c", fetch, &address])?.finish()?.expect_code(0)?;
@@ -59,7 +65,7 @@ fn a_server_in_a_box_is_there_for_the_next_command_and_for_the_person_who_wants_
         app.click(Window::Main, "show-server")?;
         app.wait_for_element(Window::Main, "[data-testid=\"hide-server\"]")?;
         app.click(Window::Main, "stop-run")?;
-        server.finish()?;
+        wait_for("the end of the server", PATIENCE, || Ok(server.try_wait()?))?;
         ensure!(fetched(at).is_err(), "it ends with its run");
         ensure!(home.outcomes()? == [Outcome::Contained, Outcome::Contained], "{:?}", home.outcomes()?);
         Ok(())

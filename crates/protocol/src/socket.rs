@@ -131,6 +131,9 @@ pub struct ExecRequest {
     /// What of its asker's environment it gets in a box, as far as that lets it. It counts nowhere else. Ours: peers do not send it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub box_env: BTreeMap<String, String>,
+    /// Whether what it prints is wanted as it prints it, by [`AnswerLine::ExecPrinted`]. Ours: peers do not send it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub follow: bool,
     /// The run that this is, when it came over the network. Ours: peers do not send it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node_run: Option<NodeRun>,
@@ -205,8 +208,27 @@ pub enum AnswerLine {
         /// The request's id.
         id: String,
     },
+    /// The command of an `exec` that says `follow` printed this, decoded lossily. Its answer follows, without any of it. Ours, as well.
+    ExecPrinted {
+        /// The request's id.
+        id: String,
+        /// Where it printed it.
+        on: Printed,
+        /// What.
+        text: String,
+    },
     /// Answer to `exec`.
     ExecRes(ExecAnswer),
+}
+
+/// What a command prints on.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Printed {
+    /// Standard output.
+    Stdout,
+    /// Standard error.
+    Stderr,
 }
 
 /// Answer to an [`ExecFrame`]: `ok` with `payload`, or not `ok` with `error`. A command that ran and failed is `ok`.

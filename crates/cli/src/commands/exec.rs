@@ -12,14 +12,15 @@ use countersign_core::paths::{Paths, process_environment};
 use countersign_core::presence::{Presence, Unreached, unless_silent};
 use countersign_node::executor::guardian::{self, LeftBehind};
 use countersign_node::executor::sandbox::variables_of;
-use countersign_node::host::Refusal;
+use countersign_node::executor::{Outlet, Tap};
+use countersign_node::host::{Host, Refusal, Signals};
 use countersign_node::socket::client::{self, ClientError};
 use countersign_node::socket::server::Peer;
 use countersign_policy::display;
 use countersign_protocol::control::{ControlRequest, ControlResponse};
 use countersign_protocol::ids::AgentId;
 use countersign_protocol::question::{Outcome, Via};
-use countersign_protocol::socket::{AskRequest, Confinement, ExecError, ExecPayload, ExecRequest};
+use countersign_protocol::socket::{AskRequest, Confinement, ExecError, ExecPayload, ExecRequest, Printed};
 use countersign_protocol::state::StoreState;
 use countersign_protocol::ui::RouteTaken;
 use countersign_protocol::vocabulary::{Ask, Decision, ExecTarget, Security};
@@ -173,7 +174,15 @@ pub(super) async fn exec(paths: &Paths, args: ExecArgs, output: &Output) -> anyh
     let answer = match endpoint(paths) {
         Some((socket, token)) => {
             let now_ms = countersign_approvals::ports::Ports::system().clock.now_ms();
-            let asked = client::exec(&socket, &token, &request, now_ms, overall);
+            let asked = async {
+                match output.is_json() {
+                    true => client::exec(&socket, &token, &request, now_ms, overall).await,
+                    false => {
+                        client::exec_followed(&socket, &token, &request, now_ms, overall, Output::printed)
+                            .await
+                    }
+                }
+            };
             match unless_silent(&socket, args.wait.wait, asked).await {
                 Ok(Err(error @ ClientError::NoApp { .. })) => {
                     Presence::of(paths, Some(&socket)).proves_absence(error.to_string()).map(|()| None)
@@ -315,7 +324,13 @@ async fn without_app(paths: &Paths, request: ExecRequest, output: &Output) -> an
     let gone = CancellationToken::new();
     let interrupted = gone.clone();
     let host = core.host.clone();
-    let running = async move { host.exec(request, &Peer::default(), gone).await };
+    let follows = !output.is_json();
+    let running = async move {
+        match follows {
+            true => followed(&host, request, gone).await,
+            false => host.exec(request, &Peer::default(), gone).await,
+        }
+    };
     tokio::pin!(running);
     let result = tokio::select! {
         result = &mut running => result,
@@ -338,6 +353,41 @@ async fn without_app(paths: &Paths, request: ExecRequest, output: &Output) -> an
     };
     core.stop().await;
     exit
+}
+
+/// Runs it here, and prints what it prints as it prints it: then what comes back has none of that.
+async fn followed(
+    host: &Host,
+    request: ExecRequest,
+    gone: CancellationToken,
+) -> Result<ExecPayload, Refusal> {
+    let (outlet, mut pieces) = Outlet::new();
+    let started = CancellationToken::new();
+    let tap = Tap::default().with(Some(outlet));
+    let signals = Signals { gone: gone.clone(), started: started.clone(), tap, ..Signals::default() };
+    let peer = Peer::default();
+    let running = host.exec(request, &peer, signals);
+    tokio::pin!(running);
+    let print = |(on, text): (Printed, String)| {
+        if Output::printed(on, &text).is_err() {
+            // Nobody reads it any more.
+            gone.cancel();
+        }
+    };
+    let mut ran = loop {
+        tokio::select! {
+            biased;
+            Some(piece) = pieces.recv() => print(piece),
+            ended = &mut running => break ended,
+        }
+    };
+    while let Ok(piece) = pieces.try_recv() {
+        print(piece);
+    }
+    if let (Ok(payload), true) = (&mut ran, started.is_cancelled()) {
+        (payload.stdout, payload.stderr) = (String::new(), String::new());
+    }
+    ran
 }
 
 /// Ends with the first signal that tells this process to end; from the call on such a signal ends it no more.

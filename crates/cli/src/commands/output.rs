@@ -1,6 +1,7 @@
 //! Printing: text for people, one JSON document for programs. Everything that came from elsewhere is escaped.
 
 use countersign_policy::display;
+use countersign_protocol::socket::Printed;
 use serde::Serialize;
 use std::io::{self, Write};
 
@@ -28,6 +29,15 @@ impl Output {
             text(&mut stdout)?;
         }
         stdout.flush()
+    }
+
+    /// What a command prints, as it prints it.
+    pub(super) fn printed(on: Printed, text: &str) -> io::Result<()> {
+        let write = |to: &mut dyn Write| to.write_all(text.as_bytes()).and_then(|()| to.flush());
+        match on {
+            Printed::Stdout => write(&mut io::stdout().lock()),
+            Printed::Stderr => write(&mut io::stderr().lock()),
+        }
     }
 
     /// A command's output, byte for byte as it was returned.

@@ -2,6 +2,7 @@
 
 use countersign_approvals::question::Typing;
 use countersign_protocol::limits::OUTPUT_BYTES;
+use countersign_protocol::socket::Printed;
 use std::fmt;
 use std::sync::Arc;
 use tokio::sync::mpsc;
@@ -51,31 +52,132 @@ pub enum Heard<'a> {
     Printed(&'a str),
 }
 
-/// A listener, or none. It is called on the way of the output, so it must be quick.
+/// A listener, or none. It is called on the way of the output, so it must be quick. An [`Outlet`] gets what is printed besides.
 #[derive(Clone, Default)]
-pub struct Tap(Option<Arc<Listener>>);
+pub struct Tap {
+    listener: Option<Arc<Listener>>,
+    outlet: Option<Outlet>,
+}
 
 type Listener = dyn Fn(Heard<'_>) + Send + Sync;
 
 impl Tap {
     /// A listener.
     pub fn new(listener: impl Fn(Heard<'_>) + Send + Sync + 'static) -> Self {
-        Self(Some(Arc::new(listener)))
+        Self { listener: Some(Arc::new(listener)), outlet: None }
+    }
+
+    /// The same with whoever takes what is printed, if somebody does.
+    pub fn with(self, outlet: Option<Outlet>) -> Self {
+        Self { outlet, ..self }
+    }
+
+    pub(crate) fn outlet(&self) -> Option<Outlet> {
+        self.outlet.clone()
     }
 
     pub(super) fn is_there(&self) -> bool {
-        self.0.is_some()
+        self.listener.is_some() || self.outlet.is_some()
     }
 
     pub(crate) fn hear(&self, heard: Heard<'_>) {
-        if let Some(listener) = &self.0 {
+        if let Some(listener) = &self.listener {
             listener(heard);
+        }
+    }
+
+    /// Waits until more can be printed. Cancellation safe.
+    pub(super) async fn room(&self) {
+        if let Some(Outlet(outlet)) = &self.outlet {
+            // Whoever takes nothing any more has room for all.
+            let _ = outlet.reserve().await;
+        }
+    }
+
+    /// It printed this; there is [`Tap::room`].
+    pub(super) fn printed(&self, on: Printed, text: &str) {
+        if text.is_empty() {
+            return;
+        }
+        self.hear(Heard::Printed(text));
+        if let Some(Outlet(outlet)) = &self.outlet {
+            let _ = outlet.try_send((on, text.to_owned()));
+        }
+    }
+
+    /// Says something more when a run has ended, which is in its output as well.
+    pub(crate) async fn adds(&self, text: &str) {
+        if let (Some(Outlet(outlet)), false) = (&self.outlet, text.is_empty()) {
+            let _ = outlet.send((Printed::Stderr, text.to_owned())).await;
         }
     }
 }
 
+/// Takes all that a run prints, in pieces of at most 64 KiB of what it printed. While it is full, the run waits to be read, as it would
+/// for whoever reads a pipe slowly.
+#[derive(Clone, Debug)]
+pub struct Outlet(mpsc::Sender<(Printed, String)>);
+
+impl Outlet {
+    /// It, and where it leads. Dropping that lets the run print on unread.
+    pub fn new() -> (Self, mpsc::Receiver<(Printed, String)>) {
+        let (outlet, pieces) = mpsc::channel(PIECES);
+        (Self(outlet), pieces)
+    }
+}
+
+/// Pieces that wait to be taken.
+const PIECES: usize = 8;
+
 impl fmt::Debug for Tap {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Tap").field(&self.is_there()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::run;
+    use super::super::tests::Bench;
+    use super::*;
+    use pretty_assertions::assert_eq;
+    use std::collections::BTreeMap;
+    use std::time::Duration;
+
+    /// What an outlet gets of a command, on both streams, from a reader that is slow or stops after some pieces.
+    async fn read(text: &str, most: usize) -> ([String; 2], String) {
+        let bench = Bench::new();
+        let argv = ["sh", "-c", text].map(str::to_owned);
+        let base = BTreeMap::from([("PATH".to_owned(), "/usr/bin:/bin".to_owned())]);
+        let (outlet, mut pieces) = Outlet::new();
+        let controls =
+            Controls { tap: Tap::default().with(Some(outlet)), output: 1_000, ..Controls::default() };
+        let reading = async move {
+            let mut read = [String::new(), String::new()];
+            for _ in 0..most {
+                let Some((on, text)) = pieces.recv().await else { break };
+                read[usize::from(on == Printed::Stderr)].push_str(&text);
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+            read
+        };
+        let running = async { run(bench.approve(&argv), &base, controls).await.unwrap().payload.stdout };
+        tokio::join!(reading, running)
+    }
+
+    #[tokio::test]
+    async fn a_slow_reader_gets_all_however_little_is_kept() {
+        let ([out, err], kept) = read("seq 100000; echo end >&2; printf '\\303'", usize::MAX).await;
+        let expected: String = (1..=100_000).map(|number| format!("{number}\n")).collect();
+        // The last byte is the beginning of a character.
+        assert!(out == format!("{expected}\u{FFFD}"), "{} bytes", out.len());
+        assert_eq!(err, "end\n");
+        assert!(kept.len() <= 1_000);
+    }
+
+    #[tokio::test]
+    async fn a_reader_that_left_is_not_waited_for() {
+        let ([out, _], kept) = read("seq 1000000; echo end", 3).await;
+        assert!(out.starts_with("1\n2\n") && kept.starts_with("1\n2\n"), "{out} {kept}");
     }
 }

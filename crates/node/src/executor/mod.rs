@@ -15,7 +15,7 @@ pub mod warden;
 use crate::descriptors;
 use crate::facts::{self, Drift};
 use command_fds::{CommandFdExt, FdMapping};
-pub use controls::{Controls, Heard, Tap};
+pub use controls::{Controls, Heard, Outlet, Tap};
 use countersign_policy::ApprovedCommand;
 use countersign_protocol::socket::ExecPayload;
 use handed::Handed;
@@ -347,14 +347,18 @@ impl Run {
 
     /// Takes what is still in the pipes. Whoever outlives the command and keeps them open is not waited for.
     async fn drain(&mut self) {
-        let until_quiet = async {
-            while !self.pipes.ended() {
-                if timeout(DRAIN_QUIET, self.pipes.pump(&mut self.capture)).await.is_err() {
-                    return;
-                }
+        let mut left = DRAIN_TOTAL;
+        while !self.pipes.ended() && !left.is_zero() {
+            // Whoever reads slowly is waited for: what was printed is all there is.
+            if timeout(UNREAD, self.tap.room()).await.is_err() {
+                return;
             }
-        };
-        let _ = timeout(DRAIN_TOTAL, until_quiet).await;
+            let since = Instant::now();
+            if timeout(DRAIN_QUIET.min(left), self.pipes.pump(&mut self.capture)).await.is_err() {
+                return;
+            }
+            left = left.saturating_sub(since.elapsed());
+        }
     }
 }
 
@@ -390,6 +394,9 @@ const DRAIN_QUIET: Duration = Duration::from_millis(200);
 
 /// Longest reading after the end, for a process that outlived the command and keeps printing.
 const DRAIN_TOTAL: Duration = Duration::from_secs(2);
+
+/// Longest wait at its end for a reader that takes nothing.
+const UNREAD: Duration = Duration::from_secs(15);
 
 /// Content that is hashed without leaving the async thread, in bytes: well under a millisecond.
 const INLINE_HASH_BYTES: u64 = 256 * 1_024;

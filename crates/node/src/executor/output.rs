@@ -1,7 +1,8 @@
 //! What a run printed: both pipes read to their ends, the beginning kept, the rest read and thrown away so that the
 //! program never waits for a reader.
 
-use super::controls::{Heard, Tap};
+use super::controls::Tap;
+use countersign_protocol::socket::Printed;
 use tokio::io::{AsyncRead, AsyncReadExt};
 
 /// Which of the two.
@@ -11,6 +12,15 @@ pub(super) enum Stream {
     Out,
     /// Standard error.
     Err,
+}
+
+impl Stream {
+    fn printed(self) -> Printed {
+        match self {
+            Self::Out => Printed::Stdout,
+            Self::Err => Printed::Stderr,
+        }
+    }
 }
 
 /// Both pipes of a child.
@@ -34,8 +44,9 @@ impl<O: AsyncRead + Unpin, E: AsyncRead + Unpin> Pipes<O, E> {
         self.out.is_none() && self.err.is_none()
     }
 
-    /// Reads once from whichever has something; waits for ever when both have ended. Cancellation safe.
+    /// Reads once from whichever has something, when it can be passed on; waits for ever when both have ended. Cancellation safe.
     pub(super) async fn pump(&mut self, capture: &mut Capture) {
+        capture.tap.room().await;
         tokio::select! {
             count = read(&mut self.out, &mut self.out_buffer) => match count {
                 0 => self.out = None,
@@ -90,7 +101,7 @@ impl Capture {
             return;
         }
         let text = self.of(stream).decode(bytes);
-        self.tap.hear(Heard::Printed(&text));
+        self.tap.printed(stream.printed(), &text);
         if !self.cut {
             self.append(stream, &text);
         }
@@ -99,7 +110,11 @@ impl Capture {
     /// Both texts, with a marker when something is missing.
     pub(super) fn finish(mut self) -> (String, String) {
         for stream in [Stream::Out, Stream::Err] {
-            if !self.cut && !self.of(stream).partial.is_empty() {
+            if self.of(stream).partial.is_empty() {
+                continue;
+            }
+            self.tap.printed(stream.printed(), REPLACEMENT);
+            if !self.cut {
                 self.append(stream, REPLACEMENT);
             }
         }

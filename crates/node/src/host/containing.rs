@@ -10,7 +10,7 @@ use super::refusal::Refusal;
 use super::request::{Checked, check};
 use super::{Host, Judged};
 use crate::executor::sandbox::{self, Unavailable};
-use crate::executor::{Controls, NotStarted, RunOutput};
+use crate::executor::{Controls, NotStarted, RunOutput, Tap};
 use countersign_policy::ContainedCommand;
 use countersign_policy::beyond::destinations;
 use countersign_policy::calls::CallFacts;
@@ -229,6 +229,7 @@ impl Host {
         controls: Controls,
         ready: &CancellationToken,
     ) -> Result<(RunOutput, Held), NotStarted> {
+        let tap = controls.tap.clone();
         let around = self.boxed(&command.contained().folder, &judged.own);
         let ready_box = match controls.terminal {
             None => self.ready.take(&around),
@@ -256,11 +257,12 @@ impl Host {
         let Some(crossroads) = crossroads else {
             let mut ran =
                 sandbox::run_in_box(command, &self.base_env, &boxed, &grounds, controls, ready, None).await?;
-            ran.payload.stderr.push_str(&refused_to_write(&ran.payload, &folder));
+            let mut said = refused_to_write(&ran.payload, &folder);
             if !ran.payload.success && !wanted.is_empty() {
                 let names: Vec<String> = wanted.iter().map(|one| display::escape(&one.to_string())).collect();
-                ran.payload.stderr.push_str(&format!("{NO_NETWORK} {}; {ASK_OUTSIDE}\n", names.join(", ")));
+                said.push_str(&format!("{NO_NETWORK} {}; {ASK_OUTSIDE}\n", names.join(", ")));
             }
+            add(&mut ran.payload, &said, &tap).await;
             return Ok((ran, Held { within: Some(folder), reached: Vec::new() }));
         };
         boxed.way_out = Some(sandbox::WayOut { socket: crossroads.socket() });
@@ -268,8 +270,9 @@ impl Host {
         let (ran, Account { reached, refused }) = crossroads.attend(self, &judged.own, run, runs).await;
         self.ready.want(around);
         let mut ran = ran?;
-        ran.payload.stderr.push_str(&refused_to_write(&ran.payload, &folder));
-        ran.payload.stderr.extend(refused);
+        let mut said = refused_to_write(&ran.payload, &folder);
+        said.extend(refused);
+        add(&mut ran.payload, &said, &tap).await;
         Ok((ran, Held { within: Some(folder), reached }))
     }
 
@@ -286,6 +289,12 @@ impl Host {
         workspace.limits = BOX_LIMITS;
         workspace
     }
+}
+
+/// Says something at the end of what a command printed.
+async fn add(ran: &mut ExecPayload, said: &str, tap: &Tap) {
+    ran.stderr.push_str(said);
+    tap.adds(said).await;
 }
 
 /// What an agent is told where the output says that something could not be written: the kernel tells nobody else. Empty where it

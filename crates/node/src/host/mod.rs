@@ -621,7 +621,12 @@ impl Handler for Host {
             self,
             call.request,
             &call.peer,
-            Signals { gone: call.gone, started: call.started, ..Signals::default() },
+            Signals {
+                gone: call.gone,
+                started: call.started,
+                tap: Tap::default().with(call.outlet),
+                ..Signals::default()
+            },
         )
         .await
         .map_err(|refusal| refusal.error)

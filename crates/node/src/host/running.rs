@@ -147,6 +147,7 @@ impl Running {
         self.runs().insert(number, live);
         self.inner.changed.send_replace(());
         let running = self.clone();
+        let outlet = also.outlet();
         let tap = Tap::new(move |heard| {
             match heard {
                 Heard::Started => started.cancel(),
@@ -155,6 +156,7 @@ impl Running {
             }
             also.hear(heard);
         });
+        let tap = tap.with(outlet);
         let controls = Controls { cancel: stop, tap, name, ..Controls::default() };
         (Watched(Serving { running: self.clone(), number }), controls)
     }

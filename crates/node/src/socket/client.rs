@@ -3,10 +3,12 @@
 use super::auth;
 use countersign_protocol::limits::SOCKET_RESPONSE_LINE_BYTES;
 use countersign_protocol::secret::SocketToken;
-use countersign_protocol::socket::{AskFrame, AskRequest, ExecAnswer, ExecRequest, RequestLine};
+use countersign_protocol::socket::{
+    AnswerLine, AskFrame, AskRequest, ExecAnswer, ExecRequest, Printed, RequestLine,
+};
 use countersign_protocol::vocabulary::Decision;
 use serde_json::Value;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
@@ -30,6 +32,9 @@ pub enum ClientError {
     /// Nothing came in time.
     #[error("no answer within {} ms", .0.as_millis())]
     TimedOut(Duration),
+    /// What came of what a command printed could not be passed on.
+    #[error("what the command prints cannot be written: {0}")]
+    NotPrinted(io::Error),
     /// The request has no JSON form.
     #[error("the request cannot be sent: {0}")]
     BadRequest(String),
@@ -89,6 +94,32 @@ pub async fn exec_watched(
         Some("exec-started") => {
             started();
             None
+        }
+        _ => None,
+    })
+    .await
+}
+
+/// The same; `printed` gets what the command prints as it prints it, and the answer has none of that. An error of `printed` ends the
+/// command, and comes back. An app that knows nothing of this has all of it in its answer.
+pub async fn exec_followed(
+    path: &Path,
+    token: &SocketToken,
+    request: &ExecRequest,
+    now_ms: i64,
+    wait: Duration,
+    printed: impl Fn(Printed, &str) -> io::Result<()>,
+) -> Result<ExecAnswer, ClientError> {
+    let request = ExecRequest { follow: true, ..request.clone() };
+    let json = serde_json::to_string(&request).map_err(|error| ClientError::BadRequest(error.to_string()))?;
+    let frame = RequestLine::Exec(auth::signed_frame(token, fresh_id(), now_ms, json));
+    converse(path, &frame, wait, |line| match line.get("type").and_then(Value::as_str) {
+        Some("exec-res") => Some(exec_answer(line)),
+        Some("exec-printed") => {
+            let AnswerLine::ExecPrinted { on, text, .. } = serde_json::from_value(line).ok()? else {
+                return None;
+            };
+            printed(on, &text).err().map(|error| Err(ClientError::NotPrinted(error)))
         }
         _ => None,
     })

@@ -1,4 +1,4 @@
-//! One connection: one line in, at most one line out. What is malformed, unauthenticated or in a hurry ends here; nothing
+//! One connection: one line in, and one line out, after those that tell of what a command prints where they are wanted. What is malformed, unauthenticated or in a hurry ends here; nothing
 //! of a frame is ever logged.
 
 use super::auth::{self, Replays, Seen};
@@ -6,19 +6,22 @@ use super::hangup::Hangup;
 use super::places::{Reader, Room};
 use super::rate::Bucket;
 use super::server::{Call, Handler, Peer};
+use crate::executor::Outlet;
 use countersign_approvals::ports::Ports;
 use countersign_protocol::limits::{SOCKET_REQUEST_LINE_BYTES, SOCKET_RESPONSE_LINE_BYTES};
 use countersign_protocol::secret::SocketToken;
 use countersign_protocol::socket::{
-    AnswerLine, AskFrame, ExecAnswer, ExecError, ExecFrame, ExecPayload, ExecRequest, RequestLine,
+    AnswerLine, AskFrame, ExecAnswer, ExecError, ExecFrame, ExecPayload, ExecRequest, Printed, RequestLine,
 };
 use countersign_protocol::vocabulary::Decision;
 use std::future::Future;
+use std::io;
 use std::pin::pin;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 /// What all connections of a server share.
@@ -187,7 +190,7 @@ async fn ask<H: Handler>(
     };
     let gone = CancellationToken::new();
     let started = CancellationToken::new();
-    let call = Call { id: id.clone(), peer, request, gone: gone.clone(), started };
+    let call = Call { id: id.clone(), peer, request, gone: gone.clone(), started, outlet: None };
     let decision = attend(stream, stop, gone, shared.handler.ask(call)).await??;
     Some(AnswerLine::Decision { id, decision })
 }
@@ -208,12 +211,14 @@ async fn exec<H: Handler>(
             };
             let (gone, started) = (CancellationToken::new(), CancellationToken::new());
             let wants_start = request.node_run.is_some();
+            let (outlet, pieces) = request.follow.then(Outlet::new).unzip();
             let call = Call {
                 id: id.clone(),
                 peer,
                 request: *request,
                 gone: gone.clone(),
                 started: started.clone(),
+                outlet,
             };
             let mut working = pin!(async {
                 let mut working = pin!(shared.handler.exec(call));
@@ -224,6 +229,14 @@ async fn exec<H: Handler>(
                 }
                 working.await
             });
+            if let Some(pieces) = pieces {
+                let followed = follow(stream, &id, pieces, &gone, working);
+                let mut result = attend(stream, stop, gone.clone(), followed).await?;
+                if let (Ok(payload), true) = (&mut result, started.is_cancelled()) {
+                    (payload.stdout, payload.stderr) = (String::new(), String::new());
+                }
+                return Some(AnswerLine::ExecRes(exec_answer(id, result)));
+            }
             let early = attend(stream, stop, gone.clone(), async {
                 tokio::select! {
                     biased;
@@ -250,6 +263,68 @@ async fn exec<H: Handler>(
         Authentication::Ignored => return None,
     };
     Some(AnswerLine::ExecRes(exec_answer(id, result)))
+}
+
+/// Tells what a command prints as long as `working` works, and what is left of it then. Whoever does not read any more has `gone`.
+async fn follow<T>(
+    stream: &UnixStream,
+    id: &str,
+    mut pieces: mpsc::Receiver<(Printed, String)>,
+    gone: &CancellationToken,
+    working: impl Future<Output = T>,
+) -> T {
+    let done = CancellationToken::new();
+    let ended = done.clone();
+    // Ends with its first error, and then the command prints on unread.
+    let telling = async move {
+        loop {
+            let piece = tokio::select! {
+                biased;
+                piece = pieces.recv() => piece,
+                () = ended.cancelled() => None,
+            };
+            let Some((on, text)) = piece else { return Ok(()) };
+            let line = AnswerLine::ExecPrinted { id: id.to_owned(), on, text };
+            let mut line = serde_json::to_vec(&line)?;
+            line.push(b'\n');
+            let written = write_all(stream, &line);
+            // As long as it runs it waits for its reader, as it would at a pipe.
+            tokio::select! {
+                written = written => written?,
+                () = unread(&ended) => return Err(io::ErrorKind::TimedOut.into()),
+            }
+        }
+    };
+    let working = async {
+        let result = working.await;
+        done.cancel();
+        result
+    };
+    let telling = async {
+        let told: io::Result<()> = telling.await;
+        if told.is_err() {
+            gone.cancel();
+        }
+    };
+    tokio::join!(working, telling).0
+}
+
+/// The longest wait for a reader once all was said.
+async fn unread(done: &CancellationToken) {
+    done.cancelled().await;
+    tokio::time::sleep(WRITE_TIMEOUT).await;
+}
+
+async fn write_all(stream: &UnixStream, mut bytes: &[u8]) -> io::Result<()> {
+    while !bytes.is_empty() {
+        stream.writable().await?;
+        match stream.try_write(bytes) {
+            Ok(written) => bytes = bytes.get(written..).unwrap_or_default(),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
 }
 
 /// Whether a command that started is still running a moment later: one that ends at once is told of by its answer alone.

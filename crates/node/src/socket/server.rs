@@ -4,6 +4,7 @@ use super::connection::{self, BUSY, GONE_GRACE, Gate, Shared};
 use super::listener::{self, BindError, Listener};
 use super::places::{MAX_RUNNING, MAX_UNDECIDED, Readers, Room};
 use super::vigil::{Look, Restored, Vigil};
+use crate::executor::Outlet;
 use countersign_approvals::ports::Ports;
 use countersign_approvals::store::{Current, Store, StoreError};
 use countersign_policy::document;
@@ -46,6 +47,8 @@ pub struct Call<R> {
     pub gone: CancellationToken,
     /// To be cancelled when a command's process is started.
     pub started: CancellationToken,
+    /// Takes what a command prints, where that is wanted.
+    pub outlet: Option<Outlet>,
 }
 
 /// What the server does with authenticated requests.

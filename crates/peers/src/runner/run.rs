@@ -87,6 +87,7 @@ fn request_of(tools: &RunnerParts, params: &RunParams, run_id: String, limit: Du
         pty: params.pty,
         confinement: None,
         box_env: BTreeMap::new(),
+        follow: false,
         node_run: Some(NodeRun { gateway: tools.gateway.clone(), node_id: tools.node_id.clone(), run_id }),
     }
 }

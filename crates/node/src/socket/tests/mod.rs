@@ -1,5 +1,6 @@
 //! The socket from both ends, on real sockets in folders of their own. Case numbers are those of the peers' cases.
 
+mod following;
 mod frames;
 mod full;
 mod lifecycle;
