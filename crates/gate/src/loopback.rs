@@ -54,7 +54,8 @@ impl Loopback {
         let _ = self.0.joined.set(Joined { neighbourhood: neighbourhood.clone(), services });
     }
 
-    /// Where programs of the box listen, as the box says it, looked at twice a second while its command runs in a neighbourhood.
+    /// Where programs of the box listen, as the box says it, looked at while its command runs in a neighbourhood, every 1.6 seconds at
+    /// least.
     pub fn servers(&self) -> watch::Receiver<BTreeSet<SocketAddr>> {
         self.0.servers.subscribe()
     }
@@ -93,16 +94,16 @@ impl Inner {
         Ok(stream)
     }
 
-    /// Looks where its programs listen, unless somebody did a moment ago.
-    pub(crate) async fn look(&self) {
-        let (Some(line), Some(joined)) = (self.line.get(), self.joined.get()) else { return };
+    /// Looks where its programs listen, unless somebody did a moment ago. Whether that is another place than before.
+    pub(crate) async fn look(&self) -> bool {
+        let (Some(line), Some(joined)) = (self.line.get(), self.joined.get()) else { return false };
         let mut asked = self.asked.lock().await;
         if asked.is_some_and(|at| at.elapsed() < FRESH) {
-            return;
+            return false;
         }
         // What was ours when it was looked is, as well as what is by now.
         let before = locked(&self.ours).clone();
-        let Some(mut found) = line.servers().await else { return };
+        let Some(mut found) = line.servers().await else { return false };
         *asked = Some(Instant::now());
         let ours = locked(&self.ours).clone();
         found.retain(|at| !before.contains(at) && !ours.contains(at));
@@ -114,6 +115,7 @@ impl Inner {
         if is_new {
             joined.neighbourhood.0.changed.send_replace(());
         }
+        is_new
     }
 
     pub(crate) fn serves(&self, at: SocketAddr) -> bool {

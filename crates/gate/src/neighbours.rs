@@ -31,7 +31,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{mpsc, oneshot};
-use tokio::time::{Instant, MissedTickBehavior, interval_at};
+use tokio::time::{Instant, sleep_until};
 use tokio_util::task::AbortOnDropHandle;
 
 /// A box that is in its neighbourhood as long as this lives.
@@ -65,8 +65,10 @@ impl Drop for Member<'_> {
         let gone = |other: &Weak<Inner>| other.strong_count() == 0 || std::ptr::eq(other.as_ptr(), &**self.0);
         locked(&self.1.neighbourhood.0.boxes).retain(|other| !gone(other));
         // Nothing is served there any more, also for who still holds it.
-        self.0.servers.send_replace(BTreeSet::new());
-        self.1.neighbourhood.0.changed.send_replace(());
+        let served = self.0.servers.send_replace(BTreeSet::new());
+        if !served.is_empty() {
+            self.1.neighbourhood.0.changed.send_replace(());
+        }
     }
 }
 
@@ -93,11 +95,15 @@ pub(crate) async fn attend(
     member.ask_others().await;
     listeners.follow(member.wanted()).await;
     let _ = first.send(());
-    let mut looks = interval_at(Instant::now() + YOUNG, LOOKED);
-    looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut pause = YOUNG;
+    let mut next = Instant::now() + pause;
     loop {
         tokio::select! {
-            _ = looks.tick() => own.look().await,
+            () = sleep_until(next) => {
+                // Most boxes serve nothing, and many can be there at once.
+                pause = if own.look().await { YOUNG } else { (pause * 2).min(LOOKED) };
+                next = Instant::now() + pause;
+            }
             Ok(()) = changed.changed() => listeners.follow(member.wanted()).await,
             // It has been, and whoever says so now is not the relay.
             Some(again) = settling.recv() => drop(again.send(())),
@@ -226,8 +232,8 @@ async fn ask(
 /// The one name under which services of this machine are asked about, whichever address was connected to.
 const LOCALHOST: &str = "localhost";
 
-/// How often it is looked where programs of a box listen.
-const LOOKED: Duration = Duration::from_millis(500);
+/// The longest pause between two looks where programs of a box listen, when nothing changes there.
+const LOOKED: Duration = Duration::from_millis(1_600);
 
-/// How long a command runs before it is asked at all.
+/// How long a command runs before it is asked at all, and the pause after something changed.
 const YOUNG: Duration = Duration::from_millis(100);
