@@ -141,7 +141,7 @@ pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// As old as an answer to that may be.
-const FRESH: Duration = Duration::from_millis(20);
+const FRESH: Duration = Duration::from_millis(100);
 
 /// Neighbours that are looked at, the oldest ones: servers are long there.
 const NEAREST: usize = 16;

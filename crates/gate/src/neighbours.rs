@@ -31,7 +31,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{mpsc, oneshot};
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::task::AbortOnDropHandle;
 
 /// A box that is in its neighbourhood as long as this lives.
@@ -44,11 +44,13 @@ impl<'a> Member<'a> {
         Self(own, joined)
     }
 
-    /// Looks what those serve that run for a while: nothing listens a moment after it began.
+    /// Looks what those serve that run for a while: nothing listens a moment after it began. What does not answer soon is as it was
+    /// seen last.
     async fn ask_others(&self) {
         let is_old = |other: &Arc<Inner>| other.since.get().is_some_and(|since| since.elapsed() >= YOUNG);
         let others = self.1.neighbourhood.0.others(self.0);
-        join_all(others.iter().filter(|other| is_old(other)).map(|other| other.look())).await;
+        let looks = join_all(others.iter().filter(|other| is_old(other)).map(|other| other.look()));
+        let _ = timeout(AWAITED, looks).await;
     }
 
     /// Where the gate is to listen in the box.
@@ -234,6 +236,9 @@ const LOCALHOST: &str = "localhost";
 
 /// The longest pause between two looks where programs of a box listen, when nothing changes there.
 const LOOKED: Duration = Duration::from_millis(1_600);
+
+/// The longest wait of a command for what its neighbours serve now: one answers within a millisecond where the machine is not busy.
+const AWAITED: Duration = Duration::from_millis(20);
 
 /// How long a command runs before it is asked at all, and the pause after something changed.
 const YOUNG: Duration = Duration::from_millis(100);
