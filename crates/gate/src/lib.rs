@@ -49,6 +49,7 @@
 mod connect;
 mod copy;
 mod destination;
+mod diag;
 mod environment;
 mod first;
 #[cfg(fuzzing)]

@@ -1,7 +1,8 @@
 //! What listens on loopback: the kernel is asked (sock_diag(7)), which has listening sockets in a table of their own; its texts
 //! (proc(5), `/proc/net/tcp`) are read where that is not allowed, and take it a walk through all the machine's connections.
 
-use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, netlink, socket_with};
+use crate::diag::{Asked, Which};
+use rustix::net::AddressFamily;
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::Read as _;
@@ -20,35 +21,12 @@ pub fn listening() -> BTreeSet<SocketAddr> {
 /// Ports that are looked at: more than a few is no server.
 pub(crate) const MOST: usize = 64;
 
-/// The kernel's answer to which sockets of a family listen: a `nlmsghdr` and an `inet_diag_req_v2`, and for each socket a `nlmsghdr` and
-/// an `inet_diag_msg`. Nothing where it does not answer.
+/// The kernel's answer to which sockets of a family listen. Nothing where it does not answer.
 fn asked(family: AddressFamily) -> Option<Vec<(IpAddr, u16)>> {
-    const SOCK_DIAG_BY_FAMILY: u16 = 20;
-    const NLM_F_REQUEST_DUMP: u16 = 0x301;
-    const LENGTH: u32 = 72;
-    const TCP: u8 = 6;
-    const LISTEN: u32 = 1 << 10;
-    let mut request = Vec::with_capacity(LENGTH as usize);
-    request.extend(LENGTH.to_ne_bytes());
-    request.extend([SOCK_DIAG_BY_FAMILY, NLM_F_REQUEST_DUMP].map(u16::to_ne_bytes).concat());
-    request.extend([0; 8]);
-    request.extend([u8::try_from(family.as_raw()).ok()?, TCP, 0, 0]);
-    request.extend(LISTEN.to_ne_bytes());
-    // Of every address and port.
-    request.resize(LENGTH as usize, 0);
-    let kernel = socket_with(
-        AddressFamily::NETLINK,
-        SocketType::DGRAM,
-        SocketFlags::CLOEXEC,
-        Some(netlink::SOCK_DIAG),
-    );
-    let kernel = kernel.ok()?;
-    rustix::net::send(&kernel, &request, SendFlags::empty()).ok()?;
+    let kernel = Asked::about(Which::Listening(family))?;
     let (mut found, mut room) = (Vec::new(), vec![0; ROOM]);
     while found.len() < MOST {
-        // What was asked for is put together as it is read.
-        let (_, length) = rustix::net::recv(&kernel, &mut room[..], RecvFlags::DONTWAIT).ok()?;
-        match told(room.get(..length.min(ROOM))?, &mut found) {
+        match told(kernel.next(&mut room)?, &mut found) {
             Told::More => {}
             Told::All => break,
             Told::Nothing => return None,
@@ -71,7 +49,7 @@ enum Told {
     Nothing,
 }
 
-/// Adds the sockets of a piece of the kernel's answer.
+/// Adds the sockets of a piece of the kernel's answer: a `nlmsghdr` and an `inet_diag_msg` for each.
 fn told(mut piece: &[u8], found: &mut Vec<(IpAddr, u16)>) -> Told {
     const HEADER: usize = 16;
     const NLMSG_ERROR: u16 = 2;

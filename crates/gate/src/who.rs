@@ -1,8 +1,8 @@
 //! Which program of the box opened a connection: the socket's number from the kernel, its owner from the open files of
 //! processes, and the owner's parents. What cannot be seen, or is too much to look through, is not said.
 
+use crate::diag::{Asked, SOCK_DIAG_BY_FAMILY, Which};
 use crate::said::CHAIN;
-use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, netlink, socket_with};
 use std::fs;
 use std::io::{self, Read as _};
 use std::net::{IpAddr, SocketAddr};
@@ -83,41 +83,12 @@ fn socket(client: SocketAddr, gate: SocketAddr) -> Option<u64> {
 /// Bytes of the kernel's table that are read: 150 a connection, a few microseconds each.
 const TABLE: u64 = 64 * 1024;
 
-/// Asks for one socket (sock_diag(7)): a `nlmsghdr`, an `inet_diag_req_v2`, and in the answer an `inet_diag_msg`.
+/// The kernel's answer about one socket: a `nlmsghdr` and an `inet_diag_msg`.
 fn asked(client: SocketAddr, gate: SocketAddr) -> Option<u64> {
-    const SOCK_DIAG_BY_FAMILY: u16 = 20;
-    const NLM_F_REQUEST: u16 = 1;
-    const LENGTH: u32 = 72;
     const ANSWER: usize = 88;
-    let family = if client.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
-    let (family, tcp) = (u8::try_from(family.as_raw()).ok()?, 6);
-    let mut request = Vec::with_capacity(LENGTH as usize);
-    request.extend(LENGTH.to_ne_bytes());
-    request.extend([SOCK_DIAG_BY_FAMILY, NLM_F_REQUEST].map(u16::to_ne_bytes).concat());
-    request.extend([0; 8]);
-    // In every state.
-    request.extend([family, tcp, 0, 0, 0xff, 0xff, 0xff, 0xff]);
-    request.extend([client.port(), gate.port()].map(u16::to_be_bytes).concat());
-    for end in [client, gate] {
-        match end.ip() {
-            IpAddr::V4(address) => request.extend([&address.octets()[..], &[0; 12]].concat()),
-            IpAddr::V6(address) => request.extend(address.octets()),
-        }
-    }
-    // On every interface, with whatever cookie.
-    request.extend([0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff]);
-    let kernel = socket_with(
-        AddressFamily::NETLINK,
-        SocketType::DGRAM,
-        SocketFlags::CLOEXEC,
-        Some(netlink::SOCK_DIAG),
-    );
-    let kernel = kernel.ok()?;
-    rustix::net::send(&kernel, &request, SendFlags::empty()).ok()?;
-    let mut answer = [0; 512];
-    // The answer is there when the question was taken.
-    let (_, length) = rustix::net::recv(&kernel, &mut answer[..], RecvFlags::DONTWAIT).ok()?;
-    let answer = answer.get(..length.min(512))?;
+    let mut room = [0; 512];
+    let kernel = Asked::about(Which::One(client, gate))?;
+    let answer = kernel.next(&mut room)?;
     let is_socket = answer.get(4..6)? == SOCK_DIAG_BY_FAMILY.to_ne_bytes();
     let number = u32::from_ne_bytes(answer.get(ANSWER - 4..ANSWER)?.try_into().ok()?);
     (is_socket && number != 0).then_some(number.into())
