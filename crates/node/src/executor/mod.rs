@@ -15,9 +15,10 @@ pub mod warden;
 use crate::descriptors;
 use crate::facts::{self, Drift};
 use command_fds::{CommandFdExt, FdMapping};
+use controls::UNREAD;
 pub use controls::{Controls, Heard, Outlet, Tap};
 use countersign_policy::ApprovedCommand;
-use countersign_protocol::socket::ExecPayload;
+use countersign_protocol::socket::{ExecPayload, Printed};
 use handed::Handed;
 use output::{Capture, Pipes};
 use rustix::process::Signal;
@@ -291,7 +292,11 @@ impl Run {
             End::TimedOut | End::Cancelled => self.kill().await,
         }
         self.drain().await;
+        self.capture.close();
+        let [out, err] = self.capture.told();
         let (stdout, stderr) = self.capture.finish();
+        self.tap.adds(Printed::Stdout, stdout.get(out..).unwrap_or_default()).await;
+        self.tap.adds(Printed::Stderr, stderr.get(err..).unwrap_or_default()).await;
         match (&end, self.stop) {
             (End::Exited(_), Stop::Namespace(status)) => match status.was_started() {
                 true => payload(end, stdout, stderr),
@@ -394,9 +399,6 @@ const DRAIN_QUIET: Duration = Duration::from_millis(200);
 
 /// Longest reading after the end, for a process that outlived the command and keeps printing.
 const DRAIN_TOTAL: Duration = Duration::from_secs(2);
-
-/// Longest wait at its end for a reader that takes nothing.
-const UNREAD: Duration = Duration::from_secs(15);
 
 /// Content that is hashed without leaving the async thread, in bytes: well under a millisecond.
 const INLINE_HASH_BYTES: u64 = 256 * 1_024;

@@ -1,7 +1,7 @@
 //! What a run printed: both pipes read to their ends, the beginning kept, the rest read and thrown away so that the
 //! program never waits for a reader.
 
-use super::controls::Tap;
+use super::controls::{Heard, Tap};
 use countersign_protocol::socket::Printed;
 use tokio::io::{AsyncRead, AsyncReadExt};
 
@@ -87,6 +87,8 @@ struct Decoded {
     text: String,
     /// The beginning of a character whose rest has not arrived.
     partial: Vec<u8>,
+    /// How much of it was passed on. What the marker may take the place of is passed on in the end.
+    told: usize,
 }
 
 impl Capture {
@@ -101,23 +103,24 @@ impl Capture {
             return;
         }
         let text = self.of(stream).decode(bytes);
-        self.tap.printed(stream.printed(), &text);
+        self.tap.hear(Heard::Printed(&text));
         if !self.cut {
             self.append(stream, &text);
         }
     }
 
-    /// Both texts, with a marker when something is missing.
-    pub(super) fn finish(mut self) -> (String, String) {
+    /// Nothing comes any more: characters that are not complete never will be.
+    pub(super) fn close(&mut self) {
         for stream in [Stream::Out, Stream::Err] {
-            if self.of(stream).partial.is_empty() {
-                continue;
-            }
-            self.tap.printed(stream.printed(), REPLACEMENT);
-            if !self.cut {
+            if !std::mem::take(&mut self.of(stream).partial).is_empty() && !self.cut {
                 self.append(stream, REPLACEMENT);
             }
         }
+    }
+
+    /// Both texts, with a marker when something is missing.
+    pub(super) fn finish(mut self) -> (String, String) {
+        self.close();
         let Self { out: Decoded { text: mut out, .. }, err: Decoded { text: mut err, .. }, .. } = self;
         if self.cut {
             let (keep_out, keep_err) = self.marker_fits.unwrap_or((out.len(), err.len()));
@@ -146,6 +149,17 @@ impl Capture {
         self.cut = kept < text.len();
         let (kept, _) = text.split_at(kept);
         self.of(stream).text.push_str(kept);
+        let fits = self.marker_fits.map(|(out, err)| if stream == Stream::Out { out } else { err });
+        let tap = self.tap.clone();
+        let Decoded { text, told, .. } = self.of(stream);
+        let end = fits.unwrap_or(text.len());
+        tap.printed(stream.printed(), text.get(*told..end).unwrap_or_default());
+        *told = end.max(*told);
+    }
+
+    /// Bytes of both texts that the outlet has already.
+    pub(super) fn told(&self) -> [usize; 2] {
+        [self.out.told, self.err.told]
     }
 
     fn of(&mut self, stream: Stream) -> &mut Decoded {

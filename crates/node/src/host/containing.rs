@@ -22,7 +22,7 @@ use countersign_protocol::digits::hex;
 use countersign_protocol::ids::{AgentId, SessionKey};
 use countersign_protocol::rules::{Attendance, RuleLimits, RuleOrigin, Workspace};
 use countersign_protocol::settings::ForwardedGrants;
-use countersign_protocol::socket::{Confinement, ExecPayload, ExecRequest};
+use countersign_protocol::socket::{Confinement, ExecPayload, ExecRequest, Printed};
 use countersign_protocol::vocabulary::Ask;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -294,7 +294,7 @@ impl Host {
 /// Says something at the end of what a command printed.
 async fn add(ran: &mut ExecPayload, said: &str, tap: &Tap) {
     ran.stderr.push_str(said);
-    tap.adds(said).await;
+    tap.adds(Printed::Stderr, said).await;
 }
 
 /// What an agent is told where the output says that something could not be written: the kernel tells nobody else. Empty where it

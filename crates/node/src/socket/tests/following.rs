@@ -24,9 +24,9 @@ async fn it_comes_before_the_answer_which_has_none_of_it() {
         assert!(ordered.call.request.follow);
         ordered.call.started.cancel();
         let tap = Tap::default().with(ordered.call.outlet.take());
-        tap.adds("first\n").await;
+        tap.adds(Printed::Stderr, "first\n").await;
         assert_eq!(within(hears.recv()).await, Some((Printed::Stderr, "first\n".to_owned())));
-        tap.adds("\u{1b}[31mh\u{e9}llo").await;
+        tap.adds(Printed::Stderr, "\u{1b}[31mh\u{e9}llo").await;
         let payload = ExecPayload { stdout: "all".into(), exit_code: Some(3), ..ExecPayload::default() };
         ordered.reply.send(Ok(payload)).unwrap();
     };
@@ -57,7 +57,7 @@ async fn whoever_cannot_pass_it_on_ends_the_command() {
     let following = client::exec_followed(&path, &right, &request, NOW, PATIENCE, broken);
     let (answer, ()) = tokio::join!(following, async {
         let mut ordered = rig.ordered().await;
-        Tap::default().with(ordered.call.outlet.take()).adds("text").await;
+        Tap::default().with(ordered.call.outlet.take()).adds(Printed::Stderr, "text").await;
         within(ordered.call.gone.cancelled()).await;
     });
     assert!(matches!(answer, Err(client::ClientError::NotPrinted(_))), "{answer:?}");
@@ -73,7 +73,7 @@ async fn a_reader_that_stops_has_the_command_wait_and_is_not_waited_for_when_it_
     let piece = "x".repeat(64 * 1_024);
     let printing = async {
         loop {
-            tap.adds(&piece).await;
+            tap.adds(Printed::Stderr, &piece).await;
         }
     };
     // More than the kernel and we hold for it.
@@ -83,7 +83,7 @@ async fn a_reader_that_stops_has_the_command_wait_and_is_not_waited_for_when_it_
     // It can print on unread, so that it ends.
     within(async {
         for _ in 0..1_000 {
-            tap.adds(&piece).await;
+            tap.adds(Printed::Stderr, &piece).await;
         }
     })
     .await;
