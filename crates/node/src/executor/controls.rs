@@ -114,8 +114,8 @@ impl Tap {
     }
 }
 
-/// Takes what is kept of what a run prints, in pieces of at most 64 KiB of what it printed. While it is full, the run waits to be read, as it would
-/// for whoever reads a pipe slowly.
+/// Takes what is kept of what a run prints, in pieces of at most 64 KiB of what it printed. While it is full, the run waits to be
+/// read, as it would for whoever reads a pipe slowly.
 #[derive(Clone, Debug)]
 pub struct Outlet(mpsc::Sender<(Printed, String)>);
 
