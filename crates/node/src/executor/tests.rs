@@ -30,7 +30,10 @@ pub(super) struct Bench {
 
 impl Bench {
     pub(super) fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
+        Self::within(tempfile::tempdir().unwrap())
+    }
+
+    pub(super) fn within(folder: TempDir) -> Self {
         fs::create_dir(folder.path().join("work")).unwrap();
         Self { folder, env: BTreeMap::new(), timeout: None, cancel: CancellationToken::new() }
     }

@@ -27,6 +27,7 @@ use countersign_protocol::vocabulary::Ask;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 /// The box that a command could run in, kept for as long as it is judged.
@@ -230,7 +231,8 @@ impl Host {
         ready: &CancellationToken,
     ) -> Result<(RunOutput, Held), NotStarted> {
         let tap = controls.tap.clone();
-        let around = self.boxed(&command.contained().folder, &judged.own);
+        let mut around = self.boxed(&command.contained().folder, &judged.own);
+        around.scratch = self.scratches.of(&around.caches, Instant::now());
         let ready_box = match controls.terminal {
             None => self.ready.take(&around),
             // It would hold what the caches' changes go to.

@@ -24,6 +24,7 @@ mod refusal;
 mod rehearsal;
 mod request;
 mod running;
+mod scratches;
 mod shown;
 
 use crate::executor::{NotStarted, Tap};
@@ -77,6 +78,7 @@ pub use refusal::Refusal;
 use refusal::{answered_no, denied, refused_by};
 use request::{Checked, check, wait_of, within};
 pub use running::Running;
+use scratches::Scratches;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -141,6 +143,7 @@ pub struct Host {
     prepared: PreparedRuns,
     running: Running,
     ready: Ready,
+    scratches: Scratches,
     neighbourhoods: Neighbourhoods,
     kept: Kept,
     /// What looks at what runs did, after they ended.
@@ -245,6 +248,7 @@ impl Host {
             prepared: PreparedRuns::default(),
             running: Running::default(),
             ready: Ready::new(),
+            scratches: Scratches::default(),
             neighbourhoods: Neighbourhoods::default(),
             kept,
             afterwards: TaskTracker::new(),

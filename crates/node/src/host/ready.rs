@@ -2,7 +2,7 @@
 
 use super::Host;
 use super::crossings::Crossroads;
-use crate::executor::sandbox::{Grounds, Standing, WayOut, Workspace};
+use crate::executor::sandbox::{self, Grounds, Standing, WayOut, Workspace};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -80,21 +80,25 @@ impl Ready {
     }
 }
 
-/// Ends all of them.
-struct Ended<'a>(&'a Ready);
+/// Ends all of them, and what they shared.
+struct Ended<'a>(&'a Host);
 
 impl Drop for Ended<'_> {
     fn drop(&mut self) {
-        let gone = std::mem::take(&mut *self.0.boxes());
+        let gone = std::mem::take(&mut *self.0.ready.boxes());
         drop(gone);
+        self.0.scratches.clear();
     }
 }
 
 impl Host {
-    /// Has boxes stand ready where some were used, for as long as the future lives; none is there before, or after it.
+    /// Has boxes stand ready where some were used, for as long as the future lives; none is there before, or after it. Begins with
+    /// removing what boxes left when this program was killed.
     pub async fn stand_boxes(&self) {
         let mut wishes = self.ready.wishes.lock().await;
-        let _ended = Ended(&self.ready);
+        let _ended = Ended(self);
+        let boxes = self.parts.boxes.clone();
+        tokio::task::spawn_blocking(move || sandbox::tidy(&boxes));
         loop {
             let end = self.ready.next_end();
             let idle = async {

@@ -33,6 +33,7 @@ mod neighbours;
 mod permit;
 mod placement;
 mod recorded;
+mod scratches;
 mod scripts;
 
 /// Who sits at the desk.
@@ -93,7 +94,10 @@ impl Rig {
     }
 
     async fn with_rules(document: &str, rules: Option<&str>, grants: ForwardedGrants) -> Self {
-        let dir = tempfile::tempdir().unwrap();
+        Self::within(tempfile::tempdir().unwrap(), document, rules, grants).await
+    }
+
+    async fn within(dir: TempDir, document: &str, rules: Option<&str>, grants: ForwardedGrants) -> Self {
         let state = dir.path().join("openclaw");
         let work = dir.path().join("work");
         let own = dir.path().join("own");

@@ -26,11 +26,11 @@ pub use entrance::{entered, has_an_entrance};
 pub use standing::Standing;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-pub(crate) use workspace::Passing;
 pub use workspace::{
-    Limits, Means, WayOut, Workspace, can_be_offered, check_box, may_be_put_back, may_be_written,
+    Limits, Means, Scratch, WayOut, Workspace, can_be_offered, check_box, may_be_put_back, may_be_written,
     means as box_means, run_in_box, variables_of,
 };
+pub(crate) use workspace::{Passing, tidy};
 
 /// A sandbox on this machine.
 #[derive(Clone, Debug, Eq, PartialEq)]

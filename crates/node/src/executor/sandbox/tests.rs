@@ -26,7 +26,10 @@ struct Rig {
 
 impl Rig {
     fn new() -> Self {
-        let bench = Bench::new();
+        Self::with(Bench::new())
+    }
+
+    fn with(bench: Bench) -> Self {
         let home = bench.folder.path().join("home");
         fs::create_dir(&home).unwrap();
         let state = bench.folder.path().join("state");
@@ -92,6 +95,12 @@ impl Rig {
         let outside = self.outside(text).await;
         assert!(outside.success, "cannot fail: {text}: {outside:?}");
     }
+}
+
+/// A folder that is not below `/tmp`, which a box has for itself: where the tests themselves are not there.
+fn beside_the_tests() -> tempfile::TempDir {
+    let tests = std::env::current_exe().unwrap();
+    tempfile::tempdir_in(tests.parent().unwrap()).or_else(|_| tempfile::tempdir()).unwrap()
 }
 
 /// Whether this process is root's.

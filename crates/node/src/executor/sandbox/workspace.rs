@@ -8,6 +8,8 @@ mod hearing;
 mod inside;
 mod lists;
 mod machine;
+pub(super) mod passing;
+mod scratch;
 mod sight;
 mod variables;
 mod watch;
@@ -17,7 +19,6 @@ use super::bubblewrap::Stage;
 use super::layout::Layer;
 use super::standing::Standing;
 use super::{Grounds, Unavailable, bubblewrap, entrance, folder, inside as without_what_leads_out, landlock};
-pub(crate) use caches::Passing;
 use caches::{Caches, Means as CacheMeans};
 use countersign_policy::{ApprovedCommand, ContainedCommand, display};
 use countersign_protocol::socket::ExecPayload;
@@ -25,6 +26,8 @@ use inside::Inside;
 #[cfg(test)]
 pub(super) use lists::HIDDEN;
 use machine::Machine;
+pub(crate) use passing::{Passing, tidy};
+pub use scratch::Scratch;
 pub(super) use sight::Seen;
 use sight::Sight;
 use std::collections::BTreeMap;
@@ -43,6 +46,8 @@ pub struct Workspace {
     pub folder: PathBuf,
     /// A folder of ours for what this workspace's runs write to caches; made for its owner alone where it is missing.
     pub caches: PathBuf,
+    /// What its `/tmp` and `/var/tmp` are, for all runs that are given the same. Without one each run has its own.
+    pub scratch: Option<Scratch>,
     /// Hidden beside the list: what a person added, and other workspaces.
     pub hidden: Vec<PathBuf>,
     /// Of what is hidden, what a person opened.
@@ -160,6 +165,21 @@ pub(super) enum Mount {
     },
 }
 
+impl Mount {
+    /// Where it is put.
+    fn at(&self) -> &Path {
+        match self {
+            Self::Machine(at) | Self::Frame(at) | Self::Scratch(at) | Self::Empty(at) | Self::Nothing(at) => {
+                at
+            }
+            Self::Copy { at, .. }
+            | Self::Link { at, .. }
+            | Self::Opened { at, .. }
+            | Self::Ours { at, .. } => at,
+        }
+    }
+}
+
 /// A box to be: everything that bubblewrap has to be told, and what is held as long as it runs.
 #[derive(Debug)]
 pub(super) struct Plan {
@@ -206,7 +226,7 @@ impl Workspace {
 
     /// Looks at the machine and the workspace, and prepares what a box needs. Blocking.
     fn plan(&self, grounds: &Grounds, means: CacheMeans, later: Later) -> io::Result<(Plan, Seen)> {
-        caches::folder(&self.caches)?;
+        passing::folder(&self.caches)?;
         let sight = Sight::of(self, grounds, later)?;
         let seen = sight.seen()?;
         let Sight { known: _, machine, mut mounts, mut places, covers, within, opened } = sight;
@@ -287,13 +307,8 @@ impl Plan {
     /// Where something is mounted in the box, whatever the machine has.
     pub(super) fn walls(&self) -> Vec<PathBuf> {
         let wall = |mount: &Mount| match mount {
-            Mount::Frame(at)
-            | Mount::Scratch(at)
-            | Mount::Empty(at)
-            | Mount::Nothing(at)
-            | Mount::Opened { at, .. }
-            | Mount::Ours { at, .. } => Some(at.clone()),
             Mount::Machine(_) | Mount::Copy { .. } | Mount::Link { .. } => None,
+            wall => Some(wall.at().to_owned()),
         };
         self.mounts.iter().filter_map(wall).collect()
     }
@@ -358,7 +373,7 @@ pub struct Means {
 
 /// What this machine gives; `caches` is a folder of ours, made where it is missing.
 pub async fn means(caches: &Path) -> io::Result<Means> {
-    caches::folder(caches)?;
+    passing::folder(caches)?;
     let stage = bubblewrap::stage(caches).await;
     Ok(Means {
         apart: stage.is_some(),

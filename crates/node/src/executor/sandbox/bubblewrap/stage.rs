@@ -5,7 +5,7 @@
 //! [lays out](super::super::layout) the box's file system in it, and becomes bubblewrap.
 
 use super::super::layout::{Access, Layout, Piece, What};
-use super::super::workspace::{Limits, caches};
+use super::super::workspace::{Limits, caches, passing};
 use super::super::{entrance, handing};
 use super::status::Status;
 use super::walls::{Walls, devices};
@@ -55,7 +55,7 @@ impl Stage {
     /// Whether a small box can be laid out in a folder of its own, which is removed again.
     async fn works(&self, trial: &Path) -> bool {
         let tried = self.tried(trial).await;
-        caches::remove(trial);
+        passing::remove(trial);
         tried.unwrap_or_else(|error| {
             tracing::debug!(%error, "boxes cannot be laid out");
             false
@@ -65,7 +65,7 @@ impl Stage {
     async fn tried(&self, trial: &Path) -> io::Result<bool> {
         let bubblewrap = bubblewrap().await.map_err(io::Error::other)?;
         let root = trial.join("root");
-        caches::folder(&root)?;
+        passing::folder(&root)?;
         let layers = if self.layers { vec![caches::trial_layer(trial)?] } else { Vec::new() };
         let mut pieces = Vec::new();
         for name in SYSTEM {

@@ -24,11 +24,14 @@ struct Place {
     /// Kept while attempts go on.
     _listeners: (TcpListener, UdpSocket, UnixListener, UnixListener),
     _shared: tempfile::NamedTempFile,
+    _scratch: tempfile::TempDir,
 }
 
 impl Place {
     fn new() -> Self {
-        let mut rig = Rig::new();
+        let mut rig = Rig::with(Bench::within(beside_the_tests()));
+        let scratch = tempfile::tempdir_in("/tmp").unwrap();
+        fs::write(scratch.path().join("state"), "secret\n").unwrap();
         let top = fs::canonicalize(rig.bench.folder.path()).unwrap();
         let home = top.join("home");
         rig.grounds.home = home.clone();
@@ -73,7 +76,7 @@ impl Place {
         udp.set_read_timeout(Some(Duration::from_millis(1))).unwrap();
         let name = format!("countersign-box-{}", uuid::Uuid::new_v4().simple());
         let abstracted = UnixListener::bind_addr(&SocketAddr::from_abstract_name(&name).unwrap()).unwrap();
-        let socket = top.join("bus");
+        let socket = scratch.path().join("bus");
         let named = UnixListener::bind(&socket).unwrap();
         let caches = top.join("state/caches");
         let said = [
@@ -81,6 +84,7 @@ impl Place {
             ("OUT", home.join("outside").display().to_string()),
             ("OTHER", home.join("other").display().to_string()),
             ("TOP", top.display().to_string()),
+            ("SCRATCH", scratch.path().display().to_string()),
             ("PORT", tcp.local_addr().unwrap().port().to_string()),
             ("UDP", udp.local_addr().unwrap().port().to_string()),
             ("ABSTRACT", name),
@@ -99,9 +103,15 @@ impl Place {
         let name = shared.path().file_name().unwrap().to_str().unwrap();
         rig.env.insert("SHM".into(), name.into());
         rig.env.insert("SSH_AUTH_SOCK".into(), socket.display().to_string());
-        let workspace =
-            Workspace { folder: work, caches, hidden: vec![home.join("other")], ..Workspace::default() };
-        Self { rig, workspace, _listeners: (tcp, udp, abstracted, named), _shared: shared }
+        let workspace = Workspace {
+            folder: work,
+            scratch: Some(Scratch::new(&caches).unwrap()),
+            caches,
+            hidden: vec![home.join("other")],
+            ..Workspace::default()
+        };
+        let _listeners = (tcp, udp, abstracted, named);
+        Self { rig, workspace, _listeners, _shared: shared, _scratch: scratch }
     }
 
     fn without(walls: &[Wall]) -> Self {

@@ -6,15 +6,13 @@
 
 use super::super::layout::Layer;
 use super::machine::Machine;
+use super::passing::{Passing, folder, left, locked, remove};
 use super::{Grounds, lists};
-use rustix::fs::{FlockOperation, Mode, OFlags, flock};
 use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use uuid::Uuid;
 
 /// The caches of a run. Dropping it gives the layers back.
 #[derive(Debug)]
@@ -31,51 +29,6 @@ pub(super) struct Caches {
     run: Passing,
     /// The layers of the workspace are in use as long as this is open.
     _lock: OwnedFd,
-}
-
-/// A folder of ours in a workspace's own that ends with this value. What is left of one that was killed goes with a later run.
-#[derive(Debug)]
-pub(crate) struct Passing {
-    path: PathBuf,
-    name: String,
-    _lock: OwnedFd,
-}
-
-impl Passing {
-    /// Makes one in `own`. Blocking.
-    pub(crate) fn new(own: &Path) -> io::Result<Self> {
-        folder(own)?;
-        for _ in 0..TRIES {
-            let name = format!("{PASSING}{}", Uuid::new_v4().simple());
-            let path = own.join(&name);
-            folder(&path)?;
-            // Until it is locked whoever cleans up may take it for left.
-            match locked(&path) {
-                Ok((lock, true)) if is_at(&path, &lock) => return Ok(Self { path, name, _lock: lock }),
-                Ok(_) => drop(fs::remove_dir(&path)),
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Err(io::ErrorKind::ResourceBusy.into())
-    }
-
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
-    }
-}
-
-impl Drop for Passing {
-    fn drop(&mut self) {
-        remove(&self.path);
-    }
-}
-
-/// Whether a path leads to what is open.
-fn is_at(path: &Path, opened: &OwnedFd) -> bool {
-    let identity = |stat: rustix::fs::Stat| (stat.st_dev, stat.st_ino);
-    let (there, this) = (rustix::fs::stat(path).map(identity), rustix::fs::fstat(opened).map(identity));
-    this.is_ok() && there == this
 }
 
 /// What can be laid over what.
@@ -163,7 +116,7 @@ impl Caches {
                 folder(&work)?;
                 layer(&[&theirs], &upper, &work, &merged)
             } else {
-                let passing = ours.join(&caches.run.name);
+                let passing = ours.join(caches.run.name());
                 let (top, work) = (passing.join("upper"), passing.join("work"));
                 folder(&top)?;
                 folder(&work)?;
@@ -189,113 +142,9 @@ impl Drop for Caches {
     }
 }
 
-/// Makes a folder for its owner alone, where there is none.
-pub(in super::super) fn folder(path: &Path) -> io::Result<()> {
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
-}
-
 fn exists(path: &Path) -> bool {
     path.symlink_metadata().is_ok()
 }
 
-/// Opens a folder and locks it, if nobody else has. Whether it did.
-fn locked(path: &Path) -> io::Result<(OwnedFd, bool)> {
-    let how = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let opened = rustix::fs::open(path, how, Mode::empty())?;
-    let alone = flock(&opened, FlockOperation::NonBlockingLockExclusive).is_ok();
-    Ok((opened, alone))
-}
-
-fn entries(folder: &Path) -> Vec<PathBuf> {
-    fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
-}
-
-/// Removes what runs left that could not clean up.
-fn left(own: &Path) {
-    let is_passing =
-        |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(PASSING));
-    let (runs, caches): (Vec<PathBuf>, Vec<PathBuf>) = entries(own).into_iter().partition(is_passing);
-    for run in runs {
-        // Locked until it is gone: nobody begins to use it meanwhile.
-        if let Ok((_lock, true)) = locked(&run) {
-            remove(&run);
-        }
-    }
-    // A run has its folder before it has layers, and longer.
-    let is_used = |layer: &PathBuf| {
-        let run = layer.file_name().map(|name| own.join(name));
-        run.is_some_and(|run| locked(&run).is_ok_and(|(_, alone)| !alone))
-    };
-    for layer in caches.iter().flat_map(|cache| entries(cache)).filter(is_passing) {
-        if !is_used(&layer) {
-            remove(&layer);
-        }
-    }
-}
-
-pub(in super::super) fn remove(passing: &Path) {
-    // The kernel closes its own folder to everybody.
-    let closed = passing.join("work/work");
-    if exists(&closed) {
-        let _ = fs::set_permissions(&closed, fs::Permissions::from_mode(0o700));
-    }
-    if let Err(error) = fs::remove_dir_all(passing) {
-        tracing::debug!(%error, "a layer of a cache stays behind");
-    }
-}
-
 /// Where caches are that the person does not have: one mount for all of them.
 const MADE: &str = "/run/countersign/caches";
-
-/// How folders that end with a run begin.
-const PASSING: &str = "run-";
-
-/// Names that are tried for one folder.
-const TRIES: usize = 16;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use pretty_assertions::assert_eq;
-    use std::sync::atomic::{AtomicBool, Ordering};
-    use std::thread;
-
-    #[test]
-    fn nobody_cleans_up_what_is_just_being_made() {
-        let own = tempfile::tempdir().unwrap();
-        let done = AtomicBool::new(false);
-        thread::scope(|scope| {
-            scope.spawn(|| {
-                while !done.load(Ordering::Relaxed) {
-                    left(own.path());
-                }
-            });
-            for _ in 0..1_000 {
-                let passing = Passing::new(own.path()).unwrap();
-                let layer = own.path().join("cache").join(&passing.name);
-                folder(&layer).unwrap();
-                fs::write(passing.path().join("gate"), "").unwrap();
-                fs::write(layer.join("upper"), "").unwrap();
-                remove(&layer);
-            }
-            done.store(true, Ordering::Relaxed);
-        });
-        left(own.path());
-        assert_eq!(entries(own.path()), [own.path().join("cache")]);
-    }
-
-    #[test]
-    fn what_a_killed_run_left_goes_and_what_is_used_or_kept_stays() {
-        let own = tempfile::tempdir().unwrap();
-        let used = Passing::new(own.path()).unwrap();
-        let at = |path: &str| own.path().join(path);
-        let stays = [used.path().to_owned(), at("cache/upper"), at("cache").join(&used.name), at("made")];
-        let goes = [at("run-1/gate"), at("run-1/work/work"), at("cache/run-1/upper")];
-        stays.iter().chain(&goes).for_each(|path| folder(path).unwrap());
-        left(own.path());
-        assert!(stays.iter().all(|path| path.exists()));
-        assert!(!at("run-1").exists() && !at("cache/run-1").exists());
-        drop(used);
-        assert_eq!(entries(own.path()).len(), 2);
-    }
-}

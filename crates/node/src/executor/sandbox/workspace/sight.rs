@@ -2,7 +2,7 @@
 
 use super::inside::{self, Inside};
 use super::machine::Machine;
-use super::{GATE, Grounds, Later, Mount, PLUGGED, Wall, Workspace, caches, entrance};
+use super::{GATE, Grounds, Later, Mount, PLUGGED, Wall, Workspace, caches, entrance, scratch};
 use rustix::fs::fstat;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -62,12 +62,6 @@ impl Sight {
         let machine = Machine::look(workspace, grounds, &known);
         let mut mounts = machine.system();
         mounts.extend(["/run", "/sys"].map(|frame| Mount::Frame(frame.into())));
-        mounts.extend(["/tmp", "/var/tmp"].map(PathBuf::from).map(
-            |at| match workspace.stands(Wall::Scratch) {
-                true => Mount::Scratch(at),
-                false => Mount::Ours { from: at.clone(), at },
-            },
-        ));
         let mut places = Vec::new();
         if later == Later::Mounts {
             let plugged = PLUGGED.iter().map(PathBuf::from).filter(|path| path.is_dir());
@@ -93,6 +87,7 @@ impl Sight {
             let (file, at) = (entrance::program()?, entrance::PLACE.into());
             all.push(Mount::Opened { file, at, writable: false });
         }
+        mounts.extend(scratch::mounts(workspace, [&places, &covers, &all].into_iter().flatten()));
         Ok(Self { known, machine, mounts, places, covers, within, opened: all })
     }
 

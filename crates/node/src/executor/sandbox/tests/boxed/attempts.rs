@@ -153,8 +153,7 @@ async fn t22_either_of_two_walls_keeps_writing_in() {
             (&[Wall::ReadOnly], false),
             (&[Wall::ReadOnly, Wall::Landlock], true),
         ] {
-            // Not below `/tmp`, which a box has for itself.
-            let out = tempfile::tempdir_in(std::env::current_exe().unwrap().parent().unwrap()).unwrap();
+            let out = beside_the_tests();
             fs::write(out.path().join("file"), "plain\n").unwrap();
             let mut place = Place::without(walls).with_gate();
             place.rig.env.insert("OUT".into(), out.path().display().to_string());
