@@ -69,6 +69,15 @@ pub fn environment(way: &WayOut) -> BTreeMap<String, String> {
     set("ftp_proxy", &http);
     // rsync over its own protocol reads HOST:PORT.
     set("RSYNC_PROXY", &way.proxy.to_string());
+    // Clients of registries take a refusal for a fault that passes, and try again: pip for 8 s, uv for 7, Cargo for 10, pnpm for 70. A
+    // second try at once is left to them for faults that do pass. pnpm reads one spelling or, from 11 on, the other.
+    for name in ["PIP_RETRIES", "UV_HTTP_RETRIES", "CARGO_NET_RETRY"] {
+        set(name, "1");
+    }
+    for begin in ["npm_config", "pnpm_config"] {
+        set(&format!("{begin}_fetch_retry_mintimeout"), "500");
+        set(&format!("{begin}_fetch_retry_maxtimeout"), "2000");
+    }
     variables
 }
 
@@ -122,6 +131,13 @@ mod tests {
             ("ELECTRON_GET_USE_PROXY", "1"),
             ("NODE_USE_ENV_PROXY", "1"),
             ("RSYNC_PROXY", "127.0.0.1:3128"),
+            ("PIP_RETRIES", "1"),
+            ("UV_HTTP_RETRIES", "1"),
+            ("CARGO_NET_RETRY", "1"),
+            ("npm_config_fetch_retry_mintimeout", "500"),
+            ("npm_config_fetch_retry_maxtimeout", "2000"),
+            ("pnpm_config_fetch_retry_mintimeout", "500"),
+            ("pnpm_config_fetch_retry_maxtimeout", "2000"),
             (
                 "JAVA_TOOL_OPTIONS",
                 "-Dhttp.proxyHost=127.0.0.1 -Dhttp.proxyPort=3128 -Dhttps.proxyHost=127.0.0.1 \
