@@ -1,15 +1,18 @@
 //! A folder is opened in the prompt: what was asked about runs in a box, and so does what comes after it.
 
 use crate::crossings::fetching;
-use crate::{Story, asking};
-use anyhow::ensure;
+use crate::{Story, asking, story};
+use anyhow::{Context as _, ensure};
 use countersign_protocol::question::Outcome;
 use countersign_tests::app::{App, Window};
+use countersign_tests::bus::Shell;
 use countersign_tests::cli::Running;
 use countersign_tests::driver::Key;
 use countersign_tests::hello::hello;
+use countersign_tests::home::Home;
 use countersign_tests::process::{PATIENCE, countersign, wait_for};
 use std::fs;
+use std::path::Path;
 
 /// Has an agent write into its folder and beside it, in a way that no rule can know.
 fn written(app: &App, name: &str) -> anyhow::Result<Running> {
@@ -199,6 +202,39 @@ fn in_a_box_a_command_has_what_its_agents_shell_says_to_tools_and_nothing_else()
         let outside = outside.finish()?.expect_code(0)?.stdout;
         ensure!(!outside.contains("nowhere") && outside.contains(" [] [] []"), "{outside}");
         ensure!(app.home.outcomes()? == [Outcome::Contained, Outcome::AllowedOnce]);
+        Ok(())
+    })
+}
+
+#[test]
+fn what_a_command_writes_to_tmp_is_there_for_the_next_one_until_the_app_ends() -> Story {
+    // A box has `/tmp` for itself: where a story's home and project lie there too, nothing of it is shared.
+    let tests = std::env::current_exe()?;
+    let beside = tempfile::tempdir_in(tests.parent().context("no folder")?)?;
+    let project = beside.path().join("project");
+    fs::create_dir(&project)?;
+    let home = Home::asking()?.with_variable("HOME", &beside.path().to_string_lossy());
+    home.open_folder("*", &project)?;
+    story(Ok(home), Shell::Full, |app| {
+        let folder = project.to_string_lossy();
+        let runs = |text: &str| -> anyhow::Result<String> {
+            let line = ["exec", "--agent", "coder", "--cwd", &folder, "--", "sh", "-c", text];
+            Ok(app.home.start(&line)?.finish()?.expect_code(0)?.stdout)
+        };
+        let name = format!("/tmp/countersign-note-{}", std::process::id());
+        runs(&format!("for x in a b; do echo $x >> {name}; done"))?;
+        let read = runs(&format!("for x in {name}; do cat $x; done"))?;
+        ensure!(read == "a\nb\n" && app.pending_ids()?.is_empty(), "{read}");
+        ensure!(!Path::new(&name).exists(), "it should not be on this machine");
+        let shared = || -> anyhow::Result<usize> {
+            let boxes = fs::read_dir(app.home.state().join("boxes"))?.flatten();
+            let inside = boxes.filter_map(|own| fs::read_dir(own.path()).ok()).flatten().flatten();
+            Ok(inside.filter(|entry| entry.file_name().to_string_lossy().starts_with("shared-")).count())
+        };
+        ensure!(shared()? == 1, "{}", shared()?);
+        app.desktop.choose("Quit")?;
+        wait_for("the app has ended", PATIENCE, || Ok((!app.runs()).then_some(())))?;
+        ensure!(shared()? == 0, "{} are left", shared()?);
         Ok(())
     })
 }

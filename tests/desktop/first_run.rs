@@ -239,3 +239,31 @@ fn what_changed_after_it_was_shown_is_shown_again_before_it_is_written() -> Stor
         Ok(())
     })
 }
+
+#[test]
+fn the_first_steps_offer_the_folder_in_which_an_agent_asked_and_then_it_works_there_unasked() -> Story {
+    begin(&["claude-code"], |app| {
+        app.click_on(&of("claude-code", "agent-connect"))?;
+        app.click_on(&format!("{}:enabled", of("claude-code", "agent-write")))?;
+        app.wait_for_element(Window::Main, &of("claude-code", "agent-written"))?;
+        called_by_claude_code(app)?;
+        for step in ["harmless", "try"] {
+            app.click(Window::Main, "step-next")?;
+            app.wait_for_step(step)?;
+        }
+        let named = "return document.querySelector('[data-testid=\"at-hand\"]')?.innerText.includes('work')";
+        app.wait_in(Window::Main, "the folder is offered", named)?;
+        app.shoot(Window::Main, "first-steps-folder")?;
+        app.click(Window::Main, "at-hand-open")?;
+        app.click_armed(Window::Main, "loosen-apply")?;
+        app.wait_for_element(Window::Main, "[data-testid=\"at-hand-opened\"]")?;
+
+        let again = app.home.feed(&["hook", "claude-code"], &recorded(app)?)?.finish()?;
+        let answer = again.expect_code(0)?.json()?;
+        let input = &answer["hookSpecificOutput"]["updatedInput"]["command"];
+        ensure!(input.as_str().is_some_and(|text| text.contains("--box")), "{answer}");
+        ensure!(app.pending_ids()?.is_empty(), "nobody should be asked");
+        assert_eq!(app.home.outcomes()?, [Outcome::AllowedOnce]);
+        Ok(())
+    })
+}
