@@ -1,9 +1,11 @@
 //! Any text is judged: nothing is allowed that no entry covers and nobody answered, nothing under deny, nothing that is not
-//! understood; and whatever comes of it can be shown.
+//! understood; a box holds nothing that is denied, always asked about, or on the list of what is asked about all the same; and whatever
+//! comes of it can be shown.
 #![no_main]
 
 use countersign_commands::analysis::{Analysis, analyze_argv, analyze_text};
 use countersign_commands::interpreters;
+use countersign_policy::beyond::{beyond, destinations};
 use countersign_policy::allowlist::{Entry, EntryIndex};
 use countersign_policy::display::{argv_view, text_view};
 use countersign_policy::effective::{Effective, Layered};
@@ -11,11 +13,12 @@ use countersign_policy::evaluate::{Answer, Evidence, LocalRules, Origin, Subject
 use countersign_policy::facts::{Facts, FileIdentity, FolderFacts, ProgramFacts, Repository, Surroundings};
 use countersign_policy::rules::{Folders, Moment, PRESETS, RuleIndex};
 use countersign_policy::surroundings;
+use countersign_protocol::rules::{Attendance, RuleLimits, RuleOrigin, Workspace};
 use countersign_protocol::trace::PolicyLayer;
 use countersign_protocol::vocabulary::{Ask, Decision, Security};
 use libfuzzer_sys::fuzz_target;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 fuzz_target!(|text: &str| {
@@ -34,6 +37,11 @@ fuzz_target!(|text: &str| {
 fn judge(argv: &[String], analysis: &Analysis) {
     let facts = facts(argv, analysis);
     let _ = (interpreters::script_operand(argv), surroundings::looks(analysis, &facts, &[]));
+    let is_beyond = beyond(analysis, argv, &facts, Path::new(CWD));
+    if let Some(beyond) = &is_beyond {
+        assert!(beyond.what.chars().count() <= 120 && !beyond.what.contains(char::is_control), "{beyond:?}");
+    }
+    let _ = destinations(analysis, argv, &facts);
     let none = EntryIndex::new(Vec::new());
     let everything = EntryIndex::new(vec![entry("**")]);
     let person = |decision| Some(Answer::Person { request_id: "r-1".into(), decision });
@@ -44,7 +52,7 @@ fn judge(argv: &[String], analysis: &Analysis) {
         (Security::Full, Ask::Always),
     ] {
         let policy = policy(security, ask);
-        let verdict = |entries: &EntryIndex, local, answer: Option<Answer>| {
+        let verdict_in = |walls, entries: &EntryIndex, local, answer: Option<Answer>| {
             let trust = Trust::default();
             let subject = Subject {
                 argv,
@@ -54,7 +62,7 @@ fn judge(argv: &[String], analysis: &Analysis) {
                 entries,
                 local,
                 trust: &trust,
-                walls: Walls::None,
+                walls,
                 unusual_env: &[],
                 origin: Origin::Fresh,
             };
@@ -65,6 +73,15 @@ fn judge(argv: &[String], analysis: &Analysis) {
             }
             evaluation.verdict
         };
+        let verdict = |entries: &EntryIndex, local, answer| verdict_in(Walls::None, entries, local, answer);
+        let boxed = verdict_in(Walls::Around(&OPENED), &none, LocalRules::None, None);
+        if let Verdict::Contain(contained) = boxed {
+            assert!(ask != Ask::Always && security == Security::Allowlist, "{security:?} {ask:?}");
+            assert!(is_beyond.is_none(), "contained, and {is_beyond:?}");
+            assert_eq!(contained.folder, CWD);
+        }
+        let missing = verdict_in(Walls::Missing("no walls"), &none, LocalRules::None, None);
+        assert!(!matches!(missing, Verdict::Contain(_)), "no box can be made");
         let open = verdict(&none, LocalRules::None, None);
         let is_free = security == Security::Full && ask != Ask::Always;
         match open {
@@ -89,6 +106,18 @@ fn judge(argv: &[String], analysis: &Analysis) {
         }
     }
 }
+
+/// The folder that everything runs in, open for everybody.
+static OPENED: LazyLock<Workspace> = LazyLock::new(|| Workspace {
+    id: "w-1".into(),
+    agent: "*".into(),
+    folder: CWD.into(),
+    attendance: Attendance::Attended,
+    limits: RuleLimits::default(),
+    note: None,
+    created_at_ms: 0,
+    from: RuleOrigin::Typed,
+});
 
 /// All ready-made groups, so that all that is known about programs is looked at.
 fn presets() -> LocalRules<'static> {
