@@ -112,6 +112,7 @@ impl Memory<'_> {
             agent: question.agent.to_string(),
             folder,
             attendance: Attendance::Attended,
+            places: Vec::new(),
             limits,
             note: None,
         };

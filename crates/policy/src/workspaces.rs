@@ -4,7 +4,8 @@
 //! Pure. A folder is open for what is in it by its real path, and for nothing else: opening one changes no verdict outside of it.
 
 use crate::rules::{self, Moment, counts};
-use countersign_protocol::rules::{Attendance, RuleEffect, Workspace};
+use countersign_protocol::rules::{Attendance, PlaceAccess, RuleEffect, Workspace};
+use std::collections::HashSet;
 use std::path::Path;
 
 /// The open folder in which a run takes place: the innermost, so that a run reaches as little as it may. `folder` is a real path.
@@ -31,11 +32,22 @@ pub fn around<'a>(
 
 /// What is wrong with an open folder, before it is stored.
 pub fn check(workspace: &Workspace) -> Result<(), WorkspaceProblem> {
-    let folder = &workspace.folder;
-    let is_plain =
-        folder.starts_with('/') && folder.split('/').skip(1).all(|part| !matches!(part, "" | "." | ".."));
-    if !is_plain {
+    let is_plain = |path: &str| {
+        path.starts_with('/') && path.split('/').skip(1).all(|part| !matches!(part, "" | "." | ".."))
+    };
+    if !is_plain(&workspace.folder) {
         return Err(WorkspaceProblem::Folder);
+    }
+    let places = &workspace.places;
+    if !places.iter().all(|place| is_plain(&place.path)) {
+        return Err(WorkspaceProblem::Place);
+    }
+    let mut paths = HashSet::new();
+    if !places.iter().all(|place| paths.insert(&place.path)) {
+        return Err(WorkspaceProblem::Twice);
+    }
+    if places.len() > MAX_PLACES {
+        return Err(WorkspaceProblem::Places);
     }
     if workspace.agent.trim().is_empty() {
         return Err(WorkspaceProblem::Agent);
@@ -53,6 +65,15 @@ pub enum WorkspaceProblem {
     /// It depends on where one stands, or is all there is.
     #[error("the folder is not an absolute path below / without empty parts, . and ..")]
     Folder,
+    /// A place depends on where one stands, or is all there is.
+    #[error("a place is not an absolute path below / without empty parts, . and ..")]
+    Place,
+    /// It would have two kinds of access.
+    #[error("a place is named twice")]
+    Twice,
+    /// Each is a mount in every box.
+    #[error("it has more than {MAX_PLACES} places of its own")]
+    Places,
     /// For nobody.
     #[error("the agent is blank")]
     Agent,
@@ -63,14 +84,25 @@ pub enum WorkspaceProblem {
 
 /// What is open, in one line. Not escaped: whoever shows it does that.
 pub fn describe(workspace: &Workspace) -> String {
-    let about = match workspace.attendance {
-        Attendance::Attended => format!("in a box what runs in {}", workspace.folder),
-        Attendance::Unattended => {
-            format!("in a box what runs in {}, also where nobody is asked", workspace.folder)
+    let mut about = format!("in a box what runs in {}", workspace.folder);
+    if workspace.attendance == Attendance::Unattended {
+        about.push_str(", also where nobody is asked");
+    }
+    for (access, may) in [
+        (PlaceAccess::Write, "may write"),
+        (PlaceAccess::Read, "sees"),
+        (PlaceAccess::Hidden, "does not see"),
+    ] {
+        let paths: Vec<&str> = workspace.with(access).collect();
+        if !paths.is_empty() {
+            about.push_str(&format!(", {may} {}", paths.join(" and ")));
         }
-    };
+    }
     rules::described(RuleEffect::Allow, &about, &workspace.limits)
 }
+
+/// Places that a box has otherwise, at most.
+const MAX_PLACES: usize = 64;
 
 #[cfg(test)]
 mod tests {
@@ -85,6 +117,7 @@ mod tests {
             agent: agent.to_owned(),
             folder: folder.to_owned(),
             attendance: Attendance::Attended,
+            places: Vec::new(),
             limits: RuleLimits::default(),
             note: None,
             created_at_ms: 0,

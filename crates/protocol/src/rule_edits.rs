@@ -224,6 +224,10 @@ ui! {
         pub shown: Shown,
         /// Its folder, made safe to look at.
         pub folder: Shown,
+        /// The paths of its places in their order, made safe to look at.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        #[ts(optional, as = "Option<Vec<Shown>>")]
+        pub places: Vec<Shown>,
         /// Its agent, made safe to look at: a requester chose that name.
         pub agent: Shown,
         /// Its session, made safe to look at.

@@ -47,7 +47,7 @@ mod calls;
 mod workspaces;
 
 pub use calls::{CallRule, CallRuleDraft, CallSubject, NetPlace};
-pub use workspaces::{Attendance, Workspace, WorkspaceDraft};
+pub use workspaces::{Attendance, PlaceAccess, Workspace, WorkspaceDraft, WorkspacePlace};
 
 stored! {
     /// The document.

@@ -18,7 +18,7 @@ use countersign_protocol::trace::PolicyLayer;
 use countersign_protocol::vocabulary::{Ask, Decision, Security};
 use libfuzzer_sys::fuzz_target;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::LazyLock;
 
 fuzz_target!(|text: &str| {
@@ -37,7 +37,7 @@ fuzz_target!(|text: &str| {
 fn judge(argv: &[String], analysis: &Analysis) {
     let facts = facts(argv, analysis);
     let _ = (interpreters::script_operand(argv), surroundings::looks(analysis, &facts, &[]));
-    let is_beyond = beyond(analysis, argv, &facts, Path::new(CWD));
+    let is_beyond = beyond(analysis, argv, &facts, &OPENED);
     if let Some(beyond) = &is_beyond {
         assert!(beyond.what.chars().count() <= 120 && !beyond.what.contains(char::is_control), "{beyond:?}");
     }
@@ -113,6 +113,7 @@ static OPENED: LazyLock<Workspace> = LazyLock::new(|| Workspace {
     agent: "*".into(),
     folder: CWD.into(),
     attendance: Attendance::Attended,
+    places: Vec::new(),
     limits: RuleLimits::default(),
     note: None,
     created_at_ms: 0,

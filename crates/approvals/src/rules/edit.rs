@@ -6,7 +6,7 @@ use countersign_policy::workspaces::{self, WorkspaceProblem};
 use countersign_protocol::rule_edits::{PresetSwitch, RuleEdit};
 use countersign_protocol::rules::{
     CallRule, CallRuleDraft, CommandRule, RuleDocument, RuleDraft, RuleEffect, RuleOrigin, StoredRule,
-    Workspace, WorkspaceDraft,
+    Workspace,
 };
 use std::collections::HashSet;
 
@@ -129,7 +129,7 @@ fn apply_one(
             Some(insert(document, usize::MAX, rule)?)
         }
         RuleEdit::OpenWorkspace { rule: draft } => {
-            if is_there(&document.workspaces, draft, says_of_workspaces) {
+            if is_there(&document.workspaces, draft, Workspace::draft) {
                 return Ok(None);
             }
             let rule = draft.clone().into_rule((stamp.new_id)(), stamp.now_ms, stamp.from.clone());
@@ -155,7 +155,7 @@ fn apply_one(
             let old = replace(&mut document.workspaces, id, |old| {
                 draft.clone().into_rule(old.id.clone(), old.created_at_ms, old.from.clone())
             })?;
-            Some(RuleEdit::ReplaceWorkspace { id: id.clone(), rule: says_of_workspaces(&old) })
+            Some(RuleEdit::ReplaceWorkspace { id: id.clone(), rule: old.draft() })
         }
         RuleEdit::MoveRule { id, index } => {
             let rules = &mut document.rules;
@@ -306,12 +306,6 @@ fn says(rule: &CommandRule) -> RuleDraft {
 fn says_of_calls(rule: &CallRule) -> CallRuleDraft {
     let CallRule { agent, effect, about, limits, note, .. } = rule.clone();
     CallRuleDraft { agent, effect, about, limits, note }
-}
-
-/// The same of an open folder.
-fn says_of_workspaces(rule: &Workspace) -> WorkspaceDraft {
-    let Workspace { agent, folder, attendance, limits, note, .. } = rule.clone();
-    WorkspaceDraft { agent, folder, attendance, limits, note }
 }
 
 fn find(rules: &[impl StoredRule], id: &str) -> Result<usize, RuleEditError> {

@@ -7,8 +7,8 @@ use countersign_policy::workspaces;
 use countersign_protocol::document::WILDCARD_AGENT;
 use countersign_protocol::edits::{Loosening, RuleLoosening};
 use countersign_protocol::rules::{
-    ArgumentRule, Attendance, CallRule, CallSubject, CommandRule, RuleDocument, RuleEffect, StoredRule,
-    Workspace,
+    ArgumentRule, Attendance, CallRule, CallSubject, CommandRule, PlaceAccess, RuleDocument, RuleEffect,
+    StoredRule, Workspace, WorkspacePlace,
 };
 
 /// In which ways `after` lets more run than `before` at this moment and later.
@@ -130,10 +130,15 @@ fn is_about_at_least(wide: &CallRule, narrow: &CallRule) -> bool {
     }
 }
 
-/// Whether a folder is open for every run that the other one is open for. A box around more is a wider one.
+/// Whether a folder is open for every run that the other one is open for, in boxes that let no less through. A box around more is a
+/// wider one.
 fn is_open_at_least(wide: &Workspace, narrow: &Workspace) -> bool {
+    let has = |rule: &Workspace, place: &WorkspacePlace| rule.places.contains(place);
+    let hides = |place: &&WorkspacePlace| place.access == PlaceAccess::Hidden;
     wide.folder == narrow.folder
         && (wide.attendance == Attendance::Unattended || narrow.attendance == Attendance::Attended)
+        && wide.places.iter().filter(hides).all(|hidden| has(narrow, hidden))
+        && narrow.places.iter().filter(|place| !hides(place)).all(|open| has(wide, open))
 }
 
 fn is_below(path: &str, folder: &str) -> bool {

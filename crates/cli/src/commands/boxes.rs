@@ -3,13 +3,15 @@
 use super::Exit;
 use super::output::Output;
 use super::rules::{self, Row, edit, here, lasting, read, until_ms};
-use anyhow::ensure;
+use anyhow::{Context as _, ensure};
 use clap::{Args, Subcommand};
 use countersign_core::paths::Paths;
 use countersign_node::executor::sandbox::{self, Grounds, Means, Unavailable, Workspace};
 use countersign_policy::display;
 use countersign_protocol::rule_edits::RuleEdit;
-use countersign_protocol::rules::{Attendance, RuleLimits, WorkspaceDraft};
+use countersign_protocol::rules::{
+    Attendance, PlaceAccess, RuleLimits, Workspace as StoredWorkspace, WorkspaceDraft, WorkspacePlace,
+};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -30,6 +32,9 @@ pub(crate) enum BoxCommand {
         #[arg(long, short)]
         agent: Option<String>,
     },
+    /// Say what the boxes of an open folder have otherwise than every box; what gives them more takes effect after a confirmation in
+    /// the app's window.
+    Place(PlaceArgs),
     /// Close a folder: what runs there is asked about again.
     Close {
         /// The folder [default: the current one], or the rule's id.
@@ -57,9 +62,61 @@ pub(crate) struct OpenArgs {
     /// Also where the policy asks nobody.
     #[arg(long)]
     unattended: bool,
+    /// A file or folder outside that may be written there as well; may be given again.
+    #[arg(long, value_name = "PATH")]
+    write: Vec<PathBuf>,
+    /// A file or folder that may be read there, though boxes hide it, such as `.env`; may be given again.
+    #[arg(long, value_name = "PATH")]
+    read: Vec<PathBuf>,
+    /// A file or folder that is hidden there as well; may be given again.
+    #[arg(long, value_name = "PATH")]
+    hide: Vec<PathBuf>,
     /// Why, in your own words.
     #[arg(long)]
     note: Option<String>,
+}
+
+/// Arguments of `box place`.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct PlaceArgs {
+    /// A file or folder, with everything below it.
+    path: PathBuf,
+    #[command(flatten)]
+    access: AccessArgs,
+    /// The open folder, or one in it [default: the current one].
+    #[arg(long)]
+    folder: Option<PathBuf>,
+    /// Only for this agent.
+    #[arg(long, short)]
+    agent: Option<String>,
+}
+
+#[derive(Args, Clone, Debug)]
+#[group(required = true, multiple = false)]
+struct AccessArgs {
+    /// It may be written, though it is outside of the folder.
+    #[arg(long)]
+    write: bool,
+    /// It may be read, though boxes hide it.
+    #[arg(long)]
+    read: bool,
+    /// It is hidden.
+    #[arg(long)]
+    hide: bool,
+    /// It is as in every box again.
+    #[arg(long)]
+    forget: bool,
+}
+
+impl AccessArgs {
+    fn chosen(&self) -> Option<PlaceAccess> {
+        match self {
+            Self { write: true, .. } => Some(PlaceAccess::Write),
+            Self { read: true, .. } => Some(PlaceAccess::Read),
+            Self { hide: true, .. } => Some(PlaceAccess::Hidden),
+            _ => None,
+        }
+    }
 }
 
 pub(super) async fn boxes(paths: &Paths, command: BoxCommand, output: &Output) -> anyhow::Result<Exit> {
@@ -71,6 +128,7 @@ pub(super) async fn boxes(paths: &Paths, command: BoxCommand, output: &Output) -
             let open = rules.workspaces.iter().map(Row::Workspace);
             rules::list(&rules, open, agent.as_deref(), "No folder is open.", output)
         }
+        BoxCommand::Place(args) => edit(paths, placed(paths, &args)?, output).await,
         BoxCommand::Close { folder, agent } => {
             let edits = closed(paths, folder.as_deref(), agent.as_deref())?;
             edit(paths, edits, output).await
@@ -139,12 +197,51 @@ async fn test(paths: &Paths, folder: &str, output: &Output) -> anyhow::Result<Ex
 }
 
 fn opened(args: OpenArgs) -> anyhow::Result<RuleEdit> {
-    let OpenArgs { folder, agent, lasting, session, unattended, note } = args;
+    let OpenArgs { folder, agent, lasting, session, unattended, write, read, hide, note } = args;
+    let given = [(write, PlaceAccess::Write), (read, PlaceAccess::Read), (hide, PlaceAccess::Hidden)];
+    let given = given.iter().flat_map(|(paths, access)| paths.iter().map(|path| (path, *access)));
+    let places = given.map(|(path, access)| Ok(WorkspacePlace { path: meant(path)?, access }));
+    let places = places.collect::<anyhow::Result<_>>()?;
     let attendance = if unattended { Attendance::Unattended } else { Attendance::Attended };
     let limits = RuleLimits { until_ms: lasting.map(until_ms), uses: None, session };
     let agent = agent.unwrap_or_else(|| "*".to_owned());
-    let rule = WorkspaceDraft { agent, folder: here(folder.as_deref())?, attendance, limits, note };
+    let rule = WorkspaceDraft { agent, folder: here(folder.as_deref())?, attendance, places, limits, note };
     Ok(RuleEdit::OpenWorkspace { rule })
+}
+
+/// The edits that say what the innermost open folder around one has otherwise.
+fn placed(paths: &Paths, args: &PlaceArgs) -> anyhow::Result<Vec<RuleEdit>> {
+    let folder = here(args.folder.as_deref())?;
+    let path = meant(&args.path)?;
+    let rules = read(paths);
+    let around: Vec<&StoredWorkspace> = rules
+        .workspaces
+        .iter()
+        .map(|view| &view.rule)
+        .filter(|rule| Path::new(&folder).starts_with(&rule.folder))
+        .filter(|rule| args.agent.as_ref().is_none_or(|agent| rule.agent == *agent))
+        .collect();
+    let innermost = around.iter().map(|rule| rule.folder.len()).max();
+    let meant = around.into_iter().filter(|rule| Some(rule.folder.len()) == innermost);
+    let edits: Vec<RuleEdit> = meant
+        .map(|rule| {
+            let mut draft = rule.draft();
+            draft.places.retain(|place| place.path != path);
+            let place = |access| WorkspacePlace { path: path.clone(), access };
+            draft.places.extend(args.access.chosen().map(place));
+            RuleEdit::ReplaceWorkspace { id: rule.id.clone(), rule: draft }
+        })
+        .collect();
+    ensure!(!edits.is_empty(), "{folder} is not open; `countersign box open` opens it");
+    Ok(edits)
+}
+
+/// The real path of what is there; of what is not, the absolute one.
+fn meant(path: &Path) -> anyhow::Result<String> {
+    let real = std::fs::canonicalize(path).or_else(|_| std::path::absolute(path));
+    let real = real.with_context(|| format!("{} names no file", path.display()))?;
+    let named = real.to_str().with_context(|| format!("expected a path in UTF-8, got {}", real.display()))?;
+    Ok(named.to_owned())
 }
 
 /// The edits that close a folder, by its path, which may be gone, or by the id of one rule.

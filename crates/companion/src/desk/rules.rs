@@ -70,7 +70,8 @@ impl Desk {
         }
     }
 
-    /// Refuses edits that open a folder which nobody may open, before a person is asked about them.
+    /// Refuses edits that open a folder which nobody may open, or give its boxes what none may have, before a person is asked about
+    /// them.
     async fn check_opened(&self, edits: &[RuleEdit]) -> Result<(), CommandError> {
         for edit in edits {
             if let RuleEdit::OpenWorkspace { rule } | RuleEdit::ReplaceWorkspace { rule, .. } = edit {
@@ -80,6 +81,10 @@ impl Desk {
                 }
                 let opened = self.inner.parts.host.may_be_opened(&rule.folder).await;
                 opened.map_err(|why| super::error(ErrorCode::Invalid, format!("{why}; {}", why.remedy())))?;
+                for place in &rule.places {
+                    let may = self.inner.parts.host.may_have(place, &rule.folder).await;
+                    may.map_err(|why| super::error(ErrorCode::Invalid, why.to_string()))?;
+                }
             }
         }
         Ok(())
@@ -149,6 +154,7 @@ fn workspace_view(rule: &Workspace, current: &Current, now_ms: i64) -> Workspace
     WorkspaceView {
         shown: shown(&workspaces::describe(rule)),
         folder: shown(&rule.folder),
+        places: rule.places.iter().map(|place| shown(&place.path)).collect(),
         agent: shown(&rule.agent),
         session: rule.limits.session.as_deref().map(shown),
         note: rule.note.as_deref().map(shown),

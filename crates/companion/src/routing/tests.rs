@@ -312,6 +312,7 @@ async fn on_its_own_node(of: impl Fn(&Rig) -> &Fleet) -> [String; 2] {
         agent: "*".to_owned(),
         folder: folders[0].to_str().unwrap().to_owned(),
         attendance: Attendance::Attended,
+        places: Vec::new(),
         limits: RuleLimits::default(),
         note: None,
     };

@@ -8,8 +8,8 @@ use super::ready::Kept;
 use super::record::Held;
 use super::refusal::Refusal;
 use super::request::{Checked, check};
-use super::{Host, Judged};
-use crate::executor::sandbox::{self, Unavailable};
+use super::{Host, Judged, unwritten};
+use crate::executor::sandbox::{self, PlaceProblem, Unavailable};
 use crate::executor::{Controls, NotStarted, RunOutput, Tap};
 use countersign_policy::ContainedCommand;
 use countersign_policy::beyond::destinations;
@@ -20,7 +20,9 @@ use countersign_policy::facts::Facts;
 use countersign_policy::rules::Folders;
 use countersign_protocol::digits::hex;
 use countersign_protocol::ids::{AgentId, SessionKey};
-use countersign_protocol::rules::{Attendance, RuleLimits, RuleOrigin, Workspace};
+use countersign_protocol::rules::{
+    Attendance, PlaceAccess, RuleLimits, RuleOrigin, Workspace, WorkspacePlace,
+};
 use countersign_protocol::settings::ForwardedGrants;
 use countersign_protocol::socket::{Confinement, ExecPayload, ExecRequest, Printed};
 use countersign_protocol::vocabulary::Ask;
@@ -86,7 +88,7 @@ impl Host {
         let Some(workspace) = first.or_else(|| own.open_around(&cwd.real_path, Attendance::Attended)) else {
             return Around::Nothing;
         };
-        match sandbox::check_box(&self.boxed(&workspace.folder, own), &self.grounds()).await {
+        match sandbox::check_box(&self.boxed(&workspace, own), &self.grounds()).await {
             Ok(()) => Around::Folder(Box::new(workspace)),
             Err(why) => Around::Missing(format!("{why}; {}", why.remedy())),
         }
@@ -95,6 +97,14 @@ impl Host {
     /// Refuses a folder that nobody may open, or that no box can be made around. `folder` is what a rule would say: a real path.
     pub async fn may_be_opened(&self, folder: &str) -> Result<(), Unavailable> {
         sandbox::check_box(&sandbox::Workspace::around(folder), &self.grounds()).await
+    }
+
+    /// Refuses a place that no box around `folder` may have. Both are what a rule would say: real paths.
+    pub async fn may_have(&self, place: &WorkspacePlace, folder: &str) -> Result<(), PlaceProblem> {
+        let (grounds, place, open) = (self.grounds(), place.clone(), PathBuf::from(folder));
+        let path = PathBuf::from(&place.path);
+        let looked = tokio::task::spawn_blocking(move || sandbox::may_have(&place, &open, &grounds)).await;
+        looked.unwrap_or(Err(PlaceProblem::Missing(path)))
     }
 
     /// Whether a box would hold `request` if it came now. Nothing runs, and nothing is written down.
@@ -132,6 +142,7 @@ impl Host {
             agent: checked.agent.to_string(),
             folder: folder.to_owned(),
             attendance: Attendance::Attended,
+            places: Vec::new(),
             limits: RuleLimits::default(),
             note: None,
             created_at_ms: 0,
@@ -231,7 +242,11 @@ impl Host {
         ready: &CancellationToken,
     ) -> Result<(RunOutput, Held), NotStarted> {
         let tap = controls.tap.clone();
-        let mut around = self.boxed(&command.contained().folder, &judged.own);
+        let open = match &judged.around {
+            Around::Folder(open) if open.folder == command.contained().folder => open,
+            _ => return Err(closed(&command.contained().folder).into()),
+        };
+        let mut around = self.boxed(open, &judged.own);
         around.scratch = self.scratches.of(&around.caches, Instant::now());
         let ready_box = match controls.terminal {
             None => self.ready.take(&around),
@@ -259,7 +274,7 @@ impl Host {
         let Some(crossroads) = crossroads else {
             let mut ran =
                 sandbox::run_in_box(command, &self.base_env, &boxed, &grounds, controls, ready, None).await?;
-            let mut said = refused_to_write(&ran.payload, &folder);
+            let mut said = unwritten::told(&ran.payload, &around, &grounds);
             if !ran.payload.success && !wanted.is_empty() {
                 let names: Vec<String> = wanted.iter().map(|one| display::escape(&one.to_string())).collect();
                 said.push_str(&format!("{NO_NETWORK} {}; {ASK_OUTSIDE}\n", names.join(", ")));
@@ -272,14 +287,15 @@ impl Host {
         let (ran, Account { reached, refused }) = crossroads.attend(self, &judged.own, run, runs).await;
         self.ready.want(around);
         let mut ran = ran?;
-        let mut said = refused_to_write(&ran.payload, &folder);
+        let mut said = unwritten::told(&ran.payload, &boxed, &grounds);
         said.extend(refused);
         add(&mut ran.payload, &said, &tap).await;
         Ok((ran, Held { within: Some(folder), reached }))
     }
 
     /// What a box around `folder` shows beside what every box does.
-    fn boxed(&self, folder: &str, own: &OwnRules) -> sandbox::Workspace {
+    fn boxed(&self, open: &Workspace, own: &OwnRules) -> sandbox::Workspace {
+        let folder = &open.folder;
         let name = hex(Sha256::digest(folder.as_bytes()));
         let name = name.get(..BOX_NAME_DIGITS).unwrap_or(&name);
         // One that holds this one would hide it, and what is in this one is this one's.
@@ -288,9 +304,26 @@ impl Host {
         let mut workspace = sandbox::Workspace::around(folder);
         workspace.caches = self.parts.boxes.join(name);
         workspace.hidden = own.opened().filter(is_elsewhere).collect();
+        let grounds = self.grounds();
+        for place in &open.places {
+            let path = PathBuf::from(&place.path);
+            match place.access {
+                PlaceAccess::Hidden => workspace.hidden.push(path),
+                // What is there may have become something else since the person said so.
+                access => match (sandbox::may_have(place, Path::new(folder), &grounds), access) {
+                    (Err(problem), _) => tracing::warn!(%problem, "a box goes without a place of its folder"),
+                    (Ok(()), PlaceAccess::Write) => workspace.writable.push(path),
+                    (Ok(()), _) => workspace.shown.push(path),
+                },
+            }
+        }
         workspace.limits = BOX_LIMITS;
         workspace
     }
+}
+
+fn closed(folder: &str) -> Unavailable {
+    Unavailable::Folder { path: PathBuf::from(folder), why: "it is not open any more" }
 }
 
 /// Says something at the end of what a command printed.
@@ -298,20 +331,6 @@ async fn add(ran: &mut ExecPayload, said: &str, tap: &Tap) {
     ran.stderr.push_str(said);
     tap.adds(Printed::Stderr, said).await;
 }
-
-/// What an agent is told where the output says that something could not be written: the kernel tells nobody else. Empty where it
-/// does not say so, or where the command went well and may only have printed it.
-fn refused_to_write(ran: &ExecPayload, folder: &str) -> String {
-    let says = |text: &str| READ_ONLY.iter().any(|words| text.contains(words));
-    if !says(&ran.stderr) && (ran.success || !says(&ran.stdout)) {
-        return String::new();
-    }
-    let folder = display::escape(folder);
-    format!("countersign: the box refused to write: only {folder} can be written in it; {ASK_OUTSIDE}\n")
-}
-
-/// How programs say that a file system cannot be written, in C, Go, Node and Rust.
-const READ_ONLY: &[&str] = &["Read-only file system", "read-only file system", "EROFS"];
 
 /// What an agent is told of a command that failed.
 const NO_NETWORK: &str = "countersign: the box has no network, and this wants";

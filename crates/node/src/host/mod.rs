@@ -26,6 +26,7 @@ mod request;
 mod running;
 mod scratches;
 mod shown;
+mod unwritten;
 
 use crate::executor::{NotStarted, Tap};
 use crate::facts::{self, Places};

@@ -1,10 +1,11 @@
 //! How a line of the list is held against a command.
 
 use super::Cause;
-use super::place::Ground;
+use super::place::{Ground, is_below};
 use super::walk::Invoked;
 use crate::powers::subcommand;
 use countersign_commands::programs::Name;
+use countersign_protocol::rules::{PlaceAccess, Workspace};
 
 /// One line of the list: what is asked about wherever it runs.
 #[derive(Clone, Copy, Debug)]
@@ -39,13 +40,21 @@ pub(super) struct Seen<'a> {
     pub(super) arguments: Vec<&'a str>,
     /// Where its words are read.
     pub(super) ground: Ground<'a>,
+    /// What the person opened.
+    workspace: &'a Workspace,
 }
 
 impl<'a> Seen<'a> {
     /// A command in the open folder.
-    pub(super) fn new(invoked: &'a Invoked, open: &'a str, home: &'a str) -> Self {
-        let ground = Ground { open, home, folder: invoked.folder.as_deref() };
-        Self { invoked, arguments: invoked.arguments(), ground }
+    pub(super) fn new(invoked: &'a Invoked, workspace: &'a Workspace, home: &'a str) -> Self {
+        let ground = Ground { open: &workspace.folder, home, folder: invoked.folder.as_deref() };
+        Self { invoked, arguments: invoked.arguments(), ground, workspace }
+    }
+
+    /// Whether the person opened what a word names for that: to be written, or to be read.
+    pub(super) fn is_opened(&self, word: &str, access: PlaceAccess) -> bool {
+        let Some(path) = self.ground.resolve(word) else { return false };
+        self.workspace.with(access).any(|opened| is_below(&path, opened))
     }
 
     /// Whether one of `flags` is among the arguments, alone, with a value, or in a cluster of letters.

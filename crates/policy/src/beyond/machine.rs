@@ -4,6 +4,7 @@ use super::Cause::Machine;
 use super::line::{Line, Seen, line};
 use super::place::Place;
 use countersign_commands::command::carriers::rough::PRINTED;
+use countersign_protocol::rules::PlaceAccess;
 
 pub(super) const LINES: &[Line] = &[
     line(Machine, "apt apt-get aptitude dpkg dpkg-reconfigure dnf yum microdnf zypper rpm pacman yay paru apk brew port snap flatpak choco winget scoop pkg emerge xbps-install nix-env nix-channel nixos-rebuild softwareupdate mas eopkg", "", "apt-get install -y llvm", "apt list --installed").when(|seen| {
@@ -33,7 +34,7 @@ pub(super) const LINES: &[Line] = &[
     line(Machine, "*", "", "echo x >> ~/.bashrc", "echo x >> notes").when(writes_files),
     line(Machine, "*", "", "curl -o ~/.local/bin/x https://a.example/x", "curl -o x https://a.example/x").when(|seen| {
         let written = seen.values("-o -O --output --output-document --outfile --output-dir --out-dir --outdir --prefix --root -P --directory-prefix");
-        written.iter().any(|file| file.starts_with(['/', '~', '$']) && is_beyond(seen.ground.place(file)))
+        written.iter().any(|file| file.starts_with(['/', '~', '$']) && writes_beyond(seen, file))
     }),
     line(Machine, "cp mv ln install tee touch mkdir rsync tar unzip sed perl truncate dd patch ditto mktemp mkfifo xcopy robocopy venv virtualenv copy-item new-item set-content gzip bunzip2 cpio 7z bsdtar", "", "cp hosts /etc/hosts", "cp /etc/hosts hosts").when(writes_elsewhere),
 ];
@@ -135,13 +136,13 @@ fn sets_configuration(seen: &Seen<'_>) -> bool {
 
 /// Files outside that the output is written to.
 fn writes_files(seen: &Seen<'_>) -> bool {
-    seen.invoked.written.iter().any(|file| is_beyond(seen.ground.place(file)))
+    seen.invoked.written.iter().any(|file| writes_beyond(seen, file))
 }
 
 /// Files outside that a program makes or changes.
 fn writes_elsewhere(seen: &Seen<'_>) -> bool {
     let operands: Vec<&str> = seen.operands().collect();
-    let outside = |word: &&str| is_beyond(seen.ground.place(word));
+    let outside = |word: &&str| writes_beyond(seen, word);
     let last = || operands.len() > 1 && operands.last().is_some_and(outside);
     match seen.invoked.name.as_str() {
         "tee" | "touch" | "mkdir" | "truncate" | "mkfifo" | "mktemp" | "patch" | "gzip" | "venv"
@@ -169,7 +170,12 @@ fn in_place(seen: &Seen<'_>) -> bool {
     seen.arguments.iter().any(|word| word.starts_with('-') && !word.starts_with("--") && word.contains('i'))
 }
 
-/// Where a box refuses to write.
+/// Whether a box refuses to write what a word names.
+fn writes_beyond(seen: &Seen<'_>, word: &str) -> bool {
+    is_beyond(seen.ground.place(word)) && !seen.is_opened(word, PlaceAccess::Write)
+}
+
+/// Where every box refuses to write.
 fn is_beyond(place: Place) -> bool {
     match place {
         Place::System | Place::HomeDot | Place::History | Place::Outside => true,

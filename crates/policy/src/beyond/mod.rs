@@ -8,8 +8,7 @@
 //! use countersign_commands::analysis::analyze_text;
 //! use countersign_policy::beyond::{Cause, beyond};
 //! use countersign_policy::facts::Facts;
-//! use std::path::Path;
-//! let cause = |text: &str| {
+//! //! let cause = |text: &str| {
 //!     beyond(&analyze_text(text), &[], &Facts::default(), Path::new("/src/app")).map(|found| found.cause)
 //! };
 //! assert_eq!(cause("make && git push"), Some(Cause::Sends));
@@ -30,9 +29,9 @@ mod walk;
 use crate::display::masked_argv_line;
 use crate::facts::Facts;
 use countersign_commands::analysis::Analysis;
+use countersign_protocol::rules::Workspace;
 use line::{ANY_PROGRAM, Seen};
 use std::collections::HashMap;
-use std::path::Path;
 use std::sync::LazyLock;
 
 pub use crossings::{Group, Wanted, destinations};
@@ -78,13 +77,13 @@ impl Cause {
     }
 }
 
-/// What of the command of `analysis` and `facts` is on the list, for whoever opened `folder`, absolute and normal; `argv` is its
-/// argument list, empty for a text. `None` is no promise that there is nothing: only walls hold.
-pub fn beyond(analysis: &Analysis, argv: &[String], facts: &Facts, folder: &Path) -> Option<Beyond> {
+/// What of the command of `analysis` and `facts` is on the list, for whoever opened the folder of `workspace`; `argv` is its argument
+/// list, empty for a text. `None` is no promise that there is nothing: only walls hold.
+pub fn beyond(analysis: &Analysis, argv: &[String], facts: &Facts, workspace: &Workspace) -> Option<Beyond> {
     let walked = walk::walk(analysis, argv, facts);
-    let (open, home) = (folder.to_str()?, facts.home.to_str().unwrap_or_default());
+    let home = facts.home.to_str().unwrap_or_default();
     for invoked in &walked.commands {
-        let seen = Seen::new(invoked, open, home);
+        let seen = Seen::new(invoked, workspace, home);
         let about = [ANY_PROGRAM, invoked.name.as_str()].into_iter().filter_map(|name| BY_NAME.get(name));
         if let Some(line) = about.flatten().find(|line| line.holds(&seen)) {
             return Some(Beyond { cause: line.cause, what: shown(invoked) });

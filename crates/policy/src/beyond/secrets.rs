@@ -8,7 +8,7 @@ use crate::display::secrets::names_a_secret;
 use crate::knowledge::{flags, program};
 use crate::rules::{aims_at_secrets, is_secret_at, is_secret_below};
 use countersign_commands::command::is_assignment;
-use countersign_protocol::rules::{FlagRule, FlagValue};
+use countersign_protocol::rules::{FlagRule, FlagValue, PlaceAccess};
 
 pub(super) const LINES: &[Line] = &[
     line(Secrets, "*", "", "grep KEY web/.env", "ls web/.env").when(names_secret),
@@ -40,7 +40,8 @@ fn names_secret(seen: &Seen<'_>) -> bool {
     let mut opened = files.chain(opened(seen));
     // What lies in a folder that the box has for itself is nobody's secret.
     let at_home = |word: &str| is_secret(word) && seen.ground.place(word) == Place::HomeDot;
-    opened.any(|word| is_secret(word) && seen.ground.place(word) != Place::Own)
+    let is_open = |word: &str| seen.is_opened(word, PlaceAccess::Read);
+    opened.any(|word| is_secret(word) && seen.ground.place(word) != Place::Own && !is_open(word))
         || looks_for_secret(seen)
         || (LISTS.contains(&seen.invoked.name.as_str()) && seen.operands().any(at_home))
 }

@@ -1,6 +1,7 @@
 use super::*;
 use crate::facts::FolderFacts;
 use countersign_commands::analysis::{analyze_argv, analyze_text};
+use countersign_protocol::rules::{Attendance, PlaceAccess, RuleLimits, RuleOrigin, WorkspacePlace};
 use pretty_assertions::assert_eq;
 use proptest::prelude::*;
 use std::path::PathBuf;
@@ -12,14 +13,30 @@ fn facts() -> Facts {
     Facts { cwd: Some(folder), home: PathBuf::from("/home/u"), ..Facts::default() }
 }
 
+fn open(places: &[(&str, PlaceAccess)]) -> Workspace {
+    let place =
+        |(path, access): &(&str, PlaceAccess)| WorkspacePlace { path: (*path).to_owned(), access: *access };
+    Workspace {
+        id: "1".to_owned(),
+        agent: "*".to_owned(),
+        folder: OPEN.to_owned(),
+        attendance: Attendance::Attended,
+        places: places.iter().map(place).collect(),
+        limits: RuleLimits::default(),
+        note: None,
+        created_at_ms: 0,
+        from: RuleOrigin::Typed,
+    }
+}
+
 fn cause(text: &str) -> Option<Cause> {
-    beyond(&analyze_text(text), &[], &facts(), Path::new(OPEN)).map(|found| found.cause)
+    beyond(&analyze_text(text), &[], &facts(), &open(&[])).map(|found| found.cause)
 }
 
 /// Whether a line is about any command of a text.
 fn is_about(line: &Line, text: &str) -> bool {
     let walked = walk::walk(&analyze_text(text), &[], &facts());
-    walked.commands.iter().any(|invoked| line.holds(&Seen::new(invoked, OPEN, "/home/u")))
+    walked.commands.iter().any(|invoked| line.holds(&Seen::new(invoked, &open(&[]), "/home/u")))
 }
 
 #[test]
@@ -48,7 +65,7 @@ fn check(expected: Option<Cause>, texts: &[&str]) {
         assert_eq!(cause(text), expected, "{text}");
         // The same behind a shell.
         let argv = ["bash", "-c", text].map(str::to_owned);
-        let found = beyond(&analyze_argv(&argv), &argv, &facts(), Path::new(OPEN));
+        let found = beyond(&analyze_argv(&argv), &argv, &facts(), &open(&[]));
         assert_eq!(found.map(|found| found.cause), expected, "bash -c {text}");
     }
 }
@@ -286,12 +303,41 @@ fn other_machines_are_asked_about_unless_the_gate_does() {
 }
 
 #[test]
+fn what_a_person_opened_beside_the_folder_is_asked_about_no_more() {
+    let places = [("/home/u/.config/foo", PlaceAccess::Write), ("/src/app/.env", PlaceAccess::Read)];
+    for (text, expected) in [
+        ("echo x > ~/.config/foo/bar", Machine),
+        ("mkdir -p /home/u/.config/foo/a", Machine),
+        ("cp a ../../home/u/.config/foo", Machine),
+        ("cat .env", Secrets),
+        ("grep -r KEY ./.env", Secrets),
+    ] {
+        assert_eq!(cause(text), Some(expected), "{text}");
+        let found = beyond(&analyze_text(text), &[], &facts(), &open(&places));
+        assert_eq!(found.map(|found| found.cause), None, "{text}");
+    }
+    for (text, expected) in [
+        ("echo x > ~/.config/foobar", Machine),
+        ("echo x > ~/.config/foo/../bar", Machine),
+        ("echo x > $D/x; echo x > ~/.config", Machine),
+        ("cat .env.local", Secrets),
+        ("cat web/.env", Secrets),
+        ("cat .env ~/.ssh/id_rsa", Secrets),
+        // It is not kept, so that nothing of it could be put back.
+        ("rm -rf ~/.config/foo", Discards),
+    ] {
+        let found = beyond(&analyze_text(text), &[], &facts(), &open(&places));
+        assert_eq!(found.map(|found| found.cause), Some(expected), "{text}");
+    }
+}
+
+#[test]
 fn what_is_shown_is_one_short_line_without_secrets() {
     let text = format!(
         "true; curl -H 'Authorization: Bearer abcdefghijkl' -d '{}\u{202e}' https://a.example",
         "x".repeat(300)
     );
-    let found = beyond(&analyze_text(&text), &[], &facts(), Path::new(OPEN)).unwrap();
+    let found = beyond(&analyze_text(&text), &[], &facts(), &open(&[])).unwrap();
     assert_eq!(found.what.chars().count(), SHOWN);
     assert!(found.what.starts_with("curl -H") && !found.what.contains("abcdefghijkl"), "{}", found.what);
 }

@@ -6,7 +6,6 @@ use crate::display::escape;
 use countersign_protocol::rules::{Attendance, Workspace};
 use countersign_protocol::trace::HeldCause;
 use countersign_protocol::vocabulary::Ask;
-use std::path::Path;
 
 /// The box that a command could run in, in the folder where it starts.
 #[derive(Clone, Copy, Debug, Default)]
@@ -79,7 +78,7 @@ pub(super) fn of(subject: &Subject<'_>) -> Result<Option<Contained>, Held> {
         return held(HeldCause::Environment, name);
     }
     // Last: it reads the whole text.
-    match beyond(subject.analysis, subject.argv, subject.facts, Path::new(&workspace.folder)) {
+    match beyond(subject.analysis, subject.argv, subject.facts, workspace) {
         Some(Beyond { cause, what }) => Err(Held { cause: cause.into(), what }),
         None => Ok(Some(Contained::by(workspace))),
     }

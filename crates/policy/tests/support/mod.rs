@@ -197,6 +197,7 @@ pub(crate) fn workspace(folder: &str, attendance: Attendance) -> Workspace {
         agent: "*".to_owned(),
         folder: folder.to_owned(),
         attendance,
+        places: Vec::new(),
         limits: RuleLimits::default(),
         note: None,
         created_at_ms: 0,

@@ -14,6 +14,10 @@ stored! {
         /// Whether that holds where nobody can be asked, too.
         #[serde(default)]
         pub attendance: Attendance,
+        /// What its boxes have otherwise than every box.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        #[ts(optional, as = "Option<Vec<WorkspacePlace>>")]
+        pub places: Vec<WorkspacePlace>,
         /// When it is closed again. Runs are not counted.
         #[serde(default, skip_serializing_if = "RuleLimits::is_unlimited")]
         #[ts(optional, as = "Option<RuleLimits>")]
@@ -35,6 +39,10 @@ stored! {
         /// Whether that holds where nobody can be asked, too.
         #[serde(default)]
         pub attendance: Attendance,
+        /// What its boxes have otherwise than every box.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        #[ts(optional, as = "Option<Vec<WorkspacePlace>>")]
+        pub places: Vec<WorkspacePlace>,
         /// When it is closed again. Runs are not counted.
         #[serde(default, skip_serializing_if = "RuleLimits::is_unlimited")]
         #[ts(optional, as = "Option<RuleLimits>")]
@@ -51,7 +59,27 @@ stored! {
     }
 }
 
+stored! {
+    /// A file or folder that boxes around an open folder have otherwise than every box, with all below.
+    pub struct WorkspacePlace {
+        /// A real path.
+        pub path: String,
+        /// What they may do there.
+        pub access: PlaceAccess,
+    }
+}
+
 stored_words! {
+    /// What a box may do with a file or folder.
+    pub enum PlaceAccess {
+        /// Not even see it.
+        Hidden,
+        /// Read it, though every other box hides it.
+        Read,
+        /// Write it, though it is outside of the open folder.
+        Write,
+    }
+
     /// For which runs a folder is open.
     #[derive(Default)]
     pub enum Attendance {
@@ -63,10 +91,23 @@ stored_words! {
     }
 }
 
+impl Workspace {
+    /// What it says, without what the store gave it.
+    pub fn draft(&self) -> WorkspaceDraft {
+        let Self { agent, folder, attendance, places, limits, note, .. } = self.clone();
+        WorkspaceDraft { agent, folder, attendance, places, limits, note }
+    }
+
+    /// The places with this access.
+    pub fn with(&self, access: PlaceAccess) -> impl Iterator<Item = &str> {
+        self.places.iter().filter(move |place| place.access == access).map(|place| place.path.as_str())
+    }
+}
+
 impl WorkspaceDraft {
     /// The rule that is stored.
     pub fn into_rule(self, id: String, created_at_ms: i64, from: RuleOrigin) -> Workspace {
-        let Self { agent, folder, attendance, limits, note } = self;
-        Workspace { id, agent, folder, attendance, limits, note, created_at_ms, from }
+        let Self { agent, folder, attendance, places, limits, note } = self;
+        Workspace { id, agent, folder, attendance, places, limits, note, created_at_ms, from }
     }
 }

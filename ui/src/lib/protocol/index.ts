@@ -3100,6 +3100,11 @@ broken?: string, };
 export type PinnedFile = "program" | "script";
 
 /**
+ * What a box may do with a file or folder.
+ */
+export type PlaceAccess = "hidden" | "read" | "write";
+
+/**
  * Whether a document of another machine can be had.
  */
 export type PolicyAccess = { "kind": "open" } | { "kind": "off" } | { "kind": "not-connected" } | { "kind": "not-permitted" } | { "kind": "not-offered" } | { "kind": "gone" } | { "kind": "refused", 
@@ -5178,6 +5183,10 @@ folder: string,
  */
 attendance: Attendance, 
 /**
+ * What its boxes have otherwise than every box.
+ */
+places?: Array<WorkspacePlace>, 
+/**
  * When it is closed again. Runs are not counted.
  */
 limits?: RuleLimits, 
@@ -5211,6 +5220,10 @@ folder: string,
  */
 attendance: Attendance, 
 /**
+ * What its boxes have otherwise than every box.
+ */
+places?: Array<WorkspacePlace>, 
+/**
  * When it is closed again. Runs are not counted.
  */
 limits?: RuleLimits, 
@@ -5218,6 +5231,19 @@ limits?: RuleLimits,
  * The person's own words.
  */
 note?: string, };
+
+/**
+ * A file or folder that boxes around an open folder have otherwise than every box, with all below.
+ */
+export type WorkspacePlace = { 
+/**
+ * A real path.
+ */
+path: string, 
+/**
+ * What they may do there.
+ */
+access: PlaceAccess, };
 
 /**
  * One open folder with what became of it.
@@ -5235,6 +5261,10 @@ shown: Shown,
  * Its folder, made safe to look at.
  */
 folder: Shown, 
+/**
+ * The paths of its places in their order, made safe to look at.
+ */
+places?: Array<Shown>, 
 /**
  * Its agent, made safe to look at: a requester chose that name.
  */

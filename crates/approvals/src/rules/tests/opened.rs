@@ -2,7 +2,9 @@
 
 use super::*;
 use countersign_protocol::edits::RuleLoosening;
-use countersign_protocol::rules::{Attendance, RuleLimits, RuleOrigin, WorkspaceDraft};
+use countersign_protocol::rules::{
+    Attendance, PlaceAccess, RuleLimits, RuleOrigin, WorkspaceDraft, WorkspacePlace,
+};
 use pretty_assertions::assert_eq;
 
 fn open(folder: &str) -> WorkspaceDraft {
@@ -10,9 +12,15 @@ fn open(folder: &str) -> WorkspaceDraft {
         agent: "coder".to_owned(),
         folder: folder.to_owned(),
         attendance: Attendance::Attended,
+        places: Vec::new(),
         limits: RuleLimits::default(),
         note: None,
     }
+}
+
+fn places(paths: &[&str]) -> Vec<WorkspacePlace> {
+    let place = |path: &&str| WorkspacePlace { path: (*path).to_owned(), access: PlaceAccess::Write };
+    paths.iter().map(place).collect()
 }
 
 fn opening(rule: WorkspaceDraft) -> RuleEdit {
@@ -60,6 +68,13 @@ fn what_opens_more_needs_a_person_and_what_closes_does_not() {
     let replaced = |rule| vec![RuleEdit::ReplaceWorkspace { id: id.clone(), rule }];
     let until = |until_ms| RuleLimits { until_ms, ..RuleLimits::default() };
     check(replaced(WorkspaceDraft { limits: until(Some(START_MS + 5_000)), ..open("/src") }), false);
+    let with = |access| {
+        let places = vec![WorkspacePlace { path: "/home/u/x".to_owned(), access }];
+        WorkspaceDraft { places, limits: until(Some(START_MS + 5_000)), ..open("/src") }
+    };
+    check(replaced(with(PlaceAccess::Write)), true);
+    check(replaced(with(PlaceAccess::Read)), true);
+    check(replaced(with(PlaceAccess::Hidden)), false);
     check(replaced(WorkspaceDraft { limits: until(Some(START_MS + 9_000)), ..open("/src") }), true);
     check(replaced(open("/src")), true);
     check(replaced(open("/src/deeper")), true);
@@ -77,6 +92,10 @@ fn a_folder_that_makes_no_sense_is_not_stored() {
         open("/"),
         open("/src/../x"),
         WorkspaceDraft { agent: " ".to_owned(), ..open("/src") },
+        WorkspaceDraft { places: places(&["notes"]), ..open("/src") },
+        WorkspaceDraft { places: places(&["/home/u/../v"]), ..open("/src") },
+        WorkspaceDraft { places: places(&["/home/u", "/x", "/home/u"]), ..open("/src") },
+        WorkspaceDraft { places: places(&["/"]), ..open("/src") },
         WorkspaceDraft { limits: RuleLimits { uses: Some(2), ..RuleLimits::default() }, ..open("/src") },
         WorkspaceDraft {
             limits: RuleLimits { session: Some(" ".to_owned()), ..RuleLimits::default() },

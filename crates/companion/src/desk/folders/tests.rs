@@ -43,6 +43,7 @@ impl Rig {
             agent: agent.to_owned(),
             folder: folder.to_owned(),
             attendance: Attendance::Attended,
+            places: Vec::new(),
             limits: RuleLimits::default(),
             note: None,
         };

@@ -12,16 +12,40 @@ pub(super) fn acceptable(folder: &Path, grounds: &Grounds) -> Result<(), Unavail
     }
 }
 
-fn objection(folder: &Path, grounds: &Grounds) -> Option<&'static str> {
-    if SHARED.iter().any(|shared| folder == Path::new(shared)) {
+/// What is wrong with a place that is everybody's.
+pub(super) fn shared(place: &Path) -> Option<&'static str> {
+    if SHARED.iter().any(|shared| place == Path::new(shared)) {
         return Some("it holds more than one piece of work");
     }
-    if SYSTEM.iter().any(|system| folder.starts_with(system)) && !is_removable(folder) {
-        return Some("it belongs to the system");
+    let is_system = SYSTEM.iter().any(|system| place.starts_with(system)) && !is_removable(place);
+    is_system.then_some("it belongs to the system")
+}
+
+/// What is wrong with a place that holds the home, or anything of Countersign's or OpenClaw's own, or lies there.
+pub(super) fn private(place: &Path, grounds: &Grounds) -> Option<&'static str> {
+    if homes_of(grounds).any(|home| home.starts_with(place)) {
+        return Some(HOME);
+    }
+    let own: Vec<PathBuf> =
+        grounds.private.iter().chain([&grounds.openclaw]).flat_map(|path| both(path)).collect();
+    if own.iter().any(|own| own.starts_with(place)) {
+        return Some(HOLDS_PRIVATE);
+    }
+    own.iter().any(|own| place.starts_with(own)).then_some(PRIVATE)
+}
+
+/// The home, by all its names.
+pub(super) fn homes_of(grounds: &Grounds) -> impl Iterator<Item = PathBuf> {
+    both(&grounds.home).into_iter()
+}
+
+fn objection(folder: &Path, grounds: &Grounds) -> Option<&'static str> {
+    if let Some(why) = shared(folder) {
+        return Some(why);
     }
     let home = both(&grounds.home);
     if home.iter().any(|home| home.starts_with(folder)) || folder.parent() == Some(Path::new(HOMES)) {
-        return Some("it is somebody's home, or holds it");
+        return Some(HOME);
     }
     let workspace = |inside: &Path| {
         let first = inside.components().next().map(|first| first.as_os_str().to_string_lossy().into_owned());
@@ -58,6 +82,7 @@ fn is_removable(folder: &Path) -> bool {
     folder.strip_prefix("/run/media").is_ok_and(|inside| inside.components().count() >= 2)
 }
 
+const HOME: &str = "it is somebody's home, or holds it";
 const PRIVATE: &str = "what is in it is not for agents";
 const HOLDS_PRIVATE: &str = "it holds files that are not for agents";
 

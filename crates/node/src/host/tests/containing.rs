@@ -7,7 +7,7 @@ use countersign_approvals::store::{Looser, Writer};
 use countersign_keep::{Deed, Part, Spans};
 use countersign_protocol::history::{HistoryEvent, PutBack, PutBackSession, RunningView};
 use countersign_protocol::rule_edits::RuleEdit;
-use countersign_protocol::rules::{Attendance, RuleLimits, WorkspaceDraft};
+use countersign_protocol::rules::{Attendance, PlaceAccess, RuleLimits, WorkspaceDraft, WorkspacePlace};
 use countersign_protocol::socket::Confinement;
 use pretty_assertions::assert_eq;
 
@@ -54,10 +54,15 @@ impl Place {
     }
 
     pub(super) async fn open(&self, agent: &str, attendance: Attendance) -> String {
+        self.open_with(agent, attendance, Vec::new()).await
+    }
+
+    async fn open_with(&self, agent: &str, attendance: Attendance, places: Vec<WorkspacePlace>) -> String {
         let rule = WorkspaceDraft {
             agent: agent.to_owned(),
             folder: self.folder.to_str().unwrap().to_owned(),
             attendance,
+            places,
             limits: RuleLimits::default(),
             note: None,
         };
@@ -407,4 +412,51 @@ async fn what_two_runs_did_to_the_folder_is_put_back_together_as_one_line() {
         (undone.conflicts.len(), text("both").as_deref(), text("made").as_deref()),
         (0, Some("2\n"), Some("1\n"))
     );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_box_writes_sees_and_does_without_what_a_person_said_beside_the_folder() {
+    let place = Place::new("allowlist", "on-miss").await;
+    let home = std::fs::canonicalize(&place.rig.work).unwrap();
+    let at = |name: &str| home.join(name);
+    for folder in [".config/foo/.vscode", ".config/bar", "notes"] {
+        std::fs::create_dir_all(at(folder)).unwrap();
+    }
+    for (file, text) in [
+        ("project/.env", "K=1\n"),
+        ("project/.env.local", "L=1\n"),
+        ("notes/n", "note\n"),
+        (".config/foo/old", ""),
+    ] {
+        std::fs::write(at(file), text).unwrap();
+    }
+    let said = [
+        (".config/foo", PlaceAccess::Write),
+        ("project/.env", PlaceAccess::Read),
+        ("notes", PlaceAccess::Hidden),
+        // It is not what may be given, and whoever wrote it into the rules did not go by the app.
+        ("../own", PlaceAccess::Read),
+    ];
+    std::fs::write(place.rig.own.join("x"), "state\n").unwrap();
+    let real = |name: &str| std::fs::canonicalize(at(name)).unwrap().to_str().unwrap().to_owned();
+    let named = |(name, access): (&str, _)| WorkspacePlace { path: real(name), access };
+    let text = "cd ..; for x in foo bar foo/.vscode; do echo $x > .config/$x/made; done; rm .config/foo/old; \
+        cat project/.env project/.env.local notes/n ../own/x";
+    let request = || {
+        let script = place.folder.join("look.sh");
+        std::fs::write(&script, text).unwrap();
+        let command = ["bash", "look.sh"].map(str::to_owned).into();
+        ExecRequest { command, ..place.request() }
+    };
+    let made = || ["foo", "bar", "foo/.vscode"].map(|name| at(".config").join(name).join("made").exists());
+
+    place.open("coder", Attendance::Attended).await;
+    assert_eq!(place.rig.send(request(), NO).await.0, Came::Ran("note\n".to_owned()));
+    assert_eq!((made(), at(".config/foo/old").exists()), ([false; 3], true));
+    let id = place.rig.own_rules.refresh().await.document.as_ref().unwrap().workspaces[0].id.clone();
+    place.edit(RuleEdit::RemoveRule { id }).await;
+
+    place.open_with("coder", Attendance::Attended, said.map(named).into()).await;
+    assert_eq!(place.rig.send(request(), NO).await.0, Came::Ran("K=1\n".to_owned()));
+    assert_eq!((made(), at(".config/foo/old").exists()), ([true, false, false], false));
 }

@@ -41,6 +41,7 @@ impl Place {
             agent: agent.to_owned(),
             folder: folder.to_str().unwrap().to_owned(),
             attendance: Attendance::Attended,
+            places: Vec::new(),
             limits: RuleLimits::default(),
             note: None,
         };

@@ -41,16 +41,19 @@ impl Inside {
     /// entries, is content like any other.
     pub(super) fn look(workspace: &Workspace) -> Self {
         let mut inside = Self::default();
-        let top = &workspace.folder;
-        let names = PROTECTED.top.iter().copied().chain([".git"]);
-        inside.watch(top, names.clone());
-        for name in names.filter(|name| *name != ".git") {
-            inside.place(top, &top.join(name), Place::Fixed);
-        }
-        inside.linked(top);
-        inside.search(top);
-        for path in workspace.hidden.iter().filter(|path| path.starts_with(top) && *path != top) {
-            inside.place(top, path, Place::Hidden);
+        inside.linked(&workspace.folder);
+        // Another folder that a person opened for writing is like this one, for whoever works there.
+        let others = workspace.writable.iter().filter(|path| path.is_dir());
+        for top in std::iter::once(&workspace.folder).chain(others) {
+            let names = PROTECTED.top.iter().copied().chain([".git"]);
+            inside.watch(top, names.clone());
+            for name in names.filter(|name| *name != ".git") {
+                inside.place(top, &top.join(name), Place::Fixed);
+            }
+            inside.search(top);
+            for path in workspace.hidden.iter().filter(|path| path.starts_with(top) && *path != top) {
+                inside.place(top, path, Place::Hidden);
+            }
         }
         let is_shown = |path: &Path| workspace.shown.iter().any(|shown| path.starts_with(shown));
         inside.places.retain(|path, place| *place != Place::Hidden || !is_shown(path));

@@ -122,7 +122,7 @@ pub(super) fn existing(root: &Path, parts: &[&str]) -> Vec<PathBuf> {
 }
 
 /// Whether a name fits a pattern, in which `*` stands for any letters.
-fn fits(pattern: &str, name: &str) -> bool {
+pub(super) fn fits(pattern: &str, name: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == name,
         Some((before, after)) => name.strip_prefix(before).is_some_and(|rest| {

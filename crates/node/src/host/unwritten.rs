@@ -1,0 +1,119 @@
+//! What a command in a box could not write, told to its agent: the kernel says it to nobody else.
+
+use super::crossings::ASK_OUTSIDE;
+use crate::executor::sandbox::{Grounds, Workspace, may_have};
+use countersign_policy::display;
+use countersign_protocol::rules::{PlaceAccess, WorkspacePlace};
+use countersign_protocol::socket::ExecPayload;
+use std::path::Path;
+
+/// What is said at the end of the output of a run in the box around `workspace`. Empty where the output does not say that something
+/// could not be written, or where the command went well and may only have printed it. Blocking for a moment.
+pub(super) fn told(ran: &ExecPayload, workspace: &Workspace, grounds: &Grounds) -> String {
+    let from_output = if ran.success { "" } else { &ran.stdout };
+    let Some(line) = [ran.stderr.as_str(), from_output].into_iter().find_map(line) else {
+        return String::new();
+    };
+    let shown = |path: &Path| display::escape(&path.to_string_lossy());
+    let path = named(line);
+    let what = path.map(|path| format!(" {}", shown(Path::new(path)))).unwrap_or_default();
+    let all = std::iter::once(&workspace.folder).chain(&workspace.writable);
+    let all: Vec<String> = all.map(|path| shown(path)).collect();
+    let mut said = format!(
+        "countersign: the box refused to write{what}: only {} can be written in it; {ASK_OUTSIDE}",
+        all.join(" and ")
+    );
+    if let Some(place) = path.and_then(|path| offered(Path::new(path), workspace, grounds)) {
+        let command = ["countersign", "box", "place", place.as_str(), "--write"].map(str::to_owned);
+        let command = display::escape(&display::shell_quoted(&command));
+        said.push_str(&format!(", or for that place from now on with `{command}`"));
+    }
+    said.push('\n');
+    said
+}
+
+/// The line that says so.
+fn line(text: &str) -> Option<&str> {
+    text.lines().find(|line| READ_ONLY.iter().any(|words| line.contains(words)))
+}
+
+/// The path that it is about: most programs say it before the reason, and after their own name.
+fn named(line: &str) -> Option<&str> {
+    let at = READ_ONLY.iter().filter_map(|words| line.find(words)).min()?;
+    let (before, after) = line.split_at(at);
+    let word = |word: &&str| word.len() > 1 && word.starts_with('/');
+    let bare = |text| str::split_whitespace(text).map(|word| word.trim_matches(AROUND));
+    bare(before).rfind(word).or_else(|| bare(after).find(word))
+}
+
+/// What a person could open for writing instead: the place, or the nearest folder around it that is there.
+fn offered(path: &Path, workspace: &Workspace, grounds: &Grounds) -> Option<String> {
+    let there = path.ancestors().find(|path| path.exists())?;
+    let place = WorkspacePlace { path: there.to_str()?.to_owned(), access: PlaceAccess::Write };
+    may_have(&place, &workspace.folder, grounds).ok().map(|()| place.path)
+}
+
+/// How programs say that a file system cannot be written, in C, Go, Node and Rust.
+const READ_ONLY: &[&str] = &["Read-only file system", "read-only file system", "EROFS"];
+
+/// What stands around a path in what programs say.
+const AROUND: &[char] = &['\'', '"', '`', '‘', '’', ':', ',', '(', ')'];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+
+    #[test]
+    fn the_path_is_found_in_what_programs_say() {
+        for (said, expected) in [
+            ("bash: line 1: /etc/x: Read-only file system", Some("/etc/x")),
+            ("/usr/bin/bash: line 1: /etc/x: Read-only file system", Some("/etc/x")),
+            ("sh: 1: cannot create /etc/x: Read-only file system", Some("/etc/x")),
+            ("touch: cannot touch '/etc/x': Read-only file system", Some("/etc/x")),
+            ("mkdir: cannot create directory ‘/a/b’: Read-only file system", Some("/a/b")),
+            ("Error: EROFS: read-only file system, open '/etc/x'", Some("/etc/x")),
+            ("open /etc/x: read-only file system", Some("/etc/x")),
+            ("OSError: [Errno 30] Read-only file system: '/etc/x'", Some("/etc/x")),
+            ("bash: ../x: Read-only file system", None),
+            ("Error: Read-only file system (os error 30)", None),
+            ("fine / Read-only file system", None),
+        ] {
+            assert_eq!(named(line(&format!("one\n{said}\n")).unwrap()), expected, "{said}");
+        }
+        assert_eq!(line("all is well\n"), None);
+    }
+
+    #[test]
+    fn a_place_that_may_be_written_is_offered_and_another_is_not() {
+        let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+        let home = std::fs::canonicalize(folder.path()).unwrap();
+        for name in ["src", ".config/foo", ".ssh"] {
+            std::fs::create_dir_all(home.join(name)).unwrap();
+        }
+        let grounds = Grounds { openclaw: home.join(".openclaw"), private: Vec::new(), home: home.clone() };
+        let workspace = Workspace::around(home.join("src"));
+        let check = |path: &str, success: bool, expected: Option<&str>| {
+            let stderr =
+                format!("touch: cannot touch '{}': Read-only file system\n", home.join(path).display());
+            let ran = ExecPayload { success, stderr, ..ExecPayload::default() };
+            let said = told(&ran, &workspace, &grounds);
+            let refused = format!(
+                "refused to write {}: only {} can",
+                home.join(path).display(),
+                home.join("src").display()
+            );
+            assert!(said.contains(&refused) && said.contains("--outside") && said.ends_with('\n'), "{said}");
+            let place = expected.map(|place| format!("box place {} --write`", home.join(place).display()));
+            assert_eq!(said.contains("box place"), place.is_some(), "{said}");
+            assert!(place.is_none_or(|place| said.contains(&place)), "{said}");
+        };
+        check(".config/foo/new", false, Some(".config/foo"));
+        check(".config/foo", true, Some(".config/foo"));
+        check(".ssh/config", false, None);
+        check(".bashrc", false, None);
+        let printed =
+            ExecPayload { success: true, stdout: "Read-only file system\n".into(), ..ExecPayload::default() };
+        assert_eq!(told(&printed, &workspace, &grounds), "");
+    }
+}
