@@ -238,3 +238,74 @@ fn what_a_command_writes_to_tmp_is_there_for_the_next_one_until_the_app_ends() -
         Ok(())
     })
 }
+
+#[test]
+fn a_person_gives_boxes_a_file_of_the_home_shows_them_a_secret_and_hides_something() -> Story {
+    asking(|app| {
+        let home = &app.home;
+        let tool = home.path().join(".config/tool");
+        let (project, diary) = (home.work().join("project"), home.path().join("diary"));
+        for folder in [&tool, &project, &diary] {
+            fs::create_dir_all(folder)?;
+        }
+        fs::write(project.join(".env"), "KEY=1\n")?;
+        fs::write(diary.join("page"), "dear\n")?;
+        home.open_folder("coder", &fs::canonicalize(&project)?)?;
+        let text = "echo set > \"$HOME/.config/tool/made\"; cat .env \"$HOME/diary/page\"; exit 0";
+        fs::write(project.join("look.sh"), text)?;
+        let folder = project.to_string_lossy().into_owned();
+        let looks = || {
+            let line = ["exec", "--agent", "coder", "--cwd", &folder, "--", "sh", "look.sh"];
+            home.start(&line)?.finish()?.expect_code(0)
+        };
+        let before = looks()?;
+        ensure!(before.stdout == "dear\n" && !tool.join("made").exists(), "{before:?}");
+        // What the agent could ask for is named.
+        let real = fs::canonicalize(&tool)?;
+        let offered = format!("countersign box place {} --write", real.display());
+        ensure!(before.stderr.contains(&offered), "{before:?}");
+
+        app.start_again(&[])?;
+        app.click(Window::Main, "nav-folders")?;
+        app.click_on("[data-testid=\"folder-places-part\"] > summary")?;
+        app.click(Window::Main, "folder-place-add")?;
+        typed(app, "place-name", "/etc")?;
+        app.click(Window::Main, "place-save")?;
+        says(app, "place-error", "belongs to the system")?;
+        app.press(&[Key::Escape])?;
+        app.wait_until_gone("place-dialog")?;
+        app.click(Window::Main, "folder-place-add")?;
+        typed(app, "place-name", &real.to_string_lossy())?;
+        app.click(Window::Main, "place-save")?;
+        app.click_armed(Window::Main, "loosen-apply")?;
+        app.wait_until_gone("place-dialog")?;
+        says(app, "folder-places", "tool")?;
+
+        // The same by its agent, which has to wait for the person.
+        let env = project.join(".env").to_string_lossy().into_owned();
+        let shows = home.start(&["box", "place", &env, "--read", "--folder", &folder])?;
+        app.click_armed(Window::Main, "confirmation-apply")?;
+        shows.finish()?.expect_code(0)?;
+        let hides = ["box", "place", &diary.to_string_lossy(), "--hide", "--folder", &folder];
+        home.countersign(&hides)?.expect_code(0)?;
+        app.click(Window::Main, "nav-folders")?;
+        says(app, "folder-places", "diary")?;
+        app.shoot(Window::Main, "folders-places")?;
+        let after = looks()?;
+        ensure!(after.stdout == "KEY=1\n" && tool.join("made").exists(), "{after:?}");
+
+        for _ in 0..2 {
+            app.click(Window::Main, "folder-place-remove")?;
+            app.wait_in(
+                Window::Main,
+                "it is written",
+                "return document.querySelector('[data-testid=\"undo\"]:enabled') !== null",
+            )?;
+        }
+        fs::remove_file(tool.join("made"))?;
+        let listed = home.countersign(&["box", "list"])?.expect_code(0)?.stdout;
+        ensure!(!listed.contains("may write") && listed.contains("does not see"), "{listed}");
+        ensure!(looks()?.stdout.is_empty() && !tool.join("made").exists(), "it is as in every box again");
+        Ok(())
+    })
+}

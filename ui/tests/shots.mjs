@@ -433,6 +433,13 @@ async function folderAtHand(tab) {
   await tab.waitForSelector(at('at-hand'));
 }
 
+/** A file that boxes are to be given. */
+async function placeForm(tab) {
+  await tab.locator(at('folder-place-add')).nth(2).click();
+  await tab.fill(at('place-name'), '/home/mina/.cache/shared');
+  await tab.waitForSelector(at('place-means'));
+}
+
 /** A destination that is none. */
 async function destinationForm(tab) {
   await connectionsOfFolder(tab);
@@ -659,6 +666,10 @@ for (const [name, size] of [
   await main(`folders-connections-${name}`, 'folders', size, connectionsOfFolder);
   await main(`folders-at-hand-${name}`, 'folders', size, folderAtHand);
   await main(`folders-destination-${name}`, 'folders', size, destinationForm);
+  await main(`folders-place-${name}`, 'folders', size, placeForm);
+  await main(`folders-places-${name}`, 'folders', size, (tab) =>
+    tab.locator(at('folder-places-part')).nth(2).scrollIntoViewIfNeeded(),
+  );
   await main(`folders-empty-${name}`, 'folders', size, closed);
   await main(`folders-open-${name}`, 'folders', size, openForm);
   await main(`folders-change-${name}`, 'folders', size, changeFolder);

@@ -1,5 +1,14 @@
-import type { CallRuleDraft, CallRuleView, NamedDestination, RuleLimits, Shown, WorkspaceView } from './protocol';
-import { isOver } from './rules';
+import type {
+  CallRuleDraft,
+  CallRuleView,
+  NamedDestination,
+  PlaceAccess,
+  RuleEdit,
+  RuleLimits,
+  Shown,
+  WorkspaceView,
+} from './protocol';
+import { isOver, workspaceDraftOf } from './rules';
 import { ALL_AGENTS } from './words';
 
 /** A folder with everything that opens it: it may be open for several agents, each in its own way. */
@@ -26,6 +35,32 @@ export function openFolders(openings: readonly WorkspaceView[]): OpenFolder[] {
 export function agentOf({ openings }: OpenFolder): string {
   const [first, ...others] = openings.map(({ rule }) => rule.agent);
   return first !== undefined && others.every((agent) => agent === first) ? first : ALL_AGENTS;
+}
+
+/** A file or folder that boxes have otherwise, in one of the ways in which their folder is open. */
+export interface FolderPlace {
+  path: string;
+  shown: Shown;
+  access: PlaceAccess;
+  opening: WorkspaceView;
+}
+
+export function placesOf({ openings }: OpenFolder): FolderPlace[] {
+  return openings.flatMap((opening) =>
+    (opening.rule.places ?? []).map(({ path, access }, at) => {
+      const shown = opening.places?.[at] ?? opening.folder;
+      return { path, shown, access, opening };
+    }),
+  );
+}
+
+/** The edits that have boxes do this with a path; with `null` it is as in every box again. */
+export function placing(openings: readonly WorkspaceView[], path: string, access: PlaceAccess | null): RuleEdit[] {
+  return openings.map(({ rule }) => {
+    const others = (rule.places ?? []).filter((place) => place.path !== path);
+    const places = access === null ? others : [...others, { path, access }];
+    return { kind: 'replace-workspace', id: rule.id, rule: { ...workspaceDraftOf(rule), places } };
+  });
 }
 
 /** The folder that a rule about connections is for; `null` for any box, `undefined` for a rule about something else. */

@@ -98,8 +98,10 @@ export function attending({ rule }: WorkspaceView, attendance: Attendance): Rule
   return { kind: 'replace-workspace', id: rule.id, rule: { ...workspaceDraftOf(rule), attendance } };
 }
 
-function workspaceDraftOf({ agent, folder, attendance, limits, note }: Workspace): WorkspaceDraft {
+/** What an open folder says, without what the store gave it. */
+export function workspaceDraftOf({ agent, folder, attendance, places, limits, note }: Workspace): WorkspaceDraft {
   const draft: WorkspaceDraft = { agent, folder, attendance };
+  if (places !== undefined) draft.places = places;
   if (limits !== undefined) draft.limits = limits;
   if (note !== undefined) draft.note = note;
   return draft;

@@ -405,3 +405,66 @@ for (const [width, height] of [
     }
   });
 }
+
+const NIGHTLY = '/srv/nightly';
+const places = (tab) => card(tab, NIGHTLY).locator(at('folder-places-part'));
+
+test('what boxes around a folder have otherwise is listed, and is taken back', () =>
+  folders(async (tab) => {
+    assert.match(await card(tab).locator(at('folder-places-part')).textContent(), /Files: as in every box/);
+    const list = places(tab);
+    assert.equal(await list.getAttribute('open'), '');
+    assert.match(
+      await list.textContent(),
+      /Files: 3 otherwise[^]*may write[^]*\.config\/nightly[^]*all agents[^]*may read[^]*\.env[^]*hidden[^]*U\+202Eteiuq/,
+    );
+    await list.locator(`${at('folder-place')}[data-access="read"] ${at('folder-place-remove')}`).click();
+    await list.locator(`${at('folder-place')}[data-access="read"]`).waitFor({ state: 'detached' });
+    const [edit] = (await edits(tab)).at(-1).edits;
+    assert.deepEqual([edit.kind, edit.id, edit.rule.attendance], ['replace-workspace', 'w-3', 'unattended']);
+    assert.deepEqual(
+      edit.rule.places.map(({ access }) => access),
+      ['write', 'hidden'],
+    );
+  }));
+
+test('a file is given to boxes after one more question, and hidden from them at once', () =>
+  folders(async (tab) => {
+    const add = places(tab).locator(at('folder-place-add'));
+    await add.click();
+    await tab.fill(at('place-name'), 'notes');
+    assert.equal(await tab.locator(`${at('place-save')}:disabled`).count(), 1);
+    await tab.fill(at('place-name'), '/home/mina/.cache/shared/');
+    await loosens(tab, 'allow in a box what runs in /srv/nightly, may write /home/mina/.cache/shared');
+    await tab.click(at('place-save'));
+    await applies(tab);
+    await tab.waitForSelector(at('place-dialog'), { state: 'detached' });
+    await places(tab)
+      .locator(`${at('folder-place')}[data-path="/home/mina/.cache/shared"]`)
+      .waitFor();
+    await tab.evaluate(() => (window.mock.loosens = []));
+
+    await add.click();
+    await tab.fill(at('place-name'), '/home/mina/diary');
+    await tab
+      .locator(`${at('place-access')} label`)
+      .nth(2)
+      .click();
+    assert.match(await tab.textContent(at('place-means')), /not there/);
+    assert.deepEqual(await violations(tab), []);
+    await tab.click(at('place-save'));
+    await tab.waitForSelector(at('place-dialog'), { state: 'detached' });
+    const [edit] = (await edits(tab)).at(-1).edits;
+    assert.deepEqual(edit.rule.places.at(-1), { path: '/home/mina/diary', access: 'hidden' });
+    assert.equal(edit.rule.places.length, 5);
+  }));
+
+test('a file that boxes cannot have is refused in the dialog, which stays', () =>
+  folders(async (tab) => {
+    await places(tab).locator(at('folder-place-add')).click();
+    await tab.fill(at('place-name'), '/home/mina/.ssh');
+    await tab.evaluate(() => window.mock.fail('editRules', 'invalid', 'a box cannot write it'));
+    await tab.click(at('place-save'));
+    assert.match(await tab.textContent(at('place-error')), /a box cannot write it/);
+    assert.equal(await tab.inputValue(at('place-name')), '/home/mina/.ssh');
+  }));

@@ -131,6 +131,11 @@ function workspaces(nowMs: number): WorkspaceView[] {
     open('w-2', '/home/mina/src/storefront', 'live', { limits: { session: 'agent:coder:fix-login' } }, 1),
     open('w-3', '/srv/nightly', 'live', {
       agent: '*',
+      places: [
+        { path: '/home/mina/.config/nightly', access: 'write' },
+        { path: '/srv/nightly/.env', access: 'read' },
+        { path: `/home/mina/${'kept-private/'.repeat(9)}\u202eteiuq`, access: 'hidden' },
+      ],
       attendance: 'unattended',
       from: 'typed',
       note: 'The nightly builds: nobody is there to ask.',
@@ -255,7 +260,8 @@ export function callViewOf(rule: CallRule): CallRuleView {
 }
 
 function workspaceViewOf(rule: Workspace, state: RuleState): WorkspaceView {
-  return { ...told(rule, `allow in a box what runs in ${rule.folder}`), rule, folder: shown(rule.folder), state };
+  const view = { ...told(rule, `allow in a box what runs in ${rule.folder}`), rule, folder: shown(rule.folder), state };
+  return rule.places === undefined ? view : { ...view, places: rule.places.map(({ path }) => shown(path)) };
 }
 
 /** As the app refuses what no box may be made of. */

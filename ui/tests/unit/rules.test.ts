@@ -107,11 +107,12 @@ test('an open folder is a rule like every other', () => {
     false,
   ]);
   expect(ruleMatches(nightly, 'nobody is there')).toBe(true);
-  const { note } = nightly.rule;
+  const { note, places } = nightly.rule;
+  expect(places).toHaveLength(3);
   expect(ending(nightly, { untilMs: 5 })).toEqual({
     kind: 'replace-workspace',
     id: 'w-3',
-    rule: { agent: '*', folder: '/srv/nightly', attendance: 'unattended', limits: { untilMs: 5 }, note },
+    rule: { agent: '*', folder: '/srv/nightly', attendance: 'unattended', places, limits: { untilMs: 5 }, note },
   });
   const { limits } = storefront.rule;
   expect(attending(storefront, 'unattended')).toEqual({

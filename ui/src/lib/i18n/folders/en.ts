@@ -32,6 +32,26 @@ export const en = {
   registriesAnywhere: 'allowed from any box already',
   registriesRefused: 'refused by a rule',
   until: { session: 'In this session', always: 'Until you remove it' },
+  places: (n: number) =>
+    n === 0 ? 'Files: as in every box' : n === 1 ? 'Files: 1 otherwise' : `Files: ${n} otherwise`,
+  placesList: 'Files and folders that its boxes have otherwise',
+  placesNone:
+    'What runs in it writes only in the folder, and does not see your secrets, nor .env and private keys in the folder.',
+  removePlace: 'As in every box again',
+  addPlace: 'Add a file or folder…',
+  placeTitle: 'Add a file or folder',
+  placeLead: 'For what runs in a box around this folder:',
+  place: 'File or folder',
+  placeHelp: 'An absolute path, such as /home/ann/.config/tool. A folder counts with everything in it.',
+  placeDo: 'Allow it…',
+  placeHide: 'Hide it',
+  accessTitle: 'What they may do there',
+  access: { write: 'may write', read: 'may read', hidden: 'hidden' },
+  means: {
+    write: 'Outside of the folder, where no box writes otherwise. What is changed there cannot be put back from here.',
+    read: 'What every other box hides, such as .env: whatever runs here can read it, and send it where it may connect to.',
+    hidden: 'It is not there for what runs here, although other boxes see it.',
+  },
   atHand: {
     title: 'Open the folder at hand?',
     asked: '{agent} asked last in {folder}.',
