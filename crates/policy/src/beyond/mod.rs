@@ -8,8 +8,19 @@
 //! use countersign_commands::analysis::analyze_text;
 //! use countersign_policy::beyond::{Cause, beyond};
 //! use countersign_policy::facts::Facts;
-//! //! let cause = |text: &str| {
-//!     beyond(&analyze_text(text), &[], &Facts::default(), Path::new("/src/app")).map(|found| found.cause)
+//! use countersign_protocol::rules::{Attendance, RuleLimits, RuleOrigin, WorkspaceDraft};
+//!
+//! let open = WorkspaceDraft {
+//!     agent: "*".into(),
+//!     folder: "/src/app".into(),
+//!     attendance: Attendance::Attended,
+//!     places: Vec::new(),
+//!     limits: RuleLimits::default(),
+//!     note: None,
+//! };
+//! let open = open.into_rule("1".into(), 0, RuleOrigin::Typed);
+//! let cause = |text: &str| {
+//!     beyond(&analyze_text(text), &[], &Facts::default(), &open).map(|found| found.cause)
 //! };
 //! assert_eq!(cause("make && git push"), Some(Cause::Sends));
 //! assert_eq!(cause("make && git status"), None);
