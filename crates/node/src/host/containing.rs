@@ -192,7 +192,9 @@ impl Host {
             return Ruled::Nothing;
         };
         let folder = Path::new(&workspace.folder);
-        match paths.iter().all(|path| sandbox::may_be_written(folder, path)) {
+        let is_hidden =
+            |path: &Path| workspace.with(PlaceAccess::Hidden).any(|hidden| path.starts_with(hidden));
+        match paths.iter().all(|path| sandbox::may_be_written(folder, path) && !is_hidden(path)) {
             true => Ruled::Allow(vec![workspace.id]),
             false => Ruled::Nothing,
         }

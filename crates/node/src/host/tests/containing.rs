@@ -297,7 +297,9 @@ async fn only_the_folder_of_a_piece_of_work_may_be_opened() {
 async fn a_tool_of_an_agents_own_may_change_what_a_command_in_the_box_could() {
     use countersign_policy::calls::{CallFacts, CallNature, TouchedFile};
     let place = Place::new("allowlist", "on-miss").await;
-    place.open("coder", Attendance::Attended).await;
+    let hidden = place.folder.join("private").to_str().unwrap().to_owned();
+    let places = vec![WorkspacePlace { path: hidden, access: PlaceAccess::Hidden }];
+    place.open_with("coder", Attendance::Attended, places).await;
     let check = async |names: &[&str], agent: &str, attendance: Attendance, expected: bool| {
         let file = |name: &&str| TouchedFile {
             paths: vec![place.folder.join(name).to_str().unwrap().to_owned()],
@@ -332,6 +334,7 @@ async fn a_tool_of_an_agents_own_may_change_what_a_command_in_the_box_could() {
         ".envrc",
         ".env",
         "src/.env",
+        "private/x",
     ] {
         check(&[kept], "coder", Attendance::Attended, false).await;
         check(&["a.txt", kept], "coder", Attendance::Attended, false).await;
