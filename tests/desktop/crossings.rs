@@ -1,12 +1,15 @@
 //! A command in a box wants to reach something outside: its connection is held until a person answered, and what was answered counts.
 
-use crate::{Story, asking};
+use crate::{Story, asking, story};
 use anyhow::ensure;
 use countersign_protocol::history::HistoryEvent;
 use countersign_protocol::question::{Outcome, QuestionKind};
 use countersign_tests::app::{App, Window};
+use countersign_tests::bus::Shell;
 use countersign_tests::cli::Running;
 use countersign_tests::hello::hello;
+use countersign_tests::home::Home;
+use countersign_tests::process::{Background, PATIENCE, wait_for};
 use std::fs;
 use std::net::SocketAddr;
 
@@ -113,6 +116,66 @@ fn a_question_about_a_connection_ends_with_whoever_waits_for_it() -> Story {
         ensure!(fetched.code != 0, "{fetched:?}");
         app.wait_for_pending(0)?;
         ensure!(!app.home.work().join("project/got").exists());
+        Ok(())
+    })
+}
+
+/// An SSH agent with a key, and the folder of both.
+struct Agent {
+    folder: tempfile::TempDir,
+    _process: Background,
+}
+
+impl Agent {
+    fn start(home: &Home) -> anyhow::Result<Self> {
+        let folder = tempfile::tempdir()?;
+        let socket = folder.path().join("agent");
+        let agent = Background::start(home.command("ssh-agent").args(["-D", "-a"]).arg(&socket))?;
+        wait_for("the agent listens", PATIENCE, || Ok(socket.exists().then_some(())))?;
+        for line in ["ssh-keygen -q -t ed25519 -N '' -f id", "ssh-add -q id"] {
+            let mut shell = home.command("sh");
+            shell.args(["-c", line]).current_dir(folder.path()).env("SSH_AUTH_SOCK", &socket);
+            ensure!(shell.status()?.success(), "{line}");
+        }
+        Ok(Self { folder, _process: agent })
+    }
+}
+
+#[test]
+fn a_signature_by_the_persons_ssh_key_is_lent_to_a_box_once_and_the_key_never() -> Story {
+    let home = Home::asking()?;
+    let agent = Agent::start(&home)?;
+    let socket = agent.folder.path().join("agent");
+    let home = home.with_variable("SSH_AUTH_SOCK", &socket.to_string_lossy());
+    story(Ok(home), Shell::Bare, |app| {
+        let home = &app.home;
+        open(app)?;
+        let project = home.work().join("project");
+        fs::copy(agent.folder.path().join("id.pub"), project.join("id.pub"))?;
+        fs::write(project.join("note"), "signed\n")?;
+        fs::write(project.join("sign.sh"), "ssh-keygen -q -Y sign -f id.pub -n file note\n")?;
+        let folder = project.to_string_lossy();
+        let line = ["exec", "--agent", "coder", "--cwd", &folder, "--", "sh", "sign.sh"];
+        let lent = home.start(&line)?;
+        app.wait_for_card("ssh-agent")?;
+        app.wait_for_element(Window::Prompt, "[data-testid=\"crossing-keys\"]")?;
+        app.shoot(Window::Prompt, "prompt-crossing-keys")?;
+        app.allow_once()?;
+        lent.finish()?.expect_code(0)?;
+        fs::remove_file(project.join("note.sig"))?;
+
+        let refused = home.start(&line)?;
+        app.wait_for_card("ssh-agent")?;
+        app.deny()?;
+        let refused = refused.finish()?;
+        ensure!(refused.code != 0 && refused.stderr.contains("refused to use your SSH keys"), "{refused:?}");
+        ensure!(!project.join("note.sig").exists(), "nothing is signed after a no");
+        let expected = [Outcome::AllowedOnce, Outcome::Contained, Outcome::Denied, Outcome::Contained];
+        let outcomes = home.outcomes()?;
+        ensure!(
+            outcomes.iter().all(|outcome| expected.contains(outcome)) && outcomes.len() == 4,
+            "{outcomes:?}"
+        );
         Ok(())
     })
 }

@@ -689,6 +689,7 @@ for (const [name, size] of [
   await prompt(`crossing-upload-${name}`, ['upload'], size);
   await prompt(`crossing-hostile-${name}`, ['hostileCrossing'], size);
   await prompt(`crossing-sheet-${name}`, ['crossing'], { height: 720, ...size }, sheet('registries'));
+  await prompt(`crossing-keys-${name}`, ['sshKeys'], { height: 720, ...size });
   await prompt(`crossing-link-${name}`, ['onTheLink'], { height: 720, ...size }, sheet('destination'));
   await main(`inbox-crossings-${name}`, 'inbox', size, crossingRows);
   await main(`history-crossings-${name}`, 'history', size, crossed);

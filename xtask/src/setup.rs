@@ -88,6 +88,7 @@ const PACKAGES: &[Package] = &[
     package(Purpose::Test, "busybox", "another one, with programs of its own"),
     package(Purpose::Test, "iproute2", "the network of a name space"),
     package(Purpose::Test, "curl", "sends what the documents say to send"),
+    package(Purpose::Test, "openssh-client", "an agent with a key, which boxes ask"),
     package(Purpose::Test, "libfaketime", "moves the clock of some processes"),
     package(Purpose::Test, "strace", "sees what a command does that is allowed unasked"),
     Package {
@@ -246,11 +247,11 @@ const FEDORA_AND_ARCH: &str = "\
 Fedora, to run:  sudo dnf install gcc pkgconf-pkg-config webkit2gtk4.1-devel gtk3-devel dbus-devel \\
                    libayatana-appindicator-gtk3 librsvg2 bubblewrap
 Fedora, to test: sudo dnf install webkit2gtk-driver xorg-x11-server-Xvfb xauth dbus-daemon dbus-x11 \\
-                   openbox xterm tint2 dunst sway mako weston xdotool xprop xwininfo at-spi2-core ImageMagick python3 zsh mksh busybox curl chromium dejavu-sans-fonts \\
+                   openbox xterm tint2 dunst sway mako weston xdotool xprop xwininfo at-spi2-core ImageMagick python3 zsh mksh busybox curl openssh-clients chromium dejavu-sans-fonts \\
                    google-noto-sans-cjk-fonts adwaita-icon-theme
 Arch, to run:    sudo pacman -S base-devel webkit2gtk-4.1 gtk3 dbus libayatana-appindicator librsvg bubblewrap
 Arch, to test:   sudo pacman -S xorg-server-xvfb xorg-xauth openbox xterm tint2 dunst sway mako weston xdotool xorg-xprop xorg-xwininfo at-spi2-core \\
-                   imagemagick python zsh mksh busybox curl chromium ttf-dejavu noto-fonts-cjk adwaita-icon-theme
+                   imagemagick python zsh mksh busybox curl openssh chromium ttf-dejavu noto-fonts-cjk adwaita-icon-theme
 Both also need Node 20 or newer with npm.";
 
 const MACOS: &str = "\

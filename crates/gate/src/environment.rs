@@ -11,6 +11,8 @@ pub struct WayOut {
     /// The command, with its arguments, that `ssh` starts to be connected: host and port are appended. It calls
     /// [`connect`](crate::connect()).
     pub connect: Vec<String>,
+    /// Where public keys of hosts are for `ssh`, which finds no folder of its own.
+    pub known_hosts: String,
 }
 
 /// Variables for a boxed run. They replace what the run inherited under these names.
@@ -37,10 +39,12 @@ pub fn environment(way: &WayOut) -> BTreeMap<String, String> {
         set(name, "localhost,127.0.0.1,::1");
     }
     // ssh reads no variable; git starts it with these words.
-    set(
-        "GIT_SSH_COMMAND",
-        &format!("ssh -o {}", quoted(&format!("ProxyCommand={}", proxy_command(&way.connect)))),
-    );
+    let options = [
+        format!("ProxyCommand={}", proxy_command(&way.connect)),
+        format!("UserKnownHostsFile={}", way.known_hosts),
+    ];
+    let options = options.map(|option| format!(" -o {}", quoted(&option))).concat();
+    set("GIT_SSH_COMMAND", &format!("ssh{options}"));
     // A project's `.npmrc` wins over the common variables, and these win over it.
     set("npm_config_proxy", &http);
     set("npm_config_https_proxy", &http);
@@ -114,7 +118,7 @@ mod tests {
 
     fn way() -> WayOut {
         let connect = ["/opt/it's here/countersign", "gate-connect"].map(str::to_owned).to_vec();
-        WayOut { proxy: "127.0.0.1:3128".parse().unwrap(), connect }
+        WayOut { proxy: "127.0.0.1:3128".parse().unwrap(), connect, known_hosts: "/run/hosts".to_owned() }
     }
 
     #[test]
@@ -145,7 +149,7 @@ mod tests {
             ),
             (
                 "GIT_SSH_COMMAND",
-                r"ssh -o 'ProxyCommand=exec '\''/opt/it'\''\'\'''\''s here/countersign'\'' gate-connect %h %p'",
+                r"ssh -o 'ProxyCommand=exec '\''/opt/it'\''\'\'''\''s here/countersign'\'' gate-connect %h %p' -o UserKnownHostsFile=/run/hosts",
             ),
         ]
         .into();

@@ -82,7 +82,7 @@ fn facts(subject: &Subject, found: &[Finding]) -> Vec<Fact> {
             severity: *severity,
         }),
         Subject::Proposal(_) => {}
-        Subject::Crossing(crossing) => facts.extend(of_crossing(crossing)),
+        Subject::Crossing(crossing) => facts.push(of_crossing(crossing)),
     }
     facts.extend(found.iter().map(finding));
     facts.extend(subject.folder().map(folder));
@@ -138,18 +138,20 @@ fn of_call(call: &ToolCall) -> Vec<Fact> {
     changes.chain(task).chain(arguments).collect()
 }
 
-fn of_crossing(crossing: &Crossing) -> Option<Fact> {
+fn of_crossing(crossing: &Crossing) -> Fact {
     let Crossing { facts, view: _, addresses, command, folder: _, chain, reached, sent } = crossing;
-    let wanted = facts.crossing.as_ref()?;
-    Some(Fact::Crossing {
+    let command = display::shown(command, Secrets::Mask);
+    let chain = chain.iter().map(|program| plain(program)).collect();
+    let Some(wanted) = &facts.crossing else { return Fact::Keys { command, chain } };
+    Fact::Crossing {
         destination: plain(&wanted.to_string()),
         place: wanted.place,
         addresses: addresses.iter().map(|address| plain(&address.to_string())).collect(),
-        command: display::shown(command, Secrets::Mask),
-        chain: chain.iter().map(|program| plain(program)).collect(),
+        command,
+        chain,
         reached: reached.iter().map(|place| plain(place)).collect(),
         sent: *sent,
-    })
+    }
 }
 
 fn finding(finding: &Finding) -> Fact {

@@ -1,9 +1,24 @@
 import { t } from './i18n/index.svelte';
-import type { Card, CallReach, Fact, LadderStep, NetPlace, Shown } from './protocol';
+import type { Card, CardKind, CallReach, Fact, LadderStep, NetPlace, Shown } from './protocol';
 import { marked, plain } from './shown';
 
 /** A connection that a command in a box wants to make. */
 export type CrossingFact = Extract<Fact, { kind: 'crossing' }>;
+
+/** One use of the person's SSH keys that a command in a box wants. */
+export type KeysFact = Extract<Fact, { kind: 'keys' }>;
+
+/** What stands where a destination does when it is about keys. */
+const KEYS = 'ssh-agent';
+
+export function keysOf({ facts }: Pick<Card, 'facts'>): KeysFact | undefined {
+  return facts.find((fact) => fact.kind === 'keys');
+}
+
+/** Whether a line of the history about something that left a box is about keys. */
+export function isAboutKeys(card: CardKind, wanted: string): boolean {
+  return card === 'crossing' && wanted === KEYS;
+}
 
 /** How much attention a fact deserves. */
 export type Grade = 'danger' | 'attention' | 'ordinary';
@@ -28,7 +43,7 @@ export function placeGrade(place: NetPlace): Grade {
 /** Whether where a card's destination lies is to be read before the destination: that can be long enough to fill a small window. */
 export function isFlagged(card: Card): boolean {
   const fact = crossingOf(card);
-  return fact !== undefined && placeGrade(fact.place) !== 'ordinary';
+  return keysOf(card) !== undefined || (fact !== undefined && placeGrade(fact.place) !== 'ordinary');
 }
 
 /** What is known to be at a port of this machine, by its usual number. */
@@ -81,7 +96,7 @@ export function leadsElsewhere(fact: CrossingFact): boolean {
 }
 
 /** The program that connects, as the box says. */
-export function connects({ chain }: CrossingFact): Shown | undefined {
+export function connects({ chain }: CrossingFact | KeysFact): Shown | undefined {
   return chain.at(-1);
 }
 

@@ -1,4 +1,4 @@
-import { crossingOf } from './crossing';
+import { crossingOf, keysOf } from './crossing';
 import { t } from './i18n/index.svelte';
 import type { Card, CardKind, LadderStep, Via } from './protocol';
 import { changesOf, isWhole } from './reading';
@@ -28,6 +28,7 @@ export function wanted(card: Card): string {
     case 'permit':
       return tool.wantsPermit;
     case 'crossing':
+      if (keysOf(card)) return crossing.keys.wants;
       return crossingOf(card)?.sent === undefined ? crossing.wants : crossing.wantsMore;
     case 'tool': {
       // Whoever asks over a pet channel uses the tool itself: nothing is done here.

@@ -29,8 +29,12 @@ export function outcomeTone(outcome: Outcome): OutcomeTone {
 }
 
 /** The words for an outcome; each outcome has its own. Nothing runs by a connection out of a box, so that has others. */
-export function outcomeWords(outcome: Outcome, card: CardKind = 'exec'): string {
+export function outcomeWords(outcome: Outcome, card: CardKind | 'keys' = 'exec'): string {
   const words = t().outcome;
+  if (card === 'keys') {
+    const ofKeys: Partial<Record<Outcome['kind'], string>> = t().crossing.keys.outcome;
+    return ofKeys[outcome.kind] ?? outcomeWords(outcome, 'crossing');
+  }
   if (card === 'crossing') {
     const ofCrossing: Partial<Record<Outcome['kind'], string>> = t().crossing.outcome;
     const found = ofCrossing[outcome.kind];

@@ -1,4 +1,4 @@
-import { crossingOf } from './crossing';
+import { crossingOf, keysOf } from './crossing';
 import { t } from './i18n/index.svelte';
 import type { Card } from './protocol';
 
@@ -29,6 +29,7 @@ export function whyAsked(card: Card): string {
       return words.rulesUnreadable;
     case 'leaves-the-box': {
       const { leaves, more } = t().crossing.why;
+      if (keysOf(card)) return t().crossing.keys.why;
       return crossingOf(card)?.sent === undefined ? leaves : more;
     }
     case 'peer-asks':

@@ -241,3 +241,15 @@ test('rules about connections name destination, place, kind of packages and fold
     assert.match(await row('x-3'), /all registries of Python packages[^]*src\/engine/);
     assert.match(await row('x-4'), /Refuse[^]*of-a-later-version[^]*from any box/);
   }));
+
+test('keys are lent for one signature, and the card says what that opens', () =>
+  prompt('sshKeys', async (tab) => {
+    assert.match(await tab.textContent(at('verb')), /wants to use your SSH keys, out of its box/);
+    assert.match(await tab.textContent(at('crossing-keys')), /wherever your key does[^]*ssh wants it/);
+    assert.match(await tab.textContent(at('command')), /ssh-agent[^]*shown in full/);
+    assert.match(await tab.textContent(at('why')), /where your keys are not[^]*for one signature/);
+    assert.deepEqual(await facts(tab), ['crossing-command', 'crossing-chain', 'folder']);
+    assert.match(await tab.textContent(fact('chain')), /sh › git › ssh[^]*choose their names themselves/);
+    assert.match(await tab.getAttribute(at('allow-once'), 'title'), /one signature/);
+    assert.equal(await tab.locator(at('crossing-place')).count(), 0);
+  }));

@@ -8,7 +8,7 @@ import type {
   NetPlace,
   ReachedView,
 } from '../../src/lib/protocol';
-import type { CrossingFact } from '../../src/lib/crossing';
+import type { CrossingFact, KeysFact } from '../../src/lib/crossing';
 import { card } from './cards';
 import { callViewOf } from './rules';
 import { command, segment, shown } from './text';
@@ -77,6 +77,17 @@ export function ownDatabase(id: string, now: number): Card {
     chain: ['npm', 'node'].map((program) => shown(program)),
     reached: [],
   });
+}
+
+/** The person's SSH keys. */
+export function sshKeys(id: string, now: number): Card {
+  const keys: KeysFact = {
+    kind: 'keys',
+    command: shown('git fetch --all'),
+    chain: ['sh', 'git', 'ssh'].map((program) => shown(program)),
+  };
+  const facts: Card['facts'] = [keys, { kind: 'folder', path: shown(FOLDER) }];
+  return crossing(id, now, 'ssh-agent', {}, { facts, decisions: ['allow-once', 'deny'], always: [] });
 }
 
 /** What is on the same link is not kept beyond the session. */

@@ -63,10 +63,13 @@ pub enum Subject {
     Crossing(Box<Crossing>),
 }
 
-/// A connection out of a box.
+/// What a box wants outside is called, where it is no connection but the person's SSH keys.
+pub const KEYS: &str = "ssh-agent";
+
+/// What a box wants outside: a connection, or the person's keys.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Crossing {
-    /// What rules about it go by.
+    /// What rules about it go by. Where no connection is in it, the person's SSH keys are wanted, for one use: no rule is about these.
     pub facts: Box<CallFacts>,
     /// The same as a person reads it.
     pub view: CommandView,
@@ -433,7 +436,8 @@ impl Subject {
             Self::Tool(call) => Cow::Owned(countersign_policy::display::argv_line(&call.words)),
             Self::Plugin(Wish { words, .. }) | Self::Proposal(words) => Cow::Owned(words.texts.join("\n")),
             Self::Crossing(crossing) => {
-                Cow::Owned(crossing.facts.crossing.as_ref().map(ToString::to_string).unwrap_or_default())
+                let wanted = crossing.facts.crossing.as_ref();
+                wanted.map_or(Cow::Borrowed(KEYS), |wanted| Cow::Owned(wanted.to_string()))
             }
         }
     }

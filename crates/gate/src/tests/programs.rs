@@ -18,7 +18,7 @@ async fn run(house: &House, program: &str, arguments: &[&str]) -> Option<String>
         eprintln!("{program} is not on this machine");
         return None;
     };
-    let way = WayOut { proxy: house.relay(), connect: vec!["true".to_owned()] };
+    let way = WayOut { proxy: house.relay(), connect: vec!["true".to_owned()], known_hosts: String::new() };
     #[expect(clippy::disallowed_methods, reason = "real programs are what is tried here")]
     let output = Command::new(found)
         .args(arguments)

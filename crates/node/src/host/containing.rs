@@ -284,7 +284,7 @@ impl Host {
             add(&mut ran.payload, &said, &tap).await;
             return Ok((ran, Held { within: Some(folder), reached: Vec::new() }));
         };
-        boxed.way_out = Some(sandbox::WayOut { socket: crossroads.socket() });
+        boxed.way_out = Some(sandbox::WayOut { socket: crossroads.socket(), keys: crossroads.keys() });
         let runs = sandbox::run_in_box(command, &self.base_env, &boxed, &grounds, controls, ready, standing);
         let (ran, Account { reached, refused }) = crossroads.attend(self, &judged.own, run, runs).await;
         self.ready.want(around);

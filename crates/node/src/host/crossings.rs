@@ -4,9 +4,11 @@
 //! An answer counts for the destination until the run ends: that is what "once" means here, since no program connects only once.
 //! So does a denial, or it would be asked about again at the next try.
 
+mod keys;
 mod named;
 mod services;
 
+use keys::Keys;
 pub use named::{NotNamed, named_destination, registry_kinds};
 
 use super::super::executor::sandbox::Passing;
@@ -17,7 +19,7 @@ use super::own_rules::OwnRules;
 use super::running::Serving;
 use countersign_approvals::book::{Ending, RequestedBy};
 use countersign_approvals::question::{
-    Crossing as Wanted, Door, Folder, Offer, Place as Where, Question, Subject, peer_asks,
+    Crossing as Wanted, Door, Folder, KEYS, Offer, Place as Where, Question, Subject, peer_asks,
 };
 use countersign_gate::{
     Because, Bytes, Crossings, Destination, Gate, Loopback, Neighbourhood, Place, Refusal, Ruling, Upstream,
@@ -39,6 +41,7 @@ use std::io;
 use std::os::fd::AsRawFd as _;
 use std::os::unix::net::UnixListener as Bound;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::net::UnixListener;
@@ -68,6 +71,7 @@ pub(super) struct Crossroads {
     /// The socket lies in it.
     passing: Passing,
     loopback: Loopback,
+    keys: Option<Keys>,
     ends: CancellationToken,
     served: tokio::task::JoinHandle<io::Result<()>>,
 }
@@ -86,6 +90,8 @@ struct Told {
     wishes: mpsc::Sender<(Wish, oneshot::Sender<Ruling>)>,
     carried: Mutex<BTreeMap<Destination, Bytes>>,
     refused: Mutex<BTreeMap<Destination, String>>,
+    /// The person did not lend their keys.
+    no_keys: AtomicBool,
 }
 
 /// Boxes around the same folder for the same agent: to them each other's servers are there.
@@ -138,9 +144,15 @@ impl Crossroads {
     /// reached as programs with the environment `env` reach it.
     pub(super) fn open(folder: &Path, env: &BTreeMap<String, String>) -> io::Result<Self> {
         let passing = Passing::new(folder)?;
-        let listener = bind(passing.path())?;
+        let listener = bind(passing.path(), SOCKET)?;
+        let keys = Keys::open(passing.path(), env)?;
         let (sender, wishes) = mpsc::channel(WISHES);
-        let told = Arc::new(Told { wishes: sender, carried: Mutex::default(), refused: Mutex::default() });
+        let told = Arc::new(Told {
+            wishes: sender,
+            carried: Mutex::default(),
+            refused: Mutex::default(),
+            no_keys: AtomicBool::new(false),
+        });
         let ends = CancellationToken::new();
         let mut settings = countersign_gate::Settings::default();
         settings.upstream = Upstream::of(|name| env.get(name).map(String::as_str));
@@ -151,12 +163,17 @@ impl Crossroads {
             settings,
             ends.clone(),
         ));
-        Ok(Self { wishes, told, passing, loopback, ends, served })
+        Ok(Self { wishes, told, passing, loopback, keys, ends, served })
     }
 
     /// Where the box finds it.
     pub(super) fn socket(&self) -> PathBuf {
         self.passing.path().join(SOCKET)
+    }
+
+    /// Where the box finds the person's keys, where there is an agent that has them.
+    pub(super) fn keys(&self) -> Option<PathBuf> {
+        self.keys.as_ref().map(|_| self.passing.path().join(KEYS_SOCKET))
     }
 
     /// Has `host` judge what `run` wants for as long as `runs` does. What its neighbours serve is there for it, and so are services of
@@ -175,6 +192,7 @@ impl Crossroads {
         let ends = self.ends.clone();
         let mut standing: BTreeMap<(Destination, Place), Standing> = BTreeMap::new();
         let mut judged = FuturesUnordered::new();
+        let mut lent = FuturesUnordered::new();
         let mut runs = std::pin::pin!(runs);
         let ran = loop {
             tokio::select! {
@@ -189,16 +207,34 @@ impl Crossroads {
                     judged.push(host.judge_wish(run, wish, answer, turn, &told, &ends));
                 }
                 Some(()) = judged.next(), if !judged.is_empty() => {}
+                (program, agent) = wanted(self.keys.as_ref()), if lent.len() < LENT => {
+                    // What was denied once in a run is not asked about again: the program is hung up on.
+                    if !told.no_keys.load(Ordering::Relaxed) {
+                        lent.push(host.lend_keys(run, program, agent, &ends));
+                    }
+                }
+                Some(refused) = lent.next(), if !lent.is_empty() => {
+                    told.no_keys.fetch_or(refused, Ordering::Relaxed);
+                }
                 Ok(()) = servers.changed() => run.serving.changed(),
             }
         };
         run.serving.ends();
         self.ends.cancel();
         while judged.next().await.is_some() {}
+        while lent.next().await.is_some() {}
         if let Err(error) = (&mut self.served).await {
             tracing::warn!(%error, "a gate did not end orderly");
         }
         (ran, told.summary())
+    }
+}
+
+/// The next program that wants a key, where there may be one.
+async fn wanted(keys: Option<&Keys>) -> (tokio::net::UnixStream, &Path) {
+    match keys {
+        Some(keys) => keys.wanted().await,
+        None => std::future::pending().await,
     }
 }
 
@@ -219,9 +255,10 @@ impl Told {
         let line = |(destination, why): (&Destination, &String)| {
             format!("{REFUSED} {destination}: {}; {ASK_OUTSIDE}\n", display::escape(why))
         };
+        let keys = self.no_keys.load(Ordering::Relaxed).then(|| format!("{NO_KEYS}; {ASK_OUTSIDE}\n"));
         Account {
             reached: locked(&self.carried).iter().map(view).collect(),
-            refused: locked(&self.refused).iter().map(line).collect(),
+            refused: locked(&self.refused).iter().map(line).chain(keys).collect(),
         }
     }
 
@@ -284,9 +321,20 @@ impl Host {
     ) -> Ruling {
         let client = wish.caller.named().await;
         let chain = client.map(|client| client.chain).unwrap_or_default();
-        let mut question = run.question(wish, sent, reached, chain);
+        let question = run.question(wish, sent, reached, chain);
         // A rule says where something may go, not how much.
         let by_rule = if sent.is_some() { ByRule::Asks } else { ByRule::Decides };
+        self.ruled_by(question, run, by_rule, gone).await
+    }
+
+    /// What rules and a person say.
+    async fn ruled_by(
+        &self,
+        mut question: Question,
+        run: &Run,
+        by_rule: ByRule,
+        gone: &CancellationToken,
+    ) -> Ruling {
         match self.settle_crossing(&mut question, &run.policy, by_rule).await {
             Settled::Allowed => return Ruling::Open,
             Settled::Refused(refusal) => return refuse(refusal.said_by_rule().unwrap_or(BY_RULE)),
@@ -326,9 +374,8 @@ impl Run {
                 .map(|group| group.id.to_owned())
                 .collect(),
         };
-        let text = destination.to_string();
         let subject = Wanted {
-            view: display::command_view(std::slice::from_ref(&text), &[]),
+            view: display::command_view(&[destination.to_string()], &[]),
             facts: Box::new(CallFacts {
                 nature: CallNature::Unknown,
                 crossing: Some(crossing),
@@ -339,12 +386,33 @@ impl Run {
                 Because::Resolved => addresses.clone(),
                 _ => Vec::new(),
             },
+            reached,
+            sent,
+            ..self.wants(chain)
+        };
+        self.asks(subject)
+    }
+
+    /// One use of the person's SSH keys.
+    fn question_about_keys(&self, chain: Vec<String>) -> Question {
+        self.asks(self.wants(chain))
+    }
+
+    /// Keys, until it is said what else.
+    fn wants(&self, chain: Vec<String>) -> Wanted {
+        Wanted {
+            view: display::command_view(&[KEYS.to_owned()], &[]),
+            facts: Box::new(CallFacts { nature: CallNature::Unknown, ..CallFacts::default() }),
+            addresses: Vec::new(),
             command: self.command.clone(),
             folder: Folder::named(self.folder.clone()),
             chain,
-            reached,
-            sent,
-        };
+            reached: Vec::new(),
+            sent: None,
+        }
+    }
+
+    fn asks(&self, subject: Wanted) -> Question {
         let why = Why {
             reason: WhyReason::LeavesTheBox,
             security: self.policy.security.value,
@@ -379,10 +447,10 @@ fn net_place(place: Place) -> NetPlace {
 }
 
 /// Binds a socket in a folder, however long its path is: addresses of sockets are short.
-fn bind(folder: &Path) -> io::Result<UnixListener> {
+fn bind(folder: &Path, name: &str) -> io::Result<UnixListener> {
     let how = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let opened = rustix::fs::open(folder, how, Mode::empty())?;
-    let listener = Bound::bind(format!("/proc/self/fd/{}/{SOCKET}", opened.as_raw_fd()))?;
+    let listener = Bound::bind(format!("/proc/self/fd/{}/{name}", opened.as_raw_fd()))?;
     listener.set_nonblocking(true)?;
     UnixListener::from_std(listener)
 }
@@ -406,6 +474,7 @@ const TOO_MANY: &str = "this run wants to reach too many places";
 
 /// What its agent hears at the end.
 const REFUSED: &str = "countersign: the box refused to reach";
+const NO_KEYS: &str = "countersign: the box refused to use your SSH keys: the person denied it";
 pub(super) const ASK_OUTSIDE: &str = "ask for it with `countersign exec --outside -- …`";
 
 /// Most destinations that one run is asked about or that are told of it: a crawler has no business in a box.
@@ -414,8 +483,12 @@ const DESTINATIONS: usize = 256;
 /// Wishes that wait to be looked at; a connection whose wish does not fit waits itself.
 const WISHES: usize = 64;
 
-/// The name of their sockets.
+/// The names of their sockets.
 const SOCKET: &str = "gate";
+const KEYS_SOCKET: &str = "keys";
+
+/// Programs of a box that talk to the agent of keys at once.
+const LENT: usize = 4;
 
 #[cfg(test)]
 mod tests {

@@ -122,7 +122,7 @@ impl Host {
 async fn stand(around: Workspace, env: &BTreeMap<String, String>, grounds: &Grounds) -> Option<Kept> {
     let crossroads = Crossroads::open(&around.caches, env).ok()?;
     let mut workspace = around.clone();
-    workspace.way_out = Some(WayOut { socket: crossroads.socket() });
+    workspace.way_out = Some(WayOut { socket: crossroads.socket(), keys: crossroads.keys() });
     match Standing::make(&workspace, grounds).await {
         Ok(standing) => {
             let until = Instant::now() + IDLE;

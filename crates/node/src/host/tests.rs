@@ -28,6 +28,7 @@ mod containing;
 mod facts;
 mod grants;
 mod inquiries;
+mod keys;
 mod limits;
 mod neighbours;
 mod permit;
@@ -98,6 +99,16 @@ impl Rig {
     }
 
     async fn within(dir: TempDir, document: &str, rules: Option<&str>, grants: ForwardedGrants) -> Self {
+        Self::in_environment(dir, document, rules, grants, &[]).await
+    }
+
+    async fn in_environment(
+        dir: TempDir,
+        document: &str,
+        rules: Option<&str>,
+        grants: ForwardedGrants,
+        variables: &[(&str, &str)],
+    ) -> Self {
         let state = dir.path().join("openclaw");
         let work = dir.path().join("work");
         let own = dir.path().join("own");
@@ -131,7 +142,11 @@ impl Rig {
             ports,
             settings: settings.subscribe(),
             trusts: Box::new(Arc::new(Trust::default())),
-            environment: BTreeMap::from([("PATH".to_owned(), "/usr/bin:/bin".to_owned())]),
+            environment: [("PATH", "/usr/bin:/bin")]
+                .iter()
+                .chain(variables)
+                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+                .collect(),
             home: work.clone(),
             private: vec![own.clone(), dir.path().join("history")],
             boxes: own.join("boxes"),

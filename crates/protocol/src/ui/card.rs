@@ -206,6 +206,13 @@ ui_tagged! {
             #[ts(optional)]
             sent: Option<u64>,
         },
+        /// One use of the person's SSH keys, which a command in a box wants.
+        Keys {
+            /// The command that runs in the box.
+            command: Shown,
+            /// The programs that want it: the first of the box first, the one that asks last.
+            chain: Vec<Shown>,
+        },
         /// The tool that was called.
         Tool {
             /// Its name.

@@ -1518,7 +1518,15 @@ reached: Array<Shown>,
 /**
  * What was sent there already, in bytes, where that is why it is asked about again.
  */
-sent?: number, } | { "kind": "tool", 
+sent?: number, } | { "kind": "keys", 
+/**
+ * The command that runs in the box.
+ */
+command: Shown, 
+/**
+ * The programs that want it: the first of the box first, the one that asks last.
+ */
+chain: Array<Shown>, } | { "kind": "tool", 
 /**
  * Its name.
  */

@@ -10,7 +10,7 @@
 use super::super::warden::{COMMAND, beside};
 use super::super::{FIRST_BUSY_PAUSE, LAST_BUSY_PAUSE};
 use super::order::{self, Order};
-use super::workspace::GATE;
+use super::workspace::{GATE, KNOWN_HOSTS};
 use super::{landlock, layout};
 use countersign_gate::{
     Destination, Host, NotConnected, WayOut as Proxy, connect, environment, relay, settled,
@@ -98,7 +98,8 @@ pub(super) fn line(typed: &str, program: &Path, arguments: &[String], writable: 
 /// Has programs find the way out.
 pub(super) fn lead_out(env: &mut BTreeMap<String, String>) {
     let connect = [PLACE, CONNECT].map(str::to_owned).to_vec();
-    let way = Proxy { proxy: SocketAddr::from((Ipv4Addr::LOCALHOST, PORT)), connect };
+    let proxy = SocketAddr::from((Ipv4Addr::LOCALHOST, PORT));
+    let way = Proxy { proxy, connect, known_hosts: KNOWN_HOSTS.to_owned() };
     env.extend(environment(&way));
 }
 

@@ -72,6 +72,8 @@ pub struct Workspace {
 pub struct WayOut {
     /// Unix socket outside, found inside as `/run/countersign/gate.sock`.
     pub socket: PathBuf,
+    /// Another one, for the person's SSH keys, found inside as `/run/countersign/keys.sock`.
+    pub keys: Option<PathBuf>,
 }
 
 /// What a run may use up. Nothing said is no limit.
@@ -259,6 +261,9 @@ impl Workspace {
         };
         env.extend(self.variables.clone());
         env.insert("TMPDIR".into(), "/tmp".into());
+        if self.way_out.as_ref().is_some_and(|way_out| way_out.keys.is_some()) {
+            env.insert("SSH_AUTH_SOCK".into(), KEYS.into());
+        }
         if self.is_entered() {
             entrance::lead_out(&mut env);
         }
@@ -498,3 +503,6 @@ const PLUGGED: &[&str] = &["/media", "/mnt"];
 
 /// Where the way out is found.
 pub(super) const GATE: &str = "/run/countersign/gate.sock";
+const KEYS: &str = "/run/countersign/keys.sock";
+/// Public keys of the hosts that the person knows.
+pub(super) const KNOWN_HOSTS: &str = "/run/countersign/known_hosts";

@@ -19,7 +19,13 @@ pub(super) struct Place {
 
 impl Place {
     pub(super) async fn new(security: &str, ask: &str) -> Self {
-        let rig = Rig::new(&policy(security, ask, "deny", &[]), ForwardedGrants::Never).await;
+        Self::with_variables(security, ask, &[]).await
+    }
+
+    pub(super) async fn with_variables(security: &str, ask: &str, variables: &[(&str, &str)]) -> Self {
+        let document = policy(security, ask, "deny", &[]);
+        let (dir, grants) = (tempfile::tempdir().unwrap(), ForwardedGrants::Never);
+        let rig = Rig::in_environment(dir, &document, None, grants, variables).await;
         let folder = std::fs::canonicalize(&rig.work).unwrap().join("project");
         std::fs::create_dir(&folder).unwrap();
         // As the app does when it starts: then folders are offered.
@@ -73,7 +79,7 @@ impl Place {
         [self.folder.join("made"), self.rig.work.join("beside")].map(|path| path.exists())
     }
 
-    fn outcomes(&self) -> Vec<Outcome> {
+    pub(super) fn outcomes(&self) -> Vec<Outcome> {
         let places = history_places(self.rig._dir.path());
         let entries = countersign_approvals::history::page(&places.lines, None, 20).unwrap().entries;
         let outcome = |event| match event {

@@ -13,6 +13,21 @@ export const crossing = {
       leaves: 'It runs in a box, and wants to reach something outside that no rule lets it reach.',
       more: 'It was let out to there, and has sent so much since that you are asked again.',
     },
+    keys: {
+      wants: 'wants to use your SSH keys, out of its box',
+      label: 'Keys',
+      text: 'What has your keys',
+      summary: 'The agent that has your keys',
+      once: 'Once means: for one signature.',
+      answer:
+        'Your answer counts for one signature. Refused, the command goes on without it, and this run does not ask for your keys again.',
+      why: 'It runs in a box, where your keys are not. It wants a signature by one of them, to get in somewhere as you.',
+      means: 'A signature lets it in wherever your key does, as you. The key itself stays where it is.',
+      program: '{program} wants it.',
+      chainNote: 'One started the next, the last one asks. Programs choose their names themselves.',
+      inbox: 'your SSH keys',
+      outcome: { 'allowed-once': 'Lent for one signature', denied: 'Not lent' },
+    },
     place: {
       internet: 'on the internet',
       private: 'in your own network',

@@ -2,12 +2,14 @@
 
 use super::inside::{self, Inside};
 use super::machine::Machine;
-use super::{GATE, Grounds, Later, Mount, PLUGGED, Wall, Workspace, caches, entrance, scratch};
+use super::{
+    GATE, Grounds, KEYS, KNOWN_HOSTS, Later, Mount, PLUGGED, Wall, Workspace, caches, entrance, scratch,
+};
 use rustix::fs::fstat;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
-use std::io;
+use std::io::{self, Read as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
@@ -82,6 +84,13 @@ impl Sight {
         all.extend(within.mounts());
         if let Some(way_out) = &workspace.way_out {
             all.push(opened(&way_out.socket, Path::new(GATE), true)?);
+            if let Some(keys) = &way_out.keys {
+                all.push(opened(keys, Path::new(KEYS), true)?);
+            }
+            // Nothing in it is secret, and without it no host could be told from another.
+            if let Some(content) = known_hosts(&grounds.home) {
+                places.push(Mount::Copy { content, at: KNOWN_HOSTS.into() });
+            }
         }
         if workspace.is_entered() {
             let (file, at) = (entrance::program()?, entrance::PLACE.into());
@@ -120,3 +129,18 @@ impl Sight {
         })
     }
 }
+
+/// What the person's file of hosts has, where it is no longer than anybody's is.
+fn known_hosts(home: &Path) -> Option<Vec<u8>> {
+    let path = home.join(".ssh/known_hosts");
+    let found = fs::metadata(&path).ok()?;
+    if !found.is_file() || found.len() > KNOWN_HOSTS_BYTES {
+        return None;
+    }
+    let mut content = Vec::new();
+    fs::File::open(path).ok()?.take(KNOWN_HOSTS_BYTES).read_to_end(&mut content).ok()?;
+    Some(content)
+}
+
+/// Longest file of hosts in bytes.
+const KNOWN_HOSTS_BYTES: u64 = 1_048_576;

@@ -126,6 +126,7 @@ mod tests {
             let own = countersign_gate::environment(&countersign_gate::WayOut {
                 proxy: std::net::SocketAddr::from(([127, 0, 0, 1], 1)),
                 connect: Vec::new(),
+                known_hosts: String::new(),
             });
             assert!(!own.keys().any(|own| is_listed(own)), "{line}");
         }
