@@ -53,6 +53,7 @@ const OTHERWISE: &[(&str, Then)] = &[
     (" 4711", Then::Refused),
     // Nobody clicked, so nothing is open.
     ("countersign box close ", Then::Refused),
+    ("countersign box place ", Then::Refused),
     ("countersign session clear ", Then::Stays),
     ("countersign gateway --port", Then::Stays),
     ("countersign run ", Then::Stays),
