@@ -474,7 +474,7 @@ const TOO_MANY: &str = "this run wants to reach too many places";
 
 /// What its agent hears at the end.
 const REFUSED: &str = "countersign: the box refused to reach";
-const NO_KEYS: &str = "countersign: the box refused to use your SSH keys: the person denied it";
+const NO_KEYS: &str = "countersign: the box refused to use your SSH keys";
 pub(super) const ASK_OUTSIDE: &str = "ask for it with `countersign exec --outside -- …`";
 
 /// Most destinations that one run is asked about or that are told of it: a crawler has no business in a box.
