@@ -19,7 +19,7 @@ export const crossing: Pick<Catalogue, 'crossing' | 'served'> = {
       wants: '想从隔离环境中使用您的 SSH 密钥',
       label: '密钥',
       text: '持有您密钥的程序',
-      summary: '持有您密钥的代理',
+      summary: '持有您密钥的程序',
       once: '一次是指：一个签名。',
       answer: '您的答复对一个签名有效。如被拒绝，命令会在没有签名的情况下继续，这次运行不会再请求您的密钥。',
       why: '它在隔离环境中运行，您的密钥不在其中。它想用其中一把密钥签名，以您的身份进入某处。',
