@@ -274,8 +274,15 @@ fn a_person_gives_boxes_a_file_of_the_home_shows_them_a_secret_and_hides_somethi
         says(app, "place-error", "belongs to the system")?;
         app.press(&[Key::Escape])?;
         app.wait_until_gone("place-dialog")?;
-        app.click(Window::Main, "folder-place-add")?;
-        typed(app, "place-name", &real.to_string_lossy())?;
+        let told = home.countersign(&["history"])?.expect_code(0)?.stdout;
+        let lets = format!("`countersign box place {} --write --folder ", real.display());
+        ensure!(told.contains("its box did not let it write ") && told.contains(&lets), "{told}");
+        // What the run could not write is told in the history, which knows the place that a rule could give.
+        app.click(Window::Main, "nav-history")?;
+        says(app, "history-unwritten", "made")?;
+        app.shoot(Window::Main, "history-unwritten")?;
+        app.click(Window::Main, "history-give")?;
+        app.wait_for_element(Window::Main, "[data-testid=\"place-dialog\"]")?;
         app.click(Window::Main, "place-save")?;
         app.click_armed(Window::Main, "loosen-apply")?;
         app.wait_until_gone("place-dialog")?;

@@ -490,6 +490,21 @@ async function crossed(tab) {
   await tab.waitForSelector(at('history-reached'));
 }
 
+/** Runs that could not write everything: one that a rule could let, and one with a long name. */
+async function stopped(tab) {
+  await tab.waitForSelector(at('history-row'));
+  await tab.evaluate(() => {
+    const told = [
+      { path: `/etc/${'deep/'.repeat(60)}\\u{202E}x` },
+      { path: '/home/mina/.config/tool/new', place: '/home/mina/.config/tool' },
+    ];
+    for (const [at, what] of told.entries())
+      for (const entry of window.crossings.stopped(Date.now(), '/home/mina/src/engine', what, 40 + 4 * at).reverse())
+        window.mock.emit({ kind: 'history-appended', entry });
+  });
+  await tab.waitForSelector(at('history-unwritten'));
+}
+
 async function crossingRules(tab) {
   await tab.waitForSelector(at('rule'));
   await tab.evaluate(() => {
@@ -689,10 +704,11 @@ for (const [name, size] of [
   await prompt(`crossing-upload-${name}`, ['upload'], size);
   await prompt(`crossing-hostile-${name}`, ['hostileCrossing'], size);
   await prompt(`crossing-sheet-${name}`, ['crossing'], { height: 720, ...size }, sheet('registries'));
-  await prompt(`crossing-keys-${name}`, ['sshKeys'], { height: 720, ...size });
+  await prompt(`crossing-ssh-keys-${name}`, ['sshKeys'], { height: 720, ...size });
   await prompt(`crossing-link-${name}`, ['onTheLink'], { height: 720, ...size }, sheet('destination'));
   await main(`inbox-crossings-${name}`, 'inbox', size, crossingRows);
   await main(`history-crossings-${name}`, 'history', size, crossed);
+  await main(`history-unwritten-${name}`, 'history', size, stopped);
   await main(`rules-crossings-${name}`, 'rules', size, crossingRules);
 }
 const DUE = { start: { firstSteps: 'due' } };

@@ -81,6 +81,7 @@ async fn record(history: &History, left: Left) -> Result<(), HistoryError> {
             output_tail: String::new(),
             within: None,
             reached: Vec::new(),
+            unwritten: None,
         };
         history.append(Some(name.clone().into()), HistoryEvent::Run { run }).await?;
     }

@@ -31,6 +31,24 @@ ui! {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         #[ts(as = "Option<Vec<ReachedView>>", optional)]
         pub reached: Vec<ReachedView>,
+        /// What its box did not let it write, as its output tells.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        pub unwritten: Option<UnwrittenView>,
+    }
+
+    /// What the programs of a run in a box said that they could not write. Their words: it proves nothing, and no rule follows from it
+    /// by itself.
+    #[derive(Eq)]
+    pub struct UnwrittenView {
+        /// The path, escaped; absent where they named none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        pub path: Option<String>,
+        /// The file or folder that a rule could let boxes around the folder write, as rules name it; absent where none could.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        pub place: Option<String>,
     }
 
     /// What a run in a box exchanged with a destination.

@@ -87,6 +87,7 @@ async fn write(places: &Places, from: usize, to: usize) -> Result<()> {
             output_tail: "ok".to_owned(),
             reached: Vec::new(),
             within: None,
+            unwritten: None,
         };
         history.append(id, HistoryEvent::Run { run }).await?;
     }

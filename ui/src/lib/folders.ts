@@ -5,6 +5,7 @@ import type {
   PlaceAccess,
   RuleEdit,
   RuleLimits,
+  RunView,
   Shown,
   WorkspaceView,
 } from './protocol';
@@ -61,6 +62,24 @@ export function placing(openings: readonly WorkspaceView[], path: string, access
     const places = access === null ? others : [...others, { path, access }];
     return { kind: 'replace-workspace', id: rule.id, rule: { ...workspaceDraftOf(rule), places } };
   });
+}
+
+/** A place that boxes around an open folder are wanted to write. */
+export interface PlaceWish {
+  folder: string;
+  path: string;
+}
+
+/** What a run could not write and a rule could let it; `null` where none could, where one does, and where its folder is closed now. */
+export function wishOf({ within, unwritten }: RunView, openings: readonly WorkspaceView[]): PlaceWish | null {
+  const path = unwritten?.place;
+  // The history has folders escaped: one with something to escape could be taken for another.
+  if (within === undefined || path === undefined || within.includes('\\')) return null;
+  const open = openings.filter(({ rule }) => rule.folder === within);
+  if (open.length === 0) return null;
+  const has = ({ rule }: WorkspaceView) =>
+    (rule.places ?? []).some((place) => place.path === path && place.access === 'write');
+  return open.every(has) ? null : { folder: within, path };
 }
 
 /** The folder that a rule about connections is for; `null` for any box, `undefined` for a rule about something else. */

@@ -253,7 +253,8 @@ function inGroup({ entry: { event }, run }: Row, group: Group): boolean {
 /** What the filter looks at. */
 function words({ entry, run }: Row): string {
   const reached = (run?.reached ?? []).map(({ destination }) => destination.toLowerCase());
-  return [ofEvent(entry.event), ...reached].join('\n');
+  const unwritten = (run?.unwritten?.path ?? '').toLowerCase();
+  return [ofEvent(entry.event), ...reached, unwritten].join('\n');
 }
 
 function ofEvent(event: HistoryEvent): string {

@@ -468,3 +468,49 @@ test('a file that boxes cannot have is refused in the dialog, which stays', () =
     assert.match(await tab.textContent(at('place-error')), /a box cannot write it/);
     assert.equal(await tab.inputValue(at('place-name')), '/home/mina/.ssh');
   }));
+
+test('what a box refused to write is told in the history, which goes on to a rule for it', () =>
+  folders(async (tab) => {
+    await tab.goto(tab.url().replace('page=folders', 'page=history'));
+    await tab.waitForSelector(at('history-row'));
+    await tab.evaluate((folder) => {
+      const told = [
+        [folder, { path: '/home/mina/.config/tool/\\u{202E}new', place: '/home/mina/.config/tool' }],
+        ['/home/mina/closed', { path: '/home/mina/.config/tool/new', place: '/home/mina/.config/tool' }],
+        [folder, { path: `/etc/${'deep/'.repeat(200)}x` }],
+        [folder, {}],
+      ];
+      for (const [at, [within, what]] of told.entries())
+        for (const entry of window.crossings.stopped(Date.now(), within, what, 40 + 4 * at).reverse())
+          window.mock.emit({ kind: 'history-appended', entry });
+    }, ENGINE);
+    const row = (seq) => tab.locator(`${at('history-row')}[data-seq="${seq}"]`);
+    const words = async (seq) => (await row(seq).locator(at('history-unwritten')).textContent()).replace(/\s+/g, ' ');
+    assert.match(await words(40), /Its box did not let it write [^]*\.config\/tool\/[^]*202E[^]*, as its output says/);
+    assert.match(await words(52), /write something, as its output says/);
+    for (const seq of [44, 48, 52]) assert.equal(await row(seq).locator(at('history-give')).count(), 0, `${seq}`);
+    const excess = await tab.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+    assert.ok(excess <= 0, `${excess}`);
+    assert.deepEqual(await violations(tab), []);
+    await tab.fill(at('history-search'), '202e}NEW');
+    assert.equal(await tab.locator(at('history-row')).count(), 1);
+
+    await row(40).locator(at('history-give')).press('Enter');
+    await tab.waitForSelector(at('place-dialog'));
+    assert.equal(await tab.evaluate(() => document.body.dataset.page), 'folders');
+    assert.equal(await tab.inputValue(at('place-name')), '/home/mina/.config/tool');
+    assert.match(await tab.textContent(at('place-dialog')), /src\/engine/);
+    await loosens(tab, 'allow in a box what runs there, may write /home/mina/.config/tool');
+    await tab.click(at('place-save'));
+    await applies(tab);
+    await tab.waitForSelector(at('place-dialog'), { state: 'detached' });
+    const [edit] = (await edits(tab)).at(-1).edits;
+    assert.deepEqual(edit.rule.places, [{ path: '/home/mina/.config/tool', access: 'write' }]);
+    // Coming back by oneself finds the page as it is, and the history offers nothing that holds already.
+    await tab.click(at('nav-history'));
+    await tab.waitForSelector(at('history-unwritten'));
+    assert.equal(await tab.locator(at('history-give')).count(), 0);
+    await tab.click(at('nav-folders'));
+    await tab.waitForSelector(at('folder-places-part'));
+    assert.equal(await tab.locator(at('place-dialog')).count(), 0);
+  }));

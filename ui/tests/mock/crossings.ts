@@ -7,6 +7,7 @@ import type {
   LadderStep,
   NetPlace,
   ReachedView,
+  UnwrittenView,
 } from '../../src/lib/protocol';
 import type { CrossingFact, KeysFact } from '../../src/lib/crossing';
 import { card } from './cards';
@@ -194,6 +195,17 @@ export function wandered(now: number, seq = 30): HistoryEntry {
     down: at * 4_000_000,
   }));
   return run(seq, 'wandered', now, reached);
+}
+
+/** A run in a box around a folder that could not write everything, newest line first. */
+export function stopped(now: number, within: string, unwritten: UnwrittenView, seq = 40): HistoryEntry[] {
+  const [ended, , , request] = crossed(now, seq + 3);
+  if (ended?.event.kind !== 'run' || request?.event.kind !== 'request') throw new Error('a run and its request');
+  const run = { ...ended.event.run, exitCode: 1, reached: [], within, unwritten };
+  return [
+    { ...ended, event: { kind: 'run', run } },
+    { ...request, event: { ...request.event, command: 'tool --init', cwd: within } },
+  ];
 }
 
 function run(seq: number, requestId: string, atMs: number, reached: ReachedView[]): HistoryEntry {

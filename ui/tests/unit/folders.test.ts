@@ -6,8 +6,9 @@ import {
   openFolders,
   registryRule,
   registrySwitch,
+  wishOf,
 } from '../../src/lib/folders';
-import type { CallRule, HistoryEntry, HistoryEvent } from '../../src/lib/protocol';
+import type { CallRule, HistoryEntry, HistoryEvent, WorkspacePlace } from '../../src/lib/protocol';
 import { Feed } from '../../src/stores/feed.svelte';
 import { FoldersStore } from '../../src/stores/folders.svelte';
 import { MockBackend } from '../mock/backend';
@@ -34,6 +35,24 @@ test('a folder is listed once, and what is added to it is for whom it is open', 
   expect(folders[0]?.openings.map((view) => view.rule.id)).toEqual([first.rule.id, 'again']);
   expect(openFolders([first, again]).map(agentOf)).toEqual(['coder']);
   expect(openFolders([first, other]).map(agentOf)).toEqual(['*']);
+});
+
+test('a run asks for a place where a rule could give it and none does', () => {
+  const [opening] = rules(NOW).workspaces;
+  if (!opening) throw new Error('the sample has folders');
+  const check = (within: string | undefined, place: string | undefined, places: WorkspacePlace[], asks: boolean) => {
+    const run = { timedOut: false, durationMs: 1, outputTail: '' };
+    const ended = { ...run, ...(within && { within }), unwritten: { path: '/etc/x', ...(place && { place }) } };
+    const wish = wishOf(ended, [{ ...opening, rule: { ...opening.rule, folder: HERE, places } }]);
+    expect(wish).toEqual(asks ? { folder: HERE, path: place } : null);
+  };
+  check(HERE, '/opt/tool', [], true);
+  check(HERE, '/opt/tool', [{ path: '/opt/tool', access: 'hidden' }], true);
+  check(HERE, '/opt/tool', [{ path: '/opt/tool', access: 'write' }], false);
+  check(HERE, undefined, [], false);
+  check(undefined, '/opt/tool', [], false);
+  check('/src/closed', '/opt/tool', [], false);
+  check(`${HERE}\\u{202E}`, '/opt/tool', [], false);
 });
 
 test('rules count for a folder that are for its boxes or for any', () => {

@@ -2,7 +2,9 @@
 
 use countersign_protocol::digits::hex;
 use countersign_protocol::edits::Loosening;
-use countersign_protocol::history::{CutText, HistoryEvent, PutBack, PutBackSession, RecordNote};
+use countersign_protocol::history::{
+    CutText, HistoryEvent, PutBack, PutBackSession, RecordNote, UnwrittenView,
+};
 use countersign_protocol::question::Outcome;
 use sha2::{Digest, Sha256};
 
@@ -44,6 +46,11 @@ pub(super) fn bound(event: &mut HistoryEvent) -> Vec<CutText> {
             cuts.option("error", run.error.as_mut(), PATH_BYTES);
             cuts.text("outputTail", &mut run.output_tail, OUTPUT_BYTES);
             cuts.option("within", run.within.as_mut(), PATH_BYTES);
+            if let Some(UnwrittenView { path, place }) = &mut run.unwritten {
+                cuts.option("path", path.as_mut(), PATH_BYTES);
+                // A path that is cut is another one, which nobody may be offered a rule for.
+                place.take_if(|place| fitting(place, PATH_BYTES) < place.len());
+            }
         }
         HistoryEvent::Document { writer, store, before, after, loosenings } => {
             cuts.text("writer", writer, NAME_BYTES);
@@ -180,6 +187,7 @@ mod tests {
             output_tail: text.to_owned(),
             within: Some(text.to_owned()),
             reached: Vec::new(),
+            unwritten: Some(UnwrittenView { path: Some(text.to_owned()), place: Some(text.to_owned()) }),
         };
         vec![
             request(text),

@@ -7,9 +7,10 @@ use super::output::Output;
 use clap::{Args, Subcommand};
 use countersign_approvals::history::{self, Anchor};
 use countersign_core::paths::Paths;
+use countersign_policy::display;
 use countersign_protocol::history::{
     ChainBreak, ChainDamage, ChainName, HistoryEntry, HistoryEvent, KeptSpan, PutBack, ReachedView,
-    RecordNote, SocketDoor, SocketLoss, WindowKind,
+    RecordNote, SocketDoor, SocketLoss, UnwrittenView, WindowKind,
 };
 use countersign_protocol::question::{HostKind, Outcome};
 use countersign_protocol::state::PageEnd;
@@ -163,6 +164,19 @@ fn latest(dir: &std::path::Path, lines: usize, after: u64) -> anyhow::Result<Vec
     Ok(entries)
 }
 
+/// What its box did not let a run write, with the command that lets the next one.
+fn refused(UnwrittenView { path, place }: &UnwrittenView, within: Option<&str>) -> String {
+    let what = path.as_deref().unwrap_or("something that its output does not name");
+    let mut said = format!("its box did not let it write {what}");
+    // One that is escaped here could be another folder.
+    let folder = within.filter(|folder| !folder.contains('\\'));
+    if let (Some(place), Some(folder)) = (place, folder) {
+        let words = ["countersign", "box", "place", place, "--write", "--folder", folder].map(str::to_owned);
+        said.push_str(&format!("; `{}` lets the next one", display::shell_quoted(&words)));
+    }
+    said
+}
+
 fn print(entry: &HistoryEntry, output: &Output) -> io::Result<()> {
     output.result(entry, |out| text(entry, out))
 }
@@ -184,6 +198,9 @@ fn text(entry: &HistoryEntry, out: &mut dyn Write) -> io::Result<()> {
             writeln!(out, "{time}  run {end} after {} ms", run.duration_ms)?;
             run.reached.iter().try_for_each(|ReachedView { destination, up, down }| {
                 writeln!(out, "{time}  reached {destination}: {up} bytes sent, {down} received")
+            })?;
+            run.unwritten.as_ref().map_or(Ok(()), |unwritten| {
+                writeln!(out, "{time}  {}", refused(unwritten, run.within.as_deref()))
             })
         }
         HistoryEvent::Changes { changes, put_back } => {

@@ -276,23 +276,25 @@ impl Host {
         let Some(crossroads) = crossroads else {
             let mut ran =
                 sandbox::run_in_box(command, &self.base_env, &boxed, &grounds, controls, ready, None).await?;
-            let mut said = unwritten::told(&ran.payload, &around, &grounds);
+            let (said, unwritten) = unwritten::told(&ran.payload, &around, &grounds).unzip();
+            let mut said = said.unwrap_or_default();
             if !ran.payload.success && !wanted.is_empty() {
                 let names: Vec<String> = wanted.iter().map(|one| display::escape(&one.to_string())).collect();
                 said.push_str(&format!("{NO_NETWORK} {}; {ASK_OUTSIDE}\n", names.join(", ")));
             }
             add(&mut ran.payload, &said, &tap).await;
-            return Ok((ran, Held { within: Some(folder), reached: Vec::new() }));
+            return Ok((ran, Held { within: Some(folder), unwritten, ..Held::default() }));
         };
         boxed.way_out = Some(sandbox::WayOut { socket: crossroads.socket(), keys: crossroads.keys() });
         let runs = sandbox::run_in_box(command, &self.base_env, &boxed, &grounds, controls, ready, standing);
         let (ran, Account { reached, refused }) = crossroads.attend(self, &judged.own, run, runs).await;
         self.ready.want(around);
         let mut ran = ran?;
-        let mut said = unwritten::told(&ran.payload, &boxed, &grounds);
+        let (said, unwritten) = unwritten::told(&ran.payload, &boxed, &grounds).unzip();
+        let mut said = said.unwrap_or_default();
         said.extend(refused);
         add(&mut ran.payload, &said, &tap).await;
-        Ok((ran, Held { within: Some(folder), reached }))
+        Ok((ran, Held { within: Some(folder), reached, unwritten }))
     }
 
     /// What a box around `folder` shows beside what every box does.

@@ -8,7 +8,7 @@ use countersign_approvals::ports::Ports;
 use countersign_approvals::question::Question;
 use countersign_policy::display;
 use countersign_protocol::digits::hex;
-use countersign_protocol::history::{HistoryEvent, ReachedView, RunView, RunningView};
+use countersign_protocol::history::{HistoryEvent, ReachedView, RunView, RunningView, UnwrittenView};
 use countersign_protocol::ids::{AgentId, RequestId};
 use countersign_protocol::limits::OUTPUT_TAIL_CHARS;
 use countersign_protocol::question::{HostKind, Outcome, QuestionKind, Via};
@@ -23,6 +23,8 @@ pub(super) struct Held {
     pub(super) within: Option<String>,
     /// By destination.
     pub(super) reached: Vec<ReachedView>,
+    /// What its programs said that they could not write.
+    pub(super) unwritten: Option<UnwrittenView>,
 }
 
 /// Collects what is known about one request.
@@ -201,6 +203,7 @@ impl Recorder {
             output_tail: tail.lines().map(display::escape).collect::<Vec<_>>().join("\n"),
             within: held.within.as_deref().map(display::escape),
             reached: held.reached,
+            unwritten: held.unwritten,
         };
         // Logged there already.
         let _ = self.append(HistoryEvent::Run { run }).await;

@@ -1,19 +1,23 @@
-//! What a command in a box could not write, told to its agent: the kernel says it to nobody else.
+//! What a command in a box could not write, told to its agent and to the person: the kernel says it to nobody else.
 
 use super::crossings::ASK_OUTSIDE;
 use crate::executor::sandbox::{Grounds, Workspace, may_have};
 use countersign_policy::display;
+use countersign_protocol::history::UnwrittenView;
 use countersign_protocol::rules::{PlaceAccess, WorkspacePlace};
 use countersign_protocol::socket::ExecPayload;
 use std::path::Path;
 
-/// What is said at the end of the output of a run in the box around `workspace`. Empty where the output does not say that something
-/// could not be written, or where the command went well and may only have printed it. Blocking for a moment.
-pub(super) fn told(ran: &ExecPayload, workspace: &Workspace, grounds: &Grounds) -> String {
+/// What a run in the box around `workspace` could not write: what is said to the agent at the end of the output, and what the history
+/// says to the person. `None` where the output does not tell of anything, or where the command went well and may only have printed it.
+/// Blocking for a moment.
+pub(super) fn told(
+    ran: &ExecPayload,
+    workspace: &Workspace,
+    grounds: &Grounds,
+) -> Option<(String, UnwrittenView)> {
     let from_output = if ran.success { "" } else { &ran.stdout };
-    let Some(line) = [ran.stderr.as_str(), from_output].into_iter().find_map(line) else {
-        return String::new();
-    };
+    let line = [ran.stderr.as_str(), from_output].into_iter().find_map(line)?;
     let shown = |path: &Path| display::escape(&path.to_string_lossy());
     let path = named(line);
     let what = path.map(|path| format!(" {}", shown(Path::new(path)))).unwrap_or_default();
@@ -23,13 +27,14 @@ pub(super) fn told(ran: &ExecPayload, workspace: &Workspace, grounds: &Grounds) 
         "countersign: the box refused to write{what}: only {} can be written in it; {ASK_OUTSIDE}",
         all.join(" and ")
     );
-    if let Some(place) = path.and_then(|path| offered(Path::new(path), workspace, grounds)) {
-        let command = ["countersign", "box", "place", place.as_str(), "--write"].map(str::to_owned);
-        let command = display::escape(&display::shell_quoted(&command));
+    let place = path.and_then(|path| offered(Path::new(path), workspace, grounds));
+    if let Some(place) = &place {
+        let words = ["countersign", "box", "place", place.as_str(), "--write"].map(str::to_owned);
+        let command = display::shell_quoted(&words);
         said.push_str(&format!(", or for that place from now on with `{command}`"));
     }
     said.push('\n');
-    said
+    Some((said, UnwrittenView { path: path.map(display::escape), place }))
 }
 
 /// The line that says so.
@@ -46,11 +51,13 @@ fn named(line: &str) -> Option<&str> {
     bare(before).rfind(word).or_else(|| bare(after).find(word))
 }
 
-/// What a person could open for writing instead: the place, or the nearest folder around it that is there.
+/// What a person could open for writing instead: the place, or the nearest folder around it that is there. None whose name has something
+/// in it that is not seen as it is.
 fn offered(path: &Path, workspace: &Workspace, grounds: &Grounds) -> Option<String> {
     let there = path.ancestors().find(|path| path.exists())?;
     let place = WorkspacePlace { path: there.to_str()?.to_owned(), access: PlaceAccess::Write };
-    may_have(&place, &workspace.folder, grounds).ok().map(|()| place.path)
+    let is_plain = display::escape(&place.path) == place.path;
+    (is_plain && may_have(&place, &workspace.folder, grounds).is_ok()).then_some(place.path)
 }
 
 /// How programs say that a file system cannot be written, in C, Go, Node and Rust.
@@ -88,32 +95,42 @@ mod tests {
     fn a_place_that_may_be_written_is_offered_and_another_is_not() {
         let folder = tempfile::tempdir_in("/var/tmp").unwrap();
         let home = std::fs::canonicalize(folder.path()).unwrap();
-        for name in ["src", ".config/foo", ".ssh"] {
+        for name in ["src", ".config/foo", ".config/b\u{202e}r", ".ssh"] {
             std::fs::create_dir_all(home.join(name)).unwrap();
         }
         let grounds = Grounds { openclaw: home.join(".openclaw"), private: Vec::new(), home: home.clone() };
         let workspace = Workspace::around(home.join("src"));
+        let escaped = |path: &Path| display::escape(path.to_str().unwrap());
         let check = |path: &str, success: bool, expected: Option<&str>| {
             let stderr =
                 format!("touch: cannot touch '{}': Read-only file system\n", home.join(path).display());
             let ran = ExecPayload { success, stderr, ..ExecPayload::default() };
-            let said = told(&ran, &workspace, &grounds);
+            let (said, view) = told(&ran, &workspace, &grounds).unwrap();
             let refused = format!(
                 "refused to write {}: only {} can",
-                home.join(path).display(),
+                escaped(&home.join(path)),
                 home.join("src").display()
             );
             assert!(said.contains(&refused) && said.contains("--outside") && said.ends_with('\n'), "{said}");
             let place = expected.map(|place| format!("box place {} --write`", home.join(place).display()));
             assert_eq!(said.contains("box place"), place.is_some(), "{said}");
             assert!(place.is_none_or(|place| said.contains(&place)), "{said}");
+            let place = expected.map(|place| home.join(place).to_str().unwrap().to_owned());
+            assert_eq!(view, UnwrittenView { path: Some(escaped(&home.join(path))), place });
         };
         check(".config/foo/new", false, Some(".config/foo"));
         check(".config/foo", true, Some(".config/foo"));
+        check(".config/foo/\u{202e}new", false, Some(".config/foo"));
+        check(".config/b\u{202e}r/new", false, None);
         check(".ssh/config", false, None);
         check(".bashrc", false, None);
         let printed =
             ExecPayload { success: true, stdout: "Read-only file system\n".into(), ..ExecPayload::default() };
-        assert_eq!(told(&printed, &workspace, &grounds), "");
+        assert!(told(&printed, &workspace, &grounds).is_none());
+        let pathless =
+            ExecPayload { stderr: "sh: ../x: Read-only file system\n".into(), ..ExecPayload::default() };
+        let (said, view) = told(&pathless, &workspace, &grounds).unwrap();
+        assert!(said.contains("the box refused to write: only") && !said.contains("box place"), "{said}");
+        assert_eq!(view, UnwrittenView { path: None, place: None });
     }
 }

@@ -4200,7 +4200,11 @@ within?: string,
 /**
  * Where it connected to from its box.
  */
-reached?: Array<ReachedView>, };
+reached?: Array<ReachedView>, 
+/**
+ * What its box did not let it write, as its output tells.
+ */
+unwritten?: UnwrittenView, };
 
 /**
  * How wide a rule reaches that an answer leaves behind, narrowest first.
@@ -5062,6 +5066,20 @@ export type UnaskedWhen = "always" | "nobody-asked";
  * Why a command cannot be pinned.
  */
 export type UnboundCause = "carrier" | "expansion" | "not-static" | "relative-after-move" | "shell-text" | "unresolved";
+
+/**
+ * What the programs of a run in a box said that they could not write. Their words: it proves nothing, and no rule follows from it
+ * by itself.
+ */
+export type UnwrittenView = { 
+/**
+ * The path, escaped; absent where they named none.
+ */
+path?: string, 
+/**
+ * The file or folder that a rule could let boxes around the folder write, as rules name it; absent where none could.
+ */
+place?: string, };
 
 /**
  * What happens to commands, as long as somebody answers. "Covered" is what entries, rules, safe programs and skills

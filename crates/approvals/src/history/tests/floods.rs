@@ -55,6 +55,7 @@ fn run(output: &str) -> HistoryEvent {
         output_tail: output.to_owned(),
         within: None,
         reached: Vec::new(),
+        unwritten: None,
     };
     HistoryEvent::Run { run }
 }

@@ -79,6 +79,7 @@ impl Rig {
             output_tail: String::new(),
             within: Some(display::escape(folder)),
             reached: reached.collect(),
+            unwritten: None,
         };
         self.write(id, HistoryEvent::Run { run }).await;
     }

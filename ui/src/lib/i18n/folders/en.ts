@@ -52,6 +52,11 @@ export const en = {
     read: 'What every other box hides, such as .env: whatever runs here can read it, and send it where it may connect to.',
     hidden: 'It is not there for what runs here, although other boxes see it.',
   },
+  unwritten: {
+    path: 'Its box did not let it write {path}, as its output says.',
+    something: 'Its box did not let it write something, as its output says.',
+    give: 'Let it be written…',
+  },
   atHand: {
     title: 'Open the folder at hand?',
     asked: '{agent} asked last in {folder}.',

@@ -49,6 +49,11 @@ export const zh: FoldersCatalogue = {
     read: '其他隔离环境都看不到的内容，例如 .env：在这里运行的一切都能读取它，并把它发送到可以连接的地方。',
     hidden: '对在这里运行的一切来说它不存在，尽管其他隔离环境能看到它。',
   },
+  unwritten: {
+    path: '据其输出所说，隔离环境不让它写入 {path}。',
+    something: '据其输出所说，隔离环境不让它写入某处。',
+    give: '允许写入…',
+  },
   atHand: {
     title: '要开放手头的文件夹吗？',
     asked: '{agent} 最近一次是在 {folder} 中请求的。',
