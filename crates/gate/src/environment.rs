@@ -85,11 +85,10 @@ pub fn environment(way: &WayOut) -> BTreeMap<String, String> {
     variables
 }
 
-/// What stands after `ProxyCommand=`. `ssh` gives it to a shell, after it has put host and port in.
+/// What stands after `ProxyCommand=`. `ssh` gives it to a shell, after it has put host and port in and `exec` before it.
 fn proxy_command(connect: &[String]) -> String {
-    // `exec` spares a shell that would wait beside it. A percent sign is one for ssh when it is doubled.
-    let words = connect.iter().map(|word| quoted(&word.replace('%', "%%")));
-    let words: Vec<String> = ["exec".to_owned()].into_iter().chain(words).collect();
+    // A percent sign is one for ssh when it is doubled.
+    let words: Vec<String> = connect.iter().map(|word| quoted(&word.replace('%', "%%"))).collect();
     format!("{} %h %p", words.join(" "))
 }
 
@@ -149,7 +148,7 @@ mod tests {
             ),
             (
                 "GIT_SSH_COMMAND",
-                r"ssh -o 'ProxyCommand=exec '\''/opt/it'\''\'\'''\''s here/countersign'\'' gate-connect %h %p' -o UserKnownHostsFile=/run/hosts",
+                r"ssh -o 'ProxyCommand='\''/opt/it'\''\'\'''\''s here/countersign'\'' gate-connect %h %p' -o UserKnownHostsFile=/run/hosts",
             ),
         ]
         .into();
@@ -180,6 +179,6 @@ mod tests {
 
     #[test]
     fn a_percent_sign_in_a_path_is_none_of_ssh() {
-        assert_eq!(proxy_command(&["/100%/it".to_owned(), "a b".to_owned()]), "exec /100%%/it 'a b' %h %p");
+        assert_eq!(proxy_command(&["/100%/it".to_owned(), "a b".to_owned()]), "/100%%/it 'a b' %h %p");
     }
 }

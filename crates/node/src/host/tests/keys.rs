@@ -4,6 +4,8 @@ use super::containing::Place;
 use super::*;
 use countersign_protocol::rules::Attendance;
 use pretty_assertions::assert_eq;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
 
 /// An agent with one key.
@@ -155,4 +157,29 @@ async fn without_an_agent_nothing_is_offered_and_with_one_that_is_gone_it_fails(
     drop(agent);
     let (came, _) = place.rig.send(script(&place, "ssh-add -l 2>&1; exit 0"), YES).await;
     assert!(matches!(&came, Came::Ran(said) if said.contains("error fetching identities")), "{came:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn git_in_a_box_gets_to_its_server_over_ssh_after_an_answer() {
+    let place = Place::new("allowlist", "on-miss").await;
+    place.open("coder", Attendance::Attended).await;
+    let server = TcpListener::bind("127.0.0.1:0").unwrap();
+    let at = server.local_addr().unwrap();
+    let greeted = std::thread::spawn(move || {
+        let (mut stream, _) = server.accept().unwrap();
+        stream.write_all(b"SSH-2.0-here\r\n").unwrap();
+        let mut greeting = String::new();
+        BufReader::new(stream).read_line(&mut greeting).unwrap();
+        greeting
+    });
+    let text = format!("git ls-remote ssh://ann@{at}/engine.git 2>&1; exit 0");
+    let (came, asked) = place.rig.send(script(&place, &text), YES).await;
+    assert_eq!(
+        asked.map(|record| record.question.subject.line().into_owned()),
+        Some(at.to_string()),
+        "{came:?}"
+    );
+    // The server hangs up then, as one that has gone.
+    assert!(greeted.join().unwrap().starts_with("SSH-2.0-OpenSSH"), "{came:?}");
+    assert!(matches!(&came, Came::Ran(said) if said.contains("Could not read from remote")), "{came:?}");
 }
