@@ -240,7 +240,9 @@ fn call(port: u16, method: &str, path: &str, body: Option<&Value>) -> Result<Val
          Content-Length: {}\r\nConnection: close\r\n\r\n{body}",
         body.len()
     )?;
-    let answer: Value = serde_json::from_slice(&read_body(stream)?)?;
+    let answer =
+        read_body(stream).with_context(|| format!("the driver did not answer {method} {path} {body}"))?;
+    let answer: Value = serde_json::from_slice(&answer)?;
     let value = answer.get("value").cloned().unwrap_or_default();
     if let Some(code) = value.get("error").and_then(Value::as_str) {
         bail!("{code}: {}", value["message"].as_str().unwrap_or_default());
