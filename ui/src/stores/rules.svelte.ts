@@ -10,6 +10,8 @@ export class RulesStore extends EditedStore<RulesView, RuleEdit> {
 
   #stop: (() => void)[] = [];
   #wanted = false;
+  /** Whether somebody looks at the figures: the app reads much of the history for them. */
+  #weighing = false;
   /** Hash of the rules that the figures are about. */
   #weighed: string | null = null;
 
@@ -41,6 +43,12 @@ export class RulesStore extends EditedStore<RulesView, RuleEdit> {
     await this.load();
   }
 
+  /** Somebody looks at the figures too. */
+  async weigh(): Promise<void> {
+    this.#weighing = true;
+    await this.look();
+  }
+
   /** Moves unusable rules aside; the path of the old ones, or `null` when that failed. */
   async reset(): Promise<string | null> {
     try {
@@ -55,7 +63,7 @@ export class RulesStore extends EditedStore<RulesView, RuleEdit> {
 
   protected async read(): Promise<RulesView> {
     const view = await this.feed.backend.rules();
-    if (view.hash !== this.#weighed) void this.#weigh(view.hash);
+    if (this.#weighing && view.hash !== this.#weighed) void this.#count(view.hash);
     return view;
   }
 
@@ -64,7 +72,7 @@ export class RulesStore extends EditedStore<RulesView, RuleEdit> {
   }
 
   /** Figures for information: without them the page works as well. */
-  async #weigh(hash: string): Promise<void> {
+  async #count(hash: string): Promise<void> {
     this.#weighed = hash;
     const found = await this.feed.backend.breadthOfRules().catch(() => []);
     this.breadths = new Map(found.map(({ id, breadth }) => [id, breadth]));

@@ -158,11 +158,16 @@ test('rules are read when somebody looks, and followed from then on', async () =
   expect(read()).toBe(0);
   await store.look();
   expect(store.view?.rules.length).toBe(8);
+  expect(
+    mock.calls.some(({ name }) => name === 'breadthOfRules'),
+    'nobody looks at the figures',
+  ).toBe(false);
+  await store.weigh();
   await vi.waitFor(() => expect(store.breadths.size).toBe(8));
   mock.emit({ kind: 'rules-changed', hash: store.view?.hash ?? '' });
-  await vi.waitFor(() => expect(read()).toBe(2));
-  mock.emit({ kind: 'rules-changed', hash: 'answered', by: 'answer' });
   await vi.waitFor(() => expect(read()).toBe(3));
+  mock.emit({ kind: 'rules-changed', hash: 'answered', by: 'answer' });
+  await vi.waitFor(() => expect(read()).toBe(4));
   expect(store.changedBy).toBe(null);
   // Told of twice, in either order: without who did it, so that it is read, and with.
   mock.emit({ kind: 'rules-changed', hash: 'another' });
