@@ -39,8 +39,9 @@ export async function start() {
     executablePath: process.env.CHROMIUM ?? BROWSERS.find((path) => existsSync(path)),
     args: ['--no-sandbox'],
   });
+  const contexts = new Map();
   return {
-    open: (page, options) => open(browser, server.base, page, options),
+    open: (page, options) => open(browser, contexts, server.base, page, options),
     close: async () => {
       await browser.close();
       await server.close();
@@ -49,10 +50,11 @@ export async function start() {
 }
 
 /**
- * Opens a page of the mock. `start` holds members of the mock backend to begin with. Anything that the page logs as an
+ * Opens a page of the mock, in a tab of the context for this scale: the UI stores nothing in the browser, and code that
+ * a tab has compiled need not be compiled again by the next. `start` holds members of the mock backend to begin with. Anything that the page logs as an
  * error, a violation of the content security policy included, is collected in `errors`.
  */
-async function open(browser, base, page, options = {}) {
+async function open(browser, contexts, base, page, options = {}) {
   const {
     width = 560,
     height = 600,
@@ -64,17 +66,13 @@ async function open(browser, base, page, options = {}) {
     motion = 'reduce',
     contrast = 'no-preference',
   } = options;
-  const context = await browser.newContext({
-    viewport: { width: Math.round(width / scale), height: Math.round(height / scale) },
-    deviceScaleFactor: scale,
-    colorScheme: theme,
-    reducedMotion: motion,
-    contrast,
-    locale: 'en-GB',
-    timezoneId: 'UTC',
-    bypassCSP: false,
-  });
-  const tab = await context.newPage();
+  if (!contexts.has(scale)) {
+    const fixed = { deviceScaleFactor: scale, locale: 'en-GB', timezoneId: 'UTC', bypassCSP: false };
+    contexts.set(scale, browser.newContext(fixed));
+  }
+  const tab = await (await contexts.get(scale)).newPage();
+  await tab.setViewportSize({ width: Math.round(width / scale), height: Math.round(height / scale) });
+  await tab.emulateMedia({ colorScheme: theme, reducedMotion: motion, contrast });
   const errors = [];
   tab.on('pageerror', (error) => errors.push(String(error)));
   tab.on('console', (message) => {
@@ -92,7 +90,7 @@ async function open(browser, base, page, options = {}) {
   const search = new URLSearchParams({ start: JSON.stringify({ ...start, settings }), ...query });
   await tab.goto(`${base}/${page === 'main' ? 'index' : page}.html?${search}`);
   await tab.waitForFunction(() => window.mock?.started);
-  return Object.assign(tab, { errors, stray: meant(tab), done: () => context.close() });
+  return Object.assign(tab, { errors, stray: meant(tab), done: () => tab.close() });
 }
 
 /**
