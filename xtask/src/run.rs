@@ -64,7 +64,7 @@ pub(crate) fn build(profile: Profile, driver: Driver) -> Result<Binaries> {
 }
 
 /// The app, the command beside it, and the small program that boxes begin with.
-pub(crate) const BUILD_APP: [&str; 7] = [
+const BUILD_APP: [&str; 7] = [
     "build",
     "--package",
     "countersign",

@@ -2,7 +2,6 @@
 
 use crate::interop::{self, Cache};
 use crate::process::{command, describe};
-use crate::run::BUILD_APP;
 use crate::session::Session;
 use crate::setup::{self, Purpose};
 use crate::ui;
@@ -95,12 +94,14 @@ enum Part {
     UiBrowser,
     /// Format and lint of the Rust code.
     RustCheck,
-    /// Rust tests without a desktop: these take a filter.
+    /// Rust tests, those of the app too, that open no window: these take a filter.
     RustTest,
     /// Parsers and what is allowed, with made-up inputs.
     RustFuzz,
-    /// The real app, as the parts after this need it.
-    AppBuild,
+    /// The real app and every other program, as the parts after this need them.
+    Build,
+    /// Unit tests of the app, where the Rust tests do not run: these take a filter.
+    AppTest,
     /// The real app: these take a filter.
     Desktop,
     /// What breaks around the real app.
@@ -156,7 +157,8 @@ fn select(options: &Options) -> Result<Vec<Step>> {
     }
     let wanted = |part: Part| match part {
         Part::Base => true,
-        Part::AppBuild => !options.ui,
+        Part::Build => !options.ui,
+        Part::AppTest => options.desktop,
         Part::EveryDesktop => options.all || options.desktops,
         _ if options.desktops => false,
         Part::Desktops => !options.ui && !options.all && filter.is_none(),
@@ -184,18 +186,9 @@ fn all_steps(filter: Option<&str>) -> Vec<Step> {
     let binaries = Binaries::locate(Profile::Debug);
 
     let mut unit = npm(["run", "--silent", "test"]);
-    let mut rust = cargo(["test"]);
-    let mut app = cargo(["test", "--package", "countersign-desktop"]);
-    let mut stories = cargo([
-        "test",
-        "--package",
-        "countersign-tests",
-        "--features",
-        "desktops",
-        "--lib",
-        "--test",
-        "desktop",
-    ]);
+    let mut rust = same(["test"], &PROGRAMS);
+    let mut app = same(["test", "--bin", "countersign-desktop"], &PROGRAMS);
+    let mut stories = same(["test", "--test", "desktop"], &WINDOWS);
     let mut socket = command("python3");
     socket.arg(root().join("tests/socket_client/run.py"));
     if let Some(filter) = filter {
@@ -217,22 +210,44 @@ fn all_steps(filter: Option<&str>) -> Vec<Step> {
         program("Rust format", Part::RustCheck, cargo(["fmt", "--all", "--check"])),
         program("Rust lint", Part::RustCheck, cargo(LINT)),
         program("Rust documentation", Part::RustCheck, documentation()),
-        program("command line build", Part::RustTest, cargo(["build", "--package", "countersign"])),
+        program("build", Part::Build, same(["build", "--bins", "--examples"], &PROGRAMS)),
         Step {
             name: "Rust tests and generated types".to_owned(),
             part: Part::RustTest,
             work: Work::KeepingGeneratedTypes(rust),
         },
-        program("parser against real shells", Part::RustFuzz, cargo(AGAINST_SHELLS)),
-        program("flags against real programs", Part::RustFuzz, cargo(AGAINST_PROGRAMS)),
-        program("what the groups allow, run", Part::RustFuzz, cargo(harmless("--runs=400"))),
+        program("parser against real shells", Part::RustFuzz, built("differential", &AGAINST_SHELLS)),
+        program("what the groups allow, run", Part::RustFuzz, built("harmless", &["--runs=400"])),
         program("UI browser tests", Part::UiBrowser, npm(["run", "--silent", "e2e"])),
-        program("app build", Part::AppBuild, cargo(BUILD_APP)),
-        program("app tests", Part::Desktop, app),
+        program("app tests", Part::AppTest, app),
         in_session("desktop stories", stories),
         in_session("socket client in Python", socket),
         faults("what breaks, in short", Part::Faults, &["--short", "--requests", "20"]),
     ]
+}
+
+/// cargo over all packages at once: with the same packages chosen and with what tests need of a library, each library is
+/// built once for all steps. What builds the programs names the examples for that.
+fn same<const N: usize>(arguments: [&str; N], features: &[&str]) -> Command {
+    let mut cargo = cargo(arguments);
+    cargo.args(["--workspace", "--features"]);
+    cargo.arg(
+        features.iter().map(|feature| format!("countersign-tests/{feature}")).collect::<Vec<_>>().join(","),
+    );
+    cargo
+}
+
+/// Programs of `tests` that steps run, and what belongs to them.
+const PROGRAMS: [&str; 4] = ["desktops", "differential", "faults", "harmless"];
+
+/// The stories that open windows.
+const WINDOWS: [&str; 5] = ["desktops", "differential", "faults", "harmless", "windows"];
+
+/// A program that the step "build" built.
+fn built(name: &str, arguments: &[&str]) -> Command {
+    let mut program = command(target_dir().join("debug").join(name));
+    program.args(arguments).current_dir(root());
+    program
 }
 
 /// Every page is built, as those who work here read it, and every link in it leads somewhere.
@@ -247,57 +262,14 @@ const LINT: [&str; 7] = ["clippy", "--workspace", "--all-targets", "--all-featur
 
 /// The committed texts and random ones, always the same and for less than a minute together; a difference is printed with
 /// the command to see it again.
-const AGAINST_SHELLS: [&str; 14] = [
-    "run",
-    "--quiet",
-    "--package",
-    "countersign-tests",
-    "--features",
-    "differential",
-    "--bin",
-    "differential",
-    "--",
-    "--seconds=50",
-    "--seed=1",
-    "--require=dash",
-    "--require=bash",
-    "--differences=3",
-];
-
-/// Forms of what runs unasked, always the same and for less than a minute together.
-const AGAINST_PROGRAMS: [&str; 8] =
-    ["test", "--quiet", "--package", "countersign-tests", "--features", "differential", "--test", "forms"];
-/// Runs what the ready-made groups allow, always the same forms: some of all, in less than a minute.
-const fn harmless(runs: &'static str) -> [&'static str; 10] {
-    [
-        "run",
-        "--quiet",
-        "--package",
-        "countersign-tests",
-        "--features",
-        "harmless",
-        "--bin",
-        "harmless",
-        "--",
-        runs,
-    ]
-}
+const AGAINST_SHELLS: [&str; 5] =
+    ["--seconds=50", "--seed=1", "--require=dash", "--require=bash", "--differences=3"];
 
 /// One fault at a time around the real app, and what holds then. It has a session of its own.
 fn faults(name: &str, part: Part, arguments: &[&str]) -> Step {
-    let mut run = cargo([
-        "run",
-        "--quiet",
-        "--package",
-        "countersign-tests",
-        "--features",
-        "faults",
-        "--bin",
-        "faults",
-        "--",
-    ]);
+    let mut run = built("faults", arguments);
     let json = target_dir().join(format!("{}.json", name.replace([' ', ','], "-"))).display().to_string();
-    run.args(arguments).args(["--json", &json]);
+    run.args(["--json", &json]);
     run.envs(Binaries::locate(Profile::Debug).environment());
     Step { name: name.to_owned(), part, work: Work::Program(run) }
 }
@@ -305,16 +277,8 @@ fn faults(name: &str, part: Part, arguments: &[&str]) -> Step {
 /// The app on desktops as people have them. A run that every change needs tries those that differ most.
 fn desktop_steps(options: &Options) -> Vec<Step> {
     let desktops = |arguments: &[&str]| {
-        let mut tests = cargo([
-            "test",
-            "--package",
-            "countersign-tests",
-            "--features",
-            "desktops",
-            "--test",
-            "desktops",
-            "--",
-        ]);
+        let mut tests = same(["test", "--test", "desktops"], &WINDOWS);
+        tests.arg("--");
         tests.args(arguments).arg("--pictures").arg(target_dir().join("desktops"));
         Work::Program(tests)
     };
@@ -351,7 +315,7 @@ fn interop_steps() -> Result<Vec<Step>> {
     let network =
         ["test", "--quiet", "--package", "countersign-tests", "--features", "network", "--test", "network"];
     let mut steps = vec![
-        long("all that the groups allow, run".to_owned(), Work::Program(cargo(harmless("--runs=4000")))),
+        long("all that the groups allow, run".to_owned(), Work::Program(built("harmless", &["--runs=4000"]))),
         faults("all that breaks", Part::Long, &["--runs", "3", "--requests", "150"]),
         long("a gateway on another machine".to_owned(), Work::Program(cargo(network))),
         long("MCP SDK".to_owned(), Work::Call(interop::ensure_sdk)),
@@ -603,7 +567,7 @@ mod tests {
                 "machine set-up",
                 "UI dependencies",
                 "UI build",
-                "app build",
+                "build",
                 "app tests",
                 "desktop stories",
                 "socket client in Python",
@@ -623,7 +587,7 @@ mod tests {
         let only = names(&chosen(|options| options.desktops = true));
         assert_eq!(
             only,
-            ["machine set-up", "UI dependencies", "UI build", "app build", "desktop set-up", "every desktop"]
+            ["machine set-up", "UI dependencies", "UI build", "build", "desktop set-up", "every desktop"]
         );
     }
 
