@@ -147,7 +147,8 @@ async fn a_command_runs_and_its_end_is_told() {
 #[tokio::test]
 async fn the_limit_and_cancelling_kill_the_container_by_its_name() {
     let mut fake = Fake::new("podman");
-    fake.rig.bench.timeout = Some(Duration::from_millis(500));
+    // Long enough for it to begin on a machine that is busy.
+    fake.rig.bench.timeout = Some(Duration::from_secs(3));
     let payload = fake.rig.shell("echo begun; exec sleep 60").await;
     assert_eq!((payload.timed_out, payload.stdout.as_str()), (true, "begun\n"));
     assert_eq!(fake.called("kill"), ["kill".to_owned(), fake.name()]);
