@@ -10,7 +10,7 @@
 use super::super::warden::{COMMAND, beside};
 use super::super::{FIRST_BUSY_PAUSE, LAST_BUSY_PAUSE};
 use super::order::{self, Order};
-use super::workspace::{GATE, KNOWN_HOSTS};
+use super::workspace::{GATE, KNOWN_HOSTS, Mount};
 use super::{landlock, layout};
 use countersign_gate::{
     Destination, Host, NotConnected, WayOut as Proxy, connect, environment, relay, settled,
@@ -21,10 +21,12 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, ErrorKind};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 use std::process::{ExitCode, ExitStatus};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::process::{Child, Command};
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -54,9 +56,35 @@ pub fn has_an_entrance() -> bool {
 /// Whether this program begins with [`entered`].
 static IS_FIRST: AtomicBool = AtomicBool::new(false);
 
-/// The program that lays out a box and enters it, open, and to be found at [`PLACE`] inside. It is the smallest one that is there: each
-/// run starts it twice.
+/// The program that lays out a box and enters it, open. It is the smallest one that is there: each run starts it twice. It stays the one
+/// that was there when this process first looked: that of another release could read its arguments in another way.
 pub(super) fn program() -> io::Result<OwnedFd> {
+    static FIRST: OnceLock<OwnedFd> = OnceLock::new();
+    let program = match FIRST.get() {
+        Some(program) => program,
+        None => {
+            let program = looked_for()?;
+            FIRST.get_or_init(|| program)
+        }
+    };
+    program.try_clone()
+}
+
+/// How it comes to [`PLACE`] in a box: by its path, and where another file has that by now, as a copy. Blocking.
+pub(super) fn mount() -> io::Result<Mount> {
+    let (file, at) = (program()?, PLACE.into());
+    let open = format!("/proc/self/fd/{}", file.as_raw_fd());
+    let is_there = std::fs::metadata(std::fs::read_link(&open)?).and_then(|found| {
+        let same = rustix::fs::fstat(&file)?;
+        Ok((found.dev(), found.ino()) == (same.st_dev, same.st_ino))
+    });
+    Ok(match is_there {
+        Ok(true) => Mount::Opened { file, at, writable: false },
+        _ => Mount::Copy { content: std::fs::read(open)?, at, mode: EXECUTABLE },
+    })
+}
+
+fn looked_for() -> io::Result<OwnedFd> {
     let open = |path: &Path| Ok(rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?);
     let own = std::env::current_exe()?;
     // Tests lie in a folder beside the programs.
@@ -250,6 +278,9 @@ fn said(what: &dyn std::fmt::Display) {
 
 /// Where it lies in the box.
 pub(super) const PLACE: &str = "/run/countersign/box";
+
+/// What anybody may do with a copy of it.
+const EXECUTABLE: u32 = 0o555;
 
 /// Where it listens in the box: above the ports that the kernel gives out, and known for nothing.
 const PORT: u16 = 61_080;

@@ -91,7 +91,12 @@ pub(super) enum What {
         access: Access,
     },
     /// A file with this content, in a folder that was made here.
-    Copy(Vec<u8>),
+    Copy {
+        /// What is in it.
+        content: Vec<u8>,
+        /// Its permissions.
+        mode: u32,
+    },
     /// A symbolic link, in a folder that was made here.
     Link(OsString),
     /// A file that nobody can read.
@@ -262,9 +267,9 @@ impl Ground {
                 }
                 Ok(())
             }
-            What::Copy(content) => {
+            What::Copy { content, mode } => {
                 let (folder, name) = self.beside(at)?;
-                let file = openat(&folder, name, NEW, Mode::from_raw_mode(0o444))?;
+                let file = openat(&folder, name, NEW, Mode::from_raw_mode(*mode))?;
                 File::from(file).write_all(content)
             }
             What::Link(target) => {
@@ -514,7 +519,7 @@ mod tests {
             }],
             pieces: vec![
                 Piece { at: name(b"/x"), what: What::Machine(Access::Read) },
-                Piece { at: name(b"/y"), what: What::Copy(b"text".to_vec()) },
+                Piece { at: name(b"/y"), what: What::Copy { content: b"text".to_vec(), mode: 0o444 } },
             ],
         };
         assert_eq!(Layout::read(&layout.written().unwrap()).unwrap(), layout);

@@ -139,6 +139,8 @@ pub(super) enum Mount {
         content: Vec<u8>,
         /// Its path.
         at: PathBuf,
+        /// What may be done with it, as permissions.
+        mode: u32,
     },
     /// A symbolic link.
     Link {
@@ -500,6 +502,9 @@ const UNMADE: &str = "look whether the workspace is there and its state folder c
 
 /// Where desktops and people mount what is plugged in.
 const PLUGGED: &[&str] = &["/media", "/mnt"];
+
+/// What may be done with a copy, as permissions.
+const READABLE: u32 = 0o444;
 
 /// Where the way out is found.
 pub(super) const GATE: &str = "/run/countersign/gate.sock";

@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 mod attempts;
 mod leftovers;
 mod ordinary;
+mod replaced;
 mod standing;
 
 /// A person's home with a workspace in it, and what an agent must not get at.

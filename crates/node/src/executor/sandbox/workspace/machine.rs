@@ -5,7 +5,7 @@
 //! there is not there, whatever happens outside. Hidden folders elsewhere are covered.
 
 use super::lists::{self, HIDDEN};
-use super::{Grounds, Mount, Wall, Workspace};
+use super::{Grounds, Mount, READABLE, Wall, Workspace};
 use rustix::fs::Access;
 use std::collections::BTreeSet;
 use std::fs;
@@ -164,7 +164,7 @@ impl Machine {
         if found.len() > COPIED_BYTES {
             return Some(Mount::Machine(path));
         }
-        fs::read(&path).ok().map(|content| Mount::Copy { content, at: path })
+        fs::read(&path).ok().map(|content| Mount::Copy { content, at: path, mode: READABLE })
     }
 }
 

@@ -3,7 +3,8 @@
 use super::inside::{self, Inside};
 use super::machine::Machine;
 use super::{
-    GATE, Grounds, KEYS, KNOWN_HOSTS, Later, Mount, PLUGGED, Wall, Workspace, caches, entrance, scratch,
+    GATE, Grounds, KEYS, KNOWN_HOSTS, Later, Mount, PLUGGED, READABLE, Wall, Workspace, caches, entrance,
+    scratch,
 };
 use rustix::fs::fstat;
 use std::collections::BTreeMap;
@@ -89,12 +90,11 @@ impl Sight {
             }
             // Nothing in it is secret, and without it no host could be told from another.
             if let Some(content) = known_hosts(&grounds.home) {
-                places.push(Mount::Copy { content, at: KNOWN_HOSTS.into() });
+                places.push(Mount::Copy { content, at: KNOWN_HOSTS.into(), mode: READABLE });
             }
         }
         if workspace.is_entered() {
-            let (file, at) = (entrance::program()?, entrance::PLACE.into());
-            all.push(Mount::Opened { file, at, writable: false });
+            all.push(entrance::mount()?);
         }
         mounts.extend(scratch::mounts(workspace, [&places, &covers, &all].into_iter().flatten()));
         Ok(Self { known, machine, mounts, places, covers, within, opened: all })
@@ -108,7 +108,7 @@ impl Sight {
             Ok(match mount {
                 Mount::Machine(at) => (at.clone(), there(at)),
                 Mount::Frame(at) | Mount::Scratch(at) => (at.clone(), Piece::Own),
-                Mount::Copy { content, at } => (at.clone(), Piece::Copied(content.clone())),
+                Mount::Copy { content, at, .. } => (at.clone(), Piece::Copied(content.clone())),
                 Mount::Link { target, at } => (at.clone(), Piece::Led(target.clone())),
                 Mount::Empty(at) | Mount::Nothing(at) => {
                     (at.clone(), Piece::Covered(fs::symlink_metadata(at).ok().map(identity)))

@@ -78,7 +78,7 @@ impl Walls {
             Mount::Machine(at) => (at, What::Machine(access)),
             Mount::Frame(at) => (at, memory(0o755, FRAME_BYTES, access)),
             Mount::Scratch(at) => (at, memory(0o1777, SCRATCH_BYTES, Access::Write)),
-            Mount::Copy { content, at } => (at, What::Copy(content.clone())),
+            Mount::Copy { content, at, mode } => (at, What::Copy { content: content.clone(), mode: *mode }),
             Mount::Link { target, at } => (at, What::Link(target.into())),
             Mount::Empty(at) => (at, memory(0o555, EMPTY_BYTES, Access::Read)),
             Mount::Nothing(at) => (at, What::Nothing),
@@ -105,9 +105,9 @@ impl Walls {
                 self.words(&["--perms", "1777", "--size", &SCRATCH_BYTES.to_string(), "--tmpfs"]);
                 self.list.push(path.into());
             }
-            Mount::Copy { content, at } => {
+            Mount::Copy { content, at, mode } => {
                 let file = self.hand(written("copy", content)?);
-                self.words(&["--perms", "0444", "--file", &file]);
+                self.words(&["--perms", &format!("{mode:04o}"), "--file", &file]);
                 self.list.push(at.into());
             }
             Mount::Link { target, at } => self.list.extend(["--symlink".into(), target.into(), at.into()]),
