@@ -50,9 +50,9 @@ export async function start() {
 }
 
 /**
- * Opens a page of the mock, in a tab of the context for this scale: the UI stores nothing in the browser, and code that
- * a tab has compiled need not be compiled again by the next. `start` holds members of the mock backend to begin with. Anything that the page logs as an
- * error, a violation of the content security policy included, is collected in `errors`.
+ * Opens a page of the mock, in a tab of the context for this scale: the UI stores nothing in the browser, and code that a
+ * tab has compiled need not be compiled again by the next. `start` holds members of the mock backend to begin with.
+ * Anything that the page logs as an error, a violation of the content security policy included, is collected in `errors`.
  */
 async function open(browser, contexts, base, page, options = {}) {
   const {
