@@ -29,9 +29,6 @@ struct Options {
     /// Only desktops of these names.
     #[arg(long = "on", value_name = "NAME")]
     on: Vec<String>,
-    /// Only those that every change is tried on.
-    #[arg(long)]
-    often: bool,
     /// Instead of asking everything once, do one thing again and again.
     #[arg(long, value_enum)]
     endure: Option<Endurance>,
@@ -94,7 +91,7 @@ fn endure(endurance: Endurance, kinds: &[Kind], counts: &Counts) -> ExitCode {
 
 fn chosen(options: &Options) -> Result<Vec<Kind>> {
     if options.on.is_empty() {
-        return Ok(if options.often { Kind::OFTEN.to_vec() } else { Kind::ALL.to_vec() });
+        return Ok(Kind::ALL.to_vec());
     }
     let named = |name: &String| {
         let found = Kind::ALL.into_iter().find(|kind| kind.name() == name);

@@ -67,7 +67,7 @@ pub enum Buttons {
 }
 
 impl Kind {
-    /// Every desktop, those first that every change is tried on.
+    /// Every desktop; every change is tried on the first.
     pub const ALL: [Self; 12] = [
         Self::Openbox,
         Self::SwayTiled,
@@ -82,9 +82,6 @@ impl Kind {
         Self::NoTray,
         Self::NoBus,
     ];
-
-    /// What every change is tried on.
-    pub const OFTEN: [Self; 3] = [Self::Openbox, Self::SwayTiled, Self::Weston];
 
     /// Its name, for a command line and for files.
     pub fn name(self) -> &'static str {
