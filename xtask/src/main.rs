@@ -16,6 +16,7 @@
 )]
 
 mod bench;
+mod check;
 mod demo;
 mod fuzz;
 mod icons;
@@ -49,6 +50,8 @@ enum Task {
     Run(run::Options),
     /// Run every check that must hold before a change lands.
     Test(test::Options),
+    /// Check what changed and what uses it directly, within a minute.
+    Check(check::Options),
     /// Measure the release build.
     Bench(bench::Options),
     /// Feed every parser of what others wrote with made-up inputs.
@@ -64,6 +67,7 @@ enum Task {
 fn main() -> ExitCode {
     let outcome = match Cli::parse().task {
         Task::Test(options) => test::main(&options),
+        Task::Check(options) => check::main(&options).map(|()| ExitCode::SUCCESS),
         Task::Setup(options) => setup::main(&options).map(|()| ExitCode::SUCCESS),
         Task::Run(options) => run::main(&options).map(|()| ExitCode::SUCCESS),
         Task::Bench(options) => bench::main(&options).map(|()| ExitCode::SUCCESS),

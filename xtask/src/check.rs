@@ -1,0 +1,323 @@
+//! What changed, looked at while it is being written: format, lint, types and unit tests of it and of what uses it directly, and
+//! the architecture's invariants.
+//!
+//! ```text
+//! cargo xtask check                      # what differs from the last commit, or from upstream
+//! cargo xtask check crates/keep ui/src   # what lies there
+//! ```
+
+use crate::process::{command, describe, output_of, run};
+use crate::workspace::{cargo, npm, root, typed_here};
+use crate::{test, tidy, ui};
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+/// Options of `cargo xtask check`.
+#[derive(Args)]
+pub(crate) struct Options {
+    /// Files or folders to look at [default: what differs from upstream, or without one from the last commit].
+    paths: Vec<PathBuf>,
+}
+
+/// Look at what changed; the first thing that is wrong ends it.
+pub(crate) fn main(options: &Options) -> Result<()> {
+    let changed = if options.paths.is_empty() { changed()? } else { named(&options.paths)? };
+    if changed.is_empty() {
+        println!("Nothing changed. Name files or folders to look at them all the same.");
+        return Ok(());
+    }
+    let packages = Packages::read()?;
+    let plan = Plan::of(&changed, &packages);
+    println!("{plan}");
+    let mut done = Vec::new();
+    let mut step = |name: &'static str, work: &mut dyn FnMut() -> Result<()>| {
+        let begun = Instant::now();
+        println!("· {name}");
+        let outcome = work();
+        done.push((name, begun.elapsed()));
+        outcome.with_context(|| format!("{name} failed"))
+    };
+    if !plan.pages.is_empty() {
+        ui::ensure_dependencies()?;
+        step("format and lint of the pages", &mut || plan.lint_pages())?;
+        step("types of the pages", &mut || run(&mut npm(["run", "--silent", "check"])))?;
+        step("unit tests of the pages", &mut || plan.test_pages())?;
+    }
+    if !plan.changed.is_empty() {
+        // The app does not compile without the pages that it shows.
+        ui::ensure_built()?;
+        step("format", &mut || plan.format())?;
+        step("lint, types and unit tests", &mut || plan.test())?;
+    }
+    step("architecture", &mut tidy::main)?;
+    println!();
+    for (name, took) in done {
+        println!("  {:>6.1} s  {name}", took.as_secs_f64());
+    }
+    Ok(())
+}
+
+/// The packages of the workspace.
+struct Packages {
+    /// By folder from the root, the deepest last.
+    folders: BTreeMap<PathBuf, String>,
+    /// What each names in its manifest.
+    uses: BTreeMap<String, BTreeSet<String>>,
+    /// Files of tests beside the library.
+    tests: BTreeMap<String, Vec<String>>,
+}
+
+impl Packages {
+    fn read() -> Result<Self> {
+        let metadata = output_of(&mut cargo(["metadata", "--no-deps", "--format-version", "1", "--offline"]))
+            .context("could not start cargo")?;
+        let metadata: Value = serde_json::from_str(&metadata).context("cargo says what the workspace has")?;
+        let mut packages = Self { folders: BTreeMap::new(), uses: BTreeMap::new(), tests: BTreeMap::new() };
+        for package in metadata["packages"].as_array().into_iter().flatten() {
+            packages.add(package).context("cargo says what a package is")?;
+        }
+        Ok(packages)
+    }
+
+    fn add(&mut self, package: &Value) -> Option<()> {
+        let name = package["name"].as_str()?.to_owned();
+        let folder = Path::new(package["manifest_path"].as_str()?).parent()?;
+        self.folders.insert(folder.strip_prefix(root()).ok()?.to_owned(), name.clone());
+        let names = |list: &Value, wanted: &dyn Fn(&Value) -> bool| -> Vec<String> {
+            let entries = list.as_array().into_iter().flatten().filter(|entry| wanted(entry));
+            entries.filter_map(|entry| Some(entry["name"].as_str()?.to_owned())).collect()
+        };
+        let ours = names(&package["dependencies"], &|entry| entry["path"].is_string());
+        let tests = names(&package["targets"], &|entry| entry["kind"][0] == "test");
+        self.uses.insert(name.clone(), ours.into_iter().collect());
+        self.tests.insert(name, tests);
+        Some(())
+    }
+
+    /// The package that a file belongs to.
+    fn of(&self, file: &Path) -> Option<&str> {
+        let holds = |(folder, _): &(&PathBuf, &String)| file.starts_with(folder);
+        self.folders
+            .iter()
+            .filter(holds)
+            .max_by_key(|(folder, _)| folder.components().count())
+            .map(|(_, name)| name.as_str())
+    }
+
+    /// Those that name one of these in their manifest.
+    fn users(&self, of: &BTreeSet<String>) -> BTreeSet<String> {
+        let uses = self.uses.iter().filter(|(name, uses)| !of.contains(*name) && !uses.is_disjoint(of));
+        uses.map(|(name, _)| name.clone()).collect()
+    }
+}
+
+/// What is looked at.
+#[derive(Debug, Default, Eq, PartialEq)]
+struct Plan {
+    /// Packages with a changed file.
+    changed: BTreeSet<String>,
+    /// Packages that use one of them directly.
+    users: BTreeSet<String>,
+    /// Files of tests beside the libraries that changed.
+    tests: BTreeSet<String>,
+    /// Changed files of the pages, from `ui`.
+    pages: Vec<PathBuf>,
+}
+
+impl Plan {
+    /// For these files, by their paths from the root.
+    fn of(files: &BTreeSet<PathBuf>, packages: &Packages) -> Self {
+        let mut plan = Self::default();
+        for file in files {
+            let is_above =
+                file.as_os_str().is_empty() || EVERYTHING.iter().any(|name| file == Path::new(name));
+            if let Ok(page) = file.strip_prefix("ui") {
+                // The folder itself.
+                let is_whole = page.as_os_str().is_empty();
+                plan.pages.push(if is_whole { PathBuf::from(".") } else { page.to_owned() });
+            } else if let Some(package) = packages.of(file) {
+                plan.changed.insert(package.to_owned());
+            } else {
+                let below =
+                    packages.folders.iter().filter(|(folder, _)| is_above || folder.starts_with(file));
+                plan.changed.extend(below.map(|(_, name)| name.clone()));
+            }
+        }
+        plan.users = packages.users(&plan.changed);
+        // Stories are not unit tests: `cargo xtask test` has them.
+        let unit = plan.changed.iter().filter(|name| *name != STORIES);
+        plan.tests = unit.filter_map(|name| packages.tests.get(name)).flatten().cloned().collect();
+        plan
+    }
+
+    fn lint_pages(&self) -> Result<()> {
+        let is_there = |page: &&PathBuf| root().join("ui").join(page).exists();
+        let pages: Vec<_> = self.pages.iter().filter(is_there).collect();
+        if pages.is_empty() {
+            return Ok(());
+        }
+        run(npm(["exec", "--", "prettier", "--check", "--ignore-unknown"]).args(&pages))?;
+        run(npm(["exec", "--", "eslint", "--no-warn-ignored"]).args(&pages))
+    }
+
+    /// The tests that import what changed; a file that no test imports is left to the tests in a browser.
+    fn test_pages(&self) -> Result<()> {
+        run(npm(["exec", "--", "vitest", "related", "--run", "--passWithNoTests"]).args(&self.pages))
+    }
+
+    fn format(&self) -> Result<()> {
+        let mut format = cargo(["fmt", "--check"]);
+        for name in &self.changed {
+            format.args(["--package", name]);
+        }
+        run(&mut format)
+    }
+
+    fn test(&self) -> Result<()> {
+        let mut build = cargo(["test", "--no-run", "--all-features", "--lib", "--bins"]);
+        for name in self.changed.iter().chain(&self.users) {
+            build.args(["--package", name]);
+        }
+        for name in &self.tests {
+            build.args(["--test", name]);
+        }
+        test::of_packages(build)
+    }
+}
+
+impl fmt::Display for Plan {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let list = |names: &BTreeSet<String>| names.iter().cloned().collect::<Vec<_>>().join(", ");
+        if !self.pages.is_empty() {
+            writeln!(out, "Pages: {} changed", self.pages.len())?;
+        }
+        if !self.changed.is_empty() {
+            writeln!(out, "Changed: {}", list(&self.changed))?;
+        }
+        if !self.users.is_empty() {
+            writeln!(out, "Uses them: {}", list(&self.users))?;
+        }
+        Ok(())
+    }
+}
+
+/// Files that differ from where this branch left upstream, or without one from the last commit, and those that git does not know.
+fn changed() -> Result<BTreeSet<PathBuf>> {
+    let base = git(&["merge-base", "HEAD", "@{upstream}"]).unwrap_or_else(|_| "HEAD".to_owned());
+    let differ = git(&["diff", "--name-only", base.trim()])?;
+    let unknown = git(&["ls-files", "--others", "--exclude-standard"])?;
+    Ok(differ.lines().chain(unknown.lines()).map(PathBuf::from).collect())
+}
+
+fn git(arguments: &[&str]) -> Result<String> {
+    let mut git = command("git");
+    // Names as they are, from the root.
+    git.args(["-c", "core.quotePath=false"]).args(arguments).current_dir(root());
+    let shown = describe(&git);
+    let output = git.output().with_context(|| format!("could not start `{shown}`"))?;
+    if !output.status.success() {
+        bail!("`{shown}`: {}; name files or folders instead", String::from_utf8_lossy(&output.stderr).trim());
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// Paths from the root for those that were typed.
+fn named(paths: &[PathBuf]) -> Result<BTreeSet<PathBuf>> {
+    let of = |path: &PathBuf| {
+        let whole = typed_here(path);
+        let found = whole.canonicalize().with_context(|| format!("cannot look at {}", path.display()))?;
+        let root = root().canonicalize()?;
+        let inside = found.strip_prefix(&root).map(Path::to_owned);
+        inside.with_context(|| format!("expected a path in {}, got {}", root.display(), path.display()))
+    };
+    paths.iter().map(of).collect()
+}
+
+/// The package whose tests are stories of the whole program.
+const STORIES: &str = "countersign-tests";
+
+/// Files that say how every package is compiled.
+const EVERYTHING: [&str; 4] = ["Cargo.lock", "Cargo.toml", "clippy.toml", "rustfmt.toml"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn packages() -> Packages {
+        let mut packages =
+            Packages { folders: BTreeMap::new(), uses: BTreeMap::new(), tests: BTreeMap::new() };
+        for (folder, uses, tests) in [
+            ("crates/gate", &[][..], &[][..]),
+            ("crates/gateway", &[], &[]),
+            ("crates/node", &["crates/gate"], &["box_program"]),
+            ("crates/peers", &["crates/node", "crates/gateway"], &[]),
+            ("tests", &["crates/node"], &["stories"]),
+        ] {
+            packages
+                .add(&serde_json::json!({
+                    "name": name(folder),
+                    "manifest_path": root().join(folder).join("Cargo.toml"),
+                    "dependencies": uses.iter().map(|folder| serde_json::json!({ "name": name(folder), "path": folder }))
+                        .chain([serde_json::json!({ "name": "serde", "path": null })]).collect::<Vec<_>>(),
+                    "targets": tests.iter().map(|test| serde_json::json!({ "name": test, "kind": ["test"] }))
+                        .chain([serde_json::json!({ "name": "lib", "kind": ["lib"] })]).collect::<Vec<_>>(),
+                }))
+                .unwrap();
+        }
+        packages
+    }
+
+    fn name(folder: &str) -> String {
+        format!("countersign-{}", folder.trim_start_matches("crates/"))
+    }
+
+    fn check(files: &[&str], changed: &[&str], users: &[&str], tests: &[&str], pages: &[&str]) {
+        let plan = Plan::of(&files.iter().map(PathBuf::from).collect(), &packages());
+        let names = |list: &[&str]| list.iter().map(|name| format!("countersign-{name}")).collect();
+        let expected = Plan {
+            changed: names(changed),
+            users: names(users),
+            tests: tests.iter().map(|name| (*name).to_owned()).collect(),
+            pages: pages.iter().map(PathBuf::from).collect(),
+        };
+        assert_eq!(plan, expected, "{files:?}");
+    }
+
+    #[test]
+    fn what_uses_a_changed_package_directly_is_looked_at_too() {
+        check(&["crates/gate/src/lib.rs"], &["gate"], &["node"], &[], &[]);
+        check(&["crates/gateway"], &["gateway"], &["peers"], &[], &[]);
+        check(&["crates/node/tests/a.rs"], &["node"], &["peers", "tests"], &["box_program"], &[]);
+    }
+
+    #[test]
+    fn stories_are_left_to_the_run_that_opens_windows() {
+        check(&["tests/stories/main.rs"], &["tests"], &[], &[], &[]);
+    }
+
+    #[test]
+    fn pages_are_named_from_their_own_folder() {
+        check(&["ui/src/a.ts", "docs/b.md"], &[], &[], &[], &["src/a.ts"]);
+        check(&["ui"], &[], &[], &[], &["."]);
+    }
+
+    #[test]
+    fn what_every_package_is_compiled_by_and_a_folder_of_packages_mean_all_of_them() {
+        let all = ["gate", "gateway", "node", "peers", "tests"];
+        check(&["Cargo.lock"], &all, &[], &["box_program"], &[]);
+        check(&["crates"], &all[..4], &["tests"], &["box_program"], &[]);
+        check(&[""], &all, &[], &["box_program"], &[]);
+    }
+
+    #[test]
+    fn a_path_outside_of_the_checkout_is_refused() {
+        let error = named(&[PathBuf::from("/")]).unwrap_err().to_string();
+        assert!(error.starts_with("expected a path in ") && error.ends_with("got /"), "{error}");
+        assert!(named(&[PathBuf::from("no/such/file")]).unwrap_err().to_string().contains("no/such/file"));
+    }
+}
