@@ -3,6 +3,7 @@
 use anyhow::{Context, Result, bail};
 use rustix::process::{Pid, Signal, kill_process};
 use std::ffi::OsStr;
+use std::fs;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread;
@@ -114,8 +115,48 @@ impl Drop for Background {
     }
 }
 
+/// Ends a program at once with all that it started, as far as that still has a parent among them.
+pub(crate) fn end_tree(child: &mut Child) {
+    end(&tree(child.id()));
+    child.wait().ok();
+}
+
+/// Ends at once all that this program started.
+pub(crate) fn end_all_started() {
+    end(&tree(std::process::id())[1..]);
+}
+
+fn end(processes: &[u32]) {
+    for id in processes {
+        if let Some(pid) = i32::try_from(*id).ok().and_then(Pid::from_raw) {
+            // What ended meanwhile needs no signal.
+            kill_process(pid, Signal::KILL).ok();
+        }
+    }
+}
+
+/// A process, and behind it all that descend from it.
+fn tree(root: u32) -> Vec<u32> {
+    let mut parents = Vec::new();
+    for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
+        let Some(id) = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else { continue };
+        let stat = fs::read_to_string(entry.path().join("stat")).unwrap_or_default();
+        // The name of a program may have spaces and brackets in it.
+        let parent =
+            stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(1)?.parse::<u32>().ok());
+        parents.extend(parent.map(|parent| (id, parent)));
+    }
+    let mut found = vec![root];
+    let mut at = 0;
+    while let Some(&looked_at) = found.get(at) {
+        found.extend(parents.iter().filter(|(_, parent)| *parent == looked_at).map(|(id, _)| *id));
+        at += 1;
+    }
+    found
+}
+
 /// Pause between two looks at a condition: short beside a window's start of 300 ms.
-const POLL: Duration = Duration::from_millis(50);
+pub(crate) const POLL: Duration = Duration::from_millis(50);
 
 /// How long a program may take to end when asked, before it is killed.
 const END_GRACE: Duration = Duration::from_secs(5);

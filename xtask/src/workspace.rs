@@ -55,16 +55,22 @@ pub(crate) fn state_dir() -> PathBuf {
     target_dir().join("xtask")
 }
 
-/// cargo at the root, free of the variables that the `cargo run` around this program set for it.
+/// cargo at the root.
 pub(crate) fn cargo<const N: usize>(arguments: [&str; N]) -> Command {
-    let mut command = process::command(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    let mut command =
+        without_package(process::command(env::var_os("CARGO").unwrap_or_else(|| "cargo".into())));
+    command.args(arguments).current_dir(root());
+    command
+}
+
+/// A command free of the variables by which the `cargo run` around this program says what package this is.
+pub(crate) fn without_package(mut command: Command) -> Command {
     for (name, _) in env::vars_os() {
         let text = name.to_string_lossy();
         if text.starts_with("CARGO_PKG_") || text.starts_with("CARGO_MANIFEST_") {
             command.env_remove(&name);
         }
     }
-    command.args(arguments).current_dir(root());
     command
 }
 
