@@ -1,4 +1,5 @@
-//! What of ours stands in settings: the hook and the server, made from the table, and told from what others put there.
+//! What of ours stands in settings: the hook and the server, made from the table, and told from what
+//! others put there.
 
 use crate::table::{Agent, Hook, Mcp, Part};
 use serde_json::{Map, Value, json};
@@ -41,12 +42,14 @@ fn entry(parts: &[(&str, Part)], words: &[String], limit: Duration) -> Value {
     members.collect::<Map<_, _>>().into()
 }
 
-/// A line for a POSIX shell. Where this program cannot be started, crashes or is killed, its exit code lets agents go on; 2 stops them.
+/// A line for a POSIX shell. Where this program cannot be started, crashes or is killed, its exit code lets
+/// agents go on; 2 stops them.
 fn command_line(words: &[String]) -> String {
     format!("{} || exit 2", countersign_policy::display::shell_quoted(words))
 }
 
-/// Whether a command of somebody's settings calls the hook of this agent, whichever its arguments and wherever the program is.
+/// Whether a command of somebody's settings calls the hook of this agent, whichever its arguments and
+/// wherever the program is.
 pub(crate) fn is_our_hook(command: &str, agent: &Agent) -> bool {
     let plain = command.replace(['\'', '"', '\\'], "");
     let words: Vec<&str> = plain.split_whitespace().collect();
@@ -82,5 +85,6 @@ fn is_our_program(path: &str) -> bool {
     path.rsplit('/').next().unwrap_or_default().starts_with("countersign")
 }
 
-/// How much longer than the hook the agent is told to wait: an agent that ends its hook goes on without an answer.
+/// How much longer than the hook the agent is told to wait: an agent that ends its hook goes on
+/// without an answer.
 const LIMIT_MARGIN: Duration = Duration::from_secs(30);

@@ -1,4 +1,5 @@
-//! Reading and writing files of others: whole or not at all, with the mode they have, and never somebody else's.
+//! Reading and writing files of others: whole or not at all, with the mode they have, and never
+//! somebody else's.
 
 use crate::error::ConnectError;
 use crate::places::Scope;
@@ -133,7 +134,8 @@ pub(crate) fn remove(file: &Path) -> Result<(), ConnectError> {
 /// Ending of the file with the bytes from before.
 const BACKUP: &str = ".before-countersign";
 
-/// Largest settings that are touched, in bytes. Claude Code keeps its projects in one file of several megabytes.
+/// Largest settings that are touched, in bytes. Claude Code keeps its projects in one file of
+/// several megabytes.
 pub(crate) const MAX_BYTES: u64 = 16 * 1024 * 1024;
 
 /// Permission bit of the owner.

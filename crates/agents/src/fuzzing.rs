@@ -1,4 +1,5 @@
-//! What holds of an agent's settings that something of ours is put into, whatever is in them. For `tests/fuzz`.
+//! What holds of an agent's settings that something of ours is put into, whatever is in them.
+//! For `tests/fuzz`.
 
 use crate::entry;
 use crate::json::hooks::Hooks;

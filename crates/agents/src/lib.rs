@@ -1,9 +1,11 @@
-//! Other agents on this machine: which are here, how each asks before it acts, and the change of its settings that has it ask.
+//! Other agents on this machine: which are here, how each asks before it acts, and the change of its settings
+//! that has it ask.
 //!
-//! [`AGENTS`] is the one table of what is known of them. A [`Plan`] is what a change comes to, as differences; nothing is written
-//! before [`Plan::apply`], and what is not understood is left as it is. A [`Record`] keeps what was written and what was there
-//! before, so that all of it can be taken back byte for byte. [`Standing`] tells how things are now. No agent is started for any of
-//! that, and nothing here decides about what they do.
+//! [`AGENTS`] is the one table of what is known of them. A [`Plan`] is what a change comes to, as
+//! differences; nothing is written before [`Plan::apply`], and what is not understood is left as it is. A
+//! [`Record`] keeps what was written and what was there before, so that all of it can be taken back byte for
+//! byte. [`Standing`] tells how things are now. No agent is started for any of that, and nothing here decides
+//! about what they do.
 //!
 //! ```no_run
 //! use countersign_agents::{Change, Plan, Record, Request, Scope, Surroundings, by_name};

@@ -1,5 +1,5 @@
-//! What a person has to know beside a change of settings, and what keeps hooks from being called: values that every door says in its
-//! own words. What they are in English is here.
+//! What a person has to know beside a change of settings, and what keeps hooks from being called: values that
+//! every door says in its own words. What they are in English is here.
 
 use crate::table::{Caution, Off};
 use std::fmt;

@@ -1,4 +1,5 @@
-//! Where an agent's files are on this machine, whether it is there at all, and which release it is. No program is started for that.
+//! Where an agent's files are on this machine, whether it is there at all, and which release it is. No
+//! program is started for that.
 
 use crate::table::{Agent, File};
 use serde_json::Value;

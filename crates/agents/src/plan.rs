@@ -189,8 +189,8 @@ impl Plan {
         self.files.iter().any(FileChange::changes)
     }
 
-    /// Writes it, the bytes from before beside each file, and notes it at `now_ms`; says where those bytes are. After a crash each file
-    /// is the old or the new one, whole. Blocking.
+    /// Writes it, the bytes from before beside each file, and notes it at `now_ms`; says where those bytes
+    /// are. After a crash each file is the old or the new one, whole. Blocking.
     pub fn apply(&self, record: &Record, now_ms: i64) -> Result<Applied, ConnectError> {
         for change in &self.files {
             if files::read(&change.file)? != change.before {

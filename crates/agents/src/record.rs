@@ -1,5 +1,5 @@
-//! What was written into agents' settings, when, and what was there before: one small file of ours, beside which the old bytes stay where
-//! they were.
+//! What was written into agents' settings, when, and what was there before: one small file of ours, beside
+//! which the old bytes stay where they were.
 
 use crate::error::RecordError;
 use crate::files;

@@ -1,4 +1,5 @@
-//! How an agent stands now: what of ours is in its settings, since when, whether it would be started, and what keeps it from being called.
+//! How an agent stands now: what of ours is in its settings, since when, whether it would be started, and
+//! what keeps it from being called.
 
 use crate::entry;
 use crate::error::ConnectError;
@@ -71,7 +72,8 @@ impl Standing {
         AGENTS.iter().map(|agent| Self::of(agent, around, record)).collect()
     }
 
-    /// Looks at an agent's settings, those of the person and those of the project in the current folder. Blocking.
+    /// Looks at an agent's settings, those of the person and those of the project in the current
+    /// folder. Blocking.
     pub fn of(agent: &'static Agent, around: Surroundings<'_>, record: &Record) -> Self {
         let mut standing = Self {
             agent,
@@ -242,7 +244,8 @@ impl Switch {
     }
 }
 
-/// What the agent keeps of hooks that were trusted: a table of hashes, each under the file, the event and two places.
+/// What the agent keeps of hooks that were trusted: a table of hashes, each under the file, the
+/// event and two places.
 fn trust(agent: &Agent, file: &File, hooks: &Path, event: &str, around: Surroundings<'_>) -> Trust {
     // The person's trust is kept among the person's settings, for hooks of projects too.
     let Ok(Some((_, text))) = text_of(agent, file, Scope::User, around) else { return Trust::No };

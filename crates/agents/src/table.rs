@@ -1,5 +1,5 @@
-//! What is known of an agent, as data: [`AGENTS`](crate::AGENTS) has all of them. Nothing else in the product knows where an agent keeps its settings
-//! or what an entry in them looks like.
+//! What is known of an agent, as data: [`AGENTS`](crate::AGENTS) has all of them. Nothing else in the product
+//! knows where an agent keeps its settings or what an entry in them looks like.
 
 use std::fmt;
 use std::time::Duration;
@@ -156,7 +156,8 @@ pub struct Hook {
     pub(crate) switches: &'static [Switch],
     /// What the person has to know, wherever it is.
     pub(crate) cautions: &'static [Caution],
-    /// How long the agent waits for a hook at most, whatever its settings say, before it goes on without an answer.
+    /// How long the agent waits for a hook at most, whatever its settings say, before it goes on
+    /// without an answer.
     pub(crate) longest: Option<Duration>,
     /// Whether the agent calls a hook only after the person trusted it, and keeps that in a file of its own.
     pub(crate) trust: Option<File>,

@@ -18,12 +18,14 @@ impl Change {
 }
 
 impl Agent {
-    /// How long a person has by its hook: as long as by any, and less where the agent itself would not wait so long.
+    /// How long a person has by its hook: as long as by any, and less where the agent itself would
+    /// not wait so long.
     pub fn patience(&self) -> Duration {
         self.most_patience().map_or(PATIENCE, |most| most.min(PATIENCE))
     }
 
-    /// How long its hook may take at most so that its answer still counts; `None` where the settings alone say that.
+    /// How long its hook may take at most so that its answer still counts; `None` where the
+    /// settings alone say that.
     pub fn most_patience(&self) -> Option<Duration> {
         self.hook.as_ref()?.longest.map(|longest| longest.saturating_sub(MARGIN))
     }
@@ -37,7 +39,8 @@ pub fn hook_words(agent: &Agent, program: &str, patience: Duration) -> Vec<Strin
 
 fn server_words(mcp: Option<&Mcp>, program: &str) -> Vec<String> {
     let provider = mcp.and_then(|mcp| mcp.provider);
-    // As the entry is called: calls of these tools are asked about once, also by Claude Code's permission prompt.
+    // As the entry is called: calls of these tools are asked about once, also by Claude Code's
+    // permission prompt.
     let words = [program, "mcp", "--name", SERVER];
     words
         .into_iter()
@@ -49,5 +52,6 @@ fn server_words(mcp: Option<&Mcp>, program: &str) -> Vec<String> {
 /// How long a person has where the settings are ours too, and the agent is told to wait longer.
 pub const PATIENCE: Duration = Duration::from_secs(120);
 
-/// What an agent that waits so long at most may take to start a hook and to read its answer, on a busy machine.
+/// What an agent that waits so long at most may take to start a hook and to read its answer,
+/// on a busy machine.
 const MARGIN: Duration = Duration::from_secs(8);

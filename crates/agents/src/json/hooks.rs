@@ -26,7 +26,8 @@ pub(crate) fn fresh(event: &str, group: &Value) -> String {
 }
 
 impl Hooks<'_> {
-    /// The settings with `group` among the hooks of `event`, in the place of what of ours is there, else as the last.
+    /// The settings with `group` among the hooks of `event`, in the place of what of ours is there,
+    /// else as the last.
     pub(crate) fn put(self, text: &str, event: &str, group: &Value) -> Result<String, Unfit> {
         let settings = Settings::read(text, self)?;
         let own = settings.groups(event)?;

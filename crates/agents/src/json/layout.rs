@@ -1,5 +1,5 @@
-//! Puts a part into a list or an object of a text, or takes one out, in the writing that the text has. Taking out what was put in gives
-//! the bytes from before.
+//! Puts a part into a list or an object of a text, or takes one out, in the writing that the text has. Taking
+//! out what was put in gives the bytes from before.
 
 use super::spans;
 use serde::Serialize as _;
@@ -18,7 +18,8 @@ pub(super) fn replace(text: &mut String, span: Range<usize>, value: &Value) {
     text.replace_range(span, &rendered);
 }
 
-/// Adds `value` as the last part of the list that stands at `container`, or of the object, where it has a `name`.
+/// Adds `value` as the last part of the list that stands at `container`, or of the object, where
+/// it has a `name`.
 pub(super) fn append(text: &mut String, container: Range<usize>, name: Option<&str>, value: &Value) {
     let parts = parts(text, &container, name.is_some());
     let style = Style::of(text);
@@ -61,7 +62,8 @@ pub(super) fn append(text: &mut String, container: Range<usize>, name: Option<&s
     }
 }
 
-/// Takes a part out of the list or object that stands at `container`, with its comma. Comments around it stay.
+/// Takes a part out of the list or object that stands at `container`, with its comma.
+/// Comments around it stay.
 pub(super) fn remove(text: &mut String, container: &Range<usize>, index: usize) {
     let is_object = text[container.clone()].starts_with('{');
     let parts = parts(text, container, is_object);

@@ -1,5 +1,5 @@
-//! Puts one member into an object below the root of settings, or one text into a list there, and takes it out again with what is empty
-//! by that.
+//! Puts one member into an object below the root of settings, or one text into a list there, and takes it out
+//! again with what is empty by that.
 
 use super::spans::{self, Member};
 use super::{Comments, layout, object, shape, single, value_of};
@@ -115,7 +115,8 @@ impl Place<'_> {
         layout::append(text, span, self.way.get(depth).copied(), &inner);
     }
 
-    /// Without the member at the end of `way`, or the element of it; objects and lists that are empty by that go too.
+    /// Without the member at the end of `way`, or the element of it; objects and lists that are
+    /// empty by that go too.
     fn without(self, text: &str, way: &[&str], element: Option<usize>) -> String {
         let mut text = text.to_owned();
         let mut spans_on_way = vec![spans::root(&text)];

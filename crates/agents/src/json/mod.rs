@@ -1,5 +1,5 @@
-//! Changes to settings in JSON that leave every other byte as it is: order, blanks, comments where the agent takes them, and members
-//! that nobody here knows.
+//! Changes to settings in JSON that leave every other byte as it is: order, blanks, comments where the agent
+//! takes them, and members that nobody here knows.
 
 pub(crate) mod hooks;
 mod layout;

@@ -1,5 +1,6 @@
-//! Where things stand in a JSON text, so that a change leaves every other byte as it is. Comments count as blanks, and a comma may
-//! follow the last part. The text must have been parsed before: here nothing is checked any more.
+//! Where things stand in a JSON text, so that a change leaves every other byte as it is. Comments count as
+//! blanks, and a comma may follow the last part. The text must have been parsed before: here nothing is
+//! checked any more.
 
 use std::ops::Range;
 
@@ -125,7 +126,8 @@ pub(super) fn skip_blank(text: &str, at: usize) -> usize {
     at
 }
 
-/// The end of the comment that begins at `start`; a line break is not part of it. A single stroke is passed over.
+/// The end of the comment that begins at `start`; a line break is not part of it. A single
+/// stroke is passed over.
 fn end_of_comment(bytes: &[u8], start: usize) -> usize {
     let rest = bytes.get(start..).unwrap_or_default();
     let length = match rest.get(1) {
@@ -139,7 +141,8 @@ fn end_of_comment(bytes: &[u8], start: usize) -> usize {
     start + length
 }
 
-/// The text with blanks in the place of comments and of commas behind last parts: everything else stands where it stood.
+/// The text with blanks in the place of comments and of commas behind last parts: everything else
+/// stands where it stood.
 pub(super) fn without_comments(text: &str) -> String {
     let mut bytes = text.as_bytes().to_vec();
     let mut comma = None;

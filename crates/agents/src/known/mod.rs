@@ -1,5 +1,6 @@
-//! The agents. Formats are those of the releases that [`Agent::tested`] names, read from the programs themselves and tried with them;
-//! Cursor, Visual Studio Code and Zed are written as their documentation says.
+//! The agents. Formats are those of the releases that [`Agent::tested`] names, read from the programs
+//! themselves and tried with them; Cursor, Visual Studio Code and Zed are written as their
+//! documentation says.
 
 mod hooked;
 mod others;
